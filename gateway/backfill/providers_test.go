@@ -91,34 +91,3 @@ func TestEachProvidersListBringsWhatItsWebhooksDidNot(t *testing.T) {
 		})
 	}
 }
-
-func ids(events []*happened) []string {
-	var ids []string
-	for _, h := range events {
-		ids = append(ids, h.id)
-	}
-	return ids
-}
-
-// dispatched are the events of the dispatch jobs.
-func (w *world) dispatched() []string {
-	w.t.Helper()
-	return w.column("SELECT args ->> 'event_id' FROM hooklatch.river_job WHERE kind = 'dispatch' AND args ->> 'source' = $1")
-}
-
-// brought counts what passes pulled, and what arrived after they had asked for it.
-func (w *world) brought() int64 {
-	w.t.Helper()
-	return w.count(`SELECT count(*) FROM hooklatch.processed_events AS e
-		WHERE source = $1 AND (origin = 'backfill' OR EXISTS (
-			SELECT FROM hooklatch.redeliveries AS r WHERE r.source = e.source AND r.event_id = e.event_id AND r.outcome = 'arrived'))`)
-}
-
-func (w *world) isRecovered(h *happened) bool {
-	w.t.Helper()
-	var is bool
-	require.NoError(w.t, w.pool.QueryRow(w.t.Context(), `SELECT
-		EXISTS (SELECT FROM hooklatch.processed_events WHERE source = $1 AND event_id = $2 AND origin = 'backfill')
-		OR EXISTS (SELECT FROM hooklatch.redeliveries WHERE source = $1 AND event_id = $2 AND outcome = 'arrived')`, w.source.Name, h.id).Scan(&is))
-	return is
-}

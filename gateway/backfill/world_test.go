@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
@@ -238,30 +237,4 @@ func (w *world) state() coverage.State {
 	at := slices.IndexFunc(states, func(s coverage.State) bool { return s.Source == identitySource(w.source.Name) })
 	require.GreaterOrEqual(w.t, at, 0)
 	return states[at]
-}
-
-// stored counts the events that are stored, by how they came.
-func (w *world) stored(origin string) int {
-	return int(w.count("SELECT count(*) FROM hooklatch.processed_events WHERE source = $1 AND origin = '" + origin + "'"))
-}
-
-func (w *world) recovered() int64 {
-	return w.count("SELECT COALESCE(sum(recovered), 0) FROM hooklatch.backfill_runs WHERE source = $1")
-}
-
-// count runs a query with the source as its parameter.
-func (w *world) count(query string) (n int64) {
-	w.t.Helper()
-	require.NoError(w.t, w.pool.QueryRow(w.t.Context(), query, w.source.Name).Scan(&n))
-	return n
-}
-
-// column runs a query of texts with the source as its parameter.
-func (w *world) column(query string) []string {
-	w.t.Helper()
-	rows, err := w.pool.Query(w.t.Context(), query, w.source.Name)
-	require.NoError(w.t, err)
-	texts, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	require.NoError(w.t, err)
-	return texts
 }

@@ -1,0 +1,224 @@
+package backfill
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/schema/pgtest/fault"
+)
+
+// told is an event of a history.
+type told struct {
+	*happened
+	fate
+
+	punctual bool // listed before the next pass began
+}
+
+// history is what happens at a provider, and to the passes over its list.
+type history struct {
+	*world
+
+	list  listing
+	fault *fault.Fault
+
+	// Guarded by the world's mu, as the handlers of the API are part of the history.
+	told      map[string]*told
+	late      []*happened // webhooks that are still on their way
+	hidden    []*happened
+	troubles  []trouble
+	request   int
+	working   int                // passes
+	kill      context.CancelFunc // of the newest pass
+	takeovers int
+	arriving  sync.WaitGroup
+	failures  []error // of webhooks
+}
+
+// happens makes events happen. Those of a pass that is at work may be listed behind its
+// back, and are not punctual.
+func (h *history) happens(fates []fate) {
+	var now []*happened
+	for _, f := range fates {
+		eventType := h.list.eventType
+		if f.Foreign {
+			eventType = h.list.foreign
+		}
+		e := h.event(eventType, f.After, f.Hidden)
+		h.mu.Lock()
+		e.delivered = f.Claimed
+		h.told[e.id] = &told{happened: e, fate: f, punctual: h.working == 0 && !f.Hidden}
+		if f.Hidden {
+			h.hidden = append(h.hidden, e)
+		}
+		for range f.Webhooks {
+			if f.Late {
+				h.late = append(h.late, e)
+			} else {
+				now = append(now, e)
+			}
+		}
+		h.mu.Unlock()
+	}
+	h.deliverSoon(now)
+}
+
+// deliverSoon delivers webhooks while other things happen.
+func (h *history) deliverSoon(webhooks []*happened) {
+	h.arriving.Go(func() {
+		if err := h.deliver(webhooks...); err != nil {
+			h.mu.Lock()
+			defer h.mu.Unlock()
+			h.failures = append(h.failures, err)
+		}
+	})
+}
+
+// settle waits for the webhooks that are being delivered, and tells the database what the
+// list shows: see watched.
+func (h *history) settle() {
+	h.t.Helper()
+	h.arriving.Wait()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	require.Empty(h.t, h.failures)
+	var events []string
+	var times []time.Time
+	var places []int
+	for _, e := range h.told {
+		if e.punctual && !e.Foreign {
+			events, times, places = append(events, e.id), append(times, e.at), append(places, h.place(e.happened))
+		}
+	}
+	_, err := h.pool.Exec(h.t.Context(), `INSERT INTO listed SELECT $1, * FROM unnest($2::text[], $3::timestamptz[], $4::bigint[])
+		ON CONFLICT DO NOTHING`, h.source.Name, events, times, places)
+	require.NoError(h.t, err)
+}
+
+// place of an event in a list without times.
+func (h *history) place(e *happened) int {
+	if h.provider.Name == "gitlab" {
+		return gitlabNumber(e)
+	}
+	return slices.Index(h.feed, e)
+}
+
+// pass makes a pass of a process of its own, up to what has happened so far.
+func (h *history) pass(deep bool) error {
+	h.mu.Lock()
+	source, until := h.source, h.now
+	h.working++
+	ctx, cancel := context.WithCancel(h.t.Context())
+	before := h.kill
+	h.kill = cancel
+	h.mu.Unlock()
+	defer func() {
+		cancel()
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.kill = before
+		h.working--
+	}()
+	source.Settings.Lag = time.Since(until)
+	if deep {
+		source.Settings.Deep = time.Nanosecond
+	}
+	if err := h.outbox.Coverage().Hurry(ctx, []identitySource{identitySource(source.Name)}); err != nil {
+		return err
+	}
+	return h.process(func() Source { return source }).Turn(ctx)
+}
+
+// meet is what a request meets, as refuse of the world.
+func (h *history) meet(out http.ResponseWriter, r *http.Request) bool {
+	h.mu.Lock()
+	at := h.request
+	h.request++
+	troubles := h.troubles
+	h.mu.Unlock()
+	for _, one := range troubles {
+		if one.At == at && h.strike(out, one) {
+			return true
+		}
+	}
+	if r.Method != http.MethodPost {
+		return false
+	}
+	parts := strings.Split(r.URL.Path, "/")
+	e := h.delivery(parts[len(parts)-2])
+	if e == nil {
+		return false
+	}
+	h.mu.Lock()
+	refusal := h.told[e.id].Refusal
+	if refusal != 0 {
+		h.asked[e.id]++
+	}
+	h.mu.Unlock()
+	if refusal != 0 {
+		out.WriteHeader(refusal)
+	}
+	return refusal != 0
+}
+
+// strike makes trouble, and reports whether that was the answer.
+func (h *history) strike(out http.ResponseWriter, one trouble) bool {
+	switch one.What {
+	case "cancel":
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.kill()
+	case "take over":
+		h.mu.Lock()
+		h.takeovers++
+		h.mu.Unlock()
+		_ = h.pass(false) // it may be in trouble as well
+	case "500":
+		out.WriteHeader(http.StatusInternalServerError)
+		return true
+	case "webhooks":
+		h.mu.Lock()
+		late := h.late
+		h.late = nil
+		h.mu.Unlock()
+		h.deliverSoon(late)
+	case "list":
+		h.showAll()
+	case "happen":
+		h.happens(one.New)
+	case "commit":
+		h.fault.ArmAfter(one.Skip, one.Mode, one.N)
+	case "refuse":
+		h.refuseAfter(one.N * batchItems / 2)
+	default:
+		panic(fmt.Sprintf("no trouble: %s", one.What))
+	}
+	return false
+}
+
+// showAll lists what was hidden.
+func (h *history) showAll() {
+	h.mu.Lock()
+	hidden := h.hidden
+	h.hidden = nil
+	h.mu.Unlock()
+	for _, e := range hidden {
+		h.world.list(e)
+	}
+}
+
+// refuseAfter has the database refuse a batch after so many more events.
+func (h *history) refuseAfter(n int) {
+	_, err := h.pool.Exec(context.Background(), `INSERT INTO refusals SELECT $1, $2 + count(*) FROM hooklatch.processed_events WHERE source = $1 AND origin = 'backfill'
+		ON CONFLICT (source) DO UPDATE SET most = EXCLUDED.most`, h.source.Name, n)
+	if err != nil {
+		panic(err)
+	}
+}

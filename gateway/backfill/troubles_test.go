@@ -1,0 +1,57 @@
+package backfill
+
+import (
+	"net/http"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/hooklatch/hooklatch/schema/pgtest/fault"
+)
+
+// fate is what becomes of an event that happens.
+type fate struct {
+	After    time.Duration // since the event before
+	Foreign  bool          // of a type without a subscription
+	Webhooks int           // deliveries
+	Late     bool          // they come at some later time
+	Hidden   bool          // the list shows it at some later time
+	Claimed  bool          // the provider says that it delivered the event
+	Refusal  int           // answer to a request for redelivery; 202: accepted and forgotten, 0: the redelivery comes
+}
+
+func drawFate(t *rapid.T) fate {
+	f := fate{
+		After:   rapid.SampledFrom([]time.Duration{0, time.Millisecond, time.Millisecond, time.Second, time.Minute}).Draw(t, "after"),
+		Foreign: rapid.IntRange(0, 9).Draw(t, "foreign") == 9,
+		Hidden:  rapid.IntRange(0, 5).Draw(t, "hidden") == 5,
+		Refusal: rapid.SampledFrom([]int{0, 0, 0, http.StatusAccepted, http.StatusUnprocessableEntity}).Draw(t, "refusal"),
+	}
+	if !f.Foreign {
+		f.Webhooks = rapid.SampledFrom([]int{0, 0, 1, 1, 2}).Draw(t, "webhooks")
+	}
+	f.Late = f.Webhooks > 0 && rapid.IntRange(0, 2).Draw(t, "late") == 2
+	f.Claimed = f.Webhooks == 0 && rapid.IntRange(0, 3).Draw(t, "claimed") == 3
+	return f
+}
+
+// trouble is what a request of a pass meets.
+type trouble struct {
+	At   int // which request of the pass
+	What string
+	Mode fault.Mode // of the COMMITs that break
+	Skip int        // COMMITs before them
+	N    int        // of COMMITs, or of events that the database takes before it refuses
+	New  []fate     // events that happen
+}
+
+func drawTrouble(t *rapid.T) trouble {
+	return trouble{
+		At:   rapid.IntRange(0, 10).Draw(t, "at"),
+		What: rapid.SampledFrom([]string{"cancel", "take over", "500", "webhooks", "list", "happen", "commit", "commit", "refuse"}).Draw(t, "what"),
+		Mode: rapid.SampledFrom([]fault.Mode{fault.LoseAnswer, fault.LoseAnswer, fault.LoseRequest, fault.Terminate}).Draw(t, "mode"),
+		Skip: rapid.IntRange(0, 4).Draw(t, "skip"),
+		N:    rapid.IntRange(1, 3).Draw(t, "n"),
+		New:  rapid.SliceOfN(rapid.Custom(drawFate), 0, 5).Draw(t, "new"),
+	}
+}
