@@ -171,7 +171,7 @@ func (h *history) untilWhole(deep bool) {
 		require.True(h.t, time.Now().Before(deadline), "the passes come to no end: %+v", h.state())
 		require.NoError(h.t, h.pass(deep))
 		for id, times := range h.asked {
-			require.LessOrEqual(h.t, times, maxTries+h.takeovers, "redelivery of %s", id)
+			require.LessOrEqual(h.t, times, 3+h.takeovers, "redelivery of %s", id)
 		}
 		if h.lastRun().Error != "" || h.state().Waiting > 0 {
 			whole = -1
