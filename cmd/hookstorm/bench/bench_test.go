@@ -23,7 +23,7 @@ func TestEveryTurnIsMeasured(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
-	small, wanted := []string{"limit", "naive", "accept", "life", "backlog", "idle", "connections", "bodies"}, 16
+	small, wanted := []string{"limit", "naive", "accept", "life", "backlog", "idle", "connections", "bodies", "backfill"}, 18
 	if testing.Short() {
 		small, wanted = []string{"limit", "naive", "accept", "life"}, 9
 	}

@@ -45,7 +45,8 @@ type Options struct {
 	Rate float64
 	// Rows are the events and effects of years that growth and years make, ten times
 	// what waits for the destination that waiting pauses, and five times what is
-	// finished there. Defaults to DefaultRows, 20,000 with Quick.
+	// finished there, and a hundred times what backfill fetches. Defaults to
+	// DefaultRows, 20,000 with Quick.
 	Rows int
 	// Previous is a commit that years and collection measure this tree beside. Empty: none.
 	Previous string
@@ -72,6 +73,8 @@ type sizes struct {
 	years       int // lives right after a checkpoint
 	few, many   int // that wait in an order
 	heads       int // of an order, that are delivered
+
+	steady time.Duration // of live traffic without a backfill
 }
 
 func (o Options) withDefaults() Options {
@@ -100,11 +103,13 @@ func (o Options) sizes() sizes {
 		return sizes{
 			accept: 1500, single: 50, open: time.Second / 2, warm: 128, idle: 20, idleEvery: 50 * time.Millisecond, idleAfter: time.Second, idleTime: 2 * time.Second,
 			patience: 2 * time.Minute, connections: 500, data: 500, years: 300, few: 10, many: 300, heads: 100,
+			steady: 2 * time.Second,
 		}
 	}
 	return sizes{
 		accept: 40_000, single: 2000, open: 5 * time.Second, warm: 1000, idle: 200, idleEvery: 50 * time.Millisecond, idleAfter: 11 * time.Second, idleTime: 10 * time.Second,
 		patience: 15 * time.Minute, connections: 10_000, data: 20_000, years: 5000, few: 10, many: 50_000, heads: 200,
+		steady: 30 * time.Second,
 	}
 }
 

@@ -110,6 +110,7 @@ type configuration struct {
 	Secret        secret.Value
 	Second        string // see subject
 	OrderBy       string
+	List          string
 	Previous      bool // it does not know what can be configured since
 }
 
@@ -122,7 +123,7 @@ func (b *bench) configure(who subject, databaseURL, gateway, admin string) (path
 	var file strings.Builder
 	if err := text.Execute(&file, configuration{
 		DatabaseURL: secret.New(databaseURL), GatewayListen: gateway, AdminListen: admin, ReceiverURL: "http://" + b.receiver.address + "/app",
-		Source: load.Source, Provider: load.Provider, Secret: load.Secret(), Second: who.second, OrderBy: who.orderBy, Previous: who.previous,
+		Source: load.Source, Provider: load.Provider, Secret: load.Secret(), Second: who.second, OrderBy: who.orderBy, List: who.list, Previous: who.previous,
 	}); err != nil {
 		return "", fmt.Errorf("write the configuration: %w", err)
 	}
@@ -157,18 +158,18 @@ func (b *bench) launchHooklatch(ctx context.Context, who subject, role, database
 	})
 }
 
-// command runs a command of the program to its end.
-func (b *bench) command(ctx context.Context, who subject, databaseURL string, args ...string) error {
+// command runs a command of the program to its end, and returns the CPU time it used.
+func (b *bench) command(ctx context.Context, who subject, databaseURL string, args ...string) (time.Duration, error) {
 	path, err := b.configure(who, databaseURL, "127.0.0.1:8080", "127.0.0.1:8081") // nobody listens
 	if err != nil {
-		return err
+		return 0, err
 	}
 	cmd := exec.CommandContext(ctx, b.binaryOf(who), append(args, "--config", path)...)
 	cmd.Env = programs.Environment()
 	if printed, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("hooklatch %s: %w\n%s", strings.Join(args, " "), err, printed)
+		return 0, fmt.Errorf("hooklatch %s: %w\n%s", strings.Join(args, " "), err, printed)
 	}
-	return nil
+	return cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), nil
 }
 
 // buildPrevious builds the commit that this tree is measured beside.

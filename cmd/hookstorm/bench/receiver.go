@@ -10,6 +10,8 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"github.com/hooklatch/hooklatch/worker/destination"
 )
 
 // receiver is the destination: it answers every call at once and remembers when the
@@ -23,6 +25,7 @@ type receiver struct {
 	first   map[string]time.Time // by the id of the event
 	order   []time.Time          // of those
 	calls   int
+	fetched int           // events among those that no webhook brought
 	changed chan struct{} // closed at the next call
 }
 
@@ -49,7 +52,7 @@ func (r *receiver) open(door net.Listener) {
 func (r *receiver) forget() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.first, r.order, r.calls, r.changed = map[string]time.Time{}, nil, 0, make(chan struct{})
+	r.first, r.order, r.calls, r.fetched, r.changed = map[string]time.Time{}, nil, 0, 0, make(chan struct{})
 }
 
 // ServeHTTP takes a call.
@@ -66,6 +69,9 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	if _, known := r.first[id]; !known {
 		r.first[id] = at
 		r.order = append(r.order, at)
+		if request.Header.Get(destination.HeaderOrigin) != "" {
+			r.fetched++
+		}
 	}
 	close(r.changed)
 	r.changed = make(chan struct{})
@@ -97,6 +103,11 @@ func (r *receiver) of(id string) (time.Time, bool) {
 // await waits until n events have come.
 func (r *receiver) await(ctx context.Context, n int) error {
 	return r.until(ctx, func() bool { return len(r.order) >= n }, func() string { return fmt.Sprintf("%d of %d events came", len(r.order), n) })
+}
+
+// awaitFetched waits until n events have come that no webhook brought.
+func (r *receiver) awaitFetched(ctx context.Context, n int) error {
+	return r.until(ctx, func() bool { return r.fetched >= n }, func() string { return fmt.Sprintf("%d of %d fetched events came", r.fetched, n) })
 }
 
 // awaitEvent waits until an event has come.

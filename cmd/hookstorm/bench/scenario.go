@@ -40,6 +40,7 @@ func Scenarios() []Scenario {
 		{"standby", "4 gateways accept while every commit waits for a standby that is 5 ms away", false, nil, standbyTurn},
 		{"profile", "where Postgres' time goes in a whole life; needs pg_stat_statements", false, nil, profileTurn},
 		{"upkeep", "whole lives while upkeep runs twice a second, beside lives without", false, nil, upkeepTurn},
+		{"backfill", "single lives at a steady rate, in turn with the same beside a backfill of 100,000 events", false, nil, backfillTurn},
 	}
 }
 

@@ -97,7 +97,7 @@ func (b *bench) liveOnce(ctx context.Context, server *postgres, database string)
 	}
 	s.keep, s.left = true, unfinishedOfAppSQL
 	defer func() { err = errors.Join(err, s.leave(context.WithoutCancel(ctx))) }()
-	if err := s.command(ctx, "destinations", "pause", pausing.second); err != nil {
+	if _, err := s.command(ctx, "destinations", "pause", pausing.second); err != nil {
 		return "", "", err
 	}
 	if pending, err = s.one(ctx, pausing.second); err != nil {
@@ -172,7 +172,7 @@ func (b *bench) resume(ctx context.Context, server *postgres, full string) (err 
 		return err
 	}
 	resumed := time.Now()
-	if err := s.command(ctx, "destinations", "resume", pausing.second); err != nil {
+	if _, err := s.command(ctx, "destinations", "resume", pausing.second); err != nil {
 		return err
 	}
 	if err := b.receiver.await(ctx, 1); err != nil {

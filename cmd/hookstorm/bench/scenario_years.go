@@ -48,7 +48,7 @@ func (b *bench) liveAfterYears(ctx context.Context, who subject) (err error) {
 	if err := server.hasRoom(ctx, int64(b.opts.Rows)*roomOfLife); err != nil {
 		return err
 	}
-	if err := b.command(ctx, who, server.cluster.Primary(original), "migrate", "up"); err != nil {
+	if _, err := b.command(ctx, who, server.cluster.Primary(original), "migrate", "up"); err != nil {
 		return err
 	}
 	event, err := b.liveOn(ctx, who, server, original)

@@ -23,6 +23,7 @@ type subject struct {
 	// Empty: there is none.
 	second  string
 	orderBy string // of the second route
+	list    string // URL of the list of its source; empty: there is none
 	// previous: it is another commit's program.
 	previous bool
 }
@@ -122,8 +123,9 @@ func watch(ctx context.Context, url string) (*pgx.Conn, error) {
 	return conn, nil
 }
 
-// command runs a command of the program beside its processes.
-func (s *stage) command(ctx context.Context, args ...string) error {
+// command runs a command of the program beside its processes, and returns the CPU time
+// it used.
+func (s *stage) command(ctx context.Context, args ...string) (time.Duration, error) {
 	return s.bench.command(ctx, s.who, s.server.cluster.Primary(s.database), args...)
 }
 

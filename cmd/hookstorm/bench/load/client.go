@@ -76,7 +76,16 @@ type Run struct {
 	Began    time.Time
 	Ended    time.Time
 
+	// Sent are the events of Steady, in no order.
+	Sent []Sent
+
 	latencies []time.Duration // in order of their length
+}
+
+// Sent is one event that a server took.
+type Sent struct {
+	ID    string
+	Began time.Time // when it was to begin
 }
 
 // Rate is how many events were taken in a second.
@@ -109,19 +118,45 @@ func (r Run) Latency(share float64) time.Duration {
 // Closed sends n events: each connection begins the next one when the one before was
 // answered.
 func (c *Client) Closed(ctx context.Context, n int) (Run, error) {
-	return c.run(ctx, n, func(_ context.Context, _ int) time.Time { return time.Now() })
+	return c.run(ctx, plan{begin: func(_ context.Context, i int) (time.Time, bool) { return time.Now(), i < n }})
 }
 
 // Open begins n events at a constant rate, whatever becomes of those before. The
 // latency counts from the moment at which an event was to begin, also when it waited
 // for a connection.
 func (c *Client) Open(ctx context.Context, n int, perSecond float64) (Run, error) {
+	due := constant(perSecond)
+	return c.run(ctx, plan{begin: func(ctx context.Context, i int) (time.Time, bool) {
+		if i >= n {
+			return time.Time{}, false
+		}
+		return due(ctx, i), true
+	}})
+}
+
+// Steady begins events as Open does, until end is closed, and returns each of them in
+// Run.Sent.
+func (c *Client) Steady(ctx context.Context, perSecond float64, end <-chan struct{}) (Run, error) {
+	due := constant(perSecond)
+	return c.run(ctx, plan{sent: true, begin: func(ctx context.Context, i int) (time.Time, bool) {
+		at := due(ctx, i)
+		select {
+		case <-end:
+			return at, false
+		default:
+			return at, true
+		}
+	}})
+}
+
+// constant returns a function that waits until the i-th event of a constant rate is due.
+func constant(perSecond float64) func(ctx context.Context, i int) time.Time {
 	start := time.Now()
-	return c.run(ctx, n, func(ctx context.Context, i int) time.Time {
+	return func(ctx context.Context, i int) time.Time {
 		at := start.Add(time.Duration(float64(i) / perSecond * float64(time.Second)))
 		sleepUntil(ctx, at)
 		return at
-	})
+	}
 }
 
 // One sends an event over the first connection and says when it began.
@@ -161,26 +196,40 @@ func (c *Client) Connected() int {
 	return n
 }
 
-// run sends n events over all connections. Begin waits until one is to begin and says
-// since when its latency counts.
-func (c *Client) run(ctx context.Context, n int, begin func(ctx context.Context, i int) time.Time) (Run, error) {
+// plan is what a run sends.
+type plan struct {
+	// begin waits until the i-th event is to begin and returns since when its latency
+	// counts, or false if there is no such event.
+	begin func(ctx context.Context, i int) (time.Time, bool)
+	sent  bool // Run.Sent is wanted
+}
+
+// run sends the events of a plan over all connections.
+func (c *Client) run(ctx context.Context, p plan) (Run, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var next, repeated atomic.Int64
 	var all sync.WaitGroup
 	perConn := make([][]time.Duration, len(c.conns))
+	sent := make([][]Sent, len(c.conns))
 	run := Run{Began: time.Now()}
 	for w, one := range c.conns {
 		all.Go(func() {
-			for i := int(next.Add(1)) - 1; i < n && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
-				began := begin(ctx, i)
-				_, times, err := one.deliver(ctx)
+			for ctx.Err() == nil {
+				began, more := p.begin(ctx, int(next.Add(1))-1)
+				if !more {
+					return
+				}
+				id, times, err := one.deliver(ctx)
 				if err != nil {
 					cancel(err)
 					return
 				}
 				repeated.Add(int64(times))
 				perConn[w] = append(perConn[w], time.Since(began))
+				if p.sent {
+					sent[w] = append(sent[w], Sent{ID: id, Began: began})
+				}
 			}
 		})
 	}
@@ -189,6 +238,7 @@ func (c *Client) run(ctx context.Context, n int, begin func(ctx context.Context,
 	if err := context.Cause(ctx); err != nil {
 		return run, fmt.Errorf("send events: %w", err)
 	}
+	run.Sent = slices.Concat(sent...)
 	run.latencies = slices.Concat(perConn...)
 	slices.Sort(run.latencies)
 	run.Events, run.Repeated = len(run.latencies), int(repeated.Load())

@@ -61,12 +61,16 @@ func newMaker(o Options) (*maker, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make the provider of the load: %w", err)
 	}
-	dice := rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())) //nolint:gosec // ids must differ, not be secret
+	dice := newDice()
 	return &maker{
 		provider: made, key: Secret(), order: o.Order, duplicates: o.Duplicates, dice: dice,
 		request: provider.Request{Method: http.MethodPost, URL: &url.URL{Scheme: "http", Host: "localhost", Path: "/webhooks/" + o.Source}, Header: http.Header{}},
 		rest:    restOf(dice, o.Size),
 	}, nil
+}
+
+func newDice() *rand.Rand {
+	return rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())) //nolint:gosec // ids must differ, not be secret
 }
 
 // begin is how each body begins: the id follows.
@@ -86,6 +90,13 @@ func restOf(dice *rand.Rand, size int) []byte {
 		noise[i] = byte(dice.Uint32()) //nolint:gosec // its last bits will do
 	}
 	return []byte(head + base64.RawURLEncoding.EncodeToString(noise)[:n] + tail)
+}
+
+// Unsigned returns a function that appends the body of an event with an id, as an API
+// shows it: all of them are alike behind the id.
+func Unsigned() func(to []byte, id string) []byte {
+	rest := restOf(newDice(), DefaultSize)
+	return func(to []byte, id string) []byte { return append(append(append(to, begin...), id...), rest...) }
 }
 
 // next makes and signs an event. Header and body are valid until the next call.

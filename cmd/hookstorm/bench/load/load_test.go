@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -153,6 +154,31 @@ func TestLatencyCountsFromWhenAnEventWasDue(t *testing.T) {
 	run, err := s.dial(t, load.Options{Connections: 1}).Open(t.Context(), 3, 100)
 	require.NoError(t, err)
 	require.GreaterOrEqual(t, run.Latency(0.5), 250*time.Millisecond)
+}
+
+func TestSteadyEventsComeUntilTheEnd(t *testing.T) {
+	t.Parallel()
+	s := newTaker(t)
+	client, end := s.dial(t, load.Options{Connections: 4}), make(chan struct{})
+	var run load.Run
+	ended := make(chan error, 1)
+	go func() {
+		var err error
+		run, err = client.Steady(t.Context(), 100, end)
+		ended <- err
+	}()
+	require.Eventually(t, func() bool { return s.different(t) >= 20 }, 2*time.Minute, time.Millisecond)
+	close(end)
+	require.NoError(t, <-ended)
+	require.GreaterOrEqual(t, run.Events, 20)
+	require.Len(t, run.Sent, run.Events)
+	slices.SortFunc(run.Sent, func(a, b load.Sent) int { return a.Began.Compare(b.Began) })
+	var ids []string
+	for i, sent := range run.Sent {
+		ids = append(ids, sent.ID)
+		require.WithinDuration(t, run.Sent[0].Began.Add(time.Duration(i)*10*time.Millisecond), sent.Began, time.Microsecond, "an event begins when it is due")
+	}
+	require.ElementsMatch(t, s.came(t), ids)
 }
 
 func TestTimelyIDsGrow(t *testing.T) {

@@ -200,6 +200,20 @@ func Goals() []Goal {
 			},
 		},
 		{
+			Name: "backfill of 100,000 events: live accept, 99 %, of that without",
+			Unit: "x", Want: 1.5, Loose: 100, From: "p99, beside a backfill / without",
+			of: func(r *Report) []float64 {
+				return ratio(r.values(SectionBackfill, BesideBackfill, P99), r.values(SectionBackfill, WithoutBackfill, P99))
+			},
+		},
+		{
+			Name: "backfill of 100,000 events: live POST to the receiver's first byte, 99 %, of that without",
+			Unit: "x", Want: 2, Loose: 100, From: "to the receiver, p99, beside a backfill / without",
+			of: func(r *Report) []float64 {
+				return ratio(r.values(SectionBackfill, BesideBackfill, ReceiverP99), r.values(SectionBackfill, WithoutBackfill, ReceiverP99))
+			},
+		},
+		{
 			Name: "memory of a gateway: 64 connections with bodies of 1 MB", Unit: "MB", Want: 300, Loose: 1000, From: "memory at most",
 			of: func(r *Report) []float64 { return r.values(SectionBodies, Hooklatch, MemoryPeak) },
 		},

@@ -76,6 +76,7 @@ const (
 	SectionProfiled    = "Whole life, statements counted"
 	SectionProfile     = "Where Postgres' time goes in a whole life"
 	SectionResumed     = "That destination, resumed"
+	SectionBackfill    = "Live traffic at a steady rate, beside a backfill of the same source"
 )
 
 // Who was measured.
@@ -107,6 +108,8 @@ const (
 	FourGateways         = "Hooklatch, 4 gateways"
 	ThisTree             = "this tree"
 	PreviousCommit       = "previous commit"
+	BesideBackfill       = "beside a backfill"
+	WithoutBackfill      = "without a backfill"
 )
 
 // Quantity is what a value says.
@@ -144,6 +147,10 @@ const (
 	Buffers          Quantity = "buffers"
 	RowsKept         Quantity = "rows kept"
 	DeliveryKept     Quantity = "delivery kept"
+	ReceiverP50      Quantity = "to the receiver, p50"
+	ReceiverP99      Quantity = "to the receiver, p99"
+	Fetched          Quantity = "fetched"
+	CPUPass          Quantity = "CPU of the command"
 )
 
 // units are those of the quantities: per event where nothing else is said.
@@ -151,7 +158,7 @@ var units = map[Quantity]string{
 	Rate: "/s", Accepted: "/s", Delivered: "%", P50: "ms", P99: "ms", Repeated: "", CPUServer: "us", CPUWorker: "us", CPUPostgres: "us", CPUClient: "us",
 	WAL: "B", WALWithoutImages: "B", FirstDelivery: "s", Transactions: "/s", BetweenHeads: "ms", Connections: "", Memory: "MB", MemoryPeak: "MB",
 	RateBeginning: "/s", RateEnd: "/s", ReconcileTime: "s", TemporaryFiles: "", CommitTime: "ms", CommitsAtOnce: "x", EventsOfCommit: "",
-	Calls: "", StatementTime: "us", Buffers: "", RowsKept: "B", DeliveryKept: "B",
+	Calls: "", StatementTime: "us", Buffers: "", RowsKept: "B", DeliveryKept: "B", ReceiverP50: "ms", ReceiverP99: "ms", Fetched: "/s", CPUPass: "us",
 }
 
 // Add adds the value of a round.

@@ -42,7 +42,7 @@ func (r *Report) heading(page *strings.Builder) {
 	fmt.Fprintf(page, "Command: `%s`. Medians of %s with the least and the greatest; CPU and WAL are per event.\n", r.Command, counted(r.Rounds, "round"))
 	r.disturbances(page)
 	if r.filled() {
-		fmt.Fprintf(page, "Rows of years: %s events and effects; waiting: a tenth of that, and a fifth that is finished.\n", number(float64(r.Rows)))
+		fmt.Fprintf(page, "Rows of years: %s events and effects; waiting: a tenth of that, and a fifth that is finished; backfill: a hundredth.\n", number(float64(r.Rows)))
 	}
 	if r.Quick {
 		page.WriteString("A quick run: it shows that everything works, its figures are worth little.\n")
@@ -63,7 +63,7 @@ func (r *Report) disturbances(page *strings.Builder) {
 // filled tells whether tables were filled with rows of years.
 func (r *Report) filled() bool {
 	return slices.ContainsFunc(r.sections(), func(section string) bool {
-		return section == SectionGrowth || section == SectionYears || section == SectionWaiting
+		return slices.Contains([]string{SectionGrowth, SectionYears, SectionWaiting, SectionBackfill}, section)
 	})
 }
 

@@ -1,0 +1,90 @@
+package bench
+
+import (
+	"errors"
+	"fmt"
+	"math/bits"
+	"net"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/bench/load"
+)
+
+// listPage is how many events a page of the list shows, as the lists of most providers.
+const listPage = 100
+
+// list is the API of a sender whose webhooks brought nothing. It shows n events, evenly
+// spread over a time, and makes each of them when it is asked for it.
+type list struct {
+	n     int
+	first time.Time
+	step  time.Duration // from one event to the next
+	body  func(to []byte, id string) []byte
+	url   string
+
+	server  *http.Server
+	serving sync.WaitGroup
+}
+
+// newList lists n events from since on, up to until. It listens on a free port of
+// loopback.
+func newList(n int, since, until time.Time) (*list, error) {
+	door, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, fmt.Errorf("listen for the list: %w", err)
+	}
+	l := &list{n: n, first: since, step: until.Sub(since) / time.Duration(n), body: load.Unsigned(), url: "http://" + door.Addr().String() + "/events"}
+	l.server = &http.Server{Handler: l, ReadHeaderTimeout: time.Minute}
+	l.serving.Go(func() { _ = l.server.Serve(door) }) // until it is closed
+	return l, nil
+}
+
+func (l *list) stop() {
+	_ = l.server.Close() // nothing is left of its connections whatever it says
+	l.serving.Wait()
+}
+
+// ServeHTTP writes a page of what happened in [since, until), the oldest first. A cursor
+// is the index of an event.
+func (l *list) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	since, errSince := strconv.ParseInt(r.FormValue("since"), 10, 64)
+	until, errUntil := strconv.ParseInt(r.FormValue("until"), 10, 64)
+	if errors.Join(errSince, errUntil) != nil {
+		w.WriteHeader(http.StatusBadRequest)
+		return
+	}
+	i, end := l.index(since), l.index(until)
+	if cursor, err := strconv.Atoi(r.FormValue("cursor")); err == nil {
+		i = cursor
+	}
+	page := append(make([]byte, 0, listPage*(load.DefaultSize+64)), `{"data":[`...)
+	for shown := 0; i < end && shown < listPage; i, shown = i+1, shown+1 {
+		if shown > 0 {
+			page = append(page, ',')
+		}
+		page = append(strconv.AppendInt(append(page, `{"created":`...), l.at(i).UnixMilli(), 10), `,"body":`...)
+		page = append(l.body(page, idAt(i)), '}')
+	}
+	page = append(page, ']')
+	if i < end {
+		page = append(strconv.AppendInt(append(page, `,"next":"`...), int64(i), 10), '"')
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write(append(page, '}')) // the reader has gone
+}
+
+// at is when the i-th event happened.
+func (l *list) at(i int) time.Time { return l.first.Add(time.Duration(i) * l.step) }
+
+// index is that of the first event that happened at a second or later.
+func (l *list) index(second int64) int {
+	after := time.Unix(second, 0).Sub(l.first)
+	return min(max(int((after+l.step-1)/l.step), 0), l.n)
+}
+
+// idAt is the id of the i-th event: like those of live events, it falls anywhere in an
+// index.
+func idAt(i int) string { return fmt.Sprintf("evt_%016x%08x", bits.Reverse64(uint64(i)), i) } //nolint:gosec // an index

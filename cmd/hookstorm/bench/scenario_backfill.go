@@ -1,0 +1,131 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/bench/load"
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/bench/meter"
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/bench/report"
+)
+
+const (
+	// liveRate is the rate of live events, in events a second: a tenth of what two cores
+	// carry. liveConnections is how many connections send them.
+	liveRate        = 100
+	liveConnections = 16
+)
+
+// backfillTurn measures live traffic beside a backfill of the same source, whose events
+// go to the same destination, and without one.
+func backfillTurn(ctx context.Context, b *bench) error {
+	for round := range b.rounds {
+		turns := []bool{false, true}
+		if round%2 == 1 {
+			turns = []bool{true, false}
+		}
+		for _, beside := range turns {
+			if err := b.liveBesideBackfill(ctx, beside); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// listed is how many events the backfill fetches.
+func (b *bench) listed() int { return b.opts.Rows / 100 }
+
+func (b *bench) liveBesideBackfill(ctx context.Context, beside bool) (err error) {
+	now := time.Now().Truncate(time.Second)
+	missed, err := newList(b.listed(), now.Add(-2*time.Hour), now.Add(-5*time.Minute)) // older than the lag of a list
+	if err != nil {
+		return err
+	}
+	defer missed.stop()
+	who := living
+	who.list = missed.url
+	s, warm, err := b.enterLife(ctx, who)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.leave(context.WithoutCancel(ctx))) }()
+	warm.Close()
+	client, err := s.dial(ctx, load.Options{Connections: liveConnections})
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	if beside {
+		return s.steady(ctx, client, report.BesideBackfill, missed.n, s.fetch)
+	}
+	return s.steady(ctx, client, report.WithoutBackfill, 0, func(ctx context.Context, _ string, _ int) error { return sleep(ctx, b.sizes.steady) })
+}
+
+// fetch runs the command that fetches n events, and waits until the receiver has them.
+func (s *stage) fetch(ctx context.Context, who string, n int) error {
+	began := time.Now()
+	used, err := s.command(ctx, "backfill", load.Source, "--since", "3h", "--yes")
+	if err != nil {
+		return err
+	}
+	s.bench.report.Add(report.SectionBackfill, who, report.Fetched, float64(n)/time.Since(began).Seconds())
+	if meter.Known() {
+		s.bench.report.Add(report.SectionBackfill, who, report.CPUPass, float64(used.Microseconds())/float64(n))
+	}
+	return s.bench.receiver.awaitFetched(ctx, n)
+}
+
+// steady measures single lives at a steady rate until meanwhile returns, which brings n
+// more events to the receiver.
+func (s *stage) steady(ctx context.Context, client *load.Client, who string, n int, meanwhile func(ctx context.Context, who string, n int) error) error {
+	b := s.bench
+	before, err := s.account(ctx)
+	if err != nil {
+		return err
+	}
+	end := make(chan struct{})
+	var run load.Run
+	both, meanwhileCtx := errgroup.WithContext(ctx)
+	both.Go(func() (err error) {
+		run, err = client.Steady(meanwhileCtx, liveRate, end)
+		return err
+	})
+	both.Go(func() error {
+		defer close(end)
+		return meanwhile(meanwhileCtx, who, n)
+	})
+	if err := both.Wait(); err != nil {
+		return err
+	}
+	all := n + run.Events
+	if err := b.receiver.await(ctx, all); err != nil {
+		return err
+	}
+	if err := s.awaitQuiet(ctx); err != nil {
+		return err
+	}
+	done, last, err := s.done(ctx, run.Began)
+	if err != nil {
+		return err
+	}
+	if done != all {
+		return fmt.Errorf("%d of %d effects were done", done, all)
+	}
+	var took []time.Duration
+	for _, sent := range run.Sent {
+		came, _ := b.receiver.of(sent.ID)
+		took = append(took, came.Sub(sent.Began))
+	}
+	slices.Sort(took)
+	b.report.Add(report.SectionBackfill, who, report.Rate, float64(all)/last.Sub(run.Began).Seconds())
+	b.latencies(report.SectionBackfill, who, run)
+	b.report.Add(report.SectionBackfill, who, report.ReceiverP50, milliseconds(took[len(took)/2]))
+	b.report.Add(report.SectionBackfill, who, report.ReceiverP99, milliseconds(took[(len(took)-1)*99/100]))
+	return s.costsSince(ctx, report.SectionBackfill, who, all, before)
+}
