@@ -92,6 +92,7 @@ type Backfill struct {
 	opts    Options
 	clients clients
 	meters  meters
+	sleep   func(ctx context.Context, d time.Duration)
 }
 
 // New returns a Backfill. It starts nothing.
@@ -104,7 +105,7 @@ func New(opts Options) (*Backfill, error) {
 	if err != nil {
 		return nil, fmt.Errorf("backfill: %w", err)
 	}
-	return &Backfill{opts: opts, meters: m}, nil
+	return &Backfill{opts: opts, meters: m, sleep: sleep}, nil
 }
 
 // Turn makes the passes that are due, until its budget is used up. What a provider does

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -11,9 +12,6 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/coverage"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
-
-// batchItems is how many items share a transaction.
-const batchItems = 64
 
 // handle makes stored events of items, in the order in which they happened. behind is
 // where the pass is once all of them are, and is written with the last of them: a pass
@@ -32,9 +30,11 @@ func (p *pass) handle(ctx context.Context, items []Item, behind coverage.Move) e
 		if err != nil {
 			return err
 		}
+		p.stored = 0
 		if err := p.bring(ctx, missing); err != nil {
 			return err
 		}
+		p.rest(ctx, p.stored, (left+batchItems-1)/batchItems)
 		if p.order.Limit > 0 && p.run.Missing >= int64(p.order.Limit) {
 			return errLimit
 		}
@@ -154,7 +154,7 @@ func (p *pass) accept(ctx context.Context, items []*Item) error {
 		deliveries[n] = p.delivery(i)
 		ids = append(ids, i.ids()...)
 	}
-	before := p.run.Counts
+	before, began := p.run.Counts, time.Now()
 	_, _, err := p.b.opts.Outbox.AcceptTogether(ctx, deliveries, func(ctx context.Context, tx pgx.Tx, came []outbox.Acceptance) error {
 		p.run.Counts = before
 		for n, a := range came {
@@ -179,6 +179,9 @@ func (p *pass) accept(ctx context.Context, items []*Item) error {
 	if err != nil {
 		p.run.Counts = before
 		return err
+	}
+	if len(items) > 0 {
+		p.stored = time.Since(began)
 	}
 	if p.count(ctx); p.order.Progress != nil {
 		p.order.Progress(*p.run)

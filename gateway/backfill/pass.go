@@ -40,6 +40,7 @@ type pass struct {
 	gateway       bool                      // one runs, to which may be redelivered
 	waiting       map[identity.EventID]bool // redeliveries that were asked for and are not due again
 	move          coverage.Move
+	stored        time.Duration // how long the transaction of the batch took; 0: it stored no event
 }
 
 // dry passes write nothing.
