@@ -146,7 +146,7 @@ func (p *pass) make(ctx context.Context, since, until time.Time, deep bool) erro
 	case p.list.Order == provider.Feed:
 		err = p.follow(ctx, since)
 	case p.list.Sliced():
-		err = p.slices(ctx, since, until)
+		err = p.slices(ctx, since, until, deep)
 	default:
 		err = p.walk(ctx, since, until, deep)
 	}

@@ -67,26 +67,37 @@ func (c *collection) crowded() error {
 }
 
 // slices reads a list that can be asked for a time: the oldest first, each whole before
-// any of it is stored, so that events are accepted as they happened.
-func (p *pass) slices(ctx context.Context, since, until time.Time) error {
-	since, until = since.Truncate(time.Second), until.Truncate(time.Second)
+// any of it is stored, so that events are accepted as they happened. A pass whose budget
+// ends notes where it is, and the next one goes on there.
+func (p *pass) slices(ctx context.Context, since, until time.Time, deep bool) error {
 	length := firstSlice
+	if mark, found := sliceMarkOf(p.row, deep); found && p.order.By == "" && !p.dry() {
+		since, until, length = latest(since, mark.Since), p.row.PassUntil, mark.Length
+	}
+	since, until = since.Truncate(time.Second), until.Truncate(time.Second)
 	for since.Before(until) {
 		end := since.Add(length)
 		if end.After(until) {
 			end = until
 		}
+		half := max(end.Sub(since)/2, shortestSlice).Truncate(time.Second)
 		items, err := p.slice(ctx, since, end)
 		if errors.Is(err, errTooMany) && end.Sub(since) > shortestSlice {
-			length = max(end.Sub(since)/2, shortestSlice).Truncate(time.Second)
+			length = half
 			continue
 		}
-		if err != nil {
-			return err
+		if err == nil {
+			behind := p.move
+			behind.CoveredUntil, behind.PassUntil, behind.PageToken = end, time.Time{}, ""
+			if end.Before(until) {
+				behind.PassUntil, behind.PageToken = until, sliceMark{Since: end, Length: length, Deep: deep}.token()
+			}
+			err = p.handle(ctx, items, behind)
 		}
-		behind := p.move
-		behind.CoveredUntil = end
-		if err := p.handle(ctx, items, behind); err != nil {
+		if err != nil && (errors.Is(err, errBudget) || ctx.Err() != nil) {
+			return p.interrupt(context.WithoutCancel(ctx), until, sliceMark{Since: since, Length: half, Deep: deep})
+		}
+		if err != nil {
 			return err
 		}
 		if since = end; len(items) < fewItems {
@@ -94,6 +105,18 @@ func (p *pass) slices(ctx context.Context, since, until time.Time) error {
 		}
 	}
 	return nil
+}
+
+// interrupt notes that a slice did not fit into the budget: the next pass begins with half
+// of it.
+func (p *pass) interrupt(ctx context.Context, until time.Time, mark sliceMark) error {
+	if p.order.By == "" {
+		p.move.PassUntil, p.move.PageToken = until, mark.token()
+		if err := p.accept(ctx, nil); err != nil {
+			return err
+		}
+	}
+	return errBudget
 }
 
 func (p *pass) slice(ctx context.Context, since, until time.Time) ([]Item, error) {

@@ -1,0 +1,41 @@
+package backfill
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A turn of a worker reads some pages only. The next one goes on where it ended, however
+// many events there are in an hour, or in the window of a deep pass.
+func TestAListThatIsLongerThanATurnIsReadInSeveral(t *testing.T) {
+	t.Parallel()
+	for name, deep := range map[string]time.Duration{"deep": time.Nanosecond, "usual": day} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, "stripe", "we_1")
+			w.backfill.sleep = func(context.Context, time.Duration) {}
+			const pages = 24
+			for range pages {
+				w.happen(100, "invoice.paid", func(int) int { return 0 })
+				w.now = w.now.Add(50 * time.Second)
+			}
+			_, err := w.backfill.Run(t.Context(), "stripe", Order{By: "ann", Since: time.Now().Add(-2 * time.Hour)})
+			require.NoError(t, err)
+			require.Equal(t, pages*100, w.stored("backfill"))
+			w.happen(3, "invoice.paid", func(int) int { return 0 })
+			w.backfill.opts.Budget = time.Second
+			w.source.Settings.Rate, w.source.Settings.Deep = 10, deep // less than half of the pages in a turn
+			require.Eventually(t, func() bool {
+				w.turn()
+				return w.stored("backfill") == pages*100+3
+			}, 2*time.Minute, time.Millisecond)
+			require.Eventually(t, func() bool {
+				w.turn()
+				return w.state().CoveredUntil.After(w.now)
+			}, 2*time.Minute, time.Millisecond, "the watermark moves")
+		})
+	}
+}
