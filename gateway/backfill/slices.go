@@ -1,0 +1,115 @@
+package backfill
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/hooklatch/hooklatch/outbox/coverage"
+)
+
+const (
+	// firstSlice is how long the first slice of a list is, and shortestSlice the shortest.
+	firstSlice, shortestSlice = time.Hour, time.Second
+	// fewItems make the next slice twice as long.
+	fewItems = maxItems / 4
+)
+
+// sliceMark is where an interrupted pass over slices goes on.
+type sliceMark struct {
+	Since  time.Time
+	Length time.Duration // of the next slice
+	Deep   bool          // the pass reads the whole window
+}
+
+func (m sliceMark) token() string {
+	text, err := json.Marshal(m)
+	if err != nil {
+		panic(err) // times and numbers
+	}
+	return string(text)
+}
+
+// sliceMarkOf returns the mark of a pass that was interrupted, false if there is none of
+// the same depth.
+func sliceMarkOf(row *coverage.Pass, deep bool) (m sliceMark, found bool) {
+	if row.PassUntil.IsZero() || json.Unmarshal([]byte(row.PageToken), &m) != nil {
+		return m, false
+	}
+	return m, m.Deep == deep && m.Length >= shortestSlice
+}
+
+// slices reads a list that can be asked for a time: the oldest first, each whole before
+// any of it is stored, so that events are accepted as they happened. A pass whose budget
+// ends notes where it is, and the next one goes on there.
+func (p *pass) slices(ctx context.Context, since, until time.Time, deep bool) error {
+	length := firstSlice
+	if mark, found := sliceMarkOf(p.row, deep); found && p.order.By == "" && !p.dry() {
+		since, until, length = latest(since, mark.Since), p.row.PassUntil, mark.Length
+	}
+	since, until = since.Truncate(time.Second), until.Truncate(time.Second)
+	for since.Before(until) {
+		end := since.Add(length)
+		if end.After(until) {
+			end = until
+		}
+		half := max(end.Sub(since)/2, shortestSlice).Truncate(time.Second)
+		items, err := p.slice(ctx, since, end)
+		if errors.Is(err, errTooMany) && end.Sub(since) > shortestSlice {
+			length = half
+			continue
+		}
+		if err == nil {
+			behind := p.move
+			behind.CoveredUntil, behind.PassUntil, behind.PageToken = end, time.Time{}, ""
+			if end.Before(until) {
+				behind.PassUntil, behind.PageToken = until, sliceMark{Since: end, Length: length, Deep: deep}.token()
+			}
+			err = p.handle(ctx, items, behind)
+		}
+		if err != nil && (errors.Is(err, errBudget) || ctx.Err() != nil) {
+			return p.interrupt(context.WithoutCancel(ctx), until, sliceMark{Since: since, Length: half, Deep: deep})
+		}
+		if err != nil {
+			return err
+		}
+		if since = end; len(items) < fewItems {
+			length *= 2
+		}
+	}
+	return nil
+}
+
+// interrupt notes that a slice did not fit into the budget: the next pass begins with half
+// of it.
+func (p *pass) interrupt(ctx context.Context, until time.Time, mark sliceMark) error {
+	if p.order.By == "" {
+		p.move.PassUntil, p.move.PageToken = until, mark.token()
+		if err := p.accept(ctx, nil); err != nil {
+			return err
+		}
+	}
+	return errBudget
+}
+
+func (p *pass) slice(ctx context.Context, since, until time.Time) ([]Item, error) {
+	var c collection
+	for q := (query{since: since, until: until}); ; {
+		pg, err := p.page(ctx, q)
+		if err != nil {
+			return nil, err
+		}
+		err = c.add(pg, since, until)
+		if errors.Is(err, errTooMany) && until.Sub(since) <= shortestSlice {
+			err = c.crowded()
+		}
+		if err != nil {
+			return nil, err
+		}
+		if pg.next == "" {
+			return c.items, nil
+		}
+		q = p.after(q, pg.next)
+	}
+}
