@@ -39,3 +39,17 @@ func TestAListThatIsLongerThanATurnIsReadInSeveral(t *testing.T) {
 		})
 	}
 }
+
+// A turn leaves time to store what it has read: otherwise the next one would read the same.
+func TestATurnStoresWhatItHasRead(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "gitlab", "projects/7/hooks/1")
+	w.backfill.sleep = func(context.Context, time.Duration) {}
+	const events = 60 * 20 // 60 pages
+	w.happen(events, "push", func(int) int { return 0 })
+	w.backfill.opts.Budget, w.source.Settings.Rate = time.Second, 40
+	require.Eventually(t, func() bool {
+		w.turn()
+		return w.stored("backfill") == events
+	}, 2*time.Minute, time.Millisecond)
+}

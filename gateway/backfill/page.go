@@ -70,6 +70,9 @@ func (p *pass) expand(template string, q query, ref string) string {
 
 // page reads one page. A cursor that is a URL leads there itself.
 func (p *pass) page(ctx context.Context, q query) (page, error) {
+	if !p.readUntil.IsZero() && time.Now().After(p.readUntil) {
+		return page{}, errBudget
+	}
 	address := q.cursor
 	if !p.list.Next.Link && p.list.Next.URL == "" || q.cursor == "" {
 		address = p.expand(p.list.Path, q, "")

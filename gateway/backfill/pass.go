@@ -33,6 +33,7 @@ type pass struct {
 	row    *coverage.Pass
 	run    *coverage.Run
 
+	readUntil     time.Time       // no page is read later: what was read has to be stored; zero: always
 	counted       coverage.Counts // told as metrics so far
 	types         []string
 	endpointTypes []string
@@ -59,6 +60,9 @@ func (b *Backfill) pass(ctx context.Context, s Source, account string, o Order) 
 	p := &pass{b: b, source: s, list: s.Settings.List, order: o, waiting: map[identity.EventID]bool{}}
 	if p.list == nil {
 		return nil, nil
+	}
+	if deadline, limited := ctx.Deadline(); limited {
+		p.readUntil = time.Now().Add(time.Until(deadline) / 2)
 	}
 	var err error
 	if p.client, err = b.clients.of(s.Settings); err != nil {
