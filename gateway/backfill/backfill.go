@@ -29,6 +29,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
+	"sync/atomic"
 	"time"
 
 	"go.opentelemetry.io/otel"
@@ -92,6 +94,7 @@ type Backfill struct {
 	opts    Options
 	clients clients
 	meters  meters
+	turns   atomic.Uint64
 	sleep   func(ctx context.Context, d time.Duration)
 }
 
@@ -108,13 +111,16 @@ func New(opts Options) (*Backfill, error) {
 	return &Backfill{opts: opts, meters: m, sleep: sleep}, nil
 }
 
-// Turn makes the passes that are due, until its budget is used up. What a provider does
-// wrong is kept with its list, and is no error.
+// Turn makes the passes that are due, until its budget is used up. Each turn begins one
+// source further, so that a long list keeps no other waiting. What a provider does wrong is
+// kept with its list, and is no error.
 func (b *Backfill) Turn(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, b.opts.Budget)
 	defer cancel()
 	var errs []error
-	for _, s := range b.opts.Sources() {
+	sources := b.opts.Sources()
+	first := int((b.turns.Add(1) - 1) % uint64(max(len(sources), 1))) //nolint:gosec // it is below the number of sources
+	for _, s := range slices.Concat(sources[first:], sources[:first]) {
 		for _, account := range s.Settings.streams() {
 			if ctx.Err() != nil {
 				return errors.Join(errs...)

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
 // A turn of a worker reads some pages only. The next one goes on where it ended, however
@@ -52,4 +54,27 @@ func TestATurnStoresWhatItHasRead(t *testing.T) {
 		w.turn()
 		return w.stored("backfill") == events
 	}, 2*time.Minute, time.Millisecond)
+}
+
+// A list that takes all of each turn keeps no other waiting: each turn begins with another
+// source.
+func TestALongListLeavesTurnsToTheOthers(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "stripe", "we_1")
+	w.backfill.sleep = func(ctx context.Context, _ time.Duration) { <-ctx.Done() } // the rest of the turn
+	for range 10 {
+		w.happen(100, "invoice.paid", func(int) int { return 0 })
+		w.now = w.now.Add(50 * time.Second)
+	}
+	other := w.source
+	other.Name, other.Settings.Token = "other", secret.New("another-token-of-the-tests")
+	w.backfill.opts.Sources = func() []Source { return []Source{w.source, other} }
+	w.backfill.opts.Budget = 2 * time.Second
+	require.NoError(t, w.outbox.Coverage().Hurry(t.Context(), []identitySource{"stripe"}))
+	for range 2 {
+		require.NoError(t, w.backfill.Turn(t.Context()))
+	}
+	runs, err := w.outbox.Coverage().Runs(t.Context(), "other", false, 1)
+	require.NoError(t, err)
+	require.Len(t, runs, 1)
 }
