@@ -94,6 +94,7 @@ type Pass struct {
 	PageToken    string
 	Mark         string // cursor of a feed, or the largest number of a list without times
 	fence        int64
+	lease        time.Duration
 }
 
 type beginPass struct {
@@ -106,12 +107,12 @@ type beginPass struct {
 
 // Begin begins a pass over a list: from now on an older one is refused. It returns nil
 // where the list is not due; an ordered pass always is, unless the provider asked for
-// a pause. lease is how long no other pass begins by itself, and lists for how long the
-// provider lists an event; 0: it does not say.
+// a pause. lease is how long no other pass begins by itself; each Move renews it. lists is
+// for how long the provider lists an event; 0: it does not say.
 func (c *Coverage) Begin(ctx context.Context, s Stream, ordered bool, lease, lists time.Duration) (*Pass, error) {
 	var p *Pass
 	err := c.opts.DB.Do(ctx, "begin_pass", commit.Limits{}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
-		begun := Pass{Stream: s}
+		begun := Pass{Stream: s, lease: lease}
 		var passUntil *time.Time
 		err := c.sql.BeginPass.With(beginPass{Source: s.Source, Name: s.Name, Ordered: ordered, LeaseSecs: lease.Seconds(), ListsSecs: lists.Seconds()}).QueryRow(ctx, tx).Scan(
 			&begun.Now, &begun.CreatedAt, &begun.CoveredUntil, &begun.DeepUntil, &passUntil, &begun.PageToken, &begun.Mark, &begun.fence,
@@ -165,6 +166,7 @@ type movePass struct {
 	PassUntil    *time.Time
 	PageToken    string
 	Mark         string
+	LeaseSecs    float64
 }
 
 // MoveTx notes how far the pass has come, in the transaction that stores what it found up
@@ -173,6 +175,7 @@ func (c *Coverage) MoveTx(ctx context.Context, tx pgx.Tx, p *Pass, m Move) error
 	tag, err := c.sql.MovePass.With(movePass{
 		Source: p.Source, Name: p.Name, Fence: p.fence, CoveredUntil: column.KnownTime(m.CoveredUntil), DeepUntil: column.KnownTime(m.DeepUntil),
 		PassUntil: column.KnownTime(m.PassUntil), PageToken: m.PageToken, Mark: m.Mark,
+		LeaseSecs: p.lease.Seconds(),
 	}).Exec(ctx, tx)
 	switch {
 	case err != nil:
@@ -232,7 +235,7 @@ func (c *Coverage) NoteEndpoint(ctx context.Context, s Stream, state EndpointSta
 type hurry struct{ Sources []identity.Source }
 
 // Hurry makes the lists of the sources due now: a gateway that starts may have missed
-// something.
+// something. A list with a pass at work is due when that pass has ended.
 func (c *Coverage) Hurry(ctx context.Context, sources []identity.Source) error {
 	return c.write(ctx, "hurry_passes", c.sql.Hurry.With(hurry{Sources: sources}))
 }

@@ -1,13 +1,16 @@
 -- Begins a pass over a list, and raises its fence: what an older pass writes is refused
 -- from now on. No row: the list is not due, another pass has it, or the provider asked not
 -- to be called yet. A list that is seen for the first time begins now.
-INSERT INTO hooklatch.coverage AS c (source, stream, fence, lists_secs, next_at)
-VALUES (:source, :name, 1, :lists_secs, now() + make_interval(secs => :lease_secs::float8))
+INSERT INTO hooklatch.coverage AS c (source, stream, fence, lists_secs, next_at, lease_until)
+VALUES (
+    :source, :name, 1, :lists_secs, now() + make_interval(secs => :lease_secs::float8), now() + make_interval(secs => :lease_secs::float8)
+)
 ON CONFLICT (source, stream) DO UPDATE
 SET
     fence = c.fence + 1,
     lists_secs = EXCLUDED.lists_secs,
-    next_at = GREATEST(c.next_at, now() + make_interval(secs => :lease_secs::float8))
-WHERE (:ordered OR c.next_at <= now())
+    next_at = GREATEST(c.next_at, EXCLUDED.next_at),
+    lease_until = EXCLUDED.lease_until
+WHERE (:ordered OR GREATEST(c.next_at, c.lease_until) <= now())
     AND c.retry_after <= now()
 RETURNING now(), created_at, covered_until, deep_until, pass_until, page_token, mark, fence

@@ -1,10 +1,12 @@
--- Notes how a pass ended, and when the next one begins.
+-- Notes how a pass ended, and when the next one begins: at once where the list was made due
+-- meanwhile.
 UPDATE hooklatch.coverage AS c
 SET
     error = :error,
     failures = CASE WHEN :error = '' THEN 0 ELSE c.failures + 1 END,
     last_ok_at = CASE WHEN :error = '' THEN now() ELSE c.last_ok_at END,
-    next_at = now() + make_interval(secs => :next_secs::float8),
+    next_at = CASE WHEN c.next_at < c.lease_until THEN now() ELSE now() + make_interval(secs => :next_secs::float8) END,
+    lease_until = '-infinity',
     retry_after = CASE WHEN :retry_after_secs::float8 > 0 THEN now() + make_interval(secs => :retry_after_secs::float8) ELSE c.retry_after END
 WHERE c.source = :source
     AND c.stream = :name

@@ -1,4 +1,6 @@
--- Makes lists due. One that a pass works on at this moment is due when that has ended.
+-- Makes lists due. One that a pass works on is due when that has ended: begin_pass waits
+-- for its lease.
 UPDATE hooklatch.coverage
 SET next_at = now()
 WHERE source = ANY (:sources::text[])
+RETURNING lease_until > now()

@@ -17,8 +17,9 @@ import (
 // passEvery is how long a reader of lists rests: a worker reads them seldom.
 const passEvery = 100 * time.Millisecond
 
-// readLists makes passes over the lists of all sources until ctx is done. Errors are what
-// this process is made for.
+// readLists makes passes over the lists of all sources until ctx is done: those that are
+// due, and those of an operator, who overtakes the pass at work. Errors are what this
+// process is made for.
 func readLists(ctx context.Context, box *outbox.Outbox, logger *slog.Logger) error {
 	cfg, err := config.Load(os.Getenv(configVariable), os.LookupEnv)
 	if err != nil {
@@ -31,6 +32,7 @@ func readLists(ctx context.Context, box *outbox.Outbox, logger *slog.Logger) err
 	for ctx.Err() == nil {
 		_ = box.Coverage().Hurry(ctx, []identity.Source{listed.Source})
 		_ = lists.Turn(ctx)
+		_, _ = lists.Run(ctx, listed.Source, backfill.Order{By: "sweep"})
 		select {
 		case <-time.After(passEvery):
 		case <-ctx.Done():

@@ -1,0 +1,88 @@
+package backfill
+
+import (
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/outbox/coverage"
+)
+
+// A gateway that starts while a pass is at work makes the list due. The pass of an operator
+// must not be overtaken by that: the next pass begins right after it.
+func TestAListThatIsMadeDueWaitsForThePassAtWork(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "stripe", "we_1")
+	w.source.Settings.Every = time.Hour
+	w.happen(3, "invoice.paid", func(int) int { return 0 })
+	other, err := New(w.backfill.opts)
+	require.NoError(t, err)
+	asked, goOn := make(chan struct{}), make(chan struct{})
+	end := sync.OnceFunc(func() { close(goOn) })
+	defer end()
+	var first sync.Once
+	w.refuse = func(http.ResponseWriter, *http.Request) bool {
+		first.Do(func() {
+			close(asked)
+			<-goOn
+		})
+		return false
+	}
+	type outcome struct {
+		runs []coverage.Run
+		err  error
+	}
+	ended := make(chan outcome, 1)
+	go func() {
+		runs, err := w.backfill.Run(t.Context(), "stripe", Order{By: "ann"})
+		ended <- outcome{runs, err}
+	}()
+	<-asked
+	require.NoError(t, w.outbox.Coverage().Hurry(t.Context(), []identitySource{"stripe"}))
+	before := len(w.requests)
+	require.NoError(t, other.Turn(t.Context()))
+	require.Len(t, w.requests, before, "another pass has the list")
+	end()
+	came := <-ended
+	require.NoError(t, came.err)
+	require.EqualValues(t, 3, came.runs[0].Recovered)
+
+	w.happen(1, "invoice.paid", func(int) int { return 0 })
+	require.NoError(t, other.Turn(t.Context()))
+	runs, err := w.outbox.Coverage().Runs(t.Context(), "stripe", false, 1)
+	require.NoError(t, err)
+	require.Equal(t, coverage.ModeAuto, runs[0].Mode)
+	require.EqualValues(t, 1, runs[0].Recovered, "the next pass begins right after")
+	before = len(w.requests)
+	require.NoError(t, other.Turn(t.Context()))
+	require.Len(t, w.requests, before, "one pass was wanted")
+}
+
+// A pass that takes longer than its first lease keeps its list while it gets on. One whose
+// process was lost does not.
+func TestAPassThatGetsOnKeepsItsList(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "stripe", "we_1")
+	c, stream := w.outbox.Coverage(), w.source.stream("")
+	begin := func(ordered bool) *coverage.Pass {
+		p, err := c.Begin(t.Context(), stream, ordered, time.Minute, 0)
+		require.NoError(t, err)
+		return p
+	}
+	runsOut := func() {
+		_, err := w.pool.Exec(t.Context(), "UPDATE hooklatch.coverage SET lease_until = now(), next_at = now()")
+		require.NoError(t, err)
+	}
+	p := begin(true)
+	runsOut()
+	require.NoError(t, pgx.BeginFunc(t.Context(), w.pool, func(tx pgx.Tx) error { return c.MoveTx(t.Context(), tx, p, coverage.Move{}) }))
+	require.Nil(t, begin(false))
+	require.NoError(t, c.Hurry(t.Context(), []identitySource{"stripe"}))
+	require.Nil(t, begin(false), "it was made due meanwhile")
+	runsOut()
+	require.NotNil(t, begin(false))
+}
