@@ -184,6 +184,15 @@ func (c *cli) printBackfill(v backfillView, dry, asked bool) error {
 
 func number(n int64) string { return strconv.FormatInt(n, 10) }
 
+// shownPasses is how many passes are shown of each source.
+const shownPasses = 10
+
+// listsView is what is known of the lists, as --json prints it.
+type listsView struct {
+	Lists  []coverage.State `json:"lists"`
+	Passes []coverage.Run   `json:"passes"`
+}
+
 func (c *cli) newBackfillStatus() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "status",
@@ -191,21 +200,54 @@ func (c *cli) newBackfillStatus() *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.withOutbox(cmd.Context(), func(o *outbox.Outbox) error {
-				states, err := o.Coverage().States(cmd.Context())
+				view, err := readLists(cmd.Context(), o.Coverage())
 				if err != nil {
 					return err
 				}
 				if c.asJSON {
-					return printJSON(c.stdout, states)
+					return printJSON(c.stdout, view)
 				}
-				t := newTable(c.stdout, "SOURCE", "ACCOUNT", "COVERED UNTIL", "NEXT PASS", "RECOVERED IN 1H", "WAITING", "ENDPOINT", "")
-				for _, s := range states {
-					t.row(string(s.Source), cmp.Or(s.Name, "-"), shown(s.CoveredUntil), shown(s.NextAt), number(s.Recovered), number(s.Waiting), cmp.Or(string(s.Endpoint), "-"), cmp.Or(s.Error, s.EndpointWhy))
-				}
-				return t.flush()
+				return c.printLists(view)
 			})
 		},
 	}
 	c.jsonFlag(cmd)
 	return cmd
+}
+
+func readLists(ctx context.Context, of *coverage.Coverage) (v listsView, err error) {
+	if v.Lists, err = of.States(ctx); err != nil {
+		return v, err
+	}
+	v.Passes = []coverage.Run{}
+	for n, s := range v.Lists {
+		if n > 0 && v.Lists[n-1].Source == s.Source {
+			continue // another account
+		}
+		passes, err := of.Runs(ctx, s.Source, shownPasses)
+		if err != nil {
+			return v, err
+		}
+		v.Passes = append(v.Passes, passes...)
+	}
+	return v, nil
+}
+
+func (c *cli) printLists(v listsView) error {
+	t := newTable(c.stdout, "SOURCE", "ACCOUNT", "COVERED UNTIL", "NEXT PASS", "WAITING", "ENDPOINT", "")
+	for _, s := range v.Lists {
+		t.row(string(s.Source), cmp.Or(s.Name, "-"), shown(s.CoveredUntil), shown(s.NextAt), number(s.Waiting), cmp.Or(string(s.Endpoint), "-"), cmp.Or(s.Error, s.EndpointWhy))
+	}
+	if err := t.flush(); err != nil || len(v.Passes) == 0 {
+		return err
+	}
+	if _, err := fmt.Fprintln(c.stdout, "\nThe last passes:"); err != nil {
+		return err
+	}
+	t = newTable(c.stdout, "BEGAN", "SOURCE", "ACCOUNT", "REQUESTED BY", "MODE", "LISTED", "KNOWN", "MISSING", "RECOVERED", "ASKED FOR", "LOST", "OUTCOME")
+	for _, r := range v.Passes {
+		t.row(shown(r.StartedAt), string(r.Source), cmp.Or(r.Name, "-"), cmp.Or(r.RequestedBy, "-"), string(r.Mode), number(r.Listed), number(r.Known), number(r.Missing),
+			number(r.Recovered), number(r.Asked), number(r.Lost), r.Outcome())
+	}
+	return t.flush()
 }

@@ -184,11 +184,12 @@ func TestAPersonComparesASourceWithItsList(t *testing.T) {
 	require.Zero(t, c.run(t.Context(), s.args("backfill", "github", "--since", "6h", "--dry-run")...))
 	require.Contains(t, must(t, s.args("events", "show", "github", o.deliveries[1].guid)...), "fetched from the list of the provider")
 
-	var states []coverage.State
-	require.NoError(t, json.Unmarshal([]byte(must(t, s.args("backfill", "status", "--json")...)), &states))
-	require.Len(t, states, 1)
-	require.EqualValues(t, 2, states[0].Recovered)
-	require.Contains(t, must(t, s.args("backfill", "status")...), "github")
+	var lists listsView
+	require.NoError(t, json.Unmarshal([]byte(must(t, s.args("backfill", "status", "--json")...)), &lists))
+	require.Len(t, lists.Lists, 1)
+	at := slices.IndexFunc(lists.Passes, func(r coverage.Run) bool { return r.RequestedBy == "ann" })
+	require.EqualValues(t, 2, lists.Passes[at].Recovered)
+	require.Regexp(t, `(?m)github +- +ann +ordered .* complete$`, must(t, s.args("backfill", "status")...))
 
 	for _, wrong := range [][]string{
 		{"backfill", "github", "--dry-run", "--yes"}, {"backfill", "github", "--via", "magic"}, {"backfill", "github", "--since", "yesterday"},

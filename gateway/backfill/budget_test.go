@@ -74,7 +74,7 @@ func TestALongListLeavesTurnsToTheOthers(t *testing.T) {
 	for range 2 {
 		require.NoError(t, w.backfill.Turn(t.Context()))
 	}
-	runs, err := w.outbox.Coverage().Runs(t.Context(), "other", false, 1)
+	runs, err := w.outbox.Coverage().Runs(t.Context(), "other", 1)
 	require.NoError(t, err)
 	require.Len(t, runs, 1)
 }

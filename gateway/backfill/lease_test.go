@@ -53,7 +53,7 @@ func TestAListThatIsMadeDueWaitsForThePassAtWork(t *testing.T) {
 
 	w.happen(1, "invoice.paid", func(int) int { return 0 })
 	require.NoError(t, other.Turn(t.Context()))
-	runs, err := w.outbox.Coverage().Runs(t.Context(), "stripe", false, 1)
+	runs, err := w.outbox.Coverage().Runs(t.Context(), "stripe", 1)
 	require.NoError(t, err)
 	require.Equal(t, coverage.ModeAuto, runs[0].Mode)
 	require.EqualValues(t, 1, runs[0].Recovered, "the next pass begins right after")

@@ -155,7 +155,7 @@ func (w *world) hurry() {
 
 func (w *world) lastRun() coverage.Run {
 	w.t.Helper()
-	runs, err := w.outbox.Coverage().Runs(w.t.Context(), identitySource(w.source.Name), false, 1)
+	runs, err := w.outbox.Coverage().Runs(w.t.Context(), identitySource(w.source.Name), 1)
 	require.NoError(w.t, err)
 	require.Len(w.t, runs, 1)
 	return runs[0]

@@ -56,6 +56,21 @@ type Run struct {
 	Error       string    `json:"error,omitzero"`
 }
 
+// Outcome says how the pass ended, in words.
+func (r *Run) Outcome() string {
+	switch {
+	case r.Error != "":
+		return r.Error
+	case r.EndedAt.IsZero():
+		return "has not ended: it is at work, or its process was lost"
+	case r.Lost > 0:
+		return "events are lost"
+	case r.Missing > r.Recovered+r.Asked:
+		return "events are missing"
+	}
+	return "complete"
+}
+
 type beginRun struct {
 	Source      identity.Source
 	Name        string
@@ -112,14 +127,12 @@ func (c *Coverage) EndRun(ctx context.Context, r *Run) error {
 
 type listRuns struct {
 	Source identity.Source
-	Found  bool
 	Most   int
 }
 
-// Runs are the last passes over the lists of a source, the newest first; with found only
-// those that met something missing.
-func (c *Coverage) Runs(ctx context.Context, source identity.Source, found bool, most int) ([]Run, error) {
-	rows, err := c.sql.Runs.With(listRuns{Source: source, Found: found, Most: most}).Query(ctx, c.opts.ReadPool)
+// Runs are the last passes over the lists of a source, the newest first.
+func (c *Coverage) Runs(ctx context.Context, source identity.Source, most int) ([]Run, error) {
+	rows, err := c.sql.Runs.With(listRuns{Source: source, Most: most}).Query(ctx, c.opts.ReadPool)
 	if err != nil {
 		return nil, fmt.Errorf("list passes: %w", err)
 	}
@@ -154,11 +167,6 @@ type State struct {
 	EndpointWhy  string        `json:"endpoint_why,omitzero"`
 	EndpointAt   time.Time     `json:"endpoint_since,omitzero"`
 	Waiting      int64         `json:"redeliveries_waiting"`
-	// Recovered, Lost and Missing are those of the last hour.
-	Recovered int64     `json:"recovered_last_hour"`
-	Lost      int64     `json:"lost_last_hour"`
-	Missing   int64     `json:"missing_last_hour"`
-	Oldest    time.Time `json:"oldest_missing,omitzero"`
 }
 
 // States are those of all lists, by source.
@@ -169,12 +177,12 @@ func (c *Coverage) States(ctx context.Context) ([]State, error) {
 	}
 	states, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (State, error) {
 		s := State{}
-		var lastOK, endpointAt, oldest *time.Time
+		var lastOK, endpointAt *time.Time
 		err := row.Scan(
 			&s.Source, &s.Name, &s.Now, &s.CreatedAt, &s.CoveredUntil, &lastOK, &s.NextAt, &s.Failures, &s.Error, &s.Endpoint, &s.EndpointWhy, &endpointAt,
-			&s.Waiting, &s.Recovered, &s.Lost, &s.Missing, &oldest,
+			&s.Waiting,
 		)
-		s.LastOKAt, s.EndpointAt, s.Oldest = column.OrZero(lastOK), column.OrZero(endpointAt), column.OrZero(oldest)
+		s.LastOKAt, s.EndpointAt = column.OrZero(lastOK), column.OrZero(endpointAt)
 		return s, err
 	})
 	if err != nil {

@@ -4,6 +4,5 @@ SELECT
     missing, recovered, asked, lost, filtered, invalid, altered, oldest, newest, error
 FROM hooklatch.backfill_runs
 WHERE source = :source
-    AND (NOT :found OR missing + recovered + lost + invalid > 0)
-ORDER BY run_id DESC
+ORDER BY started_at DESC, run_id DESC
 LIMIT :most
