@@ -180,7 +180,7 @@ func New(opts Options) (*Outbox, error) {
 	if err != nil {
 		return nil, err
 	}
-	if o.coverage, err = coverage.New(coverage.Options{DB: o.db, ReadPool: opts.ReadPool, Schema: opts.Schema}); err != nil {
+	if o.coverage, err = coverage.New(coverage.Options{DB: o.db, ReadPool: opts.ReadPool, Ledger: o.ledger, Schema: opts.Schema}); err != nil {
 		return nil, err
 	}
 	o.repairer, err = repair.New(repair.Options{

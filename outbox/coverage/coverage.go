@@ -9,6 +9,7 @@ import (
 	"embed"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -17,6 +18,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/commit"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/internal/column"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/pipeline"
 	"github.com/hooklatch/hooklatch/schema"
 	"github.com/hooklatch/hooklatch/schema/statement"
@@ -25,6 +27,9 @@ import (
 // ErrOvertaken says that another pass over the same list has begun: what this one was
 // about to write is refused.
 var ErrOvertaken = errors.New("another pass over this list has begun")
+
+// ErrNoList is returned when no list of a source was ever read.
+var ErrNoList = errors.New("no list of this source was ever read")
 
 //go:embed query
 var queries embed.FS
@@ -60,6 +65,8 @@ type Options struct {
 	DB *commit.DB
 	// ReadPool is what people read with, on the same database. Required.
 	ReadPool *pgxpool.Pool
+	// Ledger records what a person orders. Required.
+	Ledger *ledger.Ledger
 	// Schema holds the tables. Defaults to schema.Default.
 	Schema schema.Name
 }
@@ -72,8 +79,8 @@ type Coverage struct {
 
 // New returns a Coverage of a migrated database. It starts nothing.
 func New(opts Options) (*Coverage, error) {
-	if opts.DB == nil || opts.ReadPool == nil {
-		return nil, errors.New("coverage options: DB and ReadPool are required")
+	if opts.DB == nil || opts.ReadPool == nil || opts.Ledger == nil {
+		return nil, errors.New("coverage options: DB, ReadPool and Ledger are required")
 	}
 	c := &Coverage{opts: opts}
 	if err := statement.Load(&c.sql, queries, "query", opts.Schema.OrDefault().SQL); err != nil {
@@ -238,6 +245,33 @@ type hurry struct{ Sources []identity.Source }
 // something. A list with a pass at work is due when that pass has ended.
 func (c *Coverage) Hurry(ctx context.Context, sources []identity.Source) error {
 	return c.write(ctx, "hurry_passes", c.sql.Hurry.With(hurry{Sources: sources}))
+}
+
+// ActionRun is what a person orders with RunNow, for the operator log.
+const ActionRun ledger.Action = "backfill.run"
+
+// RunNow is Hurry by order of a person. Errors: ErrNoList.
+func (c *Coverage) RunNow(ctx context.Context, source identity.Source, by ledger.Operator) error {
+	what := ledger.Instruction{Action: ActionRun, Target: string(source)}
+	err := c.opts.Ledger.Act(ctx, by, what, func(ctx context.Context, tx pgx.Tx) (ledger.Consequence, error) {
+		rows, err := c.sql.Hurry.With(hurry{Sources: []identity.Source{source}}).Query(ctx, tx)
+		if err != nil {
+			return ledger.Consequence{}, err
+		}
+		atWork, err := pgx.CollectRows(rows, pgx.RowTo[bool])
+		came := ledger.Consequence{Result: "due now", Affected: int64(len(atWork))}
+		switch {
+		case err == nil && len(atWork) == 0:
+			err = ErrNoList
+		case slices.Contains(atWork, true):
+			came.Result = "due when the pass at work has ended"
+		}
+		return came, err
+	})
+	if err != nil {
+		return fmt.Errorf("run the passes over %s now: %w", source, err)
+	}
+	return nil
 }
 
 type gatewayRuns struct{ GoneAfterSecs float64 }

@@ -86,6 +86,7 @@ func TestProblemsOfTheAPIAreAsDescribed(t *testing.T) {
 		"POST /api/effects/{key}/{action}": {"/effects/" + doubtful + "/retry", `{}`},
 		"GET /api/destinations":            {path: "/destinations"}, "GET /api/destinations/{name}": {path: "/destinations/app"},
 		"POST /api/destinations/{name}/{action}": {"/destinations/app/pause", `{}`},
+		"POST /api/sources/{name}/{action}":      {"/sources/stripe/backfill", `{}`},
 		"GET /api/sources":                       {path: "/sources"}, "GET /api/sources/{name}": {path: "/sources/stripe"},
 		"GET /api/quarantine": {path: "/quarantine"}, "POST /api/quarantine/verify": {"/quarantine/verify", `{}`},
 		"GET /api/quarantine/{id}": {path: "/quarantine/" + refused}, "POST /api/quarantine/{id}/verify": {"/quarantine/" + refused + "/verify", `{}`},
@@ -94,7 +95,7 @@ func TestProblemsOfTheAPIAreAsDescribed(t *testing.T) {
 		"400": {{path: "/audit?to=soon"}, {path: "/events?state=lost"}, {path: "/events?before=hl_1"}, {path: "/effects?when=body.("}, {path: "/replays?before=x"}, {path: "/replays/new?of=sources"}, {"/replays/new?of=effects&state=done", `{}`}},
 		"404": {
 			{path: "/events/stripe/none"}, {path: "/events/stripe/none/raw"}, {path: "/effects/hl_0"}, {path: "/effects/hl_0/body"}, {"/effects/hl_0/retry", `{}`},
-			{path: "/destinations/none"}, {"/destinations/app/explode", `{}`}, {path: "/sources/none"},
+			{path: "/destinations/none"}, {"/destinations/app/explode", `{}`}, {path: "/sources/none"}, {"/sources/none/backfill", `{}`},
 			{path: "/replays/99"}, {"/replays/99/stop", `{}`}, {"/replays/" + runs[0] + "/explode", `{}`}, {"/events/stripe/none/replay", `{}`},
 			{path: "/quarantine/" + uuid.Nil.String()}, {"/quarantine/none/verify", `{}`},
 		},

@@ -63,6 +63,8 @@ func targetPath(a ledger.OperatorAction) string {
 		}
 	case "destination":
 		return destinationPath(a.Target)
+	case "backfill":
+		return sourcePath(a.Target)
 	}
 	return ""
 }

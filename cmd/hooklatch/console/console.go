@@ -198,6 +198,8 @@ func (c *Console) entries() []entry {
 		{"POST /destinations/{name}/{action}", signin.Operator, c.orderDestination},
 		{"GET /sources", signin.Viewer, c.sources},
 		{"GET /sources/{name}", signin.Viewer, c.source},
+		{"GET /sources/{name}/{action}", signin.Operator, c.askSource},
+		{"POST /sources/{name}/{action}", signin.Operator, c.orderSource},
 		{"GET /quarantine", signin.Viewer, c.quarantine},
 		{"GET /quarantine/{id}", signin.Viewer, c.refused},
 		{"GET /quarantine/{id}/verify", signin.Operator, c.askVerifyOne},

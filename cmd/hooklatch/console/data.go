@@ -18,7 +18,7 @@ import (
 // no search box, and are told in their own words what is not there.
 func onlyPages() []string {
 	return []string{
-		"GET /effects/{key}/{action}", "GET /destinations/{name}/{action}", "GET /quarantine/verify",
+		"GET /effects/{key}/{action}", "GET /destinations/{name}/{action}", "GET /sources/{name}/{action}", "GET /quarantine/verify",
 		"GET /quarantine/{id}/verify", "GET /replays/{id}/{action}", "GET /events/{source}/{id}/replay", "GET /jump", "GET /help", "POST /look",
 		"GET /", "GET /events/{source}/{id}/{any}",
 	}

@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/console/api"
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/console/signin"
+	"github.com/hooklatch/hooklatch/outbox/coverage"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/runs"
 )
@@ -81,7 +83,7 @@ func (c *Console) carryOut(w http.ResponseWriter, r *http.Request, section strin
 		})
 	}
 	if err := what.do(c, r.Context(), what.Target, operatorOf(r, reason)); err != nil {
-		if errors.Is(err, ledger.ErrNotFound) || errors.Is(err, ledger.ErrUnknownDestination) || errors.Is(err, runs.ErrNoRun) {
+		if errors.Is(err, ledger.ErrNotFound) || errors.Is(err, ledger.ErrUnknownDestination) || errors.Is(err, runs.ErrNoRun) || errors.Is(err, coverage.ErrNoList) {
 			return what.noSuch(what.Target)
 		}
 		return err
@@ -123,7 +125,7 @@ func doneOf(name string) string {
 			return o.Done
 		}
 	}
-	for _, o := range destinationOrders {
+	for _, o := range slices.Concat(destinationOrders, sourceOrders) {
 		if o.Name == name {
 			return o.Done
 		}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/status"
+	"github.com/hooklatch/hooklatch/outbox/coverage"
 	"github.com/hooklatch/hooklatch/outbox/minutes"
 	"github.com/hooklatch/hooklatch/outbox/plainjson"
 	"github.com/hooklatch/hooklatch/outbox/safetext"
@@ -102,6 +103,7 @@ type sourcePage struct {
 
 	Steps    []string // of setting it up
 	Secrets  []secretSeen
+	Passes   []coverage.Run // over the list of the provider, the newest first
 	Commands []command
 }
 
@@ -113,11 +115,12 @@ type secretSeen struct {
 
 func (p sourcePage) data() (any, error) {
 	return append(p.shownSource.data(), struct {
-		Setup   []string     `json:"setup,omitempty"`
-		Notes   []string     `json:"notes,omitempty"`
-		Docs    string       `json:"docs,omitzero"`
-		Secrets []secretSeen `json:"secrets,omitempty"`
-	}{p.Steps, p.Of.Notes, p.Of.Docs, p.Secrets}), nil
+		Setup   []string       `json:"setup,omitempty"`
+		Notes   []string       `json:"notes,omitempty"`
+		Docs    string         `json:"docs,omitzero"`
+		Secrets []secretSeen   `json:"secrets,omitempty"`
+		Passes  []coverage.Run `json:"passes,omitempty"`
+	}{p.Steps, p.Of.Notes, p.Of.Docs, p.Secrets, p.Passes}), nil
 }
 
 // Meaning is what a refusal most often means.
@@ -142,6 +145,9 @@ func (c *Console) source(w http.ResponseWriter, r *http.Request) error {
 		shown.Steps = append(shown.Steps, strings.ReplaceAll(step, "{url}", shown.Of.URL))
 	}
 	if shown.Secrets, err = c.secretsOf(r.Context(), shown.Of); err != nil {
+		return err
+	}
+	if shown.Passes, err = c.passesOf(r.Context(), shown.shownSource); err != nil {
 		return err
 	}
 	if shown.Configured {

@@ -24,6 +24,7 @@ func LeftOut() map[string]string {
 		"end_jobs":               "a job of a parked effect changes nothing: its run would find it parked",
 		"accept_together":        "it is accept, of several deliveries in one transaction",
 		"ask_redeliveries":       noEffect,
+		"backfill.run":           noEffect,
 		"begin_pass":             noEffect,
 		"begin_run":              noEffect,
 		"end_pass":               noEffect,
