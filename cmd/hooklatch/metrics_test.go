@@ -110,7 +110,7 @@ func TestTheMetricsOfARunningProgramAreThoseOfThePage(t *testing.T) {
 	}
 	// Not without a fault, the list of a provider, a retry of the sender, Go handlers, a flood of forgeries or rows that are past their time.
 	seldom := []string{
-		"hooklatch_backfill_events_total", "hooklatch_backfill_requests_total",
+		"hooklatch_backfill_events_total", "hooklatch_backfill_requests_total", "hooklatch_backfill_throttled_seconds_total",
 		"hooklatch_breaker_trips_total", "hooklatch_checks_total", "hooklatch_events_held_total", "hooklatch_events_untyped_total", "hooklatch_handler_attempts_total",
 		"hooklatch_provider_retries_total", "hooklatch_quarantine_left_out_total", "hooklatch_reconciled_total", "hooklatch_rescued_total", "hooklatch_retention_deleted_total",
 	}

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	sdk "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
 	"github.com/hooklatch/hooklatch/outbox/coverage"
 )
@@ -109,8 +111,21 @@ func TestAPauseThatTheProviderWantsIsKept(t *testing.T) {
 		out.WriteHeader(http.StatusTooManyRequests)
 		return true
 	}
+	reader := sdk.NewManualReader()
+	var err error
+	w.backfill.meters, err = newMeters(sdk.NewMeterProvider(sdk.WithReader(reader)))
+	require.NoError(t, err)
 	run := w.turn()
 	require.Contains(t, run.Error, "left alone for 1h0m0s")
+	var told metricdata.ResourceMetrics
+	require.NoError(t, reader.Collect(t.Context(), &told))
+	for _, m := range told.ScopeMetrics[0].Metrics {
+		if m.Name == "hooklatch.backfill.throttled" {
+			require.InDelta(t, 3600, m.Data.(metricdata.Sum[float64]).DataPoints[0].Value, 1)
+			reader = nil
+		}
+	}
+	require.Nil(t, reader, "the pause is counted")
 	asked := len(w.requests)
 	w.refuse = nil
 	require.NoError(t, w.outbox.Coverage().Hurry(t.Context(), []identitySource{"github"}))

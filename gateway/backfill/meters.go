@@ -14,6 +14,7 @@ const scopeName = "github.com/hooklatch/hooklatch/gateway/backfill"
 
 type meters struct {
 	events, requests metric.Int64Counter
+	throttled        metric.Float64Counter
 }
 
 func newMeters(provider metric.MeterProvider) (meters, error) {
@@ -22,7 +23,9 @@ func newMeters(provider metric.MeterProvider) (meters, error) {
 		metric.WithDescription("Events that lists of providers showed, by what became of them."), metric.WithUnit("{event}"))
 	requests, err2 := meter.Int64Counter("hooklatch.backfill.requests",
 		metric.WithDescription("Requests to the APIs of providers, by the status of the answer."), metric.WithUnit("{request}"))
-	return meters{events: events, requests: requests}, errors.Join(err1, err2)
+	throttled, err3 := meter.Float64Counter("hooklatch.backfill.throttled",
+		metric.WithDescription("How long providers asked passes over their lists to pause."), metric.WithUnit("s"))
+	return meters{events: events, requests: requests, throttled: throttled}, errors.Join(err1, err2, err3)
 }
 
 func (p *pass) attributes(status int) metric.MeasurementOption {

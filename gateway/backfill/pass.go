@@ -7,6 +7,9 @@ import (
 	"log/slog"
 	"time"
 
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+
 	"github.com/hooklatch/hooklatch/gateway/provider"
 	"github.com/hooklatch/hooklatch/outbox/coverage"
 	"github.com/hooklatch/hooklatch/outbox/identity"
@@ -185,6 +188,7 @@ func (p *pass) end(ctx context.Context, err error) error {
 		}
 	case isThrottled:
 		end.Error, end.Next, end.RetryAfter = err.Error(), throttled.after, throttled.after
+		p.b.meters.throttled.Add(ctx, throttled.after.Seconds(), metric.WithAttributes(attribute.String("source", p.source.Name)))
 	default:
 		end.Error = safetext.Excerpt(err.Error(), maxError)
 	}
