@@ -98,6 +98,7 @@ func (w *world) stripePage(r *http.Request) any {
 	data, more := []json.RawMessage{}, false
 	for _, h := range slices.Backward(w.shown()) {
 		switch created := h.at.Unix(); {
+		case h.account != r.Header.Get("Stripe-Account"):
 		case created < since || created >= until:
 		case after != "" && !found:
 			found = h.id == after

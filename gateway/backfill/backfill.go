@@ -119,6 +119,7 @@ func (b *Backfill) Turn(ctx context.Context) error {
 	defer cancel()
 	var errs []error
 	sources := b.opts.Sources()
+	b.clients.keep(sources)
 	first := int((b.turns.Add(1) - 1) % uint64(max(len(sources), 1))) //nolint:gosec // it is below the number of sources
 	for _, s := range slices.Concat(sources[first:], sources[:first]) {
 		for _, account := range s.Settings.streams() {

@@ -67,10 +67,32 @@ type client struct {
 	limit *rate.Limiter
 }
 
+// clientName is the same for settings that share a client.
+func (s Settings) clientName() string {
+	return s.BaseURL + "\x00" + s.Token.Reveal() + "\x00" + s.Rate.String()
+}
+
+// keep drops the clients that no source uses any more: the token of each is in memory. A
+// pass that still has one ends with it.
+func (c *clients) keep(sources []Source) {
+	used := map[string]bool{}
+	for _, s := range sources {
+		used[s.Settings.clientName()] = true
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for name, made := range c.byName {
+		if !used[name] {
+			made.http.CloseIdleConnections()
+			delete(c.byName, name)
+		}
+	}
+}
+
 func (c *clients) of(s Settings) (*client, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	name := s.BaseURL + "\x00" + s.Token.Reveal() + "\x00" + s.Rate.String()
+	name := s.clientName()
 	if made := c.byName[name]; made != nil {
 		return made, nil
 	}

@@ -39,8 +39,9 @@ type happened struct {
 	number        int // of the event at the provider, in the order in which they happened
 	at            time.Time
 	webhook       *provider.Request
-	delivered     bool // the list says so
-	hidden        bool // the list does not show it yet
+	delivered     bool   // the list says so
+	hidden        bool   // the list does not show it yet
+	account       string // of several at Stripe
 }
 
 // reporter is a test, or one check of a property.
