@@ -182,6 +182,7 @@ func (c *checkup) database(ctx context.Context, cfg *config.Config) {
 		c.server(ctx, pool, cfg)
 		c.statements(ctx, pool, cfg)
 		c.retention(ctx, pool, cfg)
+		c.lists(ctx, pool, cfg)
 		if c.configuredBy != nil {
 			c.unserved(ctx, pool, c.configuredBy)
 			c.agreement(ctx, pool, c.configuredBy)

@@ -18,6 +18,9 @@ type List struct {
 	Aliases map[string]string
 	// Rights are what the token must be allowed, in the words of the sender.
 	Rights string
+	// StrongToken is what a token begins with that may do more than Rights. Empty: a token
+	// does not tell.
+	StrongToken string
 	// Credential is the header that carries the token, as "Name: text {token}".
 	Credential string
 	// Headers of every request.

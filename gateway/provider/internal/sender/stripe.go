@@ -162,8 +162,9 @@ func stripeList() *provider.List {
 	return &provider.List{
 		Base:     "https://api.stripe.com",
 		Endpoint: `we_[A-Za-z0-9]+`, Example: "we_1MPRUwLkdIwHu7ixHr4wXyZ",
-		Rights:     "a restricted key with Events: read and Webhook Endpoints: read. For Connect, `accounts` names the connected accounts, which the key has to include.",
-		Credential: "Authorization: Bearer {token}", Account: "Stripe-Account",
+		Rights:      "a restricted key with Events: read and Webhook Endpoints: read. For Connect, `accounts` names the connected accounts, which the key has to include.",
+		StrongToken: "sk_",
+		Credential:  "Authorization: Bearer {token}", Account: "Stripe-Account",
 		Rate: 2, BackDays: 30,
 		Path:    "/v1/events?limit=100&created[gte]={since}&created[lt]={until}&starting_after={last}",
 		Seconds: true, Items: "/data", Next: provider.Next{More: "/has_more"}, Order: provider.NewestFirst,

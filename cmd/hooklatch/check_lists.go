@@ -1,0 +1,64 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/config"
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/doctor"
+	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/coverage"
+	"github.com/hooklatch/hooklatch/schema"
+)
+
+// lists finds lists of providers that the last pass could not read, and endpoints that the
+// provider does not send to. It asks the database what passes left there, and no provider.
+func (c *checkup) lists(ctx context.Context, pool *pgxpool.Pool, cfg *config.Config) {
+	const check = "backfill"
+	read := false
+	for _, name := range slices.Sorted(maps.Keys(cfg.Sources)) {
+		s := cfg.Sources[name]
+		if s.Backfill == nil || s.Backfill.List == nil {
+			continue
+		}
+		read = true
+		if strong := s.Backfill.List.StrongToken; strong != "" && strings.HasPrefix(s.Backfill.Token.Reveal(), strong) {
+			c.add(doctor.Warning, check, fmt.Sprintf("the token of source %q begins with %s: it may do everything with the account", name, strong),
+				"make one that may only read: "+s.Backfill.List.Rights)
+		}
+	}
+	if !read {
+		return
+	}
+	o, err := outbox.New(outbox.Options{Pool: pool, Schema: schema.Name(cfg.Database.Schema)})
+	var states []coverage.State
+	if err == nil {
+		states, err = o.Coverage().States(ctx)
+	}
+	if err != nil {
+		c.add(doctor.Problem, check, err.Error(), "give this role the right to read the tables")
+		return
+	}
+	for _, state := range states {
+		s, configured := cfg.Sources[string(state.Source)]
+		if !configured || s.Backfill == nil || s.Backfill.List == nil {
+			continue
+		}
+		if state.Error != "" {
+			fix := "see what `" + c.name + " backfill status` says"
+			if rights := s.Backfill.List.Rights; rights != "" {
+				fix += "; the token needs: " + rights
+			}
+			c.add(doctor.Warning, check, fmt.Sprintf("the list of source %q cannot be read: %s", state.Source, state.Error), fix)
+		}
+		if state.Endpoint == coverage.EndpointOff || state.Endpoint == coverage.EndpointForeign {
+			c.add(doctor.Warning, check, fmt.Sprintf("the provider of source %q does not send to it, known since %s: %s", state.Source, shown(state.EndpointAt), state.EndpointWhy),
+				"switch the endpoint on at the provider, or correct its URL there")
+		}
+	}
+}
