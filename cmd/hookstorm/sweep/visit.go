@@ -151,7 +151,7 @@ func (i *itinerary) made(v Visit) bool {
 func readingLists(v Visit) bool {
 	transaction, _, _ := strings.Cut(v.Place, ".")
 	return slices.Contains([]string{
-		"accept_together", "ask_redeliveries", "begin_pass", "begin_run", "end_pass", "end_redeliveries", "end_run", "hurry_passes", "note_endpoint", "waiting_redeliveries",
+		"accept_together", "ask_redeliveries", "backfill", "begin_pass", "begin_run", "end_pass", "end_redeliveries", "end_run", "hurry_passes", "note_endpoint", "waiting_redeliveries",
 	}, transaction)
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/backfill"
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
 // passEvery is how long a reader of lists rests: a worker reads them seldom.
@@ -31,6 +32,7 @@ func readLists(ctx context.Context, box *outbox.Outbox, logger *slog.Logger) err
 	}
 	for ctx.Err() == nil {
 		_ = box.Coverage().Hurry(ctx, []identity.Source{listed.Source})
+		_ = box.Coverage().RunNow(ctx, listed.Source, ledger.Operator{Who: "sweep", Via: "sweep"})
 		_ = lists.Turn(ctx)
 		_, _ = lists.Run(ctx, listed.Source, backfill.Order{By: "sweep"})
 		select {
