@@ -9,13 +9,15 @@ import (
 
 // Settings have what follows them in a transaction planned by its indexes. A plan that
 // was made while a table had few rows is kept, and would read it whole when it has
-// many: each of our statements has an index to go by. None of them runs for so long
+// many: each of our statements has an index to go by. A bitmap is the same by another name:
+// where Postgres expects few rows it reads all that a part of the key selects and sorts
+// them, instead of the first in the order of the index. None of them runs for so long
 // that compiling it pays.
-const Settings = "set_config('enable_seqscan', 'off', true), set_config('jit', 'off', true)"
+const Settings = "set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true), set_config('jit', 'off', true)"
 
 // SettingsInOrder have what follows them walk an index in its order as well: from a
 // table that nobody analysed all rows would be read and sorted, to give the first few.
-const SettingsInOrder = "set_config('enable_bitmapscan', 'off', true), set_config('enable_sort', 'off', true)"
+const SettingsInOrder = "set_config('enable_sort', 'off', true)"
 
 // Sender is a pool, or a connection outside of a transaction.
 type Sender interface {

@@ -5,10 +5,5 @@ SELECT
 -- A rotated key, as a receiver logs it, is the key and a number.
 FROM regexp_replace(:idempotency_key, '^(hl_[0-9a-f]{40})_[0-9]+$', '\1') AS asked (idempotency_key)
 CROSS JOIN {{hours_of_effects}} AS made (hour)
-CROSS JOIN LATERAL (
-    SELECT e.*
-    FROM hooklatch.effects AS e
-    WHERE {{made_in_hour}}
-    OFFSET 0
-) AS e
+CROSS JOIN LATERAL {{made_in_hour}} AS e
 LIMIT 1

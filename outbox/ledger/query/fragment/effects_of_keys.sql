@@ -3,10 +3,5 @@
 SELECT e.scope, e.key, e.generation
     FROM unnest(:idempotency_keys::text[]) AS asked (idempotency_key)
     CROSS JOIN {{hours_of_effects}} AS made (hour)
-    CROSS JOIN LATERAL (
-        SELECT e.scope, e.key, e.generation
-        FROM hooklatch.effects AS e
-        WHERE {{made_in_hour}}
-        OFFSET 0
-    ) AS e
+    CROSS JOIN LATERAL {{made_in_hour}} AS e
     ORDER BY e.scope COLLATE "C", e.key COLLATE "C", e.generation
