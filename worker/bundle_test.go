@@ -246,8 +246,10 @@ func (b *syncBuffer) bytes() []byte {
 // The rescuer looks every 30 seconds, and when its process begins to lead.
 func rescue(t *testing.T, b *bundle, w *Worker, kind string) {
 	t.Helper()
-	waitFor(t, b, `SELECT count(*) FROM hooklatch.river_job
-		WHERE kind = $1 AND state = 'running' AND attempted_at < now() - make_interval(secs => $2)`, kind, b.opts.RescueAfter.Seconds())
+	waitFor(t, b, `SELECT count(*) FROM hooklatch.river_job WHERE kind = $1 AND state = 'running'`, kind)
+	_, err := b.pool.Exec(t.Context(), `UPDATE hooklatch.river_job SET attempted_at = attempted_at - make_interval(secs => $2)
+		WHERE kind = $1 AND state = 'running'`, kind, b.opts.RescueAfter.Seconds())
+	require.NoError(t, err)
 	require.NoError(t, w.client.Notify().RequestResign(t.Context()))
 	waitFor(t, b, `SELECT count(*) FROM hooklatch.river_job WHERE kind = $1 AND metadata ? 'river:rescue_count'`, kind)
 }

@@ -79,15 +79,12 @@ func TestRetryAfterIsHonoured(t *testing.T) {
 	require.Equal(t, "pending", out.Outcome)
 	require.Equal(t, 429, out.HTTPStatus)
 	require.Equal(t, "no", out.Applied)
-	require.NotEmpty(t, out.NextAt)
+	require.Equal(t, failed.ScheduledAt.UTC().Format(time.RFC3339), out.NextAt, "River's schedule is the ledger's")
 	require.Equal(t, "app: HTTP 429 Too Many Requests", failed.Errors[0].Error, "the receiver's body is not quoted")
-	var due time.Time
-	require.NoError(t, b.pool.QueryRow(t.Context(), `SELECT next_attempt_at FROM hooklatch.effects`).Scan(&due))
-	require.WithinDuration(t, due, failed.ScheduledAt, time.Millisecond, "River's schedule is the ledger's")
 
 	done := next(t, events, riverjob.KindEffect, river.EventKindJobCompleted)
 	require.Equal(t, "done", outputOf(t, done).Outcome)
-	require.WithinRange(t, *done.AttemptedAt, due, due.Add(2*time.Minute))
+	require.False(t, done.AttemptedAt.Before(failed.ScheduledAt))
 	require.EqualValues(t, 2, calls.Load())
 }
 
@@ -175,7 +172,7 @@ func TestRescuedRunKeepsItsLease(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := setup(t)
-			b.opts.JobTimeout, b.opts.RescueAfter = time.Second, 1100*time.Millisecond
+			b.opts.JobTimeout, b.opts.RescueAfter = 10*time.Second, 10100*time.Millisecond
 			sender := &stubborn{fakeSender: "http", calls: make(chan int, 10), release: make(chan struct{})}
 			b.opts.Destinations = []DestinationOptions{{Name: "app", Sender: sender}}
 			b.opts.Routes = []route.Route{{Name: "everything", From: []string{"*"}, To: "app"}}
