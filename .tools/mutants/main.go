@@ -14,6 +14,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/hooklatch/hooklatch/.tools/mutants/mutant"
 )
 
 func main() {
@@ -31,14 +33,14 @@ func main() {
 
 // options are the flags.
 type options struct {
-	root, list string
-	changed    string
-	budget     time.Duration
-	limit      time.Duration
-	parallel   int
-	check      bool
-	verbose    bool
-	words      []string
+	root, lists string
+	changed     string
+	budget      time.Duration
+	limit       time.Duration
+	parallel    int
+	check       bool
+	verbose     bool
+	words       []string
 }
 
 func parse(args []string, out io.Writer) (options, error) {
@@ -50,7 +52,7 @@ func parse(args []string, out io.Writer) (options, error) {
 		flags.PrintDefaults()
 	}
 	flags.StringVar(&opts.root, "root", "../..", "the module to change")
-	flags.StringVar(&opts.list, "list", "list", "the directory of the list")
+	flags.StringVar(&opts.lists, "list", "list", "the directories of the list")
 	flags.StringVar(&opts.changed, "changed", "", "only mutants of packages that changed since HEAD and this commit parted")
 	flags.DurationVar(&opts.budget, "budget", 0, "stop after so long; the commit decides which come first")
 	flags.DurationVar(&opts.limit, "limit", 3*time.Minute, "how long the tests of one mutant may run")
@@ -74,7 +76,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		return err
 	}
 	start := time.Now()
-	all, err := readList(opts.list)
+	all, err := mutant.ReadList(filepath.SplitList(opts.lists)...)
 	if err != nil {
 		return err
 	}
@@ -83,11 +85,15 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	for _, old := range olds {
 		total.add(old) // looking costs nothing: it is told of whatever else is asked
 	}
+	scheduled, tested := parted(all)
+	if _, err := mutant.Planted(opts.root, scheduled); err != nil {
+		return fmt.Errorf("mutants with a schedule cannot be in one build: %w", err)
+	}
 	if opts.check {
 		fmt.Fprintf(out, "%d mutants, %d of them stale\n", len(all)+len(olds), len(olds))
 		return total.err()
 	}
-	chosen, err := choose(all, opts)
+	chosen, err := choose(tested, opts)
 	if err != nil {
 		return err
 	}
@@ -100,7 +106,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		limited, cancel = context.WithTimeout(ctx, opts.budget)
 		defer cancel()
 	}
-	fmt.Fprintf(out, "%d of %d mutants\n", len(chosen), len(all))
+	fmt.Fprintf(out, "%d of %d mutants\n", len(chosen), len(tested))
 	r := &runner{root: opts.root, limit: opts.limit}
 	r.all(limited, chosen, opts.parallel, total.add)
 	total.sum(time.Since(start))
@@ -111,9 +117,9 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 }
 
 // fresh parts the mutants that can be made from those that no longer can.
-func fresh(root string, all []mutant) (able []mutant, olds []result) {
+func fresh(root string, all []mutant.Mutant) (able []mutant.Mutant, olds []result) {
 	for _, m := range all {
-		if err := m.stale(root); err != nil {
+		if err := m.Stale(root); err != nil {
 			olds = append(olds, result{mutant: m, verdict: stale, detail: err.Error()})
 			continue
 		}
@@ -122,7 +128,21 @@ func fresh(root string, all []mutant) (able []mutant, olds []result) {
 	return able, olds
 }
 
-func choose(all []mutant, opts options) ([]mutant, error) {
+// parted returns the mutants that have a schedule, and those that have a test: some
+// have both.
+func parted(all []mutant.Mutant) (scheduled, tested []mutant.Mutant) {
+	for _, m := range all {
+		if m.Schedule != "" {
+			scheduled = append(scheduled, m)
+		}
+		if m.Suite.Pkg != "" {
+			tested = append(tested, m)
+		}
+	}
+	return scheduled, tested
+}
+
+func choose(all []mutant.Mutant, opts options) ([]mutant.Mutant, error) {
 	chosen := named(opts.root, all, opts.words)
 	var err error
 	if opts.changed != "" {

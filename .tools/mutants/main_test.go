@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/hooklatch/hooklatch/.tools/mutants/mutant"
 )
 
 const (
@@ -35,14 +37,14 @@ func TestEveryMutantIsJudged(t *testing.T) {
 	if !errors.Is(err, errNotKilled) {
 		t.Errorf("got error %v", err)
 	}
-	all, err := readList(list)
+	all, err := mutant.ReadList(list)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, m := range all {
-		want, _, _ := strings.Cut(m.name, "-")
-		if got, _, _ := strings.Cut(said[m.name], " "); got != want {
-			t.Errorf("%s: %s", m.name, said[m.name])
+		want, _, _ := strings.Cut(m.Name, "-")
+		if got, _, _ := strings.Cut(said[m.Name], " "); got != want {
+			t.Errorf("%s: %s", m.Name, said[m.Name])
 		}
 	}
 	for name, want := range map[string]string{"killed-by-its-test": "killed  by TestTotal", "killed-by-a-crash": "killed  by TestCrash"} {
@@ -73,7 +75,7 @@ func TestMutantsAreChosenByNameAndPackage(t *testing.T) {
 			}
 		}
 	}
-	all, err := readList(list)
+	all, err := mutant.ReadList(list)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +104,7 @@ func TestWhatTheTimeDoesNotSufficeForIsLeftOut(t *testing.T) {
 func TestOnlyWhatChangedIsTried(t *testing.T) {
 	t.Parallel()
 	root := repository(t)
-	all, err := readList(list)
+	all, err := mutant.ReadList(list)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +134,7 @@ func TestOnlyWhatChangedIsTried(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(first) != len(all) || slices.EqualFunc(first, second, func(a, b mutant) bool { return a.name == b.name }) {
+	if len(first) != len(all) || slices.EqualFunc(first, second, func(a, b mutant.Mutant) bool { return a.Name == b.Name }) {
 		t.Error("two commits try the same mutants first")
 	}
 }
@@ -140,7 +142,7 @@ func TestOnlyWhatChangedIsTried(t *testing.T) {
 func TestWrongListsAreRefused(t *testing.T) {
 	t.Parallel()
 	const whole = "mutant a\nwhy b\nfile c\n-d\n+e\ntest . TestA\n"
-	if mutants, err := parseList("list", whole); err != nil || len(mutants) != 1 || mutants[0].suite.run != "^TestA$" {
+	if mutants, err := mutant.Parse("list", whole); err != nil || len(mutants) != 1 || mutants[0].Suite.Run != "^TestA$" {
 		t.Fatalf("%+v, %v", mutants, err)
 	}
 	for fault, want := range map[string]string{
@@ -150,12 +152,12 @@ func TestWrongListsAreRefused(t *testing.T) {
 		strings.Replace(whole, "+e", "+d", 1):                 "does not change c",
 		strings.Replace(whole, "file c\n", "", 1):             "a change without a file",
 		strings.Replace(whole, "+e\n", "+e\n-f\n", 1):         "found text after its replacement",
-		strings.Replace(whole, "test . TestA\n", "", 1):       "names no test",
+		strings.Replace(whole, "test . TestA\n", "", 1):       "names neither a test nor a schedule",
 		strings.Replace(whole, "test . TestA", "test .", 1):   "want one package and the names of its tests",
 		strings.Replace(whole, "why b", "limit soon", 1):      "limit:",
 		strings.Replace(whole, "why b", "because of this", 1): "unknown line",
 	} {
-		if _, err := parseList("list", fault); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := mutant.Parse("list", fault); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %s", err, want)
 		}
 	}
@@ -165,6 +167,17 @@ func TestWrongListsAreRefused(t *testing.T) {
 func TestTheListIsNotStale(t *testing.T) {
 	t.Parallel()
 	if _, out, err := mutantsOf(t, "-check"); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// What only a schedule notices is not run here, but must fit into one build with the others.
+func TestMutantsWithAScheduleAreCheckedTogether(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	write(t, dir, "planted.mutants", "mutant free\nwhy b\nfile shop.go\n-package\n+package\n+\nschedule c\n")
+	_, out, err := mutantsOf(t, "-root", module, "-list", dir, "-check")
+	if err == nil || !strings.Contains(err.Error(), "cannot be in one build") || !strings.Contains(err.Error(), "free: does not depend on {{planted}}") {
 		t.Errorf("%v\n%s", err, out)
 	}
 }

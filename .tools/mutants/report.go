@@ -27,13 +27,13 @@ func (t *totals) add(r result) {
 	if r.verdict == leftOut {
 		return
 	}
-	fmt.Fprintf(t.out, "%-8s %5.1f s  %s", r.verdict, r.took.Seconds(), r.mutant.name)
+	fmt.Fprintf(t.out, "%-8s %5.1f s  %s", r.verdict, r.took.Seconds(), r.mutant.Name)
 	if len(r.by) > 0 {
 		fmt.Fprintf(t.out, "  by %s", strings.Join(r.by, " "))
 	}
 	fmt.Fprintln(t.out)
 	if r.verdict != killed || t.verbose {
-		fmt.Fprintf(t.out, "    %s, %s\n    %s\n", r.mutant.at, r.mutant.suite, strings.ReplaceAll(r.detail, "\n", "\n    "))
+		fmt.Fprintf(t.out, "    %s, %s\n    %s\n", r.mutant.At, r.mutant.Suite, strings.ReplaceAll(r.detail, "\n", "\n    "))
 	}
 }
 

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/hooklatch/hooklatch/.tools/mutants/mutant"
 )
 
 // verdict is what became of a mutant.
@@ -22,7 +24,7 @@ const (
 
 // result is one line of the report.
 type result struct {
-	mutant  mutant
+	mutant  mutant.Mutant
 	verdict verdict
 	by      []string // the tests that failed
 	detail  string   // why it is so: of a killed one, what the tests printed
@@ -35,7 +37,7 @@ type runner struct {
 	limit time.Duration // of the tests of a mutant that has none of its own
 
 	mu     sync.Mutex
-	suites map[suite]*baseline
+	suites map[mutant.Suite]*baseline
 }
 
 // baseline is a suite without any mutant. It must pass, or a failure says nothing.
@@ -47,8 +49,8 @@ type baseline struct {
 
 // all tries the mutants and reports each result as it comes. When ctx ends, those
 // that are not tried, or not to the end, are left out.
-func (r *runner) all(ctx context.Context, mutants []mutant, parallel int, report func(result)) {
-	next := make(chan mutant)
+func (r *runner) all(ctx context.Context, mutants []mutant.Mutant, parallel int, report func(result)) {
+	next := make(chan mutant.Mutant)
 	var workers sync.WaitGroup
 	for range parallel {
 		workers.Go(func() {
@@ -64,7 +66,7 @@ func (r *runner) all(ctx context.Context, mutants []mutant, parallel int, report
 	workers.Wait()
 }
 
-func (r *runner) one(ctx context.Context, m mutant) result {
+func (r *runner) one(ctx context.Context, m mutant.Mutant) result {
 	start := time.Now()
 	out := result{mutant: m, verdict: leftOut}
 	var err error
@@ -81,24 +83,24 @@ func (r *runner) one(ctx context.Context, m mutant) result {
 	return out
 }
 
-func (r *runner) judge(ctx context.Context, m mutant) (verdict, []string, string, error) {
+func (r *runner) judge(ctx context.Context, m mutant.Mutant) (verdict, []string, string, error) {
 	if detail, err := r.baselineOf(ctx, m); err != nil || detail != "" {
 		return broken, nil, detail, err
 	}
-	changed, err := m.mutated(r.root)
+	changed, err := m.Mutated(r.root)
 	if err != nil {
 		return stale, nil, "", err
 	}
-	t, err := try(ctx, r.root, m.suite, r.limitOf(m), changed)
+	t, err := try(ctx, r.root, m.Suite, r.limitOf(m), changed)
 	switch {
 	case err != nil:
 		return broken, nil, "", err
 	case t.broken != "":
 		return broken, nil, t.broken + "\n" + tail(t.output), nil
-	case t.timedOut && !m.hangs:
+	case t.timedOut && !m.Hangs:
 		return survived, nil, "its tests came to no end, which is not what it must be noticed by", nil
 	case t.passed:
-		return survived, nil, m.why, nil
+		return survived, nil, m.Why, nil
 	case len(t.failed) == 0:
 		return broken, nil, "no test failed, but the program did\n" + tail(t.output), nil
 	case t.brokenSQL(changed):
@@ -108,34 +110,34 @@ func (r *runner) judge(ctx context.Context, m mutant) (verdict, []string, string
 }
 
 // baselineOf runs the suite of a mutant on the code as it is, once.
-func (r *runner) baselineOf(ctx context.Context, m mutant) (string, error) {
+func (r *runner) baselineOf(ctx context.Context, m mutant.Mutant) (string, error) {
 	r.mu.Lock()
-	b, known := r.suites[m.suite]
+	b, known := r.suites[m.Suite]
 	if !known {
 		b = new(baseline)
 		if r.suites == nil {
-			r.suites = make(map[suite]*baseline)
+			r.suites = make(map[mutant.Suite]*baseline)
 		}
-		r.suites[m.suite] = b
+		r.suites[m.Suite] = b
 	}
 	r.mu.Unlock()
 	b.once.Do(func() {
-		t, err := try(ctx, r.root, m.suite, max(r.limitOf(m), r.limit), nil)
+		t, err := try(ctx, r.root, m.Suite, max(r.limitOf(m), r.limit), nil)
 		switch {
 		case err != nil:
 			b.err = err
-		case t.ran < len(m.suite.names()):
-			b.detail = fmt.Sprintf("%s runs %d tests\n%s", m.suite, t.ran, tail(t.output))
+		case t.ran < len(m.Suite.Names()):
+			b.detail = fmt.Sprintf("%s runs %d tests\n%s", m.Suite, t.ran, tail(t.output))
 		case !t.passed:
-			b.detail = fmt.Sprintf("%s fails without any mutant\n%s", m.suite, tail(t.output))
+			b.detail = fmt.Sprintf("%s fails without any mutant\n%s", m.Suite, tail(t.output))
 		}
 	})
 	return b.detail, b.err
 }
 
-func (r *runner) limitOf(m mutant) time.Duration {
-	if m.limit > 0 {
-		return m.limit
+func (r *runner) limitOf(m mutant.Mutant) time.Duration {
+	if m.Limit > 0 {
+		return m.Limit
 	}
 	return r.limit
 }

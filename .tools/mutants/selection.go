@@ -8,24 +8,26 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/hooklatch/hooklatch/.tools/mutants/mutant"
 )
 
 // named leaves the mutants that any of the words names: by name, or by the package it
 // changes.
-func named(root string, all []mutant, words []string) []mutant {
+func named(root string, all []mutant.Mutant, words []string) []mutant.Mutant {
 	if len(words) == 0 {
 		return all
 	}
-	return slices.DeleteFunc(slices.Clone(all), func(m mutant) bool {
+	return slices.DeleteFunc(slices.Clone(all), func(m mutant.Mutant) bool {
 		return !slices.ContainsFunc(words, func(word string) bool {
-			return m.name == word || slices.Contains(m.packages(root), path.Clean(word))
+			return m.Name == word || slices.Contains(m.Packages(root), path.Clean(word))
 		})
 	})
 }
 
 // changedSince leaves the mutants of packages in which anything, a test or a file
 // beside them too, is not as it was where HEAD and base parted.
-func changedSince(root string, all []mutant, base string) ([]mutant, error) {
+func changedSince(root string, all []mutant.Mutant, base string) ([]mutant.Mutant, error) {
 	fork, err := git(root, "merge-base", "HEAD", base)
 	if err != nil {
 		return nil, err
@@ -36,16 +38,16 @@ func changedSince(root string, all []mutant, base string) ([]mutant, error) {
 	}
 	changed := make(map[string]bool)
 	for file := range strings.Lines(files) {
-		changed[packageOf(root, strings.TrimSpace(file))] = true
+		changed[mutant.PackageOf(root, strings.TrimSpace(file))] = true
 	}
-	return slices.DeleteFunc(slices.Clone(all), func(m mutant) bool {
-		return !slices.ContainsFunc(m.packages(root), func(dir string) bool { return changed[dir] })
+	return slices.DeleteFunc(slices.Clone(all), func(m mutant.Mutant) bool {
+		return !slices.ContainsFunc(m.Packages(root), func(dir string) bool { return changed[dir] })
 	}), nil
 }
 
 // shuffled puts the mutants in an order that depends on the commit alone: when the
 // time does not suffice for all, another commit tries others.
-func shuffled(root string, all []mutant) ([]mutant, error) {
+func shuffled(root string, all []mutant.Mutant) ([]mutant.Mutant, error) {
 	head, err := git(root, "rev-parse", "HEAD")
 	if err != nil {
 		return nil, err

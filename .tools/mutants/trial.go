@@ -16,6 +16,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/hooklatch/hooklatch/.tools/mutants/mutant"
 )
 
 // buildTime is how long building a test may take beside running it.
@@ -35,19 +37,19 @@ type trial struct {
 // those that are there. Nothing is written to root: the go command takes the other
 // contents from an overlay, files that are embedded too, and so do the programs that
 // a test builds.
-func try(ctx context.Context, root string, s suite, limit time.Duration, changed map[string]string) (trial, error) {
+func try(ctx context.Context, root string, s mutant.Suite, limit time.Duration, changed map[string]string) (trial, error) {
 	scratch, err := os.MkdirTemp("", "mutant-")
 	if err != nil {
 		return trial{}, fmt.Errorf("make a directory for the overlay: %w", err)
 	}
 	defer os.RemoveAll(scratch)
-	overlay, err := writeOverlay(root, scratch, changed)
+	overlay, err := mutant.WriteOverlay(root, scratch, changed)
 	if err != nil {
 		return trial{}, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit+buildTime)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "go", "test", "-json", "-vet=off", "-count=1", "-timeout", limit.String(), "-run", s.run, s.pkg)
+	cmd := exec.CommandContext(ctx, "go", "test", "-json", "-vet=off", "-count=1", "-timeout", limit.String(), "-run", s.Run, s.Pkg)
 	cmd.Dir = root
 	cmd.Env = append(os.Environ(), "GOFLAGS="+strings.TrimSpace(os.Getenv("GOFLAGS")+" -overlay="+overlay))
 	var stdout, stderr bytes.Buffer
@@ -70,27 +72,6 @@ func try(ctx context.Context, root string, s suite, limit time.Duration, changed
 	}
 	t.output += stderr.String()
 	return t, nil
-}
-
-// writeOverlay writes the changed files and what the go command's -overlay reads.
-func writeOverlay(root, scratch string, changed map[string]string) (string, error) {
-	replace := make(map[string]string, len(changed))
-	for i, file := range slices.Sorted(maps.Keys(changed)) {
-		written := filepath.Join(scratch, fmt.Sprintf("%d-%s", i, filepath.Base(file)))
-		if err := os.WriteFile(written, []byte(changed[file]), 0o600); err != nil {
-			return "", fmt.Errorf("write changed file: %w", err)
-		}
-		replace[filepath.Join(root, filepath.FromSlash(file))] = written
-	}
-	encoded, err := json.Marshal(map[string]any{"Replace": replace})
-	if err != nil {
-		return "", fmt.Errorf("encode overlay: %w", err)
-	}
-	overlay := filepath.Join(scratch, "overlay.json")
-	if err := os.WriteFile(overlay, encoded, 0o600); err != nil {
-		return "", fmt.Errorf("write overlay: %w", err)
-	}
-	return overlay, nil
 }
 
 // event is a line of go test -json.

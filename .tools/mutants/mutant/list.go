@@ -1,4 +1,4 @@
-package main
+package mutant
 
 import (
 	"errors"
@@ -9,42 +9,45 @@ import (
 	"time"
 )
 
-// The list is read from files whose form README.md explains.
-
-// readList reads every file of a directory.
-func readList(dir string) ([]mutant, error) {
-	files, err := filepath.Glob(filepath.Join(dir, "*.mutants"))
-	if err != nil {
-		return nil, fmt.Errorf("find lists: %w", err)
+// ReadList reads every file of some directories. README.md of the command explains the
+// form of the files.
+func ReadList(dirs ...string) ([]Mutant, error) {
+	var files []string
+	for _, dir := range dirs {
+		found, err := filepath.Glob(filepath.Join(dir, "*.mutants"))
+		if err != nil {
+			return nil, fmt.Errorf("find lists: %w", err)
+		}
+		if len(found) == 0 {
+			return nil, fmt.Errorf("no *.mutants in %s", dir)
+		}
+		files = append(files, found...)
 	}
-	if len(files) == 0 {
-		return nil, fmt.Errorf("no *.mutants in %s", dir)
-	}
-	var all []mutant
+	var all []Mutant
 	at := make(map[string]string)
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			return nil, fmt.Errorf("read list: %w", err)
 		}
-		mutants, err := parseList(file, string(text))
+		mutants, err := Parse(file, string(text))
 		if err != nil {
 			return nil, err
 		}
 		for _, m := range mutants {
-			if other, twice := at[m.name]; twice {
-				return nil, fmt.Errorf("%s: %s is also the name of that at %s", m.at, m.name, other)
+			if other, twice := at[m.Name]; twice {
+				return nil, fmt.Errorf("%s: %s is also the name of that at %s", m.At, m.Name, other)
 			}
-			at[m.name] = m.at
+			at[m.Name] = m.At
 		}
 		all = append(all, mutants...)
 	}
 	return all, nil
 }
 
-// parseList reads one file of the list.
-func parseList(file, text string) ([]mutant, error) {
-	var all []mutant
+// Parse reads one file of the list.
+func Parse(file, text string) ([]Mutant, error) {
+	var all []Mutant
 	for i, line := range strings.Split(text, "\n") {
 		at := fmt.Sprintf("%s:%d", file, i+1)
 		word, rest, _ := strings.Cut(line, " ")
@@ -52,7 +55,7 @@ func parseList(file, text string) ([]mutant, error) {
 			continue
 		}
 		if word == "mutant" {
-			all = append(all, mutant{name: strings.TrimSpace(rest), at: at})
+			all = append(all, Mutant{Name: strings.TrimSpace(rest), At: at})
 			continue
 		}
 		if len(all) == 0 {
@@ -64,45 +67,47 @@ func parseList(file, text string) ([]mutant, error) {
 	}
 	for _, m := range all {
 		if err := m.validate(); err != nil {
-			return nil, fmt.Errorf("%s: %s: %w", m.at, m.name, err)
+			return nil, fmt.Errorf("%s: %s: %w", m.At, m.Name, err)
 		}
 	}
 	return all, nil
 }
 
 // read takes one line of the entry.
-func (m *mutant) read(line, word, rest string) error {
+func (m *Mutant) read(line, word, rest string) error {
 	switch {
 	case line[0] == '-' || line[0] == '+':
-		if len(m.edits) == 0 {
+		if len(m.Edits) == 0 {
 			return errors.New("a change without a file")
 		}
-		e := &m.edits[len(m.edits)-1]
+		e := &m.Edits[len(m.Edits)-1]
 		if line[0] == '+' {
-			e.replace = joined(e.replace, line[1:])
+			e.Replace = joined(e.Replace, line[1:])
 			return nil
 		}
-		if e.replace != "" {
+		if e.Replace != "" {
 			return errors.New("found text after its replacement: another change begins with its file")
 		}
-		e.find = joined(e.find, line[1:])
+		e.Find = joined(e.Find, line[1:])
 	case word == "why":
-		m.why = strings.TrimSpace(m.why + " " + rest)
+		m.Why = strings.TrimSpace(m.Why + " " + rest)
 	case word == "file":
-		m.edits = append(m.edits, edit{file: rest})
+		m.Edits = append(m.Edits, Edit{File: rest})
 	case word == "test":
 		fields := strings.Fields(rest)
-		if len(fields) < 2 || m.suite.pkg != "" {
+		if len(fields) < 2 || m.Suite.Pkg != "" {
 			return errors.New("want one package and the names of its tests")
 		}
-		m.suite = suiteOf(fields[0], fields[1:])
+		m.Suite = SuiteOf(fields[0], fields[1:])
+	case word == "schedule":
+		m.Schedule = strings.TrimSpace(m.Schedule + " " + rest)
 	case word == "limit":
 		var err error
-		if m.limit, err = time.ParseDuration(rest); err != nil {
+		if m.Limit, err = time.ParseDuration(rest); err != nil {
 			return fmt.Errorf("limit: %w", err)
 		}
 	case line == "hangs":
-		m.hangs = true
+		m.Hangs = true
 	default:
 		return fmt.Errorf("unknown line: %s", line)
 	}
@@ -117,20 +122,20 @@ func joined(text, line string) string {
 	return text + "\n" + line
 }
 
-func (m *mutant) validate() error {
+func (m *Mutant) validate() error {
 	switch {
-	case m.name == "" || strings.ContainsAny(m.name, " \t"):
+	case m.Name == "" || strings.ContainsAny(m.Name, " \t"):
 		return errors.New("want a name of one word")
-	case m.why == "":
+	case m.Why == "":
 		return errors.New("does not say why it matters")
-	case len(m.edits) == 0:
+	case len(m.Edits) == 0:
 		return errors.New("changes nothing")
-	case m.suite.pkg == "":
-		return errors.New("names no test")
+	case m.Suite.Pkg == "" && m.Schedule == "":
+		return errors.New("names neither a test nor a schedule")
 	}
-	for _, e := range m.edits {
-		if e.find == "" || e.find == e.replace {
-			return fmt.Errorf("does not change %s", e.file)
+	for _, e := range m.Edits {
+		if e.Find == "" || e.Find == e.Replace {
+			return fmt.Errorf("does not change %s", e.File)
 		}
 	}
 	return nil

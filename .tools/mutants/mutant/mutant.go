@@ -1,0 +1,167 @@
+// Package mutant reads lists of mistakes that somebody could make in the code, and makes
+// them: one alone, for the test that must notice it, or all in one build, of which each
+// process chooses one when it starts.
+//
+// Nothing is written to the files of the repository. The go command takes the changed
+// ones from an overlay.
+package mutant
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+)
+
+// Mutant is one mistake that somebody could make, and what must notice it: tests, a
+// schedule of hookstorm, or both.
+type Mutant struct {
+	Name  string
+	Why   string // it matters, in one sentence
+	Edits []Edit
+	Suite Suite // zero if only a schedule notices it
+	// Schedule says in words how hookstorm makes real processes show it.
+	Schedule string
+	// Hangs tells that the mutant stops the program instead of answering wrongly: no
+	// end within its limit kills it too.
+	Hangs bool
+	Limit time.Duration // of its tests; 0 is that of the command
+	At    string        // file and line of the entry in the list
+}
+
+// Edit is one change of a file below the root.
+type Edit struct {
+	File          string
+	Find, Replace string
+}
+
+// Suite are tests of one package.
+type Suite struct {
+	Pkg string // as go test takes it: ./outbox
+	Run string // as -run takes it
+}
+
+// Stale says why the mutant can no longer be made of the files below root; nil when
+// it can.
+func (m *Mutant) Stale(root string) error {
+	_, err := m.Mutated(root)
+	if err != nil {
+		return err
+	}
+	if m.Suite.Pkg == "" {
+		return nil
+	}
+	return m.Suite.exists(root)
+}
+
+// Mutated returns the contents of the files that the mutant changes, by path below
+// root.
+func (m *Mutant) Mutated(root string) (map[string]string, error) {
+	changed := make(tree, len(m.Edits))
+	for _, e := range m.Edits {
+		if err := changed.edit(root, e, "true"); err != nil {
+			return nil, err
+		}
+	}
+	return changed, nil
+}
+
+// tree is the contents of changed files, by path below the root.
+type tree map[string]string
+
+// chosen stands in the replacement for whether the process has the mistake.
+const chosen = "{{planted}}"
+
+// edit makes one change, after those that were made in the same file. isChosen is the
+// expression that stands for chosen.
+func (t tree) edit(root string, e Edit, isChosen string) error {
+	text, again := t[e.File]
+	if !again {
+		content, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(e.File)))
+		if err != nil {
+			return fmt.Errorf("read the file to change: %w", err)
+		}
+		text = string(content)
+	}
+	if n := strings.Count(text, e.Find); n != 1 {
+		return fmt.Errorf("%s has the text %d times instead of once:\n%s", e.File, n, e.Find)
+	}
+	t[e.File] = strings.Replace(text, e.Find, strings.ReplaceAll(e.Replace, chosen, isChosen), 1)
+	return nil
+}
+
+// Packages are the directories of the packages that the mutant changes.
+func (m *Mutant) Packages(root string) []string {
+	var dirs []string
+	for _, e := range m.Edits {
+		dirs = append(dirs, PackageOf(root, e.File))
+	}
+	return dirs
+}
+
+// PackageOf is the nearest directory above a file that has Go files: it compiles the
+// file or embeds it.
+func PackageOf(root, file string) string {
+	for dir := path.Dir(file); ; dir = path.Dir(dir) {
+		found, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(dir), "*.go"))
+		if err == nil && len(found) > 0 || dir == "." || dir == "/" {
+			return dir
+		}
+	}
+}
+
+var declaredTest = regexp.MustCompile(`(?m)^func ((?:Test|Example|Fuzz)\w*)\(`)
+
+// exists says which test of the suite its package does not declare.
+func (s Suite) exists(root string) error {
+	files, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(s.Pkg), "*_test.go"))
+	if err != nil {
+		return fmt.Errorf("find tests: %w", err)
+	}
+	declared := make(map[string]bool)
+	for _, file := range files {
+		source, err := os.ReadFile(file)
+		if err != nil {
+			return fmt.Errorf("read tests: %w", err)
+		}
+		for _, match := range declaredTest.FindAllStringSubmatch(string(source), -1) {
+			declared[match[1]] = true
+		}
+	}
+	var missing []error
+	for _, name := range s.Names() {
+		if !declared[name] {
+			missing = append(missing, fmt.Errorf("%s has no test %s", s.Pkg, name))
+		}
+	}
+	return errors.Join(missing...)
+}
+
+// SuiteOf makes -run of names: TestName, or TestName/part/part for subtests.
+func SuiteOf(pkg string, tests []string) Suite {
+	patterns := make([]string, 0, len(tests))
+	for _, test := range tests {
+		parts := strings.Split(test, "/")
+		for i, part := range parts {
+			parts[i] = "^" + regexp.QuoteMeta(part) + "$"
+		}
+		patterns = append(patterns, strings.Join(parts, "/"))
+	}
+	return Suite{Pkg: pkg, Run: strings.Join(patterns, "|")}
+}
+
+// Names are the tests of the suite without their parts.
+func (s Suite) Names() []string {
+	var names []string
+	for pattern := range strings.SplitSeq(s.Run, "|") {
+		name, _, _ := strings.Cut(pattern, "/")
+		names = append(names, strings.Trim(name, "^$"))
+	}
+	return names
+}
+
+func (s Suite) String() string { return s.Pkg + " -run '" + s.Run + "'" }
