@@ -2,13 +2,17 @@ module github.com/hooklatch/hooklatch/cmd/hookstorm
 
 go 1.26.0
 
-replace github.com/hooklatch/hooklatch => ../..
+replace (
+	github.com/hooklatch/hooklatch => ../..
+	github.com/hooklatch/hooklatch/.tools/mutants => ../../.tools/mutants
+)
 
 require (
 	github.com/anishathalye/porcupine v1.3.1
 	github.com/emersion/go-smtp v0.25.1
 	github.com/goccy/go-yaml v1.19.2
 	github.com/google/uuid v1.6.0
+	github.com/hooklatch/hooklatch/.tools/mutants v0.0.0-00010101000000-000000000000
 	github.com/jackc/pgx/v5 v5.12.0
 	github.com/labstack/echo/v4 v4.16.0
 	github.com/riverqueue/river v0.51.0

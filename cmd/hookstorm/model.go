@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/bugs"
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/model"
 )
 
@@ -17,7 +18,7 @@ func newModel(s streams) *cobra.Command {
 		Short: "Explore every interleaving of a small world for one that breaks the promise",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			result, err := model.Explore(cmd.Context(), model.Options{Bug: model.Bug(bug), Done: func(e model.Explored) {
+			result, err := model.Explore(cmd.Context(), model.Options{Bug: bugs.Bug(bug), Done: func(e model.Explored) {
 				fmt.Fprintf(s.stdout, "%-32s %9d states, at most %d steps in a row, %s\n",
 					e.World.Name, e.States, e.Depth, e.Took.Round(time.Millisecond))
 			}})

@@ -1,5 +1,7 @@
 package model
 
+import "github.com/hooklatch/hooklatch/cmd/hookstorm/bugs"
+
 // attempting is what a worker does with the job of an effect, and with a probe (T3).
 func (m *machine) attempting(s *State, w int) {
 	actor, f := workerOf(w), effectOfJob(s.Workers[w].Job)
@@ -9,9 +11,9 @@ func (m *machine) attempting(s *State, w int) {
 		switch {
 		case m.Statement:
 			m.runningStatement(s, w)
-		case m.bug == ExternalCallBeforeCommit:
+		case m.bug == bugs.ExternalCallBeforeCommit:
 			m.calling(s, w, "effect.before_call effect.request_sent effect.answered", "calls the receiver, before its claim is committed")
-		case m.bug == OrderLockDropped:
+		case m.bug == bugs.OrderLockDropped:
 			m.takingTurn(s, w)
 		default:
 			m.claiming(s, w)
@@ -21,7 +23,7 @@ func (m *machine) attempting(s *State, w int) {
 	case workerUnsure:
 		// Under the same claim id: what was committed is granted again.
 		m.claiming(s, w)
-		if m.bug == ExternalCallBeforeCommit {
+		if m.bug == bugs.ExternalCallBeforeCommit {
 			return
 		}
 		m.step(s, actor, free, "", "gives up asking for its claim", func(n *State) { n.Workers[w].At = workerTakeBack })
@@ -65,15 +67,15 @@ func (m *machine) claiming(s *State, w int) {
 		said = m.claim(n, w, f, probe)
 	}, func(n *State) {
 		worker := &n.Workers[w]
-		if said != granted && m.bug != ExternalCallBeforeCommit {
+		if said != granted && m.bug != bugs.ExternalCallBeforeCommit {
 			// An earlier try may have been granted the claim that a person took away
 			// since. It called nobody.
 			n.Effects[f].Open = n.Effects[f].Open.minus(holder(w))
 		}
 		switch {
-		case said == granted && m.bug == ExternalCallBeforeCommit:
+		case said == granted && m.bug == bugs.ExternalCallBeforeCommit:
 			worker.At = workerAnswered
-		case said == granted && m.bug == DoneBeforeWork:
+		case said == granted && m.bug == bugs.DoneBeforeWork:
 			worker.At, worker.Body, worker.Verdict = workerAnswered, n.Effects[f].Body, verdictDone
 		case said == granted:
 			worker.At, worker.Body = workerGranted, n.Effects[f].Body
@@ -140,7 +142,7 @@ func (m *machine) call(n *State, w int, verdict Verdict) {
 		row.Open = row.Open.with(holder(w))
 	}
 	sent := worker.Body
-	if m.bug == NewKeyOnRetry && row.Attempts > 1 {
+	if m.bug == bugs.NewKeyOnRetry && row.Attempts > 1 {
 		sent = mixed
 	}
 	switch row.Sent {

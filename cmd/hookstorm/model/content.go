@@ -1,5 +1,7 @@
 package model
 
+import "github.com/hooklatch/hooklatch/cmd/hookstorm/bugs"
+
 // The bodies in a world by content: of both sends, and of a delivery of event 1 before
 // them.
 const (
@@ -44,7 +46,7 @@ func (m *machine) acceptingByContent(s *State, actor Actor, i int) {
 	}
 	m.transaction(s, actor, "accept", does, func(n *State) {
 		switch {
-		case n.Events[e].Rows > 0 && m.bug != WindowOfADuplicate, n.Events[e].Rows == 0 && n.Window > 0:
+		case n.Events[e].Rows > 0 && m.bug != bugs.WindowOfADuplicate, n.Events[e].Rows == 0 && n.Window > 0:
 		case n.Events[e].Rows > 0:
 			n.Window = uint8(e) + 1 //nolint:gosec // there are two events
 		default:

@@ -1,5 +1,7 @@
 package model
 
+import "github.com/hooklatch/hooklatch/cmd/hookstorm/bugs"
+
 // deploying starts a worker again with a newer configuration, which it announces before it
 // takes a job. Until all workers have it, both configurations run side by side.
 func (m *machine) deploying(s *State, w int) {
@@ -13,5 +15,5 @@ func (m *machine) deploying(s *State, w int) {
 
 // isLeft tells whether a worker leaves events to processes with a newer configuration.
 func (m *machine) isLeft(s *State, w int) bool {
-	return s.Configured[w] < s.Newest && m.bug != OldProcessDecides
+	return s.Configured[w] < s.Newest && m.bug != bugs.OldProcessDecides
 }

@@ -1,8 +1,10 @@
 package model
 
+import "github.com/hooklatch/hooklatch/cmd/hookstorm/bugs"
+
 // refuses tells whether a claim has to wait. A probe passes a breaker, but no operator.
-func (d Destination) refuses(probe bool, bug Bug) bool {
-	if probe && bug == ProbePassesPause {
+func (d Destination) refuses(probe bool, bug bugs.Bug) bool {
+	if probe && bug == bugs.ProbePassesPause {
 		return false
 	}
 	return d.Paused || d.Breaker != closed && !probe

@@ -1,5 +1,7 @@
 package model
 
+import "github.com/hooklatch/hooklatch/cmd/hookstorm/bugs"
+
 // dispatching is what a worker does with the job of an event (T2).
 func (m *machine) dispatching(s *State, w int) {
 	actor, e := workerOf(w), eventOfJob(s.Workers[w].Job)
@@ -88,7 +90,7 @@ func (e Event) isOpenFor(plan uint8) bool { return e.Outcome == received && e.Ge
 // job. A key that is used already has its effect (I4).
 func (m *machine) dispatch(n *State, w, e int, plan uint8) {
 	row := &n.Events[e]
-	if !row.isOpenFor(plan) && m.bug != DispatchWithoutFence {
+	if !row.isOpenFor(plan) && m.bug != bugs.DispatchWithoutFence {
 		return
 	}
 	if n.Configured[w] < n.Newest {

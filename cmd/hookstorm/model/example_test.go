@@ -4,11 +4,12 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/bugs"
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/model"
 )
 
 func ExampleExplore() {
-	result, err := model.Explore(context.Background(), model.Options{Bug: model.AckBeforeCommit})
+	result, err := model.Explore(context.Background(), model.Options{Bug: bugs.AckBeforeCommit})
 	if err != nil {
 		fmt.Println(err)
 		return

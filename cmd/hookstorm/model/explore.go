@@ -4,12 +4,14 @@ import (
 	"context"
 	"slices"
 	"time"
+
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/bugs"
 )
 
 // Options say what Explore looks at.
 type Options struct {
-	Bug    Bug     // the mistake that the worlds make; NoBug: none
-	Worlds []World // defaults to Worlds; with a bug, to the one that it is found in
+	Bug    bugs.Bug // the mistake that the worlds make; empty: none
+	Worlds []World  // defaults to Worlds; with a bug, to the one that it is found in
 	// Done, when it is not nil, is told of each world that was explored to its end.
 	Done func(Explored)
 }
@@ -44,7 +46,7 @@ type Violation struct {
 // Explore visits every state of every world, and stops at the first that breaks a
 // promise. Errors: that of ctx, and what is wrong with the bug.
 func Explore(ctx context.Context, opts Options) (Result, error) {
-	if err := opts.Bug.check(); err != nil {
+	if err := check(opts.Bug); err != nil {
 		return Result{}, err
 	}
 	if opts.Worlds == nil {

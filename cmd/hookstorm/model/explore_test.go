@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	bugs "github.com/hooklatch/hooklatch/outbox/planted"
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/bugs"
 )
 
 // I1 to I11: in every state of every world, and every path ends.
@@ -35,14 +35,14 @@ func TestPlantedBugsAreFound(t *testing.T) {
 			t.Parallel()
 			opts := Options{Bug: p.Bug}
 			switch p.Bug {
-			case SettleWithoutFence, OrderLockDropped, ProbePassesPause:
+			case bugs.SettleWithoutFence, bugs.OrderLockDropped, bugs.ProbePassesPause:
 				opts.Worlds = worldOf(p.Bug, bound()) // they take longer to find
 			default:
 			}
 			result, err := Explore(t.Context(), opts)
 			require.NoError(t, err)
-			require.NotNil(t, result.Violation, "%s: not found", p.What)
-			t.Logf("%s, found after %d states\n%s", p.What, result.States, result.Violation)
+			require.NotNil(t, result.Violation, "%s: not found", p.Bug)
+			t.Logf("%s, found after %d states\n%s", p.Bug, result.States, result.Violation)
 			require.Equal(t, p.Breaks, result.Violation.Invariant)
 			require.Equal(t, p.In, result.Violation.World.Name)
 			require.NotContains(t, result.Violation.String(), "%!")
@@ -51,8 +51,8 @@ func TestPlantedBugsAreFound(t *testing.T) {
 	require.Equal(t, 20, covered)
 }
 
-// The planted build and the model speak of the same bugs.
-func TestBugsAreThoseOfThePlantedBuild(t *testing.T) {
+// The model says something of every bug, and of no other.
+func TestTheModelKnowsEveryBug(t *testing.T) {
 	t.Parallel()
 	var names, planted []string
 	for _, p := range PlantedBugs() {
@@ -60,20 +60,20 @@ func TestBugsAreThoseOfThePlantedBuild(t *testing.T) {
 			names = append(names, string(p.Bug))
 		}
 	}
-	for _, b := range bugs.Bugs() {
+	for _, b := range bugs.All() {
 		planted = append(planted, string(b))
 	}
 	require.ElementsMatch(t, planted, names)
 	_, err := Explore(t.Context(), Options{Bug: "typo"})
 	require.EqualError(t, err, `there is no planted bug "typo"`)
-	_, err = Explore(t.Context(), Options{Bug: CommitOnRequestContext})
+	_, err = Explore(t.Context(), Options{Bug: bugs.CommitOnRequestContext})
 	require.ErrorContains(t, err, "the model does not cover commit_on_request_context: a COMMIT that is given up")
 }
 
 // The trace of a bug is the shortest there is, and reads as a story.
 func TestTraceTellsAStory(t *testing.T) {
 	t.Parallel()
-	result, err := Explore(t.Context(), Options{Bug: SynchronousCommitOff})
+	result, err := Explore(t.Context(), Options{Bug: bugs.SynchronousCommitOff})
 	require.NoError(t, err)
 	require.Equal(t, strings.TrimLeft(`
 I1: every delivery answered 2xx has its event stored, together with the job that will process it

@@ -1,5 +1,7 @@
 package model
 
+import "github.com/hooklatch/hooklatch/cmd/hookstorm/bugs"
+
 // The gateway has one request in hand for each send (T1). Both sends may carry the same
 // event: a provider that got no answer delivers again, and some deliver twice anyhow.
 func (m *machine) gateway(s *State, i int) {
@@ -20,7 +22,7 @@ func (m *machine) gateway(s *State, i int) {
 		m.step(s, actor, free, "", "answers 503", func(n *State) { n.Sends[i].At = sendEnded })
 	case sendStored:
 		m.step(s, actor, free, "gateway.half_answer", "answers 2xx", func(n *State) { n.Sends[i].At = sendAcked })
-		if m.bug == CompensatingDelete {
+		if m.bug == bugs.CompensatingDelete {
 			m.step(s, actor, byFault, "", "cannot answer, and deletes what it stored, so that the provider may deliver again", func(n *State) {
 				n.remove(e)
 				n.Sends[i].At = sendEnded
@@ -42,15 +44,15 @@ func (m *machine) accepting(s *State, actor Actor, i int) {
 		return
 	}
 	switch m.bug {
-	case AckBeforeCommit:
+	case bugs.AckBeforeCommit:
 		m.step(s, actor, free, "gateway.half_answer", "answers 2xx", func(n *State) { n.Sends[i].At = sendEarly })
-	case SelectThenInsert:
+	case bugs.SelectThenInsert:
 		at := sendStored // a duplicate
 		if s.Events[e].Rows == 0 {
 			at = sendLooked
 		}
 		m.step(s, actor, free, "accept.begin", "selects the row of the event", func(n *State) { n.Sends[i].At = at })
-	case DedupOwnTransaction:
+	case bugs.DedupOwnTransaction:
 		known := s.Events[e].Rows > 0
 		m.transaction(s, actor, "accept", "commits the key of the event", func(n *State) {
 			n.Events[e].Rows = 1
@@ -60,7 +62,7 @@ func (m *machine) accepting(s *State, actor Actor, i int) {
 				n.Sends[i].At = sendStored
 			}
 		})
-	case JobOutsideTransaction:
+	case bugs.JobOutsideTransaction:
 		known := s.Events[e].Rows > 0
 		m.transaction(s, actor, "accept", "commits the event", func(n *State) {
 			if !known {
@@ -72,7 +74,7 @@ func (m *machine) accepting(s *State, actor Actor, i int) {
 				n.Sends[i].At = sendStored
 			}
 		})
-	case BodyHashAsKey:
+	case bugs.BodyHashAsKey:
 		// The provider changed something in the body, as they do: each send has a key.
 		m.transaction(s, actor, "accept", "commits the event under the hash of its body", func(n *State) {
 			n.accept(e)
@@ -86,7 +88,7 @@ func (m *machine) accepting(s *State, actor Actor, i int) {
 		m.transaction(s, actor, "accept", does, func(n *State) {
 			if n.Events[e].Rows == 0 {
 				n.accept(e)
-				n.Events[e].Flushed = m.bug != SynchronousCommitOff
+				n.Events[e].Flushed = m.bug != bugs.SynchronousCommitOff
 			}
 		}, stored)
 	}

@@ -1,5 +1,7 @@
 package model
 
+import "github.com/hooklatch/hooklatch/cmd/hookstorm/bugs"
+
 // claimAnswer is what a claim is told.
 type claimAnswer uint8
 
@@ -22,7 +24,7 @@ func (m *machine) move(row *Effect, what What, to EffectState) {
 func (m *machine) claim(n *State, w, f int, probe bool) claimAnswer {
 	row := &n.Effects[f]
 	repeated := row.State == started && row.ClaimedBy == holder(w)
-	lost := row.State == started && !repeated && (row.LeaseOver || m.bug == LeaseIgnored)
+	lost := row.State == started && !repeated && (row.LeaseOver || m.bug == bugs.LeaseIgnored)
 	unsent := row.Body == 0 // an attempt whose request was never fixed has called nobody
 	switch {
 	case repeated:
@@ -102,7 +104,7 @@ func (m *machine) settle(n *State, w, f int, verdict Verdict) bool {
 
 // mayBeSettled is the fence of a settlement.
 func (m *machine) mayBeSettled(row *Effect, w int) bool {
-	return row.State == started && (row.ClaimedBy == holder(w) || m.bug == SettleWithoutFence)
+	return row.State == started && (row.ClaimedBy == holder(w) || m.bug == bugs.SettleWithoutFence)
 }
 
 // after is the state in which an attempt leaves its effect.

@@ -1,5 +1,7 @@
 package model
 
+import "github.com/hooklatch/hooklatch/cmd/hookstorm/bugs"
+
 // Order is what a person can order.
 type Order uint8
 
@@ -93,7 +95,7 @@ func (m *machine) ordering(s *State, order Order, target uint8) {
 		does += ", once more under the same request id"
 	}
 	m.transactionOr(&given, actorOperator, byPerson, orders[order].transaction, does, func(n *State) {
-		if n.Operator.Logged && m.bug != SafeToRetryBelieved || !m.isPossible(n, order, int(target)) {
+		if n.Operator.Logged && m.bug != bugs.SafeToRetryBelieved || !m.isPossible(n, order, int(target)) {
 			return
 		}
 		n.Operator.Logged = true
@@ -138,7 +140,7 @@ func (m *machine) replay(n *State, e int, newKeys bool) {
 	row := &n.Events[e]
 	row.Outcome, row.Dispatched = received, 0
 	row.Generation++
-	if m.bug != ReplayUnrecorded {
+	if m.bug != bugs.ReplayUnrecorded {
 		row.Replays++
 	}
 	n.Jobs[dispatchJob(e)].insert()

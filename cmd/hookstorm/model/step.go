@@ -1,6 +1,10 @@
 package model
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/bugs"
+)
 
 // Actor is who makes a step.
 type Actor int
@@ -109,7 +113,7 @@ func (s Step) String() string {
 type machine struct {
 	World
 
-	bug   Bug
+	bug   bugs.Bug
 	next  []successor // of the state that is being expanded
 	moved map[Transition]bool
 }

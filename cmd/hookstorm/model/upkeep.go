@@ -1,5 +1,7 @@
 package model
 
+import "github.com/hooklatch/hooklatch/cmd/hookstorm/bugs"
+
 // river gives jobs to idle workers, hears how runs ended, and rescues what a dead worker
 // left behind.
 func (m *machine) river(s *State) {
@@ -99,7 +101,7 @@ func (m *machine) isDue(s *State, f int) bool {
 	case pending, inDoubt:
 		return m.isTurn(s, f)
 	case started:
-		return row.LeaseOver || m.bug == LeaseIgnored
+		return row.LeaseOver || m.bug == bugs.LeaseIgnored
 	default:
 		return false
 	}
