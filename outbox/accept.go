@@ -13,13 +13,11 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/hooklatch/hooklatch/outbox/commit"
 	"github.com/hooklatch/hooklatch/outbox/failpoint"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/internal/column"
-	"github.com/hooklatch/hooklatch/outbox/planted"
 	"github.com/hooklatch/hooklatch/outbox/riverjob"
 	"github.com/hooklatch/hooklatch/outbox/safetext"
 )
@@ -38,9 +36,6 @@ type arrival struct {
 }
 
 func (o *Outbox) newArrival(d Delivery) (arrival, error) {
-	if planted.Is(planted.BodyHashAsKey) {
-		d.ContentWindow = 365 * 24 * time.Hour
-	}
 	d.Origin = cmp.Or(d.Origin, identity.Webhook)
 	a := arrival{Delivery: d, queue: riverjob.QueueDispatch}
 	if d.Handlers {
@@ -108,9 +103,6 @@ func (o *Outbox) Accept(ctx context.Context, d Delivery) (Acceptance, error) {
 	}
 	life := o.recent.Life()
 	acceptance, err := o.accepts.Submit(ctx, a)
-	if planted.Is(planted.SafeToRetryBelieved) && pgconn.SafeToRetry(err) { //nolint:forbidigo // it is wrong: that is the bug
-		return o.Accept(ctx, d)
-	}
 	if err != nil {
 		o.noteRefusal(err)
 		return Acceptance{}, fmt.Errorf("accept events: %w", err)
@@ -210,9 +202,6 @@ func (o *Outbox) acceptBatch(ctx context.Context, tx pgx.Tx, batch []arrival) ([
 	acceptances := make([]Acceptance, len(batch))
 	for i, a := range batch {
 		acceptances[i] = a.acceptance(i, known, guards)
-		if planted.Is(planted.CacheFilledBeforeCommit) {
-			o.remember(o.recent.Life(), a.Delivery, acceptances[i])
-		}
 	}
 	if err := o.noteCopies(ctx, tx, batch, acceptances); err != nil {
 		return nil, err
@@ -271,8 +260,7 @@ func (o *Outbox) insertEvents(ctx context.Context, tx pgx.Tx, rows *acceptRows, 
 	if len(rows.events) == 0 {
 		return nil
 	}
-	accept := o.storing(rows, batch)
-	result, err := accept.Query(ctx, tx)
+	result, err := o.storing(rows, batch).Query(ctx, tx)
 	if err != nil {
 		return fmt.Errorf("insert events: %w", err)
 	}
@@ -288,13 +276,6 @@ func (o *Outbox) insertEvents(ctx context.Context, tx pgx.Tx, rows *acceptRows, 
 	rows.receivedAt = make([]time.Time, len(rows.events))
 	for i, e := range rows.events {
 		rows.receivedAt[i] = receivedAt[e.EventRef]
-	}
-	if planted.Is(planted.DedupOwnTransaction) {
-		if err := planted.CommitSoFar(ctx, tx); err != nil {
-			return err
-		}
-		_, err := accept.Exec(ctx, tx) // as the planted statement has it, the payload follows
-		return err
 	}
 	return nil
 }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/internal/column"
-	"github.com/hooklatch/hooklatch/outbox/planted"
 	"github.com/hooklatch/hooklatch/outbox/riverjob"
 	"github.com/hooklatch/hooklatch/outbox/safetext"
 	"github.com/hooklatch/hooklatch/schema/statement"
@@ -86,7 +85,7 @@ func (r *acceptRows) add(a arrival, i int, replay verdict) int {
 	in := a.Events[i]
 	held := replay.action == ReplayHold
 	job := a.jobs[i]
-	if held || jobsApart() {
+	if held {
 		job = riverjob.DispatchText{}
 	}
 	r.events = append(r.events, eventRow{
@@ -125,9 +124,7 @@ func (o *Outbox) storing(rows *acceptRows, batch []arrival) statement.Bound {
 			deliveries[i].Body = []byte{} // NULL is not an empty body
 		}
 	}
-	// Planted bugs are in the statement for many.
-	exchanged := planted.Is(planted.SelectThenInsert) || planted.Is(planted.DedupOwnTransaction)
-	if len(deliveries) == 1 && len(rows.events) == 1 && !exchanged {
+	if len(deliveries) == 1 && len(rows.events) == 1 {
 		d := deliveries[0]
 		return o.sql.AcceptOne.With(acceptOneArgs{
 			eventRow: rows.events[0], Headers: d.Headers, ContentType: d.ContentType, Body: d.Body,
@@ -139,16 +136,9 @@ func (o *Outbox) storing(rows *acceptRows, batch []arrival) statement.Bound {
 	})
 }
 
-// jobsApart are the planted bugs for which the jobs cannot be in the statement that
-// stores their events.
-func jobsApart() bool {
-	return planted.Is(planted.JobOutsideTransaction) || planted.Is(planted.DedupOwnTransaction)
-}
-
 // tellOfJobs has the workers told of the jobs of what is new and not held.
 func (o *Outbox) tellOfJobs(ctx context.Context, tx pgx.Tx, rows *acceptRows) error {
 	var queues []string
-	var jobs []riverjob.DispatchJob
 	for i, e := range rows.events {
 		if rows.receivedAt[i].IsZero() || e.Held {
 			continue
@@ -156,12 +146,6 @@ func (o *Outbox) tellOfJobs(ctx context.Context, tx pgx.Tx, rows *acceptRows) er
 		if !slices.Contains(queues, e.Queue) {
 			queues = append(queues, e.Queue)
 		}
-		if jobsApart() {
-			jobs = append(jobs, riverjob.DispatchJob{Event: e.EventRef, EventType: e.EventType, Queue: e.Queue, Traceparent: e.Traceparent, Origin: e.Origin})
-		}
-	}
-	if jobsApart() {
-		return o.jobs.InsertDispatches(ctx, tx, jobs)
 	}
 	return o.jobs.Tell(ctx, tx, queues)
 }

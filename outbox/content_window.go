@@ -11,7 +11,6 @@ import (
 
 	"github.com/hooklatch/hooklatch/outbox/commit"
 	"github.com/hooklatch/hooklatch/outbox/identity"
-	"github.com/hooklatch/hooklatch/outbox/planted"
 )
 
 // eventAt is the place of an event in a batch.
@@ -99,7 +98,7 @@ func (o *Outbox) openWindows(ctx context.Context, tx pgx.Tx, batch []arrival, re
 	var contents []contentKey
 	for _, e := range at {
 		a := batch[e.arrival]
-		if _, known := w.known[identity.EventRef{Source: a.Source, EventID: a.Events[e.event].ID}]; known && !planted.Is(planted.WindowOfADuplicate) {
+		if _, known := w.known[identity.EventRef{Source: a.Source, EventID: a.Events[e.event].ID}]; known {
 			continue
 		}
 		key := a.contentKey(e.event)
@@ -183,7 +182,7 @@ func (w contentWindows) admit(batch []arrival, at eventAt, held bool) bool {
 func (o *Outbox) moveWindows(ctx context.Context, tx pgx.Tx, batch []arrival, w contentWindows) error {
 	var windows []windowRow
 	for key, at := range w.tentative {
-		if _, opened := w.openers[key]; !opened && !planted.Is(planted.WindowOfADuplicate) {
+		if _, opened := w.openers[key]; !opened {
 			closed := batch[at.arrival].window(at.event)
 			closed.WindowSeconds = 0
 			windows = append(windows, closed)

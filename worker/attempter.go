@@ -16,7 +16,6 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
-	"github.com/hooklatch/hooklatch/outbox/planted"
 	"github.com/hooklatch/hooklatch/outbox/retry"
 	"github.com/hooklatch/hooklatch/worker/destination"
 	"github.com/hooklatch/hooklatch/worker/route"
@@ -60,11 +59,6 @@ func (a *attempter) run(ctx context.Context, l *lane, t task) attempt {
 	if sender, ok := l.Sender.(destination.Transactional); ok {
 		return a.runInTx(ctx, l, sender.Run, t, claim)
 	}
-	if planted.Is(planted.ExternalCallBeforeCommit) {
-		return a.runInTx(ctx, l, func(ctx context.Context, _ pgx.Tx, e *ledger.Effect) (destination.Outcome, error) {
-			return a.send(ctx, l, *e), nil
-		}, t, claim)
-	}
 	return a.runClaim(ctx, l, t, claim)
 }
 
@@ -90,9 +84,6 @@ func (a *attempter) perform(ctx context.Context, l *lane, t task, claimed ledger
 	if err != nil {
 		made.outcome = notSent(err)
 	} else {
-		if planted.Is(planted.DoneBeforeWork) {
-			_, _ = a.settle(ctx, ledger.Settlement{Effect: claimed.Effect, Verdict: ledger.VerdictDone}) // should it fail, the bug is not there
-		}
 		made = a.call(ctx, l, claimed.Effect, leaseEnds)
 	}
 	settled, err := a.settle(ctx, made.settlement(l, t, claimed.OwnFault))

@@ -52,7 +52,7 @@ func parse(args []string, out io.Writer) (options, error) {
 		flags.PrintDefaults()
 	}
 	flags.StringVar(&opts.root, "root", "../..", "the module to change")
-	flags.StringVar(&opts.lists, "list", "list", "the directories of the list")
+	flags.StringVar(&opts.lists, "list", "list"+string(filepath.ListSeparator)+"../../cmd/hookstorm/bugs", "the directories of the list")
 	flags.StringVar(&opts.changed, "changed", "", "only mutants of packages that changed since HEAD and this commit parted")
 	flags.DurationVar(&opts.budget, "budget", 0, "stop after so long; the commit decides which come first")
 	flags.DurationVar(&opts.limit, "limit", 3*time.Minute, "how long the tests of one mutant may run")

@@ -189,6 +189,32 @@ func TestOnlyTheCatalogNamesSenders(t *testing.T) {
 	}
 }
 
+// The bugs that hookstorm plants are in its own list: the code they change knows nothing
+// of them.
+func TestNothingKnowsOfPlantedBugs(t *testing.T) {
+	t.Parallel()
+	read := 0
+	require.NoError(t, filepath.WalkDir(repository, func(path string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir():
+			_, err := os.Stat(filepath.Join(path, "go.mod"))
+			if path != repository && (err == nil || strings.HasPrefix(entry.Name(), ".")) {
+				return filepath.SkipDir // another module
+			}
+			return nil
+		case filepath.Ext(path) != ".sql" && (filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go")):
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		require.NotContains(t, strings.ToLower(string(text)), "planted", path)
+		read++
+		return err
+	}))
+	require.Greater(t, read, 500, "files of the program")
+}
+
 // refuse fails when a package has what is forbidden among its imports.
 func refuse(t *testing.T, packages map[string]goPackage, path string, imports []string, forbidden, reason string) {
 	t.Helper()

@@ -6,8 +6,8 @@ import (
 	"os"
 	"strings"
 
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/bugs"
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/planted"
-	bugs "github.com/hooklatch/hooklatch/outbox/planted"
 )
 
 // proofAtOnce is how many schedules run at the same time: they mostly wait.

@@ -14,7 +14,6 @@ import (
 	"go.opentelemetry.io/otel/metric"
 
 	"github.com/hooklatch/hooklatch/outbox/drain"
-	"github.com/hooklatch/hooklatch/outbox/planted"
 )
 
 // Bounds of one group commit.
@@ -62,8 +61,7 @@ type Group[M, R any] struct {
 
 // waiting is one submitted member.
 type waiting[M, R any] struct {
-	member   M               // zero once it is released
-	caller   context.Context // of its submitter; only a planted bug looks at it
+	member   M // zero once it is released
 	deadline time.Time
 	taken    bool // a committer has it; guarded by Group.mu
 	given    bool // its submitter gave up before that; guarded by Group.mu
@@ -141,8 +139,8 @@ func NewGroup[M, R any](db *DB, name Name, opts GroupOptions[M, R]) *Group[M, R]
 // caller only does not learn of it.
 func (g *Group[M, R]) Submit(ctx context.Context, m M) (R, error) {
 	var none R
-	w := &waiting[M, R]{member: m, caller: ctx, deadline: time.Now().Add(g.opts.Timeout), done: make(chan outcome[R], 1)}
-	inline, err := g.enqueue(w, g.opts.Inline && !planted.Is(planted.AckBeforeCommit))
+	w := &waiting[M, R]{member: m, deadline: time.Now().Add(g.opts.Timeout), done: make(chan outcome[R], 1)}
+	inline, err := g.enqueue(w, g.opts.Inline)
 	if err != nil {
 		g.forget(w)
 		return none, err
@@ -190,7 +188,7 @@ func (g *Group[M, R]) giveUp(w *waiting[M, R]) bool {
 // Offer commits m some time later without telling anybody. It reports whether
 // there was room for it.
 func (g *Group[M, R]) Offer(m M) bool {
-	_, err := g.enqueue(&waiting[M, R]{member: m, caller: context.Background(), deadline: time.Now().Add(g.opts.Timeout), done: make(chan outcome[R], 1)}, false)
+	_, err := g.enqueue(&waiting[M, R]{member: m, deadline: time.Now().Add(g.opts.Timeout), done: make(chan outcome[R], 1)}, false)
 	return err == nil
 }
 
@@ -358,11 +356,7 @@ func (g *Group[M, R]) transact(batch []*waiting[M, R], lockWait time.Duration, t
 			deadline = w.deadline
 		}
 	}
-	patience := context.Background()
-	if planted.Is(planted.CommitOnRequestContext) {
-		patience = batch[0].caller
-	}
-	ctx, cancel := context.WithDeadline(patience, deadline)
+	ctx, cancel := context.WithDeadline(context.Background(), deadline)
 	defer cancel()
 	settings := shared(lockWait)
 	settings.confirm = slices.ContainsFunc(batch, func(w *waiting[M, R]) bool { return w.doubt })
@@ -374,12 +368,6 @@ func (g *Group[M, R]) transact(batch []*waiting[M, R], lockWait time.Duration, t
 			results, err = g.opts.Run(ctx, tx, members)
 			if err == nil && len(results) != len(members) {
 				err = fmt.Errorf("%d results for %d members", len(results), len(members))
-			}
-			if planted.Is(planted.AckBeforeCommit) && err == nil && g.name == "accept" {
-				for i, w := range batch {
-					w.done <- outcome[R]{result: results[i]}
-					w.done = make(chan outcome[R], 1) // what comes of it, nobody hears
-				}
 			}
 			return err
 		},
@@ -396,9 +384,6 @@ func (g *Group[M, R]) transact(batch []*waiting[M, R], lockWait time.Duration, t
 			}
 		},
 	})
-	if planted.Is(planted.CommitOnRequestContext) && patience.Err() != nil && len(results) > 0 {
-		return results, nil // its client hung up: nobody is there to be told
-	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", g.name, err)
 	}

@@ -8,7 +8,6 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"github.com/hooklatch/hooklatch/outbox/planted"
 	"github.com/hooklatch/hooklatch/outbox/sqlstate"
 )
 
@@ -36,8 +35,6 @@ func (e *transientError) Unwrap() error { return e.err }
 func commitError(err error) error {
 	pg, answered := sqlstate.Of(err)
 	switch {
-	case planted.Is(planted.SafeToRetryBelieved) && pgconn.SafeToRetry(err): //nolint:forbidigo // it is wrong: that is the bug
-		return fmt.Errorf("commit: %w", err)
 	case answered && mayHaveCommitted(pg):
 		return &transientError{op: "commit", err: err, ambiguous: true}
 	case answered && sqlstate.Lock(pg.Code):

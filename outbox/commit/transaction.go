@@ -11,7 +11,6 @@ import (
 
 	"github.com/hooklatch/hooklatch/outbox/failpoint"
 	"github.com/hooklatch/hooklatch/outbox/pipeline"
-	"github.com/hooklatch/hooklatch/outbox/planted"
 )
 
 const (
@@ -85,9 +84,6 @@ func (s txSettings) query() string {
 	}
 	if s.confirm {
 		q.WriteString(",\n\tpg_logical_emit_message(true, 'hooklatch.confirm', '')")
-	}
-	if planted.Is(planted.SynchronousCommitOff) {
-		q.WriteString(",\n\tset_config('synchronous_commit', 'off', true)")
 	}
 	return q.String()
 }

@@ -8,7 +8,6 @@ import (
 
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/inbox"
-	"github.com/hooklatch/hooklatch/outbox/planted"
 	"github.com/hooklatch/hooklatch/outbox/rule"
 	"github.com/hooklatch/hooklatch/schema"
 	"github.com/hooklatch/hooklatch/schema/statement"
@@ -43,7 +42,7 @@ type statements struct {
 
 func loadStatements(name schema.Name) (statements, error) {
 	var s statements
-	err := statement.Load(&s, planted.Statements(queries), "query", name.SQL, rule.Fragments())
+	err := statement.Load(&s, queries, "query", name.SQL, rule.Fragments())
 	return s, err
 }
 

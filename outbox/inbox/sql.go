@@ -4,7 +4,6 @@ import (
 	"embed"
 
 	"github.com/hooklatch/hooklatch/outbox/identity"
-	"github.com/hooklatch/hooklatch/outbox/planted"
 	"github.com/hooklatch/hooklatch/outbox/rule"
 	"github.com/hooklatch/hooklatch/schema"
 	"github.com/hooklatch/hooklatch/schema/statement"
@@ -30,7 +29,7 @@ type statements struct {
 
 func loadStatements(name schema.Name) (statements, error) {
 	var s statements
-	err := statement.Load(&s, planted.Statements(queries), "query", name.SQL, rule.Fragments())
+	err := statement.Load(&s, queries, "query", name.SQL, rule.Fragments())
 	return s, err
 }
 

@@ -8,7 +8,6 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/hooklatch/hooklatch/outbox/internal/column"
-	"github.com/hooklatch/hooklatch/outbox/planted"
 )
 
 // scanEffect reads effect_columns.sql and what follows it wherever it stands, and
@@ -40,9 +39,6 @@ func scanEffect(row pgx.CollectableRow, extra ...any) (Effect, error) {
 	e.MaybeAppliedSince, e.FinishedAt, e.OccurredAt = column.OrZero(maybeAppliedSince), column.OrZero(finishedAt), column.OrZero(occurredAt)
 	e.RefusedSince, e.ErasedAt = column.OrZero(refusedSince), column.OrZero(erasedAt)
 	e.WireKey = wireKey(e.IdempotencyKey, e.KeyRotations)
-	if planted.Is(planted.NewKeyOnRetry) && e.Attempt > 1 {
-		e.WireKey = wireKey(e.IdempotencyKey, e.KeyRotations+e.Attempt-1)
-	}
 	e.Request.Late = rendering == renderingLate
 	return e, nil
 }

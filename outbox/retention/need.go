@@ -9,7 +9,6 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/hooklatch/hooklatch/outbox/commit"
-	"github.com/hooklatch/hooklatch/outbox/planted"
 )
 
 // needTimeout bounds the one statement that reads all effects that wait or may be
@@ -51,9 +50,7 @@ func (r *run) need(ctx context.Context) (*needs, error) {
 		if err := r.sql.Clock.QueryRow(ctx, tx).Scan(&n.since); err != nil {
 			return err
 		}
-		if !planted.Is(planted.RetentionBelowWindow) {
-			n.since = n.since.Add(-underWay)
-		}
+		n.since = n.since.Add(-underWay)
 		rows, err := r.sql.Need.Query(ctx, tx)
 		if err != nil {
 			return err

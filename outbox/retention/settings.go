@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/hooklatch/hooklatch/outbox/identity"
-	"github.com/hooklatch/hooklatch/outbox/planted"
 )
 
 // Defaults of Settings.
@@ -69,9 +68,6 @@ func (s Settings) longestDedup() time.Duration {
 
 // dedupOf is how long events of a source are remembered.
 func (s Settings) dedupOf(source identity.Source) time.Duration {
-	if planted.Is(planted.RetentionBelowWindow) {
-		return time.Second
-	}
 	if dedup, known := s.Dedup[source]; known {
 		return dedup
 	}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/pipeline"
-	"github.com/hooklatch/hooklatch/outbox/planted"
 	"github.com/hooklatch/hooklatch/schema"
 	"github.com/hooklatch/hooklatch/schema/statement"
 )
@@ -66,7 +65,7 @@ type statements struct {
 
 func loadStatements(name schema.Name) (statements, error) {
 	var s statements
-	err := statement.Load(&s, planted.Statements(queries), "query", name.SQL)
+	err := statement.Load(&s, queries, "query", name.SQL)
 	return s, err
 }
 

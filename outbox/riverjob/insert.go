@@ -16,7 +16,6 @@ import (
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 
-	"github.com/hooklatch/hooklatch/outbox/planted"
 	"github.com/hooklatch/hooklatch/schema"
 	"github.com/hooklatch/hooklatch/schema/statement"
 )
@@ -113,12 +112,7 @@ func (in *Inserter) insert(ctx context.Context, tx pgx.Tx, rows []jobRow) error 
 	if err != nil {
 		return err
 	}
-	var db statement.DB = tx
-	if planted.Is(planted.JobOutsideTransaction) {
-		db = in.pool
-		defer in.waker.wake(queues) // they are there before the COMMIT of tx
-	}
-	if _, err := in.sql.InsertJobs.With(insertJobs{Jobs: rows}).Exec(ctx, db); err != nil {
+	if _, err := in.sql.InsertJobs.With(insertJobs{Jobs: rows}).Exec(ctx, tx); err != nil {
 		return fmt.Errorf("insert jobs: %w", err)
 	}
 	return in.Tell(ctx, tx, queues)

@@ -37,7 +37,6 @@ type DispatchJob struct {
 	Queue       string
 	Traceparent string
 	Since       time.Time // its place in the queue, where it had one before; zero: the end
-	Origin      identity.Origin
 }
 
 // jobRow is a job as insert_jobs.sql reads it.
@@ -97,7 +96,7 @@ func (in *Inserter) dispatch(j DispatchJob) jobRow {
 	return jobRow{
 		Kind:        KindDispatch,
 		Queue:       j.Queue,
-		Priority:    Priority(j.Origin),
+		Priority:    Priority(""),
 		Args:        []byte(text.Args),
 		Metadata:    []byte(text.Metadata),
 		MaxAttempts: MaxDispatchAttempts,

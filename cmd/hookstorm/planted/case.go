@@ -3,8 +3,8 @@ package planted
 import (
 	"context"
 
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/bugs"
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/checker"
-	bugs "github.com/hooklatch/hooklatch/outbox/planted"
 )
 
 // Case is a bug and the schedule that finds it.

@@ -1,12 +1,13 @@
-// Package planted is responsible for the proof of the checker: it plants each bug
-// of outbox/planted into real processes, drives them along a directed schedule, and
-// says whether the checker finds the bug, and nothing where there is none.
+// Package planted is responsible for the proof of the checker: it plants each of the bugs
+// into real processes, drives them along a directed schedule, and says whether the
+// checker finds the bug, and nothing where there is none.
 package planted
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -16,10 +17,11 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/hooklatch/hooklatch/.tools/mutants/mutant"
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/bugs"
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/checker"
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/programs"
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/scenario"
-	bugs "github.com/hooklatch/hooklatch/outbox/planted"
 	"github.com/hooklatch/hooklatch/schema"
 	"github.com/hooklatch/hooklatch/schema/embedded"
 )
@@ -32,21 +34,26 @@ const template = "planted_template"
 
 // Options configure a Hunt.
 type Options struct {
-	// Hooklatch and Hookstorm are the binaries, built with Tags. See Build. Required.
+	// Hooklatch and Hookstorm are the binaries, built by Build. Required.
 	Hooklatch, Hookstorm string
 	// Dir gets histories, configurations and logs. Required.
 	Dir string
 }
 
-// Build builds the binaries of the module at root into dir.
+// Build builds the binaries of the module at root into dir, with all bugs: the
+// environment of a process chooses one. The files of root stay as they are.
 func Build(ctx context.Context, root, dir string) (Options, error) {
 	opts := Options{Dir: dir}
+	overlay, err := plant(root, dir)
+	if err != nil {
+		return Options{}, fmt.Errorf("plant the bugs: %w", err)
+	}
 	for _, b := range []struct {
 		into *string
 		name string
 	}{{&opts.Hooklatch, "hooklatch"}, {&opts.Hookstorm, "hookstorm"}} {
 		path, err := programs.Build(ctx, programs.BuildOptions{
-			Dir: root, Out: filepath.Join(dir, b.name), Package: "cmd/" + b.name, Tags: []string{"failpoint", "planted"},
+			Dir: root, Out: filepath.Join(dir, b.name), Package: "cmd/" + b.name, Tags: []string{"failpoint"}, Overlay: overlay,
 		})
 		if err != nil {
 			return Options{}, err
@@ -54,6 +61,23 @@ func Build(ctx context.Context, root, dir string) (Options, error) {
 		*b.into = path
 	}
 	return opts, nil
+}
+
+// plant writes the files with the bugs, and returns the overlay that names them.
+func plant(root, dir string) (overlay string, err error) {
+	root, err = filepath.Abs(root)
+	if err != nil {
+		return "", err
+	}
+	changed, err := mutant.Planted(root, bugs.Mutants())
+	if err != nil {
+		return "", err
+	}
+	files := filepath.Join(dir, "overlay")
+	if err := os.MkdirAll(files, 0o700); err != nil {
+		return "", err
+	}
+	return mutant.WriteOverlay(root, files, changed)
 }
 
 // Hunt runs schedules, each on a database of its own. It is safe for concurrent use.

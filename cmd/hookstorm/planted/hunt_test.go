@@ -10,8 +10,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/bugs"
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/planted"
-	bugs "github.com/hooklatch/hooklatch/outbox/planted"
 )
 
 // Each bug is found by the rule that must find it, and the same schedule finds
@@ -50,5 +50,5 @@ func TestEveryBugHasACase(t *testing.T) {
 		require.NotEmpty(t, c.Rules, c.Bug)
 		require.NotEmpty(t, c.Schedule, c.Bug)
 	}
-	require.Equal(t, bugs.Bugs(), covered)
+	require.Equal(t, bugs.All(), covered)
 }

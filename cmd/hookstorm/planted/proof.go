@@ -11,7 +11,7 @@ import (
 	"text/tabwriter"
 	"time"
 
-	bugs "github.com/hooklatch/hooklatch/outbox/planted"
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/bugs"
 )
 
 // Proof says how often to run which schedules.

@@ -7,7 +7,7 @@ import (
 	"os/exec"
 	"time"
 
-	bugs "github.com/hooklatch/hooklatch/outbox/planted"
+	"github.com/hooklatch/hooklatch/.tools/mutants/mutant"
 )
 
 func retentionBelowWindow(ctx context.Context, s *stage) error {
@@ -40,7 +40,7 @@ func retentionBelowWindow(ctx context.Context, s *stage) error {
 // retention runs the clean-up through the command line, which has the bug.
 func (s *stage) retention(ctx context.Context, by *process) error {
 	cmd := exec.CommandContext(ctx, s.hunt.opts.Hooklatch, "retention", "run", "--config", by.config)
-	cmd.Env = []string{"HOME=" + os.Getenv("HOME"), bugs.Environment + "=" + string(s.bug)}
+	cmd.Env = []string{"HOME=" + os.Getenv("HOME"), mutant.Environment + "=" + string(s.bug)}
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("run retention: %w\n%s", err, out)
 	}

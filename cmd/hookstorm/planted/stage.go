@@ -12,6 +12,8 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/hooklatch/hooklatch/.tools/mutants/mutant"
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/bugs"
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/checker"
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/history"
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/pgproxy"
@@ -19,7 +21,6 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/receivers"
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/scenario"
 	"github.com/hooklatch/hooklatch/internal/freeport"
-	bugs "github.com/hooklatch/hooklatch/outbox/planted"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 	"github.com/hooklatch/hooklatch/schema"
 	"github.com/hooklatch/hooklatch/schema/embedded"
@@ -211,7 +212,7 @@ func (s *stage) launch(ctx context.Context, url, command string, rules ...string
 	}
 	p.Program, err = programs.New(programs.Options{
 		Name: name, Build: "planted: " + string(s.bug), Binary: binary, Args: []string{command, "--config", p.config},
-		Env: []string{bugs.Environment + "=" + string(s.bug), "HOOKLATCH_FAILPOINT_FIRED=" + p.fired, "HOOKLATCH_FAILPOINT_TRACE=" + p.passed},
+		Env: []string{mutant.Environment + "=" + string(s.bug), "HOOKLATCH_FAILPOINT_FIRED=" + p.fired, "HOOKLATCH_FAILPOINT_TRACE=" + p.passed},
 		Log: filepath.Join(s.dir, name+".log"), ReadyURL: "http://" + free[1] + "/readyz", History: s.history,
 	})
 	if err != nil {

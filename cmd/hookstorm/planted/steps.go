@@ -11,10 +11,10 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/hooklatch/hooklatch/.tools/mutants/mutant"
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/history"
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
-	bugs "github.com/hooklatch/hooklatch/outbox/planted"
 	"github.com/hooklatch/hooklatch/outbox/retry"
 )
 
@@ -187,7 +187,7 @@ func (s *stage) cancel(ctx context.Context, key string) error {
 func (s *stage) replay(ctx context.Context, by *process, source, id string) error {
 	return s.order(history.Order{Action: "replay", Source: source, EventID: id}, func(*outbox.Outbox) error {
 		cmd := exec.CommandContext(ctx, s.hunt.opts.Hooklatch, "events", "replay", "--config", by.config, "--as", person.Who, "--reason", person.Reason, source, id)
-		cmd.Env = []string{"HOME=" + os.Getenv("HOME"), bugs.Environment + "=" + string(s.bug)}
+		cmd.Env = []string{"HOME=" + os.Getenv("HOME"), mutant.Environment + "=" + string(s.bug)}
 		out, err := cmd.CombinedOutput()
 		if err != nil {
 			return fmt.Errorf("replay %s/%s: %w\n%s", source, id, err, out)

@@ -25,6 +25,9 @@ type BuildOptions struct {
 	Package string
 	// Tags are build tags, such as failpoint.
 	Tags []string
+	// Overlay is a file that puts other contents in the place of files, as the go command
+	// reads it. Empty: none.
+	Overlay string
 }
 
 // Build builds a program with the go command and returns its absolute path.
@@ -42,7 +45,11 @@ func Build(ctx context.Context, opts BuildOptions) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, buildTimeout)
 	defer cancel()
 	// Versions are named by Commit; stamping would fail outside of a repository.
-	args := []string{"build", "-buildvcs=false", "-o", out, "-tags", strings.Join(opts.Tags, ","), "."}
+	args := []string{"build", "-buildvcs=false", "-o", out, "-tags", strings.Join(opts.Tags, ",")}
+	if opts.Overlay != "" {
+		args = append(args, "-overlay", opts.Overlay)
+	}
+	args = append(args, ".")
 	if _, err := output(ctx, filepath.Join(opts.Dir, opts.Package), "go", args...); err != nil {
 		return "", fmt.Errorf("build %s: %w", opts.Package, err)
 	}
