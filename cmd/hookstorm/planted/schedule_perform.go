@@ -22,20 +22,24 @@ func settleWithoutFence(ctx context.Context, s *stage) error {
 	if err != nil {
 		return err
 	}
-	s.receivers.Behave("app", receivers.Slow)
+	s.receivers.Behave("app", receivers.OK)
 	if err := s.endLeases(ctx); err != nil {
 		return err
 	}
 	if err := s.copyJobs(ctx, "effect", "app"); err != nil {
 		return err
 	}
-	if _, err := s.start(ctx, "worker"); err != nil {
+	next, err := s.startToStop(ctx, "worker", "effect.answered")
+	if err != nil {
 		return err
 	}
-	if err := s.isCalled(ctx, "app", 2, false); err != nil {
+	if err := stopped.Continue(); err != nil {
 		return err
 	}
-	return stopped.Continue()
+	if err := s.passes(ctx, stopped, "settle.after_commit", 1); err != nil {
+		return err
+	}
+	return next.Continue()
 }
 
 func answeredByAnError(ctx context.Context, s *stage) error {
