@@ -208,7 +208,9 @@ func TestNothingKnowsOfPlantedBugs(t *testing.T) {
 			return nil
 		}
 		text, err := os.ReadFile(path)
-		require.False(t, strings.Contains(strings.ToLower(string(text)), "planted"), "%s speaks of planted bugs", path)
+		if strings.Contains(strings.ToLower(string(text)), "planted") {
+			t.Errorf("%s speaks of planted bugs", path)
+		}
 		read++
 		return err
 	}))
