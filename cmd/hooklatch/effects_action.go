@@ -68,7 +68,7 @@ func (c *cli) newEffectAction(a effectAction) *cobra.Command {
 A selection names at least the states it takes. Without --yes it is only counted,
 with a sample, and the command is printed that does it: its --as-of leaves out
 whatever is made or changes later. With --yes it is a run, which this command
-works off, the oldest first. An interrupt pauses it, and replays resume goes on
+works off, the oldest first. An interrupt pauses it, and runs resume goes on
 with the rest. With --detach, or when the command is killed, the workers of the
 database go on.
 

@@ -106,7 +106,7 @@ func TestFailedEffectsAreRetriedByTheThousand(t *testing.T) {
 	require.Error(t, p.cmd.Wait())
 	require.Contains(t, p.stderr.String(), "interrupted")
 	require.Contains(t, p.stderr.String(), "run 1: retry effects: state failed, destination app\n")
-	require.Regexp(t, `stopped; go on with the rest:\n  .+ replays resume 1\n`, p.stderr.String())
+	require.Regexp(t, `stopped; go on with the rest:\n  .+ runs resume 1\n`, p.stderr.String())
 	require.Equal(t, "paused", s.text(t, `SELECT state FROM hooklatch.replay_runs`))
 	done := s.count(t, `SELECT changed FROM hooklatch.replay_runs`)
 	require.Less(t, done, n)
@@ -114,8 +114,8 @@ func TestFailedEffectsAreRetriedByTheThousand(t *testing.T) {
 	require.Equal(t, done, s.count(t, `SELECT count(*) FROM hooklatch.effect_transitions WHERE reason = 'retried by alice: it is up (run 1)'`))
 
 	order := func(args ...string) string { return must(t, append(args, "--config", path)...) }
-	require.Equal(t, "run 1 is let go as fast as it goes\n", order("replays", "pace", "1", "0"))
-	require.Equal(t, fmt.Sprintf("%d effects tried again\n", n), order("replays", "resume", "1", "--here", "--as", "bob"))
+	require.Equal(t, "run 1 is let go as fast as it goes\n", order("runs", "pace", "1", "0"))
+	require.Equal(t, fmt.Sprintf("%d effects tried again\n", n), order("runs", "resume", "1", "--here", "--as", "bob"))
 	require.Eventually(t, func() bool {
 		return s.counts(t, n, `SELECT count(*) FROM hooklatch.effects WHERE state = 'done'`)
 	}, 4*patience, 5*tick)

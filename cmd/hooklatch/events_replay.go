@@ -74,7 +74,7 @@ others made of the events stays as it is. Every replay is recorded.
 A selection is only counted and shown until --yes is given. Then it is a run, which
 this command works off in the order the events were accepted; what is accepted
 meanwhile is left out, as are events for which --when fails. An interrupt pauses
-it, and replays resume goes on with the rest. With --detach, or when the command
+it, and runs resume goes on with the rest. With --detach, or when the command
 is killed, the workers of the database go on.
 
 --state is that of the event: for effects that failed there is effects retry.

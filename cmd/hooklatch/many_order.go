@@ -69,7 +69,7 @@ func (m manyOrder) leave(ctx context.Context, r *runs.Runs) error {
 	if m.asJSON {
 		return printJSON(m.stdout, life.OfRun(run))
 	}
-	_, err = fmt.Fprintf(m.stdout, "run %d: %s\nlook at it with:\n  %s replays show %d\n", run.ID, safetext.Shown(run.Words()), m.name, run.ID)
+	_, err = fmt.Fprintf(m.stdout, "run %d: %s\nlook at it with:\n  %s runs show %d\n", run.ID, safetext.Shown(run.Words()), m.name, run.ID)
 	return err
 }
 

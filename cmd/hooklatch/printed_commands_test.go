@@ -69,8 +69,8 @@ func TestEveryCommandOfAFilterIsTaken(t *testing.T) {
 	}
 	field := regexp.MustCompile(`id="field-(\w+)"`)
 	for list, pages := range map[string][]string{
-		"/events":     {"/events?", "/replays/new?of=events&action=replay&"},
-		"/effects":    {"/effects?", "/replays/new?of=effects&action=retry&", "/replays/new?of=effects&action=park&", "/replays/new?of=effects&action=cancel&"},
+		"/events":     {"/events?", "/runs/new?of=events&action=replay&"},
+		"/effects":    {"/effects?", "/runs/new?of=effects&action=retry&", "/runs/new?of=effects&action=park&", "/runs/new?of=effects&action=cancel&"},
 		"/quarantine": {"/quarantine?"},
 	} {
 		_, _, form := s.ask(t, http.MethodGet, list, "")

@@ -79,7 +79,7 @@ func TestMisuseIsExitCode2(t *testing.T) {
 		"events list --when (", "events list --has odd", "events list --follow --since 1h", "events export --limit -1", "events erase", "events release",
 		"events show a b --raw --json", "events replay", "events replay --state received", "events replay a b --state failed",
 		"events replay --since soon", "events replay --state failed --rate -1", "events replay a b --rate 2", "events replay a b --detach", "events replay a b --name x",
-		"replays", "replays show", "replays show x", "replays resume 0", "replays pause 1 2", "replays pace 1", "replays pace 1 fast", "replays pace 1 NaN", "replays list --limit 0",
+		"replays", "runs show", "runs show x", "runs resume 0", "runs pause 1 2", "runs pace 1", "runs pace 1 fast", "runs pace 1 NaN", "runs list --limit 0",
 		"events replay --since 1h --until 2h", "effects list --state odd", "effects list --event odd", "effects show", "effects show k --body --json", "effects retry", "effects park", "destinations", "destinations pause", "destinations resume a b", "migrate", "migrate down",
 		"migrate down --all", "migrate down --steps 0 --yes", "migrate down --all --steps 1 --yes", "migrate up extra",
 		"quarantine show x", "retention run --dry-run --yes", "alerts mute breaker_open --for -1h", "repair --restored-to 2026-11-21 --promoted",

@@ -184,7 +184,7 @@ func (in *Inserter) runURL(id int64) string {
 	if in.consoleURL == "" {
 		return ""
 	}
-	return in.consoleURL + "/replays/" + strconv.FormatInt(id, 10)
+	return in.consoleURL + "/runs/" + strconv.FormatInt(id, 10)
 }
 
 func encode[T DispatchArgs | EffectArgs | RunArgs | metadata](value T) []byte {

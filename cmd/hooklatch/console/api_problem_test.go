@@ -77,9 +77,9 @@ func TestProblemsOfTheAPIAreAsDescribed(t *testing.T) {
 	require.NoError(t, b.pool.QueryRow(t.Context(), `SELECT rejection_id FROM hooklatch.rejected_deliveries`).Scan(&refused))
 	runs := begun(t, b, 1)
 	right := map[string]asking{
-		"POST /api/events/{source}/{id}/replay": {"/events/stripe/evt_1/replay", `{}`}, "GET /api/replays": {path: "/replays"},
-		"GET /api/replays/new": {path: "/replays/new?of=events"}, "POST /api/replays/new": {"/replays/new?of=effects", `{}`},
-		"GET /api/replays/{id}": {path: "/replays/" + runs[0]}, "POST /api/replays/{id}/{action}": {"/replays/" + runs[0] + "/pause", `{}`},
+		"POST /api/events/{source}/{id}/replay": {"/events/stripe/evt_1/replay", `{}`}, "GET /api/runs": {path: "/runs"},
+		"GET /api/runs/new": {path: "/runs/new?of=events"}, "POST /api/runs/new": {"/runs/new?of=effects", `{}`},
+		"GET /api/runs/{id}": {path: "/runs/" + runs[0]}, "POST /api/runs/{id}/{action}": {"/runs/" + runs[0] + "/pause", `{}`},
 		"GET /api/": {path: "/"}, "GET /api/openapi.json": {path: "/openapi.json"}, "GET /api/events": {path: "/events"}, "GET /api/effects": {path: "/effects"}, "GET /api/audit": {path: "/audit"},
 		"GET /api/events/{source}/{id}": {path: "/events/stripe/evt_1"}, "GET /api/events/{source}/{id}/raw": {path: "/events/stripe/evt_1/raw"},
 		"GET /api/effects/{key}": {path: "/effects/" + late}, "GET /api/effects/{key}/body": {path: "/effects/" + late + "/body"},
@@ -92,16 +92,16 @@ func TestProblemsOfTheAPIAreAsDescribed(t *testing.T) {
 		"GET /api/quarantine/{id}": {path: "/quarantine/" + refused}, "POST /api/quarantine/{id}/verify": {"/quarantine/" + refused + "/verify", `{}`},
 	}
 	wrong := map[string][]asking{
-		"400": {{path: "/audit?to=soon"}, {path: "/events?state=lost"}, {path: "/events?before=hl_1"}, {path: "/effects?when=body.("}, {path: "/replays?before=x"}, {path: "/replays/new?of=sources"}, {"/replays/new?of=effects&state=done", `{}`}},
+		"400": {{path: "/audit?to=soon"}, {path: "/events?state=lost"}, {path: "/events?before=hl_1"}, {path: "/effects?when=body.("}, {path: "/runs?before=x"}, {path: "/runs/new?of=sources"}, {"/runs/new?of=effects&state=done", `{}`}},
 		"404": {
 			{path: "/events/stripe/none"}, {path: "/events/stripe/none/raw"}, {path: "/effects/hl_0"}, {path: "/effects/hl_0/body"}, {"/effects/hl_0/retry", `{}`},
 			{path: "/destinations/none"}, {"/destinations/app/explode", `{}`}, {path: "/sources/none"}, {"/sources/none/backfill", `{}`},
-			{path: "/replays/99"}, {"/replays/99/stop", `{}`}, {"/replays/" + runs[0] + "/explode", `{}`}, {"/events/stripe/none/replay", `{}`},
+			{path: "/runs/99"}, {"/runs/99/stop", `{}`}, {"/runs/" + runs[0] + "/explode", `{}`}, {"/events/stripe/none/replay", `{}`},
 			{path: "/quarantine/" + uuid.Nil.String()}, {"/quarantine/none/verify", `{}`},
 		},
-		"409": {{"/effects/" + doubtful + "/park", `{}`}, {"/events/stripe/evt_gone/replay", `{}`}, {"/replays/" + runs[0] + "/resume", `{}`}},
+		"409": {{"/effects/" + doubtful + "/park", `{}`}, {"/events/stripe/evt_gone/replay", `{}`}, {"/runs/" + runs[0] + "/resume", `{}`}},
 		"410": {{path: "/events/stripe/evt_gone/raw"}, {path: "/effects/" + late + "/body"}},
-		"422": {{"/effects/" + doubtful + "/retry", `{"looked": false}`}, {"/replays/new?of=effects", `{"looked": true}`}, {"/replays/new?of=effects", `{"pace": -1}`}},
+		"422": {{"/effects/" + doubtful + "/retry", `{"looked": false}`}, {"/runs/new?of=effects", `{"looked": true}`}, {"/runs/new?of=effects", `{"pace": -1}`}},
 	}
 	for name := range d.operations {
 		one, is := right[name]
@@ -130,7 +130,7 @@ func TestProblemsOfTheAPIAreAsDescribed(t *testing.T) {
 		}
 	}
 	release := b.console.HoldSearches(signin.Person{Name: "vera"})
-	for _, one := range []asking{{path: "/events?when=true"}, {path: "/effects?when=true"}, {path: "/replays/new?of=events&when=true"}, {"/replays/new?of=effects&when=true", `{}`}} {
+	for _, one := range []asking{{path: "/events?when=true"}, {path: "/effects?when=true"}, {path: "/runs/new?of=events&when=true"}, {"/runs/new?of=effects&when=true", `{}`}} {
 		provoke(b, "429", one.request(signin.Admin))
 	}
 	release()

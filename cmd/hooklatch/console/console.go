@@ -186,12 +186,12 @@ func (c *Console) entries() []entry {
 		{"GET /effects/{key}/body", signin.Viewer, c.effectBody},
 		{"GET /effects/{key}/{action}", signin.Operator, c.askEffect},
 		{"POST /effects/{key}/{action}", signin.Operator, c.orderEffect},
-		{"GET /replays", signin.Viewer, c.replays},
-		{"GET /replays/new", signin.Operator, c.preview},
-		{"POST /replays/new", signin.Operator, c.beginRun},
-		{"GET /replays/{id}", signin.Viewer, c.replay},
-		{"GET /replays/{id}/{action}", signin.Operator, c.askRun},
-		{"POST /replays/{id}/{action}", signin.Operator, c.orderRun},
+		{"GET /runs", signin.Viewer, c.listRuns},
+		{"GET /runs/new", signin.Operator, c.preview},
+		{"POST /runs/new", signin.Operator, c.beginRun},
+		{"GET /runs/{id}", signin.Viewer, c.showRun},
+		{"GET /runs/{id}/{action}", signin.Operator, c.askRun},
+		{"POST /runs/{id}/{action}", signin.Operator, c.orderRun},
 		{"GET /destinations", signin.Viewer, c.destinations},
 		{"GET /destinations/{name}", signin.Viewer, c.destination},
 		{"GET /destinations/{name}/{action}", signin.Operator, c.askDestination},
@@ -236,5 +236,20 @@ func (c *Console) routes() http.Handler {
 		mux.Handle(e.pattern, c.serve(c.only(e.role, c.oneSearch(e.page))))
 	}
 	mux.Handle(staticPattern, c.assets)
-	return signin.AtBase(c.base, c.orData(mux))
+	return signin.AtBase(c.base, c.moved(c.orData(mux)))
+}
+
+// moved redirects the addresses that bulk runs had before they were called runs: bookmarks,
+// links in jobs, and programs that ask the API. It goes with the next release.
+func (c *Console) moved(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		for _, below := range []string{"", "/api"} {
+			if rest, was := strings.CutPrefix(r.URL.EscapedPath(), below+"/replays"); was && (rest == "" || rest[0] == '/') {
+				to := url.URL{Path: c.base + below + "/runs", RawQuery: r.URL.RawQuery}
+				http.Redirect(w, r, to.JoinPath(rest).String(), http.StatusPermanentRedirect) //nolint:gosec // it begins with the path of the console
+				return
+			}
+		}
+		next.ServeHTTP(w, r)
+	})
 }

@@ -19,7 +19,7 @@ import (
 func onlyPages() []string {
 	return []string{
 		"GET /effects/{key}/{action}", "GET /destinations/{name}/{action}", "GET /sources/{name}/{action}", "GET /quarantine/verify",
-		"GET /quarantine/{id}/verify", "GET /replays/{id}/{action}", "GET /events/{source}/{id}/replay", "GET /jump", "GET /help", "POST /look",
+		"GET /quarantine/{id}/verify", "GET /runs/{id}/{action}", "GET /events/{source}/{id}/replay", "GET /jump", "GET /help", "POST /look",
 		"GET /", "GET /events/{source}/{id}/{any}",
 	}
 }

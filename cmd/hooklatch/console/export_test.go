@@ -38,8 +38,8 @@ func Parameters() map[string][]string {
 		}
 	}
 	run := []string{"of", "action", "source", "type", "state", "destination", "route", "from", "to", "when", "last", "as_of"}
-	all["GET /api/replays"], all["POST /api/replays/new"] = []string{"before"}, run
-	all["GET /api/replays/new"] = append(slices.Clone(run), "after", "counted")
+	all["GET /api/runs"], all["POST /api/runs/new"] = []string{"before"}, run
+	all["GET /api/runs/new"] = append(slices.Clone(run), "after", "counted")
 	for _, list := range []string{"GET /api/events", "GET /api/effects", "GET /api/audit"} {
 		all[list] = append(all[list], "before")
 	}

@@ -24,7 +24,7 @@ func (c *Console) help(w http.ResponseWriter, r *http.Request) error {
 		{"g d", "destinations"},
 		{"g s", "sources"},
 		{"g q", "quarantine"},
-		{"g r", "replays: orders about many"},
+		{"g r", "bulk runs"},
 		{"g a", "what people ordered, for admins"},
 		{"]", "older"},
 		{"[", "the newest"},

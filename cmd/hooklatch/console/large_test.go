@@ -149,7 +149,7 @@ func TestPagesAreFastOnAMillion(t *testing.T) {
 		"/events?has=duplicates": false, "/events?id=" + event: true, "/events?source=stripe" + middle: false, "/events?type=rare" + middle: false,
 		"/events?to=" + at: false, "/events?from=" + at + "&type=none": false,
 		"/effects": true, "/effects?state=attention": false, "/effects?state=parked": false, "/effects?destination=crm": false, "/effects?route=none": false, "/effects?to=" + at: false,
-		"/replays": true, "/replays/1": true,
+		"/runs": true, "/runs/1": true,
 		"/audit": true, "/audit?who=rare": false, "/audit?action=none&before=" + ordered: false, "/audit?before=" + ordered: true, "/audit?to=" + at: false,
 		"/effects?event=" + source + "/" + event: true,
 		"/events/" + source + "/" + event:        true, "/effects/" + key: true,

@@ -48,7 +48,7 @@ func (l listing[Row]) Many() (links []manyLink) {
 			asked.Set(g.Name, g.Value)
 		}
 		if possible(v.action, l.Query) {
-			links = append(links, manyLink{"/replays/new?" + asked.Encode(), v.Button + " these…"})
+			links = append(links, manyLink{"/runs/new?" + asked.Encode(), v.Button + " these…"})
 		}
 	}
 	return links

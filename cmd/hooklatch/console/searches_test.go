@@ -74,7 +74,7 @@ func TestEverySearchTakesItsTurn(t *testing.T) {
 	b := setup(t)
 	vera := signin.Person{Name: "vera", Role: signin.Admin}
 	release := b.console.HoldSearches(vera)
-	for _, path := range []string{"/events", "/effects", "/replays/new?of=events", "/replays/new?of=effects", "/api/events", "/api/effects", "/api/replays/new?of=events"} {
+	for _, path := range []string{"/events", "/effects", "/runs/new?of=events", "/runs/new?of=effects", "/api/events", "/api/effects", "/api/runs/new?of=events"} {
 		for _, site := range []string{"none", "same-origin", "cross-site"} {
 			and := "?"
 			if strings.Contains(path, "?") {
@@ -89,7 +89,7 @@ func TestEverySearchTakesItsTurn(t *testing.T) {
 		}
 	}
 	require.Equal(t, http.StatusTooManyRequests, b.answer(func() *http.Request {
-		r := httptest.NewRequest(http.MethodPost, "/replays/new?of=events&when=true", http.NoBody)
+		r := httptest.NewRequest(http.MethodPost, "/runs/new?of=events&when=true", http.NoBody)
 		return r.WithContext(signin.WithPerson(r.Context(), vera))
 	}()).Code)
 	require.Equal(t, http.StatusOK, b.search("otto", "true").Code)
@@ -108,7 +108,7 @@ func TestAConditionThatIsTooMuchIsRefused(t *testing.T) {
 		deep: "at most 32 lists", strings.Repeat(deep+"||", 9) + "true": "at most 1000 are allowed", "body.a == " + strings.Repeat("(", 40) + "1" + strings.Repeat(")", 40): "at most 32 lists",
 		`body.a.matches("(?:` + strings.Repeat("a", 900) + `){1000}")`: "at most 16384 are allowed",
 	} {
-		for _, path := range []string{"/events", "/effects", "/replays/new", "/api/events"} {
+		for _, path := range []string{"/events", "/effects", "/runs/new", "/api/events"} {
 			got := b.as(signin.Operator, path+"?"+url.Values{"of": {"events"}, "when": {when}}.Encode())
 			require.Equal(t, http.StatusBadRequest, got.Code, path)
 			require.Contains(t, got.Body.String(), want, path)

@@ -109,7 +109,7 @@ func TestARunOutlivesItsProcess(t *testing.T) {
 		More        bool
 		Next, Order string
 	}
-	for path := "/api/replays/new?of=effects&state=failed&destination=app"; path != ""; path = preview.Next {
+	for path := "/api/runs/new?of=effects&state=failed&destination=app"; path != ""; path = preview.Next {
 		preview.Next = ""
 		status, took := first.ask(t, adminToken, path, "", &preview)
 		require.Equal(t, http.StatusOK, status)
@@ -126,7 +126,7 @@ func TestARunOutlivesItsProcess(t *testing.T) {
 	require.Equal(t, http.StatusOK, status)
 	began := time.Now()
 	now := func(p *process) (run runNow) {
-		status, _ := p.ask(t, adminToken, "/api/replays/1", "", &run)
+		status, _ := p.ask(t, adminToken, "/api/runs/1", "", &run)
 		require.Equal(t, http.StatusOK, status)
 		return run
 	}
@@ -142,10 +142,10 @@ func TestARunOutlivesItsProcess(t *testing.T) {
 		require.EqualValues(t, run.Changed, count(t, pool, `SELECT count(*) FROM hooklatch.effect_transitions WHERE reason LIKE 'retried by ada: the route is deployed (run 1)'`))
 	}
 	until(first, "begun", func(r runNow) bool { return r.Changed > int64(n/20) })
-	status, _ = first.ask(t, adminToken, "/api/replays/1/pause", `{"reason": "a look"}`, nil)
+	status, _ = first.ask(t, adminToken, "/api/runs/1/pause", `{"reason": "a look"}`, nil)
 	require.Equal(t, http.StatusOK, status)
 	addsUp(until(first, "paused", func(r runNow) bool { return r.State == "paused" }))
-	status, _ = first.ask(t, operatorToken, "/api/replays/1/resume", `{}`, nil)
+	status, _ = first.ask(t, operatorToken, "/api/runs/1/resume", `{}`, nil)
 	require.Equal(t, http.StatusOK, status)
 	half := until(first, "resumed", func(r runNow) bool { return r.Changed > int64(n/4) })
 	first.kill()
@@ -156,7 +156,7 @@ func TestARunOutlivesItsProcess(t *testing.T) {
 
 	second.start(t)
 	until(second, "gone on with by another process", func(r runNow) bool { return r.Changed > half.Changed+int64(n/4) })
-	status, _ = second.ask(t, adminToken, "/api/replays/1/stop", `{"reason": "enough"}`, nil)
+	status, _ = second.ask(t, adminToken, "/api/runs/1/stop", `{"reason": "enough"}`, nil)
 	require.Equal(t, http.StatusOK, status)
 	stopped := until(second, "stopped", func(r runNow) bool { return r.State == "stopped" })
 	require.Less(t, stopped.Changed, int64(n))

@@ -34,8 +34,8 @@ func pages(t *testing.T, s *system) []shownPage {
 	s.order(t, "/destinations/mail/pause")
 	s.order(t, "/destinations/mail/resume")
 	// Of two orders about many one is done at once, and one rests.
-	s.orderWith(t, "/replays/new?of=effects&state=failed&type=none", `{"name": "mail again", "pace": 1}`)
-	s.orderWith(t, "/replays/new?of=effects&state=failed&type=none", `{"name": "later"}`)
+	s.orderWith(t, "/runs/new?of=effects&state=failed&type=none", `{"name": "mail again", "pace": 1}`)
+	s.orderWith(t, "/runs/new?of=effects&state=failed&type=none", `{"name": "later"}`)
 	_, err := s.pool.Exec(t.Context(), `UPDATE hooklatch.replay_runs SET state = 'paused', worker = NULL WHERE id = 2`)
 	require.NoError(t, err)
 	condition := url.Values{"when": {`body.data.object.customer == "cus_42"`}}.Encode()
@@ -60,11 +60,11 @@ func pages(t *testing.T, s *system) []shownPage {
 		{"source", "/sources/stripe", http.StatusOK, "Set it up", false},
 		{"quarantine", "/quarantine", http.StatusOK, "Verify 1 again", false},
 		{"question about the quarantine", "/quarantine/verify", http.StatusOK, "Verify these deliveries again?", false},
-		{"replays", "/replays", http.StatusOK, "mail again", true},
-		{"replay", "/replays/1", http.StatusOK, "Selected", false},
-		{"preview of a run", "/replays/new?of=effects&state=attention", http.StatusOK, "What it does", false},
-		{"preview of nothing", "/replays/new?of=events&type=none", http.StatusOK, "Nothing is selected", false},
-		{"question about a run", "/replays/2/pause", http.StatusOK, "Pause run 2?", false},
+		{"runs", "/runs", http.StatusOK, "mail again", true},
+		{"run", "/runs/1", http.StatusOK, "Selected", false},
+		{"preview of a run", "/runs/new?of=effects&state=attention", http.StatusOK, "What it does", false},
+		{"preview of nothing", "/runs/new?of=events&type=none", http.StatusOK, "Nothing is selected", false},
+		{"question about a run", "/runs/2/pause", http.StatusOK, "Pause run 2?", false},
 		{"question about an event", "/events/stripe/evt_1001/replay", http.StatusOK, "Replay this event?", false},
 		{"audit", "/audit", http.StatusOK, "destination.pause", false},
 		{"help", "/help", http.StatusOK, "Keys", false},
@@ -81,7 +81,7 @@ func emptyPages() []shownPage {
 		{"empty events", "/events", http.StatusOK, "No event has come yet", false},
 		{"empty quarantine", "/quarantine", http.StatusOK, "Nothing is here", false},
 		{"empty audit", "/audit", http.StatusOK, "Nobody has ordered anything yet", false},
-		{"empty replays", "/replays", http.StatusOK, "There is none", false},
+		{"empty runs", "/runs", http.StatusOK, "There is none", false},
 		{"empty effects", "/effects", http.StatusOK, "There is no effect yet", false},
 	}
 }

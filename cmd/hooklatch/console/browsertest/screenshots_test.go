@@ -62,7 +62,7 @@ func shopPages(t *testing.T, pool *pgxpool.Pool) []shopPage {
 	return []shopPage{
 		{"overview", "/", true}, {"events", "/events", true}, {"event", "/events/stripe/" + shopEvent, true},
 		{"effects", "/effects?destination=crm", false}, {"effect", "/effects/" + parked, true}, {"destination", "/destinations/crm", false},
-		{"source", "/sources/stripe", false}, {"refused", "/quarantine/" + refused, false}, {"replay", "/replays/12", false}, {"audit", "/audit", false},
+		{"source", "/sources/stripe", false}, {"refused", "/quarantine/" + refused, false}, {"run", "/runs/12", false}, {"audit", "/audit", false},
 	}
 }
 

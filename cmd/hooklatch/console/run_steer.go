@@ -52,7 +52,7 @@ func (c *Console) askRun(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return c.ask(w, r, "replays", what)
+	return c.ask(w, r, "runs", what)
 }
 
 func (c *Console) orderRun(w http.ResponseWriter, r *http.Request) error {
@@ -60,5 +60,5 @@ func (c *Console) orderRun(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return c.carryOut(w, r, "replays", what)
+	return c.carryOut(w, r, "runs", what)
 }

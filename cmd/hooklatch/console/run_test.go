@@ -45,7 +45,7 @@ func begun(t testing.TB, b *bundle, n int) (ids []string) {
 // orderOf is where the form of a preview is sent.
 func orderOf(t testing.TB, page string) string {
 	t.Helper()
-	found := regexp.MustCompile(`action="(/replays/new[^"]*)"`).FindStringSubmatch(page)
+	found := regexp.MustCompile(`action="(/runs/new[^"]*)"`).FindStringSubmatch(page)
 	require.Len(t, found, 2, page)
 	return html.UnescapeString(found[1])
 }
@@ -64,10 +64,10 @@ func TestWhatAListShowsIsRetried(t *testing.T) {
 	doubtful := b.doubted(t, "evt_3")
 	list := b.page(t, "/effects?state=attention")
 	require.Contains(t, list, "Retry these…")
-	require.Contains(t, list, "/replays/new?action=retry&amp;of=effects&amp;state=attention")
+	require.Contains(t, list, "/runs/new?action=retry&amp;of=effects&amp;state=attention")
 
-	preview := b.page(t, "/replays/new?of=effects&action=retry&state=attention")
-	wellMade(t, "/replays/new", preview)
+	preview := b.page(t, "/runs/new?of=effects&action=retry&state=attention")
+	wellMade(t, "/runs/new", preview)
 	require.Contains(t, preview, "<strong>2</strong> effects")
 	require.Contains(t, preview, "1 may have been applied already")
 	require.Contains(t, preview, "hooklatch effects retry --state failed,parked")
@@ -76,7 +76,7 @@ func TestWhatAListShowsIsRetried(t *testing.T) {
 	path := orderOf(t, preview)
 	got := b.post(path, url.Values{"name": {"after <the> fix"}, "reason": {"they are back"}, "pace": {"50"}})
 	require.Equal(t, http.StatusSeeOther, got.Code, got.Body)
-	require.Equal(t, "/replays/1?done=begun", got.Header().Get("Location"))
+	require.Equal(t, "/runs/1?done=begun", got.Header().Get("Location"))
 	page := b.page(t, got.Header().Get("Location"))
 	for _, want := range []string{"It has begun and is recorded", "after &lt;the&gt; fix", "the next worker that is free", "50 in a second", "they are back", "data-live"} {
 		require.Contains(t, page, want)
@@ -84,7 +84,7 @@ func TestWhatAListShowsIsRetried(t *testing.T) {
 	run, err := b.runs(t).Work(t.Context(), 1, time.Now().Add(time.Hour), nil)
 	require.NoError(t, err)
 	require.Equal(t, runs.Done, run.State)
-	page = b.page(t, "/replays/1")
+	page = b.page(t, "/runs/1")
 	require.Contains(t, page, "<dd>2 so far of 2")
 	require.NotContains(t, page, "data-live", "nothing changes any more")
 	for _, key := range keys {
@@ -93,9 +93,9 @@ func TestWhatAListShowsIsRetried(t *testing.T) {
 	}
 	require.Equal(t, ledger.EffectFailed, b.effect(t, later).State, "what came later is no part of it")
 	require.Equal(t, ledger.EffectParked, b.effect(t, doubtful).State)
-	require.Contains(t, b.page(t, "/audit"), `href="/replays/1"`)
+	require.Contains(t, b.page(t, "/audit"), `href="/runs/1"`)
 
-	path = orderOf(t, b.page(t, "/replays/new?of=effects&state=parked"))
+	path = orderOf(t, b.page(t, "/runs/new?of=effects&state=parked"))
 	got = b.post(path, url.Values{"looked": {"yes"}})
 	require.Equal(t, http.StatusUnprocessableEntity, got.Code)
 	require.Contains(t, got.Body.String(), "Say why what may have been applied")
@@ -103,6 +103,28 @@ func TestWhatAListShowsIsRetried(t *testing.T) {
 	_, err = b.runs(t).Work(t.Context(), 2, time.Now().Add(time.Hour), nil)
 	require.NoError(t, err)
 	require.Equal(t, ledger.EffectInDoubt, b.effect(t, doubtful).State)
+}
+
+// The addresses that runs had before lead to those of now, with query and method: bookmarks,
+// links in jobs, and programs that ask the API.
+func TestFormerAddressesOfRunsLead(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	for from, to := range map[string]string{
+		"/replays":                           "/runs",
+		"/replays/17":                        "/runs/17",
+		"/replays/17/pause":                  "/runs/17/pause",
+		"/replays/new?of=effects&state=done": "/runs/new?of=effects&state=done",
+		"/api/replays?before=9":              "/api/runs?before=9",
+		"/api/replays/17":                    "/api/runs/17",
+	} {
+		got := b.get(from)
+		require.Equal(t, http.StatusPermanentRedirect, got.Code, from)
+		require.Equal(t, to, got.Header().Get("Location"), from)
+	}
+	got := b.post("/replays/new?of=effects", url.Values{"reason": {"they are back"}})
+	require.Equal(t, http.StatusPermanentRedirect, got.Code)
+	require.NotEqual(t, http.StatusPermanentRedirect, b.get("/replayset").Code)
 }
 
 func TestEventsAreReplayedOneByOneAndMany(t *testing.T) {
@@ -123,7 +145,7 @@ func TestEventsAreReplayedOneByOneAndMany(t *testing.T) {
 	require.Equal(t, http.StatusConflict, got.Code)
 	require.Contains(t, got.Body.String(), "It waits for its dispatch.")
 
-	preview := b.page(t, "/replays/new?of=events&when="+url.QueryEscape(`body.customer == "cus_42"`))
+	preview := b.page(t, "/runs/new?of=events&when="+url.QueryEscape(`body.customer == "cus_42"`))
 	require.Contains(t, preview, "<strong>1</strong> events")
 	require.Equal(t, http.StatusSeeOther, b.post(orderOf(t, preview), nil).Code)
 	_, err = b.runs(t).Work(t.Context(), 1, time.Now().Add(time.Hour), nil)
@@ -135,7 +157,7 @@ func TestEventsAreReplayedOneByOneAndMany(t *testing.T) {
 		"of=events&has=duplicates": "not narrowed by has", "of=events&state=received": "dispatched, skipped or failed", "of=effects&state=done": "failed, parked, cancelled",
 		"of=effects&event=stripe/evt_1": "one by one", "of=effects&action=replay": "of=effects with action", "of=events&last=x": "number of the last", "of=effects&as_of=x": "2026-11-21T08",
 	} {
-		got := b.get("/replays/new?" + query)
+		got := b.get("/runs/new?" + query)
 		require.Equal(t, http.StatusBadRequest, got.Code, query)
 		require.Contains(t, got.Body.String(), want)
 	}
@@ -148,7 +170,7 @@ func TestAnOperatorsRunIsBounded(t *testing.T) {
 	b := setup(t, func(o *console.Options) { o.MaxRun = 1 })
 	b.failed(t, "evt_1")
 	b.failed(t, "evt_2")
-	const query = "/replays/new?of=effects&state=failed"
+	const query = "/runs/new?of=effects&state=failed"
 	page := b.sent(signin.Operator, http.MethodGet, query, nil)
 	require.Equal(t, http.StatusOK, page.Code)
 	require.Contains(t, page.Body.String(), "More than 1 take the role admin")
@@ -173,7 +195,7 @@ func TestManyAreTyped(t *testing.T) {
 		SELECT 'many', i::text, 'hl_many_' || i, 'app', 'dst_app', 'at_least_once', 'failed', 1, now() FROM generate_series(1, 1001) AS i;
 		RESET session_replication_role`)
 	require.NoError(t, err)
-	preview := b.page(t, "/replays/new?of=effects&state=failed")
+	preview := b.page(t, "/runs/new?of=effects&state=failed")
 	require.Contains(t, preview, "type the word retry")
 	path := orderOf(t, preview)
 	got := b.post(path, url.Values{"typed": {"park"}, "name": {"slip"}})
@@ -188,7 +210,7 @@ func TestARunThatIsOrderedTwiceIsOne(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.failed(t, "evt_1")
-	preview := b.page(t, "/replays/new?of=effects&state=failed")
+	preview := b.page(t, "/runs/new?of=effects&state=failed")
 	once := regexp.MustCompile(`name="once" value="([^"]+)"`).FindStringSubmatch(preview)
 	require.Len(t, once, 2)
 	path, form := orderOf(t, preview), url.Values{"once": {once[1]}}
@@ -208,14 +230,14 @@ func TestARunThatIsOrderedTwiceIsOne(t *testing.T) {
 	log, err := b.box.Ledger().OperatorLog(t.Context(), time.Time{}, 0)
 	require.NoError(t, err)
 	require.Len(t, log, 1)
-	require.Equal(t, http.StatusSeeOther, b.post(orderOf(t, b.page(t, "/replays/new?of=effects&state=failed")), nil).Code, "another order is another run")
+	require.Equal(t, http.StatusSeeOther, b.post(orderOf(t, b.page(t, "/runs/new?of=effects&state=failed")), nil).Code, "another order is another run")
 }
 
 func TestARunIsSteeredFromItsPage(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	id := begun(t, b, 1)[0]
-	path := "/replays/" + id
+	path := "/runs/" + id
 	require.Contains(t, b.page(t, path+"/pause"), "Pause run 1?")
 	require.Equal(t, http.StatusSeeOther, b.post(path+"/pause", nil).Code)
 	require.Contains(t, b.page(t, path+"?done=pause"), "Paused and recorded.")
@@ -231,9 +253,9 @@ func TestARunIsSteeredFromItsPage(t *testing.T) {
 	require.Contains(t, page, "stopped")
 	require.NotContains(t, page, "/resume")
 	require.Equal(t, http.StatusConflict, b.post(path+"/resume", nil).Code)
-	require.Equal(t, http.StatusNotFound, b.get("/replays/99").Code)
-	require.Equal(t, http.StatusNotFound, b.get("/replays/x").Code)
-	require.Contains(t, b.page(t, "/replays"), "after the fix")
+	require.Equal(t, http.StatusNotFound, b.get("/runs/99").Code)
+	require.Equal(t, http.StatusNotFound, b.get("/runs/x").Code)
+	require.Contains(t, b.page(t, "/runs"), "after the fix")
 	require.Equal(t, http.StatusForbidden, b.sent(signin.Viewer, http.MethodPost, path+"/stop", nil).Code)
 	log, err := b.box.Ledger().OperatorLog(t.Context(), time.Time{}, 0)
 	require.NoError(t, err)

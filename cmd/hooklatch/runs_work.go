@@ -110,9 +110,9 @@ func (s *shift) sayRest(run runs.Run) {
 func (c *cli) restOf(run runs.Run) string {
 	switch run.State {
 	case runs.Paused:
-		return fmt.Sprintf("%s replays resume %d", c.name, run.ID)
+		return fmt.Sprintf("%s runs resume %d", c.name, run.ID)
 	case runs.Running:
-		return fmt.Sprintf("%s replays show %d", c.name, run.ID)
+		return fmt.Sprintf("%s runs show %d", c.name, run.ID)
 	case runs.Stopped, runs.Done, runs.Failed:
 	}
 	return ""

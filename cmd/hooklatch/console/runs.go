@@ -14,7 +14,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/runs"
 )
 
-type replaysPage struct {
+type runsPage struct {
 	view
 
 	List     []runs.Run
@@ -22,7 +22,7 @@ type replaysPage struct {
 	Commands []command
 }
 
-func (p replaysPage) data() (any, error) {
+func (p runsPage) data() (any, error) {
 	shown := struct {
 		rows[any]
 
@@ -39,10 +39,10 @@ func (p replaysPage) data() (any, error) {
 }
 
 // Name is what a run is called.
-func (replaysPage) Name(r runs.Run) string { return nameOfRun(r) }
+func (runsPage) Name(r runs.Run) string { return nameOfRun(r) }
 
-// replays lists orders about many, the newest first.
-func (c *Console) replays(w http.ResponseWriter, r *http.Request) error {
+// listRuns lists bulk runs, the newest first.
+func (c *Console) listRuns(w http.ResponseWriter, r *http.Request) error {
 	var before int64
 	if text := r.URL.Query().Get("before"); text != "" {
 		var err error
@@ -57,14 +57,14 @@ func (c *Console) replays(w http.ResponseWriter, r *http.Request) error {
 	for i, run := range list {
 		list[i] = c.concealRun(r, run)
 	}
-	shown := replaysPage{
-		view: c.view(r, "replays", "Replays"), List: list[:min(len(list), rowsOnPage)],
-		Commands: []command{{"list", "The same list", "hooklatch replays list"}},
+	shown := runsPage{
+		view: c.view(r, "runs", "Bulk runs"), List: list[:min(len(list), rowsOnPage)],
+		Commands: []command{{"list", "The same list", "hooklatch runs list"}},
 	}
 	if len(list) > rowsOnPage {
 		shown.Older = "?" + url.Values{"before": {strconv.FormatInt(list[rowsOnPage-1].ID, 10)}}.Encode()
 	}
-	return c.render(w, http.StatusOK, "replays", shown)
+	return c.render(w, http.StatusOK, "runs", shown)
 }
 
 // concealRun takes what a run looks for away from those who may not look for it: with the
@@ -80,8 +80,8 @@ func (c *Console) concealRun(r *http.Request, run runs.Run) runs.Run {
 	return run
 }
 
-// replayPage is a run.
-type replayPage struct {
+// runPage is a run.
+type runPage struct {
 	view
 	runs.Run
 
@@ -90,10 +90,10 @@ type replayPage struct {
 	Commands []command
 }
 
-func (p replayPage) data() (any, error) { return life.OfRun(p.Run), nil }
+func (p runPage) data() (any, error) { return life.OfRun(p.Run), nil }
 
 // Orders are what can be ordered now.
-func (p replayPage) Orders() []order {
+func (p runPage) Orders() []order {
 	switch p.Run.State {
 	case runs.Running:
 		return []order{runOrders[runPause], runOrders[runPace], runOrders[runStop]}
@@ -105,7 +105,7 @@ func (p replayPage) Orders() []order {
 }
 
 // Percent is how much of what was counted is behind it, and -1 when nobody counted.
-func (p replayPage) Percent() int64 {
+func (p runPage) Percent() int64 {
 	switch {
 	case p.Run.State == runs.Done:
 		return 100
@@ -116,7 +116,7 @@ func (p replayPage) Percent() int64 {
 }
 
 // Ends is when it will be done at its pace. Zero: nobody knows.
-func (p replayPage) Ends() time.Time {
+func (p runPage) Ends() time.Time {
 	if p.Run.State != runs.Running || p.PerSecond <= 0 || p.Total <= p.Selected {
 		return time.Time{}
 	}
@@ -124,7 +124,7 @@ func (p replayPage) Ends() time.Time {
 }
 
 // Path is where its page is, below the path of the console.
-func (p replayPage) Path() string { return runPath(p.ID) }
+func (p runPage) Path() string { return runPath(p.ID) }
 
 func noSuchRun(id string) *problem {
 	return &problem{
@@ -146,21 +146,21 @@ func (c *Console) readRun(r *http.Request) (runs.Run, error) {
 	return c.concealRun(r, run), err
 }
 
-// replay shows how far a run has come.
-func (c *Console) replay(w http.ResponseWriter, r *http.Request) error {
+// showRun shows how far a run has come.
+func (c *Console) showRun(w http.ResponseWriter, r *http.Request) error {
 	run, err := c.readRun(r)
 	if err != nil {
 		return err
 	}
 	id := strconv.FormatInt(run.ID, 10)
-	shown := replayPage{view: c.view(r, "replays", "Run "+id), Run: run, Verb: verbOf(run.Action), Listed: listOfRun(run)}
-	shown.Commands = []command{{"show", "Show it on a terminal", "hooklatch replays show " + id}}
+	shown := runPage{view: c.view(r, "runs", "Run "+id), Run: run, Verb: verbOf(run.Action), Listed: listOfRun(run)}
+	shown.Commands = []command{{"show", "Show it on a terminal", "hooklatch runs show " + id}}
 	for _, o := range shown.Orders() {
 		if o.Name != runOrders[runPace].Name {
-			shown.Commands = append(shown.Commands, command{o.Name, o.Button + " it on a terminal", "hooklatch replays " + o.Name + " " + id})
+			shown.Commands = append(shown.Commands, command{o.Name, o.Button + " it on a terminal", "hooklatch runs " + o.Name + " " + id})
 		}
 	}
-	return c.render(w, http.StatusOK, "replay", shown)
+	return c.render(w, http.StatusOK, "run", shown)
 }
 
 // listOfRun is the list of what a run was ordered for, as it is now: what it has changed

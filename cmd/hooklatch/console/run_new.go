@@ -39,7 +39,7 @@ type newRunPage struct {
 }
 
 // Action is where it is ordered, below the path of the console.
-func (p newRunPage) Action() string { return "/replays/new?" + p.Query.Encode() }
+func (p newRunPage) Action() string { return "/runs/new?" + p.Query.Encode() }
 
 // Onward is the query that counts on from here.
 func (p newRunPage) Onward() string {
@@ -86,7 +86,7 @@ func (p newRunPage) data() (any, error) {
 		Rows  []sampled `json:"sample"`
 	}{Counts: p.Counts, Words: p.Order.Words(), Order: "/api" + p.Action(), More: p.More, Most: p.Most, Rows: []sampled{}}
 	if p.More {
-		shown.Next = "/api/replays/new" + p.Onward()
+		shown.Next = "/api/runs/new" + p.Onward()
 	}
 	for _, s := range p.Sample {
 		shown.Rows = append(shown.Rows, sampled{s.Effect, string(s.Event.Source), string(s.Event.EventID), s.EventType, s.State, s.At})
@@ -111,9 +111,9 @@ func (c *Console) showPreview(w http.ResponseWriter, r *http.Request, status int
 	}
 	shown.Preview, shown.Verb, shown.Most, shown.Query = found, verbOf(o.Action), o.Most, fixedQuery(found.Order, q)
 	shown.Once = uuid.NewString()
-	shown.view = c.view(r, "replays", shown.Verb.Button+" many")
+	shown.view = c.view(r, "runs", shown.Verb.Button+" many")
 	shown.Commands = []command{{"run", "The same on a terminal, which counts until it is given --yes", commandOfRun(found.Order, q)}}
-	return c.render(w, status, "replay_new", shown)
+	return c.render(w, status, "run_new", shown)
 }
 
 // refusedRun says what keeps a run from beginning.
@@ -177,4 +177,4 @@ func (c *Console) beginRun(w http.ResponseWriter, r *http.Request) error {
 }
 
 // runPath is where a run is, below the path of the console.
-func runPath(id int64) string { return "/replays/" + strconv.FormatInt(id, 10) }
+func runPath(id int64) string { return "/runs/" + strconv.FormatInt(id, 10) }

@@ -16,17 +16,24 @@ import (
 	"github.com/hooklatch/hooklatch/worker/route"
 )
 
-func (c *cli) newReplays() *cobra.Command {
+func (c *cli) newRuns() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "replays",
-		Short: "List, show, pause, resume, slow and stop what was ordered about many",
-		Long: `What effects retry, cancel and park and events replay are to do to a selection is a
-run: it stands in the database, and whichever process is there works it off.`,
+		Use:   "runs",
+		Short: "List, show, pause, resume, slow and stop bulk runs",
+		Long: `A bulk run applies retry, cancel, park or replay to every match of a filter. It is
+stored in the database and carried out by any worker.`,
 		Args: cobra.NoArgs,
 		RunE: needsCommand,
 	}
 	c.database.register(cmd.PersistentFlags())
-	cmd.AddCommand(c.newReplaysList(), c.newReplaysShow(), c.newReplaysPause(), c.newReplaysResume(), c.newReplaysStop(), c.newReplaysPace())
+	cmd.AddCommand(c.newRunsList(), c.newRunsShow(), c.newRunsPause(), c.newRunsResume(), c.newRunsStop(), c.newRunsPace())
+	return cmd
+}
+
+// newReplays is the name that runs had before. It goes with the next release.
+func (c *cli) newReplays() *cobra.Command {
+	cmd := c.newRuns()
+	cmd.Use, cmd.Hidden = "replays", true
 	return cmd
 }
 
@@ -42,7 +49,7 @@ func (c *cli) withRuns(ctx context.Context, f func(*runs.Runs) error) error {
 	})
 }
 
-func (c *cli) newReplaysList() *cobra.Command {
+func (c *cli) newRunsList() *cobra.Command {
 	var limit int
 	cmd := &cobra.Command{
 		Use:   "list",
@@ -87,7 +94,7 @@ func changedOf(r runs.Run) string {
 	return fmt.Sprintf("%d of %d", r.Changed, cmp.Or(r.Total, r.Selected))
 }
 
-func (c *cli) newReplaysShow() *cobra.Command {
+func (c *cli) newRunsShow() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show RUN",
 		Short: "Show a run and how far it has come",
@@ -163,5 +170,5 @@ func (c *cli) ofRun(id int64, err error) error {
 }
 
 func (c *cli) noSuchRun(id int64) error {
-	return fmt.Errorf("there is no run %d; see them with: %s replays list", id, c.name)
+	return fmt.Errorf("there is no run %d; see them with: %s runs list", id, c.name)
 }

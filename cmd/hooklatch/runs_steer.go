@@ -24,7 +24,7 @@ type steering struct {
 
 var resuming = steering{runs.ActionResume, "resumed", (*runs.Runs).Resume}
 
-func (c *cli) newReplaysPause() *cobra.Command {
+func (c *cli) newRunsPause() *cobra.Command {
 	return c.newSteering(steering{runs.ActionPause, "paused", (*runs.Runs).Pause}, &cobra.Command{
 		Use:   "pause RUN",
 		Short: "Let a run rest until it is resumed",
@@ -32,7 +32,7 @@ func (c *cli) newReplaysPause() *cobra.Command {
 	})
 }
 
-func (c *cli) newReplaysStop() *cobra.Command {
+func (c *cli) newRunsStop() *cobra.Command {
 	return c.newSteering(steering{runs.ActionStop, "stopped", (*runs.Runs).Stop}, &cobra.Command{
 		Use:   "stop RUN",
 		Short: "End a run for good",
@@ -71,7 +71,7 @@ func (c *cli) steer(ctx context.Context, what steering, given string, by ledger.
 	})
 }
 
-func (c *cli) newReplaysPace() *cobra.Command {
+func (c *cli) newRunsPace() *cobra.Command {
 	var by operatorFlags
 	cmd := &cobra.Command{
 		Use:   "pace RUN PER_SECOND",
@@ -98,7 +98,7 @@ fast as it goes.`,
 	return cmd
 }
 
-func (c *cli) newReplaysResume() *cobra.Command {
+func (c *cli) newRunsResume() *cobra.Command {
 	var by operatorFlags
 	var here bool
 	cmd := &cobra.Command{

@@ -67,13 +67,13 @@ func TestARunIsInterruptedAndResumedWithoutAWorker(t *testing.T) {
 	require.Equal(t, exitFailed, <-ended)
 	require.Equal(t, "1 of 50 effects tried again\n", c.stdout.String())
 	require.Contains(t, c.stderr.String(), "run 1: retry effects: state failed\n")
-	require.Contains(t, c.stderr.String(), "stopped; go on with the rest:\n  hooklatch replays resume 1\nhooklatch: interrupted\n")
+	require.Contains(t, c.stderr.String(), "stopped; go on with the rest:\n  hooklatch runs resume 1\nhooklatch: interrupted\n")
 	require.Equal(t, "it is up; interrupted", s.text(t, `SELECT reason FROM hooklatch.operator_log WHERE action = 'run.pause' AND who = 'ann'`))
 
-	listed := must(t, s.args("replays", "list")...)
+	listed := must(t, s.args("runs", "list")...)
 	require.Regexp(t, `(?m)^RUN +BEGAN +STATE +WHAT +DONE +BY +NAME$`, listed)
 	require.Regexp(t, `(?m)^1 +20\S+ \S+ +paused +retry effects: state failed +1 of 50 +ann +after the fix$`, listed)
-	show := must(t, s.args("replays", "show", "1")...)
+	show := must(t, s.args("runs", "show", "1")...)
 	for _, line := range []string{
 		`name +after the fix`, `what +retry effects: state failed`, `ordered +20.* by ann, cli: it is up`, `state +paused since 20.*Z`,
 		`pace +at most 0.01 in a second`, `done +1 of 50 effects tried again`,
@@ -81,11 +81,11 @@ func TestARunIsInterruptedAndResumedWithoutAWorker(t *testing.T) {
 		require.Regexp(t, "(?m)^"+line+"$", show)
 	}
 
-	require.Equal(t, "run 1 is let go as fast as it goes\n", must(t, s.args("replays", "pace", "1", "0")...))
-	require.Equal(t, "50 effects tried again\n", must(t, s.args("replays", "resume", "1", "--here")...))
+	require.Equal(t, "run 1 is let go as fast as it goes\n", must(t, s.args("runs", "pace", "1", "0")...))
+	require.Equal(t, "50 effects tried again\n", must(t, s.args("runs", "resume", "1", "--here")...))
 	require.Equal(t, n, s.count(t, `SELECT count(*) FROM hooklatch.effect_transitions WHERE reason = 'retried by ann: it is up (run 1)'`))
 	var run life.Run
-	require.NoError(t, json.Unmarshal([]byte(must(t, s.args("replays", "show", "1", "--json")...)), &run))
+	require.NoError(t, json.Unmarshal([]byte(must(t, s.args("runs", "show", "1", "--json")...)), &run))
 	require.Equal(t, runs.Done, run.State)
 	require.Equal(t, runs.Counts{Selected: n, Changed: n}, run.Counts)
 	require.Equal(t, int64(n), run.Total)
@@ -95,9 +95,9 @@ func TestARunIsInterruptedAndResumedWithoutAWorker(t *testing.T) {
 func TestADetachedRunIsLeftToWhoeverIsThere(t *testing.T) {
 	t.Parallel()
 	s := alone(t, 5)
-	require.Equal(t, "run 1: retry effects: state failed\nlook at it with:\n  hooklatch replays show 1\n", must(t, s.retryAll("--yes", "--detach")...))
+	require.Equal(t, "run 1: retry effects: state failed\nlook at it with:\n  hooklatch runs show 1\n", must(t, s.retryAll("--yes", "--detach")...))
 	require.False(t, s.hasBegun(t)())
-	require.Contains(t, must(t, s.args("replays", "show", "1")...), ", waits for a process\n")
+	require.Contains(t, must(t, s.args("runs", "show", "1")...), ", waits for a process\n")
 
 	// Another process has it in its hands: the command waits, and an interrupt pauses it all
 	// the same.
@@ -107,7 +107,7 @@ func TestADetachedRunIsLeftToWhoeverIsThere(t *testing.T) {
 	defer interrupt()
 	var c command
 	ended := make(chan int)
-	go func() { ended <- c.run(ctx, s.args("replays", "resume", "1", "--here")...) }()
+	go func() { ended <- c.run(ctx, s.args("runs", "resume", "1", "--here")...) }()
 	require.Eventually(t, func() bool { return c.stderr.String() == "run 1: retry effects: state failed\n" }, patience, tick)
 	interrupt()
 	require.Equal(t, exitFailed, <-ended)
@@ -115,7 +115,7 @@ func TestADetachedRunIsLeftToWhoeverIsThere(t *testing.T) {
 	require.Equal(t, "paused", s.text(t, `SELECT state FROM hooklatch.replay_runs`))
 
 	var run life.Run
-	require.NoError(t, json.Unmarshal([]byte(must(t, s.args("replays", "resume", "1", "--here", "--json")...)), &run))
+	require.NoError(t, json.Unmarshal([]byte(must(t, s.args("runs", "resume", "1", "--here", "--json")...)), &run))
 	require.Equal(t, runs.Done, run.State)
 	require.Equal(t, int64(5), run.Changed)
 	require.NoError(t, json.Unmarshal([]byte(must(t, s.args("events", "replay", "--state", "skipped", "--yes", "--detach", "--json")...)), &run))
@@ -135,7 +135,7 @@ func TestARunIsStoppedBehindItsCommand(t *testing.T) {
 			ended := make(chan int)
 			go func() { ended <- c.run(t.Context(), s.retryAll("--rate", "1", "--yes", "--json")...) }()
 			require.Eventually(t, s.hasBegun(t), patience, tick)
-			must(t, s.args("replays", done, "1", "--as", "bob")...)
+			must(t, s.args("runs", done, "1", "--as", "bob")...)
 			require.Equal(t, exitFailed, <-ended)
 			require.Contains(t, c.stderr.String(), said)
 			var v manyView
@@ -143,7 +143,7 @@ func TestARunIsStoppedBehindItsCommand(t *testing.T) {
 			require.True(t, v.Stopped)
 			require.Equal(t, int64(100), v.Selected)
 			require.Equal(t, int64(s.count(t, `SELECT changed FROM hooklatch.replay_runs`)), v.Changed)
-			require.Equal(t, map[string]string{"pause": "hooklatch replays resume 1"}[done], v.Command)
+			require.Equal(t, map[string]string{"pause": "hooklatch runs resume 1"}[done], v.Command)
 		})
 	}
 }
@@ -151,15 +151,17 @@ func TestARunIsStoppedBehindItsCommand(t *testing.T) {
 func TestRunsAreSteeredByCommands(t *testing.T) {
 	t.Parallel()
 	s := alone(t, 1)
-	require.Equal(t, "no runs\n", must(t, s.args("replays", "list")...))
-	require.JSONEq(t, `[]`, must(t, s.args("replays", "list", "--json")...))
+	require.Equal(t, "no runs\n", must(t, s.args("runs", "list")...))
+	require.JSONEq(t, `[]`, must(t, s.args("runs", "list", "--json")...))
+	require.Equal(t, "no runs\n", must(t, s.args("replays", "list")...), "scripts of the release before")
+	require.NotContains(t, must(t, "--help"), "replays")
 	must(t, s.retryAll("--yes", "--detach")...)
 	must(t, s.retryAll("--yes", "--detach")...)
-	order := func(args ...string) string { return must(t, s.args(append([]string{"replays"}, args...)...)...) }
+	order := func(args ...string) string { return must(t, s.args(append([]string{"runs"}, args...)...)...) }
 	refused := func(said string, args ...string) {
 		t.Helper()
 		var c command
-		require.Equal(t, exitFailed, c.run(t.Context(), s.args(append([]string{"replays"}, args...)...)...))
+		require.Equal(t, exitFailed, c.run(t.Context(), s.args(append([]string{"runs"}, args...)...)...))
 		require.Equal(t, "hooklatch: "+said+"\n", c.stderr.String())
 	}
 	require.Equal(t, "run 1 is paused\n", order("pause", "1", "--as", "bob", "--reason", "too fast"))
@@ -170,7 +172,7 @@ func TestRunsAreSteeredByCommands(t *testing.T) {
 	require.Equal(t, "run 1 is stopped\n", order("stop", "1"))
 	refused("the run is stopped: nothing more is done", "resume", "1", "--here")
 	for _, args := range [][]string{{"show", "99"}, {"pause", "99"}, {"resume", "99"}, {"resume", "99", "--here"}, {"stop", "99"}, {"pace", "99", "1"}} {
-		refused("there is no run 99; see them with: hooklatch replays list", args...)
+		refused("there is no run 99; see them with: hooklatch runs list", args...)
 	}
 	require.Equal(t, "run.pause bob too fast (run 1)", s.text(t,
 		`SELECT concat_ws(' ', action, who, reason) || ' (run ' || run_id || ')' FROM hooklatch.operator_log WHERE action = 'run.pause'`))
@@ -179,5 +181,5 @@ func TestRunsAreSteeredByCommands(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(order("list", "--json", "--limit", "1")), &listed))
 	require.Len(t, listed, 1)
 	require.Equal(t, int64(2), listed[0].ID, "the newest first")
-	matchesGolden(t, "replays_list", order("list", "--json"))
+	matchesGolden(t, "runs_list", order("list", "--json"))
 }
