@@ -7,6 +7,7 @@ import (
 	"os"
 	"regexp"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
@@ -23,6 +24,12 @@ func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
 func waits(t *testing.T) *pgxpool.Pool {
 	t.Helper()
 	pool := pgtest.New(t)
+	// What is usual is that of another hour from half past on.
+	require.Eventually(t, func() bool {
+		var middle bool
+		require.NoError(t, pool.QueryRow(t.Context(), `SELECT extract(epoch FROM now()) % 1800 BETWEEN 0 AND 1780`).Scan(&middle))
+		return middle
+	}, time.Minute, 100*time.Millisecond)
 	for _, file := range []string{"../../../outbox/gauges/testdata/waits.sql", "testdata/lately.sql"} {
 		text, err := os.ReadFile(file)
 		require.NoError(t, err)
