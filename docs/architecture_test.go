@@ -33,8 +33,8 @@ const (
 	mapOfPackages = "<!-- The map of packages: go generate ./docs writes it from the comments of the packages. -->\n"
 )
 
-// The comment of a package says in one sentence what it is responsible for, and the
-// map repeats it.
+// The comment of a package says in one sentence what the package does, beginning with a
+// verb, and the map repeats it.
 func TestTheMapHasEveryPackage(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile(architecture)
@@ -106,9 +106,10 @@ func (p goPackage) responsibility(t *testing.T) string {
 		}
 		sentence := new(doc.Package).Synopsis(parsed.Doc.Text())
 		sentence = introduction.ReplaceAllString(sentence, "")
+		require.NotRegexp(t, `^(is|was|has|contains) `, sentence, "%s: the comment names no verb of what the package does", p.ImportPath)
 		return strings.ReplaceAll(strings.TrimSuffix(sentence, "."), "|", "\\|")
 	}
-	t.Errorf("package %s has no comment that says what it is responsible for", p.ImportPath)
+	t.Errorf("package %s has no comment that says what it does", p.ImportPath)
 	return ""
 }
 

@@ -1,5 +1,5 @@
-// Package outbox is responsible for accepting events once and dispatching them
-// once: it is what an application calls.
+// Package outbox accepts events once and dispatches them once: it is what an application
+// calls.
 //
 // # What to call
 //

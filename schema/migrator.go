@@ -1,5 +1,5 @@
-// Package schema is responsible for our tables and River's: the numbered
-// migrations that make them and the name of the Postgres schema they live in.
+// Package schema migrates our tables and River's: it holds the numbered migrations and
+// the name of the Postgres schema that contains the tables.
 package schema
 
 import (

@@ -1,5 +1,5 @@
-// Package worker is responsible for what accepted events call for: it dispatches
-// each event to routes and handlers, and brings every effect to an end.
+// Package worker processes accepted events: it dispatches each event to routes and
+// handlers, and brings every effect to an end.
 //
 // A Worker is a River client. River starts the runs; the ledger of package outbox
 // says what a run may do, and package route what an event leads to:

@@ -1,7 +1,7 @@
-// Package backfill is responsible for deliveries that never came: it asks the API of a
-// provider what happened, and accepts what is missing, or has the provider deliver it once
-// more. It is ingress by another door: package worker calls Turn as a job of upkeep, and
-// the command `hooklatch backfill` calls Run.
+// Package backfill fetches deliveries that never came: it asks the API of a provider
+// what happened, and accepts what is missing, or has the provider deliver it again.
+// Package worker calls Turn as an upkeep job, and the command `hooklatch backfill` calls
+// Run.
 //
 // # A pass
 //

@@ -1,6 +1,6 @@
-// Package provider is responsible for what gateway and senders agree on: what a
-// provider declares, which options a source may set for it, what an event is,
-// and why a request is refused. Package catalog makes the providers there are.
+// Package provider declares what a provider is: how it signs, which options a source may
+// set, what an event is, and why a request is refused. Package catalog builds the
+// providers.
 package provider
 
 import (

@@ -1,6 +1,6 @@
-// Package freeport is responsible for ports of this machine that nobody has. Whoever
-// starts a server that has to keep its port while it is down uses it: embedded
-// Postgres, the harness, and tests of whole processes.
+// Package freeport finds ports of this machine that nobody uses. Embedded Postgres, the
+// harness and tests of whole processes use it for a server that has to keep its port
+// while it is down.
 package freeport
 
 import (

@@ -1,6 +1,5 @@
-// Package answers is responsible for how one destination does: what it answered lately,
-// and how much waits for it. What it reads is bounded however much there is, so it says
-// how much it looked at.
+// Package answers reads how one destination does: its latest responses, and how much
+// waits for it. It reads a bounded number of rows, and says how many it looked at.
 package answers
 
 import (

@@ -1,5 +1,5 @@
-// Package batchread is responsible for letting callers that ask the database at the
-// same time share one statement.
+// Package batchread lets callers that query the database at the same time share one
+// statement.
 package batchread
 
 import (

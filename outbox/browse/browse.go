@@ -1,6 +1,6 @@
-// Package browse is responsible for finding events, effects and what people ordered among
-// millions of them: it walks them from the newest back, reads a bounded number at a time,
-// and says how far it looked.
+// Package browse finds events, effects and operator actions among millions: it walks
+// them from the newest back, reads a bounded number at a time, and says how far it
+// looked.
 //
 // What is asked for may be rare, or not there at all, and no index serves every
 // question. So an answer is not all that was asked for, but what was found within a

@@ -1,6 +1,6 @@
-// Package clock is responsible for what time it is by this process's own clock,
-// wherever that time meets one of another machine: in what a sender has signed, in
-// what the database says, in what we sign.
+// Package clock tells the time by this process's own clock, wherever that time meets one
+// of another machine: in what a sender has signed, in what the database says, in what we
+// sign.
 //
 // In a binary built with -tags failpoint, HOOKLATCH_CLOCK sets that clock wrong:
 // +1h, or -90s. Durations within the process are measured by package time.

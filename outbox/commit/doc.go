@@ -1,6 +1,5 @@
-// Package commit is responsible for what a COMMIT means: it runs transactions,
-// alone or many in one, and tries them again until their outcome is known. It knows
-// neither events nor effects.
+// Package commit runs transactions, alone or many in one, and tries them again until
+// their outcome is known. It knows neither events nor effects.
 //
 // # The door
 //

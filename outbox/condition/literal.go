@@ -1,5 +1,5 @@
-// Package condition is responsible for what is kept of a condition on events, which is a
-// CEL expression that a person wrote: what it looks at, and not what it looks for.
+// Package condition removes the literals from a condition on events before it is kept: a
+// CEL expression keeps what it looks at, and not what it looks for.
 package condition
 
 import (

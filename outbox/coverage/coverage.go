@@ -1,7 +1,7 @@
-// Package coverage is responsible for what is known of the lists of providers: up to
-// when nothing is missing, what passes over a list found, and which deliveries a provider
-// was asked to send once more. Package gateway/backfill makes the passes; status, check
-// and the console show what they left here.
+// Package coverage keeps what is known of the lists of providers: up to when nothing is
+// missing, what passes over a list found, and which deliveries a provider was asked to
+// send again. Package gateway/backfill makes the passes; status, check and the console
+// show what they left here.
 package coverage
 
 import (

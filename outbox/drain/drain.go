@@ -1,5 +1,4 @@
-// Package drain is responsible for waiting, with an end, until what is under way
-// has ended.
+// Package drain waits, with a deadline, until work under way has ended.
 package drain
 
 import (

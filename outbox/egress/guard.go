@@ -1,5 +1,5 @@
-// Package egress is responsible for which addresses this program connects to on
-// behalf of others.
+// Package egress decides which addresses this program may connect to on behalf of
+// others.
 package egress
 
 import (

@@ -1,5 +1,5 @@
-// Package erasure is responsible for taking away what senders wrote and receivers
-// answered: what a person orders to be erased, and what a source has redacted.
+// Package erasure erases what senders wrote and receivers answered: on request of an
+// operator, and where a source has redaction.
 //
 // What makes an event known again stays: its id, the keys of its effects, its outcome
 // and its times. A redelivery is a duplicate, and nothing of it is dispatched or

@@ -1,5 +1,5 @@
-// Package failpoint is responsible for ending, stopping, failing or delaying this
-// process at a named place, in binaries that were built for it:
+// Package failpoint ends, stops, fails or delays this process at a named place, in
+// binaries that were built for it:
 //
 //	go build -tags failpoint ./cmd/hooklatch
 //	HOOKLATCH_FAILPOINTS='settle.after_commit=kill@3' hooklatch serve

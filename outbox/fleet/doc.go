@@ -1,6 +1,5 @@
-// Package fleet is responsible for the destinations of all processes together:
-// which there are, whether attempts at them may start and how fast, and which
-// processes perform them.
+// Package fleet keeps the destinations of all processes together: which there are,
+// whether attempts at them may start and how fast, and which processes perform them.
 //
 // # Pauses, breakers and rates
 //

@@ -1,5 +1,5 @@
-// Package gauges is responsible for how much waits, since when, and what is usual: for
-// the metrics of all processes, for `hooklatch status`, and for alerts.
+// Package gauges reads how much is waiting, since when, and what is usual: for the
+// metrics of all processes, for `hooklatch status`, and for alerts.
 //
 // One process at a time reads it for the metrics, under a lease in the database, and
 // exports it while the lease lasts; the others export none of it, so that a sum over all

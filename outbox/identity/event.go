@@ -1,5 +1,5 @@
-// Package identity is responsible for the names of events and effects: what every
-// table, job and log line says when it means one of them.
+// Package identity names events and effects: every table, job and log line refers to
+// them by these types.
 package identity
 
 // EventRef names one event: every key is scoped to its source.

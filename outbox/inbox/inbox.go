@@ -1,5 +1,5 @@
-// Package inbox is responsible for the events that were accepted: what stands of each,
-// and what operators order about it.
+// Package inbox stores accepted events and applies operator actions to them: replay,
+// release, drop.
 //
 // A replay dispatches an event once more, by the configuration of the day. It never
 // happens by itself, and is recorded with what it replaces (I11). An event that a

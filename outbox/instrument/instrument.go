@@ -1,5 +1,5 @@
-// Package instrument is responsible for making the instruments of one meter, and
-// for reporting at once what was wrong with any of them.
+// Package instrument creates the instruments of one meter, and reports at once what was
+// wrong with any of them.
 package instrument
 
 import (

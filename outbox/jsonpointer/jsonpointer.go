@@ -1,6 +1,5 @@
-// Package jsonpointer is responsible for finding, in JSON as it came, what a
-// JSON pointer (RFC 6901) points to: gateway and outbox must agree on which bytes
-// an event is.
+// Package jsonpointer finds, in JSON as it came, what a JSON pointer (RFC 6901) points
+// to: gateway and outbox must agree on which bytes an event is.
 package jsonpointer
 
 import (

@@ -1,5 +1,5 @@
-// Package logkey is the vocabulary of our logs: every attribute a line of
-// Hooklatch carries has one of these keys. Lengths of time are seconds, as a
+// Package logkey lists the keys of our logs: every attribute of a line of Hooklatch has
+// one of them. Lengths of time are seconds, as a
 // number with a fraction, and the key ends in their unit.
 package logkey
 

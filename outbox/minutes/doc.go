@@ -1,5 +1,5 @@
-// Package minutes is responsible for how much happened in each minute and hour, by
-// source and destination, of all processes together.
+// Package minutes counts what happened in each minute and hour, by source and
+// destination, of all processes together.
 //
 // Processes count in memory and add what they counted to the database every ten
 // seconds, outside of all other transactions. What these counts say is for people who

@@ -1,5 +1,5 @@
-// Package paced is responsible for work that comes in small pieces and is done in
-// large ones: at once where there was none for a while, and else after a pause.
+// Package paced collects work that comes in small pieces and does it in large ones: at
+// once after a quiet time, and else after a pause.
 package paced
 
 import (

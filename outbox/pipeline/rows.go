@@ -1,5 +1,5 @@
-// Package pipeline is responsible for statements that go to the server together with
-// what must come before them, in one round trip.
+// Package pipeline sends a statement together with the settings that must come before
+// it, in one round trip.
 package pipeline
 
 import (

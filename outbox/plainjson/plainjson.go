@@ -1,5 +1,4 @@
-// Package plainjson is responsible for how what is stored becomes JSON that people
-// and their programs are shown, by commands as by an API.
+// Package plainjson encodes what is stored as the JSON that commands and the API show.
 package plainjson
 
 import (

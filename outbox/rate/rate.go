@@ -1,4 +1,4 @@
-// Package rate is how often something may start, as people write it.
+// Package rate reads and writes how often something may start, such as 20/s.
 package rate
 
 import (

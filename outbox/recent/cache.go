@@ -1,5 +1,5 @@
-// Package recent is responsible for events whose COMMIT was heard a moment ago: it
-// knows them again without asking the database, for as long as that is the same one.
+// Package recent remembers events that were committed a moment ago, so that a duplicate
+// is recognised without a query, for as long as the database is the same one.
 package recent
 
 import (

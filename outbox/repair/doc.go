@@ -1,6 +1,6 @@
-// Package repair is responsible for a database that is not what its workers left: work
-// without a job gets one, and on another server nothing that may be done once at most
-// is done before a person has spoken.
+// Package repair repairs a database that is not what its workers left: work without a
+// job gets one, and on another server no at_most_once effect starts until an operator
+// confirms.
 //
 // # Jobs
 //

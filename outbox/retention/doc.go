@@ -1,5 +1,5 @@
-// Package retention is responsible for what is kept and for how long: it deletes what
-// is past its time, and nothing that unfinished work needs.
+// Package retention deletes what is past its retention, and nothing that unfinished work
+// needs.
 //
 // # What goes, and how
 //

@@ -1,4 +1,4 @@
-// Package retry is responsible for the pauses between the tries of one operation.
+// Package retry yields the pauses between the tries of one operation.
 package retry
 
 import (

@@ -1,5 +1,5 @@
-// Package riverjob is responsible for how our work stands in River: the kinds,
-// arguments and queues of its jobs, and their insertion.
+// Package riverjob defines the kinds, arguments and queues of our River jobs, and
+// inserts them.
 package riverjob
 
 import "github.com/hooklatch/hooklatch/outbox/identity"

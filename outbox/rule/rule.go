@@ -1,8 +1,8 @@
-// Package rule is responsible for the rules about rows that statements of several
-// packages apply: what keeps a later effect waiting, what should have a job and
-// has none (I5), what waits for a person, and how a row that was locked is found again.
-// Each stands once, as a fragment that statement.Load puts where it belongs, so that what
-// finds a row, what repairs it and what reports it cannot come to differ.
+// Package rule holds the rules about rows that statements of several packages apply:
+// what keeps a later effect waiting, what should have a job and has none (I5), what
+// needs attention, and how a locked row is found again. Each rule exists once, as a
+// fragment that statement.Load inserts, so that the statements that find, repair and
+// report a row cannot differ.
 package rule
 
 import (

@@ -1,6 +1,6 @@
-// Package runs is responsible for orders about many events or effects: they stand in
-// Postgres, are worked off in the background by whichever process is there, and can be
-// watched, slowed, paused and stopped while that goes on.
+// Package runs carries out bulk runs: operator actions on many events or effects. They
+// are stored in Postgres, any worker continues them in the background, and an operator
+// can watch, slow, pause and stop them.
 //
 // A run changes a batch and moves its place in one transaction, so that whoever goes on
 // after a process that was killed begins exactly where that one ended, and what was

@@ -1,5 +1,4 @@
-// Package safetext is responsible for what becomes of text from elsewhere before
-// it is stored, logged or shown.
+// Package safetext makes text from elsewhere safe to store, log and show.
 package safetext
 
 import (

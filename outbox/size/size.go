@@ -1,4 +1,4 @@
-// Package size is numbers of bytes, as people write them.
+// Package size reads and writes numbers of bytes, such as 64MiB.
 package size
 
 import (

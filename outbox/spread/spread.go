@@ -1,5 +1,5 @@
-// Package spread is responsible for what measurements of several rounds say together:
-// a median, and between which values it lies for certain enough.
+// Package spread summarises measurements of several rounds: a median, and the interval
+// it lies in with enough certainty.
 package spread
 
 import "slices"

@@ -1,5 +1,5 @@
-// Package sqlstate is responsible for what the codes of Postgres' errors mean to
-// us: https://www.postgresql.org/docs/current/errcodes-appendix.html.
+// Package sqlstate names the codes of Postgres' errors that we act on:
+// https://www.postgresql.org/docs/current/errcodes-appendix.html.
 package sqlstate
 
 import (

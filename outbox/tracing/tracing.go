@@ -1,6 +1,5 @@
-// Package tracing is what the spans of gateway, worker and destinations have in
-// common: the names of our own attributes, and the trace context that travels
-// with events and effects.
+// Package tracing names the attributes that the spans of gateway, worker and
+// destinations share, and carries the trace context with events and effects.
 package tracing
 
 import (

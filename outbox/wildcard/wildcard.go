@@ -1,6 +1,6 @@
-// Package wildcard is responsible for patterns in which "*" stands for any run of
-// characters, also an empty one, and every other character for itself: types of events in
-// routes and in lists, and names of headers.
+// Package wildcard matches patterns in which "*" stands for any run of characters, also
+// an empty one, and every other character for itself: event types in routes and lists,
+// and names of headers.
 package wildcard
 
 import "strings"

@@ -1,5 +1,5 @@
-// Package embedded is responsible for a private Postgres server, started from
-// binaries of this machine, for development and tests.
+// Package embedded runs a private Postgres server from binaries of this machine, for
+// development and tests.
 package embedded
 
 import (

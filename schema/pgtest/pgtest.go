@@ -1,5 +1,4 @@
-// Package pgtest is responsible for a real, migrated Postgres database for each
-// test.
+// Package pgtest gives each test a real, migrated Postgres database.
 //
 // One server is started for all tests of a test binary, when the first one asks
 // for a database, unless TEST_DATABASE_URL names one to use. A database is a

@@ -1,6 +1,5 @@
-// Package pgwire is responsible for following what a Postgres client and its server
-// say to each other: where a message ends, which SQL a request carries, and when it
-// has been answered.
+// Package pgwire follows the Postgres protocol between a client and its server: where a
+// message ends, which SQL a request carries, and when it has been answered.
 package pgwire
 
 import (

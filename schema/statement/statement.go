@@ -1,6 +1,6 @@
-// Package statement is responsible for the SQL texts of this repository: it
-// loads them from their files, gives their parameters names, and checks once,
-// when the program starts, that the program and its texts agree.
+// Package statement loads the SQL texts of this repository from their files, gives their
+// parameters names, and checks once, when the program starts, that program and texts
+// agree.
 //
 // A folder of statements and a struct describe each other. The field NoteSuccess
 // is the file note_success.sql, and the type of the field says which arguments

@@ -1,6 +1,6 @@
-// Package agreement is responsible for asking whether the tables of an application
-// agree with what was accepted: it runs queries of the user's own, which change
-// nothing, take a bounded time and return a bounded number of rows.
+// Package agreement checks whether the tables of an application agree with what was
+// accepted: it runs the user's own queries, which change nothing, take a bounded time
+// and return a bounded number of rows.
 package agreement
 
 import (

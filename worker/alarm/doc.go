@@ -1,5 +1,5 @@
-// Package alarm is responsible for telling people what needs them: once when it begins,
-// from time to time while it lasts, and once when it ends.
+// Package alarm sends alerts: when one fires, from time to time while it lasts, and when
+// it resolves.
 //
 // What is told goes out as effects, decided and enqueued in one transaction, each under a
 // key of its own: two workers tell a thing once, and one that is killed leaves nothing

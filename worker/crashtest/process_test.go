@@ -1,5 +1,5 @@
-// Package crashtest is responsible for proving what the worker promises of
-// effects on real processes of it that are killed or stopped at chosen moments.
+// Package crashtest proves the promises of the worker about effects on real processes
+// that are killed or stopped at chosen moments.
 package crashtest
 
 import (

@@ -1,5 +1,5 @@
-// Package destination is responsible for sending effects: it makes one attempt at a
-// time, reaches only addresses the operator allowed, and says what came of it.
+// Package destination sends effects: it makes one attempt at a time, reaches only
+// addresses the operator allowed, and reports the outcome.
 package destination
 
 import (

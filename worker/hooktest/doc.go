@@ -1,5 +1,5 @@
-// Package hooktest is responsible for finding out what repeated, interrupted and
-// disordered deliveries do to a Go handler.
+// Package hooktest tests what repeated, interrupted and reordered deliveries do to a Go
+// handler.
 //
 // Providers deliver at least once and in any order, processes die, and a person
 // replays events. A handler stands all of that when it sets a desired end state,

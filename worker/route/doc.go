@@ -1,6 +1,5 @@
-// Package route is responsible for planning which effects an event has: it
-// compiles routes, evaluates their expressions for one event, and renders the
-// requests of its effects.
+// Package route plans which effects an event has: it compiles routes, evaluates their
+// expressions for one event, and renders the requests of its effects.
 //
 // A plan does no I/O and depends on nothing but the event and the routes, so
 // that a program can ask what a route would do without running a worker:

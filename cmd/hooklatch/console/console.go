@@ -1,5 +1,5 @@
-// Package console is responsible for the pages that operators keep open: what came in,
-// what it led to, what waits for a person, and what a person does about it.
+// Package console serves the pages that operators keep open: what came in, what it led
+// to, what needs attention, and what an operator does about it.
 package console
 
 import (

@@ -1,5 +1,5 @@
-// Package crashtest is responsible for proving the promise on real processes
-// of the binary that are killed with SIGKILL.
+// Package crashtest proves the promise on real processes of the binary that are killed
+// with SIGKILL.
 package crashtest
 
 import (

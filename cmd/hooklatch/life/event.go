@@ -1,5 +1,5 @@
-// Package life is responsible for what there is to say about one event or one effect:
-// the command and the console say it in the same words.
+// Package life tells the life of one event or one effect, in the same words for the
+// command and the console.
 package life
 
 import (

@@ -1,6 +1,6 @@
-// Package status is responsible for what fits on one screen: the three numbers that tell
-// whether webhooks are healthy, what needs a person, what waits and since when, and what
-// runs.
+// Package status reads what fits on one screen: the three numbers that tell whether
+// webhooks are healthy, what needs attention, what is waiting and since when, and which
+// processes run.
 package status
 
 import (

@@ -1,4 +1,3 @@
-// Package application is responsible for what users of Hooklatch do beside it: a
-// program of their own with handlers, effects that their transactions enqueue, and
-// what people order.
+// Package application plays a user of Hooklatch: a program with handlers, effects that
+// its transactions enqueue, and an operator.
 package application

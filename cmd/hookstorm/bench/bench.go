@@ -1,6 +1,6 @@
-// Package bench is responsible for measuring Hooklatch beside what it is compared
-// with, in one run and in turn: real processes, each contender on a durable Postgres
-// of its own, with the cost of every process told apart.
+// Package bench measures Hooklatch beside what it is compared with, in one run and in
+// turn: real processes, each contender on a durable Postgres of its own, with the cost
+// of every process told apart.
 package bench
 
 import (

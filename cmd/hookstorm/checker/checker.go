@@ -1,6 +1,5 @@
-// Package checker is responsible for judging a run of hookstorm by its history
-// alone: whether every promise of docs/guarantees.md was kept to every event,
-// effect and order in it.
+// Package checker judges a run of hookstorm by its history alone: whether every promise
+// of docs/guarantees.md was kept for every event, effect and operator action in it.
 package checker
 
 import (

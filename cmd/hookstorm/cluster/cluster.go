@@ -1,5 +1,5 @@
-// Package cluster is responsible for a Postgres of its own that is broken on purpose:
-// a primary and, when wanted, a physical standby that takes its place.
+// Package cluster runs a Postgres that is broken on purpose: a primary and, when wanted,
+// a physical standby that takes its place.
 package cluster
 
 import (

@@ -1,6 +1,6 @@
-// Package history is responsible for what a run of hookstorm writes down: every
-// operation as it began and as it ended, one JSON object in a line, so that
-// anybody can check us with a program of their own.
+// Package history records a run of hookstorm: every operation as it began and as it
+// ended, one JSON object in a line, so that anybody can check us with a program of their
+// own.
 package history
 
 import "encoding/json"

@@ -1,6 +1,6 @@
-// Package listed is responsible for a sender that never tries again and has a list, like
-// GitHub: what no webhook brought is fetched from its API, or delivered once more when
-// somebody asks for that. Torture runs and sweeps have one.
+// Package listed plays a sender that never retries and has a list, as GitHub does:
+// events that no webhook brought can be fetched from its API, or are delivered again on
+// request. Torture runs and sweeps have one.
 package listed
 
 import (

@@ -1,6 +1,6 @@
-// Package model is responsible for proving the protocol on paper: it explores every
-// interleaving of a small world, in which senders, gateways, workers, an operator and
-// the faults between them do all they can, and looks for one that breaks a promise.
+// Package model proves the protocol on paper: it explores every interleaving of a small
+// world, in which senders, gateways, workers, an operator and the faults between them do
+// all they can, and looks for one that breaks a promise.
 //
 // It is the specification of the protocol in the form of a program. It has no
 // database and runs none of the code it speaks of; what holds the two together are the

@@ -1,5 +1,5 @@
-// Package nemesis is responsible for what goes wrong in a run, and when: it deals
-// faults to lanes that run side by side, so that faults of different kinds combine.
+// Package nemesis causes the faults of a run: it deals faults to lanes that run side by
+// side, so that faults of different kinds combine.
 package nemesis
 
 import (

@@ -1,5 +1,5 @@
-// Package page is responsible for the places in pages of the documentation that
-// commands of hookstorm write.
+// Package page writes the parts of documentation pages that commands of hookstorm
+// generate.
 package page
 
 import (

@@ -1,5 +1,5 @@
-// Package past is responsible for rows of years ago in the database of a run: they are
-// made while it goes on, and retention deletes them beside all that is live.
+// Package past inserts rows that are years old into the database of a run. Retention
+// deletes them beside all that is live.
 package past
 
 import (

@@ -1,6 +1,5 @@
-// Package pgproxy is responsible for the line between processes and Postgres: it
-// leads to whichever server is the primary, sees the statements on it, and breaks on
-// order.
+// Package pgproxy proxies the connections between processes and Postgres: it leads to
+// the current primary, sees the statements, and breaks on order.
 package pgproxy
 
 import (

@@ -1,4 +1,4 @@
-// Package places is responsible for knowing every failpoint there is in the program.
+// Package places lists every failpoint of the program.
 package places
 
 import (

@@ -1,6 +1,6 @@
-// Package planted is responsible for the proof of the checker: it plants each of the bugs
-// into real processes, drives them along a directed schedule, and says whether the
-// checker finds the bug, and nothing where there is none.
+// Package planted proves the checker: it plants each of the bugs into real processes,
+// drives them along a directed schedule, and says whether the checker finds the bug, and
+// nothing where there is none.
 package planted
 
 import (

@@ -1,6 +1,5 @@
-// Package receivers is responsible for the other end of a torture run: HTTP and
-// SMTP servers that do to each call what they are told to, apply each key once,
-// and write down every call they got.
+// Package receivers serves the other end of a torture run: HTTP and SMTP servers that
+// answer each call as they are told, apply each key once, and record every call.
 package receivers
 
 import (

@@ -1,6 +1,6 @@
-// Package scenario is responsible for the cast of a torture run: which sources,
-// destinations and routes there are, what each is there to prove, and the
-// configuration file that says so.
+// Package scenario defines the cast of a torture run: which sources, destinations and
+// routes there are, what each is there to prove, and the configuration file that says
+// so.
 package scenario
 
 import (

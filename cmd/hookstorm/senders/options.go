@@ -1,6 +1,6 @@
-// Package senders is responsible for the traffic of a torture run: signed
-// deliveries of all sources, sent and sent again the way providers do, and those
-// that must be refused, each written down with what its sender learned of it.
+// Package senders sends the traffic of a torture run: signed deliveries of all sources,
+// repeated the way providers do, and deliveries that must be refused, each recorded with
+// the answer its sender received.
 package senders
 
 import (

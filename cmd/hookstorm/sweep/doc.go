@@ -1,6 +1,6 @@
-// Package sweep is responsible for visiting every failpoint there is: real processes
-// are killed, failed and delayed at each, at its first, second and a later passage,
-// under traffic, and afterwards the history is judged.
+// Package sweep visits every failpoint: real processes are killed, failed and delayed at
+// each, at its first, second and a later passage, under traffic, and afterwards the
+// history is judged.
 //
 // A sweep has three legs. In the first, processes meet all errors and delays while
 // they live; in the second each is started with all kills that are still to come, and

@@ -1,6 +1,5 @@
-// Package torture is responsible for one run: it starts everything for real,
-// sends, breaks, heals, waits until nothing is left to do, and has the history
-// judged.
+// Package torture carries out one torture run: it starts everything for real, sends,
+// breaks, heals, waits until nothing is left to do, and has the history judged.
 package torture
 
 import (

@@ -1,5 +1,5 @@
-// Command handler is a worker of your own: Go code that runs inside the
-// transaction of an event's dispatch, so that its writes are applied once.
+// Command handler runs Go code of your own inside the transaction of an event's
+// dispatch, so that its writes are applied once.
 //
 // It works the events of the source "stripe" of a Hooklatch gateway whose
 // configuration says `handlers: true` for that source:

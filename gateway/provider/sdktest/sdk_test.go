@@ -1,6 +1,5 @@
-// Package sdktest is responsible for proving that we sign and verify as the
-// providers' own Go SDKs do. It is a module of its own: no SDK enters the
-// product.
+// Package sdktest proves that we sign, verify and list events as the providers' own SDKs
+// do. It is a module of its own: no SDK enters the product.
 package sdktest
 
 import (

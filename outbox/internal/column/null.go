@@ -1,6 +1,6 @@
-// Package column is responsible for what Go values become in a column, and for
-// what NULL becomes in Go. What Postgres would refuse is replaced or refused here,
-// before it is batched with the values of others.
+// Package column converts Go values to columns, and NULL to Go values. Values that
+// Postgres would refuse are replaced or refused here, before they are batched with the
+// values of others.
 package column
 
 import "time"

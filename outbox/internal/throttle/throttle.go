@@ -1,4 +1,4 @@
-// Package throttle is responsible for the pace of what a person orders about many.
+// Package throttle paces what an operator does to many.
 package throttle
 
 import (

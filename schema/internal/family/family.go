@@ -1,7 +1,7 @@
 //go:build linux || darwin || freebsd
 
-// Package family is responsible for a process together with its children, such as
-// a Postgres server with its backends.
+// Package family starts and ends a process together with its children, such as a
+// Postgres server with its backends.
 package family
 
 import (

@@ -1,5 +1,5 @@
-// Package explained is responsible for the plans that the statements of a test really
-// ran by, and how many pages each read.
+// Package explained records the plans that the statements of a test ran by, and how many
+// pages each read.
 //
 // Those of triggers are among them. Postgres tells by its module auto_explain, which some builds of it lack: see
 // [Available]. Plans come as notices, and are taken after each step of a test:

@@ -1,5 +1,4 @@
-// Package fault is responsible for connections to a real Postgres server that
-// break around COMMIT.
+// Package fault breaks connections to a real Postgres server around COMMIT, for tests.
 package fault
 
 import (

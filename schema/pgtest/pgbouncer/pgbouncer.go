@@ -1,5 +1,5 @@
-// Package pgbouncer is responsible for PgBouncer in tests: a pooler that gives the
-// server's connections away after each transaction. The tests of processes start it.
+// Package pgbouncer starts PgBouncer for tests: a pooler that assigns the server's
+// connections to clients transaction by transaction.
 package pgbouncer
 
 import (

@@ -1,5 +1,5 @@
-// Package api is responsible for how programs talk to the console: answers and problems
-// as JSON, the orders they give, and the document that describes all of it.
+// Package api speaks JSON to programs that call the console: answers, problems, the
+// actions they request, and the OpenAPI document that describes them.
 package api
 
 import (

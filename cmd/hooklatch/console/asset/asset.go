@@ -1,5 +1,4 @@
-// Package asset is responsible for the files that pages need besides their own: styles,
-// scripts, fonts and icons.
+// Package asset serves the styles, scripts, fonts and icons of the console.
 package asset
 
 import (

@@ -1,5 +1,5 @@
-// Package pretty is responsible for how states, and the bytes of strangers, are shown in a
-// page: for people to read, and never as markup.
+// Package pretty renders states and untrusted bytes in a page: for people to read, and
+// never as markup.
 package pretty
 
 import (

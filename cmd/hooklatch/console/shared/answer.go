@@ -1,5 +1,4 @@
-// Package shared is responsible for answers that many ask for at the same time: they cost
-// what one does.
+// Package shared computes an answer once for all who ask for it at the same time.
 package shared
 
 import (

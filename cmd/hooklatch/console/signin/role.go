@@ -1,5 +1,5 @@
-// Package signin is responsible for who it is that asks the admin listener, and what this
-// person may do.
+// Package signin identifies who calls the admin listener, and decides what this person
+// may do.
 package signin
 
 import "slices"

@@ -1,6 +1,6 @@
-// Package contender is responsible for the servers that Hooklatch is measured
-// against: one that only verifies and answers, and the pattern a good engineer
-// writes first, one transaction for each event with a dedup row and a River job.
+// Package contender serves what Hooklatch is measured against: a server that only
+// verifies and answers, and the pattern a good engineer writes first, one transaction
+// for each event with a dedup row and a River job.
 package contender
 
 import (

@@ -1,5 +1,5 @@
-// Package meter is responsible for what a bench costs: the CPU of each process from
-// /proc, the memory it holds, and the WAL that Postgres writes.
+// Package meter measures what a bench costs: the CPU of each process from /proc, the
+// memory it holds, and the WAL that Postgres writes.
 package meter
 
 import (

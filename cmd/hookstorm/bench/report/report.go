@@ -1,6 +1,5 @@
-// Package report is responsible for what a bench has to say: the measurements of
-// all rounds, the goals they are held against, and how both look as a table, as JSON
-// and as a picture.
+// Package report reports a bench: the measurements of all rounds and the goals they are
+// held against, as a table, as JSON and as a picture.
 package report
 
 import (

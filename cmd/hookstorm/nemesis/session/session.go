@@ -1,5 +1,5 @@
-// Package session is responsible for what other sessions of the database do to ours:
-// they lock, cancel, hold back, delete, and take all room.
+// Package session disturbs our sessions from other sessions of the database: it locks,
+// cancels, blocks, deletes, and takes all connections.
 package session
 
 import (

@@ -1,6 +1,6 @@
-// Command actor is responsible for what an application and its operators do during a
-// sweep: a worker with handlers, effects of its own, and orders about effects, events
-// and destinations. It is built with failpoints, and dies like any other process.
+// Command actor plays an application and its operators during a sweep: a worker with
+// handlers, effects of its own, and actions on effects, events and destinations. It is
+// built with failpoints, and dies like any other process.
 package main
 
 import (

@@ -1,7 +1,6 @@
-// Package witness is responsible for what another process of a sweep does becoming
-// part of the history: the process says before and after each operation that it is
-// about to begin, and how it ended. One that is killed in between leaves an operation
-// without an end.
+// Package witness adds the operations of another process of a sweep to the history: the
+// process announces each operation before it begins, and reports how it ended. A process
+// that is killed in between leaves an operation without an end.
 package witness
 
 import (

@@ -1,5 +1,5 @@
-// Package elements is responsible for reading texts out of XML that a sender
-// has signed: strictly, within bounds, and no more of it than is asked for.
+// Package elements reads texts from XML that a sender has signed: strictly, within
+// bounds, and only the elements asked for.
 package elements
 
 import (

@@ -1,5 +1,5 @@
-// Package entra is responsible for proving JSON Web Tokens of the Microsoft
-// identity platform (Entra) that come with a delivery.
+// Package entra verifies JSON Web Tokens of the Microsoft identity platform (Entra) that
+// come with a delivery.
 package entra
 
 import (

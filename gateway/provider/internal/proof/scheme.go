@@ -1,6 +1,6 @@
-// Package proof is the engine of the providers: schemes that prove who sent a
-// request, rules that find its events and what makes two of them the same, and
-// what senders are declared with.
+// Package proof proves who sent a request and finds its events: it has the schemes and
+// the rules with which senders are declared, and the rules for what makes two events the
+// same.
 package proof
 
 import (
