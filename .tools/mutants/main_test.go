@@ -171,7 +171,7 @@ func TestTheListIsNotStale(t *testing.T) {
 	}
 }
 
-// What only a schedule notices is not run here, but must fit into one build with the others.
+// Mutants with a schedule are not run here, but must fit into one build together.
 func TestMutantsWithAScheduleAreCheckedTogether(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

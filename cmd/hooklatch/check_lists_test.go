@@ -13,8 +13,8 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// What the last passes met is found without a call to a provider, with the rights that the
-// token needs.
+// Check finds lists that the last pass could not read, without a call to a provider, and
+// names the rights that the token needs.
 func TestCheckFindsListsThatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)

@@ -65,12 +65,12 @@ func (c *cli) newEffectAction(a effectAction) *cobra.Command {
 		Short: a.short,
 		Long: a.what + `
 
-A selection names at least the states it takes. Without --yes it is only counted,
-with a sample, and the command is printed that does it: its --as-of leaves out
-whatever is made or changes later. With --yes it is a run, which this command
-works off, the oldest first. An interrupt pauses it, and runs resume goes on
-with the rest. With --detach, or when the command is killed, the workers of the
-database go on.
+A selection names at least the states it takes. Without --yes the command counts
+it, shows a sample, and prints the command to run next, whose --as-of leaves out
+whatever is made or changes later. With --yes it becomes a bulk run, which this
+command carries out, the oldest effects first. An interrupt pauses the run, and
+runs resume continues it. With --detach, or when the command is killed, the
+workers of the database continue it.
 
 Effects that may have been applied are counted and left out. --in-doubt takes
 them too, and then needs a --reason. Times are like 2026-11-21T08:00:00Z or

@@ -71,11 +71,11 @@ their old key. With --new-keys new effects are made under new keys, which
 receivers apply again. With --route it is one route alone that is dispatched: what
 others made of the events stays as it is. Every replay is recorded.
 
-A selection is only counted and shown until --yes is given. Then it is a run, which
-this command works off in the order the events were accepted; what is accepted
-meanwhile is left out, as are events for which --when fails. An interrupt pauses
-it, and runs resume goes on with the rest. With --detach, or when the command
-is killed, the workers of the database go on.
+Without --yes the command counts and shows a selection. With --yes it becomes a
+bulk run, which this command carries out in the order the events were accepted.
+Events accepted meanwhile are left out, as are events for which --when fails. An
+interrupt pauses the run, and runs resume continues it. With --detach, or when the
+command is killed, the workers of the database continue it.
 
 --state is that of the event: for effects that failed there is effects retry.
 Times are like 2026-11-21T08:00:00Z or 2026-11-21, which is UTC, or a while ago

@@ -24,7 +24,7 @@ type printedCommand struct {
 }
 
 var (
-	// named is the program, and what stands behind it in a line.
+	// named matches the name of the program and the rest of its line.
 	named       = regexp.MustCompile("(?:^|[\\s/(\"'`>])hooklatch ([a-z{-].*)")
 	placeholder = regexp.MustCompile(`^([A-Z][A-Z0-9_|]*|.*(\{\}|\.\.\.|…|<[^>]*>|\$|\{\{).*)$`)
 	verb        = regexp.MustCompile(`%(\[\d+\])?[a-z]`)
@@ -158,7 +158,7 @@ func filled(flag *pflag.Flag, value string) string {
 }
 
 // wordsOf splits a line as a shell does, without filling anything in. A quotation begins a
-// word: an apostrophe inside of one is that of a sentence.
+// word: an apostrophe inside a word belongs to a sentence.
 func wordsOf(text string) (words []string) {
 	word, quote, begun, quoted := "", byte(0), false, false
 	for i := 0; i < len(text); i++ {

@@ -64,7 +64,7 @@ func TestClientsOfReplacedTokensAreDropped(t *testing.T) {
 	w.turn()
 	same, err := w.backfill.clients.of(w.source.Settings)
 	require.NoError(t, err)
-	require.Same(t, before, same, "its rate is that of all passes")
+	require.Same(t, before, same, "all passes share its rate")
 	old := w.source.Settings.clientName()
 	w.source.Settings.Token = secret.New("token-that-replaces-it")
 	w.turn()

@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// firstNumber is that of the first delivery at GitHub: two of them are one as floats.
+// firstNumber is the number of the first delivery at GitHub. As floats, it and the next
+// number are equal.
 const firstNumber = 9007199254740993
 
 func (w *world) githubPage(out http.ResponseWriter, r *http.Request) any {

@@ -29,7 +29,7 @@ type Mutant struct {
 	// Hangs tells that the mutant stops the program instead of answering wrongly: no
 	// end within its limit kills it too.
 	Hangs bool
-	Limit time.Duration // of its tests; 0 is that of the command
+	Limit time.Duration // bounds its tests; 0 means the limit of the command
 	At    string        // file and line of the entry in the list
 }
 

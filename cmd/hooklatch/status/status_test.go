@@ -24,7 +24,7 @@ func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
 func waits(t *testing.T) *pgxpool.Pool {
 	t.Helper()
 	pool := pgtest.New(t)
-	// What is usual is that of another hour from half past on.
+	// Status compares with another hour from half past on.
 	require.Eventually(t, func() bool {
 		var middle bool
 		require.NoError(t, pool.QueryRow(t.Context(), `SELECT extract(epoch FROM now()) % 1800 BETWEEN 0 AND 1780`).Scan(&middle))

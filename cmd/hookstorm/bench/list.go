@@ -79,7 +79,7 @@ func (l *list) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // at is when the i-th event happened.
 func (l *list) at(i int) time.Time { return l.first.Add(time.Duration(i) * l.step) }
 
-// index is that of the first event that happened at a second or later.
+// index returns the index of the first event that happened at a second or later.
 func (l *list) index(second int64) int {
 	after := time.Unix(second, 0).Sub(l.first)
 	return min(max(int((after+l.step-1)/l.step), 0), l.n)

@@ -3,7 +3,6 @@ package bench
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -104,18 +103,9 @@ func (s *stage) steady(ctx context.Context, client *load.Client, who string, n i
 		return err
 	}
 	all := n + run.Events
-	if err := b.receiver.await(ctx, all); err != nil {
-		return err
-	}
-	if err := s.awaitQuiet(ctx); err != nil {
-		return err
-	}
-	done, last, err := s.done(ctx, run.Began)
+	last, err := s.allDone(ctx, run.Began, all)
 	if err != nil {
 		return err
-	}
-	if done != all {
-		return fmt.Errorf("%d of %d effects were done", done, all)
 	}
 	var took []time.Duration
 	for _, sent := range run.Sent {

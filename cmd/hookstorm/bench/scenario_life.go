@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/bench/load"
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/bench/report"
@@ -87,6 +88,22 @@ func (s *stage) rehearse(ctx context.Context, client *load.Client, n int) error 
 	return s.awaitQuiet(ctx)
 }
 
+// allDone waits until the receiver has n effects and the stage is quiet, and returns when
+// the last of them was done.
+func (s *stage) allDone(ctx context.Context, began time.Time, n int) (last time.Time, err error) {
+	if err := s.bench.receiver.await(ctx, n); err != nil {
+		return last, err
+	}
+	if err := s.awaitQuiet(ctx); err != nil {
+		return last, err
+	}
+	done, last, err := s.done(ctx, began)
+	if err == nil && done != n {
+		err = fmt.Errorf("%d of %d effects were done", done, n)
+	}
+	return last, err
+}
+
 // live measures n lives.
 func (s *stage) live(ctx context.Context, client *load.Client, n int, section, who string) error {
 	b := s.bench
@@ -99,18 +116,9 @@ func (s *stage) live(ctx context.Context, client *load.Client, n int, section, w
 		return err
 	}
 	delivered, _ := b.receiver.seen()
-	if err := b.receiver.await(ctx, n); err != nil {
-		return err
-	}
-	if err := s.awaitQuiet(ctx); err != nil {
-		return err
-	}
-	done, last, err := s.done(ctx, run.Began)
+	last, err := s.allDone(ctx, run.Began, n)
 	if err != nil {
 		return err
-	}
-	if done != n {
-		return fmt.Errorf("%d of %d effects were done", done, n)
 	}
 	b.report.Add(section, who, report.Rate, float64(n)/last.Sub(run.Began).Seconds())
 	b.report.Add(section, who, report.Accepted, run.Rate())
