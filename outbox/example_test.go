@@ -9,7 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/hooklatch/hooklatch/outbox"
-	"github.com/hooklatch/hooklatch/outbox/browse"
+	"github.com/hooklatch/hooklatch/outbox/find"
 	"github.com/hooklatch/hooklatch/outbox/fleet"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/inbox"
@@ -152,7 +152,7 @@ func ExampleOutbox_EnqueueTx() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	effects, err := box.Browser().Effects(ctx, browse.EffectFilter{Destination: "crm"}, browse.Beginning, 50)
+	effects, err := box.Finder().Effects(ctx, find.EffectFilter{Destination: "crm"}, find.Beginning, 50)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hooklatch/hooklatch/outbox/browse"
+	"github.com/hooklatch/hooklatch/outbox/find"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
@@ -111,10 +111,10 @@ func TestImportedEventsAreBrowsedByTheirTimes(t *testing.T) {
 	_, err := b.ImportKeys(t.Context(), "stripe", keys, ann, nil)
 	require.NoError(t, err)
 	b.accepted(t, "stripe", "evt_2")
-	list := func(f browse.EventFilter, limit int) []string {
+	list := func(f find.EventFilter, limit int) []string {
 		var found []string
-		for at, more := browse.Beginning, true; more; {
-			page, err := b.Browser().Events(t.Context(), f, at, limit)
+		for at, more := find.Beginning, true; more; {
+			page, err := b.Finder().Events(t.Context(), f, at, limit)
 			require.NoError(t, err)
 			for _, e := range page.Rows {
 				found = append(found, string(e.EventID))
@@ -127,14 +127,14 @@ func TestImportedEventsAreBrowsedByTheirTimes(t *testing.T) {
 	for i := range keys {
 		want = append(want, string(keys[len(keys)-1-i].EventID))
 	}
-	require.Equal(t, want, list(browse.EventFilter{}, 3))
-	require.Equal(t, want[:7], list(browse.EventFilter{Since: keys[5].ReceivedAt}, 3))
-	require.Equal(t, want[7:], list(browse.EventFilter{Until: keys[5].ReceivedAt}, 3))
-	require.Equal(t, want[2:], list(browse.EventFilter{Outcome: inbox.Imported}, 0))
+	require.Equal(t, want, list(find.EventFilter{}, 3))
+	require.Equal(t, want[:7], list(find.EventFilter{Since: keys[5].ReceivedAt}, 3))
+	require.Equal(t, want[7:], list(find.EventFilter{Until: keys[5].ReceivedAt}, 3))
+	require.Equal(t, want[2:], list(find.EventFilter{Outcome: inbox.Imported}, 0))
 
 	var onward []string
-	for at, more := browse.Beginning, true; more; {
-		page, err := b.Browser().EventsOnward(t.Context(), browse.EventFilter{}, at, 4)
+	for at, more := find.Beginning, true; more; {
+		page, err := b.Finder().EventsOnward(t.Context(), find.EventFilter{}, at, 4)
 		require.NoError(t, err)
 		for _, e := range page.Rows {
 			onward = append(onward, string(e.EventID))

@@ -12,10 +12,10 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"go.opentelemetry.io/otel/metric"
 
-	"github.com/hooklatch/hooklatch/outbox/browse"
 	"github.com/hooklatch/hooklatch/outbox/commit"
 	"github.com/hooklatch/hooklatch/outbox/coverage"
 	"github.com/hooklatch/hooklatch/outbox/erasure"
+	"github.com/hooklatch/hooklatch/outbox/find"
 	"github.com/hooklatch/hooklatch/outbox/fleet"
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
@@ -102,7 +102,7 @@ type Outbox struct {
 	ledger   *ledger.Ledger
 	fleet    *fleet.Fleet
 	inbox    *inbox.Inbox
-	browser  *browse.Browser
+	finder   *find.Finder
 	keeper   *retention.Keeper
 	erasure  *erasure.Eraser
 	repairer *repair.Repairer
@@ -166,7 +166,7 @@ func New(opts Options) (*Outbox, error) {
 	if err != nil {
 		return nil, err
 	}
-	o.browser, err = browse.New(browse.Options{Pool: opts.ReadPool, Schema: opts.Schema, Inbox: o.inbox, Ledger: o.ledger})
+	o.finder, err = find.New(find.Options{Pool: opts.ReadPool, Schema: opts.Schema, Inbox: o.inbox, Ledger: o.ledger})
 	if err != nil {
 		return nil, err
 	}
@@ -217,8 +217,8 @@ func (o *Outbox) Fleet() *fleet.Fleet { return o.fleet }
 // Inbox is the account of events, in the same schema.
 func (o *Outbox) Inbox() *inbox.Inbox { return o.inbox }
 
-// Browser finds events and effects, in the same schema.
-func (o *Outbox) Browser() *browse.Browser { return o.browser }
+// Finder finds events and effects, in the same schema.
+func (o *Outbox) Finder() *find.Finder { return o.finder }
 
 // Retention deletes what is past its time, in the same schema.
 func (o *Outbox) Retention() *retention.Keeper { return o.keeper }

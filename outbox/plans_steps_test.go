@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hooklatch/hooklatch/outbox/browse"
+	"github.com/hooklatch/hooklatch/outbox/find"
 	"github.com/hooklatch/hooklatch/outbox/fleet"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/inbox"
@@ -292,27 +292,27 @@ func (b *plannedBundle) stepsOfBrowsing(t *testing.T, page int) {
 	require.NoError(t, b.of.admin.QueryRow(t.Context(),
 		`SELECT received_at FROM hooklatch.processed_events WHERE source = 'stripe' AND event_id = 'evt_1'`).Scan(&from))
 	until := from.Add(time.Second)
-	never := &browse.Match{Text: "canary", By: func(*inbox.Event) (bool, error) { return false, nil }}
-	for _, f := range []browse.EventFilter{
+	never := &find.Match{Text: "canary", By: func(*inbox.Event) (bool, error) { return false, nil }}
+	for _, f := range []find.EventFilter{
 		{}, {Source: "stripe"}, {Outcome: inbox.Received}, {Outcome: inbox.Failed}, {Type: "none"}, {Since: from, Until: until}, {Match: never},
 	} {
 		b.walk(t, func(ctx context.Context) (int, error) {
-			p, err := b.Browser().Events(ctx, f, browse.Beginning, page)
+			p, err := b.Finder().Events(ctx, f, find.Beginning, page)
 			return max(p.Looked, 1), err
 		})
 		b.walk(t, func(ctx context.Context) (int, error) {
-			p, err := b.Browser().EventsOnward(ctx, f, browse.Beginning, page)
+			p, err := b.Finder().EventsOnward(ctx, f, find.Beginning, page)
 			return max(p.Looked, 1), err
 		})
 	}
-	for _, f := range []browse.EffectFilter{{}, {Destination: "app"}, {State: ledger.EffectDone}, {Type: "none"}, {Since: from, Until: until}} {
+	for _, f := range []find.EffectFilter{{}, {Destination: "app"}, {State: ledger.EffectDone}, {Type: "none"}, {Since: from, Until: until}} {
 		b.walk(t, func(ctx context.Context) (int, error) {
-			p, err := b.Browser().Effects(ctx, f, browse.Beginning, page)
+			p, err := b.Finder().Effects(ctx, f, find.Beginning, page)
 			return max(p.Looked, 1), err
 		})
 	}
 	b.step(t, 1, func(ctx context.Context) error {
-		_, err := b.Browser().Events(ctx, browse.EventFilter{EventID: "evt_1"}, browse.Beginning, page)
+		_, err := b.Finder().Events(ctx, find.EventFilter{EventID: "evt_1"}, find.Beginning, page)
 		return err
 	})
 }

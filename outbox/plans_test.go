@@ -88,7 +88,7 @@ func newPlans(t *testing.T) *plans {
 	if os.Getenv(longEnv) != "" {
 		p.rows = 10 * manyRows
 	}
-	for _, folder := range []string{"query", "ledger/query", "inbox/query", "fleet/query", "riverjob/query", "browse/query"} {
+	for _, folder := range []string{"query", "ledger/query", "inbox/query", "fleet/query", "riverjob/query", "find/query"} {
 		require.NoError(t, p.names.Read(os.DirFS(folder)))
 	}
 	p.bounds = readBounds(t, os.DirFS("testdata/plans"))

@@ -7,7 +7,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
-	"github.com/hooklatch/hooklatch/outbox/browse"
+	"github.com/hooklatch/hooklatch/outbox/find"
 	"github.com/hooklatch/hooklatch/outbox/fleet"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/inbox"
@@ -319,12 +319,12 @@ func TestHealth(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 13, made)
 
-	events, err := b.Browser().Events(t.Context(), browse.EventFilter{Outcome: inbox.Received}, browse.Beginning, 0)
+	events, err := b.Finder().Events(t.Context(), find.EventFilter{Outcome: inbox.Received}, find.Beginning, 0)
 	require.NoError(t, err)
 	require.Len(t, events.Rows, 1)
-	effects, err := b.Browser().Effects(t.Context(), browse.EffectFilter{
+	effects, err := b.Finder().Effects(t.Context(), find.EffectFilter{
 		State: ledger.EffectPending, Event: identity.EventRef{Source: "stripe", EventID: "done"},
-	}, browse.Beginning, 0)
+	}, find.Beginning, 0)
 	require.NoError(t, err)
 	require.Len(t, effects.Rows, 1)
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
-	"github.com/hooklatch/hooklatch/outbox/browse"
+	"github.com/hooklatch/hooklatch/outbox/find"
 	"github.com/hooklatch/hooklatch/outbox/fleet"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
@@ -53,7 +53,7 @@ func TestRetiredDestinationTakesNothingAndKeepsNothingWaiting(t *testing.T) {
 	require.ErrorIs(t, err, ledger.ErrUnknownDestination)
 
 	// A retry all the same: it waits, and can be parked by retiring again.
-	keys, err := b.Browser().Effects(t.Context(), browse.EffectFilter{State: ledger.EffectParked}, browse.Beginning, 0)
+	keys, err := b.Finder().Effects(t.Context(), find.EffectFilter{State: ledger.EffectParked}, find.Beginning, 0)
 	require.NoError(t, err)
 	require.NoError(t, b.Ledger().Retry(t.Context(), keys.Rows[0].IdempotencyKey, ann))
 	parked, err = b.fleet.Retire(t.Context(), "app", ann, nil)

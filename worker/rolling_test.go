@@ -14,7 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hooklatch/hooklatch/outbox/browse"
+	"github.com/hooklatch/hooklatch/outbox/find"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/riverjob"
 	"github.com/hooklatch/hooklatch/worker/destination"
@@ -84,8 +84,8 @@ func (f *crew) send(t *testing.T, id string, to int) {
 func (f *crew) retry(t *testing.T, n int) {
 	t.Helper()
 	var failed []ledger.Effect
-	for from, more := browse.Beginning, true; more; { // on a busy machine an answer does not look at all
-		page, err := f.outbox.Browser().Effects(t.Context(), browse.EffectFilter{State: ledger.EffectFailed}, from, 100)
+	for from, more := find.Beginning, true; more; { // on a busy machine an answer does not look at all
+		page, err := f.outbox.Finder().Effects(t.Context(), find.EffectFilter{State: ledger.EffectFailed}, from, 100)
 		require.NoError(t, err)
 		failed = append(failed, page.Rows...)
 		from, more = page.Next, page.More

@@ -15,7 +15,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/hooklatch/hooklatch/outbox"
-	"github.com/hooklatch/hooklatch/outbox/browse"
+	"github.com/hooklatch/hooklatch/outbox/find"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
@@ -212,7 +212,7 @@ func (b *bundle) age(t *testing.T, id string, by time.Duration) {
 
 func (b *bundle) effects(t *testing.T) []ledger.Effect {
 	t.Helper()
-	found, err := b.outbox.Browser().Effects(t.Context(), browse.EffectFilter{}, browse.Beginning, 100)
+	found, err := b.outbox.Finder().Effects(t.Context(), find.EffectFilter{}, find.Beginning, 100)
 	require.NoError(t, err)
 	return found.Rows
 }

@@ -9,13 +9,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hooklatch/hooklatch/outbox"
-	"github.com/hooklatch/hooklatch/outbox/browse"
+	"github.com/hooklatch/hooklatch/outbox/find"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
 func (c *cli) newAudit() *cobra.Command {
 	var when span
-	var filter browse.ActionFilter
+	var filter find.ActionFilter
 	var action, cursor string
 	var limit int
 	cmd := &cobra.Command{
@@ -35,9 +35,9 @@ was recorded in the transaction that did it.`,
 			}
 			filter.Action = ledger.Action(action)
 			return c.withOutbox(cmd.Context(), func(o *outbox.Outbox) error {
-				found, err := pages(cmd.Context(), c, browse.Cursor(cursor), limit,
-					func(ctx context.Context, from browse.Cursor, limit int) (browse.Page[ledger.OperatorAction], error) {
-						return o.Browser().Actions(ctx, filter, from, limit)
+				found, err := pages(cmd.Context(), c, find.Cursor(cursor), limit,
+					func(ctx context.Context, from find.Cursor, limit int) (find.Page[ledger.OperatorAction], error) {
+						return o.Finder().Actions(ctx, filter, from, limit)
 					})
 				if err == nil || len(found.Rows) > 0 {
 					err = errors.Join(err, c.printActions(found.Rows))

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/hooklatch/hooklatch/outbox/browse"
+	"github.com/hooklatch/hooklatch/outbox/find"
 	"github.com/hooklatch/hooklatch/outbox/safetext"
 )
 
@@ -57,12 +57,12 @@ func (l *list) check() error {
 }
 
 // asking returns the next page of a list.
-type asking[Row any] func(ctx context.Context, from browse.Cursor, limit int) (browse.Page[Row], error)
+type asking[Row any] func(ctx context.Context, from find.Cursor, limit int) (find.Page[Row], error)
 
 // pages walks until there are as many rows as were asked for, or no more. It returns
 // what it found also with an error, and where it stands.
-func pages[Row any](ctx context.Context, c *cli, from browse.Cursor, limit int, ask asking[Row]) (browse.Page[Row], error) {
-	all := browse.Page[Row]{Next: from, More: true}
+func pages[Row any](ctx context.Context, c *cli, from find.Cursor, limit int, ask asking[Row]) (find.Page[Row], error) {
+	all := find.Page[Row]{Next: from, More: true}
 	progress := c.eachSecond()
 	for all.More && len(all.Rows) < limit {
 		page, err := ask(ctx, all.Next, limit-len(all.Rows))
@@ -84,7 +84,7 @@ func pages[Row any](ctx context.Context, c *cli, from browse.Cursor, limit int, 
 }
 
 // printRest says on stderr what a list does not show, and how to go on.
-func printRest[Row any](c *cli, cmd *cobra.Command, p browse.Page[Row]) {
+func printRest[Row any](c *cli, cmd *cobra.Command, p find.Page[Row]) {
 	if p.Unclear > 0 {
 		fmt.Fprintf(c.stderr, "%d left out: --when failed for them; the first time: %s\n", p.Unclear, safetext.Shown(inWords(p.WhyUnclear)))
 	}
@@ -97,7 +97,7 @@ func printRest[Row any](c *cli, cmd *cobra.Command, p browse.Page[Row]) {
 }
 
 // commandFrom is the command line that goes on from a place.
-func commandFrom(cmd *cobra.Command, at browse.Cursor) string {
+func commandFrom(cmd *cobra.Command, at find.Cursor) string {
 	words := []string{cmd.CommandPath()}
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		switch f.Name {
@@ -119,7 +119,7 @@ func commandFrom(cmd *cobra.Command, at browse.Cursor) string {
 const followInterval = time.Second
 
 // follow prints what is new until ctx is done, which is how it ends.
-func follow[Row any](ctx context.Context, c *cli, tail *browse.Tail[Row], line func(Row) string) error {
+func follow[Row any](ctx context.Context, c *cli, tail *find.Tail[Row], line func(Row) string) error {
 	ticker := time.NewTicker(followInterval)
 	defer ticker.Stop()
 	for {

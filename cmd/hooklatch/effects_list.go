@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hooklatch/hooklatch/outbox"
-	"github.com/hooklatch/hooklatch/outbox/browse"
+	"github.com/hooklatch/hooklatch/outbox/find"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
@@ -27,9 +27,9 @@ func (f *effectFlags) register(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.event, "event", "", "only those of this event, as `SOURCE/EVENT_ID`")
 }
 
-func (f *effectFlags) filter(s span, match *browse.Match, now time.Time) (browse.EffectFilter, error) {
-	filter := browse.EffectFilter{Destination: f.destination, Route: f.route, Source: identity.Source(f.source), Type: f.eventType, Match: match}
-	state, err := oneOf("state", f.state, append(slices.Clone(effectStates), browse.Attention))
+func (f *effectFlags) filter(s span, match *find.Match, now time.Time) (find.EffectFilter, error) {
+	filter := find.EffectFilter{Destination: f.destination, Route: f.route, Source: identity.Source(f.source), Type: f.eventType, Match: match}
+	state, err := oneOf("state", f.state, append(slices.Clone(effectStates), find.Attention))
 	if err != nil {
 		return filter, err
 	}
@@ -70,11 +70,11 @@ ago like 36h.`,
 			}
 			return c.withOutbox(cmd.Context(), func(o *outbox.Outbox) error {
 				if l.follow {
-					return follow(cmd.Context(), c, o.Browser().FollowEffects(filter), func(e ledger.Effect) string { return lineOf(effectCells(e)) })
+					return follow(cmd.Context(), c, o.Finder().FollowEffects(filter), func(e ledger.Effect) string { return lineOf(effectCells(e)) })
 				}
-				found, err := pages(cmd.Context(), c, browse.Cursor(l.cursor), l.limit,
-					func(ctx context.Context, from browse.Cursor, limit int) (browse.Page[ledger.Effect], error) {
-						return o.Browser().Effects(ctx, filter, from, limit)
+				found, err := pages(cmd.Context(), c, find.Cursor(l.cursor), l.limit,
+					func(ctx context.Context, from find.Cursor, limit int) (find.Page[ledger.Effect], error) {
+						return o.Finder().Effects(ctx, filter, from, limit)
 					})
 				if err == nil || len(found.Rows) > 0 {
 					err = errors.Join(err, c.printEffects(found.Rows))

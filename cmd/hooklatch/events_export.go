@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hooklatch/hooklatch/outbox"
-	"github.com/hooklatch/hooklatch/outbox/browse"
+	"github.com/hooklatch/hooklatch/outbox/find"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/plainjson"
@@ -29,7 +29,7 @@ type export struct {
 
 // exported is what a line of an export adds to its event.
 type exported struct {
-	Cursor  browse.Cursor   `json:"cursor"`
+	Cursor  find.Cursor     `json:"cursor"`
 	Payload json.RawMessage `json:"payload,omitempty"`        // JSON as it came
 	Base64  []byte          `json:"payload_base64,omitempty"` // of what is not JSON
 }
@@ -47,7 +47,7 @@ that of the moment: one that was not dispatched yet is not written again when it
 Events are written once they are older than %s: until then one that was received
 earlier may still be committed. With --payload each line has the event's own bytes,
 as payload where they are JSON and as payload_base64 where not. Times are like
-2026-11-21T08:00:00Z or 2026-11-21, which is UTC, or a while ago like 36h.`, browse.Settled),
+2026-11-21T08:00:00Z or 2026-11-21, which is UTC, or a while ago like 36h.`, find.Settled),
 		Example: "  " + c.name + ` events export --source stripe --payload > stripe.jsonl
   ` + c.name + ` events export --source stripe --payload --cursor "$(tail -n 1 stripe.jsonl | jq -r .cursor)" >> stripe.jsonl`,
 		Args: cobra.NoArgs,
@@ -81,14 +81,14 @@ as payload where they are JSON and as payload_base64 where not. Times are like
 // exportPage is how many events are written at once.
 const exportPage = 500
 
-func (c *cli) export(ctx context.Context, o *outbox.Outbox, filter browse.EventFilter, e export) error {
-	written, at, unclear, bodiless := 0, browse.Cursor(e.cursor), 0, 0
+func (c *cli) export(ctx context.Context, o *outbox.Outbox, filter find.EventFilter, e export) error {
+	written, at, unclear, bodiless := 0, find.Cursor(e.cursor), 0, 0
 	for more := true; more && (e.limit == 0 || written < e.limit); {
 		size := exportPage
 		if e.limit > 0 {
 			size = min(size, e.limit-written)
 		}
-		page, err := o.Browser().EventsOnward(ctx, filter, at, size)
+		page, err := o.Finder().EventsOnward(ctx, filter, at, size)
 		if err != nil {
 			return err
 		}
@@ -109,7 +109,7 @@ func (c *cli) export(ctx context.Context, o *outbox.Outbox, filter browse.EventF
 // bodiesAtOnce bounds what is kept in memory of an export.
 const bodiesAtOnce = 50
 
-func (c *cli) writeExport(ctx context.Context, o *outbox.Outbox, page browse.Page[*inbox.Event], payload bool) error {
+func (c *cli) writeExport(ctx context.Context, o *outbox.Outbox, page find.Page[*inbox.Event], payload bool) error {
 	var whole map[identity.EventRef]*inbox.Event
 	for i, e := range page.Rows {
 		if payload && i%bodiesAtOnce == 0 {

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hooklatch/hooklatch/outbox"
-	"github.com/hooklatch/hooklatch/outbox/browse"
+	"github.com/hooklatch/hooklatch/outbox/find"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/safetext"
@@ -29,8 +29,8 @@ func (f *eventFlags) register(cmd *cobra.Command) {
 }
 
 // filter reads them with times and a condition.
-func (f *eventFlags) filter(s span, match *browse.Match, now time.Time) (browse.EventFilter, error) {
-	filter := browse.EventFilter{Source: identity.Source(f.source), Type: f.eventType, EventID: identity.EventID(f.id), Match: match}
+func (f *eventFlags) filter(s span, match *find.Match, now time.Time) (find.EventFilter, error) {
+	filter := find.EventFilter{Source: identity.Source(f.source), Type: f.eventType, EventID: identity.EventID(f.id), Match: match}
 	var err error
 	if filter.Outcome, err = oneOf("state", f.state, eventOutcomes); err != nil {
 		return filter, err
@@ -69,11 +69,11 @@ found until then. Where there may be more, the command is printed that goes on.
 			}
 			return c.withOutbox(cmd.Context(), func(o *outbox.Outbox) error {
 				if l.follow {
-					return follow(cmd.Context(), c, o.Browser().FollowEvents(filter), func(e *inbox.Event) string { return lineOf(eventCells(e)) })
+					return follow(cmd.Context(), c, o.Finder().FollowEvents(filter), func(e *inbox.Event) string { return lineOf(eventCells(e)) })
 				}
-				found, err := pages(cmd.Context(), c, browse.Cursor(l.cursor), l.limit,
-					func(ctx context.Context, from browse.Cursor, limit int) (browse.Page[*inbox.Event], error) {
-						return o.Browser().Events(ctx, filter, from, limit)
+				found, err := pages(cmd.Context(), c, find.Cursor(l.cursor), l.limit,
+					func(ctx context.Context, from find.Cursor, limit int) (find.Page[*inbox.Event], error) {
+						return o.Finder().Events(ctx, filter, from, limit)
 					})
 				if err == nil || len(found.Rows) > 0 {
 					err = errors.Join(err, c.printEvents(found.Rows))

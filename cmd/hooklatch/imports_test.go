@@ -76,7 +76,7 @@ var layers = []layer{
 	{packages: "outbox/inbox", exactly: map[string]string{
 		module + "/outbox": "the inbox keeps account of events; it does not know how they come in",
 	}},
-	{packages: "outbox/browse", exactly: map[string]string{
+	{packages: "outbox/find", exactly: map[string]string{
 		module + "/outbox": "what finds rows for people does not know how they come in",
 	}},
 	{packages: "outbox/erasure", exactly: map[string]string{
@@ -228,7 +228,7 @@ func refuse(t *testing.T, packages map[string]goPackage, path string, imports []
 // parts are the packages below outbox that make it up. All others there are leaves,
 // which gateway and worker import as well.
 var parts = []string{
-	"outbox", "outbox/alert", "outbox/answers", "outbox/browse", "outbox/commit", "outbox/coverage", "outbox/erasure", "outbox/fleet", "outbox/gauges", "outbox/inbox",
+	"outbox", "outbox/alert", "outbox/answers", "outbox/find", "outbox/commit", "outbox/coverage", "outbox/erasure", "outbox/fleet", "outbox/gauges", "outbox/inbox",
 	"outbox/ledger", "outbox/minutes", "outbox/quarantine", "outbox/repair", "outbox/retention", "outbox/riverjob", "outbox/runs",
 }
 

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hooklatch/hooklatch/outbox/browse"
+	"github.com/hooklatch/hooklatch/outbox/find"
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/payload"
 	"github.com/hooklatch/hooklatch/worker/route"
@@ -47,12 +47,12 @@ func (f *payloadFlags) matches() (func(*inbox.Event) (bool, error), error) {
 }
 
 // match is the same for a list, with the text that the database looks for first.
-func (f *payloadFlags) match() (*browse.Match, error) {
+func (f *payloadFlags) match() (*find.Match, error) {
 	by, err := f.matches()
 	if by == nil || err != nil {
 		return nil, err
 	}
-	m := &browse.Match{By: by}
+	m := &find.Match{By: by}
 	if f.when != "" {
 		m.Text = route.DemandedText(f.when)
 	}

@@ -19,7 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hooklatch/hooklatch/outbox"
-	"github.com/hooklatch/hooklatch/outbox/browse"
+	"github.com/hooklatch/hooklatch/outbox/find"
 	"github.com/hooklatch/hooklatch/outbox/fleet"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/schema/pgtest"
@@ -159,8 +159,8 @@ func (l *scene) enqueue(t *testing.T, n int, request func(i int) ledger.Request)
 func (l *scene) inState(t *testing.T, state ledger.EffectState) []string {
 	t.Helper()
 	var keys []string
-	for at, more := browse.Beginning, true; more; {
-		page, err := l.Browser().Effects(t.Context(), browse.EffectFilter{State: state}, at, 0)
+	for at, more := find.Beginning, true; more; {
+		page, err := l.Finder().Effects(t.Context(), find.EffectFilter{State: state}, at, 0)
 		require.NoError(t, err)
 		for _, e := range page.Rows {
 			keys = append(keys, e.IdempotencyKey)

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hooklatch/hooklatch/outbox/browse"
+	"github.com/hooklatch/hooklatch/outbox/find"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
@@ -25,10 +25,10 @@ func (c *Console) auditFields() []field {
 func (c *Console) audit(w http.ResponseWriter, r *http.Request) error {
 	q := readQuery(c.auditFields(), r.URL.Query())
 	shown := listing[ledger.OperatorAction]{view: c.view(r, "audit", "Audit"), What: "audit", Command: "audit", Query: q}
-	return list(c, w, r, shown, func(ctx context.Context) (browse.Page[ledger.OperatorAction], error) {
+	return list(c, w, r, shown, func(ctx context.Context) (find.Page[ledger.OperatorAction], error) {
 		filter, err := actionFilter(q, c.opts.Now())
 		if err != nil {
-			return browse.Page[ledger.OperatorAction]{}, err
+			return find.Page[ledger.OperatorAction]{}, err
 		}
 		page, err := c.browser.Actions(ctx, filter, q.Cursor, rowsOnPage)
 		return page, q.cursorError(err)
@@ -36,8 +36,8 @@ func (c *Console) audit(w http.ResponseWriter, r *http.Request) error {
 }
 
 // actionFilter is what a query asks of actions. Errors: *invalid.
-func actionFilter(q query, now time.Time) (f browse.ActionFilter, err error) {
-	f = browse.ActionFilter{Who: q.Get("who"), Action: ledger.Action(q.Get("action")), Target: q.Get("target")}
+func actionFilter(q query, now time.Time) (f find.ActionFilter, err error) {
+	f = find.ActionFilter{Who: q.Get("who"), Action: ledger.Action(q.Get("action")), Target: q.Get("target")}
 	if f.Since, err = q.time("from", "From", now); err != nil {
 		return f, err
 	}

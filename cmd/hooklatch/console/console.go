@@ -25,8 +25,8 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/status"
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/answers"
-	"github.com/hooklatch/hooklatch/outbox/browse"
 	"github.com/hooklatch/hooklatch/outbox/clock"
+	"github.com/hooklatch/hooklatch/outbox/find"
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/minutes"
@@ -99,7 +99,7 @@ func NewStatus(pool *pgxpool.Pool, opts status.Options) func(context.Context) (*
 type Console struct {
 	opts       Options
 	base       string // path of Options.URL, without a slash at its end
-	browser    *browse.Browser
+	browser    *find.Finder
 	inbox      *inbox.Inbox
 	ledger     *ledger.Ledger
 	runs       *runs.Runs
@@ -130,7 +130,7 @@ func New(opts Options) (*Console, error) {
 	}
 	c := &Console{
 		opts: opts, base: signin.BaseOf(at),
-		browser: opts.Outbox.Browser().Brief(), inbox: opts.Outbox.Inbox(), ledger: opts.Outbox.Ledger(),
+		browser: opts.Outbox.Finder().Brief(), inbox: opts.Outbox.Inbox(), ledger: opts.Outbox.Ledger(),
 		searches: searches{of: map[searcher]*turn{}},
 	}
 	if c.conditions, err = route.NewConditions(); err != nil {

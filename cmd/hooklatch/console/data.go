@@ -10,7 +10,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/console/api"
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/console/signin"
-	"github.com/hooklatch/hooklatch/outbox/browse"
+	"github.com/hooklatch/hooklatch/outbox/find"
 	"github.com/hooklatch/hooklatch/outbox/plainjson"
 )
 
@@ -122,8 +122,8 @@ type found[Row any] struct {
 	rows[Row]
 
 	// Next is the place to go on from, where there may be more.
-	Next browse.Cursor `json:"next,omitzero"`
-	More bool          `json:"more"`
+	Next find.Cursor `json:"next,omitzero"`
+	More bool        `json:"more"`
 	// Looked is how many were looked at, and Back when the last of them came or was made.
 	Looked int        `json:"looked"`
 	Back   *time.Time `json:"back"`

@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/hooklatch/hooklatch/outbox/browse"
+	"github.com/hooklatch/hooklatch/outbox/find"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
@@ -17,7 +17,7 @@ var effectStates = []ledger.EffectState{
 // askedStates are what a list can be asked for: the first one is of those that may need a
 // person.
 func askedStates() []ledger.EffectState {
-	return append([]ledger.EffectState{browse.Attention}, effectStates...)
+	return append([]ledger.EffectState{find.Attention}, effectStates...)
 }
 
 func (c *Console) effectFields() []field {
@@ -38,10 +38,10 @@ func (c *Console) effectFields() []field {
 func (c *Console) effects(w http.ResponseWriter, r *http.Request) error {
 	q := readQuery(c.effectFields(), r.URL.Query())
 	shown := listing[ledger.Effect]{view: c.view(r, "effects", "Effects"), What: "effects", Command: "effects list", Query: q}
-	return list(c, w, r, shown, func(ctx context.Context) (browse.Page[ledger.Effect], error) {
+	return list(c, w, r, shown, func(ctx context.Context) (find.Page[ledger.Effect], error) {
 		filter, err := c.effectFilter(r, q)
 		if err != nil {
-			return browse.Page[ledger.Effect]{}, err
+			return find.Page[ledger.Effect]{}, err
 		}
 		page, err := c.browser.Effects(ctx, filter, q.Cursor, rowsOnPage)
 		answered := map[identity.Source]bool{}
@@ -61,12 +61,12 @@ func (c *Console) effects(w http.ResponseWriter, r *http.Request) error {
 
 // effectFilter is what a query asks of effects, if whoever asks may. Errors: *invalid and
 // *problem.
-func (c *Console) effectFilter(r *http.Request, q query) (f browse.EffectFilter, err error) {
+func (c *Console) effectFilter(r *http.Request, q query) (f find.EffectFilter, err error) {
 	if err := c.refuseSearch(r, q.Get("when"), q.Get("source")); err != nil {
 		return f, err
 	}
 	now := c.opts.Now()
-	f = browse.EffectFilter{
+	f = find.EffectFilter{
 		Destination: q.Get("destination"), Route: q.Get("route"), Source: identity.Source(q.Get("source")), Type: q.Get("type"),
 	}
 	state, err := oneOf(q, "state", "State", askedStates())

@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/hooklatch/hooklatch/outbox/browse"
+	"github.com/hooklatch/hooklatch/outbox/find"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 )
@@ -17,7 +17,7 @@ func (c *Console) eventFields() []field {
 		{Name: "source", Label: "Source", Flag: "--source", Options: c.sourceNames()},
 		{Name: "type", Label: "Type", Flag: "--type", Hint: "invoice.*"},
 		{Name: "state", Label: "State", Flag: "--state", Options: texts(outcomes)},
-		{Name: "has", Label: "Has", Flag: "--has", Options: browse.Attributes},
+		{Name: "has", Label: "Has", Flag: "--has", Options: find.Attributes},
 		{Name: "id", Label: "Id", Flag: "--id"},
 		{Name: "from", Label: "From", Flag: "--since", Hint: "-24h"},
 		{Name: "to", Label: "To", Flag: "--until", Hint: "2026-11-21"},
@@ -29,10 +29,10 @@ func (c *Console) eventFields() []field {
 func (c *Console) events(w http.ResponseWriter, r *http.Request) error {
 	q := readQuery(c.eventFields(), r.URL.Query())
 	shown := listing[*inbox.Event]{view: c.view(r, "events", "Events"), What: "events", Command: "events list", Query: q}
-	return list(c, w, r, shown, func(ctx context.Context) (browse.Page[*inbox.Event], error) {
+	return list(c, w, r, shown, func(ctx context.Context) (find.Page[*inbox.Event], error) {
 		filter, err := c.eventFilter(r, q)
 		if err != nil {
-			return browse.Page[*inbox.Event]{}, err
+			return find.Page[*inbox.Event]{}, err
 		}
 		page, err := c.browser.Events(ctx, filter, q.Cursor, rowsOnPage)
 		return page, q.cursorError(err)
@@ -41,18 +41,18 @@ func (c *Console) events(w http.ResponseWriter, r *http.Request) error {
 
 // eventFilter is what a query asks of events, if whoever asks may. Errors: *invalid and
 // *problem.
-func (c *Console) eventFilter(r *http.Request, q query) (f browse.EventFilter, err error) {
+func (c *Console) eventFilter(r *http.Request, q query) (f find.EventFilter, err error) {
 	if err := c.refuseSearch(r, q.Get("when"), q.Get("source")); err != nil {
 		return f, err
 	}
 	now := c.opts.Now()
-	f = browse.EventFilter{Source: identity.Source(q.Get("source")), Type: q.Get("type"), EventID: identity.EventID(q.Get("id"))}
+	f = find.EventFilter{Source: identity.Source(q.Get("source")), Type: q.Get("type"), EventID: identity.EventID(q.Get("id"))}
 	if f.Outcome, err = oneOf(q, "state", "State", outcomes); err != nil {
 		return f, err
 	}
 	if has := q.Get("has"); has != "" {
 		if f, err = f.Having(strings.Split(has, ",")); err != nil {
-			return f, &invalid{"Has", has, "words are " + strings.Join(browse.Attributes, ", ")}
+			return f, &invalid{"Has", has, "words are " + strings.Join(find.Attributes, ", ")}
 		}
 	}
 	if f.Since, err = q.time("from", "From", now); err != nil {

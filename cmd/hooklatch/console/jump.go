@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hooklatch/hooklatch/outbox/browse"
+	"github.com/hooklatch/hooklatch/outbox/find"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/safetext"
 )
@@ -43,7 +43,7 @@ func (c *Console) find(r *http.Request, asked string) (string, error) {
 			return eventPath(ref), nil
 		}
 	}
-	found, err := c.browser.Events(r.Context(), browse.EventFilter{EventID: identity.EventID(asked)}, browse.Beginning, rowsOnPage)
+	found, err := c.browser.Events(r.Context(), find.EventFilter{EventID: identity.EventID(asked)}, find.Beginning, rowsOnPage)
 	if err != nil {
 		return "", err
 	}

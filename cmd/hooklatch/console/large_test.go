@@ -58,7 +58,7 @@ func filled(t *testing.T) (b *bundle, rows int, log *explained.Log) {
 	if !explained.Available(t.Context(), filling) {
 		t.Skip("this build of Postgres has no auto_explain")
 	}
-	text, err := os.ReadFile("../../../outbox/browse/testdata/fill.sql")
+	text, err := os.ReadFile("../../../outbox/find/testdata/fill.sql")
 	require.NoError(t, err)
 	_, err = filling.Exec(t.Context(), strings.ReplaceAll(string(text), ":rows", strconv.Itoa(rows)))
 	require.NoError(t, err)

@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/console/signin"
-	"github.com/hooklatch/hooklatch/outbox/browse"
+	"github.com/hooklatch/hooklatch/outbox/find"
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
@@ -19,7 +19,7 @@ const rowsOnPage = 50
 // listing is a page that lists what was asked for: as far as it looked, and how to go on.
 type listing[Row any] struct {
 	view
-	browse.Page[Row]
+	find.Page[Row]
 
 	What    string // the page
 	Command string // that lists the same
@@ -63,11 +63,11 @@ func possible(action ledger.Action, q query) bool {
 	if action == ledger.ActionReplayEvent {
 		return state == "" || state == string(inbox.Dispatched) || state == string(inbox.Skipped) || state == string(inbox.Failed)
 	}
-	return state == "" || state == string(browse.Attention) || slices.Contains(texts(ledger.StatesFor(action)), state)
+	return state == "" || state == string(find.Attention) || slices.Contains(texts(ledger.StatesFor(action)), state)
 }
 
 // Newest is the query of the same list from its beginning.
-func (l listing[Row]) Newest() string { return l.Query.Encode(browse.Beginning) }
+func (l listing[Row]) Newest() string { return l.Query.Encode(find.Beginning) }
 
 // Commands list the same on a terminal.
 func (l listing[Row]) Commands() []command {
@@ -75,7 +75,7 @@ func (l listing[Row]) Commands() []command {
 }
 
 // list looks and renders; ask asks for what the query says.
-func list[Row any](c *Console, w http.ResponseWriter, r *http.Request, shown listing[Row], ask func(context.Context) (browse.Page[Row], error)) error {
+func list[Row any](c *Console, w http.ResponseWriter, r *http.Request, shown listing[Row], ask func(context.Context) (find.Page[Row], error)) error {
 	found, err := ask(r.Context())
 	status := http.StatusOK
 	switch wrong, is := errors.AsType[*invalid](err); {
@@ -93,7 +93,7 @@ func list[Row any](c *Console, w http.ResponseWriter, r *http.Request, shown lis
 
 // cursor refuses a place that is none of the list.
 func (q query) cursorError(err error) error {
-	if err != nil && q.Cursor != browse.Beginning && errors.Is(err, browse.ErrCursor) {
+	if err != nil && q.Cursor != find.Beginning && errors.Is(err, find.ErrCursor) {
 		return &invalid{"Place", string(q.Cursor), "it is no place in this list: begin with the newest"}
 	}
 	return err

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/console/signin"
-	"github.com/hooklatch/hooklatch/outbox/browse"
 	"github.com/hooklatch/hooklatch/outbox/condition"
+	"github.com/hooklatch/hooklatch/outbox/find"
 	"github.com/hooklatch/hooklatch/outbox/safetext"
 	"github.com/hooklatch/hooklatch/worker/route"
 )
@@ -35,12 +35,12 @@ type field struct {
 type query struct {
 	fields []field
 	values map[string]string
-	Cursor browse.Cursor
+	Cursor find.Cursor
 }
 
 // readQuery takes the fields it knows from a URL.
 func readQuery(fields []field, values url.Values) query {
-	q := query{fields: fields, values: map[string]string{}, Cursor: browse.Cursor(values.Get("before"))}
+	q := query{fields: fields, values: map[string]string{}, Cursor: find.Cursor(values.Get("before"))}
 	for _, f := range fields {
 		if value := strings.TrimSpace(values.Get(f.Name)); value != "" && len(value) <= maxValue {
 			q.values[f.Name] = safetext.Storable(value)
@@ -78,12 +78,12 @@ func (q query) Given() []given {
 }
 
 // Encode is the query of the URL, as from a place.
-func (q query) Encode(from browse.Cursor) string {
+func (q query) Encode(from find.Cursor) string {
 	values := url.Values{}
 	for name, value := range q.values {
 		values.Set(name, value)
 	}
-	if from != browse.Beginning {
+	if from != find.Beginning {
 		values.Set("before", string(from))
 	}
 	if len(values) == 0 {
@@ -99,7 +99,7 @@ func (q query) without(name string) string {
 			left.values[other] = value
 		}
 	}
-	return left.Encode(browse.Beginning)
+	return left.Encode(find.Beginning)
 }
 
 // commandOf has a query as the flags of a command, like "events list".
@@ -108,7 +108,7 @@ func (q query) commandOf(command string) string {
 	for _, g := range q.Given() {
 		words = append(words, g.Flag, safetext.Shell(strings.TrimPrefix(g.Value, "-")))
 	}
-	if q.Cursor != browse.Beginning {
+	if q.Cursor != find.Beginning {
 		words = append(words, "--cursor", safetext.Shell(string(q.Cursor)))
 	}
 	return strings.Join(words, " ")
@@ -138,7 +138,7 @@ func (q query) time(name, label string, now time.Time) (time.Time, error) {
 
 // match reads the condition of a query on events, and writes down who looks for it: answer
 // by answer it tells every value. Errors: *invalid and *problem.
-func (c *Console) match(r *http.Request, q query) (*browse.Match, error) {
+func (c *Console) match(r *http.Request, q query) (*find.Match, error) {
 	ctx, text := r.Context(), q.values["when"]
 	if text == "" {
 		return nil, nil
@@ -156,7 +156,7 @@ func (c *Console) match(r *http.Request, q query) (*browse.Match, error) {
 	if err := c.noteRead(r, "search: "+concealed); err != nil {
 		return nil, err
 	}
-	return &browse.Match{By: compiled.Match, Text: compiled.DemandedText()}, nil
+	return &find.Match{By: compiled.Match, Text: compiled.DemandedText()}, nil
 }
 
 // oneOf reads a field that takes some words only.

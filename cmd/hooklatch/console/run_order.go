@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/console/signin"
-	"github.com/hooklatch/hooklatch/outbox/browse"
+	"github.com/hooklatch/hooklatch/outbox/find"
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/runs"
@@ -143,11 +143,11 @@ func fixedQuery(o runs.Order, q query) url.Values {
 func commandOfRun(o runs.Order, q query) string {
 	words := []string{"hooklatch", verbOf(o.Action).Of, verbOf(o.Action).Name}
 	for _, g := range q.Given() {
-		if g.Value != string(browse.Attention) {
+		if g.Value != string(find.Attention) {
 			words = append(words, g.Flag, safetext.Shell(strings.TrimPrefix(g.Value, "-")))
 		}
 	}
-	if !o.OfEvents() && len(o.Effects.States) > 0 && (q.Get("state") == "" || q.Get("state") == string(browse.Attention)) {
+	if !o.OfEvents() && len(o.Effects.States) > 0 && (q.Get("state") == "" || q.Get("state") == string(find.Attention)) {
 		words = append(words, "--state", strings.Join(texts(o.Effects.States), ","))
 	}
 	return strings.Join(words, " ")

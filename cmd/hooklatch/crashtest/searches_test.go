@@ -38,7 +38,7 @@ func TestSearchesOfViewersDoNotSlowAcceptingDown(t *testing.T) {
 	}
 	const rounds, length, viewers = 5, 6 * time.Second, 4
 	pool := pgtest.New(t, pgtest.MaxConns(4))
-	fill, err := os.ReadFile("../../../outbox/browse/testdata/fill.sql")
+	fill, err := os.ReadFile("../../../outbox/find/testdata/fill.sql")
 	require.NoError(t, err)
 	_, err = pool.Exec(t.Context(), strings.ReplaceAll(string(fill), ":rows", "200000"))
 	require.NoError(t, err)

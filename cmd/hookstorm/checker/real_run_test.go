@@ -23,7 +23,7 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/receivers"
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/scenario"
 	"github.com/hooklatch/hooklatch/outbox"
-	"github.com/hooklatch/hooklatch/outbox/browse"
+	"github.com/hooklatch/hooklatch/outbox/find"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
@@ -196,7 +196,7 @@ func TestRealRunHasNoViolation(t *testing.T) {
 			return err
 		})
 	}
-	parked, err := r.box.Browser().Effects(t.Context(), browse.EffectFilter{State: ledger.EffectParked}, browse.Beginning, 0)
+	parked, err := r.box.Finder().Effects(t.Context(), find.EffectFilter{State: ledger.EffectParked}, find.Beginning, 0)
 	require.NoError(t, err)
 	for i, e := range parked.Rows {
 		action, do := "retry", r.box.Ledger().Retry

@@ -15,7 +15,7 @@ import (
 // filling makes events of which the first five have a rare customer. One answer looks at
 // 50,000 bodies at most.
 const (
-	filling  = "../../../../outbox/browse/testdata/fill.sql"
+	filling  = "../../../../outbox/find/testdata/fill.sql"
 	fillRows = 51_000
 	rareOnes = 5
 )

@@ -1,4 +1,4 @@
-package browse
+package find
 
 import (
 	"context"
@@ -8,7 +8,7 @@ import (
 // MatchTime is how long an answer that reads bodies may take.
 func MatchTime() time.Duration { return matchBudget.time }
 
-// NewTurns returns how the searches of a Brief browser take turns.
+// NewTurns returns how the searches of a Brief Finder take turns.
 func NewTurns() (take func(context.Context) (end func(), err error)) { return newTurns().take }
 
 // RestFactor is how long they rest.

@@ -1,4 +1,4 @@
-package browse_test
+package find_test
 
 import (
 	"context"
@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hooklatch/hooklatch/outbox/browse"
+	"github.com/hooklatch/hooklatch/outbox/find"
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
@@ -16,63 +16,63 @@ import (
 // answer is a page of events or of effects.
 type answer struct {
 	found, looked int
-	next          browse.Cursor
+	next          find.Cursor
 	more          bool
 	back          time.Time
-	cursors       []browse.Cursor
+	cursors       []find.Cursor
 }
 
-func answerOf[Row any](p browse.Page[Row]) answer {
+func answerOf[Row any](p find.Page[Row]) answer {
 	return answer{found: len(p.Rows), looked: p.Looked, next: p.Next, more: p.More, back: p.Back, cursors: p.Cursors}
 }
 
 // question is one that no index answers.
 type question struct {
-	ask  func(ctx context.Context, from browse.Cursor, limit int) (answer, error)
+	ask  func(ctx context.Context, from find.Cursor, limit int) (answer, error)
 	of   int // rows that are asked for; -1: all
 	body bool
 }
 
 func (b *bundle) questions() map[string]question {
-	events := func(f browse.EventFilter) func(context.Context, browse.Cursor, int) (answer, error) {
-		return func(ctx context.Context, from browse.Cursor, limit int) (answer, error) {
+	events := func(f find.EventFilter) func(context.Context, find.Cursor, int) (answer, error) {
+		return func(ctx context.Context, from find.Cursor, limit int) (answer, error) {
 			p, err := b.Events(ctx, f, from, limit)
 			return answerOf(p), err
 		}
 	}
-	effects := func(f browse.EffectFilter) func(context.Context, browse.Cursor, int) (answer, error) {
-		return func(ctx context.Context, from browse.Cursor, limit int) (answer, error) {
+	effects := func(f find.EffectFilter) func(context.Context, find.Cursor, int) (answer, error) {
+		return func(ctx context.Context, from find.Cursor, limit int) (answer, error) {
 			p, err := b.Effects(ctx, f, from, limit)
 			return answerOf(p), err
 		}
 	}
-	actions := func(f browse.ActionFilter) func(context.Context, browse.Cursor, int) (answer, error) {
-		return func(ctx context.Context, from browse.Cursor, limit int) (answer, error) {
+	actions := func(f find.ActionFilter) func(context.Context, find.Cursor, int) (answer, error) {
+		return func(ctx context.Context, from find.Cursor, limit int) (answer, error) {
 			p, err := b.Actions(ctx, f, from, limit)
 			return answerOf(p), err
 		}
 	}
-	holds := func(text string) *browse.Match {
-		return &browse.Match{Text: text, By: func(e *inbox.Event) (bool, error) { return containsText(e.Body, text), nil }}
+	holds := func(text string) *find.Match {
+		return &find.Match{Text: text, By: func(e *inbox.Event) (bool, error) { return containsText(e.Body, text), nil }}
 	}
 	return map[string]question{
-		"all events":                 {ask: events(browse.EventFilter{}), of: -1},
-		"events of a rare type":      {ask: events(browse.EventFilter{Type: "rare"}), of: rare},
-		"events in a rare state":     {ask: events(browse.EventFilter{Outcome: inbox.Failed}), of: rare},
-		"events that are not there":  {ask: events(browse.EventFilter{Source: "stripe", Type: "none"})},
-		"events that hold a text":    {ask: events(browse.EventFilter{Match: holds("cus_rare")}), of: rare, body: true},
-		"events that match rarely":   {ask: events(browse.EventFilter{Match: &browse.Match{By: holds("cus_rare").By}}), of: rare, body: true},
-		"events that never match":    {ask: events(browse.EventFilter{Match: holds("cus_none")}), body: true},
-		"all effects":                {ask: effects(browse.EffectFilter{}), of: -1},
-		"effects of a rare type":     {ask: effects(browse.EffectFilter{Type: "rare"}), of: rare},
-		"effects in a rare state":    {ask: effects(browse.EffectFilter{State: ledger.EffectParked}), of: rare},
-		"effects that wait":          {ask: effects(browse.EffectFilter{Attention: true}), of: rare},
-		"effects to a destination":   {ask: effects(browse.EffectFilter{Destination: "crm"}), of: rare},
-		"effects that are not there": {ask: effects(browse.EffectFilter{Route: "none"})},
-		"all actions":                {ask: actions(browse.ActionFilter{}), of: -1},
-		"actions of a rare person":   {ask: actions(browse.ActionFilter{Who: "rare"}), of: rare},
-		"actions that are not there": {ask: actions(browse.ActionFilter{Action: ledger.ActionCancelEffect, Target: "none"})},
-		"effects that never match":   {ask: effects(browse.EffectFilter{Match: holds("cus_none")}), body: true},
+		"all events":                 {ask: events(find.EventFilter{}), of: -1},
+		"events of a rare type":      {ask: events(find.EventFilter{Type: "rare"}), of: rare},
+		"events in a rare state":     {ask: events(find.EventFilter{Outcome: inbox.Failed}), of: rare},
+		"events that are not there":  {ask: events(find.EventFilter{Source: "stripe", Type: "none"})},
+		"events that hold a text":    {ask: events(find.EventFilter{Match: holds("cus_rare")}), of: rare, body: true},
+		"events that match rarely":   {ask: events(find.EventFilter{Match: &find.Match{By: holds("cus_rare").By}}), of: rare, body: true},
+		"events that never match":    {ask: events(find.EventFilter{Match: holds("cus_none")}), body: true},
+		"all effects":                {ask: effects(find.EffectFilter{}), of: -1},
+		"effects of a rare type":     {ask: effects(find.EffectFilter{Type: "rare"}), of: rare},
+		"effects in a rare state":    {ask: effects(find.EffectFilter{State: ledger.EffectParked}), of: rare},
+		"effects that wait":          {ask: effects(find.EffectFilter{Attention: true}), of: rare},
+		"effects to a destination":   {ask: effects(find.EffectFilter{Destination: "crm"}), of: rare},
+		"effects that are not there": {ask: effects(find.EffectFilter{Route: "none"})},
+		"all actions":                {ask: actions(find.ActionFilter{}), of: -1},
+		"actions of a rare person":   {ask: actions(find.ActionFilter{Who: "rare"}), of: rare},
+		"actions that are not there": {ask: actions(find.ActionFilter{Action: ledger.ActionCancelEffect, Target: "none"})},
+		"effects that never match":   {ask: effects(find.EffectFilter{Match: holds("cus_none")}), body: true},
 	}
 }
 
@@ -86,7 +86,7 @@ func TestFirstAnswersAreBounded(t *testing.T) {
 	for name, q := range b.questions() { //nolint:paralleltest // one after the other, so that each sees its own statements
 		t.Run(name, func(t *testing.T) {
 			b.costOf(t)
-			first, err := q.ask(t.Context(), browse.Beginning, 50)
+			first, err := q.ask(t.Context(), find.Beginning, 50)
 			require.NoError(t, err)
 			c := b.costOf(t)
 			t.Logf("%d found, looked at %d back to %s: %d pages, %s", first.found, first.looked, first.back.Format(time.TimeOnly), c.pages, c.time)
@@ -139,7 +139,7 @@ func TestPageTenThousandCostsWhatTheFirstDoes(t *testing.T) {
 				before -= at.found
 			}
 			b.costOf(t)
-			_, err := ask(t.Context(), browse.Beginning, limit)
+			_, err := ask(t.Context(), find.Beginning, limit)
 			require.NoError(t, err)
 			first := b.costOf(t)
 			deep, err := ask(t.Context(), at.next, limit)

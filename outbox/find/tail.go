@@ -1,4 +1,4 @@
-package browse
+package find
 
 import (
 	"context"
@@ -58,7 +58,7 @@ func (t *Tail[Row]) Next(ctx context.Context) ([]Row, error) {
 }
 
 // FollowEvents tells of events as they are accepted.
-func (b *Browser) FollowEvents(f EventFilter) *Tail[*inbox.Event] {
+func (b *Finder) FollowEvents(f EventFilter) *Tail[*inbox.Event] {
 	return &Tail[*inbox.Event]{
 		late: func(known, p place) bool { return p.acceptSeq < known.acceptSeq-2*placesAgain },
 		read: func(ctx context.Context, known place) (rows []*inbox.Event, cursors []Cursor, newest place, err error) {
@@ -88,7 +88,7 @@ func (b *Browser) FollowEvents(f EventFilter) *Tail[*inbox.Event] {
 }
 
 // FollowEffects tells of effects as they are made.
-func (b *Browser) FollowEffects(f EffectFilter) *Tail[ledger.Effect] {
+func (b *Finder) FollowEffects(f EffectFilter) *Tail[ledger.Effect] {
 	return &Tail[ledger.Effect]{
 		late: func(known, p place) bool { return p.at.Before(known.at.Add(-2 * timeAgain)) },
 		read: func(ctx context.Context, known place) (rows []ledger.Effect, cursors []Cursor, newest place, err error) {

@@ -1,4 +1,4 @@
-package browse_test
+package find_test
 
 import (
 	"os"

@@ -1,4 +1,4 @@
-package browse_test
+package find_test
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hooklatch/hooklatch/outbox/browse"
+	"github.com/hooklatch/hooklatch/outbox/find"
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 )
 
@@ -19,7 +19,7 @@ import (
 func TestSearchesWorkForAThirdOfTheTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		take := browse.NewTurns()
+		take := find.NewTurns()
 		const work, each = 30 * time.Millisecond, 5
 		began := time.Now()
 		var working atomic.Int32
@@ -42,7 +42,7 @@ func TestSearchesWorkForAThirdOfTheTime(t *testing.T) {
 			})
 		}
 		all.Wait()
-		require.Equal(t, 4*each*work+(4*each-1)*browse.RestFactor*work, time.Since(began), "the last rest is waited for by nobody")
+		require.Equal(t, 4*each*work+(4*each-1)*find.RestFactor*work, time.Since(began), "the last rest is waited for by nobody")
 	})
 }
 
@@ -50,7 +50,7 @@ func TestSearchesWorkForAThirdOfTheTime(t *testing.T) {
 func TestAWaitingSearchIsGivenUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		take := browse.NewTurns()
+		take := find.NewTurns()
 		end, err := take(t.Context())
 		require.NoError(t, err)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -71,7 +71,7 @@ func TestSearchesOfPagesEvaluateOneAtATime(t *testing.T) {
 	b, _ := filled(t)
 	pages := b.Brief()
 	entered, leave := make(chan struct{}, 100), make(chan struct{})
-	match := &browse.Match{By: func(*inbox.Event) (bool, error) {
+	match := &find.Match{By: func(*inbox.Event) (bool, error) {
 		entered <- struct{}{}
 		<-leave
 		return true, nil
@@ -79,13 +79,13 @@ func TestSearchesOfPagesEvaluateOneAtATime(t *testing.T) {
 	var all sync.WaitGroup
 	for range 4 {
 		all.Go(func() {
-			if _, err := pages.Events(t.Context(), browse.EventFilter{Match: match}, browse.Beginning, 1); err != nil {
+			if _, err := pages.Events(t.Context(), find.EventFilter{Match: match}, find.Beginning, 1); err != nil {
 				t.Error(err)
 			}
 		})
 	}
 	<-entered
-	_, err := pages.Events(t.Context(), browse.EventFilter{}, browse.Beginning, 10)
+	_, err := pages.Events(t.Context(), find.EventFilter{}, find.Beginning, 10)
 	require.NoError(t, err)
 	require.Empty(t, entered, "a second search evaluates")
 	close(leave)

@@ -1,4 +1,4 @@
-package browse
+package find
 
 import (
 	"cmp"
@@ -43,7 +43,7 @@ type EffectFilter struct {
 
 // Effects finds effects from a place back, the newest first, without their bodies:
 // limit of them, or 50 when it is 0, and 1,000 at most.
-func (b *Browser) Effects(ctx context.Context, f EffectFilter, from Cursor, limit int) (Page[ledger.Effect], error) {
+func (b *Finder) Effects(ctx context.Context, f EffectFilter, from Cursor, limit int) (Page[ledger.Effect], error) {
 	page, err := b.effects(ctx, f, from, limit)
 	if err != nil {
 		return page, fmt.Errorf("list effects: %w", err)
@@ -51,7 +51,7 @@ func (b *Browser) Effects(ctx context.Context, f EffectFilter, from Cursor, limi
 	return page, nil
 }
 
-func (b *Browser) effects(ctx context.Context, f EffectFilter, from Cursor, limit int) (Page[ledger.Effect], error) {
+func (b *Finder) effects(ctx context.Context, f EffectFilter, from Cursor, limit int) (Page[ledger.Effect], error) {
 	at, err := from.effect()
 	if err != nil {
 		return Page[ledger.Effect]{}, err
@@ -78,7 +78,7 @@ func (b *Browser) effects(ctx context.Context, f EffectFilter, from Cursor, limi
 }
 
 // loadEffects loads those that are still what is asked for.
-func (b *Browser) loadEffects(ctx context.Context, f EffectFilter, ids []identity.EffectID) (map[identity.EffectID]ledger.Effect, error) {
+func (b *Finder) loadEffects(ctx context.Context, f EffectFilter, ids []identity.EffectID) (map[identity.EffectID]ledger.Effect, error) {
 	rows, err := b.ledger.EffectsByID(ctx, ids)
 	for id, e := range rows {
 		if !f.takes(e) {
@@ -88,7 +88,7 @@ func (b *Browser) loadEffects(ctx context.Context, f EffectFilter, ids []identit
 	return rows, err
 }
 
-func (b *Browser) effectSlice(ctx context.Context, f EffectFilter, behind place, look, limit int) (slice[identity.EffectID], error) {
+func (b *Finder) effectSlice(ctx context.Context, f EffectFilter, behind place, look, limit int) (slice[identity.EffectID], error) {
 	var s slice[identity.EffectID]
 	rows, err := b.sql.EffectSlice.With(effectSlice{
 		State: f.State, Attention: f.Attention, Destination: f.Destination, Route: f.Route, Source: f.Source, TypeLike: wildcard.Like(f.Type), Since: column.TimeOrNull(f.Since),
@@ -115,7 +115,7 @@ func (b *Browser) effectSlice(ctx context.Context, f EffectFilter, behind place,
 }
 
 // effectsOfEvent finds the effects that an event is linked to, which there are few of.
-func (b *Browser) effectsOfEvent(ctx context.Context, f EffectFilter, w walk[identity.EffectID, ledger.Effect], behind place, limit int) (Page[ledger.Effect], error) {
+func (b *Finder) effectsOfEvent(ctx context.Context, f EffectFilter, w walk[identity.EffectID, ledger.Effect], behind place, limit int) (Page[ledger.Effect], error) {
 	var page Page[ledger.Effect]
 	links, err := b.ledger.EffectsOfEvent(ctx, f.Event)
 	if err != nil {

@@ -1,4 +1,4 @@
-package browse_test
+package find_test
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hooklatch/hooklatch/outbox"
-	"github.com/hooklatch/hooklatch/outbox/browse"
+	"github.com/hooklatch/hooklatch/outbox/find"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
@@ -23,9 +23,9 @@ import (
 // rare is how many rows testdata/fill.sql makes that hardly occur.
 const rare = 5
 
-// bundle is a Browser on a database of its own, whose statements are looked at.
+// bundle is a Finder on a database of its own, whose statements are looked at.
 type bundle struct {
-	*browse.Browser
+	*find.Finder
 
 	box  *outbox.Outbox
 	pool *pgxpool.Pool
@@ -51,7 +51,7 @@ func setup(t *testing.T) *bundle {
 		defer cancel()
 		require.NoError(t, box.Stop(ctx))
 	})
-	return &bundle{Browser: box.Browser(), box: box, pool: admin, log: log}
+	return &bundle{Finder: box.Finder(), box: box, pool: admin, log: log}
 }
 
 // filled has 20,000 events and effects, a million with HOOKLATCH_LONG=1. Nobody has

@@ -1,4 +1,4 @@
-// Package browse finds events, effects and operator actions among millions: it walks
+// Package find finds events, effects and operator actions among millions: it walks
 // them from the newest back, reads a bounded number at a time, and says how far it
 // looked.
 //
@@ -7,12 +7,12 @@
 // budget: rows, how far back it looked, and a cursor to go on from. Nothing is counted,
 // and a page far back costs what the first does.
 //
-//	for cursor, more := browse.Beginning, true; more; {
-//		page, err := box.Browser().Events(ctx, browse.EventFilter{Type: "invoice.paid"}, cursor, 50)
+//	for cursor, more := find.Beginning, true; more; {
+//		page, err := box.Finder().Events(ctx, find.EventFilter{Type: "invoice.paid"}, cursor, 50)
 //		// ... page.Rows, none perhaps; page.Looked and page.Back say how far it looked ...
 //		cursor, more = page.Next, page.More
 //	}
-package browse
+package find
 
 import (
 	"errors"
@@ -26,7 +26,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema"
 )
 
-// Options configure a Browser. All but Schema are required.
+// Options configure a Finder. All but Schema are required.
 type Options struct {
 	Pool   *pgxpool.Pool // only reads
 	Schema schema.Name   // holds the tables. Defaults to schema.Default.
@@ -34,8 +34,8 @@ type Options struct {
 	Ledger *ledger.Ledger
 }
 
-// Browser finds events, effects and orders. It is safe for concurrent use.
-type Browser struct {
+// Finder finds events, effects and orders. It is safe for concurrent use.
+type Finder struct {
 	look    pipeline.ByIndex // for statements that look rows up
 	walk    pipeline.ByIndex // for those that read them in the order of an index
 	sql     statements
@@ -46,16 +46,16 @@ type Browser struct {
 	turns   *turns // nil: searches in payloads wait for nothing
 }
 
-// New returns a Browser on a migrated database. It starts nothing.
-func New(opts Options) (*Browser, error) {
+// New returns a Finder on a migrated database. It starts nothing.
+func New(opts Options) (*Finder, error) {
 	if opts.Pool == nil || opts.Inbox == nil || opts.Ledger == nil {
-		return nil, errors.New("browse options: Pool, Inbox and Ledger are required")
+		return nil, errors.New("find options: Pool, Inbox and Ledger are required")
 	}
 	sql, err := loadStatements(opts.Schema.OrDefault())
 	if err != nil {
-		return nil, fmt.Errorf("browse: %w", err)
+		return nil, fmt.Errorf("find: %w", err)
 	}
-	return &Browser{
+	return &Finder{
 		look: pipeline.ByIndex{Sender: opts.Pool},
 		walk: pipeline.ByIndex{Sender: opts.Pool, InOrder: true},
 		sql:  sql, inbox: opts.Inbox, ledger: opts.Ledger,
@@ -63,10 +63,10 @@ func New(opts Options) (*Browser, error) {
 	}, nil
 }
 
-// Brief returns a Browser for pages that somebody looks at: a list that reads no bodies
+// Brief returns a Finder for pages that somebody looks at: a list that reads no bodies
 // answers within 25 ms or so of the server, and says how far it looked. Of its searches
 // in payloads one works at a time, and rests twice as long as it worked.
-func (b *Browser) Brief() *Browser {
+func (b *Finder) Brief() *Finder {
 	brief := *b
 	brief.plain, brief.turns = briefBudget, newTurns()
 	return &brief

@@ -1,4 +1,4 @@
-package browse
+package find
 
 import (
 	"context"
@@ -23,7 +23,7 @@ type ActionFilter struct {
 
 // Actions finds what people ordered from a place back, the newest first: limit of them,
 // or 50 when it is 0, and 1,000 at most.
-func (b *Browser) Actions(ctx context.Context, f ActionFilter, from Cursor, limit int) (Page[ledger.OperatorAction], error) {
+func (b *Finder) Actions(ctx context.Context, f ActionFilter, from Cursor, limit int) (Page[ledger.OperatorAction], error) {
 	page, err := b.actions(ctx, f, from, limit)
 	if err != nil {
 		return page, fmt.Errorf("list actions: %w", err)
@@ -31,7 +31,7 @@ func (b *Browser) Actions(ctx context.Context, f ActionFilter, from Cursor, limi
 	return page, nil
 }
 
-func (b *Browser) actions(ctx context.Context, f ActionFilter, from Cursor, limit int) (Page[ledger.OperatorAction], error) {
+func (b *Finder) actions(ctx context.Context, f ActionFilter, from Cursor, limit int) (Page[ledger.OperatorAction], error) {
 	at, err := from.action()
 	if err != nil {
 		return Page[ledger.OperatorAction]{}, err
@@ -60,7 +60,7 @@ func (c Cursor) action() (place, error) {
 	return at, nil
 }
 
-func (b *Browser) actionSlice(ctx context.Context, f ActionFilter, behind place, look, limit int) (slice[int64], error) {
+func (b *Finder) actionSlice(ctx context.Context, f ActionFilter, behind place, look, limit int) (slice[int64], error) {
 	var s slice[int64]
 	before := int64(0) // ids begin at 1: nothing of this moment is behind it
 	if behind.key != "" {
@@ -88,7 +88,7 @@ func (b *Browser) actionSlice(ctx context.Context, f ActionFilter, behind place,
 	return s, err
 }
 
-func (b *Browser) loadActions(ctx context.Context, ids []int64) (map[int64]ledger.OperatorAction, error) {
+func (b *Finder) loadActions(ctx context.Context, ids []int64) (map[int64]ledger.OperatorAction, error) {
 	rows, err := b.sql.Actions.With(actions{IDs: ids}).Query(ctx, b.look)
 	if err != nil {
 		return nil, err

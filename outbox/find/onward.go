@@ -1,4 +1,4 @@
-package browse
+package find
 
 import (
 	"context"
@@ -18,7 +18,7 @@ const Settled = time.Minute
 // before it. From the beginning and from page to page, each event that is not imported
 // later is told of once, after it is Settled; an event that AcceptTx inserts in a
 // transaction of the caller that takes longer than that may be missed.
-func (b *Browser) EventsOnward(ctx context.Context, f EventFilter, from Cursor, limit int) (Page[*inbox.Event], error) {
+func (b *Finder) EventsOnward(ctx context.Context, f EventFilter, from Cursor, limit int) (Page[*inbox.Event], error) {
 	page, err := b.eventsOnward(ctx, f, from, limit)
 	if err != nil {
 		return page, fmt.Errorf("list events onward: %w", err)
@@ -26,7 +26,7 @@ func (b *Browser) EventsOnward(ctx context.Context, f EventFilter, from Cursor, 
 	return page, nil
 }
 
-func (b *Browser) eventsOnward(ctx context.Context, f EventFilter, from Cursor, limit int) (Page[*inbox.Event], error) {
+func (b *Finder) eventsOnward(ctx context.Context, f EventFilter, from Cursor, limit int) (Page[*inbox.Event], error) {
 	at, err := from.event(oldestEvent)
 	if err != nil {
 		return Page[*inbox.Event]{}, err
@@ -51,7 +51,7 @@ func (b *Browser) eventsOnward(ctx context.Context, f EventFilter, from Cursor, 
 
 // eventsAhead looks at what was imported, whose times are not in the order of its
 // places, and then at what was accepted from since on.
-func (b *Browser) eventsAhead(ctx context.Context, args eventSliceOnward, since int64) (slice[identity.EventRef], error) {
+func (b *Finder) eventsAhead(ctx context.Context, args eventSliceOnward, since int64) (slice[identity.EventRef], error) {
 	var s slice[identity.EventRef]
 	look, limit := args.Look, args.Limit
 	if args.After < firstAccepted-1 {

@@ -1,4 +1,4 @@
-package browse
+package find
 
 import (
 	"cmp"
@@ -19,7 +19,7 @@ const bodiesAtOnce = 100
 
 // judge asks Match about candidates.
 type judge struct {
-	*Browser
+	*Finder
 
 	match      Match
 	unclear    int
@@ -27,11 +27,11 @@ type judge struct {
 	bodiless   int
 }
 
-func (b *Browser) judgeBy(m *Match) *judge {
+func (b *Finder) judgeBy(m *Match) *judge {
 	if m == nil {
 		return nil
 	}
-	return &judge{Browser: b, match: *m}
+	return &judge{Finder: b, match: *m}
 }
 
 // judged returns which candidates match, at most limit of them, and how many it went

@@ -1,4 +1,4 @@
-package browse
+package find
 
 import (
 	"context"
@@ -61,7 +61,7 @@ const overlap = time.Minute
 
 // Events finds events from a place back, the newest first, without headers and bodies:
 // limit of them, or 50 when it is 0, and 1,000 at most.
-func (b *Browser) Events(ctx context.Context, f EventFilter, from Cursor, limit int) (Page[*inbox.Event], error) {
+func (b *Finder) Events(ctx context.Context, f EventFilter, from Cursor, limit int) (Page[*inbox.Event], error) {
 	page, err := b.events(ctx, f, from, limit, oldestEvent)
 	if err != nil {
 		return page, fmt.Errorf("list events: %w", err)
@@ -70,7 +70,7 @@ func (b *Browser) Events(ctx context.Context, f EventFilter, from Cursor, limit 
 }
 
 // events walks back to a place at most.
-func (b *Browser) events(ctx context.Context, f EventFilter, from Cursor, limit int, floor int64) (Page[*inbox.Event], error) {
+func (b *Finder) events(ctx context.Context, f EventFilter, from Cursor, limit int, floor int64) (Page[*inbox.Event], error) {
 	at, err := from.event(newestEvent)
 	if err != nil {
 		return Page[*inbox.Event]{}, err
@@ -101,7 +101,7 @@ func (b *Browser) events(ctx context.Context, f EventFilter, from Cursor, limit 
 
 // eventsBack looks at what was accepted, and then at what was imported, down to floor:
 // its times are not in the order of its places.
-func (b *Browser) eventsBack(ctx context.Context, args eventSlice, floor int64) (slice[identity.EventRef], error) {
+func (b *Finder) eventsBack(ctx context.Context, args eventSlice, floor int64) (slice[identity.EventRef], error) {
 	var s slice[identity.EventRef]
 	look, limit := args.Look, args.Limit
 	if args.Before > firstAccepted {
@@ -121,7 +121,7 @@ func (b *Browser) eventsBack(ctx context.Context, args eventSlice, floor int64) 
 	return imported, nil
 }
 
-func (b *Browser) eventWalk(f EventFilter, read func(ctx context.Context, behind place, look, limit int) (slice[identity.EventRef], error)) walk[identity.EventRef, *inbox.Event] {
+func (b *Finder) eventWalk(f EventFilter, read func(ctx context.Context, behind place, look, limit int) (slice[identity.EventRef], error)) walk[identity.EventRef, *inbox.Event] {
 	w := walk[identity.EventRef, *inbox.Event]{
 		read: read, cursor: place.ofEvent, all: f == (EventFilter{}), judge: b.judgeBy(f.Match), budget: b.plain,
 		load: func(ctx context.Context, refs []identity.EventRef) (map[identity.EventRef]*inbox.Event, error) {
@@ -140,7 +140,7 @@ func (b *Browser) eventWalk(f EventFilter, read func(ctx context.Context, behind
 	return w
 }
 
-func (b *Browser) eventSlice(ctx context.Context, sql statement.Bound) (slice[identity.EventRef], error) {
+func (b *Finder) eventSlice(ctx context.Context, sql statement.Bound) (slice[identity.EventRef], error) {
 	var s slice[identity.EventRef]
 	rows, err := sql.Query(ctx, b.walk)
 	if err != nil {
@@ -164,7 +164,7 @@ func (b *Browser) eventSlice(ctx context.Context, sql statement.Bound) (slice[id
 }
 
 // eventsOfID finds the events of an id, which there are few of.
-func (b *Browser) eventsOfID(ctx context.Context, f EventFilter) (Page[*inbox.Event], error) {
+func (b *Finder) eventsOfID(ctx context.Context, f EventFilter) (Page[*inbox.Event], error) {
 	var page Page[*inbox.Event]
 	sources := []identity.Source{f.Source}
 	if f.Source == "" {
@@ -209,7 +209,7 @@ func (b *Browser) eventsOfID(ctx context.Context, f EventFilter) (Page[*inbox.Ev
 	return page, nil
 }
 
-func (b *Browser) sources(ctx context.Context) ([]identity.Source, error) {
+func (b *Finder) sources(ctx context.Context) ([]identity.Source, error) {
 	rows, err := b.sql.Sources.Query(ctx, b.look)
 	if err != nil {
 		return nil, fmt.Errorf("find sources: %w", err)
@@ -244,7 +244,7 @@ func (f EventFilter) askedFor() askedFor {
 }
 
 // placeOf is where the events begin that were received at a time or later.
-func (b *Browser) placeOf(ctx context.Context, at time.Time) (int64, error) {
+func (b *Finder) placeOf(ctx context.Context, at time.Time) (int64, error) {
 	var seq int64
 	if err := b.sql.EventPlace.With(eventPlace{At: at}).QueryRow(ctx, b.walk).Scan(&seq); err != nil {
 		return 0, fmt.Errorf("find the time: %w", err)
