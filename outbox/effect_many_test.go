@@ -1,19 +1,17 @@
 package outbox
 
 import (
-	"context"
-	"encoding/json"
 	"errors"
-	"math"
 	"strconv"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hooklatch/hooklatch/outbox/find"
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
-	"github.com/hooklatch/hooklatch/schema/pgtest/fault"
+	"github.com/hooklatch/hooklatch/outbox/runs"
 )
 
 // manyFailed makes n failed effects at once, like those of a receiver that
@@ -31,57 +29,19 @@ func (b *bundle) manyFailed(t testing.TB, n int, destination string) {
 	require.NoError(t, err)
 }
 
-func failedAt(destination string) ledger.EffectSelection {
-	return ledger.EffectSelection{States: []ledger.EffectState{ledger.EffectFailed}, Destination: destination}
-}
-
-// counted is what a retry of a selection would be done to.
-func (b *bundle) counted(t *testing.T, s ledger.EffectSelection) ledger.EffectsPreview {
-	t.Helper()
-	var seen ledger.EffectsPreview
-	err := b.Ledger().EachBatch(t.Context(), ledger.ActionRetryEffect, s, ledger.Place{}, &seen, math.MaxInt,
-		func([]ledger.SelectedEffect, ledger.Place) error { return nil })
-	require.NoError(t, err)
-	return seen
+func failedAt(destination string) find.Effects {
+	return find.Effects{States: []ledger.EffectState{ledger.EffectFailed}, Destination: destination}
 }
 
 // batchSize is how many effects share a transaction of an order about many.
 const batchSize = 200
 
-func TestManyAreRetriedInRecordedBatches(t *testing.T) {
-	t.Parallel()
-	b := setup(t)
-	const n = 2*batchSize + 50
-	b.manyFailed(t, n, "app")
-	b.manyFailed(t, 3, "crm")
-	s := failedAt("app")
-	counted := b.counted(t, s)
-	require.Equal(t, int64(n), counted.Selected)
-	require.Empty(t, b.actions(t), "to count changes nothing")
-
-	s.AsOf = counted.AsOf
-	var steps []int64
-	done, err := b.Ledger().ActOnEffects(t.Context(), ledger.ActionRetryEffect, s, because("the route is deployed"), ledger.EffectsPace{
-		Progress: func(p ledger.EffectsProgress) { steps = append(steps, p.Changed) },
-	})
+// through begins a run and works it off.
+func (b *bundle) through(t *testing.T, r *runs.Runs, o runs.Order, by ledger.Operator) runs.Run {
+	t.Helper()
+	run, err := r.Through(t.Context(), o, by, nil)
 	require.NoError(t, err)
-	require.Equal(t, int64(n), done.Changed)
-	require.Equal(t, []int64{200, 400, 450, 450, 450}, steps)
-	require.Equal(t, n, b.count(t, `SELECT count(*) FROM hooklatch.effects WHERE destination = 'app' AND state = 'pending'`))
-	require.Equal(t, n, b.count(t, `SELECT count(*) FROM hooklatch.river_job WHERE kind = 'effect'`))
-	require.Equal(t, 3, b.count(t, `SELECT count(*) FROM hooklatch.effects WHERE state = 'failed'`))
-	require.Equal(t, n, b.count(t, `SELECT count(*) FROM hooklatch.effect_transitions WHERE reason = 'retried by ann: the route is deployed'`))
-	log := b.actions(t)
-	require.Len(t, log, 3)
-	var affected int64
-	for _, a := range log {
-		affected += a.Affected
-		require.Equal(t, log[0].RequestID, a.RequestID, "one order")
-		var filter map[string]any
-		require.NoError(t, json.Unmarshal(a.Filter, &filter))
-		require.Equal(t, "app", filter["destination"])
-	}
-	require.Equal(t, int64(n), affected)
+	return run
 }
 
 // What may have been applied is nobody's by accident.
@@ -91,19 +51,16 @@ func TestInDoubtIsLeftOutUnlessOrderedWithAReason(t *testing.T) {
 	doubted := b.in(t, "doubted", ledger.EffectInDoubt)
 	require.NoError(t, b.Ledger().Park(t.Context(), doubted.IdempotencyKey(), ann))
 	b.in(t, "plain", ledger.EffectParked)
-	s := ledger.EffectSelection{States: []ledger.EffectState{ledger.EffectParked}}
+	o := runs.Order{Action: ledger.ActionRetryEffect, Effects: find.Effects{States: []ledger.EffectState{ledger.EffectParked}}}
 
-	done, err := b.Ledger().ActOnEffects(t.Context(), ledger.ActionRetryEffect, s, ann, ledger.EffectsPace{})
-	require.NoError(t, err)
-	require.Equal(t, int64(1), done.Changed)
-	require.Equal(t, int64(1), done.InDoubt)
+	done := b.through(t, b.Runs(), o, ann)
+	require.Equal(t, runs.Counts{Selected: 1, Changed: 1, InDoubt: 1}, done.Counts)
 	require.Equal(t, ledger.EffectParked, b.effect(t, doubted).State)
 
-	s.InDoubt = true
-	_, err = b.Ledger().ActOnEffects(t.Context(), ledger.ActionRetryEffect, s, ann, ledger.EffectsPace{})
+	o.InDoubt = true
+	_, err := b.Runs().Begin(t.Context(), o, ann)
 	require.ErrorContains(t, err, "not taken without a reason")
-	done, err = b.Ledger().ActOnEffects(t.Context(), ledger.ActionRetryEffect, s, because("they dedup by our key"), ledger.EffectsPace{})
-	require.NoError(t, err)
+	done = b.through(t, b.Runs(), o, because("they dedup by our key"))
 	require.Equal(t, int64(1), done.Changed)
 	require.Equal(t, ledger.EffectInDoubt, b.effect(t, doubted).State)
 }
@@ -115,17 +72,15 @@ func TestTheEndOfASelectionIsFixed(t *testing.T) {
 	b := setup(t)
 	old := b.in(t, "old", ledger.EffectFailed)
 	again := b.in(t, "again", ledger.EffectFailed)
-	s := ledger.EffectSelection{States: []ledger.EffectState{ledger.EffectFailed}}
-	counted := b.counted(t, s)
+	o := runs.Order{Action: ledger.ActionRetryEffect, Effects: find.Effects{States: []ledger.EffectState{ledger.EffectFailed}}}
+	counted, err := b.Runs().Preview(t.Context(), o, runs.Bite{})
+	require.NoError(t, err)
 	require.Equal(t, int64(2), counted.Selected)
 
 	later := b.in(t, "later", ledger.EffectFailed)
 	require.NoError(t, b.Ledger().Retry(t.Context(), again.IdempotencyKey(), ann))
 	b.settle(t, b.granted(t, again, lease), ledger.Settlement{Verdict: ledger.VerdictRefused, Error: "no"})
-	s.AsOf = counted.AsOf
-	done, err := b.Ledger().ActOnEffects(t.Context(), ledger.ActionRetryEffect, s, ann, ledger.EffectsPace{})
-	require.NoError(t, err)
-	require.Equal(t, int64(1), done.Changed)
+	require.Equal(t, int64(1), b.through(t, b.Runs(), counted.Order, ann).Changed)
 	require.Equal(t, ledger.EffectPending, b.effect(t, old).State)
 	require.Equal(t, ledger.EffectFailed, b.effect(t, again).State)
 	require.Equal(t, ledger.EffectFailed, b.effect(t, later).State)
@@ -141,39 +96,46 @@ func TestASelectionTakesWhatAllItsFieldsName(t *testing.T) {
 	b.manyFailed(t, 1, "crm")
 	e := b.effect(t, wanted)
 	failed := []ledger.EffectState{ledger.EffectFailed}
-	match := func(e *inbox.Event) (bool, error) {
+	r := b.deciding(func(e *inbox.Event) (bool, error) {
 		if e.EventID == "other" {
 			return false, errors.New("no such key")
 		}
 		return true, nil
+	})
+	then := func(since, until time.Time) find.Effects {
+		return find.Effects{States: failed, Span: find.Span{Since: since, Until: until}}
 	}
 	for name, c := range map[string]struct {
-		s       ledger.EffectSelection
+		asked   find.Effects
 		want    int64
 		unclear int64
 	}{
-		"state":       {ledger.EffectSelection{States: failed}, 3, 0},
-		"states":      {ledger.EffectSelection{States: []ledger.EffectState{ledger.EffectFailed, ledger.EffectParked}}, 4, 0},
-		"destination": {ledger.EffectSelection{States: failed, Destination: "crm"}, 1, 0},
-		"route":       {ledger.EffectSelection{States: failed, Route: e.Route}, 2, 0},
-		"source":      {ledger.EffectSelection{States: failed, Source: "stripe"}, 2, 0},
-		"no source":   {ledger.EffectSelection{States: failed, Source: "github"}, 0, 0},
-		"match":       {ledger.EffectSelection{States: failed, Match: b.Matching(match)}, 1, 1},
-		"from":        {ledger.EffectSelection{States: failed, From: e.CreatedAt}, 3, 0},
-		"from later":  {ledger.EffectSelection{States: failed, From: e.CreatedAt.Add(time.Microsecond)}, 2, 0},
-		"until":       {ledger.EffectSelection{States: failed, Until: e.CreatedAt}, 0, 0},
-		"until later": {ledger.EffectSelection{States: failed, From: time.Unix(int64(from), 0), Until: e.CreatedAt.Add(time.Microsecond)}, 1, 0},
+		"state":       {find.Effects{States: failed}, 3, 0},
+		"states":      {find.Effects{States: []ledger.EffectState{ledger.EffectFailed, ledger.EffectParked}}, 4, 0},
+		"destination": {find.Effects{States: failed, Destination: "crm"}, 1, 0},
+		"route":       {find.Effects{States: failed, Route: e.Route}, 2, 0},
+		"source":      {find.Effects{States: failed, Source: "stripe"}, 2, 0},
+		"no source":   {find.Effects{States: failed, Source: "github"}, 0, 0},
+		"policy":      {find.Effects{States: failed, Policy: ledger.AtLeastOnce}, 3, 0},
+		"no policy":   {find.Effects{States: failed, Policy: ledger.AtMostOnce}, 0, 0},
+		"match":       {find.Effects{States: failed, Content: find.Content{When: "matches"}}, 1, 1},
+		"since":       {then(e.CreatedAt, time.Time{}), 3, 0},
+		"since later": {then(e.CreatedAt.Add(time.Microsecond), time.Time{}), 2, 0},
+		"until":       {then(time.Time{}, e.CreatedAt), 0, 0},
+		"until later": {then(time.Unix(int64(from), 0), e.CreatedAt.Add(time.Microsecond)), 1, 0},
 	} {
-		counted := b.counted(t, c.s)
+		counted, err := r.Preview(t.Context(), runs.Order{Action: ledger.ActionRetryEffect, Effects: c.asked}, runs.Bite{})
+		require.NoError(t, err)
 		require.Equal(t, c.want, counted.Selected, name)
 		require.Equal(t, c.unclear, counted.Unclear, name)
 	}
-	for name, s := range map[string]ledger.EffectSelection{
-		"names no state":                     {},
-		"not possible for effects that are":  {States: []ledger.EffectState{ledger.EffectDone}},
-		"the selection ends before it begin": {States: failed, From: e.CreatedAt, Until: e.CreatedAt},
+	for name, asked := range map[string]find.Effects{
+		"names no state":                      {},
+		"not possible for effects that are":   {States: []ledger.EffectState{ledger.EffectDone}},
+		"the selection ends before it begins": then(e.CreatedAt, e.CreatedAt),
+		"not about the effects of one event":  {States: failed, Event: e.Event},
 	} {
-		_, err := b.Ledger().ActOnEffects(t.Context(), ledger.ActionRetryEffect, s, ann, ledger.EffectsPace{})
+		_, err := r.Begin(t.Context(), runs.Order{Action: ledger.ActionRetryEffect, Effects: asked}, ann)
 		require.ErrorContains(t, err, name)
 	}
 }
@@ -183,56 +145,15 @@ func TestManyAreParkedAndCancelled(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	ids := b.line(t, 3, nil)
-	first := 2
-	waiting := ledger.EffectSelection{States: []ledger.EffectState{ledger.EffectPending, ledger.EffectStarted}, Match: b.Matching(func(*inbox.Event) (bool, error) {
-		first--
-		return first >= 0, nil
-	})}
-	done, err := b.Ledger().ActOnEffects(t.Context(), ledger.ActionParkEffect, waiting, because("wait"), ledger.EffectsPace{PerSecond: 100})
-	require.NoError(t, err)
-	require.Equal(t, int64(2), done.Changed)
+	last := "evt_2"
+	r := b.deciding(func(e *inbox.Event) (bool, error) { return string(e.EventID) != last, nil })
+	waiting := find.Effects{States: []ledger.EffectState{ledger.EffectPending, ledger.EffectStarted}, Content: find.Content{When: "it is not the last"}}
+	require.Equal(t, int64(2), b.through(t, r, runs.Order{Action: ledger.ActionParkEffect, Effects: waiting, PerSecond: 100}, because("wait")).Changed)
 	require.Zero(t, b.jobs(t, ids[2]), "a parked one blocks its order")
-	done, err = b.Ledger().ActOnEffects(t.Context(), ledger.ActionCancelEffect, ledger.EffectSelection{States: []ledger.EffectState{ledger.EffectParked}}, ann, ledger.EffectsPace{})
-	require.NoError(t, err)
-	require.Equal(t, int64(2), done.Changed)
+	parked := find.Effects{States: []ledger.EffectState{ledger.EffectParked}}
+	require.Equal(t, int64(2), b.through(t, r, runs.Order{Action: ledger.ActionCancelEffect, Effects: parked}, ann).Changed)
 	require.Equal(t, ledger.EffectCancelled, b.effect(t, ids[1]).State)
 	require.Equal(t, 1, b.jobs(t, ids[2]))
-}
-
-// An order that is interrupted between two batches is ended by repeating it.
-func TestAnInterruptedOrderGoesOnWithTheRest(t *testing.T) {
-	t.Parallel()
-	b := setup(t)
-	b.manyFailed(t, 3*batchSize, "app")
-	ctx, interrupt := context.WithCancel(t.Context())
-	defer interrupt()
-	done, err := b.Ledger().ActOnEffects(ctx, ledger.ActionRetryEffect, failedAt("app"), ann, ledger.EffectsPace{Progress: func(ledger.EffectsProgress) { interrupt() }})
-	require.ErrorIs(t, err, context.Canceled)
-	require.Equal(t, int64(batchSize), done.Changed)
-	rest := failedAt("app")
-	rest.AsOf = done.AsOf
-	done, err = b.Ledger().ActOnEffects(t.Context(), ledger.ActionRetryEffect, rest, ann, ledger.EffectsPace{})
-	require.NoError(t, err)
-	require.Equal(t, int64(2*batchSize), done.Changed)
-	require.Equal(t, 3*batchSize, b.count(t, `SELECT sum(affected) FROM hooklatch.operator_log`))
-}
-
-func TestABatchSurvivesALostCommit(t *testing.T) {
-	t.Parallel()
-	for _, mode := range []fault.Mode{fault.LoseAnswer, fault.LoseRequest} {
-		t.Run(string(mode), func(t *testing.T) {
-			t.Parallel()
-			b, sound, f := onFaultyPool(t)
-			sound.manyFailed(t, 10, "app")
-			f.Arm(mode, 1)
-			done, err := b.Ledger().ActOnEffects(t.Context(), ledger.ActionRetryEffect, failedAt("app"), ann, ledger.EffectsPace{})
-			require.NoError(t, err)
-			require.Equal(t, 1, f.Count(), "the fault did not happen")
-			require.Equal(t, int64(10), done.Changed)
-			require.Len(t, sound.actions(t), 1)
-			require.Equal(t, 10, sound.count(t, `SELECT count(*) FROM hooklatch.effect_transitions`))
-		})
-	}
 }
 
 // A person may name the key that a receiver logged.

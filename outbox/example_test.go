@@ -152,7 +152,7 @@ func ExampleOutbox_EnqueueTx() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	effects, err := box.Finder().Effects(ctx, find.EffectFilter{Destination: "crm"}, find.Beginning, 50)
+	effects, err := box.Finder().Effects(ctx, find.Effects{Destination: "crm"}, find.Beginning, 50)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hooklatch/hooklatch/outbox/find"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
@@ -44,7 +45,7 @@ func TestHeldEventsAreLeftAlone(t *testing.T) {
 	require.ErrorIs(t, err, inbox.ErrNotReplayable)
 	require.ErrorContains(t, err, "a replay guard holds it until it is released or dropped")
 	r := b.runsOf(t)
-	all, err := r.Begin(t.Context(), runs.Order{Action: ledger.ActionReplayEvent, Events: runs.EventSelection{Source: "github"}}, ann)
+	all, err := r.Begin(t.Context(), runs.Order{Action: ledger.ActionReplayEvent, Events: find.Events{Source: "github"}}, ann)
 	require.NoError(t, err)
 	require.Zero(t, b.workOff(t, r, all.ID, nil).Counts)
 	held, err = b.Event(t.Context(), ref)

@@ -111,7 +111,7 @@ func TestImportedEventsAreBrowsedByTheirTimes(t *testing.T) {
 	_, err := b.ImportKeys(t.Context(), "stripe", keys, ann, nil)
 	require.NoError(t, err)
 	b.accepted(t, "stripe", "evt_2")
-	list := func(f find.EventFilter, limit int) []string {
+	list := func(f find.Events, limit int) []string {
 		var found []string
 		for at, more := find.Beginning, true; more; {
 			page, err := b.Finder().Events(t.Context(), f, at, limit)
@@ -127,14 +127,14 @@ func TestImportedEventsAreBrowsedByTheirTimes(t *testing.T) {
 	for i := range keys {
 		want = append(want, string(keys[len(keys)-1-i].EventID))
 	}
-	require.Equal(t, want, list(find.EventFilter{}, 3))
-	require.Equal(t, want[:7], list(find.EventFilter{Since: keys[5].ReceivedAt}, 3))
-	require.Equal(t, want[7:], list(find.EventFilter{Until: keys[5].ReceivedAt}, 3))
-	require.Equal(t, want[2:], list(find.EventFilter{Outcome: inbox.Imported}, 0))
+	require.Equal(t, want, list(find.Events{}, 3))
+	require.Equal(t, want[:7], list(find.Events{Span: find.Span{Since: keys[5].ReceivedAt}}, 3))
+	require.Equal(t, want[7:], list(find.Events{Span: find.Span{Until: keys[5].ReceivedAt}}, 3))
+	require.Equal(t, want[2:], list(find.Events{State: inbox.Imported}, 0))
 
 	var onward []string
 	for at, more := find.Beginning, true; more; {
-		page, err := b.Finder().EventsOnward(t.Context(), find.EventFilter{}, at, 4)
+		page, err := b.Finder().EventsOnward(t.Context(), find.Events{}, at, 4)
 		require.NoError(t, err)
 		for _, e := range page.Rows {
 			onward = append(onward, string(e.EventID))

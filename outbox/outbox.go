@@ -103,6 +103,7 @@ type Outbox struct {
 	fleet    *fleet.Fleet
 	inbox    *inbox.Inbox
 	finder   *find.Finder
+	runs     *runs.Runs
 	keeper   *retention.Keeper
 	erasure  *erasure.Eraser
 	repairer *repair.Repairer
@@ -158,10 +159,6 @@ func New(opts Options) (*Outbox, error) {
 	if err != nil {
 		return nil, err
 	}
-	o.fleet, err = fleet.New(fleet.Options{DB: o.db, ReadPool: opts.ReadPool, Schema: opts.Schema, Jobs: o.jobs, Ledger: o.ledger})
-	if err != nil {
-		return nil, err
-	}
 	o.inbox, err = inbox.New(inbox.Options{DB: o.db, ReadPool: opts.ReadPool, Schema: opts.Schema, Jobs: o.jobs, Ledger: o.ledger})
 	if err != nil {
 		return nil, err
@@ -170,12 +167,22 @@ func New(opts Options) (*Outbox, error) {
 	if err != nil {
 		return nil, err
 	}
+	o.runs, err = runs.New(runs.Options{
+		DB: o.db, ReadPool: opts.ReadPool, Schema: opts.Schema, Jobs: o.jobs, Inbox: o.inbox, Ledger: o.ledger, Finder: o.finder,
+	})
+	if err != nil {
+		return nil, err
+	}
+	o.fleet, err = fleet.New(fleet.Options{DB: o.db, ReadPool: opts.ReadPool, Schema: opts.Schema, Jobs: o.jobs, Ledger: o.ledger, Runs: o.runs})
+	if err != nil {
+		return nil, err
+	}
 	o.keeper, err = retention.New(retention.Options{DB: o.db, Pool: opts.Pool, Ledger: o.ledger, Schema: opts.Schema, Logger: opts.Logger})
 	if err != nil {
 		return nil, err
 	}
 	o.erasure, err = erasure.New(erasure.Options{
-		DB: o.db, ReadPool: opts.ReadPool, Schema: opts.Schema, Inbox: o.inbox, Ledger: o.ledger, Logger: opts.Logger,
+		DB: o.db, ReadPool: opts.ReadPool, Schema: opts.Schema, Inbox: o.inbox, Ledger: o.ledger, Finder: o.finder, Logger: opts.Logger,
 	})
 	if err != nil {
 		return nil, err
@@ -184,7 +191,7 @@ func New(opts Options) (*Outbox, error) {
 		return nil, err
 	}
 	o.repairer, err = repair.New(repair.Options{
-		DB: o.db, ReadPool: opts.ReadPool, Schema: opts.Schema, Ledger: o.ledger, Fleet: o.fleet, Lacking: o.lackingJobs, Enqueue: o.enqueueLacking,
+		DB: o.db, ReadPool: opts.ReadPool, Schema: opts.Schema, Ledger: o.ledger, Runs: o.runs, Fleet: o.fleet, Lacking: o.lackingJobs, Enqueue: o.enqueueLacking,
 	})
 	if err != nil {
 		return nil, err
@@ -217,7 +224,8 @@ func (o *Outbox) Fleet() *fleet.Fleet { return o.fleet }
 // Inbox is the account of events, in the same schema.
 func (o *Outbox) Inbox() *inbox.Inbox { return o.inbox }
 
-// Finder finds events and effects, in the same schema.
+// Finder finds events and effects, in the same schema. It refuses conditions: see
+// find.Finder.With.
 func (o *Outbox) Finder() *find.Finder { return o.finder }
 
 // Retention deletes what is past its time, in the same schema.
@@ -226,12 +234,9 @@ func (o *Outbox) Retention() *retention.Keeper { return o.keeper }
 // Erasure takes away what senders wrote, in the same schema.
 func (o *Outbox) Erasure() *erasure.Eraser { return o.erasure }
 
-// Runs are orders about many, in the same schema. condition reads what they select by.
-func (o *Outbox) Runs(condition runs.Condition) (*runs.Runs, error) {
-	return runs.New(runs.Options{
-		DB: o.db, ReadPool: o.readPool, Schema: o.schema, Jobs: o.jobs, Inbox: o.inbox, Ledger: o.ledger, Condition: condition,
-	})
-}
+// Runs are actions on many, in the same schema. Those that select by a condition are carried
+// out With a Finder that compiles it.
+func (o *Outbox) Runs() *runs.Runs { return o.runs }
 
 // Repair is for a database that is not what its workers left, in the same schema.
 func (o *Outbox) Repair() *repair.Repairer { return o.repairer }

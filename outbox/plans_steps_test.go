@@ -2,7 +2,6 @@ package outbox
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -15,6 +14,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
+	"github.com/hooklatch/hooklatch/outbox/runs"
 )
 
 // What becomes of the events of testdata/plans/fill.sql, by number modulo turns.
@@ -264,24 +264,16 @@ func (b *plannedBundle) stepsOfReading(t *testing.T, event func(turn, i int) ide
 		})
 	}
 	b.stepsOfBrowsing(t, page)
-	for _, f := range []inbox.ReplayFilter{{}, {Type: "rare"}} {
+	for _, o := range []runs.Order{
+		{Action: ledger.ActionReplayEvent}, {Action: ledger.ActionReplayEvent, Events: find.Events{Type: "rare"}}, {Action: ledger.ActionReleaseEvent},
+		{Action: ledger.ActionCancelEffect, Effects: find.Effects{States: ledger.StatesFor(ledger.ActionCancelEffect)}},
+		{Action: ledger.ActionRetryEffect, Effects: find.Effects{States: []ledger.EffectState{ledger.EffectFailed}, Type: "rare"}},
+	} {
 		b.step(t, b.of.rows, func(ctx context.Context) error { // which it looks at
-			last, err := b.Newest(ctx)
-			if err != nil {
-				return err
-			}
-			onePage := errors.New("one page is enough")
-			err = b.EachReplayable(ctx, f, 0, last, func(inbox.Candidate) error { return nil }, func(int64) error { return onePage })
-			if errors.Is(err, onePage) {
-				err = nil
-			}
+			_, err := b.Runs().Preview(ctx, o, runs.Bite{For: time.Nanosecond})
 			return err
 		})
 	}
-	b.step(t, b.of.rows, func(ctx context.Context) error {
-		_, err := b.CountHeld(ctx, inbox.HeldFilter{Source: "stripe"})
-		return err
-	})
 }
 
 // stepsOfBrowsing ask for what is everywhere, somewhere and nowhere: each row that is
@@ -292,27 +284,30 @@ func (b *plannedBundle) stepsOfBrowsing(t *testing.T, page int) {
 	require.NoError(t, b.of.admin.QueryRow(t.Context(),
 		`SELECT received_at FROM hooklatch.processed_events WHERE source = 'stripe' AND event_id = 'evt_1'`).Scan(&from))
 	until := from.Add(time.Second)
-	never := &find.Match{Text: "canary", By: func(*inbox.Event) (bool, error) { return false, nil }}
-	for _, f := range []find.EventFilter{
-		{}, {Source: "stripe"}, {Outcome: inbox.Received}, {Outcome: inbox.Failed}, {Type: "none"}, {Since: from, Until: until}, {Match: never},
+	finder := b.Finder().With(func(context.Context, string) (find.Match, error) {
+		return find.Match{Text: "canary", By: func(*inbox.Event) (bool, error) { return false, nil }}, nil
+	})
+	then, never := find.Span{Since: from, Until: until}, find.Content{When: "never"}
+	for _, f := range []find.Events{
+		{}, {Source: "stripe"}, {State: inbox.Received}, {State: inbox.Failed}, {Type: "none"}, {Span: then}, {Content: never},
 	} {
 		b.walk(t, func(ctx context.Context) (int, error) {
-			p, err := b.Finder().Events(ctx, f, find.Beginning, page)
+			p, err := finder.Events(ctx, f, find.Beginning, page)
 			return max(p.Looked, 1), err
 		})
 		b.walk(t, func(ctx context.Context) (int, error) {
-			p, err := b.Finder().EventsOnward(ctx, f, find.Beginning, page)
+			p, err := finder.EventsOnward(ctx, f, find.Beginning, page)
 			return max(p.Looked, 1), err
 		})
 	}
-	for _, f := range []find.EffectFilter{{}, {Destination: "app"}, {State: ledger.EffectDone}, {Type: "none"}, {Since: from, Until: until}} {
+	for _, f := range []find.Effects{{}, {Destination: "app"}, {States: []ledger.EffectState{ledger.EffectDone}}, {Type: "none"}, {Span: then}} {
 		b.walk(t, func(ctx context.Context) (int, error) {
-			p, err := b.Finder().Effects(ctx, f, find.Beginning, page)
+			p, err := finder.Effects(ctx, f, find.Beginning, page)
 			return max(p.Looked, 1), err
 		})
 	}
 	b.step(t, 1, func(ctx context.Context) error {
-		_, err := b.Finder().Events(ctx, find.EventFilter{EventID: "evt_1"}, find.Beginning, page)
+		_, err := finder.Events(ctx, find.Events{ID: "evt_1"}, find.Beginning, page)
 		return err
 	})
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hooklatch/hooklatch/outbox/find"
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/runs"
@@ -23,7 +24,20 @@ func (b *bundle) skipped(t *testing.T, source string, n int) {
 	}
 }
 
-func replayOf(s runs.EventSelection) runs.Order {
+// acceptedIn stores n events at once, which have this outcome.
+func (b *bundle) acceptedIn(t *testing.T, n int, outcome string) {
+	t.Helper()
+	ids := make([]string, n)
+	for i := range ids {
+		ids[i] = fmt.Sprintf("evt_%05d", i)
+	}
+	_, err := b.Accept(t.Context(), delivery("stripe", ids...))
+	require.NoError(t, err)
+	_, err = b.pool.Exec(t.Context(), `UPDATE hooklatch.processed_events SET outcome = $1`, outcome)
+	require.NoError(t, err)
+}
+
+func replayOf(s find.Events) runs.Order {
 	return runs.Order{Action: ledger.ActionReplayEvent, Events: s}
 }
 
@@ -36,26 +50,26 @@ func TestAReplayTakesWhatAllItsFieldsName(t *testing.T) {
 	b.accepted(t, "stripe", "evt_waiting")
 	b.dispatched(t, "evt_done", ledger.AtLeastOnce)
 	for name, c := range map[string]struct {
-		s    runs.EventSelection
+		s    find.Events
 		want int64
 	}{
-		"all":     {runs.EventSelection{}, 8},
-		"source":  {runs.EventSelection{Source: "github"}, 2},
-		"type":    {runs.EventSelection{Type: "invoice.paid"}, 8},
-		"no type": {runs.EventSelection{Type: "other"}, 0},
-		"state":   {runs.EventSelection{State: inbox.Skipped}, 7},
-		"from":    {runs.EventSelection{From: time.Now().Add(time.Hour)}, 0},
-		"until":   {runs.EventSelection{Until: time.Now().Add(-time.Hour)}, 0},
-		"between": {runs.EventSelection{From: time.Now().Add(-time.Hour), Until: time.Now().Add(time.Hour)}, 8},
+		"all":     {find.Events{}, 8},
+		"source":  {find.Events{Source: "github"}, 2},
+		"type":    {find.Events{Type: "invoice.paid"}, 8},
+		"no type": {find.Events{Type: "other"}, 0},
+		"state":   {find.Events{State: inbox.Skipped}, 7},
+		"from":    {find.Events{Span: find.Span{Since: time.Now().Add(time.Hour)}}, 0},
+		"until":   {find.Events{Span: find.Span{Until: time.Now().Add(-time.Hour)}}, 0},
+		"between": {find.Events{Span: find.Span{Since: time.Now().Add(-time.Hour), Until: time.Now().Add(time.Hour)}}, 8},
 	} {
 		preview, err := r.Preview(t.Context(), replayOf(c.s), runs.Bite{})
 		require.NoError(t, err)
 		require.Equal(t, c.want, preview.Selected, name)
 		require.Len(t, preview.Sample, int(c.want), name)
 	}
-	for wrong, s := range map[string]runs.EventSelection{
-		"are not replayed, only those":        {State: inbox.Received},
-		"the selection ends before it begins": {From: time.Now(), Until: time.Now().Add(-time.Hour)},
+	for wrong, s := range map[string]find.Events{
+		"is not possible for events that are": {State: inbox.Received},
+		"the selection ends before it begins": {Span: find.Span{Since: time.Now(), Until: time.Now().Add(-time.Hour)}},
 	} {
 		_, err := r.Begin(t.Context(), replayOf(s), ann)
 		require.ErrorContains(t, err, wrong)
@@ -68,11 +82,8 @@ func TestAReplayIsDecidedByBodiesAndInOrder(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.skipped(t, "stripe", 5)
-	r, err := b.Runs(func(string) (func(*inbox.Event) (bool, error), error) {
-		return func(e *inbox.Event) (bool, error) { return len(e.Body) > 0 && e.EventID != "evt_002", nil }, nil
-	})
-	require.NoError(t, err)
-	run, err := r.Begin(t.Context(), replayOf(runs.EventSelection{When: "its body"}), ann)
+	r := b.deciding(func(e *inbox.Event) (bool, error) { return len(e.Body) > 0 && e.EventID != "evt_002", nil })
+	run, err := r.Begin(t.Context(), replayOf(find.Events{Content: find.Content{When: "its body"}}), ann)
 	require.NoError(t, err)
 	require.Equal(t, int64(4), b.workOff(t, r, run.ID, nil).Changed)
 	rows, err := b.pool.Query(t.Context(), `SELECT event_id FROM hooklatch.event_replays ORDER BY requested_at, event_id`)
@@ -95,15 +106,8 @@ func TestAReplayIsCutOffBetweenTwoEvents(t *testing.T) {
 	b := setup(t)
 	r := b.runsOf(t)
 	const pageful = 200 // more than one page
-	ids := make([]string, pageful+50)
-	for i := range ids {
-		ids[i] = fmt.Sprintf("evt_%05d", i)
-	}
-	_, err := b.Accept(t.Context(), delivery("stripe", ids...))
-	require.NoError(t, err)
-	_, err = b.pool.Exec(t.Context(), `UPDATE hooklatch.processed_events SET outcome = 'skipped'`)
-	require.NoError(t, err)
-	run, err := r.Begin(t.Context(), replayOf(runs.EventSelection{}), ann)
+	b.acceptedIn(t, pageful+50, "skipped")
+	run, err := r.Begin(t.Context(), replayOf(find.Events{}), ann)
 	require.NoError(t, err)
 	ctx, cut := context.WithCancelCause(t.Context())
 	run, err = r.Work(ctx, run.ID, time.Now().Add(whenever), func(at runs.Run) {
@@ -135,10 +139,10 @@ func TestAReplayFindsWhatIsFarApart(t *testing.T) {
 	require.NoError(t, err)
 	_, err = b.Dispatch(t.Context(), Dispatch{Event: b.accepted(t, "stripe", "evt_last")})
 	require.NoError(t, err)
-	everything, err := r.Preview(t.Context(), replayOf(runs.EventSelection{}), runs.Bite{})
+	everything, err := r.Preview(t.Context(), replayOf(find.Events{}), runs.Bite{})
 	require.NoError(t, err)
 	require.Equal(t, int64(41_002), everything.Selected)
-	run, err := r.Begin(t.Context(), replayOf(runs.EventSelection{Source: "stripe"}), ann)
+	run, err := r.Begin(t.Context(), replayOf(find.Events{Source: "stripe"}), ann)
 	require.NoError(t, err)
 	require.Equal(t, runs.Counts{Selected: 2, Changed: 2}, b.workOff(t, r, run.ID, nil).Counts)
 	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.event_replays WHERE event_id = 'evt_last'`))
@@ -149,7 +153,7 @@ func TestAReplayKeepsItsPace(t *testing.T) {
 	b := setup(t)
 	r := b.runsOf(t)
 	b.skipped(t, "stripe", 6)
-	order := replayOf(runs.EventSelection{})
+	order := replayOf(find.Events{})
 	order.PerSecond = 50
 	run, err := r.Begin(t.Context(), order, ann)
 	require.NoError(t, err)

@@ -12,6 +12,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
+	"github.com/hooklatch/hooklatch/outbox/runs"
 )
 
 func TestReplayResumesTheOldEffect(t *testing.T) {
@@ -121,12 +122,10 @@ func TestReplayOfOneRoute(t *testing.T) {
 	_, err = b.Replay(t.Context(), ref, ann, inbox.ReplayOptions{Route: "erp"})
 	require.ErrorIs(t, err, inbox.ErrNotReplayable)
 	require.ErrorContains(t, err, "its dispatch failed for all of them")
-	last, err := b.Newest(t.Context())
-	require.NoError(t, err)
 	for route, want := range map[string]int64{"": 1, "erp": 0} {
-		count, _, err := b.CountReplayable(t.Context(), inbox.ReplayFilter{Route: route}, 0, last)
+		v, err := b.Runs().Preview(t.Context(), runs.Order{Action: ledger.ActionReplayEvent, EventTerms: runs.EventTerms{Route: route}}, runs.Bite{})
 		require.NoError(t, err)
-		require.Equal(t, want, count, "what is counted is what is replayed, by route %q", route)
+		require.Equal(t, want, v.Selected, "what is counted is what is replayed, by route %q", route)
 	}
 	_, err = b.Replay(t.Context(), ref, ann, inbox.ReplayOptions{})
 	require.NoError(t, err)
@@ -319,11 +318,11 @@ func TestHealth(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 13, made)
 
-	events, err := b.Finder().Events(t.Context(), find.EventFilter{Outcome: inbox.Received}, find.Beginning, 0)
+	events, err := b.Finder().Events(t.Context(), find.Events{State: inbox.Received}, find.Beginning, 0)
 	require.NoError(t, err)
 	require.Len(t, events.Rows, 1)
-	effects, err := b.Finder().Effects(t.Context(), find.EffectFilter{
-		State: ledger.EffectPending, Event: identity.EventRef{Source: "stripe", EventID: "done"},
+	effects, err := b.Finder().Effects(t.Context(), find.Effects{
+		States: []ledger.EffectState{ledger.EffectPending}, Event: identity.EventRef{Source: "stripe", EventID: "done"},
 	}, find.Beginning, 0)
 	require.NoError(t, err)
 	require.Len(t, effects.Rows, 1)

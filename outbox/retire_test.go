@@ -33,14 +33,21 @@ func TestRetiredDestinationTakesNothingAndKeepsNothingWaiting(t *testing.T) {
 	require.Len(t, waiting, 1)
 	require.EqualValues(t, 3, waiting[0].Effects)
 
-	_, err = b.fleet.Retire(t.Context(), "app", ann, nil)
+	_, err = b.fleet.Retire(t.Context(), "app", ann)
 	require.ErrorIs(t, err, fleet.ErrServed)
 	require.NoError(t, b.fleet.Withdraw(t.Context(), "one"))
-	parked, err := b.fleet.Retire(t.Context(), "app", ann, nil)
-	require.NoError(t, err)
-	require.EqualValues(t, 3, parked)
+	retire := func() int64 {
+		run, err := b.fleet.Retire(t.Context(), "app", ann)
+		require.NoError(t, err)
+		run, err = b.Runs().Carry(t.Context(), run, nil)
+		require.NoError(t, err)
+		_, err = b.fleet.SyncQueues(t.Context()) // upkeep
+		require.NoError(t, err)
+		return run.Changed
+	}
+	require.EqualValues(t, 3, retire())
 	require.Zero(t, b.count(t, `SELECT count(*) FROM hooklatch.river_job WHERE kind = 'effect' AND finalized_at IS NULL`), "no job waits in a queue that nobody works")
-	require.Equal(t, 3, b.count(t, `SELECT count(*) FROM hooklatch.effects WHERE state = 'parked' AND error = 'parked by ann: the shop is closed'`))
+	require.Equal(t, 3, b.count(t, `SELECT count(*) FROM hooklatch.effects WHERE state = 'parked' AND error = 'parked by ann: the shop is closed (run 1)'`))
 	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.operator_log WHERE action = 'destination.retire' AND target = 'app' AND who = 'ann'`))
 
 	_, err = enqueue("four")
@@ -49,23 +56,14 @@ func TestRetiredDestinationTakesNothingAndKeepsNothingWaiting(t *testing.T) {
 		_, err := b.EnqueueTx(t.Context(), tx, Enqueue{Key: "four", Destination: "app"})
 		return err
 	}), ledger.ErrUnknownDestination)
-	_, err = b.fleet.Retire(t.Context(), "app", ann, nil)
+	_, err = b.fleet.Retire(t.Context(), "app", ann)
 	require.ErrorIs(t, err, ledger.ErrUnknownDestination)
 
 	// A retry all the same: it waits, and can be parked by retiring again.
-	keys, err := b.Finder().Effects(t.Context(), find.EffectFilter{State: ledger.EffectParked}, find.Beginning, 0)
+	keys, err := b.Finder().Effects(t.Context(), find.Effects{States: []ledger.EffectState{ledger.EffectParked}}, find.Beginning, 0)
 	require.NoError(t, err)
 	require.NoError(t, b.Ledger().Retry(t.Context(), keys.Rows[0].IdempotencyKey, ann))
-	parked, err = b.fleet.Retire(t.Context(), "app", ann, nil)
-	require.NoError(t, err)
-	require.EqualValues(t, 1, parked)
-	require.Zero(t, b.count(t, `SELECT count(*) FROM hooklatch.river_job WHERE kind = 'effect' AND finalized_at IS NULL`))
-
-	// What an interrupted Retire leaves, upkeep ends.
-	_, err = b.pool.Exec(t.Context(), `UPDATE hooklatch.river_job SET state = 'available', finalized_at = NULL WHERE kind = 'effect'`)
-	require.NoError(t, err)
-	_, err = b.fleet.SyncQueues(t.Context())
-	require.NoError(t, err)
+	require.EqualValues(t, 1, retire())
 	require.Zero(t, b.count(t, `SELECT count(*) FROM hooklatch.river_job WHERE kind = 'effect' AND finalized_at IS NULL`))
 
 	// Who has it again registers it anew.

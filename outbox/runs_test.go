@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hooklatch/hooklatch/outbox/find"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
@@ -16,23 +17,26 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest/fault"
 )
 
+// deciding are runs whose conditions are all decided by match.
+func (b *bundle) deciding(match func(e *inbox.Event) (bool, error)) *runs.Runs {
+	return b.Runs().With(b.Finder().With(func(context.Context, string) (find.Match, error) { return find.Match{By: match}, nil }))
+}
+
 // runsOf reads conditions that are the id of an event, or "odd", which fails for one.
 func (b *bundle) runsOf(t *testing.T) *runs.Runs {
 	t.Helper()
-	r, err := b.Runs(func(text string) (func(*inbox.Event) (bool, error), error) {
+	return b.Runs().With(b.Finder().With(func(_ context.Context, text string) (find.Match, error) {
 		if text == "wrong" {
-			return nil, errors.New("no such name")
+			return find.Match{}, errors.New("no such name")
 		}
-		return func(e *inbox.Event) (bool, error) {
+		return find.Match{By: func(e *inbox.Event) (bool, error) {
 			if e.EventID == "evt_003" {
 				return false, errors.New("no such key")
 			}
 			n, err := strconv.Atoi(string(e.EventID[len("evt_"):]))
 			return n%2 == 1, err
-		}, nil
-	})
-	require.NoError(t, err)
-	return r
+		}}, nil
+	}))
 }
 
 func retryAt(destination string) runs.Order {
@@ -71,7 +75,7 @@ func TestARunRetriesWhatItsPreviewCounted(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, runs.Running, run.State)
 	require.Equal(t, int64(n), run.Total)
-	require.Equal(t, "retry effects: state failed, destination app", run.Words())
+	require.Equal(t, "retry effects: destination app, state failed", run.Words())
 	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.river_job WHERE kind = 'upkeep.run'`), "workers are told at once")
 	var steps []int64
 	run = b.workOff(t, r, run.ID, func(at runs.Run) { steps = append(steps, at.Changed) })
@@ -146,7 +150,7 @@ func TestARunThatMayNotSelectSoManyIsRefused(t *testing.T) {
 	require.Equal(t, int64(30), run.Changed)
 
 	doubtful := retryAt("app")
-	doubtful.Effects.InDoubt = true
+	doubtful.InDoubt = true
 	_, err = r.Begin(t.Context(), doubtful, ann)
 	require.ErrorIs(t, err, runs.ErrNoReason)
 }
@@ -225,7 +229,7 @@ func TestWhatIsBehindThePlaceIsCountedOnce(t *testing.T) {
 	b := setup(t)
 	r := b.runsOf(t)
 	b.skipped(t, "stripe", 10)
-	order := runs.Order{Action: ledger.ActionReplayEvent, PerSecond: 0.001, Events: runs.EventSelection{Source: "stripe", When: "odd"}}
+	order := runs.Order{Action: ledger.ActionReplayEvent, PerSecond: 0.001, Events: find.Events{Source: "stripe", Content: find.Content{When: "odd"}}}
 	run, err := r.Begin(t.Context(), order, ann)
 	require.NoError(t, err)
 	ctx, cut := context.WithCancel(t.Context())
@@ -238,6 +242,14 @@ func TestWhatIsBehindThePlaceIsCountedOnce(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, runs.Counts{Selected: 1, Changed: 1}, run.Counts)
 	require.NoError(t, r.SetPace(t.Context(), run.ID, 0, ann))
+	ctx, cut = context.WithCancel(t.Context())
+	run, err = r.Work(ctx, run.ID, time.Now().Add(whenever), func(at runs.Run) {
+		if at.Changed == 3 { // evt_003 is behind the place now
+			cut()
+		}
+	})
+	require.NoError(t, err)
+	require.Equal(t, runs.Counts{Selected: 3, Changed: 3, Unclear: 1}, run.Counts)
 	require.Equal(t, runs.Counts{Selected: 4, Changed: 4, Unclear: 1}, b.workOff(t, r, run.ID, nil).Counts)
 }
 
@@ -356,7 +368,7 @@ func TestARunReplaysEvents(t *testing.T) {
 	r := b.runsOf(t)
 	b.skipped(t, "stripe", 10)
 	b.skipped(t, "github", 2)
-	order := runs.Order{Action: ledger.ActionReplayEvent, Events: runs.EventSelection{Source: "stripe", Type: "invoice.*", State: inbox.Skipped, When: "odd"}}
+	order := runs.Order{Action: ledger.ActionReplayEvent, Events: find.Events{Source: "stripe", Type: "invoice.*", State: inbox.Skipped, Content: find.Content{When: "odd"}}}
 	preview, err := r.Preview(t.Context(), order, runs.Bite{})
 	require.NoError(t, err)
 	require.Equal(t, runs.Counts{Selected: 4, Unclear: 1, WhyUnclear: "no such key"}, preview.Counts)
@@ -388,7 +400,7 @@ func TestARunWhoseConditionCannotBeReadFails(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	r := b.runsOf(t)
-	_, err := r.Begin(t.Context(), runs.Order{Action: ledger.ActionReplayEvent, Events: runs.EventSelection{When: "wrong"}}, ann)
+	_, err := r.Begin(t.Context(), runs.Order{Action: ledger.ActionReplayEvent, Events: find.Events{Content: find.Content{When: "wrong"}}}, ann)
 	require.ErrorContains(t, err, "no such name")
 	run, err := r.Begin(t.Context(), runs.Order{Action: ledger.ActionReplayEvent}, ann)
 	require.NoError(t, err)

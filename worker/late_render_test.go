@@ -176,7 +176,7 @@ func TestNewKeyOnStoredError(t *testing.T) {
 	require.Equal(t, first, second)
 	require.NotEqual(t, first.key, third.key)
 	require.Equal(t, first.body, third.body)
-	effects, err := b.outbox.Finder().Effects(t.Context(), find.EffectFilter{}, find.Beginning, 0)
+	effects, err := b.outbox.Finder().Effects(t.Context(), find.Effects{}, find.Beginning, 0)
 	require.NoError(t, err)
 	require.Equal(t, 1, effects.Rows[0].KeyRotations)
 	require.Equal(t, third.key, effects.Rows[0].WireKey)

@@ -85,7 +85,7 @@ func (f *crew) retry(t *testing.T, n int) {
 	t.Helper()
 	var failed []ledger.Effect
 	for from, more := find.Beginning, true; more; { // on a busy machine an answer does not look at all
-		page, err := f.outbox.Finder().Effects(t.Context(), find.EffectFilter{State: ledger.EffectFailed}, from, 100)
+		page, err := f.outbox.Finder().Effects(t.Context(), find.Effects{States: []ledger.EffectState{ledger.EffectFailed}}, from, 100)
 		require.NoError(t, err)
 		failed = append(failed, page.Rows...)
 		from, more = page.Next, page.More

@@ -8,6 +8,7 @@ import (
 	"github.com/riverqueue/river"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hooklatch/hooklatch/outbox/find"
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/riverjob"
@@ -31,7 +32,7 @@ func TestRunsLeaveTheUpkeepItsWorkers(t *testing.T) {
 	}
 	require.Eventually(t, func() bool { return skipped() == 3 }, 2*time.Minute, 10*time.Millisecond)
 	by := ledger.Operator{Who: "ann", Via: "cli"}
-	order := runs.Order{Action: ledger.ActionReplayEvent, Events: runs.EventSelection{State: inbox.Skipped}, PerSecond: 0.001}
+	order := runs.Order{Action: ledger.ActionReplayEvent, Events: find.Events{State: inbox.Skipped}, PerSecond: 0.001}
 	for range many {
 		_, err := w.runs.Begin(t.Context(), order, by)
 		require.NoError(t, err)

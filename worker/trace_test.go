@@ -212,7 +212,7 @@ func (b *bundle) age(t *testing.T, id string, by time.Duration) {
 
 func (b *bundle) effects(t *testing.T) []ledger.Effect {
 	t.Helper()
-	found, err := b.outbox.Finder().Effects(t.Context(), find.EffectFilter{}, find.Beginning, 100)
+	found, err := b.outbox.Finder().Effects(t.Context(), find.Effects{}, find.Beginning, 100)
 	require.NoError(t, err)
 	return found.Rows
 }

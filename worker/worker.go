@@ -100,9 +100,7 @@ func New(opts Options) (*Worker, error) {
 	for _, d := range opts.Destinations {
 		w.lanes[d.Name] = newLane(d, w.fleet.TakeTokens)
 	}
-	if w.runs, err = w.outbox.Runs(route.CompileCondition); err != nil {
-		return nil, fmt.Errorf("worker: %w", err)
-	}
+	w.runs = w.outbox.Runs().With(w.outbox.Finder().With(route.CompileCondition))
 	routing, err := w.compile(Routing{Routes: opts.Routes, Sources: opts.Sources, ConfigHash: opts.ConfigHash})
 	if err != nil {
 		return nil, err

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"strconv"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -14,9 +13,8 @@ import (
 )
 
 func (c *cli) newAudit() *cobra.Command {
-	var when span
-	var filter find.ActionFilter
-	var action, cursor string
+	var selected *selection[find.Actions]
+	var cursor string
 	var limit int
 	cmd := &cobra.Command{
 		Use:   "audit",
@@ -26,14 +24,10 @@ replays, pauses and erasures, each with who ordered it, when, why, and what came
 was recorded in the transaction that did it.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := checkLimit(limit); err != nil {
+			filter, err := selected.filter()
+			if err := errors.Join(err, checkLimit(limit)); err != nil {
 				return err
 			}
-			var err error
-			if filter.Since, filter.Until, err = when.times(time.Now()); err != nil {
-				return err
-			}
-			filter.Action = ledger.Action(action)
 			return c.withOutbox(cmd.Context(), func(o *outbox.Outbox) error {
 				found, err := pages(cmd.Context(), c, find.Cursor(cursor), limit,
 					func(ctx context.Context, from find.Cursor, limit int) (find.Page[ledger.OperatorAction], error) {
@@ -48,13 +42,8 @@ was recorded in the transaction that did it.`,
 		},
 	}
 	c.database.register(cmd.Flags())
-	flags := cmd.Flags()
-	flags.StringVar(&filter.Who, "who", "", "only what this `person` ordered")
-	flags.StringVar(&action, "action", "", "only this `action`, like effect.retry")
-	flags.StringVar(&filter.Target, "target", "", "only what was done to this `thing`: the key of an effect, SOURCE/EVENT_ID, a destination")
-	flags.StringVar(&when.since, "since", "", "only what was ordered at this `time` or later, like 2026-11-21 or 36h")
-	flags.StringVar(&when.until, "until", "", "only what was ordered before this `time`")
-	flags.StringVar(&cursor, "cursor", "", "go on from this `place`, which an earlier list named")
+	selected = selectBy[find.Actions](cmd, "only ", nil)
+	cmd.Flags().StringVar(&cursor, "cursor", "", "go on from this `place`, which an earlier list named")
 	limitFlag(cmd, &limit)
 	c.jsonFlag(cmd)
 	return cmd

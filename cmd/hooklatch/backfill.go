@@ -77,8 +77,8 @@ func (f *backfillFlags) order(now time.Time) (backfill.Order, error) {
 	if f.via != "" && o.Via != backfill.ViaPull && o.Via != backfill.ViaRedeliver {
 		return o, misused("--via is pull or redeliver")
 	}
-	var err error
-	o.Since, o.Until, err = span{f.since, f.until}.times(now)
+	asked, err := times(f.since, f.until, now)
+	o.Since, o.Until = asked.Since, asked.Until
 	return o, err
 }
 

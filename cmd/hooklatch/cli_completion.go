@@ -38,18 +38,14 @@ func (c *cli) completeValues(root *cobra.Command) {
 		"source": sources, "destination": destinations, "route": routes,
 		"log-level": fixed("debug", "info", "warn", "error"), "log-format": fixed("auto", "text", "json"),
 	}
-	states := map[string]completing{"events": fixed(eventOutcomes...), "effects": fixed(effectStates...)}
 	arguments := map[string]completing{
 		"send": sources, "backfill": sources, "providers": catalog.Names, "import keys": sources,
 		"events show": sources, "events replay": sources, "events release": sources, "events drop": sources,
 		"destinations pause": destinations, "destinations resume": destinations, "destinations retire": destinations,
 	}
-	eachCommand(root, "", func(path, group string, cmd *cobra.Command) {
+	eachCommand(root, "", func(path string, cmd *cobra.Command) {
 		for name, words := range flags {
 			completeFlag(cmd, name, words)
-		}
-		if words, known := states[group]; known {
-			completeFlag(cmd, "state", words)
 		}
 		if words, known := arguments[path]; known {
 			cmd.ValidArgsFunction = func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
@@ -64,11 +60,7 @@ func (c *cli) completeValues(root *cobra.Command) {
 
 // fixed are the words of a set.
 func fixed[T ~string](words ...T) completing {
-	texts := make([]string, len(words))
-	for i, word := range words {
-		texts[i] = string(word)
-	}
-	return func() []string { return texts }
+	return func() []string { return textsOf(words) }
 }
 
 // completeFlag completes a flag, if cmd declares it.
@@ -82,14 +74,9 @@ func completeFlag(cmd *cobra.Command, name string, words completing) {
 	})
 }
 
-// eachCommand visits the tree with the path of each command below the root,
-// and the first word of it.
-func eachCommand(cmd *cobra.Command, path string, visit func(path, group string, cmd *cobra.Command)) {
-	group := path
-	if parent := cmd.Parent(); parent != nil && parent.HasParent() {
-		group = parent.Name()
-	}
-	visit(path, group, cmd)
+// eachCommand visits the tree with the path of each command below the root.
+func eachCommand(cmd *cobra.Command, path string, visit func(path string, cmd *cobra.Command)) {
+	visit(path, cmd)
 	for _, sub := range cmd.Commands() {
 		below := sub.Name()
 		if path != "" {

@@ -28,16 +28,14 @@ it is parked, and hooklatch.enqueue refuses it from then on. A destination that 
 running process still has is refused: take it out of the configuration first, and
 restart.
 
-Interrupted, it does the rest when it is repeated. A destination that comes back
-into the configuration is known again when a worker starts with it.`,
+What waits is parked by a bulk run, which this command carries out. An interrupt
+pauses the run, and runs resume continues it. A destination that comes back into the
+configuration is known again when a worker starts with it.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name := args[0]
 			return c.withOutbox(cmd.Context(), func(o *outbox.Outbox) error {
-				progress := c.eachSecond()
-				parked, err := o.Fleet().Retire(cmd.Context(), name, by.operator(), func(at ledger.EffectsProgress) {
-					progress("%s parked\n", counted(int(at.Changed), "effect"))
-				})
+				run, err := o.Fleet().Retire(cmd.Context(), name, by.operator())
 				switch {
 				case errors.Is(err, ledger.ErrUnknownDestination):
 					return c.noSuchDestination(name)
@@ -46,10 +44,13 @@ into the configuration is known again when a worker starts with it.`,
 						safetext.Shown(name), c.name)
 				case err != nil:
 					return err
-				case c.asJSON:
-					return printJSON(c.stdout, retiredView{Destination: name, Parked: parked})
 				}
-				_, err = fmt.Fprintf(c.stdout, "%s is retired; %s parked\n", name, counted(int(parked), "effect"))
+				s := shift{cli: c, runs: o.Runs(), by: by.operator()}
+				run, err = s.work(cmd.Context(), run)
+				if c.asJSON {
+					return errors.Join(err, printJSON(c.stdout, retiredView{Destination: name, Parked: run.Changed}))
+				}
+				fmt.Fprintf(c.stdout, "%s is retired; %s parked\n", name, counted(int(run.Changed), "effect"))
 				return err
 			})
 		},

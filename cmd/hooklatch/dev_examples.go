@@ -66,7 +66,7 @@ func (d *dev) deliverExamples(ctx context.Context, gateway string) error {
 	c := &cli{process: d.process, configPath: d.devConfig(), database: d.database}
 	empty := false
 	if err := c.withOutbox(ctx, func(o *outbox.Outbox) error {
-		newest, err := o.Finder().Events(ctx, find.EventFilter{}, find.Beginning, 1)
+		newest, err := o.Finder().Events(ctx, find.Events{}, find.Beginning, 1)
 		empty = len(newest.Rows) == 0
 		return err
 	}); err != nil || !empty {

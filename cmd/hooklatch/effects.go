@@ -1,10 +1,6 @@
 package main
 
-import (
-	"github.com/spf13/cobra"
-
-	"github.com/hooklatch/hooklatch/outbox/ledger"
-)
+import "github.com/spf13/cobra"
 
 func (c *cli) newEffects() *cobra.Command {
 	cmd := &cobra.Command{
@@ -16,9 +12,4 @@ func (c *cli) newEffects() *cobra.Command {
 	c.database.register(cmd.PersistentFlags())
 	cmd.AddCommand(c.newEffectsList(), c.newEffectsShow(), c.newEffectsRetry(), c.newEffectsCancel(), c.newEffectsPark(), c.newEffectsErase())
 	return cmd
-}
-
-var effectStates = []ledger.EffectState{
-	ledger.EffectPending, ledger.EffectStarted, ledger.EffectInDoubt, ledger.EffectDone,
-	ledger.EffectFailed, ledger.EffectParked, ledger.EffectCancelled,
 }

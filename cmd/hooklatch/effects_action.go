@@ -3,11 +3,13 @@ package main
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/find"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/runs"
 	"github.com/hooklatch/hooklatch/outbox/safetext"
@@ -58,8 +60,7 @@ the flags select. An attempt that runs may still be applied, but settles nothing
 }
 
 func (c *cli) newEffectAction(a effectAction) *cobra.Command {
-	var by operatorFlags
-	var selected effectsFlags
+	f := effectsFlags{action: a.action}
 	cmd := &cobra.Command{
 		Use:   a.verb + " (KEY | FLAGS)",
 		Short: a.short,
@@ -81,28 +82,79 @@ them too, and then needs a --reason. Times are like 2026-11-21T08:00:00Z or
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return c.orderMany(cmd, a, &selected, by.operator())
+				o, err := f.order()
+				if err != nil {
+					return err
+				}
+				return c.carryOutMany(cmd.Context(), manyOrder{cli: c, runFlags: f.runFlags, cmd: cmd, by: f.by.operator(), order: o})
 			}
-			if selected.given() {
+			if f.given() {
 				return misused("a key and a selection by flags exclude each other")
 			}
 			return c.withOutbox(cmd.Context(), func(o *outbox.Outbox) error {
-				return c.carryOut(cmd.Context(), o, a.order, args[0], by.operator())
+				return c.carryOut(cmd.Context(), o, a.order, args[0], f.by.operator())
 			})
 		},
 	}
-	selected.register(cmd, a)
-	by.register(cmd)
+	f.register(cmd)
 	c.jsonFlag(cmd)
 	return cmd
 }
 
-func (c *cli) orderMany(cmd *cobra.Command, a effectAction, f *effectsFlags, by ledger.Operator) error {
-	s, err := f.selection(a, by, time.Now())
-	if err != nil {
-		return err
+// effectsFlags are an order about many effects, as flags.
+type effectsFlags struct {
+	runFlags
+
+	action   ledger.Action
+	selected *selection[find.Effects]
+	by       operatorFlags
+	asOf     string
+	inDoubt  bool
+}
+
+func (f *effectsFlags) register(cmd *cobra.Command) {
+	// The effects of one event are named one by one, or replayed with it.
+	f.selected = selectBy[find.Effects](cmd, "select ", map[string][]string{"state": textsOf(ledger.StatesFor(f.action))}, "event")
+	cmd.Flags().StringVar(&f.asOf, "as-of", "", "leave out what was made or came to its state after this `time`, as a preview prints it (default now)")
+	cmd.Flags().BoolVar(&f.inDoubt, "in-doubt", false, "take those too that may have been applied; with --yes it needs --reason")
+	f.runFlags.register(cmd, "effects")
+	f.by.register(cmd)
+}
+
+func (f *effectsFlags) given() bool {
+	return f.selected.given() || f.asOf != "" || f.inDoubt || f.runFlags.given()
+}
+
+// order is what the flags say.
+func (f *effectsFlags) order() (runs.Order, error) {
+	o := runs.Order{Action: f.action, EffectTerms: runs.EffectTerms{InDoubt: f.inDoubt}}
+	if !f.given() {
+		return o, misused("name an effect by its key, or select effects with --state and other flags")
 	}
-	return c.carryOutMany(cmd.Context(), manyOrder{cli: c, runFlags: f.runFlags, cmd: cmd, by: by, order: runs.Order{Action: a.action, Effects: s}})
+	var err error
+	if o.Effects, err = f.selected.filter(); err != nil {
+		return o, err
+	}
+	if len(o.Effects.States) == 0 {
+		return o, misused("a selection needs --state, of %s", strings.Join(textsOf(ledger.StatesFor(f.action)), ", "))
+	}
+	if err := checkRate(f.rate, "effects"); err != nil {
+		return o, err
+	}
+	if f.inDoubt && f.yes && strings.TrimSpace(f.by.operator().Reason) == "" {
+		return o, misused("--in-doubt takes effects that may have been applied already: say why with --reason")
+	}
+	o.AsOf, err = timeFlag("as-of", f.asOf, time.Now())
+	return o, err
+}
+
+// textsOf are words of a set.
+func textsOf[T ~string](of []T) []string {
+	texts := make([]string, len(of))
+	for i, word := range of {
+		texts[i] = string(word)
+	}
+	return texts
 }
 
 func toEffect(do func(*ledger.Ledger, context.Context, string, ledger.Operator) error) func(*outbox.Outbox, context.Context, string, ledger.Operator) error {

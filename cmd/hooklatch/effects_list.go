@@ -3,9 +3,7 @@ package main
 import (
 	"context"
 	"errors"
-	"slices"
 	"strconv"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -15,36 +13,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// effectFlags select the effects of a list.
-type effectFlags struct{ state, destination, route, source, eventType, event string }
-
-func (f *effectFlags) register(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.destination, "destination", "", "only those to this `destination`")
-	cmd.Flags().StringVar(&f.state, "state", "", "only those in this `state`: pending, started, in_doubt, done, failed, parked or cancelled; attention is in_doubt, parked or failed")
-	cmd.Flags().StringVar(&f.route, "route", "", "only those of this `route`")
-	cmd.Flags().StringVar(&f.source, "source", "", "only those of events of this `source`")
-	cmd.Flags().StringVar(&f.eventType, "type", "", "only those of events of this `type`, like invoice.*")
-	cmd.Flags().StringVar(&f.event, "event", "", "only those of this event, as `SOURCE/EVENT_ID`")
-}
-
-func (f *effectFlags) filter(s span, match *find.Match, now time.Time) (find.EffectFilter, error) {
-	filter := find.EffectFilter{Destination: f.destination, Route: f.route, Source: identity.Source(f.source), Type: f.eventType, Match: match}
-	state, err := oneOf("state", f.state, append(slices.Clone(effectStates), find.Attention))
-	if err != nil {
-		return filter, err
-	}
-	filter = filter.InState(state)
-	if f.event != "" {
-		if filter.Event, err = eventRef([]string{f.event}); err != nil {
-			return filter, err
-		}
-	}
-	filter.Since, filter.Until, err = s.times(now)
-	return filter, err
-}
-
 func (c *cli) newEffectsList() *cobra.Command {
-	var flags effectFlags
+	var selected *selection[find.Effects]
 	var l list
 	cmd := &cobra.Command{
 		Use:   "list",
@@ -60,21 +30,17 @@ ago like 36h.`,
   ` + c.name + ` effects list --event stripe/evt_123`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			match, err := l.match()
-			if err := errors.Join(err, l.check()); err != nil {
-				return err
-			}
-			filter, err := flags.filter(l.span, match, time.Now())
-			if err != nil {
+			filter, err := selected.filter()
+			if err := errors.Join(err, l.check(filter.Span)); err != nil {
 				return err
 			}
 			return c.withOutbox(cmd.Context(), func(o *outbox.Outbox) error {
 				if l.follow {
-					return follow(cmd.Context(), c, o.Finder().FollowEffects(filter), func(e ledger.Effect) string { return lineOf(effectCells(e)) })
+					return follow(cmd.Context(), c, finder(o).FollowEffects(filter), func(e ledger.Effect) string { return lineOf(effectCells(e)) })
 				}
 				found, err := pages(cmd.Context(), c, find.Cursor(l.cursor), l.limit,
 					func(ctx context.Context, from find.Cursor, limit int) (find.Page[ledger.Effect], error) {
-						return o.Finder().Effects(ctx, filter, from, limit)
+						return finder(o).Effects(ctx, filter, from, limit)
 					})
 				if err == nil || len(found.Rows) > 0 {
 					err = errors.Join(err, c.printEffects(found.Rows))
@@ -84,8 +50,8 @@ ago like 36h.`,
 			})
 		},
 	}
-	flags.register(cmd)
-	l.register(cmd, "made")
+	selected = selectBy[find.Effects](cmd, "only ", nil)
+	l.register(cmd)
 	c.jsonFlag(cmd)
 	return cmd
 }

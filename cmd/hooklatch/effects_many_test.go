@@ -105,7 +105,7 @@ func TestFailedEffectsAreRetriedByTheThousand(t *testing.T) {
 	p.signal(t, syscall.SIGINT)
 	require.Error(t, p.cmd.Wait())
 	require.Contains(t, p.stderr.String(), "interrupted")
-	require.Contains(t, p.stderr.String(), "run 1: retry effects: state failed, destination app\n")
+	require.Contains(t, p.stderr.String(), "run 1: retry effects: destination app, state failed\n")
 	require.Regexp(t, `stopped; go on with the rest:\n  .+ runs resume 1\n`, p.stderr.String())
 	require.Equal(t, "paused", s.text(t, `SELECT state FROM hooklatch.replay_runs`))
 	done := s.count(t, `SELECT changed FROM hooklatch.replay_runs`)

@@ -3,13 +3,11 @@ package main
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/hooklatch/hooklatch/outbox/identity"
-	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
@@ -24,22 +22,6 @@ func (c *cli) newEvents() *cobra.Command {
 	cmd.AddCommand(c.newEventsList(), c.newEventsShow(), c.newEventsExport(), c.newEventsReplay(),
 		c.newEventsRelease(), c.newEventsDrop(), c.newEventsErase())
 	return cmd
-}
-
-var eventOutcomes = []inbox.Outcome{
-	inbox.Received, inbox.Dispatched, inbox.Skipped, inbox.Failed, inbox.Held, inbox.Dropped, inbox.Imported,
-}
-
-// oneOf checks a flag that takes a word of a fixed set; empty is fine.
-func oneOf[T ~string](flag, given string, allowed []T) (T, error) {
-	if given == "" || slices.Contains(allowed, T(given)) {
-		return T(given), nil
-	}
-	words := make([]string, len(allowed))
-	for i, word := range allowed {
-		words[i] = string(word)
-	}
-	return "", misused("--%s %q is not one of %s", flag, given, strings.Join(words, ", "))
 }
 
 // eventRef reads SOURCE EVENT_ID, or both in one with a slash between.

@@ -1,94 +1,26 @@
 package main
 
 import (
-	"strconv"
-	"strings"
-	"time"
-
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
 	"github.com/hooklatch/hooklatch/outbox"
-	"github.com/hooklatch/hooklatch/outbox/condition"
 	"github.com/hooklatch/hooklatch/outbox/erasure"
-	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/find"
 )
 
-// eraseSelection are the flags that select events to erase.
-type eraseSelection struct {
-	eventSelection
-	payloadFlags
-
-	state string
-}
-
-func (s *eraseSelection) register(cmd *cobra.Command) {
-	s.eventSelection.register(cmd, "erase ")
-	s.payloadFlags.register(cmd, "erase ")
-	cmd.Flags().StringVar(&s.state, "state", "", "erase those in this `state`: received, dispatched, skipped, failed, held or dropped")
-}
-
-func (s *eraseSelection) empty() bool { return *s == eraseSelection{} }
-
-func (s *eraseSelection) selection(now time.Time) (erasure.Selection, error) {
-	selected := erasure.Selection{Source: identity.Source(s.source), Type: s.eventType}
-	if s.empty() {
-		return selected, misused("name an event, or select events with --source, --type, --state, --since, --until, --when and --contains")
-	}
-	var err error
-	if selected.Outcome, err = oneOf("state", s.state, eventOutcomes); err != nil {
-		return selected, err
-	}
-	if selected.From, selected.Until, err = s.times(now); err != nil {
-		return selected, err
-	}
-	selected.Match, err = s.matches()
-	return selected, err
-}
-
-// order is the selection as the operator log keeps it: what it looked for is hashed,
-// with the id of the order, so that somebody who has the text can see that it was meant.
-func (s *eraseSelection) order(cancel bool, selected erasure.Selection, requestID string) erasure.Order {
+// eraseOrder is how a selection is erased, with the selection as the operator log keeps it:
+// what it looked for is hashed, with the id of the order, so that somebody who has the text
+// can see that it was meant.
+func eraseOrder(asked find.Events, cancel bool, requestID string) erasure.Order {
 	order := erasure.Order{Cancel: cancel}
-	when, literals := condition.Concealed(s.when, requestID)
-	for _, literal := range literals {
-		order.Searched = append(order.Searched, textOf(literal))
-	}
-	contains := ""
-	if s.contains != "" {
-		order.Searched = append(order.Searched, s.contains)
-		contains, _ = condition.Concealed(strconv.Quote(s.contains), requestID)
-	}
-	order.Filter = struct {
-		Source string     `json:"source,omitempty"`
-		Type   string     `json:"type,omitempty"`
-		State  string     `json:"state,omitempty"`
-		Since  *time.Time `json:"since,omitempty"`
-		Until  *time.Time `json:"until,omitempty"`
-		When   string     `json:"when,omitempty"`
-
-		Contains string `json:"contains,omitempty"`
-	}{s.source, s.eventType, s.state, known(selected.From), known(selected.Until), when, contains}
+	asked.Content, order.Searched = asked.Content.Concealed(requestID)
+	order.Filter = asked
 	return order
 }
 
-// textOf is what a literal stands for, where nothing in it is escaped.
-func textOf(literal string) string {
-	if quoted := strings.TrimLeft(literal, "rRbB"); quoted != "" && (quoted[0] == '"' || quoted[0] == '\'') {
-		return strings.Trim(quoted, quoted[:1])
-	}
-	return literal
-}
-
-func known(t time.Time) *time.Time {
-	if t.IsZero() {
-		return nil
-	}
-	return &t
-}
-
 func (c *cli) newEventsErase() *cobra.Command {
-	var selected eraseSelection
+	var selected *selection[find.Events]
 	var by operatorFlags
 	var cancel, yes bool
 	var again string
@@ -120,7 +52,7 @@ UTC, or a while ago like 36h.`,
 			run.by.RequestID = uuid.NewString()
 			named := len(args) > 0
 			switch {
-			case named && (!selected.empty() || again != ""), again != "" && !selected.empty():
+			case named && (selected.given() || again != ""), again != "" && selected.given():
 				return misused("an event, a selection by flags and a list to erase again exclude each other")
 			case named:
 				ref, err := eventRef(args)
@@ -131,20 +63,22 @@ UTC, or a while ago like 36h.`,
 			case again != "":
 				return c.withOutbox(cmd.Context(), func(o *outbox.Outbox) error { return run.again(cmd.Context(), o, again, yes) })
 			}
-			selection, err := selected.selection(time.Now())
+			if !selected.given() {
+				return misused("name an event, or select events with %s", selected.names())
+			}
+			asked, err := selected.filter()
 			if err != nil {
 				return err
 			}
-			order := selected.order(cancel, selection, run.by.RequestID)
 			return c.withOutbox(cmd.Context(), func(o *outbox.Outbox) error {
 				if !yes {
-					return run.preview(cmd.Context(), o, selection)
+					return run.preview(cmd.Context(), o, asked)
 				}
-				return run.many(cmd.Context(), o, selection, order)
+				return run.many(cmd.Context(), o, asked, eraseOrder(asked, cancel, run.by.RequestID))
 			})
 		},
 	}
-	selected.register(cmd)
+	selected = selectBy[find.Events](cmd, "erase ", nil)
 	by.register(cmd)
 	c.jsonFlag(cmd)
 	cmd.Flags().BoolVar(&cancel, "cancel", false, "give up what is unfinished of them, and erase it too")

@@ -8,6 +8,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/erasure"
+	"github.com/hooklatch/hooklatch/outbox/find"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/safetext"
@@ -99,9 +100,9 @@ func viewOfErasure(p erasure.Progress) erasureView {
 	}
 }
 
-func (r *eraseRun) preview(ctx context.Context, o *outbox.Outbox, s erasure.Selection) error {
+func (r *eraseRun) preview(ctx context.Context, o *outbox.Outbox, asked find.Events) error {
 	progress := r.eachSecond()
-	found, err := o.Erasure().Preview(ctx, s, func(at erasure.Progress) { progress("counting: %s so far\n", counted(int(at.Selected), "event")) })
+	found, err := o.Erasure().With(finder(o)).Preview(ctx, asked, func(at erasure.Progress) { progress("counting: %s so far\n", counted(int(at.Selected), "event")) })
 	if err != nil {
 		return err
 	}
@@ -150,10 +151,10 @@ func (r *eraseRun) printLeftOut(to io.Writer, p erasure.Progress) {
 
 // many says how far it came, also when it was interrupted or failed. The list is what
 // it writes to standard output.
-func (r *eraseRun) many(ctx context.Context, o *outbox.Outbox, s erasure.Selection, order erasure.Order) error {
+func (r *eraseRun) many(ctx context.Context, o *outbox.Outbox, asked find.Events, order erasure.Order) error {
 	progress := r.eachSecond()
 	var view erasureView
-	done, err := o.Erasure().Many(ctx, s, r.by, order, func(ref identity.EventRef, erased erasure.Erased) {
+	done, err := o.Erasure().With(finder(o)).Many(ctx, asked, r.by, order, func(ref identity.EventRef, erased erasure.Erased) {
 		if r.asJSON {
 			view.Events = append(view.Events, ref.String())
 			view.Kept = append(view.Kept, erased.Kept...)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -18,10 +17,6 @@ import (
 
 // export are the flags of an export.
 type export struct {
-	span
-	eventFlags
-	payloadFlags
-
 	cursor  string
 	limit   int
 	payload bool
@@ -36,6 +31,7 @@ type exported struct {
 
 func (c *cli) newEventsExport() *cobra.Command {
 	var e export
+	var selected *selection[find.Events]
 	cmd := &cobra.Command{
 		Use:   "export",
 		Short: "Write events as lines of JSON, the oldest first",
@@ -55,11 +51,7 @@ as payload where they are JSON and as payload_base64 where not. Times are like
 			if e.limit < 0 {
 				return misused("--limit %d: it must be positive, or 0 for all", e.limit)
 			}
-			match, err := e.match()
-			if err != nil {
-				return err
-			}
-			filter, err := e.filter(e.span, match, time.Now())
+			filter, err := selected.filter()
 			if err != nil {
 				return err
 			}
@@ -68,10 +60,7 @@ as payload where they are JSON and as payload_base64 where not. Times are like
 			})
 		},
 	}
-	e.eventFlags.register(cmd)
-	cmd.Flags().StringVar(&e.since, "since", "", "only those received at this `time` or later")
-	cmd.Flags().StringVar(&e.until, "until", "", "only those received before this `time`")
-	e.payloadFlags.register(cmd, "only ")
+	selected = selectBy[find.Events](cmd, "only ", nil)
 	cmd.Flags().StringVar(&e.cursor, "cursor", "", "go on behind this `place`: the cursor of the last line of an earlier export")
 	cmd.Flags().IntVar(&e.limit, "limit", 0, "how many at most (default all)")
 	cmd.Flags().BoolVar(&e.payload, "payload", false, "write the payload of each event, too")
@@ -81,14 +70,14 @@ as payload where they are JSON and as payload_base64 where not. Times are like
 // exportPage is how many events are written at once.
 const exportPage = 500
 
-func (c *cli) export(ctx context.Context, o *outbox.Outbox, filter find.EventFilter, e export) error {
+func (c *cli) export(ctx context.Context, o *outbox.Outbox, filter find.Events, e export) error {
 	written, at, unclear, bodiless := 0, find.Cursor(e.cursor), 0, 0
 	for more := true; more && (e.limit == 0 || written < e.limit); {
 		size := exportPage
 		if e.limit > 0 {
 			size = min(size, e.limit-written)
 		}
-		page, err := o.Finder().EventsOnward(ctx, filter, at, size)
+		page, err := finder(o).EventsOnward(ctx, filter, at, size)
 		if err != nil {
 			return err
 		}

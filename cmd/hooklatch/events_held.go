@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -18,9 +17,8 @@ import (
 type decision struct {
 	name, short, long string
 	done              string // of one event
-	doneMany          string // of several
+	action            ledger.Action
 	one               func(*inbox.Inbox, context.Context, identity.EventRef, ledger.Operator) error
-	many              func(*inbox.Inbox, context.Context, inbox.HeldFilter, ledger.Operator) (int64, error)
 }
 
 func (c *cli) newEventsRelease() *cobra.Command {
@@ -29,8 +27,8 @@ func (c *cli) newEventsRelease() *cobra.Command {
 		long: `Let one event, or all that the flags select, go on to its dispatch although its
 signature came before under another id or with another type. An event that was
 dropped can be released as well, by its name.`,
-		done: "is released: it waits for its dispatch", doneMany: "released",
-		one: (*inbox.Inbox).Release, many: (*inbox.Inbox).ReleaseMany,
+		done:   "is released: it waits for its dispatch",
+		action: ledger.ActionReleaseEvent, one: (*inbox.Inbox).Release,
 	})
 }
 
@@ -39,38 +37,28 @@ func (c *cli) newEventsDrop() *cobra.Command {
 		name: "drop", short: "Decide that events which a replay guard holds have no effect",
 		long: `Decide that one event, or all that the flags select, is a captured delivery sent
 again and has no effect. Its row and its body stay.`,
-		done: "is dropped: it has no effect", doneMany: "dropped",
-		one: (*inbox.Inbox).Drop, many: (*inbox.Inbox).DropMany,
+		done:   "is dropped: it has no effect",
+		action: ledger.ActionDropEvent, one: (*inbox.Inbox).Drop,
 	})
 }
 
-// heldSelection are the flags that select held events.
-type heldSelection struct{ eventSelection }
-
-func (s *heldSelection) empty() bool { return *s == heldSelection{} }
-
-func (s *heldSelection) filter(now time.Time) (inbox.HeldFilter, error) {
-	from, until, err := s.times(now)
-	return inbox.HeldFilter{Source: identity.Source(s.source), Type: s.eventType, From: from, Until: until}, err
-}
-
 func (c *cli) newDecision(d decision) *cobra.Command {
-	var selected heldSelection
-	var by operatorFlags
-	var yes bool
+	f := eventsFlags{action: d.action}
 	cmd := &cobra.Command{
 		Use:   d.name + " (SOURCE EVENT_ID | FLAGS)",
 		Short: d.short,
 		Long: d.long + ` Who decided, when and why is recorded.
 
-A selection is only counted until --yes is given. Times are like
-2026-11-21T08:00:00Z or 2026-11-21, which is UTC, or a while ago like 36h.`,
+Without --yes the command counts and shows a selection. With --yes it becomes a bulk
+run, which this command carries out; runs pause, runs stop and runs resume are for it
+as for any other. Times are like 2026-11-21T08:00:00Z or 2026-11-21, which is UTC, or
+a while ago like 36h.`,
 		Example: "  " + c.name + " events " + d.name + ` github 72d3162e-cc78-11e3-81ab-4c9367dc0958 --reason "asked the team"
   ` + c.name + " events " + d.name + " --source github --since 2h --yes",
 		Args: cobra.MaximumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				if !selected.empty() {
+				if f.selected.given() || f.runFlags.given() {
 					return misused("an event and a selection by flags exclude each other")
 				}
 				ref, err := eventRef(args)
@@ -78,29 +66,21 @@ A selection is only counted until --yes is given. Times are like
 					return err
 				}
 				return c.withOutbox(cmd.Context(), func(o *outbox.Outbox) error {
-					return c.decideOne(cmd.Context(), o, d, ref, by.operator())
+					return c.decideOne(cmd.Context(), o, d, ref, f.by.operator())
 				})
 			}
-			if selected.empty() {
-				return misused("name an event, or select events with --source, --type, --since and --until")
+			if !f.selected.given() {
+				return misused("name an event, or select events with %s", f.selected.names())
 			}
-			filter, err := selected.filter(time.Now())
+			o, err := f.order()
 			if err != nil {
 				return err
 			}
-			return c.withOutbox(cmd.Context(), func(o *outbox.Outbox) error {
-				if !yes {
-					return c.previewDecision(cmd.Context(), o, d, filter)
-				}
-				n, err := d.many(o.Inbox(), cmd.Context(), filter, by.operator())
-				fmt.Fprintf(c.stdout, "%s %s\n", counted(int(n), "event"), d.doneMany)
-				return err
-			})
+			return c.carryOutMany(cmd.Context(), manyOrder{cli: c, runFlags: f.runFlags, cmd: cmd, by: f.by.operator(), order: o})
 		},
 	}
-	selected.register(cmd, "")
-	by.register(cmd)
-	cmd.Flags().BoolVar(&yes, "yes", false, d.name+" the selected events; without it they are only counted")
+	f.register(cmd, d.name+" ")
+	c.jsonFlag(cmd)
 	return cmd
 }
 
@@ -111,16 +91,4 @@ func (c *cli) decideOne(ctx context.Context, o *outbox.Outbox, d decision, ref i
 	}
 	_, err = fmt.Fprintf(c.stdout, "%s %s\n", safetext.Shown(ref.String()), d.done)
 	return err
-}
-
-func (c *cli) previewDecision(ctx context.Context, o *outbox.Outbox, d decision, filter inbox.HeldFilter) error {
-	n, err := o.Inbox().CountHeld(ctx, filter)
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(c.stdout, "%s selected\n", counted(int(n), "held event"))
-	if n > 0 {
-		fmt.Fprintf(c.stdout, "%s them with the same command and --yes\n", d.name)
-	}
-	return nil
 }

@@ -5,45 +5,17 @@ import (
 	"errors"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/find"
-	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/safetext"
 )
 
-// eventFlags select the events of a list.
-type eventFlags struct {
-	source, eventType, state, id string
-	has                          []string
-}
-
-func (f *eventFlags) register(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.source, "source", "", "only those of this `source`")
-	cmd.Flags().StringVar(&f.eventType, "type", "", "only those of this `type`, like invoice.paid or invoice.*")
-	cmd.Flags().StringVar(&f.state, "state", "", "only those in this `state`: received, dispatched, skipped, failed, held, dropped or imported")
-}
-
-// filter reads them with times and a condition.
-func (f *eventFlags) filter(s span, match *find.Match, now time.Time) (find.EventFilter, error) {
-	filter := find.EventFilter{Source: identity.Source(f.source), Type: f.eventType, EventID: identity.EventID(f.id), Match: match}
-	var err error
-	if filter.Outcome, err = oneOf("state", f.state, eventOutcomes); err != nil {
-		return filter, err
-	}
-	if filter, err = filter.Having(f.has); err != nil {
-		return filter, misused("--has: %s", err)
-	}
-	filter.Since, filter.Until, err = s.times(now)
-	return filter, err
-}
-
 func (c *cli) newEventsList() *cobra.Command {
-	var flags eventFlags
+	var selected *selection[find.Events]
 	var l list
 	cmd := &cobra.Command{
 		Use:   "list",
@@ -59,21 +31,17 @@ found until then. Where there may be more, the command is printed that goes on.
   ` + c.name + ` events list --type invoice.paid --follow`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			match, err := l.match()
-			if err := errors.Join(err, l.check()); err != nil {
-				return err
-			}
-			filter, err := flags.filter(l.span, match, time.Now())
-			if err != nil {
+			filter, err := selected.filter()
+			if err := errors.Join(err, l.check(filter.Span)); err != nil {
 				return err
 			}
 			return c.withOutbox(cmd.Context(), func(o *outbox.Outbox) error {
 				if l.follow {
-					return follow(cmd.Context(), c, o.Finder().FollowEvents(filter), func(e *inbox.Event) string { return lineOf(eventCells(e)) })
+					return follow(cmd.Context(), c, finder(o).FollowEvents(filter), func(e *inbox.Event) string { return lineOf(eventCells(e)) })
 				}
 				found, err := pages(cmd.Context(), c, find.Cursor(l.cursor), l.limit,
 					func(ctx context.Context, from find.Cursor, limit int) (find.Page[*inbox.Event], error) {
-						return o.Finder().Events(ctx, filter, from, limit)
+						return finder(o).Events(ctx, filter, from, limit)
 					})
 				if err == nil || len(found.Rows) > 0 {
 					err = errors.Join(err, c.printEvents(found.Rows))
@@ -83,10 +51,8 @@ found until then. Where there may be more, the command is printed that goes on.
 			})
 		},
 	}
-	flags.register(cmd)
-	cmd.Flags().StringSliceVar(&flags.has, "has", nil, "only those with all of this: duplicates, differs, retry, suspect")
-	cmd.Flags().StringVar(&flags.id, "id", "", "only those with this `id`, of any source")
-	l.register(cmd, "received")
+	selected = selectBy[find.Events](cmd, "only ", nil)
+	l.register(cmd)
 	c.jsonFlag(cmd)
 	return cmd
 }

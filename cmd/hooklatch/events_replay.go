@@ -5,11 +5,11 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/find"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
@@ -18,50 +18,36 @@ import (
 	"github.com/hooklatch/hooklatch/worker/route"
 )
 
-// replayStates are the states of events that can be replayed.
-var replayStates = []inbox.Outcome{inbox.Dispatched, inbox.Skipped, inbox.Failed}
+// eventsFlags are an order about many events, as flags.
+type eventsFlags struct {
+	runFlags
 
-// replaySelection are the flags that select events to replay.
-type replaySelection struct {
-	eventSelection
-
-	state, when, only string
+	action   ledger.Action
+	selected *selection[find.Events]
+	by       operatorFlags
 }
 
-func (s *replaySelection) register(cmd *cobra.Command) {
-	s.eventSelection.register(cmd, "replay ")
-	cmd.Flags().StringVar(&s.state, "state", "", "replay those in this `state`: dispatched, skipped or failed")
-	cmd.Flags().StringVar(&s.when, "when", "", "replay those for which this CEL `expression` is true, as in a route")
-	cmd.Flags().StringVar(&s.only, "route", "", "dispatch this `route` alone; what others made of the events stays")
+// register declares them; doing is what their help begins with: "replay ". But are fields
+// that the command does not take.
+func (f *eventsFlags) register(cmd *cobra.Command, doing string, but ...string) {
+	f.selected = selectBy[find.Events](cmd, doing, map[string][]string{"state": textsOf(runs.StatesOfEvents(f.action))}, but...)
+	f.runFlags.register(cmd, "events")
+	f.by.register(cmd)
 }
 
-func (s *replaySelection) empty() bool { return *s == replaySelection{} }
-
-func (s *replaySelection) selection(now time.Time) (runs.EventSelection, error) {
-	e := runs.EventSelection{Source: identity.Source(s.source), Type: s.eventType, When: s.when, Route: s.only}
-	if s.empty() {
-		return e, misused("name an event, or select events with --state, --route, --source, --type, --since, --until and --when")
+// order is what the flags say.
+func (f *eventsFlags) order() (o runs.Order, err error) {
+	o.Action = f.action
+	if o.Events, err = f.selected.filter(); err != nil {
+		return o, err
 	}
-	var err error
-	if e.State, err = oneOf("state", s.state, replayStates); err != nil {
-		return e, err
-	}
-	if e.From, e.Until, err = s.times(now); err != nil {
-		return e, err
-	}
-	if s.when != "" {
-		if _, err = route.CompileCondition(s.when); err != nil {
-			return e, misused("--when: %s", err)
-		}
-	}
-	return e, nil
+	return o, checkRate(f.rate, "events")
 }
 
 func (c *cli) newEventsReplay() *cobra.Command {
-	var selected replaySelection
-	var how runFlags
+	f := eventsFlags{action: ledger.ActionReplayEvent}
 	var newKeys bool
-	var by operatorFlags
+	var only string
 	cmd := &cobra.Command{
 		Use:   "replay (SOURCE EVENT_ID | FLAGS)",
 		Short: "Dispatch events once more, by the configuration of today",
@@ -87,103 +73,59 @@ like 36h.`,
   ` + c.name + ` events replay --source stripe --type invoice.paid --since 2026-11-20 --until 2026-11-21 --rate 20 --yes`,
 		Args: cobra.MaximumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
+			opts := inbox.ReplayOptions{NewKeys: newKeys, Route: only}
+			switch {
+			case len(args) > 0:
 				ref, err := eventRef(args)
-				if selected != (replaySelection{only: selected.only}) || how.rate != 0 || how.detach || how.label != "" {
+				if f.selected.given() || f.rate != 0 || f.detach || f.label != "" {
 					err = misused("an event and a selection by flags exclude each other")
 				}
-				if err := cmp.Or(err, c.ofRoute(&runs.EventSelection{Route: selected.only})); err != nil {
+				if err := cmp.Or(err, c.ofRoute(&runs.Order{EventTerms: runs.EventTerms{Route: only}})); err != nil {
 					return err
 				}
 				return c.withOutbox(cmd.Context(), func(o *outbox.Outbox) error {
-					return c.replayOne(cmd.Context(), o, ref, by.operator(), inbox.ReplayOptions{NewKeys: newKeys, Route: selected.only})
+					return c.replayOne(cmd.Context(), o, ref, f.by.operator(), opts)
 				})
+			case !f.selected.given() && only == "":
+				return misused("name an event, or select events with --route, %s", f.selected.names())
 			}
-			events, err := selected.selection(time.Now())
-			if err := cmp.Or(err, checkRate(how.rate, "events"), c.ofRoute(&events)); err != nil {
+			o, err := f.order()
+			o.NewKeys, o.Route = newKeys, only
+			if err := cmp.Or(err, c.ofRoute(&o)); err != nil {
 				return err
 			}
-			events.NewKeys = newKeys
-			return c.carryOutMany(cmd.Context(), manyOrder{
-				cli: c, runFlags: how, cmd: cmd, by: by.operator(), order: runs.Order{Action: ledger.ActionReplayEvent, Events: events},
-			})
+			return c.carryOutMany(cmd.Context(), manyOrder{cli: c, runFlags: f.runFlags, cmd: cmd, by: f.by.operator(), order: o})
 		},
 	}
-	selected.register(cmd)
-	by.register(cmd)
+	f.register(cmd, "replay ")
 	c.jsonFlag(cmd)
-	how.register(cmd, "events")
+	cmd.Flags().StringVar(&only, "route", "", "dispatch this `route` alone; what others made of the events stays")
 	cmd.Flags().BoolVar(&newKeys, "new-keys", false, "make new effects under new keys: receivers apply them again")
 	return cmd
 }
 
 // ofRoute wants the route of a selection to be one of the configuration, where there is
 // one here, and selects what the route itself says of its events.
-func (c *cli) ofRoute(events *runs.EventSelection) error {
-	if events.Route == "" {
+func (c *cli) ofRoute(o *runs.Order) error {
+	if o.Route == "" {
 		return nil
 	}
 	cfg, err := c.loadForDatabase()
 	if err != nil || len(cfg.Routes) == 0 {
 		return err
 	}
-	i := slices.IndexFunc(cfg.Routes, func(r route.Route) bool { return r.Name == events.Route })
+	i := slices.IndexFunc(cfg.Routes, func(r route.Route) bool { return r.Name == o.Route })
 	if i < 0 {
-		return misused("--route %q is no route of the configuration", events.Route)
+		return misused("--route %q is no route of the configuration", o.Route)
 	}
 	r := cfg.Routes[i]
 	if len(r.From) == 1 && r.From[0] != "*" {
-		events.Source = cmp.Or(events.Source, identity.Source(r.From[0]))
+		o.Events.Source = cmp.Or(o.Events.Source, identity.Source(r.From[0]))
 	}
 	if len(r.Types) == 1 {
-		events.Type = cmp.Or(events.Type, r.Types[0])
+		o.Events.Type = cmp.Or(o.Events.Type, r.Types[0])
 	}
 	return nil
-}
-
-// span is what --since and --until say.
-type span struct{ since, until string }
-
-func (s span) times(now time.Time) (from, until time.Time, err error) {
-	if from, err = timeFlag("since", s.since, now); err != nil {
-		return from, until, err
-	}
-	until, err = timeFlag("until", s.until, now)
-	if err == nil && !from.IsZero() && !until.IsZero() && !from.Before(until) {
-		err = misused("--since %s is not before --until %s", s.since, s.until)
-	}
-	return from, until, err
-}
-
-// eventSelection are the flags that select events, whatever is done to them.
-type eventSelection struct {
-	span
-
-	source, eventType string
-}
-
-// register declares them; doing is what their help begins with: "replay ".
-func (s *eventSelection) register(cmd *cobra.Command, doing string) {
-	cmd.Flags().StringVar(&s.source, "source", "", doing+"those of this `source`")
-	cmd.Flags().StringVar(&s.eventType, "type", "", doing+"those of this `type`")
-	cmd.Flags().StringVar(&s.since, "since", "", doing+"those received at this `time` or later")
-	cmd.Flags().StringVar(&s.until, "until", "", doing+"those received before this `time`")
-}
-
-// timeFlag reads a flag that is a point in time; empty is the zero time.
-func timeFlag(flag, given string, now time.Time) (time.Time, error) {
-	if given == "" {
-		return time.Time{}, nil
-	}
-	for _, layout := range []string{time.RFC3339, time.DateOnly} {
-		if at, err := time.Parse(layout, given); err == nil {
-			return at, nil
-		}
-	}
-	if ago, err := time.ParseDuration(given); err == nil && ago > 0 {
-		return now.Add(-ago), nil
-	}
-	return time.Time{}, misused("--%s %q is no time: give one like 2026-11-21T08:00:00Z, 2026-11-21, or 36h for that long ago", flag, given)
 }
 
 func (c *cli) replayOne(ctx context.Context, o *outbox.Outbox, ref identity.EventRef, by ledger.Operator, opts inbox.ReplayOptions) error {

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/life"
+	"github.com/hooklatch/hooklatch/outbox/find"
 	"github.com/hooklatch/hooklatch/outbox/fleet"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/inbox"
@@ -79,17 +80,18 @@ func TestJSONOfEveryFieldIsAsPublished(t *testing.T) {
 	}
 	run := runs.Run{
 		Order: runs.Order{
-			Action: ledger.ActionRetryEffect, Name: "after the fix", PerSecond: 20, Most: 1000, Effects: ledger.EffectSelection{
+			Action: ledger.ActionRetryEffect, Name: "after the fix", PerSecond: 20, Most: 1000, Effects: find.Effects{
 				States: []ledger.EffectState{ledger.EffectFailed, ledger.EffectParked}, Destination: "app", Route: "receipts", Source: "stripe",
-				Type: "invoice.*", Policy: ledger.AtMostOnce, From: at, Until: at.Add(time.Hour), AsOf: at, When: "body.a > 1 && true", InDoubt: true,
+				Type: "invoice.*", Policy: ledger.AtMostOnce, Span: find.Span{Since: at, Until: at.Add(time.Hour)}, Content: find.Content{When: "body.a > 1 && true"},
 			},
+			EffectTerms: runs.EffectTerms{AsOf: at, InDoubt: true},
 		},
 		Counts: runs.Counts{Selected: 9, Changed: 8, InDoubt: 1, Unrendered: 2, Unclear: 3},
 		ID:     17, By: ledger.Operator{Who: "ann", Role: "operator", Via: "console", Reason: "it is up", RequestID: "canary"},
 		CreatedAt: at, State: runs.Failed, Since: at, Error: "no such name", Total: 10, Worked: true,
 	}
 	replay := runs.Run{
-		Order:  runs.Order{Action: ledger.ActionReplayEvent, Events: runs.EventSelection{State: inbox.Skipped, Last: 7}},
+		Order:  runs.Order{Action: ledger.ActionReplayEvent, Events: find.Events{State: inbox.Skipped}, EventTerms: runs.EventTerms{Last: 7}},
 		Counts: runs.Counts{Selected: 2, Changed: 2, Reopened: 1},
 		ID:     18, By: ledger.Operator{Who: "ann", Via: "cli"}, CreatedAt: at, State: runs.Done, Since: at,
 	}

@@ -45,10 +45,7 @@ type manyOrder struct {
 // carryOutMany counts what is selected, or begins a run about it and works it off.
 func (c *cli) carryOutMany(ctx context.Context, m manyOrder) error {
 	return c.withOutbox(ctx, func(o *outbox.Outbox) error {
-		r, err := c.runsOf(o)
-		if err != nil {
-			return err
-		}
+		r := runsOf(o)
 		m.order.Name, m.order.PerSecond = m.label, m.rate
 		switch {
 		case !m.yes:

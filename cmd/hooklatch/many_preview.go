@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
@@ -38,7 +39,7 @@ func (m manyOrder) preview(ctx context.Context, o *outbox.Outbox, r *runs.Runs) 
 		return err
 	}
 	var forecasts []string
-	if v.Order.OfEvents() {
+	if v.Order.Action == ledger.ActionReplayEvent {
 		if forecasts, err = m.forecasts(ctx, o, v); err != nil {
 			return err
 		}
@@ -59,16 +60,16 @@ func (m manyOrder) preview(ctx context.Context, o *outbox.Outbox, r *runs.Runs) 
 		fmt.Fprintf(m.stdout, "and %d more\n", more)
 	}
 	if v.Order.OfEvents() {
-		_, err = fmt.Fprintln(m.stdout, "\nreplay them with the same command and --yes")
+		_, err = fmt.Fprintf(m.stdout, "\n%s them with the same command and --yes\n", m.cmd.Name())
 	} else {
-		_, err = fmt.Fprintf(m.stdout, "\n%s them with:\n  %s\n", m.cmd.Name(), commandFor(m.cmd, v.Order.Effects))
+		_, err = fmt.Fprintf(m.stdout, "\n%s them with:\n  %s\n", m.cmd.Name(), m.commandFor(v.Order))
 	}
 	return err
 }
 
 // forecasts say what a replay of each event that is shown would do.
 func (m manyOrder) forecasts(ctx context.Context, o *outbox.Outbox, v runs.Preview) ([]string, error) {
-	f, all := m.forecaster(o, v.Order.Events.NewKeys, v.Order.Events.Route), make([]string, len(v.Sample))
+	f, all := m.forecaster(o, v.Order.NewKeys, v.Order.Route), make([]string, len(v.Sample))
 	for i, e := range v.Sample {
 		forecast, known, err := f.of(ctx, e.Event)
 		if err != nil {
@@ -83,9 +84,17 @@ func (m manyOrder) forecasts(ctx context.Context, o *outbox.Outbox, v runs.Previ
 
 func (m manyOrder) printSample(v runs.Preview, forecasts []string) error {
 	if v.Order.OfEvents() {
-		t := newTable(m.stdout, "RECEIVED", "EVENT", "TYPE", "STATE", "A REPLAY")
+		header := []string{"RECEIVED", "EVENT", "TYPE", "STATE"}
+		if forecasts != nil {
+			header = append(header, "A REPLAY")
+		}
+		t := newTable(m.stdout, header...)
 		for i, e := range v.Sample {
-			t.row(shown(e.At), e.Event.String(), e.EventType, e.State, forecasts[i])
+			row := []string{shown(e.At), e.Event.String(), e.EventType, e.State}
+			if forecasts != nil {
+				row = append(row, forecasts[i])
+			}
+			t.row(row...)
 		}
 		return t.flush()
 	}
@@ -95,4 +104,9 @@ func (m manyOrder) printSample(v runs.Preview, forecasts []string) error {
 			lastOf(ledger.Effect{ResponseStatus: e.ResponseStatus, Error: e.Error}))
 	}
 	return t.flush()
+}
+
+// commandFor orders what a preview counted.
+func (m manyOrder) commandFor(o runs.Order) string {
+	return commandFor(m.cmd, map[string]time.Time{"since": o.Effects.Since, "until": o.Effects.Until, "as-of": o.AsOf}, o.InDoubt)
 }

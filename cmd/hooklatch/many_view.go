@@ -67,7 +67,7 @@ func (m manyOrder) viewOfPreview(v runs.Preview, forecasts []string) any {
 		return view
 	}
 	view := effectsOf(v)
-	view.Preview, view.Command = true, commandFor(m.cmd, v.Order.Effects)
+	view.Preview, view.Command = true, m.commandFor(v.Order)
 	for _, e := range v.Sample {
 		view.Sample = append(view.Sample, sampleView{
 			IdempotencyKey: e.Effect, Destination: e.Destination, Route: e.Route, Source: string(e.Event.Source), EventID: string(e.Event.EventID),
@@ -91,7 +91,7 @@ func (m manyOrder) viewOfRun(counted runs.Preview, run runs.Run) any {
 
 func effectsOf(v runs.Preview) manyView {
 	return manyView{
-		Action: v.Order.Action, AsOf: v.Order.Effects.AsOf, Selected: v.Selected, InDoubt: v.InDoubt, Unrendered: v.Unrendered,
+		Action: v.Order.Action, AsOf: v.Order.AsOf, Selected: v.Selected, InDoubt: v.InDoubt, Unrendered: v.Unrendered,
 		Unclear: v.Unclear, WhyUnclear: v.WhyUnclear,
 	}
 }

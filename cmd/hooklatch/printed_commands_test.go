@@ -65,11 +65,11 @@ func TestEveryCommandOfAFilterIsTaken(t *testing.T) {
 	s := newSystem(t, systemOptions{})
 	values := map[string]string{
 		"destination": "app", "source": "stripe", "route": "app", "type": "invoice.*", "event": "stripe/evt_1", "id": "evt_1", "has": "duplicates",
-		"from": "-24h", "to": "2026-11-21", "when": `body.name == "O'Neil"`, "state": "failed", "reason": "wrong_signature", "address": "10.0.0.1",
+		"since": "-24h", "until": "2026-11-21", "policy": "at_most_once", "contains": "it's", "when": `body.name == "O'Neil"`, "state": "failed", "reason": "wrong_signature", "address": "10.0.0.1",
 	}
 	field := regexp.MustCompile(`id="field-(\w+)"`)
 	for list, pages := range map[string][]string{
-		"/events":     {"/events?", "/runs/new?of=events&action=replay&"},
+		"/events":     {"/events?", "/runs/new?of=events&action=replay&", "/runs/new?of=events&action=release&"},
 		"/effects":    {"/effects?", "/runs/new?of=effects&action=retry&", "/runs/new?of=effects&action=park&", "/runs/new?of=effects&action=cancel&"},
 		"/quarantine": {"/quarantine?"},
 	} {

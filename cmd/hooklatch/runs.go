@@ -13,15 +13,14 @@ import (
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/runs"
 	"github.com/hooklatch/hooklatch/outbox/safetext"
-	"github.com/hooklatch/hooklatch/worker/route"
 )
 
 func (c *cli) newRuns() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "runs",
 		Short: "List, show, pause, resume, slow and stop bulk runs",
-		Long: `A bulk run applies retry, cancel, park or replay to every match of a filter. It is
-stored in the database and carried out by any worker.`,
+		Long: `A bulk run applies an action such as retry, replay or release to every match of a
+filter. It is stored in the database and carried out by any worker.`,
 		Args: cobra.NoArgs,
 		RunE: needsCommand,
 	}
@@ -37,15 +36,12 @@ func (c *cli) newReplays() *cobra.Command {
 	return cmd
 }
 
-func (c *cli) runsOf(o *outbox.Outbox) (*runs.Runs, error) { return o.Runs(route.CompileCondition) }
+// runsOf are the runs, with conditions.
+func runsOf(o *outbox.Outbox) *runs.Runs { return o.Runs().With(finder(o)) }
 
 func (c *cli) withRuns(ctx context.Context, f func(*runs.Runs) error) error {
 	return c.withOutbox(ctx, func(o *outbox.Outbox) error {
-		r, err := c.runsOf(o)
-		if err != nil {
-			return err
-		}
-		return f(r)
+		return f(runsOf(o))
 	})
 }
 

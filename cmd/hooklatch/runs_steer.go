@@ -61,11 +61,7 @@ func (c *cli) steer(ctx context.Context, what steering, given string, by ledger.
 		return c.carryOut(ctx, o, order{
 			action: what.action, done: what.done, unknown: func(string) error { return c.noSuchRun(id) },
 			do: func(o *outbox.Outbox, ctx context.Context, _ string, by ledger.Operator) error {
-				r, err := c.runsOf(o)
-				if err != nil {
-					return err
-				}
-				return c.ofRun(id, what.do(r, ctx, id, by))
+				return c.ofRun(id, what.do(runsOf(o), ctx, id, by))
 			},
 		}, fmt.Sprintf("run %d", id), by)
 	})

@@ -57,6 +57,10 @@ func changed(run runs.Run, what string) string {
 		return what + " cancelled"
 	case ledger.ActionParkEffect:
 		return what + " parked"
+	case ledger.ActionReleaseEvent:
+		return what + " released"
+	case ledger.ActionDropEvent:
+		return what + " dropped"
 	}
 	return what + " changed"
 }
@@ -64,7 +68,7 @@ func changed(run runs.Run, what string) string {
 // printLeftOut says what a selection has to do with and does not take.
 func (c *cli) printLeftOut(o runs.Order, n runs.Counts) {
 	switch {
-	case n.InDoubt > 0 && o.Effects.InDoubt:
+	case n.InDoubt > 0 && o.InDoubt:
 		fmt.Fprintf(c.stdout, "%d of them may have been applied already\n", n.InDoubt)
 	case n.InDoubt > 0:
 		fmt.Fprintf(c.stdout, "%d more may have been applied already and left out: --in-doubt with --reason takes them\n", n.InDoubt)

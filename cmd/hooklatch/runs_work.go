@@ -13,14 +13,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/safetext"
 )
 
-const (
-	// shiftLen is how long a command works at a run before it looks at it anew.
-	shiftLen = time.Hour
-	// lookAgain is how often it looks while another process works the run off.
-	lookAgain = 500 * time.Millisecond
-	// pauseWithin bounds how long an interrupted command tries to pause its run.
-	pauseWithin = 10 * time.Second
-)
+// pauseWithin bounds how long an interrupted command tries to pause its run.
+const pauseWithin = 10 * time.Second
 
 // shift is a command that works a run off while a person looks on.
 type shift struct {
@@ -40,20 +34,7 @@ func (s *shift) work(ctx context.Context, run runs.Run) (runs.Run, error) {
 		s.whyUnclear = cmp.Or(s.whyUnclear, at.WhyUnclear)
 		progress("%s\n", howFar(at))
 	}
-	var err error
-	for err == nil && run.State == runs.Running && ctx.Err() == nil {
-		var at runs.Run
-		if at, err = s.runs.Work(ctx, run.ID, time.Now().Add(shiftLen), tell); at.ID == 0 {
-			break // not even read
-		}
-		if run = at; run.State == runs.Running && run.Worked {
-			tell(run)
-			select {
-			case <-time.After(lookAgain):
-			case <-ctx.Done():
-			}
-		}
-	}
+	run, err := s.runs.Carry(ctx, run, tell)
 	if ctx.Err() != nil && run.State == runs.Running {
 		return s.interrupted(ctx, run)
 	}

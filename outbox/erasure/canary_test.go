@@ -2,6 +2,7 @@ package erasure_test
 
 import (
 	"bytes"
+	"context"
 	_ "embed"
 	"encoding/hex"
 	"fmt"
@@ -18,6 +19,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/erasure"
+	"github.com/hooklatch/hooklatch/outbox/find"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
@@ -184,11 +186,10 @@ func TestNothingThatWasRepeatedIsInADump(t *testing.T) {
 			b.settle(t, b.claim(t, effect), ledger.VerdictDone)
 		}
 	}
-	all, err := b.Runs(func(string) (func(*inbox.Event) (bool, error), error) {
-		return func(*inbox.Event) (bool, error) { return false, nil }, nil
-	})
-	require.NoError(t, err)
-	run, err := all.Begin(t.Context(), runs.Order{Action: ledger.ActionReplayEvent, Events: runs.EventSelection{When: `body.email == "` + canary + `"`}}, ann)
+	all := b.Runs().With(b.Finder().With(func(context.Context, string) (find.Match, error) {
+		return find.Match{By: func(*inbox.Event) (bool, error) { return false, nil }}, nil
+	}))
+	run, err := all.Begin(t.Context(), runs.Order{Action: ledger.ActionReplayEvent, Events: find.Events{Content: find.Content{When: `body.email == "` + canary + `"`}}}, ann)
 	require.NoError(t, err)
 	_, err = all.Work(t.Context(), run.ID, time.Now().Add(time.Hour), nil)
 	require.NoError(t, err)

@@ -18,6 +18,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/hooklatch/hooklatch/outbox/commit"
+	"github.com/hooklatch/hooklatch/outbox/find"
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/schema"
@@ -34,8 +35,9 @@ type Options struct {
 	DB       *commit.DB    // where erasures are committed
 	ReadPool *pgxpool.Pool // what selections read, on the same database
 	Schema   schema.Name   // holds the tables. Defaults to schema.Default.
-	Inbox    *inbox.Inbox  // reads what a selection decides by
+	Inbox    *inbox.Inbox
 	Ledger   *ledger.Ledger
+	Finder   *find.Finder // finds what a selection asks for
 	Logger   *slog.Logger // defaults to one that discards
 }
 
@@ -46,13 +48,14 @@ type Eraser struct {
 	sql    statements
 	inbox  *inbox.Inbox
 	ledger *ledger.Ledger
+	finder *find.Finder
 	logger *slog.Logger
 }
 
 // New returns an Eraser on a migrated database. It starts nothing.
 func New(opts Options) (*Eraser, error) {
-	if opts.DB == nil || opts.ReadPool == nil || opts.Inbox == nil || opts.Ledger == nil {
-		return nil, errors.New("erasure options: DB, ReadPool, Inbox and Ledger are required")
+	if opts.DB == nil || opts.ReadPool == nil || opts.Inbox == nil || opts.Ledger == nil || opts.Finder == nil {
+		return nil, errors.New("erasure options: DB, ReadPool, Inbox, Ledger and Finder are required")
 	}
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
@@ -61,5 +64,12 @@ func New(opts Options) (*Eraser, error) {
 	if err != nil {
 		return nil, fmt.Errorf("erasure: %w", err)
 	}
-	return &Eraser{db: opts.DB, read: opts.ReadPool, sql: sql, inbox: opts.Inbox, ledger: opts.Ledger, logger: opts.Logger}, nil
+	return &Eraser{db: opts.DB, read: opts.ReadPool, sql: sql, inbox: opts.Inbox, ledger: opts.Ledger, finder: opts.Finder, logger: opts.Logger}, nil
+}
+
+// With returns an Eraser whose selections are compiled by another Finder.
+func (e *Eraser) With(finder *find.Finder) *Eraser {
+	other := *e
+	other.finder = finder
+	return &other
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/erasure"
+	"github.com/hooklatch/hooklatch/outbox/find"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
@@ -36,7 +37,7 @@ func TestErasedEventsStayDuplicates(t *testing.T) {
 	_, err := b.Inbox().Replay(t.Context(), ref("evt_1"), ann, inbox.ReplayOptions{})
 	require.ErrorIs(t, err, inbox.ErrNotReplayable)
 	require.ErrorContains(t, err, "its content was erased on ")
-	require.Zero(t, b.selected(t, runs.Order{Action: ledger.ActionReplayEvent, Events: runs.EventSelection{Source: "shop"}}))
+	require.Zero(t, b.selected(t, runs.Order{Action: ledger.ActionReplayEvent, Events: find.Events{Source: "shop"}}))
 	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.operator_log WHERE action = 'event.erase' AND target = 'shop/evt_1' AND who = 'ann'`))
 
 	_, err = b.Erasure().Event(t.Context(), ref("evt_9"), ann, erasure.Order{})
@@ -53,16 +54,14 @@ func TestEffectsOfErasedEventsAreNotRetried(t *testing.T) {
 	err := b.Ledger().Retry(t.Context(), effect.IdempotencyKey(), ann)
 	require.ErrorContains(t, err, "the request of the effect is erased by ann: there is nothing to send")
 	require.Zero(t, b.selected(t, runs.Order{
-		Action: ledger.ActionRetryEffect, Effects: ledger.EffectSelection{States: []ledger.EffectState{ledger.EffectFailed}},
+		Action: ledger.ActionRetryEffect, Effects: find.Effects{States: []ledger.EffectState{ledger.EffectFailed}},
 	}))
 }
 
 // selected is how many an order would be done to.
 func (b *bundle) selected(t *testing.T, order runs.Order) int64 {
 	t.Helper()
-	r, err := b.Runs(func(string) (func(*inbox.Event) (bool, error), error) { return nil, nil }) // no order has one
-	require.NoError(t, err)
-	v, err := r.Preview(t.Context(), order, runs.Bite{})
+	v, err := b.Runs().Preview(t.Context(), order, runs.Bite{})
 	require.NoError(t, err)
 	return v.Selected
 }

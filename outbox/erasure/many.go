@@ -8,34 +8,15 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 
+	"github.com/hooklatch/hooklatch/outbox/find"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/inbox"
-	"github.com/hooklatch/hooklatch/outbox/internal/column"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
-	"github.com/hooklatch/hooklatch/outbox/pipeline"
 )
 
-const (
-	// selectionSlice is how many events a selection reads at once, selected or not.
-	selectionSlice = 2_000
-	// sampleSize is how many events a preview shows.
-	sampleSize = 5
-)
-
-// Selection selects events to erase. Empty fields take all. What was erased before is
-// never among them.
-type Selection struct {
-	Source  identity.Source
-	Type    string
-	Outcome inbox.Outcome
-	From    time.Time // received at or after
-	Until   time.Time // received before
-	// Match decides by what is in the event, its body included. An event for which it
-	// fails is left out, and so is one whose body is no longer kept.
-	Match func(*inbox.Event) (bool, error)
-}
+// sampleSize is how many events a preview shows.
+const sampleSize = 5
 
 // Selected is an event of a selection, in short.
 type Selected struct {
@@ -54,10 +35,10 @@ type Progress struct {
 	// WhyUnfinished.
 	Unfinished    int64
 	WhyUnfinished error
-	// Unclear counts those left out because Match failed, the first time with WhyUnclear.
+	// Unclear counts those left out because the condition failed, the first time with WhyUnclear.
 	Unclear    int64
 	WhyUnclear error
-	// Bodiless counts those that Match could not look at: retention has removed their
+	// Bodiless counts those that the condition could not look at: retention has removed their
 	// bodies, and their effects may still say what was in them.
 	Bodiless int64
 	Sample   []Selected // the first of Selected
@@ -65,9 +46,9 @@ type Progress struct {
 
 // Preview counts what a selection selects now, and shows some of it. It changes
 // nothing. progress is called after each slice; it may be nil.
-func (e *Eraser) Preview(ctx context.Context, s Selection, progress func(Progress)) (Progress, error) {
+func (e *Eraser) Preview(ctx context.Context, asked find.Events, progress func(Progress)) (Progress, error) {
 	var seen Progress
-	err := e.walk(ctx, s, &seen, progress, func(Selected) error { return nil })
+	err := e.walk(ctx, asked, &seen, progress, func(identity.EventRef) error { return nil })
 	if err != nil {
 		return seen, fmt.Errorf("preview of an erasure: %w", err)
 	}
@@ -79,7 +60,7 @@ func (e *Eraser) Preview(ctx context.Context, s Selection, progress func(Progres
 // so is what is unfinished, unless the order says otherwise. each is called with every
 // event that was erased, and progress after each slice; both may be nil. What was erased
 // before an error stays erased.
-func (e *Eraser) Many(ctx context.Context, s Selection, by ledger.Operator, order Order,
+func (e *Eraser) Many(ctx context.Context, asked find.Events, by ledger.Operator, order Order,
 	each func(identity.EventRef, Erased), progress func(Progress),
 ) (Progress, error) {
 	if by.RequestID == "" {
@@ -87,8 +68,8 @@ func (e *Eraser) Many(ctx context.Context, s Selection, by ledger.Operator, orde
 	}
 	var seen Progress
 	var jobs jobsOf
-	err := e.walk(ctx, s, &seen, progress, func(found Selected) error {
-		erased, err := e.events(ctx, found.EventRef, by, order, func(_ context.Context, of jobsOf) error {
+	err := e.walk(ctx, asked, &seen, progress, func(ref identity.EventRef) error {
+		erased, err := e.events(ctx, ref, by, order, func(_ context.Context, of jobsOf) error {
 			jobs.add(of)
 			return nil
 		})
@@ -105,7 +86,7 @@ func (e *Eraser) Many(ctx context.Context, s Selection, by ledger.Operator, orde
 		}
 		seen.Erased++
 		if each != nil {
-			each(found.EventRef, erased)
+			each(ref, erased)
 		}
 		return nil
 	})
@@ -118,87 +99,60 @@ func (e *Eraser) Many(ctx context.Context, s Selection, by ledger.Operator, orde
 }
 
 // walk calls do with the events of a selection, in the order they were accepted.
-func (e *Eraser) walk(ctx context.Context, s Selection, seen *Progress, progress func(Progress), do func(Selected) error) error {
-	at := selectEvents{
-		Source: s.Source, EventType: s.Type, Outcome: s.Outcome,
-		Since: column.TimeOrNull(s.From), Until: column.TimeOrNull(s.Until), Limit: selectionSlice,
+func (e *Eraser) walk(ctx context.Context, asked find.Events, seen *Progress, progress func(Progress), do func(identity.EventRef) error) error {
+	last, err := e.inbox.Newest(ctx)
+	if err != nil {
+		return err
 	}
-	if err := e.sql.LastEvent.QueryRow(ctx, pipeline.ByIndex{Sender: e.read}).Scan(&at.Last); err != nil {
-		return fmt.Errorf("find the last event: %w", err)
-	}
-	for {
-		found, end, err := e.slice(ctx, at)
-		if err != nil || end == 0 {
+	for at, more := find.Beginning, true; more; {
+		page, err := e.finder.EventsToChange(ctx, asked, at, last, false)
+		if err != nil {
 			return err
 		}
-		for _, one := range found {
+		if err := e.sample(ctx, seen, page.Rows); err != nil {
+			return err
+		}
+		for _, found := range page.Rows {
 			if err := context.Cause(ctx); err != nil {
 				return err
 			}
-			yes, err := e.matches(ctx, s, one.EventRef, seen)
-			if err != nil {
-				return err
-			}
-			if !yes {
-				continue
-			}
-			seen.Selected++
-			if len(seen.Sample) < sampleSize {
-				seen.Sample = append(seen.Sample, one)
-			}
-			if err := do(one); err != nil {
-				return err
+			switch {
+			case found.Unclear == nil:
+				seen.Selected++
+				if err := do(found.Event); err != nil {
+					return err
+				}
+			case errors.Is(found.Unclear, find.ErrBodiless):
+				seen.Bodiless++
+			default:
+				seen.Unclear++
+				seen.WhyUnclear = cmp.Or(seen.WhyUnclear, found.Unclear)
 			}
 		}
 		if progress != nil {
 			progress(*seen)
 		}
-		at.After = end
+		at, more = page.Next, page.More
 	}
+	return nil
 }
 
-// slice reads the selected ones among the next events, and where it ended; 0 when there
-// are no more.
-func (e *Eraser) slice(ctx context.Context, at selectEvents) (found []Selected, end int64, err error) {
-	rows, err := e.sql.SelectEvents.With(at).Query(ctx, pipeline.ByIndex{Sender: e.read})
-	if err != nil {
-		return nil, 0, fmt.Errorf("select events: %w", err)
-	}
-	var one Selected
-	var selected bool
-	_, err = pgx.ForEachRow(rows, []any{&selected, &one.Source, &one.EventID, &end, &one.Type, &one.Outcome, &one.ReceivedAt}, func() error {
-		if selected {
-			found = append(found, one)
+// sample reads the first of those that were found.
+func (e *Eraser) sample(ctx context.Context, seen *Progress, found []find.Found) error {
+	var refs []identity.EventRef
+	for _, f := range found {
+		if f.Unclear == nil && len(seen.Sample)+len(refs) < sampleSize {
+			refs = append(refs, f.Event)
 		}
+	}
+	if len(refs) == 0 {
 		return nil
-	})
-	if err != nil {
-		return nil, 0, fmt.Errorf("select events: %w", err)
 	}
-	return found, end, nil
-}
-
-// matches asks Match, and counts what it cannot say.
-func (e *Eraser) matches(ctx context.Context, s Selection, ref identity.EventRef, seen *Progress) (bool, error) {
-	if s.Match == nil {
-		return true, nil
+	events, err := e.inbox.EventsByRef(ctx, refs)
+	for _, ref := range refs {
+		if one := events[ref]; one != nil {
+			seen.Sample = append(seen.Sample, Selected{EventRef: ref, Type: one.Type, Outcome: one.Outcome, ReceivedAt: one.ReceivedAt})
+		}
 	}
-	event, err := e.inbox.Event(ctx, ref)
-	if errors.Is(err, ledger.ErrNotFound) {
-		return false, nil
-	}
-	if err != nil {
-		return false, err
-	}
-	if event.Body == nil {
-		seen.Bodiless++
-		return false, nil
-	}
-	yes, err := s.Match(event)
-	if err != nil {
-		seen.Unclear++
-		seen.WhyUnclear = cmp.Or(seen.WhyUnclear, err)
-		return false, nil
-	}
-	return yes, nil
+	return err
 }

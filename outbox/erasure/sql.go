@@ -7,7 +7,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/hooklatch/hooklatch/outbox/identity"
-	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/rule"
 	"github.com/hooklatch/hooklatch/schema"
 	"github.com/hooklatch/hooklatch/schema/statement"
@@ -25,7 +24,6 @@ type statements struct {
 	EraseEvent      statement.Of[eraseEvent]
 	EraseJobs       statement.Of[eraseJobs]
 	GiveUpEvent     statement.Of[identity.EventRef]
-	LastEvent       statement.Bound
 	LockEffect      statement.Of[identity.EffectID]
 	ItemsOfDelivery statement.Of[firstOfDelivery]
 	LockEvent       statement.Of[identity.EventRef]
@@ -34,7 +32,6 @@ type statements struct {
 	NotWaiting      statement.Of[identity.EventRef]
 	Progress        statement.Of[ofSource]
 	Redactable      statement.Of[redactable]
-	SelectEvents    statement.Of[selectEvents]
 	SetProgress     statement.Of[setProgress]
 	StoredDelivery  statement.Of[deliveryOf]
 	Waiting         statement.Of[waiting]
@@ -103,15 +100,6 @@ type eraseJobs struct {
 	Effects []identity.EffectID
 	After   int64
 	Limit   int
-}
-
-type selectEvents struct {
-	After, Last  int64 // accept_seq
-	Limit        int
-	Source       identity.Source
-	EventType    string
-	Outcome      inbox.Outcome
-	Since, Until *time.Time
 }
 
 type redactable struct {

@@ -12,39 +12,41 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// ActionFilter selects what people ordered. Empty fields take all.
-type ActionFilter struct {
-	Who    string
-	Action ledger.Action
-	Target string
-	Since  time.Time // ordered at or after
-	Until  time.Time // ordered before
+// Actions selects what people ordered. Empty fields take all.
+type Actions struct {
+	Who    string        `find:"who" help:"that this 'person' ordered" label:"Person"`
+	Action ledger.Action `find:"action" help:"of this 'action', like effect.retry" label:"Action" hint:"effect.retry"`
+	Target string        `find:"target" help:"that were done to this 'thing': the key of an effect, SOURCE/EVENT_ID, a destination" label:"Done to"`
+	Span
 }
+
+// IsZero reports whether all actions are selected.
+func (a Actions) IsZero() bool { return a == Actions{} }
 
 // Actions finds what people ordered from a place back, the newest first: limit of them,
 // or 50 when it is 0, and 1,000 at most.
-func (b *Finder) Actions(ctx context.Context, f ActionFilter, from Cursor, limit int) (Page[ledger.OperatorAction], error) {
-	page, err := b.actions(ctx, f, from, limit)
+func (f *Finder) Actions(ctx context.Context, asked Actions, from Cursor, limit int) (Page[ledger.OperatorAction], error) {
+	page, err := f.actions(ctx, asked, from, limit)
 	if err != nil {
 		return page, fmt.Errorf("list actions: %w", err)
 	}
 	return page, nil
 }
 
-func (b *Finder) actions(ctx context.Context, f ActionFilter, from Cursor, limit int) (Page[ledger.OperatorAction], error) {
+func (f *Finder) actions(ctx context.Context, asked Actions, from Cursor, limit int) (Page[ledger.OperatorAction], error) {
 	at, err := from.action()
 	if err != nil {
 		return Page[ledger.OperatorAction]{}, err
 	}
-	if !f.Until.IsZero() && (at.at.IsZero() || f.Until.Before(at.at)) {
-		at = place{at: f.Until}
+	if !asked.Until.IsZero() && (at.at.IsZero() || asked.Until.Before(at.at)) {
+		at = place{at: asked.Until}
 	}
 	return walk[int64, ledger.OperatorAction]{
-		cursor: place.ofEffect, all: f == (ActionFilter{}), budget: b.plain, load: b.loadActions,
+		cursor: place.ofEffect, all: asked.IsZero(), budget: f.plain, load: f.loadActions,
 		read: func(ctx context.Context, behind place, look, limit int) (slice[int64], error) {
-			return b.actionSlice(ctx, f, behind, look, limit)
+			return f.actionSlice(ctx, asked, behind, look, limit)
 		},
-	}.page(ctx, at, limit)
+	}.page(ctx, at, min(limit, maxLimit))
 }
 
 // action reads the place of an action, which is written as that of an effect: its key is
@@ -60,16 +62,16 @@ func (c Cursor) action() (place, error) {
 	return at, nil
 }
 
-func (b *Finder) actionSlice(ctx context.Context, f ActionFilter, behind place, look, limit int) (slice[int64], error) {
+func (f *Finder) actionSlice(ctx context.Context, asked Actions, behind place, look, limit int) (slice[int64], error) {
 	var s slice[int64]
 	before := int64(0) // ids begin at 1: nothing of this moment is behind it
 	if behind.key != "" {
 		before, _ = strconv.ParseInt(behind.key, 10, 64) // it was read before, or is of ours
 	}
-	rows, err := b.sql.ActionSlice.With(actionSlice{
-		Who: f.Who, Action: f.Action, Target: f.Target, Since: column.TimeOrNull(f.Since),
+	rows, err := f.sql.ActionSlice.With(actionSlice{
+		Who: asked.Who, Action: asked.Action, Target: asked.Target, Since: column.TimeOrNull(asked.Since),
 		BeforeTime: column.TimeOrNull(behind.at), BeforeID: before, Look: look, Limit: limit,
-	}).Query(ctx, b.walk)
+	}).Query(ctx, f.walk)
 	if err != nil {
 		return s, err
 	}
@@ -88,18 +90,18 @@ func (b *Finder) actionSlice(ctx context.Context, f ActionFilter, behind place, 
 	return s, err
 }
 
-func (b *Finder) loadActions(ctx context.Context, ids []int64) (map[int64]ledger.OperatorAction, error) {
-	rows, err := b.sql.Actions.With(actions{IDs: ids}).Query(ctx, b.look)
+func (f *Finder) loadActions(ctx context.Context, found []candidate[int64]) (map[int64]ledger.OperatorAction, error) {
+	rows, err := f.sql.Actions.With(actions{IDs: refsOf(found)}).Query(ctx, f.look)
 	if err != nil {
 		return nil, err
 	}
-	found, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (ledger.OperatorAction, error) {
+	loaded, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (ledger.OperatorAction, error) {
 		var a ledger.OperatorAction
 		err := row.Scan(&a.ID, &a.At, &a.Who, &a.Role, &a.Via, &a.Action, &a.Target, &a.Filter, &a.Reason, &a.Result, &a.Affected, &a.RequestID, &a.Run)
 		return a, err
 	})
-	byID := make(map[int64]ledger.OperatorAction, len(found))
-	for _, a := range found {
+	byID := make(map[int64]ledger.OperatorAction, len(loaded))
+	for _, a := range loaded {
 		byID[a.ID] = a
 	}
 	return byID, err

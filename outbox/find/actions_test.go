@@ -20,7 +20,7 @@ func TestActionsAreFound(t *testing.T) {
 			CASE i % 5 WHEN 0 THEN 'effect.park' ELSE 'effect.retry' END, 'hl_' || i, 1, i::text
 		FROM generate_series(0, 99) AS i`)
 	require.NoError(t, err)
-	all := func(f find.ActionFilter, limit int) (targets []string) {
+	all := func(f find.Actions, limit int) (targets []string) {
 		for at, more := find.Beginning, true; more; {
 			page, err := b.Actions(t.Context(), f, at, limit)
 			require.NoError(t, err)
@@ -39,26 +39,26 @@ func TestActionsAreFound(t *testing.T) {
 	for i := range 100 {
 		want = append(want, fmt.Sprintf("hl_%d", 99-i))
 	}
-	require.Equal(t, want, all(find.ActionFilter{}, 7))
+	require.Equal(t, want, all(find.Actions{}, 7))
 	at := func(minute int) time.Time { return time.Date(2026, 11, 21, 8, minute, 0, 0, time.UTC) }
 	for _, c := range []struct {
-		filter find.ActionFilter
+		filter find.Actions
 		want   []string
 	}{
-		{find.ActionFilter{Target: "hl_42"}, []string{"hl_42"}},
-		{find.ActionFilter{Who: "ann", Action: ledger.ActionParkEffect, Until: at(9)}, []string{"hl_60", "hl_45", "hl_30", "hl_15", "hl_0"}},
-		{find.ActionFilter{Who: "ann", Since: at(1), Until: at(2)}, []string{"hl_12", "hl_9"}},
-		{find.ActionFilter{Who: "nobody"}, nil},
+		{find.Actions{Target: "hl_42"}, []string{"hl_42"}},
+		{find.Actions{Who: "ann", Action: ledger.ActionParkEffect, Span: find.Span{Until: at(9)}}, []string{"hl_60", "hl_45", "hl_30", "hl_15", "hl_0"}},
+		{find.Actions{Who: "ann", Span: find.Span{Since: at(1), Until: at(2)}}, []string{"hl_12", "hl_9"}},
+		{find.Actions{Who: "nobody"}, nil},
 	} {
 		require.Equal(t, c.want, all(c.filter, 2))
 	}
-	page, err := b.Actions(t.Context(), find.ActionFilter{Target: "hl_7"}, find.Beginning, 0)
+	page, err := b.Actions(t.Context(), find.Actions{Target: "hl_7"}, find.Beginning, 0)
 	require.NoError(t, err)
 	known, err := b.box.Ledger().OperatorLog(t.Context(), at(1), 1, "hl_7")
 	require.NoError(t, err)
 	require.Equal(t, known, page.Rows, "the same of each")
 	for _, cursor := range []find.Cursor{"7", "x.1", "1.x", "."} {
-		_, err := b.Actions(t.Context(), find.ActionFilter{}, cursor, 0)
+		_, err := b.Actions(t.Context(), find.Actions{}, cursor, 0)
 		require.ErrorIs(t, err, find.ErrCursor)
 	}
 }

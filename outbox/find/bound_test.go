@@ -34,45 +34,45 @@ type question struct {
 }
 
 func (b *bundle) questions() map[string]question {
-	events := func(f find.EventFilter) func(context.Context, find.Cursor, int) (answer, error) {
+	events := func(f find.Events) func(context.Context, find.Cursor, int) (answer, error) {
 		return func(ctx context.Context, from find.Cursor, limit int) (answer, error) {
 			p, err := b.Events(ctx, f, from, limit)
 			return answerOf(p), err
 		}
 	}
-	effects := func(f find.EffectFilter) func(context.Context, find.Cursor, int) (answer, error) {
+	effects := func(f find.Effects) func(context.Context, find.Cursor, int) (answer, error) {
 		return func(ctx context.Context, from find.Cursor, limit int) (answer, error) {
 			p, err := b.Effects(ctx, f, from, limit)
 			return answerOf(p), err
 		}
 	}
-	actions := func(f find.ActionFilter) func(context.Context, find.Cursor, int) (answer, error) {
+	actions := func(f find.Actions) func(context.Context, find.Cursor, int) (answer, error) {
 		return func(ctx context.Context, from find.Cursor, limit int) (answer, error) {
 			p, err := b.Actions(ctx, f, from, limit)
 			return answerOf(p), err
 		}
 	}
-	holds := func(text string) *find.Match {
-		return &find.Match{Text: text, By: func(e *inbox.Event) (bool, error) { return containsText(e.Body, text), nil }}
+	holds := func(text string) find.Match {
+		return find.Match{Text: text, By: func(e *inbox.Event) (bool, error) { return containsText(e.Body, text), nil }}
 	}
 	return map[string]question{
-		"all events":                 {ask: events(find.EventFilter{}), of: -1},
-		"events of a rare type":      {ask: events(find.EventFilter{Type: "rare"}), of: rare},
-		"events in a rare state":     {ask: events(find.EventFilter{Outcome: inbox.Failed}), of: rare},
-		"events that are not there":  {ask: events(find.EventFilter{Source: "stripe", Type: "none"})},
-		"events that hold a text":    {ask: events(find.EventFilter{Match: holds("cus_rare")}), of: rare, body: true},
-		"events that match rarely":   {ask: events(find.EventFilter{Match: &find.Match{By: holds("cus_rare").By}}), of: rare, body: true},
-		"events that never match":    {ask: events(find.EventFilter{Match: holds("cus_none")}), body: true},
-		"all effects":                {ask: effects(find.EffectFilter{}), of: -1},
-		"effects of a rare type":     {ask: effects(find.EffectFilter{Type: "rare"}), of: rare},
-		"effects in a rare state":    {ask: effects(find.EffectFilter{State: ledger.EffectParked}), of: rare},
-		"effects that wait":          {ask: effects(find.EffectFilter{Attention: true}), of: rare},
-		"effects to a destination":   {ask: effects(find.EffectFilter{Destination: "crm"}), of: rare},
-		"effects that are not there": {ask: effects(find.EffectFilter{Route: "none"})},
-		"all actions":                {ask: actions(find.ActionFilter{}), of: -1},
-		"actions of a rare person":   {ask: actions(find.ActionFilter{Who: "rare"}), of: rare},
-		"actions that are not there": {ask: actions(find.ActionFilter{Action: ledger.ActionCancelEffect, Target: "none"})},
-		"effects that never match":   {ask: effects(find.EffectFilter{Match: holds("cus_none")}), body: true},
+		"all events":                 {ask: events(find.Events{}), of: -1},
+		"events of a rare type":      {ask: events(find.Events{Type: "rare"}), of: rare},
+		"events in a rare state":     {ask: events(find.Events{State: inbox.Failed}), of: rare},
+		"events that are not there":  {ask: events(find.Events{Source: "stripe", Type: "none"})},
+		"events that hold a text":    {ask: events(find.Events{Content: b.match(holds("cus_rare"))}), of: rare, body: true},
+		"events that match rarely":   {ask: events(find.Events{Content: b.match(find.Match{By: holds("cus_rare").By})}), of: rare, body: true},
+		"events that never match":    {ask: events(find.Events{Content: b.match(holds("cus_none"))}), body: true},
+		"all effects":                {ask: effects(find.Effects{}), of: -1},
+		"effects of a rare type":     {ask: effects(find.Effects{Type: "rare"}), of: rare},
+		"effects in a rare state":    {ask: effects(find.Effects{States: []ledger.EffectState{ledger.EffectParked}}), of: rare},
+		"effects that wait":          {ask: effects(find.Effects{States: find.NeedAttention()}), of: rare},
+		"effects to a destination":   {ask: effects(find.Effects{Destination: "crm"}), of: rare},
+		"effects that are not there": {ask: effects(find.Effects{Route: "none"})},
+		"all actions":                {ask: actions(find.Actions{}), of: -1},
+		"actions of a rare person":   {ask: actions(find.Actions{Who: "rare"}), of: rare},
+		"actions that are not there": {ask: actions(find.Actions{Action: ledger.ActionCancelEffect, Target: "none"})},
+		"effects that never match":   {ask: effects(find.Effects{Content: b.match(holds("cus_none"))}), body: true},
 	}
 }
 

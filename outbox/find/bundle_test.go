@@ -5,6 +5,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -30,6 +31,27 @@ type bundle struct {
 	box  *outbox.Outbox
 	pool *pgxpool.Pool
 	log  *explained.Log
+
+	mu      sync.Mutex
+	matches []find.Match // that conditions stand for, by their number
+}
+
+// match is a condition that decides as m does.
+func (b *bundle) match(m find.Match) find.Content {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.matches = append(b.matches, m)
+	return find.Content{When: strconv.Itoa(len(b.matches) - 1)}
+}
+
+func (b *bundle) condition(_ context.Context, text string) (find.Match, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	i, err := strconv.Atoi(text)
+	if err != nil {
+		return find.Match{}, err
+	}
+	return b.matches[i], nil
 }
 
 func setup(t *testing.T) *bundle {
@@ -51,7 +73,9 @@ func setup(t *testing.T) *bundle {
 		defer cancel()
 		require.NoError(t, box.Stop(ctx))
 	})
-	return &bundle{Finder: box.Finder(), box: box, pool: admin, log: log}
+	b := &bundle{box: box, pool: admin, log: log}
+	b.Finder = box.Finder().With(b.condition)
+	return b
 }
 
 // filled has 20,000 events and effects, a million with HOOKLATCH_LONG=1. Nobody has

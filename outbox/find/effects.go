@@ -13,111 +13,115 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/internal/column"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/wildcard"
+	"github.com/hooklatch/hooklatch/schema/statement"
 )
 
-// Attention is the word that asks for EffectFilter.Attention where states are named.
-const Attention ledger.EffectState = "attention"
-
-// InState asks for a state besides, or for Attention.
-func (f EffectFilter) InState(word ledger.EffectState) EffectFilter {
-	f.State, f.Attention = word, word == Attention
-	if f.Attention {
-		f.State = ""
-	}
-	return f
+// Effects selects effects. Empty fields take all.
+type Effects struct {
+	Destination string               `json:"destination,omitempty" find:"destination" help:"to this 'destination'" label:"Destination"`
+	States      []ledger.EffectState `json:"states,omitempty" find:"state" help:"in these 'states': %s" label:"State"`
+	Route       string               `json:"route,omitempty" find:"route" help:"of this 'route'" label:"Route"`
+	Source      identity.Source      `json:"source,omitempty" find:"source" help:"of events of this 'source'" label:"Source of the event"`
+	Type        string               `json:"type,omitempty" find:"type" help:"of events of this 'type', like invoice.*" label:"Type of the event" hint:"invoice.*"` // or a pattern of package wildcard
+	Event       identity.EventRef    `json:"event,omitzero" find:"event" help:"of this event, as 'SOURCE/EVENT_ID'" label:"Event" hint:"stripe/evt_123"`            // that led to it
+	Policy      ledger.Policy        `json:"policy,omitempty" find:"policy" help:"with this 'policy': %s" label:"Policy"`
+	Span
+	Content
 }
 
-// EffectFilter selects effects. Empty fields take all.
-type EffectFilter struct {
-	State       ledger.EffectState
-	Attention   bool // those that may need a person: in doubt, parked or failed
-	Destination string
-	Route       string
-	Source      identity.Source   // of the event that made it
-	Type        string            // of that event, or a pattern of package wildcard
-	Event       identity.EventRef // effects the event is linked to
-	Since       time.Time         // made at or after
-	Until       time.Time         // made before
-	Match       *Match            // what is in the event that made it; what no event made does not match
+// Attention is the word that asks for the states of effects that may need a person.
+const Attention ledger.EffectState = "attention"
+
+// NeedAttention are the states that Attention stands for.
+func NeedAttention() []ledger.EffectState {
+	return []ledger.EffectState{ledger.EffectInDoubt, ledger.EffectParked, ledger.EffectFailed}
+}
+
+// IsZero reports whether all effects are selected.
+func (e Effects) IsZero() bool {
+	return e.Destination == "" && len(e.States) == 0 && e.Route == "" && e.Source == "" && e.Type == "" && e.Event == (identity.EventRef{}) &&
+		e.Policy == "" && e.Span == Span{} && e.Content.IsZero()
 }
 
 // Effects finds effects from a place back, the newest first, without their bodies:
-// limit of them, or 50 when it is 0, and 1,000 at most.
-func (b *Finder) Effects(ctx context.Context, f EffectFilter, from Cursor, limit int) (Page[ledger.Effect], error) {
-	page, err := b.effects(ctx, f, from, limit)
+// limit of them, or 50 when it is 0, and 1,000 at most. Errors: ErrCursor and
+// *ConditionError.
+func (f *Finder) Effects(ctx context.Context, asked Effects, from Cursor, limit int) (Page[ledger.Effect], error) {
+	page, err := f.effects(ctx, asked, from, limit)
 	if err != nil {
 		return page, fmt.Errorf("list effects: %w", err)
 	}
 	return page, nil
 }
 
-func (b *Finder) effects(ctx context.Context, f EffectFilter, from Cursor, limit int) (Page[ledger.Effect], error) {
+func (f *Finder) effects(ctx context.Context, asked Effects, from Cursor, limit int) (Page[ledger.Effect], error) {
 	at, err := from.effect()
 	if err != nil {
 		return Page[ledger.Effect]{}, err
 	}
-	if !f.Until.IsZero() && (at.at.IsZero() || f.Until.Before(at.at)) {
-		at = place{at: f.Until}
+	if !asked.Until.IsZero() && (at.at.IsZero() || asked.Until.Before(at.at)) {
+		at = place{at: asked.Until}
+	}
+	judge, budget, err := f.judgeOf(ctx, asked.Content)
+	if err != nil {
+		return Page[ledger.Effect]{}, err
 	}
 	w := walk[identity.EffectID, ledger.Effect]{
-		cursor: place.ofEffect, all: f == (EffectFilter{}), judge: b.judgeBy(f.Match), budget: b.plain,
+		cursor: place.ofEffect, all: asked.IsZero(), judge: judge, budget: budget,
+		load: func(ctx context.Context, found []candidate[identity.EffectID]) (map[identity.EffectID]ledger.Effect, error) {
+			return f.loadEffects(ctx, asked, refsOf(found))
+		},
 		read: func(ctx context.Context, behind place, look, limit int) (slice[identity.EffectID], error) {
-			return b.effectSlice(ctx, f, behind, look, limit)
+			return f.effectSlice(ctx, f.sql.EffectSlice.With(effectSlice{
+				effectsAskedFor: asked.args(), BeforeTime: column.TimeOrNull(behind.at), BeforeKey: behind.key, Look: look, Limit: limit,
+			}))
 		},
-		load: func(ctx context.Context, ids []identity.EffectID) (map[identity.EffectID]ledger.Effect, error) {
-			return b.loadEffects(ctx, f, ids)
-		},
 	}
-	if f.Match != nil {
-		w.budget = b.matched
+	if asked.Event != (identity.EventRef{}) {
+		return f.effectsOfEvent(ctx, asked, w, at, limit)
 	}
-	if f.Event != (identity.EventRef{}) {
-		return b.effectsOfEvent(ctx, f, w, at, limit)
-	}
-	return w.page(ctx, at, limit)
+	return w.page(ctx, at, min(limit, maxLimit))
 }
 
 // loadEffects loads those that are still what is asked for.
-func (b *Finder) loadEffects(ctx context.Context, f EffectFilter, ids []identity.EffectID) (map[identity.EffectID]ledger.Effect, error) {
-	rows, err := b.ledger.EffectsByID(ctx, ids)
+func (f *Finder) loadEffects(ctx context.Context, asked Effects, ids []identity.EffectID) (map[identity.EffectID]ledger.Effect, error) {
+	rows, err := f.ledger.EffectsByID(ctx, ids)
 	for id, e := range rows {
-		if !f.takes(e) {
+		if !asked.takes(e) {
 			delete(rows, id)
 		}
 	}
 	return rows, err
 }
 
-func (b *Finder) effectSlice(ctx context.Context, f EffectFilter, behind place, look, limit int) (slice[identity.EffectID], error) {
+func (f *Finder) effectSlice(ctx context.Context, sql statement.Bound) (slice[identity.EffectID], error) {
 	var s slice[identity.EffectID]
-	rows, err := b.sql.EffectSlice.With(effectSlice{
-		State: f.State, Attention: f.Attention, Destination: f.Destination, Route: f.Route, Source: f.Source, TypeLike: wildcard.Like(f.Type), Since: column.TimeOrNull(f.Since),
-		BeforeTime: column.TimeOrNull(behind.at), BeforeKey: behind.key, Look: look, Limit: limit,
-	}).Query(ctx, b.walk)
+	rows, err := sql.Query(ctx, f.walk)
 	if err != nil {
 		return s, err
 	}
 	var looked int
 	var at *time.Time
 	var key *string
-	var id identity.EffectID
-	var event identity.EventRef
-	_, err = pgx.ForEachRow(rows, []any{&looked, &at, &key, &id.Scope, &id.Key, &id.Generation, &event.Source, &event.EventID}, func() error {
-		here := place{at: column.OrZero(at), key: column.OrZero(key)}
-		if id == (identity.EffectID{}) {
-			s.looked, s.end = looked, here
+	var c candidate[identity.EffectID]
+	_, err = pgx.ForEachRow(rows, []any{
+		&looked, &at, &key, &c.ref.Scope, &c.ref.Key, &c.ref.Generation, &c.event.Source, &c.event.EventID, &c.inDoubt, &c.unrendered,
+	}, func() error {
+		c.place = place{at: column.OrZero(at), key: column.OrZero(key)}
+		if c.ref == (identity.EffectID{}) {
+			s.looked, s.end = looked, c.place
 			return nil
 		}
-		s.candidates = append(s.candidates, candidate[identity.EffectID]{ref: id, place: here, event: event})
+		s.candidates = append(s.candidates, c)
 		return nil
 	})
 	return s, err
 }
 
 // effectsOfEvent finds the effects that an event is linked to, which there are few of.
-func (b *Finder) effectsOfEvent(ctx context.Context, f EffectFilter, w walk[identity.EffectID, ledger.Effect], behind place, limit int) (Page[ledger.Effect], error) {
+func (f *Finder) effectsOfEvent(ctx context.Context, asked Effects, w walk[identity.EffectID, ledger.Effect], behind place, limit int) (Page[ledger.Effect], error) {
 	var page Page[ledger.Effect]
-	links, err := b.ledger.EffectsOfEvent(ctx, f.Event)
+	links, err := f.ledger.EffectsOfEvent(ctx, asked.Event)
 	if err != nil {
 		return page, err
 	}
@@ -125,7 +129,7 @@ func (b *Finder) effectsOfEvent(ctx context.Context, f EffectFilter, w walk[iden
 	for i, link := range links {
 		ids[i] = link.EffectID
 	}
-	effects, err := b.loadEffects(ctx, f, ids)
+	effects, err := f.loadEffects(ctx, asked, ids)
 	if err != nil {
 		return page, err
 	}
@@ -136,7 +140,7 @@ func (b *Finder) effectsOfEvent(ctx context.Context, f EffectFilter, w walk[iden
 	slices.SortFunc(all, func(x, y candidate[identity.EffectID]) int {
 		return -cmp.Or(x.place.at.Compare(y.place.at), cmp.Compare(x.place.key, y.place.key))
 	})
-	w.load = func(context.Context, []identity.EffectID) (map[identity.EffectID]ledger.Effect, error) {
+	w.load = func(context.Context, []candidate[identity.EffectID]) (map[identity.EffectID]ledger.Effect, error) {
 		return effects, nil
 	}
 	w.read = func(_ context.Context, behind place, look, limit int) (slice[identity.EffectID], error) {
@@ -153,17 +157,24 @@ func (b *Finder) effectsOfEvent(ctx context.Context, f EffectFilter, w walk[iden
 		}
 		return s, nil
 	}
-	return w.page(ctx, behind, limit)
+	return w.page(ctx, behind, min(limit, maxLimit))
 }
 
-// takes tells whether an effect is asked for, its event and Match aside.
-func (f EffectFilter) takes(e ledger.Effect) bool {
-	return (f.State == "" || e.State == f.State) &&
-		(!f.Attention || e.State == ledger.EffectInDoubt || e.State == ledger.EffectParked || e.State == ledger.EffectFailed) &&
-		(f.Destination == "" || e.Destination == f.Destination) &&
-		(f.Route == "" || e.Route == f.Route) &&
-		(f.Source == "" || e.Event.Source == f.Source) &&
-		(f.Type == "" || wildcard.Match(f.Type, e.EventType)) &&
-		!e.CreatedAt.Before(f.Since) &&
-		(f.Until.IsZero() || e.CreatedAt.Before(f.Until))
+// takes tells whether an effect is asked for, Event and Content aside.
+func (e Effects) takes(row ledger.Effect) bool {
+	return (e.Destination == "" || row.Destination == e.Destination) &&
+		(len(e.States) == 0 || slices.Contains(e.States, row.State)) &&
+		(e.Route == "" || row.Route == e.Route) &&
+		(e.Source == "" || row.Event.Source == e.Source) &&
+		(e.Type == "" || wildcard.Match(e.Type, row.EventType)) &&
+		(e.Policy == "" || row.Policy == e.Policy) &&
+		e.Span.contains(row.CreatedAt)
+}
+
+// args are the same for effect_asked_for.sql.
+func (e Effects) args() effectsAskedFor {
+	return effectsAskedFor{
+		States: e.States, Destination: e.Destination, Route: e.Route, Source: e.Source, TypeLike: wildcard.Like(e.Type), Policy: e.Policy,
+		Since: column.TimeOrNull(e.Since),
+	}
 }

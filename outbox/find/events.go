@@ -17,52 +17,56 @@ import (
 	"github.com/hooklatch/hooklatch/schema/statement"
 )
 
-// EventFilter selects events. Empty fields take all.
-type EventFilter struct {
-	Source  identity.Source
-	Type    string           // or a pattern of package wildcard, like invoice.*
-	EventID identity.EventID // of any source, unless Source names one
-	Outcome inbox.Outcome
-	Since   time.Time // received at or after
-	Until   time.Time // received before
-	Match   *Match    // what is in the event
+// Events selects events. Empty fields take all.
+type Events struct {
+	Source identity.Source  `json:"source,omitempty" find:"source" help:"of this 'source'" label:"Source"`
+	Type   string           `json:"type,omitempty" find:"type" help:"of this 'type', like invoice.paid or invoice.*" label:"Type" hint:"invoice.*"` // or a pattern of package wildcard
+	State  inbox.Outcome    `json:"state,omitempty" find:"state" help:"in this 'state': %s" label:"State"`
+	Has    []Attribute      `json:"has,omitempty" find:"has" help:"with all of this: %s" label:"Has"`
+	ID     identity.EventID `json:"id,omitempty" find:"id" help:"with this 'id', of any source" label:"Id"` // of any source, unless Source names one
+	Span
+	Content
 
-	Duplicated bool // it came again
-	Differs    bool // and with another body
-	Retried    bool // its sender called it a retry
-	Suspect    bool // its proof had come before, under another id
+	// states are those of State where an action names which it takes.
+	states []inbox.Outcome
 }
 
-// Attributes are the words for what an event may have.
-var Attributes = []string{"duplicates", "differs", "retry", "suspect"}
+// Attribute is something that an event may have.
+type Attribute string
 
-// Having asks besides that events have all of this.
-func (f EventFilter) Having(words []string) (EventFilter, error) {
-	for _, word := range words {
-		switch word {
-		case "duplicates":
-			f.Duplicated = true
-		case "differs":
-			f.Differs = true
-		case "retry":
-			f.Retried = true
-		case "suspect":
-			f.Suspect = true
-		default:
-			return f, fmt.Errorf("%q is not among %s", word, strings.Join(Attributes, ", "))
-		}
+// The attributes of events.
+const (
+	Duplicates Attribute = "duplicates" // it came again
+	Differs    Attribute = "differs"    // and with another body
+	Retry      Attribute = "retry"      // its sender called it a retry
+	Suspect    Attribute = "suspect"    // its proof had come before, under another id
+)
+
+// IsZero reports whether all events are selected.
+func (e Events) IsZero() bool {
+	return e.Source == "" && e.Type == "" && e.State == "" && len(e.Has) == 0 && e.ID == "" && e.Span == Span{} && e.Content.IsZero() && e.states == nil
+}
+
+// In selects events in one of these states, where State names none.
+func (e Events) In(states ...inbox.Outcome) Events {
+	if e.State == "" {
+		e.states = states
 	}
-	return f, nil
+	return e
 }
+
+// has reports whether an attribute is asked for.
+func (e Events) has(a Attribute) bool { return slices.Contains(e.Has, a) }
 
 // overlap is how far places and times may be in different orders: an event has its
 // place when it is inserted, and its time when its transaction began.
 const overlap = time.Minute
 
 // Events finds events from a place back, the newest first, without headers and bodies:
-// limit of them, or 50 when it is 0, and 1,000 at most.
-func (b *Finder) Events(ctx context.Context, f EventFilter, from Cursor, limit int) (Page[*inbox.Event], error) {
-	page, err := b.events(ctx, f, from, limit, oldestEvent)
+// limit of them, or 50 when it is 0, and 1,000 at most. Errors: ErrCursor and
+// *ConditionError.
+func (f *Finder) Events(ctx context.Context, asked Events, from Cursor, limit int) (Page[*inbox.Event], error) {
+	page, err := f.events(ctx, asked, from, limit, oldestEvent)
 	if err != nil {
 		return page, fmt.Errorf("list events: %w", err)
 	}
@@ -70,49 +74,54 @@ func (b *Finder) Events(ctx context.Context, f EventFilter, from Cursor, limit i
 }
 
 // events walks back to a place at most.
-func (b *Finder) events(ctx context.Context, f EventFilter, from Cursor, limit int, floor int64) (Page[*inbox.Event], error) {
+func (f *Finder) events(ctx context.Context, asked Events, from Cursor, limit int, floor int64) (Page[*inbox.Event], error) {
 	at, err := from.event(newestEvent)
 	if err != nil {
 		return Page[*inbox.Event]{}, err
 	}
-	if f.EventID != "" {
-		return b.eventsOfID(ctx, f)
+	w, err := f.eventWalk(ctx, asked)
+	if err != nil {
+		return Page[*inbox.Event]{}, err
+	}
+	if asked.ID != "" {
+		return f.eventsOfID(ctx, asked, w.judge)
 	}
 	since := int64(firstAccepted)
-	if !f.Until.IsZero() {
-		end, err := b.placeOf(ctx, f.Until.Add(overlap))
+	if !asked.Until.IsZero() {
+		end, err := f.placeOf(ctx, asked.Until.Add(overlap))
 		if err != nil {
 			return Page[*inbox.Event]{}, err
 		}
 		at.acceptSeq = min(at.acceptSeq, end)
 	}
-	if !f.Since.IsZero() {
-		if since, err = b.placeOf(ctx, f.Since.Add(-overlap)); err != nil {
+	if !asked.Since.IsZero() {
+		if since, err = f.placeOf(ctx, asked.Since.Add(-overlap)); err != nil {
 			return Page[*inbox.Event]{}, err
 		}
 	}
 	since = max(since, floor)
-	return b.eventWalk(f, func(ctx context.Context, behind place, look, limit int) (slice[identity.EventRef], error) {
-		return b.eventsBack(ctx, eventSlice{
-			askedFor: f.askedFor(), Before: behind.acceptSeq, DownTo: since, Look: look, Limit: limit,
+	w.read = func(ctx context.Context, behind place, look, limit int) (slice[identity.EventRef], error) {
+		return f.eventsBack(ctx, eventSlice{
+			askedFor: asked.args(), Before: behind.acceptSeq, DownTo: since, Look: look, Limit: limit,
 		}, floor)
-	}).page(ctx, at, limit)
+	}
+	return w.page(ctx, at, min(limit, maxLimit))
 }
 
 // eventsBack looks at what was accepted, and then at what was imported, down to floor:
 // its times are not in the order of its places.
-func (b *Finder) eventsBack(ctx context.Context, args eventSlice, floor int64) (slice[identity.EventRef], error) {
+func (f *Finder) eventsBack(ctx context.Context, args eventSlice, floor int64) (slice[identity.EventRef], error) {
 	var s slice[identity.EventRef]
 	look, limit := args.Look, args.Limit
 	if args.Before > firstAccepted {
 		var err error
-		if s, err = b.eventSlice(ctx, b.sql.EventSlice.With(args)); err != nil || s.looked == look || floor >= firstAccepted {
+		if s, err = f.eventSlice(ctx, f.sql.EventSlice.With(args)); err != nil || s.looked == look || floor >= firstAccepted {
 			return s, err
 		}
 	}
 	args.Before, args.DownTo = min(args.Before, firstAccepted), floor
 	args.Look, args.Limit = look-s.looked, limit-len(s.candidates)
-	imported, err := b.eventSlice(ctx, b.sql.EventSlice.With(args))
+	imported, err := f.eventSlice(ctx, f.sql.EventSlice.With(args))
 	if err != nil || imported.looked == 0 {
 		return s, err
 	}
@@ -121,28 +130,26 @@ func (b *Finder) eventsBack(ctx context.Context, args eventSlice, floor int64) (
 	return imported, nil
 }
 
-func (b *Finder) eventWalk(f EventFilter, read func(ctx context.Context, behind place, look, limit int) (slice[identity.EventRef], error)) walk[identity.EventRef, *inbox.Event] {
-	w := walk[identity.EventRef, *inbox.Event]{
-		read: read, cursor: place.ofEvent, all: f == (EventFilter{}), judge: b.judgeBy(f.Match), budget: b.plain,
-		load: func(ctx context.Context, refs []identity.EventRef) (map[identity.EventRef]*inbox.Event, error) {
-			rows, err := b.inbox.EventsByRef(ctx, refs)
+// eventWalk is a walk over events without a direction.
+func (f *Finder) eventWalk(ctx context.Context, asked Events) (walk[identity.EventRef, *inbox.Event], error) {
+	judge, budget, err := f.judgeOf(ctx, asked.Content)
+	return walk[identity.EventRef, *inbox.Event]{
+		cursor: place.ofEvent, all: asked.IsZero(), judge: judge, budget: budget,
+		load: func(ctx context.Context, found []candidate[identity.EventRef]) (map[identity.EventRef]*inbox.Event, error) {
+			rows, err := f.inbox.EventsByRef(ctx, refsOf(found))
 			for ref, e := range rows {
-				if !f.takes(e) { // it changed meanwhile
+				if !asked.takes(e) { // it changed meanwhile
 					delete(rows, ref)
 				}
 			}
 			return rows, err
 		},
-	}
-	if f.Match != nil {
-		w.budget = b.matched
-	}
-	return w
+	}, err
 }
 
-func (b *Finder) eventSlice(ctx context.Context, sql statement.Bound) (slice[identity.EventRef], error) {
+func (f *Finder) eventSlice(ctx context.Context, sql statement.Bound) (slice[identity.EventRef], error) {
 	var s slice[identity.EventRef]
-	rows, err := sql.Query(ctx, b.walk)
+	rows, err := sql.Query(ctx, f.walk)
 	if err != nil {
 		return s, err
 	}
@@ -164,33 +171,35 @@ func (b *Finder) eventSlice(ctx context.Context, sql statement.Bound) (slice[ide
 }
 
 // eventsOfID finds the events of an id, which there are few of.
-func (b *Finder) eventsOfID(ctx context.Context, f EventFilter) (Page[*inbox.Event], error) {
+func (f *Finder) eventsOfID(ctx context.Context, asked Events, judge *judge) (Page[*inbox.Event], error) {
 	var page Page[*inbox.Event]
-	sources := []identity.Source{f.Source}
-	if f.Source == "" {
+	sources := []identity.Source{asked.Source}
+	if asked.Source == "" {
 		var err error
-		if sources, err = b.sources(ctx); err != nil {
+		if sources, err = f.sources(ctx); err != nil {
 			return page, err
 		}
 	}
 	refs := make([]identity.EventRef, len(sources))
 	for i, source := range sources {
-		refs[i] = identity.EventRef{Source: source, EventID: f.EventID}
+		refs[i] = identity.EventRef{Source: source, EventID: asked.ID}
 	}
-	judge := b.judgeBy(f.Match)
-	read := b.inbox.EventsByRef
+	read := f.inbox.EventsByRef
 	if judge != nil {
-		read = b.inbox.EventsWhole
+		read = f.inbox.EventsWhole
 	}
 	found, err := read(ctx, refs)
 	if err != nil {
 		return page, err
 	}
 	for _, e := range found {
-		if !f.takes(e) || judge != nil && !judge.yes(e) {
-			continue
+		yes := asked.takes(e)
+		if yes && judge != nil {
+			yes, _ = judge.decide(e) // judge counts those for which it cannot
 		}
-		page.Rows = append(page.Rows, e)
+		if yes {
+			page.Rows = append(page.Rows, e)
+		}
 	}
 	slices.SortFunc(page.Rows, func(x, y *inbox.Event) int {
 		if c := y.ReceivedAt.Compare(x.ReceivedAt); c != 0 {
@@ -202,15 +211,13 @@ func (b *Finder) eventsOfID(ctx context.Context, f EventFilter) (Page[*inbox.Eve
 		e.Headers, e.Body = nil, nil
 		page.Cursors = append(page.Cursors, place{acceptSeq: e.AcceptSeq}.ofEvent())
 	}
-	if judge != nil {
-		page.Unclear, page.WhyUnclear, page.Bodiless = judge.unclear, judge.whyUnclear, judge.bodiless
-	}
+	page.judgedBy(judge)
 	page.Looked = len(found)
 	return page, nil
 }
 
-func (b *Finder) sources(ctx context.Context) ([]identity.Source, error) {
-	rows, err := b.sql.Sources.Query(ctx, b.look)
+func (f *Finder) sources(ctx context.Context) ([]identity.Source, error) {
+	rows, err := f.sql.Sources.Query(ctx, f.look)
 	if err != nil {
 		return nil, fmt.Errorf("find sources: %w", err)
 	}
@@ -221,32 +228,41 @@ func (b *Finder) sources(ctx context.Context) ([]identity.Source, error) {
 	return sources, nil
 }
 
-// takes tells whether an event is asked for, Match aside.
-func (f EventFilter) takes(e *inbox.Event) bool {
-	return (f.Source == "" || e.Source == f.Source) &&
-		(f.Type == "" || wildcard.Match(f.Type, e.Type)) &&
-		(f.EventID == "" || e.EventID == f.EventID) &&
-		(f.Outcome == "" || e.Outcome == f.Outcome) &&
-		(!f.Duplicated || e.Duplicates > 0) &&
-		(!f.Differs || e.BodyDiffers) &&
-		(!f.Retried || e.RetryNumber > 0) &&
-		(!f.Suspect || e.ReplaySuspect) &&
-		!e.ReceivedAt.Before(f.Since) &&
-		(f.Until.IsZero() || e.ReceivedAt.Before(f.Until))
+// inStates are the states that are asked for; nil takes all.
+func (e Events) inStates() []inbox.Outcome {
+	if e.State != "" {
+		return []inbox.Outcome{e.State}
+	}
+	return e.states
 }
 
-func (f EventFilter) askedFor() askedFor {
+// takes tells whether an event is asked for, Content aside.
+func (e Events) takes(row *inbox.Event) bool {
+	states := e.inStates()
+	return (e.Source == "" || row.Source == e.Source) &&
+		(e.Type == "" || wildcard.Match(e.Type, row.Type)) &&
+		(e.ID == "" || row.EventID == e.ID) &&
+		(states == nil || slices.Contains(states, row.Outcome)) &&
+		(!e.has(Duplicates) || row.Duplicates > 0) &&
+		(!e.has(Differs) || row.BodyDiffers) &&
+		(!e.has(Retry) || row.RetryNumber > 0) &&
+		(!e.has(Suspect) || row.ReplaySuspect) &&
+		e.Span.contains(row.ReceivedAt)
+}
+
+// args are the same for event_asked_for.sql.
+func (e Events) args() askedFor {
 	return askedFor{
-		Source: f.Source, TypeLike: wildcard.Like(f.Type), Outcome: f.Outcome,
-		Duplicated: f.Duplicated, Differs: f.Differs, Retried: f.Retried, Suspect: f.Suspect,
-		Since: column.TimeOrNull(f.Since), Until: column.TimeOrNull(f.Until),
+		Source: e.Source, TypeLike: wildcard.Like(e.Type), EventID: e.ID, States: e.inStates(),
+		Duplicated: e.has(Duplicates), Differs: e.has(Differs), Retried: e.has(Retry), Suspect: e.has(Suspect),
+		Since: column.TimeOrNull(e.Since), Until: column.TimeOrNull(e.Until),
 	}
 }
 
 // placeOf is where the events begin that were received at a time or later.
-func (b *Finder) placeOf(ctx context.Context, at time.Time) (int64, error) {
+func (f *Finder) placeOf(ctx context.Context, at time.Time) (int64, error) {
 	var seq int64
-	if err := b.sql.EventPlace.With(eventPlace{At: at}).QueryRow(ctx, b.walk).Scan(&seq); err != nil {
+	if err := f.sql.EventPlace.With(eventPlace{At: at}).QueryRow(ctx, f.walk).Scan(&seq); err != nil {
 		return 0, fmt.Errorf("find the time: %w", err)
 	}
 	return seq, nil

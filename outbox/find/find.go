@@ -1,6 +1,7 @@
-// Package find finds events, effects and operator actions among millions: it walks
-// them from the newest back, reads a bounded number at a time, and says how far it
-// looked.
+// Package find selects events, effects and operator actions among millions: it walks them
+// from the newest back or from the oldest onward, reads a bounded number at a time, and
+// says how far it looked. The struct of each is the one list of what can be asked for: the
+// command line, the console, the API and runs read and write the same fields (see Fields).
 //
 // What is asked for may be rare, or not there at all, and no index serves every
 // question. So an answer is not all that was asked for, but what was found within a
@@ -8,7 +9,7 @@
 // and a page far back costs what the first does.
 //
 //	for cursor, more := find.Beginning, true; more; {
-//		page, err := box.Finder().Events(ctx, find.EventFilter{Type: "invoice.paid"}, cursor, 50)
+//		page, err := box.Finder().Events(ctx, find.Events{Type: "invoice.paid"}, cursor, 50)
 //		// ... page.Rows, none perhaps; page.Looked and page.Back say how far it looked ...
 //		cursor, more = page.Next, page.More
 //	}
@@ -34,19 +35,21 @@ type Options struct {
 	Ledger *ledger.Ledger
 }
 
-// Finder finds events, effects and orders. It is safe for concurrent use.
+// Finder finds events, effects and actions. It is safe for concurrent use.
 type Finder struct {
-	look    pipeline.ByIndex // for statements that look rows up
-	walk    pipeline.ByIndex // for those that read them in the order of an index
-	sql     statements
-	inbox   *inbox.Inbox
-	ledger  *ledger.Ledger
-	plain   budget
-	matched budget
-	turns   *turns // nil: searches in payloads wait for nothing
+	look      pipeline.ByIndex // for statements that look rows up
+	walk      pipeline.ByIndex // for those that read them in the order of an index
+	sql       statements
+	inbox     *inbox.Inbox
+	ledger    *ledger.Ledger
+	condition Condition // nil: conditions are refused
+	plain     budget
+	matched   budget
+	turns     *turns // nil: searches in payloads wait for nothing
 }
 
-// New returns a Finder on a migrated database. It starts nothing.
+// New returns a Finder on a migrated database. It starts nothing, and refuses conditions
+// (see With).
 func New(opts Options) (*Finder, error) {
 	if opts.Pool == nil || opts.Inbox == nil || opts.Ledger == nil {
 		return nil, errors.New("find options: Pool, Inbox and Ledger are required")
@@ -63,11 +66,19 @@ func New(opts Options) (*Finder, error) {
 	}, nil
 }
 
+// With returns a Finder that compiles conditions.
+func (f *Finder) With(condition Condition) *Finder {
+	other := *f
+	other.condition = once(condition)
+	return &other
+}
+
 // Brief returns a Finder for pages that somebody looks at: a list that reads no bodies
 // answers within 25 ms or so of the server, and says how far it looked. Of its searches
-// in payloads one works at a time, and rests twice as long as it worked.
-func (b *Finder) Brief() *Finder {
-	brief := *b
-	brief.plain, brief.turns = briefBudget, newTurns()
+// in payloads one works at a time, and rests twice as long as it worked. Condition is
+// called for every answer.
+func (f *Finder) Brief(condition Condition) *Finder {
+	brief := *f
+	brief.condition, brief.plain, brief.turns = condition, briefBudget, newTurns()
 	return &brief
 }

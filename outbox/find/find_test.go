@@ -48,7 +48,7 @@ func TestPagesAreTheWholeList(t *testing.T) {
 	var events, effects []string
 	var places int
 	for at, more := find.Beginning, true; more; {
-		page, err := b.Events(t.Context(), find.EventFilter{}, at, 4)
+		page, err := b.Events(t.Context(), find.Events{}, at, 4)
 		require.NoError(t, err)
 		require.Len(t, page.Cursors, len(page.Rows))
 		events, places = append(events, ids(page.Rows)...), places+1
@@ -58,7 +58,7 @@ func TestPagesAreTheWholeList(t *testing.T) {
 	require.Equal(t, want, events)
 	require.Equal(t, 7, places)
 	for at, more := find.Beginning, true; more; {
-		page, err := b.Effects(t.Context(), find.EffectFilter{}, at, 4)
+		page, err := b.Effects(t.Context(), find.Effects{}, at, 4)
 		require.NoError(t, err)
 		for _, e := range page.Rows {
 			effects = append(effects, string(e.Event.EventID))
@@ -67,9 +67,9 @@ func TestPagesAreTheWholeList(t *testing.T) {
 	}
 	require.Equal(t, want, effects)
 
-	page, err := b.Events(t.Context(), find.EventFilter{Source: "stripe"}, find.Beginning, 10)
+	page, err := b.Events(t.Context(), find.Events{Source: "stripe"}, find.Beginning, 10)
 	require.NoError(t, err)
-	again, err := b.Events(t.Context(), find.EventFilter{Source: "stripe"}, page.Cursors[3], 6)
+	again, err := b.Events(t.Context(), find.Events{Source: "stripe"}, page.Cursors[3], 6)
 	require.NoError(t, err)
 	require.Equal(t, ids(page.Rows[4:]), ids(again.Rows), "each row has its cursor")
 }
@@ -98,32 +98,32 @@ func TestFiltersSelectEvents(t *testing.T) {
 		require.NoError(t, err)
 	}
 	for name, c := range map[string]struct {
-		filter find.EventFilter
+		filter find.Events
 		want   []string
 	}{
-		"source":             {find.EventFilter{Source: "github"}, []string{"github/evt_2", "github/evt_1"}},
-		"state":              {find.EventFilter{Outcome: inbox.Dispatched}, []string{"stripe/evt_1"}},
-		"type":               {find.EventFilter{Type: "invoice.lost"}, nil},
-		"pattern of types":   {find.EventFilter{Type: "invoice.*"}, []string{"github/evt_2", "github/evt_1", "stripe/evt_1"}},
-		"id and pattern":     {find.EventFilter{EventID: "evt_2", Type: "*.paid"}, []string{"github/evt_2"}},
-		"no such pattern":    {find.EventFilter{Type: "*.lost"}, nil},
-		"has duplicates":     {find.EventFilter{Duplicated: true}, []string{"github/evt_2", "github/evt_1"}},
-		"body differs":       {find.EventFilter{Differs: true}, []string{"github/evt_1"}},
-		"called a retry":     {find.EventFilter{Retried: true}, []string{"github/evt_2"}},
-		"suspect":            {find.EventFilter{Suspect: true}, []string{"stripe/evt_1"}},
-		"id and duplicates":  {find.EventFilter{EventID: "evt_1", Duplicated: true}, []string{"github/evt_1"}},
-		"id of any source":   {find.EventFilter{EventID: "evt_1"}, []string{"github/evt_1", "stripe/evt_1"}},
-		"id of a source":     {find.EventFilter{EventID: "evt_1", Source: "stripe"}, []string{"stripe/evt_1"}},
-		"id and state":       {find.EventFilter{EventID: "evt_1", Outcome: inbox.Received}, []string{"github/evt_1"}},
-		"id and match":       {find.EventFilter{EventID: "evt_1", Match: &find.Match{By: customer}}, []string{"stripe/evt_1"}},
-		"unknown id":         {find.EventFilter{EventID: "evt_3"}, nil},
-		"since":              {find.EventFilter{Since: now.Add(-2 * time.Hour)}, []string{"github/evt_2", "github/evt_1", "stripe/evt_1"}},
-		"since then":         {find.EventFilter{Since: now}, nil},
-		"until":              {find.EventFilter{Until: now}, []string{"github/evt_2", "github/evt_1", "stripe/evt_1"}},
-		"until long ago":     {find.EventFilter{Until: now.Add(-2 * time.Hour)}, nil},
-		"match":              {find.EventFilter{Match: &find.Match{By: customer}}, []string{"github/evt_2", "stripe/evt_1"}},
-		"match with a text":  {find.EventFilter{Match: &find.Match{By: customer, Text: "cus_1"}}, []string{"github/evt_2", "stripe/evt_1"}},
-		"match and a source": {find.EventFilter{Source: "stripe", Match: &find.Match{By: customer, Text: "cus_1"}}, []string{"stripe/evt_1"}},
+		"source":             {find.Events{Source: "github"}, []string{"github/evt_2", "github/evt_1"}},
+		"state":              {find.Events{State: inbox.Dispatched}, []string{"stripe/evt_1"}},
+		"type":               {find.Events{Type: "invoice.lost"}, nil},
+		"pattern of types":   {find.Events{Type: "invoice.*"}, []string{"github/evt_2", "github/evt_1", "stripe/evt_1"}},
+		"id and pattern":     {find.Events{ID: "evt_2", Type: "*.paid"}, []string{"github/evt_2"}},
+		"no such pattern":    {find.Events{Type: "*.lost"}, nil},
+		"has duplicates":     {find.Events{Has: []find.Attribute{find.Duplicates}}, []string{"github/evt_2", "github/evt_1"}},
+		"body differs":       {find.Events{Has: []find.Attribute{find.Differs}}, []string{"github/evt_1"}},
+		"called a retry":     {find.Events{Has: []find.Attribute{find.Retry}}, []string{"github/evt_2"}},
+		"suspect":            {find.Events{Has: []find.Attribute{find.Suspect}}, []string{"stripe/evt_1"}},
+		"id and duplicates":  {find.Events{ID: "evt_1", Has: []find.Attribute{find.Duplicates}}, []string{"github/evt_1"}},
+		"id of any source":   {find.Events{ID: "evt_1"}, []string{"github/evt_1", "stripe/evt_1"}},
+		"id of a source":     {find.Events{ID: "evt_1", Source: "stripe"}, []string{"stripe/evt_1"}},
+		"id and state":       {find.Events{ID: "evt_1", State: inbox.Received}, []string{"github/evt_1"}},
+		"id and match":       {find.Events{ID: "evt_1", Content: b.match(find.Match{By: customer})}, []string{"stripe/evt_1"}},
+		"unknown id":         {find.Events{ID: "evt_3"}, nil},
+		"since":              {find.Events{Span: find.Span{Since: now.Add(-2 * time.Hour)}}, []string{"github/evt_2", "github/evt_1", "stripe/evt_1"}},
+		"since then":         {find.Events{Span: find.Span{Since: now}}, nil},
+		"until":              {find.Events{Span: find.Span{Until: now}}, []string{"github/evt_2", "github/evt_1", "stripe/evt_1"}},
+		"until long ago":     {find.Events{Span: find.Span{Until: now.Add(-2 * time.Hour)}}, nil},
+		"match":              {find.Events{Content: b.match(find.Match{By: customer})}, []string{"github/evt_2", "stripe/evt_1"}},
+		"match with a text":  {find.Events{Content: b.match(find.Match{By: customer, Text: "cus_1"})}, []string{"github/evt_2", "stripe/evt_1"}},
+		"match and a source": {find.Events{Source: "stripe", Content: b.match(find.Match{By: customer, Text: "cus_1"})}, []string{"stripe/evt_1"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -151,14 +151,14 @@ func TestMatchSaysWhatItCouldNotDecide(t *testing.T) {
 	require.NoError(t, err)
 	_, err = b.pool.Exec(t.Context(), `UPDATE hooklatch.processed_events SET erased_at = now() WHERE event_id = 'evt_4'`)
 	require.NoError(t, err)
-	match := &find.Match{By: func(e *inbox.Event) (bool, error) {
+	match := find.Match{By: func(e *inbox.Event) (bool, error) {
 		if e.EventID == "evt_1" {
 			return false, errors.New("no such field")
 		}
 		return true, nil
 	}}
 	page := whole(t, func(from find.Cursor) (find.Page[*inbox.Event], error) {
-		return b.Events(t.Context(), find.EventFilter{Match: match}, from, 0)
+		return b.Events(t.Context(), find.Events{Content: b.match(match)}, from, 0)
 	})
 	require.Equal(t, []string{"evt_3"}, ids(page.Rows))
 	require.Equal(t, 1, page.Unclear)
@@ -166,7 +166,7 @@ func TestMatchSaysWhatItCouldNotDecide(t *testing.T) {
 	require.Equal(t, 2, page.Bodiless, "one is past its time, and one was erased")
 
 	effects := whole(t, func(from find.Cursor) (find.Page[ledger.Effect], error) {
-		return b.Effects(t.Context(), find.EffectFilter{Match: match}, from, 0)
+		return b.Effects(t.Context(), find.Effects{Content: b.match(match)}, from, 0)
 	})
 	require.Len(t, effects.Rows, 1)
 	require.Equal(t, identity.EventID("evt_3"), effects.Rows[0].Event.EventID)
@@ -183,7 +183,7 @@ func TestASlowConditionIsAskedOnceInAnAnswer(t *testing.T) {
 		b.accept(t, "stripe", fmt.Sprint("evt_", i), `{}`)
 	}
 	asked := 0
-	match := &find.Match{By: func(*inbox.Event) (bool, error) {
+	match := find.Match{By: func(*inbox.Event) (bool, error) {
 		asked++
 		for began := time.Now(); time.Since(began) < find.MatchTime(); { // it computes
 			runtime.Gosched()
@@ -194,7 +194,7 @@ func TestASlowConditionIsAskedOnceInAnAnswer(t *testing.T) {
 	for from, more, answers := find.Beginning, true, 0; more; answers++ {
 		require.LessOrEqual(t, answers, all)
 		asked = 0
-		page, err := b.Events(t.Context(), find.EventFilter{Match: match}, from, 0)
+		page, err := b.Events(t.Context(), find.Events{Content: b.match(match)}, from, 0)
 		require.NoError(t, err)
 		require.LessOrEqual(t, asked, 1)
 		found = append(found, ids(page.Rows)...)
@@ -204,11 +204,11 @@ func TestASlowConditionIsAskedOnceInAnAnswer(t *testing.T) {
 
 	ctx, cancel := context.WithCancel(t.Context())
 	asked = 0
-	_, err := b.Events(ctx, find.EventFilter{Match: &find.Match{By: func(*inbox.Event) (bool, error) {
+	_, err := b.Events(ctx, find.Events{Content: b.match(find.Match{By: func(*inbox.Event) (bool, error) {
 		asked++
 		cancel() // whoever waited for the answer is gone
 		return true, nil
-	}}}, find.Beginning, 0)
+	}})}, find.Beginning, 0)
 	require.ErrorIs(t, err, context.Canceled)
 	require.Equal(t, 1, asked)
 }
@@ -222,12 +222,12 @@ func TestTextIsSearchedForHoweverItIsWritten(t *testing.T) {
 	b.accept(t, "stripe", "escaped", `{"customer":"\u0063us_1"}`)
 	b.accept(t, "stripe", "another", `{"customer":"cus_2"}`)
 	var asked []string
-	match := &find.Match{Text: "cus_1", By: func(e *inbox.Event) (bool, error) {
+	match := find.Match{Text: "cus_1", By: func(e *inbox.Event) (bool, error) {
 		asked = append(asked, string(e.EventID))
 		return true, nil
 	}}
 	page := whole(t, func(from find.Cursor) (find.Page[*inbox.Event], error) {
-		return b.Events(t.Context(), find.EventFilter{Match: match}, from, 0)
+		return b.Events(t.Context(), find.Events{Content: b.match(match)}, from, 0)
 	})
 	require.Equal(t, []string{"escaped", "plain"}, ids(page.Rows))
 	require.NotContains(t, asked, "another")
@@ -243,20 +243,20 @@ func TestFiltersSelectEffects(t *testing.T) {
 	require.NoError(t, b.box.Ledger().Park(t.Context(), key, ledger.Operator{Who: "ann", Via: "test"}))
 	now := time.Now().Add(time.Hour)
 	for name, c := range map[string]struct {
-		filter find.EffectFilter
+		filter find.Effects
 		want   []string
 	}{
-		"state":        {find.EffectFilter{State: ledger.EffectParked}, []string{"evt_2"}},
-		"attention":    {find.EffectFilter{}.InState(find.Attention), []string{"evt_2"}},
-		"destination":  {find.EffectFilter{Destination: "app"}, []string{"evt_2", "evt_1"}},
-		"route":        {find.EffectFilter{Route: "some"}, nil},
-		"source":       {find.EffectFilter{Source: "stripe"}, []string{"evt_1"}},
-		"type":         {find.EffectFilter{Type: "invoice.paid", Source: "github"}, []string{"evt_2"}},
-		"event":        {find.EffectFilter{Event: first.EventRef}, []string{"evt_1"}},
-		"no attention": {find.EffectFilter{Event: first.EventRef}.InState(find.Attention), nil},
-		"event, state": {find.EffectFilter{Event: first.EventRef, State: ledger.EffectParked}, nil},
-		"since":        {find.EffectFilter{Since: now}, nil},
-		"until":        {find.EffectFilter{Until: now}, []string{"evt_2", "evt_1"}},
+		"state":        {find.Effects{States: []ledger.EffectState{ledger.EffectParked}}, []string{"evt_2"}},
+		"attention":    {find.Effects{States: find.NeedAttention()}, []string{"evt_2"}},
+		"destination":  {find.Effects{Destination: "app"}, []string{"evt_2", "evt_1"}},
+		"route":        {find.Effects{Route: "some"}, nil},
+		"source":       {find.Effects{Source: "stripe"}, []string{"evt_1"}},
+		"type":         {find.Effects{Type: "invoice.paid", Source: "github"}, []string{"evt_2"}},
+		"event":        {find.Effects{Event: first.EventRef}, []string{"evt_1"}},
+		"no attention": {find.Effects{Event: first.EventRef, States: find.NeedAttention()}, nil},
+		"event, state": {find.Effects{Event: first.EventRef, States: []ledger.EffectState{ledger.EffectParked}}, nil},
+		"since":        {find.Effects{Span: find.Span{Since: now}}, nil},
+		"until":        {find.Effects{Span: find.Span{Until: now}}, []string{"evt_2", "evt_1"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -284,16 +284,16 @@ func TestOnwardTellsOnlyOfWhatIsSettled(t *testing.T) {
 		require.NoError(t, err)
 	}
 	settle("evt_1", "evt_3") // evt_2 is young, and keeps what comes after it back
-	page, err := b.EventsOnward(t.Context(), find.EventFilter{}, find.Beginning, 0)
+	page, err := b.EventsOnward(t.Context(), find.Events{}, find.Beginning, 0)
 	require.NoError(t, err)
 	require.Equal(t, []string{"evt_1"}, ids(page.Rows))
 	require.False(t, page.More)
 	settle("evt_2")
-	page, err = b.EventsOnward(t.Context(), find.EventFilter{}, page.Next, 1)
+	page, err = b.EventsOnward(t.Context(), find.Events{}, page.Next, 1)
 	require.NoError(t, err)
 	require.Equal(t, []string{"evt_2"}, ids(page.Rows))
 	require.True(t, page.More)
-	page, err = b.EventsOnward(t.Context(), find.EventFilter{}, page.Next, 0)
+	page, err = b.EventsOnward(t.Context(), find.Events{}, page.Next, 0)
 	require.NoError(t, err)
 	require.Equal(t, []string{"evt_3"}, ids(page.Rows))
 }
@@ -301,9 +301,9 @@ func TestOnwardTellsOnlyOfWhatIsSettled(t *testing.T) {
 func TestCursorsOfOtherListsAreRefused(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	_, err := b.Events(t.Context(), find.EventFilter{}, "1.hl_1", 0)
+	_, err := b.Events(t.Context(), find.Events{}, "1.hl_1", 0)
 	require.ErrorContains(t, err, `"1.hl_1" is no cursor of a list of events`)
-	_, err = b.Effects(t.Context(), find.EffectFilter{}, "17", 0)
+	_, err = b.Effects(t.Context(), find.Effects{}, "17", 0)
 	require.ErrorContains(t, err, `"17" is no cursor of a list of effects`)
 }
 
@@ -312,7 +312,7 @@ func TestFollowTellsOfWhatIsNew(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.dispatch(t, b.accept(t, "stripe", "evt_1", `{}`))
-	events, effects := b.FollowEvents(find.EventFilter{Source: "stripe"}), b.FollowEffects(find.EffectFilter{})
+	events, effects := b.FollowEvents(find.Events{Source: "stripe"}), b.FollowEffects(find.Effects{})
 	told := func() (names, keys []string) {
 		fresh, err := events.Next(t.Context())
 		require.NoError(t, err)

@@ -3,6 +3,7 @@ package find
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -22,16 +23,28 @@ type judge struct {
 	*Finder
 
 	match      Match
+	tells      bool // what cannot be decided is found too, with the reason
 	unclear    int
 	whyUnclear error
 	bodiless   int
 }
 
-func (b *Finder) judgeBy(m *Match) *judge {
-	if m == nil {
-		return nil
+// judgeOf returns what decides by content, and nil where nothing is asked of it; and what
+// an answer may read. Errors: *ConditionError.
+func (f *Finder) judgeOf(ctx context.Context, c Content) (*judge, budget, error) {
+	m, err := f.match(ctx, c)
+	if m == nil || err != nil {
+		return nil, f.plain, err
 	}
-	return &judge{Finder: b, match: *m}
+	return &judge{Finder: f, match: *m}, f.matched, nil
+}
+
+// telling is a judge whose undecided candidates are found too.
+func (j *judge) telling() *judge {
+	if j != nil {
+		j.tells = true
+	}
+	return j
 }
 
 // judged returns which candidates match, at most limit of them, and how many it went
@@ -44,7 +57,7 @@ func judged[Ref comparable](ctx context.Context, j *judge, all []candidate[Ref],
 		if err != nil {
 			return nil, 0, err
 		}
-		events, err := j.inbox.EventsWhole(ctx, refsOf(asked))
+		events, err := j.inbox.EventsWhole(ctx, eventsOf(asked))
 		if err != nil {
 			return nil, 0, fmt.Errorf("read bodies: %w", err)
 		}
@@ -56,7 +69,13 @@ func judged[Ref comparable](ctx context.Context, j *judge, all []candidate[Ref],
 				return nil, 0, err
 			}
 			through++
-			if e := events[c.event]; e != nil && j.yes(e) {
+			e := events[c.event]
+			if e == nil {
+				continue
+			}
+			var yes bool
+			yes, c.unclear = j.decide(e)
+			if yes || j.tells && c.unclear != nil {
 				if matching = append(matching, c); len(matching) == limit {
 					break
 				}
@@ -66,23 +85,25 @@ func judged[Ref comparable](ctx context.Context, j *judge, all []candidate[Ref],
 	return matching, through, nil
 }
 
-// yes tells whether an event matches.
-func (j *judge) yes(e *inbox.Event) bool {
-	if e.Body == nil || !e.ErasedAt.IsZero() { // what is left of a body says nothing of it
+// ErrBodiless means that what is left of a body says nothing of it.
+var ErrBodiless = errors.New("its body is no longer stored")
+
+// decide tells whether an event matches, or why nobody can say, and counts that.
+func (j *judge) decide(e *inbox.Event) (bool, error) {
+	if e.Body == nil || !e.ErasedAt.IsZero() {
 		j.bodiless++
-		return false
+		return false, ErrBodiless
 	}
 	yes, err := j.match.By(e)
 	if err != nil {
 		j.unclear++
 		j.whyUnclear = cmp.Or(j.whyUnclear, err)
-		return false
 	}
-	return yes
+	return yes && err == nil, err
 }
 
-// refsOf are the events of candidates, each once.
-func refsOf[Ref comparable](candidates []candidate[Ref]) []identity.EventRef {
+// eventsOf are the events of candidates, each once.
+func eventsOf[Ref comparable](candidates []candidate[Ref]) []identity.EventRef {
 	var refs []identity.EventRef
 	seen := make(map[identity.EventRef]bool, len(candidates))
 	for _, c := range candidates {

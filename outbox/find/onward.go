@@ -18,57 +18,162 @@ const Settled = time.Minute
 // before it. From the beginning and from page to page, each event that is not imported
 // later is told of once, after it is Settled; an event that AcceptTx inserts in a
 // transaction of the caller that takes longer than that may be missed.
-func (b *Finder) EventsOnward(ctx context.Context, f EventFilter, from Cursor, limit int) (Page[*inbox.Event], error) {
-	page, err := b.eventsOnward(ctx, f, from, limit)
+func (f *Finder) EventsOnward(ctx context.Context, asked Events, from Cursor, limit int) (Page[*inbox.Event], error) {
+	w, err := f.eventWalk(ctx, asked)
+	if err != nil {
+		return Page[*inbox.Event]{}, fmt.Errorf("list events onward: %w", err)
+	}
+	settles := Settled.Seconds()
+	page, err := eventsOnward(ctx, f, w, asked, from, min(limit, maxLimit), eventSliceOnward{UpTo: newestEvent, SettlesInSeconds: &settles})
 	if err != nil {
 		return page, fmt.Errorf("list events onward: %w", err)
 	}
 	return page, nil
 }
 
-func (b *Finder) eventsOnward(ctx context.Context, f EventFilter, from Cursor, limit int) (Page[*inbox.Event], error) {
+// eventsOnward walks onward, whatever becomes of what it finds. End has what the slices
+// have in common.
+func eventsOnward[Row any](ctx context.Context, f *Finder, w walk[identity.EventRef, Row], asked Events, from Cursor, limit int, end eventSliceOnward) (Page[Row], error) {
 	at, err := from.event(oldestEvent)
 	if err != nil {
-		return Page[*inbox.Event]{}, err
+		return Page[Row]{}, err
 	}
-	since, until := int64(firstAccepted), int64(newestEvent)
-	if !f.Since.IsZero() {
-		if since, err = b.placeOf(ctx, f.Since.Add(-overlap)); err != nil {
-			return Page[*inbox.Event]{}, err
+	since := int64(firstAccepted)
+	if !asked.Since.IsZero() {
+		if since, err = f.placeOf(ctx, asked.Since.Add(-overlap)); err != nil {
+			return Page[Row]{}, err
 		}
 	}
-	if !f.Until.IsZero() {
-		if until, err = b.placeOf(ctx, f.Until.Add(overlap)); err != nil {
-			return Page[*inbox.Event]{}, err
+	if !asked.Until.IsZero() {
+		until, err := f.placeOf(ctx, asked.Until.Add(overlap))
+		if err != nil {
+			return Page[Row]{}, err
 		}
+		end.UpTo = min(end.UpTo, until)
 	}
-	return b.eventWalk(f, func(ctx context.Context, behind place, look, limit int) (slice[identity.EventRef], error) {
-		return b.eventsAhead(ctx, eventSliceOnward{
-			askedFor: f.askedFor(), After: behind.acceptSeq, UpTo: until, SettlesInSeconds: Settled.Seconds(), Look: look, Limit: limit,
-		}, since)
-	}).page(ctx, at, limit)
+	end.askedFor = asked.args()
+	w.read = func(ctx context.Context, behind place, look, limit int) (slice[identity.EventRef], error) {
+		args := end
+		args.After, args.Look, args.Limit = behind.acceptSeq, look, limit
+		return f.eventsAhead(ctx, args, since)
+	}
+	return w.page(ctx, at, limit)
 }
 
 // eventsAhead looks at what was imported, whose times are not in the order of its
 // places, and then at what was accepted from since on.
-func (b *Finder) eventsAhead(ctx context.Context, args eventSliceOnward, since int64) (slice[identity.EventRef], error) {
+func (f *Finder) eventsAhead(ctx context.Context, args eventSliceOnward, since int64) (slice[identity.EventRef], error) {
 	var s slice[identity.EventRef]
 	look, limit := args.Look, args.Limit
 	if args.After < firstAccepted-1 {
 		imported := args
 		imported.UpTo = firstAccepted
 		var err error
-		if s, err = b.eventSlice(ctx, b.sql.EventSliceOnward.With(imported)); err != nil || s.looked == look {
+		if s, err = f.eventSlice(ctx, f.sql.EventSliceOnward.With(imported)); err != nil || s.looked == look {
 			return s, err
 		}
 	}
 	args.After = max(args.After, since-1)
 	args.Look, args.Limit = look-s.looked, limit-len(s.candidates)
-	accepted, err := b.eventSlice(ctx, b.sql.EventSliceOnward.With(args))
+	accepted, err := f.eventSlice(ctx, f.sql.EventSliceOnward.With(args))
 	if err != nil || accepted.looked == 0 {
 		return s, err
 	}
 	accepted.candidates = append(s.candidates, accepted.candidates...)
 	accepted.looked += s.looked
 	return accepted, nil
+}
+
+// Found is an event or an effect that an action is to be done to, in short.
+type Found struct {
+	Cursor Cursor            // behind it
+	At     time.Time         // received, or made
+	Event  identity.EventRef // the event, or the one that made the effect; empty when the application enqueued it
+	Effect identity.EffectID // zero for an event
+	Key    string            // the idempotency key of the effect
+	// InDoubt: the effect may have been applied. Unrendered: there is nothing to send, as
+	// its request could not be made.
+	InDoubt, Unrendered bool
+	// Unclear is why Content could not be decided. It is not among what was selected then.
+	Unclear error
+}
+
+// foundAtOnce is how many rows one page of Found looks at.
+const foundAtOnce = 2_000
+
+// foundBudget bounds a page of Found: the lease of who acts on it lasts longer.
+var foundBudget = budget{time: time.Second, rows: foundAtOnce, first: foundAtOnce, most: foundAtOnce}
+
+// EventsToChange finds events from a place on, the oldest first, for an action that is done
+// to each: those accepted up to the place last, whose content is still stored. Each page
+// looks at 2,000 of them. Imported events are left out. What Content cannot decide is among
+// the rows, with Found.Unclear.
+func (f *Finder) EventsToChange(ctx context.Context, asked Events, from Cursor, last int64, unredacted bool) (Page[Found], error) {
+	judge, _, err := f.judgeOf(ctx, asked.Content)
+	if err != nil {
+		return Page[Found]{}, fmt.Errorf("find events: %w", err)
+	}
+	if from == Beginning {
+		from = place{acceptSeq: firstAccepted - 1}.ofEvent()
+	}
+	w := walk[identity.EventRef, Found]{cursor: place.ofEvent, judge: judge.telling(), budget: foundBudget, load: found(func(c candidate[identity.EventRef]) Found {
+		return Found{Cursor: c.place.ofEvent(), At: c.place.at, Event: c.ref, Unclear: c.unclear}
+	})}
+	page, err := eventsOnward(ctx, f, w, asked, from, foundAtOnce, eventSliceOnward{UpTo: last + 1, Unerased: true, Unredacted: unredacted})
+	if err != nil {
+		return page, fmt.Errorf("find events: %w", err)
+	}
+	return page, nil
+}
+
+// EffectsToChange is EventsToChange for effects: those made, and in their states since, at
+// asOf at the latest.
+func (f *Finder) EffectsToChange(ctx context.Context, asked Effects, from Cursor, asOf time.Time) (Page[Found], error) {
+	page, err := f.effectsToChange(ctx, asked, from, asOf)
+	if err != nil {
+		return page, fmt.Errorf("find effects: %w", err)
+	}
+	return page, nil
+}
+
+func (f *Finder) effectsToChange(ctx context.Context, asked Effects, from Cursor, asOf time.Time) (Page[Found], error) {
+	at, err := from.effect()
+	if err != nil {
+		return Page[Found]{}, err
+	}
+	judge, _, err := f.judgeOf(ctx, asked.Content)
+	if err != nil {
+		return Page[Found]{}, err
+	}
+	if at.at.Before(asked.Since) {
+		at = place{at: asked.Since}
+	}
+	end := asOf
+	if !asked.Until.IsZero() && asked.Until.Before(end) {
+		end = asked.Until.Add(-time.Microsecond) // the database counts in these
+	}
+	return walk[identity.EffectID, Found]{
+		cursor: place.ofEffect, judge: judge.telling(), budget: foundBudget, load: found(func(c candidate[identity.EffectID]) Found {
+			return Found{
+				Cursor: c.place.ofEffect(), At: c.place.at, Event: c.event, Effect: c.ref, Key: c.place.key,
+				InDoubt: c.inDoubt, Unrendered: c.unrendered, Unclear: c.unclear,
+			}
+		}),
+		read: func(ctx context.Context, behind place, look, limit int) (slice[identity.EffectID], error) {
+			return f.effectSlice(ctx, f.sql.EffectSliceOnward.With(effectSliceOnward{
+				effectsAskedFor: asked.args(), AfterTime: behind.at, AfterKey: behind.key, Until: end, FinishedUntil: asOf, Look: look, Limit: limit,
+			}))
+		},
+	}.page(ctx, at, foundAtOnce)
+}
+
+// found makes rows of candidates without reading any more of them.
+func found[Ref comparable](of func(candidate[Ref]) Found) func(context.Context, []candidate[Ref]) (map[Ref]Found, error) {
+	return func(_ context.Context, candidates []candidate[Ref]) (map[Ref]Found, error) {
+		rows := make(map[Ref]Found, len(candidates))
+		for _, c := range candidates {
+			rows[c.ref] = of(c)
+		}
+		return rows, nil
+	}
 }

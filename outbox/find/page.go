@@ -1,10 +1,6 @@
 package find
 
-import (
-	"time"
-
-	"github.com/hooklatch/hooklatch/outbox/inbox"
-)
+import "time"
 
 // Page is one answer: what was found, and where it looked.
 type Page[Row any] struct {
@@ -20,18 +16,17 @@ type Page[Row any] struct {
 	// Back is when the last of them was received or made: the answer is complete as
 	// far as that. Zero when none was looked at.
 	Back time.Time
-	// Unclear counts those that were left out because Match failed, the first time
-	// with WhyUnclear, and Bodiless those whose body is no longer stored, which Match
+	// Unclear counts those that were left out because Content.When failed, the first time
+	// with WhyUnclear, and Bodiless those whose body is no longer stored, which Content
 	// was not asked about.
 	Unclear    int
 	WhyUnclear error
 	Bodiless   int
 }
 
-// Match decides by what is in an event, its body included.
-type Match struct {
-	By func(*inbox.Event) (bool, error)
-	// Text stands in the body of every event for which By is true: letters, digits and
-	// "_.:-" only. Bodies without it are not read any further. Empty: nothing is known.
-	Text string
+// judgedBy takes over what a judge counted; nil: there was none.
+func (p *Page[Row]) judgedBy(j *judge) {
+	if j != nil {
+		p.Unclear, p.WhyUnclear, p.Bodiless = j.unclear, j.whyUnclear, j.bodiless
+	}
 }

@@ -16,14 +16,15 @@ var queries embed.FS
 
 // statements are the texts of query/*.sql.
 type statements struct {
-	ActionSlice      statement.Of[actionSlice]
-	Actions          statement.Of[actions]
-	EffectSlice      statement.Of[effectSlice]
-	EventPlace       statement.Of[eventPlace]
-	EventSlice       statement.Of[eventSlice]
-	EventSliceOnward statement.Of[eventSliceOnward]
-	Holding          statement.Of[holding]
-	Sources          statement.Bound
+	ActionSlice       statement.Of[actionSlice]
+	Actions           statement.Of[actions]
+	EffectSlice       statement.Of[effectSlice]
+	EffectSliceOnward statement.Of[effectSliceOnward]
+	EventPlace        statement.Of[eventPlace]
+	EventSlice        statement.Of[eventSlice]
+	EventSliceOnward  statement.Of[eventSliceOnward]
+	Holding           statement.Of[holding]
+	Sources           statement.Bound
 }
 
 func loadStatements(name schema.Name) (statements, error) {
@@ -46,25 +47,41 @@ type actionSlice struct {
 
 type actions struct{ IDs []int64 }
 
-type effectSlice struct {
-	State              ledger.EffectState
-	Attention          bool
+// effectsAskedFor are those of Effects.
+type effectsAskedFor struct {
+	States             []ledger.EffectState // nil takes all
 	Destination, Route string
 	Source             identity.Source
 	TypeLike           string // see wildcard.Like
+	Policy             ledger.Policy
 	Since              *time.Time
-	BeforeTime         *time.Time // nil: from the newest on
-	BeforeKey          string
-	Look, Limit        int
+}
+
+type effectSlice struct {
+	effectsAskedFor
+
+	BeforeTime  *time.Time // nil: from the newest on
+	BeforeKey   string
+	Look, Limit int
+}
+
+type effectSliceOnward struct {
+	effectsAskedFor
+
+	AfterTime            time.Time
+	AfterKey             string
+	Until, FinishedUntil time.Time
+	Look, Limit          int
 }
 
 type eventPlace struct{ At time.Time }
 
-// askedFor are the events of a filter.
+// askedFor are those of Events.
 type askedFor struct {
 	Source       identity.Source
 	TypeLike     string // see wildcard.Like
-	Outcome      inbox.Outcome
+	EventID      identity.EventID
+	States       []inbox.Outcome // nil takes all
 	Duplicated   bool
 	Differs      bool
 	Retried      bool
@@ -82,7 +99,8 @@ type eventSlice struct {
 type eventSliceOnward struct {
 	askedFor
 
-	After, UpTo      int64 // accept_seq
-	SettlesInSeconds float64
-	Look, Limit      int
+	After, UpTo          int64    // accept_seq
+	SettlesInSeconds     *float64 // nil: what is not committed yet is not waited for
+	Unerased, Unredacted bool
+	Look, Limit          int
 }

@@ -58,11 +58,11 @@ func (t *Tail[Row]) Next(ctx context.Context) ([]Row, error) {
 }
 
 // FollowEvents tells of events as they are accepted.
-func (b *Finder) FollowEvents(f EventFilter) *Tail[*inbox.Event] {
+func (f *Finder) FollowEvents(asked Events) *Tail[*inbox.Event] {
 	return &Tail[*inbox.Event]{
 		late: func(known, p place) bool { return p.acceptSeq < known.acceptSeq-2*placesAgain },
 		read: func(ctx context.Context, known place) (rows []*inbox.Event, cursors []Cursor, newest place, err error) {
-			last, err := b.events(ctx, EventFilter{}, Beginning, 1, firstAccepted)
+			last, err := f.events(ctx, Events{}, Beginning, 1, firstAccepted)
 			if err != nil {
 				return nil, nil, known, err
 			}
@@ -75,7 +75,7 @@ func (b *Finder) FollowEvents(f EventFilter) *Tail[*inbox.Event] {
 				floor = newest.acceptSeq
 			}
 			for at, more := Beginning, true; more; {
-				page, err := b.events(ctx, f, at, maxLimit, max(floor-placesAgain, firstAccepted))
+				page, err := f.events(ctx, asked, at, maxLimit, max(floor-placesAgain, firstAccepted))
 				if err != nil {
 					return nil, nil, known, err
 				}
@@ -88,11 +88,11 @@ func (b *Finder) FollowEvents(f EventFilter) *Tail[*inbox.Event] {
 }
 
 // FollowEffects tells of effects as they are made.
-func (b *Finder) FollowEffects(f EffectFilter) *Tail[ledger.Effect] {
+func (f *Finder) FollowEffects(asked Effects) *Tail[ledger.Effect] {
 	return &Tail[ledger.Effect]{
 		late: func(known, p place) bool { return p.at.Before(known.at.Add(-2 * timeAgain)) },
 		read: func(ctx context.Context, known place) (rows []ledger.Effect, cursors []Cursor, newest place, err error) {
-			last, err := b.effects(ctx, EffectFilter{}, Beginning, 1)
+			last, err := f.effects(ctx, Effects{}, Beginning, 1)
 			if err != nil {
 				return nil, nil, known, err
 			}
@@ -104,12 +104,12 @@ func (b *Finder) FollowEffects(f EffectFilter) *Tail[ledger.Effect] {
 			if floor.IsZero() {
 				floor = newest.at
 			}
-			recent := f
-			if since := floor.Add(-timeAgain); since.After(f.Since) && !floor.IsZero() {
+			recent := asked
+			if since := floor.Add(-timeAgain); since.After(asked.Since) && !floor.IsZero() {
 				recent.Since = since
 			}
 			for at, more := Beginning, true; more; {
-				page, err := b.effects(ctx, recent, at, maxLimit)
+				page, err := f.effects(ctx, recent, at, maxLimit)
 				if err != nil {
 					return nil, nil, known, err
 				}

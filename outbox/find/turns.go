@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// restFactor is how long a Brief Finder rests after a slice of a search, as a multiple
+// restFactor is how long a Brief browser rests after a slice of a search, as a multiple
 // of the time the slice took.
 const restFactor = 2
 

@@ -69,23 +69,24 @@ func TestAWaitingSearchIsGivenUp(t *testing.T) {
 func TestSearchesOfPagesEvaluateOneAtATime(t *testing.T) {
 	t.Parallel()
 	b, _ := filled(t)
-	pages := b.Brief()
+	pages := b.Brief(b.condition)
 	entered, leave := make(chan struct{}, 100), make(chan struct{})
-	match := &find.Match{By: func(*inbox.Event) (bool, error) {
+	match := find.Match{By: func(*inbox.Event) (bool, error) {
 		entered <- struct{}{}
 		<-leave
 		return true, nil
 	}}
+	asked := find.Events{Content: b.match(match)}
 	var all sync.WaitGroup
 	for range 4 {
 		all.Go(func() {
-			if _, err := pages.Events(t.Context(), find.EventFilter{Match: match}, find.Beginning, 1); err != nil {
+			if _, err := pages.Events(t.Context(), asked, find.Beginning, 1); err != nil {
 				t.Error(err)
 			}
 		})
 	}
 	<-entered
-	_, err := pages.Events(t.Context(), find.EventFilter{}, find.Beginning, 10)
+	_, err := pages.Events(t.Context(), find.Events{}, find.Beginning, 10)
 	require.NoError(t, err)
 	require.Empty(t, entered, "a second search evaluates")
 	close(leave)

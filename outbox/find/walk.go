@@ -11,7 +11,7 @@ import (
 
 const (
 	defaultLimit = 50
-	maxLimit     = 1_000
+	maxLimit     = 1_000 // of a list
 )
 
 // candidate is a row that is asked for, Match aside.
@@ -20,6 +20,9 @@ type candidate[Ref comparable] struct {
 	place      place
 	event      identity.EventRef // whose body Match reads; empty: there is none
 	deliveryID uuid.UUID         // where the body is, if that is known
+
+	inDoubt, unrendered bool  // of an effect
+	unclear             error // why Match could not be decided, where a judge tells
 }
 
 // slice is what one statement looked at.
@@ -36,7 +39,7 @@ type walk[Ref comparable, Row any] struct {
 	read func(ctx context.Context, behind place, look, limit int) (slice[Ref], error)
 	// load returns the rows of candidates. Those that are gone meanwhile, or no longer
 	// what is asked for, are missing.
-	load   func(ctx context.Context, refs []Ref) (map[Ref]Row, error)
+	load   func(ctx context.Context, found []candidate[Ref]) (map[Ref]Row, error)
 	cursor func(place) Cursor
 	all    bool   // nothing is filtered: no more has to be read than is found
 	judge  *judge // nil: all candidates are taken
@@ -49,7 +52,6 @@ func (w walk[Ref, Row]) page(ctx context.Context, from place, limit int) (Page[R
 	if limit <= 0 {
 		limit = defaultLimit
 	}
-	limit = min(limit, maxLimit)
 	var page Page[Row]
 	var found []candidate[Ref]
 	pace, at, ended := w.budget.begin(), from, false
@@ -101,9 +103,7 @@ func (w walk[Ref, Row]) page(ctx context.Context, from place, limit int) (Page[R
 		page.Back = at.at
 	}
 	page.Next = w.cursor(at)
-	if w.judge != nil {
-		page.Unclear, page.WhyUnclear, page.Bodiless = w.judge.unclear, w.judge.whyUnclear, w.judge.bodiless
-	}
+	page.judgedBy(w.judge)
 	err := w.fill(ctx, &page, found)
 	return page, err
 }
@@ -116,16 +116,21 @@ func (w walk[Ref, Row]) turn(ctx context.Context) (end func(), err error) {
 	return w.judge.turns.take(ctx)
 }
 
+// refsOf are those of candidates.
+func refsOf[Ref comparable](candidates []candidate[Ref]) []Ref {
+	refs := make([]Ref, len(candidates))
+	for i, c := range candidates {
+		refs[i] = c.ref
+	}
+	return refs
+}
+
 // fill loads what was found.
 func (w walk[Ref, Row]) fill(ctx context.Context, page *Page[Row], found []candidate[Ref]) error {
 	if len(found) == 0 {
 		return nil
 	}
-	refs := make([]Ref, len(found))
-	for i, c := range found {
-		refs[i] = c.ref
-	}
-	rows, err := w.load(ctx, refs)
+	rows, err := w.load(ctx, found)
 	if err != nil {
 		return err
 	}

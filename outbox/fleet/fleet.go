@@ -9,6 +9,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/commit"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/riverjob"
+	"github.com/hooklatch/hooklatch/outbox/runs"
 	"github.com/hooklatch/hooklatch/schema"
 )
 
@@ -23,9 +24,10 @@ type Options struct {
 	Schema schema.Name
 	// Jobs pauses the queues of destinations. Required.
 	Jobs *riverjob.Inserter
-	// Ledger records what operators order, and parks what waits for a destination
-	// that is retired. Required.
+	// Ledger records what operators order. Required.
 	Ledger *ledger.Ledger
+	// Runs park what waits for a destination that is retired. Required.
+	Runs *runs.Runs
 }
 
 // Fleet knows the destinations of all processes together. It is safe for concurrent
@@ -36,14 +38,15 @@ type Fleet struct {
 	sql    statements
 	jobs   *riverjob.Inserter
 	ledger *ledger.Ledger
+	runs   *runs.Runs
 
 	controlTopic string // of River's notifications
 }
 
 // New returns a Fleet on a migrated database. It starts nothing.
 func New(opts Options) (*Fleet, error) {
-	if opts.DB == nil || opts.ReadPool == nil || opts.Jobs == nil || opts.Ledger == nil {
-		return nil, errors.New("fleet options: DB, ReadPool, Jobs and Ledger are required")
+	if opts.DB == nil || opts.ReadPool == nil || opts.Jobs == nil || opts.Ledger == nil || opts.Runs == nil {
+		return nil, errors.New("fleet options: DB, ReadPool, Jobs, Ledger and Runs are required")
 	}
 	name := opts.Schema.OrDefault()
 	sql, err := loadStatements(name)
@@ -51,7 +54,7 @@ func New(opts Options) (*Fleet, error) {
 		return nil, fmt.Errorf("fleet: %w", err)
 	}
 	return &Fleet{
-		db: opts.DB, read: opts.ReadPool, sql: sql, jobs: opts.Jobs, ledger: opts.Ledger,
+		db: opts.DB, read: opts.ReadPool, sql: sql, jobs: opts.Jobs, ledger: opts.Ledger, runs: opts.Runs,
 		controlTopic: riverjob.ControlTopic(name),
 	}, nil
 }

@@ -10,7 +10,9 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"github.com/hooklatch/hooklatch/outbox/find"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
+	"github.com/hooklatch/hooklatch/outbox/runs"
 )
 
 // Waiting are the unfinished effects of one route, or those the application
@@ -40,16 +42,15 @@ func (f *Fleet) Waiting(ctx context.Context) ([]Waiting, error) {
 	return waiting, nil
 }
 
-// Retire forgets a destination that is gone from the configuration for good:
-// enqueueing for it is refused from then on, and what waits for it is parked.
-// Parking goes on in batches; when it is interrupted, the same call does the
-// rest. A worker that has the destination again when it starts registers it
-// anew. Progress may be nil. Errors: ErrServed, ErrUnknownDestination,
-// ErrUnavailable.
-func (f *Fleet) Retire(ctx context.Context, destination string, by ledger.Operator, progress func(ledger.EffectsProgress)) (parked int64, err error) {
+// Retire forgets a destination that is gone from the configuration for good: enqueueing
+// for it is refused from then on, and a run begins that parks what waits for it. Upkeep
+// ends the jobs of what is parked. When it is interrupted before the run begins, the same
+// call does the rest. A worker that has the destination again when it starts registers it
+// anew. Errors: ErrServed, ErrUnknownDestination, ErrUnavailable.
+func (f *Fleet) Retire(ctx context.Context, destination string, by ledger.Operator) (runs.Run, error) {
 	by.RequestID = cmp.Or(by.RequestID, uuid.NewString())
 	what := ledger.Instruction{Action: ledger.ActionRetireDestination, Target: destination}
-	err = f.ledger.Act(ctx, by, what, func(ctx context.Context, tx pgx.Tx) (ledger.Consequence, error) {
+	err := f.ledger.Act(ctx, by, what, func(ctx context.Context, tx pgx.Tx) (ledger.Consequence, error) {
 		known, err := f.forget(ctx, tx, destination)
 		switch {
 		case err != nil:
@@ -60,18 +61,16 @@ func (f *Fleet) Retire(ctx context.Context, destination string, by ledger.Operat
 		return ledger.Consequence{Result: "it was so already"}, nil
 	})
 	if err != nil {
-		return 0, fmt.Errorf("retire %s: %w", destination, err)
+		return runs.Run{}, fmt.Errorf("retire %s: %w", destination, err)
 	}
 	by.Reason = cmp.Or(by.Reason, "its destination is retired")
-	done, err := f.ledger.ActOnEffects(ctx, ledger.ActionParkEffect,
-		ledger.EffectSelection{Destination: destination, States: ledger.StatesFor(ledger.ActionParkEffect)}, by, ledger.EffectsPace{Progress: progress})
+	run, err := f.runs.Begin(ctx, runs.Order{
+		Action: ledger.ActionParkEffect, Effects: find.Effects{Destination: destination, States: ledger.StatesFor(ledger.ActionParkEffect)},
+	}, by)
 	if err != nil {
-		return done.Changed, fmt.Errorf("retire %s: park what waits: %w", destination, err)
+		return runs.Run{}, fmt.Errorf("retire %s: park what waits: %w", destination, err)
 	}
-	if err := f.endJobs(ctx, endJobs{Destination: destination}); err != nil {
-		return done.Changed, fmt.Errorf("retire %s: end its jobs: %w", destination, err)
-	}
-	return done.Changed, nil
+	return run, nil
 }
 
 // endJobs ends the jobs of what was parked because its destination is retired. They

@@ -77,6 +77,11 @@ const (
 	Imported   Outcome = "imported"   // another system accepted it: there is no delivery and no job
 )
 
+// Outcomes are all outcomes of an event, in the order in which they come.
+func Outcomes() []Outcome {
+	return []Outcome{Received, Dispatched, Skipped, Failed, Held, Dropped, Imported}
+}
+
 // Payload is the event's own bytes: its delivery's body, or the part of it
 // that Item points to.
 func (e *Event) Payload() []byte { return payload.Part(e.Body, e.Item) }

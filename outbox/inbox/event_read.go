@@ -158,19 +158,3 @@ func scanEvent(row pgx.CollectableRow, added ...any) (*Event, error) {
 	}
 	return &e, nil
 }
-
-// Matching lets a condition on events select effects: by the event that made
-// them, its body included. An event that is gone matches nothing.
-func (i *Inbox) Matching(match func(*Event) (bool, error)) func(context.Context, identity.EventRef) (yes bool, unclear, err error) {
-	return func(ctx context.Context, ref identity.EventRef) (yes bool, unclear, err error) {
-		e, err := i.event(ctx, pipeline.ByIndex{Sender: i.readPool}, ref)
-		if errors.Is(err, ledger.ErrNotFound) {
-			return false, nil, nil
-		}
-		if err != nil {
-			return false, nil, err
-		}
-		yes, unclear = match(e)
-		return yes && unclear == nil, unclear, nil
-	}
-}

@@ -9,6 +9,7 @@
 package inbox
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -18,6 +19,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/commit"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
+	"github.com/hooklatch/hooklatch/outbox/pipeline"
 	"github.com/hooklatch/hooklatch/outbox/riverjob"
 	"github.com/hooklatch/hooklatch/schema"
 )
@@ -62,4 +64,12 @@ func New(opts Options) (*Inbox, error) {
 	i := &Inbox{db: opts.DB, readPool: opts.ReadPool, sql: sql, jobs: opts.Jobs, ledger: opts.Ledger}
 	i.events = batchread.New(i.storedEvents)
 	return i, nil
+}
+
+// Newest is the place of the event that was accepted last, 0 when there is none.
+func (i *Inbox) Newest(ctx context.Context) (last int64, err error) {
+	if err := i.sql.NewestEvent.QueryRow(ctx, pipeline.ByIndex{Sender: i.readPool}).Scan(&last); err != nil {
+		return 0, fmt.Errorf("find the newest event: %w", err)
+	}
+	return last, nil
 }

@@ -14,17 +14,15 @@ var queries embed.FS
 
 // statements are the texts of query/*.sql.
 type statements struct {
-	CountReplayable statement.Of[replayableSlice]
-	DropEvent       statement.Of[dropEvent]
-	Event           statement.Of[identity.EventRef]
-	EventReplays    statement.Of[identity.EventRef]
-	EventRows       statement.Of[askedEvents]
-	Events          statement.Of[askedEvents]
-	ImportKeys      statement.Of[importKeys]
-	NewestEvent     statement.Bound
-	ReleaseEvent    statement.Of[identity.EventRef]
-	ReplayEvent     statement.Of[replayEvent]
-	Replayable      statement.Of[replayablePage]
+	DropEvent    statement.Of[dropEvent]
+	Event        statement.Of[identity.EventRef]
+	EventReplays statement.Of[identity.EventRef]
+	EventRows    statement.Of[askedEvents]
+	Events       statement.Of[askedEvents]
+	ImportKeys   statement.Of[importKeys]
+	NewestEvent  statement.Bound
+	ReleaseEvent statement.Of[identity.EventRef]
+	ReplayEvent  statement.Of[replayEvent]
 }
 
 func loadStatements(name schema.Name) (statements, error) {

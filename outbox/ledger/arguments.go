@@ -79,20 +79,6 @@ type operatorLog struct {
 	Limit   int
 }
 
-type selectEffects struct {
-	AfterTime     time.Time
-	AfterKey      string
-	Until         time.Time
-	Limit         int
-	States        []EffectState
-	FinishedUntil time.Time
-	Destination   string
-	Route         string
-	Source        identity.Source
-	TypeLike      string // see wildcard.Like
-	Policy        Policy
-}
-
 // withoutJob asks for effects of a destination that lack a job, among those that
 // wait in its queues.
 type withoutJob struct {

@@ -64,6 +64,11 @@ const (
 	EffectCancelled EffectState = "cancelled" // a person gave it up
 )
 
+// EffectStates are all states of an effect.
+func EffectStates() []EffectState {
+	return []EffectState{EffectPending, EffectStarted, EffectInDoubt, EffectDone, EffectFailed, EffectParked, EffectCancelled}
+}
+
 // Finished tells whether no attempt follows by itself.
 func (s EffectState) Finished() bool {
 	switch s {

@@ -28,9 +28,4 @@ func TestWhatFailedAgainAfterThePreviewIsLeftAlone(t *testing.T) {
 			require.NoError(t, tx.Rollback(t.Context()))
 		}
 	}
-	s := EffectSelection{States: []EffectState{EffectFailed}, AsOf: finished.Add(-time.Microsecond)}
-	changed, err := b.actOnBatch(t.Context(), ActionRetryEffect, s, tester, []SelectedEffect{{IdempotencyKey: id.IdempotencyKey()}})
-	require.NoError(t, err)
-	require.Zero(t, changed)
-	require.Equal(t, EffectFailed, b.stands(t, id).State)
 }

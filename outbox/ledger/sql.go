@@ -48,7 +48,6 @@ type statements struct {
 	QueueOf             statement.Of[ofDestination]
 	RenderEffects       statement.Of[renderEffects]
 	ReopenEffects       statement.Of[orderedEffects]
-	SelectEffects       statement.Of[selectEffects]
 	Settle              statement.Of[settleArgs]
 	SettledBefore       statement.Of[settledBefore]
 	Supersede           statement.Of[supersede]

@@ -13,6 +13,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/commit"
 	"github.com/hooklatch/hooklatch/outbox/fleet"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
+	"github.com/hooklatch/hooklatch/outbox/runs"
 	"github.com/hooklatch/hooklatch/schema"
 )
 
@@ -31,8 +32,10 @@ type Options struct {
 	ReadPool *pgxpool.Pool
 	// Schema holds the tables. Defaults to schema.Default.
 	Schema schema.Name
-	// Ledger parks effects, and records what is ordered. Required.
+	// Ledger records what is ordered. Required.
 	Ledger *ledger.Ledger
+	// Runs park effects. Required.
+	Runs *runs.Runs
 	// Fleet pauses destinations. Required.
 	Fleet *fleet.Fleet
 	// Lacking counts what lacks a job, and Enqueue enqueues it again. Required.
@@ -53,8 +56,8 @@ type Repairer struct {
 
 // New returns a Repairer of a migrated database. It starts nothing.
 func New(opts Options) (*Repairer, error) {
-	if opts.DB == nil || opts.ReadPool == nil || opts.Ledger == nil || opts.Fleet == nil || opts.Lacking == nil || opts.Enqueue == nil {
-		return nil, errors.New("repair options: DB, ReadPool, Ledger, Fleet, Lacking and Enqueue are required")
+	if opts.DB == nil || opts.ReadPool == nil || opts.Ledger == nil || opts.Runs == nil || opts.Fleet == nil || opts.Lacking == nil || opts.Enqueue == nil {
+		return nil, errors.New("repair options: DB, ReadPool, Ledger, Runs, Fleet, Lacking and Enqueue are required")
 	}
 	sql, err := loadStatements(opts.Schema.OrDefault())
 	if err != nil {

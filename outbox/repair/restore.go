@@ -8,9 +8,11 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/hooklatch/hooklatch/outbox/find"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/internal/column"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
+	"github.com/hooklatch/hooklatch/outbox/runs"
 )
 
 const (
@@ -87,13 +89,17 @@ func (r *Repairer) Restored(ctx context.Context, to time.Time, sources []string,
 	if err := r.pauseAll(ctx, true, by); err != nil {
 		return v, fmt.Errorf("pause destinations: %w", err)
 	}
-	done, err := r.opts.Ledger.ActOnEffects(ctx, ledger.ActionParkEffect, ledger.EffectSelection{
-		States: ledger.StatesFor(ledger.ActionParkEffect), Policy: ledger.AtMostOnce, From: v.firstMade, InDoubt: true, DoubtSince: to,
-	}, by, ledger.EffectsPace{Progress: func(at ledger.EffectsProgress) {
+	done, err := r.opts.Runs.Through(ctx, runs.Order{
+		Action: ledger.ActionParkEffect,
+		Effects: find.Effects{
+			States: ledger.StatesFor(ledger.ActionParkEffect), Policy: ledger.AtMostOnce, Span: find.Span{Since: v.firstMade},
+		},
+		EffectTerms: runs.EffectTerms{InDoubt: true, DoubtSince: to},
+	}, by, func(at runs.Run) {
 		if progress != nil {
 			progress(at.Changed)
 		}
-	}})
+	})
 	v.Parked = done.Changed
 	if err != nil {
 		return v, fmt.Errorf("park at_most_once effects: %w", err)

@@ -39,11 +39,11 @@ func (r *Runs) Begin(ctx context.Context, o Order, by ledger.Operator) (Run, err
 }
 
 func (r *Runs) begin(ctx context.Context, o Order, by ledger.Operator) (Run, error) {
-	o, _, err := r.fixed(ctx, o)
+	o, err := r.fixed(ctx, o)
 	if err := errors.Join(err, by.Validate()); err != nil {
 		return Run{}, err
 	}
-	if !o.OfEvents() && o.Effects.InDoubt && strings.TrimSpace(by.Reason) == "" {
+	if !o.OfEvents() && o.InDoubt && strings.TrimSpace(by.Reason) == "" {
 		return Run{}, ErrNoReason
 	}
 	total, err := r.count(ctx, o)
@@ -65,7 +65,7 @@ func (r *Runs) begin(ctx context.Context, o Order, by ledger.Operator) (Run, err
 	o.Name = safetext.Storable(o.Name)
 	first := begin{
 		Name: o.Name, Action: o.Action, Filter: filter, Most: o.Most, PerSecond: o.PerSecond, Who: by.Who, Role: by.Role, Via: by.Via,
-		Reason: column.Reason(by.Reason), RequestID: by.RequestID, Total: column.NumberOrNull(total), State: Running,
+		Reason: column.Reason(by.Reason), RequestID: by.RequestID, Total: column.NumberOrNull(total), Newer: !o.known(),
 	}
 	var id int64
 	err = r.opts.Ledger.Act(ctx, by, ledger.Instruction{Action: o.Action, Target: concealed.Words(), Filter: logged},

@@ -5,10 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
-	"github.com/hooklatch/hooklatch/outbox/condition"
+	"github.com/hooklatch/hooklatch/outbox/find"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
@@ -19,12 +20,14 @@ import (
 // MaxNameLen bounds the name of a run, in bytes.
 const MaxNameLen = 200
 
-// Order is what a person wants to be done to many. It is about effects, or about events
-// when the action is ledger.ActionReplayEvent.
+// Order is what a person wants to be done to many: to the events that Events selects, or to
+// the effects that Effects does.
 type Order struct {
 	Action  ledger.Action
-	Effects ledger.EffectSelection // Match is made from When
-	Events  EventSelection
+	Effects find.Effects // States names at least one
+	EffectTerms
+	Events find.Events
+	EventTerms
 
 	Name string // may be empty
 	// PerSecond bounds how many are changed in a second. 0: as fast as it goes.
@@ -35,76 +38,123 @@ type Order struct {
 	Counted int64
 }
 
-// EventSelection selects the events of a run. Empty fields take all that can be replayed.
-type EventSelection struct {
-	Source identity.Source
-	Type   string // or a pattern of package wildcard
-	State  inbox.Outcome
-	From   time.Time // received at or after
-	Until  time.Time // received before
-	When   string    // condition on the event
+// EffectTerms say how an action on effects is done, and where its selection ends.
+type EffectTerms struct {
+	// AsOf leaves out effects that were made later, and those that came to their state
+	// later: a run is about what its preview counted, and does not take up what it has set
+	// going itself. Zero is now, by the database's clock.
+	AsOf time.Time `json:"as_of"`
+	// InDoubt takes effects too that may have been applied. Without it they are only
+	// counted. An order that takes them has a reason.
+	InDoubt bool `json:"in_doubt,omitempty"`
+	// DoubtSince has effects that are parked count as perhaps applied since then, unless
+	// they are in doubt for longer. Zero: they are as they were.
+	DoubtSince time.Time `json:"doubt_since,omitzero"`
+}
+
+// EventTerms say how an action on events is done, and where its selection ends.
+type EventTerms struct {
 	// Last is the place of the last event that is taken: those accepted later are not part
 	// of the run. 0: the newest of now.
-	Last int64
-	// NewKeys makes new effects under new keys, which receivers apply again.
-	NewKeys bool
-	// Route is the one route that is dispatched again. Empty: all that take the events.
-	Route string
+	Last int64 `json:"last"`
+	// NewKeys makes new effects of an event under new keys, which receivers apply again.
+	NewKeys bool `json:"new_keys,omitempty"`
+	// Route is the one route of an event that is dispatched again. Empty: all that take it.
+	Route string `json:"route,omitempty"`
 }
 
 // OfEvents tells whether the order is about events.
-func (o Order) OfEvents() bool { return o.Action == ledger.ActionReplayEvent }
+func (o Order) OfEvents() bool { return verbOf(o.Action).events != nil }
 
-// When is the condition on events.
-func (o Order) When() string {
+// Source is the one that the order is about; empty: any.
+func (o Order) Source() identity.Source {
 	if o.OfEvents() {
-		return o.Events.When
+		return o.Events.Source
 	}
-	return o.Effects.When
+	return o.Effects.Source
+}
+
+// Content is what the order looks for in events.
+func (o Order) Content() find.Content {
+	if o.OfEvents() {
+		return o.Events.Content
+	}
+	return o.Effects.Content
 }
 
 func (o Order) validate() error {
 	switch {
+	case verbOf(o.Action).do == nil:
+		return fmt.Errorf("%s is no action on many", o.Action)
 	case len(o.Name) > MaxNameLen:
 		return fmt.Errorf("the name of a run has %d bytes at most", MaxNameLen)
 	case o.PerSecond < 0:
 		return errors.New("a run cannot go backwards: its pace is above 0, or 0 for as fast as it goes")
 	case o.Most < 0:
 		return errors.New("a run concerns no negative number")
-	case !o.OfEvents():
-		return o.Effects.Validate(o.Action)
-	case o.Events.State != "" && o.Events.State != inbox.Dispatched && o.Events.State != inbox.Skipped && o.Events.State != inbox.Failed:
-		return fmt.Errorf("events that are %s are not replayed, only those that are dispatched, skipped or failed", o.Events.State)
-	case !o.Events.From.IsZero() && !o.Events.Until.IsZero() && !o.Events.From.Before(o.Events.Until):
-		return errors.New("the selection ends before it begins")
+	case o.OfEvents():
+		return errors.Join(o.validateEvents(), o.Events.Span.Validate())
+	}
+	return errors.Join(o.validateEffects(), o.Effects.Span.Validate())
+}
+
+func (o Order) validateEvents() error {
+	v := verbOf(o.Action)
+	if o.Events.State != "" && !slices.Contains(v.events, o.Events.State) {
+		return fmt.Errorf("%s is not possible for events that are %s, only for those that are %s", o.Action, o.Events.State, inWords(v.events))
+	}
+	if o.Events.State == inbox.Failed && o.Route != "" {
+		return errors.New("an event whose dispatch failed is not replayed by one route alone: it failed for all of them")
 	}
 	return nil
 }
 
-// eventsRecord is a selection of events as a run keeps it.
-type eventsRecord struct {
-	Source  identity.Source `json:"source,omitempty"`
-	Type    string          `json:"type,omitempty"`
-	State   inbox.Outcome   `json:"state,omitempty"`
-	From    time.Time       `json:"since,omitzero"`
-	Until   time.Time       `json:"until,omitzero"`
-	When    string          `json:"when,omitempty"`
-	Last    int64           `json:"last"`
-	NewKeys bool            `json:"new_keys,omitempty"`
-	Route   string          `json:"route,omitempty"`
+func (o Order) validateEffects() error {
+	allowed := ledger.StatesFor(o.Action)
+	if len(o.Effects.States) == 0 {
+		return fmt.Errorf("the selection names no state; %s is possible for those that are %s", o.Action, inWords(allowed))
+	}
+	for _, state := range o.Effects.States {
+		if !slices.Contains(allowed, state) {
+			return fmt.Errorf("%s is not possible for effects that are %s, only for those that are %s", o.Action, state, inWords(allowed))
+		}
+	}
+	if o.Effects.Event != (identity.EventRef{}) {
+		return errors.New("a run is not about the effects of one event: name them one by one, or replay the event")
+	}
+	return nil
 }
+
+func inWords[T ~string](states []T) string {
+	words := make([]string, len(states))
+	for i, state := range states {
+		words[i] = string(state)
+	}
+	return strings.Join(words, ", ")
+}
+
+// effectsRecord and eventsRecord are a selection as a run keeps it, and as programs are
+// shown it.
+type (
+	effectsRecord struct {
+		find.Effects
+		EffectTerms
+	}
+	eventsRecord struct {
+		find.Events
+		EventTerms
+	}
+)
 
 // Record is the selection as a run and the operator log keep it, and as programs are shown
 // it.
 func (o Order) Record() (json.RawMessage, error) {
-	if !o.OfEvents() {
-		return o.Effects.Record(), nil
+	var record any = effectsRecord{find.Storable(o.Effects), o.EffectTerms}
+	if o.OfEvents() {
+		o.Route = safetext.Storable(o.Route)
+		record = eventsRecord{find.Storable(o.Events), o.EventTerms}
 	}
-	e := o.Events
-	text, err := plainjson.Marshal(eventsRecord{
-		Source: identity.Source(safetext.Storable(string(e.Source))), Type: safetext.Storable(e.Type), State: e.State,
-		From: e.From, Until: e.Until, When: safetext.Storable(e.When), Last: e.Last, NewKeys: e.NewKeys, Route: safetext.Storable(e.Route),
-	})
+	text, err := plainjson.Marshal(record)
 	if err != nil { // a year beyond 9999
 		return nil, fmt.Errorf("record the selection: %w", err)
 	}
@@ -114,104 +164,83 @@ func (o Order) Record() (json.RawMessage, error) {
 // Concealed is the order as the operator log keeps it, and a run that has ended: without
 // what its condition looks for. RequestID is that of the order.
 func (o Order) Concealed(requestID string) Order {
-	o.Effects = o.Effects.Concealed(requestID)
-	o.Events.When, _ = condition.Concealed(o.Events.When, requestID)
+	o.Effects.Content, _ = o.Effects.Content.Concealed(requestID)
+	o.Events.Content, _ = o.Events.Content.Concealed(requestID)
 	return o
 }
 
 // selecting is the order with the selection that Record wrote.
 func (o Order) selecting(text json.RawMessage) (Order, error) {
-	if !o.OfEvents() {
-		var err error
-		o.Effects, err = ledger.ReadSelection(text)
-		return o, err
+	if o.OfEvents() {
+		var r eventsRecord
+		if err := json.Unmarshal(text, &r); err != nil {
+			return o, fmt.Errorf("read a selection of events: %w", err)
+		}
+		o.Events, o.EventTerms = r.Events, r.EventTerms
+		return o, nil
 	}
-	var e eventsRecord
-	if err := json.Unmarshal(text, &e); err != nil {
-		return o, fmt.Errorf("read a selection of events: %w", err)
+	var r effectsRecord
+	if err := json.Unmarshal(text, &r); err != nil {
+		return o, fmt.Errorf("read a selection of effects: %w", err)
 	}
-	o.Events = EventSelection(e)
+	o.Effects, o.EffectTerms = r.Effects, r.EffectTerms
 	return o, nil
 }
 
 // Words say what the order selects, and what it does to it.
 func (o Order) Words() string {
-	verb := map[ledger.Action]string{
-		ledger.ActionReplayEvent: "replay", ledger.ActionRetryEffect: "retry", ledger.ActionParkEffect: "park", ledger.ActionCancelEffect: "cancel",
-	}[o.Action]
-	var of []string
-	add := func(word, value string) {
-		if value != "" {
-			of = append(of, word+" "+value)
-		}
-	}
-	what := "effects"
+	text, given := verbOf(o.Action).word+" effects", find.Given(o.Effects)
 	if o.OfEvents() {
-		what = "events"
-		add("route", o.Events.Route)
-		add("state", string(o.Events.State))
-		add("source", string(o.Events.Source))
-		add("type", o.Events.Type)
-		add("when", o.Events.When)
-	} else {
-		states := make([]string, len(o.Effects.States))
-		for i, s := range o.Effects.States {
-			states[i] = string(s)
-		}
-		add("state", strings.Join(states, " or "))
-		add("destination", o.Effects.Destination)
-		add("route", o.Effects.Route)
-		add("source", string(o.Effects.Source))
-		add("type", o.Effects.Type)
-		add("when", o.Effects.When)
+		text, given = verbOf(o.Action).word+" events", find.Given(o.Events)
 	}
-	text := verb + " " + what
+	var of []string
+	if o.Route != "" {
+		of = append(of, "route "+o.Route)
+	}
+	for _, g := range given {
+		switch {
+		case g.Name == "since" || g.Name == "until":
+		case g.Many:
+			of = append(of, g.Name+" "+strings.ReplaceAll(g.Text, ",", " or "))
+		default:
+			of = append(of, g.Name+" "+g.Text)
+		}
+	}
 	if len(of) > 0 {
 		text += ": " + strings.Join(of, ", ")
 	}
 	return safetext.Storable(text)
 }
 
-// compiled is the order with its condition read, and what that says of events; nil where
-// there is none.
-func (r *Runs) compiled(o Order) (Order, func(*inbox.Event) (bool, error), error) {
-	o.Effects.Match = nil
-	if o.When() == "" {
-		return o, nil, nil
-	}
-	match, err := r.opts.Condition(o.When())
-	if err != nil {
-		return o, nil, fmt.Errorf("condition: %w", err)
-	}
-	if !o.OfEvents() {
-		o.Effects.Match = r.opts.Inbox.Matching(match)
-	}
-	return o, match, nil
-}
-
 // noEvent is the place of the last event where there is none.
 const noEvent = -1
 
 // fixed is the order with its end set besides.
-func (r *Runs) fixed(ctx context.Context, o Order) (Order, func(*inbox.Event) (bool, error), error) {
+func (r *Runs) fixed(ctx context.Context, o Order) (Order, error) {
 	if err := o.validate(); err != nil {
-		return o, nil, err
+		return o, err
 	}
-	o, match, err := r.compiled(o)
+	var err error
 	switch {
-	case err != nil:
-	case !o.OfEvents():
-		o.Effects, err = r.opts.Ledger.Fixed(ctx, o.Effects)
-	case o.Events.Last == 0:
-		if o.Events.Last, err = r.opts.Inbox.Newest(ctx); o.Events.Last == 0 {
-			o.Events.Last = noEvent
+	case !o.OfEvents() && o.AsOf.IsZero():
+		o.AsOf, err = r.opts.Ledger.Now(ctx)
+	case o.OfEvents() && o.Last == 0:
+		if o.Last, err = r.opts.Inbox.Newest(ctx); o.Last == 0 {
+			o.Last = noEvent
 		}
 	}
-	return o, match, err
+	return o, err
 }
 
-// filter are the events of the order.
-func (o Order) filter(match func(*inbox.Event) (bool, error)) inbox.ReplayFilter {
-	e := o.Events
-	return inbox.ReplayFilter{Source: e.Source, Type: e.Type, State: e.State, Route: e.Route, From: e.From, Until: e.Until, Match: match}
+// page finds the next ones that the order selects, from a place on.
+func (r *Runs) page(ctx context.Context, o Order, from find.Cursor) (find.Page[find.Found], error) {
+	if !o.OfEvents() {
+		return r.opts.Finder.EffectsToChange(ctx, o.Effects, from, o.AsOf)
+	}
+	v := verbOf(o.Action)
+	states := v.events
+	if o.Route != "" { // what failed, failed for all routes
+		states = slices.DeleteFunc(slices.Clone(states), func(s inbox.Outcome) bool { return s == inbox.Failed })
+	}
+	return r.opts.Finder.EventsToChange(ctx, o.Events.In(states...), from, o.Last, v.unredacted)
 }

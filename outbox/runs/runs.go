@@ -16,14 +16,12 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/hooklatch/hooklatch/outbox/commit"
+	"github.com/hooklatch/hooklatch/outbox/find"
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/riverjob"
 	"github.com/hooklatch/hooklatch/schema"
 )
-
-// Condition reads an expression about events, like those of routes.
-type Condition func(text string) (func(*inbox.Event) (bool, error), error)
 
 // Options configure Runs. All but Schema are required.
 type Options struct {
@@ -33,8 +31,7 @@ type Options struct {
 	Jobs     *riverjob.Inserter
 	Inbox    *inbox.Inbox
 	Ledger   *ledger.Ledger
-	// Condition reads what a run selects by.
-	Condition Condition
+	Finder   *find.Finder // compiles the conditions that runs select by
 }
 
 // Runs begins runs, works them off, and tells how far they have come. It is safe for
@@ -48,12 +45,19 @@ type Runs struct {
 
 // New returns Runs on a migrated database. It starts nothing.
 func New(opts Options) (*Runs, error) {
-	if opts.DB == nil || opts.ReadPool == nil || opts.Jobs == nil || opts.Inbox == nil || opts.Ledger == nil || opts.Condition == nil {
-		return nil, errors.New("runs options: DB, ReadPool, Jobs, Inbox, Ledger and Condition are required")
+	if opts.DB == nil || opts.ReadPool == nil || opts.Jobs == nil || opts.Inbox == nil || opts.Ledger == nil || opts.Finder == nil {
+		return nil, errors.New("runs options: DB, ReadPool, Jobs, Inbox, Ledger and Finder are required")
 	}
 	sql, err := loadStatements(opts.Schema.OrDefault())
 	if err != nil {
 		return nil, fmt.Errorf("runs: %w", err)
 	}
 	return &Runs{opts: opts, db: opts.DB, read: opts.ReadPool, sql: sql}, nil
+}
+
+// With returns Runs that compile conditions by another Finder.
+func (r *Runs) With(finder *find.Finder) *Runs {
+	other := *r
+	other.opts.Finder = finder
+	return &other
 }

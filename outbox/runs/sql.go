@@ -59,7 +59,7 @@ type begin struct {
 	Reason         string
 	RequestID      string
 	Total          *int64
-	State          State
+	Newer          bool
 }
 
 // leased is a run in the hands of who holds the lease.

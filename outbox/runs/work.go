@@ -1,6 +1,7 @@
 package runs
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,6 +12,8 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/hooklatch/hooklatch/outbox/commit"
+	"github.com/hooklatch/hooklatch/outbox/find"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/pipeline"
 )
 
@@ -75,6 +78,63 @@ func (r *Runs) Work(ctx context.Context, id int64, until time.Time, progress fun
 	return run, errors.Join(err, readErr)
 }
 
+// carryFor is how long Carry works at a run before it reads it anew, and lookLater how often
+// it looks while another process works it off.
+const (
+	carryFor  = time.Hour
+	lookLater = 500 * time.Millisecond
+)
+
+// Carry works a run off, or waits for another process that does, until it is running no
+// longer or ctx is done, and returns it as it is then. progress is called after each step
+// and while another is at it; it may be nil.
+func (r *Runs) Carry(ctx context.Context, run Run, progress func(Run)) (Run, error) {
+	for run.State == Running && ctx.Err() == nil {
+		at, err := r.Work(ctx, run.ID, time.Now().Add(carryFor), progress)
+		if at.ID != 0 { // it was read
+			run = at
+		}
+		if err != nil {
+			return run, err
+		}
+		if run.State != Running || !run.Worked {
+			continue
+		}
+		if progress != nil {
+			progress(run)
+		}
+		select {
+		case <-time.After(lookLater):
+		case <-ctx.Done():
+		}
+	}
+	return run, nil
+}
+
+// StoppedError means that a run did not come to its end.
+type StoppedError struct{ Run Run }
+
+func (e *StoppedError) Error() string {
+	text := fmt.Sprintf("run %d is %s", e.Run.ID, e.Run.State)
+	if e.Run.Error != "" {
+		text += ": " + e.Run.Error
+	}
+	return text
+}
+
+// Through begins a run and carries it to its end. Errors: *StoppedError, and those of Begin
+// and Carry.
+func (r *Runs) Through(ctx context.Context, o Order, by ledger.Operator, progress func(Run)) (Run, error) {
+	run, err := r.Begin(ctx, o, by)
+	if err != nil {
+		return run, err
+	}
+	if run, err = r.Carry(ctx, run, progress); err == nil && run.State != Done {
+		err = cmp.Or(context.Cause(ctx), error(&StoppedError{run}))
+	}
+	return run, err
+}
+
 func (r *Runs) work(ctx context.Context, mine leased, until time.Time, progress func(Run)) error {
 	run, err := r.Get(ctx, mine.ID)
 	if err != nil {
@@ -82,19 +142,17 @@ func (r *Runs) work(ctx context.Context, mine leased, until time.Time, progress 
 	}
 	s := &shift{Runs: r, leased: mine, run: run, until: until, progress: progress, saved: run.Counts, stepped: time.Now()}
 	s.next = time.Now().Add(run.waits)
-	order, match, err := r.compiled(run.Order)
-	if err != nil { // it was right when it was ordered
-		return s.end(ctx, Failed, err.Error())
+	if verbOf(run.Action).do == nil {
+		return fmt.Errorf("run %d: %s is not known to this version", mine.ID, run.Action)
 	}
-	if s.run.Order = order; order.OfEvents() {
-		err = s.events(ctx, match)
-	} else {
-		err = s.effects(ctx)
-	}
+	err = s.many(ctx)
 	many, tooMany := errors.AsType[*ManyError](err)
+	wrong, isWrong := errors.AsType[*find.ConditionError](err)
 	switch {
 	case err == nil:
 		return s.end(ctx, Done, "")
+	case isWrong: // it was right when it was ordered
+		return s.end(ctx, Failed, wrong.Error())
 	case tooMany:
 		return s.end(ctx, Stopped, many.Error())
 	case errors.Is(err, errTaken):
@@ -196,14 +254,6 @@ func (s *shift) over(ctx context.Context) error {
 	}
 	if !time.Now().Before(s.until) {
 		return errOver
-	}
-	return nil
-}
-
-// mayNot tells that a number is more than the run may select.
-func (s *shift) mayNot(selected int64) error {
-	if s.run.Most > 0 && selected > s.run.Most {
-		return &ManyError{s.run.Most}
 	}
 	return nil
 }

@@ -160,7 +160,7 @@ func (l *scene) inState(t *testing.T, state ledger.EffectState) []string {
 	t.Helper()
 	var keys []string
 	for at, more := find.Beginning, true; more; {
-		page, err := l.Finder().Effects(t.Context(), find.EffectFilter{State: state}, at, 0)
+		page, err := l.Finder().Effects(t.Context(), find.Effects{States: []ledger.EffectState{state}}, at, 0)
 		require.NoError(t, err)
 		for _, e := range page.Rows {
 			keys = append(keys, e.IdempotencyKey)

@@ -6,6 +6,7 @@ import (
 
 	"cel.dev/cel-go/cel"
 
+	"github.com/hooklatch/hooklatch/outbox/find"
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 )
 
@@ -40,19 +41,19 @@ func (c *Condition) Match(e *inbox.Event) (bool, error) {
 	return yes, nil
 }
 
-// DemandedText returns the same as the function DemandedText for the condition.
-func (c *Condition) DemandedText() string { return c.demanded }
+// found is the condition for those who look for events.
+func (c *Condition) found() find.Match { return find.Match{By: c.Match, Text: c.demanded} }
 
-// CompileCondition returns the predicate of a condition that a terminal or the database
-// gave. Conditions compiles for callers that share a process with others.
-func CompileCondition(text string) (func(e *inbox.Event) (bool, error), error) {
+// CompileCondition compiles a condition that a terminal or the database gave, as
+// find.Condition does. Conditions compiles for callers that share a process with others.
+func CompileCondition(_ context.Context, text string) (find.Match, error) {
 	envs, err := newExpressionEnvs()
 	if err != nil {
-		return nil, err
+		return find.Match{}, err
 	}
 	condition, err := compileCondition(envs.dispatch, text)
 	if err != nil {
-		return nil, err
+		return find.Match{}, err
 	}
-	return condition.Match, nil
+	return condition.found(), nil
 }

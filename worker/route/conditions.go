@@ -10,6 +10,8 @@ import (
 	"unicode/utf8"
 
 	"cel.dev/cel-go/cel"
+
+	"github.com/hooklatch/hooklatch/outbox/find"
 )
 
 const (
@@ -43,8 +45,8 @@ type Conditions struct {
 
 // compiledCondition is a condition, or why there is none.
 type compiledCondition struct {
-	condition *Condition
-	err       error
+	match find.Match
+	err   error
 }
 
 // NewConditions declares what conditions see.
@@ -60,22 +62,22 @@ func NewConditions() (*Conditions, error) {
 	return &Conditions{env: env, timeout: compileTimeout, compiling: make(chan struct{}, 1), known: map[string]compiledCondition{}}, nil
 }
 
-// Compile returns the condition of a text. When ctx ends or too much time passes it
+// Compile compiles a text, as find.Condition does. When ctx ends or too much time passes it
 // returns at once; a compilation that has begun goes on until its end, and holds up the
 // next one for as long. Errors: ErrCompileBusy, and those of the text.
-func (c *Conditions) Compile(ctx context.Context, text string) (*Condition, error) {
+func (c *Conditions) Compile(ctx context.Context, text string) (find.Match, error) {
 	if n := utf8.RuneCountInString(text); n > maxTyped {
-		return nil, fmt.Errorf("has %d characters; at most %d are allowed", n, maxTyped)
+		return find.Match{}, fmt.Errorf("has %d characters; at most %d are allowed", n, maxTyped)
 	}
 	if done, found := c.find(text); found {
-		return done.condition, done.err
+		return done.match, done.err
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, c.timeout, ErrCompileBusy)
 	defer cancel()
 	select {
 	case c.compiling <- struct{}{}:
 	case <-ctx.Done():
-		return nil, context.Cause(ctx)
+		return find.Match{}, context.Cause(ctx)
 	}
 	compiled := make(chan compiledCondition, 1)
 	go func() {
@@ -89,9 +91,9 @@ func (c *Conditions) Compile(ctx context.Context, text string) (*Condition, erro
 	}()
 	select {
 	case done := <-compiled:
-		return done.condition, done.err
+		return done.match, done.err
 	case <-ctx.Done():
-		return nil, context.Cause(ctx)
+		return find.Match{}, context.Cause(ctx)
 	}
 }
 
@@ -106,7 +108,10 @@ func (c *Conditions) compile(text string) (done compiledCondition) {
 	if errors.Is(err, errTooDeep) {
 		err = errTypedTooDeep
 	}
-	return compiledCondition{condition, err}
+	if err != nil {
+		return compiledCondition{err: err}
+	}
+	return compiledCondition{match: condition.found()}
 }
 
 func (c *Conditions) find(text string) (compiledCondition, bool) {

@@ -34,14 +34,13 @@ func TestConditionsAreCompiledOneAtATime(t *testing.T) {
 		<-conditions.compiling
 		condition, err := conditions.Compile(t.Context(), "true")
 		require.NoError(t, err)
-		require.NotNil(t, condition)
+		require.NotNil(t, condition.By)
 		synctest.Wait()
 		require.Empty(t, conditions.compiling, "the place is free again")
 
 		conditions.compiling <- struct{}{}
-		again, err := conditions.Compile(t.Context(), "true")
+		_, err = conditions.Compile(t.Context(), "true")
 		require.NoError(t, err, "what is known waits for nobody")
-		require.Same(t, condition, again)
 	})
 }
 
@@ -80,5 +79,5 @@ func TestAConditionDemandsItsText(t *testing.T) {
 	require.NoError(t, err)
 	condition, err := conditions.Compile(t.Context(), `body.customer == "cus_42"`)
 	require.NoError(t, err)
-	require.Equal(t, "cus_42", condition.DemandedText())
+	require.Equal(t, "cus_42", condition.Text)
 }

@@ -11,23 +11,10 @@ import (
 // minDemanded is how long a text is that is worth searching for, in bytes.
 const minDemanded = 3
 
-// DemandedText returns a text that stands in the body of every event for which a
-// condition is true, so that bodies without it need not be read any further. It is made
-// of letters, digits and "_.:-", which JSON writes as they are or as \u00 and two
-// digits. Empty: the condition demands none.
-func DemandedText(condition string) string {
-	envs, err := newExpressionEnvs()
-	if err != nil {
-		return ""
-	}
-	ast, err := checkExpression(envs.dispatch, condition, wantBool)
-	if err != nil {
-		return ""
-	}
-	return demanded(ast.Expr())
-}
-
-// demanded is the longest text that one side of an && asks a field of the body to be.
+// demanded is a text that stands in the body of every event for which a condition is true,
+// so that bodies without it need not be read any further: the longest one that one side of
+// an && asks a field of the body to be. It is made of letters, digits and "_.:-", which JSON
+// writes as they are or as \u00 and two digits. Empty: the condition demands none.
 func demanded(e celast.Expr) string {
 	if e.Kind() != celast.CallKind {
 		return ""

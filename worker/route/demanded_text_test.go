@@ -32,6 +32,8 @@ func TestDemandedText(t *testing.T) {
 		`body.a == "abc" ? body.b == "def" : body.c == "ghi"`:       "",
 		`not an expression`:                                         "",
 	} {
-		require.Equal(t, want, DemandedText(condition), condition)
+		compiled, err := CompileCondition(t.Context(), condition)
+		require.Equal(t, condition == "not an expression", err != nil, condition)
+		require.Equal(t, want, compiled.Text, condition)
 	}
 }

@@ -73,11 +73,11 @@ func ExampleCheck() {
 
 // The expression of a route's when can choose among stored events, too.
 func ExampleCompileCondition() {
-	large, err := route.CompileCondition(`event.source == "stripe" && body.amount > 1000`)
+	large, err := route.CompileCondition(context.Background(), `event.source == "stripe" && body.amount > 1000`)
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(large(paid()))
+	fmt.Println(large.By(paid()))
 	// Output: true <nil>
 }
 

@@ -99,7 +99,7 @@ func NewStatus(pool *pgxpool.Pool, opts status.Options) func(context.Context) (*
 type Console struct {
 	opts       Options
 	base       string // path of Options.URL, without a slash at its end
-	browser    *find.Finder
+	finder     *find.Finder
 	inbox      *inbox.Inbox
 	ledger     *ledger.Ledger
 	runs       *runs.Runs
@@ -130,15 +130,14 @@ func New(opts Options) (*Console, error) {
 	}
 	c := &Console{
 		opts: opts, base: signin.BaseOf(at),
-		browser: opts.Outbox.Finder().Brief(), inbox: opts.Outbox.Inbox(), ledger: opts.Outbox.Ledger(),
+		inbox: opts.Outbox.Inbox(), ledger: opts.Outbox.Ledger(),
 		searches: searches{of: map[searcher]*turn{}},
 	}
 	if c.conditions, err = route.NewConditions(); err != nil {
 		return nil, err
 	}
-	if c.runs, err = opts.Outbox.Runs(c.compileRun); err != nil {
-		return nil, err
-	}
+	c.finder = opts.Outbox.Finder().Brief(c.conditions.Compile)
+	c.runs = opts.Outbox.Runs().With(opts.Outbox.Finder().With(c.conditions.Compile))
 	c.status.Ask, c.status.Now = opts.Status, opts.Now
 	if c.assets, err = asset.Read(files); err != nil {
 		return nil, err
@@ -146,20 +145,31 @@ func New(opts Options) (*Console, error) {
 	if c.templates, err = c.readTemplates(files); err != nil {
 		return nil, err
 	}
-	if c.document, err = api.ReadDocument(c.base, opts.Version); err != nil {
+	if c.document, err = api.ReadDocument(c.base, opts.Version, filters()); err != nil {
 		return nil, err
 	}
 	c.handler = c.routes()
 	return c, nil
 }
 
-// compileRun compiles the condition of a run, which a page has compiled before.
-func (c *Console) compileRun(text string) (func(*inbox.Event) (bool, error), error) {
-	condition, err := c.conditions.Compile(context.Background(), text)
-	if err != nil {
-		return nil, err
+// filters are the fields that lists and runs can be asked for.
+func filters() api.Filters {
+	events, effects := find.Fields[find.Events](), find.Fields[find.Effects]()
+	either := slices.Clone(events)
+	for _, f := range effects {
+		if !slices.ContainsFunc(events, func(e find.Field) bool { return e.Name == f.Name }) {
+			either = append(either, f)
+		}
 	}
-	return condition.Match, nil
+	for i, f := range either {
+		if f.Name == "state" { // of the one or of the other
+			either[i].Words, either[i].Help = nil, "in this state"
+		}
+	}
+	return api.Filters{
+		"get /api/events": events, "get /api/effects": effects, "get /api/audit": find.Fields[find.Actions](),
+		"get /api/runs/new": either, "post /api/runs/new": either,
+	}
 }
 
 // Handler serves the pages at /, and below the path of Options.URL.

@@ -135,7 +135,7 @@ func stripOf(attempts []answers.Attempt) strip {
 		s.Bars = append(s.Bars, bar{X: (len(s.Attempts) - 1 - i) * stripStep, Y: stripHeight - height, Height: height, Class: pretty.Effect(a.State).Class})
 	}
 	var parts []string
-	for _, of := range effectStates {
+	for _, of := range ledger.EffectStates() {
 		if n := counted[of]; n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", n, pretty.Effect(of).Word))
 		}

@@ -98,12 +98,12 @@ func TestWhatCannotBeReadIsSaid(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	for path, want := range map[string]string{
-		"/events?from=yesterday": "times are like",
-		"/events?to=-0h":         "times are like",
-		"/events?has=nothing":    "words are duplicates, differs",
+		"/events?from=yesterday": "a time is like",
+		"/events?to=-0h":         "a time is like",
+		"/events?has=nothing":    "allowed are duplicates, differs",
 		"/events?state=lost":     "allowed are received, dispatched",
 		"/events?when=" + url.QueryEscape("body.customer =="): "cannot be read",
-		"/effects?state=lost":  "allowed are attention, pending",
+		"/effects?state=lost":  "allowed are pending, started",
 		"/effects?event=evt_1": "SOURCE/EVENT_ID",
 		"/events?before=hl_1":  "begin with the newest",
 	} {

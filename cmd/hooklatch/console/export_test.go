@@ -7,6 +7,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/console/api"
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/console/signin"
+	"github.com/hooklatch/hooklatch/outbox/find"
 )
 
 // Operations are what the API serves, like "GET /api/events", with the role that each
@@ -30,14 +31,14 @@ func Parameters() map[string][]string {
 	c := new(Console)
 	all := map[string][]string{}
 	for operation, fields := range map[string][]field{
-		"GET /api/events": c.eventFields(), "GET /api/effects": c.effectFields(), "GET /api/audit": c.auditFields(),
+		"GET /api/events": c.eventFields(), "GET /api/effects": c.effectFields(), "GET /api/audit": fieldsOf[find.Actions](nil),
 		"GET /api/quarantine": c.quarantineFields(), "POST /api/quarantine/verify": c.quarantineFields(),
 	} {
 		for _, f := range fields {
 			all[operation] = append(all[operation], f.Name)
 		}
 	}
-	run := []string{"of", "action", "source", "type", "state", "destination", "route", "from", "to", "when", "last", "as_of"}
+	run := []string{"of", "action", "source", "type", "state", "has", "id", "destination", "route", "event", "policy", "since", "until", "when", "contains", "last", "as_of"}
 	all["GET /api/runs"], all["POST /api/runs/new"] = []string{"before"}, run
 	all["GET /api/runs/new"] = append(slices.Clone(run), "after", "counted")
 	for _, list := range []string{"GET /api/events", "GET /api/effects", "GET /api/audit"} {

@@ -43,7 +43,7 @@ func (c *Console) find(r *http.Request, asked string) (string, error) {
 			return eventPath(ref), nil
 		}
 	}
-	found, err := c.browser.Events(r.Context(), find.EventFilter{EventID: identity.EventID(asked)}, find.Beginning, rowsOnPage)
+	found, err := c.finder.Events(r.Context(), find.Events{ID: identity.EventID(asked)}, find.Beginning, rowsOnPage)
 	if err != nil {
 		return "", err
 	}

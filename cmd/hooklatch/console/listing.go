@@ -9,8 +9,8 @@ import (
 
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/console/signin"
 	"github.com/hooklatch/hooklatch/outbox/find"
-	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
+	"github.com/hooklatch/hooklatch/outbox/runs"
 )
 
 // rowsOnPage is how many a list shows.
@@ -56,14 +56,15 @@ func (l listing[Row]) Many() (links []manyLink) {
 
 // possible tells whether a run can be about what a list was asked for.
 func possible(action ledger.Action, q query) bool {
-	if q.Get("event") != "" || q.Get("id") != "" || q.Get("has") != "" {
+	if q.Get("event") != "" {
 		return false
 	}
+	allowed := append(texts(ledger.StatesFor(action)), texts(runs.StatesOfEvents(action))...)
 	state := q.Get("state")
-	if action == ledger.ActionReplayEvent {
-		return state == "" || state == string(inbox.Dispatched) || state == string(inbox.Skipped) || state == string(inbox.Failed)
+	if len(allowed) == 1 { // only those that wait for it
+		return state == allowed[0]
 	}
-	return state == "" || state == string(find.Attention) || slices.Contains(texts(ledger.StatesFor(action)), state)
+	return state == "" || state == string(find.Attention) || slices.Contains(allowed, state)
 }
 
 // Newest is the query of the same list from its beginning.
@@ -77,6 +78,7 @@ func (l listing[Row]) Commands() []command {
 // list looks and renders; ask asks for what the query says.
 func list[Row any](c *Console, w http.ResponseWriter, r *http.Request, shown listing[Row], ask func(context.Context) (find.Page[Row], error)) error {
 	found, err := ask(r.Context())
+	err = unreadable(err)
 	status := http.StatusOK
 	switch wrong, is := errors.AsType[*invalid](err); {
 	case is:

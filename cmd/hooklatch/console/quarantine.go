@@ -10,6 +10,7 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/console/api"
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/console/pretty"
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/status"
+	"github.com/hooklatch/hooklatch/outbox/find"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/plainjson"
 	"github.com/hooklatch/hooklatch/outbox/quarantine"
@@ -20,8 +21,8 @@ const maxRefused = 100
 
 func (c *Console) quarantineFields() []field {
 	return []field{
-		{Name: "source", Label: "Source", Flag: "--source", Options: c.sourceNames()},
-		{Name: "reason", Label: "Refused for", Flag: "--refused-for", Hint: "wrong_signature"},
+		{Field: find.Field{Name: "source", Label: "Source"}, Options: c.sourceNames()},
+		{Field: find.Field{Name: "reason", Label: "Refused for", Hint: "wrong_signature"}, flag: "refused-for"},
 	}
 }
 

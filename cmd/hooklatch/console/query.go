@@ -1,7 +1,7 @@
 package console
 
 import (
-	"context"
+	"cmp"
 	"errors"
 	"net/http"
 	"net/url"
@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/console/signin"
-	"github.com/hooklatch/hooklatch/outbox/condition"
 	"github.com/hooklatch/hooklatch/outbox/find"
+	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/safetext"
 	"github.com/hooklatch/hooklatch/worker/route"
 )
@@ -19,15 +19,31 @@ import (
 // maxValue bounds what one field of a query holds, in bytes.
 const maxValue = 4 << 10
 
-// field is one thing that a list can be asked for: in the URL, in the form, and as a
-// flag of the command that lists the same.
+// field is one thing that a list can be asked for, in the form.
 type field struct {
-	Name    string // in the URL
-	Label   string
-	Flag    string // of the command
-	Hint    string
-	Options []string // nil: any text
-	Wide    bool
+	find.Field
+
+	Options []string // offered; nil: any text
+	flag    string   // of the command, where it has another name
+}
+
+// Flag is that of the command that lists the same.
+func (f field) Flag() string { return "--" + cmp.Or(f.flag, f.Name) }
+
+// Wide tells that its values are long.
+func (f field) Wide() bool { return f.Name == "when" }
+
+// fieldsOf are those of a filter. Options are offered for fields that take any text.
+func fieldsOf[Filter any](options map[string][]string) []field {
+	var fields []field
+	for _, f := range find.Fields[Filter]() {
+		offered := f.Words
+		if offered == nil {
+			offered = options[f.Name]
+		}
+		fields = append(fields, field{Field: f, Options: offered})
+	}
+	return fields
 }
 
 // query is what a list is asked for, as the URL says it. A value that is not given is
@@ -42,7 +58,7 @@ type query struct {
 func readQuery(fields []field, values url.Values) query {
 	q := query{fields: fields, values: map[string]string{}, Cursor: find.Cursor(values.Get("before"))}
 	for _, f := range fields {
-		if value := strings.TrimSpace(values.Get(f.Name)); value != "" && len(value) <= maxValue {
+		if value := strings.TrimSpace(cmp.Or(values.Get(f.Name), values.Get(f.Former))); value != "" && len(value) <= maxValue {
 			q.values[f.Name] = safetext.Storable(value)
 		}
 	}
@@ -106,7 +122,7 @@ func (q query) without(name string) string {
 func (q query) commandOf(command string) string {
 	words := []string{"hooklatch", command}
 	for _, g := range q.Given() {
-		words = append(words, g.Flag, safetext.Shell(strings.TrimPrefix(g.Value, "-")))
+		words = append(words, g.Flag(), safetext.Shell(strings.TrimPrefix(g.Value, "-")))
 	}
 	if q.Cursor != find.Beginning {
 		words = append(words, "--cursor", safetext.Shell(string(q.Cursor)))
@@ -119,53 +135,45 @@ type invalid struct{ Label, Value, Takes string }
 
 func (i *invalid) Error() string { return i.Label + ": " + i.Takes }
 
-// time reads a point in time: RFC 3339, a day in UTC, or a while ago like -24h.
-func (q query) time(name, label string, now time.Time) (time.Time, error) {
-	text := q.values[name]
-	if text == "" {
-		return time.Time{}, nil
-	}
-	for _, layout := range []string{time.RFC3339, time.DateOnly} {
-		if at, err := time.Parse(layout, text); err == nil {
-			return at, nil
+// filterOf is what a query asks for. Errors: *invalid.
+func filterOf[Filter any](q query, now time.Time) (Filter, error) {
+	var asked Filter
+	for _, g := range q.Given() {
+		err := find.Set(&asked, g.Name, g.Value, now)
+		if wrong, is := errors.AsType[*find.ValueError](err); is {
+			err = &invalid{g.Label, wrong.Value, wrong.Takes}
+		}
+		if err != nil {
+			return asked, err
 		}
 	}
-	if ago, err := time.ParseDuration(strings.TrimPrefix(text, "-")); err == nil && ago > 0 {
-		return now.Add(-ago), nil
-	}
-	return time.Time{}, &invalid{label, text, "times are like 2026-11-21T08:00:00Z, 2026-11-21, which is UTC, or -24h"}
+	return asked, nil
 }
 
-// match reads the condition of a query on events, and writes down who looks for it: answer
-// by answer it tells every value. Errors: *invalid and *problem.
-func (c *Console) match(r *http.Request, q query) (*find.Match, error) {
-	ctx, text := r.Context(), q.values["when"]
-	if text == "" {
-		return nil, nil
+// maySearch fails where whoever asks may not look for content, and writes down that
+// somebody does: answer by answer it tells every value. Errors: *problem.
+func (c *Console) maySearch(r *http.Request, content find.Content, source identity.Source) error {
+	if content.IsZero() {
+		return nil
 	}
-	compiled, err := c.conditions.Compile(ctx, text)
+	if err := c.refuseSearch(r, content, source); err != nil {
+		return err
+	}
+	concealed, _ := content.Concealed(signin.PersonOf(r.Context()).Name)
+	return c.noteRead(r, "search: "+strings.TrimSpace(concealed.When+" "+concealed.Contains))
+}
+
+// unreadable says which condition cannot be read, or that there was no time for it, of an
+// error of a Finder.
+func unreadable(err error) error {
+	wrong, is := errors.AsType[*find.ConditionError](err)
 	switch {
+	case !is:
+		return err
 	case errors.Is(err, route.ErrCompileBusy):
-		return nil, &problem{status: http.StatusServiceUnavailable, heading: "The search did not begin", text: sentence(err.Error()), cause: err}
-	case ctx.Err() != nil:
-		return nil, context.Cause(ctx)
-	case err != nil:
-		return nil, &invalid{"Condition", text, err.Error()}
+		return &problem{status: http.StatusServiceUnavailable, heading: "The search did not begin", text: sentence(wrong.Cause.Error()), cause: err}
 	}
-	concealed, _ := condition.Concealed(text, signin.PersonOf(ctx).Name)
-	if err := c.noteRead(r, "search: "+concealed); err != nil {
-		return nil, err
-	}
-	return &find.Match{By: compiled.Match, Text: compiled.DemandedText()}, nil
-}
-
-// oneOf reads a field that takes some words only.
-func oneOf[T ~string](q query, name, label string, allowed []T) (T, error) {
-	given := T(q.values[name])
-	if given == "" || slices.Contains(allowed, given) {
-		return given, nil
-	}
-	return "", &invalid{label, string(given), "allowed are " + strings.Join(texts(allowed), ", ")}
+	return &invalid{"Condition", wrong.Text, wrong.Cause.Error()}
 }
 
 func texts[T ~string](list []T) []string {

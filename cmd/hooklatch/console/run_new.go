@@ -14,6 +14,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/outbox/clock"
 	"github.com/hooklatch/hooklatch/outbox/commit"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/runs"
 )
 
@@ -124,7 +125,7 @@ func refusedRun(err error) error {
 			text: fmt.Sprintf("It selects more than %d, which takes the role admin. Narrow the filter, or have somebody order it who has that role. admin.max_run of the configuration says the number.", many.Most),
 		}
 	}
-	return err
+	return unreadable(err)
 }
 
 // beginRun gives the order of a preview.
@@ -141,15 +142,15 @@ func (c *Console) beginRun(w http.ResponseWriter, r *http.Request) error {
 		return c.showPreview(w, r, http.StatusUnprocessableEntity, o, q, runs.Bite{For: previewFor}, newRunPage{Wrong: why, Form: r.PostForm})
 	}
 	o.Name = strings.TrimSpace(r.PostForm.Get("name"))
-	o.Effects.InDoubt = r.PostForm.Get("looked") != "" && !o.OfEvents()
-	o.Events.NewKeys = r.PostForm.Get("new_keys") != "" && o.OfEvents()
+	o.InDoubt = r.PostForm.Get("looked") != "" && !o.OfEvents()
+	o.NewKeys = r.PostForm.Get("new_keys") != "" && o.Action == ledger.ActionReplayEvent
 	if o.PerSecond, err = paceOf(r.PostForm); err != nil {
 		return again(err.Error() + ".")
 	}
 	if len(o.Name) > runs.MaxNameLen {
 		return again(fmt.Sprintf("The name is longer than %d bytes.", runs.MaxNameLen))
 	}
-	if o.Effects.InDoubt && reason == "" {
+	if o.InDoubt && reason == "" {
 		return again("Say why what may have been applied is to be done once more: it is recorded.")
 	}
 	if word := verbOf(o.Action).Name; !asksData(r.Context()) && !strings.EqualFold(strings.TrimSpace(r.PostForm.Get("typed")), word) {

@@ -11,7 +11,6 @@ import (
 
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/console/signin"
 	"github.com/hooklatch/hooklatch/outbox/find"
-	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/runs"
 	"github.com/hooklatch/hooklatch/outbox/safetext"
@@ -29,6 +28,8 @@ type runVerb struct {
 // ones.
 var runVerbs = []runVerb{
 	{"replay", "events", "Replay", ledger.ActionReplayEvent, "Each is dispatched once more, by the routes of today."},
+	{"release", "events", "Release", ledger.ActionReleaseEvent, "Each goes on to its dispatch, although a replay guard holds it."},
+	{"drop", "events", "Drop", ledger.ActionDropEvent, "Each is decided to be a captured delivery sent again, and has no effect. It can still be released by its name."},
 	{"retry", "effects", "Retry", ledger.ActionRetryEffect, "Each is attempted again, with the same key and the same body. A receiver that knows the key applies it no second time."},
 	{"park", "effects", "Park", ledger.ActionParkEffect, "Each is put aside until a person retries or cancels it. Attempts that run may still be applied."},
 	{"cancel", "effects", "Cancel", ledger.ActionCancelEffect, "Each is given up, and not attempted any more. Attempts that run may still be applied. They can be retried later."},
@@ -46,15 +47,15 @@ func (c *Console) runQuery(r *http.Request) (o runs.Order, q query, err error) {
 	of, name := values.Get("of"), values.Get("action")
 	at := slices.IndexFunc(runVerbs, func(v runVerb) bool { return v.Of == of && (name == "" || v.Name == name) })
 	if at < 0 {
-		return o, q, &invalid{"Run", of + " " + name, "it is of=events, or of=effects with action=retry, park or cancel"}
+		return o, q, &invalid{"Run", of + " " + name, "it is of=events with action=replay, release or drop, or of=effects with action=retry, park or cancel"}
 	}
 	o.Action = runVerbs[at].action
 	if of == "events" {
 		q = readQuery(c.eventFields(), values)
-		o.Events, err = c.runOfEvents(r, q)
+		err = c.runOfEvents(r, q, &o)
 	} else {
 		q = readQuery(c.effectFields(), values)
-		o.Effects, err = c.runOfEffects(r, q, o.Action)
+		err = c.runOfEffects(r, q, &o)
 	}
 	if !signin.PersonOf(r.Context()).Role.May(signin.Admin) {
 		o.Most = c.opts.MaxRun
@@ -62,58 +63,48 @@ func (c *Console) runQuery(r *http.Request) (o runs.Order, q query, err error) {
 	return o, q, err
 }
 
-func (c *Console) runOfEvents(r *http.Request, q query) (s runs.EventSelection, err error) {
-	for _, name := range []string{"id", "has"} {
-		if value := q.Get(name); value != "" {
-			return s, &invalid{"Selection", value, "a run is not narrowed by " + name + ": leave it out, or write a condition"}
-		}
+func (c *Console) runOfEvents(r *http.Request, q query, o *runs.Order) (err error) {
+	if o.Events, err = c.eventFilter(r, q); err != nil {
+		return err
 	}
-	f, err := c.eventFilter(r, q)
-	if err != nil {
-		return s, err
+	if allowed := runs.StatesOfEvents(o.Action); o.Events.State != "" && !slices.Contains(allowed, o.Events.State) {
+		return &invalid{"State", string(o.Events.State), "this is done to events that are " + strings.Join(texts(allowed), ", ")}
 	}
-	if f.Outcome != "" && !slices.Contains([]inbox.Outcome{inbox.Dispatched, inbox.Skipped, inbox.Failed}, f.Outcome) {
-		return s, &invalid{"State", string(f.Outcome), "events are replayed that are dispatched, skipped or failed"}
-	}
-	s = runs.EventSelection{Source: f.Source, Type: f.Type, State: f.Outcome, From: f.Since, Until: f.Until, When: q.Get("when")}
 	if last := r.URL.Query().Get("last"); last != "" {
-		if s.Last, err = strconv.ParseInt(last, 10, 64); err != nil {
-			return s, &invalid{"Last", last, "it is the number of the last event that is taken"}
+		if o.Last, err = strconv.ParseInt(last, 10, 64); err != nil {
+			return &invalid{"Last", last, "it is the number of the last event that is taken"}
 		}
 	}
-	return s, nil
+	return nil
 }
 
-func (c *Console) runOfEffects(r *http.Request, q query, action ledger.Action) (s ledger.EffectSelection, err error) {
+func (c *Console) runOfEffects(r *http.Request, q query, o *runs.Order) (err error) {
 	if event := q.Get("event"); event != "" {
-		return s, &invalid{"Event", event, "effects of one event are retried one by one, or with a replay of that event"}
+		return &invalid{"Event", event, "effects of one event are retried one by one, or with a replay of that event"}
 	}
-	f, err := c.effectFilter(r, q)
-	if err != nil {
-		return s, err
+	if o.Effects, err = c.effectFilter(r, q); err != nil {
+		return err
 	}
-	allowed := ledger.StatesFor(action)
-	s = ledger.EffectSelection{Destination: f.Destination, Route: f.Route, Source: f.Source, Type: f.Type, From: f.Since, Until: f.Until, When: q.Get("when")}
-	switch {
-	case f.State != "" && !slices.Contains(allowed, f.State):
-		return s, &invalid{"State", string(f.State), "this is done to effects that are " + strings.Join(texts(allowed), ", ")}
-	case f.State != "":
-		s.States = []ledger.EffectState{f.State}
-	default: // what was given up by a person stays given up, unless somebody asks for it
-		s.States = slices.DeleteFunc(slices.Clone(allowed), func(state ledger.EffectState) bool {
-			return state == ledger.EffectCancelled || f.Attention && !needsAPerson(state)
-		})
+	allowed := ledger.StatesFor(o.Action)
+	switch asked := q.Get("state"); asked {
+	case "": // what was given up by a person stays given up, unless somebody asks for it
+		o.Effects.States = slices.DeleteFunc(slices.Clone(allowed), func(state ledger.EffectState) bool { return state == ledger.EffectCancelled })
+	case string(find.Attention):
+		needed := o.Effects.States
+		o.Effects.States = slices.DeleteFunc(slices.Clone(allowed), func(state ledger.EffectState) bool { return !slices.Contains(needed, state) })
+	default:
+		for _, state := range o.Effects.States {
+			if !slices.Contains(allowed, state) {
+				return &invalid{"State", asked, "this is done to effects that are " + strings.Join(texts(allowed), ", ")}
+			}
+		}
 	}
 	if text := r.URL.Query().Get("as_of"); text != "" {
-		if s.AsOf, err = time.Parse(time.RFC3339Nano, text); err != nil {
-			return s, &invalid{"As of", text, "it is a time like 2026-11-21T08:00:00.123456Z"}
+		if o.AsOf, err = time.Parse(time.RFC3339Nano, text); err != nil {
+			return &invalid{"As of", text, "it is a time like 2026-11-21T08:00:00.123456Z"}
 		}
 	}
-	return s, nil
-}
-
-func needsAPerson(state ledger.EffectState) bool {
-	return state == ledger.EffectInDoubt || state == ledger.EffectParked || state == ledger.EffectFailed
+	return nil
 }
 
 // fixedQuery is the query of the same order with its times standing still.
@@ -128,14 +119,14 @@ func fixedQuery(o runs.Order, q query) url.Values {
 		}
 	}
 	if o.OfEvents() {
-		still("from", o.Events.From)
-		still("to", o.Events.Until)
-		values.Set("last", strconv.FormatInt(o.Events.Last, 10))
+		still("since", o.Events.Since)
+		still("until", o.Events.Until)
+		values.Set("last", strconv.FormatInt(o.Last, 10))
 		return values
 	}
-	still("from", o.Effects.From)
-	still("to", o.Effects.Until)
-	still("as_of", o.Effects.AsOf)
+	still("since", o.Effects.Since)
+	still("until", o.Effects.Until)
+	still("as_of", o.AsOf)
 	return values
 }
 
@@ -144,7 +135,7 @@ func commandOfRun(o runs.Order, q query) string {
 	words := []string{"hooklatch", verbOf(o.Action).Of, verbOf(o.Action).Name}
 	for _, g := range q.Given() {
 		if g.Value != string(find.Attention) {
-			words = append(words, g.Flag, safetext.Shell(strings.TrimPrefix(g.Value, "-")))
+			words = append(words, g.Flag(), safetext.Shell(strings.TrimPrefix(g.Value, "-")))
 		}
 	}
 	if !o.OfEvents() && len(o.Effects.States) > 0 && (q.Get("state") == "" || q.Get("state") == string(find.Attention)) {

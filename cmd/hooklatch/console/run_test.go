@@ -16,6 +16,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/console"
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/console/signin"
+	"github.com/hooklatch/hooklatch/outbox/find"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/runs"
@@ -24,9 +25,7 @@ import (
 
 func (b *bundle) runs(t testing.TB) *runs.Runs {
 	t.Helper()
-	r, err := b.box.Runs(route.CompileCondition)
-	require.NoError(t, err)
-	return r
+	return b.box.Runs().With(b.box.Finder().With(route.CompileCondition))
 }
 
 // begun are runs that nobody works off.
@@ -34,7 +33,7 @@ func begun(t testing.TB, b *bundle, n int) (ids []string) {
 	t.Helper()
 	for range n {
 		run, err := b.runs(t).Begin(t.Context(), runs.Order{
-			Action: ledger.ActionRetryEffect, Effects: ledger.EffectSelection{States: []ledger.EffectState{ledger.EffectFailed}, Destination: "crm"}, Name: "after the fix",
+			Action: ledger.ActionRetryEffect, Effects: find.Effects{States: []ledger.EffectState{ledger.EffectFailed}, Destination: "crm"}, Name: "after the fix",
 		}, ledger.Operator{Who: "ada", Via: "cli", Reason: "they move"})
 		require.NoError(t, err)
 		ids = append(ids, strconv.FormatInt(run.ID, 10))
@@ -154,14 +153,15 @@ func TestEventsAreReplayedOneByOneAndMany(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, int64(1), replays[0].Run)
 	for query, want := range map[string]string{
-		"of=events&has=duplicates": "not narrowed by has", "of=events&state=received": "dispatched, skipped or failed", "of=effects&state=done": "failed, parked, cancelled",
+		"of=events&state=received": "dispatched, skipped, failed", "of=effects&state=done": "failed, parked, cancelled",
 		"of=effects&event=stripe/evt_1": "one by one", "of=effects&action=replay": "of=effects with action", "of=events&last=x": "number of the last", "of=effects&as_of=x": "2026-11-21T08",
 	} {
 		got := b.get("/runs/new?" + query)
 		require.Equal(t, http.StatusBadRequest, got.Code, query)
 		require.Contains(t, got.Body.String(), want)
 	}
-	require.NotContains(t, b.page(t, "/events?has=duplicates"), "Replay these")
+	require.NotContains(t, b.page(t, "/events?state=received"), "Replay these")
+	require.NotContains(t, b.page(t, "/events"), "Release these", "nothing is held")
 }
 
 // An operator's run has a bound, which the server holds; an admin's has none.

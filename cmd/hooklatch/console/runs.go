@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/life"
+	"github.com/hooklatch/hooklatch/outbox/find"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/runs"
 )
@@ -70,11 +71,7 @@ func (c *Console) listRuns(w http.ResponseWriter, r *http.Request) error {
 // concealRun takes what a run looks for away from those who may not look for it: with the
 // number that it selected it would be an answer.
 func (c *Console) concealRun(r *http.Request, run runs.Run) runs.Run {
-	source := run.Effects.Source
-	if run.OfEvents() {
-		source = run.Events.Source
-	}
-	if c.refuseSearch(r, run.When(), string(source)) != nil {
+	if c.refuseSearch(r, run.Content(), run.Source()) != nil {
 		run.Order = run.Concealed(run.By.RequestID)
 	}
 	return run
@@ -167,35 +164,15 @@ func (c *Console) showRun(w http.ResponseWriter, r *http.Request) error {
 // is in another state.
 func listOfRun(run runs.Run) string {
 	values := url.Values{}
-	set := func(name, value string) {
-		if value != "" {
-			values.Set(name, value)
-		}
-	}
-	still := func(name string, at time.Time) {
-		if !at.IsZero() {
-			set(name, at.UTC().Format(time.RFC3339Nano))
-		}
-	}
-	path, when := "/effects", run.When()
-	if run.State.Ended() { // what it looked for is gone
-		when = ""
-	}
+	path, given := "/effects", find.Given(run.Effects)
 	if run.OfEvents() {
-		path = "/events"
-		set("source", string(run.Events.Source))
-		set("type", run.Events.Type)
-		set("when", when)
-		still("from", run.Events.From)
-		still("to", run.Events.Until)
-	} else {
-		set("destination", run.Effects.Destination)
-		set("route", run.Effects.Route)
-		set("source", string(run.Effects.Source))
-		set("type", run.Effects.Type)
-		set("when", when)
-		still("from", run.Effects.From)
-		still("to", run.Effects.Until)
+		path, given = "/events", find.Given(run.Events)
+	}
+	for _, g := range given {
+		gone := run.State.Ended() && (g.Name == "when" || g.Name == "contains")
+		if !gone && g.Name != "state" { // what it changed is in another state
+			values.Set(g.Name, g.Text)
+		}
 	}
 	if len(values) > 0 {
 		path += "?" + values.Encode()

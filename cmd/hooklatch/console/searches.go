@@ -81,11 +81,11 @@ func (s *searches) leave(who searcher) {
 	}
 }
 
-// oneSearch serves a page whose query has a condition in the turn of the person who asks,
+// oneSearch serves a page whose query asks for content in the turn of the person who asks,
 // whatever led there: a link on another web site as well.
 func (c *Console) oneSearch(p page) page {
 	return func(w http.ResponseWriter, r *http.Request) error {
-		if r.URL.Query().Get("when") == "" {
+		if asked := r.URL.Query(); asked.Get("when") == "" && asked.Get("contains") == "" {
 			return p(w, r)
 		}
 		end, ok := c.searches.begin(r.Context(), signin.PersonOf(r.Context()))

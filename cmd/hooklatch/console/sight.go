@@ -8,6 +8,7 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/console/pretty"
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/console/signin"
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/life"
+	"github.com/hooklatch/hooklatch/outbox/find"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
@@ -111,12 +112,12 @@ func (s sight) conceal(e *ledger.Effect) {
 
 // refuseSearch fails where somebody looks for what may not be seen: by asking often
 // enough a value can be found out.
-func (c *Console) refuseSearch(r *http.Request, when, source string) error {
-	if when == "" {
+func (c *Console) refuseSearch(r *http.Request, content find.Content, source identity.Source) error {
+	if content.IsZero() {
 		return nil
 	}
 	const heading = "You may not search payloads"
-	s := c.sightOf(r, identity.Source(source))
+	s := c.sightOf(r, source)
 	switch {
 	case s.hidden != "":
 		return &problem{status: http.StatusForbidden, heading: heading, text: s.hidden}

@@ -67,7 +67,7 @@ func (c *chooser) erase(ctx context.Context) (*history.Order, error) {
 
 // event chooses among all, not the latest only; nil when there is none.
 func (c *chooser) event(ctx context.Context) (*inbox.Event, error) {
-	latest, err := c.box.Finder().Events(ctx, find.EventFilter{}, find.Beginning, 1)
+	latest, err := c.box.Finder().Events(ctx, find.Events{}, find.Beginning, 1)
 	if err != nil || len(latest.Rows) == 0 {
 		return nil, err
 	}
@@ -76,7 +76,7 @@ func (c *chooser) event(ctx context.Context) (*inbox.Event, error) {
 	if last > past.Reserved {
 		first = past.Reserved + 1
 	}
-	back, err := c.box.Finder().Events(ctx, find.EventFilter{}, find.BeforeEvent(first+1+c.random.Int64N(last-first+1)), 1)
+	back, err := c.box.Finder().Events(ctx, find.Events{}, find.BeforeEvent(first+1+c.random.Int64N(last-first+1)), 1)
 	if err != nil || len(back.Rows) == 0 || back.Rows[0].Source == past.Source {
 		return nil, err
 	}
@@ -86,7 +86,7 @@ func (c *chooser) event(ctx context.Context) (*inbox.Event, error) {
 // onEffect chooses an effect in one of the states. It may have left that by the
 // time of the order, which is then refused.
 func (c *chooser) onEffect(ctx context.Context, action string, states []ledger.EffectState) (*history.Order, error) {
-	effects, err := c.box.Finder().Effects(ctx, find.EffectFilter{State: states[c.random.IntN(len(states))]}, find.Beginning, 100)
+	effects, err := c.box.Finder().Effects(ctx, find.Effects{States: []ledger.EffectState{states[c.random.IntN(len(states))]}}, find.Beginning, 100)
 	if err != nil || len(effects.Rows) == 0 {
 		return nil, err
 	}

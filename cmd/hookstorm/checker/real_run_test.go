@@ -196,7 +196,7 @@ func TestRealRunHasNoViolation(t *testing.T) {
 			return err
 		})
 	}
-	parked, err := r.box.Finder().Effects(t.Context(), find.EffectFilter{State: ledger.EffectParked}, find.Beginning, 0)
+	parked, err := r.box.Finder().Effects(t.Context(), find.Effects{States: []ledger.EffectState{ledger.EffectParked}}, find.Beginning, 0)
 	require.NoError(t, err)
 	for i, e := range parked.Rows {
 		action, do := "retry", r.box.Ledger().Retry

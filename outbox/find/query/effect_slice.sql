@@ -3,7 +3,7 @@
 WITH slice AS MATERIALIZED (
     SELECT
         e.created_at, e.idempotency_key, e.scope, e.key, e.generation, e.state, e.destination, e.route,
-        e.source, e.event_id, e.event_type
+        e.source, e.event_id, e.event_type, e.policy, e.maybe_applied_since, e.request_rendering
     FROM hooklatch.effects AS e
     WHERE (e.created_at, e.idempotency_key) < (COALESCE(:before_time::timestamptz, 'infinity'), :before_key)
         AND e.created_at >= COALESCE(:since::timestamptz, '-infinity')
@@ -12,20 +12,17 @@ WITH slice AS MATERIALIZED (
 ), asked_for AS (
     SELECT s.*
     FROM slice AS s
-    WHERE (:state = '' OR s.state = :state)
-        AND (NOT :attention OR s.state IN ('in_doubt', 'parked', 'failed'))
-        AND (:destination = '' OR s.destination = :destination)
-        AND (:route = '' OR s.route = :route)
-        AND (:source = '' OR s.source = :source)
-        AND (:type_like = '' OR s.event_type LIKE :type_like)
+    WHERE {{effect_asked_for}}
     ORDER BY s.created_at DESC, s.idempotency_key DESC
     LIMIT :limit
 )
-SELECT 0 AS looked, created_at, idempotency_key, scope, key, generation, source, event_id
+SELECT
+    0 AS looked, created_at, idempotency_key, scope, key, generation, source, event_id,
+    maybe_applied_since IS NOT NULL AS in_doubt, request_rendering = 'failed' AS unrendered
 FROM asked_for
 UNION ALL
 (
-    SELECT (SELECT count(*) FROM slice), ended.created_at, ended.idempotency_key, '', '', 0, '', ''
+    SELECT (SELECT count(*) FROM slice), ended.created_at, ended.idempotency_key, '', '', 0, '', '', false, false
     FROM (SELECT) AS always
     LEFT JOIN (
         SELECT s.created_at, s.idempotency_key

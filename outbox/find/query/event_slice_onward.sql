@@ -1,9 +1,9 @@
 -- The next events after a place, in the order they were accepted, as event_slice has
 -- those before it. One that is younger than it takes to settle ends the slice: others
--- before it may not be committed yet.
+-- before it may not be committed yet. Without :settles_in_seconds none does.
 WITH ahead AS MATERIALIZED (
     SELECT p.accept_seq, p.source, p.event_id, p.event_type, p.outcome, p.received_at, p.delivery_id,
-        p.duplicates, p.body_differs, p.retry_number, p.replay_suspect
+        p.duplicates, p.body_differs, p.retry_number, p.replay_suspect, p.erased_at, p.redacted_at
     FROM hooklatch.processed_events AS p
     WHERE p.accept_seq > :after
         AND p.accept_seq < :up_to
@@ -15,12 +15,14 @@ WITH ahead AS MATERIALIZED (
     WHERE a.accept_seq < COALESCE((
         SELECT min(young.accept_seq)
         FROM ahead AS young
-        WHERE young.received_at >= now() - make_interval(secs => :settles_in_seconds)
+        WHERE young.received_at >= now() - make_interval(secs => :settles_in_seconds::double precision)
     ), :up_to)
 ), asked_for AS (
     SELECT s.*
     FROM slice AS s
     WHERE {{event_asked_for}}
+        AND (NOT :unerased OR s.erased_at IS NULL)
+        AND (NOT :unredacted OR s.redacted_at IS NULL)
     ORDER BY s.accept_seq
     LIMIT :limit
 )

@@ -4,6 +4,6 @@ SET
     worker = :worker,
     leased_until = now() + :lease_seconds * interval '1 second'
 WHERE id = :id
-    AND state = 'running'
+    AND {{at_work}}
     AND ({{free}} OR worker = :worker)
 RETURNING id

@@ -9,4 +9,4 @@ SET
     leased_until = '-infinity'
 WHERE id = :id
     AND worker = :worker
-    AND state = 'running'
+    AND {{at_work}}

@@ -1,7 +1,7 @@
 -- The runs of idle.sql, which this transaction gives jobs to.
 UPDATE hooklatch.replay_runs
 SET enqueued_at = now()
-WHERE state = 'running'
+WHERE {{at_work}}
     AND {{free}}
     AND enqueued_at < now() - interval '15 seconds'
 RETURNING id

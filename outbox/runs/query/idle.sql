@@ -2,7 +2,7 @@
 SELECT EXISTS (
     SELECT
     FROM hooklatch.replay_runs
-    WHERE state = 'running'
+    WHERE {{at_work}}
         AND {{free}}
         AND enqueued_at < now() - interval '15 seconds'
 )

@@ -4,5 +4,5 @@ SELECT place, per_second
 FROM hooklatch.replay_runs
 WHERE id = :id
     AND worker = :worker
-    AND state = 'running'
+    AND {{at_work}}
 FOR UPDATE

@@ -4,5 +4,5 @@ SET
     per_second = :per_second,
     next_at = '-infinity'
 WHERE id = :id
-    AND state IN ('running', 'paused')
+    AND {{state}} IN ('running', 'paused')
 RETURNING selected, changed

@@ -1,3 +1,3 @@
-SELECT state
+SELECT {{state}}
 FROM hooklatch.replay_runs
 WHERE id = :id

@@ -1,7 +1,7 @@
 -- Brings a run to another state, by a person's word.
 UPDATE hooklatch.replay_runs
 SET
-    state = :to,
+    state = CASE WHEN NOT newer THEN :to WHEN :to = 'running' THEN 'working' WHEN :to = 'paused' THEN 'resting' ELSE :to END,
     since = now(),
     error = '',
     filter = COALESCE(:filter, filter),
@@ -9,5 +9,5 @@ SET
     leased_until = '-infinity',
     enqueued_at = now()
 WHERE id = :id
-    AND state = ANY (:from::text[])
+    AND {{state}} = ANY (:from::text[])
 RETURNING selected, changed

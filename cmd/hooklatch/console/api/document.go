@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/goccy/go-yaml"
+
+	"github.com/hooklatch/hooklatch/outbox/find"
 )
 
 //go:embed openapi.yaml
@@ -37,9 +39,12 @@ type description struct {
 	} `yaml:"paths"`
 }
 
+// Filters are the fields that lists can be asked for, by the operation: "get /api/events".
+type Filters map[string][]find.Field
+
 // ReadDocument reads the document, for a console that is below this path, of this
-// version.
-func ReadDocument(base, version string) (*Document, error) {
+// version. The fields of filters are parameters besides those that stand in the document.
+func ReadDocument(base, version string, filters Filters) (*Document, error) {
 	var described description
 	if err := yaml.Unmarshal(openapi, &described); err != nil {
 		return nil, fmt.Errorf("read openapi.yaml: %w", err)
@@ -61,11 +66,41 @@ func ReadDocument(base, version string) (*Document, error) {
 	}
 	whole["servers"] = []map[string]string{{"url": base + "/"}}
 	whole["info"].(map[string]any)["version"] = version
+	paths := whole["paths"].(map[string]any)
+	for operation, fields := range filters {
+		method, path, _ := strings.Cut(operation, " ")
+		of := paths[path].(map[string]any)[method].(map[string]any)
+		parameters, _ := of["parameters"].([]any)
+		for _, f := range fields {
+			parameters = append(parameters, parameterOf(f))
+		}
+		of["parameters"] = parameters
+	}
 	var err error
 	if d.text, err = json.Marshal(whole); err != nil {
 		return nil, fmt.Errorf("read openapi.yaml: %w", err)
 	}
 	return d, nil
+}
+
+// parameterOf describes a field of a filter.
+func parameterOf(f find.Field) map[string]any {
+	described := "Those " + strings.NewReplacer("'", "").Replace(f.Help)
+	schema := map[string]any{"type": "string"}
+	switch {
+	case f.Many:
+		described += "; several with commas between"
+	case f.Words != nil:
+		schema = map[string]any{"enum": f.Words}
+	}
+	if f.Former != "" {
+		described += "; " + f.Former + " is the former name of it"
+	}
+	p := map[string]any{"name": f.Name, "in": "query", "description": described, "schema": schema}
+	if f.Hint != "" {
+		p["example"] = f.Hint
+	}
+	return p
 }
 
 // Takes are the fields of the order that a path of the API takes, by name, and what each

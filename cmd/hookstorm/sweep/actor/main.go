@@ -27,7 +27,6 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/quarantine"
 	"github.com/hooklatch/hooklatch/worker"
 	"github.com/hooklatch/hooklatch/worker/alarm"
-	"github.com/hooklatch/hooklatch/worker/route"
 )
 
 // The environment of the process.
@@ -88,10 +87,6 @@ func run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	many, err := box.Runs(route.CompileCondition)
-	if err != nil {
-		return err
-	}
 	alerts, err := alarm.NewBook(pool, "", box.Ledger())
 	if err != nil {
 		return err
@@ -100,7 +95,7 @@ func run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	a := &actor{runs: many, alerts: alerts, logins: logins, pool: pool, box: box, keeper: keeper, quarantine: refused, witness: witness.New(os.Getenv(deskVariable))}
+	a := &actor{runs: box.Runs(), alerts: alerts, logins: logins, pool: pool, box: box, keeper: keeper, quarantine: refused, witness: witness.New(os.Getenv(deskVariable))}
 	group, acting := errgroup.WithContext(ctx)
 	switch os.Getenv(roleVariable) {
 	case doubt:

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/history"
+	"github.com/hooklatch/hooklatch/outbox/find"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/runs"
 )
@@ -16,7 +17,7 @@ const atRun = 2 * time.Second
 // other orders do. They are slowed, paused, resumed and stopped, gone on with after nobody
 // was at them, and come to their end.
 func (a *actor) many(ctx context.Context, _ int) error {
-	order := runs.Order{Action: ledger.ActionCancelEffect, Effects: ledger.EffectSelection{States: []ledger.EffectState{ledger.EffectFailed}, Destination: "nobody"}}
+	order := runs.Order{Action: ledger.ActionCancelEffect, Effects: find.Effects{States: []ledger.EffectState{ledger.EffectFailed}, Destination: "nobody"}}
 	for _, stopped := range []bool{true, false} {
 		var run runs.Run
 		if err := a.order(ctx, history.Order{Action: "cancel", Key: order.Words()}, func(by ledger.Operator) (err error) {

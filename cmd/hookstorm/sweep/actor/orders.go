@@ -106,7 +106,7 @@ func (a *actor) retireNamed(ctx context.Context, name string) error {
 		return err
 	}
 	order := func(by ledger.Operator) error {
-		_, err := a.box.Fleet().Retire(ctx, name, by, nil)
+		_, err := a.box.Fleet().Retire(ctx, name, by)
 		return err
 	}
 	for _, key := range keys {

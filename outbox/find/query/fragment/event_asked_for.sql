@@ -1,7 +1,8 @@
--- Whether the event s is asked for. An empty filter takes all.
+-- Whether the event s is asked for. Empty arguments take all.
 (:source = '' OR s.source = :source)
         AND (:type_like = '' OR s.event_type LIKE :type_like)
-        AND (:outcome = '' OR s.outcome = :outcome)
+        AND (:event_id = '' OR s.event_id = :event_id)
+        AND (:states::text[] IS NULL OR s.outcome = ANY (:states::text[]))
         AND (NOT :duplicated OR s.duplicates > 0)
         AND (NOT :differs OR s.body_differs)
         AND (NOT :retried OR s.retry_number > 0)

@@ -10,8 +10,10 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/find"
 	"github.com/hooklatch/hooklatch/outbox/safetext"
+	"github.com/hooklatch/hooklatch/worker/route"
 )
 
 // maxLimit bounds what a list shows.
@@ -28,33 +30,28 @@ func checkLimit(limit int) error {
 	return nil
 }
 
-// list are the flags that lists of events and of effects have in common.
+// list are the flags that lists of events and of effects have besides their selection.
 type list struct {
-	span
-	payloadFlags
-
 	cursor string
 	limit  int
 	follow bool
 }
 
-// register declares them; came is "received" or "made".
-func (l *list) register(cmd *cobra.Command, came string) {
-	flags := cmd.Flags()
-	flags.StringVar(&l.since, "since", "", "only those "+came+" at this `time` or later, like 2026-11-21 or 36h")
-	flags.StringVar(&l.until, "until", "", "only those "+came+" before this `time`")
-	l.payloadFlags.register(cmd, "only ")
-	flags.StringVar(&l.cursor, "cursor", "", "go on from this `place`, which an earlier list named")
-	flags.BoolVar(&l.follow, "follow", false, "wait for new ones, and print them as they come")
+func (l *list) register(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&l.cursor, "cursor", "", "go on from this `place`, which an earlier list named")
+	cmd.Flags().BoolVar(&l.follow, "follow", false, "wait for new ones, and print them as they come")
 	limitFlag(cmd, &l.limit)
 }
 
-func (l *list) check() error {
-	if l.follow && (l.cursor != "" || l.since != "" || l.until != "") {
+func (l *list) check(asked find.Span) error {
+	if l.follow && (l.cursor != "" || asked != find.Span{}) {
 		return misused("--follow is about what comes: --cursor, --since and --until are not for it")
 	}
 	return checkLimit(l.limit)
 }
+
+// finder finds with conditions.
+func finder(o *outbox.Outbox) *find.Finder { return o.Finder().With(route.CompileCondition) }
 
 // asking returns the next page of a list.
 type asking[Row any] func(ctx context.Context, from find.Cursor, limit int) (find.Page[Row], error)

@@ -1,0 +1,158 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/hooklatch/hooklatch/outbox/find"
+	"github.com/hooklatch/hooklatch/outbox/safetext"
+	"github.com/hooklatch/hooklatch/worker/route"
+)
+
+// selection are the flags that select events, effects or actions: one for each field of the
+// filter.
+type selection[Filter any] struct {
+	set    *pflag.FlagSet
+	fields []find.Field
+}
+
+// selectBy declares the flags of a filter; their help begins with doing, like "only " or
+// "replay ". But are fields that the command does not take, and words are the only ones of
+// a field.
+func selectBy[Filter any](cmd *cobra.Command, doing string, words map[string][]string, but ...string) *selection[Filter] {
+	s := &selection[Filter]{set: cmd.Flags()}
+	for _, f := range find.Fields[Filter]() {
+		if slices.Contains(but, f.Name) {
+			continue
+		}
+		if narrower := words[f.Name]; narrower != nil {
+			f = f.Narrowed(narrower)
+		}
+		help := doing + "those " + strings.ReplaceAll(f.Help, "'", "`")
+		if f.Many {
+			s.set.StringSlice(f.Name, nil, help)
+		} else {
+			s.set.String(f.Name, "", help)
+		}
+		if f.Words != nil {
+			completeFlag(cmd, f.Name, fixed(f.Words...))
+		}
+		s.fields = append(s.fields, f)
+	}
+	return s
+}
+
+// text is what a flag was given, as find.Set reads it.
+func (s *selection[Filter]) text(f find.Field) string {
+	if f.Many {
+		given, _ := s.set.GetStringSlice(f.Name) // declared above
+		return strings.Join(given, ",")
+	}
+	given, _ := s.set.GetString(f.Name)
+	return given
+}
+
+// given reports whether anything is selected.
+func (s *selection[Filter]) given() bool {
+	return slices.ContainsFunc(s.fields, func(f find.Field) bool { return s.text(f) != "" })
+}
+
+// names are the flags in words.
+func (s *selection[Filter]) names() string {
+	names := make([]string, len(s.fields))
+	for i, f := range s.fields {
+		names[i] = "--" + f.Name
+	}
+	last := len(names) - 1
+	return strings.Join(names[:last], ", ") + " and " + names[last]
+}
+
+// filter reads what was given.
+func (s *selection[Filter]) filter() (Filter, error) {
+	var asked Filter
+	now := time.Now()
+	for _, f := range s.fields {
+		text := s.text(f)
+		for word := range strings.SplitSeq(text, ",") {
+			if f.Words != nil && word != "" && !slices.Contains(f.Words, word) {
+				return asked, misused("--%s %q is not one of %s", f.Name, word, strings.Join(f.Words, ", "))
+			}
+		}
+		err := find.Set(&asked, f.Name, text, now)
+		if wrong, is := errors.AsType[*find.ValueError](err); is {
+			return asked, misused("--%s", wrong)
+		}
+		if err != nil {
+			return asked, err
+		}
+		if f.Name == "when" && text != "" {
+			if _, err := route.CompileCondition(context.Background(), text); err != nil {
+				return asked, misused("--when: %s", err)
+			}
+		}
+	}
+	if span, is := any(asked).(interface{ Validate() error }); is && span.Validate() != nil {
+		return asked, misused("--since %s is not before --until %s", s.set.Lookup("since").Value, s.set.Lookup("until").Value)
+	}
+	return asked, nil
+}
+
+// commandFor is the command line that does what a preview counted: as it was given, with
+// times that stand still. Still are further times.
+func commandFor(cmd *cobra.Command, still map[string]time.Time, reason bool) string {
+	words := []string{cmd.CommandPath()}
+	flag := func(name, value string) { words = append(words, "--"+name, safetext.Shell(value)) }
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		_, stands := still[f.Name]
+		switch {
+		case stands, f.Name == "yes", f.Name == "json":
+		case f.Name == "database-url": // it may hold a password
+			words = append(words, "--database-url ...")
+		case f.Value.Type() == "bool":
+			words = append(words, "--"+f.Name)
+		case f.Value.Type() == "stringSlice":
+			flag(f.Name, strings.Trim(f.Value.String(), "[]"))
+		default:
+			flag(f.Name, f.Value.String())
+		}
+	})
+	if reason && !cmd.Flags().Changed("reason") {
+		flag("reason", "WHY")
+	}
+	for _, name := range []string{"since", "until", "as-of"} {
+		if at := still[name]; !at.IsZero() {
+			flag(name, at.UTC().Format(time.RFC3339Nano))
+		}
+	}
+	return fmt.Sprint(strings.Join(words, " "), " --yes")
+}
+
+// times are what --since and --until say, where they select nothing of the database.
+func times(since, until string, now time.Time) (s find.Span, err error) {
+	if s.Since, err = timeFlag("since", since, now); err != nil {
+		return s, err
+	}
+	if s.Until, err = timeFlag("until", until, now); err == nil && s.Validate() != nil {
+		err = misused("--since %s is not before --until %s", since, until)
+	}
+	return s, err
+}
+
+// timeFlag reads a flag that is a point in time; empty is the zero time.
+func timeFlag(flag, given string, now time.Time) (time.Time, error) {
+	if given == "" {
+		return time.Time{}, nil
+	}
+	at, ok := find.Time(given, now)
+	if !ok {
+		return at, misused("--%s %q is no time: %s", flag, given, find.Times)
+	}
+	return at, nil
+}

@@ -1,0 +1,147 @@
+package find
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/hooklatch/hooklatch/outbox/condition"
+	"github.com/hooklatch/hooklatch/outbox/inbox"
+	"github.com/hooklatch/hooklatch/outbox/payload"
+)
+
+// Content selects by what is in an event, its body included. Both fields must hold where
+// both are given. An effect is selected by the event that made it.
+type Content struct {
+	// When is a CEL expression with the names and functions of a route's `when`.
+	When string `json:"when,omitempty" find:"when" help:"for whose event this CEL 'expression' is true, as in a route" label:"Condition on the payload" hint:"body.data.object.customer == \"cus_42\""`
+	// Contains is a text that stands in any field of the payload.
+	Contains string `json:"contains,omitempty" find:"contains" help:"whose payload has this 'text' in it, in any field" label:"Text in the payload" hint:"somebody@example.org"`
+}
+
+// IsZero reports whether nothing is asked of the content.
+func (c Content) IsZero() bool { return c == Content{} }
+
+// Concealed is c with a hash in the place of all that it looks for, and what that was.
+// Salt is the id of the order.
+func (c Content) Concealed(salt string) (concealed Content, literals []string) {
+	concealed.When, literals = condition.Concealed(c.When, salt)
+	for i, literal := range literals {
+		literals[i] = textOf(literal)
+	}
+	if c.Contains != "" {
+		literals = append(literals, c.Contains)
+		concealed.Contains, _ = condition.Concealed(quoted(c.Contains), salt)
+	}
+	return concealed, literals
+}
+
+// quoted is a text as a literal of an expression.
+func quoted(text string) string { return fmt.Sprintf("%q", text) }
+
+// textOf is what a literal stands for, where nothing in it is escaped.
+func textOf(literal string) string {
+	if quoted := strings.TrimLeft(literal, "rRbB"); quoted != "" && (quoted[0] == '"' || quoted[0] == '\'') {
+		return strings.Trim(quoted, quoted[:1])
+	}
+	return literal
+}
+
+// Match decides by what is in an event.
+type Match struct {
+	By func(*inbox.Event) (bool, error)
+	// Text stands in the body of every event for which By is true: letters, digits and
+	// "_.:-" only. Bodies without it are not read any further. Empty: nothing is known.
+	Text string
+}
+
+// Condition compiles a CEL expression on events. Its error is about the text.
+type Condition func(ctx context.Context, text string) (Match, error)
+
+// ConditionError means that Content.When cannot be compiled.
+type ConditionError struct {
+	Text  string
+	Cause error
+}
+
+func (e *ConditionError) Error() string { return "condition: " + e.Cause.Error() }
+
+func (e *ConditionError) Unwrap() error { return e.Cause }
+
+// once compiles a text that is asked for again and again no second time.
+func once(compile Condition) Condition {
+	var mu sync.Mutex
+	var known string
+	var match Match
+	remembered := func(text string) (Match, bool) {
+		mu.Lock()
+		defer mu.Unlock()
+		return match, text == known
+	}
+	return func(ctx context.Context, text string) (Match, error) {
+		if m, is := remembered(text); is {
+			return m, nil
+		}
+		compiled, err := compile(ctx, text)
+		if err == nil {
+			mu.Lock()
+			defer mu.Unlock()
+			known, match = text, compiled
+		}
+		return compiled, err
+	}
+}
+
+// errNoConditions: the program has no language for conditions.
+var errNoConditions = errors.New("no conditions can be read here")
+
+// match is what content asks of an event; nil where it asks nothing. Errors:
+// *ConditionError.
+func (f *Finder) match(ctx context.Context, c Content) (*Match, error) {
+	if c.IsZero() {
+		return nil, nil
+	}
+	var m Match
+	if c.When != "" {
+		if f.condition == nil {
+			return nil, &ConditionError{c.When, errNoConditions}
+		}
+		var err error
+		m, err = f.condition(ctx, c.When)
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		if err != nil {
+			return nil, &ConditionError{c.When, err}
+		}
+	}
+	if c.Contains == "" {
+		return &m, nil
+	}
+	when := m.By
+	return &Match{
+		Text: cmp.Or(m.Text, plainRun(c.Contains)),
+		By: func(e *inbox.Event) (bool, error) {
+			if found := payload.Contains(e.ContentType, e.Payload(), c.Contains); !found || when == nil {
+				return found, nil
+			}
+			return when(e)
+		},
+	}, nil
+}
+
+// plainRun is the longest part of a text that nobody escapes.
+func plainRun(text string) string {
+	longest := ""
+	for run := range strings.FieldsFuncSeq(text, func(r rune) bool {
+		return (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
+	}) {
+		if len(run) > len(longest) {
+			longest = run
+		}
+	}
+	return longest
+}

@@ -1,0 +1,28 @@
+package find
+
+import (
+	"errors"
+	"time"
+)
+
+// Span is a time in which events were received, or effects were made.
+type Span struct {
+	Since time.Time `json:"since,omitzero" find:"since" former:"from" label:"Since" hint:"24h"`
+	Until time.Time `json:"until,omitzero" find:"until" former:"to" label:"Until" hint:"2026-11-21"` // exclusive
+}
+
+// ErrSpan means that a Span ends before it begins.
+var ErrSpan = errors.New("the selection ends before it begins")
+
+// Validate reports ErrSpan.
+func (s Span) Validate() error {
+	if !s.Since.IsZero() && !s.Until.IsZero() && !s.Since.Before(s.Until) {
+		return ErrSpan
+	}
+	return nil
+}
+
+// contains reports whether a time is in the span.
+func (s Span) contains(at time.Time) bool {
+	return !at.Before(s.Since) && (s.Until.IsZero() || at.Before(s.Until))
+}

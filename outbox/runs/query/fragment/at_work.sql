@@ -1,0 +1,2 @@
+-- Whether a run is to go on.
+state IN ('running', 'working')
