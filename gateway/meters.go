@@ -11,7 +11,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/gateway/provider"
 	"github.com/hooklatch/hooklatch/outbox/instrument"
-	"github.com/hooklatch/hooklatch/outbox/minutes"
+	"github.com/hooklatch/hooklatch/outbox/measure"
 )
 
 // result is what became of a request, as the metrics count it.
@@ -37,7 +37,7 @@ const (
 
 // noSource labels requests for sources we do not have. Their names are the
 // attacker's choice; no configured name begins with an underscore.
-const noSource = minutes.Unknown
+const noSource = measure.Unknown
 
 func sourceLabels(source, kind string) []attribute.KeyValue {
 	return []attribute.KeyValue{attribute.String("source", source), attribute.String("provider", kind)}

@@ -13,7 +13,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/hooklatch/hooklatch/outbox/clock"
-	"github.com/hooklatch/hooklatch/outbox/minutes"
+	"github.com/hooklatch/hooklatch/outbox/measure"
 	"github.com/hooklatch/hooklatch/outbox/option"
 	"github.com/hooklatch/hooklatch/outbox/size"
 )
@@ -89,7 +89,7 @@ type Options struct {
 	// as usual from then on. Nil: nobody is told.
 	LargeBody func() `yaml:"-"`
 	// Minutes count what happens by the minute. Nil: nothing is counted.
-	Minutes *minutes.Counts `yaml:"-"`
+	Minutes *measure.Counts `yaml:"-"`
 	// Logger defaults to one that discards.
 	Logger *slog.Logger `yaml:"-"`
 	// TracerProvider and MeterProvider default to the global ones.

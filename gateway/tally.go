@@ -4,28 +4,28 @@ import (
 	"time"
 
 	"github.com/hooklatch/hooklatch/gateway/provider"
-	"github.com/hooklatch/hooklatch/outbox/minutes"
+	"github.com/hooklatch/hooklatch/outbox/measure"
 )
 
 // tally counts by the minute what the metrics count for a source.
 type tally struct {
-	counts    *minutes.Counts // nil: nothing is counted
+	counts    *measure.Counts // nil: nothing is counted
 	source    string
-	accepted  *minutes.Counter
-	duplicate *minutes.Counter
-	secrets   []*minutes.Counter // by place in the configuration
-	answered  *minutes.Timer
+	accepted  *measure.Counter
+	duplicate *measure.Counter
+	secrets   []*measure.Counter // by place in the configuration
+	answered  *measure.Timer
 }
 
-func newTally(counts *minutes.Counts, source string, secrets int) tally {
+func newTally(counts *measure.Counts, source string, secrets int) tally {
 	t := tally{
 		counts: counts, source: source,
-		accepted:  counts.Of(minutes.OfSource, source, minutes.Accepted),
-		duplicate: counts.Of(minutes.OfSource, source, minutes.Duplicate),
-		answered:  counts.Timer(minutes.OfSource, source),
+		accepted:  counts.Of(measure.OfSource, source, measure.Accepted),
+		duplicate: counts.Of(measure.OfSource, source, measure.Duplicate),
+		answered:  counts.Timer(measure.OfSource, source),
 	}
 	for i := range secrets {
-		t.secrets = append(t.secrets, counts.Of(minutes.OfSource, source, minutes.Secret(i+1)))
+		t.secrets = append(t.secrets, counts.Of(measure.OfSource, source, measure.Secret(i+1)))
 	}
 	return t
 }
@@ -43,7 +43,7 @@ func (t *tally) replied(events, duplicates int, took time.Duration) {
 
 // refused counts a request that was not.
 func (t *tally) refused(reason string) {
-	t.counts.Of(minutes.OfSource, t.source, minutes.Refused(reason)).Add(1)
+	t.counts.Of(measure.OfSource, t.source, measure.Refused(reason)).Add(1)
 }
 
 // proven counts what is known once a request is proven: see meters.proven.
@@ -52,6 +52,6 @@ func (t *tally) proven(position int, retry provider.RetryInfo) {
 		t.secrets[position].Add(1)
 	}
 	if retry.Number > 0 {
-		t.counts.Of(minutes.OfSource, t.source, minutes.Retried(retryReason(retry.Reason))).Add(1)
+		t.counts.Of(measure.OfSource, t.source, measure.Retried(retryReason(retry.Reason))).Add(1)
 	}
 }

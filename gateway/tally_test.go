@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hooklatch/hooklatch/gateway"
-	"github.com/hooklatch/hooklatch/outbox/minutes"
+	"github.com/hooklatch/hooklatch/outbox/measure"
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
@@ -17,7 +17,7 @@ import (
 func TestMinutes(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)
-	counts, err := minutes.New(minutes.Options{Pool: pool})
+	counts, err := measure.NewCounts(measure.CountsOptions{Pool: pool})
 	require.NoError(t, err)
 	b := setup(t, func(o *gateway.Options) { o.Minutes = counts })
 	b.post(t, "orders", `{"events":[{"id":"a","type":"x"},{"id":"b","type":"x"}]}`)

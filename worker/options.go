@@ -19,7 +19,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/erasure"
-	"github.com/hooklatch/hooklatch/outbox/minutes"
+	"github.com/hooklatch/hooklatch/outbox/measure"
 	"github.com/hooklatch/hooklatch/outbox/option"
 	"github.com/hooklatch/hooklatch/outbox/retention"
 	"github.com/hooklatch/hooklatch/schema"
@@ -90,7 +90,7 @@ type Options struct {
 
 	// Minutes count attempts by the minute, and are tidied by the process that leads.
 	// Nil: nothing is counted.
-	Minutes *minutes.Counts `yaml:"-"`
+	Minutes *measure.Counts `yaml:"-"`
 	// Alarm is asked every 15 seconds, by one process at a time, to tell people what needs
 	// them. Nil: nobody is told.
 	Alarm interface {

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hooklatch/hooklatch/outbox/ledger"
-	"github.com/hooklatch/hooklatch/outbox/minutes"
+	"github.com/hooklatch/hooklatch/outbox/measure"
 	"github.com/hooklatch/hooklatch/worker/destination"
 	"github.com/hooklatch/hooklatch/worker/route"
 )
@@ -79,7 +79,7 @@ func TestASenderThatNeverReturnsFreesItsSlot(t *testing.T) {
 				t.Parallel()
 				b := setup(t)
 				s := b.deaf(t, 2, func(d *DestinationOptions) { d.Policy = policy })
-				counts, err := minutes.New(minutes.Options{Pool: b.pool})
+				counts, err := measure.NewCounts(measure.CountsOptions{Pool: b.pool})
 				require.NoError(t, err)
 				b.opts.Minutes = counts
 				w := b.impatient(t)

@@ -7,40 +7,40 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
-	"github.com/hooklatch/hooklatch/outbox/minutes"
+	"github.com/hooklatch/hooklatch/outbox/measure"
 )
 
 // tally counts attempts by the minute. What is an attempt, a first one, and one that
-// failed, is defined in the package minutes. An effect that is superseded, or parked by
+// failed, is defined in the package measure. An effect that is superseded, or parked by
 // its claim, comes to no attempt, and not here.
 type tally struct {
-	counts *minutes.Counts
+	counts *measure.Counts
 	of     sync.Map // of whose: *attemptTally
 }
 
 // whose attempts are counted together.
 type whose struct {
-	kind minutes.Kind
+	kind measure.Kind
 	name string
 }
 
 // attemptTally are the counters of the attempts of one destination, or for the events
 // of one source.
 type attemptTally struct {
-	attempts, done, first, firstFailed *minutes.Counter
-	took                               *minutes.Timer
+	attempts, done, first, firstFailed *measure.Counter
+	took                               *measure.Timer
 }
 
 func (t *tally) attemptsOf(w whose) *attemptTally {
 	if found, ok := t.of.Load(w); ok {
 		return found.(*attemptTally) //nolint:forcetypeassert // nothing else is in it
 	}
-	counter := func(what minutes.What) *minutes.Counter { return t.counts.Of(w.kind, w.name, what) }
+	counter := func(what measure.What) *measure.Counter { return t.counts.Of(w.kind, w.name, what) }
 	made := &attemptTally{
-		attempts: counter(minutes.Attempts), done: counter(minutes.Done),
-		first: counter(minutes.First), firstFailed: counter(minutes.FirstFailed),
+		attempts: counter(measure.Attempts), done: counter(measure.Done),
+		first: counter(measure.First), firstFailed: counter(measure.FirstFailed),
 	}
-	if w.kind == minutes.OfDestination {
+	if w.kind == measure.OfDestination {
 		made.took = t.counts.Timer(w.kind, w.name) // of a source that is how long it takes to accept
 	}
 	found, _ := t.of.LoadOrStore(w, made)
@@ -50,29 +50,29 @@ func (t *tally) attemptsOf(w whose) *attemptTally {
 // effect counts an attempt of an effect.
 func (t *tally) effect(effect *ledger.Effect, outcome string, took time.Duration) {
 	first := effect.Attempt == 1
-	t.attemptsOf(whose{minutes.OfDestination, effect.Destination}).add(first, outcome, took)
+	t.attemptsOf(whose{measure.OfDestination, effect.Destination}).add(first, outcome, took)
 	if source := effect.Event.Source; source != "" { // an application enqueued it without an event
-		t.attemptsOf(whose{minutes.OfSource, string(source)}).add(first, outcome, took)
+		t.attemptsOf(whose{measure.OfSource, string(source)}).add(first, outcome, took)
 	}
 }
 
 // dispatched counts an event that was dispatched or skipped.
 func (t *tally) dispatched(source identity.Source, outcome inbox.Outcome) {
-	what := minutes.Dispatched
+	what := measure.Dispatched
 	if outcome == inbox.Skipped {
-		what = minutes.Skipped
+		what = measure.Skipped
 	}
-	t.counts.Of(minutes.OfSource, string(source), what).Add(1)
+	t.counts.Of(measure.OfSource, string(source), what).Add(1)
 }
 
 // abandoned counts an attempt whose sender did not return.
 func (t *tally) abandoned(destination string) {
-	t.counts.Of(minutes.OfDestination, destination, minutes.Abandoned).Add(1)
+	t.counts.Of(measure.OfDestination, destination, measure.Abandoned).Add(1)
 }
 
 // handler counts a run of a handler.
 func (t *tally) handler(source identity.Source, first bool, outcome string, took time.Duration) {
-	t.attemptsOf(whose{minutes.OfSource, string(source)}).add(first, outcome, took)
+	t.attemptsOf(whose{measure.OfSource, string(source)}).add(first, outcome, took)
 }
 
 func (a *attemptTally) add(first bool, outcome string, took time.Duration) {

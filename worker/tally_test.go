@@ -8,7 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
-	"github.com/hooklatch/hooklatch/outbox/minutes"
+	"github.com/hooklatch/hooklatch/outbox/measure"
 	"github.com/hooklatch/hooklatch/worker/route"
 )
 
@@ -17,7 +17,7 @@ import (
 func TestAttemptsAreCountedByTheMinute(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	counts, err := minutes.New(minutes.Options{Pool: b.pool})
+	counts, err := measure.NewCounts(measure.CountsOptions{Pool: b.pool})
 	require.NoError(t, err)
 	b.opts.Minutes = counts
 	var calls atomic.Int32

@@ -5,8 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/hooklatch/hooklatch/outbox/gauges"
-	"github.com/hooklatch/hooklatch/outbox/minutes"
+	"github.com/hooklatch/hooklatch/outbox/measure"
 )
 
 // Severity is how urgent it is.
@@ -40,10 +39,10 @@ type Alert struct {
 
 // Facts are what is known.
 type Facts struct {
-	*gauges.Snapshot
+	*measure.Snapshot
 
 	// Recent is what was counted in the last Window.
-	Recent minutes.Sums
+	Recent measure.Sums
 	// SizeBudget is how many bytes all tables may take. 0: nobody said.
 	SizeBudget int64
 }

@@ -9,8 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hooklatch/hooklatch/outbox/alert"
-	"github.com/hooklatch/hooklatch/outbox/gauges"
-	"github.com/hooklatch/hooklatch/outbox/minutes"
+	"github.com/hooklatch/hooklatch/outbox/measure"
 )
 
 var noon = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
@@ -21,28 +20,28 @@ func before(d time.Duration) time.Time { return noon.Add(-d) }
 // just below what does.
 func healthy() alert.Facts {
 	return alert.Facts{
-		Snapshot: &gauges.Snapshot{
-			Waiting: gauges.Waiting{
+		Snapshot: &measure.Snapshot{
+			Waiting: measure.Waiting{
 				At: noon, DaysAhead: 3, Led: true,
-				Effects:      []gauges.Effects{{Destination: "app", State: "pending", Count: 7}},
-				Due:          []gauges.Since{{Name: "app", At: before(299 * time.Second)}},
-				Undispatched: []gauges.Events{{Source: "stripe", Count: 4, Since: before(299 * time.Second)}},
-				Destinations: []gauges.Destination{{Name: "app"}, {Name: "crm"}},
-				LastAccepted: []gauges.Since{{Name: "stripe", At: before(59 * time.Minute)}},
-				Lists:        []gauges.List{{Source: "github", CoveredUntil: before(time.Hour), Seconds: 259200, Failures: 2, Endpoint: "on", Listed: 1000}},
-				Processes:    []gauges.Process{{Name: "a", ConfigHash: "x"}, {Name: "b", ConfigHash: "x"}},
+				Effects:      []measure.Effects{{Destination: "app", State: "pending", Count: 7}},
+				Due:          []measure.Since{{Name: "app", At: before(299 * time.Second)}},
+				Undispatched: []measure.Events{{Source: "stripe", Count: 4, Since: before(299 * time.Second)}},
+				Destinations: []measure.Destination{{Name: "app"}, {Name: "crm"}},
+				LastAccepted: []measure.Since{{Name: "stripe", At: before(59 * time.Minute)}},
+				Lists:        []measure.List{{Source: "github", CoveredUntil: before(time.Hour), Seconds: 259200, Failures: 2, Endpoint: "on", Listed: 1000}},
+				Processes:    []measure.Process{{Name: "a", ConfigHash: "x"}, {Name: "b", ConfigHash: "x"}},
 			},
-			Standing: gauges.Standing{
-				Retention: []gauges.Retention{{What: "events", Source: "stripe"}},
-				Tables:    []gauges.Table{{Name: "effects", Bytes: 79}},
-				Usual:     []gauges.Usual{{Source: "stripe", Accepted: 891, Duplicates: 109, Events: new(10.0), DuplicateRate: new(0.01)}},
+			Standing: measure.Standing{
+				Retention: []measure.Retention{{What: "events", Source: "stripe"}},
+				Tables:    []measure.Table{{Name: "effects", Bytes: 79}},
+				Usual:     []measure.Usual{{Source: "stripe", Accepted: 891, Duplicates: 109, Events: new(10.0), DuplicateRate: new(0.01)}},
 			},
 		},
-		Recent: minutes.Sums{
-			minutes.OfDestination: {"app": {minutes.First: 100, minutes.FirstFailed: 24}},
-			minutes.OfSource: {
-				"stripe":        {minutes.Accepted: 150, minutes.Duplicate: 31, minutes.Refused("wrong_signature"): 20},
-				minutes.Unknown: {minutes.Refused("unknown_source"): 5000},
+		Recent: measure.Sums{
+			measure.OfDestination: {"app": {measure.First: 100, measure.FirstFailed: 24}},
+			measure.OfSource: {
+				"stripe":        {measure.Accepted: 150, measure.Duplicate: 31, measure.Refused("wrong_signature"): 20},
+				measure.Unknown: {measure.Refused("unknown_source"): 5000},
 			},
 		},
 		SizeBudget: 100,
@@ -56,9 +55,9 @@ var sick = map[string]struct {
 	less func(f *alert.Facts)
 }{
 	"first_attempts_fail": {"app", func(f *alert.Facts) {
-		f.Recent[minutes.OfDestination]["app"][minutes.FirstFailed] = 25
+		f.Recent[measure.OfDestination]["app"][measure.FirstFailed] = 25
 	}, func(f *alert.Facts) {
-		f.Recent[minutes.OfDestination]["app"] = map[minutes.What]int64{minutes.First: 19, minutes.FirstFailed: 19}
+		f.Recent[measure.OfDestination]["app"] = map[measure.What]int64{measure.First: 19, measure.FirstFailed: 19}
 	}},
 	"effects_late": {"app", func(f *alert.Facts) {
 		f.Due[0].At = before(5 * time.Minute)
@@ -78,7 +77,7 @@ var sick = map[string]struct {
 	"at_most_once_withheld": {"", func(f *alert.Facts) { f.Withheld = true }, nil},
 	"partitions_missing":    {"", func(f *alert.Facts) { f.DaysAhead = 2 }, nil},
 	"attempts_abandoned": {"app", func(f *alert.Facts) {
-		f.Recent[minutes.OfDestination]["app"][minutes.Abandoned] = 1
+		f.Recent[measure.OfDestination]["app"][measure.Abandoned] = 1
 	}, nil},
 	"source_silent": {"stripe", func(f *alert.Facts) {
 		f.LastAccepted[0].At = before(time.Hour)
@@ -86,34 +85,34 @@ var sick = map[string]struct {
 		f.LastAccepted[0].At, f.Usual[0].Events = before(time.Hour), new(9.5)
 	}},
 	"known_sender_refused": {"stripe", func(f *alert.Facts) {
-		f.Quarantine = []gauges.Quarantine{{Source: "stripe", Count: 9, OfKnown: 3, OfKnownSince: new(before(time.Hour))}}
+		f.Quarantine = []measure.Quarantine{{Source: "stripe", Count: 9, OfKnown: 3, OfKnownSince: new(before(time.Hour))}}
 	}, func(f *alert.Facts) {
-		f.Quarantine = []gauges.Quarantine{{Source: "stripe", Count: 9, OfKnown: 2, OfKnownSince: new(before(time.Hour))}}
+		f.Quarantine = []measure.Quarantine{{Source: "stripe", Count: 9, OfKnown: 2, OfKnownSince: new(before(time.Hour))}}
 	}},
 	"refusals": {"stripe", func(f *alert.Facts) {
-		f.Recent[minutes.OfSource]["stripe"][minutes.Refused("old_timestamp")] = 1
+		f.Recent[measure.OfSource]["stripe"][measure.Refused("old_timestamp")] = 1
 	}, func(f *alert.Facts) {
-		f.Recent[minutes.OfSource]["stripe"] = map[minutes.What]int64{minutes.Accepted: 1, minutes.Refused("wrong_signature"): 19}
+		f.Recent[measure.OfSource]["stripe"] = map[measure.What]int64{measure.Accepted: 1, measure.Refused("wrong_signature"): 19}
 	}},
 	"effects_parked": {"crm", func(f *alert.Facts) {
-		f.Effects = append(f.Effects, gauges.Effects{Destination: "crm", State: "parked", Count: 1, Since: new(before(time.Hour))})
+		f.Effects = append(f.Effects, measure.Effects{Destination: "crm", State: "parked", Count: 1, Since: new(before(time.Hour))})
 	}, nil},
 	"effects_failed": {"crm", func(f *alert.Facts) {
-		f.Effects = append(f.Effects, gauges.Effects{Destination: "crm", State: "failed", Count: 3, Since: new(before(time.Hour))})
+		f.Effects = append(f.Effects, measure.Effects{Destination: "crm", State: "failed", Count: 3, Since: new(before(time.Hour))})
 	}, nil},
 	"events_failed": {"stripe", func(f *alert.Facts) {
-		f.EventsAside = []gauges.EventsAside{{Source: "stripe", State: "failed", Count: 1, Since: before(time.Hour)}}
+		f.EventsAside = []measure.EventsAside{{Source: "stripe", State: "failed", Count: 1, Since: before(time.Hour)}}
 	}, nil},
 	"events_held": {"stripe", func(f *alert.Facts) {
-		f.EventsAside = []gauges.EventsAside{{Source: "stripe", State: "held", Count: 1, Since: before(time.Hour)}}
+		f.EventsAside = []measure.EventsAside{{Source: "stripe", State: "held", Count: 1, Since: before(time.Hour)}}
 	}, nil},
 	"events_skipped": {"github", func(f *alert.Facts) {
-		f.Skipped = append(f.Skipped, gauges.Skipped{Source: "github", Count: 1, Since: before(time.Minute), Dispatched: 7, DispatchedBefore: 1})
+		f.Skipped = append(f.Skipped, measure.SkippedEvents{Source: "github", Count: 1, Since: before(time.Minute), Dispatched: 7, DispatchedBefore: 1})
 	}, func(f *alert.Facts) {
 		f.Skipped = append(f.Skipped,
-			gauges.Skipped{Source: "github", Count: 100, Since: before(time.Minute), Dispatched: 1, CountBefore: 1, DispatchedBefore: 100},
-			gauges.Skipped{Source: "gitlab", Count: 19, Since: before(time.Minute), CountBefore: 1, DispatchedBefore: 100},
-			gauges.Skipped{Source: "new", Count: 100, Since: before(time.Minute)})
+			measure.SkippedEvents{Source: "github", Count: 100, Since: before(time.Minute), Dispatched: 1, CountBefore: 1, DispatchedBefore: 100},
+			measure.SkippedEvents{Source: "gitlab", Count: 19, Since: before(time.Minute), CountBefore: 1, DispatchedBefore: 100},
+			measure.SkippedEvents{Source: "new", Count: 100, Since: before(time.Minute)})
 	}},
 	"events_missed": {"github", func(f *alert.Facts) {
 		f.Lists[0].Recovered, f.Lists[0].Oldest = 2, new(before(time.Hour))

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/hooklatch/hooklatch/outbox/clock"
-	"github.com/hooklatch/hooklatch/outbox/minutes"
+	"github.com/hooklatch/hooklatch/outbox/measure"
 )
 
 // What is asked. The rules for Prometheus say the same.
@@ -94,12 +94,12 @@ func share(part, all int64) (float64, bool) {
 
 func firstAttemptsFail(f Facts) []Alert {
 	var found []Alert
-	for name, counts := range f.Recent[minutes.OfDestination] {
-		failed := counts[minutes.FirstFailed]
-		if of, enough := share(failed, counts[minutes.First]); enough && of >= failedShare {
+	for name, counts := range f.Recent[measure.OfDestination] {
+		failed := counts[measure.FirstFailed]
+		if of, enough := share(failed, counts[measure.First]); enough && of >= failedShare {
 			found = append(found, Alert{
 				Subject: name, Count: failed,
-				Message: fmt.Sprintf("%.0f %% of the first attempts to %s failed in the last 10 minutes: %d of %d", 100*of, name, failed, counts[minutes.First]),
+				Message: fmt.Sprintf("%.0f %% of the first attempts to %s failed in the last 10 minutes: %d of %d", 100*of, name, failed, counts[measure.First]),
 				Command: "hooklatch effects list --destination " + name,
 			})
 		}
@@ -109,8 +109,8 @@ func firstAttemptsFail(f Facts) []Alert {
 
 func attemptsAbandoned(f Facts) []Alert {
 	var found []Alert
-	for name, counts := range f.Recent[minutes.OfDestination] {
-		n := counts[minutes.Abandoned]
+	for name, counts := range f.Recent[measure.OfDestination] {
+		n := counts[measure.Abandoned]
 		if n == 0 {
 			continue
 		}

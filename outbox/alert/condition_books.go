@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/hooklatch/hooklatch/outbox/clock"
-	"github.com/hooklatch/hooklatch/outbox/minutes"
+	"github.com/hooklatch/hooklatch/outbox/measure"
 )
 
 func sourceSilent(f Facts) []Alert {
@@ -48,11 +48,11 @@ func knownSenderRefused(f Facts) []Alert {
 
 func refusals(f Facts) []Alert {
 	var found []Alert
-	for name, counts := range f.Recent[minutes.OfSource] {
-		refused := minutes.RefusedIn(counts)
-		of, enough := share(refused, refused+counts[minutes.Accepted]+counts[minutes.Duplicate])
+	for name, counts := range f.Recent[measure.OfSource] {
+		refused := measure.RefusedIn(counts)
+		of, enough := share(refused, refused+counts[measure.Accepted]+counts[measure.Duplicate])
 		// Strangers who try names are nobody's fault.
-		if !enough || refused < fewAttempts || of < refusedShare || name == minutes.Unknown {
+		if !enough || refused < fewAttempts || of < refusedShare || name == measure.Unknown {
 			continue
 		}
 		found = append(found, Alert{

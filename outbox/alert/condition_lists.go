@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/hooklatch/hooklatch/outbox/clock"
-	"github.com/hooklatch/hooklatch/outbox/gauges"
+	"github.com/hooklatch/hooklatch/outbox/measure"
 )
 
 // OfLists are the names of the conditions about lists of providers.
@@ -13,10 +13,10 @@ func OfLists() []string {
 }
 
 // missedOf is how many events no webhook of a source brought in the last hour.
-func missedOf(l gauges.List) int64 { return max(l.Recovered+l.Lost, l.Reported) }
+func missedOf(l measure.List) int64 { return max(l.Recovered+l.Lost, l.Reported) }
 
 // often tells that webhooks fail more than now and then, or that an event is lost.
-func often(l gauges.List) bool {
+func often(l measure.List) bool {
 	n := missedOf(l)
 	return l.Lost > 0 || n >= missedFrom && float64(n) > missedShare*float64(l.Listed)
 }

@@ -14,11 +14,10 @@ import (
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/alert"
 	"github.com/hooklatch/hooklatch/outbox/commit"
-	"github.com/hooklatch/hooklatch/outbox/gauges"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/logkey"
-	"github.com/hooklatch/hooklatch/outbox/minutes"
+	"github.com/hooklatch/hooklatch/outbox/measure"
 	"github.com/hooklatch/hooklatch/schema"
 )
 
@@ -52,8 +51,7 @@ type Alarm struct {
 	opts    Options
 	db      *commit.DB
 	sql     statements
-	waiting *gauges.Reader
-	counted *minutes.Reader
+	measure *measure.Reader
 }
 
 // New returns an Alarm. It starts nothing: see Turn.
@@ -74,21 +72,18 @@ func New(opts Options) (*Alarm, error) {
 	if a.db, err = commit.New(commit.Options{Pool: opts.Pool}); err != nil {
 		return nil, fmt.Errorf("alarm: %w", err)
 	}
-	if a.waiting, err = gauges.NewReader(opts.Pool, opts.Schema); err != nil {
-		return nil, err
-	}
-	a.counted, err = minutes.NewReader(opts.Pool, opts.Schema)
+	a.measure, err = measure.NewReader(opts.Pool, opts.Schema)
 	return a, err
 }
 
 // Turn decides who is to be told of what, and has it told. Workers call it every 15
 // seconds, one of them at a time.
 func (a *Alarm) Turn(ctx context.Context) error {
-	snapshot, err := a.waiting.Read(ctx)
+	snapshot, err := a.measure.Read(ctx)
 	if err != nil {
 		return err
 	}
-	lately, err := a.counted.Recent(ctx, alert.Window)
+	lately, err := a.measure.Recent(ctx, alert.Window)
 	if err != nil {
 		return err
 	}

@@ -22,9 +22,8 @@ import (
 	"github.com/hooklatch/hooklatch/gateway"
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/fleet"
-	"github.com/hooklatch/hooklatch/outbox/gauges"
 	"github.com/hooklatch/hooklatch/outbox/logkey"
-	"github.com/hooklatch/hooklatch/outbox/minutes"
+	"github.com/hooklatch/hooklatch/outbox/measure"
 	"github.com/hooklatch/hooklatch/outbox/quarantine"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 	"github.com/hooklatch/hooklatch/schema"
@@ -128,8 +127,8 @@ type App struct {
 	pools        pools
 	migrator     *schema.Migrator
 	outbox       *outbox.Outbox
-	minutes      *minutes.Counts
-	gauges       *gauges.Collector
+	minutes      *measure.Counts
+	gauges       *measure.Collector
 	gate         *gate
 	keeper       *quarantine.Keeper // of the gateway
 	gateway      *gateway.Gateway   // nil when it does not run
@@ -205,11 +204,11 @@ func (a *App) assemble(ctx context.Context) error {
 		return err
 	}
 	a.teardown.Add("outbox", outboxTimeout, a.outbox.Stop)
-	if a.minutes, err = minutes.New(minutes.Options{Pool: a.pools.work, Schema: name, Logger: a.opts.Logger}); err != nil {
+	if a.minutes, err = measure.NewCounts(measure.CountsOptions{Pool: a.pools.work, Schema: name, Logger: a.opts.Logger}); err != nil {
 		return err
 	}
 	a.teardown.AddMinor("minutes", minutesTimeout, a.minutes.Stop)
-	a.gauges, err = gauges.New(gauges.Options{
+	a.gauges, err = measure.NewCollector(measure.CollectorOptions{
 		Pool: a.pools.read, Schema: name, SizeBudget: int64(a.opts.Config.Database.SizeBudget),
 		Logger: a.opts.Logger, MeterProvider: a.telemetry.MeterProvider,
 	})

@@ -19,9 +19,8 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/logqueue"
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/status"
 	"github.com/hooklatch/hooklatch/outbox"
-	"github.com/hooklatch/hooklatch/outbox/answers"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
-	"github.com/hooklatch/hooklatch/outbox/minutes"
+	"github.com/hooklatch/hooklatch/outbox/measure"
 	"github.com/hooklatch/hooklatch/outbox/quarantine"
 	"github.com/hooklatch/hooklatch/schema"
 	"github.com/hooklatch/hooklatch/worker/route"
@@ -36,11 +35,7 @@ func (a *App) makeConsole() (*console.Console, error) {
 	if err != nil {
 		return nil, err
 	}
-	counted, err := minutes.NewReader(a.pools.read, name)
-	if err != nil {
-		return nil, err
-	}
-	answered, err := answers.NewReader(a.pools.read, name)
+	measured, err := measure.NewReader(a.pools.read, name)
 	if err != nil {
 		return nil, err
 	}
@@ -57,8 +52,7 @@ func (a *App) makeConsole() (*console.Console, error) {
 		}),
 		Routes:       (&compiledRoutes{config: a.config.Load}).table,
 		Quarantine:   shownQuarantine{Quarantine: refused, app: a},
-		Minutes:      counted,
-		Answers:      answered,
+		Measure:      measured,
 		Sources:      func() []console.Source { return consoleSources(a.config.Load()) },
 		Destinations: func() []console.Destination { return consoleDestinations(a.config.Load()) },
 		Payloads:     signin.Role(cfg.Admin.Auth.Payloads), Mask: cfg.Admin.Console.Mask, Reads: reads,

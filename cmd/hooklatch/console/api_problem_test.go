@@ -19,9 +19,8 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/console/signin"
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/status"
 	"github.com/hooklatch/hooklatch/outbox"
-	"github.com/hooklatch/hooklatch/outbox/answers"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
-	"github.com/hooklatch/hooklatch/outbox/minutes"
+	"github.com/hooklatch/hooklatch/outbox/measure"
 	"github.com/hooklatch/hooklatch/outbox/quarantine"
 )
 
@@ -52,12 +51,10 @@ func away(t *testing.T) *bundle {
 		t.Cleanup(func() { _ = box.Stop(context.Background()) })
 		kept, err := quarantine.New(quarantine.Options{Pool: pool, Ledger: box.Ledger()})
 		require.NoError(t, err)
-		counted, err := minutes.NewReader(pool, "")
+		measured, err := measure.NewReader(pool, "")
 		require.NoError(t, err)
 		o.Outbox, o.Quarantine, o.Status = box, &verified{Quarantine: kept}, console.NewStatus(pool, status.Options{})
-		answered, err := answers.NewReader(pool, "")
-		require.NoError(t, err)
-		o.Minutes, o.Answers = counted, answered
+		o.Measure = measured
 	})
 }
 

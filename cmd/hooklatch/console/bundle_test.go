@@ -18,11 +18,10 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/console/signin"
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/status"
 	"github.com/hooklatch/hooklatch/outbox"
-	"github.com/hooklatch/hooklatch/outbox/answers"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
-	"github.com/hooklatch/hooklatch/outbox/minutes"
+	"github.com/hooklatch/hooklatch/outbox/measure"
 	"github.com/hooklatch/hooklatch/outbox/quarantine"
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 	"github.com/hooklatch/hooklatch/worker/destination"
@@ -64,14 +63,12 @@ func setupOn(t testing.TB, pool *pgxpool.Pool, change ...func(*console.Options))
 	kept, err := quarantine.New(quarantine.Options{Pool: pool, Ledger: box.Ledger()})
 	require.NoError(t, err)
 	refused := &verified{Quarantine: kept}
-	counted, err := minutes.NewReader(pool, "")
-	require.NoError(t, err)
-	answered, err := answers.NewReader(pool, "")
+	measured, err := measure.NewReader(pool, "")
 	require.NoError(t, err)
 	opts := console.Options{
 		Outbox: box, Status: console.NewStatus(pool, status.Options{AllowFsyncOff: true}), Version: "v1.2.3",
 		Quarantine: refused,
-		Minutes:    counted, Answers: answered,
+		Measure:    measured,
 		Sources: func() []console.Source {
 			return []console.Source{
 				{Name: "github", Provider: "github", URL: "/webhooks/github"},

@@ -24,12 +24,11 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/console/signin"
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/status"
 	"github.com/hooklatch/hooklatch/outbox"
-	"github.com/hooklatch/hooklatch/outbox/answers"
 	"github.com/hooklatch/hooklatch/outbox/clock"
 	"github.com/hooklatch/hooklatch/outbox/find"
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
-	"github.com/hooklatch/hooklatch/outbox/minutes"
+	"github.com/hooklatch/hooklatch/outbox/measure"
 	"github.com/hooklatch/hooklatch/outbox/quarantine"
 	"github.com/hooklatch/hooklatch/outbox/runs"
 	"github.com/hooklatch/hooklatch/worker/route"
@@ -48,10 +47,8 @@ type Options struct {
 	Routes func() (*route.Table, error)
 	// Quarantine is what was refused. Required.
 	Quarantine Quarantine
-	// Minutes is what all processes counted. Required.
-	Minutes *minutes.Reader
-	// Answers is how destinations do. Required.
-	Answers *answers.Reader
+	// Measure reads what all processes counted, and how destinations do. Required.
+	Measure *measure.Reader
 	// Sources and Destinations are those of the configuration of now. They may be nil.
 	Sources      func() []Source
 	Destinations func() []Destination
@@ -115,8 +112,8 @@ type Console struct {
 
 // New checks opts and reads the templates.
 func New(opts Options) (*Console, error) {
-	if opts.Outbox == nil || opts.Status == nil || opts.Quarantine == nil || opts.Minutes == nil || opts.Answers == nil {
-		return nil, errors.New("console options: Outbox, Status, Quarantine, Minutes and Answers are required")
+	if opts.Outbox == nil || opts.Status == nil || opts.Quarantine == nil || opts.Measure == nil {
+		return nil, errors.New("console options: Outbox, Status, Quarantine and Measure are required")
 	}
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)

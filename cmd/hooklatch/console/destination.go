@@ -8,9 +8,8 @@ import (
 
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/console/pretty"
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/status"
-	"github.com/hooklatch/hooklatch/outbox/answers"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
-	"github.com/hooklatch/hooklatch/outbox/minutes"
+	"github.com/hooklatch/hooklatch/outbox/measure"
 	"github.com/hooklatch/hooklatch/outbox/safetext"
 )
 
@@ -24,9 +23,9 @@ type destinationPage struct {
 	view
 	shownDestination
 
-	Lately   answers.Lately
+	Lately   measure.Answers
 	Strip    strip
-	Hour     map[minutes.What]int64 // counted in the last hour
+	Hour     map[measure.What]int64 // counted in the last hour
 	Used     string                 // of its rate, in a second
 	Lists    []ledger.EffectState   // of its effects
 	Commands []command
@@ -36,12 +35,12 @@ func (p destinationPage) data() (any, error) { return p.shownDestination.data(),
 
 // Waits is how much waits for it.
 func (p destinationPage) Waits() string {
-	return status.UpTo(min(int64(p.Lately.Waiting), answers.MostWaiting), p.Lately.Waiting > answers.MostWaiting)
+	return status.UpTo(min(int64(p.Lately.Waiting), measure.MostWaiting), p.Lately.Waiting > measure.MostWaiting)
 }
 
 // FirstFailed is how many of the first attempts of the last hour failed.
 func (p destinationPage) FirstFailed() string {
-	first, failed := p.Hour[minutes.First], p.Hour[minutes.FirstFailed]
+	first, failed := p.Hour[measure.First], p.Hour[measure.FirstFailed]
 	if first == 0 {
 		return "none was made"
 	}
@@ -55,12 +54,12 @@ func (p destinationPage) Took() string {
 		name  string
 		share float64
 	}{{"p50", 0.5}, {"p99", 0.99}} {
-		within, known := minutes.Within(p.Hour, of.share)
+		within, known := measure.Within(p.Hour, of.share)
 		switch {
 		case known:
 			parts = append(parts, fmt.Sprintf("%s within %s", of.name, within))
-		case p.Hour[minutes.Attempts] > 0:
-			parts = append(parts, fmt.Sprintf("%s above %s", of.name, minutes.Longest))
+		case p.Hour[measure.Attempts] > 0:
+			parts = append(parts, fmt.Sprintf("%s above %s", of.name, measure.Longest))
 		}
 	}
 	if parts == nil {
@@ -85,18 +84,18 @@ func (c *Console) destination(w http.ResponseWriter, r *http.Request) error {
 	for _, o := range d.Orders() {
 		shown.Commands = append(shown.Commands, command{o.Name, o.Button + " it on a terminal", "hooklatch destinations " + o.Name + " " + name})
 	}
-	if shown.Lately, err = c.opts.Answers.Of(r.Context(), d.Name); err != nil {
+	if shown.Lately, err = c.opts.Measure.Answers(r.Context(), d.Name); err != nil {
 		return err
 	}
 	shown.Strip = stripOf(shown.Lately.Attempts)
-	if shown.Hour, err = c.opts.Minutes.RecentOf(r.Context(), minutes.OfDestination, d.Name, hourly); err != nil {
+	if shown.Hour, err = c.opts.Measure.RecentOf(r.Context(), measure.OfDestination, d.Name, hourly); err != nil {
 		return err
 	}
-	lately, err := c.opts.Minutes.RecentOf(r.Context(), minutes.OfDestination, d.Name, pace)
+	lately, err := c.opts.Measure.RecentOf(r.Context(), measure.OfDestination, d.Name, pace)
 	if err != nil {
 		return err
 	}
-	shown.Used = fmt.Sprintf("%.1f/s", float64(lately[minutes.Attempts])/pace.Seconds())
+	shown.Used = fmt.Sprintf("%.1f/s", float64(lately[measure.Attempts])/pace.Seconds())
 	return c.render(w, http.StatusOK, "destination", shown)
 }
 
@@ -111,7 +110,7 @@ const (
 type strip struct {
 	Title    string
 	Bars     []bar
-	Attempts []answers.Attempt // of the bars, the newest first
+	Attempts []measure.LastAttempt // of the bars, the newest first
 }
 
 type bar struct {
@@ -122,7 +121,7 @@ type bar struct {
 // Width is that of its box.
 func (s strip) Width() int { return max(len(s.Bars), 1) * stripStep }
 
-func stripOf(attempts []answers.Attempt) strip {
+func stripOf(attempts []measure.LastAttempt) strip {
 	s := strip{Attempts: attempts[:min(len(attempts), stripBars)]}
 	heights := map[ledger.EffectState]int{ledger.EffectDone: 10, ledger.EffectStarted: 16, ledger.EffectPending: 22, ledger.EffectInDoubt: 22}
 	counted := map[ledger.EffectState]int{}

@@ -18,8 +18,7 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/console"
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/status"
 	"github.com/hooklatch/hooklatch/outbox"
-	"github.com/hooklatch/hooklatch/outbox/answers"
-	"github.com/hooklatch/hooklatch/outbox/minutes"
+	"github.com/hooklatch/hooklatch/outbox/measure"
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 	"github.com/hooklatch/hooklatch/schema/pgtest/explained"
 )
@@ -79,13 +78,11 @@ func filled(t *testing.T) (b *bundle, rows int, log *explained.Log) {
 	box, err := outbox.New(outbox.Options{Pool: filling, ReadPool: pool, AcceptTimeout: time.Minute})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, box.Stop(context.Background())) })
-	counted, err := minutes.NewReader(pool, "")
-	require.NoError(t, err)
-	answered, err := answers.NewReader(pool, "")
+	measured, err := measure.NewReader(pool, "")
 	require.NoError(t, err)
 	var looks atomic.Int64
 	b = setup(t, func(o *console.Options) {
-		o.Outbox, o.Minutes, o.Answers = box, counted, answered
+		o.Outbox, o.Measure = box, measured
 		o.Now = func() time.Time { // so that no page is answered with what another one was told
 			return time.Now().Add(time.Duration(looks.Add(1)) * time.Minute)
 		}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/status"
 	"github.com/hooklatch/hooklatch/outbox/coverage"
-	"github.com/hooklatch/hooklatch/outbox/minutes"
+	"github.com/hooklatch/hooklatch/outbox/measure"
 	"github.com/hooklatch/hooklatch/outbox/plainjson"
 	"github.com/hooklatch/hooklatch/outbox/safetext"
 )
@@ -47,7 +47,7 @@ func (c *Console) readSources(ctx context.Context) ([]shownSource, error) {
 	}
 	all := map[string]shownSource{}
 	for _, of := range s.Sources {
-		if of.Name != minutes.Unknown {
+		if of.Name != measure.Unknown {
 			all[of.Name] = shownSource{Source: of}
 		}
 	}
@@ -168,13 +168,13 @@ func (c *Console) secretsOf(ctx context.Context, of Source) ([]secretSeen, error
 	if of.Secrets == 0 {
 		return nil, nil
 	}
-	seen, err := c.opts.Minutes.LastSeen(ctx, minutes.OfSource, of.Name)
+	seen, err := c.opts.Measure.LastSeen(ctx, measure.OfSource, of.Name)
 	if err != nil {
 		return nil, err
 	}
 	list := make([]secretSeen, of.Secrets)
 	for i := range list {
-		list[i] = secretSeen{Position: i + 1, At: seen[minutes.Secret(i+1)]}
+		list[i] = secretSeen{Position: i + 1, At: seen[measure.Secret(i+1)]}
 	}
 	return list, nil
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
-	"github.com/hooklatch/hooklatch/outbox/minutes"
+	"github.com/hooklatch/hooklatch/outbox/measure"
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
@@ -150,7 +150,7 @@ func (m *member) crash(t *testing.T) map[time.Time]int64 {
 	t.Helper()
 	at := time.Now()
 	m.kill()
-	since := at.Add(-minutes.AddEvery - time.Second) // a second, for the adding
+	since := at.Add(-measure.AddEvery - time.Second) // a second, for the adding
 	may := map[time.Time]int64{at.UTC().Truncate(time.Minute): m.unlogged}
 	lines := bufio.NewScanner(bytes.NewReader(m.log.Bytes()))
 	lines.Buffer(nil, 1<<20)

@@ -8,8 +8,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/alert"
 	"github.com/hooklatch/hooklatch/outbox/clock"
 	"github.com/hooklatch/hooklatch/outbox/fleet"
-	"github.com/hooklatch/hooklatch/outbox/gauges"
-	"github.com/hooklatch/hooklatch/outbox/minutes"
+	"github.com/hooklatch/hooklatch/outbox/measure"
 	"github.com/hooklatch/hooklatch/schema"
 )
 
@@ -130,8 +129,8 @@ func (w *waiting) abandoned(name schema.Name) {
 	if w.err != nil {
 		return
 	}
-	var lately minutes.Sums
-	reader, err := minutes.NewReader(w.pool, name)
+	var lately measure.Sums
+	reader, err := measure.NewReader(w.pool, name)
 	if err == nil {
 		lately, err = reader.Recent(w.ctx, alert.Window)
 	}
@@ -139,7 +138,7 @@ func (w *waiting) abandoned(name schema.Name) {
 		w.err = err
 		return
 	}
-	for _, found := range alert.Judge(alert.Facts{Snapshot: new(gauges.Snapshot), Recent: lately}) {
+	for _, found := range alert.Judge(alert.Facts{Snapshot: new(measure.Snapshot), Recent: lately}) {
 		if found.Name == "attempts_abandoned" {
 			w.add(found.Name, found.Count, w.now.Add(-alert.Window), found.Message,
 				"look for `attempt abandoned` in the log of the workers; a restart ends the calls that have not returned")

@@ -9,7 +9,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/alert"
 	"github.com/hooklatch/hooklatch/outbox/clock"
 	"github.com/hooklatch/hooklatch/outbox/fleet"
-	"github.com/hooklatch/hooklatch/outbox/gauges"
+	"github.com/hooklatch/hooklatch/outbox/measure"
 )
 
 // bySource finds events that no running worker takes, and events that were skipped.
@@ -17,7 +17,7 @@ func (w *waiting) bySource() {
 	if w.err != nil {
 		return
 	}
-	reader, err := gauges.NewReader(w.pool, w.schema)
+	reader, err := measure.NewReader(w.pool, w.schema)
 	if err != nil {
 		w.err = err
 		return
@@ -52,7 +52,7 @@ func (w *waiting) bySource() {
 
 // lists finds what is wrong with lists of providers and with our endpoints there. What
 // needs a person is said as alerts say it.
-func (w *waiting) lists(s *gauges.Snapshot) {
+func (w *waiting) lists(s *measure.Snapshot) {
 	told := map[string]bool{}
 	for _, a := range alert.Judge(alert.Facts{Snapshot: s}) {
 		if slices.Contains(alert.OfLists(), a.Name) {

@@ -6,14 +6,13 @@ import (
 	"slices"
 	"time"
 
-	"github.com/hooklatch/hooklatch/outbox/gauges"
-	"github.com/hooklatch/hooklatch/outbox/minutes"
+	"github.com/hooklatch/hooklatch/outbox/measure"
 )
 
 // reading is what was read, to be put together by name.
 type reading struct {
-	snapshot *gauges.Snapshot
-	hour     minutes.Sums
+	snapshot *measure.Snapshot
+	hour     measure.Sums
 }
 
 // named are the rows of names, made when they are first asked for.
@@ -58,9 +57,9 @@ func (r *reading) destinations() []Destination {
 	for _, of := range r.snapshot.Due {
 		all.of(of.Name).OldestDue = of.At
 	}
-	for name, counts := range r.hour[minutes.OfDestination] {
+	for name, counts := range r.hour[measure.OfDestination] {
 		one := all.of(name)
-		one.First, one.FirstFailed = counts[minutes.First], counts[minutes.FirstFailed]
+		one.First, one.FirstFailed = counts[measure.First], counts[measure.FirstFailed]
 	}
 	return all.list(func(one *Destination, name string) { one.Name, one.Effects = name, orNone(one.Effects) })
 }
@@ -93,16 +92,16 @@ func (r *reading) sources() []Source {
 	for _, of := range r.snapshot.Lists {
 		all.of(of.Source).Backfill = backfillOf(of, r.snapshot.At)
 	}
-	for name, counts := range r.hour[minutes.OfSource] {
+	for name, counts := range r.hour[measure.OfSource] {
 		one := all.of(name)
-		one.Accepted, one.Duplicates = counts[minutes.Accepted], counts[minutes.Duplicate]
-		one.FirstAttempts, one.FirstAttemptsFailed = counts[minutes.First], counts[minutes.FirstFailed]
+		one.Accepted, one.Duplicates = counts[measure.Accepted], counts[measure.Duplicate]
+		one.FirstAttempts, one.FirstAttemptsFailed = counts[measure.First], counts[measure.FirstFailed]
 		one.Refused = refusedOf(counts)
 	}
 	return all.list(func(one *Source, name string) { one.Name, one.Refused = name, orNone(one.Refused) })
 }
 
-func backfillOf(of gauges.List, now time.Time) *Backfill {
+func backfillOf(of measure.List, now time.Time) *Backfill {
 	b := &Backfill{
 		CoveredUntil: of.CoveredUntil, Listed: of.Listed, Recovered: of.Recovered, Reported: of.Reported, Lost: of.Lost,
 		Failures: of.Failures, Error: of.Error, Endpoint: of.Endpoint, EndpointWhy: of.Why,

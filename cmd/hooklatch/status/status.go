@@ -13,8 +13,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/doctor"
 	"github.com/hooklatch/hooklatch/outbox/alert"
-	"github.com/hooklatch/hooklatch/outbox/gauges"
-	"github.com/hooklatch/hooklatch/outbox/minutes"
+	"github.com/hooklatch/hooklatch/outbox/measure"
 	"github.com/hooklatch/hooklatch/schema"
 )
 
@@ -31,7 +30,7 @@ type Options struct {
 	Of func(name string) bool
 	// AllowFsyncOff makes no problem of a server that may lose what it committed.
 	AllowFsyncOff bool
-	// Awaited is true for a page that somebody waits for: gauges.MostAwaited.
+	// Awaited is true for a page that somebody waits for: measure.MostAwaited.
 	Awaited bool
 }
 
@@ -147,35 +146,31 @@ type Process struct {
 	SeenAt     time.Time `json:"seen_at"`
 }
 
-// Read reads it all: see package gauges for what it costs.
+// Read reads it all: see package measure for what it costs.
 func Read(ctx context.Context, opts Options) (*Status, error) {
-	waiting, err := gauges.NewReader(opts.Pool, opts.Schema)
+	reader, err := measure.NewReader(opts.Pool, opts.Schema)
 	if err != nil {
 		return nil, err
 	}
 	if opts.Awaited {
-		waiting = waiting.Awaited()
-	}
-	counted, err := minutes.NewReader(opts.Pool, opts.Schema)
-	if err != nil {
-		return nil, err
+		reader = reader.Awaited()
 	}
 	r := reading{}
-	if r.snapshot, err = waiting.Read(ctx); err != nil {
+	if r.snapshot, err = reader.Read(ctx); err != nil {
 		return nil, err
 	}
-	if r.hour, err = counted.Recent(ctx, time.Hour); err != nil {
+	if r.hour, err = reader.Recent(ctx, time.Hour); err != nil {
 		return nil, err
 	}
-	lately, err := counted.Recent(ctx, alert.Window)
+	lately, err := reader.Recent(ctx, alert.Window)
 	if err != nil {
 		return nil, err
 	}
-	attempts, err := counted.ByHour(ctx, minutes.OfDestination, hours, minutes.First, minutes.FirstFailed)
+	attempts, err := reader.ByHour(ctx, measure.OfDestination, hours, measure.First, measure.FirstFailed)
 	if err != nil {
 		return nil, err
 	}
-	events, err := counted.ByHour(ctx, minutes.OfSource, hours, minutes.Accepted, minutes.Duplicate)
+	events, err := reader.ByHour(ctx, measure.OfSource, hours, measure.Accepted, measure.Duplicate)
 	if err != nil {
 		return nil, err
 	}
@@ -186,8 +181,8 @@ func Read(ctx context.Context, opts Options) (*Status, error) {
 	s := &Status{
 		Server:        slices.DeleteFunc(append([]doctor.Finding{}, server...), func(f doctor.Finding) bool { return f.Level == doctor.OK }),
 		At:            r.snapshot.At,
-		FirstAttempts: Share{Hours: shares(attempts[minutes.FirstFailed], attempts[minutes.First])},
-		Duplicates:    Share{Hours: shares(events[minutes.Duplicate], sum(events[minutes.Accepted], events[minutes.Duplicate]))},
+		FirstAttempts: Share{Hours: shares(attempts[measure.FirstFailed], attempts[measure.First])},
+		Duplicates:    Share{Hours: shares(events[measure.Duplicate], sum(events[measure.Accepted], events[measure.Duplicate]))},
 		Needs:         append([]alert.Alert{}, alert.Judge(alert.Facts{Snapshot: r.snapshot, Recent: lately, SizeBudget: opts.SizeBudget})...), // [] in JSON, not null
 		Tables:        r.tables(), Destinations: r.destinations(), Sources: r.sources(), Processes: r.processes(),
 	}
@@ -241,10 +236,10 @@ func sum(a, b []int64) []int64 {
 }
 
 // refusedOf are the refusals among counts, by reason.
-func refusedOf(counts map[minutes.What]int64) map[string]int64 {
+func refusedOf(counts map[measure.What]int64) map[string]int64 {
 	refused := map[string]int64{}
 	for what, n := range counts {
-		if reason, is := strings.CutPrefix(string(what), string(minutes.Refused(""))); is {
+		if reason, is := strings.CutPrefix(string(what), string(measure.Refused(""))); is {
 			refused[reason] = n
 		}
 	}

@@ -30,7 +30,7 @@ func waits(t *testing.T) *pgxpool.Pool {
 		require.NoError(t, pool.QueryRow(t.Context(), `SELECT extract(epoch FROM now()) % 1800 BETWEEN 0 AND 1780`).Scan(&middle))
 		return middle
 	}, time.Minute, 100*time.Millisecond)
-	for _, file := range []string{"../../../outbox/gauges/testdata/waits.sql", "testdata/lately.sql"} {
+	for _, file := range []string{"../../../outbox/measure/testdata/waits.sql", "testdata/lately.sql"} {
 		text, err := os.ReadFile(file)
 		require.NoError(t, err)
 		_, err = pool.Exec(t.Context(), string(text))

@@ -18,9 +18,8 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider"
 	"github.com/hooklatch/hooklatch/gateway/provider/catalog"
 	"github.com/hooklatch/hooklatch/outbox"
-	"github.com/hooklatch/hooklatch/outbox/answers"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
-	"github.com/hooklatch/hooklatch/outbox/minutes"
+	"github.com/hooklatch/hooklatch/outbox/measure"
 	"github.com/hooklatch/hooklatch/outbox/quarantine"
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 	"github.com/hooklatch/hooklatch/worker/destination"
@@ -55,9 +54,7 @@ func shop(t *testing.T) (site string, pool *pgxpool.Pool) {
 	t.Cleanup(func() { require.NoError(t, box.Stop(context.Background())) })
 	refused, err := quarantine.New(quarantine.Options{Pool: pool, Ledger: box.Ledger()})
 	require.NoError(t, err)
-	counted, err := minutes.NewReader(pool, "")
-	require.NoError(t, err)
-	answered, err := answers.NewReader(pool, "")
+	measured, err := measure.NewReader(pool, "")
 	require.NoError(t, err)
 	now, err := time.Parse("2006-01-02 15:04:05-07", moment)
 	require.NoError(t, err)
@@ -69,7 +66,7 @@ func shop(t *testing.T) (site string, pool *pgxpool.Pool) {
 				s.Server = nil // it is that of the tests, and no shop has one like it
 			}
 			return s, err
-		}, Minutes: counted, Answers: answered,
+		}, Measure: measured,
 		Quarantine: stillRefused{refused}, Routes: shopRoutes, Sources: func() []console.Source { return shopSources(t) }, Destinations: shopDestinations,
 		Version: "v1.0.0", Now: func() time.Time { return now },
 	})

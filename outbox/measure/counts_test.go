@@ -1,8 +1,7 @@
-package minutes_test
+package measure_test
 
 import (
 	"context"
-	"os"
 	"sync"
 	"testing"
 	"time"
@@ -11,16 +10,14 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
-	"github.com/hooklatch/hooklatch/outbox/minutes"
+	"github.com/hooklatch/hooklatch/outbox/measure"
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 	"github.com/hooklatch/hooklatch/schema/pgtest/fault"
 )
 
-func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
-
-func newCounts(t *testing.T, pool *pgxpool.Pool) *minutes.Counts {
+func newCounts(t *testing.T, pool *pgxpool.Pool) *measure.Counts {
 	t.Helper()
-	counts, err := minutes.New(minutes.Options{Pool: pool})
+	counts, err := measure.NewCounts(measure.CountsOptions{Pool: pool})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, counts.Stop(context.Background())) })
 	return counts
@@ -56,13 +53,13 @@ func TestCountsOfProcessesAddUp(t *testing.T) {
 		counts := newCounts(t, pool)
 		running.Go(func() {
 			for range each {
-				counts.Of(minutes.OfSource, "stripe", minutes.Accepted).Add(1)
-				counts.Of(minutes.OfSource, "github", minutes.Accepted).Add(2)
-				counts.Of(minutes.OfSource, "stripe", minutes.Refused("bad_signature")).Add(1)
-				counts.Timer(minutes.OfDestination, "app").Add(30 * time.Millisecond)
+				counts.Of(measure.OfSource, "stripe", measure.Accepted).Add(1)
+				counts.Of(measure.OfSource, "github", measure.Accepted).Add(2)
+				counts.Of(measure.OfSource, "stripe", measure.Refused("bad_signature")).Add(1)
+				counts.Timer(measure.OfDestination, "app").Add(30 * time.Millisecond)
 			}
 			require.NoError(t, counts.Stop(t.Context()))
-			counts.Of(minutes.OfSource, "stripe", minutes.Accepted).Add(1) // too late
+			counts.Of(measure.OfSource, "stripe", measure.Accepted).Add(1) // too late
 			require.NoError(t, counts.Stop(t.Context()))
 		})
 	}
@@ -79,7 +76,7 @@ func TestACountBelongsToItsMinute(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)
 	counts := newCounts(t, pool)
-	accepted := counts.Of(minutes.OfSource, "stripe", minutes.Accepted)
+	accepted := counts.Of(measure.OfSource, "stripe", measure.Accepted)
 	minute := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
 	for i, until := range []time.Duration{10 * time.Second, 50 * time.Second, time.Minute, 70 * time.Second} {
 		accepted.Add(int64(i + 1))
@@ -92,9 +89,9 @@ func TestACountBelongsToItsMinute(t *testing.T) {
 
 func TestNothingIsCountedWithoutCounts(t *testing.T) {
 	t.Parallel()
-	var none *minutes.Counts
-	none.Of(minutes.OfSource, "stripe", minutes.Accepted).Add(1)
-	none.Timer(minutes.OfSource, "stripe").Add(time.Second)
+	var none *measure.Counts
+	none.Of(measure.OfSource, "stripe", measure.Accepted).Add(1)
+	none.Timer(measure.OfSource, "stripe").Add(time.Second)
 }
 
 // A database that does not answer may have added what it was given.
@@ -112,7 +109,7 @@ func TestCountsAreNeverAddedTwice(t *testing.T) {
 			t.Cleanup(pool.Close)
 			counts := newCounts(t, pool)
 			f.Arm(mode, 1)
-			counts.Of(minutes.OfSource, string(mode), minutes.Accepted).Add(7)
+			counts.Of(measure.OfSource, string(mode), measure.Accepted).Add(7)
 			require.NoError(t, counts.Stop(t.Context()))
 			require.Equal(t, 1, f.Count())
 			require.NoError(t, counts.Stop(t.Context()))
@@ -129,7 +126,7 @@ func TestCountsWaitForTheirDatabase(t *testing.T) {
 	counts := newCounts(t, pool)
 	_, err := pool.Exec(t.Context(), `ALTER TABLE hooklatch.minutes RENAME TO elsewhere`)
 	require.NoError(t, err)
-	counts.Of(minutes.OfSource, "stripe", minutes.Accepted).Add(7)
+	counts.Of(measure.OfSource, "stripe", measure.Accepted).Add(7)
 	require.NoError(t, counts.Stop(t.Context()))
 	_, err = pool.Exec(t.Context(), `ALTER TABLE hooklatch.elsewhere RENAME TO minutes`)
 	require.NoError(t, err)
@@ -140,26 +137,26 @@ func TestCountsWaitForTheirDatabase(t *testing.T) {
 func TestATimerSaysWithinWhatTimeMostAre(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)
-	reader, err := minutes.NewReader(pool, "")
+	reader, err := measure.NewReader(pool, "")
 	require.NoError(t, err)
 	counts := newCounts(t, pool)
-	timer := counts.Timer(minutes.OfDestination, "app")
+	timer := counts.Timer(measure.OfDestination, "app")
 	for range 98 {
 		timer.Add(180 * time.Millisecond)
 	}
 	timer.Add(4 * time.Second)
 	timer.Add(time.Minute)
-	counts.Timer(minutes.OfDestination, "crm").Add(time.Minute)
+	counts.Timer(measure.OfDestination, "crm").Add(time.Minute)
 	require.NoError(t, counts.Stop(t.Context()))
-	counted, err := reader.RecentOf(t.Context(), minutes.OfDestination, "app", time.Hour)
+	counted, err := reader.RecentOf(t.Context(), measure.OfDestination, "app", time.Hour)
 	require.NoError(t, err)
 	for share, want := range map[float64]time.Duration{0.5: 250 * time.Millisecond, 0.98: 250 * time.Millisecond, 0.99: 5 * time.Second} {
-		within, known := minutes.Within(counted, share)
+		within, known := measure.Within(counted, share)
 		require.True(t, known)
 		require.Equal(t, want, within)
 	}
-	_, known := minutes.Within(counted, 1)
+	_, known := measure.Within(counted, 1)
 	require.False(t, known, "one took longer than all bounds")
-	_, known = minutes.Within(nil, 0.5)
+	_, known = measure.Within(nil, 0.5)
 	require.False(t, known)
 }

@@ -1,4 +1,4 @@
-package gauges
+package measure
 
 import "time"
 
@@ -38,7 +38,7 @@ type Standing struct {
 	Retention  []Retention
 	Tables     []Table
 	Usual      []Usual
-	Skipped    []Skipped
+	Skipped    []SkippedEvents
 }
 
 // Effects are those of a destination in one state.
@@ -160,8 +160,8 @@ type Usual struct {
 	DuplicateRate *float64
 }
 
-// Skipped are the events of a source that no route wanted in the last 60 minutes.
-type Skipped struct {
+// SkippedEvents are the events of a source that no route wanted in the last 60 minutes.
+type SkippedEvents struct {
 	Source     string
 	Count      int64
 	Since      time.Time // the minute of the first
@@ -176,7 +176,7 @@ const manySkipped = 20
 
 // Unusual reports whether the source was wanted before: its events had routes, and either
 // none was skipped or none has a route any more.
-func (s Skipped) Unusual() bool {
+func (s SkippedEvents) Unusual() bool {
 	return s.DispatchedBefore > 0 && (s.CountBefore == 0 || s.Dispatched == 0 && s.Count >= manySkipped)
 }
 

@@ -1,11 +1,8 @@
-// Package answers reads how one destination does: its latest responses, and how much
-// waits for it. It reads a bounded number of rows, and says how many it looked at.
-package answers
+package measure
 
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -13,65 +10,44 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/hooklatch/hooklatch/outbox/internal/column"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
-	"github.com/hooklatch/hooklatch/outbox/pipeline"
-	"github.com/hooklatch/hooklatch/schema"
 )
 
 const (
 	// MostWaiting is up to how many waiting effects are counted.
 	MostWaiting = 10_000
-	// newest is how many of the effects of all destinations are looked at, and aside how
-	// many that wait, failed or are parked, of each.
-	newest, aside = 2_000, 500
-	// window is how far back answers are counted.
-	window = time.Hour
+	// newestAttempts is how many of the effects of all destinations are looked at, and
+	// attemptsAside how many that wait, failed or are parked, of each.
+	newestAttempts, attemptsAside = 2_000, 500
+	// answersWindow is how far back answers are counted.
+	answersWindow = time.Hour
 	// maxSaid bounds what is read of an error.
 	maxSaid = 300
 )
 
-// Reader reads them. It is safe for concurrent use.
-type Reader struct {
-	db  pipeline.ByIndex
-	sql statements
-}
-
-// NewReader returns a Reader on a migrated database.
-func NewReader(pool *pgxpool.Pool, name schema.Name) (*Reader, error) {
-	if pool == nil {
-		return nil, errors.New("answers: a pool is required")
-	}
-	sql, err := loadStatements(name.OrDefault())
-	if err != nil {
-		return nil, fmt.Errorf("answers: %w", err)
-	}
-	return &Reader{db: pipeline.ByIndex{Sender: pool, InOrder: true}, sql: sql}, nil
-}
-
-// Attempt is the last one of an effect.
-type Attempt struct {
+// LastAttempt is the last one of an effect.
+type LastAttempt struct {
 	Effect string // idempotency key
 	State  ledger.EffectState
 	At     time.Time
 	Answer string // the status, or the error without what is different each time
 }
 
-// Group is how many effects got one answer, and what state that left them in.
-type Group struct {
+// AnswerGroup is how many effects got one answer, and what state that left them in.
+type AnswerGroup struct {
 	Answer string
 	State  ledger.EffectState
 	Count  int
 }
 
-// Lately is how a destination does.
-type Lately struct {
+// Answers are the latest responses of a destination, and how much waits for it.
+type Answers struct {
 	// Attempts are the last ones of effects, the newest first.
-	Attempts []Attempt
+	Attempts []LastAttempt
 	// Groups are the answers of the last hour among them, the most frequent first.
-	Groups []Group
+	Groups []AnswerGroup
 	// All: no attempt of the last hour was left out.
 	All bool
 
@@ -79,31 +55,31 @@ type Lately struct {
 	OldestDue time.Time // of those that are due. Zero: none is.
 }
 
-// Of reads how a destination does.
-func (r *Reader) Of(ctx context.Context, destination string) (Lately, error) {
-	var l Lately
+// Answers reads the latest responses of a destination, and how much waits for it.
+func (r *Reader) Answers(ctx context.Context, destination string) (Answers, error) {
+	var l Answers
 	var due *time.Time
-	err := r.sql.Waiting.With(waiting{Destination: destination, Most: MostWaiting + 1}).QueryRow(ctx, r.db).Scan(&l.Waiting, &due)
+	err := r.sql.WaitingFor.With(waitingFor{Destination: destination, Most: MostWaiting + 1}).QueryRow(ctx, r.db).Scan(&l.Waiting, &due)
 	if err != nil {
 		return l, fmt.Errorf("count what waits for %s: %w", destination, err)
 	}
 	l.OldestDue = column.OrZero(due)
 	rows, err := r.sql.Attempts.With(attempts{
-		Destination: destination, Newest: newest, Aside: aside, Said: maxSaid, WindowSeconds: window.Seconds(),
+		Destination: destination, Newest: newestAttempts, Aside: attemptsAside, Said: maxSaid, WindowSeconds: answersWindow.Seconds(),
 	}).Query(ctx, r.db)
 	if err != nil {
 		return l, fmt.Errorf("read the attempts at %s: %w", destination, err)
 	}
-	counted := map[Group]int{}
-	var a Attempt
+	counted := map[AnswerGroup]int{}
+	var a LastAttempt
 	var status *int
 	var said string
 	var lately bool
 	_, err = pgx.ForEachRow(rows, []any{&a.Effect, &a.State, &a.At, &status, &said, &lately, &l.All}, func() error {
-		a.Answer = Class(column.OrZero(status), a.State, said)
+		a.Answer = class(column.OrZero(status), a.State, said)
 		l.Attempts = append(l.Attempts, a)
 		if lately {
-			counted[Group{Answer: a.Answer, State: a.State}]++
+			counted[AnswerGroup{Answer: a.Answer, State: a.State}]++
 		}
 		return nil
 	})
@@ -114,15 +90,15 @@ func (r *Reader) Of(ctx context.Context, destination string) (Lately, error) {
 		group.Count = n
 		l.Groups = append(l.Groups, group)
 	}
-	slices.SortFunc(l.Groups, func(a, b Group) int {
+	slices.SortFunc(l.Groups, func(a, b AnswerGroup) int {
 		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Answer, b.Answer), cmp.Compare(a.State, b.State))
 	})
 	return l, nil
 }
 
-// Class is what many attempts have in common that were answered with a status, or ended
+// class is what many attempts have in common that were answered with a status, or ended
 // with an error: addresses and what else differs each time stand before its last colon.
-func Class(status int, state ledger.EffectState, said string) string {
+func class(status int, state ledger.EffectState, said string) string {
 	if status != 0 {
 		return strconv.Itoa(status)
 	}

@@ -1,4 +1,4 @@
-package minutes_test
+package measure_test
 
 import (
 	"testing"
@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hooklatch/hooklatch/outbox/minutes"
+	"github.com/hooklatch/hooklatch/outbox/measure"
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
@@ -56,7 +56,7 @@ func TestAClockThatIsAheadStopsNoHours(t *testing.T) {
 	for ahead, name := range map[time.Duration]string{0: "right", 3 * time.Hour: "ahead", -3 * time.Hour: "behind", 8766 * time.Hour: "a year ahead"} {
 		counts := newCounts(t, pool)
 		counts.SetAhead(ahead)
-		counts.Of(minutes.OfSource, name, minutes.Accepted).Add(1)
+		counts.Of(measure.OfSource, name, measure.Accepted).Add(1)
 		require.NoError(t, counts.Stop(t.Context()))
 	}
 	require.Equal(t, []row{{"source", "a year ahead", "accepted", 1}, {"source", "ahead", "accepted", 1}, {"source", "behind", "accepted", 1}, {"source", "right", "accepted", 1}},

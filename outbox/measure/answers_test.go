@@ -1,20 +1,17 @@
-package answers_test
+package measure_test
 
 import (
-	"os"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
-	"github.com/hooklatch/hooklatch/outbox/answers"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
+	"github.com/hooklatch/hooklatch/outbox/measure"
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 	"github.com/hooklatch/hooklatch/schema/pgtest/explained"
 )
-
-func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
 
 // fill makes effects of a destination in a state, whose last attempt was a while ago.
 func fill(t *testing.T, pool *pgxpool.Pool, n int, destination string, state ledger.EffectState, status any, said, ago string) {
@@ -41,9 +38,9 @@ func fill(t *testing.T, pool *pgxpool.Pool, n int, destination string, state led
 func TestWhatADestinationAnsweredLately(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)
-	reader, err := answers.NewReader(pool, "")
+	reader, err := measure.NewReader(pool, "")
 	require.NoError(t, err)
-	l, err := reader.Of(t.Context(), "app")
+	l, err := reader.Answers(t.Context(), "app")
 	require.NoError(t, err)
 	require.Empty(t, l)
 
@@ -53,9 +50,9 @@ func TestWhatADestinationAnsweredLately(t *testing.T) {
 	fill(t, pool, 1, "app", ledger.EffectParked, nil, "time-out", "2 hours")
 	fill(t, pool, 4, "app", ledger.EffectPending, nil, "", "20 minutes")
 	fill(t, pool, 9, "crm", ledger.EffectFailed, 503, "", "1 minute")
-	l, err = reader.Of(t.Context(), "app")
+	l, err = reader.Answers(t.Context(), "app")
 	require.NoError(t, err)
-	require.Equal(t, []answers.Group{
+	require.Equal(t, []measure.AnswerGroup{
 		{Answer: "200", State: ledger.EffectDone, Count: 5},
 		{Answer: "422", State: ledger.EffectFailed, Count: 3},
 		{Answer: "connection reset by peer", State: ledger.EffectInDoubt, Count: 2},
@@ -81,19 +78,19 @@ func TestWhatIsReadIsBounded(t *testing.T) {
 	watched, err := pgxpool.NewWithConfig(t.Context(), config)
 	require.NoError(t, err)
 	t.Cleanup(watched.Close)
-	reader, err := answers.NewReader(watched, "")
+	reader, err := measure.NewReader(watched, "")
 	require.NoError(t, err)
-	fill(t, pool, answers.MostWaiting+500, "app", ledger.EffectPending, nil, "", "3 minutes")
+	fill(t, pool, measure.MostWaiting+500, "app", ledger.EffectPending, nil, "", "3 minutes")
 	fill(t, pool, 30_000, "app", ledger.EffectFailed, 503, "", "2 minutes")
 	fill(t, pool, 3_000, "crm", ledger.EffectDone, 200, "", "1 minute")
 	for _, analyse := range []string{"SELECT", "VACUUM ANALYZE"} {
 		_, err = pool.Exec(t.Context(), analyse)
 		require.NoError(t, err)
-		_, err = reader.Of(t.Context(), "app") // reads the catalogue
+		_, err = reader.Answers(t.Context(), "app") // reads the catalogue
 		require.NoError(t, err)
 		_, err = log.Take()
 		require.NoError(t, err)
-		l, err := reader.Of(t.Context(), "app")
+		l, err := reader.Answers(t.Context(), "app")
 		require.NoError(t, err)
 		ran, err := log.Take()
 		require.NoError(t, err)
@@ -102,8 +99,8 @@ func TestWhatIsReadIsBounded(t *testing.T) {
 			t.Logf("%s: %d pages: %.60s", analyse, s.Buffers, s.Text)
 			require.Less(t, s.Buffers, 1_000, s.Plan)
 		}
-		require.Equal(t, answers.MostWaiting+1, l.Waiting)
+		require.Equal(t, measure.MostWaiting+1, l.Waiting)
 		require.False(t, l.All)
-		require.Equal(t, []answers.Group{{Answer: "503", State: ledger.EffectFailed, Count: 500}}, l.Groups)
+		require.Equal(t, []measure.AnswerGroup{{Answer: "503", State: ledger.EffectFailed, Count: 500}}, l.Groups)
 	}
 }

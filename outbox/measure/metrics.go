@@ -1,4 +1,4 @@
-package gauges
+package measure
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package minutes
+package measure
 
 import (
 	"context"
@@ -26,8 +26,8 @@ const (
 	maxWait = time.Hour
 )
 
-// Options configure Counts.
-type Options struct {
+// CountsOptions configure Counts.
+type CountsOptions struct {
 	// Pool is the database, migrated. Required.
 	Pool *pgxpool.Pool
 	// Schema holds the tables. Defaults to schema.Default.
@@ -74,12 +74,12 @@ type Counter struct {
 	n      atomic.Int64
 }
 
-// New returns Counts that add to a migrated database. It starts nothing: while there
+// NewCounts returns Counts that add to a migrated database. It starts nothing: while there
 // is nothing to count, nothing is added.
-func New(opts Options) (*Counts, error) {
-	sql, err := loadStatements(opts.Schema.OrDefault())
+func NewCounts(opts CountsOptions) (*Counts, error) {
+	sql, err := loadStatements(opts.Schema)
 	if err != nil {
-		return nil, fmt.Errorf("minutes: %w", err)
+		return nil, fmt.Errorf("measure: %w", err)
 	}
 	logger := opts.Logger
 	if logger == nil {

@@ -1,4 +1,4 @@
-package gauges
+package measure
 
 import (
 	"context"
@@ -33,8 +33,8 @@ const (
 	restFor = 20
 )
 
-// Options configure a Collector.
-type Options struct {
+// CollectorOptions configure a Collector.
+type CollectorOptions struct {
 	// Pool is the database. Required.
 	Pool *pgxpool.Pool
 	// Schema holds the tables. Defaults to schema.Default.
@@ -48,7 +48,7 @@ type Options struct {
 }
 
 // Collector is one of the processes that may read what waits for the metrics of all.
-// It is used once: New, Start, Stop.
+// It is used once: NewCollector, Start, Stop.
 type Collector struct {
 	*Reader
 
@@ -71,10 +71,10 @@ type exported struct {
 	until time.Time // nothing is shown after this, by the clock that cannot be set
 }
 
-// New returns a Collector that exports nothing yet.
-func New(opts Options) (*Collector, error) {
+// NewCollector returns a Collector that exports nothing yet.
+func NewCollector(opts CollectorOptions) (*Collector, error) {
 	if opts.MeterProvider == nil {
-		return nil, errors.New("gauges: MeterProvider is required")
+		return nil, errors.New("measure: MeterProvider is required")
 	}
 	reader, err := NewReader(opts.Pool, opts.Schema)
 	if err != nil {
@@ -85,7 +85,7 @@ func New(opts Options) (*Collector, error) {
 		c.logger = slog.New(slog.DiscardHandler)
 	}
 	if c.exported, err = export(opts.MeterProvider, opts.SizeBudget, c.show); err != nil {
-		return nil, fmt.Errorf("gauges: %w", err)
+		return nil, fmt.Errorf("measure: %w", err)
 	}
 	return c, nil
 }

@@ -1,6 +1,12 @@
-package minutes
+package measure
 
 import "time"
+
+// Bound counts less than there is room for.
+func (r *Reader) Bound(most, least int) { r.most, r.least = most, least }
+
+// Hasten makes the clock of a Collector run faster.
+func (c *Collector) Hasten(every, lease time.Duration) { c.every, c.lease = every, lease }
 
 // Collect takes what was counted before a moment, as the clock has it done every ten
 // seconds.

@@ -1,4 +1,4 @@
-package gauges_test
+package measure_test
 
 import (
 	"os"

@@ -1,4 +1,4 @@
-package gauges_test
+package measure_test
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 	sdk "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
-	"github.com/hooklatch/hooklatch/outbox/gauges"
+	"github.com/hooklatch/hooklatch/outbox/measure"
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
@@ -23,7 +23,7 @@ const (
 
 // process is one that may collect.
 type process struct {
-	*gauges.Collector
+	*measure.Collector
 
 	metrics *sdk.ManualReader
 }
@@ -38,7 +38,7 @@ func startLeasing(t *testing.T, pool *pgxpool.Pool, lease time.Duration) *proces
 	t.Helper()
 	p := &process{metrics: sdk.NewManualReader()}
 	var err error
-	p.Collector, err = gauges.New(gauges.Options{Pool: pool, MeterProvider: sdk.NewMeterProvider(sdk.WithReader(p.metrics))})
+	p.Collector, err = measure.NewCollector(measure.CollectorOptions{Pool: pool, MeterProvider: sdk.NewMeterProvider(sdk.WithReader(p.metrics))})
 	require.NoError(t, err)
 	p.Hasten(20*time.Millisecond, lease)
 	p.Start(t.Context())

@@ -1,43 +1,20 @@
-package minutes
+package measure
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
-
-	"github.com/hooklatch/hooklatch/outbox/pipeline"
-	"github.com/hooklatch/hooklatch/schema"
 )
-
-// Reader reads what all processes counted. It is safe for concurrent use.
-type Reader struct {
-	db  pipeline.ByIndex
-	sql statements
-}
-
-// NewReader returns a Reader on a migrated database. Schema defaults to schema.Default.
-func NewReader(pool *pgxpool.Pool, name schema.Name) (*Reader, error) {
-	if pool == nil {
-		return nil, errors.New("minutes: a pool is required")
-	}
-	sql, err := loadStatements(name.OrDefault())
-	if err != nil {
-		return nil, fmt.Errorf("minutes: %w", err)
-	}
-	return &Reader{db: pipeline.ByIndex{Sender: pool}, sql: sql}, nil
-}
 
 // Sums are what was counted in a window of time.
 type Sums map[Kind]map[string]map[What]int64
 
 // Recent is what was counted in the last minutes, to ten seconds.
 func (r *Reader) Recent(ctx context.Context, window time.Duration) (Sums, error) {
-	rows, err := r.sql.Recent.With(recent{WindowSeconds: window.Seconds()}).Query(ctx, r.db)
+	rows, err := r.sql.Recent.With(recent{WindowSeconds: window.Seconds()}).Query(ctx, r.counts)
 	sums := Sums{}
 	if err == nil {
 		var kind Kind
@@ -63,7 +40,7 @@ func (r *Reader) Recent(ctx context.Context, window time.Duration) (Sums, error)
 
 // RecentOf is Recent for one source or destination.
 func (r *Reader) RecentOf(ctx context.Context, kind Kind, name string, window time.Duration) (map[What]int64, error) {
-	rows, err := r.sql.RecentOf.With(recentOf{recent{WindowSeconds: window.Seconds()}, lastSeen{Kind: kind, Name: name}}).Query(ctx, r.db)
+	rows, err := r.sql.RecentOf.With(recentOf{recent{WindowSeconds: window.Seconds()}, lastSeen{Kind: kind, Name: name}}).Query(ctx, r.counts)
 	counts := map[What]int64{}
 	if err == nil {
 		var what What
@@ -81,7 +58,7 @@ func (r *Reader) RecentOf(ctx context.Context, kind Kind, name string, window ti
 
 // LastSeen is when each thing of one source or destination was last counted.
 func (r *Reader) LastSeen(ctx context.Context, kind Kind, name string) (map[What]time.Time, error) {
-	rows, err := r.sql.LastSeen.With(lastSeen{Kind: kind, Name: name}).Query(ctx, r.db)
+	rows, err := r.sql.LastSeen.With(lastSeen{Kind: kind, Name: name}).Query(ctx, r.counts)
 	seen := map[What]time.Time{}
 	if err == nil {
 		var what What
@@ -111,7 +88,7 @@ func RefusedIn(counts map[What]int64) int64 {
 // ByHour is what was counted in each of the last hours, this one last, of all sources
 // or destinations together. It is as late as hours are: five minutes.
 func (r *Reader) ByHour(ctx context.Context, kind Kind, hours int, whats ...What) (map[What][]int64, error) {
-	rows, err := r.sql.ByHour.With(byHour{Kind: kind, Hours: hours, Whats: whats}).Query(ctx, r.db)
+	rows, err := r.sql.ByHour.With(byHour{Kind: kind, Hours: hours, Whats: whats}).Query(ctx, r.counts)
 	series := map[What][]int64{}
 	if err == nil {
 		var hour time.Time

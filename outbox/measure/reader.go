@@ -1,7 +1,6 @@
-package gauges
+package measure
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,9 +16,11 @@ import (
 	"github.com/hooklatch/hooklatch/schema/statement"
 )
 
-// Reader reads what waits. It is safe for concurrent use.
+// Reader reads what waits, what was counted and what was answered. It is safe for
+// concurrent use.
 type Reader struct {
-	db          pipeline.ByIndex
+	db          pipeline.ByIndex // of statements about effects and events
+	counts      pipeline.ByIndex // of statements about counts, which sort
 	sql         statements
 	most, least int
 }
@@ -27,13 +28,15 @@ type Reader struct {
 // NewReader returns a Reader on a migrated database. Schema defaults to schema.Default.
 func NewReader(pool *pgxpool.Pool, name schema.Name) (*Reader, error) {
 	if pool == nil {
-		return nil, errors.New("gauges: a pool is required")
+		return nil, errors.New("measure: a pool is required")
 	}
-	sql, err := loadStatements(cmp.Or(name, schema.Default))
+	sql, err := loadStatements(name)
 	if err != nil {
-		return nil, fmt.Errorf("gauges: %w", err)
+		return nil, fmt.Errorf("measure: %w", err)
 	}
-	return &Reader{db: pipeline.ByIndex{Sender: pool, InOrder: true}, sql: sql, most: Most, least: least}, nil
+	return &Reader{
+		db: pipeline.ByIndex{Sender: pool, InOrder: true}, counts: pipeline.ByIndex{Sender: pool}, sql: sql, most: Most, least: least,
+	}, nil
 }
 
 // Awaited returns a Reader that counts up to MostAwaited, for a person who waits.

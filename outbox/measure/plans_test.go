@@ -1,4 +1,4 @@
-package gauges_test
+package measure_test
 
 import (
 	"os"
@@ -8,7 +8,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
-	"github.com/hooklatch/hooklatch/outbox/gauges"
+	"github.com/hooklatch/hooklatch/outbox/measure"
 	"github.com/hooklatch/hooklatch/schema"
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 	"github.com/hooklatch/hooklatch/schema/pgtest/explained"
@@ -74,7 +74,7 @@ func reading(t *testing.T, admin *pgxpool.Pool, mode string, names explained.Nam
 	pool, err := pgxpool.NewWithConfig(t.Context(), config)
 	require.NoError(t, err)
 	t.Cleanup(pool.Close)
-	reader, err := gauges.NewReader(pool, schema.Default)
+	reader, err := measure.NewReader(pool, schema.Default)
 	require.NoError(t, err)
 	return func() map[string]int {
 		_, err := reader.Read(t.Context())

@@ -1,4 +1,4 @@
-package minutes
+package measure
 
 import (
 	"context"

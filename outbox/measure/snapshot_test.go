@@ -1,4 +1,4 @@
-package gauges_test
+package measure_test
 
 import (
 	"slices"
@@ -8,14 +8,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hooklatch/hooklatch/outbox/gauges"
+	"github.com/hooklatch/hooklatch/outbox/measure"
 	"github.com/hooklatch/hooklatch/schema"
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-func read(t *testing.T) *gauges.Snapshot {
+func read(t *testing.T) *measure.Snapshot {
 	t.Helper()
-	reader, err := gauges.NewReader(waits(t), schema.Default)
+	reader, err := measure.NewReader(waits(t), schema.Default)
 	require.NoError(t, err)
 	s, err := reader.Read(t.Context())
 	require.NoError(t, err)
@@ -23,7 +23,7 @@ func read(t *testing.T) *gauges.Snapshot {
 }
 
 // ages are how long ago something was, to ten seconds.
-func ages(s *gauges.Snapshot, of []gauges.Since) map[string]time.Duration {
+func ages(s *measure.Snapshot, of []measure.Since) map[string]time.Duration {
 	all := map[string]time.Duration{}
 	for _, one := range of {
 		all[one.Name] = s.At.Sub(one.At).Round(10 * time.Second)
@@ -93,7 +93,7 @@ func TestWhatStandsIsRead(t *testing.T) {
 	require.EqualValues(t, 1, s.Quarantine[0].OfKnown, "two of known senders, and one of them before the last delivery that was accepted")
 	require.NotNil(t, s.Quarantine[0].OfKnownSince)
 	bytes, days := int64(8000), 1
-	require.Equal(t, []gauges.Table{{Name: "effects", Rows: 377, Bytes: 8192, BytesBefore: &bytes, Days: &days}}, s.Tables)
+	require.Equal(t, []measure.Table{{Name: "effects", Rows: 377, Bytes: 8192, BytesBefore: &bytes, Days: &days}}, s.Tables)
 	require.Len(t, s.Retention, 2)
 	for _, of := range s.Retention {
 		require.Equal(t, of.What == "events", of.StoppedSince != nil)
@@ -103,7 +103,7 @@ func TestWhatStandsIsRead(t *testing.T) {
 func TestTheUsualIsTheMedianOfTheSameHour(t *testing.T) {
 	t.Parallel()
 	s := read(t)
-	slices.SortFunc(s.Usual, func(a, b gauges.Usual) int { return strings.Compare(a.Source, b.Source) })
+	slices.SortFunc(s.Usual, func(a, b measure.Usual) int { return strings.Compare(a.Source, b.Source) })
 	require.Len(t, s.Usual, 2)
 	github, stripe := s.Usual[0], s.Usual[1]
 	require.EqualValues(t, 3, github.Duplicates)
@@ -121,18 +121,18 @@ func TestNothingIsUsualAtFirst(t *testing.T) {
 	pool := pgtest.New(t)
 	_, err := pool.Exec(t.Context(), `INSERT INTO hooklatch.last_seen (kind, name, what, seen_at) VALUES ('source', 'stripe', 'accepted', now())`)
 	require.NoError(t, err)
-	reader, err := gauges.NewReader(pool, schema.Default)
+	reader, err := measure.NewReader(pool, schema.Default)
 	require.NoError(t, err)
 	s, err := reader.Standing(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, []gauges.Usual{{Source: "stripe"}}, s.Usual)
+	require.Equal(t, []measure.Usual{{Source: "stripe"}}, s.Usual)
 }
 
 // However much waits, a bounded number is counted, and each destination has its share.
 func TestCountsAreBounded(t *testing.T) {
 	t.Parallel()
 	pool := waits(t)
-	reader, err := gauges.NewReader(pool, schema.Default)
+	reader, err := measure.NewReader(pool, schema.Default)
 	require.NoError(t, err)
 	reader.Bound(100, 10)
 	w, err := reader.Waiting(t.Context())
