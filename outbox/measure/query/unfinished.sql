@@ -15,37 +15,8 @@ WITH line AS MATERIALIZED (
             count(*) FILTER (WHERE e.state = 'pending') AS pending,
             count(*) FILTER (WHERE e.state = 'started') AS started,
             count(*) FILTER (WHERE e.state = 'in_doubt') AS in_doubt
-        FROM (
-            SELECT e.state
-            FROM hooklatch.effects AS e
-            WHERE e.destination = ANY (ARRAY[line.destination])
-                AND e.order_key = ''
-                AND e.state IN ('pending', 'started', 'in_doubt')
-            ORDER BY e.destination, e.next_attempt_at
-            LIMIT (SELECT share.rows FROM share)
-        ) AS e
+        FROM {{unfinished_of}} AS e
     ) AS read
-    WHERE NOT line.in_orders
-    UNION ALL
-    SELECT line.destination, read.pending, read.started, read.in_doubt, read.effects >= (SELECT share.rows FROM share) AS at_least
-    FROM line
-    CROSS JOIN LATERAL (
-        SELECT
-            count(*) AS effects,
-            count(*) FILTER (WHERE e.state = 'pending') AS pending,
-            count(*) FILTER (WHERE e.state = 'started') AS started,
-            count(*) FILTER (WHERE e.state = 'in_doubt') AS in_doubt
-        FROM (
-            SELECT e.state
-            FROM hooklatch.effects AS e
-            WHERE e.destination = ANY (ARRAY[line.destination])
-                AND e.order_key <> ''
-                AND e.state IN ('pending', 'started', 'in_doubt')
-            ORDER BY e.destination, e.scope, e.order_key
-            LIMIT (SELECT share.rows FROM share)
-        ) AS e
-    ) AS read
-    WHERE line.in_orders
 )
 SELECT counted.destination, by_state.state, sum(by_state.effects)::bigint, NULL::timestamptz AS since, bool_or(counted.at_least)
 FROM counted

@@ -1,29 +1,18 @@
 -- How many effects wait for a destination, up to :most, and since when the first of them
 -- has been due. Of those in orders the one that is due for longest is not looked for.
+WITH line (destination, in_orders) AS (
+    VALUES (:destination::text, false), (:destination, true)
+), share AS MATERIALIZED (
+    SELECT :most::bigint AS rows
+)
 SELECT
     (
         SELECT count(*)
         FROM (
-            (
-                SELECT
-                FROM hooklatch.effects AS e
-                WHERE e.destination = ANY (ARRAY[:destination::text])
-                    AND e.order_key = ''
-                    AND e.state IN ('pending', 'started', 'in_doubt')
-                ORDER BY e.destination, e.next_attempt_at
-                LIMIT :most
-            )
-            UNION ALL
-            (
-                SELECT
-                FROM hooklatch.effects AS e
-                WHERE e.destination = ANY (ARRAY[:destination::text])
-                    AND e.order_key <> ''
-                    AND e.state IN ('pending', 'started', 'in_doubt')
-                ORDER BY e.destination, e.scope, e.order_key
-                LIMIT :most
-            )
-            LIMIT :most
+            SELECT
+            FROM line
+            CROSS JOIN LATERAL {{unfinished_of}} AS e
+            LIMIT (SELECT share.rows FROM share)
         ) AS e
     ),
     (
