@@ -228,7 +228,7 @@ func refuse(t *testing.T, packages map[string]goPackage, path string, imports []
 // parts are the packages below outbox that make it up. All others there are leaves,
 // which gateway and worker import as well.
 var parts = []string{
-	"outbox", "outbox/alert", "outbox/commit", "outbox/coverage", "outbox/erasure", "outbox/find", "outbox/fleet", "outbox/inbox",
+	"outbox", "outbox/commit", "outbox/coverage", "outbox/erasure", "outbox/find", "outbox/fleet", "outbox/inbox",
 	"outbox/ledger", "outbox/measure", "outbox/quarantine", "outbox/repair", "outbox/retention", "outbox/riverjob", "outbox/runs",
 }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/stretchr/testify/require"
 
-	"github.com/hooklatch/hooklatch/outbox/alert"
+	"github.com/hooklatch/hooklatch/worker/alarm"
 )
 
 var monitoring = filepath.Join("..", "..", "docs", "monitoring")
@@ -150,7 +150,7 @@ func TestEveryAlertIsExplained(t *testing.T) {
 	require.NoError(t, err)
 	// A process that collects cannot say that none does, and log lines are of one process.
 	onlyPrometheus := []string{"no_collector", "log_dropped"}
-	names := append(alert.Names(), onlyPrometheus...)
+	names := append(alarm.Names(), onlyPrometheus...)
 	var ruled []string
 	for _, rule := range alertRules(t) {
 		page := rule.Annotations["runbook_url"]
@@ -162,7 +162,7 @@ func TestEveryAlertIsExplained(t *testing.T) {
 		require.NotEmpty(t, rule.Annotations["summary"], rule.Alert)
 		require.NotEmpty(t, rule.For, rule.Alert)
 		if !slices.Contains(onlyPrometheus, name) {
-			require.Equal(t, string(alert.SeverityOf(name)), rule.Labels["severity"], rule.Alert)
+			require.Equal(t, string(alarm.SeverityOf(name)), rule.Labels["severity"], rule.Alert)
 		}
 		ruled = append(ruled, name)
 	}

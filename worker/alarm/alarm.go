@@ -12,7 +12,6 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/hooklatch/hooklatch/outbox"
-	"github.com/hooklatch/hooklatch/outbox/alert"
 	"github.com/hooklatch/hooklatch/outbox/commit"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
@@ -32,7 +31,7 @@ type Options struct {
 	// To are those who are to be told, the first one first.
 	To []Target
 	// TeamOf is whose source or destination something is about. Nil: nobody's.
-	TeamOf func(a alert.Alert) string
+	TeamOf func(a Alert) string
 	// For is how long something must need a person before anybody is told. Defaults to 2
 	// minutes.
 	For time.Duration
@@ -83,11 +82,11 @@ func (a *Alarm) Turn(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	lately, err := a.measure.Recent(ctx, alert.Window)
+	lately, err := a.measure.Recent(ctx, Window)
 	if err != nil {
 		return err
 	}
-	found := alert.Judge(alert.Facts{Snapshot: snapshot, Recent: lately, SizeBudget: a.opts.SizeBudget})
+	found := Judge(Facts{Snapshot: snapshot, Recent: lately, SizeBudget: a.opts.SizeBudget})
 	if err := a.tell(ctx, found); err != nil {
 		return err
 	}
@@ -101,7 +100,7 @@ func (a *Alarm) Turn(ctx context.Context) error {
 }
 
 // tell stores what needs a person, and enqueues what is to be told, in one transaction.
-func (a *Alarm) tell(ctx context.Context, found []alert.Alert) error {
+func (a *Alarm) tell(ctx context.Context, found []Alert) error {
 	var told []Message
 	err := a.db.Do(ctx, "alarm", commit.Limits{}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
 		told = nil

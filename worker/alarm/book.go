@@ -10,7 +10,6 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/hooklatch/hooklatch/outbox/alert"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/schema"
 )
@@ -37,7 +36,7 @@ func NewBook(pool *pgxpool.Pool, name schema.Name, l *ledger.Ledger) (*Book, err
 // Entry is something that needs a person, or a mute of what needs none now: that has a
 // name and MutedUntil only.
 type Entry struct {
-	alert.Alert
+	Alert
 
 	ToldAt     time.Time `json:"told_at,omitzero"`
 	TimesTold  int       `json:"times_told"`
@@ -55,7 +54,7 @@ func (b *Book) List(ctx context.Context) ([]Entry, error) {
 			var severity string
 			var since, told, muted *time.Time
 			err := row.Scan(&e.Name, &e.Subject, &severity, &e.Message, &e.Command, &e.Count, &since, &told, &e.TimesTold, &muted, &e.MutedBy)
-			e.Severity, e.Since, e.ToldAt, e.MutedUntil = alert.Severity(severity), orZero(since), orZero(told), orZero(muted)
+			e.Severity, e.Since, e.ToldAt, e.MutedUntil = Severity(severity), orZero(since), orZero(told), orZero(muted)
 			return e, err
 		})
 	}
@@ -70,13 +69,13 @@ type UnknownError struct{ Name string }
 
 // Error implements error.
 func (e *UnknownError) Error() string {
-	return fmt.Sprintf("there is no alert %q; there are %s", e.Name, strings.Join(alert.Names(), ", "))
+	return fmt.Sprintf("there is no alert %q; there are %s", e.Name, strings.Join(Names(), ", "))
 }
 
 // Mute keeps a condition from being told for a while, or tells it again when that is 0.
 // Errors: *UnknownError.
 func (b *Book) Mute(ctx context.Context, name string, length time.Duration, by ledger.Operator) error {
-	if !slices.Contains(alert.Names(), name) {
+	if !slices.Contains(Names(), name) {
 		return &UnknownError{name}
 	}
 	err := b.ledger.Act(ctx, by, ledger.Instruction{Action: ActionMute, Target: name}, func(ctx context.Context, tx pgx.Tx) (ledger.Consequence, error) {

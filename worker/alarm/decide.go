@@ -3,8 +3,6 @@ package alarm
 import (
 	"slices"
 	"time"
-
-	"github.com/hooklatch/hooklatch/outbox/alert"
 )
 
 const (
@@ -21,7 +19,7 @@ const (
 
 // state is what is known of something that needs a person.
 type state struct {
-	alert.Alert
+	Alert
 
 	BeganAt   time.Time
 	SeenAt    time.Time
@@ -39,8 +37,8 @@ func (s *state) key() stateKey { return stateKey{s.Name, s.Subject} }
 // decision is who is told of what, at a moment.
 type decision struct {
 	now     time.Time
-	to      func(alert.Alert) []int // who is to be told, as places among the targets
-	targets int                     // how many there are
+	to      func(Alert) []int // who is to be told, as places among the targets
+	targets int               // how many there are
 	lasts   time.Duration
 	repeat  time.Duration
 	muted   map[string]bool // conditions
@@ -50,8 +48,8 @@ type decision struct {
 
 // decide compares what was known with what is found. It returns what is known now, and
 // what has ended.
-func (d *decision) decide(known []*state, found []alert.Alert) (keep []*state, gone []stateKey) {
-	now := map[stateKey]alert.Alert{}
+func (d *decision) decide(known []*state, found []Alert) (keep []*state, gone []stateKey) {
+	now := map[stateKey]Alert{}
 	for _, one := range found {
 		now[stateKey{one.Name, one.Subject}] = one
 	}

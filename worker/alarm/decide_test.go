@@ -5,8 +5,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/hooklatch/hooklatch/outbox/alert"
 )
 
 var noon = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
@@ -20,10 +18,10 @@ type story struct {
 
 // at decides at a moment after noon, and returns what is told, to whom.
 func (s *story) at(after time.Duration, so bool) (told []string) {
-	d := decision{now: noon.Add(after), to: func(alert.Alert) []int { return []int{0, 1} }, targets: 2, lasts: DefaultFor, repeat: DefaultRepeat, muted: s.muted}
-	var found []alert.Alert
+	d := decision{now: noon.Add(after), to: func(Alert) []int { return []int{0, 1} }, targets: 2, lasts: DefaultFor, repeat: DefaultRepeat, muted: s.muted}
+	var found []Alert
 	if so {
-		found = []alert.Alert{{Name: "breaker_open", Subject: "crm", For: s.for_}}
+		found = []Alert{{Name: "breaker_open", Subject: "crm", For: s.for_}}
 	}
 	s.states, _ = d.decide(s.states, found)
 	for _, m := range d.messages {

@@ -1,12 +1,17 @@
-// Package alarm sends alerts: when one fires, from time to time while it lasts, and when
-// it resolves.
+// Package alarm decides which alerts fire, and sends them: when one fires, from time to
+// time while it lasts, and when it resolves.
 //
-// What is told goes out as effects, decided and enqueued in one transaction, each under a
-// key of its own: two workers tell a thing once, and one that is killed leaves nothing
-// half told. Their destinations are copies of the configured ones, with queues of their
+// Judge is a pure function of what is waiting, what was counted lately, and what is
+// usual. Each condition has its place in docs/monitoring.md, which says what it means and
+// what to do, and a rule for Prometheus in docs/monitoring that asks the same of the
+// metrics.
+//
+// An Alarm sends alerts as effects, decided and enqueued in one transaction, each under a
+// key of its own: two workers send an alert once, and one that is killed leaves nothing
+// half sent. Their destinations are copies of the configured ones, with queues of their
 // own and without rate and breaker, so that an alert does not wait behind what it is
-// about. Whoever is first in the list is told; when that does not come, the next one.
+// about. The first target in the list is notified; when that fails, the next one.
 //
-// What a worker cannot tell, that none runs or that the database is away, is told by a
-// heartbeat that stays away, and by Prometheus.
+// What a worker cannot notify of, that none runs or that the database is away, is shown
+// by a heartbeat that stays away, and by Prometheus.
 package alarm

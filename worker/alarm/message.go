@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hooklatch/hooklatch/outbox/alert"
 	"github.com/hooklatch/hooklatch/outbox/clock"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/plainjson"
@@ -27,7 +26,7 @@ const (
 // Message is what is told.
 type Message struct {
 	What    What
-	Alert   alert.Alert
+	Alert   Alert
 	BeganAt time.Time
 	At      time.Time
 
@@ -113,7 +112,7 @@ func PagerDuty(m Message) (ledger.Request, error) {
 	if m.What == Ended {
 		action = "resolve"
 	}
-	severity := map[alert.Severity]string{alert.Page: "critical", alert.Ticket: "warning", alert.Notice: "info"}[m.Alert.Severity]
+	severity := map[Severity]string{Page: "critical", Ticket: "warning", Notice: "info"}[m.Alert.Severity]
 	return request(map[string]any{
 		"event_action": action, "dedup_key": m.incident(),
 		"payload": map[string]any{

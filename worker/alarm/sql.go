@@ -7,7 +7,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/hooklatch/hooklatch/outbox/alert"
 	"github.com/hooklatch/hooklatch/outbox/plainjson"
 	"github.com/hooklatch/hooklatch/schema"
 	"github.com/hooklatch/hooklatch/schema/statement"
@@ -84,7 +83,7 @@ func (a *Alarm) states(ctx context.Context, tx pgx.Tx) ([]*state, error) {
 		var since, told *time.Time
 		err := row.Scan(&s.Name, &s.Subject, &severity, &s.Message, &s.Command, &s.Count, &since,
 			&s.BeganAt, &s.SeenAt, &told, &s.TimesTold, &s.Target, &s.EffectKey, &s.Came)
-		s.Severity, s.Since, s.ToldAt = alert.Severity(severity), orZero(since), orZero(told)
+		s.Severity, s.Since, s.ToldAt = Severity(severity), orZero(since), orZero(told)
 		return s, err
 	})
 }

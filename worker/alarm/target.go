@@ -3,7 +3,6 @@ package alarm
 import (
 	"slices"
 
-	"github.com/hooklatch/hooklatch/outbox/alert"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
@@ -16,21 +15,21 @@ type Target struct {
 	// Team is told what is its own, and nothing else. Empty: what is no team's.
 	Team string
 	// Severities are what is told. Empty: pages and tickets.
-	Severities []alert.Severity
+	Severities []Severity
 }
 
 // takes tells whether it is to be told.
-func (t Target) takes(severity alert.Severity, team string) bool {
+func (t Target) takes(severity Severity, team string) bool {
 	severities := t.Severities
 	if len(severities) == 0 {
-		severities = []alert.Severity{alert.Page, alert.Ticket}
+		severities = []Severity{Page, Ticket}
 	}
 	return t.Team == team && slices.Contains(severities, severity)
 }
 
 // targetsOf are those who are told of an alert: its team, or everybody without one where
 // no team is meant or none of its own is listed.
-func (a *Alarm) targetsOf(about alert.Alert) []int {
+func (a *Alarm) targetsOf(about Alert) []int {
 	team := ""
 	if a.opts.TeamOf != nil {
 		team = a.opts.TeamOf(about)

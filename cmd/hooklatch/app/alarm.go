@@ -11,7 +11,6 @@ import (
 
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/config"
 	"github.com/hooklatch/hooklatch/internal/roundtrip"
-	"github.com/hooklatch/hooklatch/outbox/alert"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/schema"
 	"github.com/hooklatch/hooklatch/worker"
@@ -55,7 +54,7 @@ func (a *App) makeAlarm() (*alarm.Alarm, error) {
 	opts := alarm.Options{
 		Pool: a.pools.work, Schema: schema.Name(cfg.Database.Schema), Enqueue: a.outbox.EnqueueTx,
 		For: cfg.Alerts.For, Repeat: cfg.Alerts.Repeat, SizeBudget: int64(cfg.Database.SizeBudget),
-		TeamOf: func(about alert.Alert) string { return cfg.TeamOf(about.Subject) }, Logger: a.opts.Logger,
+		TeamOf: func(about alarm.Alert) string { return cfg.TeamOf(about.Subject) }, Logger: a.opts.Logger,
 	}
 	for _, to := range cfg.Alerts.To {
 		target, err := alarmTarget(cfg, to)
@@ -74,7 +73,7 @@ func (a *App) makeAlarm() (*alarm.Alarm, error) {
 func alarmTarget(cfg *config.Config, to config.AlertTarget) (alarm.Target, error) {
 	target := alarm.Target{Destination: alarmDestination(to.Destination), Team: to.Team}
 	for _, severity := range to.Severities {
-		target.Severities = append(target.Severities, alert.Severity(severity))
+		target.Severities = append(target.Severities, alarm.Severity(severity))
 	}
 	switch {
 	case cfg.Destinations[to.Destination].SMTP != nil:

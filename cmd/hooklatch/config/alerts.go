@@ -9,7 +9,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/hooklatch/hooklatch/outbox/alert"
 	"github.com/hooklatch/hooklatch/outbox/option"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 	"github.com/hooklatch/hooklatch/worker/alarm"
@@ -111,7 +110,7 @@ func (c *Config) checkTarget(to AlertTarget) error {
 		check.OneOf("format", "format", to.Format, FormatJSON, FormatSlack, FormatPagerDuty)
 	}
 	for i, severity := range to.Severities {
-		check.OneOf(fmt.Sprintf("severities[%d]", i), "severity", severity, string(alert.Page), string(alert.Ticket), string(alert.Notice))
+		check.OneOf(fmt.Sprintf("severities[%d]", i), "severity", severity, string(alarm.Page), string(alarm.Ticket), string(alarm.Notice))
 	}
 	return check.Err()
 }

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/status"
-	"github.com/hooklatch/hooklatch/outbox/alert"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
+	"github.com/hooklatch/hooklatch/worker/alarm"
 )
 
 type overviewPage struct {
@@ -41,7 +41,7 @@ func (overviewPage) Waiting() []string {
 
 // LeadsTo is the page, below the path of the console, on which it is looked into what needs a
 // person. Empty: there is none.
-func (overviewPage) LeadsTo(a alert.Alert) string {
+func (overviewPage) LeadsTo(a alarm.Alert) string {
 	subject := url.QueryEscape(a.Subject)
 	switch a.Name {
 	case "effects_failed":

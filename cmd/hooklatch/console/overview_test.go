@@ -12,7 +12,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/console"
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/status"
-	"github.com/hooklatch/hooklatch/outbox/alert"
+	"github.com/hooklatch/hooklatch/worker/alarm"
 )
 
 // What needs a person leads to where it is looked into, but for what is about no page.
@@ -23,8 +23,8 @@ func TestWhatNeedsAPersonLeadsToItsPage(t *testing.T) {
 		o.Sources = func() []console.Source { return []console.Source{{Name: subject, Provider: "stripe"}} }
 		o.Status = func(context.Context) (*status.Status, error) {
 			s := new(status.Status)
-			for _, name := range alert.Names() {
-				s.Needs = append(s.Needs, alert.Alert{Name: name, Subject: subject, Message: "about " + name})
+			for _, name := range alarm.Names() {
+				s.Needs = append(s.Needs, alarm.Alert{Name: name, Subject: subject, Message: "about " + name})
 			}
 			return s, nil
 		}
@@ -40,7 +40,7 @@ func TestWhatNeedsAPersonLeadsToItsPage(t *testing.T) {
 		}
 	}
 	var nowhere []string
-	for _, name := range alert.Names() {
+	for _, name := range alarm.Names() {
 		if leads[name] == "" {
 			nowhere = append(nowhere, name)
 			continue

@@ -5,11 +5,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hooklatch/hooklatch/outbox/alert"
 	"github.com/hooklatch/hooklatch/outbox/clock"
 	"github.com/hooklatch/hooklatch/outbox/fleet"
 	"github.com/hooklatch/hooklatch/outbox/measure"
 	"github.com/hooklatch/hooklatch/schema"
+	"github.com/hooklatch/hooklatch/worker/alarm"
 )
 
 // came is how effects came to a state that only a person ends.
@@ -132,15 +132,15 @@ func (w *waiting) abandoned(name schema.Name) {
 	var lately measure.Sums
 	reader, err := measure.NewReader(w.pool, name)
 	if err == nil {
-		lately, err = reader.Recent(w.ctx, alert.Window)
+		lately, err = reader.Recent(w.ctx, alarm.Window)
 	}
 	if err != nil {
 		w.err = err
 		return
 	}
-	for _, found := range alert.Judge(alert.Facts{Snapshot: new(measure.Snapshot), Recent: lately}) {
+	for _, found := range alarm.Judge(alarm.Facts{Snapshot: new(measure.Snapshot), Recent: lately}) {
 		if found.Name == "attempts_abandoned" {
-			w.add(found.Name, found.Count, w.now.Add(-alert.Window), found.Message,
+			w.add(found.Name, found.Count, w.now.Add(-alarm.Window), found.Message,
 				"look for `attempt abandoned` in the log of the workers; a restart ends the calls that have not returned")
 		}
 	}

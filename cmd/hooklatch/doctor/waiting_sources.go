@@ -6,10 +6,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hooklatch/hooklatch/outbox/alert"
 	"github.com/hooklatch/hooklatch/outbox/clock"
 	"github.com/hooklatch/hooklatch/outbox/fleet"
 	"github.com/hooklatch/hooklatch/outbox/measure"
+	"github.com/hooklatch/hooklatch/worker/alarm"
 )
 
 // bySource finds events that no running worker takes, and events that were skipped.
@@ -54,8 +54,8 @@ func (w *waiting) bySource() {
 // needs a person is said as alerts say it.
 func (w *waiting) lists(s *measure.Snapshot) {
 	told := map[string]bool{}
-	for _, a := range alert.Judge(alert.Facts{Snapshot: s}) {
-		if slices.Contains(alert.OfLists(), a.Name) {
+	for _, a := range alarm.Judge(alarm.Facts{Snapshot: s}) {
+		if slices.Contains(alarm.OfLists(), a.Name) {
 			told[a.Subject] = true
 			w.add(a.Name, a.Count, a.Since, a.Message, "run: "+a.Command)
 		}

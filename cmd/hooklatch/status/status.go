@@ -12,9 +12,9 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/doctor"
-	"github.com/hooklatch/hooklatch/outbox/alert"
 	"github.com/hooklatch/hooklatch/outbox/measure"
 	"github.com/hooklatch/hooklatch/schema"
+	"github.com/hooklatch/hooklatch/worker/alarm"
 )
 
 // hours is how far back the series go.
@@ -42,7 +42,7 @@ type Status struct {
 	FirstAttempts Share         `json:"first_attempts"`
 	Duplicates    Share         `json:"duplicates"`
 	Tables        []Table       `json:"tables"`
-	Needs         []alert.Alert `json:"needs"`
+	Needs         []alarm.Alert `json:"needs"`
 	// Server is what its settings, or its state, take from a guarantee or slow down.
 	Server       []doctor.Finding `json:"server"`
 	Destinations []Destination    `json:"destinations"`
@@ -52,7 +52,7 @@ type Status struct {
 
 // NeedsSomebody reports whether somebody has to do something.
 func (s *Status) NeedsSomebody() bool {
-	return slices.ContainsFunc(s.Needs, func(a alert.Alert) bool { return a.Severity != alert.Notice }) ||
+	return slices.ContainsFunc(s.Needs, func(a alarm.Alert) bool { return a.Severity != alarm.Notice }) ||
 		slices.ContainsFunc(s.Server, func(f doctor.Finding) bool { return f.Level == doctor.Problem })
 }
 
@@ -162,7 +162,7 @@ func Read(ctx context.Context, opts Options) (*Status, error) {
 	if r.hour, err = reader.Recent(ctx, time.Hour); err != nil {
 		return nil, err
 	}
-	lately, err := reader.Recent(ctx, alert.Window)
+	lately, err := reader.Recent(ctx, alarm.Window)
 	if err != nil {
 		return nil, err
 	}
@@ -183,7 +183,7 @@ func Read(ctx context.Context, opts Options) (*Status, error) {
 		At:            r.snapshot.At,
 		FirstAttempts: Share{Hours: shares(attempts[measure.FirstFailed], attempts[measure.First])},
 		Duplicates:    Share{Hours: shares(events[measure.Duplicate], sum(events[measure.Accepted], events[measure.Duplicate]))},
-		Needs:         append([]alert.Alert{}, alert.Judge(alert.Facts{Snapshot: r.snapshot, Recent: lately, SizeBudget: opts.SizeBudget})...), // [] in JSON, not null
+		Needs:         append([]alarm.Alert{}, alarm.Judge(alarm.Facts{Snapshot: r.snapshot, Recent: lately, SizeBudget: opts.SizeBudget})...), // [] in JSON, not null
 		Tables:        r.tables(), Destinations: r.destinations(), Sources: r.sources(), Processes: r.processes(),
 	}
 	s.keep(opts.Of)
@@ -213,7 +213,7 @@ func (s *Status) keep(of func(name string) bool) {
 		left[one.Name] = !of(one.Name)
 		return left[one.Name]
 	})
-	s.Needs = slices.DeleteFunc(s.Needs, func(a alert.Alert) bool { return left[a.Subject] })
+	s.Needs = slices.DeleteFunc(s.Needs, func(a alarm.Alert) bool { return left[a.Subject] })
 }
 
 // shares are the parts of all, hour by hour.

@@ -1,4 +1,4 @@
-package alert_test
+package alarm_test
 
 import (
 	"maps"
@@ -8,8 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hooklatch/hooklatch/outbox/alert"
 	"github.com/hooklatch/hooklatch/outbox/measure"
+	"github.com/hooklatch/hooklatch/worker/alarm"
 )
 
 var noon = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
@@ -18,8 +18,8 @@ func before(d time.Duration) time.Time { return noon.Add(-d) }
 
 // healthy is a system in which much happens and nothing needs a person: each number is
 // just below what does.
-func healthy() alert.Facts {
-	return alert.Facts{
+func healthy() alarm.Facts {
+	return alarm.Facts{
 		Snapshot: &measure.Snapshot{
 			Waiting: measure.Waiting{
 				At: noon, DaysAhead: 3, Led: true,
@@ -51,108 +51,108 @@ func healthy() alert.Facts {
 // sick are the conditions: what makes it so, of whom it is, and what little less does not.
 var sick = map[string]struct {
 	of   string
-	make func(f *alert.Facts)
-	less func(f *alert.Facts)
+	make func(f *alarm.Facts)
+	less func(f *alarm.Facts)
 }{
-	"first_attempts_fail": {"app", func(f *alert.Facts) {
+	"first_attempts_fail": {"app", func(f *alarm.Facts) {
 		f.Recent[measure.OfDestination]["app"][measure.FirstFailed] = 25
-	}, func(f *alert.Facts) {
+	}, func(f *alarm.Facts) {
 		f.Recent[measure.OfDestination]["app"] = map[measure.What]int64{measure.First: 19, measure.FirstFailed: 19}
 	}},
-	"effects_late": {"app", func(f *alert.Facts) {
+	"effects_late": {"app", func(f *alarm.Facts) {
 		f.Due[0].At = before(5 * time.Minute)
-	}, func(f *alert.Facts) {
+	}, func(f *alarm.Facts) {
 		f.Due[0].At = before(5 * time.Minute)
 		f.Destinations[0].Paused = true // which is a person's decision
 	}},
-	"events_late": {"stripe", func(f *alert.Facts) {
+	"events_late": {"stripe", func(f *alarm.Facts) {
 		f.Undispatched[0].Since = before(5 * time.Minute)
 	}, nil},
-	"breaker_open": {"crm", func(f *alert.Facts) {
+	"breaker_open": {"crm", func(f *alarm.Facts) {
 		f.Destinations[1].Broken, f.Destinations[1].OpenedAt = true, new(before(time.Hour))
-	}, func(f *alert.Facts) {
+	}, func(f *alarm.Facts) {
 		f.Destinations[1].Broken, f.Destinations[1].Paused = true, true
 	}},
-	"no_worker":             {"", func(f *alert.Facts) { f.Led = false }, nil},
-	"at_most_once_withheld": {"", func(f *alert.Facts) { f.Withheld = true }, nil},
-	"partitions_missing":    {"", func(f *alert.Facts) { f.DaysAhead = 2 }, nil},
-	"attempts_abandoned": {"app", func(f *alert.Facts) {
+	"no_worker":             {"", func(f *alarm.Facts) { f.Led = false }, nil},
+	"at_most_once_withheld": {"", func(f *alarm.Facts) { f.Withheld = true }, nil},
+	"partitions_missing":    {"", func(f *alarm.Facts) { f.DaysAhead = 2 }, nil},
+	"attempts_abandoned": {"app", func(f *alarm.Facts) {
 		f.Recent[measure.OfDestination]["app"][measure.Abandoned] = 1
 	}, nil},
-	"source_silent": {"stripe", func(f *alert.Facts) {
+	"source_silent": {"stripe", func(f *alarm.Facts) {
 		f.LastAccepted[0].At = before(time.Hour)
-	}, func(f *alert.Facts) {
+	}, func(f *alarm.Facts) {
 		f.LastAccepted[0].At, f.Usual[0].Events = before(time.Hour), new(9.5)
 	}},
-	"known_sender_refused": {"stripe", func(f *alert.Facts) {
+	"known_sender_refused": {"stripe", func(f *alarm.Facts) {
 		f.Quarantine = []measure.Quarantine{{Source: "stripe", Count: 9, OfKnown: 3, OfKnownSince: new(before(time.Hour))}}
-	}, func(f *alert.Facts) {
+	}, func(f *alarm.Facts) {
 		f.Quarantine = []measure.Quarantine{{Source: "stripe", Count: 9, OfKnown: 2, OfKnownSince: new(before(time.Hour))}}
 	}},
-	"refusals": {"stripe", func(f *alert.Facts) {
+	"refusals": {"stripe", func(f *alarm.Facts) {
 		f.Recent[measure.OfSource]["stripe"][measure.Refused("old_timestamp")] = 1
-	}, func(f *alert.Facts) {
+	}, func(f *alarm.Facts) {
 		f.Recent[measure.OfSource]["stripe"] = map[measure.What]int64{measure.Accepted: 1, measure.Refused("wrong_signature"): 19}
 	}},
-	"effects_parked": {"crm", func(f *alert.Facts) {
+	"effects_parked": {"crm", func(f *alarm.Facts) {
 		f.Effects = append(f.Effects, measure.Effects{Destination: "crm", State: "parked", Count: 1, Since: new(before(time.Hour))})
 	}, nil},
-	"effects_failed": {"crm", func(f *alert.Facts) {
+	"effects_failed": {"crm", func(f *alarm.Facts) {
 		f.Effects = append(f.Effects, measure.Effects{Destination: "crm", State: "failed", Count: 3, Since: new(before(time.Hour))})
 	}, nil},
-	"events_failed": {"stripe", func(f *alert.Facts) {
+	"events_failed": {"stripe", func(f *alarm.Facts) {
 		f.EventsAside = []measure.EventsAside{{Source: "stripe", State: "failed", Count: 1, Since: before(time.Hour)}}
 	}, nil},
-	"events_held": {"stripe", func(f *alert.Facts) {
+	"events_held": {"stripe", func(f *alarm.Facts) {
 		f.EventsAside = []measure.EventsAside{{Source: "stripe", State: "held", Count: 1, Since: before(time.Hour)}}
 	}, nil},
-	"events_skipped": {"github", func(f *alert.Facts) {
+	"events_skipped": {"github", func(f *alarm.Facts) {
 		f.Skipped = append(f.Skipped, measure.SkippedEvents{Source: "github", Count: 1, Since: before(time.Minute), Dispatched: 7, DispatchedBefore: 1})
-	}, func(f *alert.Facts) {
+	}, func(f *alarm.Facts) {
 		f.Skipped = append(f.Skipped,
 			measure.SkippedEvents{Source: "github", Count: 100, Since: before(time.Minute), Dispatched: 1, CountBefore: 1, DispatchedBefore: 100},
 			measure.SkippedEvents{Source: "gitlab", Count: 19, Since: before(time.Minute), CountBefore: 1, DispatchedBefore: 100},
 			measure.SkippedEvents{Source: "new", Count: 100, Since: before(time.Minute)})
 	}},
-	"events_missed": {"github", func(f *alert.Facts) {
+	"events_missed": {"github", func(f *alarm.Facts) {
 		f.Lists[0].Recovered, f.Lists[0].Oldest = 2, new(before(time.Hour))
 	}, nil},
-	"events_missed_often": {"github", func(f *alert.Facts) {
+	"events_missed_often": {"github", func(f *alarm.Facts) {
 		f.Lists[0].Lost = 1
 	}, nil},
-	"list_behind": {"github", func(f *alert.Facts) {
+	"list_behind": {"github", func(f *alarm.Facts) {
 		f.Lists[0].CoveredUntil = before(60 * time.Hour)
-	}, func(f *alert.Facts) {
+	}, func(f *alarm.Facts) {
 		f.Lists[0].CoveredUntil, f.Lists[0].Seconds = before(1000*time.Hour), 0 // the provider does not say for how long
 	}},
-	"list_unreadable": {"github", func(f *alert.Facts) { f.Lists[0].Failures = 3 }, func(f *alert.Facts) { f.Lists[0].Failures = 2 }},
-	"endpoint_off": {"github", func(f *alert.Facts) {
+	"list_unreadable": {"github", func(f *alarm.Facts) { f.Lists[0].Failures = 3 }, func(f *alarm.Facts) { f.Lists[0].Failures = 2 }},
+	"endpoint_off": {"github", func(f *alarm.Facts) {
 		f.Lists[0].Endpoint, f.Lists[0].OffSince = "off", new(before(time.Hour))
 	}, nil},
-	"retention_stopped": {"events of stripe", func(f *alert.Facts) {
+	"retention_stopped": {"events of stripe", func(f *alarm.Facts) {
 		f.Retention[0].StoppedSince = new(before(time.Hour))
 	}, nil},
-	"size_budget": {"", func(f *alert.Facts) { f.Tables[0].Bytes = 80 }, func(f *alert.Facts) {
+	"size_budget": {"", func(f *alarm.Facts) { f.Tables[0].Bytes = 80 }, func(f *alarm.Facts) {
 		f.Tables[0].Bytes, f.SizeBudget = 1e15, 0 // nobody said how much it may be
 	}},
-	"two_configurations": {"", func(f *alert.Facts) { f.Processes[0].ConfigHash = "y" }, nil},
-	"duplicates": {"stripe", func(f *alert.Facts) {
+	"two_configurations": {"", func(f *alarm.Facts) { f.Processes[0].ConfigHash = "y" }, nil},
+	"duplicates": {"stripe", func(f *alarm.Facts) {
 		f.Usual[0].Accepted, f.Usual[0].Duplicates = 890, 110
-	}, func(f *alert.Facts) {
+	}, func(f *alarm.Facts) {
 		f.Usual[0].Accepted, f.Usual[0].Duplicates = 0, 49 // too few to say
 	}},
 }
 
 func TestWhatNeedsAPersonIsFound(t *testing.T) {
 	t.Parallel()
-	require.ElementsMatch(t, alert.Names(), slices.Collect(maps.Keys(sick)))
-	require.Empty(t, alert.Judge(healthy()))
+	require.ElementsMatch(t, alarm.Names(), slices.Collect(maps.Keys(sick)))
+	require.Empty(t, alarm.Judge(healthy()))
 	for name, of := range sick {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f := healthy()
 			of.make(&f)
-			found := alert.Judge(f)
+			found := alarm.Judge(f)
 			require.Len(t, found, 1)
 			require.Equal(t, name, found[0].Name)
 			require.Equal(t, of.of, found[0].Subject)
@@ -161,7 +161,7 @@ func TestWhatNeedsAPersonIsFound(t *testing.T) {
 			if of.less != nil {
 				f := healthy()
 				of.less(&f)
-				require.Empty(t, alert.Judge(f))
+				require.Empty(t, alarm.Judge(f))
 			}
 		})
 	}
@@ -173,13 +173,13 @@ func TestTheMostUrgentComesFirst(t *testing.T) {
 	for _, of := range sick {
 		of.make(&f)
 	}
-	var order []alert.Severity
-	for _, found := range alert.Judge(f) {
+	var order []alarm.Severity
+	for _, found := range alarm.Judge(f) {
 		if len(order) == 0 || order[len(order)-1] != found.Severity {
 			order = append(order, found.Severity)
 		}
 	}
-	require.Equal(t, []alert.Severity{alert.Page, alert.Ticket, alert.Notice}, order)
+	require.Equal(t, []alarm.Severity{alarm.Page, alarm.Ticket, alarm.Notice}, order)
 }
 
 // A roll-out is no alarm.
@@ -187,5 +187,5 @@ func TestTwoConfigurationsMayBeThereForAWhile(t *testing.T) {
 	t.Parallel()
 	f := healthy()
 	sick["two_configurations"].make(&f)
-	require.Equal(t, 15*time.Minute, alert.Judge(f)[0].For)
+	require.Equal(t, 15*time.Minute, alarm.Judge(f)[0].For)
 }

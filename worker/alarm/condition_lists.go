@@ -1,4 +1,4 @@
-package alert
+package alarm
 
 import (
 	"fmt"
