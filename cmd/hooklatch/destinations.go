@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/doctor"
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/life"
-	"github.com/hooklatch/hooklatch/cmd/hooklatch/status"
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/fleet"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
@@ -82,7 +82,7 @@ func (c *cli) printDestinations(destinations []fleet.DestinationState, counts ma
 }
 
 // upTo is a count of effects that wait for a person.
-func upTo(n int64) string { return status.UpTo(n, n >= fleet.MostUnsuccessful) }
+func upTo(n int64) string { return doctor.UpTo(n, n >= fleet.MostUnsuccessful) }
 
 // servedBy says how many processes have a destination, or when the last was seen:
 // then it is in no configuration any more, or nothing runs.

@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/config"
-	"github.com/hooklatch/hooklatch/cmd/hooklatch/status"
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/doctor"
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/coverage"
 	"github.com/hooklatch/hooklatch/outbox/identity"
@@ -194,7 +194,7 @@ func TestAReaderSeesNoPayload(t *testing.T) {
 		_, err := reader.Exec(t.Context(), "SELECT * FROM hooklatch."+seen)
 		require.NoError(t, err)
 	}
-	_, err = status.Read(t.Context(), status.Options{Pool: reader})
+	_, err = doctor.ReadStatus(t.Context(), doctor.StatusOptions{Pool: reader})
 	require.NoError(t, err)
 	box, err := outbox.New(outbox.Options{Pool: reader})
 	require.NoError(t, err)

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hooklatch/hooklatch/cmd/hooklatch/status"
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/doctor"
 )
 
 const (
@@ -32,14 +32,14 @@ late as ten seconds, sizes and the pictures of the last day five minutes.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.withDatabase(cmd.Context(), func(d database) error {
-				opts := status.Options{Pool: d.pool, Schema: d.schema, SizeBudget: int64(d.config.Database.SizeBudget), AllowFsyncOff: d.config.Database.AllowsFsyncOff()}
+				opts := doctor.StatusOptions{Pool: d.pool, Schema: d.schema, SizeBudget: int64(d.config.Database.SizeBudget), AllowFsyncOff: d.config.Database.AllowsFsyncOff()}
 				if team != "" {
 					opts.Of = func(name string) bool { return d.config.TeamOf(name) == team }
 				}
 				if watch {
 					return c.watchStatus(cmd.Context(), opts)
 				}
-				s, err := status.Read(cmd.Context(), opts)
+				s, err := doctor.ReadStatus(cmd.Context(), opts)
 				if err != nil {
 					return err
 				}
@@ -60,7 +60,7 @@ late as ten seconds, sizes and the pictures of the last day five minutes.`,
 	return cmd
 }
 
-func (c *cli) printScreen(s *status.Status) error {
+func (c *cli) printScreen(s *doctor.Status) error {
 	if c.asJSON {
 		return printJSON(c.stdout, s)
 	}
@@ -69,11 +69,11 @@ func (c *cli) printScreen(s *status.Status) error {
 
 // watchStatus prints again and again: on a screen in the place of the former, JSON as a
 // line each.
-func (c *cli) watchStatus(ctx context.Context, opts status.Options) error {
+func (c *cli) watchStatus(ctx context.Context, opts doctor.StatusOptions) error {
 	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()
 	for {
-		s, err := status.Read(ctx, opts)
+		s, err := doctor.ReadStatus(ctx, opts)
 		switch {
 		case ctx.Err() != nil:
 			return nil // interrupted, as it is meant to be

@@ -16,8 +16,8 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/config"
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/console"
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/console/signin"
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/doctor"
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/logqueue"
-	"github.com/hooklatch/hooklatch/cmd/hooklatch/status"
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/measure"
@@ -47,7 +47,7 @@ func (a *App) makeConsole() (*console.Console, error) {
 	}
 	return console.New(console.Options{
 		Outbox: a.outbox,
-		Status: console.NewStatus(a.pools.read, status.Options{
+		Status: console.NewStatus(a.pools.read, doctor.StatusOptions{
 			Schema: name, SizeBudget: int64(cfg.Database.SizeBudget), AllowFsyncOff: cfg.Database.AllowsFsyncOff(),
 		}),
 		Routes:       (&compiledRoutes{config: a.config.Load}).table,

@@ -17,7 +17,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/console"
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/console/signin"
-	"github.com/hooklatch/hooklatch/cmd/hooklatch/status"
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/doctor"
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/measure"
@@ -53,7 +53,7 @@ func away(t *testing.T) *bundle {
 		require.NoError(t, err)
 		measured, err := measure.NewReader(pool, "")
 		require.NoError(t, err)
-		o.Outbox, o.Quarantine, o.Status = box, &verified{Quarantine: kept}, console.NewStatus(pool, status.Options{})
+		o.Outbox, o.Quarantine, o.Status = box, &verified{Quarantine: kept}, console.NewStatus(pool, doctor.StatusOptions{})
 		o.Measure = measured
 	})
 }

@@ -16,7 +16,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/console"
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/console/signin"
-	"github.com/hooklatch/hooklatch/cmd/hooklatch/status"
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/doctor"
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/inbox"
@@ -66,7 +66,7 @@ func setupOn(t testing.TB, pool *pgxpool.Pool, change ...func(*console.Options))
 	measured, err := measure.NewReader(pool, "")
 	require.NoError(t, err)
 	opts := console.Options{
-		Outbox: box, Status: console.NewStatus(pool, status.Options{AllowFsyncOff: true}), Version: "v1.2.3",
+		Outbox: box, Status: console.NewStatus(pool, doctor.StatusOptions{AllowFsyncOff: true}), Version: "v1.2.3",
 		Quarantine: refused,
 		Measure:    measured,
 		Sources: func() []console.Source {

@@ -22,7 +22,7 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/console/asset"
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/console/shared"
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/console/signin"
-	"github.com/hooklatch/hooklatch/cmd/hooklatch/status"
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/doctor"
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/clock"
 	"github.com/hooklatch/hooklatch/outbox/find"
@@ -42,7 +42,7 @@ type Options struct {
 	// Outbox holds the events and effects that are shown. Required.
 	Outbox *outbox.Outbox
 	// Status reads what the first page shows. Required: see NewStatus.
-	Status func(ctx context.Context) (*status.Status, error)
+	Status func(ctx context.Context) (*doctor.Status, error)
 	// Routes are those of the configuration of now. Nil: they are not explained.
 	Routes func() (*route.Table, error)
 	// Quarantine is what was refused. Required.
@@ -87,9 +87,9 @@ type Quarantine interface {
 }
 
 // NewStatus reads the status of the tables of a pool.
-func NewStatus(pool *pgxpool.Pool, opts status.Options) func(context.Context) (*status.Status, error) {
+func NewStatus(pool *pgxpool.Pool, opts doctor.StatusOptions) func(context.Context) (*doctor.Status, error) {
 	opts.Pool, opts.Awaited = pool, true
-	return func(ctx context.Context) (*status.Status, error) { return status.Read(ctx, opts) }
+	return func(ctx context.Context) (*doctor.Status, error) { return doctor.ReadStatus(ctx, opts) }
 }
 
 // Console serves the pages. It is safe for concurrent use, and has nothing to stop.
@@ -106,7 +106,7 @@ type Console struct {
 	handler    http.Handler
 	searches   searches
 	conditions *route.Conditions
-	status     shared.Answer[*status.Status]
+	status     shared.Answer[*doctor.Status]
 	awaySince  atomic.Pointer[time.Time] // nil while the database answers
 }
 

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/console/pretty"
-	"github.com/hooklatch/hooklatch/cmd/hooklatch/status"
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/doctor"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/measure"
 	"github.com/hooklatch/hooklatch/outbox/safetext"
@@ -35,7 +35,7 @@ func (p destinationPage) data() (any, error) { return p.shownDestination.data(),
 
 // Waits is how much waits for it.
 func (p destinationPage) Waits() string {
-	return status.UpTo(min(int64(p.Lately.Waiting), measure.MostWaiting), p.Lately.Waiting > measure.MostWaiting)
+	return doctor.UpTo(min(int64(p.Lately.Waiting), measure.MostWaiting), p.Lately.Waiting > measure.MostWaiting)
 }
 
 // FirstFailed is how many of the first attempts of the last hour failed.

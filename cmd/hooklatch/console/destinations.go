@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/console/pretty"
-	"github.com/hooklatch/hooklatch/cmd/hooklatch/status"
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/doctor"
 	"github.com/hooklatch/hooklatch/outbox/fleet"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/plainjson"
@@ -54,12 +54,12 @@ type shownDestination struct {
 
 // HowManyFailed is how many of its effects failed.
 func (d shownDestination) HowManyFailed() string {
-	return status.UpTo(d.Failed, d.Failed >= fleet.MostUnsuccessful)
+	return doctor.UpTo(d.Failed, d.Failed >= fleet.MostUnsuccessful)
 }
 
 // HowManyParked is how many of its effects are parked.
 func (d shownDestination) HowManyParked() string {
-	return status.UpTo(d.Parked, d.Parked >= fleet.MostUnsuccessful)
+	return doctor.UpTo(d.Parked, d.Parked >= fleet.MostUnsuccessful)
 }
 
 // State is how it stands.

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/console"
-	"github.com/hooklatch/hooklatch/cmd/hooklatch/status"
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/doctor"
 	"github.com/hooklatch/hooklatch/outbox/fleet"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/quarantine"
@@ -224,7 +224,7 @@ func TestPagesDoNotNeedWhatTheRailSays(t *testing.T) {
 	never := make(chan struct{})
 	t.Cleanup(func() { close(never) })
 	b := setup(t, func(o *console.Options) {
-		o.Status = func(context.Context) (*status.Status, error) {
+		o.Status = func(context.Context) (*doctor.Status, error) {
 			<-never
 			return nil, errors.New("away")
 		}

@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/console"
-	"github.com/hooklatch/hooklatch/cmd/hooklatch/status"
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/doctor"
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/measure"
 	"github.com/hooklatch/hooklatch/schema/pgtest"
@@ -86,8 +86,8 @@ func filled(t *testing.T) (b *bundle, rows int, log *explained.Log) {
 		o.Now = func() time.Time { // so that no page is answered with what another one was told
 			return time.Now().Add(time.Duration(looks.Add(1)) * time.Minute)
 		}
-		read := console.NewStatus(pool, status.Options{AllowFsyncOff: true})
-		o.Status = func(ctx context.Context) (*status.Status, error) {
+		read := console.NewStatus(pool, doctor.StatusOptions{AllowFsyncOff: true})
+		o.Status = func(ctx context.Context) (*doctor.Status, error) {
 			if time.Until(deadline(ctx)) < 7*time.Second {
 				return nil, errors.New("it is for the badges, and no page waits for them")
 			}

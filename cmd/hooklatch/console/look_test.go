@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/console"
-	"github.com/hooklatch/hooklatch/cmd/hooklatch/status"
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/doctor"
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/quarantine"
 )
@@ -87,7 +87,7 @@ func TestADatabaseThatIsAway(t *testing.T) {
 	kept, err := quarantine.New(quarantine.Options{Pool: away, Ledger: box.Ledger()})
 	require.NoError(t, err)
 	b := setup(t, func(o *console.Options) {
-		o.Outbox, o.Status, o.Quarantine = box, console.NewStatus(away, status.Options{}), &verified{Quarantine: kept}
+		o.Outbox, o.Status, o.Quarantine = box, console.NewStatus(away, doctor.StatusOptions{}), &verified{Quarantine: kept}
 	})
 	for _, path := range []string{"/", "/events", "/effects", "/events/stripe/evt_1", "/effects/hl_1", "/jump?q=evt_1", "/destinations", "/sources", "/quarantine"} {
 		got := b.get(path)

@@ -7,14 +7,14 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hooklatch/hooklatch/cmd/hooklatch/status"
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/doctor"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/worker/alarm"
 )
 
 type overviewPage struct {
 	view
-	*status.Status
+	*doctor.Status
 
 	Empty bool // nothing has come yet
 }
@@ -69,7 +69,7 @@ func (overviewPage) LeadsTo(a alarm.Alert) string {
 }
 
 // Percent is a share for people.
-func (overviewPage) Percent(s status.Share) string {
+func (overviewPage) Percent(s doctor.Share) string {
 	rate, some := s.Rate()
 	if !some {
 		return "–"
@@ -78,7 +78,7 @@ func (overviewPage) Percent(s status.Share) string {
 }
 
 // Size is what the tables take, and Growth how much that grew.
-func (p overviewPage) Size() string { return status.Volume(p.bytes()) }
+func (p overviewPage) Size() string { return doctor.Volume(p.bytes()) }
 
 func (p overviewPage) bytes() (n int64) {
 	for _, t := range p.Tables {
@@ -101,7 +101,7 @@ func (p overviewPage) Growth() string {
 }
 
 // Volume is a number of bytes for people.
-func (overviewPage) Volume(n int64) string { return status.Volume(n) }
+func (overviewPage) Volume(n int64) string { return doctor.Volume(n) }
 
 // Spark is a line through shares, hour by hour, in a box of 192 by 32: as high as the
 // highest. Hours without anything are gaps.
@@ -135,7 +135,7 @@ func (overviewPage) Spark(shares []*float64) string {
 }
 
 // Refused is how many requests of a source were refused, for all reasons.
-func (overviewPage) Refused(of status.Source) (n int64) {
+func (overviewPage) Refused(of doctor.Source) (n int64) {
 	for _, some := range of.Refused {
 		n += some
 	}
@@ -143,7 +143,7 @@ func (overviewPage) Refused(of status.Source) (n int64) {
 }
 
 // Meaning is what a refusal most often means.
-func (overviewPage) Meaning(reason string) string { return status.Meaning(reason) }
+func (overviewPage) Meaning(reason string) string { return doctor.Meaning(reason) }
 
 const (
 	// badgesAgain is how old badges may be before they are asked for again, beside the
@@ -167,7 +167,7 @@ func (c *Console) badges() badges {
 	return badgesOf(s)
 }
 
-func badgesOf(s *status.Status) (b badges) {
+func badgesOf(s *doctor.Status) (b badges) {
 	for _, d := range s.Destinations {
 		for _, state := range []ledger.EffectState{ledger.EffectInDoubt, ledger.EffectParked, ledger.EffectFailed} {
 			b.Effects += d.Effects[string(state)]

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/net/html"
 
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/console"
-	"github.com/hooklatch/hooklatch/cmd/hooklatch/status"
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/doctor"
 	"github.com/hooklatch/hooklatch/worker/alarm"
 )
 
@@ -21,8 +21,8 @@ func TestWhatNeedsAPersonLeadsToItsPage(t *testing.T) {
 	const subject = "app" // a destination, and a source
 	b := setup(t, func(o *console.Options) {
 		o.Sources = func() []console.Source { return []console.Source{{Name: subject, Provider: "stripe"}} }
-		o.Status = func(context.Context) (*status.Status, error) {
-			s := new(status.Status)
+		o.Status = func(context.Context) (*doctor.Status, error) {
+			s := new(doctor.Status)
 			for _, name := range alarm.Names() {
 				s.Needs = append(s.Needs, alarm.Alert{Name: name, Subject: subject, Message: "about " + name})
 			}

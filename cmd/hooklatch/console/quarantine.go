@@ -9,7 +9,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/console/api"
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/console/pretty"
-	"github.com/hooklatch/hooklatch/cmd/hooklatch/status"
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/doctor"
 	"github.com/hooklatch/hooklatch/outbox/find"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/plainjson"
@@ -47,7 +47,7 @@ func (p quarantinePage) data() (any, error) {
 }
 
 // Meaning is what a refusal most often means.
-func (quarantinePage) Meaning(reason string) string { return status.Meaning(reason) }
+func (quarantinePage) Meaning(reason string) string { return doctor.Meaning(reason) }
 
 func refusedFilter(q query) quarantine.Filter {
 	return quarantine.Filter{Source: identity.Source(q.Get("source")), Reason: q.Get("reason")}
@@ -155,7 +155,7 @@ func (p refusedPage) data() (any, error) {
 func (p refusedPage) Proven() bool { return p.Unclear == "" && p.Now.Refused == "" }
 
 // NowMeans is what its reason of now most often means.
-func (p refusedPage) NowMeans() string { return status.Meaning(p.Now.Refused) }
+func (p refusedPage) NowMeans() string { return doctor.Meaning(p.Now.Refused) }
 
 func noSuchRefusal(id string) *problem {
 	return &problem{
@@ -194,7 +194,7 @@ func (c *Console) refused(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	shown := refusedPage{
-		view: c.view(r, "quarantine", d.ID.String()), Delivery: d, Means: status.Meaning(d.Reason),
+		view: c.view(r, "quarantine", d.ID.String()), Delivery: d, Means: doctor.Meaning(d.Reason),
 		Payload: body, Headers: headersOf(d.Headers),
 		Commands: []command{
 			{"show", "Show it on a terminal", "hooklatch quarantine show " + d.ID.String()},

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hooklatch/hooklatch/cmd/hooklatch/status"
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/doctor"
 	"github.com/hooklatch/hooklatch/outbox/coverage"
 	"github.com/hooklatch/hooklatch/outbox/measure"
 	"github.com/hooklatch/hooklatch/outbox/plainjson"
@@ -18,7 +18,7 @@ import (
 
 // shownSource is one with what came of it.
 type shownSource struct {
-	status.Source
+	doctor.Source
 
 	Configured bool
 	Of         Source
@@ -124,7 +124,7 @@ func (p sourcePage) data() (any, error) {
 }
 
 // Meaning is what a refusal most often means.
-func (sourcePage) Meaning(reason string) string { return status.Meaning(reason) }
+func (sourcePage) Meaning(reason string) string { return doctor.Meaning(reason) }
 
 // source shows one: how it is set up, which secrets still match, what was refused.
 func (c *Console) source(w http.ResponseWriter, r *http.Request) error {

@@ -1,5 +1,8 @@
-// Package doctor finds what is wrong with a database: settings that break the
-// guarantees, rows that contradict them, and what waits for a worker or a person.
+// Package doctor says how a system is. ReadStatus reads what fits on one screen: the
+// three numbers that tell whether webhooks are healthy, what needs attention, what is
+// waiting and since when, and which processes run. Server, Invariants and Waiting find
+// what is wrong: settings that break the guarantees, rows that contradict them, and what
+// waits for a worker or an operator.
 package doctor
 
 import (

@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/hooklatch/hooklatch/outbox/clock"
+	"github.com/hooklatch/hooklatch/outbox/measure"
 	"github.com/hooklatch/hooklatch/schema"
 	"github.com/hooklatch/hooklatch/schema/statement"
 )
@@ -37,7 +38,8 @@ func Waiting(ctx context.Context, pool *pgxpool.Pool, name schema.Name) ([]Findi
 	w.refused()
 	w.pausedQueues()
 	w.destinations()
-	w.abandoned(name)
+	w.read()
+	w.abandoned()
 	w.events()
 	w.bySource()
 	w.configurations()
@@ -62,6 +64,7 @@ type waiting struct {
 	now        time.Time // by the database's clock
 	works      bool      // a worker runs
 	reportedAt time.Time // when any queue was last worked
+	measured   reading
 }
 
 // ask calls row for each row of the answer, which was scanned into into.
@@ -79,6 +82,18 @@ func (w *waiting) ask(question statement.Bound, into []any, row func()) {
 	if err != nil {
 		w.err = fmt.Errorf("look for what waits (%s): %w", question.Name(), err)
 	}
+}
+
+// read measures what the rest is found in.
+func (w *waiting) read() {
+	if w.err != nil {
+		return
+	}
+	reader, err := measure.NewReader(w.pool, w.schema)
+	if err == nil {
+		err = w.measured.judge(w.ctx, reader, 0)
+	}
+	w.err = err
 }
 
 func (w *waiting) add(check string, count int64, since time.Time, message, fix string) {

@@ -7,8 +7,6 @@ import (
 
 	"github.com/hooklatch/hooklatch/outbox/clock"
 	"github.com/hooklatch/hooklatch/outbox/fleet"
-	"github.com/hooklatch/hooklatch/outbox/measure"
-	"github.com/hooklatch/hooklatch/schema"
 	"github.com/hooklatch/hooklatch/worker/alarm"
 )
 
@@ -125,20 +123,8 @@ func (w *waiting) events() {
 
 // abandoned finds destinations whose sender did not return lately. Each such attempt kept
 // a slot longer than its time-out.
-func (w *waiting) abandoned(name schema.Name) {
-	if w.err != nil {
-		return
-	}
-	var lately measure.Sums
-	reader, err := measure.NewReader(w.pool, name)
-	if err == nil {
-		lately, err = reader.Recent(w.ctx, alarm.Window)
-	}
-	if err != nil {
-		w.err = err
-		return
-	}
-	for _, found := range alarm.Judge(alarm.Facts{Snapshot: new(measure.Snapshot), Recent: lately}) {
+func (w *waiting) abandoned() {
+	for _, found := range w.measured.alerts {
 		if found.Name == "attempts_abandoned" {
 			w.add(found.Name, found.Count, w.now.Add(-alarm.Window), found.Message,
 				"look for `attempt abandoned` in the log of the workers; a restart ends the calls that have not returned")

@@ -17,16 +17,7 @@ func (w *waiting) bySource() {
 	if w.err != nil {
 		return
 	}
-	reader, err := measure.NewReader(w.pool, w.schema)
-	if err != nil {
-		w.err = err
-		return
-	}
-	s, err := reader.Read(w.ctx)
-	if err != nil {
-		w.err = err
-		return
-	}
+	s := w.measured.snapshot
 	for _, of := range s.Undispatched {
 		if of.Unserved && w.now.Sub(of.Since) >= lateAfter {
 			w.add("events_unserved", of.Count, of.Since, fmt.Sprintf("of %q: %s for a dispatch, the oldest %s: no running worker has the source in its configuration",
@@ -54,7 +45,7 @@ func (w *waiting) bySource() {
 // needs a person is said as alerts say it.
 func (w *waiting) lists(s *measure.Snapshot) {
 	told := map[string]bool{}
-	for _, a := range alarm.Judge(alarm.Facts{Snapshot: s}) {
+	for _, a := range w.measured.alerts {
 		if slices.Contains(alarm.OfLists(), a.Name) {
 			told[a.Subject] = true
 			w.add(a.Name, a.Count, a.Since, a.Message, "run: "+a.Command)

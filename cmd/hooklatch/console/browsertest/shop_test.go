@@ -14,7 +14,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/console"
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/console/signin"
-	"github.com/hooklatch/hooklatch/cmd/hooklatch/status"
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/doctor"
 	"github.com/hooklatch/hooklatch/gateway/provider"
 	"github.com/hooklatch/hooklatch/gateway/provider/catalog"
 	"github.com/hooklatch/hooklatch/outbox"
@@ -58,9 +58,9 @@ func shop(t *testing.T) (site string, pool *pgxpool.Pool) {
 	require.NoError(t, err)
 	now, err := time.Parse("2006-01-02 15:04:05-07", moment)
 	require.NoError(t, err)
-	read := console.NewStatus(pool, status.Options{AllowFsyncOff: true})
+	read := console.NewStatus(pool, doctor.StatusOptions{AllowFsyncOff: true})
 	c, err := console.New(console.Options{
-		Outbox: box, Status: func(ctx context.Context) (*status.Status, error) {
+		Outbox: box, Status: func(ctx context.Context) (*doctor.Status, error) {
 			s, err := read(ctx)
 			if err == nil {
 				s.Server = nil // it is that of the tests, and no shop has one like it

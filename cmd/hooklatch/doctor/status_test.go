@@ -1,4 +1,4 @@
-package status_test
+package doctor_test
 
 import (
 	"bytes"
@@ -12,13 +12,11 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
-	"github.com/hooklatch/hooklatch/cmd/hooklatch/status"
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/doctor"
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
 var update = flag.Bool("update", false, "write testdata anew")
-
-func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
 
 // waits is a database in which something of each kind waits.
 func waits(t *testing.T) *pgxpool.Pool {
@@ -40,11 +38,11 @@ func waits(t *testing.T) *pgxpool.Pool {
 }
 
 // What differs from run to run.
-var anyTime = regexp.MustCompile(`\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(\.\d+)?Z|\b\d+ s\b`)
+var changing = regexp.MustCompile(`\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(\.\d+)?Z|\b\d+ s\b`)
 
 func matches(t *testing.T, file string, got []byte) {
 	t.Helper()
-	got = anyTime.ReplaceAll(got, []byte("TIME"))
+	got = changing.ReplaceAll(got, []byte("TIME"))
 	if *update {
 		require.NoError(t, os.WriteFile(file, got, 0o600))
 	}
@@ -55,7 +53,7 @@ func matches(t *testing.T, file string, got []byte) {
 
 func TestAllIsSaidOnOneScreen(t *testing.T) {
 	t.Parallel()
-	s, err := status.Read(t.Context(), status.Options{Pool: waits(t), SizeBudget: 10_000})
+	s, err := doctor.ReadStatus(t.Context(), doctor.StatusOptions{Pool: waits(t), SizeBudget: 10_000})
 	require.NoError(t, err)
 	var screen, machine bytes.Buffer
 	require.NoError(t, s.Print(&screen))
@@ -82,7 +80,7 @@ func TestWhoWaitsIsToldThatThereMayBeMore(t *testing.T) {
 		SELECT name, i, nextval('hooklatch.accept_seq'), gen_random_uuid(), 'hmac', 'order.paid', gen_random_uuid(), '\x00', 'dispatch' FROM waiting`)
 	require.NoError(t, err)
 	for awaited, want := range map[bool]string{false: "1001", true: "1000+"} {
-		s, err := status.Read(t.Context(), status.Options{Pool: pool, Awaited: awaited})
+		s, err := doctor.ReadStatus(t.Context(), doctor.StatusOptions{Pool: pool, Awaited: awaited})
 		require.NoError(t, err)
 		effects, events := map[string]string{}, map[string]string{}
 		for _, d := range s.Destinations {
@@ -101,7 +99,7 @@ func TestWhoWaitsIsToldThatThereMayBeMore(t *testing.T) {
 
 func TestNothingIsSaidOfAnEmptySystem(t *testing.T) {
 	t.Parallel()
-	s, err := status.Read(t.Context(), status.Options{Pool: pgtest.New(t)})
+	s, err := doctor.ReadStatus(t.Context(), doctor.StatusOptions{Pool: pgtest.New(t)})
 	require.NoError(t, err)
 	require.Len(t, s.Needs, 1, "there is no worker")
 	require.Equal(t, "no_worker", s.Needs[0].Name)
@@ -113,7 +111,7 @@ func TestNothingIsSaidOfAnEmptySystem(t *testing.T) {
 
 func TestAStatusOfSome(t *testing.T) {
 	t.Parallel()
-	s, err := status.Read(t.Context(), status.Options{Pool: waits(t), Of: func(name string) bool { return name == "mail" || name == "github" }})
+	s, err := doctor.ReadStatus(t.Context(), doctor.StatusOptions{Pool: waits(t), Of: func(name string) bool { return name == "mail" || name == "github" }})
 	require.NoError(t, err)
 	require.Len(t, s.Destinations, 1)
 	require.Len(t, s.Sources, 1)

@@ -1,4 +1,4 @@
-package status
+package doctor
 
 import (
 	"cmp"
@@ -14,8 +14,6 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/clock"
 	"github.com/hooklatch/hooklatch/outbox/safetext"
 )
-
-const timeLayout = "2006-01-02 15:04:05Z"
 
 // Print writes it for people, on one screen.
 func (s *Status) Print(w io.Writer) error {

@@ -1,4 +1,4 @@
-package status_test
+package doctor_test
 
 import (
 	_ "embed"
@@ -11,7 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
-	"github.com/hooklatch/hooklatch/cmd/hooklatch/status"
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/doctor"
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 	"github.com/hooklatch/hooklatch/schema/pgtest/explained"
 )
@@ -61,12 +61,12 @@ func TestAStatusSaysWhatTheTablesHold(t *testing.T) {
 	for _, analyse := range []string{"SELECT", "VACUUM ANALYZE"} {
 		_, err := admin.Exec(t.Context(), analyse)
 		require.NoError(t, err)
-		var s *status.Status
+		var s *doctor.Status
 		for range 3 { // the first ones read the catalogue, and from disk
 			if log != nil {
 				_, _ = log.Take()
 			}
-			s, err = status.Read(t.Context(), status.Options{Pool: pool})
+			s, err = doctor.ReadStatus(t.Context(), doctor.StatusOptions{Pool: pool})
 			require.NoError(t, err)
 		}
 		require.Equal(t, counted(t, admin, `SELECT destination || ' ' || state, count(*) FROM hooklatch.effects WHERE state <> 'done' GROUP BY 1`), effectsOf(s))
@@ -105,7 +105,7 @@ func counted(t *testing.T, pool *pgxpool.Pool, query string) map[string]int64 {
 	return counts
 }
 
-func effectsOf(s *status.Status) map[string]int64 {
+func effectsOf(s *doctor.Status) map[string]int64 {
 	counts := map[string]int64{}
 	for _, d := range s.Destinations {
 		for state, n := range d.Effects {
@@ -115,7 +115,7 @@ func effectsOf(s *status.Status) map[string]int64 {
 	return counts
 }
 
-func eventsOf(s *status.Status) map[string]int64 {
+func eventsOf(s *doctor.Status) map[string]int64 {
 	counts := map[string]int64{}
 	for _, of := range s.Sources {
 		for outcome, n := range map[string]int64{"received": of.Undispatched, "failed": of.Failed, "held": of.Held} {

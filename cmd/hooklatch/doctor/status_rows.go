@@ -1,18 +1,35 @@
-package status
+package doctor
 
 import (
 	"cmp"
+	"context"
 	"maps"
 	"slices"
 	"time"
 
 	"github.com/hooklatch/hooklatch/outbox/measure"
+	"github.com/hooklatch/hooklatch/worker/alarm"
 )
 
-// reading is what was read, to be put together by name.
+// reading is what was read, to be put together by name, and the alerts that fire.
 type reading struct {
 	snapshot *measure.Snapshot
 	hour     measure.Sums
+	alerts   []alarm.Alert
+}
+
+// judge reads what is waiting and what was counted lately, and which alerts that fires.
+func (r *reading) judge(ctx context.Context, reader *measure.Reader, sizeBudget int64) error {
+	var err error
+	if r.snapshot, err = reader.Read(ctx); err != nil {
+		return err
+	}
+	lately, err := reader.Recent(ctx, alarm.Window)
+	if err != nil {
+		return err
+	}
+	r.alerts = alarm.Judge(alarm.Facts{Snapshot: r.snapshot, Recent: lately, SizeBudget: sizeBudget})
+	return nil
 }
 
 // named are the rows of names, made when they are first asked for.
@@ -142,11 +159,4 @@ func (r *reading) processes() []Process {
 		list = append(list, Process(p))
 	}
 	return list
-}
-
-func orZero(t *time.Time) time.Time {
-	if t == nil {
-		return time.Time{}
-	}
-	return *t
 }

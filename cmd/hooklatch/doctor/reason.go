@@ -1,4 +1,4 @@
-package status
+package doctor
 
 // meanings are what refusals most often mean, and what to do, by their reason. What
 // they mean of each sender is on its page in docs/providers.

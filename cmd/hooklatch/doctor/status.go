@@ -1,7 +1,4 @@
-// Package status reads what fits on one screen: the three numbers that tell whether
-// webhooks are healthy, what needs attention, what is waiting and since when, and which
-// processes run.
-package status
+package doctor
 
 import (
 	"context"
@@ -11,7 +8,6 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/hooklatch/hooklatch/cmd/hooklatch/doctor"
 	"github.com/hooklatch/hooklatch/outbox/measure"
 	"github.com/hooklatch/hooklatch/schema"
 	"github.com/hooklatch/hooklatch/worker/alarm"
@@ -20,8 +16,8 @@ import (
 // hours is how far back the series go.
 const hours = 24
 
-// Options say what is looked at.
-type Options struct {
+// StatusOptions say what a Status contains.
+type StatusOptions struct {
 	Pool   *pgxpool.Pool
 	Schema schema.Name
 	// SizeBudget is how many bytes the tables may take. 0: nobody said.
@@ -44,16 +40,16 @@ type Status struct {
 	Tables        []Table       `json:"tables"`
 	Needs         []alarm.Alert `json:"needs"`
 	// Server is what its settings, or its state, take from a guarantee or slow down.
-	Server       []doctor.Finding `json:"server"`
-	Destinations []Destination    `json:"destinations"`
-	Sources      []Source         `json:"sources"`
-	Processes    []Process        `json:"processes"`
+	Server       []Finding     `json:"server"`
+	Destinations []Destination `json:"destinations"`
+	Sources      []Source      `json:"sources"`
+	Processes    []Process     `json:"processes"`
 }
 
 // NeedsSomebody reports whether somebody has to do something.
 func (s *Status) NeedsSomebody() bool {
 	return slices.ContainsFunc(s.Needs, func(a alarm.Alert) bool { return a.Severity != alarm.Notice }) ||
-		slices.ContainsFunc(s.Server, func(f doctor.Finding) bool { return f.Level == doctor.Problem })
+		slices.ContainsFunc(s.Server, func(f Finding) bool { return f.Level == Problem })
 }
 
 // Share is a part of all: of first attempts those that failed, of events those that came
@@ -146,8 +142,8 @@ type Process struct {
 	SeenAt     time.Time `json:"seen_at"`
 }
 
-// Read reads it all: see package measure for what it costs.
-func Read(ctx context.Context, opts Options) (*Status, error) {
+// ReadStatus reads a Status: see package measure for what that costs.
+func ReadStatus(ctx context.Context, opts StatusOptions) (*Status, error) {
 	reader, err := measure.NewReader(opts.Pool, opts.Schema)
 	if err != nil {
 		return nil, err
@@ -156,14 +152,10 @@ func Read(ctx context.Context, opts Options) (*Status, error) {
 		reader = reader.Awaited()
 	}
 	r := reading{}
-	if r.snapshot, err = reader.Read(ctx); err != nil {
+	if err := r.judge(ctx, reader, opts.SizeBudget); err != nil {
 		return nil, err
 	}
 	if r.hour, err = reader.Recent(ctx, time.Hour); err != nil {
-		return nil, err
-	}
-	lately, err := reader.Recent(ctx, alarm.Window)
-	if err != nil {
 		return nil, err
 	}
 	attempts, err := reader.ByHour(ctx, measure.OfDestination, hours, measure.First, measure.FirstFailed)
@@ -174,16 +166,16 @@ func Read(ctx context.Context, opts Options) (*Status, error) {
 	if err != nil {
 		return nil, err
 	}
-	server, err := doctor.Server(ctx, opts.Pool, doctor.ServerOptions{Schema: opts.Schema, AllowFsyncOff: opts.AllowFsyncOff})
+	server, err := Server(ctx, opts.Pool, ServerOptions{Schema: opts.Schema, AllowFsyncOff: opts.AllowFsyncOff})
 	if err != nil {
 		return nil, err
 	}
 	s := &Status{
-		Server:        slices.DeleteFunc(append([]doctor.Finding{}, server...), func(f doctor.Finding) bool { return f.Level == doctor.OK }),
+		Server:        slices.DeleteFunc(append([]Finding{}, server...), func(f Finding) bool { return f.Level == OK }),
 		At:            r.snapshot.At,
 		FirstAttempts: Share{Hours: shares(attempts[measure.FirstFailed], attempts[measure.First])},
 		Duplicates:    Share{Hours: shares(events[measure.Duplicate], sum(events[measure.Accepted], events[measure.Duplicate]))},
-		Needs:         append([]alarm.Alert{}, alarm.Judge(alarm.Facts{Snapshot: r.snapshot, Recent: lately, SizeBudget: opts.SizeBudget})...), // [] in JSON, not null
+		Needs:         append([]alarm.Alert{}, r.alerts...), // [] in JSON, not null
 		Tables:        r.tables(), Destinations: r.destinations(), Sources: r.sources(), Processes: r.processes(),
 	}
 	s.keep(opts.Of)
