@@ -14,8 +14,8 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/internal/ondemand"
 	"github.com/hooklatch/hooklatch/outbox/logkey"
-	"github.com/hooklatch/hooklatch/outbox/paced"
 )
 
 const (
@@ -49,7 +49,7 @@ func (n *duplicateNote) add(later duplicateNote) {
 // one change of a row in a second.
 type duplicateCount struct {
 	offer  func(duplicateNote) bool // to whoever writes them; false: not now
-	runner *paced.Runner
+	runner *ondemand.Runner
 
 	mu    sync.Mutex
 	notes map[identity.EventRef]*duplicateNote
@@ -57,7 +57,7 @@ type duplicateCount struct {
 
 func newDuplicateCount(offer func(duplicateNote) bool) *duplicateCount {
 	c := &duplicateCount{offer: offer, notes: make(map[identity.EventRef]*duplicateNote)}
-	c.runner = paced.New(countPause, c.write)
+	c.runner = ondemand.NewRunner(countPause, c.write)
 	return c
 }
 

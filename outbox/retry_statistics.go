@@ -11,8 +11,8 @@ import (
 
 	"github.com/hooklatch/hooklatch/outbox/commit"
 	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/internal/ondemand"
 	"github.com/hooklatch/hooklatch/outbox/logkey"
-	"github.com/hooklatch/hooklatch/outbox/paced"
 )
 
 // What senders say of their retries is mostly not signed: a stranger who repeats a
@@ -36,7 +36,7 @@ type retryOf struct {
 // counts of duplicates.
 type retryCount struct {
 	write  func(map[retryOf]int64)
-	runner *paced.Runner
+	runner *ondemand.Runner
 
 	mu     sync.Mutex
 	counts map[retryOf]int64
@@ -44,7 +44,7 @@ type retryCount struct {
 
 func newRetryCount(write func(map[retryOf]int64)) *retryCount {
 	c := &retryCount{write: write, counts: make(map[retryOf]int64)}
-	c.runner = paced.New(countPause, c.writeCounts)
+	c.runner = ondemand.NewRunner(countPause, c.writeCounts)
 	return c
 }
 

@@ -15,9 +15,9 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/hooklatch/hooklatch/outbox/batchread"
 	"github.com/hooklatch/hooklatch/outbox/commit"
 	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/internal/ondemand"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/pipeline"
 	"github.com/hooklatch/hooklatch/outbox/riverjob"
@@ -49,7 +49,7 @@ type Inbox struct {
 	sql      statements
 	jobs     *riverjob.Inserter
 	ledger   *ledger.Ledger
-	events   *batchread.Reader[identity.EventRef, storedEvent]
+	events   *ondemand.Reader[identity.EventRef, storedEvent]
 }
 
 // New returns an Inbox on a migrated database. It starts nothing.
@@ -62,7 +62,7 @@ func New(opts Options) (*Inbox, error) {
 		return nil, fmt.Errorf("inbox: %w", err)
 	}
 	i := &Inbox{db: opts.DB, readPool: opts.ReadPool, sql: sql, jobs: opts.Jobs, ledger: opts.Ledger}
-	i.events = batchread.New(i.storedEvents)
+	i.events = ondemand.NewReader(i.storedEvents)
 	return i, nil
 }
 

@@ -10,9 +10,9 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/hooklatch/hooklatch/outbox/batchread"
 	"github.com/hooklatch/hooklatch/outbox/commit"
 	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/internal/ondemand"
 	"github.com/hooklatch/hooklatch/outbox/riverjob"
 	"github.com/hooklatch/hooklatch/schema"
 )
@@ -51,7 +51,7 @@ type Ledger struct {
 	claims      *commit.Group[Claim, Claimed]
 	settlements *commit.Group[Settlement, Settled]
 	unanswered  *unanswered
-	deliveries  *batchread.Reader[identity.EventRef, deliveryOf]
+	deliveries  *ondemand.Reader[identity.EventRef, deliveryOf]
 }
 
 // New returns a Ledger on a migrated database. It starts nothing.
@@ -70,7 +70,7 @@ func New(opts Options) (*Ledger, error) {
 		jobs:   opts.Jobs,
 		logger: cmp.Or(opts.Logger, slog.New(slog.DiscardHandler)),
 	}
-	l.deliveries = batchread.New(l.deliveriesOf)
+	l.deliveries = ondemand.NewReader(l.deliveriesOf)
 	l.unanswered = newUnanswered(l.takeBack, l.logger)
 	l.claims = commit.NewGroup(l.db, "claim", commit.GroupOptions[Claim, Claimed]{
 		Run: l.claimBatch, Unheard: l.unanswered.add, Committers: opts.Committers, Patience: opts.Patience,

@@ -9,14 +9,14 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/otel/metric/noop"
 
-	"github.com/hooklatch/hooklatch/outbox/paced"
+	"github.com/hooklatch/hooklatch/outbox/internal/ondemand"
 )
 
 // simulated is a Keeper without a database, by a clock of its own: what a turn takes
 // counts as written.
 func simulated(now *time.Time) *Keeper {
 	return &Keeper{
-		runner: paced.New(time.Hour, func() {}), addresses: newAddresses(), lost: noop.Int64Counter{},
+		runner: ondemand.NewRunner(time.Hour, func() {}), addresses: newAddresses(), lost: noop.Int64Counter{},
 		known: newLine(knownWaiting, knownWaitingBytes), others: newLine(otherWaiting, otherWaitingBytes),
 		now: func() time.Time { return *now }, allowing: make(allowances),
 	}

@@ -17,8 +17,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/commit"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/instrument"
+	"github.com/hooklatch/hooklatch/outbox/internal/ondemand"
 	"github.com/hooklatch/hooklatch/outbox/logkey"
-	"github.com/hooklatch/hooklatch/outbox/paced"
 	"github.com/hooklatch/hooklatch/schema"
 )
 
@@ -67,7 +67,7 @@ type Keeper struct {
 	db        *commit.DB
 	sql       statements
 	logger    *slog.Logger
-	runner    *paced.Runner
+	runner    *ondemand.Runner
 	addresses *addresses
 	kept      metric.Int64Counter
 	lost      metric.Int64Counter
@@ -96,7 +96,7 @@ func NewKeeper(opts KeeperOptions) (*Keeper, error) {
 		logger: opts.Logger, addresses: newAddresses(), now: time.Now, allowing: make(allowances),
 		known: newLine(knownWaiting, knownWaitingBytes), others: newLine(otherWaiting, otherWaitingBytes),
 	}
-	k.runner = paced.New(turn, k.work)
+	k.runner = ondemand.NewRunner(turn, k.work)
 	var err error
 	if k.sql, err = loadStatements(opts.Schema.OrDefault()); err != nil {
 		return nil, err

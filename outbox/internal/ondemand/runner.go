@@ -1,6 +1,4 @@
-// Package paced collects work that comes in small pieces and does it in large ones: at
-// once after a quiet time, and else after a pause.
-package paced
+package ondemand
 
 import (
 	"context"
@@ -28,8 +26,8 @@ type Runner struct {
 	closed  bool
 }
 
-// New returns a Runner of run.
-func New(pause time.Duration, run func()) *Runner {
+// NewRunner returns a Runner of run.
+func NewRunner(pause time.Duration, run func()) *Runner {
 	return &Runner{pause: pause, run: run, stopping: make(chan struct{})}
 }
 

@@ -1,4 +1,4 @@
-package paced_test
+package ondemand_test
 
 import (
 	"context"
@@ -8,14 +8,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hooklatch/hooklatch/outbox/paced"
+	"github.com/hooklatch/hooklatch/outbox/internal/ondemand"
 )
 
 func TestWorkIsDoneAtOnceAndThenOncePerPause(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		began, calls := time.Now(), []time.Duration(nil)
-		r := paced.New(time.Second, func() { calls = append(calls, time.Since(began)) })
+		r := ondemand.NewRunner(time.Second, func() { calls = append(calls, time.Since(began)) })
 		for range 25 { // 2.5 seconds
 			require.True(t, r.Wake())
 			time.Sleep(100 * time.Millisecond) //nolint:forbidigo // synctest's clock
@@ -34,7 +34,7 @@ func TestStopDoesWhatIsLeftWithoutAPause(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		calls := 0
-		r := paced.New(time.Hour, func() { calls++ })
+		r := ondemand.NewRunner(time.Hour, func() { calls++ })
 		r.Wake()
 		synctest.Wait()
 		r.Wake()
@@ -52,8 +52,8 @@ func TestTheLastCallsMayAskForMore(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		calls := 0
-		var r *paced.Runner
-		r = paced.New(time.Hour, func() {
+		var r *ondemand.Runner
+		r = ondemand.NewRunner(time.Hour, func() {
 			if calls++; calls < 5 {
 				r.Wake()
 			}
@@ -68,7 +68,7 @@ func TestStopEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		held := make(chan struct{})
-		r := paced.New(0, func() { <-held })
+		r := ondemand.NewRunner(0, func() { <-held })
 		r.Wake()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()

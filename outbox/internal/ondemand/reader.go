@@ -1,6 +1,4 @@
-// Package batchread lets callers that query the database at the same time share one
-// statement.
-package batchread
+package ondemand
 
 import (
 	"context"
@@ -17,7 +15,8 @@ const (
 	timeout = 10 * time.Second
 )
 
-// Reader reads values by their keys. While a statement is under way the next batch
+// Reader reads values by their keys: callers that ask at the same time share one
+// statement. While a statement is under way the next batch
 // collects; there is no timer, so a lone caller has the latency of a statement of its
 // own. It is safe for concurrent use.
 type Reader[K comparable, V any] struct {
@@ -40,9 +39,9 @@ type answer[V any] struct {
 	err   error
 }
 
-// New returns a Reader. read is given keys that all differ, and leaves those out of
-// which there is nothing. Its error is that of all who asked.
-func New[K comparable, V any](read func(ctx context.Context, keys []K) (map[K]V, error)) *Reader[K, V] {
+// NewReader returns a Reader. read receives distinct keys and omits those it does not
+// find. Its error is returned to every caller in the batch.
+func NewReader[K comparable, V any](read func(ctx context.Context, keys []K) (map[K]V, error)) *Reader[K, V] {
 	return &Reader[K, V]{read: read}
 }
 

@@ -1,4 +1,4 @@
-package batchread
+package ondemand
 
 import (
 	"context"
@@ -39,7 +39,7 @@ func TestWhoAsksAtTheSameTimeSharesAStatement(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := &source{gate: make(chan struct{})}
-		r := New(s.read)
+		r := NewReader(s.read)
 		var all sync.WaitGroup
 		ask := func(key int) {
 			all.Go(func() {
@@ -73,7 +73,7 @@ func TestWhoAsksAtTheSameTimeSharesAStatement(t *testing.T) {
 func TestACallerThatGoesLeavesTheOthers(t *testing.T) {
 	t.Parallel()
 	s := &source{gate: make(chan struct{})}
-	r := New(s.read)
+	r := NewReader(s.read)
 	gone, leave := context.WithCancelCause(t.Context())
 	why := errors.New("enough")
 	leave(why)
@@ -89,6 +89,6 @@ func TestACallerThatGoesLeavesTheOthers(t *testing.T) {
 func TestAnErrorIsEverybodys(t *testing.T) {
 	t.Parallel()
 	s := &source{err: errors.New("no")}
-	_, _, err := New(s.read).Get(t.Context(), 1)
+	_, _, err := NewReader(s.read).Get(t.Context(), 1)
 	require.ErrorIs(t, err, s.err)
 }
