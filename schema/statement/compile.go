@@ -59,6 +59,8 @@ type folder struct {
 	shared []fs.FS
 	// used has the fragments that a statement contains.
 	used map[string]bool
+	// expanded has the fragments that were read, without their comments.
+	expanded map[string][]token
 }
 
 func (f folder) compile(name string) (compiled, error) {
@@ -111,7 +113,10 @@ func (f folder) expand(file string, within []string) ([]token, error) {
 	if err != nil {
 		return nil, err
 	}
-	var all []token
+	if !slices.ContainsFunc(read, func(t token) bool { return t.kind == include }) {
+		return read, nil
+	}
+	all := make([]token, 0, 2*len(read))
 	for _, t := range read {
 		if t.kind != include {
 			all = append(all, t)
@@ -161,21 +166,19 @@ func (f folder) fragment(reference string, within []string) ([]token, error) {
 		return nil, errors.New("a fragment cannot contain itself")
 	}
 	f.used[name] = true
-	tokens, err := f.expand(path.Join(fragmentFolder, name+".sql"), append(slices.Clone(within), name))
-	if err != nil {
-		return nil, err
-	}
-	tokens = slices.DeleteFunc(tokens, func(t token) bool { return t.kind == comment })
-	for len(tokens) > 0 && strings.TrimSpace(tokens[0].text) == "" {
-		tokens = tokens[1:]
-	}
-	for len(tokens) > 0 && strings.TrimSpace(tokens[len(tokens)-1].text) == "" {
-		tokens = tokens[:len(tokens)-1]
+	tokens, known := f.expanded[name]
+	if !known {
+		var err error
+		if tokens, err = f.expand(path.Join(fragmentFolder, name+".sql"), append(slices.Clone(within), name)); err != nil {
+			return nil, err
+		}
+		tokens = trimmed(tokens)
+		f.expanded[name] = tokens
 	}
 	if from == "" {
 		return tokens, nil
 	}
-	renamed := false
+	tokens, renamed := slices.Clone(tokens), false
 	for i := range len(tokens) - 1 {
 		if tokens[i] == (token{word, from}) && tokens[i+1].text == "." {
 			tokens[i].text, renamed = to, true
@@ -185,4 +188,17 @@ func (f folder) fragment(reference string, within []string) ([]token, error) {
 		return nil, fmt.Errorf("it has no alias %s", from)
 	}
 	return tokens, nil
+}
+
+// trimmed is a fragment without its comments and the white space around it.
+func trimmed(tokens []token) []token {
+	blank := func(t token) bool { return strings.TrimSpace(t.text) == "" }
+	tokens = slices.DeleteFunc(tokens, func(t token) bool { return t.kind == comment })
+	for len(tokens) > 0 && blank(tokens[0]) {
+		tokens = tokens[1:]
+	}
+	for len(tokens) > 0 && blank(tokens[len(tokens)-1]) {
+		tokens = tokens[:len(tokens)-1]
+	}
+	return tokens
 }

@@ -22,7 +22,7 @@ func forEachFile(t *testing.T, dir string, test func(t *testing.T, f folder, nam
 			t.Parallel()
 			want, err := os.ReadFile(strings.TrimSuffix(file, ".sql") + ".want")
 			require.NoError(t, err)
-			test(t, folder{files: os.DirFS("testdata"), path: dir, used: map[string]bool{}}, name, string(want))
+			test(t, folder{files: os.DirFS("testdata"), path: dir, used: map[string]bool{}, expanded: map[string][]token{}}, name, string(want))
 		})
 	}
 }

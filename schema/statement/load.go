@@ -42,7 +42,7 @@ func Load(statements any, files fs.FS, dir string, rewrite func(text string) str
 	if err != nil {
 		return fmt.Errorf("load statements: %w", err)
 	}
-	from := folder{files: files, path: dir, shared: shared, used: map[string]bool{}}
+	from := folder{files: files, path: dir, shared: shared, used: map[string]bool{}, expanded: map[string][]token{}}
 	var errs []error
 	into := reflect.ValueOf(statements).Elem()
 	for i := range into.NumField() {

@@ -3,6 +3,7 @@ package statement
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -20,6 +21,10 @@ type rows struct {
 // rowsIn reads `:name AS alias (column type, ...)`, which no other parameter can
 // look like, and returns its length in tokens: 0 when the parameter is a value.
 func rowsIn(tokens []token) (r rows, length int, err error) {
+	next := slices.IndexFunc(tokens[1:], func(t token) bool { return t.kind != comment && strings.TrimSpace(t.text) != "" })
+	if next < 0 || tokens[1+next].text != "AS" {
+		return rows{}, 0, nil
+	}
 	var text strings.Builder
 	for i, t := range tokens {
 		if t.kind != comment {

@@ -49,7 +49,7 @@ func Positionals(text string) int {
 // as that decides where a parameter can stand. With an error it returns what
 // stands before.
 func tokenize(text string) ([]token, error) {
-	var all []token
+	all := make([]token, 0, len(text)/4)
 	for at := 0; at < len(text); {
 		kind, length := scan(text[at:])
 		if length < 0 {
@@ -86,7 +86,7 @@ func scan(text string) (kind, int) {
 		}
 		return word, length
 	}
-	return other, 1
+	return other, max(1, len(text)-len(strings.TrimLeft(text, " \t\r\n")))
 }
 
 // colon is a parameter, a cast, an assignment, or a colon. A slice of an array
