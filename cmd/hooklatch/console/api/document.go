@@ -4,8 +4,11 @@ import (
 	_ "embed"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
+	"sync"
 
 	"github.com/goccy/go-yaml"
 
@@ -30,26 +33,35 @@ type description struct {
 				Content map[string]struct {
 					Schema struct {
 						Properties map[string]struct {
-							Type string `yaml:"type"`
-						} `yaml:"properties"`
-					} `yaml:"schema"`
-				} `yaml:"content"`
-			} `yaml:"requestBody"` //nolint:tagliatelle // a word of OpenAPI
-		} `yaml:"post"`
-	} `yaml:"paths"`
+							Type string `json:"type"`
+						} `json:"properties"`
+					} `json:"schema"`
+				} `json:"content"`
+			} `json:"requestBody"` //nolint:tagliatelle // a word of OpenAPI
+		} `json:"post"`
+	} `json:"paths"`
 }
 
-// Filters are the fields that lists can be asked for, by the operation: "get /api/events".
-type Filters map[string][]find.Field
+// template is the document before it knows its console. Parsing YAML takes far longer than
+// the rest of ReadDocument, so all consoles of a process share it.
+type template struct {
+	whole map[string]any // nobody changes it
+	takes map[string]map[string]string
+}
 
-// ReadDocument reads the document, for a console that is below this path, of this
-// version. The fields of filters are parameters besides those that stand in the document.
-func ReadDocument(base, version string, filters Filters) (*Document, error) {
-	var described description
-	if err := yaml.Unmarshal(openapi, &described); err != nil {
-		return nil, fmt.Errorf("read openapi.yaml: %w", err)
+var readTemplate = sync.OnceValues(func() (*template, error) {
+	t := &template{takes: map[string]map[string]string{}}
+	if err := yaml.Unmarshal(openapi, &t.whole); err != nil {
+		return nil, err
 	}
-	d := &Document{takes: map[string]map[string]string{}}
+	text, err := json.Marshal(t.whole)
+	if err != nil {
+		return nil, err
+	}
+	var described description
+	if err := json.Unmarshal(text, &described); err != nil {
+		return nil, err
+	}
 	for path, of := range described.Paths {
 		if of.Post == nil {
 			continue
@@ -58,25 +70,40 @@ func ReadDocument(base, version string, filters Filters) (*Document, error) {
 		for name, property := range of.Post.RequestBody.Content["application/json"].Schema.Properties {
 			fields[name] = property.Type
 		}
-		d.takes[path] = fields
+		t.takes[path] = fields
 	}
-	var whole map[string]any
-	if err := yaml.Unmarshal(openapi, &whole); err != nil {
+	return t, nil
+})
+
+// Filters are the fields that lists can be asked for, by the operation: "get /api/events".
+type Filters map[string][]find.Field
+
+// ReadDocument reads the document, for a console that is below this path, of this
+// version. The fields of filters are parameters besides those that stand in the document.
+func ReadDocument(base, version string, filters Filters) (*Document, error) {
+	t, err := readTemplate()
+	if err != nil {
 		return nil, fmt.Errorf("read openapi.yaml: %w", err)
 	}
+	info := maps.Clone(t.whole["info"].(map[string]any))
+	info["version"] = version
+	whole := maps.Clone(t.whole)
+	whole["info"] = info
 	whole["servers"] = []map[string]string{{"url": base + "/"}}
-	whole["info"].(map[string]any)["version"] = version
-	paths := whole["paths"].(map[string]any)
+	paths := maps.Clone(t.whole["paths"].(map[string]any))
 	for operation, fields := range filters {
 		method, path, _ := strings.Cut(operation, " ")
-		of := paths[path].(map[string]any)[method].(map[string]any)
+		methods := maps.Clone(paths[path].(map[string]any))
+		of := maps.Clone(methods[method].(map[string]any))
 		parameters, _ := of["parameters"].([]any)
+		parameters = slices.Clone(parameters)
 		for _, f := range fields {
 			parameters = append(parameters, parameterOf(f))
 		}
-		of["parameters"] = parameters
+		of["parameters"], methods[method], paths[path] = parameters, of, methods
 	}
-	var err error
+	whole["paths"] = paths
+	d := &Document{takes: t.takes}
 	if d.text, err = json.Marshal(whole); err != nil {
 		return nil, fmt.Errorf("read openapi.yaml: %w", err)
 	}
