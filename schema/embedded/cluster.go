@@ -120,7 +120,7 @@ func initArgs() []string {
 
 // freshCluster returns the directory of an empty cluster of these binaries.
 func freshCluster(ctx context.Context, cache string, bin binaries, own owner, progress func(string)) (string, error) {
-	name := "cluster-" + hash(bin.dir, bin.version, strconv.Itoa(own.uid), strings.Join(initArgs(), " "))
+	name := "cluster-" + hash(bin.dir, bin.version, strconv.Itoa(own.uid), strings.Join(initArgs(), " "), "one iteration")
 	return cached(ctx, cache, name, own, func(dir string) error {
 		progress("making a cluster with " + bin.version + " (once)")
 		return makeCluster(ctx, cache, bin, own, dir)
@@ -129,20 +129,22 @@ func freshCluster(ctx context.Context, cache string, bin binaries, own owner, pr
 
 // makeCluster makes an empty cluster in a directory.
 func makeCluster(ctx context.Context, cache string, bin binaries, own owner, dir string) error {
-	password, err := os.CreateTemp(cache, "password")
+	password := rand.Text()
+	secret, err := os.CreateTemp(cache, "password")
 	if err != nil {
 		return err
 	}
-	defer os.Remove(password.Name())
-	_, err = password.WriteString(rand.Text())
-	if err := errors.Join(err, password.Close(), own.take(password.Name())); err != nil {
+	defer os.Remove(secret.Name())
+	_, err = secret.WriteString(scramSecret(password))
+	if err := errors.Join(err, secret.Close(), own.take(secret.Name())); err != nil {
 		return err
 	}
-	args := append(initArgs(), "--pgdata="+dir, "--pwfile="+password.Name())
+	args := append(initArgs(), "--pgdata="+dir, "--pwfile="+secret.Name())
 	if err := run(ctx, own, bin.program("initdb"), args...); err != nil {
 		return err
 	}
-	return copyFile(password.Name(), filepath.Join(dir, passwordName), 0o600, own, false)
+	path := filepath.Join(dir, passwordName)
+	return errors.Join(os.WriteFile(path, []byte(password), 0o600), own.take(path))
 }
 
 // copyTree copies a directory that does not change meanwhile and gives the copy
