@@ -79,7 +79,7 @@ func TestTheMetricsOfARunningProgramAreThoseOfThePage(t *testing.T) {
 	t.Parallel()
 	documented, _ := documentedMetrics(t)
 	pool := pgtest.New(t)
-	waits, err := os.ReadFile(filepath.Join("..", "..", "outbox", "gauges", "testdata", "waits.sql"))
+	waits, err := os.ReadFile(filepath.Join("..", "..", "outbox", "measure", "testdata", "waits.sql"))
 	require.NoError(t, err)
 	_, err = pool.Exec(t.Context(), string(waits)+`
 		UPDATE hooklatch.destinations SET operator_paused = false; DELETE FROM hooklatch.river_leader`)

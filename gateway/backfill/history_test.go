@@ -121,10 +121,14 @@ func (h *history) pass(deep bool) error {
 	h.mu.Unlock()
 	defer func() {
 		cancel()
+		read := h.readUntil()
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		h.kill = before
 		h.working--
+		if h.now.Before(read) { // a busy machine began the pass late: nothing happens before its end
+			h.now = read
+		}
 	}()
 	source.Settings.Lag = time.Since(until)
 	if deep {
@@ -134,6 +138,14 @@ func (h *history) pass(deep bool) error {
 		return err
 	}
 	return h.process(func() Source { return source }).Turn(ctx)
+}
+
+// readUntil is up to when passes have read, by their watermark.
+func (h *history) readUntil() (until time.Time) {
+	if err := h.pool.QueryRow(context.Background(), `SELECT GREATEST(covered_until, pass_until) FROM hooklatch.coverage WHERE source = $1`, h.source.Name).Scan(&until); err != nil {
+		panic(err)
+	}
+	return until
 }
 
 // meet is what a request meets, as refuse of the world.
@@ -174,7 +186,9 @@ func (h *history) strike(out http.ResponseWriter, one trouble) bool {
 	case "cancel":
 		h.mu.Lock()
 		defer h.mu.Unlock()
-		h.kill()
+		if h.kill != nil { // nil: the pass of the request has ended meanwhile
+			h.kill()
+		}
 	case "take over":
 		h.mu.Lock()
 		h.takeovers++
