@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A pass works for a fifth of the time while it stores events, so that live events do not
+// A pass rests for most of the time while it stores events, so that live events do not
 // wait behind them. What is stored already is no reason to rest.
 func TestAPassRestsAfterEachBatchItStores(t *testing.T) {
 	t.Parallel()
