@@ -21,7 +21,8 @@ func TestARunOfEveryActionGoesOnInOtherHands(t *testing.T) {
 		t.Run(string(action), func(t *testing.T) {
 			t.Parallel()
 			b := setup(t)
-			order, changed := runs.Order{Action: action}, ""
+			order := runs.Order{Action: action}
+			var changed string
 			if states := runs.StatesOfEvents(action); states != nil {
 				b.acceptedIn(t, n, string(states[0]))
 				changed = `SELECT count(*) FROM hooklatch.processed_events WHERE outcome <> '` + string(states[0]) + `'`

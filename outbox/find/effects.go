@@ -38,10 +38,7 @@ func NeedAttention() []ledger.EffectState {
 }
 
 // IsZero reports whether all effects are selected.
-func (e Effects) IsZero() bool {
-	return e.Destination == "" && len(e.States) == 0 && e.Route == "" && e.Source == "" && e.Type == "" && e.Event == (identity.EventRef{}) &&
-		e.Policy == "" && e.Span == Span{} && e.Content.IsZero()
-}
+func (e Effects) IsZero() bool { return len(Given(e)) == 0 }
 
 // Effects finds effects from a place back, the newest first, without their bodies:
 // limit of them, or 50 when it is 0, and 1,000 at most. Errors: ErrCursor and
@@ -171,7 +168,16 @@ func (e Effects) takes(row ledger.Effect) bool {
 		e.Span.contains(row.CreatedAt)
 }
 
-// args are the same for effect_asked_for.sql.
+// effectsAskedFor are those of Effects, as effect_asked_for.sql takes them.
+type effectsAskedFor struct {
+	States             []ledger.EffectState // nil takes all
+	Destination, Route string
+	Source             identity.Source
+	TypeLike           string // see wildcard.Like
+	Policy             ledger.Policy
+	Since              *time.Time
+}
+
 func (e Effects) args() effectsAskedFor {
 	return effectsAskedFor{
 		States: e.States, Destination: e.Destination, Route: e.Route, Source: e.Source, TypeLike: wildcard.Like(e.Type), Policy: e.Policy,

@@ -43,9 +43,7 @@ const (
 )
 
 // IsZero reports whether all events are selected.
-func (e Events) IsZero() bool {
-	return e.Source == "" && e.Type == "" && e.State == "" && len(e.Has) == 0 && e.ID == "" && e.Span == Span{} && e.Content.IsZero() && e.states == nil
-}
+func (e Events) IsZero() bool { return len(Given(e)) == 0 && e.states == nil }
 
 // In selects events in one of these states, where State names none.
 func (e Events) In(states ...inbox.Outcome) Events {
@@ -250,7 +248,19 @@ func (e Events) takes(row *inbox.Event) bool {
 		e.Span.contains(row.ReceivedAt)
 }
 
-// args are the same for event_asked_for.sql.
+// askedFor are those of Events, as event_asked_for.sql takes them.
+type askedFor struct {
+	Source       identity.Source
+	TypeLike     string // see wildcard.Like
+	EventID      identity.EventID
+	States       []inbox.Outcome // nil takes all
+	Duplicated   bool
+	Differs      bool
+	Retried      bool
+	Suspect      bool
+	Since, Until *time.Time
+}
+
 func (e Events) args() askedFor {
 	return askedFor{
 		Source: e.Source, TypeLike: wildcard.Like(e.Type), EventID: e.ID, States: e.inStates(),

@@ -4,8 +4,6 @@ import (
 	"embed"
 	"time"
 
-	"github.com/hooklatch/hooklatch/outbox/identity"
-	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/schema"
 	"github.com/hooklatch/hooklatch/schema/statement"
@@ -47,16 +45,6 @@ type actionSlice struct {
 
 type actions struct{ IDs []int64 }
 
-// effectsAskedFor are those of Effects.
-type effectsAskedFor struct {
-	States             []ledger.EffectState // nil takes all
-	Destination, Route string
-	Source             identity.Source
-	TypeLike           string // see wildcard.Like
-	Policy             ledger.Policy
-	Since              *time.Time
-}
-
 type effectSlice struct {
 	effectsAskedFor
 
@@ -75,19 +63,6 @@ type effectSliceOnward struct {
 }
 
 type eventPlace struct{ At time.Time }
-
-// askedFor are those of Events.
-type askedFor struct {
-	Source       identity.Source
-	TypeLike     string // see wildcard.Like
-	EventID      identity.EventID
-	States       []inbox.Outcome // nil takes all
-	Duplicated   bool
-	Differs      bool
-	Retried      bool
-	Suspect      bool
-	Since, Until *time.Time
-}
 
 type eventSlice struct {
 	askedFor

@@ -1,9 +1,7 @@
 -- The next effects back from a place, as event_slice has events. Those of one moment
 -- are in the order of their keys.
 WITH slice AS MATERIALIZED (
-    SELECT
-        e.created_at, e.idempotency_key, e.scope, e.key, e.generation, e.state, e.destination, e.route,
-        e.source, e.event_id, e.event_type, e.policy, e.maybe_applied_since, e.request_rendering
+    SELECT {{effect_looked_at}}
     FROM hooklatch.effects AS e
     WHERE (e.created_at, e.idempotency_key) < (COALESCE(:before_time::timestamptz, 'infinity'), :before_key)
         AND e.created_at >= COALESCE(:since::timestamptz, '-infinity')

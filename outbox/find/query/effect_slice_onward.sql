@@ -2,10 +2,7 @@
 -- before it: those that an action may still be done to, and that have not come to their
 -- state since it was ordered.
 WITH slice AS MATERIALIZED (
-    SELECT
-        e.created_at, e.idempotency_key, e.scope, e.key, e.generation, e.state, e.destination, e.route,
-        e.source, e.event_id, e.event_type, e.policy, e.maybe_applied_since, e.request_rendering,
-        e.finished_at, e.erased_at
+    SELECT {{effect_looked_at}}
     FROM hooklatch.effects AS e
     WHERE (e.created_at, e.idempotency_key) > (:after_time, :after_key)
         AND e.created_at >= COALESCE(:since::timestamptz, '-infinity')

@@ -2,8 +2,7 @@
 -- at most :limit. The last row tells where the slice ended. However few are asked for,
 -- no more is read than the slice.
 WITH slice AS MATERIALIZED (
-    SELECT p.accept_seq, p.source, p.event_id, p.event_type, p.outcome, p.received_at, p.delivery_id,
-        p.duplicates, p.body_differs, p.retry_number, p.replay_suspect
+    SELECT {{event_looked_at}}
     FROM hooklatch.processed_events AS p
     WHERE p.accept_seq < :before
         AND p.accept_seq >= :down_to

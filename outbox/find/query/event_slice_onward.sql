@@ -2,8 +2,7 @@
 -- those before it. One that is younger than it takes to settle ends the slice: others
 -- before it may not be committed yet. Without :settles_in_seconds none does.
 WITH ahead AS MATERIALIZED (
-    SELECT p.accept_seq, p.source, p.event_id, p.event_type, p.outcome, p.received_at, p.delivery_id,
-        p.duplicates, p.body_differs, p.retry_number, p.replay_suspect, p.erased_at, p.redacted_at
+    SELECT {{event_looked_at}}
     FROM hooklatch.processed_events AS p
     WHERE p.accept_seq > :after
         AND p.accept_seq < :up_to
