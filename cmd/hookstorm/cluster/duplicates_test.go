@@ -48,6 +48,9 @@ func TestDuplicatesAreLookedUpAfterAPromotionAndARestart(t *testing.T) {
 				return err == nil && a.New() == 0 // it is known without its row
 			}, 2*time.Minute, time.Millisecond, name)
 		}
+		if name == "promotion" {
+			replicated(t, c)
+		}
 		require.NoError(t, change(), name)
 		require.Eventually(t, func() bool {
 			_, err := accept("evt_" + name)
@@ -64,6 +67,21 @@ func TestDuplicatesAreLookedUpAfterAPromotionAndARestart(t *testing.T) {
 			require.Equal(t, 1, a.New(), id)
 		}
 	}
+}
+
+// replicated waits until the standby has what the primary has: a row whose deletion is lost
+// with the primary would make its event a duplicate.
+func replicated(t *testing.T, c *cluster.Cluster) {
+	t.Helper()
+	conn := connect(t, c.Primary("postgres"))
+	var at string
+	require.NoError(t, conn.QueryRow(t.Context(), `SELECT pg_current_wal_lsn()::text`).Scan(&at))
+	require.Eventually(t, func() bool {
+		var has bool
+		err := conn.QueryRow(t.Context(), `SELECT COALESCE(bool_and(replay_lsn >= $1::pg_lsn), false) FROM pg_stat_replication`, at).Scan(&has)
+		return err == nil && has
+	}, 2*time.Minute, 10*time.Millisecond)
+	require.NoError(t, conn.Close(t.Context()))
 }
 
 func migrate(t *testing.T, c *cluster.Cluster) {
