@@ -10,6 +10,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
+	"github.com/hooklatch/hooklatch/outbox/safetext"
 )
 
 // operatorFlags say who orders an action, and why, for the operator log.
@@ -75,6 +76,6 @@ func (c *cli) carryOut(ctx context.Context, o *outbox.Outbox, what order, target
 	if c.asJSON {
 		return printJSON(c.stdout, orderView{Action: what.action, Target: target, Result: done})
 	}
-	_, err = fmt.Fprintf(c.stdout, "%s is %s\n", target, done)
+	_, err = fmt.Fprintf(c.stdout, "%s is %s\n", safetext.Shown(target), done)
 	return err
 }

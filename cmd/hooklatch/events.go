@@ -39,7 +39,9 @@ func eventRef(args []string) (identity.EventRef, error) {
 // orNoSuchEvent says which event it is that was not found.
 func orNoSuchEvent(err error, ref identity.EventRef) error {
 	if errors.Is(err, ledger.ErrNotFound) {
-		return fmt.Errorf("there is no event %s", ref)
+		return noSuchEvent(ref)
 	}
 	return err
 }
+
+func noSuchEvent(ref identity.EventRef) error { return fmt.Errorf("there is no event %s", ref) }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -10,7 +9,6 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
-	"github.com/hooklatch/hooklatch/outbox/safetext"
 )
 
 // decision is what a person decides about events that a replay guard holds.
@@ -27,7 +25,7 @@ func (c *cli) newEventsRelease() *cobra.Command {
 		long: `Let one event, or all that the flags select, go on to its dispatch although its
 signature came before under another id or with another type. An event that was
 dropped can be released as well, by its name.`,
-		done:   "is released: it waits for its dispatch",
+		done:   "released: it waits for its dispatch",
 		action: ledger.ActionReleaseEvent, one: (*inbox.Inbox).Release,
 	})
 }
@@ -37,7 +35,7 @@ func (c *cli) newEventsDrop() *cobra.Command {
 		name: "drop", short: "Decide that events which a replay guard holds have no effect",
 		long: `Decide that one event, or all that the flags select, is a captured delivery sent
 again and has no effect. Its row and its body stay.`,
-		done:   "is dropped: it has no effect",
+		done:   "dropped: it has no effect",
 		action: ledger.ActionDropEvent, one: (*inbox.Inbox).Drop,
 	})
 }
@@ -58,7 +56,7 @@ a while ago like 36h.`,
 		Args: cobra.MaximumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				if f.selected.given() || f.runFlags.given() {
+				if f.ofMany() {
 					return misused("an event and a selection by flags exclude each other")
 				}
 				ref, err := eventRef(args)
@@ -66,7 +64,7 @@ a while ago like 36h.`,
 					return err
 				}
 				return c.withOutbox(cmd.Context(), func(o *outbox.Outbox) error {
-					return c.decideOne(cmd.Context(), o, d, ref, f.by.operator())
+					return c.carryOut(cmd.Context(), o, d.of(ref), ref.String(), f.by.operator())
 				})
 			}
 			if !f.selected.given() {
@@ -84,11 +82,12 @@ a while ago like 36h.`,
 	return cmd
 }
 
-func (c *cli) decideOne(ctx context.Context, o *outbox.Outbox, d decision, ref identity.EventRef, by ledger.Operator) error {
-	err := d.one(o.Inbox(), ctx, ref, by)
-	if err != nil {
-		return orNoSuchEvent(err, ref)
+// of is the decision about one event.
+func (d decision) of(ref identity.EventRef) order {
+	return order{
+		action: d.action, done: d.done, unknown: func(string) error { return noSuchEvent(ref) },
+		do: func(o *outbox.Outbox, ctx context.Context, _ string, by ledger.Operator) error {
+			return d.one(o.Inbox(), ctx, ref, by)
+		},
 	}
-	_, err = fmt.Fprintf(c.stdout, "%s %s\n", safetext.Shown(ref.String()), d.done)
-	return err
 }

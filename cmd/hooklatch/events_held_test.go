@@ -1,9 +1,11 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -45,15 +47,20 @@ func TestHeldEventsWaitForAPerson(t *testing.T) {
 	require.Equal(t, "github/id-2 is released: it waits for its dispatch\n",
 		must(t, s.args("events", "release", "github", "id-2", "--as", "ann", "--reason", "asked the team")...))
 	s.waitDone(t, "github", "id-2")
+	c = command{}
+	require.Equal(t, exitFailed, c.run(t.Context(), s.args("events", "release", "github", "id-2", "--yes", "--json")...), "a word that changes nothing is taken")
+	require.Contains(t, c.stderr.String(), "the event is not held")
 	require.Equal(t, "github/id-3 is dropped: it has no effect\n", must(t, s.args("events", "drop", "github/id-3", "--as", "ann")...))
 	require.Contains(t, must(t, s.args("events", "show", "github", "id-3")...), "dropped by ann")
 	require.Regexp(t, `^2 events selected\n(?s:.*)\ndrop them with the same command and --yes\n$`, must(t, s.args("events", "drop", "--source", "github")...))
+	require.JSONEq(t, `{"action":"event.drop","preview":true,"selected":2}`, only(t, must(t, s.args("events", "drop", "--source", "github", "--json")...), "action", "preview", "selected"))
 	require.Equal(t, 2, held())
 	require.Equal(t, "1 event dropped\n", must(t, s.args("events", "drop", "--type", "star", "--yes")...))
 	require.Equal(t, "1 event released\n", must(t, s.args("events", "release", "--source", "github", "--since", "1h", "--yes")...))
 	s.waitDone(t, "github", "id-4")
 
-	require.Contains(t, must(t, s.args("events", "release", "github", "id-3")...), "released")
+	require.JSONEq(t, `{"action":"event.release","target":"github/id-3","result":"released: it waits for its dispatch"}`,
+		must(t, s.args("events", "release", "github", "id-3", "--json")...))
 	s.waitDone(t, "github", "id-3")
 	c = command{}
 	require.Equal(t, exitFailed, c.run(t.Context(), s.args("events", "drop", "github", "id-4")...))
@@ -68,4 +75,19 @@ func TestHeldEventsWaitForAPerson(t *testing.T) {
 	require.Contains(t, audit, "asked the team")
 	require.Equal(t, 5, s.count(t, `SELECT count(*) FROM hooklatch.operator_log`))
 	require.Equal(t, 2, s.count(t, `SELECT count(*) FROM hooklatch.operator_log WHERE filter <> '{}'`))
+}
+
+// only are some members of an object.
+func only(t *testing.T, text string, names ...string) string {
+	t.Helper()
+	var all map[string]json.RawMessage
+	require.NoError(t, json.Unmarshal([]byte(text), &all))
+	for name := range all {
+		if !slices.Contains(names, name) {
+			delete(all, name)
+		}
+	}
+	left, err := json.Marshal(all)
+	require.NoError(t, err)
+	return string(left)
 }

@@ -35,6 +35,11 @@ func (f *eventsFlags) register(cmd *cobra.Command, doing string, but ...string) 
 	f.by.register(cmd)
 }
 
+// ofMany reports whether flags were given that one event has no use for.
+func (f *eventsFlags) ofMany() bool {
+	return f.selected.given() || f.rate != 0 || f.detach || f.label != ""
+}
+
 // order is what the flags say.
 func (f *eventsFlags) order() (o runs.Order, err error) {
 	o.Action = f.action
@@ -77,7 +82,7 @@ like 36h.`,
 			switch {
 			case len(args) > 0:
 				ref, err := eventRef(args)
-				if f.selected.given() || f.rate != 0 || f.detach || f.label != "" {
+				if f.ofMany() {
 					err = misused("an event and a selection by flags exclude each other")
 				}
 				if err := cmp.Or(err, c.ofRoute(&runs.Order{EventTerms: runs.EventTerms{Route: only}})); err != nil {

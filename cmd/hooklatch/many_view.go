@@ -7,12 +7,12 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/runs"
 )
 
-// manyView is an order about many effects as --json prints it.
+// manyView is an order about many effects, or held events, as --json prints it.
 type manyView struct {
 	Action     ledger.Action `json:"action"`
 	Preview    bool          `json:"preview"` // nothing was done
 	Run        int64         `json:"run,omitempty"`
-	AsOf       time.Time     `json:"as_of"`
+	AsOf       time.Time     `json:"as_of,omitzero"` // of effects
 	Selected   int64         `json:"selected"`
 	Changed    int64         `json:"changed"`
 	InDoubt    int64         `json:"in_doubt"`   // among the selected with --in-doubt, left out without
@@ -25,8 +25,8 @@ type manyView struct {
 }
 
 type sampleView struct {
-	IdempotencyKey string    `json:"idempotency_key"`
-	Destination    string    `json:"destination"`
+	IdempotencyKey string    `json:"idempotency_key,omitempty"`
+	Destination    string    `json:"destination,omitempty"`
 	Route          string    `json:"route,omitempty"`
 	Source         string    `json:"source,omitempty"`
 	EventID        string    `json:"event_id,omitempty"`
@@ -57,7 +57,7 @@ type replayView struct {
 
 // viewOfPreview is what was counted.
 func (m manyOrder) viewOfPreview(v runs.Preview, forecasts []string) any {
-	if v.Order.OfEvents() {
+	if v.Order.Action == ledger.ActionReplayEvent {
 		view := replayOf(v)
 		view.Preview = true
 		for _, e := range v.Sample {
@@ -79,7 +79,7 @@ func (m manyOrder) viewOfPreview(v runs.Preview, forecasts []string) any {
 
 // viewOfRun is what was counted, and what came of it.
 func (m manyOrder) viewOfRun(counted runs.Preview, run runs.Run) any {
-	if run.OfEvents() {
+	if run.Action == ledger.ActionReplayEvent {
 		view := replayOf(counted)
 		view.Run, view.Replayed, view.Reopened, view.Stopped, view.Command = run.ID, run.Changed, run.Reopened, run.State != runs.Done, m.restOf(run)
 		return view

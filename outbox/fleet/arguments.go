@@ -39,9 +39,8 @@ type beginProbe struct {
 type createQueue struct{ Name string }
 
 type endJobs struct {
-	Destination string   // whose jobs end, wherever they wait
-	Queues      []string // in which those of all retired destinations end
-	Limit       int
+	Queues []string
+	Limit  int
 }
 
 type moveJobs struct {

@@ -73,20 +73,6 @@ func (f *Fleet) Retire(ctx context.Context, destination string, by ledger.Operat
 	return run, nil
 }
 
-// endJobs ends the jobs of what was parked because its destination is retired. They
-// would wait in a queue that no process works any more.
-func (f *Fleet) endJobs(ctx context.Context, which endJobs) error {
-	which.Limit = moveLimit
-	for more := true; more; {
-		n, err := f.execute(ctx, "end_jobs", f.sql.EndJobs.With(which))
-		if err != nil {
-			return err
-		}
-		more = n == moveLimit && ctx.Err() == nil
-	}
-	return ctx.Err()
-}
-
 // forget removes a destination and reports whether it was there. One that was
 // removed before must have something that waits for it.
 func (f *Fleet) forget(ctx context.Context, tx pgx.Tx, destination string) (known bool, err error) {

@@ -150,9 +150,12 @@ func (f *Fleet) syncQueues(ctx context.Context, unserved time.Duration, leave fu
 	if len(queues) == 0 {
 		return moved, nil
 	}
-	// Retire may have been interrupted before it came to them.
-	if err := f.endJobs(ctx, endJobs{Queues: queues}); err != nil {
-		return moved, fmt.Errorf("sync queues: end jobs of retired destinations: %w", err)
+	for more := true; more && ctx.Err() == nil; {
+		n, err := f.execute(ctx, "end_jobs", f.sql.EndJobs.With(endJobs{Queues: queues, Limit: moveLimit}))
+		if err != nil {
+			return moved, fmt.Errorf("sync queues: end jobs of retired destinations: %w", err)
+		}
+		more = n == moveLimit
 	}
 	return moved, nil
 }

@@ -173,12 +173,13 @@ func TestWhatCannotBeStoredIsNotThere(t *testing.T) {
 	for _, path := range []string{
 		"/events/stripe/a%00b", "/events/%ff/x", "/effects/hl_%00", "/jump?q=%00", "/jump?q=a/%00",
 		"/events?before=x", "/events?before=99999999999999999999", "/effects?before=1", "/effects?before=.", "/effects/hl_1/explode",
+		"/effects?route=%00&destination=" + strings.Repeat("x", 5_000),
 	} {
 		got := b.get(path)
 		require.Contains(t, []int{http.StatusNotFound, http.StatusBadRequest}, got.Code, path)
 		wellMade(t, path, got.Body.String())
 	}
-	for _, path := range []string{"/events?source=%00", "/events?type=%ff", "/effects?route=%00&destination=" + strings.Repeat("x", 5_000)} {
+	for _, path := range []string{"/events?source=%00", "/events?type=%ff", "/effects?route=%00"} {
 		require.Equal(t, http.StatusOK, b.get(path).Code, path)
 	}
 }

@@ -55,6 +55,9 @@ func refusedFilter(q query) quarantine.Filter {
 
 func (c *Console) readQuarantine(r *http.Request) (quarantinePage, error) {
 	shown := quarantinePage{view: c.view(r, "quarantine", "Quarantine"), Query: readQuery(c.quarantineFields(), r.URL.Query())}
+	if shown.Query.long != nil {
+		return shown, shown.Query.long
+	}
 	var err error
 	if shown.Shares, err = c.opts.Quarantine.Count(r.Context(), refusedFilter(shown.Query)); err != nil {
 		return shown, err

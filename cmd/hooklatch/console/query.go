@@ -3,6 +3,7 @@ package console
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -27,7 +28,7 @@ type field struct {
 	flag    string   // of the command, where it has another name
 }
 
-// Flag is that of the command that lists the same.
+// Flag is the flag of the command that prints the same list.
 func (f field) Flag() string { return "--" + cmp.Or(f.flag, f.Name) }
 
 // Wide tells that its values are long.
@@ -52,13 +53,20 @@ type query struct {
 	fields []field
 	values map[string]string
 	Cursor find.Cursor
+	long   *invalid // a value that is too long; nil: none
 }
 
-// readQuery takes the fields it knows from a URL.
+// readQuery takes the fields it knows from a URL. What is too long is left out, and refused
+// by whoever acts on the query: without it more would be selected.
 func readQuery(fields []field, values url.Values) query {
 	q := query{fields: fields, values: map[string]string{}, Cursor: find.Cursor(values.Get("before"))}
 	for _, f := range fields {
-		if value := strings.TrimSpace(cmp.Or(values.Get(f.Name), values.Get(f.Former))); value != "" && len(value) <= maxValue {
+		value := strings.TrimSpace(cmp.Or(values.Get(f.Name), values.Get(f.Former)))
+		switch {
+		case value == "":
+		case len(value) > maxValue:
+			q.long = &invalid{f.Label, strings.ToValidUTF8(value[:maxValue/64], "") + "…", fmt.Sprintf("it has %d bytes, and %d at most are looked for", len(value), maxValue)}
+		default:
 			q.values[f.Name] = safetext.Storable(value)
 		}
 	}
@@ -74,6 +82,15 @@ type given struct {
 
 	Value   string
 	Without string // query of the same list without it
+}
+
+// words are the flag of the command for it. A while ago needs no sign there.
+func (g given) words() []string {
+	value := g.Value
+	if g.Name == "since" || g.Name == "until" {
+		value = strings.TrimPrefix(value, "-")
+	}
+	return []string{g.Flag(), safetext.Shell(value)}
 }
 
 // Fields are all of them.
@@ -122,7 +139,7 @@ func (q query) without(name string) string {
 func (q query) commandOf(command string) string {
 	words := []string{"hooklatch", command}
 	for _, g := range q.Given() {
-		words = append(words, g.Flag(), safetext.Shell(strings.TrimPrefix(g.Value, "-")))
+		words = append(words, g.words()...)
 	}
 	if q.Cursor != find.Beginning {
 		words = append(words, "--cursor", safetext.Shell(string(q.Cursor)))
@@ -138,6 +155,9 @@ func (i *invalid) Error() string { return i.Label + ": " + i.Takes }
 // filterOf is what a query asks for. Errors: *invalid.
 func filterOf[Filter any](q query, now time.Time) (Filter, error) {
 	var asked Filter
+	if q.long != nil {
+		return asked, q.long
+	}
 	for _, g := range q.Given() {
 		err := find.Set(&asked, g.Name, g.Value, now)
 		if wrong, is := errors.AsType[*find.ValueError](err); is {
@@ -150,8 +170,8 @@ func filterOf[Filter any](q query, now time.Time) (Filter, error) {
 	return asked, nil
 }
 
-// maySearch fails where whoever asks may not look for content, and writes down that
-// somebody does: answer by answer it tells every value. Errors: *problem.
+// maySearch fails if the person may not search payloads, and records the search otherwise:
+// answer by answer a search tells every value. Errors: *problem.
 func (c *Console) maySearch(r *http.Request, content find.Content, source identity.Source) error {
 	if content.IsZero() {
 		return nil

@@ -13,7 +13,6 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/find"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/runs"
-	"github.com/hooklatch/hooklatch/outbox/safetext"
 )
 
 // runVerb is what a run does to each, in the words of the URL and of the page.
@@ -134,8 +133,8 @@ func fixedQuery(o runs.Order, q query) url.Values {
 func commandOfRun(o runs.Order, q query) string {
 	words := []string{"hooklatch", verbOf(o.Action).Of, verbOf(o.Action).Name}
 	for _, g := range q.Given() {
-		if g.Value != string(find.Attention) {
-			words = append(words, g.Flag(), safetext.Shell(strings.TrimPrefix(g.Value, "-")))
+		if g.Name != "state" || g.Value != string(find.Attention) {
+			words = append(words, g.words()...)
 		}
 	}
 	if !o.OfEvents() && len(o.Effects.States) > 0 && (q.Get("state") == "" || q.Get("state") == string(find.Attention)) {

@@ -164,6 +164,27 @@ func TestEventsAreReplayedOneByOneAndMany(t *testing.T) {
 	require.NotContains(t, b.page(t, "/events"), "Release these", "nothing is held")
 }
 
+// A value that is too long to be looked for is refused: without it everything would be selected.
+func TestAFilterThatIsTooLongSelectsNothing(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.failed(t, "evt_1")
+	long := strings.Repeat("x", 5<<10)
+	for _, path := range []string{
+		"/events?contains=" + long, "/effects?route=" + long, "/audit?who=" + long, "/quarantine?source=" + long,
+		"/runs/new?of=events&type=" + long, "/runs/new?of=effects&destination=" + long, "/api/events?type=" + long, "/api/runs/new?of=effects&source=" + long,
+	} {
+		got := b.get(path)
+		require.Equal(t, http.StatusBadRequest, got.Code, path)
+		require.Contains(t, got.Body.String(), "5120 bytes", path)
+	}
+	require.Equal(t, http.StatusBadRequest, b.post("/runs/new?of=effects&action=cancel&destination="+long, nil).Code)
+	require.Equal(t, http.StatusBadRequest, b.post("/quarantine/verify?source="+long, nil).Code)
+	var ordered int
+	require.NoError(t, b.pool.QueryRow(t.Context(), `SELECT count(*) FROM hooklatch.operator_log`).Scan(&ordered))
+	require.Zero(t, ordered)
+}
+
 // An operator's run has a bound, which the server holds; an admin's has none.
 func TestAnOperatorsRunIsBounded(t *testing.T) {
 	t.Parallel()

@@ -1,12 +1,12 @@
--- Ends jobs for destinations that are retired, of the given one and in the given
--- queues: their effects are parked. The job of one that waits all the same, because a
+-- Ends jobs for destinations that are retired, in queues that nobody works: their effects
+-- are parked. The job of one that waits all the same, because a
 -- person retried it, stays for the destination to be registered anew.
 WITH idle AS (
     SELECT j.id
     FROM hooklatch.river_job AS j
     WHERE j.kind = 'effect'
         AND j.state IN ('available', 'pending', 'retryable', 'scheduled')
-        AND (j.queue = ANY (:queues::text[]) OR j.args ->> 'destination' = :destination)
+        AND j.queue = ANY (:queues::text[])
         AND NOT EXISTS (
             SELECT
             FROM hooklatch.destinations AS d
