@@ -19,22 +19,26 @@ const (
 	ports = 16_384
 )
 
-// Find returns n different ports at whose address on 127.0.0.1 nobody listens. Who else
-// chooses a port by itself may take one before it is listened at; a process that fails
-// for that says so.
+// Find returns n different ports at whose address on 127.0.0.1 nobody listens. Where the
+// system allows it, Find gives none of them to anybody else until this process ends. A
+// program that chooses its port in another way may still take one before it is listened
+// at; a process that fails for that says so.
 func Find(n int) ([]int, error) {
+	found := make([]int, 0, n)
 	var listeners []net.Listener
 	defer func() {
 		for _, listener := range listeners { // all at the end: none is given twice
 			listener.Close()
 		}
 	}()
-	found := make([]int, 0, n)
 	for range ports {
 		if len(found) == n {
 			return found, nil
 		}
 		port := first + rand.IntN(ports) //nolint:gosec // no secret
+		if !reserve(port) {
+			continue
+		}
 		listener, err := net.Listen("tcp", address(port))
 		if errors.Is(err, syscall.EADDRINUSE) {
 			continue

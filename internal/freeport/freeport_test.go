@@ -2,6 +2,7 @@ package freeport_test
 
 import (
 	"net"
+	"runtime"
 	"slices"
 	"testing"
 
@@ -22,6 +23,24 @@ func TestPortsAreNotThoseOfOutgoingConnections(t *testing.T) {
 	}
 	slices.Sort(ports)
 	require.Len(t, slices.Compact(ports), 200)
+}
+
+// A port is given out once, also while the server that it is for is down: by this process,
+// and by others.
+func TestAPortIsGivenOutOnce(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux lets a server listen at a port that is reserved")
+	}
+	given := map[int]bool{}
+	for range 10 {
+		found, err := freeport.Find(60)
+		require.NoError(t, err)
+		for _, port := range found {
+			require.False(t, given[port], "%d", port)
+			given[port] = true
+		}
+	}
 }
 
 // Nobody is given a port at which somebody listens.

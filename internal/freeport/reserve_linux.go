@@ -1,0 +1,35 @@
+package freeport
+
+import "syscall"
+
+// reserve binds a socket to a port without listening at it, until this process ends, and
+// reports whether nobody else had done so. The port stays usable: a server that sets
+// SO_REUSEADDR, as Go and Postgres do, binds beside a socket that sets it and does not
+// listen. A reservation does not set it while it binds, so two of them exclude each other,
+// also in two processes.
+func reserve(port int) bool {
+	socket, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return true // whoever listens at the port finds out
+	}
+	if err := syscall.Bind(socket, &syscall.SockaddrInet4{Port: port, Addr: [4]byte{127, 0, 0, 1}}); err != nil {
+		_ = syscall.Close(socket)
+		return false
+	}
+	if err := syscall.SetsockoptInt(socket, syscall.SOL_SOCKET, syscall.SO_REUSEADDR, 1); err != nil || !usable(port) {
+		_ = syscall.Close(socket)
+	}
+	return true
+}
+
+// usable reports whether a server can listen at a port that is reserved.
+func usable(port int) bool {
+	server, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = syscall.Close(server) }()
+	return syscall.SetsockoptInt(server, syscall.SOL_SOCKET, syscall.SO_REUSEADDR, 1) == nil &&
+		syscall.Bind(server, &syscall.SockaddrInet4{Port: port, Addr: [4]byte{127, 0, 0, 1}}) == nil &&
+		syscall.Listen(server, 1) == nil
+}
