@@ -45,17 +45,24 @@ type birth struct {
 	leaseEnds time.Time // at the earliest
 }
 
+// firstAttempts are those that begin with the dispatch of an event, if it is committed.
+type firstAttempts struct {
+	births *births
+	event  *inbox.Event
+	of     []birth
+}
+
 // expect gives a claim to each of the effects of an event that can be attempted as soon
-// as it is dispatched. The caller must call begin when that is over.
-func (b *births) expect(event *inbox.Event, effects []ledger.NewEffect) []birth {
+// as it is dispatched. The caller must call begin or giveBack when that is over.
+func (b *births) expect(event *inbox.Event, effects []ledger.NewEffect) *firstAttempts {
+	expected := &firstAttempts{births: b, event: event}
 	if b.off || b.stopped.Load() || event.Generation > 1 {
-		return nil
+		return expected
 	}
-	var expected []birth
 	for i := range effects {
 		e := &effects[i]
 		l, known := b.lanes[e.Destination]
-		twice := slices.ContainsFunc(expected, func(x birth) bool { return x.claim.ID == e.EffectID })
+		twice := slices.ContainsFunc(expected.of, func(x birth) bool { return x.claim.ID == e.EffectID })
 		if !known || twice || !mayBeBorn(l, e) || !l.beginBirth(time.Now()) {
 			continue
 		}
@@ -65,7 +72,7 @@ func (b *births) expect(event *inbox.Event, effects []ledger.NewEffect) []birth 
 			continue
 		}
 		e.Claim = &claim
-		expected = append(expected, birth{lane: l, claim: claim, leaseEnds: time.Now().Add(claim.Lease)})
+		expected.of = append(expected.of, birth{lane: l, claim: claim, leaseEnds: time.Now().Add(claim.Lease)})
 	}
 	return expected
 }
@@ -81,14 +88,16 @@ func mayBeBorn(l *lane, e *ledger.NewEffect) bool {
 // back the slots of the others. What an unanswered dispatch has committed nobody knows,
 // nor whether an event that was dispatched before was so by an earlier try of this one:
 // the ledger is asked.
-func (b *births) begin(ctx context.Context, event *inbox.Event, expected []birth, dispatched outbox.Dispatched, err error) {
+func (f *firstAttempts) begin(ctx context.Context, dispatched outbox.Dispatched, err error) {
 	unsure := errors.Is(err, commit.ErrUnavailable) || err == nil && !dispatched.Fenced
-	for _, x := range expected {
+	b, born := f.births, f.of
+	f.of = nil
+	for _, x := range born {
 		at := slices.IndexFunc(dispatched.Started, func(e ledger.Effect) bool { return e.EffectID == x.claim.ID })
 		switch {
 		case at >= 0:
 			effect := dispatched.Started[at]
-			effect.EventReceivedAt = event.ReceivedAt
+			effect.EventReceivedAt = f.event.ReceivedAt
 			b.run(ctx, x, func(ctx context.Context) { b.attempt(ctx, x, effect) })
 		case unsure:
 			b.run(ctx, x, func(ctx context.Context) { b.ask(ctx, x, err != nil) })
@@ -96,6 +105,14 @@ func (b *births) begin(ctx context.Context, event *inbox.Event, expected []birth
 			x.lane.endBirth()
 		}
 	}
+}
+
+// giveBack gives back the slots of attempts that were not begun. It may be called again.
+func (f *firstAttempts) giveBack() {
+	for _, x := range f.of {
+		x.lane.endBirth()
+	}
+	f.of = nil
 }
 
 // run is one attempt. Its context is that of the job it came from, but for its end.

@@ -117,14 +117,14 @@ func TestTheNextAttemptOfABornEffectIsAJobs(t *testing.T) {
 }
 
 // born dispatches an event as a process does that dies before its call.
-func (b *bundle) born(t *testing.T, w *Worker, id string) (*inbox.Event, []birth, outbox.Dispatched) {
+func (b *bundle) born(t *testing.T, w *Worker, id string) (*inbox.Event, *firstAttempts, outbox.Dispatched) {
 	t.Helper()
 	b.accept(t, id, false)
 	event := b.event(t, id)
 	effects, err := w.routes.Load().Plan(t.Context(), event)
 	require.NoError(t, err)
 	expected := w.births.expect(event, effects)
-	require.Len(t, expected, 1)
+	require.Len(t, expected.of, 1)
 	dispatched, err := b.outbox.Dispatch(t.Context(), outbox.Dispatch{Event: event, Effects: effects})
 	require.NoError(t, err)
 	require.Len(t, dispatched.Started, 1)
@@ -154,30 +154,30 @@ func TestABirthOfUnknownOutcomeIsAskedFor(t *testing.T) {
 	b := setup(t)
 	b.to(t, func(http.ResponseWriter, *http.Request) {})
 	w := b.bearing(t)
-	event, expected, _ := b.born(t, w, "evt_1")
-	w.births.begin(t.Context(), event, expected, outbox.Dispatched{}, nil)
+	_, expected, _ := b.born(t, w, "evt_1")
+	expected.begin(t.Context(), outbox.Dispatched{}, nil)
 	w.running.Wait()
 	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.effects WHERE state = 'done' AND attempt = 1 AND maybe_applied_since IS NULL`))
 	require.Zero(t, b.count(t, `SELECT count(*) FROM hooklatch.river_job WHERE kind = 'effect'`))
 
 	// It is committed after its dispatch was given up.
 	b.accept(t, "evt_late", false)
-	event = b.event(t, "evt_late")
+	event := b.event(t, "evt_late")
 	effects, err := w.routes.Load().Plan(t.Context(), event)
 	require.NoError(t, err)
-	w.births.begin(t.Context(), event, w.births.expect(event, effects), outbox.Dispatched{}, commit.ErrUnavailable)
+	w.births.expect(event, effects).begin(t.Context(), outbox.Dispatched{}, commit.ErrUnavailable)
 	_, err = b.outbox.Dispatch(t.Context(), outbox.Dispatch{Event: event, Effects: effects})
 	require.NoError(t, err)
 	w.running.Wait()
 	require.Equal(t, 2, b.count(t, `SELECT count(*) FROM hooklatch.effects WHERE state = 'done' AND attempt = 1 AND maybe_applied_since IS NULL`))
 
 	// Another process has it.
-	event, expected, dispatched := b.born(t, w, "evt_2")
+	_, expected, dispatched := b.born(t, w, "evt_2")
 	other := w.births.expect(&inbox.Event{Generation: 1}, []ledger.NewEffect{{EffectID: dispatched.Created[0], Destination: "app"}})
-	w.births.begin(t.Context(), event, other, outbox.Dispatched{}, nil)
+	other.begin(t.Context(), outbox.Dispatched{}, nil)
 	w.running.Wait()
 	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.effects WHERE state = 'started' AND attempt = 1`))
-	w.births.begin(t.Context(), event, expected, dispatched, nil)
+	expected.begin(t.Context(), dispatched, nil)
 	w.running.Wait()
 	require.Equal(t, 3, b.count(t, effectDone))
 	require.Empty(t, w.lanes["app"].slots)
@@ -238,9 +238,9 @@ func TestAStopBeforeTheCallGivesBackWhatWasBorn(t *testing.T) {
 	b := setup(t)
 	b.to(t, func(http.ResponseWriter, *http.Request) { t.Error("called") })
 	w := b.bearing(t)
-	event, expected, dispatched := b.born(t, w, "evt_1")
+	_, expected, dispatched := b.born(t, w, "evt_1")
 	w.births.end()
-	w.births.begin(t.Context(), event, expected, dispatched, nil)
+	expected.begin(t.Context(), dispatched, nil)
 	w.running.Wait()
 	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.effects WHERE state = 'pending' AND attempt = 1 AND maybe_applied_since IS NULL`))
 	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.river_job WHERE kind = 'effect' AND state = 'available'`))
@@ -281,12 +281,12 @@ func TestWhatIsNotBorn(t *testing.T) {
 		}
 		b := newBirths(nil, lanes, new(underway))
 		event, e := &inbox.Event{Generation: 1}, ledger.NewEffect{EffectID: identity.EffectID{Key: "1"}, Destination: "app"}
-		require.Len(t, b.expect(event, []ledger.NewEffect{e}), 1)
+		require.Len(t, b.expect(event, []ledger.NewEffect{e}).of, 1)
 		taken := len(lanes["app"].slots)
 		change(b, event, &e)
 		taken = max(taken, len(lanes["app"].slots))
 		effects := []ledger.NewEffect{e}
-		require.Empty(t, b.expect(event, effects), name)
+		require.Empty(t, b.expect(event, effects).of, name)
 		require.Nil(t, effects[0].Claim, name)
 		require.Len(t, lanes["app"].slots, taken, name)
 		b.end()

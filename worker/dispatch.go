@@ -179,9 +179,11 @@ func (d *dispatchWorker) dispatch(ctx context.Context, run dispatchRun, event *i
 	if run.first() && !d.keepsJobs {
 		planned.JobID = run.job.ID
 	}
-	expected := d.births.expect(event, planned.Effects)
-	defer func() { d.births.begin(ctx, event, expected, dispatched, err) }()
-	if dispatched, err = d.outbox.Dispatch(ctx, planned); err != nil {
+	born := d.births.expect(event, planned.Effects)
+	defer born.giveBack() // of a dispatch that panicked
+	dispatched, err = d.outbox.Dispatch(ctx, planned)
+	born.begin(ctx, dispatched, err)
+	if err != nil {
 		return outbox.Dispatched{}, err
 	}
 	d.logParked(ctx, run, planned, dispatched)
