@@ -1,16 +1,11 @@
 package main
 
 import (
-	"context"
-	"errors"
-	"fmt"
 	"os/user"
 
 	"github.com/spf13/cobra"
 
-	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
-	"github.com/hooklatch/hooklatch/outbox/safetext"
 )
 
 // operatorFlags say who orders an action, and why, for the operator log.
@@ -40,42 +35,4 @@ func systemUser() string {
 		return u.Username
 	}
 	return "unknown"
-}
-
-// order is what a command has done to one thing, by a person's word.
-type order struct {
-	action ledger.Action
-	done   string // what the thing is then
-	// tell says what the thing is then where that depends on more than the order.
-	tell    func(ctx context.Context, o *outbox.Outbox, target string) (string, error)
-	do      func(*outbox.Outbox, context.Context, string, ledger.Operator) error
-	unknown func(target string) error // when there is no such thing
-}
-
-// orderView is what came of an order about one thing, as --json prints it.
-type orderView struct {
-	Action ledger.Action `json:"action"`
-	Target string        `json:"target"`
-	Result string        `json:"result"`
-}
-
-func (c *cli) carryOut(ctx context.Context, o *outbox.Outbox, what order, target string, by ledger.Operator) error {
-	err := what.do(o, ctx, target, by)
-	if errors.Is(err, ledger.ErrNotFound) || errors.Is(err, ledger.ErrUnknownDestination) {
-		return what.unknown(target)
-	}
-	if err != nil {
-		return err
-	}
-	done := what.done
-	if what.tell != nil {
-		if done, err = what.tell(ctx, o, target); err != nil {
-			return err
-		}
-	}
-	if c.asJSON {
-		return printJSON(c.stdout, orderView{Action: what.action, Target: target, Result: done})
-	}
-	_, err = fmt.Fprintf(c.stdout, "%s is %s\n", safetext.Shown(target), done)
-	return err
 }

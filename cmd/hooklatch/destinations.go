@@ -7,11 +7,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/desk"
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/doctor"
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/life"
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/fleet"
-	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/plainjson"
 	"github.com/hooklatch/hooklatch/outbox/safetext"
 )
@@ -24,8 +24,13 @@ func (c *cli) newDestinations() *cobra.Command {
 		RunE:  needsCommand,
 	}
 	c.database.register(cmd.PersistentFlags())
-	cmd.AddCommand(c.newDestinationsList(), c.newDestinationsPause(), c.newDestinationsResume(),
-		c.newDestinationsProbe(), c.newDestinationsRetire())
+	cmd.AddCommand(c.newDestinationsList(), c.newDestinationsRetire())
+	tell := map[string]func(context.Context, *outbox.Outbox, desk.Target) (string, error){"probe": c.howProbed, "resume": c.howResumed}
+	for _, v := range desk.Of(desk.Destinations) {
+		cmd.AddCommand(c.newDeed(v, "NAME", "", func(args []string) (deed, error) {
+			return deed{Verb: v, target: desk.Target{Name: args[0]}, tell: tell[v.Name]}, nil
+		}))
+	}
 	return cmd
 }
 
@@ -120,48 +125,14 @@ func whyPaused(d fleet.DestinationState) string {
 	return strings.Join(why, "; ")
 }
 
-func (c *cli) newDestinationsPause() *cobra.Command {
-	return c.newDestinationsOrder(c.setPaused(true), &cobra.Command{
-		Use:   "pause NAME",
-		Short: "Let no attempt at a destination start, in any process",
-		Long: `Let no attempt at a destination start, in any process, until it is resumed.
-Attempts that run go on to their end. Its effects wait meanwhile, and use up no
-attempts. Neither its circuit breaker nor a restart ends the pause.`,
-	})
-}
-
-func (c *cli) newDestinationsResume() *cobra.Command {
-	return c.newDestinationsOrder(c.setPaused(false), &cobra.Command{
-		Use:   "resume NAME",
-		Short: "End the pause of a destination",
-		Long: `End the pause of a destination. If its circuit breaker is open, its effects still
-wait until a probe succeeds, and the command says so.`,
-	})
-}
-
-func (c *cli) newDestinationsProbe() *cobra.Command {
-	probe := order{action: fleet.ActionProbe, unknown: c.noSuchDestination, tell: c.howProbed}
-	probe.do = func(o *outbox.Outbox, ctx context.Context, name string, by ledger.Operator) error {
-		return o.Fleet().ProbeNow(ctx, name, by)
-	}
-	return c.newDestinationsOrder(probe, &cobra.Command{
-		Use:   "probe NAME",
-		Short: "Attempt the oldest due effect although the breaker is open",
-		Long: `Attempt the oldest due effect of a destination although its circuit breaker is open,
-with its own key and body, instead of waiting for the time of the next probe. If
-the receiver answers, all others go out again; if not, they wait for the next
-probe. A worker begins it within ten seconds, if an effect is due.`,
-	})
-}
-
 // howProbed says what comes of the order to probe a destination.
-func (c *cli) howProbed(ctx context.Context, o *outbox.Outbox, name string) (string, error) {
-	d, err := destinationNamed(ctx, o, name)
+func (c *cli) howProbed(ctx context.Context, o *outbox.Outbox, of desk.Target) (string, error) {
+	d, err := destinationNamed(ctx, o, of.Name)
 	switch {
 	case err != nil:
 		return "", err
 	case d.OperatorPaused:
-		return fmt.Sprintf("not probed: it is paused by %s; run: %s destinations resume %s", d.PausedBy, c.name, name), nil
+		return fmt.Sprintf("not probed: it is paused by %s; run: %s destinations resume %s", d.PausedBy, c.name, d.Name), nil
 	case d.Breaker == fleet.BreakerClosed:
 		return "not probed: its breaker is closed, so its effects go out", nil
 	case d.Breaker == fleet.BreakerHalfOpen:
@@ -173,12 +144,12 @@ func (c *cli) howProbed(ctx context.Context, o *outbox.Outbox, name string) (str
 }
 
 // howResumed says what still holds a destination that is not paused any more.
-func (c *cli) howResumed(ctx context.Context, o *outbox.Outbox, name string) (string, error) {
-	d, err := destinationNamed(ctx, o, name)
+func (c *cli) howResumed(ctx context.Context, o *outbox.Outbox, of desk.Target) (string, error) {
+	d, err := destinationNamed(ctx, o, of.Name)
 	if err != nil || d.Breaker == fleet.BreakerClosed {
 		return "resumed", err
 	}
-	return fmt.Sprintf("resumed, and its effects wait: %s; run: %s destinations probe %s", whyPaused(d), c.name, name), nil
+	return fmt.Sprintf("resumed, and its effects wait: %s; run: %s destinations probe %s", whyPaused(d), c.name, d.Name), nil
 }
 
 func destinationNamed(ctx context.Context, o *outbox.Outbox, name string) (fleet.DestinationState, error) {
@@ -191,32 +162,6 @@ func destinationNamed(ctx context.Context, o *outbox.Outbox, name string) (fleet
 	return fleet.DestinationState{}, err
 }
 
-func (c *cli) setPaused(paused bool) order {
-	o := order{action: ledger.ActionResumeDestination, tell: c.howResumed, unknown: c.noSuchDestination}
-	if paused {
-		o.action, o.done, o.tell = ledger.ActionPauseDestination, "paused", nil
-	}
-	o.do = func(o *outbox.Outbox, ctx context.Context, name string, by ledger.Operator) error {
-		return o.Fleet().SetPaused(ctx, name, paused, by)
-	}
-	return o
-}
-
 func (c *cli) noSuchDestination(name string) error {
 	return fmt.Errorf("there is no destination %s; see them with: %s destinations list", safetext.Shown(name), c.name)
-}
-
-// newDestinationsOrder completes a command that orders something about one
-// destination.
-func (c *cli) newDestinationsOrder(what order, cmd *cobra.Command) *cobra.Command {
-	var by operatorFlags
-	cmd.Args = cobra.ExactArgs(1)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return c.withOutbox(cmd.Context(), func(o *outbox.Outbox) error {
-			return c.carryOut(cmd.Context(), o, what, args[0], by.operator())
-		})
-	}
-	by.register(cmd)
-	c.jsonFlag(cmd)
-	return cmd
 }

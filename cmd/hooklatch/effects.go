@@ -1,6 +1,10 @@
 package main
 
-import "github.com/spf13/cobra"
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/desk"
+)
 
 func (c *cli) newEffects() *cobra.Command {
 	cmd := &cobra.Command{
@@ -10,6 +14,9 @@ func (c *cli) newEffects() *cobra.Command {
 		RunE:  needsCommand,
 	}
 	c.database.register(cmd.PersistentFlags())
-	cmd.AddCommand(c.newEffectsList(), c.newEffectsShow(), c.newEffectsRetry(), c.newEffectsCancel(), c.newEffectsPark(), c.newEffectsErase())
+	cmd.AddCommand(c.newEffectsList(), c.newEffectsShow(), c.newEffectsErase())
+	for _, v := range desk.Of(desk.Effects) {
+		cmd.AddCommand(c.newEffectsVerb(v))
+	}
 	return cmd
 }

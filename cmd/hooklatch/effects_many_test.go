@@ -156,12 +156,12 @@ func TestOrdersAboutManyAsJSON(t *testing.T) {
 	require.Equal(t, int64(1), v.Run)
 	require.Equal(t, 3, s.count(t, `SELECT count(*) FROM hooklatch.effects WHERE state = 'cancelled'`))
 
-	var one orderView
+	var one deedView
 	key := v.Command
 	require.Empty(t, key)
 	require.NoError(t, s.pool.QueryRow(t.Context(), `SELECT idempotency_key FROM hooklatch.effects LIMIT 1`).Scan(&key))
 	require.NoError(t, json.Unmarshal([]byte(must(t, "effects", "retry", key, "--json", "--config", path)), &one))
-	require.Equal(t, orderView{Action: ledger.ActionRetryEffect, Target: key, Result: "tried again"}, one)
+	require.Equal(t, deedView{Action: ledger.ActionRetryEffect, Target: key, Result: "tried again"}, one)
 }
 
 func TestASelectionThatMakesNoSenseIsRefused(t *testing.T) {

@@ -1,13 +1,13 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/desk"
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/find"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
@@ -15,56 +15,17 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/safetext"
 )
 
-// effectAction is what a command orders about one effect, or many.
-type effectAction struct {
-	order
-
-	verb  string // the command
-	short string
-	what  string             // begins the long help
-	usual ledger.EffectState // for the example
-}
-
 func noSuchEffect(key string) error {
 	return fmt.Errorf("there is no effect with the key %s", safetext.Shown(key))
 }
 
-func (c *cli) newEffectsRetry() *cobra.Command {
-	return c.newEffectAction(effectAction{
-		order: order{action: ledger.ActionRetryEffect, done: "tried again", do: toEffect((*ledger.Ledger).Retry), unknown: noSuchEffect},
-		verb:  "retry", usual: ledger.EffectFailed,
-		short: "Try failed, parked or cancelled effects again, at once, under their keys",
-		what: `Try a failed, parked or cancelled effect again, at once, with the same key and the
-same body; or all that the flags select.`,
-	})
-}
-
-func (c *cli) newEffectsCancel() *cobra.Command {
-	return c.newEffectAction(effectAction{
-		order: order{action: ledger.ActionCancelEffect, done: "cancelled", do: toEffect((*ledger.Ledger).Cancel), unknown: noSuchEffect},
-		verb:  "cancel", usual: ledger.EffectParked,
-		short: "Give effects up that are not done",
-		what: `Give an effect up that is not done; or all that the flags select. An attempt that
-runs may still be applied, but settles nothing.`,
-	})
-}
-
-func (c *cli) newEffectsPark() *cobra.Command {
-	return c.newEffectAction(effectAction{
-		order: order{action: ledger.ActionParkEffect, done: "parked", do: toEffect((*ledger.Ledger).Park), unknown: noSuchEffect},
-		verb:  "park", usual: ledger.EffectPending,
-		short: "Put unfinished effects aside until a person retries or cancels them",
-		what: `Put an unfinished effect aside until a person retries or cancels it; or all that
-the flags select. An attempt that runs may still be applied, but settles nothing.`,
-	})
-}
-
-func (c *cli) newEffectAction(a effectAction) *cobra.Command {
-	f := effectsFlags{action: a.action}
+// newEffectsVerb is the command of a verb that is done to one effect, or to many.
+func (c *cli) newEffectsVerb(v desk.Verb) *cobra.Command {
+	f := effectsFlags{action: v.Action}
 	cmd := &cobra.Command{
-		Use:   a.verb + " (KEY | FLAGS)",
-		Short: a.short,
-		Long: a.what + `
+		Use:   v.Name + " (KEY | FLAGS)",
+		Short: v.Short,
+		Long: longOf(v, "Flags select many instead of one.") + `
 
 A selection names at least the states it takes. Without --yes the command counts
 it, shows a sample, and prints the command to run next, whose --as-of leaves out
@@ -78,7 +39,7 @@ them too, and then needs a --reason. Times are like 2026-11-21T08:00:00Z or
 2026-11-21, which is UTC, or a while ago like 36h.`,
 		Example: fmt.Sprintf("  %[1]s effects %[2]s hl_0123... --reason \"as they asked\"\n"+
 			"  %[1]s effects %[2]s --state %[3]s --destination app --since 1h\n"+
-			"  %[1]s effects %[2]s --state %[3]s --source stripe --when 'body.livemode' --rate 20 --yes", c.name, a.verb, a.usual),
+			"  %[1]s effects %[2]s --state %[3]s --source stripe --when 'body.livemode' --rate 20 --yes", c.name, v.Name, v.Usual),
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -92,7 +53,7 @@ them too, and then needs a --reason. Times are like 2026-11-21T08:00:00Z or
 				return misused("a key and a selection by flags exclude each other")
 			}
 			return c.withOutbox(cmd.Context(), func(o *outbox.Outbox) error {
-				return c.carryOut(cmd.Context(), o, a.order, args[0], f.by.operator())
+				return c.carryOut(cmd.Context(), o, deed{Verb: v, target: desk.Target{Name: args[0]}}, f.by.operator())
 			})
 		},
 	}
@@ -155,10 +116,4 @@ func textsOf[T ~string](of []T) []string {
 		texts[i] = string(word)
 	}
 	return texts
-}
-
-func toEffect(do func(*ledger.Ledger, context.Context, string, ledger.Operator) error) func(*outbox.Outbox, context.Context, string, ledger.Operator) error {
-	return func(o *outbox.Outbox, ctx context.Context, key string, by ledger.Operator) error {
-		return do(o.Ledger(), ctx, key, by)
-	}
 }

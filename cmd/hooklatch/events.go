@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/desk"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
@@ -19,8 +20,14 @@ func (c *cli) newEvents() *cobra.Command {
 		RunE:  needsCommand,
 	}
 	c.database.register(cmd.PersistentFlags())
-	cmd.AddCommand(c.newEventsList(), c.newEventsShow(), c.newEventsExport(), c.newEventsReplay(),
-		c.newEventsRelease(), c.newEventsDrop(), c.newEventsErase())
+	cmd.AddCommand(c.newEventsList(), c.newEventsShow(), c.newEventsExport(), c.newEventsErase())
+	for _, v := range desk.Of(desk.Events) {
+		if v.TakesNewKeys {
+			cmd.AddCommand(c.newEventsReplay(v))
+		} else {
+			cmd.AddCommand(c.newEventsVerb(v))
+		}
+	}
 	return cmd
 }
 

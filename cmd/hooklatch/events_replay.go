@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/desk"
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/find"
 	"github.com/hooklatch/hooklatch/outbox/identity"
@@ -49,18 +50,20 @@ func (f *eventsFlags) order() (o runs.Order, err error) {
 	return o, checkRate(f.rate, "events")
 }
 
-func (c *cli) newEventsReplay() *cobra.Command {
-	f := eventsFlags{action: ledger.ActionReplayEvent}
+// newEventsReplay is the command to replay events, which has terms of its own and says
+// beforehand what comes of it.
+func (c *cli) newEventsReplay(v desk.Verb) *cobra.Command {
+	f := eventsFlags{action: v.Action}
 	var newKeys bool
 	var only string
 	cmd := &cobra.Command{
-		Use:   "replay (SOURCE EVENT_ID | FLAGS)",
-		Short: "Dispatch events once more, by the configuration of today",
-		Long: `Dispatch one event once more, or all that the flags select, by the configuration
-of today. Effects that succeeded stay; those that did not are tried again under
-their old key. With --new-keys new effects are made under new keys, which
-receivers apply again. With --route it is one route alone that is dispatched: what
-others made of the events stays as it is. Every replay is recorded.
+		Use:   v.Name + " (SOURCE EVENT_ID | FLAGS)",
+		Short: v.Short,
+		Long: longOf(v, "Flags select many instead of one.") + `
+
+With --new-keys new effects are made under new keys, which receivers apply again. With
+--route it is one route alone that is dispatched: what others made of the events stays
+as it is. Every replay is recorded.
 
 Without --yes the command counts and shows a selection. With --yes it becomes a
 bulk run, which this command carries out in the order the events were accepted.
@@ -102,7 +105,7 @@ like 36h.`,
 			return c.carryOutMany(cmd.Context(), manyOrder{cli: c, runFlags: f.runFlags, cmd: cmd, by: f.by.operator(), order: o})
 		},
 	}
-	f.register(cmd, "replay ")
+	f.register(cmd, v.Name+" ")
 	c.jsonFlag(cmd)
 	cmd.Flags().StringVar(&only, "route", "", "dispatch this `route` alone; what others made of the events stays")
 	cmd.Flags().BoolVar(&newKeys, "new-keys", false, "make new effects under new keys: receivers apply them again")

@@ -1,58 +1,26 @@
 package main
 
 import (
-	"context"
-
 	"github.com/spf13/cobra"
 
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/desk"
 	"github.com/hooklatch/hooklatch/outbox"
-	"github.com/hooklatch/hooklatch/outbox/identity"
-	"github.com/hooklatch/hooklatch/outbox/inbox"
-	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// decision is what a person decides about events that a replay guard holds.
-type decision struct {
-	name, short, long string
-	done              string // of one event
-	action            ledger.Action
-	one               func(*inbox.Inbox, context.Context, identity.EventRef, ledger.Operator) error
-}
-
-func (c *cli) newEventsRelease() *cobra.Command {
-	return c.newDecision(decision{
-		name: "release", short: "Let events go on that a replay guard holds",
-		long: `Let one event, or all that the flags select, go on to its dispatch although its
-signature came before under another id or with another type. An event that was
-dropped can be released as well, by its name.`,
-		done:   "released: it waits for its dispatch",
-		action: ledger.ActionReleaseEvent, one: (*inbox.Inbox).Release,
-	})
-}
-
-func (c *cli) newEventsDrop() *cobra.Command {
-	return c.newDecision(decision{
-		name: "drop", short: "Decide that events which a replay guard holds have no effect",
-		long: `Decide that one event, or all that the flags select, is a captured delivery sent
-again and has no effect. Its row and its body stay.`,
-		done:   "dropped: it has no effect",
-		action: ledger.ActionDropEvent, one: (*inbox.Inbox).Drop,
-	})
-}
-
-func (c *cli) newDecision(d decision) *cobra.Command {
-	f := eventsFlags{action: d.action}
+// newEventsVerb is the command of a verb that is done to one event, or to many.
+func (c *cli) newEventsVerb(v desk.Verb) *cobra.Command {
+	f := eventsFlags{action: v.Action}
 	cmd := &cobra.Command{
-		Use:   d.name + " (SOURCE EVENT_ID | FLAGS)",
-		Short: d.short,
-		Long: d.long + ` Who decided, when and why is recorded.
+		Use:   v.Name + " (SOURCE EVENT_ID | FLAGS)",
+		Short: v.Short,
+		Long: longOf(v, "Flags select many instead of one. Who decided, when and why is recorded.") + `
 
 Without --yes the command counts and shows a selection. With --yes it becomes a bulk
 run, which this command carries out; runs pause, runs stop and runs resume are for it
 as for any other. Times are like 2026-11-21T08:00:00Z or 2026-11-21, which is UTC, or
 a while ago like 36h.`,
-		Example: "  " + c.name + " events " + d.name + ` github 72d3162e-cc78-11e3-81ab-4c9367dc0958 --reason "asked the team"
-  ` + c.name + " events " + d.name + " --source github --since 2h --yes",
+		Example: "  " + c.name + " events " + v.Name + ` github 72d3162e-cc78-11e3-81ab-4c9367dc0958 --reason "asked the team"
+  ` + c.name + " events " + v.Name + " --source github --since 2h --yes",
 		Args: cobra.MaximumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
@@ -64,7 +32,7 @@ a while ago like 36h.`,
 					return err
 				}
 				return c.withOutbox(cmd.Context(), func(o *outbox.Outbox) error {
-					return c.carryOut(cmd.Context(), o, d.of(ref), ref.String(), f.by.operator())
+					return c.carryOut(cmd.Context(), o, deed{Verb: v, target: desk.Target{Event: ref}}, f.by.operator())
 				})
 			}
 			if !f.selected.given() {
@@ -77,17 +45,7 @@ a while ago like 36h.`,
 			return c.carryOutMany(cmd.Context(), manyOrder{cli: c, runFlags: f.runFlags, cmd: cmd, by: f.by.operator(), order: o})
 		},
 	}
-	f.register(cmd, d.name+" ")
+	f.register(cmd, v.Name+" ")
 	c.jsonFlag(cmd)
 	return cmd
-}
-
-// of is the decision about one event.
-func (d decision) of(ref identity.EventRef) order {
-	return order{
-		action: d.action, done: d.done, unknown: func(string) error { return noSuchEvent(ref) },
-		do: func(o *outbox.Outbox, ctx context.Context, _ string, by ledger.Operator) error {
-			return d.one(o.Inbox(), ctx, ref, by)
-		},
-	}
 }

@@ -135,7 +135,10 @@ func (d described) guard() string {
 }
 
 // wrapped breaks prose between words, and indents all lines but the first.
-func wrapped(text string, indent int) string {
+func wrapped(text string, indent int) string { return wrappedAt(pageWidth, text, indent) }
+
+// wrappedAt is wrapped for another width.
+func wrappedAt(width int, text string, indent int) string {
 	var b strings.Builder
 	column := indent
 	for i, word := range strings.Fields(text) {
@@ -143,7 +146,7 @@ func wrapped(text string, indent int) string {
 		length := len([]rune(word))
 		switch {
 		case i == 0:
-		case column+1+length > pageWidth:
+		case column+1+length > width:
 			b.WriteString("\n" + strings.Repeat(" ", indent))
 			column = indent
 		default:

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/desk"
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/life"
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/runs"
@@ -25,7 +26,10 @@ filter. It is stored in the database and carried out by any worker.`,
 		RunE: needsCommand,
 	}
 	c.database.register(cmd.PersistentFlags())
-	cmd.AddCommand(c.newRunsList(), c.newRunsShow(), c.newRunsPause(), c.newRunsResume(), c.newRunsStop(), c.newRunsPace())
+	cmd.AddCommand(c.newRunsList(), c.newRunsShow())
+	for _, v := range desk.Of(desk.Runs) {
+		cmd.AddCommand(c.newRunsVerb(v))
+	}
 	return cmd
 }
 

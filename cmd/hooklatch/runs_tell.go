@@ -4,18 +4,13 @@ import (
 	"cmp"
 	"fmt"
 
-	"github.com/hooklatch/hooklatch/outbox/ledger"
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/desk"
 	"github.com/hooklatch/hooklatch/outbox/runs"
 	"github.com/hooklatch/hooklatch/outbox/safetext"
 )
 
 // thing is what an order is about.
-func thing(o runs.Order) string {
-	if o.OfEvents() {
-		return "event"
-	}
-	return "effect"
-}
+func thing(o runs.Order) string { return desk.By(o.Action).On.One() }
 
 // tell says what came of a run, to the person who looked on.
 func (s *shift) tell(run runs.Run) error {
@@ -48,21 +43,11 @@ func howFar(run runs.Run) string {
 
 // changed says what was done to so many.
 func changed(run runs.Run, what string) string {
-	switch run.Action {
-	case ledger.ActionReplayEvent:
-		return fmt.Sprintf("%s replayed, %s tried again", what, counted(int(run.Reopened), "effect"))
-	case ledger.ActionRetryEffect:
-		return what + " tried again"
-	case ledger.ActionCancelEffect:
-		return what + " cancelled"
-	case ledger.ActionParkEffect:
-		return what + " parked"
-	case ledger.ActionReleaseEvent:
-		return what + " released"
-	case ledger.ActionDropEvent:
-		return what + " dropped"
+	v := desk.By(run.Action)
+	if v.TakesNewKeys {
+		return fmt.Sprintf("%s %s, %s tried again", what, v.Past, counted(int(run.Reopened), "effect"))
 	}
-	return what + " changed"
+	return what + " " + v.Past
 }
 
 // printLeftOut says what a selection has to do with and does not take.

@@ -3,125 +3,65 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"strconv"
 
 	"github.com/spf13/cobra"
 
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/desk"
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/life"
-	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/runs"
 )
 
-// steering is what a command orders about a run.
-type steering struct {
-	action ledger.Action
-	done   string // what the run is then
-	do     func(r *runs.Runs, ctx context.Context, id int64, by ledger.Operator) error
-}
-
-var resuming = steering{runs.ActionResume, "resumed", (*runs.Runs).Resume}
-
-func (c *cli) newRunsPause() *cobra.Command {
-	return c.newSteering(steering{runs.ActionPause, "paused", (*runs.Runs).Pause}, &cobra.Command{
-		Use:   "pause RUN",
-		Short: "Let a run rest until it is resumed",
-		Long:  `Let a run rest after the batch at hand, until it is resumed.`,
-	})
-}
-
-func (c *cli) newRunsStop() *cobra.Command {
-	return c.newSteering(steering{runs.ActionStop, "stopped", (*runs.Runs).Stop}, &cobra.Command{
-		Use:   "stop RUN",
-		Short: "End a run for good",
-		Long:  `End a run after the batch at hand, for good. What was done stays done.`,
-	})
-}
-
-// newSteering completes a command that orders something about one run.
-func (c *cli) newSteering(what steering, cmd *cobra.Command) *cobra.Command {
-	var by operatorFlags
-	cmd.Args = cobra.ExactArgs(1)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return c.steer(cmd.Context(), what, args[0], by.operator())
+// newRunsVerb is the command of a verb that is done to a run.
+func (c *cli) newRunsVerb(v desk.Verb) *cobra.Command {
+	switch v.Action {
+	case runs.ActionPace:
+		return c.newRunsPace(v)
+	case runs.ActionResume:
+		return c.newRunsResume(v)
 	}
-	by.register(cmd)
-	c.jsonFlag(cmd)
-	return cmd
+	return c.newDeed(v, "RUN", "", func(args []string) (deed, error) { return deedOfRun(v, args[0]) })
 }
 
-func (c *cli) steer(ctx context.Context, what steering, given string, by ledger.Operator) error {
+func deedOfRun(v desk.Verb, given string) (deed, error) {
 	id, err := runID(given)
-	if err != nil {
-		return err
-	}
-	return c.withOutbox(ctx, func(o *outbox.Outbox) error {
-		return c.carryOut(ctx, o, order{
-			action: what.action, done: what.done, unknown: func(string) error { return c.noSuchRun(id) },
-			do: func(o *outbox.Outbox, ctx context.Context, _ string, by ledger.Operator) error {
-				return c.ofRun(id, what.do(runsOf(o), ctx, id, by))
-			},
-		}, fmt.Sprintf("run %d", id), by)
+	return deed{Verb: v, target: desk.Target{Run: id}}, err
+}
+
+func (c *cli) newRunsPace(v desk.Verb) *cobra.Command {
+	return c.newDeed(v, "RUN PER_SECOND", "0 is as fast as it goes.", func(args []string) (deed, error) {
+		d, err := deedOfRun(v, args[0])
+		if err != nil {
+			return d, err
+		}
+		d.terms.Pace, err = strconv.ParseFloat(args[1], 64)
+		if pace := d.terms.Pace; err != nil || pace < 0 || math.IsNaN(pace) || math.IsInf(pace, 0) {
+			return d, misused("%q is no pace: give how many in a second, or 0 for as fast as it goes", args[1])
+		}
+		if d.Past = "bound to " + args[1] + " in a second"; d.terms.Pace == 0 {
+			d.Past = "let go as fast as it goes"
+		}
+		return d, nil
 	})
 }
 
-func (c *cli) newRunsPace() *cobra.Command {
-	var by operatorFlags
-	cmd := &cobra.Command{
-		Use:   "pace RUN PER_SECOND",
-		Short: "Bound how many a run changes in a second",
-		Long: `Bound how many a run changes in a second from its next batch on; 0 lets it go as
-fast as it goes.`,
-		Args: cobra.ExactArgs(2),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			pace, err := strconv.ParseFloat(args[1], 64)
-			if err != nil || pace < 0 || math.IsNaN(pace) || math.IsInf(pace, 0) {
-				return misused("%q is no pace: give how many in a second, or 0 for as fast as it goes", args[1])
-			}
-			done := "bound to " + args[1] + " in a second"
-			if pace == 0 {
-				done = "let go as fast as it goes"
-			}
-			return c.steer(cmd.Context(), steering{runs.ActionPace, done, func(r *runs.Runs, ctx context.Context, id int64, by ledger.Operator) error {
-				return r.SetPace(ctx, id, pace, by)
-			}}, args[0], by.operator())
-		},
-	}
-	by.register(cmd)
-	c.jsonFlag(cmd)
-	return cmd
-}
-
-func (c *cli) newRunsResume() *cobra.Command {
-	var by operatorFlags
+func (c *cli) newRunsResume(v desk.Verb) *cobra.Command {
 	var here bool
-	cmd := &cobra.Command{
-		Use:   "resume RUN",
-		Short: "Let a paused run go on",
-		Long: `Let a paused run go on where it was. A worker of the database does it. With --here
-this command does, also where no worker runs, and an interrupt pauses it again; a
-run that is running already is joined.`,
-		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if here {
-				return c.resumeHere(cmd.Context(), args[0], by.operator())
-			}
-			return c.steer(cmd.Context(), resuming, args[0], by.operator())
-		},
-	}
-	by.register(cmd)
-	c.jsonFlag(cmd)
+	const more = "With --here this command does, also where no worker runs, and an interrupt pauses it again; a run that is running already is joined."
+	cmd := c.newDeed(v, "RUN", more, func(args []string) (deed, error) {
+		d, err := deedOfRun(v, args[0])
+		if here {
+			d.instead = func(ctx context.Context, by ledger.Operator) error { return c.resumeHere(ctx, d.target.Run, by) }
+		}
+		return d, err
+	})
 	cmd.Flags().BoolVar(&here, "here", false, "work it off in this process")
 	return cmd
 }
 
-func (c *cli) resumeHere(ctx context.Context, given string, by ledger.Operator) error {
-	id, err := runID(given)
-	if err != nil {
-		return err
-	}
+func (c *cli) resumeHere(ctx context.Context, id int64, by ledger.Operator) error {
 	return c.withRuns(ctx, func(r *runs.Runs) error {
 		err := r.Resume(ctx, id, by)
 		if state, is := errors.AsType[*runs.StateError](err); err != nil && (!is || state.State != runs.Running) {

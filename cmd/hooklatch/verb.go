@@ -1,0 +1,99 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/desk"
+	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
+	"github.com/hooklatch/hooklatch/outbox/safetext"
+)
+
+// deed is what a command has done to one thing.
+type deed struct {
+	desk.Verb
+
+	target desk.Target
+	terms  desk.Terms
+	// tell says what the thing is then, where that depends on more than the verb. Nil: it
+	// does not.
+	tell func(ctx context.Context, o *outbox.Outbox, target desk.Target) (string, error)
+	// instead does it in another way. Nil: the verb does it.
+	instead func(ctx context.Context, by ledger.Operator) error
+}
+
+// deedView is what came of a deed, as --json prints it.
+type deedView struct {
+	Action ledger.Action `json:"action"`
+	Target string        `json:"target"`
+	Result string        `json:"result"`
+}
+
+func (c *cli) carryOut(ctx context.Context, o *outbox.Outbox, d deed, by ledger.Operator) error {
+	if err := d.Do(ctx, o, d.target, d.terms, by); err != nil {
+		return c.whyNot(d, err)
+	}
+	done := d.Result()
+	if d.tell != nil {
+		var err error
+		if done, err = d.tell(ctx, o, d.target); err != nil {
+			return err
+		}
+	}
+	if c.asJSON {
+		return printJSON(c.stdout, deedView{Action: d.Action, Target: d.target.String(), Result: done})
+	}
+	_, err := fmt.Fprintf(c.stdout, "%s is %s\n", safetext.Shown(d.target.String()), done)
+	return err
+}
+
+// whyNot says why a deed failed, for a person.
+func (c *cli) whyNot(d deed, err error) error {
+	switch {
+	case d.On == desk.Runs:
+		return c.ofRun(d.target.Run, err)
+	case !desk.NoSuch(err):
+		return err
+	case d.On == desk.Events:
+		return noSuchEvent(d.target.Event)
+	case d.On == desk.Destinations:
+		return c.noSuchDestination(d.target.Name)
+	}
+	return noSuchEffect(d.target.Name)
+}
+
+// longOf is the long help of a verb: what it does, and what its command does besides.
+func longOf(v desk.Verb, more string) string {
+	const width = 84 // as the other help texts
+	return wrappedAt(width, v.MeansFor("The "+v.On.One())+" "+more, 0)
+}
+
+// newDeed is the command of a verb that is done to one thing, which its arguments name.
+func (c *cli) newDeed(v desk.Verb, arguments, more string, of func(args []string) (deed, error)) *cobra.Command {
+	var by operatorFlags
+	cmd := &cobra.Command{
+		Use:   v.Name + " " + arguments,
+		Short: v.Short,
+		Long:  longOf(v, more),
+		Args:  cobra.ExactArgs(len(strings.Fields(arguments))),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			d, err := of(args)
+			switch {
+			case err != nil:
+				return err
+			case d.instead != nil:
+				return d.instead(cmd.Context(), by.operator())
+			}
+			return c.withOutbox(cmd.Context(), func(o *outbox.Outbox) error {
+				return c.carryOut(cmd.Context(), o, d, by.operator())
+			})
+		},
+	}
+	by.register(cmd)
+	c.jsonFlag(cmd)
+	return cmd
+}

@@ -1,0 +1,32 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/desk"
+)
+
+// What can be ordered on a page can be ordered on a terminal, and is said there to be the
+// same.
+func TestEveryVerbIsACommand(t *testing.T) {
+	t.Parallel()
+	root := newRoot(&process{name: testName})
+	for _, v := range desk.Verbs() {
+		if v.On == desk.Sources { // hooklatch backfill does it itself
+			continue
+		}
+		cmd, left, err := root.Find([]string{string(v.On), v.Name})
+		require.NoError(t, err)
+		require.Empty(t, left, "%s %s is no command", v.On, v.Name)
+		require.Equal(t, v.Short, cmd.Short)
+		long := strings.Join(strings.Fields(cmd.Long), " ")
+		require.True(t, strings.HasPrefix(long, v.MeansFor("The "+v.On.One())), "%s %s says: %s", v.On, v.Name, long)
+		require.NotNil(t, cmd.Flags().Lookup("reason"), "%s %s is recorded without a reason", v.On, v.Name)
+		if v.Many() {
+			require.NotNil(t, cmd.Flags().Lookup("yes"), "%s %s takes no selection", v.On, v.Name)
+		}
+	}
+}
