@@ -16,6 +16,7 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/config"
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/console"
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/console/signin"
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/desk"
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/doctor"
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/logqueue"
 	"github.com/hooklatch/hooklatch/outbox"
@@ -55,7 +56,7 @@ func (a *App) makeConsole() (*console.Console, error) {
 		Measure:      measured,
 		Sources:      func() []console.Source { return consoleSources(a.config.Load()) },
 		Destinations: func() []console.Destination { return consoleDestinations(a.config.Load()) },
-		Payloads:     signin.Role(cfg.Admin.Auth.Payloads), Mask: cfg.Admin.Console.Mask, Reads: reads,
+		Sight:        desk.Sight{Payloads: signin.Role(cfg.Admin.Auth.Payloads), Mask: cfg.Admin.Console.Mask}, Reads: reads,
 		URL: cfg.Admin.ConsoleURL, RiverUI: cfg.Admin.RiverUI, MaxRun: cfg.Admin.MaxRun, Version: a.opts.Version, Logger: a.adminLogger(),
 	})
 }

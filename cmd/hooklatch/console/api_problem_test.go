@@ -74,7 +74,7 @@ func TestProblemsOfTheAPIAreAsDescribed(t *testing.T) {
 	require.NoError(t, b.pool.QueryRow(t.Context(), `SELECT rejection_id FROM hooklatch.rejected_deliveries`).Scan(&refused))
 	runs := begun(t, b, 1)
 	right := map[string]asking{
-		"POST /api/events/{source}/{id}/replay": {"/events/stripe/evt_1/replay", `{}`}, "GET /api/runs": {path: "/runs"},
+		"POST /api/events/{source}/{id}/{action}": {"/events/stripe/evt_1/replay", `{}`}, "GET /api/runs": {path: "/runs"},
 		"GET /api/runs/new": {path: "/runs/new?of=events"}, "POST /api/runs/new": {"/runs/new?of=effects", `{}`},
 		"GET /api/runs/{id}": {path: "/runs/" + runs[0]}, "POST /api/runs/{id}/{action}": {"/runs/" + runs[0] + "/pause", `{}`},
 		"GET /api/": {path: "/"}, "GET /api/openapi.json": {path: "/openapi.json"}, "GET /api/events": {path: "/events"}, "GET /api/effects": {path: "/effects"}, "GET /api/audit": {path: "/audit"},

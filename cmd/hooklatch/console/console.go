@@ -22,6 +22,7 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/console/asset"
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/console/shared"
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/console/signin"
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/desk"
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/doctor"
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/clock"
@@ -57,11 +58,8 @@ type Options struct {
 	URL string
 	// MaxRun is how many events or effects a run of an operator may concern.
 	MaxRun int64
-	// Payloads is the role that sees payloads, headers and what receivers answered.
-	// Defaults to Viewer.
-	Payloads signin.Role
-	// Mask are pointers to values of each source that admins alone see.
-	Mask map[string][]string
+	// Sight says who sees payloads.
+	Sight desk.Sight
 	// Reads is told of every payload that somebody saw. Nil: nobody is.
 	Reads *signin.Reads
 	// RiverUI is where River UI runs, for links to jobs. Empty: there are none.
@@ -142,31 +140,11 @@ func New(opts Options) (*Console, error) {
 	if c.templates, err = c.readTemplates(files); err != nil {
 		return nil, err
 	}
-	if c.document, err = api.ReadDocument(c.base, opts.Version, filters()); err != nil {
+	if c.document, err = api.ReadDocument(documented(c.base, opts.Version)); err != nil {
 		return nil, err
 	}
 	c.handler = c.routes()
 	return c, nil
-}
-
-// filters are the fields that lists and runs can be asked for.
-func filters() api.Filters {
-	events, effects := find.Fields[find.Events](), find.Fields[find.Effects]()
-	either := slices.Clone(events)
-	for _, f := range effects {
-		if !slices.ContainsFunc(events, func(e find.Field) bool { return e.Name == f.Name }) {
-			either = append(either, f)
-		}
-	}
-	for i, f := range either {
-		if f.Name == "state" { // of the one or of the other
-			either[i].Words, either[i].Help = nil, "in this state"
-		}
-	}
-	return api.Filters{
-		"get /api/events": events, "get /api/effects": effects, "get /api/audit": find.Fields[find.Actions](),
-		"get /api/runs/new": either, "post /api/runs/new": either,
-	}
 }
 
 // Handler serves the pages at /, and below the path of Options.URL.
@@ -181,32 +159,22 @@ type entry struct {
 
 // entries are all pages and orders.
 func (c *Console) entries() []entry {
-	return []entry{
+	list := []entry{
 		{"GET /{$}", signin.Viewer, c.overview},
 		{"GET /events", signin.Viewer, c.events},
 		{"GET /events/{source}/{id}", signin.Viewer, c.event},
 		{"GET /events/{source}/{id}/raw", signin.Viewer, c.raw},
-		{"GET /events/{source}/{id}/replay", signin.Operator, c.askReplay},
-		{"POST /events/{source}/{id}/replay", signin.Operator, c.orderReplay},
 		{"GET /effects", signin.Viewer, c.effects},
 		{"GET /effects/{key}", signin.Viewer, c.effect},
 		{"GET /effects/{key}/body", signin.Viewer, c.effectBody},
-		{"GET /effects/{key}/{action}", signin.Operator, c.askEffect},
-		{"POST /effects/{key}/{action}", signin.Operator, c.orderEffect},
 		{"GET /runs", signin.Viewer, c.listRuns},
 		{"GET /runs/new", signin.Operator, c.preview},
 		{"POST /runs/new", signin.Operator, c.beginRun},
 		{"GET /runs/{id}", signin.Viewer, c.showRun},
-		{"GET /runs/{id}/{action}", signin.Operator, c.askRun},
-		{"POST /runs/{id}/{action}", signin.Operator, c.orderRun},
 		{"GET /destinations", signin.Viewer, c.destinations},
 		{"GET /destinations/{name}", signin.Viewer, c.destination},
-		{"GET /destinations/{name}/{action}", signin.Operator, c.askDestination},
-		{"POST /destinations/{name}/{action}", signin.Operator, c.orderDestination},
 		{"GET /sources", signin.Viewer, c.sources},
 		{"GET /sources/{name}", signin.Viewer, c.source},
-		{"GET /sources/{name}/{action}", signin.Operator, c.askSource},
-		{"POST /sources/{name}/{action}", signin.Operator, c.orderSource},
 		{"GET /quarantine", signin.Viewer, c.quarantine},
 		{"GET /quarantine/{id}", signin.Viewer, c.refused},
 		{"GET /quarantine/{id}/verify", signin.Operator, c.askVerifyOne},
@@ -218,8 +186,11 @@ func (c *Console) entries() []entry {
 		{"GET /help", signin.Viewer, c.help},
 		{"POST /look", signin.Viewer, c.look},
 		{"GET /", signin.Viewer, c.nowhere},
-		{"GET /events/{source}/{id}/{any}", signin.Viewer, c.nowhere},
 	}
+	for _, d := range doors() {
+		list = append(list, entry{"GET " + d.page + "/{action}", signin.Operator, d.ask(c)}, entry{"POST " + d.page + "/{action}", signin.Operator, d.order(c)})
+	}
+	return list
 }
 
 // staticPattern is that of what pages are made of.

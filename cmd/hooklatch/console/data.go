@@ -17,11 +17,11 @@ import (
 // onlyPages are those that are for people alone: programs need no questions, no help and
 // no search box, and are told in their own words what is not there.
 func onlyPages() []string {
-	return []string{
-		"GET /effects/{key}/{action}", "GET /destinations/{name}/{action}", "GET /sources/{name}/{action}", "GET /quarantine/verify",
-		"GET /quarantine/{id}/verify", "GET /runs/{id}/{action}", "GET /events/{source}/{id}/replay", "GET /jump", "GET /help", "POST /look",
-		"GET /", "GET /events/{source}/{id}/{any}",
+	only := []string{"GET /quarantine/verify", "GET /quarantine/{id}/verify", "GET /jump", "GET /help", "POST /look", "GET /"}
+	for _, d := range doors() {
+		only = append(only, "GET "+d.page+"/{action}")
 	}
+	return only
 }
 
 // dataRoutes answer programs: the same paths and queries as pages, below /api, by the same

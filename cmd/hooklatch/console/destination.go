@@ -81,7 +81,7 @@ func (c *Console) destination(w http.ResponseWriter, r *http.Request) error {
 		Lists:    []ledger.EffectState{ledger.EffectPending, ledger.EffectInDoubt, ledger.EffectParked, ledger.EffectFailed, ledger.EffectDone},
 		Commands: []command{{"retry", "Retry what failed and what is parked", "hooklatch effects retry --state failed,parked --destination " + name}},
 	}
-	for _, o := range d.Orders() {
+	for _, o := range d.Offers() {
 		shown.Commands = append(shown.Commands, command{o.Name, o.Button + " it on a terminal", "hooklatch destinations " + o.Name + " " + name})
 	}
 	if shown.Lately, err = c.opts.Measure.Answers(r.Context(), d.Name); err != nil {

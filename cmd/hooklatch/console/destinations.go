@@ -7,41 +7,10 @@ import (
 	"slices"
 
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/console/pretty"
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/desk"
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/doctor"
 	"github.com/hooklatch/hooklatch/outbox/fleet"
-	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/plainjson"
-)
-
-var destinationOrders = []order{
-	{
-		Name: "pause", Button: "Pause", Done: "Paused and recorded.",
-		Means: "No attempt starts in any process until it is resumed. Attempts that run go on to their end. Its effects wait meanwhile, and use up no attempts.",
-		do: func(c *Console, ctx context.Context, name string, by ledger.Operator) error {
-			return c.opts.Outbox.Fleet().SetPaused(ctx, name, true, by)
-		},
-	},
-	{
-		Name: "resume", Button: "Resume", Done: "Resumed and recorded.",
-		Means: "Its effects go out again. If its breaker is open, they still wait until a probe succeeds.",
-		do: func(c *Console, ctx context.Context, name string, by ledger.Operator) error {
-			return c.opts.Outbox.Fleet().SetPaused(ctx, name, false, by)
-		},
-	},
-	{
-		Name: "probe", Button: "Probe now", Done: "Ordered and recorded: a worker probes it within ten seconds, if an effect is due.",
-		Means: "Its oldest due effect is attempted although the breaker is open, with its own key and body. If the receiver answers, all others go out again; if not, they wait for the next probe.",
-		do: func(c *Console, ctx context.Context, name string, by ledger.Operator) error {
-			return c.opts.Outbox.Fleet().ProbeNow(ctx, name, by)
-		},
-	},
-}
-
-// The orders on destinations.
-const (
-	orderPause = iota
-	orderResume
-	orderProbe
 )
 
 // shownDestination is one with what the fleet knows of it.
@@ -75,16 +44,20 @@ func (d shownDestination) State() pretty.State {
 	return pretty.State{Icon: "circle-check", Class: "good", Word: "active"}
 }
 
-// Orders are what can be ordered now.
-func (d shownDestination) Orders() []order {
+// subject is the destination, for orders on it.
+func (d shownDestination) subject() subject {
+	state := desk.Active
 	switch {
 	case d.OperatorPaused:
-		return []order{destinationOrders[orderResume]}
-	case d.DestinationState.Breaker == fleet.BreakerOpen:
-		return []order{destinationOrders[orderProbe], destinationOrders[orderPause]}
+		state = desk.Paused
+	case d.DestinationState.Breaker != fleet.BreakerClosed:
+		state = string(d.DestinationState.Breaker)
 	}
-	return []order{destinationOrders[orderPause]}
+	return subject{Target: desk.Target{Name: d.Name}, State: state, Of: d.Name + ", " + d.State().Word, Back: d.Path(), noSuch: noSuchDestination(d.Name)}
 }
+
+// Offers are what can be ordered now.
+func (d shownDestination) Offers() []offer { return d.subject().offers(desk.Destinations) }
 
 // Path is where its page is, below the path of the console.
 func (d shownDestination) Path() string { return destinationPath(d.Name) }
@@ -161,31 +134,8 @@ func (c *Console) readDestination(r *http.Request) (shownDestination, error) {
 	return list[at], nil
 }
 
-// destinationOrderOf is the order that a URL names.
-func (c *Console) destinationOrderOf(r *http.Request) (asked, error) {
-	at := slices.IndexFunc(destinationOrders, func(o order) bool { return o.Name == r.PathValue("action") })
-	if at < 0 {
-		return asked{}, c.nowhere(nil, r)
-	}
+// destinationSubject is the destination that a URL names, for orders on it.
+func (c *Console) destinationSubject(r *http.Request) (subject, error) {
 	d, err := c.readDestination(r)
-	o := destinationOrders[at]
-	return asked{
-		order: o, Heading: o.Button + " this destination?", Target: d.Name, Of: d.Name + ", " + d.State().Word, Back: d.Path(), noSuch: noSuchDestination,
-	}, err
-}
-
-func (c *Console) askDestination(w http.ResponseWriter, r *http.Request) error {
-	what, err := c.destinationOrderOf(r)
-	if err != nil {
-		return err
-	}
-	return c.ask(w, r, "destinations", what)
-}
-
-func (c *Console) orderDestination(w http.ResponseWriter, r *http.Request) error {
-	what, err := c.destinationOrderOf(r)
-	if err != nil {
-		return err
-	}
-	return c.carryOut(w, r, "destinations", what)
+	return d.subject(), err
 }

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/console/pretty"
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/desk"
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/life"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
@@ -25,8 +26,8 @@ type effectPage struct {
 	Payload  pretty.Payload
 	Late     bool // its request is made at the first attempt
 	Headers  []header
-	Orders   []effectOrder // that can be given now
-	Job      string        // URL in River UI
+	Offers   []offer
+	Job      string // URL in River UI
 	Commands []command
 }
 
@@ -58,6 +59,20 @@ func (c *Console) readEffect(r *http.Request) (life.Effect, error) {
 	return e, err
 }
 
+func subjectOfEffect(e ledger.Effect) subject {
+	return subject{
+		Target: desk.Target{Name: e.IdempotencyKey}, State: string(e.State), Back: effectPath(e.IdempotencyKey), effect: &e, noSuch: noSuchEffect(e.IdempotencyKey),
+		Of:    middle(e.IdempotencyKey) + " to " + e.Destination + ", " + pretty.Effect(e.State).Word,
+		wrong: func(v desk.Verb) error { return &ledger.StateError{Action: v.Action, State: e.State} },
+	}
+}
+
+// effectSubject is the effect that a URL names, for orders on it.
+func (c *Console) effectSubject(r *http.Request) (subject, error) {
+	e, err := c.readEffect(r)
+	return subjectOfEffect(e.Effect), err
+}
+
 // effect shows one, with its attempts and its request.
 func (c *Console) effect(w http.ResponseWriter, r *http.Request) error {
 	e, err := c.readEffect(r)
@@ -68,21 +83,21 @@ func (c *Console) effect(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	s := c.sightOf(r, e.Event.Source)
+	s := c.seen(r, e.Event.Source)
 	body := pretty.Of(e.Request.Body, stored)
 	switch {
-	case stored && s.whyNot() != "":
-		body, stored = pretty.Hidden(s.whyNot()), false
+	case stored && s.WhyNot() != "":
+		body, stored = pretty.Hidden(s.WhyNot()), false
 	case stored:
 		if err := c.noteRead(r, e.IdempotencyKey+"/body"); err != nil {
 			return err
 		}
 	}
-	s.concealEffect(&e)
+	s.ConcealEffect(&e)
 	shown := effectPage{
 		view: c.view(r, "effects", e.IdempotencyKey), Effect: e, Meaning: life.Meaning(e.Effect),
 		OfEvent: e.Event != (identity.EventRef{}), Payload: body, Late: e.Request.Late,
-		Headers: headersOf(e.Request.Headers), Orders: ordersFor(e.Effect), Commands: commandsOfEffect(e.Effect, stored),
+		Headers: headersOf(e.Request.Headers), Offers: subjectOfEffect(e.Effect).offers(desk.Effects), Commands: commandsOfEffect(e.Effect, stored),
 	}
 	if c.opts.RiverUI != "" && e.JobID != 0 {
 		shown.Job = fmt.Sprintf("%s/jobs/%d", strings.TrimSuffix(c.opts.RiverUI, "/"), e.JobID)
@@ -118,7 +133,7 @@ func (c *Console) effectBody(w http.ResponseWriter, r *http.Request) error {
 			text: "It is made at the first attempt, or it was that of a delivery that retention has removed, or it was taken away. The effect's page says which.",
 		}
 	}
-	if err := c.sightOf(r, e.Event.Source).whole(); err != nil {
+	if err := c.seen(r, e.Event.Source).Whole(); err != nil {
 		return err
 	}
 	if err := c.noteRead(r, e.IdempotencyKey+"/body"); err != nil {
@@ -130,8 +145,8 @@ func (c *Console) effectBody(w http.ResponseWriter, r *http.Request) error {
 
 func commandsOfEffect(e ledger.Effect, stored bool) []command {
 	list := []command{{"show", "Show it on a terminal", "hooklatch effects show " + safetext.Operands(e.IdempotencyKey)}}
-	for _, o := range ordersFor(e) {
-		list = append(list, command{o.Name, o.Button + " on a terminal", "hooklatch effects " + o.Name + " " + safetext.Operands(e.IdempotencyKey)})
+	for _, v := range desk.Possible(desk.Effects, string(e.State)) {
+		list = append(list, command{v.Name, v.Button + " on a terminal", "hooklatch effects " + v.Name + " " + safetext.Operands(e.IdempotencyKey)})
 	}
 	if stored && strings.HasPrefix(e.Request.URL, "http") {
 		list = append(list, command{"curl", "Send the same request by hand, without the credentials of the destination", curl(e)})

@@ -26,7 +26,7 @@ func (c *Console) effects(w http.ResponseWriter, r *http.Request) error {
 		answered := map[identity.Source]bool{}
 		for i := range page.Rows {
 			e := &page.Rows[i]
-			c.sightOf(r, e.Event.Source).conceal(e)
+			c.seen(r, e.Event.Source).Conceal(e)
 			if source := e.Event.Source; e.ResponseExcerpt != "" && !answered[source] {
 				answered[source] = true
 				if err := c.noteRead(r, "answers to effects of "+string(source)); err != nil {

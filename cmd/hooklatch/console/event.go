@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/console/pretty"
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/desk"
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/life"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/inbox"
@@ -21,10 +22,8 @@ type eventPage struct {
 	view
 	*life.Event
 
-	TraceID string
-	// ReplayPath is where it is replayed, below the path of the console.
-	ReplayPath string
-
+	TraceID  string
+	Offers   []offer
 	WhyNone  string // why there are no effects
 	RawPath  string // empty: whoever looks may not have them
 	Payload  pretty.Payload
@@ -65,6 +64,22 @@ func (c *Console) readEvent(r *http.Request) (*inbox.Event, error) {
 	return e, err
 }
 
+func subjectOfEvent(e *inbox.Event) subject {
+	return subject{
+		Target: desk.Target{Event: e.EventRef}, State: string(e.Outcome), Of: e.EventRef.String() + ", " + string(e.Outcome), Back: eventPath(e.EventRef),
+		place: func(verb string) string { return eventPart(e.EventRef, "/"+verb) }, noSuch: noSuchEvent(e.EventRef),
+	}
+}
+
+// eventSubject is the event that a URL names, for orders on it.
+func (c *Console) eventSubject(r *http.Request) (subject, error) {
+	e, err := c.readEvent(r)
+	if err != nil {
+		return subject{}, err
+	}
+	return subjectOfEvent(e), nil
+}
+
 func noSuchEvent(ref identity.EventRef) *problem {
 	return &problem{
 		status: http.StatusNotFound, heading: "There is no such event",
@@ -83,21 +98,21 @@ func (c *Console) event(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	c.explain(r, l)
-	s := c.sightOf(r, e.Source)
-	shown := s.payload(e)
+	s := c.seen(r, e.Source)
+	shown := s.Payload(e)
 	if shown.Stored {
 		if err := c.noteRead(r, e.EventRef.String()+"/payload"); err != nil {
 			return err
 		}
 	}
-	s.concealEvent(l)
+	s.ConcealEvent(l)
 	rawPath := c.base + eventPart(e.EventRef, "/raw")
-	if s.whole() != nil {
+	if s.Whole() != nil {
 		rawPath = ""
 	}
 	return c.render(w, http.StatusOK, "event", eventPage{
 		view: c.view(r, "events", string(e.EventID)), Event: l, TraceID: life.TraceOf(e), WhyNone: strings.TrimPrefix(life.WhyNone(e), ": "),
-		ReplayPath: eventPart(e.EventRef, "/replay"), RawPath: rawPath, Payload: shown, Headers: headersOf(e.Headers), Commands: commandsOfEvent(e),
+		Offers: subjectOfEvent(e).offers(desk.Events), RawPath: rawPath, Payload: shown, Headers: headersOf(e.Headers), Commands: commandsOfEvent(e),
 	})
 }
 
@@ -117,11 +132,14 @@ func (c *Console) explain(r *http.Request, l *life.Event) {
 
 func commandsOfEvent(e *inbox.Event) []command {
 	name := safetext.Operands(string(e.Source), string(e.EventID))
-	return []command{
+	list := []command{
 		{"show", "Show it on a terminal", "hooklatch events show " + name},
 		{"raw", "Write its exact bytes", "hooklatch events show --raw " + name},
-		{"replay", "Replay it: what did not succeed is tried again", "hooklatch events replay " + name},
 	}
+	for _, v := range desk.Possible(desk.Events, string(e.Outcome)) {
+		list = append(list, command{v.Name, v.Button + " it on a terminal", "hooklatch events " + v.Name + " " + name})
+	}
+	return list
 }
 
 func headersOf(headers map[string][]string) []header {
@@ -147,7 +165,7 @@ func (c *Console) raw(w http.ResponseWriter, r *http.Request) error {
 			text: "Retention has removed it, or a person or the settings of the source had it taken away. The event's page says which.",
 		}
 	}
-	if err := c.sightOf(r, e.Source).whole(); err != nil {
+	if err := c.seen(r, e.Source).Whole(); err != nil {
 		return err
 	}
 	if err := c.noteRead(r, e.EventRef.String()+"/raw"); err != nil {

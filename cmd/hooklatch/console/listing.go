@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/console/signin"
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/desk"
 	"github.com/hooklatch/hooklatch/outbox/find"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/runs"
@@ -39,15 +40,15 @@ func (l listing[Row]) Many() (links []manyLink) {
 	if l.Wrong != nil || len(l.Rows) == 0 || !l.May(signin.Operator) {
 		return nil
 	}
-	for _, v := range runVerbs {
-		if v.Of != l.What || v.action == ledger.ActionCancelEffect {
+	for _, v := range manyVerbs(desk.Thing(l.What)) {
+		if v.Action == ledger.ActionCancelEffect {
 			continue
 		}
-		asked := url.Values{"of": {v.Of}, "action": {v.Name}}
+		asked := url.Values{"of": {string(v.On)}, "action": {v.Name}}
 		for _, g := range l.Query.Given() {
 			asked.Set(g.Name, g.Value)
 		}
-		if possible(v.action, l.Query) {
+		if possible(v.Action, l.Query) {
 			links = append(links, manyLink{"/runs/new?" + asked.Encode(), v.Button + " these…"})
 		}
 	}

@@ -1,54 +1,144 @@
 package console
 
 import (
-	"context"
-	"errors"
+	"cmp"
 	"fmt"
 	"net/http"
 	"net/url"
-	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/console/api"
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/console/signin"
-	"github.com/hooklatch/hooklatch/outbox/coverage"
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/desk"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
-	"github.com/hooklatch/hooklatch/outbox/runs"
 )
 
-// order is what a person can have done to one thing.
-type order struct {
-	Name   string // in the URL, and of the command
-	Button string
-	// Means is what it does in the world.
-	Means string
-	// Done is what is said afterwards.
-	Done string
-	do   func(c *Console, ctx context.Context, target string, by ledger.Operator) error
+// subject is the thing that a URL names, as far as orders on it go.
+type subject struct {
+	desk.Target
+
+	State string // in which a verb has to be possible
+	This  string // the thing, in a question. Empty: "this effect".
+	Of    string // the thing, in words
+	Back  string // path of its page
+	// place is where a verb is ordered, below the path of the console. Nil: below Back.
+	place func(verb string) string
+	// effect is the one that the target names. Nil: it is no effect.
+	effect *ledger.Effect
+	pace   float64 // of a run
+	noSuch *problem
+	// wrong is why nothing is asked about a verb that is not possible. Nil: it is asked.
+	wrong func(desk.Verb) error
+}
+
+// offer is a verb that is possible now, and where it is asked for.
+type offer struct {
+	desk.Verb
+
+	Path string
+}
+
+// at is where a verb is ordered, below the path of the console.
+func (s subject) at(verb string) string {
+	if s.place != nil {
+		return s.place(verb)
+	}
+	return s.Back + "/" + verb
+}
+
+// offers are the verbs that are possible now.
+func (s subject) offers(of desk.Thing) (list []offer) {
+	for _, v := range desk.Possible(of, s.State) {
+		list = append(list, offer{v, s.at(v.Name)})
+	}
+	return list
+}
+
+// door is where orders on a thing are given.
+type door struct {
+	on      desk.Thing
+	page    string // pattern of the thing's page
+	subject func(*Console, *http.Request) (subject, error)
+}
+
+// doors are all of them.
+func doors() []door {
+	return []door{
+		{desk.Events, "/events/{source}/{id}", (*Console).eventSubject},
+		{desk.Effects, "/effects/{key}", (*Console).effectSubject},
+		{desk.Destinations, "/destinations/{name}", (*Console).destinationSubject},
+		{desk.Sources, "/sources/{name}", (*Console).sourceSubject},
+		{desk.Runs, "/runs/{id}", (*Console).runSubject},
+	}
 }
 
 // asked is an order on one thing, before it is carried out.
 type asked struct {
-	order
+	desk.Verb
 
 	Heading string
-	Target  string
 	Of      string // what the thing is, in words
 	Back    string // path of its page
-	Query   string // of the order. Empty: it needs none.
-	At      string // where it is ordered, where that is not below Back
+	Action  string // where it is ordered, below the path of the console
 	Pace    string // that can be changed. Empty: there is none.
-	NewKeys bool   // new keys can be asked for
 	Doubt   string // why it has to be looked at elsewhere first. Empty: it has not.
-	noSuch  func(target string) *problem
+
+	target desk.Target
+	noSuch *problem
 }
 
-// Action is where it is ordered, below the path of the console.
-func (a asked) Action() string {
-	if a.At != "" {
-		return a.At
+// asked is the order that a URL names. Errors: *problem.
+func (d door) asked(c *Console, r *http.Request) (asked, error) {
+	v := desk.Named(d.on, r.PathValue("action"))
+	if !v.Known() {
+		return asked{}, c.nowhere(nil, r)
 	}
-	return a.Back + "/" + a.Name + a.Query
+	if person := signin.PersonOf(r.Context()); !person.Role.May(v.Role) {
+		return asked{}, notAllowed(person, v.Role)
+	}
+	s, err := d.subject(c, r)
+	if err != nil {
+		return asked{}, err
+	}
+	what := asked{
+		Verb: v, Heading: cmp.Or(v.Asks, v.Button) + " " + cmp.Or(s.This, "this "+d.on.One()) + "?", Of: s.Of, Back: s.Back,
+		Action: s.at(v.Name), target: s.Target, noSuch: s.noSuch,
+	}
+	if v.TakesPace {
+		what.Pace = strconv.FormatFloat(s.pace, 'f', -1, 64)
+	}
+	if v.Doubt != nil && s.effect != nil {
+		if what.Doubt = v.Doubt(*s.effect); what.Doubt != "" {
+			what.Button += " once more"
+		}
+	}
+	if s.wrong != nil && !v.PossibleIn(s.State) && r.Method == http.MethodGet { // an order says why by itself
+		return what, s.wrong(v)
+	}
+	return what, nil
+}
+
+// ask shows what an order does before anything is done: it changes nothing.
+func (d door) ask(c *Console) page {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		what, err := d.asked(c, r)
+		if err != nil {
+			return err
+		}
+		return c.ask(w, r, string(d.on), what)
+	}
+}
+
+// order carries out what was confirmed.
+func (d door) order(c *Console) page {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		what, err := d.asked(c, r)
+		if err != nil {
+			return err
+		}
+		return c.carryOut(w, r, string(d.on), what)
+	}
 }
 
 type confirmPage struct {
@@ -64,7 +154,7 @@ func (p confirmPage) data() (any, error) {
 	return nil, &problem{status: http.StatusUnprocessableEntity, heading: p.Heading, text: p.Doubt + " " + p.Wrong}
 }
 
-// ask shows what an order does before anything is done: it changes nothing.
+// ask renders the question.
 func (c *Console) ask(w http.ResponseWriter, r *http.Request, section string, what asked) error {
 	return c.render(w, http.StatusOK, "confirm", confirmPage{view: c.view(r, section, what.Heading), asked: what})
 }
@@ -82,9 +172,16 @@ func (c *Console) carryOut(w http.ResponseWriter, r *http.Request, section strin
 			Wrong: "Say that you have looked at the receiver: this may apply the effect twice.",
 		})
 	}
-	if err := what.do(c, r.Context(), what.Target, operatorOf(r, reason)); err != nil {
-		if errors.Is(err, ledger.ErrNotFound) || errors.Is(err, ledger.ErrUnknownDestination) || errors.Is(err, runs.ErrNoRun) || errors.Is(err, coverage.ErrNoList) {
-			return what.noSuch(what.Target)
+	terms := desk.Terms{NewKeys: what.TakesNewKeys && r.PostForm.Get("new_keys") != ""}
+	if what.TakesPace {
+		var err error
+		if terms.Pace, err = paceOf(r.PostForm); err != nil {
+			return err
+		}
+	}
+	if err := what.Do(r.Context(), c.opts.Outbox, what.target, terms, operatorOf(r, reason)); err != nil {
+		if desk.NoSuch(err) {
+			return what.noSuch
 		}
 		return err
 	}
@@ -120,20 +217,11 @@ func operatorOf(r *http.Request, reason string) ledger.Operator {
 
 // doneOf says what was just ordered; only words of ours are said.
 func doneOf(name string) string {
-	for _, o := range effectOrders {
-		if o.Name == name {
-			return o.Done
-		}
+	if name == "begun" {
+		return "It has begun and is recorded. It goes on when this page is closed."
 	}
-	for _, o := range slices.Concat(destinationOrders, sourceOrders) {
-		if o.Name == name {
-			return o.Done
-		}
-	}
-	for _, o := range append([]order{replayOrder, {Name: "begun", Done: "It has begun and is recorded. It goes on when this page is closed."}}, runOrders...) {
-		if o.Name == name {
-			return o.Done
-		}
+	if said := desk.SaidOf(name); said != "" {
+		return said
 	}
 	if accepted, refused, is := strings.Cut(name, "-"); is {
 		var n, left int

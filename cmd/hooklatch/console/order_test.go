@@ -97,3 +97,30 @@ func TestADoubtIsLookedAtFirst(t *testing.T) {
 	require.Equal(t, http.StatusSeeOther, b.post(path, url.Values{"looked": {"yes"}}).Code)
 	require.Equal(t, ledger.EffectInDoubt, b.effect(t, key).State)
 }
+
+// What a replay guard holds is decided about by its name, and its page offers what is
+// possible, no more.
+func TestAHeldEventIsReleasedOrDroppedByItsName(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.accept(t, "evt_1", "invoice.paid", `{}`)
+	b.accept(t, "evt_2", "invoice.paid", `{}`)
+	_, err := b.pool.Exec(t.Context(), `UPDATE hooklatch.processed_events SET outcome = 'held'`)
+	require.NoError(t, err)
+	page := b.page(t, "/events/stripe/evt_1")
+	for verb, offered := range map[string]bool{"release": true, "drop": true, "replay": false} {
+		require.Equal(t, offered, strings.Contains(page, `href="/events/stripe/evt_1/`+verb+`"`), verb)
+		require.Equal(t, offered, strings.Contains(page, "hooklatch events "+verb+" stripe evt_1"), verb)
+	}
+	require.Contains(t, b.page(t, "/events/stripe/evt_1/release"), "It goes on to its dispatch")
+	got := b.post("/events/stripe/evt_1/release", url.Values{"reason": {"asked the team"}})
+	require.Equal(t, "/events/stripe/evt_1?done=release", got.Header().Get("Location"))
+	require.Contains(t, b.page(t, got.Header().Get("Location")), "Released and recorded.")
+	require.Equal(t, http.StatusSeeOther, b.post("/events/stripe/evt_2/drop", nil).Code)
+	got = b.post("/events/stripe/evt_1/drop", nil)
+	require.Equal(t, http.StatusConflict, got.Code)
+	require.Contains(t, got.Body.String(), "It is received.")
+	log, err := b.box.Ledger().OperatorLog(t.Context(), time.Time{}, 0)
+	require.NoError(t, err)
+	require.Len(t, log, 2)
+}

@@ -6,32 +6,29 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/desk"
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/doctor"
 	"github.com/hooklatch/hooklatch/outbox/coverage"
 	"github.com/hooklatch/hooklatch/outbox/identity"
-	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
 // shownPasses is how many passes over the list of a provider are shown.
 const shownPasses = 10
 
-var sourceOrders = []order{
-	{
-		Name: "backfill", Button: "Run now", Done: "Ordered and recorded: a worker reads the list within a minute, or when the pass at work has ended.",
-		Means: "A worker reads the list of the provider now, as it does on schedule, and fetches what is missing; with mode: report it only counts. " +
-			"A pass at work goes on, and the next one begins right after it. A pause that the provider asked for is kept.",
-		do: func(c *Console, ctx context.Context, name string, by ledger.Operator) error {
-			return c.opts.Outbox.Coverage().RunNow(ctx, identity.Source(name), by)
-		},
-	},
+// subject is the source, for orders on it.
+func (s shownSource) subject() subject {
+	of := subject{
+		Target: desk.Target{Name: s.Name}, State: desk.Listed, Of: s.Name, Back: s.Path(), noSuch: noSuchList(s.Name),
+		wrong: func(desk.Verb) error { return noSuchList(s.Name) },
+	}
+	if s.Backfill == nil {
+		of.State = desk.Unlisted
+	}
+	return of
 }
 
-// Orders are what can be ordered now.
-func (s shownSource) Orders() []order {
-	if s.Backfill == nil {
-		return nil
-	}
-	return sourceOrders
-}
+// Offers are what can be ordered now.
+func (s shownSource) Offers() []offer { return s.subject().offers(desk.Sources) }
 
 // passesOf are the last passes over the lists of a source, the newest first.
 func (c *Console) passesOf(ctx context.Context, of shownSource) ([]coverage.Run, error) {
@@ -53,37 +50,12 @@ func noSuchList(source string) *problem {
 	}
 }
 
-// sourceOrderOf is the order that a URL names.
-func (c *Console) sourceOrderOf(r *http.Request) (asked, error) {
-	name := r.PathValue("name")
-	at := slices.IndexFunc(sourceOrders, func(o order) bool { return o.Name == r.PathValue("action") })
-	if at < 0 {
-		return asked{}, c.nowhere(nil, r)
-	}
-	return asked{
-		order: sourceOrders[at], Heading: "Read the list of this source now?", Target: name, Of: name, Back: sourcePath(name), noSuch: noSuchList,
-	}, nil
-}
-
-func (c *Console) askSource(w http.ResponseWriter, r *http.Request) error {
-	what, err := c.sourceOrderOf(r)
-	if err != nil {
-		return err
-	}
+// sourceSubject is the source that a URL names, for orders on it.
+func (c *Console) sourceSubject(r *http.Request) (subject, error) {
+	named := shownSource{Source: doctor.Source{Name: r.PathValue("name")}}
 	list, err := c.readSources(r.Context())
-	if err != nil {
-		return err
+	if at := slices.IndexFunc(list, func(s shownSource) bool { return s.Name == named.Name }); at >= 0 {
+		named = list[at]
 	}
-	if !slices.ContainsFunc(list, func(s shownSource) bool { return s.Name == what.Target && s.Backfill != nil }) {
-		return noSuchList(what.Target)
-	}
-	return c.ask(w, r, "sources", what)
-}
-
-func (c *Console) orderSource(w http.ResponseWriter, r *http.Request) error {
-	what, err := c.sourceOrderOf(r)
-	if err != nil {
-		return err
-	}
-	return c.carryOut(w, r, "sources", what)
+	return named.subject(), err
 }

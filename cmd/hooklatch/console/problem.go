@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/console/api"
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/desk"
 	"github.com/hooklatch/hooklatch/outbox/commit"
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
@@ -82,6 +83,9 @@ func (c *Console) tell(err error) *problem {
 	if p, ok := errors.AsType[*problem](err); ok {
 		return p
 	}
+	if denied, ok := errors.AsType[*desk.DeniedError](err); ok {
+		return &problem{status: http.StatusForbidden, heading: denied.Heading, text: denied.Text}
+	}
 	if wrong, ok := errors.AsType[*invalid](err); ok {
 		return &problem{status: http.StatusBadRequest, heading: wrong.Label + " cannot be read", text: fmt.Sprintf("It is %q: %s.", wrong.Value, wrong.Takes)}
 	}
@@ -94,6 +98,10 @@ func (c *Console) tell(err error) *problem {
 	if errors.Is(err, inbox.ErrNotReplayable) {
 		_, why, _ := strings.Cut(err.Error(), inbox.ErrNotReplayable.Error()+": ")
 		return &problem{status: http.StatusConflict, heading: "This event is not replayed", text: sentence(why)}
+	}
+	if errors.Is(err, inbox.ErrNotHeld) {
+		_, why, _ := strings.Cut(err.Error(), inbox.ErrNotHeld.Error()+": ")
+		return &problem{status: http.StatusConflict, heading: "This event is not held", text: sentence(why)}
 	}
 	if errors.Is(err, commit.ErrUnavailable) || sqlstate.Away(err) {
 		return c.away(err)

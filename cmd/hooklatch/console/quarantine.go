@@ -9,6 +9,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/console/api"
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/console/pretty"
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/desk"
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/doctor"
 	"github.com/hooklatch/hooklatch/outbox/find"
 	"github.com/hooklatch/hooklatch/outbox/identity"
@@ -94,11 +95,11 @@ func (c *Console) verifyOrder(shown quarantinePage) asked {
 		of = strings.Join(words, " ")
 	}
 	return asked{
-		order: order{
+		Verb: desk.Verb{
 			Name: "verify", Button: fmt.Sprintf("Verify %d again", shown.All),
 			Means: "Each is verified with the secrets and settings of now, its signed time compared with that of its arrival. What is proven is accepted as if it had come again, once; what is not stays here.",
 		},
-		Heading: "Verify these deliveries again?", Of: of, Back: "/quarantine", Query: shown.Query.Encode(""),
+		Heading: "Verify these deliveries again?", Of: of, Back: "/quarantine", Action: "/quarantine/verify" + shown.Query.Encode(""),
 	}
 }
 
@@ -191,7 +192,7 @@ func (c *Console) refused(w http.ResponseWriter, r *http.Request) error {
 	}
 	now, unclear := c.opts.Quarantine.WouldVerify(r.Context(), d)
 	body := pretty.Of(d.Body, true)
-	if whyNot := c.sightOf(r, d.Source).whyNot(); whyNot != "" {
+	if whyNot := c.seen(r, d.Source).WhyNot(); whyNot != "" {
 		body, d.Headers, d.Body = pretty.Hidden(whyNot), nil, nil
 	} else if err := c.noteRead(r, d.ID.String()+"/body"); err != nil {
 		return err
@@ -215,11 +216,11 @@ func refusedPath(id uuid.UUID) string { return "/quarantine/" + id.String() }
 
 func verifyOneOrder(d *quarantine.Delivery) asked {
 	return asked{
-		order: order{
+		Verb: desk.Verb{
 			Name: "verify", Button: "Verify it again",
 			Means: "It is verified with the secrets and settings of now, its signed time compared with that of its arrival. If it is proven, it is accepted as if it had come again, once; if not, it stays here.",
 		},
-		Heading: "Verify this delivery again?", Of: fmt.Sprintf("%s, %s of %s", d.ID, d.Reason, d.Source), Back: refusedPath(d.ID),
+		Heading: "Verify this delivery again?", Of: fmt.Sprintf("%s, %s of %s", d.ID, d.Reason, d.Source), Back: refusedPath(d.ID), Action: refusedPath(d.ID) + "/verify",
 	}
 }
 

@@ -176,7 +176,7 @@ func (c *Console) maySearch(r *http.Request, content find.Content, source identi
 	if content.IsZero() {
 		return nil
 	}
-	if err := c.refuseSearch(r, content, source); err != nil {
+	if err := c.opts.Sight.RefuseSearch(signin.PersonOf(r.Context()), content, source); err != nil {
 		return err
 	}
 	concealed, _ := content.Concealed(signin.PersonOf(r.Context()).Name)

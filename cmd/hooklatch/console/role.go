@@ -6,6 +6,8 @@ import (
 	"net/http"
 
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/console/signin"
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/desk"
+	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/logkey"
 )
 
@@ -31,4 +33,18 @@ func notAllowed(person signin.Person, needed signin.Role) *problem {
 		status: http.StatusForbidden, heading: "You may not do this",
 		text: fmt.Sprintf("It takes the role %s, and you %s. Whoever keeps the configuration can give it to you.", needed, is),
 	}
+}
+
+// seen is what the person who asks sees of a source.
+func (c *Console) seen(r *http.Request, source identity.Source) desk.View {
+	return c.opts.Sight.Of(signin.PersonOf(r.Context()), source)
+}
+
+// noteRead writes into the operator log that somebody saw a payload, where the
+// configuration wants to know. What cannot be written down is not shown.
+func (c *Console) noteRead(r *http.Request, target string) error {
+	if c.opts.Reads == nil {
+		return nil
+	}
+	return c.opts.Reads.Note(r.Context(), signin.PersonOf(r.Context()), target, requestID(r.Context()))
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/desk"
 	"github.com/hooklatch/hooklatch/outbox/clock"
 	"github.com/hooklatch/hooklatch/outbox/commit"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
@@ -30,7 +31,7 @@ type newRunPage struct {
 	view
 	runs.Preview
 
-	Verb     runVerb
+	Verb     desk.Verb
 	Query    url.Values // of the order
 	Wrong    string     // what is missing in the form
 	Form     url.Values // as it was sent
@@ -110,7 +111,7 @@ func (c *Console) showPreview(w http.ResponseWriter, r *http.Request, status int
 	if err != nil {
 		return refusedRun(err)
 	}
-	shown.Preview, shown.Verb, shown.Most, shown.Query = found, verbOf(o.Action), o.Most, fixedQuery(found.Order, q)
+	shown.Preview, shown.Verb, shown.Most, shown.Query = found, desk.By(o.Action), o.Most, fixedQuery(found.Order, q)
 	shown.Once = uuid.NewString()
 	shown.view = c.view(r, "runs", shown.Verb.Button+" many")
 	shown.Commands = []command{{"run", "The same on a terminal, which counts until it is given --yes", commandOfRun(found.Order, q)}}
@@ -153,7 +154,7 @@ func (c *Console) beginRun(w http.ResponseWriter, r *http.Request) error {
 	if o.InDoubt && reason == "" {
 		return again("Say why what may have been applied is to be done once more: it is recorded.")
 	}
-	if word := verbOf(o.Action).Name; !asksData(r.Context()) && !strings.EqualFold(strings.TrimSpace(r.PostForm.Get("typed")), word) {
+	if word := desk.By(o.Action).Name; !asksData(r.Context()) && !strings.EqualFold(strings.TrimSpace(r.PostForm.Get("typed")), word) {
 		counted, err := c.runs.Preview(r.Context(), o, runs.Bite{Most: moreThan, For: surelyFor})
 		if err != nil {
 			return err

@@ -10,33 +10,15 @@ import (
 	"time"
 
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/console/signin"
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/desk"
 	"github.com/hooklatch/hooklatch/outbox/find"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/runs"
 )
 
-// runVerb is what a run does to each, in the words of the URL and of the page.
-type runVerb struct {
-	Name, Of, Button string
-	action           ledger.Action
-	// Means is what it does in the world.
-	Means string
-}
-
-// runVerbs are all of them: the first of events, and the first of effects, are the usual
-// ones.
-var runVerbs = []runVerb{
-	{"replay", "events", "Replay", ledger.ActionReplayEvent, "Each is dispatched once more, by the routes of today."},
-	{"release", "events", "Release", ledger.ActionReleaseEvent, "Each goes on to its dispatch, although a replay guard holds it."},
-	{"drop", "events", "Drop", ledger.ActionDropEvent, "Each is decided to be a captured delivery sent again, and has no effect. It can still be released by its name."},
-	{"retry", "effects", "Retry", ledger.ActionRetryEffect, "Each is attempted again, with the same key and the same body. A receiver that knows the key applies it no second time."},
-	{"park", "effects", "Park", ledger.ActionParkEffect, "Each is put aside until a person retries or cancels it. Attempts that run may still be applied."},
-	{"cancel", "effects", "Cancel", ledger.ActionCancelEffect, "Each is given up, and not attempted any more. Attempts that run may still be applied. They can be retried later."},
-}
-
-func verbOf(action ledger.Action) runVerb {
-	at := slices.IndexFunc(runVerbs, func(v runVerb) bool { return v.action == action })
-	return runVerbs[max(at, 0)]
+// manyVerbs are those that a run does to events, or to effects.
+func manyVerbs(on desk.Thing) []desk.Verb {
+	return slices.DeleteFunc(desk.Of(on), func(v desk.Verb) bool { return !v.Many() })
 }
 
 // runQuery is the order that a query describes: that of a list, with of=events or
@@ -44,11 +26,12 @@ func verbOf(action ledger.Action) runVerb {
 func (c *Console) runQuery(r *http.Request) (o runs.Order, q query, err error) {
 	values := r.URL.Query()
 	of, name := values.Get("of"), values.Get("action")
-	at := slices.IndexFunc(runVerbs, func(v runVerb) bool { return v.Of == of && (name == "" || v.Name == name) })
+	verbs := manyVerbs(desk.Thing(of))
+	at := slices.IndexFunc(verbs, func(v desk.Verb) bool { return name == "" || v.Name == name })
 	if at < 0 {
-		return o, q, &invalid{"Run", of + " " + name, "it is of=events with action=replay, release or drop, or of=effects with action=retry, park or cancel"}
+		return o, q, &invalid{"Run", of + " " + name, "it is of=events with " + actionsOf(desk.Events) + ", or of=effects with " + actionsOf(desk.Effects)}
 	}
-	o.Action = runVerbs[at].action
+	o.Action = verbs[at].Action
 	if of == "events" {
 		q = readQuery(c.eventFields(), values)
 		err = c.runOfEvents(r, q, &o)
@@ -60,6 +43,16 @@ func (c *Console) runQuery(r *http.Request) (o runs.Order, q query, err error) {
 		o.Most = c.opts.MaxRun
 	}
 	return o, q, err
+}
+
+// actionsOf names the verbs that a run does, as a URL has them.
+func actionsOf(on desk.Thing) string {
+	var names []string
+	for _, v := range manyVerbs(on) {
+		names = append(names, v.Name)
+	}
+	last := len(names) - 1
+	return "action=" + strings.Join(names[:last], ", ") + " or " + names[last]
 }
 
 func (c *Console) runOfEvents(r *http.Request, q query, o *runs.Order) (err error) {
@@ -108,7 +101,8 @@ func (c *Console) runOfEffects(r *http.Request, q query, o *runs.Order) (err err
 
 // fixedQuery is the query of the same order with its times standing still.
 func fixedQuery(o runs.Order, q query) url.Values {
-	values := url.Values{"of": {verbOf(o.Action).Of}, "action": {verbOf(o.Action).Name}}
+	v := desk.By(o.Action)
+	values := url.Values{"of": {string(v.On)}, "action": {v.Name}}
 	for _, g := range q.Given() {
 		values.Set(g.Name, g.Value)
 	}
@@ -131,7 +125,8 @@ func fixedQuery(o runs.Order, q query) url.Values {
 
 // commandOfRun orders the same on a terminal.
 func commandOfRun(o runs.Order, q query) string {
-	words := []string{"hooklatch", verbOf(o.Action).Of, verbOf(o.Action).Name}
+	v := desk.By(o.Action)
+	words := []string{"hooklatch", string(v.On), v.Name}
 	for _, g := range q.Given() {
 		if g.Name != "state" || g.Value != string(find.Attention) {
 			words = append(words, g.words()...)

@@ -1,7 +1,6 @@
 package console
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -9,9 +8,11 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/console/pretty"
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/console/signin"
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/desk"
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/life"
 	"github.com/hooklatch/hooklatch/outbox/find"
-	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/runs"
 )
 
@@ -56,7 +57,7 @@ func (c *Console) listRuns(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	for i, run := range list {
-		list[i] = c.concealRun(r, run)
+		list[i] = c.opts.Sight.ConcealRun(signin.PersonOf(r.Context()), run)
 	}
 	shown := runsPage{
 		view: c.view(r, "runs", "Bulk runs"), List: list[:min(len(list), rowsOnPage)],
@@ -68,38 +69,41 @@ func (c *Console) listRuns(w http.ResponseWriter, r *http.Request) error {
 	return c.render(w, http.StatusOK, "runs", shown)
 }
 
-// concealRun takes what a run looks for away from those who may not look for it: with the
-// number that it selected it would be an answer.
-func (c *Console) concealRun(r *http.Request, run runs.Run) runs.Run {
-	if c.refuseSearch(r, run.Content(), run.Source()) != nil {
-		run.Order = run.Concealed(run.By.RequestID)
-	}
-	return run
-}
-
 // runPage is a run.
 type runPage struct {
 	view
 	runs.Run
 
-	Verb     runVerb
+	Verb     desk.Verb
 	Listed   string // path of the list that it was ordered from
 	Commands []command
 }
 
 func (p runPage) data() (any, error) { return life.OfRun(p.Run), nil }
 
-// Orders are what can be ordered now.
-func (p runPage) Orders() []order {
-	switch p.Run.State {
-	case runs.Running:
-		return []order{runOrders[runPause], runOrders[runPace], runOrders[runStop]}
-	case runs.Paused:
-		return []order{runOrders[runResume], runOrders[runPace], runOrders[runStop]}
-	case runs.Stopped, runs.Done, runs.Failed:
+// subjectOfRun is a run, for orders on it.
+func subjectOfRun(run runs.Run) subject {
+	of := desk.Target{Run: run.ID}
+	return subject{
+		Target: of, State: string(run.State), This: of.String(), Of: nameOfRun(run) + ", " + pretty.Run(run.State).Word, Back: runPath(run.ID), pace: run.PerSecond,
+		noSuch: noSuchRun(strconv.FormatInt(run.ID, 10)),
+		wrong: func(v desk.Verb) error {
+			if !run.State.Ended() {
+				return nil
+			}
+			return &runs.StateError{Action: v.Action, State: run.State}
+		},
 	}
-	return nil
 }
+
+// runSubject is the run that a URL names, for orders on it.
+func (c *Console) runSubject(r *http.Request) (subject, error) {
+	run, err := c.readRun(r)
+	return subjectOfRun(run), err
+}
+
+// Offers are what can be ordered now.
+func (p runPage) Offers() []offer { return subjectOfRun(p.Run).offers(desk.Runs) }
 
 // Percent is how much of what was counted is behind it, and -1 when nobody counted.
 func (p runPage) Percent() int64 {
@@ -140,7 +144,7 @@ func (c *Console) readRun(r *http.Request) (runs.Run, error) {
 	if errors.Is(err, runs.ErrNoRun) {
 		err = noSuchRun(r.PathValue("id"))
 	}
-	return c.concealRun(r, run), err
+	return c.opts.Sight.ConcealRun(signin.PersonOf(r.Context()), run), err
 }
 
 // showRun shows how far a run has come.
@@ -150,10 +154,10 @@ func (c *Console) showRun(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	id := strconv.FormatInt(run.ID, 10)
-	shown := runPage{view: c.view(r, "runs", "Run "+id), Run: run, Verb: verbOf(run.Action), Listed: listOfRun(run)}
+	shown := runPage{view: c.view(r, "runs", "Run "+id), Run: run, Verb: desk.By(run.Action), Listed: listOfRun(run)}
 	shown.Commands = []command{{"show", "Show it on a terminal", "hooklatch runs show " + id}}
-	for _, o := range shown.Orders() {
-		if o.Name != runOrders[runPace].Name {
+	for _, o := range shown.Offers() {
+		if !o.TakesPace {
 			shown.Commands = append(shown.Commands, command{o.Name, o.Button + " it on a terminal", "hooklatch runs " + o.Name + " " + id})
 		}
 	}
@@ -178,44 +182,4 @@ func listOfRun(run runs.Run) string {
 		path += "?" + values.Encode()
 	}
 	return path
-}
-
-// The orders on runs.
-const (
-	runPause = iota
-	runResume
-	runPace
-	runStop
-)
-
-var runOrders = []order{
-	{
-		Name: "pause", Button: "Pause", Done: "Paused and recorded.",
-		Means: "Nothing more is done after the batch at hand, until it is resumed. What was done stays done.",
-		do:    onRun((*runs.Runs).Pause),
-	},
-	{
-		Name: "resume", Button: "Resume", Done: "Resumed and recorded.",
-		Means: "It goes on where it ended.",
-		do:    onRun((*runs.Runs).Resume),
-	},
-	{
-		Name: "pace", Button: "Change the pace", Done: "The pace is changed and recorded.",
-		Means: "It goes on at this pace from its next batch on.",
-	},
-	{
-		Name: "stop", Button: "Stop", Done: "Stopped and recorded.",
-		Means: "It ends after the batch at hand, for good. What was done stays done. The rest can be ordered anew.",
-		do:    onRun((*runs.Runs).Stop),
-	},
-}
-
-func onRun(do func(*runs.Runs, context.Context, int64, ledger.Operator) error) func(*Console, context.Context, string, ledger.Operator) error {
-	return func(c *Console, ctx context.Context, target string, by ledger.Operator) error {
-		id, err := strconv.ParseInt(target, 10, 64)
-		if err != nil {
-			return noSuchRun(target)
-		}
-		return do(c.runs, ctx, id, by)
-	}
 }

@@ -49,7 +49,7 @@ func everywhere(key string) (shown, exact []string) {
 
 func TestPayloadsAreForARole(t *testing.T) {
 	t.Parallel()
-	b := setup(t, func(o *console.Options) { o.Payloads = signin.Operator })
+	b := setup(t, func(o *console.Options) { o.Sight.Payloads = signin.Operator })
 	shown, exact := everywhere(b.private(t))
 	const reason = "Payloads take the role operator. Yours is viewer."
 	for _, path := range shown {
@@ -84,7 +84,9 @@ func TestPayloadsAreForARole(t *testing.T) {
 
 func TestMaskedValuesAreForAdmins(t *testing.T) {
 	t.Parallel()
-	b := setup(t, func(o *console.Options) { o.Mask = map[string][]string{"stripe": {"/data/email", "/data/nothing"}} })
+	b := setup(t, func(o *console.Options) {
+		o.Sight.Mask = map[string][]string{"stripe": {"/data/email", "/data/nothing"}}
+	})
 	key := b.private(t)
 	shown, exact := everywhere(key)
 	for _, role := range []signin.Role{signin.Viewer, signin.Operator} {
@@ -128,7 +130,7 @@ func TestMaskedValuesAreForAdmins(t *testing.T) {
 // What has no place for pointers to lead to is not shown at all.
 func TestMasksOfOtherBodies(t *testing.T) {
 	t.Parallel()
-	b := setup(t, func(o *console.Options) { o.Mask = map[string][]string{"stripe": {"/From"}} })
+	b := setup(t, func(o *console.Options) { o.Sight.Mask = map[string][]string{"stripe": {"/From"}} })
 	for id, c := range map[string]struct{ contentType, body, has string }{
 		"form":  {"application/x-www-form-urlencoded", "From=%2B4912345&Body=hello&From=%2B4912345", "hello"},
 		"cut":   {"application/json", `{"From":"+4912345"`, "neither JSON nor a form"},
@@ -152,7 +154,7 @@ func TestWhoReadsIsWrittenDown(t *testing.T) {
 	pool := pgtest.New(t)
 	reads, err := signin.NewReads(pool, "")
 	require.NoError(t, err)
-	b := setupOn(t, pool, func(o *console.Options) { o.Payloads, o.Reads = signin.Operator, reads })
+	b := setupOn(t, pool, func(o *console.Options) { o.Sight.Payloads, o.Reads = signin.Operator, reads })
 	key := b.private(t)
 	shown, exact := everywhere(key)
 	for _, path := range append(shown, exact...) {
@@ -195,7 +197,7 @@ func TestWhoReadsIsWrittenDown(t *testing.T) {
 // sees nothing of it.
 func TestPayloadsInQuarantineAreForTheSame(t *testing.T) {
 	t.Parallel()
-	b := setup(t, func(o *console.Options) { o.Payloads = signin.Operator })
+	b := setup(t, func(o *console.Options) { o.Sight.Payloads = signin.Operator })
 	b.refuse(t, `{"email":"ada@example.com"}`)
 	b.refused.proven = `{"email":"ada@example.com"}`
 	list, err := b.refused.List(t.Context(), quarantine.Filter{}, 1)

@@ -1,9 +1,8 @@
-package console
+package desk
 
 import (
 	"cmp"
 	"fmt"
-	"net/http"
 
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/console/pretty"
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/console/signin"
@@ -13,67 +12,78 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/payload"
+	"github.com/hooklatch/hooklatch/outbox/runs"
 )
+
+// Sight says who sees what came in, and what was made of it.
+type Sight struct {
+	// Payloads is the role that sees payloads, headers and what receivers answered.
+	// Defaults to Viewer.
+	Payloads signin.Role
+	// Mask are pointers to values of each source that admins alone see.
+	Mask map[string][]string
+}
+
+// DeniedError says what a person may not see, and which role may.
+type DeniedError struct{ Heading, Text string }
+
+func (e *DeniedError) Error() string { return e.Heading + ": " + e.Text }
 
 // maskedValue stands where a value is that is not shown.
 const maskedValue = `"<masked>"`
 
-// sight is what a person sees of what came from a source, and of what was made of it.
-type sight struct {
+// View is what a person sees of what came from a source, and of what was made of it.
+type View struct {
 	hidden string   // why nothing is seen. Empty: something is.
 	masked []string // pointers to values that are not. Empty: all are.
 }
 
-// sightOf is what the person who asks sees.
-func (c *Console) sightOf(r *http.Request, source identity.Source) sight {
-	person := signin.PersonOf(r.Context())
-	if needed := cmp.Or(c.opts.Payloads, signin.Viewer); !person.Role.May(needed) {
-		return sight{hidden: fmt.Sprintf("Payloads take the role %s. Yours is %s.", needed, person.Role)}
+// Of is what a person sees of a source.
+func (s Sight) Of(person signin.Person, source identity.Source) View {
+	if needed := cmp.Or(s.Payloads, signin.Viewer); !person.Role.May(needed) {
+		return View{hidden: fmt.Sprintf("Payloads take the role %s. Yours is %s.", needed, person.Role)}
 	}
 	if person.Role.May(signin.Admin) {
-		return sight{}
+		return View{}
 	}
-	return sight{masked: c.opts.Mask[string(source)]}
+	return View{masked: s.Mask[string(source)]}
 }
 
-// whole fails where not all is seen: bytes cannot be masked and stay what they are.
-func (s sight) whole() error {
+// Whole fails where not all is seen: bytes cannot be masked and stay what they are.
+func (v View) Whole() error {
 	const heading = "You may not see these bytes"
 	switch {
-	case s.hidden != "":
-		return &problem{status: http.StatusForbidden, heading: heading, text: s.hidden}
-	case len(s.masked) > 0:
-		return &problem{
-			status: http.StatusForbidden, heading: heading,
-			text: "Values of this source are masked, and exact bytes have them all. They take the role admin.",
-		}
+	case v.hidden != "":
+		return &DeniedError{heading, v.hidden}
+	case len(v.masked) > 0:
+		return &DeniedError{heading, "Values of this source are masked, and exact bytes have them all. They take the role admin."}
 	}
 	return nil
 }
 
-// whyNot is why an effect's request and answers are not shown: a request may be made of
+// WhyNot is why an effect's request and answers are not shown: a request may be made of
 // any value of its event. Empty: they are.
-func (s sight) whyNot() string {
-	if s.hidden == "" && len(s.masked) > 0 {
+func (v View) WhyNot() string {
+	if v.hidden == "" && len(v.masked) > 0 {
 		return "Values of the source are masked, and what is sent is made of them. It takes the role admin."
 	}
-	return s.hidden
+	return v.hidden
 }
 
-// payload is an event's, without the values that are masked. Where it cannot be told
+// Payload is an event's, without the values that are masked. Where it cannot be told
 // where they are, none of it is shown.
-func (s sight) payload(e *inbox.Event) pretty.Payload {
+func (v View) Payload(e *inbox.Event) pretty.Payload {
 	body, stored := e.Payload(), e.Body != nil && e.ErasedAt.IsZero()
 	switch {
 	case !stored:
-	case s.hidden != "":
-		return pretty.Hidden(s.hidden)
-	case len(s.masked) > 0 && payload.KindOf(e.ContentType, body) == payload.Other:
+	case v.hidden != "":
+		return pretty.Hidden(v.hidden)
+	case len(v.masked) > 0 && payload.KindOf(e.ContentType, body) == payload.Other:
 		return pretty.Hidden("Values of this source are masked, and this payload is neither JSON nor a form, in which they could be found. It takes the role admin.")
 	}
 	var shown []byte
 	end := 0
-	for _, place := range payload.Places(e.ContentType, body, "", s.masked) {
+	for _, place := range payload.Places(e.ContentType, body, "", v.masked) {
 		shown = append(append(shown, body[end:place.Start]...), maskedValue...)
 		end = place.End
 	}
@@ -83,58 +93,55 @@ func (s sight) payload(e *inbox.Event) pretty.Payload {
 	return pretty.Of(body, stored)
 }
 
-// concealEvent takes what is not seen away from an event and its effects.
-func (s sight) concealEvent(l *life.Event) {
-	if s.hidden != "" {
+// ConcealEvent takes what is not seen away from an event and its effects.
+func (v View) ConcealEvent(l *life.Event) {
+	if v.hidden != "" {
 		l.Event.Headers = nil
 	}
 	for i := range l.Effects {
-		s.concealEffect(&l.Effects[i])
+		v.ConcealEffect(&l.Effects[i])
 	}
 }
 
-// concealEffect takes what is not seen away from an effect and its attempts.
-func (s sight) concealEffect(e *life.Effect) {
-	s.conceal(&e.Effect)
-	if s.whyNot() != "" {
+// ConcealEffect takes what is not seen away from an effect and its attempts.
+func (v View) ConcealEffect(e *life.Effect) {
+	v.Conceal(&e.Effect)
+	if v.WhyNot() != "" {
 		for i := range e.Attempts {
 			e.Attempts[i].ResponseExcerpt = ""
 		}
 	}
 }
 
-// conceal takes what is not seen away from a row.
-func (s sight) conceal(e *ledger.Effect) {
-	if s.whyNot() != "" {
+// Conceal takes what is not seen away from a row.
+func (v View) Conceal(e *ledger.Effect) {
+	if v.WhyNot() != "" {
 		e.Request.URL, e.Request.Body, e.Request.Headers, e.ResponseExcerpt = "", nil, nil, ""
 	}
 }
 
-// refuseSearch fails where somebody looks for what may not be seen: by asking often
-// enough a value can be found out.
-func (c *Console) refuseSearch(r *http.Request, content find.Content, source identity.Source) error {
+// RefuseSearch fails where a person looks for what may not be seen: by asking often enough
+// a value can be found out.
+func (s Sight) RefuseSearch(person signin.Person, content find.Content, source identity.Source) error {
 	if content.IsZero() {
 		return nil
 	}
 	const heading = "You may not search payloads"
-	s := c.sightOf(r, source)
+	v := s.Of(person, source)
 	switch {
-	case s.hidden != "":
-		return &problem{status: http.StatusForbidden, heading: heading, text: s.hidden}
-	case len(s.masked) > 0, source == "" && len(c.opts.Mask) > 0 && !signin.PersonOf(r.Context()).Role.May(signin.Admin):
-		return &problem{
-			status: http.StatusForbidden, heading: heading,
-			text: "Values are masked, and a condition could find them out. Name a source that has none masked; for the others it takes the role admin.",
-		}
+	case v.hidden != "":
+		return &DeniedError{heading, v.hidden}
+	case len(v.masked) > 0, source == "" && len(s.Mask) > 0 && !person.Role.May(signin.Admin):
+		return &DeniedError{heading, "Values are masked, and a condition could find them out. Name a source that has none masked; for the others it takes the role admin."}
 	}
 	return nil
 }
 
-// noteRead writes into the operator log that somebody saw a payload, where the
-// configuration wants to know. What cannot be written down is not shown.
-func (c *Console) noteRead(r *http.Request, target string) error {
-	if c.opts.Reads == nil {
-		return nil
+// ConcealRun takes what a run looks for away from those who may not look for it: with the
+// number that it selected it would be an answer.
+func (s Sight) ConcealRun(person signin.Person, run runs.Run) runs.Run {
+	if s.RefuseSearch(person, run.Content(), run.Source()) != nil {
+		run.Order = run.Concealed(run.By.RequestID)
 	}
-	return c.opts.Reads.Note(r.Context(), signin.PersonOf(r.Context()), target, requestID(r.Context()))
+	return run
 }

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"bytes"
 	_ "embed"
 	"encoding/json"
 	"fmt"
@@ -75,37 +76,48 @@ var readTemplate = sync.OnceValues(func() (*template, error) {
 	return t, nil
 })
 
-// Filters are the fields that lists can be asked for, by the operation: "get /api/events".
-type Filters map[string][]find.Field
+// Console is what the document says of the console that it is of.
+type Console struct {
+	Base    string // path that it is below
+	Version string
+	// Filters are the fields that lists can be asked for, by the operation: "get
+	// /api/events". They are parameters besides those that stand in the document.
+	Filters map[string][]find.Field
+	// Words are written in place of names in the document, like $verbs-of-effects.
+	Words map[string][]string
+}
 
-// ReadDocument reads the document, for a console that is below this path, of this
-// version. The fields of filters are parameters besides those that stand in the document.
-func ReadDocument(base, version string, filters Filters) (*Document, error) {
+// ReadDocument reads the document for a console.
+func ReadDocument(of Console) (*Document, error) {
 	t, err := readTemplate()
 	if err != nil {
 		return nil, fmt.Errorf("read openapi.yaml: %w", err)
 	}
 	info := maps.Clone(t.whole["info"].(map[string]any))
-	info["version"] = version
+	info["version"] = of.Version
 	whole := maps.Clone(t.whole)
 	whole["info"] = info
-	whole["servers"] = []map[string]string{{"url": base + "/"}}
+	whole["servers"] = []map[string]string{{"url": of.Base + "/"}}
 	paths := maps.Clone(t.whole["paths"].(map[string]any))
-	for operation, fields := range filters {
+	for operation, fields := range of.Filters {
 		method, path, _ := strings.Cut(operation, " ")
 		methods := maps.Clone(paths[path].(map[string]any))
-		of := maps.Clone(methods[method].(map[string]any))
-		parameters, _ := of["parameters"].([]any)
+		asked := maps.Clone(methods[method].(map[string]any))
+		parameters, _ := asked["parameters"].([]any)
 		parameters = slices.Clone(parameters)
 		for _, f := range fields {
 			parameters = append(parameters, parameterOf(f))
 		}
-		of["parameters"], methods[method], paths[path] = parameters, of, methods
+		asked["parameters"], methods[method], paths[path] = parameters, asked, methods
 	}
 	whole["paths"] = paths
 	d := &Document{takes: t.takes}
 	if d.text, err = json.Marshal(whole); err != nil {
 		return nil, fmt.Errorf("read openapi.yaml: %w", err)
+	}
+	for name, words := range of.Words {
+		d.text = bytes.ReplaceAll(d.text, []byte(`["$`+name+`"]`), []byte(`["`+strings.Join(words, `","`)+`"]`))
+		d.text = bytes.ReplaceAll(d.text, []byte("$"+name), []byte(strings.Join(words, ", ")))
 	}
 	return d, nil
 }
