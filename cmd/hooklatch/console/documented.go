@@ -25,6 +25,9 @@ func documented(base, version string) api.Console {
 	}
 	words := map[string][]string{"actions-of-runs": texts(runs.Actions())}
 	for _, v := range desk.Verbs() {
+		if v.Own {
+			continue
+		}
 		words["verbs-of-"+string(v.On)] = append(words["verbs-of-"+string(v.On)], v.Name)
 		if v.Many() {
 			words["verbs-of-many"] = append(words["verbs-of-many"], v.Name)

@@ -94,12 +94,10 @@ func (c *Console) verifyOrder(shown quarantinePage) asked {
 		}
 		of = strings.Join(words, " ")
 	}
+	verb := desk.By(quarantine.ActionRetry)
+	verb.Button, verb.Means = fmt.Sprintf("Verify %d again", shown.All), verb.MeansFor("Each")
 	return asked{
-		Verb: desk.Verb{
-			Name: "verify", Button: fmt.Sprintf("Verify %d again", shown.All),
-			Means: "Each is verified with the secrets and settings of now, its signed time compared with that of its arrival. What is proven is accepted as if it had come again, once; what is not stays here.",
-		},
-		Heading: "Verify these deliveries again?", Of: of, Back: "/quarantine", Action: "/quarantine/verify" + shown.Query.Encode(""),
+		Verb: verb, Heading: "Verify these deliveries again?", Of: of, Back: "/quarantine", Action: "/quarantine/verify" + shown.Query.Encode(""),
 	}
 }
 
@@ -215,12 +213,10 @@ func (c *Console) refused(w http.ResponseWriter, r *http.Request) error {
 func refusedPath(id uuid.UUID) string { return "/quarantine/" + id.String() }
 
 func verifyOneOrder(d *quarantine.Delivery) asked {
+	verb := desk.By(quarantine.ActionRetry)
+	verb.Button = "Verify it again"
 	return asked{
-		Verb: desk.Verb{
-			Name: "verify", Button: "Verify it again",
-			Means: "It is verified with the secrets and settings of now, its signed time compared with that of its arrival. If it is proven, it is accepted as if it had come again, once; if not, it stays here.",
-		},
-		Heading: "Verify this delivery again?", Of: fmt.Sprintf("%s, %s of %s", d.ID, d.Reason, d.Source), Back: refusedPath(d.ID), Action: refusedPath(d.ID) + "/verify",
+		Verb: verb, Heading: "Verify this delivery again?", Of: fmt.Sprintf("%s, %s of %s", d.ID, d.Reason, d.Source), Back: refusedPath(d.ID), Action: refusedPath(d.ID) + "/verify",
 	}
 }
 

@@ -28,6 +28,7 @@ const (
 	Destinations Thing = "destinations"
 	Sources      Thing = "sources"
 	Runs         Thing = "runs"
+	Refused      Thing = "quarantine" // deliveries
 )
 
 // One is the word for one of them.
@@ -80,7 +81,9 @@ type Verb struct {
 	// Doubt says why the receiver has to be looked at before it is done to an effect. Empty:
 	// it has not. Nil: it never has.
 	Doubt func(ledger.Effect) string
-	// Do does it to one. Errors: those of the package that keeps the thing.
+	// Own: it is ordered by commands and on pages of its own, and is here for its words.
+	Own bool
+	// Do does it to one. Errors: those of the package that keeps the thing. Nil where Own.
 	Do func(ctx context.Context, o *outbox.Outbox, target Target, terms Terms, by ledger.Operator) error
 }
 
@@ -112,9 +115,9 @@ func (v Verb) Said() string {
 // PossibleIn reports whether it can be done to a thing in this state.
 func (v Verb) PossibleIn(state string) bool { return v.From == nil || slices.Contains(v.From, state) }
 
-// Of are the verbs of a thing, in the order in which pages offer them.
+// Of are the verbs of a thing but its Own, in the order in which pages offer them.
 func Of(thing Thing) []Verb {
-	return slices.DeleteFunc(Verbs(), func(v Verb) bool { return v.On != thing })
+	return slices.DeleteFunc(Verbs(), func(v Verb) bool { return v.Own || v.On != thing })
 }
 
 // Possible are the verbs of a thing that is in this state.
@@ -122,9 +125,9 @@ func Possible(thing Thing, state string) []Verb {
 	return slices.DeleteFunc(Of(thing), func(v Verb) bool { return !v.PossibleIn(state) })
 }
 
-// Named is the verb of a thing. Not Known: there is none.
+// Named is the verb of a thing that is not its Own. Not Known: there is none.
 func Named(thing Thing, name string) Verb {
-	return first(func(v Verb) bool { return v.On == thing && v.Name == name })
+	return first(func(v Verb) bool { return !v.Own && v.On == thing && v.Name == name })
 }
 
 // By is the verb of an action. Not Known: there is none.

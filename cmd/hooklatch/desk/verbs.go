@@ -6,10 +6,12 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/console/signin"
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/coverage"
+	"github.com/hooklatch/hooklatch/outbox/erasure"
 	"github.com/hooklatch/hooklatch/outbox/fleet"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
+	"github.com/hooklatch/hooklatch/outbox/quarantine"
 	"github.com/hooklatch/hooklatch/outbox/runs"
 )
 
@@ -50,6 +52,12 @@ func Verbs() []Verb {
 			Means: "It is decided to be a captured delivery sent again, and has no effect. Its row and its body stay, and it can still be released by its name.",
 			Past:  "dropped", Then: "it has no effect",
 			From: texts(runs.StatesOfEvents(ledger.ActionDropEvent)), Usual: string(inbox.Held), Do: toEvent((*inbox.Inbox).Drop),
+		},
+		{
+			On: Events, Name: "erase", Action: erasure.ActionEraseEvent, Role: signin.Admin, Button: "Erase", Own: true,
+			Short: "Take away what events said: bodies, headers, requests, answers and errors",
+			Means: "It loses what it said, for good: its body and headers, what its effects sent, what was answered and what failed. It is ordered on a terminal: hooklatch events erase.",
+			Past:  "erased",
 		},
 		{
 			On: Effects, Name: "retry", Action: ledger.ActionRetryEffect, Role: signin.Operator, Button: "Retry",
@@ -131,6 +139,18 @@ func Verbs() []Verb {
 			Short: "End a run for good",
 			Means: "It ends after the batch at hand, for good. What was done stays done. The rest can be ordered anew.",
 			Past:  "stopped", From: texts([]runs.State{runs.Running, runs.Paused}), Do: toRun((*runs.Runs).Stop),
+		},
+		{
+			On: Refused, Name: "retry", Action: quarantine.ActionRetry, Role: signin.Operator, Button: "Verify again", Own: true,
+			Short: "Verify refused deliveries again, and accept those that are genuine",
+			Means: "It is verified with the secrets and settings of now, its signed time compared with that of its arrival. If it is proven, it is accepted as if it had come again, once; if not, it stays here.",
+			Past:  "accepted",
+		},
+		{
+			On: Refused, Name: "drop", Action: quarantine.ActionDrop, Role: signin.Operator, Button: "Drop", Own: true,
+			Short: "Delete refused deliveries for good",
+			Means: "It leaves the quarantine, for good. It is ordered on a terminal: hooklatch quarantine drop.",
+			Past:  "dropped",
 		},
 	}
 }

@@ -31,7 +31,10 @@ func TestEveryVerbIsWhole(t *testing.T) {
 		}
 		require.True(t, strings.HasPrefix(v.Means, "It ") && strings.HasSuffix(v.Means, "."), "%s means %q", of, v.Means)
 		require.True(t, strings.HasPrefix(v.MeansFor("Each"), "Each "), "%s", of)
-		require.NotNil(t, v.Do, "%s", of)
+		require.Equal(t, v.Own, v.Do == nil, "%s", of)
+		if v.Own {
+			continue
+		}
 		if before, is := said[v.Name]; is { // a page knows it by its name alone
 			require.Equal(t, before, v.Said(), "%s", of)
 		}
