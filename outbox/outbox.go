@@ -167,8 +167,12 @@ func New(opts Options) (*Outbox, error) {
 	if err != nil {
 		return nil, err
 	}
+	o.erasure, err = erasure.New(erasure.Options{DB: o.db, ReadPool: opts.ReadPool, Schema: opts.Schema, Ledger: o.ledger, Logger: opts.Logger})
+	if err != nil {
+		return nil, err
+	}
 	o.runs, err = runs.New(runs.Options{
-		DB: o.db, ReadPool: opts.ReadPool, Schema: opts.Schema, Jobs: o.jobs, Inbox: o.inbox, Ledger: o.ledger, Finder: o.finder,
+		DB: o.db, ReadPool: opts.ReadPool, Schema: opts.Schema, Jobs: o.jobs, Inbox: o.inbox, Ledger: o.ledger, Erasure: o.erasure, Finder: o.finder,
 	})
 	if err != nil {
 		return nil, err
@@ -178,12 +182,6 @@ func New(opts Options) (*Outbox, error) {
 		return nil, err
 	}
 	o.keeper, err = retention.New(retention.Options{DB: o.db, Pool: opts.Pool, Ledger: o.ledger, Schema: opts.Schema, Logger: opts.Logger})
-	if err != nil {
-		return nil, err
-	}
-	o.erasure, err = erasure.New(erasure.Options{
-		DB: o.db, ReadPool: opts.ReadPool, Schema: opts.Schema, Inbox: o.inbox, Ledger: o.ledger, Finder: o.finder, Logger: opts.Logger,
-	})
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hooklatch/hooklatch/outbox/erasure"
 	"github.com/hooklatch/hooklatch/outbox/find"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/runs"
@@ -22,6 +23,7 @@ func TestARunOfEveryActionGoesOnInOtherHands(t *testing.T) {
 			t.Parallel()
 			b := setup(t)
 			order := runs.Order{Action: action}
+			order.Cancel = action == erasure.ActionEraseEvent // they wait for their dispatch
 			var changed string
 			if states := runs.StatesOfEvents(action); states != nil {
 				b.acceptedIn(t, n, string(states[0]))

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hooklatch/hooklatch/outbox/erasure"
 	"github.com/hooklatch/hooklatch/outbox/find"
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
@@ -103,6 +104,7 @@ func TestProcessesOfBeforeLeaveNewerRunsAlone(t *testing.T) {
 	}{
 		"an action of before":      {runs.Order{Action: ledger.ActionReplayEvent}, false},
 		"an action that is newer":  {runs.Order{Action: ledger.ActionReleaseEvent}, true},
+		"an erasure":               {runs.Order{Action: erasure.ActionEraseEvent}, true},
 		"a filter that is newer":   {runs.Order{Action: ledger.ActionReplayEvent, Events: find.Events{Has: []find.Attribute{find.Duplicates}}}, true},
 		"one route of an event":    {runs.Order{Action: ledger.ActionReplayEvent, EventTerms: runs.EventTerms{Route: "receipts"}}, true},
 		"effects that may be done": {runs.Order{Action: ledger.ActionParkEffect, Effects: find.Effects{States: []ledger.EffectState{ledger.EffectPending}}, EffectTerms: runs.EffectTerms{DoubtSince: time.Now()}}, true},

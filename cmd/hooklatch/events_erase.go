@@ -6,24 +6,13 @@ import (
 
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/erasure"
-	"github.com/hooklatch/hooklatch/outbox/find"
 )
 
-// eraseOrder is how a selection is erased, with the selection as the operator log keeps it:
-// what it looked for is hashed, with the id of the order, so that somebody who has the text
-// can see that it was meant.
-func eraseOrder(asked find.Events, cancel bool, requestID string) erasure.Order {
-	order := erasure.Order{Cancel: cancel}
-	asked.Content, order.Searched = asked.Content.Concealed(requestID)
-	order.Filter = asked
-	return order
-}
-
 func (c *cli) newEventsErase() *cobra.Command {
-	var selected *selection[find.Events]
-	var by operatorFlags
-	var cancel, yes bool
+	f := eventsFlags{action: erasure.ActionEraseEvent}
+	var cancel bool
 	var again string
+	var list int64
 	cmd := &cobra.Command{
 		Use:   "erase (SOURCE EVENT_ID | FLAGS)",
 		Short: "Take away what events said: bodies, headers, requests, answers and errors",
@@ -37,52 +26,64 @@ What is unfinished is refused: --cancel gives it up first. Nothing is done until
 is given. Ids and keys that stay although they have in them what was looked for, or a
 mail address or telephone number of the event, are printed.
 
+With --yes a selection becomes a bulk run, which this command carries out in the order
+the events were accepted. Events accepted meanwhile are left out. An interrupt pauses
+the run, and runs resume continues it. With --detach, or when the command is killed,
+the workers of the database continue it.
+
 Backups have it still: keep the list of what was erased, which this prints, and after a
-restore give it to --again. It is never taken back. docs/privacy.md says what is left
-where, and for how long. Times are like 2026-11-21T08:00:00Z or 2026-11-21, which is
-UTC, or a while ago like 36h.`,
+restore give it to --again. The list of a run that others continued is printed by --list.
+An erasure cannot be undone. docs/privacy.md says what is left where, and for how long.
+Times are like 2026-11-21T08:00:00Z or 2026-11-21, which is UTC, or a while ago like
+36h.`,
 		Example: "  " + c.name + ` events erase stripe evt_123 --yes --reason "request 17 of the data protection officer"
   ` + c.name + ` events erase --source stripe --when 'body.data.object.customer == "cus_42"'
   ` + c.name + ` events erase --source stripe --when 'body.data.object.customer == "cus_42"' --cancel --yes >> erased.txt
   ` + c.name + ` events erase --contains ada@example.com
+  ` + c.name + ` events erase --list 17 > erased.txt
   ` + c.name + ` events erase --again erased.txt --yes`,
 		Args: cobra.MaximumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			run := eraseRun{cli: c, by: by.operator(), cancel: cancel}
-			run.by.RequestID = uuid.NewString()
-			named := len(args) > 0
+			ctx, e := cmd.Context(), eraser{cli: c, by: f.by.operator(), cancel: cancel}
+			e.by.RequestID = uuid.NewString()
+			ways := 0
+			for _, given := range []bool{len(args) > 0, f.ofMany(), again != "", list != 0} {
+				if given {
+					ways++
+				}
+			}
 			switch {
-			case named && (selected.given() || again != ""), again != "" && selected.given():
-				return misused("an event, a selection by flags and a list to erase again exclude each other")
-			case named:
+			case ways > 1:
+				return misused("an event, a selection by flags, a list to erase again and the list of a run exclude each other")
+			case len(args) > 0:
 				ref, err := eventRef(args)
 				if err != nil {
 					return err
 				}
-				return c.withOutbox(cmd.Context(), func(o *outbox.Outbox) error { return run.one(cmd.Context(), o, ref, yes) })
+				return c.withOutbox(ctx, func(o *outbox.Outbox) error { return e.one(ctx, o, ref, f.yes) })
 			case again != "":
-				return c.withOutbox(cmd.Context(), func(o *outbox.Outbox) error { return run.again(cmd.Context(), o, again, yes) })
+				return c.withOutbox(ctx, func(o *outbox.Outbox) error { return e.again(ctx, o, again, f.yes) })
+			case list != 0:
+				return c.withOutbox(ctx, func(o *outbox.Outbox) error { return e.list(ctx, o, list) })
+			case !f.selected.given():
+				return misused("name an event, or select events with %s", f.selected.names())
 			}
-			if !selected.given() {
-				return misused("name an event, or select events with %s", selected.names())
-			}
-			asked, err := selected.filter()
+			o, err := f.order()
 			if err != nil {
 				return err
 			}
-			return c.withOutbox(cmd.Context(), func(o *outbox.Outbox) error {
-				if !yes {
-					return run.preview(cmd.Context(), o, asked)
-				}
-				return run.many(cmd.Context(), o, asked, eraseOrder(asked, cancel, run.by.RequestID))
-			})
+			o.Cancel = cancel
+			m := manyOrder{cli: c, runFlags: f.runFlags, cmd: cmd, by: e.by, order: o}
+			if f.yes && !f.detach {
+				return c.withOutbox(ctx, func(o *outbox.Outbox) error { return e.many(ctx, o, m) })
+			}
+			return c.carryOutMany(ctx, m)
 		},
 	}
-	selected = selectBy[find.Events](cmd, "erase ", nil)
-	by.register(cmd)
+	f.register(cmd, "erase ")
 	c.jsonFlag(cmd)
 	cmd.Flags().BoolVar(&cancel, "cancel", false, "give up what is unfinished of them, and erase it too")
 	cmd.Flags().StringVar(&again, "again", "", "erase once more what this `file` lists, as an earlier erasure printed it; - is standard input")
-	cmd.Flags().BoolVar(&yes, "yes", false, "erase; without it the events are only counted")
+	cmd.Flags().Int64Var(&list, "list", 0, "print the list of what this `run` has erased")
 	return cmd
 }

@@ -15,7 +15,7 @@ import (
 )
 
 // again erases what a list names, where a restore brought it back.
-func (r *eraseRun) again(ctx context.Context, o *outbox.Outbox, name string, yes bool) error {
+func (r *eraser) again(ctx context.Context, o *outbox.Outbox, name string, yes bool) error {
 	refs, effects, err := r.readList(name)
 	if err != nil {
 		return err
@@ -65,7 +65,7 @@ func (r *eraseRun) again(ctx context.Context, o *outbox.Outbox, name string, yes
 
 // readList reads what an erasure printed: SOURCE/EVENT_ID, or the key of an effect, in a
 // line each, with or without what stands before it.
-func (r *eraseRun) readList(name string) (refs []identity.EventRef, effects []string, err error) {
+func (r *eraser) readList(name string) (refs []identity.EventRef, effects []string, err error) {
 	in := r.stdin
 	if name != "-" {
 		file, err := os.Open(name)

@@ -4,18 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/erasure"
-	"github.com/hooklatch/hooklatch/outbox/find"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
+	"github.com/hooklatch/hooklatch/outbox/runs"
 	"github.com/hooklatch/hooklatch/outbox/safetext"
 )
 
-// eraseRun is an order to erase, and how it is told.
-type eraseRun struct {
+// eraser is an order to erase, and how it is told.
+type eraser struct {
 	*cli
 
 	by     ledger.Operator
@@ -23,7 +22,7 @@ type eraseRun struct {
 }
 
 // one erases an event that was named.
-func (r *eraseRun) one(ctx context.Context, o *outbox.Outbox, ref identity.EventRef, yes bool) error {
+func (r *eraser) one(ctx context.Context, o *outbox.Outbox, ref identity.EventRef, yes bool) error {
 	if !yes {
 		e, err := o.Inbox().Event(ctx, ref)
 		if err != nil {
@@ -64,7 +63,7 @@ func orCancel(err error) error {
 // erasedLine begins each line of the list that --again takes.
 const erasedLine = "erased "
 
-func (r *eraseRun) printErased(ref identity.EventRef, erased erasure.Erased) {
+func (r *eraser) printErased(ref identity.EventRef, erased erasure.Erased) {
 	fmt.Fprintf(r.stdout, "%s%s\n", erasedLine, ref)
 	if erased.Remains {
 		fmt.Fprintf(r.stderr, "%s: its bytes stay until the other %s of its delivery erased too: nothing tells them apart\n",
@@ -80,6 +79,7 @@ type erasureView struct {
 	Action     ledger.Action  `json:"action"`
 	Target     string         `json:"target,omitempty"` // the event or effect, unless many were selected
 	Preview    bool           `json:"preview"`          // nothing was done
+	Run        int64          `json:"run,omitempty"`
 	Selected   int64          `json:"selected"`
 	Erased     int64          `json:"erased"`
 	Unfinished int64          `json:"unfinished"` // left out
@@ -93,82 +93,92 @@ type erasureView struct {
 	Kept       []erasure.Kept `json:"kept,omitempty"` // stay and have in them what was erased
 }
 
-func viewOfErasure(p erasure.Progress) erasureView {
-	return erasureView{
-		Action: erasure.ActionEraseEvent, Selected: p.Selected, Erased: p.Erased, Unfinished: p.Unfinished,
-		Unclear: p.Unclear, WhyUnclear: inWords(p.WhyUnclear), Bodiless: p.Bodiless,
+// erasurePreview is what was counted.
+func erasurePreview(v runs.Preview) erasureView {
+	view := viewOfErasure(v.Counts)
+	view.Preview = true
+	for _, e := range v.Sample {
+		view.Sample = append(view.Sample, e.Event.String())
 	}
+	return view
 }
 
-func (r *eraseRun) preview(ctx context.Context, o *outbox.Outbox, asked find.Events) error {
-	progress := r.eachSecond()
-	found, err := o.Erasure().With(finder(o)).Preview(ctx, asked, func(at erasure.Progress) { progress("counting: %s so far\n", counted(int(at.Selected), "event")) })
+func viewOfErasure(n runs.Counts) erasureView {
+	view := erasureView{
+		Action: erasure.ActionEraseEvent, Selected: n.Selected, Erased: n.Changed, Unfinished: n.Unfinished,
+		Unclear: n.Unclear - n.Bodiless, Bodiless: n.Bodiless,
+	}
+	if view.Unclear > 0 {
+		view.WhyUnclear = n.WhyUnclear
+	}
+	return view
+}
+
+// many says how far it came, also when it was interrupted or failed. The list is what
+// it writes to standard output: as it goes, and in the end what other processes erased.
+func (r *eraser) many(ctx context.Context, o *outbox.Outbox, m manyOrder) error {
+	all := runsOf(o)
+	m.order.Name, m.order.PerSecond = m.label, m.rate
+	counted, run, err := m.begin(ctx, all)
+	if err != nil {
+		return err
+	}
+	var kept []erasure.Kept
+	told := map[identity.EventRef]bool{}
+	s := shift{cli: r.cli, runs: all, by: r.by, whyUnclear: counted.WhyUnclear, seen: func(at runs.Run) {
+		for _, e := range at.Erased {
+			if kept = append(kept, e.Kept...); !r.asJSON {
+				r.printErased(e.Event, e.Erased)
+			}
+			told[e.Event] = true
+		}
+	}}
+	run, err = s.work(ctx, run)
+	erased, listErr := o.Erasure().OfRun(context.WithoutCancel(ctx), run.ID)
+	err = errors.Join(err, listErr)
+	if r.asJSON {
+		run.WhyUnclear = counted.WhyUnclear
+		view := viewOfErasure(run.Counts)
+		view.Run, view.Kept, view.Stopped = run.ID, kept, run.State != runs.Done
+		for _, ref := range erased {
+			view.Events = append(view.Events, ref.String())
+		}
+		return errors.Join(err, printJSON(r.stdout, view))
+	}
+	for _, ref := range erased {
+		if !told[ref] {
+			fmt.Fprintf(r.stdout, "%s%s\n", erasedLine, ref)
+		}
+	}
+	aside := *r.cli // what it came to is no part of the list
+	aside.stdout = r.stderr
+	s.cli = &aside
+	return errors.Join(err, s.tell(run))
+}
+
+// list prints what a run has erased so far, as the run itself does.
+func (r *eraser) list(ctx context.Context, o *outbox.Outbox, id int64) error {
+	run, err := o.Runs().Get(ctx, id)
+	if err != nil {
+		return r.ofRun(id, err)
+	}
+	if run.Action != erasure.ActionEraseEvent {
+		return misused("run %d erases nothing: %s", id, safetext.Shown(run.Words()))
+	}
+	erased, err := o.Erasure().OfRun(ctx, id)
 	if err != nil {
 		return err
 	}
 	if r.asJSON {
-		view := viewOfErasure(found)
-		view.Preview = true
-		for _, e := range found.Sample {
-			view.Sample = append(view.Sample, e.String())
+		view := viewOfErasure(run.Counts)
+		view.Run, view.Stopped = id, run.State != runs.Done
+		for _, ref := range erased {
+			view.Events = append(view.Events, ref.String())
 		}
 		return printJSON(r.stdout, view)
 	}
-	fmt.Fprintf(r.stdout, "%s selected\n", counted(int(found.Selected), "event"))
-	r.printLeftOut(r.stdout, found)
-	if found.Selected == 0 {
-		return nil
+	for _, ref := range erased {
+		fmt.Fprintf(r.stdout, "%s%s\n", erasedLine, ref)
 	}
-	fmt.Fprintln(r.stdout)
-	t := newTable(r.stdout, "RECEIVED", "EVENT", "TYPE", "STATE")
-	for _, e := range found.Sample {
-		t.row(shown(e.ReceivedAt), e.String(), e.Type, string(e.Outcome))
-	}
-	if err := t.flush(); err != nil {
-		return err
-	}
-	if more := found.Selected - int64(len(found.Sample)); more > 0 {
-		fmt.Fprintf(r.stdout, "and %d more\n", more)
-	}
-	_, err = fmt.Fprintln(r.stdout, "\nerase them with the same command and --yes")
-	return err
-}
-
-// printLeftOut says what may still have what was looked for.
-func (r *eraseRun) printLeftOut(to io.Writer, p erasure.Progress) {
-	if p.Unfinished > 0 {
-		fmt.Fprintf(to, "%d left out: something of them is unfinished, and --cancel gives it up; the first: %s\n",
-			p.Unfinished, safetext.Shown(inWords(p.WhyUnfinished)))
-	}
-	if p.Unclear > 0 {
-		fmt.Fprintf(to, "%d more left out: --when failed for them; the first time: %s\n", p.Unclear, safetext.Shown(inWords(p.WhyUnclear)))
-	}
-	if p.Bodiless > 0 {
-		fmt.Fprintf(to, "%d more could not be looked at: their bodies are no longer kept, and their effects may still say what was in them; "+
-			"select those without --when\n", p.Bodiless)
-	}
-}
-
-// many says how far it came, also when it was interrupted or failed. The list is what
-// it writes to standard output.
-func (r *eraseRun) many(ctx context.Context, o *outbox.Outbox, asked find.Events, order erasure.Order) error {
-	progress := r.eachSecond()
-	var view erasureView
-	done, err := o.Erasure().With(finder(o)).Many(ctx, asked, r.by, order, func(ref identity.EventRef, erased erasure.Erased) {
-		if r.asJSON {
-			view.Events = append(view.Events, ref.String())
-			view.Kept = append(view.Kept, erased.Kept...)
-			return
-		}
-		r.printErased(ref, erased)
-	}, func(at erasure.Progress) { progress("%s erased\n", counted(int(at.Erased), "event")) })
-	if r.asJSON {
-		events, kept := view.Events, view.Kept
-		view = viewOfErasure(done)
-		view.Events, view.Kept, view.Stopped = events, kept, err != nil
-		return errors.Join(err, printJSON(r.stdout, view))
-	}
-	fmt.Fprintf(r.stderr, "%s erased\n", counted(int(done.Erased), "event"))
-	r.printLeftOut(r.stderr, done)
-	return err
+	return nil
 }

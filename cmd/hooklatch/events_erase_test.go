@@ -59,7 +59,9 @@ func TestErasedEventsSaySoEverywhere(t *testing.T) {
 	audit := must(t, s.args("audit")...)
 	require.Contains(t, audit, "event.erase")
 	require.Contains(t, audit, "request 17")
-	require.Equal(t, 4, s.count(t, `SELECT count(*) FROM hooklatch.operator_log WHERE action = 'event.erase'`))
+	require.Equal(t, 5, s.count(t, `SELECT count(*) FROM hooklatch.operator_log WHERE action = 'event.erase'`), "four erasures, and the run that one of them is of")
+	require.Equal(t, list, must(t, s.args("events", "erase", "--list", "1")...))
+	require.Contains(t, must(t, s.args("runs", "show", "1")...), "1 of 1 event erased")
 }
 
 func TestMisuseOfEraseIsRefused(t *testing.T) {
@@ -70,6 +72,8 @@ func TestMisuseOfEraseIsRefused(t *testing.T) {
 		{"events", "erase", "github", "id-1", "--source", "github"},
 		{"events", "erase", "github/id-1", "--again", "x"},
 		{"events", "erase", "--source", "github", "--again", "x"},
+		{"events", "erase", "--list", "1", "--again", "x"},
+		{"events", "erase", "github/id-1", "--detach"},
 		{"events", "erase", "--state", "odd"},
 		{"events", "erase", "--when", "body."},
 		{"effects", "erase"},

@@ -70,19 +70,25 @@ func (m manyOrder) leave(ctx context.Context, r *runs.Runs) error {
 	return err
 }
 
-// do begins a run and works it off. It counts before, so that it can say how much is left.
-func (m manyOrder) do(ctx context.Context, r *runs.Runs) error {
+// begin begins a run. It counts before, so that it can say how much is left.
+func (m manyOrder) begin(ctx context.Context, r *runs.Runs) (runs.Preview, runs.Run, error) {
 	counted, err := m.count(ctx, r)
 	if err != nil {
-		return err
+		return counted, runs.Run{}, err
 	}
 	if err := ctx.Err(); err != nil {
-		return err
+		return counted, runs.Run{}, err
 	}
 	order := counted.Order
 	order.Counted = counted.Selected
 	// An interrupt must not leave it open whether there is a run: it is paused instead.
 	run, err := r.Begin(context.WithoutCancel(ctx), order, m.by)
+	return counted, run, err
+}
+
+// do begins a run and works it off.
+func (m manyOrder) do(ctx context.Context, r *runs.Runs) error {
+	counted, run, err := m.begin(ctx, r)
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"time"
 
+	"github.com/hooklatch/hooklatch/outbox/erasure"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/runs"
 )
@@ -57,6 +58,9 @@ type replayView struct {
 
 // viewOfPreview is what was counted.
 func (m manyOrder) viewOfPreview(v runs.Preview, forecasts []string) any {
+	if v.Order.Action == erasure.ActionEraseEvent {
+		return erasurePreview(v)
+	}
 	if v.Order.Action == ledger.ActionReplayEvent {
 		view := replayOf(v)
 		view.Preview = true

@@ -26,6 +26,9 @@ func (s *shift) tell(run runs.Run) error {
 
 // printOutcome says what a run came to and did not change.
 func (c *cli) printOutcome(run runs.Run) {
+	if run.Unfinished > 0 {
+		fmt.Fprintf(c.stdout, "%d left out: something of them is unfinished, and --cancel gives it up\n", run.Unfinished)
+	}
 	if moved := run.Moved(); moved > 0 {
 		fmt.Fprintf(c.stdout, "%d left alone: something else happened to them meanwhile\n", moved)
 	}
@@ -61,7 +64,10 @@ func (c *cli) printLeftOut(o runs.Order, n runs.Counts) {
 	if n.Unrendered > 0 {
 		fmt.Fprintf(c.stdout, "%d more left out: their requests could not be rendered, so replay their events instead\n", n.Unrendered)
 	}
-	if n.Unclear > 0 {
+	if n.Bodiless > 0 {
+		fmt.Fprintf(c.stdout, "%d more could not be looked at: their bodies are no longer kept, and their effects may still say what was in them\n", n.Bodiless)
+	}
+	if failed := n.Unclear - n.Bodiless; failed > 0 {
 		whose := "their events"
 		if o.OfEvents() {
 			whose = "them"
@@ -70,6 +76,6 @@ func (c *cli) printLeftOut(o runs.Order, n runs.Counts) {
 		if n.WhyUnclear != "" { // known while it is counted
 			why = "; the first time: " + safetext.Shown(n.WhyUnclear)
 		}
-		fmt.Fprintf(c.stdout, "%d more left out: --when failed for %s%s\n", n.Unclear, whose, why)
+		fmt.Fprintf(c.stdout, "%d more left out: --when failed for %s%s\n", failed, whose, why)
 	}
 }

@@ -22,7 +22,8 @@ type shift struct {
 
 	runs       *runs.Runs
 	by         ledger.Operator
-	whyUnclear string // which a run does not keep
+	whyUnclear string         // which a run does not keep
+	seen       func(runs.Run) // told of each step of this process; nil: nobody is
 }
 
 // work works a run off in this process, or waits for another one that does, until it is
@@ -32,6 +33,9 @@ func (s *shift) work(ctx context.Context, run runs.Run) (runs.Run, error) {
 	progress := s.eachSecond()
 	tell := func(at runs.Run) {
 		s.whyUnclear = cmp.Or(s.whyUnclear, at.WhyUnclear)
+		if s.seen != nil {
+			s.seen(at)
+		}
 		progress("%s\n", howFar(at))
 	}
 	run, err := s.runs.Carry(ctx, run, tell)

@@ -195,8 +195,9 @@ func TestNothingThatWasRepeatedIsInADump(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, contains(b.dump(t), canary))
 
-	_, err = b.Erasure().Event(t.Context(), ref("jane"), ann, erasure.Order{Filter: map[string]string{"source": "shop"}, Searched: []string{canary}})
+	run, err = b.Runs().Through(t.Context(), runs.Order{Action: erasure.ActionEraseEvent, Events: find.Events{Content: find.Content{Contains: canary}}}, ann, nil)
 	require.NoError(t, err)
+	require.EqualValues(t, 1, run.Changed)
 	b.exec(t, `VACUUM`)
 	require.False(t, contains(b.dump(t), canary))
 	require.JSONEq(t, `[null,null,`+joe+`]`, string(b.event(t, "joe").Body))

@@ -33,13 +33,13 @@ func (e *Eraser) Effect(ctx context.Context, idempotencyKey string, by ledger.Op
 	}
 	for try := 1; ; try++ {
 		erased, err := e.eraseEffect(ctx, effect, by, order)
-		if _, unfinished := errors.AsType[*UnfinishedError](err); unfinished && order.Cancel && try < unfinishedTries {
-			if err = e.cancel(ctx, []string{effect.IdempotencyKey}, by); err == nil {
+		if unfinished, is := errors.AsType[*UnfinishedError](err); is && order.Cancel && try < Tries {
+			if err = e.GiveUp(ctx, unfinished, by); err == nil {
 				continue
 			}
 		}
 		if err == nil {
-			err = e.eraseJobs(ctx, jobsOf{effects: []identity.EffectID{effect.EffectID}})
+			err = e.eraseJobs(ctx, jobsOf{effects: []identity.EffectID{effect.EffectID}}, nil)
 		}
 		if err != nil {
 			return Erased{}, fmt.Errorf("erase effect %s: %w", effect.IdempotencyKey, err)

@@ -20,6 +20,8 @@ type Order struct {
 	// Filter is what selected it, for the operator log, without what it looks for. Nil:
 	// it was named.
 	Filter any
+	// Run is the bulk run that the erasure is a part of. 0: none.
+	Run int64
 	// Searched are the texts that the selection looked for: what stays and has one of
 	// them is told.
 	Searched []string
@@ -45,32 +47,25 @@ type Kept struct {
 	Text  string `json:"text"`
 }
 
-// unfinishedTries is how often effects are cancelled that came to be meanwhile.
-const unfinishedTries = 5
+// Tries is how often an erasure that cancels is tried: effects come to be meanwhile.
+const Tries = 5
 
 // Event erases an event: its part of the body it came in, and what its effects sent,
 // were answered and failed with. An event that was erased before is erased again, where
 // anything of it came back. Errors: ErrNotFound, *UnfinishedError, ErrUnavailable.
 func (e *Eraser) Event(ctx context.Context, ref identity.EventRef, by ledger.Operator, order Order) (Erased, error) {
-	return e.events(ctx, ref, by, order, e.eraseJobs)
-}
-
-// events erases one of several: then what stands in jobs goes when afterwards says.
-func (e *Eraser) events(ctx context.Context, ref identity.EventRef, by ledger.Operator, order Order,
-	afterwards func(context.Context, jobsOf) error,
-) (Erased, error) {
 	if by.RequestID == "" {
 		by.RequestID = uuid.NewString()
 	}
 	for try := 1; ; try++ {
-		erased, of, err := e.eraseEvent(ctx, ref, by, order)
-		if unfinished, ok := errors.AsType[*UnfinishedError](err); ok && order.Cancel && try < unfinishedTries {
-			if err = e.cancel(ctx, unfinished.keys, by); err == nil {
+		erased, of, err := e.eraseAlone(ctx, ref, by, order)
+		if unfinished, ok := errors.AsType[*UnfinishedError](err); ok && order.Cancel && try < Tries {
+			if err = e.GiveUp(ctx, unfinished, by); err == nil {
 				continue
 			}
 		}
 		if err == nil {
-			err = afterwards(ctx, of)
+			err = e.eraseJobs(ctx, of, nil)
 		}
 		if err != nil {
 			return Erased{}, fmt.Errorf("erase event %s: %w", ref, err)
@@ -79,9 +74,23 @@ func (e *Eraser) events(ctx context.Context, ref identity.EventRef, by ledger.Op
 	}
 }
 
-// cancel gives effects up, each as a person would.
-func (e *Eraser) cancel(ctx context.Context, keys []string, by ledger.Operator) error {
-	for _, key := range keys {
+// EventTx is Event in a transaction of a bulk run, which records it too. It gives up no
+// effect: see GiveUp. The jobs stay until JobsOfRun.
+func (e *Eraser) EventTx(ctx context.Context, tx pgx.Tx, ref identity.EventRef, by ledger.Operator, order Order) (Erased, error) {
+	erased, _, err := e.eraseEvent(ctx, tx, ref, by, order)
+	if err == nil {
+		err = e.ledger.LogTx(ctx, tx, by, order.on(ref), erased.consequence())
+	}
+	if err != nil {
+		return Erased{}, fmt.Errorf("erase event %s: %w", ref, err)
+	}
+	return erased, nil
+}
+
+// GiveUp cancels the effects that keep something from being erased, each as an operator
+// would.
+func (e *Eraser) GiveUp(ctx context.Context, unfinished *UnfinishedError, by ledger.Operator) error {
+	for _, key := range unfinished.keys {
 		err := e.ledger.Cancel(ctx, key, by)
 		if _, moved := errors.AsType[*ledger.StateError](err); err != nil && !moved {
 			return err
@@ -90,47 +99,61 @@ func (e *Eraser) cancel(ctx context.Context, keys []string, by ledger.Operator) 
 	return nil
 }
 
-// eraseEvent erases an event that is finished, or that nobody has begun with.
-func (e *Eraser) eraseEvent(ctx context.Context, ref identity.EventRef, by ledger.Operator, order Order) (Erased, jobsOf, error) {
+// on is the order about one event, for the operator log.
+func (o Order) on(ref identity.EventRef) ledger.Instruction {
+	return ledger.Instruction{Action: ActionEraseEvent, Target: ref.String(), Filter: o.Filter, Run: o.Run}
+}
+
+// eraseAlone erases an event in a transaction of its own.
+func (e *Eraser) eraseAlone(ctx context.Context, ref identity.EventRef, by ledger.Operator, order Order) (Erased, jobsOf, error) {
 	var erased Erased
 	var of jobsOf
-	what := ledger.Instruction{Action: ActionEraseEvent, Target: ref.String(), Filter: order.Filter}
-	err := e.ledger.Act(ctx, by, what, func(ctx context.Context, tx pgx.Tx) (ledger.Consequence, error) {
-		came := Erased{}
-		event, err := e.lock(ctx, tx, ref)
+	err := e.ledger.Act(ctx, by, order.on(ref), func(ctx context.Context, tx pgx.Tx) (ledger.Consequence, error) {
+		came, jobs, err := e.eraseEvent(ctx, tx, ref, by, order)
 		if err != nil {
 			return ledger.Consequence{}, err
 		}
-		made, err := e.madeBy(ctx, tx, ref)
-		if err != nil {
-			return ledger.Consequence{}, err
-		}
-		if err := e.finish(ctx, tx, event, made, order); err != nil {
-			return ledger.Consequence{}, err
-		}
-		came.Again = event.erasedAt != nil
-		if came.Kept, err = e.kept(ctx, tx, event, made, order.Searched); err != nil {
-			return ledger.Consequence{}, err
-		}
-		note := "erased by " + by.Who
-		if err := e.sql.EraseEvent.With(eraseEvent{EventRef: ref, Note: note}).QueryRow(ctx, tx).Scan(&came.Effects, &came.Others); err != nil {
-			return ledger.Consequence{}, fmt.Errorf("erase texts: %w", err)
-		}
-		if came.Others > 0 {
-			if came.Remains, err = e.eraseItem(ctx, tx, event); err != nil {
-				return ledger.Consequence{}, err
-			}
-		}
-		if err := e.eraseCopies(ctx, tx, ref); err != nil {
-			return ledger.Consequence{}, err
-		}
-		erased, of = came, jobsOf{events: []identity.EventRef{ref}, effects: idsOf(made)}
-		return ledger.Consequence{Result: came.String(), Affected: 1}, nil
+		erased, of = came, jobs
+		return came.consequence(), nil
 	})
 	if err == nil && of.events == nil { // an earlier try was committed, and its answer lost
 		of = jobsOf{events: []identity.EventRef{ref}}
 	}
 	return erased, of, err
+}
+
+// eraseEvent erases an event that is finished, or that nobody has begun with.
+func (e *Eraser) eraseEvent(ctx context.Context, tx pgx.Tx, ref identity.EventRef, by ledger.Operator, order Order) (Erased, jobsOf, error) {
+	var came Erased
+	event, err := e.lock(ctx, tx, ref)
+	if err != nil {
+		return came, jobsOf{}, err
+	}
+	made, err := e.madeBy(ctx, tx, ref)
+	if err != nil {
+		return came, jobsOf{}, err
+	}
+	if err := e.finish(ctx, tx, event, made, order); err != nil {
+		return came, jobsOf{}, err
+	}
+	came.Again = event.erasedAt != nil
+	if came.Kept, err = e.kept(ctx, tx, event, made, order.Searched); err != nil {
+		return came, jobsOf{}, err
+	}
+	note := "erased by " + by.Who
+	if err := e.sql.EraseEvent.With(eraseEvent{EventRef: ref, Note: note}).QueryRow(ctx, tx).Scan(&came.Effects, &came.Others); err != nil {
+		return came, jobsOf{}, fmt.Errorf("erase texts: %w", err)
+	}
+	if came.Others > 0 {
+		if came.Remains, err = e.eraseItem(ctx, tx, event); err != nil {
+			return came, jobsOf{}, err
+		}
+	}
+	return came, jobsOf{events: []identity.EventRef{ref}, effects: idsOf(made)}, e.eraseCopies(ctx, tx, ref)
+}
+
+func (r Erased) consequence() ledger.Consequence {
+	return ledger.Consequence{Result: r.String(), Affected: 1}
 }
 
 // String says what came of it, for the operator log.

@@ -29,11 +29,12 @@ func (of *jobsOf) add(more jobsOf) {
 
 // eraseJobs walks River's jobs and deletes those of what was erased: nothing finds the
 // jobs of an event but their arguments, and an index of these would cost every event.
-func (e *Eraser) eraseJobs(ctx context.Context, of jobsOf) error {
+// still is called before each slice, and ends the walk with its error; it may be nil.
+func (e *Eraser) eraseJobs(ctx context.Context, of jobsOf, still func(context.Context) error) error {
 	for len(of.events)+len(of.effects) > 0 {
 		now := jobsOf{events: first(of.events), effects: first(of.effects)}
 		of.events, of.effects = of.events[len(now.events):], of.effects[len(now.effects):]
-		if err := e.walkJobs(ctx, now); err != nil {
+		if err := e.walkJobs(ctx, now, still); err != nil {
 			return fmt.Errorf("erase jobs: %w", err)
 		}
 	}
@@ -42,10 +43,15 @@ func (e *Eraser) eraseJobs(ctx context.Context, of jobsOf) error {
 
 func first[T any](all []T) []T { return all[:min(len(all), jobsTogether)] }
 
-func (e *Eraser) walkJobs(ctx context.Context, of jobsOf) error {
+func (e *Eraser) walkJobs(ctx context.Context, of jobsOf, still func(context.Context) error) error {
 	for slice := (eraseJobs{Events: of.events, Effects: of.effects, Limit: jobSlice}); ; {
 		if err := context.Cause(ctx); err != nil {
 			return err
+		}
+		if still != nil {
+			if err := still(ctx); err != nil {
+				return err
+			}
 		}
 		var next *int64
 		err := e.db.Do(ctx, "erase_jobs", commit.Limits{}, func(ctx context.Context, tx pgx.Tx, _ bool) error {

@@ -72,7 +72,7 @@ func (e *Eraser) Redact(ctx context.Context, redactions []Redaction) (Redacted, 
 	if ended(ctx) {
 		return done, nil // River prunes what is left of their jobs
 	}
-	return done, e.eraseJobs(ctx, done.jobs)
+	return done, e.eraseJobs(ctx, done.jobs, nil)
 }
 
 // ended tells that there is no more time: what is left is done by the next run.

@@ -19,7 +19,9 @@ var queries embed.FS
 type statements struct {
 	BlotDelivery    statement.Of[blotDelivery]
 	CopiesOfEvent   statement.Of[identity.EventRef]
+	EffectsOfEvents statement.Of[ofEvents]
 	EmptyDelivery   statement.Of[emptyDelivery]
+	ErasedByRun     statement.Of[ofRun]
 	EraseEffect     statement.Of[eraseEffect]
 	EraseEvent      statement.Of[eraseEvent]
 	EraseJobs       statement.Of[eraseJobs]
@@ -46,6 +48,10 @@ func loadStatements(name schema.Name) (statements, error) {
 // What statements take.
 
 type ofSource struct{ Source identity.Source }
+
+type ofRun struct{ Run int64 }
+
+type ofEvents struct{ Events []identity.EventRef }
 
 type deliveryOf struct {
 	DeliveryID uuid.UUID

@@ -121,12 +121,12 @@ func (l *Ledger) Act(ctx context.Context, by Operator, what Instruction, f func(
 		if err != nil {
 			return err
 		}
-		return l.logAction(ctx, tx, by, what, came)
+		return l.LogTx(ctx, tx, by, what, came)
 	})
 }
 
-// logAction writes the row of the operator log, in the transaction of the action.
-func (l *Ledger) logAction(ctx context.Context, tx pgx.Tx, by Operator, what Instruction, came Consequence) error {
+// LogTx writes the row of the operator log, in the transaction of the action.
+func (l *Ledger) LogTx(ctx context.Context, tx pgx.Tx, by Operator, what Instruction, came Consequence) error {
 	filter := what.Filter
 	if filter == nil {
 		filter = struct{}{}

@@ -2,10 +2,9 @@ package runs
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
-
-	"github.com/jackc/pgx/v5"
 
 	"github.com/hooklatch/hooklatch/outbox/find"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
@@ -14,12 +13,9 @@ import (
 // many does the action to what the run has not come to yet, in the order it was accepted or
 // made.
 func (s *shift) many(ctx context.Context) error {
-	size := 1
-	if !s.run.OfEvents() {
-		size = batchSize
-		if s.run.PerSecond > 0 { // about one batch in a second
-			size = int(min(max(s.run.PerSecond, 1), batchSize))
-		}
+	size := verbOf(s.run.Action).batch
+	if s.run.PerSecond > 0 { // about one batch in a second
+		size = int(min(max(s.run.PerSecond, 1), float64(size)))
 	}
 	for at, more := find.Cursor(s.run.place), true; more; {
 		page, err := s.page(ctx, s.run.Order, at)
@@ -54,10 +50,7 @@ func (s *shift) some(ctx context.Context, some []find.Found) error {
 		return err
 	}
 	s.run.Counts = counts
-	place := string(some[len(some)-1].Cursor)
-	return s.step(ctx, place, len(taken), func(ctx context.Context, tx pgx.Tx) (changed, reopened int64, err error) {
-		return verbOf(s.run.Action).do(ctx, tx, s.Runs, s.run, taken)
-	})
+	return verbOf(s.run.Action).do(ctx, s, string(some[len(some)-1].Cursor), taken)
 }
 
 // take counts what was found, and returns what the action is to be done to.
@@ -66,9 +59,13 @@ func (c *Counts) take(o Order, found []find.Found) []find.Found {
 	for _, f := range found {
 		switch {
 		case f.Unclear != nil:
-			c.Unclear++
-			if c.WhyUnclear == "" {
+			bodiless := errors.Is(f.Unclear, find.ErrBodiless)
+			if c.WhyUnclear == "" || !bodiless && c.Unclear == c.Bodiless { // why one failed says more than that there is no body
 				c.WhyUnclear = f.Unclear.Error()
+			}
+			c.Unclear++
+			if bodiless {
+				c.Bodiless++
 			}
 			continue
 		case f.Unrendered && o.Action == ledger.ActionRetryEffect:

@@ -61,6 +61,9 @@ type EventTerms struct {
 	NewKeys bool `json:"new_keys,omitempty"`
 	// Route is the one route of an event that is dispatched again. Empty: all that take it.
 	Route string `json:"route,omitempty"`
+	// Cancel gives up what is unfinished of an event before it is erased. Without it such
+	// events are left alone.
+	Cancel bool `json:"cancel,omitempty"`
 }
 
 // OfEvents tells whether the order is about events.

@@ -8,6 +8,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/hooklatch/hooklatch/outbox/erasure"
+	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/internal/column"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/pipeline"
@@ -31,7 +33,8 @@ func (s State) Ended() bool { return s == Stopped || s == Done || s == Failed }
 // ErrNoRun means that there is no such run.
 var ErrNoRun = errors.New("no such run")
 
-// Counts are how far a run has come. What was selected and not changed had moved on.
+// Counts are how far a run has come. What was selected and not changed had moved on, unless
+// Came says otherwise.
 type Counts struct {
 	Selected int64 `json:"selected"`
 	Changed  int64 `json:"changed"`
@@ -42,6 +45,24 @@ type Counts struct {
 	Unrendered int64  `json:"unrendered"`           // left out: there is nothing to send
 	Unclear    int64  `json:"unclear"`              // left out: the condition failed, the first time with WhyUnclear
 	WhyUnclear string `json:"why_unclear,omitzero"` // of a preview; it is not kept
+
+	Came
+}
+
+// Came is what a run says besides of what it selected, where its action tells.
+type Came struct {
+	// Unfinished events were not erased: something of them may still be done.
+	Unfinished int64 `json:"unfinished,omitzero"`
+	// Bodiless are those among Unclear whose body is no longer stored.
+	Bodiless int64 `json:"bodiless,omitzero"`
+}
+
+// plus is what was counted, and what came of a batch besides.
+func (c Counts) plus(of Counts) Counts {
+	c.Changed += of.Changed
+	c.Reopened += of.Reopened
+	c.Unfinished += of.Unfinished
+	return c
 }
 
 // Run is an order about many, and how far it has come.
@@ -57,13 +78,21 @@ type Run struct {
 	Error     string    // why it failed, or stopped by itself
 	Total     int64     // what was counted before. 0: nobody counted to the end.
 	Worked    bool      // a process is at it now
+	// Erased is what the last step erased, where progress is told of it.
+	Erased []Erased
 
 	waits time.Duration // until its next batch, by its pace
 	place string        // what lies up to there is behind it
 }
 
+// Erased is an event that a run erased, and what came of it.
+type Erased struct {
+	Event identity.EventRef
+	erasure.Erased
+}
+
 // Moved are those that had moved on when their turn came.
-func (r Run) Moved() int64 { return r.Selected - r.Changed }
+func (r Run) Moved() int64 { return r.Selected - r.Changed - r.Unfinished }
 
 // Get reads a run. Errors: ErrNoRun.
 func (r *Runs) Get(ctx context.Context, id int64) (Run, error) {
@@ -107,7 +136,7 @@ func scanRun(row pgx.CollectableRow) (Run, error) {
 	var waits float64
 	err := row.Scan(&r.ID, &r.Name, &r.Action, &filter, &r.Most, &r.PerSecond,
 		&r.By.Who, &r.By.Role, &r.By.Via, &r.By.Reason, &r.By.RequestID, &r.CreatedAt, &r.State, &r.Since, &r.Error, &r.place,
-		&r.Selected, &r.Changed, &r.Reopened, &r.InDoubt, &r.Unrendered, &r.Unclear, &r.Total, &r.Worked, &waits)
+		&r.Selected, &r.Changed, &r.Reopened, &r.InDoubt, &r.Unrendered, &r.Unclear, &r.Total, &r.Came, &r.Worked, &waits)
 	r.waits = time.Duration(waits * float64(time.Second))
 	if err == nil {
 		r.Order, err = r.selecting(filter)

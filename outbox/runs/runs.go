@@ -16,6 +16,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/hooklatch/hooklatch/outbox/commit"
+	"github.com/hooklatch/hooklatch/outbox/erasure"
 	"github.com/hooklatch/hooklatch/outbox/find"
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
@@ -31,6 +32,7 @@ type Options struct {
 	Jobs     *riverjob.Inserter
 	Inbox    *inbox.Inbox
 	Ledger   *ledger.Ledger
+	Erasure  *erasure.Eraser
 	Finder   *find.Finder // compiles the conditions that runs select by
 }
 
@@ -45,8 +47,8 @@ type Runs struct {
 
 // New returns Runs on a migrated database. It starts nothing.
 func New(opts Options) (*Runs, error) {
-	if opts.DB == nil || opts.ReadPool == nil || opts.Jobs == nil || opts.Inbox == nil || opts.Ledger == nil || opts.Finder == nil {
-		return nil, errors.New("runs options: DB, ReadPool, Jobs, Inbox, Ledger and Finder are required")
+	if opts.DB == nil || opts.ReadPool == nil || opts.Jobs == nil || opts.Inbox == nil || opts.Ledger == nil || opts.Erasure == nil || opts.Finder == nil {
+		return nil, errors.New("runs options: DB, ReadPool, Jobs, Inbox, Ledger, Erasure and Finder are required")
 	}
 	sql, err := loadStatements(opts.Schema.OrDefault())
 	if err != nil {

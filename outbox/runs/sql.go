@@ -81,6 +81,7 @@ type advance struct {
 	Place                        string
 	Selected, Changed, Reopened  int64
 	InDoubt, Unrendered, Unclear int64
+	Came                         json.RawMessage
 }
 
 type end struct {

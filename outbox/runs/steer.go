@@ -56,7 +56,13 @@ func (r *Runs) Stop(ctx context.Context, id int64, by ledger.Operator) error {
 	if stop.Filter, err = run.Concealed(run.By.RequestID).Record(); err != nil {
 		return fmt.Errorf("%s %d: %w", ActionStop, id, err)
 	}
-	return r.steer(ctx, ActionStop, by, stop)
+	if err := r.steer(ctx, ActionStop, by, stop); err != nil {
+		return err
+	}
+	if err := r.finish(ctx, run, nil); err != nil {
+		return fmt.Errorf("%s %d: it is stopped; %w", ActionStop, id, err)
+	}
+	return nil
 }
 
 func (r *Runs) steer(ctx context.Context, action ledger.Action, by ledger.Operator, to steer) error {

@@ -15,6 +15,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/find"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/pipeline"
+	"github.com/hooklatch/hooklatch/outbox/plainjson"
 )
 
 const (
@@ -145,16 +146,19 @@ func (r *Runs) work(ctx context.Context, mine leased, until time.Time, progress 
 	if verbOf(run.Action).do == nil {
 		return fmt.Errorf("run %d: %s is not known to this version", mine.ID, run.Action)
 	}
+	state, why := Done, ""
 	err = s.many(ctx)
-	many, tooMany := errors.AsType[*ManyError](err)
-	wrong, isWrong := errors.AsType[*find.ConditionError](err)
+	if wrong, is := errors.AsType[*find.ConditionError](err); is { // it was right when it was ordered
+		state, why, err = Failed, wrong.Error(), nil
+	} else if many, is := errors.AsType[*ManyError](err); is {
+		state, why, err = Stopped, many.Error(), nil
+	}
+	if err == nil {
+		err = r.finish(ctx, run, s.still)
+	}
 	switch {
 	case err == nil:
-		return s.end(ctx, Done, "")
-	case isWrong: // it was right when it was ordered
-		return s.end(ctx, Failed, wrong.Error())
-	case tooMany:
-		return s.end(ctx, Stopped, many.Error())
+		return s.end(ctx, state, why)
 	case errors.Is(err, errTaken):
 		return nil
 	case errors.Is(err, errOver) || ctx.Err() != nil:
@@ -183,10 +187,19 @@ type shift struct {
 	saved    Counts    // with it
 }
 
+// finish does what an action does at the end of a run. still prolongs the lease; nil: there
+// is none.
+func (r *Runs) finish(ctx context.Context, run Run, still func(context.Context) error) error {
+	if v := verbOf(run.Action); v.finish != nil {
+		return v.finish(ctx, r, run, still)
+	}
+	return nil
+}
+
 // step changes a batch of this many and moves the place of the run behind it, in one
-// transaction. do returns how many it changed and reopened.
-func (s *shift) step(ctx context.Context, place string, many int, do func(ctx context.Context, tx pgx.Tx) (changed, reopened int64, err error)) error {
-	var changed, reopened int64
+// transaction. do returns what came of it.
+func (s *shift) step(ctx context.Context, place string, many int, do func(ctx context.Context, tx pgx.Tx) (Counts, error)) error {
+	var did Counts
 	var pace, rest float64
 	began := time.Now()
 	err := s.db.Do(ctx, "run.step", commit.Limits{}, func(ctx context.Context, tx pgx.Tx, repeated bool) error {
@@ -199,24 +212,28 @@ func (s *shift) step(ctx context.Context, place string, many int, do func(ctx co
 			return fmt.Errorf("lock the run: %w", err)
 		}
 		if repeated && at == place {
-			return nil // the try before was committed: changed is what it made it
+			return nil // the try before was committed: did is what came of it
 		}
 		if at != s.run.place { // nobody else moves it while the run is ours; to be sure costs nothing
 			return errTaken
 		}
-		changed, reopened, rest = 0, 0, 0
+		did, rest = Counts{}, 0
 		if do != nil {
 			if pace > 0 {
 				rest = float64(many) / pace
 			}
-			if changed, reopened, err = do(ctx, tx); err != nil {
+			if did, err = do(ctx, tx); err != nil {
 				return err
 			}
 		}
-		c := s.run.Counts
+		c := s.run.Counts.plus(did)
+		came, err := plainjson.Marshal(c.Came)
+		if err != nil {
+			return err
+		}
 		_, err = s.sql.Advance.With(advance{
-			leased: s.leased, LeaseSeconds: lease.Seconds(), RestSeconds: rest, Place: place, Selected: c.Selected, Changed: c.Changed + changed, Reopened: c.Reopened + reopened,
-			InDoubt: c.InDoubt, Unrendered: c.Unrendered, Unclear: c.Unclear,
+			leased: s.leased, LeaseSeconds: lease.Seconds(), RestSeconds: rest, Place: place, Selected: c.Selected, Changed: c.Changed, Reopened: c.Reopened,
+			InDoubt: c.InDoubt, Unrendered: c.Unrendered, Unclear: c.Unclear, Came: came,
 		}).Exec(ctx, tx)
 		return err
 	})
@@ -227,8 +244,7 @@ func (s *shift) step(ctx context.Context, place string, many int, do func(ctx co
 	if do != nil {
 		s.next = began.Add(time.Duration(rest * float64(time.Second)))
 	}
-	s.run.Changed += changed
-	s.run.Reopened += reopened
+	s.run.Counts = s.run.Counts.plus(did)
 	s.saved = s.run.Counts
 	if s.progress != nil {
 		s.progress(s.run)
@@ -288,6 +304,14 @@ func (s *shift) wait(ctx context.Context) error {
 			s.next = time.Now()
 		}
 	}
+}
+
+// still prolongs the lease of a worker that does something long, now and then.
+func (s *shift) still(ctx context.Context) error {
+	if time.Since(s.stepped) < lookAgain {
+		return nil
+	}
+	return s.look(ctx)
 }
 
 // look prolongs the lease and reads the pace, at the place where the run is.

@@ -9,6 +9,7 @@ SET
     reopened = :reopened,
     in_doubt = :in_doubt,
     unrendered = :unrendered,
-    unclear = :unclear
+    unclear = :unclear,
+    came = :came
 WHERE id = :id
     AND worker = :worker

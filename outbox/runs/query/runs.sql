@@ -1,7 +1,7 @@
 -- Runs, the newest first.
 SELECT
     id, name, action, filter, most, per_second, who, role, via, reason, request_id, created_at, {{state}}, since, error, place,
-    selected, changed, reopened, in_doubt, unrendered, unclear, COALESCE(total, 0),
+    selected, changed, reopened, in_doubt, unrendered, unclear, COALESCE(total, 0), came,
     {{at_work}} AND leased_until > now() AS worked,
     EXTRACT(epoch FROM GREATEST(next_at, now()) - now())::double precision AS waits_seconds
 FROM hooklatch.replay_runs
