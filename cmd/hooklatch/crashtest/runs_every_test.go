@@ -1,0 +1,148 @@
+package crashtest
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"os/exec"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/schema/pgtest"
+)
+
+// idle is a configuration that nothing is sent by.
+const idle = `
+destinations:
+  app: {http: {url: "http://127.0.0.1:9/"}}
+routes:
+  - {name: nothing, from: stripe, types: [none.such], to: app}
+`
+
+// eventsAtOnce are events with a delivery each, which have an outcome.
+func eventsAtOnce(t *testing.T, pool *pgxpool.Pool, n int, outcome string) {
+	t.Helper()
+	_, err := pool.Exec(t.Context(), `SET session_replication_role = replica;
+		INSERT INTO hooklatch.deliveries (delivery_id, source, headers, content_type, body)
+		SELECT md5('evt_' || i)::uuid, 'stripe', '{}', 'application/json', '{}' FROM generate_series(1, `+strconv.Itoa(n)+`) AS i;
+		INSERT INTO hooklatch.processed_events (
+			source, event_id, accept_seq, acceptance_id, provider, event_type, received_at, delivery_id, payload_hash, queue, outcome
+		)
+		SELECT 'stripe', 'evt_' || i, nextval('hooklatch.accept_seq'), md5('evt_' || i)::uuid, 'stripe', 'invoice.paid', d.received_at, d.delivery_id, '', 'dispatch', '`+outcome+`'
+		FROM generate_series(1, `+strconv.Itoa(n)+`) AS i
+		JOIN hooklatch.deliveries AS d ON d.delivery_id = md5('evt_' || i)::uuid;
+		RESET session_replication_role;
+		ANALYZE hooklatch.processed_events`)
+	require.NoError(t, err)
+}
+
+// waitingAtOnce are effects of a destination that no process has.
+func waitingAtOnce(t *testing.T, pool *pgxpool.Pool, n int) {
+	t.Helper()
+	_, err := pool.Exec(t.Context(), `INSERT INTO hooklatch.destinations (name, kind, queue, config_hash) VALUES ('gone', 'http', 'dst_gone', '');
+		SET session_replication_role = replica;
+		INSERT INTO hooklatch.effects (scope, key, generation, idempotency_key, route, destination, queue, policy, request_type, request_body, state, created_at, next_attempt_at)
+		SELECT 'enqueue:gone', 'k' || i, 1, hooklatch.idempotency_key('enqueue:gone', 'k' || i, 1), '', 'gone', 'dst_gone',
+			'at_least_once', 'application/json', '{}', 'pending', now() - i * interval '1 millisecond', now()
+		FROM generate_series(1, `+strconv.Itoa(n)+`) AS i;
+		RESET session_replication_role;
+		ANALYZE hooklatch.effects`)
+	require.NoError(t, err)
+}
+
+// A command begins a run about 20,000 rows, 2,000 without HOOKLATCH_LONG, and is killed with
+// SIGKILL in the middle, where a row is locked. It is paused by a command and resumed by the
+// API, and a worker ends it: the counts add up, and the record says who ordered it.
+func TestRunsOfEveryKindOutliveTheirCommand(t *testing.T) {
+	t.Parallel()
+	n := 2_000
+	if long() {
+		n = 20_000
+	}
+	for name, c := range map[string]struct {
+		fill    func(*testing.T, *pgxpool.Pool, int)
+		command []string
+		lock    string // a row in the middle
+		done    string // how many were changed
+		records int    // rows of the operator log that the run writes besides its own
+	}{
+		"erase": {
+			func(t *testing.T, pool *pgxpool.Pool, n int) { t.Helper(); eventsAtOnce(t, pool, n, "skipped") },
+			[]string{"events", "erase", "--source", "stripe", "--yes"},
+			`SELECT FROM hooklatch.processed_events WHERE event_id = 'evt_' || $1::int FOR UPDATE`,
+			`SELECT count(*) FROM hooklatch.processed_events AS e JOIN hooklatch.deliveries AS d USING (delivery_id, received_at)
+				WHERE e.erased_at IS NOT NULL AND e.error = 'erased by ann' AND d.body = ''`, n,
+		},
+		"release": {
+			func(t *testing.T, pool *pgxpool.Pool, n int) { t.Helper(); eventsAtOnce(t, pool, n, "held") },
+			[]string{"events", "release", "--source", "stripe", "--yes"},
+			`SELECT FROM hooklatch.processed_events WHERE event_id = 'evt_' || $1::int FOR UPDATE`,
+			`SELECT count(*) FROM hooklatch.processed_events WHERE outcome <> 'held'`, 0,
+		},
+		"retire": {
+			waitingAtOnce,
+			[]string{"destinations", "retire", "gone"},
+			`SELECT FROM hooklatch.effects WHERE key = 'k' || $1::int FOR UPDATE`,
+			`SELECT count(*) FROM hooklatch.effects WHERE state = 'parked' AND error = 'parked by ann: as a test (run 1)'`, 0,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			pool := pgtest.New(t, pgtest.MaxConns(8))
+			worker := newProcess(t, pool, "worker", idle)
+			worker.signedIn(t, n)
+			c.fill(t, pool, n)
+			now := func() (run runNow) {
+				_ = pool.QueryRow(t.Context(), `SELECT state, selected, changed, leased_until > now() FROM hooklatch.replay_runs WHERE id = 1`).
+					Scan(&run.State, &run.Selected, &run.Changed, &run.Worked) // there is none yet
+				return run
+			}
+			changed := func() int { return count(t, pool, c.done) }
+
+			lock, err := pool.Begin(t.Context())
+			require.NoError(t, err)
+			_, err = lock.Exec(t.Context(), c.lock, n/2)
+			require.NoError(t, err)
+			path, err := binary()
+			require.NoError(t, err)
+			command := exec.Command(path, append(c.command, "--as", "ann", "--reason", "as a test", "--config", worker.config)...)
+			var output bytes.Buffer
+			command.Stdout, command.Stderr = &output, &output
+			require.NoError(t, command.Start())
+			require.Eventually(t, func() bool {
+				run := now()
+				return run.Changed > 0 && run.Changed >= int64(n/2)-200
+			}, patience, 10*time.Millisecond, "%s", &output)
+			require.NoError(t, command.Process.Kill())
+			require.Error(t, command.Wait(), "it was killed")
+			require.NoError(t, lock.Rollback(t.Context()))
+			require.Eventually(t, func() bool {
+				return count(t, pool, `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND backend_type = 'client backend'
+					AND application_name LIKE 'hooklatch%' AND state <> 'idle'`) == 0
+			}, patience, 10*time.Millisecond, "the server still ends what the command began")
+			half := now()
+			require.Less(t, half.Changed, int64(n))
+			require.EqualValues(t, half.Changed, changed(), "what is counted is what was changed")
+
+			worker.run(t, "runs", "pause", "1", "--as", "bea")
+			require.Contains(t, []string{"paused", "resting"}, now().State)
+			worker.start(t)
+			status, _ := worker.ask(t, adminToken, "/api/runs/1/resume", `{"reason": "go on"}`, nil)
+			require.Equal(t, http.StatusOK, status)
+			require.Eventually(t, func() bool { return now().State == "done" }, patience, 20*time.Millisecond)
+			require.Equal(t, runNow{State: "done", Selected: int64(n), Changed: int64(n)}, now())
+			require.Equal(t, n, changed())
+			require.Equal(t, c.records, count(t, pool, `SELECT count(*) FROM hooklatch.operator_log WHERE run_id = 1 AND who = 'ann' AND reason = 'as a test' AND affected = 1`))
+			require.Equal(t, 3, count(t, pool, `SELECT count(*) FROM hooklatch.operator_log WHERE run_id = 1 AND affected = 0`), "it began, was paused and resumed")
+			if name == "erase" {
+				list := worker.run(t, "events", "erase", "--list", "1")
+				require.Equal(t, n, bytes.Count(list, []byte("erased stripe/evt_")))
+				require.Contains(t, string(list), fmt.Sprintf("erased stripe/evt_%d\n", n))
+			}
+		})
+	}
+}
