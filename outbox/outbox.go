@@ -19,6 +19,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/fleet"
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
+	"github.com/hooklatch/hooklatch/outbox/quarantine"
 	"github.com/hooklatch/hooklatch/outbox/recent"
 	"github.com/hooklatch/hooklatch/outbox/repair"
 	"github.com/hooklatch/hooklatch/outbox/retention"
@@ -171,8 +172,12 @@ func New(opts Options) (*Outbox, error) {
 	if err != nil {
 		return nil, err
 	}
+	refused, err := quarantine.New(quarantine.Options{Pool: opts.ReadPool, Schema: opts.Schema, Ledger: o.ledger})
+	if err != nil {
+		return nil, err
+	}
 	o.runs, err = runs.New(runs.Options{
-		DB: o.db, ReadPool: opts.ReadPool, Schema: opts.Schema, Jobs: o.jobs, Inbox: o.inbox, Ledger: o.ledger, Erasure: o.erasure, Finder: o.finder,
+		DB: o.db, ReadPool: opts.ReadPool, Schema: opts.Schema, Jobs: o.jobs, Inbox: o.inbox, Ledger: o.ledger, Erasure: o.erasure, Finder: o.finder, Quarantine: refused,
 	})
 	if err != nil {
 		return nil, err

@@ -2,6 +2,7 @@ package outbox
 
 import (
 	"context"
+	"strconv"
 	"testing"
 	"time"
 
@@ -10,8 +11,18 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/erasure"
 	"github.com/hooklatch/hooklatch/outbox/find"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
+	"github.com/hooklatch/hooklatch/outbox/quarantine"
 	"github.com/hooklatch/hooklatch/outbox/runs"
 )
+
+// refused are so many deliveries in the quarantine.
+func (b *bundle) refused(t *testing.T, n int) {
+	t.Helper()
+	_, err := b.pool.Exec(t.Context(), `INSERT INTO hooklatch.rejected_deliveries (rejection_id, source, rejected_at, reason, known, method, host, secure, target, headers, body, bytes)
+		SELECT gen_random_uuid(), 'stripe', now() - i / 2 * interval '1 millisecond', 'wrong_signature', false, 'POST', 'localhost', false, '/webhooks/stripe', '{}', '', 256
+		FROM generate_series(1, $1::int) AS i`, n)
+	require.NoError(t, err)
+}
 
 // Whatever a run does: one that is cut off is gone on with where it was, a person pauses and
 // stops it, and what was counted adds up.
@@ -25,7 +36,10 @@ func TestARunOfEveryActionGoesOnInOtherHands(t *testing.T) {
 			order := runs.Order{Action: action}
 			order.Cancel = action == erasure.ActionEraseEvent // they wait for their dispatch
 			var changed string
-			if states := runs.StatesOfEvents(action); states != nil {
+			if order.OfRefused() {
+				b.refused(t, n)
+				changed = `SELECT ` + strconv.Itoa(n) + ` - count(*) FROM hooklatch.rejected_deliveries`
+			} else if states := runs.StatesOfEvents(action); states != nil {
 				b.acceptedIn(t, n, string(states[0]))
 				changed = `SELECT count(*) FROM hooklatch.processed_events WHERE outcome <> '` + string(states[0]) + `'`
 			} else {
@@ -36,7 +50,9 @@ func TestARunOfEveryActionGoesOnInOtherHands(t *testing.T) {
 				order.Effects = find.Effects{States: []ledger.EffectState{state}}
 				changed = `SELECT count(*) FROM hooklatch.effects WHERE state <> '` + string(state) + `'`
 			}
-			r := b.Runs()
+			r := b.Runs().Verifying(func(context.Context, *quarantine.Delivery) (quarantine.Verdict, error) {
+				return quarantine.Verdict{New: true}, nil
+			})
 			run, err := r.Begin(t.Context(), order, because("all of them"))
 			require.NoError(t, err)
 			ctx, killed := context.WithCancel(t.Context())

@@ -1,6 +1,7 @@
 package outbox
 
 import (
+	"context"
 	"encoding/json"
 	"os"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/find"
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
+	"github.com/hooklatch/hooklatch/outbox/quarantine"
 	"github.com/hooklatch/hooklatch/outbox/runs"
 )
 
@@ -104,12 +106,16 @@ func TestProcessesOfBeforeLeaveNewerRunsAlone(t *testing.T) {
 	}{
 		"an action of before":      {runs.Order{Action: ledger.ActionReplayEvent}, false},
 		"an action that is newer":  {runs.Order{Action: ledger.ActionReleaseEvent}, true},
+		"a verification":           {runs.Order{Action: quarantine.ActionRetry}, true},
 		"an erasure":               {runs.Order{Action: erasure.ActionEraseEvent}, true},
 		"a filter that is newer":   {runs.Order{Action: ledger.ActionReplayEvent, Events: find.Events{Has: []find.Attribute{find.Duplicates}}}, true},
 		"one route of an event":    {runs.Order{Action: ledger.ActionReplayEvent, EventTerms: runs.EventTerms{Route: "receipts"}}, true},
 		"effects that may be done": {runs.Order{Action: ledger.ActionParkEffect, Effects: find.Effects{States: []ledger.EffectState{ledger.EffectPending}}, EffectTerms: runs.EffectTerms{DoubtSince: time.Now()}}, true},
 	} {
-		run, err := b.Runs().Begin(t.Context(), c.order, ann)
+		r := b.Runs().Verifying(func(context.Context, *quarantine.Delivery) (quarantine.Verdict, error) {
+			return quarantine.Verdict{}, nil
+		})
+		run, err := r.Begin(t.Context(), c.order, ann)
 		require.NoError(t, err)
 		require.Equal(t, runs.Running, run.State, name)
 		require.Equal(t, c.newer, stored() == "working", name)
@@ -117,7 +123,7 @@ func TestProcessesOfBeforeLeaveNewerRunsAlone(t *testing.T) {
 		require.Equal(t, c.newer, stored() == "resting", name)
 		require.NoError(t, b.Runs().Resume(t.Context(), run.ID, ann))
 		require.Equal(t, c.newer, stored() == "working", name)
-		require.Equal(t, runs.Done, b.workOff(t, b.Runs(), run.ID, nil).State, name)
+		require.Equal(t, runs.Done, b.workOff(t, r, run.ID, nil).State, name)
 		require.Equal(t, "done", stored(), name)
 	}
 }

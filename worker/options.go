@@ -20,6 +20,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/erasure"
 	"github.com/hooklatch/hooklatch/outbox/measure"
+	"github.com/hooklatch/hooklatch/outbox/quarantine"
 	"github.com/hooklatch/hooklatch/outbox/option"
 	"github.com/hooklatch/hooklatch/outbox/retention"
 	"github.com/hooklatch/hooklatch/schema"
@@ -101,6 +102,9 @@ type Options struct {
 	Backfill interface {
 		Turn(ctx context.Context) error
 	} `yaml:"-"`
+	// Verify verifies refused deliveries again, for bulk runs. Nil: such runs are left to
+	// other processes.
+	Verify quarantine.Verify `yaml:"-"`
 	// Accepts says that a gateway runs in this process.
 	Accepts bool `yaml:"-"`
 	// Logger defaults to a logger that discards.

@@ -100,7 +100,7 @@ func New(opts Options) (*Worker, error) {
 	for _, d := range opts.Destinations {
 		w.lanes[d.Name] = newLane(d, w.fleet.TakeTokens)
 	}
-	w.runs = w.outbox.Runs().With(w.outbox.Finder().With(route.CompileCondition))
+	w.runs = w.outbox.Runs().With(w.outbox.Finder().With(route.CompileCondition)).Verifying(opts.Verify)
 	routing, err := w.compile(Routing{Routes: opts.Routes, Sources: opts.Sources, ConfigHash: opts.ConfigHash})
 	if err != nil {
 		return nil, err

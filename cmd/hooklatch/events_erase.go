@@ -4,6 +4,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/desk"
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/erasure"
 )
@@ -15,7 +16,7 @@ func (c *cli) newEventsErase() *cobra.Command {
 	var list int64
 	cmd := &cobra.Command{
 		Use:   "erase (SOURCE EVENT_ID | FLAGS)",
-		Short: "Take away what events said: bodies, headers, requests, answers and errors",
+		Short: desk.By(erasure.ActionEraseEvent).Short,
 		Long: `Take away what one event said, or all that the flags select: its body, what its
 effects sent, what was answered and what failed. Of a body that other events came in
 too, its own part goes; the headers go with the last of them. Its id, the keys of its

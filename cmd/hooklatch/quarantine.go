@@ -171,10 +171,7 @@ func (c *cli) showRefused(d *quarantine.Delivery) error {
 
 // printShares prints what is selected, and how to go on.
 func (c *cli) printShares(shares []quarantine.Share, doing string) error {
-	total := int64(0)
-	for _, s := range shares {
-		total += s.Count
-	}
+	total := totalOf(shares)
 	fmt.Fprintf(c.stdout, "%s selected\n", refusedCount(total))
 	if total == 0 {
 		return nil

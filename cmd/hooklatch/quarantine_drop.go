@@ -1,10 +1,13 @@
 package main
 
 import (
+	"context"
 	"fmt"
 
+	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/desk"
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/quarantine"
@@ -13,53 +16,44 @@ import (
 // droppedView is what came of a drop, as --json prints it.
 type droppedView struct {
 	Action  ledger.Action `json:"action"`
+	Run     int64         `json:"run,omitempty"`
 	Dropped int64         `json:"dropped"`
 }
 
 func (c *cli) newQuarantineDrop() *cobra.Command {
-	var flags quarantineFlags
-	var by operatorFlags
-	var yes bool
+	f := refusedFlags{action: quarantine.ActionDrop}
 	cmd := &cobra.Command{
 		Use:   "drop [ID | FLAGS]",
-		Short: "Delete refused deliveries for good",
+		Short: desk.By(quarantine.ActionDrop).Short,
 		Long: `Delete one refused delivery, or all that the flags select. Who ordered it, when and
 why is recorded.
 
-A selection is only counted until --yes is given.`,
+A selection is only counted until --yes is given. It becomes a bulk run, which this
+command carries out.`,
 		Example: "  " + c.name + ` quarantine drop --source stripe --refused-for missing_signature --yes --reason "a scanner"`,
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			filter, err := flags.selected(args)
-			if err != nil {
-				return err
-			}
-			return c.withQuarantine(cmd, func(_ *outbox.Outbox, q *quarantine.Quarantine) error {
-				shares, err := q.Count(cmd.Context(), filter)
-				if err != nil {
-					return err
-				}
-				switch {
-				case len(args) == 1 && len(shares) == 0:
-					return fmt.Errorf("there is no delivery %s in quarantine", args[0])
-				case !yes && len(args) == 0:
-					return c.printShares(shares, "drop")
-				}
-				dropped, err := q.Drop(cmd.Context(), filter.UntilNow(shares), by.operator())
-				if err != nil {
-					return err
-				}
-				if c.asJSON {
-					return printJSON(c.stdout, droppedView{Action: quarantine.ActionDrop, Dropped: dropped})
-				}
-				_, err = fmt.Fprintf(c.stdout, "%s dropped\n", refusedCount(dropped))
-				return err
-			})
+			return c.ofRefused(cmd, f, args, c.dropRefused)
 		},
 	}
-	flags.register(cmd)
-	by.register(cmd)
+	f.register(cmd)
 	c.jsonFlag(cmd)
-	cmd.Flags().BoolVar(&yes, "yes", false, "drop the selected deliveries; without it they are only counted")
 	return cmd
+}
+
+// dropRefused drops one delivery.
+func (c *cli) dropRefused(ctx context.Context, _ *outbox.Outbox, q *quarantine.Quarantine, id uuid.UUID, by ledger.Operator) error {
+	there, err := q.Drop(ctx, id, by)
+	if err != nil {
+		return err
+	}
+	view := droppedView{Action: quarantine.ActionDrop}
+	if there {
+		view.Dropped = 1
+	}
+	if c.asJSON {
+		return printJSON(c.stdout, view)
+	}
+	_, err = fmt.Fprintf(c.stdout, "%s dropped\n", refusedCount(view.Dropped))
+	return err
 }

@@ -3,70 +3,75 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
-	"maps"
-	"slices"
 
+	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/app"
+	"github.com/hooklatch/hooklatch/cmd/hooklatch/desk"
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/quarantine"
+	"github.com/hooklatch/hooklatch/outbox/runs"
 )
 
 func (c *cli) newQuarantineRetry() *cobra.Command {
-	var flags quarantineFlags
-	var by operatorFlags
-	var yes bool
+	f := refusedFlags{action: quarantine.ActionRetry}
 	cmd := &cobra.Command{
 		Use:   "retry [ID | FLAGS]",
-		Short: "Verify refused deliveries again, and accept those that are genuine",
+		Short: desk.By(quarantine.ActionRetry).Short,
 		Long: `Verify one refused delivery again, or all that the flags select, with the secrets
 and settings of today, the oldest first. A signed time is compared with that of the
 arrival. What is proven is accepted as if it had been sent again, and leaves the
 quarantine; what is still refused stays there until it is 7 days old. Who ordered
 it, when and why is recorded.
 
-A selection is only counted until --yes is given.`,
+A selection is only counted until --yes is given. It becomes a bulk run, which this
+command carries out. An interrupt pauses the run, and runs resume continues it. With
+--detach, or when the command is killed, the workers of the database continue it.`,
 		Example: "  " + c.name + ` quarantine retry --source stripe
   ` + c.name + ` quarantine retry --source stripe --refused-for wrong_signature --yes`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			filter, err := flags.selected(args)
-			if err != nil {
-				return err
-			}
-			return c.withQuarantine(cmd, func(o *outbox.Outbox, q *quarantine.Quarantine) error {
-				shares, err := q.Count(cmd.Context(), filter)
-				if err != nil {
-					return err
-				}
-				if len(args) == 1 && len(shares) == 0 {
-					return fmt.Errorf("there is no delivery %s in quarantine", args[0])
-				}
-				if !yes && len(args) == 0 {
-					return c.printShares(shares, "retry")
-				}
-				return c.retryRefused(cmd.Context(), o, q, filter.UntilNow(shares), by.operator())
-			})
+			return c.ofRefused(cmd, f, args, c.retryRefused)
 		},
 	}
-	flags.register(cmd)
-	by.register(cmd)
+	f.register(cmd)
 	c.jsonFlag(cmd)
-	cmd.Flags().BoolVar(&yes, "yes", false, "retry the selected deliveries; without it they are only counted")
 	return cmd
 }
 
 // retriedView is what came of a retry, as --json prints it.
 type retriedView struct {
 	Action ledger.Action `json:"action"`
+	Run    int64         `json:"run,omitempty"`
 
 	quarantine.Retried
 }
 
-func (c *cli) retryRefused(ctx context.Context, o *outbox.Outbox, q *quarantine.Quarantine, f quarantine.Filter, by ledger.Operator) error {
+// retriedBy is what came of a run that verified again.
+func retriedBy(run runs.Run) retriedView {
+	came := quarantine.Retried{Accepted: run.Changed - run.Duplicates, Duplicates: run.Duplicates, Refused: run.Refused}
+	if came.Refused == nil {
+		came.Refused = map[string]int64{}
+	}
+	return retriedView{quarantine.ActionRetry, run.ID, came}
+}
+
+// retryRefused verifies one delivery.
+func (c *cli) retryRefused(ctx context.Context, o *outbox.Outbox, q *quarantine.Quarantine, id uuid.UUID, by ledger.Operator) error {
+	return c.verifying(o, func(verify quarantine.Verify) error {
+		came, err := q.Retry(ctx, id, by, verify)
+		if c.asJSON {
+			return errors.Join(err, printJSON(c.stdout, retriedView{Action: quarantine.ActionRetry, Retried: came}))
+		}
+		c.printRetried(came.Accepted+came.Duplicates, came.Duplicates, came.Refused)
+		return err
+	})
+}
+
+// verifying runs f with what verifies by the configuration.
+func (c *cli) verifying(o *outbox.Outbox, f func(quarantine.Verify) error) error {
 	cfg, err := c.loadToRun()
 	if err != nil {
 		return err
@@ -75,14 +80,5 @@ func (c *cli) retryRefused(ctx context.Context, o *outbox.Outbox, q *quarantine.
 	if err != nil {
 		return err
 	}
-	came, err := q.Retry(ctx, f, by, verify)
-	err = errors.Join(err, stop(context.WithoutCancel(ctx)))
-	if c.asJSON {
-		return errors.Join(err, printJSON(c.stdout, retriedView{quarantine.ActionRetry, came}))
-	}
-	fmt.Fprintf(c.stdout, "%s accepted, %d of them known already\n", refusedCount(came.Accepted+came.Duplicates), came.Duplicates)
-	for _, reason := range slices.Sorted(maps.Keys(came.Refused)) {
-		fmt.Fprintf(c.stdout, "%d still refused: %s\n", came.Refused[reason], reason)
-	}
-	return err
+	return errors.Join(f(verify), stop(context.Background()))
 }

@@ -48,6 +48,9 @@ func TestRefusedDeliveriesAreRetriedAndDropped(t *testing.T) {
 	require.Equal(t, "1 refused delivery accepted, 0 of them known already\n",
 		must(t, s.args("quarantine", "retry", "--yes", "--as", "ann", "--reason", "the secret is right")...))
 	s.waitDone(t, "stripe", "evt_2")
+	require.Contains(t, must(t, s.args("runs", "show", "1")...), "1 of 1 refused delivery accepted, 0 of them known already")
+	require.JSONEq(t, `{"action":"quarantine.retry","run":2,"accepted":0,"duplicates":0,"refused":{}}`, must(t, s.args("quarantine", "retry", "--yes", "--json")...))
+	require.JSONEq(t, `{"action":"quarantine.drop","run":3,"dropped":0}`, must(t, s.args("quarantine", "drop", "--yes", "--json")...))
 	require.Zero(t, s.count(t, `SELECT count(*) FROM hooklatch.rejected_deliveries`))
 	require.Equal(t, 2, s.count(t, `SELECT count(*) FROM hooklatch.processed_events`))
 
@@ -55,7 +58,7 @@ func TestRefusedDeliveriesAreRetriedAndDropped(t *testing.T) {
 	for _, text := range []string{"quarantine.retry", "quarantine.drop", "the secret is right", id} {
 		require.Contains(t, audit, text)
 	}
-	for _, wrong := range [][]string{{"quarantine", "retry", "x"}, {"quarantine", "drop", id, "--source", "stripe"}} {
+	for _, wrong := range [][]string{{"quarantine", "retry", "x"}, {"quarantine", "drop", id, "--source", "stripe"}, {"quarantine", "retry", id, "--detach"}} {
 		var c command
 		require.Equal(t, exitMisused, c.run(t.Context(), s.args(wrong...)...))
 	}

@@ -80,14 +80,14 @@ func TestProcessesRunWithTheRightsOfThePage(t *testing.T) {
 	gateway := newSystem(t, systemOptions{pool: pool, noWorker: true, change: func(cfg *config.Config) {
 		asGateway(cfg)
 		github := cfg.Sources["github"]
-		github.Secrets = []config.Secret{{Value: secret.New("not the right one 0123456789")}} // the commands have that
+		github.Secrets = []config.Secret{{Value: secret.New("not the right one 0123456789")}} // the worker has that
 		cfg.Sources["github"] = github
 	}})
 	for range 2 { // the second time it is a duplicate
 		must(t, gateway.args("send", "stripe", "--id", "evt_1")...)
 	}
 	var refused command
-	require.Equal(t, exitFailed, refused.run(t.Context(), gateway.args("send", "github", "--id", "evt_2")...))
+	require.Equal(t, exitFailed, refused.run(t.Context(), "send", "github", "--id", "evt_2", "--config", worker.configPath, "--url", gateway.url))
 	worker.waitDone(t, "stripe", "evt_1")
 	require.Eventually(t, func() bool {
 		return worker.counts(t, 1, `SELECT count(*) FROM hooklatch.processed_events WHERE duplicates = 1 AND duplicate_times <> '{}'`) &&
@@ -179,6 +179,15 @@ func TestProcessesRunWithTheRightsOfThePage(t *testing.T) {
 		require.NoError(t, err)
 		require.False(t, state.Withheld)
 	}
+	_, err = pool.Exec(t.Context(), grantsOf(t, "runs", "hooklatch_worker", own.Config().ConnConfig.User))
+	require.NoError(t, err)
+	must(t, worker.args("quarantine", "retry", "--source", "github", "--yes", "--detach")...)
+	worker.waitDone(t, "github", "evt_2")
+	must(t, worker.args("events", "erase", "--source", "github", "--yes", "--detach")...)
+	require.Eventually(t, func() bool {
+		return worker.counts(t, 2, `SELECT count(*) FROM hooklatch.replay_runs WHERE state = 'done' AND changed = 1`) &&
+			worker.counts(t, 1, `SELECT count(*) FROM hooklatch.processed_events WHERE event_id = 'evt_2' AND erased_at IS NOT NULL`)
+	}, patience, tick)
 	for _, s := range []*system{worker, gateway} {
 		require.NotContains(t, s.logs.String(), "permission denied")
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/desk"
+	"github.com/hooklatch/hooklatch/outbox/quarantine"
 	"github.com/hooklatch/hooklatch/outbox/runs"
 	"github.com/hooklatch/hooklatch/outbox/safetext"
 )
@@ -12,13 +13,21 @@ import (
 // thing is what an order is about.
 func thing(o runs.Order) string { return desk.By(o.Action).On.One() }
 
+// countedOf is so many of what an order is about.
+func countedOf(o runs.Order, n int64) string {
+	if o.OfRefused() {
+		return refusedCount(n)
+	}
+	return counted(int(n), thing(o))
+}
+
 // tell says what came of a run, to the person who looked on.
 func (s *shift) tell(run runs.Run) error {
 	if run.State != runs.Done {
 		_, err := fmt.Fprintln(s.stdout, howFar(run))
 		return err
 	}
-	fmt.Fprintln(s.stdout, changed(run, counted(int(run.Changed), thing(run.Order))))
+	fmt.Fprintln(s.stdout, changed(run, countedOf(run.Order, run.Changed)))
 	run.WhyUnclear = cmp.Or(run.WhyUnclear, s.whyUnclear)
 	s.printOutcome(run)
 	return nil
@@ -29,6 +38,7 @@ func (c *cli) printOutcome(run runs.Run) {
 	if run.Unfinished > 0 {
 		fmt.Fprintf(c.stdout, "%d left out: something of them is unfinished, and --cancel gives it up\n", run.Unfinished)
 	}
+	c.printRefused(run.Refused)
 	if moved := run.Moved(); moved > 0 {
 		fmt.Fprintf(c.stdout, "%d left alone: something else happened to them meanwhile\n", moved)
 	}
@@ -37,9 +47,9 @@ func (c *cli) printOutcome(run runs.Run) {
 
 // howFar is "20 of 450 effects tried again".
 func howFar(run runs.Run) string {
-	what := counted(int(run.Changed), thing(run.Order))
+	what := countedOf(run.Order, run.Changed)
 	if run.Total > 0 {
-		what = fmt.Sprintf("%d of %s", run.Changed, counted(int(run.Total), thing(run.Order)))
+		what = fmt.Sprintf("%d of %s", run.Changed, countedOf(run.Order, run.Total))
 	}
 	return changed(run, what)
 }
@@ -49,6 +59,9 @@ func changed(run runs.Run, what string) string {
 	v := desk.By(run.Action)
 	if v.TakesNewKeys {
 		return fmt.Sprintf("%s %s, %s tried again", what, v.Past, counted(int(run.Reopened), "effect"))
+	}
+	if run.Action == quarantine.ActionRetry {
+		return fmt.Sprintf("%s %s, %d of them known already", what, v.Past, run.Duplicates)
 	}
 	return what + " " + v.Past
 }

@@ -10,7 +10,9 @@ import (
 
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/desk"
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/life"
+	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
+	"github.com/hooklatch/hooklatch/outbox/quarantine"
 	"github.com/hooklatch/hooklatch/outbox/runs"
 )
 
@@ -62,7 +64,8 @@ func (c *cli) newRunsResume(v desk.Verb) *cobra.Command {
 }
 
 func (c *cli) resumeHere(ctx context.Context, id int64, by ledger.Operator) error {
-	return c.withRuns(ctx, func(r *runs.Runs) error {
+	return c.withOutbox(ctx, func(o *outbox.Outbox) error {
+		r := runsOf(o)
 		err := r.Resume(ctx, id, by)
 		if state, is := errors.AsType[*runs.StateError](err); err != nil && (!is || state.State != runs.Running) {
 			return c.ofRun(id, err)
@@ -71,11 +74,19 @@ func (c *cli) resumeHere(ctx context.Context, id int64, by ledger.Operator) erro
 		if err != nil {
 			return c.ofRun(id, err)
 		}
-		s := shift{cli: c, runs: r, by: by}
-		run, err = s.work(ctx, run)
-		if c.asJSON {
-			return errors.Join(err, printJSON(c.stdout, life.OfRun(run)))
+		if run.Action == quarantine.ActionRetry {
+			return c.verifying(o, func(verify quarantine.Verify) error { return c.workHere(ctx, r.Verifying(verify), run, by) })
 		}
-		return errors.Join(err, s.tell(run))
+		return c.workHere(ctx, r, run, by)
 	})
+}
+
+// workHere works a run off in this process.
+func (c *cli) workHere(ctx context.Context, r *runs.Runs, run runs.Run, by ledger.Operator) error {
+	s := shift{cli: c, runs: r, by: by}
+	run, err := s.work(ctx, run)
+	if c.asJSON {
+		return errors.Join(err, printJSON(c.stdout, life.OfRun(run)))
+	}
+	return errors.Join(err, s.tell(run))
 }

@@ -84,13 +84,13 @@ func (f *Finder) eventsAhead(ctx context.Context, args eventSliceOnward, since i
 	return accepted, nil
 }
 
-// Found is an event or an effect that an action is to be done to, in short.
+// Found is an event, an effect or a refused delivery that an action is to be done to, in short.
 type Found struct {
 	Cursor Cursor            // behind it
 	At     time.Time         // received, or made
 	Event  identity.EventRef // the event, or the one that made the effect; empty when the application enqueued it
 	Effect identity.EffectID // zero for an event
-	Key    string            // the idempotency key of the effect
+	Key    string            // the idempotency key of the effect, or the id of a refused delivery
 	// InDoubt: the effect may have been applied. Unrendered: there is nothing to send, as
 	// its request could not be made.
 	InDoubt, Unrendered bool

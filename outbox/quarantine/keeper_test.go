@@ -3,6 +3,7 @@ package quarantine_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"net/netip"
 	"os"
@@ -18,6 +19,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/quarantine"
+	"github.com/hooklatch/hooklatch/outbox/runs"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
@@ -27,6 +29,7 @@ func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
 type bundle struct {
 	*quarantine.Quarantine
 
+	runs   *runs.Runs
 	pool   *pgxpool.Pool
 	keeper *quarantine.Keeper
 }
@@ -38,6 +41,7 @@ func setup(t *testing.T) *bundle {
 	box, err := outbox.New(outbox.Options{Pool: b.pool, AcceptTimeout: time.Minute})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, box.Stop(context.Background())) })
+	b.runs = box.Runs()
 	b.Quarantine, err = quarantine.New(quarantine.Options{Pool: b.pool, Ledger: box.Ledger()})
 	require.NoError(t, err)
 	return b
@@ -234,7 +238,7 @@ func TestOldOnesAreForgotten(t *testing.T) {
 	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.rejected_deliveries`))
 }
 
-// What a person orders is recorded, each part of an order once.
+// What a person orders is recorded, of a selection once.
 func TestOrdersAreRecorded(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -255,14 +259,28 @@ func TestOrdersAreRecorded(t *testing.T) {
 	second, err := b.Next(t.Context(), f, first[1].Mark(), 1)
 	require.NoError(t, err)
 	require.NotEqual(t, first[1].ID, second[0].ID)
-	require.NoError(t, b.Accepted(t.Context(), ids(first), 1, f, by))
-	require.NoError(t, b.Accepted(t.Context(), ids(second), 2, f, by))
-	dropped, err := b.Drop(t.Context(), f, by)
+	onward, err := b.Onward(t.Context(), f, quarantine.Mark{}, 3)
 	require.NoError(t, err)
-	require.EqualValues(t, 2, dropped)
+	require.Equal(t, ids(append(first, second...)), ids(onward), "the same in short")
+	for _, d := range onward {
+		at, err := quarantine.ParseMark(d.Mark().String())
+		require.NoError(t, err)
+		require.Equal(t, d.Mark().String(), at.String())
+	}
+	require.NoError(t, b.Accepted(t.Context(), first[0].ID, by))
+	there, err := b.Drop(t.Context(), first[1].ID, by)
+	require.NoError(t, err)
+	require.True(t, there)
+	there, err = b.Drop(t.Context(), first[1].ID, ledger.Operator{Who: "bea", Via: "cli"})
+	require.NoError(t, err)
+	require.False(t, there)
+	by.RequestID = "order-2"
+	run, err := b.runs.Through(t.Context(), runs.Order{Action: quarantine.ActionDrop, Quarantine: f}, by, nil)
+	require.NoError(t, err)
+	require.Equal(t, runs.Counts{Selected: 3, Changed: 3}, run.Counts)
 	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.rejected_deliveries`))
-	require.Equal(t, 3, b.count(t, `SELECT count(*) FROM hooklatch.operator_log WHERE who = 'alice' AND filter->>'source' = 'stripe'`))
-	require.Equal(t, 3, b.count(t, `SELECT sum(affected) FROM hooklatch.operator_log WHERE action = 'quarantine.retry'`))
+	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.operator_log WHERE who = 'alice' AND filter->>'source' = 'stripe' AND run_id = $1`, run.ID))
+	require.Equal(t, 2, b.count(t, `SELECT sum(affected) FROM hooklatch.operator_log WHERE who = 'alice' AND target IN ($1, $2)`, first[0].ID.String(), first[1].ID.String()))
 }
 
 // What is still refused, and what came after a person looked, stays: nobody else has it.
@@ -280,17 +298,20 @@ func TestARetryTakesOutWhatWasAcceptedAndNothingElse(t *testing.T) {
 		require.NoError(t, err)
 		b.refuse("stripe", from(1), []byte("right, "+name))
 		b.flush(t)
-		came, err := b.Retry(t.Context(), f.UntilNow(shares), ledger.Operator{Who: "alice", Via: "cli"}, func(_ context.Context, d *quarantine.Delivery) (quarantine.Verdict, error) {
+		verifying := b.runs.Verifying(func(_ context.Context, d *quarantine.Delivery) (quarantine.Verdict, error) {
 			if string(d.Body) == "wrong" {
 				return quarantine.Verdict{Refused: "wrong_signature"}, nil
 			}
 			return quarantine.Verdict{New: string(d.Body) != "right too"}, nil
 		})
+		run, err := verifying.Through(t.Context(), runs.Order{Action: quarantine.ActionRetry, Quarantine: f.UntilNow(shares)}, ledger.Operator{Who: "alice", Via: "cli"}, nil)
 		require.NoError(t, err)
-		require.Equal(t, shares[0].Count-1, came.Accepted+came.Duplicates, name)
-		require.Equal(t, duplicates, came.Duplicates, name)
+		require.Equal(t, runs.Counts{
+			Selected: shares[0].Count, Changed: shares[0].Count - 1,
+			Came: runs.Came{Duplicates: duplicates, Refused: map[string]int64{"wrong_signature": 1}},
+		}, run.Counts, name)
+		require.Zero(t, run.Moved())
 		duplicates = 0
-		require.Equal(t, map[string]int64{"wrong_signature": 1}, came.Refused, name)
 		left, err := b.Next(t.Context(), quarantine.Filter{}, quarantine.Mark{}, 10)
 		require.NoError(t, err)
 		var bodies []string
@@ -300,6 +321,69 @@ func TestARetryTakesOutWhatWasAcceptedAndNothingElse(t *testing.T) {
 		require.ElementsMatch(t, []string{"wrong", "right", "right, " + name}, bodies)
 	}
 	require.Equal(t, quarantine.Filter{Until: time.Time{}.Add(time.Microsecond)}, quarantine.Filter{}.UntilNow(nil), "nothing was counted, so nothing is meant")
+}
+
+// A verification that could not be made is no verdict, and what was accepted before its
+// process was killed is a duplicate.
+func TestARunVerifiesAgainWhatItHasNoVerdictOn(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	for _, body := range []string{"one", "two", "three"} {
+		b.refuse("stripe", from(1), []byte(body))
+		b.flush(t)
+	}
+	accepted := map[string]int{}
+	away := true
+	r := b.runs.Verifying(func(_ context.Context, d *quarantine.Delivery) (quarantine.Verdict, error) {
+		body := string(d.Body)
+		accepted[body]++
+		if body == "two" && away { // it was accepted all the same
+			away = false
+			return quarantine.Verdict{}, errors.New("the database is away")
+		}
+		return quarantine.Verdict{New: accepted[body] == 1}, nil
+	})
+	by := ledger.Operator{Who: "alice", Via: "cli"}
+	run, err := r.Begin(t.Context(), runs.Order{Action: quarantine.ActionRetry}, by)
+	require.NoError(t, err)
+	other, err := b.runs.Work(t.Context(), run.ID, time.Now().Add(time.Hour), nil)
+	require.NoError(t, err)
+	require.Equal(t, run, other, "who cannot verify leaves it to others")
+	run, err = r.Work(t.Context(), run.ID, time.Now().Add(time.Hour), nil)
+	require.ErrorContains(t, err, "the database is away")
+	require.Equal(t, runs.Running, run.State)
+	require.Equal(t, runs.Counts{Selected: 1, Changed: 1}, run.Counts)
+	run, err = r.Carry(t.Context(), run, nil)
+	require.NoError(t, err)
+	require.Equal(t, runs.Done, run.State)
+	require.Equal(t, runs.Counts{Selected: 3, Changed: 3, Came: runs.Came{Duplicates: 1}}, run.Counts)
+	require.Zero(t, b.count(t, `SELECT count(*) FROM hooklatch.rejected_deliveries`))
+}
+
+// One that is named is verified at once.
+func TestOneDeliveryIsRetriedByItsId(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.refuse("stripe", from(1), []byte("wrong"))
+	b.refuse("stripe", from(1), []byte("right"))
+	b.flush(t)
+	kept, err := b.Next(t.Context(), quarantine.Filter{}, quarantine.Mark{}, 2)
+	require.NoError(t, err)
+	by := ledger.Operator{Who: "alice", Via: "cli"}
+	came := quarantine.Retried{Refused: map[string]int64{}}
+	for _, d := range append(kept, kept...) {
+		one, err := b.Retry(t.Context(), d.ID, by, func(_ context.Context, d *quarantine.Delivery) (quarantine.Verdict, error) {
+			if string(d.Body) == "wrong" {
+				return quarantine.Verdict{Refused: "wrong_signature"}, nil
+			}
+			return quarantine.Verdict{New: true}, nil
+		})
+		require.NoError(t, err)
+		came.Accepted += one.Accepted
+		came.Refused["wrong_signature"] += one.Refused["wrong_signature"]
+	}
+	require.Equal(t, quarantine.Retried{Accepted: 1, Refused: map[string]int64{"wrong_signature": 2}}, came)
+	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.operator_log WHERE action = 'quarantine.retry'`))
 }
 
 func ids(of []quarantine.Delivery) []uuid.UUID {

@@ -10,6 +10,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -57,7 +59,7 @@ func New(opts Options) (*Quarantine, error) {
 	return &Quarantine{pool: opts.Pool, ledger: opts.Ledger, sql: sql}, nil
 }
 
-// Filter selects deliveries. Empty fields take all.
+// Filter selects deliveries. Empty fields take all. A bulk run (package runs) keeps it.
 type Filter struct {
 	ID     uuid.UUID       `json:"id,omitzero"`
 	Source identity.Source `json:"source,omitempty"`
@@ -126,12 +128,50 @@ type Mark struct {
 // Mark is the place of a delivery.
 func (d *Delivery) Mark() Mark { return Mark{at: d.RejectedAt, id: d.ID} }
 
+// String writes a mark as ParseMark reads it.
+func (m Mark) String() string { return fmt.Sprintf("%d.%s", m.at.UnixMicro(), m.id) }
+
+// ParseMark reads a mark. The empty text is the one before all deliveries.
+func ParseMark(text string) (Mark, error) {
+	if text == "" {
+		return Mark{}, nil
+	}
+	micros, id, _ := strings.Cut(text, ".")
+	at, err := strconv.ParseInt(micros, 10, 64)
+	if err != nil {
+		return Mark{}, fmt.Errorf("%q is no place in the quarantine", text)
+	}
+	m := Mark{at: time.UnixMicro(at)}
+	if m.id, err = uuid.Parse(id); err != nil {
+		return Mark{}, fmt.Errorf("%q is no place in the quarantine", text)
+	}
+	return m, nil
+}
+
+// Onward returns what Next does, without bodies and headers.
+func (q *Quarantine) Onward(ctx context.Context, f Filter, after Mark, limit int) ([]Delivery, error) {
+	rows, err := q.sql.OnwardRejected.With(after.of(f, limit)).Query(ctx, q.pool)
+	if err != nil {
+		return nil, fmt.Errorf("walk the quarantine: %w", err)
+	}
+	list, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (d Delivery, err error) {
+		return d, row.Scan(d.summary()...)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("walk the quarantine: %w", err)
+	}
+	return list, nil
+}
+
+// of is the next part of what a filter selects.
+func (m Mark) of(f Filter, limit int) nextRejected {
+	return nextRejected{selection: selectionOf(f), AfterAt: column.TimeOrNull(m.at), AfterID: m.id, Limit: limit}
+}
+
 // Next returns deliveries that f selects and that arrived after a mark, the oldest
 // first, whole: at most limit.
 func (q *Quarantine) Next(ctx context.Context, f Filter, after Mark, limit int) ([]Delivery, error) {
-	rows, err := q.sql.NextRejected.With(nextRejected{
-		selection: selectionOf(f), AfterAt: column.TimeOrNull(after.at), AfterID: after.id, Limit: limit,
-	}).Query(ctx, q.pool)
+	rows, err := q.sql.NextRejected.With(after.of(f, limit)).Query(ctx, q.pool)
 	if err != nil {
 		return nil, fmt.Errorf("read the quarantine: %w", err)
 	}
@@ -144,47 +184,45 @@ func (q *Quarantine) Next(ctx context.Context, f Filter, after Mark, limit int) 
 	return list, nil
 }
 
-// Accepted takes deliveries out that were verified and accepted, and records who had
-// it done: each part of an order has a number of its own. Those that are gone already
-// are left out.
-func (q *Quarantine) Accepted(ctx context.Context, ids []uuid.UUID, part int, f Filter, by ledger.Operator) error {
-	asked := make([]rejectionID, len(ids))
-	for i, id := range ids {
-		asked[i].RejectionID = id
-	}
-	what := ledger.Instruction{Action: ActionRetry, Target: fmt.Sprintf("%s, part %d", targetOf(f), part), Filter: f}
-	err := q.ledger.Act(ctx, by, what, func(ctx context.Context, tx pgx.Tx) (ledger.Consequence, error) {
-		tag, err := q.sql.RemoveRejected.With(removeRejected{Asked: asked}).Exec(ctx, tx)
-		return ledger.Consequence{Affected: tag.RowsAffected()}, err
-	})
-	if err != nil {
+// Accepted takes a delivery out that was verified and accepted, and records who had it
+// done.
+func (q *Quarantine) Accepted(ctx context.Context, id uuid.UUID, by ledger.Operator) error {
+	if _, err := q.takeOut(ctx, ActionRetry, id, by); err != nil {
 		return fmt.Errorf("take out of the quarantine: %w", err)
 	}
 	return nil
 }
 
-// Drop takes what f selects out for good, and records who decided it. It returns how
-// many there were.
-func (q *Quarantine) Drop(ctx context.Context, f Filter, by ledger.Operator) (dropped int64, err error) {
-	what := ledger.Instruction{Action: ActionDrop, Target: targetOf(f), Filter: f}
-	err = q.ledger.Act(ctx, by, what, func(ctx context.Context, tx pgx.Tx) (ledger.Consequence, error) {
-		tag, err := q.sql.DropRejected.With(selectionOf(f)).Exec(ctx, tx)
-		dropped = tag.RowsAffected()
-		return ledger.Consequence{Affected: dropped}, err
-	})
+// Drop takes a delivery out for good, and records who decided it. It reports whether it
+// was there.
+func (q *Quarantine) Drop(ctx context.Context, id uuid.UUID, by ledger.Operator) (bool, error) {
+	there, err := q.takeOut(ctx, ActionDrop, id, by)
 	if err != nil {
-		return 0, fmt.Errorf("drop from the quarantine: %w", err)
+		return false, fmt.Errorf("drop from the quarantine: %w", err)
 	}
-	return dropped, nil
+	return there, nil
 }
 
-// targetOf names what an order is about in the operator log.
-func targetOf(f Filter) string {
-	switch {
-	case f.ID != uuid.Nil:
-		return f.ID.String()
-	case f.Source != "":
-		return string(f.Source)
+func (q *Quarantine) takeOut(ctx context.Context, action ledger.Action, id uuid.UUID, by ledger.Operator) (there bool, err error) {
+	what := ledger.Instruction{Action: action, Target: id.String(), Filter: Filter{ID: id}}
+	err = q.ledger.Act(ctx, by, what, func(ctx context.Context, tx pgx.Tx) (ledger.Consequence, error) {
+		gone, err := q.RemoveTx(ctx, tx, id)
+		there = gone > 0
+		return ledger.Consequence{Affected: gone}, err
+	})
+	return there, err
+}
+
+// RemoveTx takes deliveries out in a transaction that says why. It returns how many were
+// there.
+func (q *Quarantine) RemoveTx(ctx context.Context, tx pgx.Tx, ids ...uuid.UUID) (int64, error) {
+	asked := make([]rejectionID, len(ids))
+	for i, id := range ids {
+		asked[i].RejectionID = id
 	}
-	return "quarantine"
+	tag, err := q.sql.RemoveRejected.With(removeRejected{Asked: asked}).Exec(ctx, tx)
+	if err != nil {
+		return 0, fmt.Errorf("delete refused deliveries: %w", err)
+	}
+	return tag.RowsAffected(), nil
 }

@@ -2,15 +2,11 @@ package quarantine
 
 import (
 	"context"
-	"errors"
 
 	"github.com/google/uuid"
 
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
-
-// retryPage is how many refused deliveries are in memory at once.
-const retryPage = 50
 
 // Verdict is what a verification of today says of a delivery.
 type Verdict struct {
@@ -18,8 +14,8 @@ type Verdict struct {
 	Refused string // why it is still refused. Empty: it was accepted.
 }
 
-// Verify verifies a delivery as if it came now, and accepts what is proven. Its error
-// ends the retry: it is no verdict.
+// Verify verifies a delivery as if it came now, and accepts what is proven. Its error is
+// no verdict: the same call may be repeated.
 type Verify func(ctx context.Context, d *Delivery) (Verdict, error)
 
 // Retried is what came of a retry, in deliveries.
@@ -29,44 +25,26 @@ type Retried struct {
 	Refused    map[string]int64 `json:"refused"`    // that are still refused, by reason
 }
 
-// Retry has what f selects verified again, the oldest first, page by page. What was
-// accepted is taken out after it, so that after a crash it is verified once more, and a
-// duplicate. It returns what came of it also with an error.
-func (q *Quarantine) Retry(ctx context.Context, f Filter, by ledger.Operator, verify Verify) (Retried, error) {
-	if by.RequestID == "" {
-		by.RequestID = uuid.NewString() // all parts are one order
-	}
+// Retry has a delivery verified again, and records who had it done if it was accepted. A
+// selection is retried by a bulk run. What was accepted is taken out after it, so that after
+// a crash it is verified once more, and a duplicate. One that is gone counts as nothing.
+func (q *Quarantine) Retry(ctx context.Context, id uuid.UUID, by ledger.Operator, verify Verify) (Retried, error) {
 	came := Retried{Refused: map[string]int64{}}
-	var after Mark
-	for part := 1; ctx.Err() == nil; part++ {
-		page, err := q.Next(ctx, f, after, retryPage)
-		if err != nil || len(page) == 0 {
-			return came, err
-		}
-		var accepted []uuid.UUID
-		for i := range page {
-			after = page[i].Mark()
-			var verdict Verdict
-			if verdict, err = verify(ctx, &page[i]); err != nil {
-				break
-			}
-			if verdict.Refused != "" {
-				came.Refused[verdict.Refused]++
-				continue
-			}
-			accepted = append(accepted, page[i].ID)
-			if verdict.New {
-				came.Accepted++
-			} else {
-				came.Duplicates++
-			}
-		}
-		if len(accepted) > 0 {
-			err = errors.Join(err, q.Accepted(ctx, accepted, part, f, by))
-		}
-		if err != nil {
-			return came, err
-		}
+	found, err := q.Next(ctx, Filter{ID: id}, Mark{}, 1)
+	if err != nil || len(found) == 0 {
+		return came, err
 	}
-	return came, ctx.Err()
+	verdict, err := verify(ctx, &found[0])
+	switch {
+	case err != nil:
+		return came, err
+	case verdict.Refused != "":
+		came.Refused[verdict.Refused] = 1
+		return came, nil
+	case verdict.New:
+		came.Accepted = 1
+	default:
+		came.Duplicates = 1
+	}
+	return came, q.Accepted(ctx, id, by)
 }

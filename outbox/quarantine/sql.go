@@ -20,7 +20,6 @@ var queries embed.FS
 // statements are the texts of query/*.sql.
 type statements struct {
 	CountRejected  statement.Of[selection]
-	DropRejected   statement.Of[selection]
 	ExpireRejected statement.Bound
 	KeepRejected   statement.Of[keepRejected]
 	KnownAddresses statement.Bound
@@ -28,6 +27,7 @@ type statements struct {
 	LockQuarantine statement.Bound
 	NextRejected   statement.Of[nextRejected]
 	NoteAddresses  statement.Of[noteAddresses]
+	OnwardRejected statement.Of[nextRejected]
 	RemoveRejected statement.Of[removeRejected]
 	TidyAddresses  statement.Of[tidyAddresses]
 	TrimRejected   statement.Of[trimRejected]

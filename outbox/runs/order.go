@@ -14,20 +14,22 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/plainjson"
+	"github.com/hooklatch/hooklatch/outbox/quarantine"
 	"github.com/hooklatch/hooklatch/outbox/safetext"
 )
 
 // MaxNameLen bounds the name of a run, in bytes.
 const MaxNameLen = 200
 
-// Order is what a person wants to be done to many: to the events that Events selects, or to
-// the effects that Effects does.
+// Order is what a person wants to be done to many: to the events that Events selects, to
+// the effects that Effects does, or to the refused deliveries that Quarantine does.
 type Order struct {
 	Action  ledger.Action
 	Effects find.Effects // States names at least one
 	EffectTerms
 	Events find.Events
 	EventTerms
+	Quarantine quarantine.Filter
 
 	Name string // may be empty
 	// PerSecond bounds how many are changed in a second. 0: as fast as it goes.
@@ -71,8 +73,11 @@ func (o Order) OfEvents() bool { return verbOf(o.Action).events != nil }
 
 // Source is the one that the order is about; empty: any.
 func (o Order) Source() identity.Source {
-	if o.OfEvents() {
+	switch {
+	case o.OfEvents():
 		return o.Events.Source
+	case o.OfRefused():
+		return o.Quarantine.Source
 	}
 	return o.Effects.Source
 }
@@ -97,6 +102,8 @@ func (o Order) validate() error {
 		return errors.New("a run concerns no negative number")
 	case o.OfEvents():
 		return errors.Join(o.validateEvents(), o.Events.Span.Validate())
+	case o.OfRefused():
+		return nil
 	}
 	return errors.Join(o.validateEffects(), o.Effects.Span.Validate())
 }
@@ -152,10 +159,17 @@ type (
 // Record is the selection as a run and the operator log keep it, and as programs are shown
 // it.
 func (o Order) Record() (json.RawMessage, error) {
-	var record any = effectsRecord{find.Storable(o.Effects), o.EffectTerms}
-	if o.OfEvents() {
+	var record any
+	switch {
+	case o.OfEvents():
 		o.Route = safetext.Storable(o.Route)
 		record = eventsRecord{find.Storable(o.Events), o.EventTerms}
+	case o.OfRefused():
+		o.Quarantine.Source = identity.Source(safetext.Storable(string(o.Quarantine.Source)))
+		o.Quarantine.Reason = safetext.Storable(o.Quarantine.Reason)
+		record = o.Quarantine
+	default:
+		record = effectsRecord{find.Storable(o.Effects), o.EffectTerms}
 	}
 	text, err := plainjson.Marshal(record)
 	if err != nil { // a year beyond 9999
@@ -182,6 +196,12 @@ func (o Order) selecting(text json.RawMessage) (Order, error) {
 		o.Events, o.EventTerms = r.Events, r.EventTerms
 		return o, nil
 	}
+	if o.OfRefused() {
+		if err := json.Unmarshal(text, &o.Quarantine); err != nil {
+			return o, fmt.Errorf("read a selection of refused deliveries: %w", err)
+		}
+		return o, nil
+	}
 	var r effectsRecord
 	if err := json.Unmarshal(text, &r); err != nil {
 		return o, fmt.Errorf("read a selection of effects: %w", err)
@@ -193,10 +213,19 @@ func (o Order) selecting(text json.RawMessage) (Order, error) {
 // Words say what the order selects, and what it does to it.
 func (o Order) Words() string {
 	text, given := verbOf(o.Action).word+" effects", find.Given(o.Effects)
-	if o.OfEvents() {
-		text, given = verbOf(o.Action).word+" events", find.Given(o.Events)
-	}
 	var of []string
+	switch {
+	case o.OfEvents():
+		text, given = verbOf(o.Action).word+" events", find.Given(o.Events)
+	case o.OfRefused():
+		text = verbOf(o.Action).word + " refused deliveries"
+		if o.Quarantine.Source != "" {
+			of = append(of, "source "+string(o.Quarantine.Source))
+		}
+		if o.Quarantine.Reason != "" {
+			of = append(of, "refused for "+o.Quarantine.Reason)
+		}
+	}
 	if o.Route != "" {
 		of = append(of, "route "+o.Route)
 	}
@@ -225,6 +254,10 @@ func (r *Runs) fixed(ctx context.Context, o Order) (Order, error) {
 	}
 	var err error
 	switch {
+	case o.OfRefused():
+		if o.Quarantine.Until.IsZero() {
+			o.Quarantine.Until, err = r.opts.Ledger.Now(ctx)
+		}
 	case !o.OfEvents() && o.AsOf.IsZero():
 		o.AsOf, err = r.opts.Ledger.Now(ctx)
 	case o.OfEvents() && o.Last == 0:
@@ -237,7 +270,10 @@ func (r *Runs) fixed(ctx context.Context, o Order) (Order, error) {
 
 // page finds the next ones that the order selects, from a place on.
 func (r *Runs) page(ctx context.Context, o Order, from find.Cursor) (find.Page[find.Found], error) {
-	if !o.OfEvents() {
+	switch {
+	case o.OfRefused():
+		return r.refusedPage(ctx, o, from)
+	case !o.OfEvents():
 		return r.opts.Finder.EffectsToChange(ctx, o.Effects, from, o.AsOf)
 	}
 	v := verbOf(o.Action)

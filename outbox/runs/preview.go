@@ -76,6 +76,9 @@ func (r *Runs) Preview(ctx context.Context, o Order, b Bite) (Preview, error) {
 // sample reads those that are shown.
 func (r *Runs) sample(ctx context.Context, o Order, first []find.Found) ([]Sampled, error) {
 	var sample []Sampled
+	if o.OfRefused() { // they are counted by source and reason instead
+		return nil, nil
+	}
 	if o.OfEvents() {
 		refs := make([]identity.EventRef, len(first))
 		for i, f := range first {

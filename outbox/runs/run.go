@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -55,6 +56,18 @@ type Came struct {
 	Unfinished int64 `json:"unfinished,omitzero"`
 	// Bodiless are those among Unclear whose body is no longer stored.
 	Bodiless int64 `json:"bodiless,omitzero"`
+	// Duplicates are those among Changed that were accepted without an event that was new.
+	Duplicates int64 `json:"duplicates,omitzero"`
+	// Refused deliveries are still refused, by reason.
+	Refused map[string]int64 `json:"refused,omitempty"`
+}
+
+// StillRefused is how many deliveries are still refused.
+func (c Came) StillRefused() (n int64) {
+	for _, of := range c.Refused {
+		n += of
+	}
+	return n
 }
 
 // plus is what was counted, and what came of a batch besides.
@@ -62,6 +75,14 @@ func (c Counts) plus(of Counts) Counts {
 	c.Changed += of.Changed
 	c.Reopened += of.Reopened
 	c.Unfinished += of.Unfinished
+	c.Duplicates += of.Duplicates
+	if len(of.Refused) > 0 {
+		sum := maps.Clone(of.Refused)
+		for reason, n := range c.Refused {
+			sum[reason] += n
+		}
+		c.Refused = sum
+	}
 	return c
 }
 
@@ -92,7 +113,7 @@ type Erased struct {
 }
 
 // Moved are those that had moved on when their turn came.
-func (r Run) Moved() int64 { return r.Selected - r.Changed - r.Unfinished }
+func (r Run) Moved() int64 { return r.Selected - r.Changed - r.Unfinished - r.StillRefused() }
 
 // Get reads a run. Errors: ErrNoRun.
 func (r *Runs) Get(ctx context.Context, id int64) (Run, error) {

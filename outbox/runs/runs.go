@@ -1,4 +1,5 @@
-// Package runs carries out bulk runs: operator actions on many events or effects. They
+// Package runs carries out bulk runs: operator actions on many events, effects or refused
+// deliveries. They
 // are stored in Postgres, any worker continues them in the background, and an operator
 // can watch, slow, pause and stop them.
 //
@@ -12,6 +13,7 @@ package runs
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
@@ -20,35 +22,38 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/find"
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
+	"github.com/hooklatch/hooklatch/outbox/quarantine"
 	"github.com/hooklatch/hooklatch/outbox/riverjob"
 	"github.com/hooklatch/hooklatch/schema"
 )
 
 // Options configure Runs. All but Schema are required.
 type Options struct {
-	DB       *commit.DB    // where runs are committed
-	ReadPool *pgxpool.Pool // what selections read, on the same database
-	Schema   schema.Name   // holds the tables. Defaults to schema.Default.
-	Jobs     *riverjob.Inserter
-	Inbox    *inbox.Inbox
-	Ledger   *ledger.Ledger
-	Erasure  *erasure.Eraser
-	Finder   *find.Finder // compiles the conditions that runs select by
+	DB         *commit.DB    // where runs are committed
+	ReadPool   *pgxpool.Pool // what selections read, on the same database
+	Schema     schema.Name   // holds the tables. Defaults to schema.Default.
+	Jobs       *riverjob.Inserter
+	Inbox      *inbox.Inbox
+	Ledger     *ledger.Ledger
+	Erasure    *erasure.Eraser
+	Finder     *find.Finder // compiles the conditions that runs select by
+	Quarantine *quarantine.Quarantine
 }
 
 // Runs begins runs, works them off, and tells how far they have come. It is safe for
 // concurrent use.
 type Runs struct {
-	opts Options
-	db   *commit.DB
-	read *pgxpool.Pool
-	sql  statements
+	opts   Options
+	db     *commit.DB
+	read   *pgxpool.Pool
+	sql    statements
+	verify quarantine.Verify // nil: this process verifies nothing
 }
 
 // New returns Runs on a migrated database. It starts nothing.
 func New(opts Options) (*Runs, error) {
-	if opts.DB == nil || opts.ReadPool == nil || opts.Jobs == nil || opts.Inbox == nil || opts.Ledger == nil || opts.Erasure == nil || opts.Finder == nil {
-		return nil, errors.New("runs options: DB, ReadPool, Jobs, Inbox, Ledger, Erasure and Finder are required")
+	if opts.DB == nil || opts.ReadPool == nil || opts.Jobs == nil || opts.Inbox == nil || opts.Ledger == nil || opts.Erasure == nil || opts.Finder == nil || opts.Quarantine == nil {
+		return nil, errors.New("runs options: DB, ReadPool, Jobs, Inbox, Ledger, Erasure, Finder and Quarantine are required")
 	}
 	sql, err := loadStatements(opts.Schema.OrDefault())
 	if err != nil {
@@ -62,4 +67,22 @@ func (r *Runs) With(finder *find.Finder) *Runs {
 	other := *r
 	other.opts.Finder = finder
 	return &other
+}
+
+// Verifying returns Runs that verify refused deliveries again. Others leave such runs to
+// processes that do.
+func (r *Runs) Verifying(verify quarantine.Verify) *Runs {
+	other := *r
+	other.verify = verify
+	return &other
+}
+
+// does reports whether this process can do an action.
+func (r *Runs) does(action ledger.Action) bool {
+	return verbOf(action).do != nil && (action != quarantine.ActionRetry || r.verify != nil)
+}
+
+// doable are the actions that this process can do.
+func (r *Runs) doable() []ledger.Action {
+	return slices.DeleteFunc(Actions(), func(a ledger.Action) bool { return !r.does(a) })
 }

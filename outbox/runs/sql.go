@@ -71,6 +71,7 @@ type leased struct {
 type claim struct {
 	leased
 
+	Actions      []ledger.Action
 	LeaseSeconds float64
 }
 

@@ -10,17 +10,20 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/find"
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
+	"github.com/hooklatch/hooklatch/outbox/quarantine"
 )
 
-// batchSize is how many effects share a transaction, at most.
+// batchSize is how many effects or refused deliveries share a transaction, at most.
 const batchSize = 200
 
 // verb is what a run does to each of those that it selects.
 type verb struct {
 	action ledger.Action
 	word   string // in sentences
-	// events are the states of the events that it is done to; nil: it is about effects.
-	events []inbox.Outcome
+	// events are the states of the events that it is done to; nil: it is about effects, or
+	// about refused deliveries.
+	events  []inbox.Outcome
+	refused bool
 	// unredacted: events whose content was redacted are left out, too.
 	unredacted bool
 	// batch is how many share a transaction, at most.
@@ -48,6 +51,8 @@ func verbs() []verb {
 		{action: ledger.ActionRetryEffect, word: "retry", batch: batchSize, do: inStep(changeEffects), first: true},
 		{action: ledger.ActionParkEffect, word: "park", batch: batchSize, do: inStep(changeEffects), first: true},
 		{action: ledger.ActionCancelEffect, word: "cancel", batch: batchSize, do: inStep(changeEffects), first: true},
+		{action: quarantine.ActionRetry, word: "retry", refused: true, batch: 1, do: verifyAgain},
+		{action: quarantine.ActionDrop, word: "drop", refused: true, batch: batchSize, do: inStep(dropRefused)},
 	}
 }
 

@@ -57,13 +57,14 @@ func (r *Runs) Enqueue(ctx context.Context) error {
 }
 
 // Work works a run off until it ends, until its time is over, or until ctx is done, and
-// returns it as it is then. While another worker is at it, it does nothing. progress is
-// called after each step; it may be nil.
+// returns it as it is then. While another worker is at it, it does nothing, and neither
+// where this process cannot do the action. progress is called after each step; it may be
+// nil.
 func (r *Runs) Work(ctx context.Context, id int64, until time.Time, progress func(Run)) (Run, error) {
 	mine := leased{ID: id, Worker: uuid.New()}
 	held := false
 	err := r.db.Statement("run.claim", func(db pipeline.ByIndex) error {
-		err := r.sql.Claim.With(claim{leased: mine, LeaseSeconds: lease.Seconds()}).QueryRow(ctx, db).Scan(&id)
+		err := r.sql.Claim.With(claim{leased: mine, Actions: r.doable(), LeaseSeconds: lease.Seconds()}).QueryRow(ctx, db).Scan(&id)
 		if held = err == nil; errors.Is(err, pgx.ErrNoRows) {
 			return nil
 		}
@@ -98,7 +99,7 @@ func (r *Runs) Carry(ctx context.Context, run Run, progress func(Run)) (Run, err
 		if err != nil {
 			return run, err
 		}
-		if run.State != Running || !run.Worked {
+		if run.State != Running || !run.Worked && r.does(run.Action) {
 			continue
 		}
 		if progress != nil {
@@ -143,9 +144,6 @@ func (r *Runs) work(ctx context.Context, mine leased, until time.Time, progress 
 	}
 	s := &shift{Runs: r, leased: mine, run: run, until: until, progress: progress, saved: run.Counts, stepped: time.Now()}
 	s.next = time.Now().Add(run.waits)
-	if verbOf(run.Action).do == nil {
-		return fmt.Errorf("run %d: %s is not known to this version", mine.ID, run.Action)
-	}
 	state, why := Done, ""
 	err = s.many(ctx)
 	if wrong, is := errors.AsType[*find.ConditionError](err); is { // it was right when it was ordered

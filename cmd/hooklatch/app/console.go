@@ -13,6 +13,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/google/uuid"
+
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/config"
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/console"
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/console/signin"
@@ -75,12 +77,12 @@ type shownQuarantine struct {
 }
 
 // Retry implements console.Quarantine.
-func (q shownQuarantine) Retry(ctx context.Context, f quarantine.Filter, by ledger.Operator) (quarantine.Retried, error) {
+func (q shownQuarantine) Retry(ctx context.Context, id uuid.UUID, by ledger.Operator) (quarantine.Retried, error) {
 	verify, stop, err := NewVerifier(q.app.config.Load(), q.app.outbox)
 	if err != nil {
 		return quarantine.Retried{}, err
 	}
-	came, err := q.Quarantine.Retry(ctx, f, by, verify)
+	came, err := q.Quarantine.Retry(ctx, id, by, verify)
 	return came, errors.Join(err, stop(context.WithoutCancel(ctx)))
 }
 

@@ -66,6 +66,9 @@ func (a *App) makeWorker() error {
 	if opts.Backfill, err = MakeBackfill(backfill.Options{Logger: a.opts.Logger, MeterProvider: a.telemetry.MeterProvider}, a.outbox, a.config.Load); err != nil {
 		return err
 	}
+	again := &verifier{config: a.config.Load, outbox: a.outbox}
+	opts.Verify = again.verify
+	a.teardown.AddMinor("verifier", adminTimeout, again.stop)
 	opts.Accepts = a.opts.Gateway
 	a.worker, err = worker.New(opts)
 	if err != nil {

@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"errors"
+	"sync"
 
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/config"
 	"github.com/hooklatch/hooklatch/gateway"
@@ -60,4 +61,59 @@ func deafGateway(cfg *config.Config, box *outbox.Outbox) (*gateway.Gateway, erro
 	opts := cfg.Gateway.Options
 	opts.Accepter, opts.Sources, opts.PublicURL = box, sources, public
 	return gateway.New(opts)
+}
+
+// verifier verifies what is in quarantine by the configuration of now, for bulk runs.
+type verifier struct {
+	config func() *config.Config
+	outbox *outbox.Outbox
+
+	mu   sync.RWMutex // held while it verifies; guards the rest
+	of   *config.Config
+	made quarantine.Verify
+	end  func(context.Context) error // of made
+}
+
+// verify is a quarantine.Verify.
+func (v *verifier) verify(ctx context.Context, d *quarantine.Delivery) (quarantine.Verdict, error) {
+	for {
+		now := v.config()
+		v.mu.RLock()
+		if v.of == now {
+			defer v.mu.RUnlock()
+			return v.made(ctx, d)
+		}
+		v.mu.RUnlock()
+		if err := v.make(ctx, now); err != nil {
+			return quarantine.Verdict{}, err
+		}
+	}
+}
+
+func (v *verifier) make(ctx context.Context, cfg *config.Config) error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.of == cfg {
+		return nil
+	}
+	made, end, err := NewVerifier(cfg, v.outbox)
+	if err != nil {
+		return err
+	}
+	former := v.end
+	v.of, v.made, v.end = cfg, made, end
+	if former != nil {
+		err = former(context.WithoutCancel(ctx))
+	}
+	return err
+}
+
+// stop ends it. It is not used after that.
+func (v *verifier) stop(ctx context.Context) error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.end == nil {
+		return nil
+	}
+	return v.end(ctx)
 }

@@ -201,5 +201,16 @@ func TestAnOrderByTheAPI(t *testing.T) {
 	b.refuse(t, "genuine", "forged")
 	b.refused.proven = "genuine"
 	got = b.answer(asking{"/quarantine/verify?source=stripe", `{"reason":"the secret was rolled"}`}.request(signin.Operator))
-	require.JSONEq(t, `{"accepted":1,"duplicates":0,"refused":{"wrong_signature":1}}`, got.Body.String())
+	require.NoError(t, json.Unmarshal(got.Body.Bytes(), &told))
+	require.Equal(t, "/hooklatch/api/runs/1", told.At)
+	_, err = b.box.Runs().Verifying(b.refused.verify).Work(t.Context(), 1, time.Now().Add(time.Hour), nil)
+	require.NoError(t, err)
+	page := b.page(t, told.At)
+	for _, want := range []string{`"state":"done"`, `"changed":1`, `"refused":{"wrong_signature":1}`, `"reason":"the secret was rolled"`} {
+		require.Contains(t, page, want)
+	}
+	list, err := b.refused.List(t.Context(), quarantine.Filter{}, 1)
+	require.NoError(t, err)
+	got = b.answer(asking{"/quarantine/" + list[0].ID.String() + "/verify", `{}`}.request(signin.Operator))
+	require.JSONEq(t, `{"accepted":0,"duplicates":0,"refused":{"wrong_signature":1}}`, got.Body.String())
 }

@@ -115,13 +115,15 @@ type verified struct {
 }
 
 // Retry implements console.Quarantine.
-func (v *verified) Retry(ctx context.Context, f quarantine.Filter, by ledger.Operator) (quarantine.Retried, error) {
-	return v.Quarantine.Retry(ctx, f, by, func(_ context.Context, d *quarantine.Delivery) (quarantine.Verdict, error) {
-		if string(d.Body) == v.proven {
-			return quarantine.Verdict{New: true}, nil
-		}
-		return quarantine.Verdict{Refused: d.Reason}, nil
-	})
+func (v *verified) Retry(ctx context.Context, id uuid.UUID, by ledger.Operator) (quarantine.Retried, error) {
+	return v.Quarantine.Retry(ctx, id, by, v.verify)
+}
+
+func (v *verified) verify(_ context.Context, d *quarantine.Delivery) (quarantine.Verdict, error) {
+	if string(d.Body) == v.proven {
+		return quarantine.Verdict{New: true}, nil
+	}
+	return quarantine.Verdict{Refused: d.Reason}, nil
 }
 
 // WouldVerify implements console.Quarantine.

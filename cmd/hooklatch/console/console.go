@@ -16,6 +16,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/console/api"
@@ -80,8 +81,8 @@ type Quarantine interface {
 	// WouldVerify tells what a verification by the configuration of now would say, and
 	// changes nothing.
 	WouldVerify(ctx context.Context, d *quarantine.Delivery) (quarantine.Verdict, error)
-	// Retry verifies again, by the configuration of now.
-	Retry(ctx context.Context, f quarantine.Filter, by ledger.Operator) (quarantine.Retried, error)
+	// Retry verifies one again, by the configuration of now.
+	Retry(ctx context.Context, id uuid.UUID, by ledger.Operator) (quarantine.Retried, error)
 }
 
 // NewStatus reads the status of the tables of a pool.

@@ -15,6 +15,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/plainjson"
 	"github.com/hooklatch/hooklatch/outbox/quarantine"
+	"github.com/hooklatch/hooklatch/outbox/runs"
 )
 
 // maxRefused is how many refused deliveries are listed.
@@ -117,18 +118,12 @@ func (c *Console) orderVerify(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	came, err := c.opts.Quarantine.Retry(r.Context(), refusedFilter(shown.Query).UntilNow(shown.Shares), operatorOf(r, r.PostForm.Get("reason")))
+	order := runs.Order{Action: quarantine.ActionRetry, Quarantine: refusedFilter(shown.Query).UntilNow(shown.Shares), Counted: shown.All}
+	run, err := c.runs.Begin(r.Context(), order, operatorOf(r, r.PostForm.Get("reason")))
 	if err != nil {
 		return err
 	}
-	if asksData(r.Context()) {
-		return api.Write(w, http.StatusOK, came)
-	}
-	var left int64
-	for _, n := range came.Refused {
-		left += n
-	}
-	c.seeOther(w, r, "/quarantine", fmt.Sprintf("verified%d-%d", came.Accepted+came.Duplicates, left))
+	c.seeOther(w, r, runPath(run.ID), "begun")
 	return nil
 }
 
@@ -236,7 +231,7 @@ func (c *Console) orderVerifyOne(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	came, err := c.opts.Quarantine.Retry(r.Context(), quarantine.Filter{ID: d.ID}, operatorOf(r, r.PostForm.Get("reason")))
+	came, err := c.opts.Quarantine.Retry(r.Context(), d.ID, operatorOf(r, r.PostForm.Get("reason")))
 	if err != nil {
 		return err
 	}

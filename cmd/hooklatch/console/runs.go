@@ -168,6 +168,14 @@ func (c *Console) showRun(w http.ResponseWriter, r *http.Request) error {
 // is in another state.
 func listOfRun(run runs.Run) string {
 	values := url.Values{}
+	if run.OfRefused() {
+		for name, value := range map[string]string{"source": string(run.Quarantine.Source), "reason": run.Quarantine.Reason} {
+			if value != "" {
+				values.Set(name, value)
+			}
+		}
+		return "/quarantine?" + values.Encode()
+	}
 	path, given := "/effects", find.Given(run.Effects)
 	if run.OfEvents() {
 		path, given = "/events", find.Given(run.Events)

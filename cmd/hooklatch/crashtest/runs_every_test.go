@@ -9,9 +9,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/gateway/provider/catalog"
+	"github.com/hooklatch/hooklatch/outbox/secret"
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
@@ -54,12 +59,32 @@ func waitingAtOnce(t *testing.T, pool *pgxpool.Pool, n int) {
 	require.NoError(t, err)
 }
 
-// A command begins a run about 20,000 rows, 2,000 without HOOKLATCH_LONG, and is killed with
+// refusedAtOnce are genuine deliveries that were refused, the oldest with the highest number.
+func refusedAtOnce(t *testing.T, pool *pgxpool.Pool, n int) {
+	t.Helper()
+	stripe, err := catalog.New("stripe", provider.Options{})
+	require.NoError(t, err)
+	now := time.Now()
+	columns := []string{"rejection_id", "source", "rejected_at", "reason", "detail", "known", "method", "host", "secure", "target", "headers", "body", "bytes"}
+	_, err = pool.CopyFrom(t.Context(), pgx.Identifier{"hooklatch", "rejected_deliveries"}, columns, pgx.CopyFromSlice(n, func(i int) ([]any, error) {
+		request := stripe.Sample("invoice.paid", fmt.Sprintf("evt_%d", i+1), now)
+		if err := stripe.Sign(request, secret.New(testSecret), now); err != nil {
+			return nil, err
+		}
+		return []any{
+			uuid.New(), "stripe", now.Add(-time.Duration(i) * time.Millisecond), "wrong_signature", strconv.Itoa(i + 1), false, http.MethodPost, "localhost", false,
+			"/webhooks/stripe", request.Header, request.Body, 1000,
+		}, nil
+	}))
+	require.NoError(t, err)
+}
+
+// A command begins a run about 20,000 rows, 1,000 without HOOKLATCH_LONG, and is killed with
 // SIGKILL in the middle, where a row is locked. It is paused by a command and resumed by the
 // API, and a worker ends it: the counts add up, and the record says who ordered it.
 func TestRunsOfEveryKindOutliveTheirCommand(t *testing.T) {
 	t.Parallel()
-	n := 2_000
+	n := 1_000
 	if long() {
 		n = 20_000
 	}
@@ -82,6 +107,12 @@ func TestRunsOfEveryKindOutliveTheirCommand(t *testing.T) {
 			[]string{"events", "release", "--source", "stripe", "--yes"},
 			`SELECT FROM hooklatch.processed_events WHERE event_id = 'evt_' || $1::int FOR UPDATE`,
 			`SELECT count(*) FROM hooklatch.processed_events WHERE outcome <> 'held'`, 0,
+		},
+		"quarantine retry": {
+			refusedAtOnce,
+			[]string{"quarantine", "retry", "--source", "stripe", "--yes"},
+			`SELECT FROM hooklatch.rejected_deliveries WHERE detail = ($1::int)::text FOR UPDATE`,
+			`SELECT ` + strconv.Itoa(n) + ` - count(*) FROM hooklatch.rejected_deliveries`, 0,
 		},
 		"retire": {
 			waitingAtOnce,
@@ -138,7 +169,11 @@ func TestRunsOfEveryKindOutliveTheirCommand(t *testing.T) {
 			require.Equal(t, n, changed())
 			require.Equal(t, c.records, count(t, pool, `SELECT count(*) FROM hooklatch.operator_log WHERE run_id = 1 AND who = 'ann' AND reason = 'as a test' AND affected = 1`))
 			require.Equal(t, 3, count(t, pool, `SELECT count(*) FROM hooklatch.operator_log WHERE run_id = 1 AND affected = 0`), "it began, was paused and resumed")
-			if name == "erase" {
+			switch name {
+			case "quarantine retry":
+				require.Equal(t, n, count(t, pool, `SELECT count(*) FROM hooklatch.processed_events`))
+				require.LessOrEqual(t, count(t, pool, `SELECT COALESCE((came->>'duplicates')::int, 0) FROM hooklatch.replay_runs`), 1, "the one that was verified when the command was killed")
+			case "erase":
 				list := worker.run(t, "events", "erase", "--list", "1")
 				require.Equal(t, n, bytes.Count(list, []byte("erased stripe/evt_")))
 				require.Contains(t, string(list), fmt.Sprintf("erased stripe/evt_%d\n", n))

@@ -56,7 +56,12 @@ func TestEveryActionOfARunIsAVerb(t *testing.T) {
 		require.True(t, v.Known(), "%s", action)
 		require.True(t, v.Many(), "%s", action)
 		require.Equal(t, order.OfEvents(), v.On == desk.Events, "%s", action)
-		require.Equal(t, v.Name+" "+string(v.On), order.Words())
+		require.Equal(t, order.OfRefused(), v.On == desk.Refused, "%s", action)
+		if v.On == desk.Refused {
+			require.Equal(t, v.Name+" refused deliveries", order.Words())
+		} else {
+			require.Equal(t, v.Name+" "+string(v.On), order.Words())
+		}
 		for _, state := range runs.StatesOfEvents(action) {
 			require.True(t, v.PossibleIn(string(state)), "%s of an event that is %s", action, state)
 		}

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
@@ -95,8 +96,8 @@ func (stillRefused) WouldVerify(_ context.Context, d *quarantine.Delivery) (quar
 }
 
 // Retry implements console.Quarantine.
-func (q stillRefused) Retry(ctx context.Context, f quarantine.Filter, by ledger.Operator) (quarantine.Retried, error) {
-	return q.Quarantine.Retry(ctx, f, by, q.WouldVerify)
+func (q stillRefused) Retry(ctx context.Context, id uuid.UUID, by ledger.Operator) (quarantine.Retried, error) {
+	return q.Quarantine.Retry(ctx, id, by, q.WouldVerify)
 }
 
 func shopSources(t *testing.T) []console.Source {

@@ -4,8 +4,6 @@ import (
 	"context"
 	"net/netip"
 
-	"github.com/google/uuid"
-
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
@@ -26,8 +24,8 @@ func (a *actor) refusal(ctx context.Context, round int) error {
 		return nil //nolint:nilerr // the next round
 	}
 	by := ledger.Operator{Who: who, Via: "sweep"}
-	_ = a.quarantine.Accepted(ctx, []uuid.UUID{found[0].ID}, 1, quarantine.Filter{}, by)
-	_, _ = a.quarantine.Drop(ctx, quarantine.Filter{ID: found[len(found)-1].ID}, by)
+	_ = a.quarantine.Accepted(ctx, found[0].ID, by)
+	_, _ = a.quarantine.Drop(ctx, found[len(found)-1].ID, by)
 	return nil
 }
 

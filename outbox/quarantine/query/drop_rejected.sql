@@ -1,2 +1,0 @@
-DELETE FROM hooklatch.rejected_deliveries AS r
-WHERE {{selected}}
