@@ -28,6 +28,7 @@ type Source struct {
 	Shape    Shape
 	Handlers bool // its events go to the handlers of the application
 	Content  bool // what repeats a body within the window is a duplicate, whatever its id
+	Weight   int  // of its share in the traffic. Defaults to that of its shape
 }
 
 // Shape is what the bodies of a source look like.

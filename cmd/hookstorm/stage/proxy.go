@@ -1,0 +1,33 @@
+package stage
+
+import (
+	"context"
+
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/pgproxy"
+)
+
+// Line is a proxy to a Postgres, with a listener for each of those who connect.
+type Line struct {
+	*pgproxy.Proxy
+
+	url func() string // of the database, past the proxy
+}
+
+// Proxy starts a proxy to the server at an address; url returns where the database is.
+func (s *Stage) Proxy(address string, url func() string) (*Line, error) {
+	proxy, err := pgproxy.Start(pgproxy.Options{Target: address})
+	if err != nil {
+		return nil, err
+	}
+	s.OnStop("proxy", func(context.Context) error { proxy.Stop(); return nil })
+	return &Line{proxy, url}, nil
+}
+
+// URL is that of the database through the listener of a name.
+func (l *Line) URL(name string) (string, error) {
+	listener, err := l.Listener(name)
+	if err != nil {
+		return "", err
+	}
+	return listener.URL(l.url())
+}
