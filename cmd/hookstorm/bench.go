@@ -125,7 +125,6 @@ func scenarioList() string {
 // newBenchServer is the command by which a run starts what Hooklatch is compared with.
 func newBenchServer(s streams) *cobra.Command {
 	var listen string
-	var conns int
 	cmd := &cobra.Command{
 		Use:    "server",
 		Short:  "Run a server that Hooklatch is compared with",
@@ -133,11 +132,10 @@ func newBenchServer(s streams) *cobra.Command {
 		Hidden: true,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return contender.Serve(cmd.Context(), contender.Options{
-				Listen: listen, DatabaseURL: secret.New(os.Getenv(contender.DatabaseEnv)), Conns: conns, Logger: slog.New(slog.NewJSONHandler(s.stderr, nil)),
+				Listen: listen, DatabaseURL: secret.New(os.Getenv(contender.DatabaseEnv)), Logger: slog.New(slog.NewJSONHandler(s.stderr, nil)),
 			})
 		},
 	}
 	cmd.Flags().StringVar(&listen, "listen", "127.0.0.1:0", "`address` to listen on")
-	cmd.Flags().IntVar(&conns, "conns", contender.DefaultConns, "connections to the database")
 	return cmd
 }

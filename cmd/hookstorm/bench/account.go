@@ -9,7 +9,7 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/bench/report"
 )
 
-// account is what a stage has used until a moment.
+// account is what a scene has used until a moment.
 type account struct {
 	server   time.Duration // whatever takes the events
 	worker   time.Duration
@@ -19,7 +19,7 @@ type account struct {
 }
 
 // account takes stock.
-func (s *stage) account(ctx context.Context) (account, error) {
+func (s *scene) account(ctx context.Context) (account, error) {
 	a := account{client: meter.Self()}
 	for _, p := range s.processes {
 		if p.role == roleWorker {
@@ -28,17 +28,17 @@ func (s *stage) account(ctx context.Context) (account, error) {
 			a.server += meter.CPU(p.PID())
 		}
 	}
-	if s.server == nil {
+	if s.database.server == nil {
 		return a, nil
 	}
-	a.postgres = meter.Server(s.server.postmaster, s.server.backend, int(s.watch.PgConn().PID()))
+	a.postgres = meter.Server(s.database.server.postmaster, s.database.server.backend, int(s.watch.PgConn().PID()))
 	var err error
 	a.wal, err = meter.Now(ctx, s.watch)
 	return a, err
 }
 
 // costsSince writes down what each of n events cost from then on.
-func (s *stage) costsSince(ctx context.Context, section, who string, n int, before account) error {
+func (s *scene) costsSince(ctx context.Context, section, who string, n int, before account) error {
 	now, err := s.account(ctx)
 	if err != nil {
 		return err
@@ -47,7 +47,7 @@ func (s *stage) costsSince(ctx context.Context, section, who string, n int, befo
 }
 
 // costs writes down what each of n events cost between two moments.
-func (s *stage) costs(ctx context.Context, section, who string, n int, before, now account) error {
+func (s *scene) costs(ctx context.Context, section, who string, n int, before, now account) error {
 	add := func(q report.Quantity, value float64) { s.bench.report.Add(section, who, q, value) }
 	perEvent := func(d time.Duration) float64 { return float64(d.Microseconds()) / float64(n) }
 	if meter.Known() {
@@ -55,12 +55,12 @@ func (s *stage) costs(ctx context.Context, section, who string, n int, before, n
 		if now.worker > 0 {
 			add(report.CPUWorker, perEvent(now.worker-before.worker))
 		}
-		if s.server != nil {
+		if s.database.server != nil {
 			add(report.CPUPostgres, perEvent(now.postgres-before.postgres))
 		}
 		add(report.CPUClient, perEvent(now.client-before.client))
 	}
-	if s.server == nil {
+	if s.database.server == nil {
 		return nil
 	}
 	wal, err := meter.Between(ctx, s.watch, before.wal, now.wal)

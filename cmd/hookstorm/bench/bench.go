@@ -7,33 +7,31 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"slices"
 	"time"
 
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/bench/meter"
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/bench/report"
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/cluster"
-	"github.com/hooklatch/hooklatch/cmd/hookstorm/history"
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/stage"
 )
 
 // bench is everything that one run starts.
 type bench struct {
 	opts     Options
 	sizes    sizes
-	dir      string
+	stage    *stage.Stage
 	report   *report.Report
-	history  *history.Writer // of processes; nobody reads it
 	binaries binaries
 	receiver *receiver
 	servers  map[schemaKind]*postgres
 	started  int // processes so far
-	// configured is how many files of configuration there are.
-	configured int
-	round      int
-	stolen     func() func() float64 // stolenFromNow
-	marks      int                   // of the rounds in the report
+	round    int
+	// ends ends what the turn that is measured has for itself, the last first.
+	ends []func(ctx context.Context) error
+
+	stolen func() func() float64 // stolenFromNow
+	marks  int                   // of the rounds in the report
 }
 
 // Run measures what the options name. What was measured until then is returned also
@@ -44,11 +42,11 @@ func Run(ctx context.Context, opts Options) (_ *report.Report, err error) {
 		return nil, err
 	}
 	b := &bench{
-		opts: opts, sizes: opts.sizes(), history: history.NewWriter(io.Discard), servers: map[schemaKind]*postgres{}, stolen: stolenFromNow,
+		opts: opts, sizes: opts.sizes(), servers: map[schemaKind]*postgres{}, stolen: stolenFromNow,
 		report: &report.Report{Command: opts.Command, Began: time.Now().UTC(), Rounds: opts.Rounds, Quick: opts.Quick, Machine: meter.Machine(), Rows: opts.Rows},
 	}
-	if b.dir, err = os.MkdirTemp("", "hookstorm-bench-*"); err != nil {
-		return nil, fmt.Errorf("make a directory for the run: %w", err)
+	if b.stage, err = stage.New(stage.Options{Who: "bench", Out: opts.Out, DropLogs: true}); err != nil {
+		return nil, err
 	}
 	defer func() {
 		err = errors.Join(err, b.end(context.WithoutCancel(ctx)))
@@ -126,7 +124,13 @@ func (b *bench) chosen() (turns, alone []Scenario) {
 }
 
 // turn runs a scenario once, and not for longer than it may take.
-func (b *bench) turn(ctx context.Context, s Scenario, patience time.Duration) error {
+func (b *bench) turn(ctx context.Context, s Scenario, patience time.Duration) (err error) {
+	defer func() {
+		for _, end := range slices.Backward(b.ends) {
+			err = errors.Join(err, end(context.WithoutCancel(ctx)))
+		}
+		b.ends = nil
+	}()
 	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("it took longer than %s", patience))
 	defer cancel()
 	if err := s.run(ctx, b); err != nil {
@@ -149,6 +153,16 @@ func (b *bench) server(ctx context.Context, kind schemaKind) (*postgres, error) 
 	return p, nil
 }
 
+// ownServer is a Postgres that ends with the turn.
+func (b *bench) ownServer(ctx context.Context, kind schemaKind, change cluster.Options) (*postgres, error) {
+	p, err := b.startPostgres(ctx, kind, change)
+	if err != nil {
+		return nil, err
+	}
+	b.ends = append(b.ends, p.stop)
+	return p, nil
+}
+
 // startPostgres starts a server, and writes down what the first of the run says of
 // itself.
 func (b *bench) startPostgres(ctx context.Context, kind schemaKind, change cluster.Options) (*postgres, error) {
@@ -164,16 +178,17 @@ func (b *bench) startPostgres(ctx context.Context, kind schemaKind, change clust
 
 // end stops what was started and removes every file.
 func (b *bench) end(ctx context.Context) error {
-	var failed []error
+	b.stage.Forget()
+	failed := []error{b.stage.Kill()}
 	for _, p := range b.servers {
 		failed = append(failed, p.stop(ctx))
 	}
 	if b.receiver != nil {
 		b.receiver.stop()
 	}
-	return errors.Join(append(failed, os.RemoveAll(b.dir))...)
+	return errors.Join(append(failed, b.stage.Stop(ctx))...)
 }
 
 func (b *bench) sayf(format string, args ...any) {
-	_, _ = fmt.Fprintf(b.opts.Out, time.Now().Format(time.TimeOnly)+" "+format+"\n", args...) // nothing rests on it
+	b.stage.Sayf(time.Now().Format(time.TimeOnly)+" "+format, args...)
 }

@@ -16,38 +16,44 @@ const bursts = 10
 // contestant is a subject at work that takes events in turn with others.
 type contestant struct {
 	name   string
-	stage  *stage
+	scene  *scene
 	client *load.Client
-	// beside begins what goes on while it takes events, and returns what ends it. Nil:
-	// nothing does.
-	beside func(ctx context.Context) (end func() error)
 }
 
-// contest starts a subject and has it take some events, so that everything is warm.
-func (b *bench) contest(ctx context.Context, who subject, name string, o load.Options, warm int) (_ *contestant, err error) {
-	c := &contestant{name: name}
-	if c.stage, err = b.enter(ctx, who); err != nil {
-		return nil, err
-	}
+// compete starts subjects, has each take some events, so that everything is warm, and then
+// has them do something in turn. Each is measured under its name.
+func (b *bench) compete(ctx context.Context, subjects []subject, o load.Options, warm int, do func(all []*contestant) error) (err error) {
+	var all []*contestant
 	defer func() {
-		if err != nil {
-			err = errors.Join(err, c.leave(ctx))
+		for _, c := range all {
+			err = errors.Join(err, c.scene.leave(context.WithoutCancel(ctx)))
 		}
 	}()
-	if c.client, err = c.stage.dial(ctx, o); err != nil {
-		return nil, err
+	for _, who := range subjects {
+		s, err := b.enter(ctx, who, database{})
+		if err != nil {
+			return err
+		}
+		all = append(all, &contestant{name: who.name, scene: s})
+		client, err := s.dialWarm(ctx, o, warm)
+		if err != nil {
+			return err
+		}
+		all[len(all)-1].client = client
 	}
-	if _, err := c.client.Closed(ctx, warm); err != nil {
-		return nil, fmt.Errorf("warm up: %w", err)
-	}
-	return c, nil
+	return do(all)
 }
 
-func (c *contestant) leave(ctx context.Context) error {
-	if c.client != nil {
-		c.client.Close()
+// dialWarm opens connections, and has the processes take some events.
+func (s *scene) dialWarm(ctx context.Context, o load.Options, warm int) (*load.Client, error) {
+	client, err := s.dial(ctx, o)
+	if err != nil {
+		return nil, err
 	}
-	return c.stage.leave(context.WithoutCancel(ctx))
+	if _, err := client.Closed(ctx, warm); err != nil {
+		return nil, fmt.Errorf("warm up: %w", err)
+	}
+	return client, nil
 }
 
 // inTurn has each contestant take n events, in bursts that follow each other in turn:
@@ -57,7 +63,7 @@ func (b *bench) inTurn(ctx context.Context, section string, n int, all []*contes
 	before := make([]account, len(all))
 	for i, c := range all {
 		var err error
-		if before[i], err = c.stage.account(ctx); err != nil {
+		if before[i], err = c.scene.account(ctx); err != nil {
 			return err
 		}
 	}
@@ -66,13 +72,8 @@ func (b *bench) inTurn(ctx context.Context, section string, n int, all []*contes
 	for burst := range bursts {
 		for turn := range all {
 			i := (turn + burst) % len(all) // each is the first, and comes behind each other
-			end := func() error { return nil }
-			if all[i].beside != nil {
-				end = all[i].beside(ctx)
-			}
 			began := meter.Self()
 			run, err := all[i].client.Closed(ctx, max(n/bursts, 1))
-			err = errors.Join(err, end())
 			if err != nil {
 				return fmt.Errorf("%s: %w", all[i].name, err)
 			}
@@ -80,14 +81,14 @@ func (b *bench) inTurn(ctx context.Context, section string, n int, all []*contes
 		}
 	}
 	for i, c := range all {
-		after, err := c.stage.account(ctx)
+		after, err := c.scene.account(ctx)
 		if err != nil {
 			return err
 		}
 		after.client = before[i].client + client[i]
 		run := load.Join(runs[i])
 		b.timings(section, c.name, run)
-		if err := c.stage.costs(ctx, section, c.name, run.Events, before[i], after); err != nil {
+		if err := c.scene.costs(ctx, section, c.name, run.Events, before[i], after); err != nil {
 			return err
 		}
 	}

@@ -4,10 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"math/bits"
-	"net"
 	"net/http"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/bench/load"
@@ -23,28 +21,11 @@ type list struct {
 	first time.Time
 	step  time.Duration // from one event to the next
 	body  func(to []byte, id string) []byte
-	url   string
-
-	server  *http.Server
-	serving sync.WaitGroup
 }
 
-// newList lists n events from since on, up to until. It listens on a free port of
-// loopback.
-func newList(n int, since, until time.Time) (*list, error) {
-	door, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return nil, fmt.Errorf("listen for the list: %w", err)
-	}
-	l := &list{n: n, first: since, step: until.Sub(since) / time.Duration(n), body: load.Unsigned(), url: "http://" + door.Addr().String() + "/events"}
-	l.server = &http.Server{Handler: l, ReadHeaderTimeout: time.Minute}
-	l.serving.Go(func() { _ = l.server.Serve(door) }) // until it is closed
-	return l, nil
-}
-
-func (l *list) stop() {
-	_ = l.server.Close() // nothing is left of its connections whatever it says
-	l.serving.Wait()
+// newList lists n events from since on, up to until.
+func newList(n int, since, until time.Time) *list {
+	return &list{n: n, first: since, step: until.Sub(since) / time.Duration(n), body: load.Unsigned()}
 }
 
 // ServeHTTP writes a page of what happened in [since, until), the oldest first. A cursor

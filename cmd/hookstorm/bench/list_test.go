@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"testing"
 	"time"
 
@@ -19,9 +20,9 @@ type shown struct {
 	Next string
 }
 
-func (l *list) page(t *testing.T, since, until time.Time, cursor string) shown {
+func page(t *testing.T, url string, since, until time.Time, cursor string) shown {
 	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, fmt.Sprintf("%s?since=%d&until=%d&cursor=%s", l.url, since.Unix(), until.Unix(), cursor), http.NoBody)
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, fmt.Sprintf("%s?since=%d&until=%d&cursor=%s", url, since.Unix(), until.Unix(), cursor), http.NoBody)
 	require.NoError(t, err)
 	answer, err := http.DefaultClient.Do(request)
 	require.NoError(t, err)
@@ -37,14 +38,13 @@ func TestTheListShowsEachEventOnce(t *testing.T) {
 	t.Parallel()
 	const n = 1234
 	began := time.Now().Truncate(time.Second).Add(-time.Hour)
-	l, err := newList(n, began, began.Add(10*time.Minute))
-	require.NoError(t, err)
-	t.Cleanup(l.stop)
+	server := httptest.NewServer(newList(n, began, began.Add(10*time.Minute)))
+	t.Cleanup(server.Close)
 	ids := map[string]bool{}
 	for since := began.Add(-time.Minute); since.Before(began.Add(11 * time.Minute)); since = since.Add(97 * time.Second) {
 		until := since.Add(97 * time.Second)
 		for cursor := ""; ; {
-			p := l.page(t, since, until, cursor)
+			p := page(t, server.URL, since, until, cursor)
 			for _, item := range p.Data {
 				require.False(t, ids[item.Body.ID], item.Body.ID)
 				ids[item.Body.ID] = true
@@ -57,5 +57,5 @@ func TestTheListShowsEachEventOnce(t *testing.T) {
 		}
 	}
 	require.Len(t, ids, n)
-	require.Equal(t, l.page(t, began, began.Add(time.Hour), ""), l.page(t, began, began.Add(time.Hour), ""), "what is asked for again is the same")
+	require.Equal(t, page(t, server.URL, began, began.Add(time.Hour), ""), page(t, server.URL, began, began.Add(time.Hour), ""), "what is asked for again is the same")
 }

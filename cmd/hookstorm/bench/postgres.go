@@ -13,7 +13,7 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/bench/meter"
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/bench/report"
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/cluster"
-	"github.com/hooklatch/hooklatch/schema"
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/stage"
 )
 
 // settings are those of every server of a bench, as on a small machine of production.
@@ -96,12 +96,7 @@ func (p *postgres) prepare(ctx context.Context, kind schemaKind) error {
 	if kind != schemaHooklatch {
 		return contender.Prepare(ctx, pool, kind == schemaNaiveWithoutGIN)
 	}
-	migrator, err := schema.NewMigrator(pool, schema.Default, nil)
-	if err != nil {
-		return err
-	}
-	_, err = migrator.Up(ctx)
-	return err
+	return stage.Migrate(ctx, pool)
 }
 
 // stop ends the server and removes what it stored.

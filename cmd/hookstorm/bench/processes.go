@@ -1,23 +1,20 @@
 package bench
 
 import (
-	"cmp"
 	"context"
 	_ "embed"
 	"errors"
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
-	"text/template"
 	"time"
 
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/bench/contender"
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/bench/load"
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/programs"
-	"github.com/hooklatch/hooklatch/internal/freeport"
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/scenario"
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/stage"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
@@ -36,14 +33,14 @@ func (b *bench) build(ctx context.Context) (err error) {
 	if b.report.Commit, err = programs.Commit(ctx, b.opts.Module); err != nil {
 		b.report.Commit = "unknown" // an archive has no history
 	}
-	if b.binaries.hooklatch, err = programs.Build(ctx, programs.BuildOptions{Dir: b.opts.Module, Out: filepath.Join(b.dir, "hooklatch")}); err != nil {
+	if b.binaries.hooklatch, err = programs.Build(ctx, programs.BuildOptions{Dir: b.opts.Module, Out: filepath.Join(b.stage.Dir, "hooklatch")}); err != nil {
 		return err
 	}
 	if b.binaries.hookstorm = b.opts.Self; b.opts.Self != "" {
 		return nil
 	}
 	b.binaries.hookstorm, err = programs.Build(ctx, programs.BuildOptions{
-		Dir: b.opts.Module, Out: filepath.Join(b.dir, "hookstorm"), Package: "cmd/hookstorm",
+		Dir: b.opts.Module, Out: filepath.Join(b.stage.Dir, "hookstorm"), Package: "cmd/hookstorm",
 	})
 	return err
 }
@@ -53,23 +50,34 @@ type process struct {
 	*programs.Program
 
 	role   string
-	events string // address that takes events; empty for a worker
-	admin  string // URL of its admin listener; empty for a server that is no Hooklatch
+	events string // address that takes events; nobody listens there for a worker
 }
 
 // Roles of processes.
 const (
-	roleServer  = "server" // that takes events, whichever it is
+	roleServer  = "server" // that Hooklatch is measured against
 	roleGateway = "gateway"
 	roleWorker  = "worker"
 )
 
-// launch starts a process and waits until it can do its work.
-func (b *bench) launch(ctx context.Context, p *process, o programs.Options) (*process, error) {
-	b.started++
-	o.Name, o.History = fmt.Sprintf("%s-%d", p.role, b.started), b.history
-	var err error
-	if p.Program, err = programs.New(o); err != nil {
+// launch starts a process of a subject and waits until it can do its work. A server
+// without a database is the limit.
+func (b *bench) launch(ctx context.Context, who subject, role, databaseURL string) (*process, error) {
+	place, err := b.place(role)
+	if err != nil {
+		return nil, err
+	}
+	o := programs.Options{Binary: b.binaryOf(who), Args: []string{role, "--config", place.Config}, ReadyURL: place.Ready()}
+	if role == roleServer {
+		o = programs.Options{
+			Binary: b.binaries.hookstorm, Args: []string{"bench", "server", "--listen", place.Gateway},
+			Env: []string{contender.DatabaseEnv + "=" + databaseURL}, ReadyURL: "http://" + place.Gateway + "/readyz",
+		}
+	} else if err := b.configure(place, who, databaseURL); err != nil {
+		return nil, err
+	}
+	p := &process{role: role, events: place.Gateway}
+	if p.Program, err = place.Program(o); err != nil {
 		return nil, err
 	}
 	if err := p.Start(ctx); err != nil {
@@ -83,17 +91,10 @@ func (b *bench) launch(ctx context.Context, p *process, o programs.Options) (*pr
 	return p, nil
 }
 
-// launchContender starts a server that Hooklatch is measured against. Without a
-// database it is the limit.
-func (b *bench) launchContender(ctx context.Context, who subject, databaseURL string) (*process, error) {
-	free, err := freeport.Addresses(1)
-	if err != nil {
-		return nil, err
-	}
-	return b.launch(ctx, &process{role: roleServer, events: free[0]}, programs.Options{
-		Binary: b.binaries.hookstorm, Args: []string{"bench", "server", "--listen", free[0], "--conns", strconv.Itoa(cmp.Or(who.conns, contender.DefaultConns))},
-		Env: []string{contender.DatabaseEnv + "=" + databaseURL}, ReadyURL: "http://" + free[0] + "/readyz",
-	})
+// place is where the next process runs.
+func (b *bench) place(role string) (*stage.Place, error) {
+	b.started++
+	return b.stage.Place(fmt.Sprintf("%s-%d", role, b.started))
 }
 
 //go:embed hooklatch.yaml.tmpl
@@ -101,38 +102,24 @@ var configurationText string
 
 // configuration is what the file of a process says.
 type configuration struct {
-	DatabaseURL   secret.Value
-	GatewayListen string
-	AdminListen   string
-	ReceiverURL   string
-	Source        string
-	Provider      string
-	Secret        secret.Value
-	Second        string // see subject
-	OrderBy       string
-	List          string
-	Previous      bool // it does not know what can be configured since
+	scenario.Settings
+
+	Source, Provider string
+	Secret           secret.Value
+	Second           string // see subject
+	OrderBy          string
+	List             string
 }
 
 // configure writes the file of a process.
-func (b *bench) configure(who subject, databaseURL, gateway, admin string) (path string, err error) {
-	text, err := template.New("hooklatch.yaml").Parse(configurationText)
-	if err != nil {
-		return "", fmt.Errorf("parse the template of the configuration: %w", err)
-	}
-	var file strings.Builder
-	if err := text.Execute(&file, configuration{
-		DatabaseURL: secret.New(databaseURL), GatewayListen: gateway, AdminListen: admin, ReceiverURL: "http://" + b.receiver.address + "/app",
-		Source: load.Source, Provider: load.Provider, Secret: load.Secret(), Second: who.second, OrderBy: who.orderBy, List: who.list, Previous: who.previous,
-	}); err != nil {
-		return "", fmt.Errorf("write the configuration: %w", err)
-	}
-	b.configured++
-	path = filepath.Join(b.dir, fmt.Sprintf("hooklatch-%d.yaml", b.configured))
-	if err := os.WriteFile(path, []byte(file.String()), 0o600); err != nil {
-		return "", fmt.Errorf("write the configuration: %w", err)
-	}
-	return path, nil
+func (b *bench) configure(at *stage.Place, who subject, databaseURL string) error {
+	return at.Write(configurationText, configuration{
+		Settings: scenario.Settings{
+			DatabaseURL: secret.New(databaseURL), GatewayListen: at.Gateway, AdminListen: at.Admin, ReceiverURL: "http://" + b.receiver.address + "/app",
+			Previous: who.previous,
+		},
+		Source: load.Source, Provider: load.Provider, Secret: load.Secret(), Second: who.second, OrderBy: who.orderBy, List: who.list,
+	})
 }
 
 // binaryOf is the program of a subject.
@@ -143,28 +130,16 @@ func (b *bench) binaryOf(who subject) string {
 	return b.binaries.hooklatch
 }
 
-// launchHooklatch starts the real program as gateway or worker.
-func (b *bench) launchHooklatch(ctx context.Context, who subject, role, databaseURL string) (*process, error) {
-	free, err := freeport.Addresses(2)
-	if err != nil {
-		return nil, err
-	}
-	path, err := b.configure(who, databaseURL, free[0], free[1])
-	if err != nil {
-		return nil, err
-	}
-	return b.launch(ctx, &process{role: role, events: free[0], admin: "http://" + free[1]}, programs.Options{
-		Binary: b.binaryOf(who), Args: []string{role, "--config", path}, ReadyURL: "http://" + free[1] + "/readyz",
-	})
-}
-
 // command runs a command of the program to its end, and returns the CPU time it used.
 func (b *bench) command(ctx context.Context, who subject, databaseURL string, args ...string) (time.Duration, error) {
-	path, err := b.configure(who, databaseURL, "127.0.0.1:8080", "127.0.0.1:8081") // nobody listens
+	place, err := b.place("command")
 	if err != nil {
 		return 0, err
 	}
-	cmd := exec.CommandContext(ctx, b.binaryOf(who), append(args, "--config", path)...)
+	if err := b.configure(place, who, databaseURL); err != nil {
+		return 0, err
+	}
+	cmd := exec.CommandContext(ctx, b.binaryOf(who), append(args, "--config", place.Config)...)
 	cmd.Env = programs.Environment()
 	if printed, err := cmd.CombinedOutput(); err != nil {
 		return 0, fmt.Errorf("hooklatch %s: %w\n%s", strings.Join(args, " "), err, printed)
@@ -182,6 +157,6 @@ func (b *bench) buildPrevious(ctx context.Context) (err error) {
 	if b.report.Previous, err = programs.Commit(ctx, dir); err != nil {
 		return err
 	}
-	b.binaries.previous, err = programs.Build(ctx, programs.BuildOptions{Dir: dir, Out: filepath.Join(b.dir, "hooklatch.previous")})
+	b.binaries.previous, err = programs.Build(ctx, programs.BuildOptions{Dir: dir, Out: filepath.Join(b.stage.Dir, "hooklatch.previous")})
 	return err
 }

@@ -44,6 +44,21 @@ func (b *bench) rounds(yield func(round int) bool) {
 	}
 }
 
+// alternately gives each round a turn without something and one with it, of which either
+// comes first every other time.
+func (b *bench) alternately(turn func(with bool) error) error {
+	for round := range b.rounds {
+		first := round%2 == 1
+		if err := turn(first); err != nil {
+			return err
+		}
+		if err := turn(!first); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // mostRounds is how many there may be, with those that are left out.
 func (b *bench) mostRounds() int {
 	if b.opts.Quick {

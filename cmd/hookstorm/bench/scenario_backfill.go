@@ -2,8 +2,6 @@ package bench
 
 import (
 	"context"
-	"errors"
-	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -11,6 +9,7 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/bench/load"
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/bench/meter"
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/bench/report"
+	"github.com/hooklatch/hooklatch/outbox/retry"
 )
 
 const (
@@ -23,51 +22,36 @@ const (
 // backfillTurn measures live traffic beside a backfill of the same source, whose events
 // go to the same destination, and without one.
 func backfillTurn(ctx context.Context, b *bench) error {
-	for round := range b.rounds {
-		turns := []bool{false, true}
-		if round%2 == 1 {
-			turns = []bool{true, false}
-		}
-		for _, beside := range turns {
-			if err := b.liveBesideBackfill(ctx, beside); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
+	return b.alternately(func(beside bool) error { return b.liveBesideBackfill(ctx, beside) })
 }
 
 // listed is how many events the backfill fetches.
 func (b *bench) listed() int { return b.opts.Rows / 100 }
 
-func (b *bench) liveBesideBackfill(ctx context.Context, beside bool) (err error) {
+func (b *bench) liveBesideBackfill(ctx context.Context, beside bool) error {
 	now := time.Now().Truncate(time.Second)
-	missed, err := newList(b.listed(), now.Add(-2*time.Hour), now.Add(-5*time.Minute)) // older than the lag of a list
+	missed := newList(b.listed(), now.Add(-2*time.Hour), now.Add(-5*time.Minute)) // older than the lag of a list
+	url, err := b.stage.Serve(ctx, missed)
 	if err != nil {
 		return err
 	}
-	defer missed.stop()
 	who := living
-	who.list = missed.url
-	s, warm, err := b.enterLife(ctx, who)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, s.leave(context.WithoutCancel(ctx))) }()
-	warm.Close()
-	client, err := s.dial(ctx, load.Options{Connections: liveConnections})
-	if err != nil {
-		return err
-	}
-	defer client.Close()
-	if beside {
-		return s.steady(ctx, client, report.BesideBackfill, missed.n, s.fetch)
-	}
-	return s.steady(ctx, client, report.WithoutBackfill, 0, func(ctx context.Context, _ string, _ int) error { return sleep(ctx, b.sizes.steady) })
+	who.list = url + "/events"
+	return b.playLife(ctx, who, database{}, func(s *scene, warm *load.Client) error {
+		warm.Close()
+		client, err := s.dial(ctx, load.Options{Connections: liveConnections})
+		if err != nil {
+			return err
+		}
+		if beside {
+			return s.steady(ctx, client, report.BesideBackfill, missed.n, s.fetch)
+		}
+		return s.steady(ctx, client, report.WithoutBackfill, 0, func(ctx context.Context, _ string, _ int) error { return retry.Wait(ctx, b.sizes.steady) })
+	})
 }
 
 // fetch runs the command that fetches n events, and waits until the receiver has them.
-func (s *stage) fetch(ctx context.Context, who string, n int) error {
+func (s *scene) fetch(ctx context.Context, who string, n int) error {
 	began := time.Now()
 	used, err := s.command(ctx, "backfill", load.Source, "--since", "3h", "--yes")
 	if err != nil {
@@ -82,7 +66,7 @@ func (s *stage) fetch(ctx context.Context, who string, n int) error {
 
 // steady measures single lives at a steady rate until meanwhile returns, which brings n
 // more events to the receiver.
-func (s *stage) steady(ctx context.Context, client *load.Client, who string, n int, meanwhile func(ctx context.Context, who string, n int) error) error {
+func (s *scene) steady(ctx context.Context, client *load.Client, who string, n int, meanwhile func(ctx context.Context, who string, n int) error) error {
 	b := s.bench
 	before, err := s.account(ctx)
 	if err != nil {
@@ -112,10 +96,8 @@ func (s *stage) steady(ctx context.Context, client *load.Client, who string, n i
 		came, _ := b.receiver.of(sent.ID)
 		took = append(took, came.Sub(sent.Began))
 	}
-	slices.Sort(took)
 	b.report.Add(report.SectionBackfill, who, report.Rate, float64(all)/last.Sub(run.Began).Seconds())
 	b.latencies(report.SectionBackfill, who, run)
-	b.report.Add(report.SectionBackfill, who, report.ReceiverP50, milliseconds(took[len(took)/2]))
-	b.report.Add(report.SectionBackfill, who, report.ReceiverP99, milliseconds(took[(len(took)-1)*99/100]))
+	b.spread(report.SectionBackfill, who, report.ReceiverP50, report.ReceiverP99, took)
 	return s.costsSince(ctx, report.SectionBackfill, who, all, before)
 }

@@ -3,50 +3,43 @@ package bench
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/bench/load"
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/bench/report"
 )
 
 // backlogTurn makes events while the receiver is down, as an outage of an hour does,
 // and drains them. The receiver is back once all of them are dispatched and the
 // breaker is open.
-func backlogTurn(ctx context.Context, b *bench) (err error) {
-	s, client, err := b.enterLife(ctx, living)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, s.leave(context.WithoutCancel(ctx))) }()
-	defer client.Close()
-	b.receiver.down()
-	n := b.opts.Backlog
+func backlogTurn(ctx context.Context, b *bench) error {
+	return b.playLife(ctx, living, database{}, func(s *scene, client *load.Client) error {
+		n := b.opts.Backlog
+		run, before, back, err := s.sendWhileDown(ctx, client, n)
+		if err != nil {
+			return err
+		}
+		if _, err := s.allDone(ctx, run.Began, n); err != nil {
+			return err
+		}
+		came, _ := b.receiver.seen()
+		b.report.Add(report.SectionBacklog, report.WholeLife, report.Rate, middle(came))
+		b.report.Add(report.SectionBacklog, report.WholeLife, report.FirstDelivery, came[0].Sub(back).Seconds())
+		return s.costsSince(ctx, report.SectionBacklog, report.WholeLife, n, before)
+	})
+}
+
+// sendWhileDown sends n events while the receiver is down, and returns when it is back:
+// the stock that was taken at that moment, and the moment.
+func (s *scene) sendWhileDown(ctx context.Context, client *load.Client, n int) (run load.Run, before account, back time.Time, err error) {
+	s.bench.receiver.down()
 	run, sendErr := client.Closed(ctx, n)
 	if sendErr == nil {
 		sendErr = s.awaitDispatched(ctx)
 	}
 	before, accountErr := s.account(ctx)
-	back := time.Now()
-	if err := errors.Join(sendErr, accountErr, b.receiver.up(ctx)); err != nil {
-		return err
-	}
-	if err := b.receiver.await(ctx, n); err != nil {
-		return err
-	}
-	if err := s.awaitQuiet(ctx); err != nil {
-		return err
-	}
-	done, _, err := s.done(ctx, run.Began)
-	if err != nil {
-		return err
-	}
-	if done != n {
-		return fmt.Errorf("%d of %d effects were done", done, n)
-	}
-	came, _ := b.receiver.seen()
-	b.report.Add(report.SectionBacklog, report.WholeLife, report.Rate, middle(came))
-	b.report.Add(report.SectionBacklog, report.WholeLife, report.FirstDelivery, came[0].Sub(back).Seconds())
-	return s.costsSince(ctx, report.SectionBacklog, report.WholeLife, n, before)
+	back = time.Now()
+	return run, before, back, errors.Join(sendErr, accountErr, s.bench.receiver.up(ctx))
 }
 
 // middle is the rate over the middle 80 %, without the probes at the beginning and

@@ -2,7 +2,6 @@ package bench
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -13,12 +12,11 @@ import (
 
 // growthTurn accepts beside the dedup rows of years, with ids as they come and with
 // ids that grow with time, and without any.
-func growthTurn(ctx context.Context, b *bench) (err error) {
-	server, err := b.startPostgres(ctx, schemaHooklatch, cluster.Options{})
+func growthTurn(ctx context.Context, b *bench) error {
+	server, err := b.ownServer(ctx, schemaHooklatch, cluster.Options{})
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, server.stop(context.WithoutCancel(ctx))) }()
 	grown := map[load.Order]string{}
 	for _, order := range []load.Order{load.Random, load.Timely} {
 		b.sayf("make %d dedup rows, ids by %s", b.opts.Rows, order)
@@ -27,16 +25,12 @@ func growthTurn(ctx context.Context, b *bench) (err error) {
 		}
 	}
 	for range b.rounds {
-		empty, err := server.copy(ctx, original)
-		if err != nil {
-			return err
-		}
 		for _, beside := range []dedupRows{
-			{empty, load.Random, report.EmptyAtFirst, report.Empty, false},
-			{grown[load.Random], load.Random, report.GrownRandomAtFirst, report.GrownRandom, true},
-			{grown[load.Timely], load.Timely, report.GrownTimelyAtFirst, report.GrownTimely, true},
+			{database{server: server}, load.Random, report.EmptyAtFirst, report.Empty},
+			{database{server, grown[load.Random], true}, load.Random, report.GrownRandomAtFirst, report.GrownRandom},
+			{database{server, grown[load.Timely], true}, load.Timely, report.GrownTimelyAtFirst, report.GrownTimely},
 		} {
-			if err := b.acceptBeside(ctx, server, beside); err != nil {
+			if err := b.acceptBeside(ctx, beside); err != nil {
 				return err
 			}
 		}
@@ -63,71 +57,61 @@ func (b *bench) grow(ctx context.Context, server *postgres, order load.Order) (s
 	})
 }
 
-// liveOn lets one event live in a database.
-func (b *bench) liveOn(ctx context.Context, who subject, server *postgres, database string) (event string, err error) {
-	s, err := b.enterOn(ctx, who, server, database)
-	if err != nil {
-		return "", err
-	}
-	s.keep = true
-	defer func() { err = errors.Join(err, s.leave(context.WithoutCancel(ctx))) }()
-	if event, err = s.one(ctx, load.Source); err != nil {
-		return "", err
-	}
-	if err := b.receiver.awaitEvent(ctx, event); err != nil {
-		return "", err
-	}
-	return event, s.awaitQuiet(ctx)
+// liveOn lets one event live in a database, which stays.
+func (b *bench) liveOn(ctx context.Context, who subject, server *postgres, name string) (event string, err error) {
+	err = b.play(ctx, who, database{server, name, true}, func(s *scene) error {
+		if event, err = s.one(ctx, load.Source); err != nil {
+			return err
+		}
+		if err := b.receiver.awaitEvent(ctx, event); err != nil {
+			return err
+		}
+		return s.awaitQuiet(ctx)
+	})
+	return event, err
 }
 
 // dedupRows are those of a database, and as what it is measured how events are accepted
 // beside them.
 type dedupRows struct {
-	database       string
+	database       database
 	order          load.Order
 	atFirst, later string
-	keep           bool
 }
 
 // acceptBeside measures how events are accepted beside dedup rows: right after a
 // checkpoint, when each random id costs the image of an old page, and again when four
 // times as many have come. A checkpoint comes every quarter of an hour.
-func (b *bench) acceptBeside(ctx context.Context, server *postgres, rows dedupRows) (err error) {
-	s, err := b.enterOn(ctx, accepting, server, rows.database)
-	if err != nil {
-		return err
-	}
-	s.keep = rows.keep
-	defer func() { err = errors.Join(err, s.leave(context.WithoutCancel(ctx))) }()
-	client, err := s.dial(ctx, load.Options{Order: rows.order})
-	if err != nil {
-		return err
-	}
-	defer client.Close()
-	if _, err := client.Closed(ctx, b.sizes.warm); err != nil {
-		return fmt.Errorf("warm up: %w", err)
-	}
-	if err := server.checkpoint(ctx); err != nil {
-		return err
-	}
-	n := b.sizes.accept
-	measure := func(who string) error {
-		before, err := s.account(ctx)
+func (b *bench) acceptBeside(ctx context.Context, rows dedupRows) error {
+	return b.play(ctx, accepting, rows.database, func(s *scene) error {
+		client, err := s.dialWarm(ctx, load.Options{Order: rows.order}, b.sizes.warm)
 		if err != nil {
 			return err
 		}
-		run, err := client.Closed(ctx, n)
-		if err != nil {
+		if err := rows.database.server.checkpoint(ctx); err != nil {
 			return err
 		}
-		b.timings(report.SectionGrowth, who, run)
-		return s.costsSince(ctx, report.SectionGrowth, who, run.Events, before)
-	}
-	if err := measure(rows.atFirst); err != nil {
+		n := b.sizes.accept
+		if err := s.accept(ctx, client, n, report.SectionGrowth, rows.atFirst); err != nil {
+			return err
+		}
+		if _, err := client.Closed(ctx, 3*n); err != nil {
+			return err
+		}
+		return s.accept(ctx, client, n, report.SectionGrowth, rows.later)
+	})
+}
+
+// accept measures how n events are accepted.
+func (s *scene) accept(ctx context.Context, client *load.Client, n int, section, who string) error {
+	before, err := s.account(ctx)
+	if err != nil {
 		return err
 	}
-	if _, err := client.Closed(ctx, 3*n); err != nil {
+	run, err := client.Closed(ctx, n)
+	if err != nil {
 		return err
 	}
-	return measure(rows.later)
+	s.bench.timings(section, who, run)
+	return s.costsSince(ctx, section, who, run.Events, before)
 }

@@ -3,7 +3,6 @@ package bench
 import (
 	"context"
 	_ "embed"
-	"errors"
 	"fmt"
 	"time"
 
@@ -13,70 +12,49 @@ import (
 
 // lifeTurn offers events as fast as they are accepted, and ends when the last effect
 // is done.
-func lifeTurn(ctx context.Context, b *bench) (err error) {
-	s, client, err := b.enterLife(ctx, living)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, s.leave(context.WithoutCancel(ctx))) }()
-	defer client.Close()
-	before, err := s.deliveriesSize(ctx)
-	if err != nil {
-		return err
-	}
-	if err := s.live(ctx, client, b.opts.Events, report.SectionLife, report.WholeLife); err != nil {
-		return err
-	}
-	after, err := s.deliveriesSize(ctx)
-	if err != nil {
-		return err
-	}
-	b.report.Add(report.SectionLife, report.WholeLife, report.DeliveryKept, float64(after-before)/float64(b.opts.Events))
-	return nil
+func lifeTurn(ctx context.Context, b *bench) error {
+	return b.playLife(ctx, living, database{}, func(s *scene, client *load.Client) error {
+		before, err := s.deliveriesSize(ctx)
+		if err != nil {
+			return err
+		}
+		if err := s.live(ctx, client, b.opts.Events, report.SectionLife, report.WholeLife); err != nil {
+			return err
+		}
+		after, err := s.deliveriesSize(ctx)
+		if err != nil {
+			return err
+		}
+		b.report.Add(report.SectionLife, report.WholeLife, report.DeliveryKept, float64(after-before)/float64(b.opts.Events))
+		return nil
+	})
 }
 
 //go:embed query/deliveries_size.sql
 var deliveriesSizeSQL string
 
 // deliveriesSize is what bodies and headers take with their index, in bytes.
-func (s *stage) deliveriesSize(ctx context.Context) (n int64, err error) {
+func (s *scene) deliveriesSize(ctx context.Context) (n int64, err error) {
 	if err := s.watch.QueryRow(ctx, deliveriesSizeSQL).Scan(&n); err != nil {
 		return 0, fmt.Errorf("measure the deliveries: %w", err)
 	}
 	return n, nil
 }
 
-// enterLife starts gateway and worker and lets some events live, so that everything
-// is warm.
-func (b *bench) enterLife(ctx context.Context, who subject) (*stage, *load.Client, error) {
-	s, err := b.enter(ctx, who)
-	if err != nil {
-		return nil, nil, err
-	}
-	client, err := s.warmUp(ctx)
-	if err != nil {
-		return nil, nil, errors.Join(err, s.leave(context.WithoutCancel(ctx)))
-	}
-	return s, client, nil
-}
-
 // warmUp lets some events live.
-func (s *stage) warmUp(ctx context.Context) (client *load.Client, err error) {
-	client, err = s.dial(ctx, load.Options{})
+func (s *scene) warmUp(ctx context.Context) (*load.Client, error) {
+	client, err := s.dial(ctx, load.Options{})
 	if err != nil {
 		return nil, err
 	}
-	defer func() {
-		if err != nil {
-			client.Close()
-			err = fmt.Errorf("warm up: %w", err)
-		}
-	}()
-	return client, s.rehearse(ctx, client, s.bench.sizes.warm)
+	if err := s.rehearse(ctx, client, s.bench.sizes.warm); err != nil {
+		return nil, fmt.Errorf("warm up: %w", err)
+	}
+	return client, nil
 }
 
 // rehearse lets n events live and measures nothing.
-func (s *stage) rehearse(ctx context.Context, client *load.Client, n int) error {
+func (s *scene) rehearse(ctx context.Context, client *load.Client, n int) error {
 	s.bench.receiver.forget()
 	defer s.bench.receiver.forget()
 	if _, err := client.Closed(ctx, n); err != nil {
@@ -88,9 +66,9 @@ func (s *stage) rehearse(ctx context.Context, client *load.Client, n int) error 
 	return s.awaitQuiet(ctx)
 }
 
-// allDone waits until the receiver has n effects and the stage is quiet, and returns when
+// allDone waits until the receiver has n effects and the scene is quiet, and returns when
 // the last of them was done.
-func (s *stage) allDone(ctx context.Context, began time.Time, n int) (last time.Time, err error) {
+func (s *scene) allDone(ctx context.Context, began time.Time, n int) (last time.Time, err error) {
 	if err := s.bench.receiver.await(ctx, n); err != nil {
 		return last, err
 	}
@@ -105,7 +83,7 @@ func (s *stage) allDone(ctx context.Context, began time.Time, n int) (last time.
 }
 
 // live measures n lives.
-func (s *stage) live(ctx context.Context, client *load.Client, n int, section, who string) error {
+func (s *scene) live(ctx context.Context, client *load.Client, n int, section, who string) error {
 	b := s.bench
 	before, err := s.account(ctx)
 	if err != nil {

@@ -2,7 +2,6 @@ package bench
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -26,40 +25,31 @@ func orderTurn(ctx context.Context, b *bench) error {
 
 // deliverHeads makes an order of effects while the receiver is down, and takes the
 // time from one delivery to the next once it is back.
-func (b *bench) deliverHeads(ctx context.Context, waiting int, who string) (err error) {
-	s, warm, err := b.enterLife(ctx, ordering)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, s.leave(context.WithoutCancel(ctx))) }()
-	warm.Close()
-	client, err := s.dial(ctx, load.Options{Source: ordering.second})
-	if err != nil {
-		return err
-	}
-	defer client.Close()
-	b.receiver.down()
-	_, sendErr := client.Closed(ctx, waiting)
-	if sendErr == nil {
-		sendErr = s.awaitDispatched(ctx)
-	}
-	before, accountErr := s.account(ctx)
-	if err := errors.Join(sendErr, accountErr, b.receiver.up(ctx)); err != nil {
-		return err
-	}
-	heads := min(waiting, b.sizes.heads)
-	if err := b.receiver.await(ctx, heads); err != nil {
-		return err
-	}
-	came, _ := b.receiver.seen()
-	var pauses []time.Duration
-	for i := range heads - 1 {
-		pauses = append(pauses, came[i+1].Sub(came[i]))
-	}
-	if len(pauses) == 0 {
-		return fmt.Errorf("%d deliveries have no pause between them", heads)
-	}
-	slices.Sort(pauses) // the first ones wait for the breaker to close
-	b.report.Add(report.SectionOrder, who, report.BetweenHeads, milliseconds(pauses[len(pauses)/2]))
-	return s.costsSince(ctx, report.SectionOrder, who, heads, before)
+func (b *bench) deliverHeads(ctx context.Context, waiting int, who string) error {
+	return b.playLife(ctx, ordering, database{}, func(s *scene, warm *load.Client) error {
+		warm.Close()
+		client, err := s.dial(ctx, load.Options{Source: ordering.second})
+		if err != nil {
+			return err
+		}
+		_, before, _, err := s.sendWhileDown(ctx, client, waiting)
+		if err != nil {
+			return err
+		}
+		heads := min(waiting, b.sizes.heads)
+		if err := b.receiver.await(ctx, heads); err != nil {
+			return err
+		}
+		came, _ := b.receiver.seen()
+		var pauses []time.Duration
+		for i := range heads - 1 {
+			pauses = append(pauses, came[i+1].Sub(came[i]))
+		}
+		if len(pauses) == 0 {
+			return fmt.Errorf("%d deliveries have no pause between them", heads)
+		}
+		slices.Sort(pauses) // the first ones wait for the breaker to close
+		b.report.Add(report.SectionOrder, who, report.BetweenHeads, milliseconds(pauses[len(pauses)/2]))
+		return s.costsSince(ctx, report.SectionOrder, who, heads, before)
+	})
 }

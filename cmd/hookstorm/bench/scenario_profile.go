@@ -1,9 +1,9 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
-	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -11,6 +11,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/bench/load"
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/bench/report"
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/cluster"
 )
@@ -23,34 +24,24 @@ const profiled = 15
 
 // profileTurn says where Postgres' time goes in a whole life. The server counts each
 // statement, which costs something: its rates are not those of other scenarios.
-func profileTurn(ctx context.Context, b *bench) (err error) {
-	server, err := b.startPostgres(ctx, schemaHooklatch, cluster.Options{Settings: map[string]string{
+func profileTurn(ctx context.Context, b *bench) error {
+	server, err := b.ownServer(ctx, schemaHooklatch, cluster.Options{Settings: map[string]string{
 		"shared_preload_libraries": "pg_stat_statements", "pg_stat_statements.track": "top",
 	}})
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, server.stop(context.WithoutCancel(ctx))) }()
-	name, err := server.copy(ctx, original)
-	if err != nil {
-		return err
-	}
-	s, err := b.enterOn(ctx, living, server, name)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, s.leave(context.WithoutCancel(ctx))) }()
-	client, err := s.warmUp(ctx)
-	if err != nil {
-		return err
-	}
-	defer client.Close()
+	return b.playLife(ctx, living, database{server: server}, func(s *scene, client *load.Client) error { return s.profile(ctx, client, b.sizes.data) })
+}
+
+// profile lives n lives and writes down what their statements took.
+func (s *scene) profile(ctx context.Context, client *load.Client, n int) error {
 	for _, statement := range []string{"CREATE EXTENSION pg_stat_statements", "SELECT pg_stat_statements_reset()"} {
 		if _, err := s.watch.Exec(ctx, statement); err != nil {
 			return fmt.Errorf("%s: %w", statement, err)
 		}
 	}
-	if err := s.live(ctx, client, b.sizes.data, report.SectionProfiled, report.WholeLife); err != nil {
+	if err := s.live(ctx, client, n, report.SectionProfiled, report.WholeLife); err != nil {
 		return err
 	}
 	costs, err := s.statements(ctx)
@@ -59,7 +50,7 @@ func profileTurn(ctx context.Context, b *bench) (err error) {
 	}
 	for _, c := range costs[:min(profiled, len(costs))] {
 		perLife := func(q report.Quantity, sum float64) {
-			b.report.Add(report.SectionProfile, c.what, q, sum/float64(b.sizes.data))
+			s.bench.report.Add(report.SectionProfile, c.what, q, sum/float64(n))
 		}
 		perLife(report.Calls, c.calls)
 		perLife(report.StatementTime, 1000*c.milliseconds)
@@ -76,7 +67,7 @@ type statementCost struct {
 }
 
 // statements are the kinds of statement that others ran, what took longest first.
-func (s *stage) statements(ctx context.Context) ([]statementCost, error) {
+func (s *scene) statements(ctx context.Context) ([]statementCost, error) {
 	rows, err := s.watch.Query(ctx, statementsSQL)
 	if err != nil {
 		return nil, fmt.Errorf("ask for statements: %w", err)
@@ -104,12 +95,7 @@ func (s *stage) statements(ctx context.Context) ([]statementCost, error) {
 	for _, sum := range byKind {
 		costs = append(costs, *sum)
 	}
-	slices.SortFunc(costs, func(a, b statementCost) int {
-		if a.milliseconds > b.milliseconds {
-			return -1
-		}
-		return 1
-	})
+	slices.SortFunc(costs, func(a, b statementCost) int { return cmp.Compare(b.milliseconds, a.milliseconds) })
 	return costs, nil
 }
 

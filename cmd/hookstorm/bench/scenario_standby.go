@@ -3,7 +3,6 @@ package bench
 import (
 	"context"
 	_ "embed"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -26,22 +25,23 @@ const (
 
 // standbyTurn accepts with four gateways while every commit waits for a standby that
 // is 5 ms away.
-func standbyTurn(ctx context.Context, b *bench) (err error) {
+func standbyTurn(ctx context.Context, b *bench) error {
 	far, err := cluster.NewDistance(standbyRoundTrip / 2)
 	if err != nil {
 		return err
 	}
-	defer far.Close() // after the servers
-	server, err := b.startPostgres(ctx, schemaHooklatch, cluster.Options{
+	b.ends = append(b.ends, func(context.Context) error { far.Close(); return nil }) // after the servers
+	server, err := b.ownServer(ctx, schemaHooklatch, cluster.Options{
 		// A standby that is far behind must find the WAL still.
 		Standby: true, Synchronous: true, Upstream: far.Upstream, Settings: map[string]string{"wal_keep_size": "1GB"},
 	})
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, server.stop(context.WithoutCancel(ctx))) }()
+	four := accepting
+	four.roles = slices.Repeat([]string{roleGateway}, standbyGateways)
 	for range b.rounds {
-		if err := b.acceptFar(ctx, server); err != nil {
+		if err := b.play(ctx, four, database{server: server}, func(s *scene) error { return s.acceptFar(ctx) }); err != nil {
 			return err
 		}
 	}
@@ -56,29 +56,14 @@ var commitsSQL string
 
 // acceptFar measures how four gateways accept, and how many of their commits are under
 // way at once: one that notifies waits for the one before.
-func (b *bench) acceptFar(ctx context.Context, server *postgres) (err error) {
-	name, err := server.copy(ctx, original)
-	if err != nil {
-		return err
-	}
-	four := accepting
-	four.roles = slices.Repeat([]string{roleGateway}, standbyGateways)
-	s, err := b.enterOn(ctx, four, server, name)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, s.leave(context.WithoutCancel(ctx))) }()
+func (s *scene) acceptFar(ctx context.Context) error {
 	alone, err := notifyingCommit(ctx, s.watch)
 	if err != nil {
 		return err
 	}
-	client, err := s.dial(ctx, load.Options{})
+	client, err := s.dialWarm(ctx, load.Options{}, s.bench.sizes.warm)
 	if err != nil {
 		return err
-	}
-	defer client.Close()
-	if _, err := client.Closed(ctx, b.sizes.warm); err != nil {
-		return fmt.Errorf("warm up: %w", err)
 	}
 	var last int64
 	if err := s.watch.QueryRow(ctx, lastAcceptedSQL).Scan(&last); err != nil {
@@ -88,11 +73,11 @@ func (b *bench) acceptFar(ctx context.Context, server *postgres) (err error) {
 	if err != nil {
 		return err
 	}
-	run, err := client.Closed(ctx, b.sizes.accept)
+	run, err := client.Closed(ctx, s.bench.sizes.accept)
 	if err != nil {
 		return err
 	}
-	b.timings(report.SectionStandby, report.FourGateways, run)
+	s.bench.timings(report.SectionStandby, report.FourGateways, run)
 	if err := s.costsSince(ctx, report.SectionStandby, report.FourGateways, run.Events, before); err != nil {
 		return err
 	}
@@ -101,7 +86,7 @@ func (b *bench) acceptFar(ctx context.Context, server *postgres) (err error) {
 		return fmt.Errorf("count the commits: %w", err)
 	}
 	add := func(q report.Quantity, value float64) {
-		b.report.Add(report.SectionStandby, report.FourGateways, q, value)
+		s.bench.report.Add(report.SectionStandby, report.FourGateways, q, value)
 	}
 	add(report.CommitTime, milliseconds(alone))
 	add(report.EventsOfCommit, float64(run.Events)/float64(commits))

@@ -14,7 +14,9 @@ import (
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 	"github.com/riverqueue/river/rivertype"
 
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/bench/load"
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/bench/report"
+	"github.com/hooklatch/hooklatch/outbox/retry"
 	"github.com/hooklatch/hooklatch/outbox/riverjob"
 	"github.com/hooklatch/hooklatch/schema"
 )
@@ -28,30 +30,17 @@ const upkeepPause = 500 * time.Millisecond
 // upkeepTurn measures whole lives while upkeep runs all the time, beside lives
 // without.
 func upkeepTurn(ctx context.Context, b *bench) error {
-	for round := range b.rounds {
-		turns := []bool{false, true}
-		if round%2 == 1 {
-			turns = []bool{true, false}
-		}
-		for _, upkeep := range turns {
-			if err := b.liveBesideUpkeep(ctx, upkeep); err != nil {
-				return err
+	return b.alternately(func(upkeep bool) error {
+		return b.playLife(ctx, living, database{}, func(s *scene, client *load.Client) error {
+			if upkeep {
+				return s.liveBesideUpkeep(ctx, client)
 			}
-		}
-	}
-	return nil
+			return s.live(ctx, client, b.sizes.data, report.SectionUpkeep, report.WithoutUpkeep)
+		})
+	})
 }
 
-func (b *bench) liveBesideUpkeep(ctx context.Context, upkeep bool) (err error) {
-	s, client, err := b.enterLife(ctx, living)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, s.leave(context.WithoutCancel(ctx))) }()
-	defer client.Close()
-	if !upkeep {
-		return s.live(ctx, client, b.sizes.data, report.SectionUpkeep, report.WithoutUpkeep)
-	}
+func (s *scene) liveBesideUpkeep(ctx context.Context, client *load.Client) error {
 	jobs, end, err := s.jobs(ctx)
 	if err != nil {
 		return err
@@ -60,14 +49,14 @@ func (b *bench) liveBesideUpkeep(ctx context.Context, upkeep bool) (err error) {
 	inserting, stop := context.WithCancel(ctx)
 	ended := make(chan error, 1)
 	go func() { ended <- orderUpkeep(inserting, jobs) }()
-	err = s.live(ctx, client, b.sizes.data, report.SectionUpkeep, report.WithUpkeep)
+	err = s.live(ctx, client, s.bench.sizes.data, report.SectionUpkeep, report.WithUpkeep)
 	stop()
 	return errors.Join(err, <-ended)
 }
 
 // jobs is a client that inserts into the queues of the stage, until end.
-func (s *stage) jobs(ctx context.Context) (_ *river.Client[pgx.Tx], end func(), err error) {
-	pool, err := pgxpool.New(ctx, s.server.cluster.Primary(s.database))
+func (s *scene) jobs(ctx context.Context) (_ *river.Client[pgx.Tx], end func(), err error) {
+	pool, err := pgxpool.New(ctx, s.database.server.cluster.Primary(s.database.name))
 	if err != nil {
 		return nil, nil, fmt.Errorf("connect: %w", err)
 	}
@@ -80,7 +69,7 @@ func (s *stage) jobs(ctx context.Context) (_ *river.Client[pgx.Tx], end func(), 
 }
 
 // reconcile has a worker reconcile, and returns how long that took.
-func (s *stage) reconcile(ctx context.Context) (time.Duration, error) {
+func (s *scene) reconcile(ctx context.Context) (time.Duration, error) {
 	jobs, end, err := s.jobs(ctx)
 	if err != nil {
 		return 0, err
@@ -102,7 +91,7 @@ func (s *stage) reconcile(ctx context.Context) (time.Duration, error) {
 		case !errors.Is(err, pgx.ErrNoRows):
 			return 0, fmt.Errorf("look at reconcile: %w", err)
 		}
-		if err := sleep(ctx, pollPause); err != nil {
+		if err := retry.Wait(ctx, pollPause); err != nil {
 			return 0, fmt.Errorf("wait for reconcile: %w", err)
 		}
 	}
@@ -116,7 +105,7 @@ func (reconcile) Kind() string { return "upkeep.reconcile" }
 
 // orderUpkeep inserts the job again and again, until ctx is done.
 func orderUpkeep(ctx context.Context, jobs *river.Client[pgx.Tx]) error {
-	for sleep(ctx, upkeepPause) == nil {
+	for retry.Wait(ctx, upkeepPause) == nil {
 		if _, err := jobs.Insert(ctx, reconcile{}, &river.InsertOpts{Queue: riverjob.QueueUpkeep, MaxAttempts: 1}); err != nil && ctx.Err() == nil {
 			return fmt.Errorf("order upkeep: %w", err)
 		}

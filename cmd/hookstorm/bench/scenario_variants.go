@@ -7,10 +7,10 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/hooklatch/hooklatch/cmd/hookstorm/bench/contender"
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/bench/load"
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/bench/meter"
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/bench/report"
+	"github.com/hooklatch/hooklatch/outbox/retry"
 )
 
 // duplicatesTurn measures how events are accepted of which some came before, and the
@@ -32,31 +32,17 @@ func duplicatesTurn(ctx context.Context, b *bench) error {
 
 // storm measures events all of which came before, in turn with the limit. It takes
 // seconds: in its first one a server still grows.
-func (b *bench) storm(ctx context.Context) (err error) {
-	var both []*contestant
-	defer func() {
-		for _, c := range both {
-			err = errors.Join(err, c.leave(ctx))
-		}
-	}()
-	for _, who := range []subject{limit, accepting} {
-		name := who.name
-		if name == report.Hooklatch {
-			name = fmt.Sprintf(report.CameBefore, 100.0)
-		}
-		c, err := b.contest(ctx, who, name, load.Options{Duplicates: 1}, b.sizes.accept)
-		if err != nil {
+func (b *bench) storm(ctx context.Context) error {
+	both := []subject{limit, accepting.as(fmt.Sprintf(report.CameBefore, 100.0))}
+	return b.compete(ctx, both, load.Options{Duplicates: 1}, b.sizes.accept, func(both []*contestant) error {
+		if err := b.inTurn(ctx, report.SectionDuplicates, 10*b.sizes.accept, both); err != nil {
 			return err
 		}
-		both = append(both, c)
-	}
-	if err := b.inTurn(ctx, report.SectionDuplicates, 10*b.sizes.accept, both); err != nil {
-		return err
-	}
-	for _, c := range both {
-		b.memory(report.SectionDuplicates, c.name, c.stage)
-	}
-	return nil
+		for _, c := range both {
+			b.memory(report.SectionDuplicates, c.name, c.scene)
+		}
+		return nil
+	})
 }
 
 // gatewaysTurn measures how several gateways share one Postgres.
@@ -73,23 +59,9 @@ func gatewaysTurn(ctx context.Context, b *bench) error {
 	return nil
 }
 
-// poolsTurn measures which pool is the best for what Hooklatch is compared with: it is
-// to be no straw man.
-func poolsTurn(ctx context.Context, b *bench) error {
-	for range b.rounds {
-		for _, n := range []int{8, 16, contender.DefaultConns, 48, 64} {
-			pooled := naiveWithoutGIN
-			pooled.conns = n
-			if err := b.acceptAs(ctx, pooled, load.Options{}, report.SectionPools, strconv.Itoa(n), b.sizes.accept); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
 // collectionTurn measures what statistics cost those who accept: a commit of before they
-// were gathered has the other half of each turn.
+// were gathered has the other half of each turn, which is so long that each adds its
+// counts and collects several times.
 func collectionTurn(ctx context.Context, b *bench) error {
 	if b.opts.Previous == "" {
 		return errors.New("collection needs --previous, a commit that does not count")
@@ -97,35 +69,15 @@ func collectionTurn(ctx context.Context, b *bench) error {
 	if err := b.buildPrevious(ctx); err != nil {
 		return err
 	}
+	both := []subject{accepting.as(report.PreviousCommit), accepting.as(report.ThisTree)}
 	for range b.rounds {
-		if err := b.collect(ctx); err != nil {
+		if err := b.compete(ctx, both, load.Options{}, b.sizes.warm, func(both []*contestant) error {
+			return b.inTurn(ctx, report.SectionCollection, 10*b.sizes.accept, both)
+		}); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// collect has both accept in turn, for so long that each adds its counts and collects
-// several times.
-func (b *bench) collect(ctx context.Context) (err error) {
-	previous := accepting
-	previous.name, previous.previous = report.PreviousCommit, true
-	current := accepting
-	current.name = report.ThisTree
-	var both []*contestant
-	defer func() {
-		for _, c := range both {
-			err = errors.Join(err, c.leave(ctx))
-		}
-	}()
-	for _, who := range []subject{previous, current} {
-		c, err := b.contest(ctx, who, who.name, load.Options{}, b.sizes.warm)
-		if err != nil {
-			return err
-		}
-		both = append(both, c)
-	}
-	return b.inTurn(ctx, report.SectionCollection, 10*b.sizes.accept, both)
 }
 
 // bodiesTurn measures what large bodies cost.
@@ -139,71 +91,47 @@ func bodiesTurn(ctx context.Context, b *bench) error {
 }
 
 // acceptAs measures how n events are accepted, and the memory it takes.
-func (b *bench) acceptAs(ctx context.Context, who subject, o load.Options, section, name string, n int) (err error) {
-	s, err := b.enter(ctx, who)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, s.leave(context.WithoutCancel(ctx))) }()
-	client, err := s.dial(ctx, o)
-	if err != nil {
-		return err
-	}
-	defer client.Close()
-	if _, err := client.Closed(ctx, min(b.sizes.warm, n/4)); err != nil {
-		return fmt.Errorf("warm up: %w", err)
-	}
-	before, err := s.account(ctx)
-	if err != nil {
-		return err
-	}
-	run, err := client.Closed(ctx, n)
-	if err != nil {
-		return err
-	}
-	b.timings(section, name, run)
-	if err := s.costsSince(ctx, section, name, run.Events, before); err != nil {
-		return err
-	}
-	b.memory(section, name, s)
-	return nil
+func (b *bench) acceptAs(ctx context.Context, who subject, o load.Options, section, name string, n int) error {
+	return b.play(ctx, who, database{}, func(s *scene) error {
+		client, err := s.dialWarm(ctx, o, min(b.sizes.warm, n/4))
+		if err != nil {
+			return err
+		}
+		if err := s.accept(ctx, client, n, section, name); err != nil {
+			return err
+		}
+		b.memory(section, name, s)
+		return nil
+	})
 }
 
 // connectionsTurn opens many connections, of which each has brought one event and
 // waits.
 func connectionsTurn(ctx context.Context, b *bench) error {
 	for range b.rounds {
-		if err := b.holdConnections(ctx, b.sizes.connections); err != nil {
+		if err := b.play(ctx, accepting, database{}, func(s *scene) error {
+			client, err := s.dial(ctx, load.Options{Connections: b.sizes.connections, Lazy: true})
+			if err != nil {
+				return err
+			}
+			if err := client.Each(ctx); err != nil {
+				return err
+			}
+			if err := retry.Wait(ctx, b.sizes.idleAfter); err != nil { // a gateway at rest gives back what a burst took
+				return err
+			}
+			b.report.Add(report.SectionConnections, report.Hooklatch, report.Connections, float64(client.Connected()))
+			b.memory(report.SectionConnections, report.Hooklatch, s)
+			return nil
+		}); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (b *bench) holdConnections(ctx context.Context, n int) (err error) {
-	s, err := b.enter(ctx, accepting)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, s.leave(context.WithoutCancel(ctx))) }()
-	client, err := s.dial(ctx, load.Options{Connections: n, Lazy: true})
-	if err != nil {
-		return err
-	}
-	defer client.Close()
-	if err := client.Each(ctx); err != nil {
-		return err
-	}
-	if err := sleep(ctx, b.sizes.idleAfter); err != nil { // a gateway at rest gives back what a burst took
-		return err
-	}
-	b.report.Add(report.SectionConnections, report.Hooklatch, report.Connections, float64(client.Connected()))
-	b.memory(report.SectionConnections, report.Hooklatch, s)
-	return nil
-}
-
 // memory writes down what the gateways hold, of all of them together.
-func (b *bench) memory(section, who string, s *stage) {
+func (b *bench) memory(section, who string, s *scene) {
 	if !meter.Known() {
 		return
 	}

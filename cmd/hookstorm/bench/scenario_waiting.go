@@ -3,7 +3,6 @@ package bench
 import (
 	"context"
 	_ "embed"
-	"errors"
 	"fmt"
 	"time"
 
@@ -21,12 +20,11 @@ var temporaryFilesSQL string
 // waitingTurn lives beside a destination that is paused and for which very much
 // waits, in tables in which as much again is finished twice, and beside nothing. Then
 // that destination is resumed.
-func waitingTurn(ctx context.Context, b *bench) (err error) {
-	server, err := b.startPostgres(ctx, schemaHooklatch, cluster.Options{})
+func waitingTurn(ctx context.Context, b *bench) error {
+	server, err := b.ownServer(ctx, schemaHooklatch, cluster.Options{})
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, server.stop(context.WithoutCancel(ctx))) }()
 	full, err := b.fillWaiting(ctx, server)
 	if err != nil {
 		return fmt.Errorf("fill the tables: %w", err)
@@ -35,18 +33,12 @@ func waitingTurn(ctx context.Context, b *bench) (err error) {
 	if err != nil {
 		return err
 	}
-	for round := range b.rounds {
-		turns := []bool{false, true}
-		if round%2 == 1 {
-			turns = []bool{true, false}
-		}
-		for _, beside := range turns {
-			if err := b.liveBesideWaiting(ctx, server, full, beside); err != nil {
-				return err
-			}
-		}
+	if err := b.alternately(func(beside bool) error { return b.liveBesideWaiting(ctx, server, full, beside) }); err != nil {
+		return err
 	}
-	if err := b.resume(ctx, server, full); err != nil {
+	resuming := pausing
+	resuming.left = "" // also that destination comes to its end
+	if err := b.play(ctx, resuming, database{server, full, true}, func(s *scene) error { return s.resume(ctx) }); err != nil {
 		return err
 	}
 	after, err := server.temporaryFiles(ctx, full) // all processes have ended and said what they made
@@ -90,78 +82,56 @@ func (b *bench) fillWaiting(ctx context.Context, server *postgres) (string, erro
 
 // liveOnce lets one effect wait for the destination that is paused, and another one be
 // done. It returns their events.
-func (b *bench) liveOnce(ctx context.Context, server *postgres, database string) (pending, done string, err error) {
-	s, err := b.enterOn(ctx, pausing, server, database)
-	if err != nil {
-		return "", "", err
-	}
-	s.keep, s.left = true, unfinishedOfAppSQL
-	defer func() { err = errors.Join(err, s.leave(context.WithoutCancel(ctx))) }()
-	if _, err := s.command(ctx, "destinations", "pause", pausing.second); err != nil {
-		return "", "", err
-	}
-	if pending, err = s.one(ctx, pausing.second); err != nil {
-		return "", "", err
-	}
-	if err := s.awaitDispatched(ctx); err != nil {
-		return "", "", err
-	}
-	if done, err = s.one(ctx, load.Source); err != nil {
-		return "", "", err
-	}
-	if err := b.receiver.awaitEvent(ctx, done); err != nil {
-		return "", "", err
-	}
-	return pending, done, s.awaitQuiet(ctx)
+func (b *bench) liveOnce(ctx context.Context, server *postgres, name string) (pending, done string, err error) {
+	err = b.play(ctx, pausing, database{server, name, true}, func(s *scene) error {
+		if _, err := s.command(ctx, "destinations", "pause", pausing.second); err != nil {
+			return err
+		}
+		if pending, err = s.one(ctx, pausing.second); err != nil {
+			return err
+		}
+		if err := s.awaitDispatched(ctx); err != nil {
+			return err
+		}
+		if done, err = s.one(ctx, load.Source); err != nil {
+			return err
+		}
+		if err := b.receiver.awaitEvent(ctx, done); err != nil {
+			return err
+		}
+		return s.awaitQuiet(ctx)
+	})
+	return pending, done, err
 }
 
 // liveBesideWaiting measures lives beside what waits, or on empty tables: right after a
 // checkpoint, when beside what waits nearly each row costs the image of an old page, and
 // again when three times as many lives have passed. A checkpoint comes every quarter of an
 // hour.
-func (b *bench) liveBesideWaiting(ctx context.Context, server *postgres, full string, beside bool) (err error) {
-	name := full
-	if !beside {
-		if name, err = server.copy(ctx, original); err != nil {
+func (b *bench) liveBesideWaiting(ctx context.Context, server *postgres, full string, beside bool) error {
+	on, atFirst, later := database{server: server}, report.EmptyAtFirst, report.Empty
+	if beside {
+		on, atFirst, later = database{server, full, true}, report.BesideWaitingAtFirst, report.BesideWaiting
+		if err := server.checkpoint(ctx); err != nil {
 			return err
 		}
-	} else if err := server.checkpoint(ctx); err != nil {
-		return err
 	}
-	s, err := b.enterOn(ctx, pausing, server, name)
-	if err != nil {
-		return err
-	}
-	s.keep, s.left = beside, unfinishedOfAppSQL
-	defer func() { err = errors.Join(err, s.leave(context.WithoutCancel(ctx))) }()
-	client, err := s.warmUp(ctx)
-	if err != nil {
-		return err
-	}
-	defer client.Close()
-	atFirst, later := report.EmptyAtFirst, report.Empty
-	if beside {
-		atFirst, later = report.BesideWaitingAtFirst, report.BesideWaiting
-	}
-	n := b.sizes.data
-	if err := s.live(ctx, client, n, report.SectionWaiting, atFirst); err != nil {
-		return err
-	}
-	if err := s.rehearse(ctx, client, 2*n); err != nil {
-		return err
-	}
-	return s.live(ctx, client, n, report.SectionWaiting, later)
+	return b.playLife(ctx, pausing, on, func(s *scene, client *load.Client) error {
+		n := b.sizes.data
+		if err := s.live(ctx, client, n, report.SectionWaiting, atFirst); err != nil {
+			return err
+		}
+		if err := s.rehearse(ctx, client, 2*n); err != nil {
+			return err
+		}
+		return s.live(ctx, client, n, report.SectionWaiting, later)
+	})
 }
 
 // resume resumes the destination and drains all that waits for it. Reconcile runs
 // before and while it drains.
-func (b *bench) resume(ctx context.Context, server *postgres, full string) (err error) {
-	s, err := b.enterOn(ctx, pausing, server, full)
-	if err != nil {
-		return err
-	}
-	s.keep = true
-	defer func() { err = errors.Join(err, s.leave(context.WithoutCancel(ctx))) }()
+func (s *scene) resume(ctx context.Context) error {
+	b := s.bench
 	paused, err := s.reconcile(ctx)
 	if err != nil {
 		return err

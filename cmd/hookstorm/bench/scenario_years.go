@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/bench/load"
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/bench/meter"
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/bench/report"
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/cluster"
@@ -19,17 +20,13 @@ const roomOfLife = 3300
 // each random key costs the image of a page. The program of another commit has its
 // turn first, with its own tables; both are not on the disk at the same time.
 func yearsTurn(ctx context.Context, b *bench) error {
-	current := living
-	current.name = report.ThisTree
-	subjects := []subject{current}
+	subjects := []subject{living.as(report.ThisTree)}
 	if b.opts.Previous != "" {
 		b.sayf("build %s", b.opts.Previous)
 		if err := b.buildPrevious(ctx); err != nil {
 			return err
 		}
-		previous := living
-		previous.name, previous.previous = report.PreviousCommit, true
-		subjects = []subject{previous, current}
+		subjects = []subject{living.as(report.PreviousCommit), living.as(report.ThisTree)}
 	}
 	for _, who := range subjects {
 		if err := b.liveAfterYears(ctx, who); err != nil {
@@ -70,32 +67,18 @@ func (b *bench) liveAfterYears(ctx context.Context, who subject) (err error) {
 		return err
 	}
 	b.report.Add(report.SectionYears, who.name, report.RowsKept, float64(after-before)/float64(b.opts.Rows))
-	return b.liveAfterCheckpoints(ctx, who, server)
-}
-
-// liveAfterCheckpoints measures lives, each round of them right after a checkpoint.
-func (b *bench) liveAfterCheckpoints(ctx context.Context, who subject, server *postgres) (err error) {
-	s, err := b.enterOn(ctx, who, server, original)
-	if err != nil {
-		return err
-	}
-	s.keep = true
-	defer func() { err = errors.Join(err, s.leave(context.WithoutCancel(ctx))) }()
-	client, err := s.warmUp(ctx)
-	if err != nil {
-		return err
-	}
-	defer client.Close()
-	for range b.rounds {
-		b.receiver.forget()
-		if err := server.checkpoint(ctx); err != nil {
-			return err
+	return b.playLife(ctx, who, database{server, original, true}, func(s *scene, client *load.Client) error {
+		for range b.rounds {
+			b.receiver.forget()
+			if err := server.checkpoint(ctx); err != nil {
+				return err
+			}
+			if err := s.live(ctx, client, b.sizes.years, report.SectionYears, who.name); err != nil {
+				return err
+			}
 		}
-		if err := s.live(ctx, client, b.sizes.years, report.SectionYears, who.name); err != nil {
-			return err
-		}
-	}
-	return nil
+		return nil
+	})
 }
 
 // size is that of a database with its indexes, in bytes.

@@ -4,7 +4,6 @@
 package contender
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,10 +28,9 @@ import (
 // line others could read the password.
 const DatabaseEnv = "HOOKSTORM_BENCH_DATABASE"
 
-// DefaultConns are those of the pool: `hookstorm bench --only pools` compares.
-const DefaultConns = 32
-
 const (
+	// conns are the connections of the pool: of 8 to 64 this many took most.
+	conns = 32
 	// maxBody is the largest body that is taken, in bytes.
 	maxBody = 1 << 20
 	// stopTimeout bounds the wait for requests that are under way.
@@ -46,8 +44,6 @@ type Options struct {
 	// DatabaseURL is where events are stored. Empty: they are verified and answered,
 	// no more, which is the limit of what any gateway here can do.
 	DatabaseURL secret.Value
-	// Conns are the connections of the pool. Defaults to DefaultConns.
-	Conns int
 	// Logger gets a line for each event that is stored. Required.
 	Logger *slog.Logger
 }
@@ -64,7 +60,7 @@ func Serve(ctx context.Context, o Options) error {
 		if err != nil {
 			return errors.New("the URL of the database cannot be read") // the error would quote it
 		}
-		config.MaxConns = int32(cmp.Or(o.Conns, DefaultConns)) //nolint:gosec // nobody has 2^31
+		config.MaxConns = conns
 		pool, err := pgxpool.NewWithConfig(ctx, config)
 		if err != nil {
 			return fmt.Errorf("connect: %w", err)

@@ -18,208 +18,106 @@ type Goal struct {
 	// From says which measurements it is made of.
 	From string
 
-	of func(r *Report) []float64 // one of each round; nil when it was not measured
+	of measure
 }
+
+// measure returns a value for each round, or nil if the run did not measure it.
+type measure func(r *Report) []float64
+
+// of measures the sum of quantities of one who was measured.
+func of(section, who string, quantities ...Quantity) measure {
+	return func(r *Report) []float64 { return r.sum(section, who, quantities...) }
+}
+
+// naives measures the same of the faster variant of the naive pattern.
+func naives(section string, quantities ...Quantity) measure {
+	return func(r *Report) []float64 { return r.sum(section, r.fasterNaive(), quantities...) }
+}
+
+// per divides by another measure, round by round.
+func (m measure) per(by measure) measure {
+	return func(r *Report) []float64 { return ratio(m(r), by(r)) }
+}
+
+// lessBody subtracts the body of an event.
+func (m measure) lessBody() measure {
+	return func(r *Report) []float64 { return minus(m(r), load.DefaultSize) }
+}
+
+const (
+	least = true
+	most  = false
+)
 
 // Goals are all of them, in the order of the report.
 func Goals() []Goal {
+	knownBefore := fmt.Sprintf(CameBefore, 100.0)
 	return []Goal{
-		{
-			Name: "accept: CPU of gateway and Postgres, of naive's",
-			Unit: "x", Want: 0.36, Loose: 1.5, From: "server + Postgres, Hooklatch / faster naive",
-			of: func(r *Report) []float64 {
-				return ratio(r.sum(SectionAccept, Hooklatch, CPUServer, CPUPostgres), r.sum(SectionAccept, r.fasterNaive(), CPUServer, CPUPostgres))
-			},
-		},
-		{
-			Name: "accept: rate, of naive's", Unit: "x", Want: 2.2, AtLeast: true, Loose: 0.5, From: "rate, Hooklatch / faster naive",
-			of: func(r *Report) []float64 {
-				return ratio(r.values(SectionAccept, Hooklatch, Rate), r.values(SectionAccept, r.fasterNaive(), Rate))
-			},
-		},
-		{
-			Name: "accept: rate, of the limit's", Unit: "x", Want: 0.28, AtLeast: true, Loose: 0.03, From: "rate, Hooklatch / limit",
-			of: func(r *Report) []float64 {
-				return ratio(r.values(SectionAccept, Hooklatch, Rate), r.values(SectionAccept, Limit, Rate))
-			},
-		},
-		{
-			Name: "accept: WAL beside the payload", Unit: "B", Want: 1500, Loose: 4000, From: "WAL without page images, less the body",
-			of: func(r *Report) []float64 {
-				return minus(r.values(SectionAccept, Hooklatch, WALWithoutImages), load.DefaultSize)
-			},
-		},
-		{
-			Name: "accept: median latency of 1 connection, of naive's",
-			Unit: "x", Want: 1.15, Loose: 4, From: "p50, Hooklatch / faster naive",
-			of: func(r *Report) []float64 {
-				return ratio(r.values(SectionSingle, Hooklatch, P50), r.values(SectionSingle, r.fasterNaive(), P50))
-			},
-		},
-		{
-			Name: "whole life: rate, of naive's accept",
-			Unit: "x", Want: 0.6, AtLeast: true, Loose: 0.03, From: "rate, life / faster naive",
-			of: func(r *Report) []float64 {
-				return ratio(r.values(SectionLife, WholeLife, Rate), r.values(SectionAccept, r.fasterNaive(), Rate))
-			},
-		},
-		{
-			Name: "whole life: CPU of Postgres, of naive's", Unit: "x", Want: 2.0, Loose: 20, From: "Postgres, life / faster naive",
-			of: func(r *Report) []float64 {
-				return ratio(r.values(SectionLife, WholeLife, CPUPostgres), r.values(SectionAccept, r.fasterNaive(), CPUPostgres))
-			},
-		},
-		{
-			Name: "whole life: CPU of gateway and worker, of naive's server",
-			Unit: "x", Want: 2.2, Loose: 20, From: "gateway + worker / server of the faster naive",
-			of: func(r *Report) []float64 {
-				return ratio(r.sum(SectionLife, WholeLife, CPUServer, CPUWorker), r.values(SectionAccept, r.fasterNaive(), CPUServer))
-			},
-		},
-		{
-			Name: "whole life: WAL beside the payload", Unit: "B", Want: 6000, Loose: 40_000, From: "WAL, less the body",
-			of: func(r *Report) []float64 { return minus(r.values(SectionLife, WholeLife, WAL), load.DefaultSize) },
-		},
-		{
-			Name: "backlog: rate of the middle 80 %, of naive's accept",
-			Unit: "x", Want: 1.0, AtLeast: true, Loose: 0.02, From: "rate, backlog / faster naive",
-			of: func(r *Report) []float64 {
-				return ratio(r.values(SectionBacklog, WholeLife, Rate), r.values(SectionAccept, r.fasterNaive(), Rate))
-			},
-		},
-		{
-			Name: "backlog: first delivery after the receiver is back", Unit: "s", Want: 2, Loose: 20, From: "first delivery",
-			of: func(r *Report) []float64 { return r.values(SectionBacklog, WholeLife, FirstDelivery) },
-		},
-		{
-			Name: "idle: POST to the receiver's first byte, median", Unit: "ms", Want: 6, Loose: 500, From: "p50",
-			of: func(r *Report) []float64 { return r.values(SectionIdle, WholeLife, P50) },
-		},
-		{
-			Name: "idle: POST to the receiver's first byte, 99 %", Unit: "ms", Want: 20, Loose: 2000, From: "p99",
-			of: func(r *Report) []float64 { return r.values(SectionIdle, WholeLife, P99) },
-		},
-		{
-			Name: "idle: transactions without events", Unit: "/s", Want: 8, Loose: 100, From: "transactions, gateway and worker",
-			of: func(r *Report) []float64 { return r.values(SectionIdle, WholeLife, Transactions) },
-		},
-		{
-			Name: "1,000,000 effects waiting: rate of another destination's life, of that on empty tables",
-			Unit: "x", Want: 0.9, AtLeast: true, Loose: 0.1, From: "rate, beside what waits / on empty tables",
-			of: func(r *Report) []float64 {
-				return ratio(r.values(SectionWaiting, BesideWaiting, Rate), r.values(SectionWaiting, Empty, Rate))
-			},
-		},
-		{
-			Name: "1,000,000 effects waiting: that rate right after a checkpoint, of that on empty tables",
-			Unit: "x", Want: 0.9, AtLeast: true, Loose: 0.1, From: "rate after a checkpoint, beside what waits / on empty tables",
-			of: func(r *Report) []float64 {
-				return ratio(r.values(SectionWaiting, BesideWaitingAtFirst, Rate), r.values(SectionWaiting, EmptyAtFirst, Rate))
-			},
-		},
-		{
-			Name: "1,000,000 effects waiting: first delivery after the destination is resumed",
-			Unit: "s", Want: 2, Loose: 30, From: "first delivery",
-			of: func(r *Report) []float64 { return r.values(SectionResumed, WholeLife, FirstDelivery) },
-		},
-		{
-			Name: "1,000,000 effects waiting: rate of the drain at its beginning, of that at its end",
-			Unit: "x", Want: 0.9, AtLeast: true, Loose: 0.1, From: "rate at the beginning / at the end",
-			of: func(r *Report) []float64 {
-				return ratio(r.values(SectionResumed, WholeLife, RateBeginning), r.values(SectionResumed, WholeLife, RateEnd))
-			},
-		},
-		{
-			Name: "1,000,000 effects waiting: reconcile", Unit: "s", Want: 5, Loose: 30, From: "the longest run of reconcile",
-			of: func(r *Report) []float64 { return r.values(SectionResumed, WholeLife, ReconcileTime) },
-		},
-		{
-			Name: "1,000,000 effects waiting: temporary files", Unit: "", Want: 0, From: "temporary files of the database",
-			of: func(r *Report) []float64 { return r.values(SectionResumed, WholeLife, TemporaryFiles) },
-		},
-		{
-			Name: "order: from head to head with 50,000 waiting, of 10",
-			Unit: "x", Want: 1.5, Loose: 20, From: "from one delivery to the next, 50,000 / 10",
-			of: func(r *Report) []float64 {
-				return ratio(r.values(SectionOrder, ManyWaiting, BetweenHeads), r.values(SectionOrder, FewWaiting, BetweenHeads))
-			},
-		},
-		{
-			Name: "never analysed: rate of a whole life, of the analysed copy's",
-			Unit: "x", Want: 0.9, AtLeast: true, Loose: 0.1, From: "rate, never analysed / analysed",
-			of: func(r *Report) []float64 {
-				return ratio(r.values(SectionCold, NeverAnalysed, Rate), r.values(SectionCold, Analysed, Rate))
-			},
-		},
-		{
-			Name: "10 M dedup rows of random ids: rate of accept, of the empty table's",
-			Unit: "x", Want: 0.85, AtLeast: true, Loose: 0.2, From: "rate, random ids / empty",
-			of: func(r *Report) []float64 {
-				return ratio(r.values(SectionGrowth, GrownRandom, Rate), r.values(SectionGrowth, Empty, Rate))
-			},
-		},
-		{
-			Name: "10 M dedup rows of random ids: that rate right after a checkpoint, of the empty table's",
-			Unit: "x", Want: 0.85, AtLeast: true, Loose: 0.2, From: "rate after a checkpoint, random ids / empty",
-			of: func(r *Report) []float64 {
-				return ratio(r.values(SectionGrowth, GrownRandomAtFirst, Rate), r.values(SectionGrowth, EmptyAtFirst, Rate))
-			},
-		},
-		{
-			Name: "10 M events and effects: WAL of a life after a checkpoint, of the previous commit's",
-			Unit: "x", Want: 0.5, Loose: 2, From: "WAL, this tree / previous commit",
-			of: func(r *Report) []float64 {
-				return ratio(r.values(SectionYears, ThisTree, WAL), r.values(SectionYears, PreviousCommit, WAL))
-			},
-		},
-		{
-			Name: "standby 5 ms away, 4 gateways: commits at once, of one after the other",
-			Unit: "x", Want: 3, AtLeast: true, Loose: 1, From: "commits at once",
-			of: func(r *Report) []float64 { return r.values(SectionStandby, FourGateways, CommitsAtOnce) },
-		},
-		{
-			Name: "all events came before: CPU of gateway and Postgres, of the limit's",
-			Unit: "x", Want: 1.4, Loose: 6, From: "server + Postgres, 100 % came before / limit",
-			of: func(r *Report) []float64 {
-				known := r.sum(SectionDuplicates, fmt.Sprintf(CameBefore, 100.0), CPUServer, CPUPostgres)
-				return ratio(known, r.values(SectionDuplicates, Limit, CPUServer))
-			},
-		},
-		{
-			Name: "statistics: CPU of gateway and Postgres, of the previous commit's without them",
-			Unit: "x", Want: 1.05, Loose: 2, From: "server + Postgres, this tree / previous commit",
-			of: func(r *Report) []float64 {
-				return ratio(r.sum(SectionCollection, ThisTree, CPUServer, CPUPostgres), r.sum(SectionCollection, PreviousCommit, CPUServer, CPUPostgres))
-			},
-		},
-		{
-			Name: "twenty open overviews: CPU of gateway and Postgres, of that without",
-			Unit: "x", Want: 1.05, Loose: 2, From: "server + Postgres, twenty overviews are open / nobody looks",
-			of: func(r *Report) []float64 {
-				return ratio(r.sum(SectionWatched, Watched, CPUServer, CPUPostgres), r.sum(SectionWatched, Unwatched, CPUServer, CPUPostgres))
-			},
-		},
-		{
-			Name: "backfill of 100,000 events: live accept, 99 %, of that without",
-			Unit: "x", Want: 1.5, Loose: 100, From: "p99, beside a backfill / without",
-			of: func(r *Report) []float64 {
-				return ratio(r.values(SectionBackfill, BesideBackfill, P99), r.values(SectionBackfill, WithoutBackfill, P99))
-			},
-		},
-		{
-			Name: "backfill of 100,000 events: live POST to the receiver's first byte, 99 %, of that without",
-			Unit: "x", Want: 2, Loose: 100, From: "to the receiver, p99, beside a backfill / without",
-			of: func(r *Report) []float64 {
-				return ratio(r.values(SectionBackfill, BesideBackfill, ReceiverP99), r.values(SectionBackfill, WithoutBackfill, ReceiverP99))
-			},
-		},
-		{
-			Name: "memory of a gateway: 64 connections with bodies of 1 MB", Unit: "MB", Want: 300, Loose: 1000, From: "memory at most",
-			of: func(r *Report) []float64 { return r.values(SectionBodies, Hooklatch, MemoryPeak) },
-		},
-		{
-			Name: "memory of a gateway: 10,000 connections that bring nothing", Unit: "MB", Want: 200, Loose: 1000, From: "memory",
-			of: func(r *Report) []float64 { return r.values(SectionConnections, Hooklatch, Memory) },
-		},
+		{"accept: CPU of gateway and Postgres, of naive's", "x", 0.36, most, 1.5, "server + Postgres, Hooklatch / faster naive",
+			of(SectionAccept, Hooklatch, CPUServer, CPUPostgres).per(naives(SectionAccept, CPUServer, CPUPostgres))},
+		{"accept: rate, of naive's", "x", 2.2, least, 0.5, "rate, Hooklatch / faster naive",
+			of(SectionAccept, Hooklatch, Rate).per(naives(SectionAccept, Rate))},
+		{"accept: rate, of the limit's", "x", 0.28, least, 0.03, "rate, Hooklatch / limit",
+			of(SectionAccept, Hooklatch, Rate).per(of(SectionAccept, Limit, Rate))},
+		{"accept: WAL beside the payload", "B", 1500, most, 4000, "WAL without page images, less the body",
+			of(SectionAccept, Hooklatch, WALWithoutImages).lessBody()},
+		{"accept: median latency of 1 connection, of naive's", "x", 1.15, most, 4, "p50, Hooklatch / faster naive",
+			of(SectionSingle, Hooklatch, P50).per(naives(SectionSingle, P50))},
+
+		{"whole life: rate, of naive's accept", "x", 0.6, least, 0.03, "rate, life / faster naive",
+			of(SectionLife, WholeLife, Rate).per(naives(SectionAccept, Rate))},
+		{"whole life: CPU of Postgres, of naive's", "x", 2.0, most, 20, "Postgres, life / faster naive",
+			of(SectionLife, WholeLife, CPUPostgres).per(naives(SectionAccept, CPUPostgres))},
+		{"whole life: CPU of gateway and worker, of naive's server", "x", 2.2, most, 20, "gateway + worker / server of the faster naive",
+			of(SectionLife, WholeLife, CPUServer, CPUWorker).per(naives(SectionAccept, CPUServer))},
+		{"whole life: WAL beside the payload", "B", 6000, most, 40_000, "WAL, less the body",
+			of(SectionLife, WholeLife, WAL).lessBody()},
+
+		{"backlog: rate of the middle 80 %, of naive's accept", "x", 1.0, least, 0.02, "rate, backlog / faster naive",
+			of(SectionBacklog, WholeLife, Rate).per(naives(SectionAccept, Rate))},
+		{"backlog: first delivery after the receiver is back", "s", 2, most, 20, "first delivery",
+			of(SectionBacklog, WholeLife, FirstDelivery)},
+		{"idle: POST to the receiver's first byte, median", "ms", 6, most, 500, "p50", of(SectionIdle, WholeLife, P50)},
+		{"idle: POST to the receiver's first byte, 99 %", "ms", 20, most, 2000, "p99", of(SectionIdle, WholeLife, P99)},
+		{"idle: transactions without events", "/s", 8, most, 100, "transactions, gateway and worker", of(SectionIdle, WholeLife, Transactions)},
+
+		{"1,000,000 effects waiting: rate of another destination's life, of that on empty tables", "x", 0.9, least, 0.1,
+			"rate, beside what waits / on empty tables",
+			of(SectionWaiting, BesideWaiting, Rate).per(of(SectionWaiting, Empty, Rate))},
+		{"1,000,000 effects waiting: that rate right after a checkpoint, of that on empty tables", "x", 0.9, least, 0.1,
+			"rate after a checkpoint, beside what waits / on empty tables",
+			of(SectionWaiting, BesideWaitingAtFirst, Rate).per(of(SectionWaiting, EmptyAtFirst, Rate))},
+		{"1,000,000 effects waiting: first delivery after the destination is resumed", "s", 2, most, 30, "first delivery",
+			of(SectionResumed, WholeLife, FirstDelivery)},
+		{"1,000,000 effects waiting: rate of the drain at its beginning, of that at its end", "x", 0.9, least, 0.1,
+			"rate at the beginning / at the end",
+			of(SectionResumed, WholeLife, RateBeginning).per(of(SectionResumed, WholeLife, RateEnd))},
+		{"1,000,000 effects waiting: reconcile", "s", 5, most, 30, "the longest run of reconcile", of(SectionResumed, WholeLife, ReconcileTime)},
+		{"1,000,000 effects waiting: temporary files", "", 0, most, 0, "temporary files of the database", of(SectionResumed, WholeLife, TemporaryFiles)},
+		{"order: from head to head with 50,000 waiting, of 10", "x", 1.5, most, 20, "from one delivery to the next, 50,000 / 10",
+			of(SectionOrder, ManyWaiting, BetweenHeads).per(of(SectionOrder, FewWaiting, BetweenHeads))},
+		{"never analysed: rate of a whole life, of the analysed copy's", "x", 0.9, least, 0.1, "rate, never analysed / analysed",
+			of(SectionCold, NeverAnalysed, Rate).per(of(SectionCold, Analysed, Rate))},
+		{"10 M dedup rows of random ids: rate of accept, of the empty table's", "x", 0.85, least, 0.2, "rate, random ids / empty",
+			of(SectionGrowth, GrownRandom, Rate).per(of(SectionGrowth, Empty, Rate))},
+		{"10 M dedup rows of random ids: that rate right after a checkpoint, of the empty table's", "x", 0.85, least, 0.2,
+			"rate after a checkpoint, random ids / empty",
+			of(SectionGrowth, GrownRandomAtFirst, Rate).per(of(SectionGrowth, EmptyAtFirst, Rate))},
+		{"10 M events and effects: WAL of a life after a checkpoint, of the previous commit's", "x", 0.5, most, 2, "WAL, this tree / previous commit",
+			of(SectionYears, ThisTree, WAL).per(of(SectionYears, PreviousCommit, WAL))},
+		{"standby 5 ms away, 4 gateways: commits at once, of one after the other", "x", 3, least, 1, "commits at once",
+			of(SectionStandby, FourGateways, CommitsAtOnce)},
+		{"all events came before: CPU of gateway and Postgres, of the limit's", "x", 1.4, most, 6, "server + Postgres, 100 % came before / limit",
+			of(SectionDuplicates, knownBefore, CPUServer, CPUPostgres).per(of(SectionDuplicates, Limit, CPUServer))},
+		{"statistics: CPU of gateway and Postgres, of the previous commit's without them", "x", 1.05, most, 2,
+			"server + Postgres, this tree / previous commit",
+			of(SectionCollection, ThisTree, CPUServer, CPUPostgres).per(of(SectionCollection, PreviousCommit, CPUServer, CPUPostgres))},
+		{"backfill of 100,000 events: live accept, 99 %, of that without", "x", 1.5, most, 100, "p99, beside a backfill / without",
+			of(SectionBackfill, BesideBackfill, P99).per(of(SectionBackfill, WithoutBackfill, P99))},
+		{"backfill of 100,000 events: live POST to the receiver's first byte, 99 %, of that without", "x", 2, most, 100,
+			"to the receiver, p99, beside a backfill / without",
+			of(SectionBackfill, BesideBackfill, ReceiverP99).per(of(SectionBackfill, WithoutBackfill, ReceiverP99))},
+		{"memory of a gateway: 64 connections with bodies of 1 MB", "MB", 300, most, 1000, "memory at most", of(SectionBodies, Hooklatch, MemoryPeak)},
+		{"memory of a gateway: 10,000 connections that bring nothing", "MB", 200, most, 1000, "memory", of(SectionConnections, Hooklatch, Memory)},
 	}
 }

@@ -60,11 +60,9 @@ const (
 
 	SectionDuplicates  = "Accept, events that came before"
 	SectionGateways    = "Accept, gateways on one Postgres"
-	SectionPools       = "Naive accept, without GIN indexes, by connections of its pool"
 	SectionConnections = "Open connections that bring nothing"
 	SectionBodies      = "Accept, bodies of 1 MB over 64 connections"
 	SectionCollection  = "Accept, statistics gathered and not"
-	SectionWatched     = "Accept, beside twenty open overviews"
 	SectionCold        = "Whole life, tables never analysed"
 	SectionOrder       = "Order of effects, its heads delivered one after another"
 	SectionUpkeep      = "Whole life while upkeep runs"
@@ -94,8 +92,6 @@ const (
 	GrownTimely   = "ids that grow with time"
 	FewWaiting    = "10 waiting"
 	ManyWaiting   = "many waiting"
-	Watched       = "twenty overviews are open"
-	Unwatched     = "nobody looks"
 	WithUpkeep    = "upkeep twice a second"
 	WithoutUpkeep = "without upkeep"
 

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"errors"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/bench/load"
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/bench/report"
+	"github.com/hooklatch/hooklatch/outbox/retry"
 )
 
 // subject is who is measured: a server with its own Postgres, or without.
@@ -18,12 +20,12 @@ type subject struct {
 	name   string
 	schema schemaKind // empty: without a database
 	roles  []string   // of its processes
-	conns  int        // of a contender to its database; 0: as many as it has by itself
 	// second names another source, route and destination besides the one of load.
 	// Empty: there is none.
 	second  string
 	orderBy string // of the second route
 	list    string // URL of the list of its source; empty: there is none
+	left    string // tells whether something is left to do; empty: unfinishedSQL
 	// previous: it is another commit's program.
 	previous bool
 }
@@ -39,65 +41,86 @@ var (
 	ordering = subject{
 		name: report.WholeLife, schema: schemaHooklatch, roles: []string{roleGateway, roleWorker}, second: "ordered", orderBy: "body.type",
 	}
-	// Its second destination is paused.
-	pausing = subject{name: report.WholeLife, schema: schemaHooklatch, roles: []string{roleGateway, roleWorker}, second: "paused"}
+	// Its second destination is paused, and what waits for that is not waited for.
+	pausing = subject{
+		name: report.WholeLife, schema: schemaHooklatch, roles: []string{roleGateway, roleWorker}, second: "paused", left: unfinishedOfAppSQL,
+	}
 )
 
-// stage is a subject at work, for one turn: processes on a new database.
-type stage struct {
+// as is the subject under another name, of this tree or of the commit before.
+func (who subject) as(name string) subject {
+	who.name, who.previous = name, name == report.PreviousCommit
+	return who
+}
+
+// scene is a subject at work, for one turn: processes on a database.
+type scene struct {
 	bench     *bench
 	who       subject
-	server    *postgres // nil without a database
-	database  string
-	keep      bool      // the database outlives the turn
+	database  database
 	watch     *pgx.Conn // to the database; its own costs are left out
 	processes []*process
-	// left tells whether something is left to do.
-	left string
+	clients   []*load.Client
 }
 
-// pollPause is between looks at what is left to do.
-const pollPause = 50 * time.Millisecond
-
-// enter starts the processes of a subject on a database as it was prepared, on the
-// subject's own server.
-func (b *bench) enter(ctx context.Context, who subject) (*stage, error) {
-	if who.schema == "" {
-		return b.enterOn(ctx, who, nil, "")
-	}
-	server, err := b.server(ctx, who.schema)
-	if err != nil {
-		return nil, err
-	}
-	database, err := server.copy(ctx, original)
-	if err != nil {
-		return nil, err
-	}
-	return b.enterOn(ctx, who, server, database)
+// database is where a scene plays.
+type database struct {
+	server *postgres // nil: the subject's own
+	name   string    // empty: a copy of the one that was prepared
+	keep   bool      // it outlives the scene
 }
 
-// enterOn starts the processes of a subject on a database, which leave drops.
-func (b *bench) enterOn(ctx context.Context, who subject, server *postgres, database string) (_ *stage, err error) {
-	s := &stage{bench: b, who: who, server: server, database: database, left: unfinishedSQL}
+// play starts the processes of a subject on a database, has them do something, and ends
+// them.
+func (b *bench) play(ctx context.Context, who subject, on database, do func(s *scene) error) (err error) {
+	s, err := b.enter(ctx, who, on)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.leave(context.WithoutCancel(ctx))) }()
+	return do(s)
+}
+
+// playLife is play with some events that lived before, so that everything is warm.
+func (b *bench) playLife(ctx context.Context, who subject, on database, do func(s *scene, client *load.Client) error) error {
+	return b.play(ctx, who, on, func(s *scene) error {
+		client, err := s.warmUp(ctx)
+		if err != nil {
+			return err
+		}
+		return do(s, client)
+	})
+}
+
+// enter starts the processes of a subject, which leave ends.
+func (b *bench) enter(ctx context.Context, who subject, on database) (_ *scene, err error) {
+	if who.schema != "" && on.server == nil {
+		if on.server, err = b.server(ctx, who.schema); err != nil {
+			return nil, err
+		}
+	}
+	url := ""
+	if on.server != nil {
+		if on.name == "" {
+			if on.name, err = on.server.copy(ctx, original); err != nil {
+				return nil, err
+			}
+		}
+		url = on.server.cluster.Primary(on.name)
+	}
+	s := &scene{bench: b, who: who, database: on}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.leave(context.WithoutCancel(ctx)))
 		}
 	}()
-	url := ""
-	if server != nil {
-		url = server.cluster.Primary(database)
+	if url != "" {
 		if s.watch, err = watch(ctx, url); err != nil {
 			return nil, err
 		}
 	}
 	for _, role := range who.roles {
-		var p *process
-		if role == roleServer {
-			p, err = b.launchContender(ctx, who, url)
-		} else {
-			p, err = b.launchHooklatch(ctx, who, role, url)
-		}
+		p, err := b.launch(ctx, who, role, url)
 		if err != nil {
 			return nil, err
 		}
@@ -125,42 +148,49 @@ func watch(ctx context.Context, url string) (*pgx.Conn, error) {
 
 // command runs a command of the program beside its processes, and returns the CPU time
 // it used.
-func (s *stage) command(ctx context.Context, args ...string) (time.Duration, error) {
-	return s.bench.command(ctx, s.who, s.server.cluster.Primary(s.database), args...)
+func (s *scene) command(ctx context.Context, args ...string) (time.Duration, error) {
+	return s.bench.command(ctx, s.who, s.database.server.cluster.Primary(s.database.name), args...)
 }
 
 // leave ends the processes and drops the database, unless it is to be kept.
-func (s *stage) leave(ctx context.Context) error {
+func (s *scene) leave(ctx context.Context) error {
 	var failed []error
+	for _, c := range s.clients {
+		c.Close()
+	}
 	for _, p := range s.processes {
 		failed = append(failed, p.Stop(ctx))
 	}
 	if s.watch != nil {
 		failed = append(failed, s.watch.Close(ctx))
 	}
-	if s.server != nil && !s.keep {
-		failed = append(failed, s.server.drop(ctx, s.database))
+	if s.database.server != nil && !s.database.keep {
+		failed = append(failed, s.database.server.drop(ctx, s.database.name))
 	}
 	return errors.Join(failed...)
 }
 
-// dial opens connections to whichever process takes events.
-func (s *stage) dial(ctx context.Context, o load.Options) (*load.Client, error) {
+// dial opens connections to whichever process takes events, until leave.
+func (s *scene) dial(ctx context.Context, o load.Options) (*load.Client, error) {
 	for _, p := range s.processes {
 		if p.role != roleWorker {
 			o.Addresses = append(o.Addresses, p.events)
 		}
 	}
-	return load.Dial(ctx, o)
+	client, err := load.Dial(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	s.clients = append(s.clients, client)
+	return client, nil
 }
 
 // one has one event of a source accepted.
-func (s *stage) one(ctx context.Context, source string) (id string, err error) {
+func (s *scene) one(ctx context.Context, source string) (id string, err error) {
 	client, err := s.dial(ctx, load.Options{Connections: 1, Source: source})
 	if err != nil {
 		return "", err
 	}
-	defer client.Close()
 	id, _, err = client.One(ctx)
 	return id, err
 }
@@ -171,19 +201,22 @@ var unfinishedSQL string
 //go:embed query/undispatched.sql
 var undispatchedSQL string
 
+// pollPause is between looks at what is left to do.
+const pollPause = 50 * time.Millisecond
+
 // awaitQuiet waits until nothing is left to do: no event, no effect, no job, as far
-// as the stage looks.
-func (s *stage) awaitQuiet(ctx context.Context) error {
-	return s.awaitFalse(ctx, s.left, "wait until nothing is left to do")
+// as the scene looks.
+func (s *scene) awaitQuiet(ctx context.Context) error {
+	return s.awaitFalse(ctx, cmp.Or(s.who.left, unfinishedSQL), "wait until nothing is left to do")
 }
 
 // awaitDispatched waits until every event has its effect.
-func (s *stage) awaitDispatched(ctx context.Context) error {
+func (s *scene) awaitDispatched(ctx context.Context) error {
 	return s.awaitFalse(ctx, undispatchedSQL, "wait until all events are dispatched")
 }
 
 // awaitFalse asks until the answer is no.
-func (s *stage) awaitFalse(ctx context.Context, sql, what string) error {
+func (s *scene) awaitFalse(ctx context.Context, sql, what string) error {
 	for {
 		var still bool
 		if err := s.watch.QueryRow(ctx, sql).Scan(&still); err != nil {
@@ -192,9 +225,7 @@ func (s *stage) awaitFalse(ctx context.Context, sql, what string) error {
 		if !still {
 			return nil
 		}
-		select {
-		case <-time.After(pollPause):
-		case <-ctx.Done():
+		if retry.Wait(ctx, pollPause) != nil {
 			return fmt.Errorf("%s: %w", what, context.Cause(ctx))
 		}
 	}
@@ -205,7 +236,7 @@ var doneSQL string
 
 // done is how many of the effects that were made since then are done, and when the
 // last one was.
-func (s *stage) done(ctx context.Context, since time.Time) (n int, last time.Time, err error) {
+func (s *scene) done(ctx context.Context, since time.Time) (n int, last time.Time, err error) {
 	if err := s.watch.QueryRow(ctx, doneSQL, since).Scan(&n, &last); err != nil {
 		return 0, last, fmt.Errorf("count the effects that were done: %w", err)
 	}
