@@ -5,13 +5,12 @@ package listed
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"sync"
@@ -20,7 +19,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/history"
-	"github.com/hooklatch/hooklatch/gateway"
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/post"
 	"github.com/hooklatch/hooklatch/gateway/provider"
 	"github.com/hooklatch/hooklatch/gateway/provider/catalog"
 	"github.com/hooklatch/hooklatch/outbox/secret"
@@ -60,6 +59,7 @@ type Sender struct {
 	opts     Options
 	provider *provider.Provider
 	client   *http.Client
+	gateways []*url.URL
 
 	began sync.Once
 	read  chan struct{} // closed when the list is read for the first time
@@ -86,7 +86,15 @@ func New(opts Options) (*Sender, error) {
 	if opts.Pace == 0 {
 		opts.Pace = 100 * time.Millisecond
 	}
-	return &Sender{opts: opts, provider: p, client: &http.Client{Timeout: patience}, read: make(chan struct{})}, nil
+	s := &Sender{opts: opts, provider: p, client: &http.Client{Timeout: patience}, read: make(chan struct{})}
+	for _, gateway := range opts.Gateways {
+		base, err := url.Parse(gateway)
+		if err != nil {
+			return nil, fmt.Errorf("listed: %w", err)
+		}
+		s.gateways = append(s.gateways, base)
+	}
+	return s, nil
 }
 
 // Run makes events until ctx is done, from when its list is read for the first time: what
@@ -124,51 +132,28 @@ func (s *Sender) happen(n int) *event {
 }
 
 func (s *Sender) told(e *event, attempt int, to string) *history.Delivery {
-	hash := sha256.Sum256(e.body)
 	return &history.Delivery{
-		Source: Source, Gateway: to, EventIDs: []string{e.id}, Hash: hex.EncodeToString(hash[:]), Signed: true, Listed: true,
+		Source: Source, Gateway: to, EventIDs: []string{e.id}, Hash: post.Hash(e.body), Signed: true, Listed: true,
 		Attempt: attempt, Deadline: patience.Microseconds(),
 	}
 }
 
 // deliver sends the webhook of an event once.
 func (s *Sender) deliver(e *event, attempt int) {
-	to := s.opts.Gateways[rand.IntN(len(s.opts.Gateways))] //nolint:gosec // no secret depends on it
-	told := s.told(e, attempt, to)
-	operation := s.opts.History.Begin(history.Record{Who: Source, Op: history.OpDeliver, Delivery: told})
-	ended := *told
-	signed := &provider.Request{Method: http.MethodPost, Header: e.header.Clone(), Body: e.body}
+	to := s.gateways[rand.IntN(len(s.gateways))] //nolint:gosec // no secret depends on it
+	signed := &provider.Request{Method: http.MethodPost, URL: to.JoinPath("webhooks", Source), Header: e.header.Clone(), Body: e.body}
 	if err := s.provider.Sign(signed, secret.New(Secret), time.Now()); err != nil {
-		operation.End(history.Fail, err.Error(), nil)
-		return
+		panic(fmt.Sprintf("sign as %s: %s", Source, err)) // with a secret that is good
 	}
 	// Not the context of the run: a delivery that was begun is waited for.
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, to+"/webhooks/"+Source, strings.NewReader(string(e.body)))
-	if err != nil {
-		operation.End(history.Fail, err.Error(), nil)
-		return
-	}
-	request.Header = signed.Header
-	answer, err := s.client.Do(request)
-	if err == nil {
-		_, err = io.Copy(io.Discard, answer.Body)
-		answer.Body.Close()
-	}
-	if err != nil {
-		operation.End(history.Unknown, err.Error(), nil)
-		return
-	}
-	ended.Status, ended.Result = answer.StatusCode, answer.Header.Get(gateway.StatusHeader)
-	kind := history.Fail
-	if answer.StatusCode/100 == 2 {
-		kind = history.OK
+	out := post.Delivery{
+		Who: Source, Client: s.client, Request: signed, Deadline: patience, Told: *s.told(e, attempt, to.String()),
+	}.Make(context.Background(), s.opts.History)
+	if out.Acknowledged {
 		s.mu.Lock()
 		e.delivered = true
 		s.mu.Unlock()
 	}
-	operation.End(kind, "", func(r *history.Record) { r.Delivery = &ended })
 }
 
 // Missing is how many of its events are not stored, in the database of a run.

@@ -2,8 +2,6 @@ package senders
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
@@ -33,7 +31,6 @@ type event struct {
 	version int64
 	header  http.Header // without the signature
 	body    []byte
-	hash    string
 }
 
 // newEvent makes the event of a number, which is in its ids.
@@ -52,12 +49,11 @@ func (s *source) newEvent(number int64, dice *rand.Rand, now time.Time) *event {
 		e.ids, e.body = s.batch(id, dice, now)
 	case scenario.Repeat:
 		e.header.Set("X-Id", id)
-		e.body = fmt.Appendf(nil, `{"said":"%d of %d"}`, number/2, s.seed)
+		e.body = fmt.Appendf(nil, `{"said":"%d of %d"}`, s.said.Add(1)/2, s.seed) // two ids say the same
 	case scenario.Poison:
 		e.header.Set("X-Id", id)
 		e.body = poison(dice)
 	}
-	e.hash = hashOf(e.body)
 	return e
 }
 
@@ -151,7 +147,6 @@ func (e *event) withOtherBody(dice *rand.Rand) *event {
 	} else {
 		other.body = slices.Concat(e.body, []byte("\n"))
 	}
-	other.hash = hashOf(other.body)
 	return &other
 }
 
@@ -170,9 +165,4 @@ func encoded(i item) []byte {
 		panic(err) // texts and numbers
 	}
 	return text
-}
-
-func hashOf(body []byte) string {
-	sum := sha256.Sum256(body)
-	return hex.EncodeToString(sum[:])
 }

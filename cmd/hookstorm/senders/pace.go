@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/post"
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/scenario"
 )
 
@@ -109,7 +110,7 @@ func (s *Senders) together(ctx context.Context, e *event, n int, dice *rand.Rand
 		return // Stop waits for what there is
 	}
 	first := make(chan struct{})
-	s.pursueWith(e, dice, func() outcome {
+	s.pursueWith(e, dice, func() post.Outcome {
 		defer close(first)
 		return s.parallel(e, n, dice)
 	})

@@ -1,35 +1,37 @@
 package senders
 
 import (
-	"context"
 	"math/rand/v2"
 	"sync"
 	"time"
+
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/post"
+	"github.com/hooklatch/hooklatch/outbox/retry"
 )
 
 // pursue sends an event until it is acknowledged, as its provider does. It returns
 // at once.
 func (s *Senders) pursue(e *event, m manner, dice *rand.Rand) {
-	s.pursueWith(e, dice, func() outcome {
+	s.pursueWith(e, dice, func() post.Outcome {
 		switch m {
 		case atOnce:
 			return s.parallel(e, 2+dice.IntN(4), dice)
 		case late:
 			// Newer events of its account overtake it.
-			s.wait(s.run, time.Duration(dice.Int64N(int64(3*time.Second))))
+			_ = retry.Wait(s.run, time.Duration(dice.Int64N(int64(3*time.Second)))) // when that ends it is not sent
 		}
 		return s.deliver(s.run, delivery{event: e, attempt: 1, manner: m, to: s.anyGateway(dice), by: s.senderOf(e, 0)}, dice)
 	})
 }
 
 // pursueWith does so after a first attempt of another kind.
-func (s *Senders) pursueWith(e *event, dice *rand.Rand, first func() outcome) {
+func (s *Senders) pursueWith(e *event, dice *rand.Rand, first func() post.Outcome) {
 	s.open.Add(1)
 	s.past.add(e, dice)
 	s.sending.Go(func() {
 		defer s.open.Add(-1)
 		out := first()
-		for attempt := 2; !out.acknowledged && e.source.retries() && s.wait(s.run, s.pause(e.source, attempt, dice)); attempt++ {
+		for attempt := 2; !out.Acknowledged && e.source.retries() && retry.Wait(s.run, s.pause(e.source, attempt, dice)) == nil; attempt++ {
 			out = s.deliver(s.run, delivery{event: e, attempt: attempt, last: out, to: s.anyGateway(dice), by: s.senderOf(e, 0)}, dice)
 		}
 	})
@@ -46,22 +48,10 @@ func (s *Senders) pause(src *source, attempt int, dice *rand.Rand) time.Duration
 	return time.Duration(float64(wait) * (0.75 + dice.Float64()/2))
 }
 
-// wait returns after d: true. Or when ctx ends before.
-func (s *Senders) wait(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}
-
 // parallel sends n copies at once, by all senders of the source, to all gateways.
 // Its outcome is the best of theirs.
-func (s *Senders) parallel(e *event, n int, dice *rand.Rand) outcome {
-	outcomes := make([]outcome, n)
+func (s *Senders) parallel(e *event, n int, dice *rand.Rand) post.Outcome {
+	outcomes := make([]post.Outcome, n)
 	firstGateway := dice.IntN(len(s.gateways))
 	var copies sync.WaitGroup
 	for i := range n {
@@ -73,7 +63,7 @@ func (s *Senders) parallel(e *event, n int, dice *rand.Rand) outcome {
 	}
 	copies.Wait()
 	for _, out := range outcomes {
-		if out.acknowledged {
+		if out.Acknowledged {
 			return out
 		}
 	}

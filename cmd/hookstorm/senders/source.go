@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/scenario"
@@ -31,6 +32,7 @@ type source struct {
 	accounts map[string]*account
 	shared   [][]byte // items of former batches
 	sharedID []string
+	said     atomic.Int64 // bodies of shape Repeat
 }
 
 // account is an object that events are about.
@@ -51,7 +53,7 @@ func newSource(given scenario.Source, firstSender int, o Options) (*source, erro
 		return nil, fmt.Errorf("make its provider: %w", err)
 	}
 	s := &source{
-		Source: given, provider: p, weight: weightOf(given), seed: o.Seed, accounts: make(map[string]*account),
+		Source: given, provider: p, weight: cmp.Or(given.Weight, weightOf(given)), seed: o.Seed, accounts: make(map[string]*account),
 		deadline: time.Duration(float64(cmp.Or(p.Deadline, usualDeadline)) / o.Haste),
 	}
 	for _, wait := range schedule(p) {
@@ -77,7 +79,7 @@ func schedule(p *provider.Provider) []time.Duration {
 	return []time.Duration{5 * time.Second, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 5 * time.Hour, 10 * time.Hour}
 }
 
-// weightOf is how much of the traffic a source has.
+// weightOf is how much of the traffic a source of the scenario has.
 func weightOf(s scenario.Source) int {
 	switch s.Shape {
 	case scenario.Account:

@@ -2,26 +2,31 @@ package sweep
 
 import (
 	_ "embed"
-	"fmt"
-	"os"
-	"strings"
-	"text/template"
 
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/listed"
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/scenario"
+	"github.com/hooklatch/hooklatch/gateway/provider"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// The sources of a sweep. All are of provider hmac: how senders sign is no matter
+// sources are those of a sweep. All are of provider hmac: how senders sign is no matter
 // of crashes.
-const (
-	sourceMain     = "main"     // its events go everywhere
-	sourceReplayed = "replayed" // its events are replayed by the actor
-	sourceHandled  = "handled"  // its events go to the handlers of the actor
-	sourceGuarded  = "guarded"  // the id is not signed: a second id for a signature is held
-	sourceRepeats  = "repeats"  // what repeats a body is a duplicate, whatever its id, as the checker knows
-)
+func sources() []scenario.Source {
+	inBody := provider.Options{Header: "X-Signature", EventID: provider.EventID{Pointer: "/id"}}
+	inHeader := provider.Options{Header: "X-Signature", EventID: provider.EventID{Header: "X-Id"}}
+	all := []scenario.Source{
+		{Name: "main", Shape: scenario.Account, Options: inBody},                    // its events go everywhere
+		{Name: "replayed", Shape: scenario.Account, Options: inBody},                // its events are replayed by the actor
+		{Name: "handled", Shape: scenario.Account, Options: inBody, Handlers: true}, // its events go to the handlers of the actor
+		{Name: "guarded", Shape: scenario.Repeat, Options: inHeader},                // the id is not signed: a second id for a signature is held
+		{Name: "repeats", Shape: scenario.Repeat, Options: inHeader, Content: true}, // what repeats a body is a duplicate, whatever its id, as the checker knows
+	}
+	for i := range all {
+		all[i].Provider, all[i].Secret, all[i].Weight = "hmac", secret.New(sourceSecret), 1
+	}
+	return all
+}
 
 const sourceSecret = "sweep_0123456789abcdef0123456789abcdef"
 
@@ -56,34 +61,19 @@ var fileText string
 
 // settings are what differs from one process to another.
 type settings struct {
-	DatabaseURL   secret.Value
-	GatewayListen string
-	AdminListen   string
-	ReceiverURL   string
-	MailHost      string
-	MailPort      int
+	scenario.Settings
+
 	// Lacking leaves out a destination whose queue is shared: the process fetches
 	// jobs of it all the same, and has to give them back.
 	Lacking bool
 }
 
-// write makes the configuration file of a process.
-func (s settings) write(path string) error {
-	text, err := template.New("hooklatch.yaml").Parse(fileText)
-	if err != nil {
-		return fmt.Errorf("parse the template of the configuration: %w", err)
-	}
-	var file strings.Builder
-	if err := text.Execute(&file, struct {
+// cast is what the template needs.
+func (s settings) cast() any {
+	return struct {
 		settings
 
 		Secret, ListSecret, ListToken, ListEndpoint string
 		Flaky                                       []string
-	}{s, sourceSecret, listed.Secret, listed.Token, listed.Endpoint, flaky()}); err != nil {
-		return fmt.Errorf("write the configuration: %w", err)
-	}
-	if err := os.WriteFile(path, []byte(file.String()), 0o600); err != nil {
-		return fmt.Errorf("write the configuration: %w", err)
-	}
-	return nil
+	}{s, sourceSecret, listed.Secret, listed.Token, listed.Endpoint, flaky()}
 }

@@ -2,15 +2,12 @@ package sweep
 
 import (
 	"cmp"
-	"errors"
-	"net/url"
 	"regexp"
 	"slices"
 	"time"
 
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/pgproxy"
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/programs"
-	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
 // placeCompleted is the one place that no call of ours can stand at: jobs are
@@ -23,29 +20,9 @@ var completion = regexp.MustCompile(`\bJobSetStateIfRunningMany\b`)
 // riverLine is the line to Postgres of the processes of one lane.
 type riverLine struct {
 	proxy   *pgproxy.Proxy
-	url     secret.Value // leads through it
+	url     string // leads through it
 	program *programs.Program
 	tally   *tally
-}
-
-func newRiverLine(database secret.Value, t *tally) (*riverLine, error) {
-	server, err := url.Parse(database.Reveal())
-	if err != nil {
-		return nil, errors.New("the URL of the database cannot be read") // the cause quotes the password
-	}
-	proxy, err := pgproxy.Start(pgproxy.Options{Target: server.Host})
-	if err != nil {
-		return nil, err
-	}
-	listener, err := proxy.Listener("")
-	if err != nil {
-		return nil, err
-	}
-	through, err := listener.URL(database.Reveal())
-	if err != nil {
-		return nil, err
-	}
-	return &riverLine{proxy: proxy, url: secret.New(through), tally: t}, nil
 }
 
 // arm prepares the visits of a leg for a process that begins. Every completion is

@@ -21,9 +21,6 @@ const (
 //go:embed stir.sql
 var stirText string
 
-//go:embed unfinished.sql
-var unfinishedText string
-
 //go:embed rescue.sql
 var rescueText string
 

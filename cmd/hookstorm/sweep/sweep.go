@@ -6,34 +6,25 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgxpool"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/checker"
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/history"
-	"github.com/hooklatch/hooklatch/cmd/hookstorm/past"
-	"github.com/hooklatch/hooklatch/cmd/hookstorm/scenario"
-	"github.com/hooklatch/hooklatch/outbox/secret"
-	"github.com/hooklatch/hooklatch/schema"
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/stage"
 )
 
 // Options configure a sweep.
 type Options struct {
 	// Root is the root of the repository, which the processes are built of. Required.
 	Root string
-	// Dir is an empty directory for binaries, configurations, logs and the history.
-	// Required.
+	// Dir is a directory for binaries, configurations, logs and the history. Empty: one
+	// that is removed when all is well.
 	Dir string
-	// Pool is a migrated database that nobody else uses, and DatabaseURL leads there.
-	// Required.
-	Pool        *pgxpool.Pool
-	DatabaseURL secret.Value
 	// Seed decides which passages are drawn.
 	Seed int64
 	// Short visits each place once, with an action that the seed draws.
@@ -64,55 +55,38 @@ type Report struct {
 // report.
 func Run(ctx context.Context, opts Options) (_ *Report, err error) {
 	began := time.Now()
-	if opts.Root == "" || opts.Dir == "" || opts.Pool == nil || opts.DatabaseURL.IsZero() {
-		return nil, errors.New("sweep options: Root, Dir, Pool and DatabaseURL are required")
+	if opts.Root == "" {
+		return nil, errors.New("sweep options: Root is required")
 	}
 	opts.Patience = cmp.Or(opts.Patience, DefaultPatience)
-	if opts.Out == nil {
-		opts.Out = io.Discard
-	}
 	visits, err := choose(Plan(opts.Seed, opts.Short), opts.Only)
 	if err != nil {
 		return nil, err
 	}
-	file, err := os.Create(filepath.Join(opts.Dir, "history.jsonl"))
-	if err != nil {
+	w := &world{opts: opts}
+	if w.Stage, err = stage.New(stage.Options{Who: "sweep", Dir: opts.Dir, Out: opts.Out}); err != nil {
 		return nil, fmt.Errorf("sweep: %w", err)
 	}
-	defer file.Close()
-	if _, err := opts.Pool.Exec(ctx, scenario.Tables); err != nil {
-		return nil, fmt.Errorf("sweep: make the tables of the run: %w", err)
-	}
-	if err := errors.Join(past.Prepare(ctx, opts.Pool), past.MakeRole(ctx, opts.Pool)); err != nil {
+	defer func() { err = errors.Join(err, w.Stop(context.WithoutCancel(ctx))) }()
+	w.tally = &tally{itinerary: newItinerary(visits), log: &firedLog{path: filepath.Join(w.Dir, "fired")}, history: w.History}
+	if err := w.setUp(ctx); err != nil {
 		return nil, fmt.Errorf("sweep: %w", err)
 	}
-	w := history.NewWriter(file)
-	t := &tally{itinerary: newItinerary(visits), log: &firedLog{path: filepath.Join(opts.Dir, "fired")}, history: w}
-	s := &stage{opts: opts, history: w, tally: t}
-	defer func() { err = errors.Join(err, s.close()) }()
-	if err := s.setUp(ctx); err != nil {
+	if err := w.play(ctx); err != nil {
 		return nil, fmt.Errorf("sweep: %w", err)
 	}
-	if err := s.play(ctx); err != nil {
-		return nil, fmt.Errorf("sweep: %w", err)
-	}
-	if err := checker.Snapshot(ctx, opts.Pool, schema.Default, w); err != nil {
-		return nil, err
-	}
-	if err := w.Flush(); err != nil {
-		return nil, err
-	}
-	if _, err := file.Seek(0, io.SeekStart); err != nil {
-		return nil, fmt.Errorf("sweep: read the history: %w", err)
-	}
-	verdict, err := checker.Check(file, checker.Options{MinAcked: minAcked, MinFaults: len(visits), MaxAttempts: maxAttempts})
+	verdict, err := w.Judge(ctx, w.pool, checker.Options{MinAcked: minAcked, MinFaults: len(visits), MaxAttempts: maxAttempts})
 	if err != nil {
 		return nil, err
 	}
-	return &Report{
-		Visits: visits, Fired: t.itinerary.fired, Missed: t.itinerary.left(all), Verdict: verdict,
-		History: file.Name(), Took: time.Since(began),
-	}, nil
+	itinerary := w.tally.itinerary
+	report := &Report{
+		Visits: visits, Fired: itinerary.fired, Missed: itinerary.left(all), Verdict: verdict, History: w.HistoryPath(), Took: time.Since(began),
+	}
+	if report.Sound() {
+		w.Forget()
+	}
+	return report, nil
 }
 
 const (
@@ -143,53 +117,57 @@ func choose(plan []Visit, only []string) ([]Visit, error) {
 // part is what is played between two times of health.
 type part struct {
 	name  string
-	pace  time.Duration // how long each sender rests between two events
+	rate  float64 // of new events, in a second
 	lanes []*lane
 	legs  []leg // each with the same lanes, one after the other
 	ends  []leg // for a process of each of the steady lanes that is told to stop
 }
 
 // play is the sweep itself.
-func (s *stage) play(ctx context.Context) error {
-	s.phase(history.PhaseStorm)
+func (w *world) play(ctx context.Context) error {
+	w.Phase(history.PhaseStorm)
 	for _, p := range []part{
-		{"errors and delays", 200 * time.Millisecond, s.steady, []leg{errorsOnly, delays}, nil},
-		{"kills", time.Second, s.dying, []leg{killsAtWork}, []leg{killsAtEnd}}, // whoever dies leaves work to others
+		{"errors and delays", 15, w.steady, []leg{errorsOnly, delays}, nil},
+		{"kills", 4, w.dying, []leg{killsAtWork}, []leg{killsAtEnd}}, // whoever dies leaves work to others
 	} {
-		if !s.isLeft(p) {
+		if !w.isLeft(p) {
 			continue
 		}
 		began := time.Now()
 		storm, calm := context.WithCancel(ctx)
-		traffic := s.traffic(storm, ctx, p.pace)
-		err := s.playPart(ctx, p)
+		traffic, err := w.traffic(storm, p.rate)
+		if err != nil {
+			calm()
+			return err
+		}
+		err = w.playPart(ctx, p)
 		calm()
 		if err != nil {
-			traffic.giveUp()
+			_ = traffic.senders.Stop(storm) // which has ended: they give up
 			return fmt.Errorf("%s: %w", p.name, err)
 		}
-		s.sayf("%s: %.0f s", p.name, time.Since(began).Seconds())
+		w.Sayf("%s: %.0f s", p.name, time.Since(began).Seconds())
 		began = time.Now()
-		if err := s.heal(ctx, traffic); err != nil {
+		if err := w.heal(ctx, traffic); err != nil {
 			return fmt.Errorf("after %s: %w", p.name, err)
 		}
-		s.sayf("healed after %.0f s, %d deliveries acknowledged", time.Since(began).Seconds(), s.acked())
+		w.Sayf("healed after %.0f s, %d deliveries acknowledged", time.Since(began).Seconds(), w.acked())
 	}
 	return nil
 }
 
-func (s *stage) isLeft(p part) bool {
-	return slices.ContainsFunc(slices.Concat(p.legs, p.ends), func(l leg) bool { return len(s.tally.itinerary.left(l)) > 0 })
+func (w *world) isLeft(p part) bool {
+	return slices.ContainsFunc(slices.Concat(p.legs, p.ends), func(l leg) bool { return len(w.tally.itinerary.left(l)) > 0 })
 }
 
-func (s *stage) playPart(ctx context.Context, p part) error {
+func (w *world) playPart(ctx context.Context, p part) error {
 	for _, leg := range p.legs {
-		if err := s.travel(ctx, p.lanes, leg); err != nil {
+		if err := w.travel(ctx, p.lanes, leg); err != nil {
 			return err
 		}
 	}
 	for _, leg := range p.ends {
-		for _, l := range s.steady {
+		for _, l := range w.steady {
 			if err := l.drained(ctx, leg); err != nil {
 				return err
 			}
@@ -200,8 +178,8 @@ func (s *stage) playPart(ctx context.Context, p part) error {
 
 // travel lets lanes make the visits of a leg until all are made, or the patience is
 // over. Those at the end of a process are made when the lanes stop theirs.
-func (s *stage) travel(ctx context.Context, lanes []*lane, leg leg) error {
-	travelling, arrived := context.WithTimeout(ctx, s.opts.Patience)
+func (w *world) travel(ctx context.Context, lanes []*lane, leg leg) error {
+	travelling, arrived := context.WithTimeout(ctx, w.opts.Patience)
 	defer arrived()
 	group, running := errgroup.WithContext(travelling)
 	for _, l := range lanes {
@@ -212,16 +190,16 @@ func (s *stage) travel(ctx context.Context, lanes []*lane, leg leg) error {
 		ticker := time.NewTicker(100 * time.Millisecond)
 		defer ticker.Stop()
 		for told := time.Now(); ; {
-			if err := s.tally.update(); err != nil {
+			if err := w.tally.update(); err != nil {
 				return err
 			}
-			open := slices.DeleteFunc(s.tally.itinerary.left(leg), func(v Visit) bool { return passedOnce(v.Place) })
+			open := slices.DeleteFunc(w.tally.itinerary.left(leg), func(v Visit) bool { return passedOnce(v.Place) })
 			if len(open) == 0 {
 				return nil
 			}
 			if time.Since(told) > tellEvery {
 				told = time.Now()
-				s.sayf("%d left: %v ...", len(open), open[:min(len(open), 5)])
+				w.Sayf("%d left: %v ...", len(open), open[:min(len(open), 5)])
 			}
 			select {
 			case <-ticker.C:
@@ -235,8 +213,6 @@ func (s *stage) travel(ctx context.Context, lanes []*lane, leg leg) error {
 
 // tellEvery is how often people are told how it goes on.
 const tellEvery = 10 * time.Second
-
-func (s *stage) sayf(format string, values ...any) { fmt.Fprintf(s.opts.Out, format+"\n", values...) }
 
 // Sound says that every visit was made, and that every promise was kept.
 func (r *Report) Sound() bool { return len(r.Missed) == 0 && len(r.Verdict.Violations) == 0 }

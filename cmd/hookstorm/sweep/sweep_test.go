@@ -10,11 +10,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/places"
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/sweep"
-	"github.com/hooklatch/hooklatch/outbox/secret"
-	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
-
-func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
 
 // I1 to I11, at whatever place a process fails: each place nine times, as the command
 // does.
@@ -25,11 +21,7 @@ func TestEveryPlaceIsSurvived(t *testing.T) {
 	}
 	root, err := filepath.Abs("../../..")
 	require.NoError(t, err)
-	pool := pgtest.New(t, pgtest.Setting("max_connections", "400"))
-	report, err := sweep.Run(t.Context(), sweep.Options{
-		Root: root, Dir: t.TempDir(), Pool: pool, DatabaseURL: secret.New(pgtest.URL(t, pool)),
-		Seed: 1, Out: t.Output(),
-	})
+	report, err := sweep.Run(t.Context(), sweep.Options{Root: root, Dir: t.TempDir(), Seed: 1, Out: t.Output()})
 	require.NoError(t, err)
 	t.Log(report.Text())
 	require.True(t, report.Sound())

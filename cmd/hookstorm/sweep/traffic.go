@@ -1,0 +1,118 @@
+package sweep
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/history"
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/past"
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/senders"
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/stage"
+	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
+)
+
+// traffic is what goes on around the processes of one part.
+type traffic struct {
+	senders *senders.Senders
+	around  sync.WaitGroup
+}
+
+// traffic begins to send, to stir and to ask for the health of processes until ctx is
+// done; the senders go on until heal.
+func (w *world) traffic(ctx context.Context, rate float64) (*traffic, error) {
+	made, err := senders.New(senders.Options{
+		// Deadlines of 5 s; the ids of each part are other ones.
+		History: w.History, Gateways: w.gateways, Sources: sources(), Seed: w.opts.Seed + int64(len(w.sent)), Rate: rate, Haste: 2, MaxWait: 200 * time.Millisecond,
+	})
+	if err != nil {
+		return nil, err
+	}
+	t := &traffic{senders: made}
+	w.sent = append(w.sent, made)
+	made.Start()
+	t.around.Go(func() { stir(ctx, w.pool, w.calls) })
+	t.around.Go(func() { ask(ctx, w.health) })
+	t.around.Go(func() { w.listed.Run(ctx) })
+	return t, nil
+}
+
+// ask asks processes again and again whether they are ready, which they find out with
+// a transaction.
+func ask(ctx context.Context, urls []string) {
+	client := &http.Client{Timeout: time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
+	ticker := time.NewTicker(300 * time.Millisecond)
+	defer ticker.Stop()
+	for {
+		for _, url := range urls {
+			request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
+			if err != nil {
+				continue
+			}
+			if answer, err := client.Do(request); err == nil {
+				answer.Body.Close()
+			}
+		}
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (w *world) acked() (n int64) {
+	for _, sent := range w.sent {
+		n += sent.Acked()
+	}
+	return n
+}
+
+// quietWithin bounds how long what was accepted may take to its end: leases of 11 s,
+// pauses that are looked after every 10 s, retries, and hundreds of destinations that
+// are retired one after another.
+const quietWithin = 5 * time.Minute
+
+// heal ends all faults, starts sound processes, and waits until nothing is left to
+// do. Then it stops them.
+func (w *world) heal(ctx context.Context, t *traffic) error {
+	w.Phase(history.PhaseHeal)
+	t.around.Wait()
+	if err := rescue(ctx, w.pool); err != nil {
+		return fmt.Errorf("rescue jobs: %w", err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, quietWithin)
+	defer cancel()
+	for _, p := range w.calm {
+		if err := p.Start(ctx, "SWEEP_ROLE=calm"); err != nil {
+			return err
+		}
+	}
+	if err := t.senders.Stop(ctx); err != nil {
+		return fmt.Errorf("although all faults had ended: %w", err)
+	}
+	if err := w.endPast(ctx); err != nil {
+		return err
+	}
+	left, err := w.Until(ctx, stage.Quiet{Pool: w.pool, Listed: w.listed, Outcomes: []string{"received", "held", "dropped", "failed"}})
+	if len(left) > 0 || err != nil {
+		// The checker says which, and their stories.
+		w.Sayf("not at an end although all faults have ended: %v %v", left, err)
+	}
+	w.Phase(history.PhaseQuiet)
+	return w.End(context.WithoutCancel(ctx))
+}
+
+// endPast has retention delete all that actors made of the past.
+func (w *world) endPast(ctx context.Context) error {
+	box, err := outbox.New(outbox.Options{Pool: w.pool})
+	if err != nil {
+		return err
+	}
+	err = past.New(w.pool, box.Retention()).End(ctx, ledger.Operator{Who: "sweep", Via: "sweep"})
+	return errors.Join(err, box.Stop(context.WithoutCancel(ctx)))
+}
