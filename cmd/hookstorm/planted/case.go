@@ -15,6 +15,6 @@ type Case struct {
 	// Schedule is what is done, in words.
 	Schedule string
 
-	run      func(ctx context.Context, s *stage) error
+	run      func(ctx context.Context, s *scene) error
 	settings map[string]string // of a server of its own; nil: the one that all share
 }

@@ -20,10 +20,9 @@ import (
 	"github.com/hooklatch/hooklatch/.tools/mutants/mutant"
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/bugs"
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/checker"
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/cluster"
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/programs"
-	"github.com/hooklatch/hooklatch/cmd/hookstorm/scenario"
-	"github.com/hooklatch/hooklatch/schema"
-	"github.com/hooklatch/hooklatch/schema/embedded"
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/stage"
 )
 
 // scheduleTimeout bounds one run, on a busy machine.
@@ -83,7 +82,7 @@ func plant(root, dir string) (overlay string, err error) {
 // Hunt runs schedules, each on a database of its own. It is safe for concurrent use.
 type Hunt struct {
 	opts   Options
-	server *embedded.Server
+	server *cluster.Cluster
 	runs   atomic.Int64
 
 	cloning sync.Mutex // a template is copied by one at a time
@@ -145,7 +144,7 @@ func (h *Hunt) Run(ctx context.Context, c Case, bug bugs.Bug) (Found, error) {
 	}
 	name := fmt.Sprintf("%s-%s-%d", c.Bug, planted, h.runs.Add(1))
 	began := time.Now()
-	s, err := h.newStage(ctx, c, bug, filepath.Join(h.opts.Dir, name))
+	s, err := h.newScene(ctx, c, bug, filepath.Join(h.opts.Dir, name))
 	if err != nil {
 		return Found{}, fmt.Errorf("prepare %s: %w", name, err)
 	}
@@ -157,63 +156,41 @@ func (h *Hunt) Run(ctx context.Context, c Case, bug bugs.Bug) (Found, error) {
 	if err := errors.Join(err, checkErr); err != nil {
 		return Found{}, fmt.Errorf("%s: %w", name, err)
 	}
-	return Found{Case: c, Bug: bug, Verdict: verdict, Took: time.Since(began), History: s.path}, nil
+	return Found{Case: c, Bug: bug, Verdict: verdict, Took: time.Since(began), History: s.HistoryPath()}, nil
 }
 
 // startServer starts a Postgres whose template has our tables and those of runs.
-func startServer(ctx context.Context, settings map[string]string) (*embedded.Server, error) {
-	server, err := embedded.Start(ctx, embedded.Options{Settings: settings})
+func startServer(ctx context.Context, settings map[string]string) (*cluster.Cluster, error) {
+	server, err := cluster.Start(ctx, cluster.Options{Settings: settings})
 	if err != nil {
 		return nil, err
 	}
-	err = execute(ctx, server.URL("postgres"), "CREATE DATABASE "+template)
+	err = stage.Execute(ctx, server.Primary("postgres"), "CREATE DATABASE "+template)
 	if err == nil {
-		err = migrate(ctx, server.URL(template))
+		err = prepare(ctx, server.Primary(template))
 	}
 	if err != nil {
-		return nil, errors.Join(err, server.Stop(ctx))
+		return nil, errors.Join(err, server.Stop(context.WithoutCancel(ctx)))
 	}
 	return server, nil
 }
 
-func migrate(ctx context.Context, url string) error {
+func prepare(ctx context.Context, url string) error {
 	pool, err := pgxpool.New(ctx, url)
 	if err != nil {
 		return fmt.Errorf("connect: %w", err)
 	}
 	defer pool.Close()
-	migrator, err := schema.NewMigrator(pool, schema.Default, nil)
-	if err != nil {
-		return err
-	}
-	if _, err := migrator.Up(ctx); err != nil {
-		return err
-	}
-	if _, err := pool.Exec(ctx, scenario.Tables); err != nil {
-		return fmt.Errorf("make the tables of the run: %w", err)
-	}
-	return nil
+	return stage.Prepare(ctx, pool)
 }
 
 // database makes a database for one run and returns its URL.
-func (h *Hunt) database(ctx context.Context, server *embedded.Server) (string, error) {
+func (h *Hunt) database(ctx context.Context, server *cluster.Cluster) (string, error) {
 	h.cloning.Lock()
 	defer h.cloning.Unlock()
 	name := "run_" + strconv.FormatInt(h.runs.Add(1), 10)
-	if err := execute(ctx, server.URL("postgres"), "CREATE DATABASE "+name+" TEMPLATE "+template); err != nil {
+	if err := stage.Execute(ctx, server.Primary("postgres"), "CREATE DATABASE "+name+" TEMPLATE "+template); err != nil {
 		return "", err
 	}
-	return server.URL(name), nil
-}
-
-func execute(ctx context.Context, url, statement string) error {
-	pool, err := pgxpool.New(ctx, url)
-	if err != nil {
-		return fmt.Errorf("connect: %w", err)
-	}
-	defer pool.Close()
-	if _, err := pool.Exec(ctx, statement); err != nil {
-		return fmt.Errorf("%s: %w", statement, err)
-	}
-	return nil
+	return server.Primary(name), nil
 }

@@ -7,9 +7,10 @@ import (
 	"sync"
 
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/pgproxy"
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/post"
 )
 
-func ackBeforeCommit(ctx context.Context, s *stage) error {
+func ackBeforeCommit(ctx context.Context, s *scene) error {
 	gateway, err := s.start(ctx, "gateway", "accept.before_commit=delay(600ms)")
 	if err != nil {
 		return err
@@ -24,7 +25,7 @@ func ackBeforeCommit(ctx context.Context, s *stage) error {
 	return err
 }
 
-func selectThenInsert(ctx context.Context, s *stage) error {
+func selectThenInsert(ctx context.Context, s *scene) error {
 	// Below lock_timeout: who waits for longer asks again.
 	serve, err := s.start(ctx, "serve", "accept.before_commit=delay(180ms)")
 	if err != nil {
@@ -39,7 +40,7 @@ func selectThenInsert(ctx context.Context, s *stage) error {
 			return err
 		}
 		var both sync.WaitGroup
-		var answers [2]answer
+		var answers [2]post.Outcome
 		var errs [2]error
 		for i := range answers {
 			both.Go(func() { answers[i], errs[i] = s.deliver(ctx, serve, e, i+1) })
@@ -48,14 +49,14 @@ func selectThenInsert(ctx context.Context, s *stage) error {
 		if err := errors.Join(errs[:]...); err != nil {
 			return err
 		}
-		if answers[0].result == "accepted" && answers[1].result == "accepted" {
+		if answers[0].Result == "accepted" && answers[1].Result == "accepted" {
 			return nil
 		}
 	}
 	return nil
 }
 
-func jobOutsideTransaction(ctx context.Context, s *stage) error {
+func jobOutsideTransaction(ctx context.Context, s *scene) error {
 	serve, err := s.start(ctx, "serve", "accept.before_commit=delay(600ms)")
 	if err != nil {
 		return err
@@ -63,7 +64,7 @@ func jobOutsideTransaction(ctx context.Context, s *stage) error {
 	return s.acknowledge(ctx, serve, "github", "job-apart")
 }
 
-func dedupOwnTransaction(ctx context.Context, s *stage) error {
+func dedupOwnTransaction(ctx context.Context, s *scene) error {
 	gateway, err := s.start(ctx, "gateway", "accept.events_inserted=kill")
 	if err != nil {
 		return err
@@ -83,7 +84,7 @@ func dedupOwnTransaction(ctx context.Context, s *stage) error {
 	return err
 }
 
-func bodyHashAsKey(ctx context.Context, s *stage) error {
+func bodyHashAsKey(ctx context.Context, s *scene) error {
 	serve, err := s.start(ctx, "serve")
 	if err != nil {
 		return err
@@ -94,7 +95,7 @@ func bodyHashAsKey(ctx context.Context, s *stage) error {
 	)
 }
 
-func commitOnRequestContext(ctx context.Context, s *stage) error {
+func commitOnRequestContext(ctx context.Context, s *scene) error {
 	// The first two keep both committers busy, while the others collect. All times
 	// of a delivery together stay below accept_timeout, 2 s.
 	serve, err := s.start(ctx, "serve",
@@ -133,7 +134,7 @@ func commitOnRequestContext(ctx context.Context, s *stage) error {
 	return nil // and the first of the two hangs up
 }
 
-func safeToRetryBelieved(ctx context.Context, s *stage) error {
+func safeToRetryBelieved(ctx context.Context, s *scene) error {
 	gateway, err := s.startBehindProxy(ctx, "gateway")
 	if err != nil {
 		return err
@@ -157,7 +158,7 @@ func safeToRetryBelieved(ctx context.Context, s *stage) error {
 }
 
 // loseAnswer delivers an event while the answer to the next COMMIT is to be lost.
-func (s *stage) loseAnswer(ctx context.Context, gateway *process, event string) error {
+func (s *scene) loseAnswer(ctx context.Context, gateway *process, event string) error {
 	lost, err := s.proxy.Arm(pgproxy.Fault{Kind: pgproxy.LoseAnswer, Count: 1})
 	if err != nil {
 		return err
@@ -173,7 +174,7 @@ func (s *stage) loseAnswer(ctx context.Context, gateway *process, event string) 
 	}
 }
 
-func synchronousCommitOff(ctx context.Context, s *stage) error {
+func synchronousCommitOff(ctx context.Context, s *scene) error {
 	gateway, err := s.start(ctx, "gateway")
 	if err != nil {
 		return err
@@ -190,7 +191,7 @@ func synchronousCommitOff(ctx context.Context, s *stage) error {
 	return err
 }
 
-func cacheFilledBeforeCommit(ctx context.Context, s *stage) error {
+func cacheFilledBeforeCommit(ctx context.Context, s *scene) error {
 	const late = "accept.before_commit=delay(800ms)"
 	gateway, err := s.start(ctx, "gateway", late)
 	if err != nil {
@@ -238,7 +239,7 @@ func cacheFilledBeforeCommit(ctx context.Context, s *stage) error {
 // comesAgain delivers an event whose COMMIT is late, and delivers it again until
 // that is answered. When it is a duplicate before the first delivery has an answer,
 // the gateway is killed.
-func (s *stage) comesAgain(ctx context.Context, to *process, e event) (early bool, err error) {
+func (s *scene) comesAgain(ctx context.Context, to *process, e event) (early bool, err error) {
 	first := make(chan error, 1)
 	go func() {
 		_, err := s.deliver(ctx, to, e, 1)
@@ -253,7 +254,7 @@ func (s *stage) comesAgain(ctx context.Context, to *process, e event) (early boo
 	case answered := <-first:
 		return false, errors.Join(err, answered)
 	default:
-		early = again.acknowledged
+		early = again.Acknowledged
 	}
 	if early {
 		err = errors.Join(err, to.Kill())
@@ -261,7 +262,7 @@ func (s *stage) comesAgain(ctx context.Context, to *process, e event) (early boo
 	return early, errors.Join(err, <-first)
 }
 
-func windowOfADuplicate(ctx context.Context, s *stage) error {
+func windowOfADuplicate(ctx context.Context, s *scene) error {
 	serve, err := s.start(ctx, "serve")
 	if err != nil {
 		return err
@@ -276,7 +277,7 @@ func windowOfADuplicate(ctx context.Context, s *stage) error {
 		if err != nil {
 			return err
 		}
-		if !said.acknowledged {
+		if !said.Acknowledged {
 			return fmt.Errorf("%s did not acknowledge %s\n%s", serve.Name(), one.id, serve.LastLines())
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/scenario"
 )
 
-func dispatchWithoutFence(ctx context.Context, s *stage) error {
+func dispatchWithoutFence(ctx context.Context, s *scene) error {
 	gateway, err := s.start(ctx, "gateway")
 	if err != nil {
 		return err
@@ -33,7 +33,7 @@ func dispatchWithoutFence(ctx context.Context, s *stage) error {
 // calm is an event that the application handles at once.
 const calm = "calm-1"
 
-func compensatingDelete(ctx context.Context, s *stage) error {
+func compensatingDelete(ctx context.Context, s *scene) error {
 	gateway, err := s.start(ctx, "gateway")
 	if err != nil {
 		return err
@@ -54,7 +54,7 @@ func compensatingDelete(ctx context.Context, s *stage) error {
 	return s.replay(ctx, app, "handled", calm)
 }
 
-func replayUnrecorded(ctx context.Context, s *stage) error {
+func replayUnrecorded(ctx context.Context, s *scene) error {
 	serve, err := s.start(ctx, "serve")
 	if err != nil {
 		return err
@@ -68,7 +68,7 @@ func replayUnrecorded(ctx context.Context, s *stage) error {
 	return s.replay(ctx, serve, "github", "replayed")
 }
 
-func oldProcessDecides(ctx context.Context, s *stage) error {
+func oldProcessDecides(ctx context.Context, s *scene) error {
 	gateway, err := s.start(ctx, "gateway")
 	if err != nil {
 		return err

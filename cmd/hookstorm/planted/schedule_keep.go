@@ -3,14 +3,10 @@ package planted
 import (
 	"context"
 	"fmt"
-	"os"
-	"os/exec"
 	"time"
-
-	"github.com/hooklatch/hooklatch/.tools/mutants/mutant"
 )
 
-func retentionBelowWindow(ctx context.Context, s *stage) error {
+func retentionBelowWindow(ctx context.Context, s *scene) error {
 	serve, err := s.start(ctx, "serve")
 	if err != nil {
 		return err
@@ -31,18 +27,8 @@ func retentionBelowWindow(ctx context.Context, s *stage) error {
 			AND NOT EXISTS (SELECT FROM hooklatch.effects WHERE state <> 'done')`, accepted); err != nil {
 		return err
 	}
-	if err := s.retention(ctx, serve); err != nil {
+	if err := s.command(ctx, serve, "retention", "run"); err != nil {
 		return err
 	}
 	return s.acknowledge(ctx, serve, "github", id)
-}
-
-// retention runs the clean-up through the command line, which has the bug.
-func (s *stage) retention(ctx context.Context, by *process) error {
-	cmd := exec.CommandContext(ctx, s.hunt.opts.Hooklatch, "retention", "run", "--config", by.config)
-	cmd.Env = []string{"HOME=" + os.Getenv("HOME"), mutant.Environment + "=" + string(s.bug)}
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("run retention: %w\n%s", err, out)
-	}
-	return nil
 }

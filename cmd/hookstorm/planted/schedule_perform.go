@@ -9,7 +9,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/retry"
 )
 
-func settleWithoutFence(ctx context.Context, s *stage) error {
+func settleWithoutFence(ctx context.Context, s *scene) error {
 	gateway, err := s.start(ctx, "gateway")
 	if err != nil {
 		return err
@@ -42,7 +42,7 @@ func settleWithoutFence(ctx context.Context, s *stage) error {
 	return next.Continue()
 }
 
-func answeredByAnError(ctx context.Context, s *stage) error {
+func answeredByAnError(ctx context.Context, s *scene) error {
 	serve, err := s.start(ctx, "serve")
 	if err != nil {
 		return err
@@ -60,7 +60,7 @@ func answeredByAnError(ctx context.Context, s *stage) error {
 
 // externalCallBeforeCommit fails so many transactions that the at_most_once effects are
 // among them: an effect that fails again and again would need seconds to use them up.
-func externalCallBeforeCommit(ctx context.Context, s *stage) error {
+func externalCallBeforeCommit(ctx context.Context, s *scene) error {
 	var rules []string
 	for n := range 16 {
 		rules = append(rules, fmt.Sprintf("claim.before_commit=error@%d", n+1), fmt.Sprintf("run_effect.before_commit=error@%d", n+1))
@@ -77,7 +77,7 @@ func externalCallBeforeCommit(ctx context.Context, s *stage) error {
 	return nil
 }
 
-func leaseIgnored(ctx context.Context, s *stage) error {
+func leaseIgnored(ctx context.Context, s *scene) error {
 	serve, err := s.start(ctx, "serve")
 	if err != nil {
 		return err
@@ -92,7 +92,7 @@ func leaseIgnored(ctx context.Context, s *stage) error {
 	return s.copyJobs(ctx, "effect", "careful")
 }
 
-func orderLockDropped(ctx context.Context, s *stage) error {
+func orderLockDropped(ctx context.Context, s *scene) error {
 	gateway, err := s.start(ctx, "gateway")
 	if err != nil {
 		return err
@@ -131,7 +131,7 @@ WHERE datname = current_database()
 	return s.cancel(ctx, second)
 }
 
-func probePassesPause(ctx context.Context, s *stage) error {
+func probePassesPause(ctx context.Context, s *scene) error {
 	serve, err := s.start(ctx, "serve", "begin_probe.after_commit=stop@1")
 	if err != nil {
 		return err

@@ -8,10 +8,10 @@ import (
 	"os"
 	"os/exec"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/hooklatch/hooklatch/.tools/mutants/mutant"
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/cluster"
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/history"
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
@@ -52,23 +52,23 @@ func until(ctx context.Context, what string, happened func() (bool, error)) erro
 }
 
 // sees waits until a query has a row that is true.
-func (s *stage) sees(ctx context.Context, what, query string, args ...any) error {
+func (s *scene) sees(ctx context.Context, what, query string, args ...any) error {
 	return until(ctx, what, func() (bool, error) { return s.holds(ctx, query, args...) })
 }
 
 // holds reports whether a query has a row.
-func (s *stage) holds(ctx context.Context, query string, args ...any) (yes bool, err error) {
+func (s *scene) holds(ctx context.Context, query string, args ...any) (yes bool, err error) {
 	err = s.pool.QueryRow(ctx, "SELECT EXISTS ("+query+")", args...).Scan(&yes)
 	return yes, err
 }
 
 // fires waits until a failpoint of p did something.
-func (s *stage) fires(ctx context.Context, p *process, place string) error {
+func (s *scene) fires(ctx context.Context, p *process, place string) error {
 	return appears(ctx, p.fired, place+" ", 1)
 }
 
 // passes waits until p has passed a place so many times.
-func (s *stage) passes(ctx context.Context, p *process, place string, times int) error {
+func (s *scene) passes(ctx context.Context, p *process, place string, times int) error {
 	return appears(ctx, p.passed, place+"\n", times)
 }
 
@@ -84,7 +84,7 @@ func appears(ctx context.Context, path, text string, times int) error {
 }
 
 // isCalled waits until a destination got so many calls, or answered them.
-func (s *stage) isCalled(ctx context.Context, destination string, times int, ended bool) error {
+func (s *scene) isCalled(ctx context.Context, destination string, times int, ended bool) error {
 	return until(ctx, fmt.Sprintf("%s is called %d times", destination, times), func() (bool, error) {
 		return s.called(destination, ended) >= times, nil
 	})
@@ -92,8 +92,8 @@ func (s *stage) isCalled(ctx context.Context, destination string, times int, end
 
 // quiet waits until there is nothing left to do, or no job left to do it. The
 // reconciler, which would find that, comes after a minute, and so too late.
-func (s *stage) quiet(ctx context.Context) error {
-	s.history.Add(history.Record{Who: "planted", Kind: history.Note, Op: history.OpPhase, Phase: history.PhaseQuiet})
+func (s *scene) quiet(ctx context.Context) error {
+	s.Phase(history.PhaseQuiet)
 	ctx, cancel := context.WithTimeout(ctx, quietTimeout)
 	defer cancel()
 	last := time.Now() // that there was a job
@@ -119,7 +119,7 @@ func (s *stage) quiet(ctx context.Context) error {
 }
 
 // copyJobs gives the jobs that run a second time to whoever is free.
-func (s *stage) copyJobs(ctx context.Context, kind, destination string) error {
+func (s *scene) copyJobs(ctx context.Context, kind, destination string) error {
 	return until(ctx, "a job of "+kind+" runs", func() (bool, error) {
 		var n int
 		err := s.pool.QueryRow(ctx, query("copy_jobs"), kind, destination).Scan(&n)
@@ -128,7 +128,7 @@ func (s *stage) copyJobs(ctx context.Context, kind, destination string) error {
 }
 
 // endLeases ends the leases of attempts that are at work, as time would.
-func (s *stage) endLeases(ctx context.Context) error {
+func (s *scene) endLeases(ctx context.Context) error {
 	if _, err := s.pool.Exec(ctx, `UPDATE hooklatch.effects SET lease_until = now() - interval '1 second' WHERE state = 'started'`); err != nil {
 		return fmt.Errorf("end leases: %w", err)
 	}
@@ -136,11 +136,8 @@ func (s *stage) endLeases(ctx context.Context) error {
 }
 
 // crashServer ends Postgres without a checkpoint, and starts it again.
-func (s *stage) crashServer(ctx context.Context) error {
-	if err := syscall.Kill(s.server.PID(), syscall.SIGQUIT); err != nil {
-		return fmt.Errorf("crash the server: %w", err)
-	}
-	if err := s.server.Restart(ctx); err != nil {
+func (s *scene) crashServer(ctx context.Context) error {
+	if err := s.server.Restart(ctx, cluster.Immediate); err != nil {
 		return fmt.Errorf("crash the server: %w", err)
 	}
 	s.pool.Reset()
@@ -151,13 +148,13 @@ func (s *stage) crashServer(ctx context.Context) error {
 var person = ledger.Operator{Who: "hookstorm", Via: "api", Reason: "the schedule"}
 
 // order has a person do something, and writes down what came of it.
-func (s *stage) order(told history.Order, do func(o *outbox.Outbox) error) error {
+func (s *scene) order(told history.Order, do func(o *outbox.Outbox) error) error {
 	box, err := outbox.New(outbox.Options{Pool: s.pool})
 	if err != nil {
 		return err
 	}
 	begun := told
-	operation := s.history.Begin(history.Record{Who: "operator", Op: history.OpOrder, Order: &begun})
+	operation := s.History.Begin(history.Record{Who: "operator", Op: history.OpOrder, Order: &begun})
 	if err := do(box); err != nil {
 		operation.End(history.Unknown, err.Error(), nil)
 		return nil
@@ -168,7 +165,7 @@ func (s *stage) order(told history.Order, do func(o *outbox.Outbox) error) error
 }
 
 // pause pauses a destination, or ends that.
-func (s *stage) pause(ctx context.Context, destination string, paused bool) error {
+func (s *scene) pause(ctx context.Context, destination string, paused bool) error {
 	action := "resume"
 	if paused {
 		action = "pause"
@@ -179,19 +176,23 @@ func (s *stage) pause(ctx context.Context, destination string, paused bool) erro
 }
 
 // cancel cancels an effect.
-func (s *stage) cancel(ctx context.Context, key string) error {
+func (s *scene) cancel(ctx context.Context, key string) error {
 	return s.order(history.Order{Action: "cancel", Key: key}, func(o *outbox.Outbox) error { return o.Ledger().Cancel(ctx, key, person) })
 }
 
 // replay replays an event through the command line, which has the bug.
-func (s *stage) replay(ctx context.Context, by *process, source, id string) error {
+func (s *scene) replay(ctx context.Context, by *process, source, id string) error {
 	return s.order(history.Order{Action: "replay", Source: source, EventID: id}, func(*outbox.Outbox) error {
-		cmd := exec.CommandContext(ctx, s.hunt.opts.Hooklatch, "events", "replay", "--config", by.config, "--as", person.Who, "--reason", person.Reason, source, id)
-		cmd.Env = []string{"HOME=" + os.Getenv("HOME"), mutant.Environment + "=" + string(s.bug)}
-		out, err := cmd.CombinedOutput()
-		if err != nil {
-			return fmt.Errorf("replay %s/%s: %w\n%s", source, id, err, out)
-		}
-		return nil
+		return s.command(ctx, by, "events", "replay", "--as", person.Who, "--reason", person.Reason, source, id)
 	})
+}
+
+// command runs the command line, which has the bug, with the configuration of a process.
+func (s *scene) command(ctx context.Context, by *process, args ...string) error {
+	cmd := exec.CommandContext(ctx, s.hunt.opts.Hooklatch, append(args, "--config", by.config)...)
+	cmd.Env = []string{"HOME=" + os.Getenv("HOME"), mutant.Environment + "=" + string(s.bug)}
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%s: %w\n%s", strings.Join(args, " "), err, out)
+	}
+	return nil
 }
