@@ -76,7 +76,7 @@ func NewOperator(ctx context.Context, opts OperatorOptions) (*Operator, error) {
 	if opts.Rate == 0 {
 		opts.Rate = 2
 	}
-	pool, err := newPool(ctx, opts.DatabaseURL, 4, "hookstorm operator")
+	pool, err := NewPool(ctx, opts.DatabaseURL, 4, "hookstorm operator")
 	if err != nil {
 		return nil, fmt.Errorf("operator: %w", err)
 	}

@@ -59,7 +59,7 @@ func NewTraffic(ctx context.Context, opts TrafficOptions) (*Traffic, error) {
 	}
 	t := &Traffic{opts: opts}
 	var err error
-	if t.pool, err = newPool(ctx, opts.DatabaseURL, clients, "hookstorm application"); err != nil {
+	if t.pool, err = NewPool(ctx, opts.DatabaseURL, clients, "hookstorm application"); err != nil {
 		return nil, fmt.Errorf("traffic of the application: %w", err)
 	}
 	if t.box, err = outbox.New(outbox.Options{Pool: t.pool}); err != nil {
@@ -69,9 +69,9 @@ func NewTraffic(ctx context.Context, opts TrafficOptions) (*Traffic, error) {
 	return t, nil
 }
 
-// newPool makes a pool whose connections tell of a COMMIT that did not reach the
+// NewPool makes a pool whose connections tell of a COMMIT that did not reach the
 // standby.
-func newPool(ctx context.Context, url secret.Value, conns int32, name string) (*pgxpool.Pool, error) {
+func NewPool(ctx context.Context, url secret.Value, conns int32, name string) (*pgxpool.Pool, error) {
 	config, err := pgxpool.ParseConfig(url.Reveal())
 	if err != nil {
 		return nil, errors.New("the database URL cannot be read") // the cause quotes it

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/history"
+	"github.com/hooklatch/hooklatch/outbox/retry"
 )
 
 // inFlightWait is how long a fault waits for a delivery to be under way: one that
@@ -168,13 +169,4 @@ func text(err error) string {
 }
 
 // sleep reports whether it slept to the end.
-func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
-	}
-}
+func sleep(ctx context.Context, d time.Duration) bool { return retry.Wait(ctx, d) == nil }

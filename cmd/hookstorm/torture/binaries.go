@@ -46,7 +46,7 @@ func (w *world) build(ctx context.Context) error {
 	}
 	add := func(name, dir, commit, pkg string, tags ...string) (binary, error) {
 		path, err := programs.Build(ctx, programs.BuildOptions{
-			Dir: dir, Out: filepath.Join(w.dir, filepath.Base(pkg)+"."+name), Package: pkg, Tags: tags,
+			Dir: dir, Out: filepath.Join(w.Dir, filepath.Base(pkg)+"."+name), Package: pkg, Tags: tags,
 		})
 		return binary{name: name, label: name + " " + commit, path: path}, err
 	}
@@ -67,7 +67,7 @@ func (w *world) build(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	w.teardown.add("tree of the previous version", func(context.Context) error { return remove() })
+	w.OnStop("tree of the previous version", func(context.Context) error { return remove() })
 	b, err := add(buildPrevious, dir, w.opts.Previous, "cmd/hooklatch")
 	if err != nil {
 		return err

@@ -3,19 +3,16 @@ package torture
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/url"
 	"path/filepath"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/cluster"
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/past"
-	"github.com/hooklatch/hooklatch/cmd/hookstorm/scenario"
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/stage"
 	"github.com/hooklatch/hooklatch/outbox/commit"
-	"github.com/hooklatch/hooklatch/schema"
 )
 
 // database is where a run stores everything: a database of its own, on its own
@@ -57,9 +54,9 @@ func (w *world) startDatabase(ctx context.Context) error {
 	if err := w.createDatabase(ctx); err != nil {
 		return err
 	}
-	config, err := pgxpool.ParseConfig(w.database.url())
+	config, err := stage.Config(w.database.url())
 	if err != nil {
-		return errors.New("the URL of the database cannot be read") // the error would quote it
+		return err
 	}
 	// A connection of a server that was promoted away must not be used again.
 	config.ConnConfig.ConnectTimeout = connectTimeout
@@ -73,19 +70,11 @@ func (w *world) startDatabase(ctx context.Context) error {
 		conn.Host, conn.Port, conn.Password, conn.Fallbacks = now.Host, now.Port, now.Password, nil
 		return nil
 	}
-	if w.primary, err = pgxpool.NewWithConfig(ctx, config); err != nil {
-		return fmt.Errorf("connect to the primary: %w", err)
-	}
-	w.teardown.add("connections", func(context.Context) error { w.primary.Close(); return nil })
-	migrator, err := schema.NewMigrator(w.primary, schema.Default, nil)
-	if err != nil {
+	if w.primary, err = w.Connect(ctx, config); err != nil {
 		return err
 	}
-	if _, err := migrator.Up(ctx); err != nil {
+	if err := stage.Prepare(ctx, w.primary); err != nil {
 		return err
-	}
-	if _, err := w.primary.Exec(ctx, scenario.Tables); err != nil {
-		return fmt.Errorf("make the tables of the run: %w", err)
 	}
 	return past.Prepare(ctx, w.primary)
 }
@@ -96,14 +85,13 @@ const ownDisk = 3 << 30
 
 // startCluster starts servers of our own. A killed server stays down until we start
 // it, because a restart by itself can hide a crash.
-func (w *world) startCluster(ctx context.Context) error {
+func (w *world) startCluster(ctx context.Context) (err error) {
 	var disk int64
 	if w.opts.OwnDisks {
 		disk = ownDisk
 	}
-	var err error
-	w.database.cluster, err = cluster.Start(ctx, cluster.Options{
-		SmallDisk: disk, Dir: filepath.Join(w.dir, "postgres"), Standby: !w.opts.NoStandby, Synchronous: !w.opts.NoStandby,
+	w.database.cluster, err = w.Postgres(ctx, cluster.Options{
+		SmallDisk: disk, Dir: filepath.Join(w.Dir, "postgres"), Standby: !w.opts.NoStandby, Synchronous: !w.opts.NoStandby,
 		Settings: map[string]string{"max_connections": "200"},
 		OnPrimary: func(address string) {
 			if w.proxy != nil {
@@ -112,11 +100,7 @@ func (w *world) startCluster(ctx context.Context) error {
 			}
 		},
 	})
-	if err != nil {
-		return err
-	}
-	w.teardown.add("Postgres", w.database.cluster.Stop)
-	return nil
+	return err
 }
 
 // useServer takes somebody's server, whose faults are not ours to make.
@@ -140,27 +124,16 @@ func (w *world) createDatabase(ctx context.Context) error {
 	if w.database.server != nil && len(w.database.server.Path) > 1 {
 		maintenance = w.database.server.Path[1:]
 	}
-	run := func(ctx context.Context, statements ...string) error {
-		there := w.database
-		there.name = maintenance
-		conn, err := pgx.Connect(ctx, there.url())
-		if err != nil {
-			return fmt.Errorf("connect to the server: %w", err)
-		}
-		defer conn.Close(context.WithoutCancel(ctx)) //nolint:errcheck // nothing is lost with it
-		for _, statement := range statements {
-			if _, err := conn.Exec(ctx, statement); err != nil {
-				return fmt.Errorf("%s: %w", statement, err)
-			}
-		}
-		return nil
-	}
+	there := w.database
+	there.name = maintenance
 	name := pgx.Identifier{w.database.name}.Sanitize()
-	if err := run(ctx, "CREATE DATABASE "+name, "COMMENT ON DATABASE "+name+" IS '"+mark+"'"); err != nil {
+	if err := stage.Execute(ctx, there.url(), "CREATE DATABASE "+name, "COMMENT ON DATABASE "+name+" IS '"+mark+"'"); err != nil {
 		return err
 	}
 	if w.database.server != nil {
-		w.teardown.add("database", func(ctx context.Context) error { return run(ctx, "DROP DATABASE "+name+" WITH (FORCE)") })
+		w.OnStop("database", func(ctx context.Context) error {
+			return stage.Execute(ctx, there.url(), "DROP DATABASE "+name+" WITH (FORCE)")
+		})
 	}
 	return nil
 }

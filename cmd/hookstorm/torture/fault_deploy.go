@@ -44,7 +44,7 @@ func (w *world) deploy(ctx context.Context, rnd *rand.Rand, struck func(target, 
 		order = w.services.of(roleWorker, roleApplication, roleGateway)
 	}
 	how := fmt.Sprintf("%s first, reload: %t, an old one starts again: %t", order[0].role, reloaded, again)
-	done := w.history.Begin(history.Record{Who: "nemesis", Op: history.OpDeploy, Deploy: &history.Deploy{
+	done := w.History.Begin(history.Record{Who: "nemesis", Op: history.OpDeploy, Deploy: &history.Deploy{
 		Number: next.Number, Change: string(change), Order: how, Source: scenario.Moving, Route: next.Route(), Types: next.Types, Late: next.Late,
 	}})
 	before, _ := w.newestConfiguration(ctx) // 0 where the database is away: any is newer
@@ -111,7 +111,7 @@ func (w *world) newestConfiguration(ctx context.Context) (newest int64, err erro
 // dispatched.
 func (w *world) deployLast(ctx context.Context) error {
 	w.deployed = w.deployed.Last()
-	done := w.history.Begin(history.Record{Who: "nemesis", Op: history.OpDeploy, Deploy: &history.Deploy{
+	done := w.History.Begin(history.Record{Who: "nemesis", Op: history.OpDeploy, Deploy: &history.Deploy{
 		Number: w.deployed.Number, Change: "the last", Source: scenario.Moving, Route: w.deployed.Route(), Types: w.deployed.Types, Late: true,
 	}})
 	before, err := w.newestConfiguration(ctx)

@@ -133,7 +133,7 @@ func (w *world) failpoint(action string) fire {
 		}
 		place := places[rnd.IntN(len(places))]
 		spec := fmt.Sprintf("%s=%s@%d", place, action, 1+rnd.IntN(20))
-		fired := filepath.Join(w.dir, "fired")
+		fired := filepath.Join(w.Dir, "fired")
 		if err := os.Remove(fired); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("forget the last failpoint: %w", err)
 		}

@@ -44,7 +44,7 @@ func (w *world) strike(ctx context.Context, fault session.Fault, rnd *rand.Rand,
 	done, err := fault.Strike(striking, rnd, session.Target{Pool: w.primary, Ours: w.backends})
 	if err != nil {
 		if !errors.Is(err, session.ErrNothing) {
-			w.sayf("%s did not strike: %s", fault.Kind, err)
+			w.Sayf("%s did not strike: %s", fault.Kind, err)
 		}
 		return nil
 	}

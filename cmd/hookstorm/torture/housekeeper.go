@@ -8,10 +8,11 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/application"
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/past"
 	"github.com/hooklatch/hooklatch/outbox"
-	"github.com/hooklatch/hooklatch/outbox/commit"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
+	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
 // keepEvery is how often retention has something to delete.
@@ -31,17 +32,11 @@ type housekeeper struct {
 }
 
 func newHousekeeper(ctx context.Context, url string) (*housekeeper, error) {
-	config, err := pgxpool.ParseConfig(url)
+	pool, err := application.NewPool(ctx, secret.New(url), 4, "hookstorm housekeeper")
 	if err != nil {
 		return nil, fmt.Errorf("housekeeper: %w", err)
 	}
-	config.MaxConns = 4
-	config.ConnConfig.ConnectTimeout = connectTimeout
-	commit.PreparePool(config)
-	h := &housekeeper{by: ledger.Operator{Who: "housekeeper", Via: "hookstorm"}}
-	if h.pool, err = pgxpool.NewWithConfig(ctx, config); err != nil {
-		return nil, fmt.Errorf("housekeeper: %w", err)
-	}
+	h := &housekeeper{pool: pool, by: ledger.Operator{Who: "housekeeper", Via: "hookstorm"}}
 	if h.box, err = outbox.New(outbox.Options{Pool: h.pool}); err != nil {
 		h.pool.Close()
 		return nil, fmt.Errorf("housekeeper: %w", err)

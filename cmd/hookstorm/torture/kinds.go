@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/nemesis"
+	"github.com/hooklatch/hooklatch/outbox/retry"
 )
 
 // fire is how a fault is made: see nemesis.Fault.
@@ -42,6 +43,9 @@ func kindsOf(faults []nemesis.Fault) []string {
 func sortedByKind(faults []nemesis.Fault) []nemesis.Fault {
 	return slices.SortedFunc(slices.Values(faults), func(a, b nemesis.Fault) int { return cmp.Compare(a.Kind, b.Kind) })
 }
+
+// sleep reports whether it slept to the end.
+func sleep(ctx context.Context, d time.Duration) bool { return retry.Wait(ctx, d) == nil }
 
 // upTo is a random time shorter than d.
 func upTo(rnd *rand.Rand, d time.Duration) time.Duration { return time.Duration(rnd.Int64N(int64(d))) }

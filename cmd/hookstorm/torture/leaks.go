@@ -10,7 +10,7 @@ import (
 
 // leaks looks for secrets in what the processes logged (I12).
 func (w *world) leaks() ([]checker.Violation, error) {
-	logs, err := filepath.Glob(filepath.Join(w.dir, "*.log"))
+	logs, err := filepath.Glob(filepath.Join(w.Dir, "*.log"))
 	if err != nil {
 		return nil, fmt.Errorf("find the logs: %w", err)
 	}

@@ -6,19 +6,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/checker"
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/history"
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/nemesis"
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/scenario"
-	"github.com/hooklatch/hooklatch/schema"
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/stage"
 )
-
-// HistoryFile is the name of the history in the directory of a run.
-const HistoryFile = "history.jsonl"
 
 // What the history says of the times of a run.
 const (
@@ -43,10 +38,10 @@ func Run(ctx context.Context, opts Options) (result Result, err error) {
 	defer func() {
 		stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
 		defer cancel()
-		err = errors.Join(err, w.teardown.run(stopping))
-		if opts.Dir == "" && err == nil && len(result.Verdict.Violations) == 0 {
-			err = os.RemoveAll(w.dir) // nobody asked to keep it, and it has nothing to tell
+		if err == nil && len(result.Verdict.Violations) == 0 {
+			w.Forget()
 		}
+		err = errors.Join(err, w.Stop(stopping))
 	}()
 	started := time.Now()
 	if err := w.start(ctx); err != nil {
@@ -64,21 +59,21 @@ func Run(ctx context.Context, opts Options) (result Result, err error) {
 	}
 	return Result{
 		Verdict: verdict, Faults: w.faults.all(), Left: w.left, Commit: w.commit, Command: opts.Command, Lasted: time.Since(started),
-		Acked: w.senders.Acked(), History: filepath.Join(w.dir, HistoryFile),
+		Acked: w.senders.Acked(), History: w.HistoryPath(),
 	}, nil
 }
 
 // storm sends and breaks for as long as the run lasts.
 func (w *world) storm(ctx context.Context) error {
-	w.history.Add(history.Record{Who: "hookstorm", Kind: history.Note, Op: history.OpRun, Run: w.about()})
-	w.phase(history.PhaseStorm)
+	w.History.Add(history.Record{Who: "hookstorm", Kind: history.Note, Op: history.OpRun, Run: w.about()})
+	w.Phase(history.PhaseStorm)
 	w.senders.Start()
 	w.startListed(ctx)
 	w.application.Start(ctx)
 	w.operator.Start(ctx)
 	w.housekeeper.start(ctx)
 	evil := nemesis.New(nemesis.Options{
-		History: w.history, Faults: w.chosen, Seed: w.opts.Seed, Load: w.load, Pause: w.opts.Pause,
+		History: w.History, Faults: w.chosen, Seed: w.opts.Seed, Load: w.load, Pause: w.opts.Pause,
 	})
 	evil.Start(ctx)
 	ended := time.Now().Add(w.opts.Time)
@@ -90,33 +85,26 @@ func (w *world) storm(ctx context.Context) error {
 	}
 	// Faults end first, so that everything can come to its end.
 	if err := evil.Stop(); err != nil {
-		w.sayf("some faults could not be made: %s", err)
+		w.Sayf("some faults could not be made: %s", err)
 	}
 	return context.Cause(ctx)
 }
 
 // about says what this run is.
 func (w *world) about() *history.Run {
-	about := &history.Run{
-		Seed: int64(w.opts.Seed), Commit: w.commit, Previous: w.opts.Previous, Command: w.opts.Command, //nolint:gosec // any number is a seed
-		Settings: settingsShort, Policies: map[string]string{},
+	about := history.Run{
+		Seed: int64(w.opts.Seed), Commit: w.commit, Previous: w.opts.Previous, Command: w.opts.Command, Settings: settingsShort, //nolint:gosec // any number is a seed
 	}
 	if w.opts.Production {
 		about.Settings = settingsProduction
 	}
-	for _, d := range scenario.Destinations() {
-		about.Policies[d.Name] = string(d.Policy)
-		if d.Kind == "http" {
-			about.Honour = append(about.Honour, d.Name)
-		}
-	}
-	return about
+	return stage.Describe(about, scenario.Destinations())
 }
 
 // heal ends all traffic, has everything run again, and waits until nothing is
 // left to do.
 func (w *world) heal(ctx context.Context) error {
-	w.phase(history.PhaseHeal)
+	w.Phase(history.PhaseHeal)
 	if err := w.repair(ctx); err != nil {
 		return err
 	}
@@ -125,15 +113,18 @@ func (w *world) heal(ctx context.Context) error {
 	if err := w.endTraffic(patience); err != nil {
 		return fmt.Errorf("end the traffic: %w", err)
 	}
-	w.sayf("retention deleted %d days of years ago", w.housekeeper.done)
-	left, err := w.untilQuiet(ctx, w.opts.Patience)
+	w.Sayf("retention deleted %d days of years ago", w.housekeeper.done)
+	quiet, cancel := context.WithTimeout(ctx, w.opts.Patience)
+	defer cancel()
+	// What waits for an operator gets one.
+	left, err := w.Until(quiet, stage.Quiet{Pool: w.primary, Listed: w.listed, Outcomes: []string{"received"}, Meanwhile: w.operator.Unblock})
 	if err != nil {
 		return err
 	}
-	if !left.none() {
-		w.sayf("after %s of healing %s", w.opts.Patience, left)
+	if len(left) > 0 {
+		w.Sayf("left after %s of healing: %v", w.opts.Patience, left)
 	}
-	w.phase(history.PhaseQuiet)
+	w.Phase(history.PhaseQuiet)
 	return nil
 }
 
@@ -142,18 +133,7 @@ func (w *world) judge(ctx context.Context) (checker.Verdict, error) {
 	if err := w.services.stop(ctx); err != nil {
 		return checker.Verdict{}, err
 	}
-	if err := checker.Snapshot(ctx, w.primary, schema.Default, w.history); err != nil {
-		return checker.Verdict{}, err
-	}
-	if err := w.history.Flush(); err != nil {
-		return checker.Verdict{}, err
-	}
-	file, err := os.Open(filepath.Join(w.dir, HistoryFile))
-	if err != nil {
-		return checker.Verdict{}, fmt.Errorf("open the history: %w", err)
-	}
-	defer file.Close()
-	verdict, err := checker.Check(file, w.opts.checks())
+	verdict, err := w.Judge(ctx, w.primary, w.opts.checks())
 	if err != nil {
 		return verdict, err
 	}

@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
-	"os"
 	"path/filepath"
 	"sync"
 	"time"
@@ -14,15 +12,13 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/application"
-	"github.com/hooklatch/hooklatch/cmd/hookstorm/history"
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/listed"
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/nemesis"
-	"github.com/hooklatch/hooklatch/cmd/hookstorm/pgproxy"
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/programs"
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/receivers"
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/scenario"
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/senders"
-	"github.com/hooklatch/hooklatch/internal/freeport"
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/stage"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
@@ -37,20 +33,18 @@ const (
 
 // world is everything that one run starts.
 type world struct {
+	*stage.Stage
+
 	opts     Options
-	dir      string
 	commit   string
 	left     []string // faults that were left out, and why
-	teardown teardown
-
-	history  *history.Writer
 	chosen   []nemesis.Fault
 	faults   faultCounts
 	binaries binaries
 
 	database  database
 	primary   *pgxpool.Pool // past the proxy, with no faults of the network
-	proxy     *pgproxy.Proxy
+	proxy     *stage.Line
 	receivers *receivers.Receivers
 	services  services
 	listed    *listed.Sender
@@ -65,34 +59,13 @@ type world struct {
 }
 
 // newWorld makes the directory and begins the history.
-func newWorld(opts Options) (*world, error) {
-	w := &world{opts: opts, dir: opts.Dir}
-	var err error
+func newWorld(opts Options) (_ *world, err error) {
+	w := &world{opts: opts}
 	if w.chosen, err = w.kinds(); err != nil {
 		return nil, err
 	}
-	if w.dir == "" {
-		dir, err := os.MkdirTemp("", "hookstorm-*")
-		if err != nil {
-			return nil, fmt.Errorf("make a directory for the run: %w", err)
-		}
-		w.dir = dir
-	}
-	if err := os.MkdirAll(w.dir, 0o755); err != nil { //nolint:gosec // the account of an own server passes through it
-		return nil, fmt.Errorf("make the directory of the run: %w", err)
-	}
-	if opts.Dir == "" { // made for us alone
-		if err := os.Chmod(w.dir, 0o755); err != nil { //nolint:gosec // as above
-			return nil, fmt.Errorf("open the directory of the run: %w", err)
-		}
-	}
-	file, err := os.Create(filepath.Join(w.dir, HistoryFile))
-	if err != nil {
-		return nil, fmt.Errorf("begin the history: %w", err)
-	}
-	w.history = history.NewWriter(file, w.faults.watch)
-	w.teardown.add("history", func(context.Context) error { return errors.Join(w.history.Flush(), file.Close()) })
-	return w, nil
+	w.Stage, err = stage.New(stage.Options{Who: "hookstorm", Dir: opts.Dir, Watch: w.faults.watch, Out: opts.Out})
+	return w, err
 }
 
 // start starts everything but the traffic.
@@ -109,7 +82,7 @@ func (w *world) start(ctx context.Context) error {
 		{"start the processes", w.startServices},
 		{"prepare the traffic", w.prepareTraffic},
 	} {
-		w.sayf("%s", part.name)
+		w.Sayf("%s", part.name)
 		if err := part.start(ctx); err != nil {
 			return fmt.Errorf("%s: %w", part.name, err)
 		}
@@ -118,51 +91,20 @@ func (w *world) start(ctx context.Context) error {
 }
 
 func (w *world) startProxy(context.Context) (err error) {
-	if w.proxy, err = pgproxy.Start(pgproxy.Options{Target: w.database.address()}); err != nil {
-		return err
-	}
-	w.teardown.add("proxy", func(context.Context) error { w.proxy.Stop(); return nil })
-	return nil
+	w.proxy, err = w.Proxy(w.database.address(), w.database.url)
+	return err
 }
 
-// lineURL is the URL of the database through the proxy's listener of that name.
-func (w *world) lineURL(name string) (string, error) {
-	listener, err := w.proxy.Listener(name)
-	if err != nil {
-		return "", err
-	}
-	return listener.URL(w.database.url())
-}
-
-func (w *world) startReceivers(ctx context.Context) error {
-	w.receivers = receivers.New(receivers.Options{History: w.history, Seed: int64(w.opts.Seed)}) //nolint:gosec // any number is a seed
-	if err := w.receivers.Start(ctx); err != nil {
-		return err
-	}
-	w.teardown.add("receivers", func(context.Context) error { w.receivers.Stop(); return nil })
-	return nil
+func (w *world) startReceivers(ctx context.Context) (err error) {
+	w.receivers, err = w.Receive(ctx, receivers.Options{Seed: int64(w.opts.Seed)}) //nolint:gosec // any number is a seed
+	return err
 }
 
 // startList serves the list of the sender that never tries again. Gateways are told to it
 // before any process starts.
-func (w *world) startList(ctx context.Context) error {
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return err
-	}
-	server := &http.Server{Handler: http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) { w.listed.ServeHTTP(out, r) }), ReadHeaderTimeout: time.Minute}
-	served := make(chan struct{})
-	go func() {
-		defer close(served)
-		_ = server.Serve(listener) // until Close
-	}()
-	w.listURL = "http://" + listener.Addr().String()
-	w.teardown.add("list", func(context.Context) error {
-		err := server.Close()
-		<-served
-		return err
-	})
-	return nil
+func (w *world) startList(ctx context.Context) (err error) {
+	w.listURL, err = w.Serve(ctx, http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) { w.listed.ServeHTTP(out, r) }))
+	return err
 }
 
 // startListed has the sender with the list make events until endListed.
@@ -177,7 +119,7 @@ func (w *world) startListed(ctx context.Context) {
 		cancel()
 		<-ended
 	})
-	w.teardown.add("sender with a list", func(context.Context) error { w.endListed(); return nil })
+	w.OnStop("sender with a list", func(context.Context) error { w.endListed(); return nil })
 }
 
 // startServices writes the configurations and starts all processes.
@@ -197,10 +139,10 @@ func (w *world) startServices(ctx context.Context) error {
 		gateways = append(gateways, s.url)
 	}
 	var err error
-	if w.listed, err = listed.New(listed.Options{History: w.history, Gateways: gateways}); err != nil {
+	if w.listed, err = listed.New(listed.Options{History: w.History, Gateways: gateways}); err != nil {
 		return err
 	}
-	w.teardown.add("processes", w.services.stop)
+	w.OnStop("processes", w.services.stop)
 	return w.services.start(ctx)
 }
 
@@ -208,28 +150,25 @@ func (w *world) startServices(ctx context.Context) error {
 // of its own.
 func (w *world) newService(role role, number int) (*service, error) {
 	name := fmt.Sprintf("%s-%d", role, number)
-	line, err := w.lineURL(name)
+	line, err := w.proxy.URL(name)
 	if err != nil {
 		return nil, err
 	}
-	addresses, err := freeport.Addresses(2)
+	place, err := w.Place(name)
 	if err != nil {
 		return nil, err
 	}
-	mail := w.receivers.MailAddr()
-	config, err := programs.NewConfiguration(filepath.Join(w.dir, name+".yaml"), scenario.Settings{
-		DatabaseURL: secret.New(line), GatewayListen: addresses[0], AdminListen: addresses[1],
-		ReceiverURL: w.receivers.URL(), ListURL: w.listURL, MailHost: mail.Addr().String(), MailPort: int(mail.Port()), Production: w.opts.Production, Mine: w.opts.Mine,
-		Accepts: role == roleGateway,
-	})
+	settings := place.Settings(line, w.receivers)
+	settings.ListURL, settings.Production, settings.Mine, settings.Accepts = w.listURL, w.opts.Production, w.opts.Mine, role == roleGateway
+	config, err := programs.NewConfiguration(place.Config, settings)
 	if err != nil {
 		return nil, err
 	}
-	s := &service{name: name, role: role, line: name, config: config, url: "http://" + addresses[0], history: w.history, programs: map[string]*programs.Program{}}
+	s := &service{name: name, role: role, line: name, config: config, url: "http://" + place.Gateway, history: w.History, programs: map[string]*programs.Program{}}
 	for _, b := range w.binaries.of(role) {
-		s.programs[b.name], err = programs.New(programs.Options{
-			Name: name, Build: b.label, Binary: b.path, Args: append(b.args, "--config", config.Path()),
-			Log: filepath.Join(w.dir, name+"."+b.name+".log"), ReadyURL: "http://" + addresses[1] + "/readyz", History: w.history,
+		s.programs[b.name], err = place.Program(programs.Options{
+			Build: b.label, Binary: b.path, Args: append(b.args, "--config", config.Path()),
+			Log: filepath.Join(w.Dir, name+"."+b.name+".log"), ReadyURL: place.Ready(),
 		})
 		if err != nil {
 			return nil, err
@@ -246,35 +185,35 @@ func (w *world) prepareTraffic(ctx context.Context) error {
 	}
 	seed := int64(w.opts.Seed) //nolint:gosec // any number is a seed
 	var err error
-	w.senders, err = senders.New(senders.Options{History: w.history, Gateways: gateways, Seed: seed, Rate: w.opts.Rate})
+	w.senders, err = senders.New(senders.Options{History: w.History, Gateways: gateways, Seed: seed, Rate: w.opts.Rate})
 	if err != nil {
 		return err
 	}
-	line, err := w.lineURL("application")
+	line, err := w.proxy.URL("application")
 	if err != nil {
 		return err
 	}
-	w.application, err = application.NewTraffic(ctx, application.TrafficOptions{History: w.history, DatabaseURL: secret.New(line), Seed: seed})
+	w.application, err = application.NewTraffic(ctx, application.TrafficOptions{History: w.History, DatabaseURL: secret.New(line), Seed: seed})
 	if err != nil {
 		return err
 	}
-	w.teardown.add("application", func(context.Context) error { w.application.Stop(); return nil })
-	line, err = w.lineURL("operator")
+	w.OnStop("application", func(context.Context) error { w.application.Stop(); return nil })
+	line, err = w.proxy.URL("operator")
 	if err != nil {
 		return err
 	}
-	w.operator, err = application.NewOperator(ctx, application.OperatorOptions{History: w.history, DatabaseURL: secret.New(line), Seed: seed})
+	w.operator, err = application.NewOperator(ctx, application.OperatorOptions{History: w.History, DatabaseURL: secret.New(line), Seed: seed})
 	if err != nil {
 		return err
 	}
-	w.teardown.add("operator", w.operator.Stop)
-	if line, err = w.lineURL("housekeeper"); err != nil {
+	w.OnStop("operator", w.operator.Stop)
+	if line, err = w.proxy.URL("housekeeper"); err != nil {
 		return err
 	}
 	if w.housekeeper, err = newHousekeeper(ctx, line); err != nil {
 		return err
 	}
-	w.teardown.add("housekeeper", w.housekeeper.stop)
+	w.OnStop("housekeeper", w.housekeeper.stop)
 	return nil
 }
 
@@ -307,20 +246,10 @@ func (w *world) endTraffic(ctx context.Context) error {
 	return errors.Join(w.senders.Stop(ctx), w.operator.Rest(ctx), w.housekeeper.end(ctx))
 }
 
-// phase writes down that the run goes on to another phase.
-func (w *world) phase(p history.Phase) {
-	w.history.Add(history.Record{Who: "hookstorm", Kind: history.Note, Op: history.OpPhase, Phase: p})
-	w.sayf("%s", p)
-}
-
 // progress says how it goes.
 func (w *world) progress(left time.Duration) {
 	faults, kinds := Fired(w.faults.all())
 	inFlight, acked := w.load()
-	w.sayf("%s left: %d acknowledged (%d in the last second, %d in flight), %d faults of %d kinds",
+	w.Sayf("%s left: %d acknowledged (%d in the last second, %d in flight), %d faults of %d kinds",
 		left.Round(time.Second), w.senders.Acked(), acked, inFlight, faults, kinds)
-}
-
-func (w *world) sayf(format string, args ...any) {
-	_, _ = fmt.Fprintf(w.opts.Out, format+"\n", args...) // nothing rests on it
 }
