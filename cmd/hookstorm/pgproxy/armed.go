@@ -197,12 +197,8 @@ func (a *Armed) report(c *conn, sql, answer string) {
 	default:
 	}
 	a.endIfSpent()
-	observe := a.proxy.opts.OnFiring
 	a.proxy.mu.Unlock()
 	if a.fault.OnFiring != nil {
 		a.fault.OnFiring(firing)
-	}
-	if observe != nil {
-		observe(firing)
 	}
 }

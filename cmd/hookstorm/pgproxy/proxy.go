@@ -20,21 +20,14 @@ const acceptPause = 10 * time.Millisecond
 
 // Options say where the proxy leads to.
 type Options struct {
-	// Listen is the address of the first listener, whose name is empty. Default: a free
-	// port of 127.0.0.1.
-	Listen string
 	// Target is the server's address, host:port. While there is none, connections that
 	// begin are reset. SetTarget changes it.
 	Target string
-	// OnFiring is called for each firing of each fault; it must not wait. Default:
-	// nothing.
-	OnFiring func(Firing)
 }
 
 // Proxy leads connections to a server. They are not encrypted, so that it can read
 // them.
 type Proxy struct {
-	opts    Options
 	ctx     context.Context // of connections to the server that are being made
 	cancel  context.CancelFunc
 	running sync.WaitGroup
@@ -57,15 +50,12 @@ type Listener struct {
 
 // Start listens.
 func Start(opts Options) (*Proxy, error) {
-	if opts.Listen == "" {
-		opts.Listen = "127.0.0.1:0"
-	}
 	p := &Proxy{
-		opts: opts, target: opts.Target, changed: make(chan struct{}),
+		target: opts.Target, changed: make(chan struct{}),
 		listeners: map[string]*Listener{}, conns: map[*conn]struct{}{},
 	}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
-	if _, err := p.listen("", opts.Listen); err != nil {
+	if _, err := p.listen(""); err != nil {
 		p.cancel()
 		return nil, err
 	}
@@ -97,11 +87,11 @@ func (p *Proxy) Listener(name string) (*Listener, error) {
 	if l != nil {
 		return l, nil
 	}
-	return p.listen(name, "127.0.0.1:0")
+	return p.listen(name)
 }
 
-func (p *Proxy) listen(name, address string) (*Listener, error) {
-	listener, err := net.Listen("tcp", address)
+func (p *Proxy) listen(name string) (*Listener, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, fmt.Errorf("open listener of the proxy: %w", err)
 	}

@@ -3,16 +3,18 @@ package receivers
 import (
 	"fmt"
 	"math/rand/v2"
+	"net/http"
 	"slices"
 	"sync"
 
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/history"
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/scenario"
 )
 
 // Behaviour is what a receiver does to a call.
 type Behaviour string
 
-// The behaviours over HTTP. A mail server does what comes nearest: see mailReply.
+// The behaviours over HTTP. A mail server does what comes nearest.
 const (
 	OK              Behaviour = "ok"                // apply it, 200
 	Slow            Behaviour = "slow"              // apply it, 200 after a while
@@ -34,45 +36,66 @@ const (
 	Random          Behaviour = "random"            // one of those after which an effect goes on
 )
 
+// act is what a behaviour does to a call, and what its caller then knows.
+type act struct {
+	behaviour Behaviour
+	weight    int // among those that Random draws from; those that hold a worker until its time is up are rare
+	applies   bool
+	kind      history.Kind // over HTTP
+	status    int          // 0: there is no answer
+	text      string       // for people
+	// mail is the answer over SMTP, 0 for none. A server that says 4yz or 5yz after the
+	// final dot has not taken the message (RFC 5321, section 4.2.5): so it never applies
+	// and then answers an error.
+	mail int
+}
+
+// acts are those of all behaviours.
+var acts = []act{
+	{OK, 60, true, history.OK, http.StatusOK, "", 250},
+	{Slow, 5, true, history.OK, http.StatusOK, "", 250},
+	{Hang, 1, false, history.Unknown, 0, "not answered", 0},
+	{ResetBefore, 5, false, history.Unknown, 0, "cut", 0},
+	{ResetAfterApply, 7, true, history.Unknown, 0, "cut", 0},
+	{HalfAnswer, 4, true, history.Unknown, 0, "cut within the answer", 0},
+	{ErrorBefore, 5, false, history.Unknown, http.StatusInternalServerError, "", 451},
+	{ErrorAfterApply, 6, true, history.Unknown, http.StatusInternalServerError, "", 0},
+	{Busy, 2, false, history.Fail, http.StatusTooManyRequests, "", 451},
+	// For all the caller knows a proxy answers, behind which it was applied.
+	{Unavailable, 2, false, history.Unknown, http.StatusServiceUnavailable, "", 451},
+	{Unauthorized, 0, false, history.Fail, http.StatusUnauthorized, "", 530},
+	{Refused, 0, false, history.Fail, http.StatusUnprocessableEntity, "", 550},
+	{Gone, 0, false, history.Fail, http.StatusGone, "", 550},
+	{Redirect, 0, false, history.Fail, http.StatusTemporaryRedirect, "", 550},
+	{EndlessBody, 1, true, history.OK, http.StatusOK, "", 0},
+	{HugeHeader, 2, true, history.Unknown, http.StatusOK, "in a header that nobody takes", 0},
+	{Switch, 2, true, history.Unknown, http.StatusSwitchingProtocols, "the connection stays open", 0},
+}
+
+// act is what the behaviour does. Random does nothing by itself.
+func (b Behaviour) act() act {
+	return acts[slices.IndexFunc(acts, func(a act) bool { return a.behaviour == b })]
+}
+
 // Behaviours returns all there are.
 func Behaviours() []Behaviour {
-	return []Behaviour{
-		OK, Slow, Hang, ResetBefore, ResetAfterApply, HalfAnswer, ErrorBefore, ErrorAfterApply, Busy, Unavailable,
-		Unauthorized, Refused, Gone, Redirect, EndlessBody, HugeHeader, Switch, Random,
+	var all []Behaviour
+	for _, a := range acts {
+		all = append(all, a.behaviour)
 	}
+	return append(all, Random)
 }
 
 // Final says whether the behaviour ends an effect for good: it is refused, and
 // never applied.
 func (b Behaviour) Final() bool { return b == Refused || b == Gone || b == Redirect }
 
-// mix is what Random draws from, by weight. None of them is final, and those that
-// hold a worker until its time is up are rare.
-var mix = []struct {
-	behaviour Behaviour
-	weight    int
-}{
-	{OK, 60},
-	{Slow, 5},
-	{Hang, 1},
-	{ResetBefore, 5},
-	{ResetAfterApply, 7},
-	{HalfAnswer, 4},
-	{ErrorBefore, 5},
-	{ErrorAfterApply, 6},
-	{Busy, 2},
-	{Unavailable, 2},
-	{EndlessBody, 1},
-	{HugeHeader, 2},
-	{Switch, 2},
-}
-
 // orders are what each destination was told to do.
 type orders struct {
 	mu     sync.Mutex
 	told   map[string]Behaviour
 	dice   *rand.Rand
-	weight int // of the whole mix
+	weight int // of all acts
 }
 
 func newOrders(destinations []scenario.Destination, seed int64) *orders {
@@ -82,8 +105,8 @@ func newOrders(destinations []scenario.Destination, seed int64) *orders {
 			o.told[d.Name] = OK
 		}
 	}
-	for _, m := range mix {
-		o.weight += m.weight
+	for _, a := range acts {
+		o.weight += a.weight
 	}
 	return o
 }
@@ -110,9 +133,9 @@ func (o *orders) next(destination string) (_ Behaviour, known bool) {
 		return b, known
 	}
 	n := o.dice.IntN(o.weight)
-	for _, m := range mix {
-		if n -= m.weight; n < 0 {
-			return m.behaviour, known
+	for _, a := range acts {
+		if n -= a.weight; n < 0 {
+			return a.behaviour, known
 		}
 	}
 	return OK, known

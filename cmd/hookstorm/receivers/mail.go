@@ -56,7 +56,7 @@ func (s mailSession) Data(content io.Reader) error {
 	case c == nil:
 		return s.cut()
 	case !known || key == "":
-		return refuse(c, history.Fail, 554)
+		return refuse(c, 554)
 	}
 	return s.behave(c, behaviour)
 }
@@ -69,49 +69,36 @@ func (r *Receivers) mailDestination() string {
 	return r.opts.Destinations[i].Name
 }
 
-// behave does what comes nearest to a behaviour over HTTP. A server that says 4yz
-// or 5yz after the final dot has not taken the message (RFC 5321, section 4.2.5):
-// so it never applies and then answers an error.
+// behave does what comes nearest to a behaviour over HTTP.
 func (s mailSession) behave(c *call, b Behaviour) error {
+	does := b.act()
+	if does.applies || b == Hang && s.Receivers.behaviour.coin() {
+		c.apply()
+	}
+	text := "cut"
 	switch b {
-	case OK, Random: // the second is never drawn
-		c.apply()
-		c.end(history.OK, 250, "")
-		return nil
 	case Slow:
-		c.apply()
 		if !s.waitFor(s.opts.Slow) {
 			c.end(history.Unknown, 0, "nobody waited for the answer")
 			return s.cut()
 		}
-		c.end(history.OK, 250, "")
-		return nil
 	case Hang:
-		if s.Receivers.behaviour.coin() {
-			c.apply()
-		}
 		s.waitFor(patience)
-		c.end(history.Unknown, 0, "not answered")
-		return s.cut()
-	case ResetBefore:
-		c.end(history.Unknown, 0, "cut")
-		return s.cut()
-	case ResetAfterApply, HalfAnswer, ErrorAfterApply, EndlessBody, HugeHeader, Switch:
-		c.apply()
-		c.end(history.Unknown, 0, "cut")
-		return s.cut()
-	case ErrorBefore, Busy, Unavailable:
-		return refuse(c, history.Fail, 451)
-	case Unauthorized:
-		return refuse(c, history.Fail, 530)
-	case Refused, Gone, Redirect:
-		return refuse(c, history.Fail, 550)
+		text = does.text
 	}
-	return refuse(c, history.Fail, 554)
+	switch {
+	case does.mail == 0:
+		c.end(history.Unknown, 0, text)
+		return s.cut()
+	case does.mail < 400:
+		c.end(history.OK, does.mail, "")
+		return nil
+	}
+	return refuse(c, does.mail)
 }
 
-func refuse(c *call, kind history.Kind, code int) error {
-	c.end(kind, code, "")
+func refuse(c *call, code int) error {
+	c.end(history.Fail, code, "")
 	return &smtp.SMTPError{Code: code, EnhancedCode: smtp.EnhancedCode{code / 100, 0, 0}, Message: "as told"}
 }
 

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"net"
 	"time"
+
+	"github.com/hooklatch/hooklatch/outbox/retry"
 )
 
 // open serves HTTP on a listener, until that is closed.
@@ -42,16 +44,13 @@ func (r *Receivers) Up(ctx context.Context) error {
 		return nil
 	}
 	r.web.SetKeepAlivesEnabled(true)
-	for {
-		door, err := listen(ctx, r.webAddr.String())
-		if err == nil {
+	var err error
+	for range (retry.Pauses{First: 20 * time.Millisecond}).Until(ctx) {
+		var door net.Listener
+		if door, err = listen(ctx, r.webAddr.String()); err == nil {
 			r.open(door)
 			return nil
 		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("listen for calls again: %w", err)
-		case <-time.After(20 * time.Millisecond):
-		}
 	}
+	return fmt.Errorf("listen for calls again: %w", err)
 }

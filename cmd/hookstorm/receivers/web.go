@@ -49,78 +49,42 @@ func (r *Receivers) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 
 // behave does to a call what the destination was told to do.
 func (r *Receivers) behave(w http.ResponseWriter, request *http.Request, c *call, b Behaviour) {
+	does := b.act()
+	if does.applies || b == Hang && r.behaviour.coin() {
+		c.apply()
+	}
 	switch b {
-	case OK, Random: // the second is never drawn
-		c.apply()
-		c.end(history.OK, http.StatusOK, "")
-		w.WriteHeader(http.StatusOK)
 	case Slow:
-		c.apply()
 		if !r.wait(request, r.opts.Slow) {
 			c.end(history.Unknown, 0, "nobody waited for the answer")
 			cut(w, "")
 			return
 		}
-		c.end(history.OK, http.StatusOK, "")
-		w.WriteHeader(http.StatusOK)
 	case Hang:
-		if r.behaviour.coin() {
-			c.apply()
-		}
 		r.wait(request, patience)
-		c.end(history.Unknown, 0, "not answered")
+	}
+	c.end(does.kind, does.status, does.text)
+	switch b {
+	case Hang, ResetBefore, ResetAfterApply:
 		cut(w, "")
-	case ResetBefore:
-		c.end(history.Unknown, 0, "cut")
-		cut(w, "")
-	case ResetAfterApply:
-		c.apply()
-		c.end(history.Unknown, 0, "cut")
-		cut(w, "")
+		return
 	case HalfAnswer:
-		c.apply()
-		c.end(history.Unknown, 0, "cut within the answer")
 		cut(w, "HTTP/1.1 200 OK\r\nContent-Le")
-	case ErrorBefore:
-		answer(w, c, history.Unknown, http.StatusInternalServerError)
-	case ErrorAfterApply:
-		c.apply()
-		answer(w, c, history.Unknown, http.StatusInternalServerError)
-	case Busy:
+		return
+	case EndlessBody:
+		r.writeForever(w, request)
+		return
+	case Switch:
+		r.keepOpen(w, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
+		return
+	case Busy, Unavailable:
 		w.Header().Set("Retry-After", retryAfter)
-		answer(w, c, history.Fail, http.StatusTooManyRequests)
-	case Unavailable:
-		// For all the caller knows a proxy answers, behind which it was applied.
-		w.Header().Set("Retry-After", retryAfter)
-		answer(w, c, history.Unknown, http.StatusServiceUnavailable)
-	case Unauthorized:
-		answer(w, c, history.Fail, http.StatusUnauthorized)
-	case Refused:
-		answer(w, c, history.Fail, http.StatusUnprocessableEntity)
-	case Gone:
-		answer(w, c, history.Fail, http.StatusGone)
 	case Redirect:
 		w.Header().Set("Location", r.URL()+"/"+elsewhere)
-		answer(w, c, history.Fail, http.StatusTemporaryRedirect)
-	case EndlessBody:
-		c.apply()
-		c.end(history.OK, http.StatusOK, "")
-		r.writeForever(w, request)
 	case HugeHeader:
-		c.apply()
-		c.end(history.Unknown, http.StatusOK, "in a header that nobody takes")
 		w.Header().Set("X-Huge", strings.Repeat("x", hugeHeader))
-		w.WriteHeader(http.StatusOK)
-	case Switch:
-		c.apply()
-		c.end(history.Unknown, http.StatusSwitchingProtocols, "the connection stays open")
-		r.keepOpen(w, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
 	}
-}
-
-func answer(w http.ResponseWriter, c *call, kind history.Kind, status int) {
-	c.end(kind, status, "")
-	w.WriteHeader(status)
+	w.WriteHeader(does.status)
 }
 
 // wait returns after d: true. Or before it: when the caller hangs up, or when the
