@@ -13,6 +13,7 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/programs"
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/erasure"
+	"github.com/hooklatch/hooklatch/outbox/fleet"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
@@ -57,12 +58,17 @@ func (a *apiOrders) carryOut(ctx context.Context, order *history.Order, reason s
 	if err == nil {
 		return nil
 	}
-	// What the API says after it looked is a refusal. Whatever else went wrong, the
-	// order may have been carried out.
+	return &notDoneError{err: err, certain: Refused(err)}
+}
+
+// Refused says whether an error of an order through the Go API is a refusal, after the API
+// looked. Whatever else went wrong, the order may have been carried out.
+func Refused(err error) bool {
 	_, wrongState := errors.AsType[*ledger.StateError](err)
 	_, unfinished := errors.AsType[*erasure.UnfinishedError](err)
-	certain := wrongState || unfinished || errors.Is(err, ledger.ErrNotFound) || errors.Is(err, ledger.ErrUnknownDestination) || errors.Is(err, inbox.ErrNotReplayable)
-	return &notDoneError{err: err, certain: certain}
+	return wrongState || unfinished || slices.ContainsFunc([]error{
+		ledger.ErrNotFound, ledger.ErrUnknownDestination, inbox.ErrNotHeld, inbox.ErrNotReplayable, fleet.ErrServed,
+	}, func(refusal error) bool { return errors.Is(err, refusal) })
 }
 
 // cliOrders orders as people do, by the command line.

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/hooklatch/hooklatch/outbox/retry"
 	"github.com/hooklatch/hooklatch/worker/destination"
 )
 
@@ -141,18 +142,15 @@ func (r *receiver) down() {
 
 // up ends what down began, at the same address.
 func (r *receiver) up(ctx context.Context) error {
-	for {
-		door, err := net.Listen("tcp", r.address)
-		if err == nil {
+	var err error
+	for range (retry.Pauses{First: 10 * time.Millisecond}).Until(ctx) {
+		var door net.Listener
+		if door, err = net.Listen("tcp", r.address); err == nil {
 			r.open(door)
 			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return errors.Join(fmt.Errorf("listen for calls again: %w", err), context.Cause(ctx))
-		case <-time.After(10 * time.Millisecond): // another program has the port for its side of a connection
-		}
+		} // another program has the port for its side of a connection
 	}
+	return errors.Join(fmt.Errorf("listen for calls again: %w", err), context.Cause(ctx))
 }
 
 // stop ends it.

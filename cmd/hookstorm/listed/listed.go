@@ -22,6 +22,7 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/post"
 	"github.com/hooklatch/hooklatch/gateway/provider"
 	"github.com/hooklatch/hooklatch/gateway/provider/catalog"
+	"github.com/hooklatch/hooklatch/outbox/retry"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
@@ -110,10 +111,7 @@ func (s *Sender) Run(ctx context.Context) {
 		if n%3 > 0 {
 			s.deliver(e, 1)
 		}
-		select {
-		case <-time.After(s.opts.Pace):
-		case <-ctx.Done():
-		}
+		_ = retry.Wait(ctx, s.opts.Pace) // the loop looks at ctx
 	}
 }
 

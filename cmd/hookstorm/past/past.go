@@ -15,6 +15,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/retention"
+	"github.com/hooklatch/hooklatch/outbox/retry"
 )
 
 // Source is that of all events of the past. Nobody delivers it.
@@ -106,17 +107,14 @@ func (p *Past) keep(ctx context.Context, by ledger.Operator, limit time.Duration
 // End has retention delete all of the past, and returns what is left of it when ctx is
 // done.
 func (p *Past) End(ctx context.Context, by ledger.Operator) error {
-	for {
-		left, err := p.end(ctx, by)
-		if err == nil && len(left) == 0 {
+	var left []string
+	var err error
+	for range (retry.Pauses{First: 200 * time.Millisecond}).Until(ctx) {
+		if left, err = p.end(ctx, by); err == nil && len(left) == 0 {
 			return nil
 		}
-		select {
-		case <-time.After(200 * time.Millisecond):
-		case <-ctx.Done():
-			return fmt.Errorf("left of the past: %s: %w", strings.Join(left, ", "), errors.Join(err, context.Cause(ctx)))
-		}
 	}
+	return fmt.Errorf("left of the past: %s: %w", strings.Join(left, ", "), errors.Join(err, context.Cause(ctx)))
 }
 
 func (p *Past) end(ctx context.Context, by ledger.Operator) (left []string, err error) {

@@ -12,38 +12,35 @@ import (
 
 // Print writes what came of a run. Its last line is how many violations there were.
 func Print(out io.Writer, r Result) error {
-	_, err := fmt.Fprintf(out, "commit %s, %s\n\n%s", r.Commit, r.Lasted.Round(time.Second), table(r.Faults))
-	if err != nil {
-		return fmt.Errorf("write the report: %w", err)
-	}
+	said := fmt.Sprintf("commit %s, %s\n\n%s", r.Commit, r.Lasted.Round(time.Second), table(r.Faults))
 	for _, left := range r.Left {
-		if _, err := fmt.Fprintf(out, "left out: %s\n", left); err != nil {
-			return fmt.Errorf("write the report: %w", err)
-		}
+		said += "left out: " + left + "\n"
+	}
+	if err := write(out, said); err != nil {
+		return err
 	}
 	if err := checker.Print(out, r.Verdict); err != nil {
 		return err
 	}
+	again := ""
 	if len(r.Verdict.Violations) > 0 {
-		if _, err := fmt.Fprintf(out, "history: %s\nthe same again: %s\n", r.History, r.Command); err != nil {
-			return fmt.Errorf("write the report: %w", err)
-		}
+		again = fmt.Sprintf("history: %s\nthe same again: %s\n", r.History, r.Command)
 	}
-	return printTotals(out, r)
+	return write(out, again+totals(r))
 }
 
 // PrintTotals writes what came of several runs together.
 func PrintTotals(out io.Writer, r Result) error {
-	if _, err := fmt.Fprintf(out, "\nall together\n\n%s\n", table(r.Faults)); err != nil {
-		return fmt.Errorf("write the report: %w", err)
-	}
-	return printTotals(out, r)
+	return write(out, "\nall together\n\n"+table(r.Faults)+"\n"+totals(r))
 }
 
-func printTotals(out io.Writer, r Result) error {
+func totals(r Result) string {
 	faults, kinds := Fired(r.Faults)
-	_, err := fmt.Fprintf(out, "%d acknowledged, %d faults of %d kinds, %d violations\n", r.Acked, faults, kinds, len(r.Verdict.Violations))
-	if err != nil {
+	return fmt.Sprintf("%d acknowledged, %d faults of %d kinds, %d violations\n", r.Acked, faults, kinds, len(r.Verdict.Violations))
+}
+
+func write(out io.Writer, text string) error {
+	if _, err := io.WriteString(out, text); err != nil {
 		return fmt.Errorf("write the report: %w", err)
 	}
 	return nil

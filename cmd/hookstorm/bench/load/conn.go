@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/outbox/retry"
 )
 
 const (
@@ -79,10 +80,7 @@ func (c *conn) deliver(ctx context.Context) (id string, repeated int, err error)
 			return id, repeated, err
 		}
 		repeated++
-		select {
-		case <-ctx.Done():
-		case <-time.After(again):
-		}
+		_ = retry.Wait(ctx, again) // the loop looks at ctx
 	}
 }
 

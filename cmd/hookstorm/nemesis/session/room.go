@@ -10,6 +10,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/hooklatch/hooklatch/outbox/retry"
 )
 
 const (
@@ -67,17 +69,13 @@ func fillDisk(ctx context.Context, rnd *rand.Rand, target Target) (Struck, error
 
 // insist tries until it succeeds: other faults may have the server for the moment.
 func insist(ctx context.Context, try func() error) error {
-	for {
-		err := try()
-		if err == nil {
+	var err error
+	for range (retry.Pauses{First: healPause}).Until(ctx) {
+		if err = try(); err == nil {
 			return nil
 		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("heal: %w", err)
-		case <-time.After(healPause):
-		}
 	}
+	return fmt.Errorf("heal: %w", err)
 }
 
 // takeSlots opens connections until the server has no slot left.

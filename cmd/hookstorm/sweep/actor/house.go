@@ -2,10 +2,10 @@ package main
 
 import (
 	"context"
-	"time"
 
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/past"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
+	"github.com/hooklatch/hooklatch/outbox/retry"
 )
 
 // keepHouse makes days of years ago and has retention delete them, until ctx is done.
@@ -14,10 +14,7 @@ import (
 func keepHouse(ctx context.Context, days *past.Past) error {
 	for ctx.Err() == nil {
 		_ = days.Round(ctx, ledger.Operator{Who: who, Via: "sweep"})
-		select {
-		case <-time.After(pace):
-		case <-ctx.Done():
-		}
+		_ = retry.Wait(ctx, pace) // the loop looks at ctx
 	}
 	return nil
 }

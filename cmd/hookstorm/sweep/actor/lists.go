@@ -13,6 +13,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
+	"github.com/hooklatch/hooklatch/outbox/retry"
 )
 
 // passEvery is how long a reader of lists rests: a worker reads them seldom.
@@ -35,10 +36,7 @@ func readLists(ctx context.Context, box *outbox.Outbox, logger *slog.Logger) err
 		_ = box.Coverage().RunNow(ctx, listed.Source, ledger.Operator{Who: "sweep", Via: "sweep"})
 		_ = lists.Turn(ctx)
 		_, _ = lists.Run(ctx, listed.Source, backfill.Order{By: "sweep"})
-		select {
-		case <-time.After(passEvery):
-		case <-ctx.Done():
-		}
+		_ = retry.Wait(ctx, passEvery) // the loop looks at ctx
 	}
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/hooklatch/hooklatch/cmd/hooklatch/console/signin"
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/application"
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/history"
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/sweep/witness"
 	"github.com/hooklatch/hooklatch/outbox"
@@ -23,6 +24,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/quarantine"
+	"github.com/hooklatch/hooklatch/outbox/retry"
 	"github.com/hooklatch/hooklatch/outbox/runs"
 	"github.com/hooklatch/hooklatch/worker/alarm"
 )
@@ -61,10 +63,7 @@ func (a *actor) act(ctx context.Context) error {
 				return err
 			}
 		}
-		select {
-		case <-time.After(pace):
-		case <-ctx.Done():
-		}
+		_ = retry.Wait(ctx, pace) // the loop looks at ctx
 	}
 	return nil
 }
@@ -343,13 +342,10 @@ func (a *actor) order(ctx context.Context, told history.Order, give func(by ledg
 
 // outcome is what an error of a transaction says of it.
 func outcome(err error) (history.Kind, string) {
-	_, wrong := errors.AsType[*ledger.StateError](err)
-	_, unfinished := errors.AsType[*erasure.UnfinishedError](err)
 	switch {
 	case err == nil:
 		return history.OK, ""
-	case wrong, unfinished, errors.Is(err, ledger.ErrNotFound), errors.Is(err, inbox.ErrNotHeld), errors.Is(err, inbox.ErrNotReplayable),
-		errors.Is(err, ledger.ErrUnknownDestination), errors.Is(err, fleet.ErrServed):
+	case application.Refused(err):
 		return history.Fail, err.Error()
 	}
 	return history.Unknown, err.Error()
