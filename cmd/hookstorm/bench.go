@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/bench"
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/bench/contender"
@@ -17,7 +18,7 @@ import (
 
 func newBench(s streams) *cobra.Command {
 	var opts bench.Options
-	var json, svg, publish string
+	var files reportFiles
 	cmd := &cobra.Command{
 		Use:   "bench",
 		Short: "Measure Hooklatch beside what it is compared with, and the cost of every process",
@@ -41,17 +42,10 @@ Scenarios:
 			if measured == nil {
 				return err
 			}
-			err = errors.Join(err, measured.Print(s.stdout)) // also what was measured before it failed
-			if err == nil && json != "" {
-				err = measured.WriteJSON(json)
+			if err := errors.Join(err, measured.Print(s.stdout)); err != nil { // also what was measured before it failed
+				return err
 			}
-			if err == nil && svg != "" {
-				err = measured.WritePicture(svg)
-			}
-			if err == nil && publish != "" {
-				err = measured.Publish(publish, svg)
-			}
-			if err != nil {
+			if err := files.write(measured); err != nil {
 				return err
 			}
 			if broken := measured.Broken(); len(broken) > 0 {
@@ -69,16 +63,15 @@ Scenarios:
 	flags.Float64Var(&opts.Rate, "rate", 0, fmt.Sprintf("constant arrival rate, events a second (default %d)", bench.DefaultRate))
 	flags.IntVar(&opts.Rows, "rows", 0, fmt.Sprintf("events and effects of years (default %d)", bench.DefaultRows))
 	flags.StringVar(&opts.Previous, "previous", "", "`commit` that the scenario years measures this tree beside")
-	flags.StringVar(&json, "json", "", "`file` to write the report to, as JSON")
-	flags.StringVar(&svg, "svg", "", "`file` to write a picture to")
-	flags.StringVar(&publish, "publish", "", "`page` whose figures are to be those of this run: ../../docs/performance.md from the directory of hookstorm")
+	flags.StringVar(&files.json, "json", "", "`file` to write the report to, as JSON")
+	files.addTo(flags)
 	cmd.AddCommand(newBenchServer(s), newBenchMerge(s))
 	return cmd
 }
 
 // newBenchMerge is the command that puts the runs of several scenarios together.
 func newBenchMerge(s streams) *cobra.Command {
-	var svg, publish string
+	var files reportFiles
 	cmd := &cobra.Command{
 		Use:   "merge FILE...",
 		Short: "Put reports together that --json wrote of one commit, each with other scenarios",
@@ -96,22 +89,37 @@ func newBenchMerge(s streams) *cobra.Command {
 			if err := all.Merge(reports[1:]...); err != nil {
 				return err
 			}
-			if svg != "" {
-				if err := all.WritePicture(svg); err != nil {
-					return err
-				}
-			}
-			if publish != "" {
-				if err := all.Publish(publish, svg); err != nil {
-					return err
-				}
+			if err := files.write(all); err != nil {
+				return err
 			}
 			return all.Print(s.stdout)
 		},
 	}
-	cmd.Flags().StringVar(&svg, "svg", "", "`file` to write a picture to")
-	cmd.Flags().StringVar(&publish, "publish", "", "`page` whose figures are to be those of these runs: ../../docs/performance.md from the directory of hookstorm")
+	files.addTo(cmd.Flags())
 	return cmd
+}
+
+// reportFiles are the files that a report is written to; empty: it is not.
+type reportFiles struct{ json, svg, page string }
+
+func (f *reportFiles) addTo(flags *pflag.FlagSet) {
+	flags.StringVar(&f.svg, "svg", "", "`file` to write a picture to")
+	flags.StringVar(&f.page, "publish", "", "`page` whose figures are to be these: ../../docs/performance.md from the directory of hookstorm")
+}
+
+func (f *reportFiles) write(r *report.Report) error {
+	for _, file := range []struct {
+		path  string
+		write func(path string) error
+	}{{f.json, r.WriteJSON}, {f.svg, r.WritePicture}, {f.page, func(path string) error { return r.Publish(path, f.svg) }}} {
+		if file.path == "" {
+			continue
+		}
+		if err := file.write(file.path); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func scenarioList() string {
