@@ -6,36 +6,85 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/bugs"
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/checker"
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/pgproxy"
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/post"
 )
 
-func ackBeforeCommit(ctx context.Context, s *scene) error {
-	gateway, err := s.start(ctx, "gateway", "accept.before_commit=delay(600ms)")
-	if err != nil {
-		return err
+// late is where an accept waits with its COMMIT.
+const late = "accept.before_commit"
+
+func accepting() []Case {
+	return []Case{
+		{Bug: bugs.AckBeforeCommit, Rules: []checker.Rule{"I1"}, run: steps(
+			start("gateway", late+"=delay(600ms)"),
+			acknowledge("gateway", "github", "acknowledged-early"),
+			kill("gateway"),
+			start("worker"),
+		)},
+		{Bug: bugs.SelectThenInsert, Rules: []checker.Rule{"I2"}, run: steps(
+			start("serve", late+"=delay(180ms)"), // below lock_timeout: who waits for longer asks again
+			twiceAtOnce,
+		)},
+		{Bug: bugs.JobOutsideTransaction, Rules: []checker.Rule{"I5"}, run: steps(
+			start("serve", late+"=delay(600ms)"),
+			acknowledge("serve", "github", "job-apart"),
+		)},
+		{Bug: bugs.DedupOwnTransaction, Rules: []checker.Rule{"I1"}, run: steps(
+			start("gateway", "accept.events_inserted=kill"),
+			delivers("gateway", "github", "dedup-apart", 1),
+			start("serve"),
+			delivers("serve", "github", "dedup-apart", 2),
+		)},
+		{Bug: bugs.BodyHashAsKey, Rules: []checker.Rule{"I1"}, run: steps(
+			start("serve"),
+			acknowledge("serve", "poison", "one-body-1", "one-body-2"),
+		)},
+		{Bug: bugs.CommitOnRequestContext, Rules: []checker.Rule{"I1"}, run: steps(
+			// The first two keep both committers busy, while the others collect. All times
+			// of a delivery together stay below accept_timeout, 2 s.
+			start("serve", late+"=delay(900ms)@1", late+"=delay(900ms)@2", late+"=delay(600ms)@3+"),
+			hangUpBesideNeighbour,
+		)},
+		{Bug: bugs.SafeToRetryBelieved, Rules: []checker.Rule{checker.RuleLinear}, run: steps(
+			startBehindProxy("gateway"),
+			// What else a gateway commits comes before: where its first delivery came from.
+			acknowledge("gateway", "github", "before"),
+			sees("the address of the sender is noted", `SELECT FROM hooklatch.known_addresses`),
+			// A gateway also commits what it counted: three times in a row that is not what comes
+			// first.
+			loseAnswer("answer-lost-0"), loseAnswer("answer-lost-1"), loseAnswer("answer-lost-2"),
+			start("worker"),
+		)},
+		{
+			Bug: bugs.SynchronousCommitOff, Rules: []checker.Rule{"I1"}, run: steps(
+				start("gateway"),
+				acknowledge("gateway", "github", numbered("before-the-crash", 5)...),
+				crashServer,
+				start("worker"),
+			),
+			// What nobody waits for is written late, and by nobody else.
+			settings: map[string]string{"wal_writer_delay": "10s", "autovacuum": "off", "max_connections": "100"},
+		},
+		{Bug: bugs.CacheFilledBeforeCommit, Rules: []checker.Rule{"I1"}, run: steps(
+			start("gateway", late+"=delay(800ms)"),
+			knownEarly,
+			start("worker"),
+		)},
+		{Bug: bugs.WindowOfADuplicate, Rules: []checker.Rule{"I1"}, run: steps(
+			start("serve"),
+			says("first", "one", 1), says("first", "two", 2), says("second", "two", 1),
+		)},
 	}
-	if err := s.acknowledge(ctx, gateway, "github", "acknowledged-early"); err != nil {
-		return err
-	}
-	if err := gateway.Kill(); err != nil {
-		return err
-	}
-	_, err = s.start(ctx, "worker")
-	return err
 }
 
-func selectThenInsert(ctx context.Context, s *scene) error {
-	// Below lock_timeout: who waits for longer asks again.
-	serve, err := s.start(ctx, "serve", "accept.before_commit=delay(180ms)")
-	if err != nil {
-		return err
-	}
-	// Both must have asked before either commits, which takes some rounds where the
-	// machine is busy; the first opens the connections.
+// twiceAtOnce delivers an event twice at once. Both must have asked before either commits,
+// which takes some rounds where the machine is busy; the first opens the connections.
+func twiceAtOnce(ctx context.Context, s *scene) error {
 	for round := range 10 {
 		// Not of a source with a replay guard, which lets one in after the other.
-		e, err := newEvent("stripe", fmt.Sprintf("evt_twice_at_once_%d", round))
+		e, err := s.event("stripe", fmt.Sprintf("evt_twice_at_once_%d", round))
 		if err != nil {
 			return err
 		}
@@ -43,7 +92,7 @@ func selectThenInsert(ctx context.Context, s *scene) error {
 		var answers [2]post.Outcome
 		var errs [2]error
 		for i := range answers {
-			both.Go(func() { answers[i], errs[i] = s.deliver(ctx, serve, e, i+1) })
+			both.Go(func() { answers[i], errs[i] = s.deliver(ctx, s.processes["serve"], e, i+1) })
 		}
 		both.Wait()
 		if err := errors.Join(errs[:]...); err != nil {
@@ -56,65 +105,13 @@ func selectThenInsert(ctx context.Context, s *scene) error {
 	return nil
 }
 
-func jobOutsideTransaction(ctx context.Context, s *scene) error {
-	serve, err := s.start(ctx, "serve", "accept.before_commit=delay(600ms)")
-	if err != nil {
-		return err
-	}
-	return s.acknowledge(ctx, serve, "github", "job-apart")
-}
-
-func dedupOwnTransaction(ctx context.Context, s *scene) error {
-	gateway, err := s.start(ctx, "gateway", "accept.events_inserted=kill")
-	if err != nil {
-		return err
-	}
-	e, err := newEvent("github", "dedup-apart")
-	if err != nil {
-		return err
-	}
-	if _, err := s.deliver(ctx, gateway, e, 1); err != nil {
-		return err
-	}
-	serve, err := s.start(ctx, "serve")
-	if err != nil {
-		return err
-	}
-	_, err = s.deliver(ctx, serve, e, 2)
-	return err
-}
-
-func bodyHashAsKey(ctx context.Context, s *scene) error {
-	serve, err := s.start(ctx, "serve")
-	if err != nil {
-		return err
-	}
-	return errors.Join(
-		s.acknowledge(ctx, serve, "poison", "one-body-1"),
-		s.acknowledge(ctx, serve, "poison", "one-body-2"),
-	)
-}
-
-func commitOnRequestContext(ctx context.Context, s *scene) error {
-	// The first two keep both committers busy, while the others collect. All times
-	// of a delivery together stay below accept_timeout, 2 s.
-	serve, err := s.start(ctx, "serve",
-		"accept.before_commit=delay(900ms)@1", "accept.before_commit=delay(900ms)@2", "accept.before_commit=delay(600ms)@3+")
-	if err != nil {
-		return err
-	}
+// hangUpBesideNeighbour has a sender hang up whose event is in one transaction with that
+// of another.
+func hangUpBesideNeighbour(ctx context.Context, s *scene) error {
 	var senders sync.WaitGroup
 	defer senders.Wait()
-	send := func(ctx context.Context, id string) {
-		senders.Go(func() {
-			if e, err := newEvent("stripe", id); err == nil {
-				_, _ = s.deliver(ctx, serve, e, 1) // the history says what came of it
-			}
-		})
-	}
-	const late = "accept.before_commit"
 	hurried, hangUp := context.WithCancel(ctx)
-	defer hangUp()
+	defer hangUp() // the first of the two
 	for i, step := range []struct {
 		ctx   context.Context //nolint:containedctx // of one sender
 		id    string
@@ -126,94 +123,48 @@ func commitOnRequestContext(ctx context.Context, s *scene) error {
 		{hurried, "evt_hangs_up", "gateway.verified", 3},
 		{ctx, "evt_neighbour", late, 3},
 	} {
-		send(step.ctx, step.id)
-		if err := s.passes(ctx, serve, step.place, step.times); err != nil {
-			return fmt.Errorf("step %d: %w", i+1, err)
+		senders.Go(func() { _ = delivers("serve", "stripe", step.id, 1)(step.ctx, s) }) // the history says what came of it
+		if err := passes("serve", step.place, step.times)(ctx, s); err != nil {
+			return fmt.Errorf("sender %d: %w", i+1, err)
 		}
 	}
-	return nil // and the first of the two hangs up
-}
-
-func safeToRetryBelieved(ctx context.Context, s *scene) error {
-	gateway, err := s.startBehindProxy(ctx, "gateway")
-	if err != nil {
-		return err
-	}
-	// What else a gateway commits comes before: where its first delivery came from.
-	if err := s.acknowledge(ctx, gateway, "github", "before"); err != nil {
-		return err
-	}
-	if err := s.sees(ctx, "the address of the sender is noted", `SELECT FROM hooklatch.known_addresses`); err != nil {
-		return err
-	}
-	// A gateway also commits what it counted: three times in a row that is not what comes
-	// first.
-	for n := range 3 {
-		if err := s.loseAnswer(ctx, gateway, fmt.Sprintf("answer-lost-%d", n)); err != nil {
-			return err
-		}
-	}
-	_, err = s.start(ctx, "worker")
-	return err
+	return nil
 }
 
 // loseAnswer delivers an event while the answer to the next COMMIT is to be lost.
-func (s *scene) loseAnswer(ctx context.Context, gateway *process, event string) error {
-	lost, err := s.proxy.Arm(pgproxy.Fault{Kind: pgproxy.LoseAnswer, Count: 1})
-	if err != nil {
-		return err
-	}
-	if err := s.acknowledge(ctx, gateway, "github", event); err != nil {
-		return err
-	}
-	select {
-	case <-lost.Done():
-		return nil
-	case <-ctx.Done():
-		return fmt.Errorf("lose the answer to a COMMIT: %w", context.Cause(ctx))
-	}
-}
-
-func synchronousCommitOff(ctx context.Context, s *scene) error {
-	gateway, err := s.start(ctx, "gateway")
-	if err != nil {
-		return err
-	}
-	for n := range 5 {
-		if err := s.acknowledge(ctx, gateway, "github", fmt.Sprintf("before-the-crash-%d", n)); err != nil {
-			return err
-		}
-	}
-	if err := s.crashServer(ctx); err != nil {
-		return err
-	}
-	_, err = s.start(ctx, "worker")
-	return err
-}
-
-func cacheFilledBeforeCommit(ctx context.Context, s *scene) error {
-	const late = "accept.before_commit=delay(800ms)"
-	gateway, err := s.start(ctx, "gateway", late)
-	if err != nil {
-		return err
-	}
-	storm, err := newEvent("stripe", "evt_storm")
-	if err != nil {
-		return err
-	}
-	// Duplicates of another event keep the cache in use: the database has just said
-	// that it is the same.
-	for round := range 10 {
-		for range 3 {
-			if _, err := s.deliver(ctx, gateway, storm, 1); err != nil {
-				return err
-			}
-		}
-		e, err := newEvent("stripe", fmt.Sprintf("evt_known_early_%d", round))
+func loseAnswer(event string) step {
+	return func(ctx context.Context, s *scene) error {
+		lost, err := s.proxy.Arm(pgproxy.Fault{Kind: pgproxy.LoseAnswer, Count: 1})
 		if err != nil {
 			return err
 		}
-		known, err := s.comesAgain(ctx, gateway, e)
+		if err := acknowledge("gateway", "github", event)(ctx, s); err != nil {
+			return err
+		}
+		select {
+		case <-lost.Done():
+			return nil
+		case <-ctx.Done():
+			return fmt.Errorf("lose the answer to a COMMIT: %w", context.Cause(ctx))
+		}
+	}
+}
+
+// knownEarly delivers events twice until the second delivery of one is a duplicate before
+// the first is committed, at which the gateway is killed.
+func knownEarly(ctx context.Context, s *scene) error {
+	// Duplicates of another event keep the cache in use: the database has just said
+	// that it is the same.
+	storm := delivers("gateway", "stripe", "evt_storm", 1)
+	for round := range 10 {
+		if err := steps(storm, storm, storm)(ctx, s); err != nil {
+			return err
+		}
+		e, err := s.event("stripe", fmt.Sprintf("evt_known_early_%d", round))
+		if err != nil {
+			return err
+		}
+		known, err := s.comesAgain(ctx, s.processes["gateway"], e)
 		if err != nil {
 			return err
 		}
@@ -221,19 +172,15 @@ func cacheFilledBeforeCommit(ctx context.Context, s *scene) error {
 			continue
 		}
 		committed, err := s.holds(ctx, "SELECT FROM hooklatch.processed_events WHERE event_id = $1", e.id)
-		if err != nil {
+		if err != nil || !committed {
 			return err
 		}
-		if !committed {
-			break
-		}
 		// On a busy machine the gateway may die after its COMMIT: that proves nothing.
-		if gateway, err = s.start(ctx, "gateway", late); err != nil {
+		if err := start("gateway", late+"=delay(800ms)")(ctx, s); err != nil {
 			return err
 		}
 	}
-	_, err = s.start(ctx, "worker")
-	return err
+	return nil
 }
 
 // comesAgain delivers an event whose COMMIT is late, and delivers it again until
@@ -246,7 +193,7 @@ func (s *scene) comesAgain(ctx context.Context, to *process, e event) (early boo
 		first <- err
 	}()
 	const waits = "SELECT FROM pg_stat_activity WHERE datname = current_database() AND state = 'idle in transaction'"
-	if err := s.sees(ctx, "a transaction waits to be committed", waits); err != nil {
+	if err := sees("a transaction waits to be committed", waits)(ctx, s); err != nil {
 		return false, err
 	}
 	again, err := s.deliver(ctx, to, e, 2)
@@ -262,24 +209,14 @@ func (s *scene) comesAgain(ctx context.Context, to *process, e event) (early boo
 	return early, errors.Join(err, <-first)
 }
 
-func windowOfADuplicate(ctx context.Context, s *scene) error {
-	serve, err := s.start(ctx, "serve")
-	if err != nil {
-		return err
-	}
-	for i, one := range []struct{ id, body string }{{"first", `{"said":"one"}`}, {"first", `{"said":"two"}`}, {"second", `{"said":"two"}`}} {
-		e, err := newEvent("repeats", one.id)
+// says delivers an event of the source whose bodies decide.
+func says(id, text string, attempt int) step {
+	return func(ctx context.Context, s *scene) error {
+		e, err := s.event("repeats", id)
 		if err != nil {
 			return err
 		}
-		e.body = []byte(one.body)
-		said, err := s.deliver(ctx, serve, e, 1+i%2)
-		if err != nil {
-			return err
-		}
-		if !said.Acknowledged {
-			return fmt.Errorf("%s did not acknowledge %s\n%s", serve.Name(), one.id, serve.LastLines())
-		}
+		e.body = fmt.Appendf(nil, `{"said":%q}`, text)
+		return s.acknowledge(ctx, s.processes["serve"], e, attempt)
 	}
-	return nil
 }

@@ -5,109 +5,86 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/bugs"
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/checker"
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/history"
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/receivers"
-	"github.com/hooklatch/hooklatch/outbox/retry"
+	"github.com/hooklatch/hooklatch/outbox"
 )
 
-func settleWithoutFence(ctx context.Context, s *scene) error {
-	gateway, err := s.start(ctx, "gateway")
-	if err != nil {
-		return err
+func performing() []Case {
+	answeredByAnError := steps(
+		start("serve"),
+		behave("app", receivers.ErrorBefore),
+		acknowledge("serve", "github", "error-first"),
+		isCalled("app", 1, true),
+		behave("app", receivers.OK),
+	)
+	// Nearer than that the clocks of history and database do not agree.
+	apart := wait(250 * time.Millisecond)
+	return []Case{
+		{Bug: bugs.SettleWithoutFence, Rules: []checker.Rule{checker.RuleLedger}, run: steps(
+			start("gateway"),
+			behave("app", receivers.Refused),
+			acknowledge("gateway", "github", "settled-late"),
+			startToStop("worker", "effect.answered"),
+			behave("app", receivers.OK),
+			// As time would.
+			changes(`UPDATE hooklatch.effects SET lease_until = now() - interval '1 second' WHERE state = 'started'`),
+			copyJobs("effect", "app"),
+			startToStop("worker", "effect.answered"),
+			resumeProcess("worker-2"),
+			passes("worker-2", "settle.after_commit", 1),
+			resumeProcess("worker-3"),
+		)},
+		{Bug: bugs.NewKeyOnRetry, Rules: []checker.Rule{"I7"}, run: answeredByAnError},
+		{Bug: bugs.DoneBeforeWork, Rules: []checker.Rule{"I6"}, run: answeredByAnError},
+		{Bug: bugs.ExternalCallBeforeCommit, Rules: []checker.Rule{"I8"}, run: steps(
+			start("serve", failingTransactions()...),
+			acknowledge("serve", "stripe", numbered("evt_called_early", 4)...),
+		)},
+		{Bug: bugs.LeaseIgnored, Rules: []checker.Rule{"I8"}, run: steps(
+			start("serve"),
+			behave("careful", receivers.Slow),
+			acknowledge("serve", "stripe", "evt_at_work"),
+			isCalled("careful", 1, false),
+			copyJobs("effect", "careful"),
+		)},
+		{Bug: bugs.OrderLockDropped, Rules: []checker.Rule{"I5"}, run: steps(
+			start("gateway"),
+			acknowledge("gateway", "orders", "order-1", "order-2", "order-3"),
+			start("worker", "settle.before_commit=delay(2s)"),
+			isCalled("ordered", 1, true),
+			cancelSecond,
+		)},
+		{Bug: bugs.ProbePassesPause, Rules: []checker.Rule{checker.RulePause}, run: steps(
+			start("serve", "begin_probe.after_commit=stop@1"),
+			behave("app", receivers.Unauthorized),
+			acknowledge("serve", "github", numbered("turned-away", 12)...),
+			fires("serve", "begin_probe.after_commit"),
+			behave("app", receivers.OK),
+			pause("app", true),
+			apart,
+			resumeProcess("serve"),
+			sees("the probe has ended", `SELECT FROM hooklatch.destinations WHERE name = 'app' AND breaker_state <> 'half_open'`),
+			apart,
+			pause("app", false),
+		)},
 	}
-	s.receivers.Behave("app", receivers.Refused)
-	if err := s.acknowledge(ctx, gateway, "github", "settled-late"); err != nil {
-		return err
-	}
-	stopped, err := s.startToStop(ctx, "worker", "effect.answered")
-	if err != nil {
-		return err
-	}
-	s.receivers.Behave("app", receivers.OK)
-	if err := s.endLeases(ctx); err != nil {
-		return err
-	}
-	if err := s.copyJobs(ctx, "effect", "app"); err != nil {
-		return err
-	}
-	next, err := s.startToStop(ctx, "worker", "effect.answered")
-	if err != nil {
-		return err
-	}
-	if err := stopped.Continue(); err != nil {
-		return err
-	}
-	if err := s.passes(ctx, stopped, "settle.after_commit", 1); err != nil {
-		return err
-	}
-	return next.Continue()
 }
 
-func answeredByAnError(ctx context.Context, s *scene) error {
-	serve, err := s.start(ctx, "serve")
-	if err != nil {
-		return err
-	}
-	s.receivers.Behave("app", receivers.ErrorBefore)
-	if err := s.acknowledge(ctx, serve, "github", "error-first"); err != nil {
-		return err
-	}
-	if err := s.isCalled(ctx, "app", 1, true); err != nil {
-		return err
-	}
-	s.receivers.Behave("app", receivers.OK)
-	return nil
-}
-
-// externalCallBeforeCommit fails so many transactions that the at_most_once effects are
-// among them: an effect that fails again and again would need seconds to use them up.
-func externalCallBeforeCommit(ctx context.Context, s *scene) error {
-	var rules []string
+// failingTransactions are so many that the at_most_once effects are among them: an effect
+// that fails again and again would need seconds to use them up.
+func failingTransactions() (rules []string) {
 	for n := range 16 {
 		rules = append(rules, fmt.Sprintf("claim.before_commit=error@%d", n+1), fmt.Sprintf("run_effect.before_commit=error@%d", n+1))
 	}
-	serve, err := s.start(ctx, "serve", rules...)
-	if err != nil {
-		return err
-	}
-	for n := range 4 {
-		if err := s.acknowledge(ctx, serve, "stripe", fmt.Sprintf("evt_called_early_%d", n)); err != nil {
-			return err
-		}
-	}
-	return nil
+	return rules
 }
 
-func leaseIgnored(ctx context.Context, s *scene) error {
-	serve, err := s.start(ctx, "serve")
-	if err != nil {
-		return err
-	}
-	s.receivers.Behave("careful", receivers.Slow)
-	if err := s.acknowledge(ctx, serve, "stripe", "evt_at_work"); err != nil {
-		return err
-	}
-	if err := s.isCalled(ctx, "careful", 1, false); err != nil {
-		return err
-	}
-	return s.copyJobs(ctx, "effect", "careful")
-}
-
-func orderLockDropped(ctx context.Context, s *scene) error {
-	gateway, err := s.start(ctx, "gateway")
-	if err != nil {
-		return err
-	}
-	for _, id := range []string{"order-1", "order-2", "order-3"} {
-		if err := s.acknowledge(ctx, gateway, "orders", id); err != nil {
-			return err
-		}
-	}
-	if _, err := s.start(ctx, "worker", "settle.before_commit=delay(2s)"); err != nil {
-		return err
-	}
-	if err := s.isCalled(ctx, "ordered", 1, true); err != nil {
-		return err
-	}
+// cancelSecond cancels the second effect of an order while the first is settled, but for
+// its COMMIT.
+func cancelSecond(ctx context.Context, s *scene) error {
 	const inOrder = `FROM hooklatch.effects WHERE destination = 'ordered' ORDER BY accept_seq`
 	var first, second string
 	if err := s.pool.QueryRow(ctx, `SELECT idempotency_key `+inOrder+` LIMIT 1`).Scan(&first); err != nil {
@@ -118,50 +95,15 @@ func orderLockDropped(ctx context.Context, s *scene) error {
 	}
 	// Its row is locked as long as its settlement is not committed. A session that has
 	// asked nothing for so long is past the look at who is next, and before its COMMIT.
-	if err := s.sees(ctx, "the first is settled, but for its COMMIT", `
+	if err := sees("the first is settled, but for its COMMIT", `
 SELECT
 FROM pg_stat_activity
 WHERE datname = current_database()
     AND state = 'idle in transaction'
     AND state_change < clock_timestamp() - interval '500 ms'
     AND NOT EXISTS (SELECT FROM (SELECT FROM hooklatch.effects WHERE idempotency_key = $1 FOR UPDATE SKIP LOCKED) AS free)
-`, first); err != nil {
+`, first)(ctx, s); err != nil {
 		return err
 	}
-	return s.cancel(ctx, second)
-}
-
-func probePassesPause(ctx context.Context, s *scene) error {
-	serve, err := s.start(ctx, "serve", "begin_probe.after_commit=stop@1")
-	if err != nil {
-		return err
-	}
-	s.receivers.Behave("app", receivers.Unauthorized)
-	for n := range 12 {
-		if err := s.acknowledge(ctx, serve, "github", fmt.Sprintf("turned-away-%d", n)); err != nil {
-			return err
-		}
-	}
-	if err := s.fires(ctx, serve, "begin_probe.after_commit"); err != nil {
-		return err
-	}
-	s.receivers.Behave("app", receivers.OK)
-	if err := s.pause(ctx, "app", true); err != nil {
-		return err
-	}
-	// Nearer than that the clocks of history and database do not agree.
-	const apart = 250 * time.Millisecond
-	if err := retry.Wait(ctx, apart); err != nil {
-		return err
-	}
-	if err := serve.Continue(); err != nil {
-		return err
-	}
-	if err := s.sees(ctx, "the probe has ended", `SELECT FROM hooklatch.destinations WHERE name = 'app' AND breaker_state <> 'half_open'`); err != nil {
-		return err
-	}
-	if err := retry.Wait(ctx, apart); err != nil {
-		return err
-	}
-	return s.pause(ctx, "app", false)
+	return s.order(history.Order{Action: "cancel", Key: second}, func(o *outbox.Outbox) error { return o.Ledger().Cancel(ctx, second, person) })
 }

@@ -7,12 +7,14 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/hooklatch/hooklatch/.tools/mutants/mutant"
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/cluster"
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/history"
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/receivers"
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/retry"
@@ -27,6 +29,21 @@ const (
 	// still is for how long there must be no job: one that ends inserts the next.
 	still = 300 * time.Millisecond
 )
+
+// step is a part of a schedule.
+type step func(ctx context.Context, s *scene) error
+
+// steps are parts of a schedule, one after another.
+func steps(all ...step) step {
+	return func(ctx context.Context, s *scene) error {
+		for i, do := range all {
+			if err := do(ctx, s); err != nil {
+				return fmt.Errorf("step %d: %w", i+1, err)
+			}
+		}
+		return nil
+	}
+}
 
 // query is the text of a file.
 func query(name string) string {
@@ -52,8 +69,10 @@ func until(ctx context.Context, what string, happened func() (bool, error)) erro
 }
 
 // sees waits until a query has a row that is true.
-func (s *scene) sees(ctx context.Context, what, query string, args ...any) error {
-	return until(ctx, what, func() (bool, error) { return s.holds(ctx, query, args...) })
+func sees(what, query string, args ...any) step {
+	return func(ctx context.Context, s *scene) error {
+		return until(ctx, what, func() (bool, error) { return s.holds(ctx, query, args...) })
+	}
 }
 
 // holds reports whether a query has a row.
@@ -62,17 +81,19 @@ func (s *scene) holds(ctx context.Context, query string, args ...any) (yes bool,
 	return yes, err
 }
 
-// fires waits until a failpoint of p did something.
-func (s *scene) fires(ctx context.Context, p *process, place string) error {
-	return appears(ctx, p.fired, place+" ", 1)
+// fires waits until a failpoint of a process did something.
+func fires(name, place string) step {
+	return func(ctx context.Context, s *scene) error { return appears(ctx, s.processes[name].fired, place+" ", 1) }
 }
 
-// passes waits until p has passed a place so many times.
-func (s *scene) passes(ctx context.Context, p *process, place string, times int) error {
-	return appears(ctx, p.passed, place+"\n", times)
+// passes waits until a process has passed a place so many times.
+func passes(name, place string, times int) step {
+	return func(ctx context.Context, s *scene) error {
+		return appears(ctx, s.processes[name].passed, place+"\n", times)
+	}
 }
 
-// appears waits until a text stands so many times in a file of p.
+// appears waits until a file contains a text so many times.
 func appears(ctx context.Context, path, text string, times int) error {
 	return until(ctx, fmt.Sprintf("%q stands %d times in %s", text, times, path), func() (bool, error) {
 		said, err := os.ReadFile(path)
@@ -84,10 +105,22 @@ func appears(ctx context.Context, path, text string, times int) error {
 }
 
 // isCalled waits until a destination got so many calls, or answered them.
-func (s *scene) isCalled(ctx context.Context, destination string, times int, ended bool) error {
-	return until(ctx, fmt.Sprintf("%s is called %d times", destination, times), func() (bool, error) {
-		return s.called(destination, ended) >= times, nil
-	})
+func isCalled(destination string, times int, ended bool) step {
+	return func(ctx context.Context, s *scene) error {
+		return until(ctx, fmt.Sprintf("%s is called %d times", destination, times), func() (bool, error) {
+			return s.called(destination, ended) >= times, nil
+		})
+	}
+}
+
+// behave has a receiver do something to the calls that come from now on.
+func behave(destination string, b receivers.Behaviour) step {
+	return func(_ context.Context, s *scene) error { s.receivers.Behave(destination, b); return nil }
+}
+
+// wait lets time pass.
+func wait(d time.Duration) step {
+	return func(ctx context.Context, _ *scene) error { return retry.Wait(ctx, d) }
 }
 
 // quiet waits until there is nothing left to do, or no job left to do it. The
@@ -119,24 +152,28 @@ func (s *scene) quiet(ctx context.Context) error {
 }
 
 // copyJobs gives the jobs that run a second time to whoever is free.
-func (s *scene) copyJobs(ctx context.Context, kind, destination string) error {
-	return until(ctx, "a job of "+kind+" runs", func() (bool, error) {
-		var n int
-		err := s.pool.QueryRow(ctx, query("copy_jobs"), kind, destination).Scan(&n)
-		return n > 0, err
-	})
+func copyJobs(kind, destination string) step {
+	return func(ctx context.Context, s *scene) error {
+		return until(ctx, "a job of "+kind+" runs", func() (bool, error) {
+			var n int
+			err := s.pool.QueryRow(ctx, query("copy_jobs"), kind, destination).Scan(&n)
+			return n > 0, err
+		})
+	}
 }
 
-// endLeases ends the leases of attempts that are at work, as time would.
-func (s *scene) endLeases(ctx context.Context) error {
-	if _, err := s.pool.Exec(ctx, `UPDATE hooklatch.effects SET lease_until = now() - interval '1 second' WHERE state = 'started'`); err != nil {
-		return fmt.Errorf("end leases: %w", err)
+// changes runs a statement.
+func changes(statement string) step {
+	return func(ctx context.Context, s *scene) error {
+		if _, err := s.pool.Exec(ctx, statement); err != nil {
+			return fmt.Errorf("%s: %w", statement, err)
+		}
+		return nil
 	}
-	return nil
 }
 
 // crashServer ends Postgres without a checkpoint, and starts it again.
-func (s *scene) crashServer(ctx context.Context) error {
+func crashServer(ctx context.Context, s *scene) error {
 	if err := s.server.Restart(ctx, cluster.Immediate); err != nil {
 		return fmt.Errorf("crash the server: %w", err)
 	}
@@ -165,34 +202,35 @@ func (s *scene) order(told history.Order, do func(o *outbox.Outbox) error) error
 }
 
 // pause pauses a destination, or ends that.
-func (s *scene) pause(ctx context.Context, destination string, paused bool) error {
+func pause(destination string, paused bool) step {
 	action := "resume"
 	if paused {
 		action = "pause"
 	}
-	return s.order(history.Order{Action: action, Destination: destination}, func(o *outbox.Outbox) error {
-		return o.Fleet().SetPaused(ctx, destination, paused, person)
-	})
-}
-
-// cancel cancels an effect.
-func (s *scene) cancel(ctx context.Context, key string) error {
-	return s.order(history.Order{Action: "cancel", Key: key}, func(o *outbox.Outbox) error { return o.Ledger().Cancel(ctx, key, person) })
+	return func(ctx context.Context, s *scene) error {
+		return s.order(history.Order{Action: action, Destination: destination}, func(o *outbox.Outbox) error {
+			return o.Fleet().SetPaused(ctx, destination, paused, person)
+		})
+	}
 }
 
 // replay replays an event through the command line, which has the bug.
-func (s *scene) replay(ctx context.Context, by *process, source, id string) error {
-	return s.order(history.Order{Action: "replay", Source: source, EventID: id}, func(*outbox.Outbox) error {
-		return s.command(ctx, by, "events", "replay", "--as", person.Who, "--reason", person.Reason, source, id)
-	})
+func replay(by, source, id string) step {
+	return func(ctx context.Context, s *scene) error {
+		return s.order(history.Order{Action: "replay", Source: source, EventID: id}, func(*outbox.Outbox) error {
+			return command(by, "events", "replay", "--as", person.Who, "--reason", person.Reason, source, id)(ctx, s)
+		})
+	}
 }
 
 // command runs the command line, which has the bug, with the configuration of a process.
-func (s *scene) command(ctx context.Context, by *process, args ...string) error {
-	cmd := exec.CommandContext(ctx, s.hunt.opts.Hooklatch, append(args, "--config", by.config)...)
-	cmd.Env = []string{"HOME=" + os.Getenv("HOME"), mutant.Environment + "=" + string(s.bug)}
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("%s: %w\n%s", strings.Join(args, " "), err, out)
+func command(by string, args ...string) step {
+	return func(ctx context.Context, s *scene) error {
+		cmd := exec.CommandContext(ctx, s.hunt.opts.Hooklatch, append(slices.Clone(args), "--config", s.processes[by].config)...)
+		cmd.Env = []string{"HOME=" + os.Getenv("HOME"), mutant.Environment + "=" + string(s.bug)}
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return fmt.Errorf("%s: %w\n%s", strings.Join(args, " "), err, out)
+		}
+		return nil
 	}
-	return nil
 }

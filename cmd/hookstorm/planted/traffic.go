@@ -25,9 +25,15 @@ type event struct {
 	body   []byte
 }
 
-// newEvent makes an event. All of one source with an account are about the same.
-func newEvent(source, id string) (event, error) {
-	e := event{source: scenario.SourceNamed(source), id: id, header: http.Header{"Content-Type": {"application/json"}}}
+// event is the event of a source with an id, the same each time it is asked for. All of one
+// source with an account are about the same.
+func (s *scene) event(source, id string) (e event, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if e, known := s.events[source+" "+id]; known {
+		return e, nil
+	}
+	e = event{source: scenario.SourceNamed(source), id: id, header: http.Header{"Content-Type": {"application/json"}}}
 	now := time.Now().UTC()
 	switch e.source.Shape {
 	case scenario.Sample:
@@ -46,6 +52,7 @@ func newEvent(source, id string) (event, error) {
 		e.header.Set("X-Id", id)
 		e.body = []byte("\x00 the same in all")
 	}
+	s.events[source+" "+id] = e
 	return e, nil
 }
 
@@ -70,16 +77,48 @@ func (s *scene) deliver(ctx context.Context, to *process, e event, attempt int) 
 	}.Make(ctx, s.History), nil // that none is acknowledged is what schedules are for
 }
 
-// acknowledge delivers an event of its own until that is acknowledged, which an
-// idle gateway does at once.
-func (s *scene) acknowledge(ctx context.Context, to *process, source, id string) error {
-	e, err := newEvent(source, id)
-	if err != nil {
-		return err
+// acknowledge delivers events, each of its own, that are acknowledged, which an idle
+// gateway does at once.
+func acknowledge(by, source string, ids ...string) step {
+	return func(ctx context.Context, s *scene) error {
+		for _, id := range ids {
+			e, err := s.event(source, id)
+			if err != nil {
+				return err
+			}
+			if err := s.acknowledge(ctx, s.processes[by], e, 1); err != nil {
+				return err
+			}
+		}
+		return nil
 	}
-	said, err := s.deliver(ctx, to, e, 1)
+}
+
+func (s *scene) acknowledge(ctx context.Context, to *process, e event, attempt int) error {
+	said, err := s.deliver(ctx, to, e, attempt)
 	if err == nil && !said.Acknowledged {
-		err = fmt.Errorf("%s did not acknowledge %s\n%s", to.Name(), id, to.LastLines())
+		err = fmt.Errorf("%s did not acknowledge %s\n%s", to.Name(), e.id, to.LastLines())
 	}
 	return err
+}
+
+// delivers delivers an event once, whatever comes of it.
+func delivers(to, source, id string, attempt int) step {
+	return func(ctx context.Context, s *scene) error {
+		e, err := s.event(source, id)
+		if err != nil {
+			return err
+		}
+		_, err = s.deliver(ctx, s.processes[to], e, attempt)
+		return err
+	}
+}
+
+// numbered are n ids.
+func numbered(prefix string, n int) []string {
+	ids := make([]string, n)
+	for i := range ids {
+		ids[i] = fmt.Sprintf("%s-%d", prefix, i)
+	}
+	return ids
 }

@@ -1,0 +1,130 @@
+package planted
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/hooklatch/hooklatch/.tools/mutants/mutant"
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/history"
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/programs"
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/scenario"
+)
+
+// process is one of ours.
+type process struct {
+	*programs.Program
+
+	gateway string // its URL
+	config  string
+	passed  string // file with the failpoints that were passed, 20 times each at most
+	fired   string // file with those that did something
+}
+
+// launch starts a process on a database. command is one of hooklatch, or app, the program
+// with handlers.
+func (s *scene) launch(ctx context.Context, url, command string, rules ...string) (*process, error) {
+	s.launched++
+	place, err := s.Place(fmt.Sprintf("%s-%d", command, s.launched))
+	if err != nil {
+		return nil, err
+	}
+	settings := place.Settings(url, s.receivers)
+	settings.Deployment = s.deployed
+	if _, err := programs.NewConfiguration(place.Config, settings); err != nil {
+		return nil, err
+	}
+	file := filepath.Join(s.Dir, place.Name)
+	p := &process{gateway: "http://" + place.Gateway, config: place.Config, passed: file + ".passed", fired: file + ".fired"}
+	binary := s.hunt.opts.Hooklatch
+	if command == "app" {
+		binary = s.hunt.opts.Hookstorm
+	}
+	p.Program, err = place.Program(programs.Options{
+		Build: "planted: " + string(s.bug), Binary: binary, Args: []string{command, "--config", p.config}, ReadyURL: place.Ready(),
+		Env: []string{mutant.Environment + "=" + string(s.bug), "HOOKLATCH_FAILPOINT_FIRED=" + p.fired, "HOOKLATCH_FAILPOINT_TRACE=" + p.passed},
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.processes[place.Name], s.processes[command] = p, p
+	return p, p.Start(ctx, "HOOKLATCH_FAILPOINTS="+strings.Join(rules, ","))
+}
+
+// start starts a process and waits until it is ready.
+func start(command string, rules ...string) step {
+	return func(ctx context.Context, s *scene) error {
+		p, err := s.launch(ctx, s.url, command, rules...)
+		if err != nil {
+			return err
+		}
+		return p.Ready(ctx)
+	}
+}
+
+// startToStop starts a process that stops itself at a place, perhaps before it is
+// ready.
+func startToStop(command, place string) step {
+	return func(ctx context.Context, s *scene) error {
+		if _, err := s.launch(ctx, s.url, command, place+"=stop@1"); err != nil {
+			return err
+		}
+		return fires(command, place)(ctx, s)
+	}
+}
+
+// startBehindProxy is start for a process whose connections pass the proxy, as a
+// listener of the name of the command.
+func startBehindProxy(command string) step {
+	return func(ctx context.Context, s *scene) (err error) {
+		if s.proxy, err = s.Proxy(s.server.Address(), func() string { return s.url }); err != nil {
+			return err
+		}
+		url, err := s.proxy.URL(command)
+		if err != nil {
+			return err
+		}
+		p, err := s.launch(ctx, url, command)
+		if err != nil {
+			return err
+		}
+		return p.Ready(ctx)
+	}
+}
+
+// deploy starts a worker of the next deployment beside those that run, and waits until its
+// configuration is certainly the newest.
+func deploy(next scenario.Deployment) step {
+	return func(ctx context.Context, s *scene) error {
+		s.deployed = next
+		deployed := s.History.Begin(history.Record{Who: "planted", Op: history.OpDeploy, Deploy: &history.Deploy{
+			Number: next.Number, Source: scenario.Moving, Route: next.Route(), Types: next.Types, Late: next.Late,
+		}})
+		if err := start("worker")(ctx, s); err != nil {
+			return err
+		}
+		deployed.End(history.OK, "", nil)
+		var now time.Time
+		if err := s.pool.QueryRow(ctx, `SELECT clock_timestamp()`).Scan(&now); err != nil {
+			return err
+		}
+		return sees("no clock can be so far behind", `SELECT WHERE clock_timestamp() > $1`, now.Add(time.Second))(ctx, s)
+	}
+}
+
+// The processes of these steps are named by command and number of its start, as in
+// worker-2, or by the command: the last one.
+
+func kill(name string) step {
+	return func(_ context.Context, s *scene) error { return s.processes[name].Kill() }
+}
+
+func pauseProcess(name string) step {
+	return func(_ context.Context, s *scene) error { return s.processes[name].Pause() }
+}
+
+func resumeProcess(name string) step {
+	return func(_ context.Context, s *scene) error { return s.processes[name].Continue() }
+}
