@@ -27,7 +27,7 @@ type bench struct {
 	servers  map[schemaKind]*postgres
 	started  int // processes so far
 	round    int
-	// ends ends what the turn that is measured has for itself, the last first.
+	// ends are called, the last first, when the turn that is measured is over.
 	ends []func(ctx context.Context) error
 
 	stolen func() func() float64 // stolenFromNow

@@ -50,7 +50,8 @@ func (s *scene) launch(ctx context.Context, url, command string, rules ...string
 		return nil, err
 	}
 	s.processes[place.Name], s.processes[command] = p, p
-	return p, p.Start(ctx, "HOOKLATCH_FAILPOINTS="+strings.Join(rules, ","))
+	err = p.Start(ctx, "HOOKLATCH_FAILPOINTS="+strings.Join(rules, ","))
+	return p, err
 }
 
 // start starts a process and waits until it is ready.

@@ -7,7 +7,7 @@ import (
 
 func keeping() []Case {
 	return []Case{
-		{Bug: bugs.RetentionBelowWindow, Rules: []checker.Rule{"I2", checker.RuleLinear}, run: steps(
+		{Bug: bugs.RetentionBelowWindow, Rules: []checker.Rule{"I2", checker.RuleLinear}, run: steps{
 			start("serve"),
 			acknowledge("serve", "github", "delivered-again-later"),
 			// A worker that has the bug may have deleted it by then.
@@ -20,6 +20,6 @@ func keeping() []Case {
 					AND NOT EXISTS (SELECT FROM hooklatch.effects WHERE state <> 'done')`),
 			command("serve", "retention", "run"),
 			acknowledge("serve", "github", "delivered-again-later"),
-		)},
+		}.play},
 	}
 }

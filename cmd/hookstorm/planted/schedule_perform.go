@@ -13,17 +13,17 @@ import (
 )
 
 func performing() []Case {
-	answeredByAnError := steps(
+	answeredByAnError := steps{
 		start("serve"),
 		behave("app", receivers.ErrorBefore),
 		acknowledge("serve", "github", "error-first"),
 		isCalled("app", 1, true),
 		behave("app", receivers.OK),
-	)
+	}.play
 	// Nearer than that the clocks of history and database do not agree.
 	apart := wait(250 * time.Millisecond)
 	return []Case{
-		{Bug: bugs.SettleWithoutFence, Rules: []checker.Rule{checker.RuleLedger}, run: steps(
+		{Bug: bugs.SettleWithoutFence, Rules: []checker.Rule{checker.RuleLedger}, run: steps{
 			start("gateway"),
 			behave("app", receivers.Refused),
 			acknowledge("gateway", "github", "settled-late"),
@@ -36,28 +36,28 @@ func performing() []Case {
 			resumeProcess("worker-2"),
 			passes("worker-2", "settle.after_commit", 1),
 			resumeProcess("worker-3"),
-		)},
+		}.play},
 		{Bug: bugs.NewKeyOnRetry, Rules: []checker.Rule{"I7"}, run: answeredByAnError},
 		{Bug: bugs.DoneBeforeWork, Rules: []checker.Rule{"I6"}, run: answeredByAnError},
-		{Bug: bugs.ExternalCallBeforeCommit, Rules: []checker.Rule{"I8"}, run: steps(
+		{Bug: bugs.ExternalCallBeforeCommit, Rules: []checker.Rule{"I8"}, run: steps{
 			start("serve", failingTransactions()...),
 			acknowledge("serve", "stripe", numbered("evt_called_early", 4)...),
-		)},
-		{Bug: bugs.LeaseIgnored, Rules: []checker.Rule{"I8"}, run: steps(
+		}.play},
+		{Bug: bugs.LeaseIgnored, Rules: []checker.Rule{"I8"}, run: steps{
 			start("serve"),
 			behave("careful", receivers.Slow),
 			acknowledge("serve", "stripe", "evt_at_work"),
 			isCalled("careful", 1, false),
 			copyJobs("effect", "careful"),
-		)},
-		{Bug: bugs.OrderLockDropped, Rules: []checker.Rule{"I5"}, run: steps(
+		}.play},
+		{Bug: bugs.OrderLockDropped, Rules: []checker.Rule{"I5"}, run: steps{
 			start("gateway"),
 			acknowledge("gateway", "orders", "order-1", "order-2", "order-3"),
 			start("worker", "settle.before_commit=delay(2s)"),
 			isCalled("ordered", 1, true),
 			cancelSecond,
-		)},
-		{Bug: bugs.ProbePassesPause, Rules: []checker.Rule{checker.RulePause}, run: steps(
+		}.play},
+		{Bug: bugs.ProbePassesPause, Rules: []checker.Rule{checker.RulePause}, run: steps{
 			start("serve", "begin_probe.after_commit=stop@1"),
 			behave("app", receivers.Unauthorized),
 			acknowledge("serve", "github", numbered("turned-away", 12)...),
@@ -69,7 +69,7 @@ func performing() []Case {
 			sees("the probe has ended", `SELECT FROM hooklatch.destinations WHERE name = 'app' AND breaker_state <> 'half_open'`),
 			apart,
 			pause("app", false),
-		)},
+		}.play},
 	}
 }
 

@@ -33,16 +33,17 @@ const (
 // step is a part of a schedule.
 type step func(ctx context.Context, s *scene) error
 
-// steps are parts of a schedule, one after another.
-func steps(all ...step) step {
-	return func(ctx context.Context, s *scene) error {
-		for i, do := range all {
-			if err := do(ctx, s); err != nil {
-				return fmt.Errorf("step %d: %w", i+1, err)
-			}
+// steps are parts of a schedule.
+type steps []step
+
+// play takes the steps, one after another.
+func (all steps) play(ctx context.Context, s *scene) error {
+	for i, do := range all {
+		if err := do(ctx, s); err != nil {
+			return fmt.Errorf("step %d: %w", i+1, err)
 		}
-		return nil
 	}
+	return nil
 }
 
 // query is the text of a file.

@@ -102,7 +102,7 @@ func (s *scene) acknowledge(ctx context.Context, to *process, e event, attempt i
 	return err
 }
 
-// delivers delivers an event once, whatever comes of it.
+// delivers is a step that sends an event once, whatever comes of it.
 func delivers(to, source, id string, attempt int) step {
 	return func(ctx context.Context, s *scene) error {
 		e, err := s.event(source, id)

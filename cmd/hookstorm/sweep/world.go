@@ -184,7 +184,8 @@ func (w *world) place(name, databaseURL string, lacking bool) (*stage.Place, err
 	}
 	set := settings{place.Settings(databaseURL, w.calls), lacking}
 	set.ReceiverURL = w.url
-	return place, place.Write(fileText, set.cast())
+	err = place.Write(fileText, set.cast())
+	return place, err
 }
 
 // add makes a program of the binary, and its lanes.

@@ -12,11 +12,12 @@ import (
 
 // Print writes what came of a run. Its last line is how many violations there were.
 func Print(out io.Writer, r Result) error {
-	said := fmt.Sprintf("commit %s, %s\n\n%s", r.Commit, r.Lasted.Round(time.Second), table(r.Faults))
+	var said strings.Builder
+	fmt.Fprintf(&said, "commit %s, %s\n\n%s", r.Commit, r.Lasted.Round(time.Second), table(r.Faults))
 	for _, left := range r.Left {
-		said += "left out: " + left + "\n"
+		fmt.Fprintf(&said, "left out: %s\n", left)
 	}
-	if err := write(out, said); err != nil {
+	if err := write(out, said.String()); err != nil {
 		return err
 	}
 	if err := checker.Print(out, r.Verdict); err != nil {
