@@ -19,6 +19,7 @@ type facts struct {
 	faults       map[string]int // that fired and were real, by kind
 	bodies       map[string]bodyRow
 	logged       map[instruction]int64 // what the operator log says was done, and how often
+	bulk         map[string]actionRow  // the bulk runs that the operator log says began, by their names, as run 7
 	destinations map[string]destinationRow
 	objects      map[object]objectRow
 	windows      []windowRow
@@ -127,7 +128,7 @@ func newFacts() *facts {
 	return &facts{
 		events: make(map[identity.EventRef]*event), effects: make(map[identity.EffectID]*effect),
 		calls: make(map[string][]*call), enqueues: make(map[identity.EffectID][]*enqueue),
-		faults: make(map[string]int), bodies: make(map[string]bodyRow), logged: make(map[instruction]int64),
+		faults: make(map[string]int), bodies: make(map[string]bodyRow), logged: make(map[instruction]int64), bulk: make(map[string]actionRow),
 		destinations: make(map[string]destinationRow), objects: make(map[object]objectRow),
 		books: make(map[string]int), application: make(map[string]int), rows: make(map[string]int),
 	}

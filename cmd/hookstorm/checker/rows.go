@@ -3,6 +3,7 @@ package checker
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/history"
@@ -101,6 +102,10 @@ type (
 	actionRow struct {
 		Action string `json:"action"`
 		Target string `json:"target"`
+		Result string `json:"result"`
+		Filter struct {
+			Destination string `json:"destination"`
+		} `json:"filter"`
 	}
 	objectRow struct {
 		Scope      string  `json:"scope"`
@@ -269,6 +274,9 @@ func (f *facts) smallRow(r *history.Record) error {
 			return err
 		}
 		f.logged[instruction{row.Action, row.Target}]++
+		if run, begun := strings.CutSuffix(row.Result, " begins"); begun {
+			f.bulk[run] = row
+		}
 	case tableObjects:
 		var row objectRow
 		if err := json.Unmarshal(r.Columns, &row); err != nil {

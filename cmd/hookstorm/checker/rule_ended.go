@@ -3,6 +3,7 @@ package checker
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/scenario"
 	"github.com/hooklatch/hooklatch/outbox/identity"
@@ -117,7 +118,7 @@ func (j *judge) mayBeParked(e *effect) bool {
 		(doubt && e.row.Policy == "at_most_once") ||
 		(doubt && last != nil && last.Applied == "no" && last.Status >= 300) ||
 		e.row.Attempt >= j.opts.MaxAttempts ||
-		j.logged[instruction{"effect.park", e.row.IdempotencyKey}] > 0
+		j.ordered("park", e)
 }
 
 func (e *effect) lastAttempt() *attemptRow {
@@ -128,9 +129,15 @@ func (e *effect) lastAttempt() *attemptRow {
 	return &e.attempts[i]
 }
 
-// ordered tells that a person did something to the effect, as the log has it.
+// ordered tells that an operator did something to the effect, as the log has it: to this
+// one, or by a bulk run whose filter it matches.
 func (j *judge) ordered(action string, e *effect) bool {
-	return j.logged[instruction{"effect." + action, e.row.IdempotencyKey}] > 0
+	if j.logged[instruction{"effect." + action, e.row.IdempotencyKey}] > 0 {
+		return true
+	}
+	_, run, _ := strings.Cut(e.row.Error, "(run ")
+	order, begun := j.bulk["run "+strings.TrimSuffix(run, ")")]
+	return begun && order.Action == "effect."+action && (order.Filter.Destination == "" || order.Filter.Destination == e.row.Destination)
 }
 
 // kindOf is the kind of the effect's destination: http, email or sql.

@@ -97,28 +97,14 @@ func (a *actor) settleDown(ctx context.Context) error {
 	return nil
 }
 
-// retireNamed retires a destination, by which what waits for it is parked.
+// retireNamed retires a destination, by which a run begins that parks what waits for it.
 func (a *actor) retireNamed(ctx context.Context, name string) error {
-	keys, err := texts(ctx, a.pool, `SELECT idempotency_key FROM hooklatch.effects
-		WHERE destination = $1 AND state IN ('pending', 'started', 'in_doubt')`, name)
-	if err != nil {
-		return err
-	}
-	order := func(by ledger.Operator) error {
-		_, err := a.box.Fleet().Retire(ctx, name, by)
-		return err
-	}
-	for _, key := range keys {
-		retire := order
-		order = func(by ledger.Operator) (err error) {
-			told := a.order(ctx, history.Order{Action: "park", Key: key}, func(ledger.Operator) error {
-				err = retire(by)
-				return err
-			})
-			return errors.Join(err, told)
-		}
-	}
-	return a.order(ctx, history.Order{Action: "retire", Destination: name}, order)
+	return a.order(ctx, history.Order{Action: "park"}, func(ledger.Operator) error {
+		return a.order(ctx, history.Order{Action: "retire", Destination: name}, func(by ledger.Operator) error {
+			_, err := a.box.Fleet().Retire(ctx, name, by)
+			return err
+		})
+	})
 }
 
 // effects enqueues an effect while its destination is paused, and has it parked,
