@@ -1,9 +1,11 @@
 package stage
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -41,7 +43,7 @@ func (s *Stage) Until(ctx context.Context, q Quiet) (left []string, err error) {
 		}
 		if time.Since(told) > tellEvery && q.Meanwhile != nil {
 			told = time.Now()
-			s.Sayf("left: %v %v", left, err)
+			s.Sayf("left: %s", cmp.Or(strings.Join(left, ", "), fmt.Sprint(err)))
 			if err := q.Meanwhile(ctx); err != nil {
 				return left, err
 			}

@@ -25,7 +25,7 @@ func (w *world) serverFaults() []nemesis.Fault {
 		{Kind: "postgres_restarted_fast", Lane: nemesis.Server, Fire: w.restartServer(cluster.Fast)},
 		{Kind: "postgres_restarted_immediate", Lane: nemesis.Server, Fire: w.restartServer(cluster.Immediate)},
 		{Kind: "postgres_killed", Lane: nemesis.Server, Fire: w.restartServer(cluster.Killed)},
-		{Kind: "postgres_frozen", Lane: nemesis.Server, Fire: w.freezeServer},
+		{Kind: "postgres_frozen", Lane: nemesis.Server, Fire: w.freeze("primary", (*cluster.Cluster).Freeze, (*cluster.Cluster).Thaw)},
 	}
 	if w.opts.OwnDisks {
 		faults = append(faults, nemesis.Fault{Kind: "disk_full", Lane: nemesis.Server, Fire: w.fillDisk})
@@ -36,7 +36,7 @@ func (w *world) serverFaults() []nemesis.Fault {
 	return append(faults,
 		nemesis.Fault{Kind: "standby_promoted_after_crash", Lane: nemesis.Server, Fire: w.promote(cluster.Killed, cluster.Immediate)},
 		nemesis.Fault{Kind: "standby_promoted_beside_frozen_primary", Lane: nemesis.Server, Fire: w.promote(cluster.Frozen)},
-		nemesis.Fault{Kind: "standby_frozen", Lane: nemesis.Server, Fire: w.freezeStandby},
+		nemesis.Fault{Kind: "standby_frozen", Lane: nemesis.Server, Fire: w.freeze("standby", (*cluster.Cluster).FreezeStandby, (*cluster.Cluster).ThawStandby)},
 	)
 }
 
@@ -75,25 +75,18 @@ func (w *world) nothingIsMissing(ctx context.Context) error {
 	return errors.Join(box.Repair().Promoted(ctx, by), box.Stop(ctx))
 }
 
-func (w *world) freezeServer(ctx context.Context, rnd *rand.Rand, struck func(target, detail string)) error {
-	if err := w.database.cluster.Freeze(); err != nil {
-		return err
+// freeze stops a server for a while. While it is the standby no COMMIT is answered, because
+// each waits for that.
+func (w *world) freeze(target string, freeze, thaw func(*cluster.Cluster) error) fire {
+	return func(ctx context.Context, rnd *rand.Rand, struck func(target, detail string)) error {
+		if err := freeze(w.database.cluster); err != nil {
+			return err
+		}
+		d := time.Second + upTo(rnd, 4*time.Second)
+		struck(target, d.Round(time.Millisecond).String())
+		sleep(ctx, d)
+		return thaw(w.database.cluster)
 	}
-	d := time.Second + upTo(rnd, 4*time.Second)
-	struck("primary", d.Round(time.Millisecond).String())
-	sleep(ctx, d)
-	return w.database.cluster.Thaw()
-}
-
-// freezeStandby has no COMMIT be answered, because each waits for the standby.
-func (w *world) freezeStandby(ctx context.Context, rnd *rand.Rand, struck func(target, detail string)) error {
-	if err := w.database.cluster.FreezeStandby(); err != nil {
-		return err
-	}
-	d := time.Second + upTo(rnd, 4*time.Second)
-	struck("standby", d.Round(time.Millisecond).String())
-	sleep(ctx, d)
-	return w.database.cluster.ThawStandby()
 }
 
 // fillDisk leaves the primary no room on its disk. It ends when it was the WAL that
