@@ -19,6 +19,14 @@ import (
 // passEvery is how long a reader of lists rests: a worker reads them seldom.
 const passEvery = 100 * time.Millisecond
 
+const (
+	// eager are the rounds in which the operator of a reader overtakes each time. Two that
+	// always do let no pass end where a pass takes long.
+	eager = 10
+	// rests is how long the operator lets passes come to their end later.
+	rests = 30 * time.Second
+)
+
 // readLists makes passes over the lists of all sources until ctx is done: those that are
 // due, and those of an operator, who overtakes the pass at work. Errors are what this
 // process is made for.
@@ -31,11 +39,15 @@ func readLists(ctx context.Context, box *outbox.Outbox, logger *slog.Logger) err
 	if err != nil {
 		return err
 	}
-	for ctx.Err() == nil {
+	var overtook time.Time
+	for round := 0; ctx.Err() == nil; round++ {
 		_ = box.Coverage().Hurry(ctx, []identity.Source{listed.Source})
 		_ = box.Coverage().RunNow(ctx, listed.Source, ledger.Operator{Who: "sweep", Via: "sweep"})
 		_ = lists.Turn(ctx)
-		_, _ = lists.Run(ctx, listed.Source, backfill.Order{By: "sweep"})
+		if round < eager || time.Since(overtook) > rests {
+			overtook = time.Now()
+			_, _ = lists.Run(ctx, listed.Source, backfill.Order{By: "sweep"})
+		}
 		_ = retry.Wait(ctx, passEvery) // the loop looks at ctx
 	}
 	return nil
