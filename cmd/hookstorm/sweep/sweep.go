@@ -127,7 +127,7 @@ type part struct {
 func (w *world) play(ctx context.Context) error {
 	w.Phase(history.PhaseStorm)
 	for _, p := range []part{
-		{"errors and delays", 15, w.steady, []leg{errorsOnly, delays}, nil},
+		{"errors and delays", 25, w.steady, []leg{errorsOnly, delays}, nil},
 		{"kills", 4, w.dying, []leg{killsAtWork}, []leg{killsAtEnd}}, // whoever dies leaves work to others
 	} {
 		if !w.isLeft(p) {
