@@ -149,7 +149,10 @@ func (e *Eraser) eraseEvent(ctx context.Context, tx pgx.Tx, ref identity.EventRe
 			return came, jobsOf{}, err
 		}
 	}
-	return came, jobsOf{events: []identity.EventRef{ref}, effects: idsOf(made)}, e.eraseCopies(ctx, tx, ref)
+	if err := e.eraseCopies(ctx, tx, ref); err != nil {
+		return came, jobsOf{}, err
+	}
+	return came, jobsOf{events: []identity.EventRef{ref}, effects: idsOf(made)}, nil
 }
 
 func (r Erased) consequence() ledger.Consequence {

@@ -78,8 +78,7 @@ func TestManyAreErasedByWhatIsInThem(t *testing.T) {
 	require.Equal(t, inbox.Dropped, b.event(t, "waits").Outcome)
 }
 
-// Effects that wait are cancelled first, each as an operator would, and those that come to
-// be meanwhile too.
+// Effects that wait are cancelled first, each as an operator would.
 func TestARunGivesUpWhatIsUnfinished(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
