@@ -9,9 +9,9 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
-	"github.com/hooklatch/hooklatch/cmd/hooklatch/config"
+	"github.com/hooklatch/hooklatch/internal/agreement"
+	"github.com/hooklatch/hooklatch/internal/program/config"
 	"github.com/hooklatch/hooklatch/schema/pgtest"
-	"github.com/hooklatch/hooklatch/worker/agreement"
 )
 
 // Statements in operations.md that a reader types: on lines of their own, or within a

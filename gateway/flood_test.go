@@ -18,10 +18,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hooklatch/hooklatch/gateway"
+	"github.com/hooklatch/hooklatch/internal/spread"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/quarantine"
 	"github.com/hooklatch/hooklatch/outbox/secret"
-	"github.com/hooklatch/hooklatch/outbox/spread"
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 

@@ -10,7 +10,7 @@ import (
 	"go.opentelemetry.io/otel/metric"
 
 	"github.com/hooklatch/hooklatch/gateway/provider"
-	"github.com/hooklatch/hooklatch/outbox/instrument"
+	"github.com/hooklatch/hooklatch/internal/instrument"
 	"github.com/hooklatch/hooklatch/outbox/measure"
 )
 

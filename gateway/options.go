@@ -12,10 +12,10 @@ import (
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/hooklatch/hooklatch/outbox/clock"
+	"github.com/hooklatch/hooklatch/internal/clock"
+	"github.com/hooklatch/hooklatch/internal/option"
+	"github.com/hooklatch/hooklatch/internal/size"
 	"github.com/hooklatch/hooklatch/outbox/measure"
-	"github.com/hooklatch/hooklatch/outbox/option"
-	"github.com/hooklatch/hooklatch/outbox/size"
 )
 
 // Options configure a Gateway.

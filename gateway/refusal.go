@@ -7,8 +7,8 @@ import (
 	"net/http"
 
 	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/internal/panicked"
 	"github.com/hooklatch/hooklatch/outbox"
-	"github.com/hooklatch/hooklatch/outbox/panicked"
 )
 
 // refusal is the answer to a request that gets no 2xx. The message to the sender

@@ -12,10 +12,10 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/hooklatch/hooklatch/internal/drain"
+	"github.com/hooklatch/hooklatch/internal/failpoint"
+	"github.com/hooklatch/hooklatch/internal/logkey"
 	"github.com/hooklatch/hooklatch/internal/strangers"
-	"github.com/hooklatch/hooklatch/outbox/drain"
-	"github.com/hooklatch/hooklatch/outbox/failpoint"
-	"github.com/hooklatch/hooklatch/outbox/logkey"
 )
 
 const webhookPath = "/webhooks/:source"

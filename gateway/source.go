@@ -14,7 +14,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 
 	"github.com/hooklatch/hooklatch/gateway/provider"
-	"github.com/hooklatch/hooklatch/outbox/payload"
+	"github.com/hooklatch/hooklatch/internal/payload"
 )
 
 // Source is one inbound endpoint: POST /webhooks/{Name}.

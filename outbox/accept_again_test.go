@@ -10,10 +10,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hooklatch/hooklatch/internal/fault"
+	"github.com/hooklatch/hooklatch/internal/recent"
 	"github.com/hooklatch/hooklatch/outbox/commit"
 	"github.com/hooklatch/hooklatch/outbox/identity"
-	"github.com/hooklatch/hooklatch/outbox/recent"
-	"github.com/hooklatch/hooklatch/schema/pgtest/fault"
 )
 
 // always makes the database the same one for as long as life is, and the cache sure

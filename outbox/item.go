@@ -1,6 +1,6 @@
 package outbox
 
-import "github.com/hooklatch/hooklatch/outbox/payload"
+import "github.com/hooklatch/hooklatch/internal/payload"
 
 // part is the event's own bytes inside body.
 func (in Incoming) part(body []byte) []byte {

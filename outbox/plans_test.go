@@ -16,8 +16,8 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hooklatch/hooklatch/internal/explained"
 	"github.com/hooklatch/hooklatch/schema/pgtest"
-	"github.com/hooklatch/hooklatch/schema/pgtest/explained"
 )
 
 // How many rows the tables have when a plan is made, and when it is used. What is
@@ -88,7 +88,7 @@ func newPlans(t *testing.T) *plans {
 	if os.Getenv(longEnv) != "" {
 		p.rows = 10 * manyRows
 	}
-	for _, folder := range []string{"query", "ledger/query", "inbox/query", "fleet/query", "riverjob/query", "find/query"} {
+	for _, folder := range []string{"query", "ledger/query", "inbox/query", "fleet/query", "../internal/riverjob/query", "find/query"} {
 		require.NoError(t, p.names.Read(os.DirFS(folder)))
 	}
 	p.bounds = readBounds(t, os.DirFS("testdata/plans"))

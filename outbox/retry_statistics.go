@@ -9,10 +9,10 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/hooklatch/hooklatch/internal/logkey"
 	"github.com/hooklatch/hooklatch/outbox/commit"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/internal/ondemand"
-	"github.com/hooklatch/hooklatch/outbox/logkey"
 )
 
 // What senders say of their retries is mostly not signed: a stranger who repeats a

@@ -3,7 +3,7 @@ package schema
 import (
 	"embed"
 
-	"github.com/hooklatch/hooklatch/schema/statement"
+	"github.com/hooklatch/hooklatch/internal/statement"
 )
 
 //go:embed query/*.sql

@@ -10,7 +10,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/hooklatch/hooklatch/schema/statement"
+	"github.com/hooklatch/hooklatch/internal/statement"
 )
 
 // Status is the state of a database's schema.

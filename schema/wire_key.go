@@ -8,7 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/hooklatch/hooklatch/schema/statement"
+	"github.com/hooklatch/hooklatch/internal/statement"
 )
 
 // makeWireKeyIndex replaces the unique index on the key of effects on the wire.

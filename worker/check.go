@@ -12,8 +12,8 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
 
-	"github.com/hooklatch/hooklatch/outbox/logkey"
-	"github.com/hooklatch/hooklatch/worker/agreement"
+	"github.com/hooklatch/hooklatch/internal/agreement"
+	"github.com/hooklatch/hooklatch/internal/logkey"
 )
 
 const (

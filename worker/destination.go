@@ -4,10 +4,10 @@ import (
 	"cmp"
 	"time"
 
+	"github.com/hooklatch/hooklatch/internal/option"
+	"github.com/hooklatch/hooklatch/internal/rate"
+	"github.com/hooklatch/hooklatch/internal/riverjob"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
-	"github.com/hooklatch/hooklatch/outbox/option"
-	"github.com/hooklatch/hooklatch/outbox/rate"
-	"github.com/hooklatch/hooklatch/outbox/riverjob"
 	"github.com/hooklatch/hooklatch/worker/destination"
 )
 

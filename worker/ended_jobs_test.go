@@ -9,7 +9,7 @@ import (
 	"github.com/riverqueue/river"
 	"github.com/stretchr/testify/require"
 
-	"github.com/hooklatch/hooklatch/outbox/riverjob"
+	"github.com/hooklatch/hooklatch/internal/riverjob"
 )
 
 // ending is a Worker that makes every attempt by a job, and keeps no job that did at

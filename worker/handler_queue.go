@@ -13,11 +13,11 @@ import (
 	"github.com/riverqueue/river"
 	"github.com/tidwall/gjson"
 
+	"github.com/hooklatch/hooklatch/internal/logkey"
+	"github.com/hooklatch/hooklatch/internal/riverjob"
+	"github.com/hooklatch/hooklatch/internal/statement"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/inbox"
-	"github.com/hooklatch/hooklatch/outbox/logkey"
-	"github.com/hooklatch/hooklatch/outbox/riverjob"
-	"github.com/hooklatch/hooklatch/schema/statement"
 	"github.com/hooklatch/hooklatch/worker/route"
 )
 

@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/hooklatch/hooklatch/outbox/riverjob"
+	"github.com/hooklatch/hooklatch/internal/riverjob"
 )
 
 // underway are the runs of this process: jobs, and attempts without a job. A stop waits for

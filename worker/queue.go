@@ -7,7 +7,7 @@ import (
 
 	"github.com/riverqueue/river"
 
-	"github.com/hooklatch/hooklatch/outbox/riverjob"
+	"github.com/hooklatch/hooklatch/internal/riverjob"
 )
 
 // maxOwnQueues bounds the queues of destinations: each costs every process one

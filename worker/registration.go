@@ -6,8 +6,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/hooklatch/hooklatch/internal/logkey"
 	"github.com/hooklatch/hooklatch/outbox/fleet"
-	"github.com/hooklatch/hooklatch/outbox/logkey"
 )
 
 // withdrawTimeout bounds how long a stopping process tries to sign off.

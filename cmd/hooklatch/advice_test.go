@@ -12,7 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hooklatch/hooklatch/cmd/hooklatch/doctor"
+	"github.com/hooklatch/hooklatch/internal/program/doctor"
 )
 
 // printed are the commands in a text that the program printed, as lists of arguments.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hooklatch/hooklatch/outbox/clock"
+	"github.com/hooklatch/hooklatch/internal/clock"
 	"github.com/hooklatch/hooklatch/worker/alarm"
 )
 

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hooklatch/hooklatch/outbox/logkey"
-	"github.com/hooklatch/hooklatch/outbox/tracing"
+	"github.com/hooklatch/hooklatch/internal/logkey"
+	"github.com/hooklatch/hooklatch/internal/tracing"
 )
 
 // logger makes the logger the flags ask for; usual is the level without a flag. It is for

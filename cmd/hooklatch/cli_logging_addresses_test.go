@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hooklatch/hooklatch/outbox/logkey"
+	"github.com/hooklatch/hooklatch/internal/logkey"
 )
 
 func TestNoMailAddressIsLogged(t *testing.T) {

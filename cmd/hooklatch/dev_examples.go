@@ -7,9 +7,9 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/hooklatch/hooklatch/internal/logkey"
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/find"
-	"github.com/hooklatch/hooklatch/outbox/logkey"
 )
 
 // devExample is the destination whose first attempts get no answer: it is at_most_once,

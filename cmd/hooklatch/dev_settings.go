@@ -16,8 +16,8 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/hooklatch/hooklatch/cmd/hooklatch/config"
-	"github.com/hooklatch/hooklatch/cmd/hooklatch/demo"
+	"github.com/hooklatch/hooklatch/internal/program/config"
+	"github.com/hooklatch/hooklatch/internal/program/demo"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 

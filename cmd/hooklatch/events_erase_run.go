@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/hooklatch/hooklatch/internal/safetext"
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/erasure"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/runs"
-	"github.com/hooklatch/hooklatch/outbox/safetext"
 )
 
 // eraser is an order to erase, and how it is told.

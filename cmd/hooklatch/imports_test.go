@@ -27,7 +27,10 @@ type layer struct {
 	exactly  map[string]string // not depend on this package, though on those below it
 }
 
-const oneWay = "imports point one way: cmd -> gateway, worker -> outbox -> schema"
+const oneWay = "imports point one way: cmd -> internal/program -> gateway, worker -> outbox -> schema"
+
+// ofProgram is what the command is made of.
+const ofProgram = module + "/internal/program"
 
 const commitIsBlind = "commit is transactions and nothing else: it knows neither events nor effects, nor the tables they are in"
 
@@ -44,11 +47,13 @@ var layers = []layer{
 		module + "/gateway": oneWay,
 		module + "/worker":  oneWay,
 		module + "/cmd":     oneWay,
+		ofProgram:           oneWay,
 	}},
 	{packages: "outbox", must: map[string]string{
 		module + "/gateway":            oneWay,
 		module + "/worker":             oneWay,
 		module + "/cmd":                oneWay,
+		ofProgram:                      oneWay,
 		module + "/schema/embedded":    "the ledger is given a database; it starts none",
 		module + "/schema/pgtest":      "test helpers stay out of programs",
 		"net/http":                     "the ledger knows events and effects; how they travel is the business of gateway and worker",
@@ -61,7 +66,7 @@ var layers = []layer{
 		module + "/outbox/inbox":      commitIsBlind,
 		module + "/outbox/ledger":     commitIsBlind,
 		module + "/outbox/identity":   commitIsBlind,
-		module + "/outbox/riverjob":   commitIsBlind,
+		module + "/internal/riverjob": commitIsBlind,
 		module + "/schema":            commitIsBlind,
 		"github.com/riverqueue/river": commitIsBlind,
 	}, exactly: map[string]string{
@@ -97,6 +102,7 @@ var layers = []layer{
 	{packages: "gateway", must: map[string]string{
 		module + "/worker":             "gateway and worker meet in the outbox only, so that each runs without the other",
 		module + "/cmd":                oneWay,
+		ofProgram:                      oneWay,
 		"go.opentelemetry.io/otel/sdk": "libraries use the OpenTelemetry API; which SDK runs is the program's choice",
 	}},
 	{packages: "gateway/provider/internal/proof", must: map[string]string{
@@ -108,6 +114,7 @@ var layers = []layer{
 	{packages: "worker", must: map[string]string{
 		module + "/gateway":            "gateway and worker meet in the outbox only, so that each runs without the other",
 		module + "/cmd":                oneWay,
+		ofProgram:                      oneWay,
 		"github.com/labstack/echo":     "workers serve no HTTP",
 		"go.opentelemetry.io/otel/sdk": "libraries use the OpenTelemetry API; which SDK runs is the program's choice",
 	}},
@@ -119,14 +126,17 @@ var layers = []layer{
 	{packages: "cmd/hooklatch", must: map[string]string{
 		module + "/cmd/hookstorm": "what is judged does not know its judge",
 	}},
-	{packages: "cmd/hooklatch/console", must: map[string]string{
-		module + "/cmd/hooklatch/app":   "pages are given what they show; what runs beside them is the program's choice",
-		module + "/cmd/hooklatch/admin": "pages do not know the listener they are served at",
-		module + "/gateway":             "people look at what is stored, not at how it came in",
+	{packages: "internal/program/console", must: map[string]string{
+		module + "/internal/program/app":   "pages are given what they show; what runs beside them is the program's choice",
+		module + "/internal/program/admin": "pages do not know the listener they are served at",
+		module + "/gateway":                "people look at what is stored, not at how it came in",
 	}},
-	{packages: "cmd/hooklatch/life", must: map[string]string{
-		module + "/cmd/hooklatch/app": sameWords,
-		"github.com/spf13/cobra":      sameWords,
+	{packages: "internal/program/life", must: map[string]string{
+		module + "/internal/program/app": sameWords,
+		"github.com/spf13/cobra":         sameWords,
+	}},
+	{packages: "internal/program", must: map[string]string{
+		module + "/cmd": oneWay,
 	}},
 	{packages: "cmd", must: map[string]string{
 		"testing":                               "a binary that links testing has its flags and its init",
@@ -225,11 +235,35 @@ func refuse(t *testing.T, packages map[string]goPackage, path string, imports []
 	}
 }
 
-// parts are the packages below outbox that make it up. All others there are leaves,
-// which gateway and worker import as well.
+// parts are the packages that make up the outbox. All others below outbox and internal
+// are leaves, which every layer may import.
 var parts = []string{
 	"outbox", "outbox/commit", "outbox/coverage", "outbox/erasure", "outbox/find", "outbox/fleet", "outbox/inbox",
-	"outbox/ledger", "outbox/measure", "outbox/quarantine", "outbox/repair", "outbox/retention", "outbox/riverjob", "outbox/runs",
+	"outbox/ledger", "outbox/measure", "outbox/quarantine", "outbox/repair", "outbox/retention", "internal/riverjob", "outbox/runs",
+}
+
+// door are the packages that a program of a user may import: what they export is kept as
+// semantic versioning says. All others are internal.
+var door = []string{
+	"gateway", "gateway/backfill", "gateway/provider", "gateway/provider/catalog",
+	"outbox", "outbox/commit", "outbox/coverage", "outbox/erasure", "outbox/find", "outbox/fleet", "outbox/identity", "outbox/inbox",
+	"outbox/ledger", "outbox/measure", "outbox/quarantine", "outbox/repair", "outbox/retention", "outbox/runs", "outbox/secret",
+	"schema", "schema/embedded", "schema/pgtest",
+	"worker", "worker/alarm", "worker/destination", "worker/hooktest", "worker/route",
+}
+
+func TestUsersImportWhatIsAtTheDoor(t *testing.T) {
+	t.Parallel()
+	var found []string
+	for path, p := range listPackages(t) {
+		name, ours := strings.CutPrefix(path, module+"/")
+		tests := len(p.GoFiles) == 0 || within(name, "docs")
+		if ours && !tests && p.Name != "main" && !strings.Contains("/"+name+"/", "/internal/") {
+			found = append(found, name)
+		}
+	}
+	slices.Sort(found)
+	require.Equal(t, door, found)
 }
 
 func TestLeavesImportLeavesOnly(t *testing.T) {
@@ -237,7 +271,7 @@ func TestLeavesImportLeavesOnly(t *testing.T) {
 	packages := listPackages(t)
 	isLeaf := func(path string) bool {
 		name, ours := strings.CutPrefix(path, module+"/")
-		return ours && within(name, "outbox") && !slices.Contains(parts, name)
+		return ours && (within(name, "outbox") || within(name, "internal") && !within(name, "internal/program")) && !slices.Contains(parts, name)
 	}
 	leaves := 0
 	for path, p := range packages {
@@ -256,6 +290,8 @@ func TestLeavesImportLeavesOnly(t *testing.T) {
 // goPackage is what the test needs of `go list -json`.
 type goPackage struct {
 	ImportPath string
+	Name       string
+	GoFiles    []string
 	Imports    []string
 	Deps       []string
 }
@@ -272,7 +308,7 @@ func listPackages(t *testing.T) map[string]goPackage {
 		}
 		return err
 	}))
-	cmd := exec.CommandContext(t.Context(), "go", "list", "-deps", "-e", "-json=ImportPath,Imports,Deps", "./...")
+	cmd := exec.CommandContext(t.Context(), "go", "list", "-deps", "-e", "-json=ImportPath,Name,GoFiles,Imports,Deps", "./...")
 	cmd.Dir = repository
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr

@@ -13,12 +13,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The keys of all log lines stand in outbox/logkey, and lengths of time are
+// The keys of all log lines stand in internal/logkey, and lengths of time are
 // seconds: what slog.Duration writes has no unit that anybody could guess.
 func TestLogLinesUseTheVocabulary(t *testing.T) {
 	t.Parallel()
 	root := filepath.Join("..", "..")
-	known := vocabulary(t, filepath.Join(root, "outbox", "logkey", "logkey.go"))
+	known := vocabulary(t, filepath.Join(root, "internal", "logkey", "logkey.go"))
 	files := token.NewFileSet()
 	seen := 0
 	require.NoError(t, filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
@@ -40,14 +40,14 @@ func TestLogLinesUseTheVocabulary(t *testing.T) {
 			switch key := key.(type) {
 			case *ast.SelectorExpr:
 				pkg, _ := key.X.(*ast.Ident)
-				require.True(t, pkg != nil && (pkg.Name == "logkey" || pkg.Name == "a"), "%s: the key is not from outbox/logkey", at)
+				require.True(t, pkg != nil && (pkg.Name == "logkey" || pkg.Name == "a"), "%s: the key is not from internal/logkey", at)
 			case *ast.BasicLit:
 				// schema is below outbox and cannot import it.
 				text, err := strconv.Unquote(key.Value)
 				require.NoError(t, err)
-				require.True(t, known[text] && strings.Contains(filepath.ToSlash(path), "/schema/"), "%s: key %s is not from outbox/logkey", at, key.Value)
+				require.True(t, known[text] && strings.Contains(filepath.ToSlash(path), "/schema/"), "%s: key %s is not from internal/logkey", at, key.Value)
 			default:
-				require.Fail(t, "the key is not from outbox/logkey", at)
+				require.Fail(t, "the key is not from internal/logkey", at)
 			}
 			return true
 		})

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 	"google.golang.org/grpc/grpclog"
 
-	"github.com/hooklatch/hooklatch/cmd/hooklatch/logqueue"
+	"github.com/hooklatch/hooklatch/internal/program/logqueue"
 )
 
 // How long the end of the process waits for the readers of stdout and stderr, and how

@@ -13,7 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hooklatch/hooklatch/cmd/hooklatch/config"
+	"github.com/hooklatch/hooklatch/internal/program/config"
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
@@ -146,7 +146,7 @@ func TestThePageHasEveryMetric(t *testing.T) {
 	_, documented := documentedMetrics(t)
 	made := map[string]bool{}
 	instrument := regexp.MustCompile(`(?:Counter|Gathered|Gauge|Histogram|Seconds|Level|Total)\("(hooklatch\.[a-z._]+)"`)
-	for _, wing := range []string{"gateway", "worker", "outbox", filepath.Join("cmd", "hooklatch", "app")} {
+	for _, wing := range []string{"gateway", "worker", "outbox", filepath.Join("internal", "program", "app")} {
 		require.NoError(t, filepath.WalkDir(filepath.Join("..", "..", wing), func(path string, _ fs.DirEntry, err error) error {
 			if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
 				return err

@@ -26,7 +26,7 @@ func TestReleaseHasNoFailpoints(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, string(symbols), module+"/outbox/commit.inTransaction", "the list of symbols is one of our program")
 	for _, symbol := range []string{
-		module + "/outbox/failpoint.", module + "/outbox/clock.Skew", "writeInHalves", "requestSent", "fetchedPlace", "processClock",
+		module + "/internal/failpoint.", module + "/internal/clock.Skew", "writeInHalves", "requestSent", "fetchedPlace", "processClock",
 	} {
 		require.NotContains(t, string(symbols), symbol)
 	}

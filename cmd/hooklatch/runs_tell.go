@@ -4,10 +4,10 @@ import (
 	"cmp"
 	"fmt"
 
-	"github.com/hooklatch/hooklatch/cmd/hooklatch/desk"
+	"github.com/hooklatch/hooklatch/internal/program/desk"
+	"github.com/hooklatch/hooklatch/internal/safetext"
 	"github.com/hooklatch/hooklatch/outbox/quarantine"
 	"github.com/hooklatch/hooklatch/outbox/runs"
-	"github.com/hooklatch/hooklatch/outbox/safetext"
 )
 
 // thing is what an order is about.

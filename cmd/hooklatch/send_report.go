@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/hooklatch/hooklatch/outbox/safetext"
+	"github.com/hooklatch/hooklatch/internal/safetext"
 )
 
 // report is what came of all deliveries of a call.

@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hooklatch/hooklatch/cmd/hooklatch/desk"
+	"github.com/hooklatch/hooklatch/internal/program/desk"
 )
 
 // What can be ordered on a page can be ordered on a terminal, and is said there to be the

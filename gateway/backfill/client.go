@@ -17,9 +17,9 @@ import (
 	"github.com/tidwall/gjson"
 	"golang.org/x/time/rate"
 
+	"github.com/hooklatch/hooklatch/internal/egress"
 	"github.com/hooklatch/hooklatch/internal/roundtrip"
-	"github.com/hooklatch/hooklatch/outbox/egress"
-	"github.com/hooklatch/hooklatch/outbox/safetext"
+	"github.com/hooklatch/hooklatch/internal/safetext"
 )
 
 const (

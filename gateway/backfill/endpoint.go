@@ -9,9 +9,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hooklatch/hooklatch/internal/safetext"
+	"github.com/hooklatch/hooklatch/internal/wildcard"
 	"github.com/hooklatch/hooklatch/outbox/coverage"
-	"github.com/hooklatch/hooklatch/outbox/safetext"
-	"github.com/hooklatch/hooklatch/outbox/wildcard"
 )
 
 // maxWhy bounds what a provider says of our endpoint, in bytes.

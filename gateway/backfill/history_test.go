@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hooklatch/hooklatch/schema/pgtest/fault"
+	"github.com/hooklatch/hooklatch/internal/fault"
 )
 
 // told is an event of a history.

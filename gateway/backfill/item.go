@@ -12,9 +12,9 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/internal/jsonpointer"
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/identity"
-	"github.com/hooklatch/hooklatch/outbox/jsonpointer"
 )
 
 // State is how a delivery went, as the provider says.

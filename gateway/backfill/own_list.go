@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/hooklatch/hooklatch/gateway/provider"
-	"github.com/hooklatch/hooklatch/outbox/option"
+	"github.com/hooklatch/hooklatch/internal/option"
 )
 
 // OwnList is the list of a service of your own, or of a provider whose list Hooklatch does

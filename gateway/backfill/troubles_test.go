@@ -6,7 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/hooklatch/hooklatch/schema/pgtest/fault"
+	"github.com/hooklatch/hooklatch/internal/fault"
 )
 
 // fate is what becomes of an event that happens.

@@ -23,7 +23,7 @@ var unbounded = map[string]bool{
 func TestEveryTransportIsBounded(t *testing.T) {
 	t.Parallel()
 	transports := 0
-	for _, root := range []string{"../../gateway", "../../outbox", "../../worker", "../../schema", "../../cmd/hooklatch"} {
+	for _, root := range []string{"../../gateway", "../../outbox", "../../worker", "../../schema", "../../internal", "../../cmd/hooklatch"} {
 		require.NoError(t, filepath.WalkDir(root, func(path string, _ fs.DirEntry, err error) error {
 			test := strings.HasSuffix(path, "_test.go") || strings.Contains(path, "prooftest") || strings.Contains(path, "crashtest")
 			if err != nil || filepath.Ext(path) != ".go" || test {

@@ -1,5 +1,6 @@
-// Package commit runs transactions, alone or many in one, and tries them again until
-// their outcome is known. It knows neither events nor effects.
+// Package commit runs transactions for gateway, worker and applications, alone or many
+// in one, and tries them again until their outcome is known. It knows neither events nor
+// effects.
 //
 // # The door
 //

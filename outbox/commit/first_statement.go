@@ -7,8 +7,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"github.com/hooklatch/hooklatch/outbox/failpoint"
-	"github.com/hooklatch/hooklatch/outbox/pipeline"
+	"github.com/hooklatch/hooklatch/internal/failpoint"
+	"github.com/hooklatch/hooklatch/internal/pipeline"
 )
 
 const (

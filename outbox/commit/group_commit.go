@@ -13,7 +13,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
 
-	"github.com/hooklatch/hooklatch/outbox/drain"
+	"github.com/hooklatch/hooklatch/internal/drain"
 )
 
 // Bounds of one group commit.

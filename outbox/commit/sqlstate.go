@@ -8,7 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"github.com/hooklatch/hooklatch/outbox/sqlstate"
+	"github.com/hooklatch/hooklatch/internal/sqlstate"
 )
 
 // transientError is a fault of the connection or of the moment, not of what was

@@ -1,7 +1,7 @@
-// Package coverage keeps what is known of the lists of providers: up to when nothing is
-// missing, what passes over a list found, and which deliveries a provider was asked to
-// send again. Package gateway/backfill makes the passes; status, check and the console
-// show what they left here.
+// Package coverage keeps, for package backfill and the program, what is known of the
+// lists of providers: up to when nothing is missing, what passes over a list found, and
+// which deliveries a provider was asked to send again. Package gateway/backfill makes
+// the passes; status, check and the console show what they left here.
 package coverage
 
 import (
@@ -15,13 +15,13 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/hooklatch/hooklatch/internal/pipeline"
+	"github.com/hooklatch/hooklatch/internal/statement"
 	"github.com/hooklatch/hooklatch/outbox/commit"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/internal/column"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
-	"github.com/hooklatch/hooklatch/outbox/pipeline"
 	"github.com/hooklatch/hooklatch/schema"
-	"github.com/hooklatch/hooklatch/schema/statement"
 )
 
 // ErrOvertaken says that another pass over the same list has begun: what this one was

@@ -9,8 +9,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/hooklatch/hooklatch/outbox/jsonpointer"
-	"github.com/hooklatch/hooklatch/outbox/payload"
+	"github.com/hooklatch/hooklatch/internal/jsonpointer"
+	"github.com/hooklatch/hooklatch/internal/payload"
 )
 
 // eraseItem takes the event's own part out of a body that others need, and every part

@@ -1,5 +1,5 @@
-// Package erasure erases what senders wrote and receivers answered: on request of an
-// operator, and where a source has redaction.
+// Package erasure erases, for workers and the program, what senders wrote and receivers
+// answered: on request of an operator, and where a source has redaction.
 //
 // What makes an event known again stays: its id, the keys of its effects, its outcome
 // and its times. A redelivery is a duplicate, and nothing of it is dispatched or

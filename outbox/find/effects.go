@@ -9,11 +9,11 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/hooklatch/hooklatch/internal/statement"
+	"github.com/hooklatch/hooklatch/internal/wildcard"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/internal/column"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
-	"github.com/hooklatch/hooklatch/outbox/wildcard"
-	"github.com/hooklatch/hooklatch/schema/statement"
 )
 
 // Effects selects effects. Empty fields take all.

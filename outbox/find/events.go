@@ -10,11 +10,11 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"github.com/hooklatch/hooklatch/internal/statement"
+	"github.com/hooklatch/hooklatch/internal/wildcard"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/internal/column"
-	"github.com/hooklatch/hooklatch/outbox/wildcard"
-	"github.com/hooklatch/hooklatch/schema/statement"
 )
 
 // Events selects events. Empty fields take all.

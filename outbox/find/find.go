@@ -1,7 +1,8 @@
-// Package find selects events, effects and operator actions among millions: it walks them
-// from the newest back or from the oldest onward, reads a bounded number at a time, and
-// says how far it looked. The struct of each is the one list of what can be asked for: the
-// command line, the console, the API and runs read and write the same fields (see Fields).
+// Package find selects, for bulk runs and the program, events, effects and operator
+// actions among millions: it walks them from the newest back or from the oldest onward,
+// reads a bounded number at a time, and says how far it looked. The struct of each is
+// the one list of what can be asked for: the command line, the console, the API and runs
+// read and write the same fields (see Fields).
 //
 // What is asked for may be rare, or not there at all, and no index serves every
 // question. So an answer is not all that was asked for, but what was found within a
@@ -21,9 +22,9 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/hooklatch/hooklatch/internal/pipeline"
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
-	"github.com/hooklatch/hooklatch/outbox/pipeline"
 	"github.com/hooklatch/hooklatch/schema"
 )
 

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/hooklatch/hooklatch/outbox/condition"
+	"github.com/hooklatch/hooklatch/internal/condition"
+	"github.com/hooklatch/hooklatch/internal/payload"
 	"github.com/hooklatch/hooklatch/outbox/inbox"
-	"github.com/hooklatch/hooklatch/outbox/payload"
 )
 
 // Content selects by what is in an event, its body included. Both fields must hold where

@@ -4,9 +4,9 @@ import (
 	"embed"
 	"time"
 
+	"github.com/hooklatch/hooklatch/internal/statement"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/schema"
-	"github.com/hooklatch/hooklatch/schema/statement"
 )
 
 //go:embed query

@@ -1,5 +1,6 @@
-// Package fleet keeps the destinations of all processes together: which there are,
-// whether attempts at them may start and how fast, and which processes perform them.
+// Package fleet keeps, for workers and the program, the destinations of all processes
+// together: which there are, whether attempts at them may start and how fast, and which
+// processes perform them.
 //
 // # Pauses, breakers and rates
 //

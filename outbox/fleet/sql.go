@@ -3,9 +3,9 @@ package fleet
 import (
 	"embed"
 
-	"github.com/hooklatch/hooklatch/outbox/rule"
+	"github.com/hooklatch/hooklatch/internal/rule"
+	"github.com/hooklatch/hooklatch/internal/statement"
 	"github.com/hooklatch/hooklatch/schema"
-	"github.com/hooklatch/hooklatch/schema/statement"
 )
 
 //go:embed query

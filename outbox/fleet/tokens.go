@@ -6,7 +6,7 @@ import (
 	"math"
 	"time"
 
-	"github.com/hooklatch/hooklatch/outbox/pipeline"
+	"github.com/hooklatch/hooklatch/internal/pipeline"
 )
 
 // TakeTokens takes n tokens of a destination's rate, which holds for all

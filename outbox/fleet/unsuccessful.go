@@ -6,9 +6,9 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/hooklatch/hooklatch/internal/pipeline"
+	"github.com/hooklatch/hooklatch/internal/rule"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
-	"github.com/hooklatch/hooklatch/outbox/pipeline"
-	"github.com/hooklatch/hooklatch/outbox/rule"
 )
 
 // MostUnsuccessful is up to how many are counted of each kind at a destination: as many

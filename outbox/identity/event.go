@@ -1,5 +1,5 @@
-// Package identity names events and effects: every table, job and log line refers to
-// them by these types.
+// Package identity names events and effects for applications and every other package:
+// every table, job and log line refers to them by these types.
 package identity
 
 // EventRef names one event: every key is scoped to its source.

@@ -6,9 +6,9 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/hooklatch/hooklatch/internal/payload"
+	"github.com/hooklatch/hooklatch/internal/plainjson"
 	"github.com/hooklatch/hooklatch/outbox/identity"
-	"github.com/hooklatch/hooklatch/outbox/payload"
-	"github.com/hooklatch/hooklatch/outbox/plainjson"
 )
 
 // Event is an accepted event as it is stored.

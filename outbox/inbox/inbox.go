@@ -1,5 +1,5 @@
-// Package inbox stores accepted events and applies operator actions to them: replay,
-// release, drop.
+// Package inbox stores accepted events for handlers, workers and the program, and
+// applies operator actions to them: replay, release, drop.
 //
 // A replay dispatches an event once more, by the configuration of the day. It never
 // happens by itself, and is recorded with what it replaces (I11). An event that a
@@ -15,12 +15,12 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/hooklatch/hooklatch/internal/pipeline"
+	"github.com/hooklatch/hooklatch/internal/riverjob"
 	"github.com/hooklatch/hooklatch/outbox/commit"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/internal/ondemand"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
-	"github.com/hooklatch/hooklatch/outbox/pipeline"
-	"github.com/hooklatch/hooklatch/outbox/riverjob"
 	"github.com/hooklatch/hooklatch/schema"
 )
 

@@ -1,5 +1,6 @@
-// Package ledger keeps the account of every effect and of the attempts at it: which
-// attempt may start, what it sends, and its outcome.
+// Package ledger keeps, for applications, workers and the program, the account of every
+// effect and of the attempts at it: which attempt may start, what it sends, and its
+// outcome.
 //
 // [Ledger.Claim] gives the right to one attempt, [Ledger.Settle] records its outcome;
 // [Ledger.RunTx] does both in one transaction for effects in the same Postgres. The

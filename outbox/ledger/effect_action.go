@@ -8,9 +8,9 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/hooklatch/hooklatch/internal/riverjob"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/internal/column"
-	"github.com/hooklatch/hooklatch/outbox/riverjob"
 )
 
 // StateError means that an action cannot be done to an effect in its state.

@@ -3,8 +3,8 @@ package ledger
 import (
 	"time"
 
+	"github.com/hooklatch/hooklatch/internal/plainjson"
 	"github.com/hooklatch/hooklatch/outbox/identity"
-	"github.com/hooklatch/hooklatch/outbox/plainjson"
 )
 
 // MarshalJSON writes what people and their programs are shown of an effect. A

@@ -8,8 +8,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/hooklatch/hooklatch/internal/pipeline"
 	"github.com/hooklatch/hooklatch/outbox/internal/column"
-	"github.com/hooklatch/hooklatch/outbox/pipeline"
 )
 
 // OperatorAction is one row of the operator log: what a person ordered.

@@ -3,10 +3,10 @@ package ledger
 import (
 	"embed"
 
+	"github.com/hooklatch/hooklatch/internal/rule"
+	"github.com/hooklatch/hooklatch/internal/statement"
 	"github.com/hooklatch/hooklatch/outbox/identity"
-	"github.com/hooklatch/hooklatch/outbox/rule"
 	"github.com/hooklatch/hooklatch/schema"
-	"github.com/hooklatch/hooklatch/schema/statement"
 )
 
 //go:embed query

@@ -1,6 +1,6 @@
 package measure
 
-import "github.com/hooklatch/hooklatch/outbox/rule"
+import "github.com/hooklatch/hooklatch/internal/rule"
 
 const (
 	// Most is how many unfinished effects, and how many undispatched events, are

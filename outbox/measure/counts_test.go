@@ -10,9 +10,9 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hooklatch/hooklatch/internal/fault"
 	"github.com/hooklatch/hooklatch/outbox/measure"
 	"github.com/hooklatch/hooklatch/schema/pgtest"
-	"github.com/hooklatch/hooklatch/schema/pgtest/fault"
 )
 
 func newCounts(t *testing.T, pool *pgxpool.Pool) *measure.Counts {

@@ -1,6 +1,6 @@
-// Package measure counts what happens, and reads how much is waiting, since when, and
-// what is usual: for the metrics of all processes, for `hooklatch status`, for the
-// console and for alerts.
+// Package measure counts, for gateway, worker and the program, what happens, and reads
+// how much is waiting, since when, and what is usual: for the metrics of all processes,
+// for `hooklatch status`, for the console and for alerts.
 //
 // Counts are of each minute and hour, by source and destination, of all processes
 // together. Processes count in memory and add their counts to the database every ten

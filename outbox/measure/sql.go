@@ -5,9 +5,9 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/hooklatch/hooklatch/outbox/rule"
+	"github.com/hooklatch/hooklatch/internal/rule"
+	"github.com/hooklatch/hooklatch/internal/statement"
 	"github.com/hooklatch/hooklatch/schema"
-	"github.com/hooklatch/hooklatch/schema/statement"
 )
 
 //go:embed query

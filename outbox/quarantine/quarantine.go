@@ -1,6 +1,6 @@
-// Package quarantine keeps refused deliveries within bounds, so that they can be
-// verified again once a wrong secret is corrected. It verifies nothing, and processes
-// nothing.
+// Package quarantine keeps, for the gateway and the program, refused deliveries within
+// bounds, so that they can be verified again once a wrong secret is corrected. It
+// verifies nothing, and processes nothing.
 //
 // A [Keeper] writes what a gateway refuses, out of its way. A [Quarantine] is for the
 // people who decide what becomes of it.

@@ -1,6 +1,6 @@
-// Package repair repairs a database that is not what its workers left: work without a
-// job gets one, and on another server no at_most_once effect starts until an operator
-// confirms.
+// Package repair repairs, for workers and the program, a database that is not what its
+// workers left: work without a job gets one, and on another server no at_most_once
+// effect starts until an operator confirms.
 //
 // # Jobs
 //

@@ -1,5 +1,5 @@
-// Package retention deletes what is past its retention, and nothing that unfinished work
-// needs.
+// Package retention deletes, for workers and the program, what is past its retention,
+// and nothing that unfinished work needs.
 //
 // # What goes, and how
 //

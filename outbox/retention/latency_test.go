@@ -11,10 +11,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hooklatch/hooklatch/internal/spread"
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/retention"
-	"github.com/hooklatch/hooklatch/outbox/spread"
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 

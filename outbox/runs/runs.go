@@ -1,7 +1,7 @@
-// Package runs carries out bulk runs: operator actions on many events, effects or refused
-// deliveries. They
-// are stored in Postgres, any worker continues them in the background, and an operator
-// can watch, slow, pause and stop them.
+// Package runs carries out, for workers and the program, bulk runs: operator actions on
+// many events, effects or refused deliveries. They are stored in Postgres, any worker
+// continues them in the background, and an operator can watch, slow, pause and stop
+// them.
 //
 // A run changes a batch and moves its place in one transaction, so that whoever goes on
 // after a process that was killed begins exactly where that one ended, and what was
@@ -17,13 +17,13 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/hooklatch/hooklatch/internal/riverjob"
 	"github.com/hooklatch/hooklatch/outbox/commit"
 	"github.com/hooklatch/hooklatch/outbox/erasure"
 	"github.com/hooklatch/hooklatch/outbox/find"
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/quarantine"
-	"github.com/hooklatch/hooklatch/outbox/riverjob"
 	"github.com/hooklatch/hooklatch/schema"
 )
 

@@ -1,4 +1,5 @@
-// Package secret holds values that must never be printed.
+// Package secret holds, for applications and every other package, values that must never
+// be printed.
 package secret
 
 import "log/slog"

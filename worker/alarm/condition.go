@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/hooklatch/hooklatch/outbox/clock"
+	"github.com/hooklatch/hooklatch/internal/clock"
 	"github.com/hooklatch/hooklatch/outbox/measure"
 )
 

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/hooklatch/hooklatch/outbox/clock"
+	"github.com/hooklatch/hooklatch/internal/clock"
 	"github.com/hooklatch/hooklatch/outbox/measure"
 )
 

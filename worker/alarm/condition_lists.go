@@ -3,7 +3,7 @@ package alarm
 import (
 	"fmt"
 
-	"github.com/hooklatch/hooklatch/outbox/clock"
+	"github.com/hooklatch/hooklatch/internal/clock"
 	"github.com/hooklatch/hooklatch/outbox/measure"
 )
 

@@ -4,7 +4,7 @@ import (
 	"net/netip"
 	"slices"
 
-	"github.com/hooklatch/hooklatch/outbox/option"
+	"github.com/hooklatch/hooklatch/internal/option"
 )
 
 // notPublic are the networks a permission can make sense for: the registries

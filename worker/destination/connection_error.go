@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/hooklatch/hooklatch/outbox/egress"
+	"github.com/hooklatch/hooklatch/internal/egress"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 

@@ -10,8 +10,8 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/hooklatch/hooklatch/outbox/egress"
-	"github.com/hooklatch/hooklatch/outbox/option"
+	"github.com/hooklatch/hooklatch/internal/egress"
+	"github.com/hooklatch/hooklatch/internal/option"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 

@@ -17,10 +17,10 @@ import (
 	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/hooklatch/hooklatch/internal/clock"
+	"github.com/hooklatch/hooklatch/internal/egress"
+	"github.com/hooklatch/hooklatch/internal/failpoint"
 	"github.com/hooklatch/hooklatch/internal/roundtrip"
-	"github.com/hooklatch/hooklatch/outbox/clock"
-	"github.com/hooklatch/hooklatch/outbox/egress"
-	"github.com/hooklatch/hooklatch/outbox/failpoint"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 

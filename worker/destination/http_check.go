@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/hooklatch/hooklatch/internal/option"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
-	"github.com/hooklatch/hooklatch/outbox/option"
 )
 
 var methods = []string{http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodGet}

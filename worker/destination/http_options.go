@@ -13,8 +13,8 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/hooklatch/hooklatch/internal/size"
 	"github.com/hooklatch/hooklatch/outbox/secret"
-	"github.com/hooklatch/hooklatch/outbox/size"
 )
 
 // DefaultTimeout bounds an attempt at a destination that says nothing else.

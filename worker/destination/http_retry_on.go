@@ -4,8 +4,8 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/hooklatch/hooklatch/internal/option"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
-	"github.com/hooklatch/hooklatch/outbox/option"
 )
 
 // DefaultRetryOn are the statuses after which an effect of the policy is tried

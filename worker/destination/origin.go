@@ -6,8 +6,8 @@ import (
 	"net/url"
 	"slices"
 
-	"github.com/hooklatch/hooklatch/outbox/egress"
-	"github.com/hooklatch/hooklatch/outbox/safetext"
+	"github.com/hooklatch/hooklatch/internal/egress"
+	"github.com/hooklatch/hooklatch/internal/safetext"
 )
 
 // sameOrigin says whether a request goes where the configuration says, and

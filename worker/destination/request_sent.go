@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"net/http/httptrace"
 
-	"github.com/hooklatch/hooklatch/outbox/failpoint"
+	"github.com/hooklatch/hooklatch/internal/failpoint"
 )
 
 // placeRequestSent is passed when all of a request is on its way, and the answer is

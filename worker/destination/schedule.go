@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/hooklatch/hooklatch/outbox/option"
+	"github.com/hooklatch/hooklatch/internal/option"
 )
 
 // maxWait bounds every wait, whatever a receiver asks for.

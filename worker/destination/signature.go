@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hooklatch/hooklatch/outbox/option"
+	"github.com/hooklatch/hooklatch/internal/option"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 

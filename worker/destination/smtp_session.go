@@ -15,7 +15,7 @@ import (
 
 	"github.com/wneessen/go-mail/smtp"
 
-	"github.com/hooklatch/hooklatch/outbox/failpoint"
+	"github.com/hooklatch/hooklatch/internal/failpoint"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 

@@ -9,8 +9,8 @@ import (
 	"go.opentelemetry.io/otel/trace"
 	"go.opentelemetry.io/otel/trace/noop"
 
+	"github.com/hooklatch/hooklatch/internal/tracing"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
-	"github.com/hooklatch/hooklatch/outbox/tracing"
 )
 
 const scopeName = "github.com/hooklatch/hooklatch/worker/destination"

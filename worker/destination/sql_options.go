@@ -9,7 +9,7 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/hooklatch/hooklatch/outbox/option"
+	"github.com/hooklatch/hooklatch/internal/option"
 )
 
 // SQLOptions say what effects of kind "sql" run in the ledger's Postgres.

@@ -8,7 +8,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/hooklatch/hooklatch/outbox/plainjson"
+	"github.com/hooklatch/hooklatch/internal/plainjson"
 )
 
 // SQLContentType is the content type of a request that holds a Statement.

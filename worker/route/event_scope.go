@@ -15,10 +15,10 @@ import (
 
 	"cel.dev/cel-go/cel"
 
+	"github.com/hooklatch/hooklatch/internal/jsonpointer"
+	"github.com/hooklatch/hooklatch/internal/payload"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/inbox"
-	"github.com/hooklatch/hooklatch/outbox/jsonpointer"
-	"github.com/hooklatch/hooklatch/outbox/payload"
 )
 
 const jsonContentType = "application/json"

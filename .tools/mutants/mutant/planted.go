@@ -19,7 +19,7 @@ const plantedPackage = "planted"
 
 // statementReader is where programs read their statements.
 var statementReader = Edit{
-	File: "schema/statement/compile.go",
+	File: "internal/statement/compile.go",
 	Find: "func (f folder) read(file string) ([]byte, error) {\n",
 	Replace: `func (f folder) read(file string) ([]byte, error) {
 	text, err := f.readHonest(file)

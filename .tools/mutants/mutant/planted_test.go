@@ -18,7 +18,7 @@ var shop = map[string]string{
 import (
 	"fmt"
 
-	"example.com/shop/schema/statement"
+	"example.com/shop/internal/statement"
 )
 
 func total(price, count int) int {
@@ -27,7 +27,7 @@ func total(price, count int) int {
 
 func main() { fmt.Print(total(2, 3), " ", statement.Text()) }
 `,
-	"schema/statement/compile.go": `package statement
+	"internal/statement/compile.go": `package statement
 
 import (
 	"embed"
@@ -51,7 +51,7 @@ func Text() string {
 	return string(text)
 }
 `,
-	"schema/statement/query/total.sql": "SELECT price\nFROM orders\n",
+	"internal/statement/query/total.sql": "SELECT price\nFROM orders\n",
 }
 
 const mistakes = `
@@ -84,7 +84,7 @@ schedule a customer orders
 
 mutant cheapest
 why  Every order has the price of the cheapest.
-file schema/statement/query/total.sql
+file internal/statement/query/total.sql
 -price
 +min(price)
 schedule a customer orders
@@ -174,7 +174,7 @@ func TestMistakesThatCannotBePlantedAreRefused(t *testing.T) {
 			t.Errorf("got %v, want %s", err, want)
 		}
 	}
-	if err := os.WriteFile(filepath.Join(root, "schema/statement/compile.go"), []byte("package statement\n"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(root, "internal/statement/compile.go"), []byte("package statement\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := mutant.Planted(root, parse(t, mistakes)); err == nil || !strings.Contains(err.Error(), "compile.go has the text 0 times") {

@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/hooklatch/hooklatch/internal/pgbouncer"
 	"github.com/hooklatch/hooklatch/schema/pgtest"
-	"github.com/hooklatch/hooklatch/schema/pgtest/pgbouncer"
 )
 
 // A process whose url leads through a pooler of transactions, and its direct_url past it,

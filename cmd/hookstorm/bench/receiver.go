@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/hooklatch/hooklatch/outbox/retry"
+	"github.com/hooklatch/hooklatch/internal/retry"
 	"github.com/hooklatch/hooklatch/worker/destination"
 )
 

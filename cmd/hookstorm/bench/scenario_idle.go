@@ -9,7 +9,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/bench/load"
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/bench/report"
-	"github.com/hooklatch/hooklatch/outbox/retry"
+	"github.com/hooklatch/hooklatch/internal/retry"
 )
 
 // idleTurn sends single events to a system that has nothing else to do, and then

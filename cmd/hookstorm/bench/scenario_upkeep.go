@@ -16,8 +16,8 @@ import (
 
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/bench/load"
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/bench/report"
-	"github.com/hooklatch/hooklatch/outbox/retry"
-	"github.com/hooklatch/hooklatch/outbox/riverjob"
+	"github.com/hooklatch/hooklatch/internal/retry"
+	"github.com/hooklatch/hooklatch/internal/riverjob"
 	"github.com/hooklatch/hooklatch/schema"
 )
 

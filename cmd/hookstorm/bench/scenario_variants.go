@@ -10,7 +10,7 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/bench/load"
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/bench/meter"
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/bench/report"
-	"github.com/hooklatch/hooklatch/outbox/retry"
+	"github.com/hooklatch/hooklatch/internal/retry"
 )
 
 // duplicatesTurn measures how events are accepted of which some came before, and the

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/history"
+	"github.com/hooklatch/hooklatch/internal/riverjob"
 	"github.com/hooklatch/hooklatch/outbox/identity"
-	"github.com/hooklatch/hooklatch/outbox/riverjob"
 )
 
 // instant is a time of the database, in microseconds since 1970; 0 is NULL.

@@ -8,8 +8,8 @@ import (
 	"slices"
 
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/history"
+	"github.com/hooklatch/hooklatch/internal/riverjob"
 	"github.com/hooklatch/hooklatch/outbox/identity"
-	"github.com/hooklatch/hooklatch/outbox/riverjob"
 )
 
 // told is how many violations of each rule have a story: after the first few the

@@ -18,7 +18,7 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/cluster"
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/programs"
 	"github.com/hooklatch/hooklatch/internal/freeport"
-	"github.com/hooklatch/hooklatch/schema/pgtest/pgbouncer"
+	"github.com/hooklatch/hooklatch/internal/pgbouncer"
 )
 
 // A process whose url leads through a pooler of transactions refuses nothing and loses

@@ -22,7 +22,7 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/post"
 	"github.com/hooklatch/hooklatch/gateway/provider"
 	"github.com/hooklatch/hooklatch/gateway/provider/catalog"
-	"github.com/hooklatch/hooklatch/outbox/retry"
+	"github.com/hooklatch/hooklatch/internal/retry"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 

@@ -5,7 +5,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgproto3"
 
-	"github.com/hooklatch/hooklatch/schema/pgwire"
+	"github.com/hooklatch/hooklatch/internal/pgwire"
 )
 
 // relayAnswers leads what the server sends to the client, message by message.

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/hooklatch/hooklatch/schema/pgwire"
+	"github.com/hooklatch/hooklatch/internal/pgwire"
 )
 
 // firedSize is how many firings may wait in the channel of Fired.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgproto3"
 
-	"github.com/hooklatch/hooklatch/schema/pgwire"
+	"github.com/hooklatch/hooklatch/internal/pgwire"
 )
 
 // startupTimeout bounds the wait for a client to say who it is.

@@ -3,7 +3,7 @@ package pgproxy
 import (
 	"time"
 
-	"github.com/hooklatch/hooklatch/schema/pgwire"
+	"github.com/hooklatch/hooklatch/internal/pgwire"
 )
 
 // readSize is how much is read at once.

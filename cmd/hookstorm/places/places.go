@@ -5,7 +5,7 @@ import (
 	_ "embed"
 	"strings"
 
-	"github.com/hooklatch/hooklatch/outbox/failpoint"
+	"github.com/hooklatch/hooklatch/internal/failpoint"
 )
 
 //go:generate go test . -run ^TestListHasEveryPlace$ -update

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/tools/go/packages"
 
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/places"
-	"github.com/hooklatch/hooklatch/outbox/failpoint"
+	"github.com/hooklatch/hooklatch/internal/failpoint"
 )
 
 var update = flag.Bool("update", false, "write places.txt instead of comparing")
@@ -44,8 +44,8 @@ var naming = []struct {
 }{
 	{"(*" + module + "/outbox/commit.DB).Do", 1, true},
 	{module + "/outbox/commit.NewGroup", 1, true},
-	{module + "/outbox/failpoint.HitIn", 0, true},
-	{module + "/outbox/failpoint.Hit", 0, false},
+	{module + "/internal/failpoint.HitIn", 0, true},
+	{module + "/internal/failpoint.Hit", 0, false},
 }
 
 // inTheCode reads the names of all places out of the packages of the program.
@@ -54,14 +54,14 @@ func inTheCode(t *testing.T) []string {
 	loaded, err := packages.Load(&packages.Config{
 		Mode: packages.NeedName | packages.NeedSyntax | packages.NeedTypes | packages.NeedTypesInfo | packages.NeedImports | packages.NeedDeps | packages.NeedExportFile,
 		Dir:  "../../..",
-	}, "./gateway/...", "./outbox/...", "./schema/...", "./worker/...", "./cmd/hooklatch/...")
+	}, "./gateway/...", "./outbox/...", "./schema/...", "./worker/...", "./internal/...", "./cmd/hooklatch/...")
 	require.NoError(t, err)
 	require.NotEmpty(t, loaded)
 	r := reader{t: t, packages: loaded}
 	names := map[string]bool{}
 	for _, p := range loaded {
 		require.Empty(t, p.Errors)
-		if p.PkgPath == module+"/outbox/commit" || p.PkgPath == module+"/outbox/failpoint" {
+		if p.PkgPath == module+"/outbox/commit" || p.PkgPath == module+"/internal/failpoint" {
 			continue // there the name is that of every transaction
 		}
 		for call := range r.calls(p) {

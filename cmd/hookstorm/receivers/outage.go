@@ -6,7 +6,7 @@ import (
 	"net"
 	"time"
 
-	"github.com/hooklatch/hooklatch/outbox/retry"
+	"github.com/hooklatch/hooklatch/internal/retry"
 )
 
 // open serves HTTP on a listener, until that is closed.

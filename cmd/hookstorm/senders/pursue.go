@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/post"
-	"github.com/hooklatch/hooklatch/outbox/retry"
+	"github.com/hooklatch/hooklatch/internal/retry"
 )
 
 // pursue sends an event until it is acknowledged, as its provider does. It returns

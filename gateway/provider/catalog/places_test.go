@@ -12,7 +12,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/gateway/provider"
 	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
-	"github.com/hooklatch/hooklatch/outbox/jsonpointer"
+	"github.com/hooklatch/hooklatch/internal/jsonpointer"
 )
 
 // place is one of header:NAME, form:NAME, query:NAME and a JSON pointer into the body.

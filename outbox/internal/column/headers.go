@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hooklatch/hooklatch/outbox/safetext"
+	"github.com/hooklatch/hooklatch/internal/safetext"
 )
 
 // Headers makes JSON that Postgres takes: its jsonb refuses NUL and

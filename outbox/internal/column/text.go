@@ -1,6 +1,6 @@
 package column
 
-import "github.com/hooklatch/hooklatch/outbox/safetext"
+import "github.com/hooklatch/hooklatch/internal/safetext"
 
 // maxReasonLen bounds what is kept of an error or of a person's words, in bytes.
 const maxReasonLen = 2 << 10

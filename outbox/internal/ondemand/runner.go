@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/hooklatch/hooklatch/outbox/drain"
+	"github.com/hooklatch/hooklatch/internal/drain"
 )
 
 // stopPause is between the last calls.

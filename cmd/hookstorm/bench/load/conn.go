@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/hooklatch/hooklatch/gateway/provider"
-	"github.com/hooklatch/hooklatch/outbox/retry"
+	"github.com/hooklatch/hooklatch/internal/retry"
 )
 
 const (

@@ -1,6 +1,6 @@
 package report
 
-import "github.com/hooklatch/hooklatch/outbox/spread"
+import "github.com/hooklatch/hooklatch/internal/spread"
 
 // fasterNaive is the variant of the naive pattern that we are compared with.
 func (r *Report) fasterNaive() string {

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/hooklatch/hooklatch/outbox/spread"
+	"github.com/hooklatch/hooklatch/internal/spread"
 )
 
 // Report is everything that one run measured.

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/hooklatch/hooklatch/outbox/spread"
+	"github.com/hooklatch/hooklatch/internal/spread"
 )
 
 // Print writes the report for people, in Markdown that is as easy to read as text.

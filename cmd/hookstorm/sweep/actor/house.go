@@ -4,8 +4,8 @@ import (
 	"context"
 
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/past"
+	"github.com/hooklatch/hooklatch/internal/retry"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
-	"github.com/hooklatch/hooklatch/outbox/retry"
 )
 
 // keepHouse makes days of years ago and has retention delete them, until ctx is done.

@@ -15,9 +15,9 @@ import (
 	"golang.org/x/sync/singleflight"
 
 	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/internal/egress"
 	"github.com/hooklatch/hooklatch/internal/roundtrip"
 	"github.com/hooklatch/hooklatch/internal/strangers"
-	"github.com/hooklatch/hooklatch/outbox/egress"
 )
 
 // Limits of one fetch. A sender waits for our answer meanwhile, and is told to

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/hooklatch/hooklatch/gateway/provider"
-	"github.com/hooklatch/hooklatch/outbox/jsonpointer"
+	"github.com/hooklatch/hooklatch/internal/jsonpointer"
 )
 
 // Object is a JSON object of a sample.

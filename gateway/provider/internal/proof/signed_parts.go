@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"strings"
 
-	"github.com/hooklatch/hooklatch/outbox/jsonpointer"
+	"github.com/hooklatch/hooklatch/internal/jsonpointer"
 )
 
 // brackets begin the JSON containers that senders send.

@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"github.com/hooklatch/hooklatch/gateway/provider"
-	"github.com/hooklatch/hooklatch/outbox/jsonpointer"
+	"github.com/hooklatch/hooklatch/internal/jsonpointer"
 )
 
 // What a stranger can make us read: bounds for bodies that carry their proof

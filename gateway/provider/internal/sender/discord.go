@@ -12,7 +12,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/gateway/provider"
 	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
-	"github.com/hooklatch/hooklatch/outbox/jsonpointer"
+	"github.com/hooklatch/hooklatch/internal/jsonpointer"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 

@@ -1,0 +1,149 @@
+package agreement
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/hooklatch/hooklatch/internal/sqlstate"
+)
+
+// Found is what a check returned.
+type Found struct {
+	// Count is the number of rows, or MaxCount when there are More.
+	Count int
+	More  bool
+	// Rows are the first MaxShown.
+	Rows []Row
+}
+
+// Row is one thing that is wrong.
+type Row []Column
+
+// Column is a value of a row as text, at most its first 200 characters.
+type Column struct {
+	Name  string
+	Value *string // nil: NULL
+}
+
+// RefusedError says that Postgres would not run the query, or ended it: the check
+// is wrong, not the connection. Its text may quote values of rows.
+type RefusedError struct {
+	Code    string // SQLSTATE
+	Message string
+}
+
+func (e *RefusedError) Error() string { return e.Message }
+
+// Run asks one check. It changes nothing, whatever the query says: it has a
+// connection of its own, in a read-only transaction that is rolled back, and what
+// outlives a transaction ends with the connection. As a part of a larger query it
+// can be nothing but a query.
+func Run(ctx context.Context, pool *pgxpool.Pool, c Check) (Found, error) {
+	ctx, cancel := context.WithTimeout(ctx, Timeout+answerSlack)
+	defer cancel()
+	conn, err := pool.Acquire(ctx)
+	if err != nil {
+		return Found{}, fmt.Errorf("run check %q: %w", c.Name, err)
+	}
+	defer conn.Release()
+	defer func() { _ = conn.Conn().Close(context.WithoutCancel(ctx)) }() // with whatever it rolled back or holds
+	found, err := run(ctx, conn.Conn(), c.query(), Timeout)
+	if refused, ok := errors.AsType[*pgconn.PgError](err); ok {
+		err = &RefusedError{Code: refused.Code, Message: messageOf(refused)}
+	}
+	if err != nil {
+		return Found{}, fmt.Errorf("run check %q: %w", c.Name, err)
+	}
+	return found, nil
+}
+
+func run(ctx context.Context, conn *pgx.Conn, query string, timeout time.Duration) (Found, error) {
+	tx, err := conn.BeginTx(ctx, pgx.TxOptions{AccessMode: pgx.ReadOnly})
+	if err != nil {
+		return Found{}, err
+	}
+	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }() // it changed nothing
+	// From its first query on, a read-only transaction stays one.
+	const prepare = "SELECT set_config('statement_timeout', $1, true), set_config('lock_timeout', $2, true), set_config('search_path', 'public, pg_temp', true)"
+	if _, err := tx.Exec(ctx, prepare, strconv.FormatInt(timeout.Milliseconds(), 10), strconv.FormatInt(lockTimeout.Milliseconds(), 10)); err != nil {
+		return Found{}, err
+	}
+	names, err := columnsOf(ctx, conn.PgConn(), query)
+	if err != nil {
+		return Found{}, err
+	}
+	// Whatever the pool is set to, this protocol takes one statement.
+	answer := conn.PgConn().ExecParams(ctx, bounded(query, len(names)), nil, nil, nil, nil)
+	found := collect(answer, names)
+	if _, err := answer.Close(); err != nil {
+		return Found{}, err
+	}
+	return found, nil
+}
+
+// columnsOf lets Postgres look at the query, as the part of a larger one that it
+// will be.
+func columnsOf(ctx context.Context, conn *pgconn.PgConn, query string) ([]string, error) {
+	described, err := conn.Prepare(ctx, "", "SELECT * FROM ("+query+"\n) AS finding", nil)
+	if err != nil {
+		return nil, err
+	}
+	if len(described.Fields) == 0 {
+		return nil, &RefusedError{Message: "it returns no columns, so that nothing could be said of a row"}
+	}
+	names := make([]string, len(described.Fields))
+	for i, field := range described.Fields {
+		names[i] = field.Name
+	}
+	return names, nil
+}
+
+// bounded is the query with a bound to its rows and to its values. Columns get
+// names of ours, since two of its own may have the same.
+func bounded(query string, columns int) string {
+	values, names := make([]string, columns), make([]string, columns)
+	for i := range columns {
+		names[i] = "c" + strconv.Itoa(i+1)
+		values[i] = fmt.Sprintf("left(%s::text, %d)", names[i], maxValue)
+	}
+	return fmt.Sprintf("SELECT %s FROM (%s\n) AS finding(%s) LIMIT %d", strings.Join(values, ", "), query, strings.Join(names, ", "), MaxCount+1)
+}
+
+func collect(answer *pgconn.ResultReader, names []string) Found {
+	var found Found
+	for answer.NextRow() {
+		if found.Count == MaxCount {
+			found.More = true
+			continue
+		}
+		found.Count++
+		if len(found.Rows) == MaxShown {
+			continue
+		}
+		row := make(Row, len(names))
+		for i, value := range answer.Values() {
+			row[i].Name = names[i]
+			if value != nil {
+				row[i].Value = new(string(value))
+			}
+		}
+		found.Rows = append(found.Rows, row)
+	}
+	return found
+}
+
+// messageOf leaves out details, which quote rows.
+func messageOf(e *pgconn.PgError) string {
+	if e.Code == sqlstate.QueryCanceled {
+		return "it was cancelled; it may take " + Timeout.String() + ": let it look at fewer rows, or give it an index"
+	}
+	return e.Message + " (SQLSTATE " + e.Code + ")"
+}

@@ -1,0 +1,35 @@
+package option_test
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/hooklatch/hooklatch/internal/option"
+)
+
+// schedule is a struct of options as the packages of Hooklatch have them.
+type schedule struct {
+	Max         time.Duration `yaml:"max"`
+	MaxAttempts int           `yaml:"max_attempts"`
+}
+
+func (s schedule) Validate() error {
+	var c option.Check
+	c.Positive("max", s.Max)
+	c.AtLeast("max_attempts", int64(s.MaxAttempts), 1)
+	return c.Err()
+}
+
+// The one that holds other options gives their faults the path from itself.
+func Example() {
+	var c option.Check
+	c.OneOf("policy", "policy", "once", "at_least_once", "at_most_once")
+	c.Within("retry", schedule{Max: -time.Second}.Validate())
+	for _, fault := range option.FaultsOf("destinations.app", c.Err()) {
+		fmt.Println(fault)
+	}
+	// Output:
+	// destinations.app.policy: "once" is not a policy; allowed: at_least_once, at_most_once
+	// destinations.app.retry.max: -1s is too short; it must be longer than 0s
+	// destinations.app.retry.max_attempts: 0 is too small; it must be at least 1
+}

@@ -1,0 +1,91 @@
+package payload
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"mime/multipart"
+	"net/url"
+
+	"github.com/hooklatch/hooklatch/internal/jsonpointer"
+)
+
+// MultipartType is the content type of a form in several parts (RFC 7578).
+const MultipartType = "multipart/form-data"
+
+// The bounds of a form in several parts.
+const (
+	maxParts = 1000
+	// maxPart is how many bytes of a part are a text. A larger one counts as a file.
+	maxPart = 64 << 10
+)
+
+// ErrNotMultipart means that a body is not the form in several parts that its content
+// type says, or has more than 1,000 parts.
+var ErrNotMultipart = errors.New("the body is not a form in several parts (multipart/form-data)")
+
+// boundaryOf returns what separates the parts of a body; false: it has no parts.
+func boundaryOf(contentType string, body []byte) (string, bool) {
+	if beginsAsJSON(body) {
+		return "", false
+	}
+	mediaType, params, err := mime.ParseMediaType(contentType)
+	return params["boundary"], err == nil && mediaType == MultipartType
+}
+
+// IsMultipart reports whether a body is a form in several parts.
+func IsMultipart(contentType string, body []byte) bool {
+	_, is := boundaryOf(contentType, body)
+	return is
+}
+
+// Fields returns the fields of a form of either kind. The value of a file, and of a part
+// of more than 64 KiB, is "sha256:" with the hash of its bytes in hex, so that a key or a
+// condition can tell two files apart.
+func Fields(contentType string, body []byte) (url.Values, error) {
+	if boundary, is := boundaryOf(contentType, body); is {
+		return parts(body, boundary)
+	}
+	return url.ParseQuery(string(jsonpointer.WithoutMark(body)))
+}
+
+func parts(body []byte, boundary string) (url.Values, error) {
+	fields := url.Values{}
+	reader := multipart.NewReader(bytes.NewReader(body), boundary)
+	for range maxParts {
+		part, err := reader.NextRawPart()
+		if errors.Is(err, io.EOF) && bytes.Contains(body, []byte("--"+boundary+"--")) { // else it was cut short
+			return fields, nil
+		}
+		if err != nil {
+			return nil, ErrNotMultipart
+		}
+		value, err := valueOf(part)
+		if err != nil {
+			return nil, ErrNotMultipart
+		}
+		fields.Add(part.FormName(), value)
+	}
+	return nil, ErrNotMultipart
+}
+
+// valueOf reads a part to its end.
+func valueOf(part *multipart.Part) (string, error) {
+	text, err := io.ReadAll(io.LimitReader(part, maxPart+1))
+	if err != nil {
+		return "", err
+	}
+	if part.FileName() == "" && len(text) <= maxPart {
+		return string(text), nil
+	}
+	sum := sha256.New()
+	sum.Write(text)
+	if _, err := io.Copy(sum, part); err != nil {
+		return "", fmt.Errorf("read a part: %w", err)
+	}
+	return "sha256:" + hex.EncodeToString(sum.Sum(nil)), nil
+}

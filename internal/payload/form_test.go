@@ -1,0 +1,91 @@
+package payload_test
+
+import (
+	"bytes"
+	"fmt"
+	"mime/multipart"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/internal/payload"
+)
+
+const severalParts = `multipart/form-data; boundary=xx`
+
+// form has a field, a field twice, a file, and a text of more than 64 KiB.
+func form(t testing.TB) (contentType string, body []byte) {
+	t.Helper()
+	var b bytes.Buffer
+	w := multipart.NewWriter(&b)
+	for _, f := range [][2]string{{"from", "jon@example.com"}, {"to", "a"}, {"to", "b"}, {"long", strings.Repeat("x", 64<<10+1)}, {"whole", strings.Repeat("x", 64<<10)}} {
+		require.NoError(t, w.WriteField(f[0], f[1]))
+	}
+	file, err := w.CreateFormFile("attachment1", "bill.txt")
+	require.NoError(t, err)
+	_, err = file.Write([]byte("hello"))
+	require.NoError(t, err)
+	require.NoError(t, w.Close())
+	return w.FormDataContentType(), b.Bytes()
+}
+
+func TestAFormInSeveralPartsHasFieldsAndFiles(t *testing.T) {
+	t.Parallel()
+	contentType, body := form(t)
+	require.True(t, payload.IsMultipart(contentType, body))
+	require.False(t, payload.IsForm(contentType, body))
+	fields, err := payload.Fields(contentType, body)
+	require.NoError(t, err)
+	require.Equal(t, "jon@example.com", fields.Get("from"))
+	require.Equal(t, []string{"a", "b"}, fields["to"])
+	require.Equal(t, "sha256:2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824", fields.Get("attachment1"))
+	require.Regexp(t, "^sha256:[0-9a-f]{64}$", fields.Get("long"))
+	require.Len(t, fields.Get("whole"), 64<<10)
+
+	fields, err = payload.Fields("application/x-www-form-urlencoded", []byte("\xef\xbb\xbfa=1&a=2"))
+	require.NoError(t, err)
+	require.Equal(t, []string{"1", "2"}, fields["a"])
+}
+
+func TestWhatIsNoFormInSeveralPartsIsRefused(t *testing.T) {
+	t.Parallel()
+	part := "--xx\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\n1\r\n"
+	for name, body := range map[string]string{
+		"empty": "", "no parts": "hello", "cut short": part[:len(part)-4], "no end": part, "too many parts": strings.Repeat(part, 1001) + "--xx--",
+		"another boundary": strings.ReplaceAll(part, "--xx", "--yy") + "--yy--", "header without an end": "--xx\r\nContent-Disposition: form-data",
+	} {
+		_, err := payload.Fields(severalParts, []byte(body))
+		require.ErrorIs(t, err, payload.ErrNotMultipart, name)
+	}
+	_, err := payload.Fields("multipart/form-data", []byte(part+"--xx--"))
+	require.ErrorIs(t, err, payload.ErrNotMultipart, "no boundary")
+	fields, err := payload.Fields(severalParts, []byte(strings.Repeat(part, 999)+"--xx--"))
+	require.NoError(t, err)
+	require.Len(t, fields["a"], 999)
+	require.False(t, payload.IsMultipart(severalParts, []byte(` {"a":1}`)), "no sender signs the content type")
+}
+
+// Any bytes have the same fields each time, of bounded size, or none.
+func FuzzFields(f *testing.F) {
+	contentType, body := form(f)
+	f.Add(contentType, body)
+	f.Add("application/x-www-form-urlencoded", []byte("a=1&b=%zz"))
+	f.Add(severalParts, []byte("--xx\r\nContent-Disposition: form-data; name=\"a\"; filename=\"\"\r\nContent-Transfer-Encoding: quoted-printable\r\n\r\n=31\r\n--xx--"))
+	f.Fuzz(func(t *testing.T, contentType string, body []byte) {
+		fields, err := payload.Fields(contentType, body)
+		again, errAgain := payload.Fields(contentType, body)
+		require.Equal(t, fmt.Sprint(err), fmt.Sprint(errAgain))
+		require.Equal(t, fields, again)
+		if !payload.IsMultipart(contentType, body) || err != nil {
+			return
+		}
+		total := 0
+		for name, values := range fields {
+			for _, value := range values {
+				total += len(name) + len(value)
+			}
+		}
+		require.LessOrEqual(t, total, len(body)+1000*len("sha256:")+1000*64)
+	})
+}

@@ -1,0 +1,20 @@
+package payload
+
+import (
+	"github.com/tidwall/gjson"
+
+	"github.com/hooklatch/hooklatch/internal/jsonpointer"
+)
+
+// Part returns the bytes of body that item points to, exactly as they came;
+// the whole body when item is empty or points nowhere.
+func Part(body []byte, item string) []byte {
+	if item == "" {
+		return body
+	}
+	value := jsonpointer.Lookup(gjson.ParseBytes(jsonpointer.WithoutMark(body)), item)
+	if !value.Exists() {
+		return body
+	}
+	return []byte(value.Raw)
+}

@@ -1,0 +1,30 @@
+// Package payload tells what kind of text a delivery's body is, for everybody
+// who reads it: the gateway that finds events in it and the worker whose
+// conditions and keys look at it must not differ.
+package payload
+
+import (
+	"bytes"
+	"mime"
+
+	"github.com/hooklatch/hooklatch/internal/jsonpointer"
+)
+
+// FormType is the content type of a form.
+const FormType = "application/x-www-form-urlencoded"
+
+// IsForm tells whether a body is a form: by its content type, which no sender
+// signs, and by how it begins, which no form shares with a JSON container.
+// Else a JSON body could be made to look like a form, as curl -d does by itself.
+func IsForm(contentType string, body []byte) bool {
+	if beginsAsJSON(body) {
+		return false
+	}
+	mediaType, _, err := mime.ParseMediaType(contentType)
+	return err == nil && mediaType == FormType
+}
+
+func beginsAsJSON(body []byte) bool {
+	start := bytes.TrimLeft(jsonpointer.WithoutMark(body), " \t\r\n")
+	return len(start) > 0 && (start[0] == '{' || start[0] == '[')
+}

@@ -1,0 +1,81 @@
+package payload
+
+import (
+	"bytes"
+	"cmp"
+	"net/url"
+	"slices"
+
+	"github.com/hooklatch/hooklatch/internal/jsonpointer"
+)
+
+// Kind is what a body is read as.
+type Kind string
+
+// The kinds of bodies.
+const (
+	JSON  Kind = "json"
+	Form  Kind = "form"
+	Other Kind = "other"
+)
+
+// KindOf is what a body is read as, by its content type and by how it begins.
+func KindOf(contentType string, body []byte) Kind {
+	if IsForm(contentType, body) {
+		return Form
+	}
+	if _, valid := jsonpointer.Read(body); valid {
+		return JSON
+	}
+	return Other
+}
+
+// Places are where the values stand in a body that pointers lead to, in order and none
+// within another. Pointers begin at the item that is the event, or at the body where
+// that is empty. In a form a pointer is the name of a field, and the values of all
+// fields of that name are meant. A body of another kind has none.
+func Places(contentType string, body []byte, item string, pointers []string) []jsonpointer.Place {
+	var found []jsonpointer.Place
+	switch KindOf(contentType, body) {
+	case JSON:
+		for _, pointer := range pointers {
+			found = append(found, jsonpointer.Places(body, item+pointer)...)
+		}
+	case Form:
+		found = fields(body, pointers)
+	case Other:
+	}
+	// The outermost of those that begin together comes first.
+	slices.SortFunc(found, func(a, b jsonpointer.Place) int {
+		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(b.End, a.End))
+	})
+	end := -1
+	return slices.DeleteFunc(found, func(p jsonpointer.Place) bool {
+		within := p.Start < end
+		end = max(end, p.End)
+		return within
+	})
+}
+
+// fields are where the values of the fields stand that pointers name.
+func fields(body []byte, pointers []string) []jsonpointer.Place {
+	var named []string
+	for _, pointer := range pointers {
+		if tokens := jsonpointer.Tokens(pointer); len(tokens) == 1 {
+			named = append(named, tokens[0])
+		}
+	}
+	var found []jsonpointer.Place
+	for start := len(body) - len(jsonpointer.WithoutMark(body)); start < len(body); {
+		end := len(body)
+		if i := bytes.IndexByte(body[start:], '&'); i >= 0 {
+			end = start + i
+		}
+		raw, _, hasValue := bytes.Cut(body[start:end], []byte("="))
+		if name, err := url.QueryUnescape(string(raw)); hasValue && err == nil && slices.Contains(named, name) {
+			found = append(found, jsonpointer.Place{Start: start + len(raw) + 1, End: end})
+		}
+		start = end + 1
+	}
+	return found
+}

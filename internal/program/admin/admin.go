@@ -1,0 +1,281 @@
+// Package admin serves operators on a listener of their own: health, metrics and the
+// console.
+package admin
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sync/singleflight"
+
+	"github.com/hooklatch/hooklatch/internal/clock"
+	"github.com/hooklatch/hooklatch/internal/logkey"
+	"github.com/hooklatch/hooklatch/internal/program/console/signin"
+	"github.com/hooklatch/hooklatch/internal/program/loopback"
+	"github.com/hooklatch/hooklatch/internal/strangers"
+)
+
+// DefaultListen is on loopback: no token is needed there.
+const DefaultListen = "127.0.0.1:8081"
+
+const defaultListenHint = "set admin.listen in the configuration"
+
+// Time-outs of the listener. An answer may take as long as Prometheus waits
+// for one.
+const (
+	readHeaderTimeout = 5 * time.Second
+	readTimeout       = 15 * time.Second
+	writeTimeout      = 60 * time.Second
+	idleTimeout       = 90 * time.Second
+	strangerIdle      = 5 * time.Second
+	maxHeaderBytes    = 16 << 10
+)
+
+// MaxConnections is how many connections the listener has open at once. They are
+// descriptors and memory of the gateway in the same process.
+const MaxConnections = 256
+
+const (
+	rememberedAddresses = 4096
+	rememberedFor       = 24 * time.Hour
+)
+
+// Options configure an Admin.
+type Options struct {
+	// Listen is the TCP address of Start. Defaults to DefaultListen. An address
+	// that is not on loopback needs a SignIn that asks.
+	Listen string
+	// TLS makes Start serve HTTPS: HTTP/1.1 over TLS 1.2 or newer. Nil: plain HTTP.
+	TLS *tls.Config
+	// ListenHint completes "set ..." in the error about a taken address: how
+	// the user changes it. Defaults to naming admin.listen.
+	ListenHint string
+	// SignIn finds out who asks, everywhere but at /healthz and /readyz. Nil: nothing is
+	// asked for, and only requests to a loopback host name are answered.
+	SignIn *signin.Guard
+
+	// Ready fails when this process cannot do its work; /readyz asks it and gives
+	// it 2 seconds. Nil: always ready.
+	Ready func(ctx context.Context) error
+	// Warnings are what is wrong without keeping this process from its work; /readyz shows
+	// them to callers who are signed in. Nil: there are none.
+	Warnings func() []string
+	// Metrics serves /metrics. Nil: 404.
+	Metrics http.Handler
+	// Console serves the pages for people and the API, at all other paths. Nil: there are none.
+	Console http.Handler
+	// ConsoleURL is where browsers find them, if that is not where the listener is:
+	// forms from there are taken.
+	ConsoleURL string
+	// Logger defaults to one that discards.
+	Logger *slog.Logger
+	// Now defaults to time.Now.
+	Now func() time.Time
+}
+
+// Admin is the admin listener. It is safe for concurrent use and for one Start.
+type Admin struct {
+	opts      Options
+	handler   http.Handler
+	origins   *http.CrossOriginProtection
+	server    *http.Server
+	probe     singleflight.Group
+	readiness readiness
+
+	connections *strangers.Connections
+	known       *strangers.Known[netip.Prefix] // addresses where somebody signed in
+
+	mu       sync.Mutex // guards listener and stopped
+	listener net.Listener
+	stopped  bool
+	serving  sync.WaitGroup
+}
+
+// New checks opts and returns an Admin that does not listen yet.
+func New(opts Options) (*Admin, error) {
+	if opts.Listen == "" {
+		opts.Listen = DefaultListen
+	}
+	if opts.ListenHint == "" {
+		opts.ListenHint = defaultListenHint
+	}
+	if opts.Logger == nil {
+		opts.Logger = slog.New(slog.DiscardHandler)
+	}
+	if opts.Now == nil {
+		opts.Now = clock.Now
+	}
+	if opts.SignIn == nil {
+		var err error
+		if opts.SignIn, err = signin.New(signin.Options{Logger: opts.Logger}); err != nil {
+			return nil, fmt.Errorf("admin: %w", err)
+		}
+	}
+	host, _, err := net.SplitHostPort(opts.Listen)
+	if err != nil {
+		return nil, fmt.Errorf("admin: address %q must be host:port: %w", opts.Listen, err)
+	}
+	if !opts.SignIn.Asks() && !loopback.Is(host) {
+		return nil, fmt.Errorf("admin: address %q can be reached from other machines: set admin.token, or listen on %s", opts.Listen, DefaultListen)
+	}
+	origins, err := originsOf(opts.ConsoleURL)
+	if err != nil {
+		return nil, fmt.Errorf("admin: console URL: %w", err)
+	}
+	a := &Admin{
+		opts:    opts,
+		origins: origins,
+	}
+	a.known = strangers.NewKnown[netip.Prefix](rememberedAddresses, rememberedFor, opts.Now)
+	a.connections = strangers.NewConnections(strangers.ConnectionOptions{
+		Max: MaxConnections, Known: a.known.Has, Trusted: opts.SignIn.IsProxy, IdleTimeout: strangerIdle,
+	})
+	a.handler = a.routes()
+	a.server = &http.Server{
+		Handler:           a.handler,
+		ReadHeaderTimeout: readHeaderTimeout,
+		ReadTimeout:       readTimeout,
+		WriteTimeout:      writeTimeout,
+		IdleTimeout:       idleTimeout,
+		MaxHeaderBytes:    maxHeaderBytes,
+		ConnContext:       strangers.ConnContext,
+		ConnState:         strangers.Track,
+		ErrorLog:          slog.NewLogLogger(opts.Logger.Handler(), slog.LevelWarn),
+	}
+	return a, nil
+}
+
+// Handler is everything the listener serves.
+func (a *Admin) Handler() http.Handler { return a.handler }
+
+// entry is an address of the listener itself with who may ask for it.
+type entry struct {
+	signin.Route
+
+	serve http.Handler
+}
+
+// entries are those of the listener, beside the probes, which are for everybody.
+func (a *Admin) entries() (list []entry) {
+	if a.opts.Metrics != nil {
+		list = append(list, entry{signin.Route{Pattern: "GET /metrics", Role: signin.Metrics}, a.opts.Metrics})
+	}
+	return list
+}
+
+// Routes are the addresses of the listener itself, and those to sign in. The console has
+// its own.
+func (a *Admin) Routes() []signin.Route {
+	list := append(a.opts.SignIn.Routes(), signin.Route{Pattern: "GET /healthz", Open: true}, signin.Route{Pattern: "GET /readyz", Open: true})
+	for _, e := range a.entries() {
+		list = append(list, e.Route)
+	}
+	return list
+}
+
+// routes asks who it is everywhere but at the two probes: what is added to private is
+// private.
+func (a *Admin) routes() http.Handler {
+	private := http.NewServeMux()
+	for _, e := range a.entries() {
+		private.Handle(e.Pattern, only(e.Role, e.serve))
+	}
+	if a.opts.Console != nil {
+		private.Handle("/", a.opts.Console)
+	}
+	public := http.NewServeMux()
+	public.HandleFunc("GET /healthz", a.healthz)
+	public.HandleFunc("GET /readyz", a.readyz)
+	public.Handle("/", a.opts.SignIn.Handler(a.acquainted(private)))
+	return boundedBodies(secureHeaders(a.sameOrigin(public)))
+}
+
+// acquainted takes note of connections and addresses of people and machines that signed in:
+// a part of the connections is for them.
+func (a *Admin) acquainted(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if person := signin.PersonOf(r.Context()); person.Role != "" {
+			strangers.Proven(r.Context())
+			if remote, err := netip.ParseAddrPort(r.RemoteAddr); err == nil {
+				a.known.Note(strangers.Address(remote.Addr()))
+			}
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// only refuses whoever has a lesser role.
+func only(needed signin.Role, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if person := signin.PersonOf(r.Context()); !person.Role.May(needed) {
+			refuse(w, "this takes the role "+string(needed))
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// Start binds the address of Options.Listen and serves until Stop. The error
+// names the address, and how to change it when it is taken.
+func (a *Admin) Start() error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	switch {
+	case a.stopped:
+		return errors.New("admin: is stopped")
+	case a.listener != nil:
+		return errors.New("admin: is started already")
+	}
+	listener, err := net.Listen("tcp", a.opts.Listen)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return fmt.Errorf("admin: address %s is taken by another program: %s: %w", a.opts.Listen, a.opts.ListenHint, err)
+	}
+	if err != nil {
+		return fmt.Errorf("admin: address %s: %w", a.opts.Listen, err)
+	}
+	listener = a.connections.Listener(listener)
+	if a.opts.TLS != nil {
+		listener = tls.NewListener(listener, a.opts.TLS)
+	}
+	a.listener = listener
+	a.serving.Go(func() {
+		if err := a.server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+			a.opts.Logger.Error("admin stopped serving", slog.Any(logkey.Err, err))
+		}
+	})
+	return nil
+}
+
+// Addr is the address Start bound, nil before.
+func (a *Admin) Addr() net.Addr {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.listener == nil {
+		return nil
+	}
+	return a.listener.Addr()
+}
+
+// Stop closes the listener and waits for the requests in flight. When ctx is
+// done first it cuts them off and returns an error. It may be called again, and
+// before Start.
+func (a *Admin) Stop(ctx context.Context) error {
+	a.mu.Lock()
+	a.stopped = true
+	a.mu.Unlock()
+	err := a.server.Shutdown(ctx)
+	if err != nil {
+		err = errors.Join(fmt.Errorf("stop admin: %w", err), a.server.Close())
+	}
+	a.serving.Wait()
+	return err
+}

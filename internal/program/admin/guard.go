@@ -1,0 +1,71 @@
+package admin
+
+import (
+	"net/http"
+	"net/url"
+
+	"github.com/hooklatch/hooklatch/internal/program/console/api"
+	"github.com/hooklatch/hooklatch/internal/program/console/signin"
+)
+
+// pagePolicy lets a page have scripts and styles of our own and nothing else: none within
+// the page, none from elsewhere, and no text that becomes a script. What a stranger wrote
+// into a page stays text.
+const pagePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types hooklatch"
+
+// secureHeaders tells browsers what no answer is for: no foreign script, no frame, no
+// sniffing, no copy in a cache. The referrer stays: without it the origin of a form over
+// plain HTTP would be null.
+func secureHeaders(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		header := w.Header()
+		header.Set("Content-Security-Policy", pagePolicy)
+		header.Set("X-Content-Type-Options", "nosniff")
+		header.Set("Referrer-Policy", "same-origin")
+		header.Set("Cache-Control", "no-store")
+		next.ServeHTTP(w, r)
+	})
+}
+
+// boundedBodies limits the body of every request. A handler may have a lower limit of its
+// own.
+func boundedBodies(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r.Body = http.MaxBytesReader(w, r.Body, api.MaxOrder)
+		next.ServeHTTP(w, r)
+	})
+}
+
+// originsOf trusts the origin of a URL besides that of the listener.
+func originsOf(consoleURL string) (*http.CrossOriginProtection, error) {
+	origins := http.NewCrossOriginProtection()
+	if consoleURL == "" {
+		return origins, nil
+	}
+	u, err := url.Parse(consoleURL)
+	if err != nil {
+		return nil, err
+	}
+	err = origins.AddTrustedOrigin(u.Scheme + "://" + u.Host)
+	return origins, err
+}
+
+// sameOrigin refuses what another web site has a browser send. Whoever says nothing of
+// where a change comes from is no browser of today: it has to carry the token as a
+// bearer, which no site can make a browser do.
+func (a *Admin) sameOrigin(next http.Handler) http.Handler {
+	return a.origins.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		reads := r.Method == http.MethodGet || r.Method == http.MethodHead || r.Method == http.MethodOptions
+		if !reads && r.Header.Get("Sec-Fetch-Site") == "" && r.Header.Get("Origin") == "" && !signin.IsBearer(r) {
+			refuse(w, "say where this comes from with the header Origin, or send the token as a bearer")
+			return
+		}
+		next.ServeHTTP(w, r)
+	}))
+}
+
+// refuse says why something is forbidden.
+func refuse(w http.ResponseWriter, text string) {
+	_ = api.WriteProblem(w, api.Problem{Title: http.StatusText(http.StatusForbidden), Status: http.StatusForbidden, Detail: text}) // texts encode
+}

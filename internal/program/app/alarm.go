@@ -1,0 +1,123 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/mail"
+	"net/url"
+	"time"
+
+	"github.com/hooklatch/hooklatch/internal/program/config"
+	"github.com/hooklatch/hooklatch/internal/roundtrip"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
+	"github.com/hooklatch/hooklatch/schema"
+	"github.com/hooklatch/hooklatch/worker"
+	"github.com/hooklatch/hooklatch/worker/alarm"
+)
+
+const (
+	// alarmQueue is where alerts wait: not behind what they are about.
+	alarmQueue = "alerts"
+	// alarmPollEvery is how late an alert may be whose notification was lost.
+	alarmPollEvery = 5 * time.Second
+	// heartbeatTimeout bounds one heartbeat: the next one follows soon.
+	heartbeatTimeout = 5 * time.Second
+)
+
+// alarmDestination is what the copy of a destination is called that tells alerts. No
+// configured name has a colon.
+func alarmDestination(name string) string { return "alerts:" + name }
+
+// addAlarms adds the copies of the destinations that tell alerts: in a queue of their
+// own, without rate and breaker.
+func (made *destinations) addAlarms(cfg *config.Config) {
+	wanted := map[string]bool{}
+	for _, to := range cfg.Alerts.To {
+		wanted[to.Destination] = true
+	}
+	for _, d := range made.list {
+		if !wanted[d.Name] {
+			continue
+		}
+		d.Name, d.Queue = alarmDestination(d.Name), alarmQueue
+		d.Rate, d.Burst, d.Breaker = 0, 0, worker.Breaker{Off: true}
+		d.Policy, d.KeyTTL = ledger.AtLeastOnce, 0
+		d.PollEvery = alarmPollEvery
+		made.list = append(made.list, d)
+	}
+}
+
+func (a *App) makeAlarm() (*alarm.Alarm, error) {
+	cfg := a.opts.Config
+	opts := alarm.Options{
+		Pool: a.pools.work, Schema: schema.Name(cfg.Database.Schema), Enqueue: a.outbox.EnqueueTx,
+		For: cfg.Alerts.For, Repeat: cfg.Alerts.Repeat, SizeBudget: int64(cfg.Database.SizeBudget),
+		TeamOf: func(about alarm.Alert) string { return cfg.TeamOf(about.Subject) }, Logger: a.opts.Logger,
+	}
+	for _, to := range cfg.Alerts.To {
+		target, err := alarmTarget(cfg, to)
+		if err != nil {
+			return nil, err
+		}
+		opts.To = append(opts.To, target)
+	}
+	if heartbeat := cfg.Alerts.Heartbeat; !heartbeat.IsZero() {
+		opts.Beat = beat(heartbeat.Reveal())
+	}
+	return alarm.New(opts)
+}
+
+// alarmTarget is somebody to be told, as the configuration names them.
+func alarmTarget(cfg *config.Config, to config.AlertTarget) (alarm.Target, error) {
+	target := alarm.Target{Destination: alarmDestination(to.Destination), Team: to.Team}
+	for _, severity := range to.Severities {
+		target.Severities = append(target.Severities, alarm.Severity(severity))
+	}
+	switch {
+	case cfg.Destinations[to.Destination].SMTP != nil:
+		list, err := mail.ParseAddressList(to.Recipient)
+		if err != nil {
+			return target, fmt.Errorf("recipient of alerts: %w", err)
+		}
+		recipients := make([]string, 0, len(list))
+		for _, one := range list {
+			recipients = append(recipients, one.String())
+		}
+		target.Request = alarm.Mail(recipients...)
+	case to.Format == config.FormatSlack:
+		target.Request = alarm.Slack
+	case to.Format == config.FormatPagerDuty:
+		target.Request = alarm.PagerDuty
+	default:
+		target.Request = alarm.JSON
+	}
+	return target, nil
+}
+
+// beat fetches a URL. Its errors do not name it: who knows it can beat too.
+func beat(address string) func(ctx context.Context) error {
+	client := &http.Client{
+		Timeout:   heartbeatTimeout,
+		Transport: roundtrip.Bounded(&http.Transport{Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true, DisableKeepAlives: true}),
+	}
+	return func(ctx context.Context) error {
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, http.NoBody)
+		if err != nil {
+			return errors.New("its URL is not valid")
+		}
+		response, err := client.Do(request)
+		if err != nil {
+			if failed, ok := errors.AsType[*url.Error](err); ok {
+				err = failed.Err
+			}
+			return err
+		}
+		defer response.Body.Close()
+		if response.StatusCode < http.StatusOK || response.StatusCode >= http.StatusMultipleChoices {
+			return fmt.Errorf("answered %s", response.Status)
+		}
+		return nil
+	}
+}

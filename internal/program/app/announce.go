@@ -1,0 +1,122 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/hooklatch/hooklatch/internal/logkey"
+	"github.com/hooklatch/hooklatch/internal/program/config"
+	"github.com/hooklatch/hooklatch/outbox/fleet"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
+	"github.com/hooklatch/hooklatch/worker"
+	"github.com/hooklatch/hooklatch/worker/route"
+)
+
+// announceTimeout bounds the announcement of another configuration.
+const announceTimeout = 5 * time.Second
+
+// routingOf is the part of a configuration that decides which effects an event has. A
+// configuration without routes dispatches nothing, unless it says that this is meant: most
+// likely it lost them, and its events would be skipped.
+func routingOf(cfg *config.Config) worker.Routing {
+	r := worker.Routing{Routes: routesOf(cfg), ConfigHash: cfg.Hash()}
+	switch {
+	case len(cfg.Routes) == 0 && !cfg.AllowEmpty:
+		r.Sources = []string{}
+	case len(cfg.Sources) > 0:
+		r.Sources = slices.Sorted(maps.Keys(cfg.Sources))
+	case len(cfg.Routes) == 0:
+		r.Sources = []string{route.EverySource}
+	}
+	return r
+}
+
+// announce tells the other processes which configuration this one runs. Afterwards, no
+// process with an older one decides about events that this process accepts.
+func (a *App) announce(ctx context.Context) error {
+	if a.worker != nil {
+		return a.worker.Announce(ctx)
+	}
+	a.reload.Lock()
+	defer a.reload.Unlock()
+	return a.announceGateway(ctx, a.gatewayOf(a.config.Load()))
+}
+
+// gatewayOf is how a process without a worker announces itself.
+func (a *App) gatewayOf(cfg *config.Config) *fleet.Presence {
+	digest := route.Digest(routesOf(cfg), policies(cfg))
+	p := &fleet.Presence{ID: a.process, GatewayOnly: true, ConfigHash: cfg.Hash(), Hash: digest, Routes: digest}
+	if len(cfg.Routes) > 0 { // without any, the workers have a file of their own
+		p.Sources = slices.Sorted(maps.Keys(cfg.Sources))
+	}
+	return p
+}
+
+// reannounce announces another configuration of a gateway, before it is in effect. Before
+// the first announcement there is nothing to do, and the database may be away.
+func (a *App) reannounce(ctx context.Context, next *config.Config) error {
+	p := a.gatewayOf(next)
+	if a.told == nil || p.Hash == a.told.Hash && slices.Equal(p.Sources, a.told.Sources) {
+		return nil
+	}
+	return a.announceGateway(ctx, p)
+}
+
+// announceGateway needs the lock of reloads.
+func (a *App) announceGateway(ctx context.Context, p *fleet.Presence) error {
+	if a.draining.Load() {
+		return errors.New("shutting down")
+	}
+	ctx, cancel := context.WithTimeout(ctx, announceTimeout)
+	defer cancel()
+	if _, err := a.outbox.Fleet().Announce(ctx, *p); err != nil {
+		return err
+	}
+	a.told = p
+	return nil
+}
+
+// policies are the destinations as far as a digest of routes takes them.
+func policies(cfg *config.Config) []route.Target {
+	targets := make([]route.Target, 0, len(cfg.Destinations))
+	for name, d := range cfg.Destinations {
+		targets = append(targets, route.Target{Name: name, Policy: cmp.Or(d.Policy, ledger.AtLeastOnce)})
+	}
+	return targets
+}
+
+// keepAnnounced keeps the announcement of a gateway fresh until ctx is done. A worker keeps
+// its own.
+func (a *App) keepAnnounced(ctx context.Context) {
+	if a.worker != nil {
+		return
+	}
+	ticker := time.NewTicker(fleet.AnnounceEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			a.withdrawGateway(context.WithoutCancel(ctx))
+			return
+		}
+		a.reload.Lock() // a reload announces another configuration
+		err := a.announceGateway(ctx, a.told)
+		a.reload.Unlock()
+		if err != nil && ctx.Err() == nil && !a.draining.Load() {
+			a.opts.Logger.LogAttrs(ctx, slog.LevelWarn, "gateway could not announce its configuration", slog.Any(logkey.Err, err))
+		}
+	}
+}
+
+// withdrawGateway takes back what a gateway announced.
+func (a *App) withdrawGateway(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, adminTimeout)
+	defer cancel()
+	_ = a.outbox.Fleet().Withdraw(ctx, a.process) // the others notice in half a minute
+}

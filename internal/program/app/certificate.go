@@ -1,0 +1,110 @@
+package app
+
+import (
+	"crypto/tls"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/hooklatch/hooklatch/internal/clock"
+	"github.com/hooklatch/hooklatch/internal/logkey"
+	"github.com/hooklatch/hooklatch/internal/program/config"
+)
+
+// certificates are those of the listeners, by their path in the configuration;
+// one without TLS has none. The set is fixed when a process starts.
+type certificates map[string]*certificate
+
+// use puts pairs into effect for the connections that begin from now on.
+func (c certificates) use(pairs map[string]KeyPair) {
+	for path, one := range c {
+		if next, ok := pairs[path]; ok {
+			one.pair.Store(&next.Pair)
+		}
+	}
+}
+
+// config is for a listener: HTTP/1.1 over TLS 1.2 or newer, nil for plain HTTP.
+func (c certificates) config(path string) *tls.Config {
+	one := c[path]
+	if one == nil {
+		return nil
+	}
+	return &tls.Config{
+		MinVersion:     tls.VersionTLS12,
+		NextProtos:     []string{"http/1.1"},
+		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return one.pair.Load(), nil },
+	}
+}
+
+// scheme is that of the listener's URL.
+func (c certificates) scheme(path string) string {
+	if c[path] != nil {
+		return "https://"
+	}
+	return "http://"
+}
+
+// loadCertificates reads those that the process starts with.
+func (a *App) loadCertificates() error {
+	pairs, err := KeyPairs(a.opts.Config)
+	if err != nil {
+		return err
+	}
+	a.certificates = certificates{}
+	for path, pair := range pairs {
+		a.certificates[path] = &certificate{}
+		if clock.Now().After(pair.Ends()) {
+			a.opts.Logger.Warn("certificate has expired", slog.String(logkey.Path, path))
+		}
+	}
+	a.certificates.use(pairs)
+	return nil
+}
+
+// certificate is the key pair of a listener: each connection gets the one that
+// is in effect when it begins.
+type certificate struct {
+	pair atomic.Pointer[tls.Certificate]
+}
+
+// KeyPair is the certificate that a configuration names for a listener.
+type KeyPair struct {
+	Path string // in the configuration, such as gateway.tls
+	Pair tls.Certificate
+}
+
+// Ends is when the certificate expires.
+func (k KeyPair) Ends() time.Time { return k.Pair.Leaf.NotAfter }
+
+// Begins is from when on the certificate is valid.
+func (k KeyPair) Begins() time.Time { return k.Pair.Leaf.NotBefore }
+
+// KeyPairs reads the certificates of both listeners, by their paths. Errors:
+// config.Problems.
+func KeyPairs(cfg *config.Config) (map[string]KeyPair, error) {
+	pairs := map[string]KeyPair{}
+	for path, files := range map[string]*config.KeyPair{"gateway.tls": cfg.Gateway.TLS, "admin.tls": cfg.Admin.TLS} {
+		if files == nil {
+			continue
+		}
+		pair, err := tls.LoadX509KeyPair(cfg.File(files.CertFile), cfg.File(files.KeyFile))
+		if err != nil {
+			return nil, cfg.Problem(path, fmt.Sprintf("cannot be used: %s", err))
+		}
+		pairs[path] = KeyPair{Path: path, Pair: pair}
+	}
+	return pairs, nil
+}
+
+// refuseExpired keeps a reload from replacing a certificate by one that no
+// sender takes.
+func refuseExpired(cfg *config.Config, pairs map[string]KeyPair, now time.Time) error {
+	for path, pair := range pairs {
+		if now.After(pair.Ends()) {
+			return cfg.Problem(path+".cert_file", "has expired on "+pair.Ends().UTC().Format(time.DateTime))
+		}
+	}
+	return nil
+}

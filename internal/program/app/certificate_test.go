@@ -1,0 +1,91 @@
+package app_test
+
+import (
+	"crypto/tls"
+	"fmt"
+	"math/big"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/internal/program/app"
+	"github.com/hooklatch/hooklatch/internal/program/app/selfsigned"
+	"github.com/hooklatch/hooklatch/schema/pgtest"
+)
+
+// certify writes a certificate and its key to dir.
+func certify(t *testing.T, dir string, from, until time.Time) (cert, key string) {
+	t.Helper()
+	cert, key, err := selfsigned.Write(dir, from, until)
+	require.NoError(t, err)
+	return cert, key
+}
+
+// A reload reads the pairs of both listeners again. One that is bad, or has
+// expired, leaves the old one in effect.
+func TestReloadReadsCertificatesAgain(t *testing.T) {
+	t.Parallel()
+	f := newFile(t, pgtest.URL(t, pgtest.New(t)))
+	dir := filepath.Dir(f.path)
+	write := func(cert, key string) {
+		require.NoError(t, os.WriteFile(f.path, fmt.Appendf(nil, `
+database: {url: %q, allow: [fsync_off]}
+gateway: {listen: "127.0.0.1:0", tls: {cert_file: %s, key_file: %s}}
+admin: {listen: "127.0.0.1:0", tls: {cert_file: %[2]s, key_file: %s}}
+`, f.database, cert, key), 0o600))
+	}
+	served := func(address string) *big.Int {
+		conn, err := tls.Dial("tcp", address, &tls.Config{InsecureSkipVerify: true})
+		require.NoError(t, err)
+		defer conn.Close()
+		return conn.ConnectionState().PeerCertificates[0].SerialNumber
+	}
+	now := time.Now()
+	write("tls.crt", "tls.key")
+	certify(t, dir, now, now.Add(time.Hour))
+	var logs syncBuffer
+	a := started(t, f, &logs)
+	require.Contains(t, logs.String(), "https://")
+	require.Equal(t, now.Add(time.Hour).UnixNano(), served(a.GatewayAddr().String()).Int64())
+
+	inEffect := func(until time.Time) {
+		t.Helper()
+		require.Equal(t, until.UnixNano(), served(a.GatewayAddr().String()).Int64())
+		require.Equal(t, until.UnixNano(), served(a.AdminAddr().String()).Int64())
+	}
+	certify(t, dir, now, now.Add(2*time.Hour))
+	inEffect(now.Add(time.Hour))
+	require.NoError(t, a.Reload(t.Context()))
+	inEffect(now.Add(2 * time.Hour))
+
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "tls.key"), []byte("nothing"), 0o600))
+	require.ErrorContains(t, a.Reload(t.Context()), "cannot be used: tls: failed to find any PEM data in key input")
+	inEffect(now.Add(2 * time.Hour))
+	certify(t, dir, now.Add(-2*time.Hour), now.Add(-time.Hour))
+	require.ErrorContains(t, a.Reload(t.Context()), "has expired on ")
+	inEffect(now.Add(2 * time.Hour))
+
+	other := t.TempDir()
+	write(certify(t, other, now, now.Add(3*time.Hour)))
+	require.NoError(t, a.Reload(t.Context()))
+	inEffect(now.Add(3 * time.Hour))
+	require.NotContains(t, logs.String(), "in effect after a restart", "other files need none")
+
+	f.write(t, "")
+	require.NoError(t, a.Reload(t.Context()))
+	require.Contains(t, logs.String(), `in effect after a restart" reason="gateway, admin"`)
+	inEffect(now.Add(3 * time.Hour))
+}
+
+func TestStartRefusesACertificateThatIsNotThere(t *testing.T) {
+	t.Parallel()
+	f := newFile(t, "postgres://nobody@127.0.0.1:1/none")
+	require.NoError(t, os.WriteFile(f.path, []byte("database: {url: \""+f.database+"\"}\ngateway: {tls: {cert_file: a.crt, key_file: a.key}}\n"), 0o600))
+	cfg, err := f.load()
+	require.NoError(t, err)
+	_, err = app.New(t.Context(), app.Options{Config: cfg, Gateway: true})
+	require.ErrorContains(t, err, f.path+":2: gateway.tls: cannot be used: open ")
+}

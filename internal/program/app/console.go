@@ -1,0 +1,154 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"maps"
+	"net"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/google/uuid"
+
+	"github.com/hooklatch/hooklatch/internal/program/config"
+	"github.com/hooklatch/hooklatch/internal/program/console"
+	"github.com/hooklatch/hooklatch/internal/program/console/signin"
+	"github.com/hooklatch/hooklatch/internal/program/desk"
+	"github.com/hooklatch/hooklatch/internal/program/doctor"
+	"github.com/hooklatch/hooklatch/internal/program/logqueue"
+	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
+	"github.com/hooklatch/hooklatch/outbox/measure"
+	"github.com/hooklatch/hooklatch/outbox/quarantine"
+	"github.com/hooklatch/hooklatch/schema"
+	"github.com/hooklatch/hooklatch/worker/route"
+)
+
+// makeConsole makes the pages for people. They read with connections of their own, and
+// cannot starve those who accept.
+func (a *App) makeConsole() (*console.Console, error) {
+	cfg := a.opts.Config
+	name := schema.Name(cfg.Database.Schema)
+	refused, err := quarantine.New(quarantine.Options{Pool: a.pools.read, Schema: name, Ledger: a.outbox.Ledger()})
+	if err != nil {
+		return nil, err
+	}
+	measured, err := measure.NewReader(a.pools.read, name)
+	if err != nil {
+		return nil, err
+	}
+	var reads *signin.Reads
+	if cfg.Admin.AuditReads {
+		if reads, err = signin.NewReads(a.pools.read, name); err != nil {
+			return nil, err
+		}
+	}
+	return console.New(console.Options{
+		Outbox: a.outbox,
+		Status: console.NewStatus(a.pools.read, doctor.StatusOptions{
+			Schema: name, SizeBudget: int64(cfg.Database.SizeBudget), AllowFsyncOff: cfg.Database.AllowsFsyncOff(),
+		}),
+		Routes:       (&compiledRoutes{config: a.config.Load}).table,
+		Quarantine:   shownQuarantine{Quarantine: refused, app: a},
+		Measure:      measured,
+		Sources:      func() []console.Source { return consoleSources(a.config.Load()) },
+		Destinations: func() []console.Destination { return consoleDestinations(a.config.Load()) },
+		Sight:        desk.Sight{Payloads: signin.Role(cfg.Admin.Auth.Payloads), Mask: cfg.Admin.Console.Mask}, Reads: reads,
+		URL: cfg.Admin.ConsoleURL, RiverUI: cfg.Admin.RiverUI, MaxRun: cfg.Admin.MaxRun, Version: a.opts.Version, Logger: a.adminLogger(),
+	})
+}
+
+// adminLogger is for what the admin listener does for those who ask: they choose how
+// often.
+func (a *App) adminLogger() *slog.Logger {
+	return slog.New(logqueue.Throttled(a.opts.Logger.Handler()))
+}
+
+// shownQuarantine verifies again by the configuration of now.
+type shownQuarantine struct {
+	*quarantine.Quarantine
+
+	app *App
+}
+
+// Retry implements console.Quarantine.
+func (q shownQuarantine) Retry(ctx context.Context, id uuid.UUID, by ledger.Operator) (quarantine.Retried, error) {
+	verify, stop, err := NewVerifier(q.app.config.Load(), q.app.outbox)
+	if err != nil {
+		return quarantine.Retried{}, err
+	}
+	came, err := q.Quarantine.Retry(ctx, id, by, verify)
+	return came, errors.Join(err, stop(context.WithoutCancel(ctx)))
+}
+
+// WouldVerify implements console.Quarantine.
+func (q shownQuarantine) WouldVerify(ctx context.Context, d *quarantine.Delivery) (quarantine.Verdict, error) {
+	verifier, err := deafGateway(q.app.config.Load(), q.app.outbox)
+	if err != nil {
+		return quarantine.Verdict{}, err
+	}
+	err = verifier.WouldAccept(ctx, d)
+	verdict, err := verdictOf(outbox.Acceptance{}, err)
+	return verdict, errors.Join(err, verifier.Stop(context.WithoutCancel(ctx)))
+}
+
+// consoleSources are those of a configuration, with how each is set up at its sender.
+func consoleSources(cfg *config.Config) []console.Source {
+	var list []console.Source
+	for _, name := range slices.Sorted(maps.Keys(cfg.Sources)) {
+		s, path := cfg.Sources[name], "/webhooks/"+name
+		one := console.Source{Name: name, Provider: s.Provider, URL: cmp.Or(s.PublicURL, path), Secrets: len(s.Secrets)}
+		if public, err := url.Parse(cfg.Gateway.PublicURL); err == nil && s.PublicURL == "" && cfg.Gateway.PublicURL != "" {
+			one.URL = public.JoinPath(path).String()
+		}
+		if p, err := s.Sender(); err == nil { // a provider that cannot be made is a fault of its own
+			one.Setup, one.Notes, one.Docs = p.About.Setup, p.About.Notes, p.About.Docs
+		}
+		list = append(list, one)
+	}
+	return list
+}
+
+// consoleDestinations are those of a configuration, without query strings.
+func consoleDestinations(cfg *config.Config) []console.Destination {
+	var shown []console.Destination
+	for _, name := range slices.Sorted(maps.Keys(cfg.Destinations)) {
+		d := cfg.Destinations[name]
+		one := console.Destination{Name: name, Kind: "http", Policy: string(d.Policy), Concurrency: d.Concurrency, Rate: d.Rate.String()}
+		if d.SMTP != nil {
+			one.Kind, one.Target = "email", net.JoinHostPort(d.SMTP.Host, strconv.Itoa(d.SMTP.Port))
+		} else if d.SQL != nil {
+			one.Kind, one.Target = "sql", strings.Join(slices.Sorted(maps.Keys(d.SQL.Statements)), ", ")
+		} else if u, err := url.Parse(d.HTTP.ShownURL()); err == nil {
+			u.User, u.RawQuery, u.Fragment = nil, "", ""
+			one.Target = u.String()
+		}
+		shown = append(shown, one)
+	}
+	return shown
+}
+
+// compiledRoutes are the routes of the configuration in effect, compiled once for each.
+type compiledRoutes struct {
+	config func() *config.Config
+
+	mu       sync.Mutex // guards the rest
+	of       *config.Config
+	compiled *route.Table
+	err      error
+}
+
+func (r *compiledRoutes) table() (*route.Table, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if now := r.config(); now != r.of {
+		r.compiled, r.err = Routes(now)
+		r.of = now
+	}
+	return r.compiled, r.err
+}

@@ -1,0 +1,136 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"time"
+
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/hooklatch/hooklatch/internal/program/config"
+	"github.com/hooklatch/hooklatch/worker"
+	"github.com/hooklatch/hooklatch/worker/destination"
+	"github.com/hooklatch/hooklatch/worker/route"
+)
+
+// attemptSlack lets the destination's own time-out, which knows what had been
+// sent by then, end an attempt before the worker's.
+const attemptSlack = time.Second
+
+// destinations are where effects go, and those of them whose secrets may change.
+type destinations struct {
+	list    []worker.DestinationOptions
+	http    map[string]*renewableHTTP
+	email   map[string]*renewableEmail
+	tracers trace.TracerProvider
+}
+
+// destinationsOf makes the senders. It makes no connection.
+func destinationsOf(cfg *config.Config, tracers trace.TracerProvider) (*destinations, error) {
+	made := &destinations{http: map[string]*renewableHTTP{}, email: map[string]*renewableEmail{}, tracers: tracers}
+	hash := cfg.Hash()
+	var errs []error
+	for _, name := range slices.Sorted(maps.Keys(cfg.Destinations)) {
+		d := cfg.Destinations[name]
+		sender, err := made.sender(name, d)
+		if err != nil {
+			errs = append(errs, cfg.Problem("destinations."+name+"."+d.Kinds()[0], err.Error()))
+			continue
+		}
+		one := d.DestinationOptions
+		one.Name, one.Sender, one.ConfigHash = name, sender, hash
+		one.Timeout += attemptSlack
+		made.list = append(made.list, one)
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	made.addAlarms(cfg)
+	return made, nil
+}
+
+func (made *destinations) sender(name string, d config.Destination) (destination.Sender, error) {
+	switch {
+	case d.SMTP != nil:
+		sender, err := made.newEmail(name, d)
+		if err != nil {
+			return nil, err
+		}
+		made.email[name] = &renewableEmail{}
+		made.email[name].renew(sender)
+		return made.email[name], nil
+	case d.SQL != nil:
+		o := *d.SQL
+		o.Name, o.Timeout, o.TracerProvider = name, d.Timeout, made.tracers
+		return destination.NewSQL(o)
+	}
+	sender, err := made.newHTTP(name, d)
+	if err != nil {
+		return nil, err
+	}
+	made.http[name] = &renewableHTTP{}
+	made.http[name].renew(sender)
+	return made.http[name], nil
+}
+
+func (made *destinations) newEmail(name string, d config.Destination) (*destination.Email, error) {
+	o := *d.SMTP
+	o.Name, o.Timeout, o.AllowPrivate, o.TracerProvider = name, d.Timeout, d.AllowPrivate, made.tracers
+	return destination.NewEmail(o)
+}
+
+func (made *destinations) newHTTP(name string, d config.Destination) (*destination.HTTP, error) {
+	o := *d.HTTP
+	o.Name, o.Timeout, o.AllowPrivate, o.RetryOn, o.TracerProvider = name, d.Timeout, d.AllowPrivate, d.RetryOn, made.tracers
+	return destination.NewHTTP(o)
+}
+
+// renewal puts the secrets into effect that destinations have in another configuration,
+// for the attempts that begin from then on. Errors: config.Problems; nothing can fail
+// afterwards.
+func (made *destinations) renewal(cfg *config.Config, names []string) (func(), error) {
+	var steps []func()
+	for _, name := range names {
+		d := cfg.Destinations[name]
+		var err error
+		if old := made.email[name]; old != nil {
+			var next *destination.Email
+			if next, err = made.newEmail(name, d); err == nil {
+				steps = append(steps, func() { old.renew(next) })
+			}
+		} else if old := made.http[name]; old != nil {
+			var next *destination.HTTP
+			if next, err = made.newHTTP(name, d); err == nil {
+				steps = append(steps, func() { old.renew(next) })
+			}
+		}
+		if err != nil {
+			return nil, cfg.Problem("destinations."+name+"."+d.Kinds()[0], err.Error())
+		}
+	}
+	return func() {
+		for _, step := range steps {
+			step()
+		}
+	}, nil
+}
+
+// targets are the destinations as routes see them.
+func (made *destinations) targets() []route.Target {
+	targets := make([]route.Target, 0, len(made.list))
+	for _, d := range made.list {
+		targets = append(targets, route.Target{Name: d.Name, Queue: d.Queue, Policy: d.Policy, Sender: d.Sender})
+	}
+	return targets
+}
+
+// close closes the connections that wait for a request.
+func (made *destinations) close(context.Context) error {
+	var errs []error
+	for _, one := range made.http {
+		errs = append(errs, one.close())
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,111 @@
+package app
+
+import (
+	"context"
+	"io/fs"
+	"log/slog"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hooklatch/hooklatch/internal/logkey"
+)
+
+// DefaultFilesEvery is how often the files of secrets and certificates are looked at.
+// Those who replace them, a Vault agent or Kubernetes, take longer than this.
+const DefaultFilesEvery = 10 * time.Second
+
+// watchFiles puts files of secrets and certificates into effect when they change, until
+// ctx is done. The rest of the configuration stays as it is: it may have been edited, and
+// nobody has said that it is to be read.
+func (a *App) watchFiles(ctx context.Context) {
+	tick := time.NewTicker(a.opts.FilesEvery)
+	defer tick.Stop()
+	var seen []stamp // nil: they may have changed since they were read
+	var failing string
+	for {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+		now := stampsOf(a.config.Load().Files())
+		if len(now) == 0 || slices.EqualFunc(now, seen, stamp.equal) {
+			continue
+		}
+		if err := a.rereadFiles(ctx); err != nil {
+			if failing != err.Error() {
+				failing = err.Error()
+				a.opts.Logger.LogAttrs(ctx, slog.LevelError, "files changed, and the secrets and certificates in effect stay", slog.Any(logkey.Err, err))
+			}
+			continue // somebody may be about to write the rest of it
+		}
+		seen, failing = now, ""
+	}
+}
+
+// rereadFiles puts what stands in the files into effect, all or nothing.
+func (a *App) rereadFiles(ctx context.Context) error {
+	a.reload.Lock()
+	defer a.reload.Unlock()
+	old := a.config.Load()
+	next, err := old.Again()
+	if err != nil {
+		return err
+	}
+	// Flags may have changed the addresses.
+	next.Gateway.Listen, next.Admin.Listen, next.Admin.ConsoleURL = old.Gateway.Listen, old.Admin.Listen, old.Admin.ConsoleURL
+	changed := old.ChangedFiles(next)
+	pairs, err := KeyPairs(next)
+	if err != nil {
+		return err
+	}
+	changed = append(changed, a.certificates.changed(pairs)...)
+	if len(changed) == 0 {
+		return nil
+	}
+	if err := a.put(ctx, next); err != nil {
+		return err
+	}
+	a.opts.Logger.LogAttrs(ctx, slog.LevelInfo, "files of secrets and certificates changed, and are in effect", slog.String(logkey.Path, strings.Join(changed, ", ")))
+	return nil
+}
+
+// changed are the paths of the certificates that are not those in effect.
+func (c certificates) changed(pairs map[string]KeyPair) []string {
+	var paths []string
+	for path, one := range c {
+		if next, ok := pairs[path]; ok && !slices.EqualFunc(one.pair.Load().Certificate, next.Pair.Certificate, slices.Equal) {
+			paths = append(paths, path)
+		}
+	}
+	slices.Sort(paths)
+	return paths
+}
+
+// stamp is what tells that a file was replaced or written.
+type stamp struct {
+	name string
+	info fs.FileInfo // nil when it is not there
+}
+
+// stampsOf follow symbolic links, which Kubernetes replaces in place of files.
+func stampsOf(files []string) []stamp {
+	stamps := make([]stamp, 0, len(files))
+	for _, name := range files {
+		info, err := os.Stat(name)
+		if err != nil {
+			info = nil
+		}
+		stamps = append(stamps, stamp{name, info})
+	}
+	return stamps
+}
+
+func (s stamp) equal(other stamp) bool {
+	if s.name != other.name || s.info == nil || other.info == nil {
+		return s.name == other.name && s.info == nil && other.info == nil
+	}
+	return os.SameFile(s.info, other.info) && s.info.ModTime().Equal(other.info.ModTime()) && s.info.Size() == other.info.Size()
+}

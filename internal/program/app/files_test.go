@@ -1,0 +1,149 @@
+package app_test
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/internal/program/app"
+	"github.com/hooklatch/hooklatch/outbox/secret"
+	"github.com/hooklatch/hooklatch/schema/pgtest"
+)
+
+const often = 5 * time.Millisecond // in place of DefaultFilesEvery
+
+// mount is a directory of secrets as Kubernetes mounts it: the files are links into a
+// directory that is a link itself, which is replaced when a secret changes.
+type mount struct{ dir string }
+
+func (m mount) replace(t *testing.T, files map[string]string) {
+	t.Helper()
+	data, err := os.MkdirTemp(m.dir, "..data-") //nolint:usetesting // in the mount, not beside it
+	require.NoError(t, err)
+	for name, text := range files {
+		require.NoError(t, os.WriteFile(filepath.Join(data, name), []byte(text), 0o600))
+		if link := filepath.Join(m.dir, name); !exists(link) {
+			require.NoError(t, os.Symlink(filepath.Join("..data", name), link))
+		}
+	}
+	next := filepath.Join(m.dir, "..data_tmp")
+	require.NoError(t, os.Symlink(filepath.Base(data), next))
+	require.NoError(t, os.Rename(next, filepath.Join(m.dir, "..data")))
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
+func TestFilesAreInEffectWhenTheyChange(t *testing.T) {
+	t.Parallel()
+	bearers := make(chan string, 10)
+	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		bearers <- r.Header.Get("Authorization")
+	}))
+	t.Cleanup(receiver.Close)
+	f := newFile(t, pgtest.URL(t, pgtest.New(t)))
+	m := mount{t.TempDir()}
+	m.replace(t, map[string]string{"stripe": "the-first-secret", "bearer": "the-first-bearer", "token": "the-first-admin-token", "grafana": "the-first-grafana", "client": "the-first-client"})
+	text := `
+database: {url: "` + f.database + `", allow: [fsync_off]}
+gateway: {listen: "127.0.0.1:0"}
+admin: {listen: "localhost:0", token_file: ` + m.dir + `/token, tokens: [{name: grafana, role: viewer, token_file: ` + m.dir + `/grafana}], console_url: "http://localhost",
+  auth: {oidc: {issuer: "http://127.0.0.1:1", client_id: hooklatch, client_secret_file: ` + m.dir + `/client}, roles: {viewer: "true"}}}
+sources: {stripe: {provider: stripe, secrets_file: ` + m.dir + `/stripe}}
+destinations: {app: {http: {url: "` + receiver.URL + `", bearer_file: ` + m.dir + `/bearer}}}
+routes: [{name: all, from: stripe, to: app}]
+`
+	require.NoError(t, os.WriteFile(f.path, []byte(text), 0o600))
+	cfg, err := f.load()
+	require.NoError(t, err)
+	var logs syncBuffer
+	a, err := app.New(t.Context(), app.Options{
+		Config: cfg, Gateway: true, Worker: true, FilesEvery: often,
+		Logger: slog.New(slog.NewTextHandler(&logs, &slog.HandlerOptions{Level: slog.LevelInfo})),
+	})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, a.Stop(context.Background())) })
+	require.NoError(t, a.Start(t.Context()))
+	<-a.Prepared()
+	deliver(t, a, "stripe", "the-first-secret")
+	require.Equal(t, "Bearer the-first-bearer", <-bearers)
+	require.Equal(t, http.StatusOK, page(t, a, "the-first-admin-token"))
+
+	// It was edited, and nobody has said that it is to be read.
+	require.NoError(t, os.WriteFile(f.path, []byte("sources: ["), 0o600))
+	m.replace(t, map[string]string{"stripe": "the-second-secret", "bearer": "the-second-bearer", "token": "the-second-admin-token", "grafana": "the-second-grafana", "client": "the-second-client"})
+	logged(t, &logs, `are in effect" path="admin.auth.oidc.client_secret, admin.token, admin.tokens[0].token, destinations.app.http.bearer, sources.stripe.secrets"`)
+	deliver(t, a, "stripe", "the-second-secret")
+	require.Equal(t, "Bearer the-second-bearer", <-bearers)
+	require.Equal(t, http.StatusOK, page(t, a, "the-second-admin-token"))
+	require.Equal(t, http.StatusUnauthorized, page(t, a, "the-first-admin-token"))
+	require.Equal(t, http.StatusOK, page(t, a, "the-second-grafana"))
+	require.Equal(t, http.StatusUnauthorized, page(t, a, "the-first-grafana"))
+	require.NotContains(t, logs.String(), "in effect after a restart")
+
+	// Somebody writes files one after the other.
+	m.replace(t, map[string]string{"stripe": "", "bearer": "the-third-bearer", "token": "the-second-admin-token", "grafana": "the-second-grafana", "client": "the-second-client"})
+	logged(t, &logs, "files changed, and the secrets and certificates in effect stay")
+	deliver(t, a, "stripe", "the-second-secret")
+	require.Equal(t, "Bearer the-second-bearer", <-bearers)
+	m.replace(t, map[string]string{"stripe": "the-third-secret", "bearer": "the-third-bearer", "token": "the-second-admin-token", "grafana": "the-second-grafana", "client": "the-second-client"})
+	logged(t, &logs, `are in effect" path="destinations.app.http.bearer, sources.stripe.secrets"`)
+	deliver(t, a, "stripe", "the-third-secret")
+	require.Equal(t, "Bearer the-third-bearer", <-bearers)
+	for _, secret := range []string{"the-first", "the-second", "the-third"} {
+		require.NotContains(t, logs.String(), secret)
+	}
+}
+
+func logged(t *testing.T, logs *syncBuffer, text string) {
+	t.Helper()
+	require.Eventually(t, func() bool { return strings.Contains(logs.String(), text) }, patience, often, text)
+}
+
+// page is the answer of the admin listener to a token.
+func page(t *testing.T, a *app.App, token string) int {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+a.AdminAddr().String()+"/metrics", http.NoBody)
+	require.NoError(t, err)
+	r.Header.Set("Authorization", "Bearer "+token)
+	r.Close = true
+	response, err := http.DefaultClient.Do(r)
+	require.NoError(t, err)
+	require.NoError(t, response.Body.Close())
+	return response.StatusCode
+}
+
+// A database whose passwords are handed out for a while gets the new user at the next
+// connection, and no other server.
+func TestConnectionsTakeTheLoginOfTheirTime(t *testing.T) {
+	t.Parallel()
+	owner := pgtest.New(t)
+	_, err := owner.Exec(t.Context(), "DO $$ BEGIN CREATE ROLE hooklatch_next LOGIN PASSWORD 'of-tomorrow'; EXCEPTION WHEN duplicate_object THEN NULL; WHEN unique_violation THEN NULL; END $$")
+	require.NoError(t, err)
+	url := pgtest.URL(t, owner)
+	login := url
+	pool, err := app.NewPool(t.Context(), app.PoolOptions{URL: secret.New(url), MaxConns: 1, ApplicationName: "test", Login: func() secret.Value { return secret.New(login) }})
+	require.NoError(t, err)
+	t.Cleanup(pool.Close)
+	user := func() (name, database string) {
+		require.NoError(t, pool.QueryRow(t.Context(), "SELECT session_user, current_database()").Scan(&name, &database))
+		return name, database
+	}
+	before, database := user()
+	require.NotEqual(t, "hooklatch_next", before)
+	login = "postgres://hooklatch_next:of-tomorrow@203.0.113.1:1/nowhere"
+	pool.Reset()
+	after, same := user()
+	require.Equal(t, "hooklatch_next", after)
+	require.Equal(t, database, same)
+}

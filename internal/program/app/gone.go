@@ -1,0 +1,86 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/hooklatch/hooklatch/internal/logkey"
+	"github.com/hooklatch/hooklatch/internal/program/config"
+)
+
+// lacks says what the parts of this process need that a configuration does not have, and
+// what to do; "" when nothing is missing.
+func (a *App) lacks(cfg *config.Config) string {
+	var missing []string
+	if a.opts.Gateway && len(cfg.Sources) == 0 {
+		missing = append(missing, "the configuration has no sources, so no delivery is accepted")
+	}
+	if a.opts.Worker && len(cfg.Routes) == 0 && a.opts.Handle == nil {
+		missing = append(missing, "the configuration has no routes, so no event is dispatched")
+	}
+	if len(missing) == 0 || cfg.AllowEmpty {
+		return ""
+	}
+	return strings.Join(missing, "; ") + ": add them, or write allow_empty: true where this is meant"
+}
+
+// refuseEmpty refuses a configuration that takes away the last source of a gateway, or the
+// last route of a worker: most likely the file is incomplete.
+func (a *App) refuseEmpty(old, next *config.Config) error {
+	if next.AllowEmpty {
+		return nil
+	}
+	var errs []error
+	refuse := func(what string, before, after int) {
+		if before > 0 && after == 0 {
+			errs = append(errs, fmt.Errorf("%s: has no %s, and the configuration in effect has %d; write allow_empty: true where this is meant", next.Path(), what, before))
+		}
+	}
+	if a.gateway != nil {
+		refuse("sources", len(old.Sources), len(next.Sources))
+	}
+	if a.worker != nil {
+		refuse("routes", len(old.Routes), len(next.Routes))
+	}
+	return errors.Join(errs...)
+}
+
+// warnOfGone names the sources, routes and destinations that a reload took away.
+func (a *App) warnOfGone(ctx context.Context, old, next *config.Config) {
+	routes := func(cfg *config.Config) map[string]bool {
+		names := make(map[string]bool, len(cfg.Routes))
+		for _, r := range cfg.Routes {
+			names[r.Name] = true
+		}
+		return names
+	}
+	var attrs []slog.Attr
+	for _, attr := range []slog.Attr{
+		slog.String(logkey.Source, gone(old.Sources, next.Sources)),
+		slog.String(logkey.Route, gone(routes(old), routes(next))),
+		slog.String(logkey.Destination, gone(old.Destinations, next.Destinations)),
+	} {
+		if attr.Value.String() != "" {
+			attrs = append(attrs, attr)
+		}
+	}
+	if len(attrs) > 0 {
+		a.opts.Logger.LogAttrs(ctx, slog.LevelWarn, "the reloaded configuration lacks what the former one had", attrs...)
+	}
+}
+
+// gone are the names in old that are not in next.
+func gone[V any](old, next map[string]V) string {
+	var names []string
+	for _, name := range slices.Sorted(maps.Keys(old)) {
+		if _, kept := next[name]; !kept {
+			names = append(names, name)
+		}
+	}
+	return strings.Join(names, ", ")
+}

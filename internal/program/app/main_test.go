@@ -1,0 +1,56 @@
+package app_test
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/internal/program/config"
+	"github.com/hooklatch/hooklatch/schema/pgtest"
+)
+
+func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
+
+const patience = 60 * time.Second
+
+// syncBuffer may be written and read at the same time.
+type syncBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (s *syncBuffer) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.Write(p)
+}
+
+func (s *syncBuffer) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.String()
+}
+
+// file is a configuration that changes under a running App.
+type file struct{ path, database string }
+
+func newFile(t *testing.T, database string) *file {
+	t.Helper()
+	return &file{path: filepath.Join(t.TempDir(), "hooklatch.yaml"), database: database}
+}
+
+// write replaces what follows the listeners.
+func (f *file) write(t *testing.T, rest string) {
+	t.Helper()
+	text := "database: {url: \"" + f.database + "\", allow: [fsync_off]}\ngateway: {listen: \"127.0.0.1:0\"}\nadmin: {listen: \"localhost:0\"}\n" + rest
+	require.NoError(t, os.WriteFile(f.path, []byte(text), 0o600))
+}
+
+func (f *file) load() (*config.Config, error) {
+	return config.Load(f.path, func(string) (string, bool) { return "", false })
+}

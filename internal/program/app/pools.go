@@ -1,0 +1,165 @@
+package app
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/hooklatch/hooklatch/internal/program/config"
+	"github.com/hooklatch/hooklatch/outbox/secret"
+	"github.com/hooklatch/hooklatch/schema"
+	"github.com/hooklatch/hooklatch/worker"
+)
+
+const (
+	// connsToAccept are two committers, four lanes for batches that wait for a
+	// lock, the count of duplicates and the probe of /readyz.
+	connsToAccept = 8
+	// connsToRead are for what people look at.
+	connsToRead = 4
+	// connsToQuarantine is all there is for what strangers may fill.
+	connsToQuarantine = 1
+	// fewestConnsToWork is the working pool where nothing asks for more: they
+	// are opened on demand.
+	fewestConnsToWork = 24
+)
+
+// pools are the connections of a process. What may take long has its own, so
+// that nothing else waits for it.
+type pools struct {
+	accept     *pgxpool.Pool // T1
+	quarantine *pgxpool.Pool // what was refused
+	work       *pgxpool.Pool // dispatch and effects
+	read       *pgxpool.Pool // people
+	direct     *pgxpool.Pool // River, handlers, migrations: leads past a transaction pooler; often work itself
+}
+
+func (a *App) openPools(ctx context.Context) error {
+	sizes, err := a.opts.poolSizes()
+	if err != nil {
+		return err
+	}
+	given := a.opts.Config.Database
+	known := NewServers(schema.Name(given.Schema))
+	open := func(url secret.Value, conns int, login func() secret.Value, pooled bool) *pgxpool.Pool {
+		if err != nil {
+			return nil
+		}
+		var pool *pgxpool.Pool
+		if pool, err = NewPool(ctx, PoolOptions{URL: url, MaxConns: conns, ApplicationName: "hooklatch", Login: login, Pooled: pooled, Servers: known}); err != nil {
+			return nil
+		}
+		a.teardown.AddMinor("connections", poolTimeout, unbounded(pool.Close))
+		return pool
+	}
+	url := a.opts.DatabaseURL
+	var login func() secret.Value // nil: what is given beside the configuration stays
+	if url == given.URL {
+		login = func() secret.Value { return a.config.Load().Database.URL }
+	}
+	pooled := !given.DirectURL.IsZero()
+	a.pools.read = open(url, sizes.read, login, pooled)
+	a.pools.work = a.pools.read // a gateway does no work
+	if a.opts.Worker {
+		a.pools.work = open(url, sizes.work, login, pooled)
+	}
+	a.pools.accept = a.pools.work
+	if a.opts.Gateway {
+		a.pools.accept = open(url, sizes.accept, login, pooled)
+		a.pools.quarantine = open(url, connsToQuarantine, login, pooled)
+	}
+	a.pools.direct = a.pools.work
+	if pooled {
+		a.pools.direct = open(given.DirectURL, max(sizes.work, connsToRead), func() secret.Value { return a.config.Load().Database.DirectURL }, false)
+	}
+	return err
+}
+
+// connections is how many all pools may have.
+func (p pools) connections() (n int) {
+	seen := map[*pgxpool.Pool]bool{nil: true}
+	for _, pool := range []*pgxpool.Pool{p.accept, p.quarantine, p.work, p.read, p.direct} {
+		if !seen[pool] {
+			n += int(pool.Config().MaxConns)
+		}
+		seen[pool] = true
+	}
+	return n
+}
+
+// poolSizes are the most connections of each pool.
+type poolSizes struct{ accept, work, read int }
+
+// poolSizes divides database.max_conns, or computes what is needed. Too few for
+// all that may hold one at once are refused: they would be missing just when
+// effects are slow.
+func (o Options) poolSizes() (poolSizes, error) {
+	sizes := poolSizes{read: connsToRead}
+	need := connsToRead
+	if o.Gateway {
+		sizes.accept = connsToAccept
+		need += connsToAccept + connsToQuarantine
+	}
+	given := o.Config.Database.MaxConns
+	if !o.Worker {
+		if given > 0 && given < need { // fewer are only slower
+			sizes.read = max(given/3, 1)
+			sizes.accept = max(given-sizes.read-connsToQuarantine, 1)
+		}
+		return sizes, nil
+	}
+	sql, handlers := connsInDestinations(o.Config), connsInHandlers(o.Config)
+	working := worker.ConnsNeeded(sql, handlers)
+	need += working
+	if given > 0 && given < need {
+		command, accepting := "worker", ""
+		if o.Gateway {
+			command, accepting = "serve", fmt.Sprintf("%d to accept, %d for the quarantine, ", connsToAccept, connsToQuarantine)
+		}
+		return poolSizes{}, o.Config.Problem("database.max_conns", fmt.Sprintf(
+			"%d is too few: `hooklatch %s` needs %d, which are %s%d for what people look at and %d to work "+
+				"(%d for sql destinations, %d for handlers, %d for the rest); write max_conns: %d, or leave it out to have it computed",
+			given, command, need, accepting, connsToRead, working, sql, handlers, worker.ConnsNeeded(0, 0), need))
+	}
+	sizes.work = max(working, fewestConnsToWork)
+	if given > 0 {
+		sizes.work = given - sizes.accept - sizes.read
+		if o.Gateway {
+			sizes.work -= connsToQuarantine
+		}
+	}
+	return sizes, nil
+}
+
+// CheckConns finds a database.max_conns with which no worker would start, or,
+// as a warning, none beside a gateway in one process. Both are config.Problems.
+func CheckConns(cfg *config.Config) (problem, warning error) {
+	_, alone := Options{Config: cfg, Worker: true}.poolSizes()
+	_, together := Options{Config: cfg, Gateway: true, Worker: true}.poolSizes()
+	if alone != nil {
+		return alone, nil
+	}
+	return nil, together
+}
+
+// connsInDestinations counts the attempts that run inside a transaction.
+func connsInDestinations(cfg *config.Config) int {
+	n := 0
+	for _, d := range cfg.Destinations {
+		if d.SQL != nil {
+			n += d.Concurrency
+		}
+	}
+	return n
+}
+
+// connsInHandlers counts the handlers that may run at once.
+func connsInHandlers(cfg *config.Config) int {
+	for _, s := range cfg.Sources {
+		if s.Handlers {
+			return cfg.Worker.HandlerWorkers
+		}
+	}
+	return 0
+}

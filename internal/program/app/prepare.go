@@ -1,0 +1,115 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/hooklatch/hooklatch/gateway"
+	"github.com/hooklatch/hooklatch/internal/logkey"
+	"github.com/hooklatch/hooklatch/internal/program/admin"
+	"github.com/hooklatch/hooklatch/internal/retry"
+	"github.com/hooklatch/hooklatch/internal/sqlstate"
+	"github.com/hooklatch/hooklatch/outbox"
+)
+
+// gate refuses deliveries until the database was seen migrated: before, it is
+// as good as away.
+type gate struct {
+	accepter gateway.Accepter
+	open     atomic.Bool
+}
+
+// Accept implements gateway.Accepter.
+func (g *gate) Accept(ctx context.Context, d outbox.Delivery) (outbox.Acceptance, error) {
+	if !g.open.Load() {
+		if d.Release != nil {
+			d.Release()
+		}
+		return outbox.Acceptance{}, fmt.Errorf("%w: not seen migrated yet", outbox.ErrUnavailable)
+	}
+	return g.accepter.Accept(ctx, d)
+}
+
+// prepare waits for the database, checks its schema and starts the worker. An
+// error that waiting does not end goes to failed.
+func (a *App) prepare(ctx context.Context) (done bool) {
+	waited := false
+	for pause := range (retry.Pauses{First: 500 * time.Millisecond, Max: 5 * time.Second}).Until(ctx) {
+		err := a.prepareOnce(ctx)
+		switch {
+		case err == nil:
+			if waited {
+				a.opts.Logger.LogAttrs(ctx, slog.LevelInfo, "the database is back")
+			}
+			close(a.prepared)
+			return true
+		case ctx.Err() != nil:
+			return false
+		case !sqlstate.Away(err):
+			a.failed <- err
+			return false
+		}
+		waited = true
+		a.opts.Logger.LogAttrs(ctx, slog.LevelWarn, "waiting for the database", slog.Any(logkey.Err, err), slog.Float64(logkey.Duration, pause.Seconds()))
+	}
+	return false
+}
+
+func (a *App) prepareOnce(ctx context.Context) error {
+	if err := a.checkServer(ctx); err != nil {
+		return err
+	}
+	if a.opts.Migrate {
+		if _, err := a.migrator.Up(ctx); err != nil {
+			return err
+		}
+	}
+	if err := a.migrator.Validate(ctx); err != nil {
+		return err
+	}
+	// Before anything is accepted or dispatched: see fleet.Announce.
+	if err := a.announce(ctx); err != nil {
+		return err
+	}
+	if a.gate != nil {
+		a.gate.open.Store(true)
+		a.keeper.Start()
+		a.hurryBackfill(ctx)
+	}
+	if a.worker != nil {
+		if err := a.worker.Start(ctx); err != nil {
+			return err
+		}
+		a.warnOfUnserved(ctx, a.config.Load())
+	}
+	a.gauges.Start(ctx)
+	return nil
+}
+
+// Ready reports whether this process can do its work: it was prepared, it does
+// not drain, its configuration is not empty, gateway and worker make progress, and the
+// database commits.
+func (a *App) Ready(ctx context.Context) error {
+	if a.draining.Load() {
+		return errors.New("shutting down")
+	}
+	select {
+	case <-a.prepared:
+		if lacks := a.lacks(a.config.Load()); lacks != "" {
+			return errors.New(lacks)
+		}
+		if err := a.progress.stalled(); err != nil {
+			return err
+		}
+		return a.outbox.CanCommit(ctx)
+	default:
+	}
+	if err := a.pools.accept.Ping(ctx); err != nil {
+		return fmt.Errorf("%w: %w", admin.ErrStarting, err)
+	}
+	return fmt.Errorf("%w: the database has not been seen migrated yet", admin.ErrStarting)
+}

@@ -1,0 +1,154 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+
+	"github.com/hooklatch/hooklatch/internal/logkey"
+)
+
+const (
+	// progressEvery is how often the parts are looked at.
+	progressEvery = time.Second
+	// acceptSlack is how much longer than gateway.accept_timeout a delivery may take before
+	// the gateway counts as stalled: for its proof, for a key that is fetched, and for a
+	// machine that is busy.
+	acceptSlack = 10 * time.Second
+	// runSlack is that of dispatches and attempts.
+	runSlack = 15 * time.Second
+)
+
+// part is what does work, one piece or many at a time.
+type part struct {
+	name string
+	// progress returns how many pieces are under way, and how many have ended ever.
+	progress func() (underway, ended int64)
+	// patience is how long work may be under way while none ends.
+	patience time.Duration
+
+	ended int64
+	still int // looks in which work was under way and none had ended
+}
+
+// look compares a part with the look before it. Looks are counted, not the time between
+// them: a machine that slept for an hour has stalled nothing.
+func (p *part) look() {
+	underway, ended := p.progress()
+	if underway == 0 || ended != p.ended {
+		p.ended, p.still = ended, 0
+		return
+	}
+	p.still++
+}
+
+// stalled says that a part has work and ends none.
+func (p *part) stalled() error {
+	if p.still < int(p.patience/progressEvery) {
+		return nil
+	}
+	underway, _ := p.progress()
+	return fmt.Errorf("the %s makes no progress: %d under way, and none has ended for %s", p.name, underway, time.Duration(p.still)*progressEvery)
+}
+
+// progress finds parts that make no progress. A part without work makes none and is well.
+type progress struct {
+	mu    sync.Mutex
+	parts []*part
+}
+
+func (p *progress) watch(name string, patience time.Duration, of func() (underway, ended int64)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.parts = append(p.parts, &part{name: name, progress: of, patience: patience})
+}
+
+func (p *progress) look() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, one := range p.parts {
+		one.look()
+	}
+}
+
+// stalled is nil while all parts are well.
+func (p *progress) stalled() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var errs []error
+	for _, one := range p.parts {
+		errs = append(errs, one.stalled())
+	}
+	return errors.Join(errs...)
+}
+
+// watchProgress looks at the parts until ctx is done, and logs when they stall or resume.
+func (a *App) watchProgress(ctx context.Context) {
+	ticker := time.NewTicker(progressEvery)
+	defer ticker.Stop()
+	stalled := false
+	for {
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return
+		}
+		a.progress.look()
+		switch err := a.progress.stalled(); {
+		case err != nil && !stalled:
+			stalled = true
+			a.opts.Logger.LogAttrs(ctx, slog.LevelError, "no progress", slog.Any(logkey.Err, err))
+		case err == nil && stalled:
+			stalled = false
+			a.opts.Logger.LogAttrs(ctx, slog.LevelInfo, "progress again")
+		}
+	}
+}
+
+// outputTroubles are those of the log. They do not make the process not ready: it works
+// without a log, and so do all others whose log has the same reader.
+func (a *App) outputTroubles() (troubles []string) {
+	for _, q := range a.opts.Outputs {
+		if err := q.Trouble(); err != nil {
+			troubles = append(troubles, err.Error())
+		}
+	}
+	return troubles
+}
+
+// meterName is what the scope of these metrics has always been called: dashboards may
+// select by it.
+const meterName = "github.com/hooklatch/hooklatch/cmd/hooklatch/app"
+
+// countOutputs makes the metrics of the log.
+func (a *App) countOutputs() error {
+	meter := a.telemetry.MeterProvider.Meter(meterName)
+	dropped, err := meter.Int64ObservableCounter("hooklatch.log.dropped", metric.WithUnit("{line}"),
+		metric.WithDescription("Log lines that were not written, by stream: their reader was too slow or gone."))
+	if err != nil {
+		return fmt.Errorf("metric of dropped log lines: %w", err)
+	}
+	waiting, err := meter.Int64ObservableGauge("hooklatch.log.waiting", metric.WithUnit("By"),
+		metric.WithDescription("Log lines that wait to be written, in bytes, by stream."))
+	if err != nil {
+		return fmt.Errorf("metric of waiting log lines: %w", err)
+	}
+	_, err = meter.RegisterCallback(func(_ context.Context, o metric.Observer) error {
+		for _, q := range a.opts.Outputs {
+			stream := metric.WithAttributes(attribute.String("stream", q.Name()))
+			o.ObserveInt64(dropped, q.Dropped(), stream)
+			o.ObserveInt64(waiting, q.Waiting(), stream)
+		}
+		return nil
+	}, dropped, waiting)
+	if err != nil {
+		return fmt.Errorf("metrics of the log: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,119 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/hooklatch/hooklatch/gateway"
+	"github.com/hooklatch/hooklatch/internal/program/config"
+	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/quarantine"
+	"github.com/hooklatch/hooklatch/schema"
+)
+
+// makeKeeper makes the quarantine of the gateway, which it ends after.
+func (a *App) makeKeeper() (*quarantine.Keeper, error) {
+	keeper, err := quarantine.NewKeeper(quarantine.KeeperOptions{
+		Pool: a.pools.quarantine, Schema: schema.Name(a.opts.Config.Database.Schema),
+		Logger: a.opts.Logger, MeterProvider: a.telemetry.MeterProvider,
+	})
+	if err == nil {
+		a.teardown.Add("quarantine", poolTimeout, keeper.Stop)
+	}
+	return keeper, err
+}
+
+// NewVerifier verifies what is in quarantine by a configuration, and accepts it through an
+// outbox, until it is stopped.
+func NewVerifier(cfg *config.Config, box *outbox.Outbox) (verify quarantine.Verify, stop func(context.Context) error, err error) {
+	verifier, err := deafGateway(cfg, box)
+	if err != nil {
+		return nil, nil, err
+	}
+	return func(ctx context.Context, d *quarantine.Delivery) (quarantine.Verdict, error) {
+		came, err := verifier.AcceptAgain(ctx, d)
+		return verdictOf(came, err)
+	}, verifier.Stop, nil
+}
+
+// verdictOf tells a verdict from what is none.
+func verdictOf(came outbox.Acceptance, err error) (quarantine.Verdict, error) {
+	if refused, is := errors.AsType[*gateway.RefusedError](err); is && !refused.Ours {
+		return quarantine.Verdict{Refused: refused.Reason}, nil
+	}
+	if err != nil {
+		return quarantine.Verdict{}, err
+	}
+	return quarantine.Verdict{New: came.New()+came.Held() > 0}, nil
+}
+
+// deafGateway is one that does not listen.
+func deafGateway(cfg *config.Config, box *outbox.Outbox) (*gateway.Gateway, error) {
+	sources, err := sourcesOf(cfg, box)
+	if err != nil {
+		return nil, err
+	}
+	public, err := optionalURL(cfg.Gateway.PublicURL)
+	if err != nil {
+		return nil, cfg.Problem("gateway.public_url", err.Error())
+	}
+	opts := cfg.Gateway.Options
+	opts.Accepter, opts.Sources, opts.PublicURL = box, sources, public
+	return gateway.New(opts)
+}
+
+// verifier verifies what is in quarantine by the configuration of now, for bulk runs.
+type verifier struct {
+	config func() *config.Config
+	outbox *outbox.Outbox
+
+	mu   sync.RWMutex // held while it verifies; guards the rest
+	of   *config.Config
+	made quarantine.Verify
+	end  func(context.Context) error // of made
+}
+
+// verify is a quarantine.Verify.
+func (v *verifier) verify(ctx context.Context, d *quarantine.Delivery) (quarantine.Verdict, error) {
+	for {
+		now := v.config()
+		v.mu.RLock()
+		if v.of == now {
+			defer v.mu.RUnlock()
+			return v.made(ctx, d)
+		}
+		v.mu.RUnlock()
+		if err := v.make(ctx, now); err != nil {
+			return quarantine.Verdict{}, err
+		}
+	}
+}
+
+func (v *verifier) make(ctx context.Context, cfg *config.Config) error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.of == cfg {
+		return nil
+	}
+	made, end, err := NewVerifier(cfg, v.outbox)
+	if err != nil {
+		return err
+	}
+	former := v.end
+	v.of, v.made, v.end = cfg, made, end
+	if former != nil {
+		err = former(context.WithoutCancel(ctx))
+	}
+	return err
+}
+
+// stop ends it. It is not used after that.
+func (v *verifier) stop(ctx context.Context) error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.end == nil {
+		return nil
+	}
+	return v.end(ctx)
+}

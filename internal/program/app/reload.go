@@ -1,0 +1,198 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/hooklatch/hooklatch/internal/clock"
+	"github.com/hooklatch/hooklatch/internal/logkey"
+	"github.com/hooklatch/hooklatch/internal/program/config"
+)
+
+// Reload reads the configuration again and puts sources, routes, secrets and certificates
+// into effect, all or nothing: after an error everything is as it was. It logs what of
+// the new configuration needs a restart.
+func (a *App) Reload(ctx context.Context) error {
+	a.reload.Lock()
+	defer a.reload.Unlock()
+	if a.opts.Load == nil {
+		return errors.New("reload: there is no file to read again")
+	}
+	next, err := a.opts.Load()
+	if err != nil {
+		return fmt.Errorf("reload: %w", err)
+	}
+	old := a.config.Load()
+	if err := a.refuseEmpty(old, next); err != nil {
+		return fmt.Errorf("reload: %w", err)
+	}
+	if err := a.put(ctx, next); err != nil {
+		return fmt.Errorf("reload: %w", err)
+	}
+	a.warnOfGone(ctx, old, next)
+	a.opts.Logger.LogAttrs(ctx, slog.LevelInfo, "configuration reloaded: sources, routes, secrets and certificates are in effect", slog.String(logkey.Path, next.Path()))
+	a.warnOfRestart(ctx, next)
+	select {
+	case <-a.prepared: // before, the start looks for it
+		if a.worker != nil {
+			a.warnOfUnserved(ctx, next)
+		}
+	default:
+	}
+	return nil
+}
+
+// put puts into effect what of a configuration can be without a restart, all or nothing.
+func (a *App) put(ctx context.Context, next *config.Config) error {
+	pairs, err := KeyPairs(next)
+	if err != nil {
+		return err
+	}
+	if err := refuseExpired(next, pairs, clock.Now()); err != nil {
+		return err
+	}
+	old := a.config.Load()
+	renew := func() {}
+	if a.destinations != nil {
+		if renew, err = a.destinations.renewal(next, renewed(old, next)); err != nil {
+			return err
+		}
+	}
+	if err := a.apply(ctx, old, next); err != nil {
+		return err
+	}
+	renew()
+	a.certificates.use(pairs)
+	a.config.Store(inEffect(old, next))
+	a.signin.SetSecrets(peopleOf(a.config.Load().Admin))
+	return nil
+}
+
+// apply changes the worker first: it alone can still find a fault. The other processes
+// know of the change before an event of it is accepted.
+func (a *App) apply(ctx context.Context, old, next *config.Config) error {
+	sources, err := sourcesOf(next, a.outbox)
+	if err != nil {
+		return err
+	}
+	if a.worker != nil {
+		if err := a.worker.SetRouting(ctx, routingOf(next)); err != nil {
+			return a.explainRoutes(old, next, err)
+		}
+	}
+	if a.gateway == nil {
+		return nil
+	}
+	if a.worker == nil {
+		if err := a.reannounce(ctx, next); err != nil {
+			return err
+		}
+	}
+	if err := a.gateway.SetSources(sources); err != nil {
+		if a.worker != nil {
+			return errors.Join(err, a.worker.SetRouting(ctx, routingOf(old)))
+		}
+		return errors.Join(err, a.reannounce(ctx, old))
+	}
+	return nil
+}
+
+// explainRoutes adds to the error of a route to a new destination that
+// destinations need a restart.
+func (a *App) explainRoutes(old, next *config.Config, err error) error {
+	for _, r := range next.Routes {
+		_, known := old.Destinations[r.To]
+		if _, added := next.Destinations[r.To]; added && !known {
+			return fmt.Errorf("route %q leads to the new destination %q: restart to use it", r.Name, r.To)
+		}
+	}
+	return routeProblems(next, err)
+}
+
+// reloaded is which files of a listener are in effect after a reload: other
+// ones are, but whether it speaks TLS at all is fixed when it starts.
+func reloaded(old, next *config.KeyPair) *config.KeyPair {
+	if old == nil || next == nil {
+		return old
+	}
+	return next
+}
+
+// renewed are the destinations that have other secrets, and are else the same.
+func renewed(old, next *config.Config) []string {
+	var names []string
+	for _, name := range slices.Sorted(maps.Keys(next.Destinations)) {
+		if _, known := old.Destinations[name]; known && !same(old.Destinations[name], next.Destinations[name]) && old.SameButSecrets(next, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// inEffect is what a process goes on with after a reload, until its restart: for the
+// rest, what it was made of.
+func inEffect(old, next *config.Config) *config.Config {
+	kept := *next
+	kept.Database, kept.Gateway, kept.Admin, kept.Worker, kept.HA, kept.Alerts = old.Database, old.Gateway, old.Admin, old.Worker, old.HA, old.Alerts
+	kept.Database.URL, kept.Database.DirectURL = loginOf(old.Database.URL, next.Database.URL), loginOf(old.Database.DirectURL, next.Database.DirectURL)
+	kept.Gateway.TLS, kept.Admin.TLS = reloaded(old.Gateway.TLS, next.Gateway.TLS), reloaded(old.Admin.TLS, next.Admin.TLS)
+	if old.Admin.Asks() && next.Admin.Asks() { // whether one is asked for is fixed when it starts
+		kept.Admin.Token, kept.Admin.Tokens = next.Admin.Token, next.Admin.Tokens
+	}
+	if former, changed := old.Admin.Auth.OIDC, next.Admin.Auth.OIDC; former != nil && changed != nil {
+		oidc := *former
+		oidc.ClientSecret = changed.ClientSecret
+		kept.Admin.Auth.OIDC = &oidc
+	}
+	kept.Destinations = maps.Clone(old.Destinations)
+	for _, name := range renewed(old, next) {
+		kept.Destinations[name] = next.Destinations[name]
+	}
+	return &kept
+}
+
+// warnOfRestart says what of a configuration is not in effect: sections, and
+// destinations.
+func (a *App) warnOfRestart(ctx context.Context, next *config.Config) {
+	kept := a.config.Load()
+	var sections, destinations []string
+	for _, section := range []struct {
+		name       string
+		kept, next any
+	}{
+		{"database", kept.Database, next.Database},
+		{"ha", kept.HA, next.HA},
+		{"gateway", kept.Gateway, next.Gateway},
+		{"admin", kept.Admin, next.Admin},
+		{"worker", kept.Worker, next.Worker},
+		{"alerts", kept.Alerts, next.Alerts},
+	} {
+		if !reflect.DeepEqual(section.kept, section.next) {
+			sections = append(sections, section.name)
+		}
+	}
+	names := maps.Clone(kept.Destinations)
+	maps.Copy(names, next.Destinations)
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		if !same(kept.Destinations[name], next.Destinations[name]) {
+			destinations = append(destinations, name)
+		}
+	}
+	if len(destinations) > 0 {
+		a.opts.Logger.LogAttrs(ctx, slog.LevelWarn, "destinations changed: a reload does not put them into effect, a restart does",
+			slog.String(logkey.Destination, strings.Join(destinations, ", ")))
+	}
+	if len(sections) > 0 {
+		a.opts.Logger.LogAttrs(ctx, slog.LevelWarn, "changed too, in effect after a restart", slog.String(logkey.Reason, strings.Join(sections, ", ")))
+	}
+}
+
+func same(a, b config.Destination) bool {
+	return reflect.DeepEqual(a, b) //nolint:govet // resolvers hold errors; a file has none
+}

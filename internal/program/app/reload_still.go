@@ -1,0 +1,90 @@
+package app
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/hooklatch/hooklatch/internal/logkey"
+)
+
+const (
+	// DefaultStillFor is how long the file of the configuration must stand still before a
+	// reload reads it: an editor or a copy writes it in several steps.
+	DefaultStillFor = time.Second
+	// looksWhileStill is how often the file is looked at in that time.
+	looksWhileStill = 5
+	// stillWithin is how long, in times of StillFor, a reload waits for the file to stand
+	// still before it says so and goes on waiting.
+	stillWithin = 15
+	// followFor is how long, in times of StillFor, the file is watched after a reload. What
+	// is written to it meanwhile belongs to the same reload.
+	followFor = 60
+)
+
+// sight is the file of the configuration as it is at a moment.
+type sight struct {
+	stamp stamp
+	text  []byte // nil where it cannot be read
+}
+
+func (a *App) look() sight {
+	path := a.config.Load().Path()
+	s := sight{stamp: stampsOf([]string{path})[0]}
+	if s.stamp.info != nil && s.stamp.info.Mode().IsRegular() { // a pipe could be read only once
+		s.text, _ = os.ReadFile(path) // Load reports what is wrong with it
+	}
+	return s
+}
+
+func (s sight) equal(other sight) bool {
+	return s.stamp.equal(other.stamp) && bytes.Equal(s.text, other.text)
+}
+
+// followReloads reloads at each request, once the file stands still. A file that changes
+// again soon afterwards was incomplete when it was read: it is reloaded by itself. It
+// ends with ctx.
+func (a *App) followReloads(ctx context.Context, requests <-chan struct{}) {
+	tick := time.NewTicker(a.opts.StillFor / looksWhileStill)
+	defer tick.Stop()
+	var seen, read sight
+	var stillSince, requested time.Time
+	var pending, told bool
+	for {
+		var now time.Time
+		select {
+		case <-ctx.Done():
+			return
+		case <-requests:
+			now = time.Now()
+			seen, stillSince, requested, pending, told = a.look(), now, now, true, false
+			continue
+		case now = <-tick.C:
+		}
+		if requested.IsZero() {
+			continue
+		}
+		latest := a.look()
+		switch {
+		case !latest.equal(seen):
+			seen, stillSince = latest, now
+			if !pending && !latest.equal(read) {
+				a.opts.Logger.LogAttrs(ctx, slog.LevelInfo, "the configuration changed after it was reloaded, and is read again", slog.String(logkey.Path, a.config.Load().Path()))
+				pending, told, requested = true, false, now
+			}
+		case pending && now.Sub(stillSince) >= a.opts.StillFor:
+			pending, read = false, latest
+			if err := a.Reload(ctx); err != nil {
+				a.opts.Logger.LogAttrs(ctx, slog.LevelError, "the configuration in effect stays", slog.Any(logkey.Err, err))
+			}
+		case !pending && now.Sub(requested) >= followFor*a.opts.StillFor:
+			requested = time.Time{}
+		}
+		if pending && !told && now.Sub(requested) >= stillWithin*a.opts.StillFor {
+			told = true
+			a.opts.Logger.LogAttrs(ctx, slog.LevelWarn, "the configuration is still being written: it is read once it stands still", slog.String(logkey.Path, a.config.Load().Path()))
+		}
+	}
+}

@@ -1,0 +1,202 @@
+package app_test
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/gateway/provider/catalog"
+	"github.com/hooklatch/hooklatch/internal/program/app"
+	"github.com/hooklatch/hooklatch/outbox/secret"
+	"github.com/hooklatch/hooklatch/schema/pgtest"
+)
+
+const first = `
+sources: {stripe: {provider: stripe, secrets: [the-first-secret]}}
+destinations: {app: {http: {url: http://localhost:1/}}}
+routes: [{name: all, from: stripe, to: app}]
+`
+
+// started is an App on a database of the test, ready.
+func started(t *testing.T, f *file, logs *syncBuffer) *app.App {
+	t.Helper()
+	cfg, err := f.load()
+	require.NoError(t, err)
+	a, err := app.New(t.Context(), app.Options{
+		Config: cfg, Gateway: true, Worker: true, Load: f.load,
+		Logger: slog.New(slog.NewTextHandler(logs, &slog.HandlerOptions{Level: slog.LevelInfo})),
+	})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, a.Stop(context.Background())) })
+	require.NoError(t, a.Start(t.Context()))
+	select {
+	case <-a.Prepared():
+	case err := <-a.Failed():
+		require.NoError(t, err)
+	case <-time.After(patience):
+		require.Fail(t, "not prepared")
+	}
+	return a
+}
+
+// status is the answer to an unsigned delivery: 404 for a source that is not
+// there, 401 for one that is.
+func status(t *testing.T, a *app.App, source string) int {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+a.GatewayAddr().String()+"/webhooks/"+source, http.NoBody)
+	require.NoError(t, err)
+	r.Close = true
+	response, err := http.DefaultClient.Do(r)
+	require.NoError(t, err)
+	require.NoError(t, response.Body.Close())
+	return response.StatusCode
+}
+
+// deliver sends a signed event of the provider whose name the source has.
+func deliver(t *testing.T, a *app.App, source, key string) {
+	t.Helper()
+	p, err := catalog.New(source, provider.Options{})
+	require.NoError(t, err)
+	sample := p.Sample("", "", time.Now())
+	require.NoError(t, p.Sign(sample, secret.New(key), time.Now()))
+	r, err := http.NewRequestWithContext(t.Context(), sample.Method, "http://"+a.GatewayAddr().String()+"/webhooks/"+source, bytes.NewReader(sample.Body))
+	require.NoError(t, err)
+	r.Header, r.Close = sample.Header, true
+	response, err := http.DefaultClient.Do(r)
+	require.NoError(t, err)
+	require.NoError(t, response.Body.Close())
+	require.Equal(t, http.StatusOK, response.StatusCode)
+}
+
+func TestReloadPutsSourcesAndRoutesIntoEffect(t *testing.T) {
+	t.Parallel()
+	pool := pgtest.New(t)
+	f := newFile(t, pgtest.URL(t, pool))
+	f.write(t, first)
+	var logs syncBuffer
+	a := started(t, f, &logs)
+	require.Equal(t, http.StatusUnauthorized, status(t, a, "stripe"))
+	require.Equal(t, http.StatusNotFound, status(t, a, "github"))
+
+	f.write(t, `
+sources: {github: {provider: github, secrets: [the-first-secret]}}
+destinations: {app: {http: {url: http://localhost:2/}}, other: {http: {url: http://localhost:3/}}}
+routes: [{name: some, from: github, to: app, when: "event.type != ''"}]
+worker: {dispatch_workers: 3}
+`)
+	require.NoError(t, a.Reload(t.Context()))
+	require.Equal(t, http.StatusNotFound, status(t, a, "stripe"))
+	require.Equal(t, http.StatusUnauthorized, status(t, a, "github"))
+	deliver(t, a, "github", "the-first-secret")
+	require.Eventually(t, func() bool {
+		var route string
+		err := pool.QueryRow(t.Context(), `SELECT route FROM hooklatch.effects`).Scan(&route)
+		return err == nil && route == "some"
+	}, patience, 10*time.Millisecond, "the new route has the event")
+	require.Contains(t, logs.String(), `in effect after a restart" reason=worker`)
+	require.Contains(t, logs.String(), `level=WARN msg="destinations changed: a reload does not put them into effect, a restart does" destination="app, other"`)
+}
+
+func TestReloadOfABadFileChangesNothing(t *testing.T) {
+	t.Parallel()
+	f := newFile(t, pgtest.URL(t, pgtest.New(t)))
+	f.write(t, first)
+	var logs syncBuffer
+	a := started(t, f, &logs)
+	const github = "sources: {github: {provider: github, secrets: [the-first-secret]}}\n"
+	for text, want := range map[string]string{
+		"sources: {github: {provider: githup, secrets: [the-first-secret]}}\n": `"githup"`,
+		"sources: [\n": "hooklatch.yaml:",
+		github + "destinations: {app: {http: {url: http://localhost:1/}}}\nroutes: [{name: all, from: github, to: app, when: event.nothing}]\n":              "hooklatch.yaml:6: routes[0].when: ",
+		github + "destinations: {new: {http: {url: http://localhost:1/}}}\nroutes: [{name: all, from: github, to: new}]\n":                                   `route "all" leads to the new destination "new": restart`,
+		github + "destinations: {app: {http: {url: http://localhost:1/, sign: {standard_webhooks: whsec_!}}}}\nroutes: [{name: a, from: github, to: app}]\n": "secret 1 is not Base64 after whsec_",
+	} {
+		f.write(t, text)
+		err := a.Reload(t.Context())
+		require.ErrorContains(t, err, want)
+		require.Equal(t, http.StatusUnauthorized, status(t, a, "stripe"), text)
+		require.Equal(t, http.StatusNotFound, status(t, a, "github"), text)
+	}
+}
+
+// What a reload takes away is named, and the last source or route is taken away only by a
+// file that says so.
+func TestReloadNamesWhatIsGone(t *testing.T) {
+	t.Parallel()
+	f := newFile(t, pgtest.URL(t, pgtest.New(t)))
+	const second = `
+sources: {stripe: {provider: stripe, secrets: [the-first-secret]}, github: {provider: github, secrets: [the-first-secret]}}
+destinations: {app: {http: {url: http://localhost:1/}}, crm: {http: {url: http://localhost:1/}}}
+routes: [{name: all, from: stripe, to: app}, {name: pushed, from: github, to: crm}]
+`
+	f.write(t, second)
+	var logs syncBuffer
+	a := started(t, f, &logs)
+	require.NoError(t, a.Ready(t.Context()))
+	for text, want := range map[string]string{
+		"": "has no sources, and the configuration in effect has 2; write allow_empty: true where this is meant",
+		"sources: {stripe: {provider: stripe, secrets: [the-first-secret]}}\n":                                 "has no routes, and the configuration in effect has 2; write allow_empty: true where this is meant",
+		"destinations: {app: {http: {url: http://localhost:1/}}}\nroutes: [{name: all, from: '*', to: app}]\n": "has no sources",
+	} {
+		f.write(t, text)
+		require.ErrorContains(t, a.Reload(t.Context()), want, text)
+		require.Equal(t, http.StatusUnauthorized, status(t, a, "github"))
+		require.NoError(t, a.Ready(t.Context()))
+	}
+	require.NotContains(t, logs.String(), "lacks what")
+	f.write(t, first)
+	require.NoError(t, a.Reload(t.Context()))
+	require.Contains(t, logs.String(), `level=WARN msg="the reloaded configuration lacks what the former one had" source=github route=pushed destination=crm`)
+	f.write(t, "allow_empty: true\n")
+	require.NoError(t, a.Reload(t.Context()))
+	require.Contains(t, logs.String(), `source=stripe route=all destination="app, crm"`)
+	require.NoError(t, a.Ready(t.Context()))
+}
+
+// A configuration that accepts or dispatches nothing is not ready, unless it says that
+// this is meant.
+func TestAnEmptyConfigurationIsNotReady(t *testing.T) {
+	t.Parallel()
+	pool := pgtest.New(t)
+	for name, test := range map[string]struct {
+		text, want      string
+		gateway, worker bool
+	}{
+		"serve with nothing":    {gateway: true, worker: true, want: "the configuration has no sources, so no delivery is accepted; the configuration has no routes, so no event is dispatched: add them, or write allow_empty: true"},
+		"serve with sources":    {gateway: true, worker: true, text: "sources: {stripe: {provider: stripe, secrets: [the-first-secret]}}\n", want: "no routes"},
+		"gateway with nothing":  {gateway: true, want: "no sources"},
+		"gateway with sources":  {gateway: true, text: "sources: {stripe: {provider: stripe, secrets: [the-first-secret]}}\n"},
+		"worker with nothing":   {worker: true, want: "no routes"},
+		"worker with routes":    {worker: true, text: first},
+		"serve that is allowed": {gateway: true, worker: true, text: "allow_empty: true\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFile(t, pgtest.URL(t, pool))
+			f.write(t, test.text)
+			cfg, err := f.load()
+			require.NoError(t, err)
+			var logs syncBuffer
+			a, err := app.New(t.Context(), app.Options{
+				Config: cfg, Gateway: test.gateway, Worker: test.worker, Logger: slog.New(slog.NewTextHandler(&logs, nil)),
+			})
+			require.NoError(t, err)
+			t.Cleanup(func() { require.NoError(t, a.Stop(context.Background())) })
+			require.NoError(t, a.Start(t.Context()))
+			<-a.Prepared()
+			if test.want == "" {
+				require.NoError(t, a.Ready(t.Context()))
+				require.NotContains(t, logs.String(), "not ready")
+				return
+			}
+			require.ErrorContains(t, a.Ready(t.Context()), test.want)
+			require.Contains(t, logs.String(), "level=WARN msg=\"not ready: ")
+		})
+	}
+}

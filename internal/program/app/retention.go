@@ -1,0 +1,84 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/hooklatch/hooklatch/internal/logkey"
+	"github.com/hooklatch/hooklatch/internal/program/config"
+	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/retention"
+)
+
+// partitionsEvery is how often a gateway makes the partitions of days ahead: it must
+// store deliveries while no worker runs.
+const partitionsEvery = time.Hour
+
+// RetentionOf is what a configuration says about how long things are kept.
+func RetentionOf(cfg *config.Config) retention.Settings {
+	s := retention.Settings{
+		Dedup: make(map[identity.Source]time.Duration, len(cfg.Sources)),
+		Other: max(cfg.Retention.Dedup, retention.DefaultDedup), Payloads: cfg.Retention.Payloads, History: cfg.Retention.History, Audit: cfg.Retention.Audit,
+	}
+	for name, source := range cfg.Sources {
+		s.Dedup[identity.Source(name)] = source.Retention.Dedup
+	}
+	return s
+}
+
+// processName is unique among running processes.
+func processName() string {
+	host, _ := os.Hostname()
+	return fmt.Sprintf("%s-%d-%s", host, os.Getpid(), uuid.NewString()[:8])
+}
+
+// stayAnnounced tells the others how long this process has things kept, and keeps
+// partitions ahead where no worker does, until ctx is done.
+func (a *App) stayAnnounced(ctx context.Context) {
+	process := retention.Process{Name: a.process, Kind: a.kind(), Version: a.opts.Version}
+	announce := time.NewTicker(retention.AnnounceEvery)
+	defer announce.Stop()
+	var made time.Time
+	for {
+		cfg := a.config.Load()
+		process.ConfigHash, process.Settings = cfg.Hash(), RetentionOf(cfg)
+		if err := a.outbox.Retention().Announce(ctx, process); err != nil && ctx.Err() == nil {
+			a.opts.Logger.LogAttrs(ctx, slog.LevelWarn, "process could not say how long it has things kept", slog.Any(logkey.Err, err))
+		}
+		if a.worker == nil && time.Since(made) >= partitionsEvery {
+			if _, err := a.outbox.MakePartitions(ctx); err == nil {
+				made = time.Now()
+			} else if ctx.Err() == nil {
+				a.opts.Logger.LogAttrs(ctx, slog.LevelWarn, "partitions of the days ahead not made", slog.Any(logkey.Err, err))
+			}
+		}
+		select {
+		case <-announce.C:
+		case <-ctx.Done():
+			a.withdraw(context.WithoutCancel(ctx), process.Name)
+			return
+		}
+	}
+}
+
+// withdraw takes back what the process announced.
+func (a *App) withdraw(ctx context.Context, process string) {
+	ctx, cancel := context.WithTimeout(ctx, adminTimeout)
+	defer cancel()
+	_ = a.outbox.Retention().Withdraw(ctx, process) // the others notice in two minutes
+}
+
+func (a *App) kind() string {
+	switch {
+	case a.opts.Gateway && a.opts.Worker:
+		return "serve"
+	case a.opts.Gateway:
+		return "gateway"
+	}
+	return "worker"
+}

@@ -1,0 +1,52 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/hooklatch/hooklatch/internal/logkey"
+)
+
+// Run starts an App, reloads it at each reload, and stops it when ctx is done
+// or it cannot go on. Ready is called when all parts run; it may be nil.
+func Run(ctx context.Context, opts Options, reloads <-chan struct{}, ready func(*App)) error {
+	a, err := New(ctx, opts)
+	if err != nil {
+		return err
+	}
+	err = a.Start(ctx)
+	if err == nil {
+		err = a.serve(ctx, reloads, ready)
+	}
+	stopping := time.Now()
+	err = errors.Join(err, a.Stop(context.WithoutCancel(ctx)))
+	attrs := []slog.Attr{slog.Float64(logkey.Duration, time.Since(stopping).Seconds())}
+	if err != nil {
+		a.opts.Logger.LogAttrs(ctx, slog.LevelWarn, "stopped after an error", attrs...) // which the caller gets
+		return err
+	}
+	a.opts.Logger.LogAttrs(ctx, slog.LevelInfo, "stopped", attrs...)
+	return nil
+}
+
+func (a *App) serve(ctx context.Context, reloads <-chan struct{}, ready func(*App)) error {
+	prepared := a.prepared
+	go a.followReloads(ctx, reloads)
+	for {
+		select {
+		case <-prepared:
+			prepared = nil
+			a.opts.Logger.LogAttrs(ctx, slog.LevelInfo, "ready")
+			if ready != nil {
+				ready(a)
+			}
+		case err := <-a.failed:
+			return err
+		case <-ctx.Done():
+			a.opts.Logger.LogAttrs(ctx, slog.LevelInfo, "draining; a second signal exits at once")
+			return nil
+		}
+	}
+}

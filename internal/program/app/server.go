@@ -1,0 +1,44 @@
+package app
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/hooklatch/hooklatch/internal/logkey"
+	"github.com/hooklatch/hooklatch/internal/program/config"
+	"github.com/hooklatch/hooklatch/internal/program/doctor"
+	"github.com/hooklatch/hooklatch/internal/sqlstate"
+	"github.com/hooklatch/hooklatch/schema"
+)
+
+// checkServer says what of the database's server is against a guarantee. A gateway must
+// not answer 2xx for what such a server may lose, unless that is allowed.
+func (a *App) checkServer(ctx context.Context) error {
+	cfg := a.opts.Config
+	between, err := doctor.Pooler(ctx, a.pools.direct)
+	if err == nil && between.Level == doctor.Problem {
+		return cfg.Problem("database", between.Message+"; "+between.Fix)
+	}
+	var found []doctor.Finding
+	if err == nil {
+		found, err = doctor.Server(ctx, a.pools.direct, doctor.ServerOptions{
+			Schema: schema.Name(cfg.Database.Schema), AllowFsyncOff: cfg.Database.AllowsFsyncOff(),
+		})
+	}
+	if err != nil {
+		if sqlstate.Away(err) {
+			return err
+		}
+		a.opts.Logger.LogAttrs(ctx, slog.LevelWarn, "the settings of the server cannot be read", slog.Any(logkey.Err, err))
+		return nil
+	}
+	for _, f := range append(found, between) {
+		switch {
+		case f.Level == doctor.Problem && f.Check == doctor.CheckFsync && a.gateway != nil:
+			return cfg.Problem("database", f.Message+"; "+f.Fix+", or write allow: ["+config.AllowFsyncOff+"] where that may be")
+		case f.Level != doctor.OK:
+			a.opts.Logger.LogAttrs(ctx, slog.LevelWarn, f.Message+"; "+f.Fix)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,50 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/hooklatch/hooklatch/internal/program/config"
+	"github.com/hooklatch/hooklatch/worker/destination"
+)
+
+// PrepareStatements lets Postgres look at the statements of all sql destinations
+// and runs none. It returns what is wrong with those that are refused, and how
+// many there are.
+func PrepareStatements(ctx context.Context, pool *pgxpool.Pool, cfg *config.Config) (wrong []Warning, checked int, err error) {
+	conn, err := pool.Acquire(ctx)
+	if err != nil {
+		return nil, 0, fmt.Errorf("prepare statements: %w", err)
+	}
+	defer conn.Release()
+	for _, name := range slices.Sorted(maps.Keys(cfg.Destinations)) {
+		sql := cfg.Destinations[name].SQL
+		if sql == nil {
+			continue
+		}
+		o := *sql
+		o.Name = name
+		sender, err := destination.NewSQL(o)
+		if err != nil {
+			continue // a problem of the configuration, which told it
+		}
+		refused, err := sender.Prepare(ctx, conn.Conn())
+		if err != nil {
+			return nil, 0, fmt.Errorf("prepare statements of destination %q: %w", name, err)
+		}
+		checked += len(sql.Statements)
+		for _, one := range refused {
+			path := "destinations." + name + ".sql.statements." + one.Statement
+			wrong = append(wrong, Warning{
+				"statements", cfg.Problem(path, "is refused by Postgres: "+errors.Unwrap(one).Error()).Error(),
+				"create what it names, or correct the statement: until then its effects are tried in vain",
+			})
+		}
+	}
+	return wrong, checked, nil
+}

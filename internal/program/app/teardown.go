@@ -1,0 +1,128 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hooklatch/hooklatch/internal/logkey"
+)
+
+// stopGrace is how much longer than its time a step may take: one that ends because its
+// time is over still needs to return.
+const stopGrace = 100 * time.Millisecond
+
+// Teardown undoes steps in the opposite order of their registration. The zero
+// value is ready for use.
+type Teardown struct {
+	// Logger gets a line for each step that fails; nil: none.
+	Logger *slog.Logger
+
+	mu    sync.Mutex
+	steps []step
+}
+
+type step struct {
+	name    string
+	timeout time.Duration
+	stop    func(context.Context) error
+	minor   bool // its error is no error of the stop
+}
+
+// errStillRunning is the error of a step that did not return in its time.
+var errStillRunning = errors.New("is still running")
+
+// Add registers a step, right after what it undoes exists. The timeout bounds
+// the step alone: a slow one leaves the others their time.
+func (t *Teardown) Add(name string, timeout time.Duration, stop func(context.Context) error) {
+	t.add(step{name: name, timeout: timeout, stop: stop})
+}
+
+// AddMinor is Add for a step that no accepted delivery and no effect depends on, such as
+// the export of telemetry: Run logs its error at WARN and does not return it.
+func (t *Teardown) AddMinor(name string, timeout time.Duration, stop func(context.Context) error) {
+	t.add(step{name: name, timeout: timeout, stop: stop, minor: true})
+}
+
+func (t *Teardown) add(s step) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.steps = append(t.steps, s)
+}
+
+// Run undoes everything, whatever fails on the way, and returns within its own time-out:
+// a step that does not return is left running, and steps there is no time for are left
+// out. The error names both. Run may be called again: a step is undone once.
+func (t *Teardown) Run(ctx context.Context, timeout time.Duration) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	var errs []error
+	for len(t.steps) > 0 {
+		if ctx.Err() != nil {
+			errs = append(errs, fmt.Errorf("the stop took longer than %s: not stopped: %s", timeout, strings.Join(t.names(), ", ")))
+			t.steps = nil
+			break
+		}
+		last := t.steps[len(t.steps)-1]
+		t.steps = t.steps[:len(t.steps)-1]
+		if err := last.run(ctx); err != nil && last.minor {
+			t.log(ctx, slog.LevelWarn, "could not stop "+last.name, slog.Any(logkey.Err, err))
+		} else if err != nil {
+			errs = append(errs, fmt.Errorf("stop %s: %w", last.name, err))
+		} else {
+			t.log(ctx, slog.LevelDebug, "stopped "+last.name)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (t *Teardown) log(ctx context.Context, level slog.Level, message string, attrs ...slog.Attr) {
+	if t.Logger != nil {
+		t.Logger.LogAttrs(ctx, level, message, attrs...)
+	}
+}
+
+// names are those of the steps that are left, in the order in which they would run.
+func (t *Teardown) names() []string {
+	var names []string
+	for _, s := range slices.Backward(t.steps) {
+		names = append(names, s.name)
+	}
+	return names
+}
+
+// run returns when the step has ended or, whatever the step does, when its time is over.
+func (s step) run(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, s.timeout)
+	defer cancel()
+	ended := make(chan error, 1)
+	go func() { ended <- s.stop(ctx) }()
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+	}
+	grace := time.NewTimer(stopGrace)
+	defer grace.Stop()
+	select {
+	case err := <-ended:
+		return err
+	case <-grace.C:
+		return errStillRunning
+	}
+}
+
+// unbounded is a stop that takes no context: Teardown bounds it.
+func unbounded(stop func()) func(context.Context) error {
+	return func(context.Context) error {
+		stop()
+		return nil
+	}
+}

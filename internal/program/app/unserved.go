@@ -1,0 +1,89 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/hooklatch/hooklatch/internal/logkey"
+	"github.com/hooklatch/hooklatch/internal/program/config"
+	"github.com/hooklatch/hooklatch/outbox/fleet"
+)
+
+// Unserved are effects that wait for something that is not in a configuration.
+type Unserved struct {
+	Destination string // that is gone; empty when only the route is
+	Route       string // that is gone; empty when the destination is
+	Effects     int64
+	Since       time.Time
+	Unrendered  int64 // of a route: those it is still to render, which will be parked
+}
+
+// String says what waits, and for what.
+func (u Unserved) String() string {
+	waits := fmt.Sprintf("%d effects wait", u.Effects)
+	if u.Effects == 1 {
+		waits = "1 effect waits"
+	}
+	waits += " since " + u.Since.UTC().Format(time.RFC3339)
+	if u.Destination != "" {
+		return fmt.Sprintf("%s for destination %q, which is not in the configuration", waits, u.Destination)
+	}
+	return fmt.Sprintf("%s that route %q made, which is not in the configuration; %d of them it still has to render, and they will be parked",
+		waits, u.Route, u.Unrendered)
+}
+
+// Fix says what to do about it.
+func (u Unserved) Fix() string {
+	if u.Destination != "" {
+		return "add it again, or run: hooklatch destinations retire " + u.Destination
+	}
+	return "add it again until they are done, if they should be rendered"
+}
+
+// FindUnserved compares what waits with a configuration. Of a route that is
+// gone only effects count that it is still to render: the others go on.
+func FindUnserved(cfg *config.Config, waiting []fleet.Waiting) []Unserved {
+	routes := map[string]bool{"": true} // what the application enqueued
+	for _, r := range cfg.Routes {
+		routes[r.Name] = true
+	}
+	var found []Unserved
+	at := map[string]int{} // of a destination in found
+	for _, w := range waiting {
+		if _, served := cfg.Destinations[w.Destination]; served {
+			if !routes[w.Route] && w.Unrendered > 0 {
+				found = append(found, Unserved{Route: w.Route, Effects: w.Effects, Since: w.Since, Unrendered: w.Unrendered})
+			}
+			continue
+		}
+		i, seen := at[w.Destination]
+		if !seen {
+			i = len(found)
+			at[w.Destination] = i
+			found = append(found, Unserved{Destination: w.Destination, Since: w.Since})
+		}
+		found[i].Effects += w.Effects
+		if w.Since.Before(found[i].Since) {
+			found[i].Since = w.Since
+		}
+	}
+	return found
+}
+
+// warnOfUnserved logs what waits for something that cfg does not have.
+func (a *App) warnOfUnserved(ctx context.Context, cfg *config.Config) {
+	waiting, err := a.outbox.Fleet().Waiting(ctx)
+	if err != nil {
+		a.opts.Logger.LogAttrs(ctx, slog.LevelWarn, "effects without a destination not looked for", slog.Any(logkey.Err, err))
+		return
+	}
+	for _, u := range FindUnserved(cfg, waiting) {
+		name := slog.String(logkey.Destination, u.Destination)
+		if u.Destination == "" {
+			name = slog.String(logkey.Route, u.Route)
+		}
+		a.opts.Logger.LogAttrs(ctx, slog.LevelWarn, u.String(), name, slog.Int64(logkey.Count, u.Effects), slog.String(logkey.Reason, u.Fix()))
+	}
+}

@@ -1,0 +1,222 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/hooklatch/hooklatch/internal/program/config"
+	"github.com/hooklatch/hooklatch/internal/program/loopback"
+	"github.com/hooklatch/hooklatch/outbox/secret"
+	"github.com/hooklatch/hooklatch/worker/route"
+)
+
+// Warning is what a configuration may say and seldom means. It names no secret.
+type Warning struct {
+	Check   string // what it is about, in a word
+	Message string
+	Fix     string
+}
+
+// Warnings finds what is allowed and probably not meant. database is the
+// connection that is used; zero is that of the configuration.
+func Warnings(cfg *config.Config, database secret.Value) []Warning {
+	return slices.Concat(
+		accessWarnings(cfg), keyWarnings(cfg), personalWarnings(cfg), routeWarnings(cfg), handlerWarnings(cfg), forwardWarnings(cfg), roleWarnings(cfg), signInWarnings(cfg),
+		searchPathWarnings(cfg, database), databaseWarnings(cfg, database),
+	)
+}
+
+// LogWarnings says at a start what check would say.
+func LogWarnings(ctx context.Context, logger *slog.Logger, warnings []Warning) {
+	for _, w := range warnings {
+		logger.LogAttrs(ctx, slog.LevelWarn, w.Message+"; "+w.Fix)
+	}
+}
+
+// accessWarnings are for files with secrets that others may read.
+func accessWarnings(cfg *config.Config) []Warning {
+	var warnings []Warning
+	for _, w := range cfg.Warnings() {
+		warnings = append(warnings, Warning{"access", w.Error(), "take that right away: chmod o-r"})
+	}
+	return warnings
+}
+
+// keyWarnings are for business keys that swallow events.
+func keyWarnings(cfg *config.Config) []Warning {
+	var warnings []Warning
+	for _, w := range route.KeyWarnings(routesOf(cfg)) {
+		for i, r := range cfg.Routes {
+			if r.Name == w.Route {
+				problem := cfg.Problem("routes["+strconv.Itoa(i)+"].key", fmt.Sprintf("%q %s", w.Key, w.Text))
+				warnings = append(warnings, Warning{"keys", problem.Error(), "change the key, if it is not meant"})
+			}
+		}
+	}
+	return warnings
+}
+
+// personalWarnings are for keys and ids that are made of addresses of people: they stay
+// when an event is erased.
+func personalWarnings(cfg *config.Config) []Warning {
+	const stays = "reads %q, which names a person: keys and ids stay when an event is erased"
+	var warnings []Warning
+	for _, k := range route.PersonalKeys(routesOf(cfg)) {
+		for i, r := range cfg.Routes {
+			if r.Name == k.Route {
+				problem := cfg.Problem("routes["+strconv.Itoa(i)+"]."+k.Field, fmt.Sprintf(stays, k.Name))
+				warnings = append(warnings, Warning{"privacy", problem.Error(), "make it of an id that the sender gives the person, or of a hash"})
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(cfg.Sources)) {
+		id := cfg.Sources[name].EventID
+		for _, part := range append([]string{id.Header, id.Pointer, id.Form}, id.Join...) { // of fields the id is a hash
+			if route.NamesPerson(part[strings.LastIndexAny(part, "/:")+1:]) {
+				problem := cfg.Problem("sources."+name+".event_id", fmt.Sprintf(stays, part))
+				warnings = append(warnings, Warning{"privacy", problem.Error(), "make the id of other fields, or of a hash of them with fields:"})
+			}
+		}
+	}
+	return warnings
+}
+
+// routeWarnings are for sources whose events lead nowhere. Without any route
+// check says so of all.
+func routeWarnings(cfg *config.Config) []Warning {
+	var warnings []Warning
+	for _, name := range slices.Sorted(maps.Keys(cfg.Sources)) {
+		routed := cfg.Sources[name].Handlers || len(cfg.Routes) == 0
+		for _, r := range cfg.Routes {
+			routed = routed || slices.Contains(r.From, name) || slices.Contains(r.From, route.EverySource)
+		}
+		if !routed {
+			problem := cfg.Problem("sources."+name, "has no route: its events are stored and skipped")
+			warnings = append(warnings, Warning{"routes", problem.Error(), fmt.Sprintf("add a route with from: %s, or remove the source", name)})
+		}
+	}
+	return warnings
+}
+
+// handlerWarnings are for routes from which handlers: true takes the events of a source.
+func handlerWarnings(cfg *config.Config) []Warning {
+	var warnings []Warning
+	for _, name := range leftToHandlers(cfg) {
+		for i, r := range cfg.Routes {
+			if !slices.Contains(r.From, name) && !slices.Contains(r.From, route.EverySource) {
+				continue
+			}
+			problem := cfg.Problem("routes["+strconv.Itoa(i)+"].from", fmt.Sprintf("route %q takes no events of source %q: handlers: true leaves them to Go handlers", r.Name, name))
+			warnings = append(warnings, Warning{
+				"handlers", problem.Error(),
+				fmt.Sprintf("give the route to the program with the handlers, as worker.Options.Routes; or remove handlers: true of %s; or name the other sources in from", name),
+			})
+		}
+	}
+	return warnings
+}
+
+// leftToHandlers are the sources whose events no route of this program gets.
+func leftToHandlers(cfg *config.Config) []string {
+	names := slices.Collect(maps.Keys(cfg.Sources))
+	names = slices.DeleteFunc(names, func(name string) bool { return !cfg.Sources[name].Handlers })
+	slices.Sort(names)
+	return names
+}
+
+// forwardWarnings are for routes that may rely on all headers being forwarded,
+// as they once were.
+func forwardWarnings(cfg *config.Config) []Warning {
+	var warnings []Warning
+	for i, r := range cfg.Routes {
+		if f := r.Forward; f != nil && f.Headers == route.ForwardOriginalHeaders && f.Allow == nil && f.Also == nil {
+			problem := cfg.Problem("routes["+strconv.Itoa(i)+"].forward", "forwards the sender's own headers and no others any more")
+			warnings = append(warnings, Warning{
+				"forward", problem.Error(),
+				`write also: [User-Agent] to name more, also: ["*"] for all as before, or also: [] if that is meant`,
+			})
+		}
+	}
+	return warnings
+}
+
+// roleWarnings are for statements that may do all we may.
+func roleWarnings(cfg *config.Config) []Warning {
+	var warnings []Warning
+	for _, name := range slices.Sorted(maps.Keys(cfg.Destinations)) {
+		if s := cfg.Destinations[name].SQL; s != nil && s.Role == "" {
+			problem := cfg.Problem("destinations."+name+".sql", "runs its statements with all rights of the role of database.url, those to the ledger included")
+			warnings = append(warnings, Warning{"roles", problem.Error(), "give role: the name of a role that may do what the statements do and no more"})
+		}
+	}
+	return warnings
+}
+
+// searchPathWarnings are for statements that may rely on the search_path of the
+// connection, as they once could.
+func searchPathWarnings(cfg *config.Config, database secret.Value) []Warning {
+	parsed, err := pgx.ParseConfig(cmp.Or(database, cfg.Database.URL).Reveal())
+	if err != nil || parsed.RuntimeParams["search_path"] == "" && !strings.Contains(parsed.RuntimeParams["options"], "search_path") {
+		return nil
+	}
+	var warnings []Warning
+	for _, name := range slices.Sorted(maps.Keys(cfg.Destinations)) {
+		if s := cfg.Destinations[name].SQL; s != nil && !cfg.Given("destinations."+name+".sql.search_path") {
+			problem := cfg.Problem("destinations."+name+".sql", "finds names without a schema in public, and no more in the search_path of the connection")
+			warnings = append(warnings, Warning{"search_path", problem.Error(), "write search_path: [NAME, public] with the schemas of the statements"})
+		}
+	}
+	return warnings
+}
+
+// databaseWarnings are for connections to another machine that an attacker on the
+// way can read or take over.
+func databaseWarnings(cfg *config.Config, database secret.Value) []Warning {
+	urls := []secret.Value{database}
+	if database.IsZero() {
+		urls = []secret.Value{cfg.Database.URL, cfg.Database.DirectURL}
+	}
+	var warnings []Warning
+	for _, url := range urls {
+		parsed, err := pgx.ParseConfig(url.Reveal())
+		if url.IsZero() || err != nil {
+			continue // reported elsewhere
+		}
+		host := unverifiedHost(parsed)
+		warning := Warning{
+			"sslmode", fmt.Sprintf("the connection to Postgres at %s is not verified: somebody between could read events and secrets, or answer in its place", host),
+			"write sslmode=verify-full into the connection string, with sslrootcert=FILE where its authority is not a public one",
+		}
+		if host != "" && !slices.Contains(warnings, warning) {
+			warnings = append(warnings, warning)
+		}
+	}
+	return warnings
+}
+
+// unverifiedHost is the first host on another machine whose certificate is not
+// checked against its name. Empty: there is none.
+func unverifiedHost(c *pgx.ConnConfig) string {
+	tries := append([]*pgconn.FallbackConfig{{Host: c.Host, TLSConfig: c.TLSConfig}}, c.Fallbacks...)
+	for _, try := range tries {
+		verified := try.TLSConfig != nil && !try.TLSConfig.InsecureSkipVerify
+		if !verified && !isLocal(try.Host) {
+			return try.Host
+		}
+	}
+	return ""
+}
+
+// isLocal knows this machine: a socket, or a loopback address or name.
+func isLocal(host string) bool {
+	return strings.HasPrefix(cmp.Or(host, "/"), "/") || loopback.Is(host)
+}

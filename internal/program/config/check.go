@@ -1,0 +1,101 @@
+package config
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/hooklatch/hooklatch/internal/option"
+	"github.com/hooklatch/hooklatch/internal/size"
+	"github.com/hooklatch/hooklatch/outbox/secret"
+	"github.com/hooklatch/hooklatch/schema"
+)
+
+// check reports everything that a type cannot say.
+func (c *Config) check(d *decoder) {
+	c.Database.check(d)
+	d.faults("gateway", c.Gateway.validate())
+	c.Gateway.TLS.check(d, "gateway.tls")
+	c.Admin.check(d, c.Gateway)
+	c.checkMasks(d)
+	d.faults("worker", c.Worker.Validate())
+	for n, source := range c.Sources {
+		source.check(d, n, c.Gateway.PublicURL)
+	}
+	for n, dest := range c.Destinations {
+		d.faults(join("destinations", n), dest.validate(n))
+	}
+	c.checkMemory(d)
+	c.checkRetention(d)
+	c.checkRoutes(d)
+	c.checkChecks(d)
+	c.checkAlerts(d)
+}
+
+func (db Database) check(d *decoder) {
+	for _, url := range []struct {
+		path  string
+		value secret.Value
+	}{{"database.url", db.URL}, {"database.direct_url", db.DirectURL}} {
+		if url.value.IsZero() {
+			continue
+		}
+		// The parser's error quotes the string, masked on best effort only.
+		if _, err := pgxpool.ParseConfig(url.value.Reveal()); err != nil {
+			d.reportf(url.path, "is not a Postgres connection string; allowed: postgres://user:password@host:5432/name, or key=value pairs")
+		}
+	}
+	if schema.Name(db.Schema).Validate() != nil {
+		d.reportf("database.schema", "%s is not a schema name; allowed: 1 to 46 lower-case letters, digits and underscores, not beginning with a digit", d.show("database.schema", db.Schema))
+	}
+	var c option.Check
+	c.AtLeast("max_conns", int64(db.MaxConns), 0)
+	for i, allowed := range db.Allow {
+		c.OneOf(fmt.Sprintf("allow[%d]", i), "permission", allowed, AllowFsyncOff)
+	}
+	d.faults("database", c.Err())
+}
+
+// checkMemory wants room for at least one body of every source.
+func (c *Config) checkMemory(d *decoder) {
+	for _, name := range slices.Sorted(maps.Keys(c.Sources)) {
+		limit := c.maxBodies[name]
+		if c.Sources[name].Gzip != "" {
+			limit *= 2 // as it was sent, and unpacked
+		}
+		if c.Gateway.MaxBuffered > 0 && limit > int64(c.Gateway.MaxBuffered) && !d.reported("gateway.max_buffered") {
+			d.reportf("gateway.max_buffered", "%s has no room for one body of source %q, which takes up to %s; write max_buffered: %s, or more",
+				c.Gateway.MaxBuffered, name, size.Bytes(limit), size.Bytes(2*limit))
+		}
+	}
+}
+
+func (k *KeyPair) check(d *decoder, at string) {
+	switch {
+	case k == nil:
+	case k.CertFile == "":
+		d.missingf(at, "cert_file", "has no cert_file, the PEM file of the certificate")
+	case k.KeyFile == "":
+		d.missingf(at, "key_file", "has no key_file, the PEM file of the private key")
+	}
+}
+
+// missingf reports that a mapping lacks a field it must have, unless the field
+// is there but wrong, or the mapping has something in it that was not understood:
+// most likely that was meant.
+func (d *decoder) missingf(mapping, field, format string, args ...any) {
+	present := slices.ContainsFunc(d.problems, func(p Problem) bool {
+		return strings.HasPrefix(p.Path, join(mapping, field))
+	})
+	if !present && !d.unknown[mapping] {
+		d.reportf(mapping, format, args...)
+	}
+}
+
+// reported reports whether the field has a problem already.
+func (d *decoder) reported(path string) bool {
+	return d.problems.about(path)
+}

@@ -1,0 +1,115 @@
+package config
+
+import (
+	"net/netip"
+	"strings"
+
+	"github.com/hooklatch/hooklatch/internal/option"
+	"github.com/hooklatch/hooklatch/worker"
+	"github.com/hooklatch/hooklatch/worker/destination"
+)
+
+// Destination is where effects go: exactly one of HTTP, SMTP and SQL is set.
+type Destination struct {
+	// Sends effects as HTTP requests. Exactly one of http, smtp and sql is given.
+	HTTP *destination.HTTPOptions `yaml:"http,omitempty"`
+	// Sends effects as e-mails.
+	SMTP *destination.EmailOptions `yaml:"smtp,omitempty"`
+	// Runs effects as statements in the same Postgres, exactly once.
+	SQL *destination.SQLOptions `yaml:"sql,omitempty"`
+
+	worker.DestinationOptions `yaml:",inline"`
+
+	// Statuses after which an HTTP request counts as not applied and is made
+	// again, on the schedule of retry: 400 to 499 without 408, 409, 425 and 429,
+	// which have a meaning of their own; with at_most_once only 401, 407 and 421.
+	// An effect that ends on one has failed. [] means none. Defaults to 401, 403,
+	// 404, 407, 421, 423; with at_most_once to 401, 407, 421.
+	RetryOn []int `yaml:"retry_on,omitempty"`
+	// Whose it is: alerts about it go to this team, and `status` shows it. Defaults to
+	// that of no team.
+	Team string `yaml:"team,omitempty"`
+	// Networks that are not public and may be reached all the same. The literal
+	// address or localhost that url names needs no permission; the metadata
+	// service of a cloud needs an entry of its own, like 169.254.169.254/32.
+	// Defaults to none.
+	AllowPrivate []netip.Prefix `yaml:"allow_private,omitempty"`
+}
+
+// Kinds are the keys of the destination that say where to go: one, where the
+// configuration is right.
+func (dest Destination) Kinds() []string {
+	var kinds []string
+	if dest.HTTP != nil {
+		kinds = append(kinds, "http")
+	}
+	if dest.SMTP != nil {
+		kinds = append(kinds, "smtp")
+	}
+	if dest.SQL != nil {
+		kinds = append(kinds, "sql")
+	}
+	return kinds
+}
+
+// kind is that of its sender; empty where the configuration does not say.
+func (dest Destination) kind() string {
+	switch kinds := dest.Kinds(); {
+	case len(kinds) != 1:
+		return ""
+	case dest.HTTP != nil:
+		return destination.KindHTTP
+	case dest.SMTP != nil:
+		return destination.KindEmail
+	}
+	return destination.KindSQL
+}
+
+func (dest Destination) withDefaults() Destination {
+	off := dest.Breaker.Off
+	dest.DestinationOptions = dest.DestinationOptions.WithDefaults()
+	if off {
+		dest.Breaker = worker.Breaker{Off: true} // the rest means nothing
+	}
+	if dest.HTTP != nil {
+		if dest.RetryOn == nil {
+			dest.RetryOn = destination.DefaultRetryOn(dest.Policy)
+		}
+		dest.HTTP = new(dest.HTTP.WithDefaults())
+	}
+	if dest.SMTP != nil {
+		dest.SMTP = new(dest.SMTP.WithDefaults())
+		dest.SMTP.AllowPlaintext = true // tls: none says it
+	}
+	if dest.SQL != nil {
+		dest.SQL = new(dest.SQL.WithDefaults())
+	}
+	return dest
+}
+
+func (dest Destination) validate(name string) error {
+	var c option.Check
+	c.Name("", name)
+	switch kinds := dest.Kinds(); len(kinds) {
+	case 0:
+		c.Missing("http", "says nowhere to go; exactly one of http, smtp and sql must be given")
+	case 1:
+	default:
+		c.Failf("", nil, "has %s; exactly one of them must be given", strings.Join(kinds, " and "))
+	}
+	if dest.HTTP != nil {
+		c.Within("http", dest.HTTP.Validate())
+		c.Within("retry_on", destination.CheckRetryOn(dest.Policy, dest.RetryOn))
+	} else if dest.RetryOn != nil {
+		c.Failf("retry_on", nil, "means nothing without http; only its answers have these statuses")
+	}
+	if dest.SMTP != nil {
+		c.Within("smtp", dest.SMTP.Validate())
+	}
+	if dest.SQL != nil {
+		c.Within("sql", dest.SQL.Validate())
+	}
+	c.Within("", dest.DestinationOptions.Validate())
+	c.Within("allow_private", destination.CheckAllowPrivate(dest.AllowPrivate))
+	return c.Err()
+}

@@ -1,0 +1,57 @@
+package config
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/hooklatch/hooklatch/internal/option"
+)
+
+// faults gives what the owner of some options found its place in the file. A
+// value that is wrong already is not reported again, but for one with an unknown
+// key in it.
+func (d *decoder) faults(at string, err error) {
+	known := d.problems
+	for _, f := range option.FaultsOf(at, err) {
+		if f.Missing {
+			around := f.Around()
+			d.missingf(around, strings.TrimPrefix(f.Field[len(around):], "."), "%s", f.Problem)
+			continue
+		}
+		if path := d.place(f.Field); d.unknown[path] || !known.about(path) {
+			d.reportf(path, "%s", d.sentence(path, f))
+		}
+	}
+}
+
+// place is where the value of a path stands: one value may stand for a list of
+// one, and a file for the secrets in it.
+func (d *decoder) place(path string) string {
+	if _, ok := d.origin.lines[path]; !ok && strings.HasSuffix(path, "]") {
+		path = path[:strings.LastIndexByte(path, '[')]
+	}
+	if _, ok := d.origin.files[path]; ok {
+		return fileKey(path)
+	}
+	return path
+}
+
+// sentence is a fault in words. What comes from the environment is shown as the
+// file refers to it.
+func (d *decoder) sentence(path string, f *option.Fault) string {
+	text := f.Problem
+	if reference, ok := d.expanded[path]; ok {
+		text = strings.ReplaceAll(text, option.TheSecret, reference)
+	}
+	given, isText := f.Given.(string)
+	switch {
+	case isText:
+		text = d.show(path, given) + " " + text
+	case f.Given != nil:
+		text = fmt.Sprint(f.Given) + " " + text
+	}
+	if len(f.Allowed) > 0 {
+		text += "; " + d.oneOf(path, given, f.Allowed)
+	}
+	return text
+}

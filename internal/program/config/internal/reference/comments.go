@@ -1,0 +1,89 @@
+package main
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"reflect"
+	"strings"
+
+	"github.com/hooklatch/hooklatch/internal/program/config"
+	"github.com/hooklatch/hooklatch/outbox/secret"
+)
+
+const module = "github.com/hooklatch/hooklatch/"
+
+// packages have the structs that the file is decoded into.
+var packages = []string{
+	"internal/program/config", "gateway", "gateway/backfill", "gateway/provider", "worker", "internal/agreement", "worker/destination", "worker/route",
+}
+
+// comments are those of types and of their fields, by import path and name:
+// module/gateway.Options.Listen.
+type comments map[string]string
+
+// readComments reads the structs of the packages below root.
+func readComments(root string) (comments, error) {
+	docs := comments{}
+	for _, dir := range packages {
+		paths, err := filepath.Glob(filepath.Join(root, dir, "*.go"))
+		if err != nil {
+			return nil, err
+		}
+		for _, path := range paths {
+			file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ParseComments)
+			if err != nil {
+				return nil, err
+			}
+			docs.add(module+dir, file)
+		}
+	}
+	return docs, nil
+}
+
+func (c comments) add(pkg string, file *ast.File) {
+	for _, decl := range file.Decls {
+		types, ok := decl.(*ast.GenDecl)
+		if !ok {
+			continue
+		}
+		for _, spec := range types.Specs {
+			named, ok := spec.(*ast.TypeSpec)
+			if !ok {
+				continue
+			}
+			structure, ok := named.Type.(*ast.StructType)
+			if !ok {
+				continue
+			}
+			c[pkg+"."+named.Name.Name] = textOf(types.Doc)
+			for _, field := range structure.Fields.List {
+				for _, name := range field.Names {
+					c[pkg+"."+named.Name.Name+"."+name.Name] = textOf(field.Doc, field.Comment)
+				}
+			}
+		}
+	}
+}
+
+// textOf is the first comment there is, as one line.
+func textOf(groups ...*ast.CommentGroup) string {
+	for _, group := range groups {
+		if group != nil {
+			return strings.Join(strings.Fields(group.Text()), " ")
+		}
+	}
+	return ""
+}
+
+// field is the comment of a key.
+func (c comments) field(f config.Field) string {
+	switch {
+	case f.File == "":
+		return c[f.Owner.PkgPath()+"."+f.Owner.Name()+"."+f.Go]
+	case f.Type == reflect.TypeFor[secret.Value]():
+		return "A file that holds the secret, instead of " + f.File + "."
+	}
+	return "A file that holds the secrets, one in a line, instead of " + f.File + "."
+}

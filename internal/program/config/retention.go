@@ -1,0 +1,154 @@
+package config
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/internal/option"
+	"github.com/hooklatch/hooklatch/outbox/retention"
+)
+
+// Retention says how long things are kept.
+type Retention struct {
+	// How long an event is remembered, so that it is known when it comes again:
+	// at least for as long as its provider can send it again. Defaults to 90d, or
+	// to the floor of the provider where that is longer.
+	Dedup time.Duration `yaml:"dedup,omitempty"`
+	// How long headers and bodies of deliveries are kept, at most as long as the
+	// events. Defaults to 30d, or to dedup where that is shorter.
+	Payloads time.Duration `yaml:"payloads,omitempty"`
+	// How long effects are kept once they ended, with their attempts, links,
+	// transitions and replays, and what latest_by knows of an object: at least 30d
+	// longer than any event, since their keys keep a replay from doing them again.
+	// Defaults to the longest dedup and 30d.
+	History time.Duration `yaml:"history,omitempty"`
+	// How long it is kept what people ordered. Defaults to 400d.
+	Audit time.Duration `yaml:"audit,omitempty"`
+}
+
+// SourceRetention says how long the events of a source are remembered.
+type SourceRetention struct {
+	// How long an event of this source is remembered. Defaults to
+	// retention.dedup.
+	Dedup time.Duration `yaml:"dedup,omitempty"`
+}
+
+// fillInRetention gives every source the time its events are remembered.
+func (c *Config) fillInRetention() {
+	global := c.Retention.Dedup
+	for name, s := range c.Sources {
+		if s.Retention.Dedup == 0 {
+			s.Retention.Dedup = global
+		}
+		if s.Retention.Dedup == 0 {
+			s.Retention.Dedup = retention.DefaultDedup
+			if p, err := s.Sender(); err == nil {
+				s.Retention.Dedup = max(retention.DefaultDedup, p.Floor())
+			}
+		}
+		c.Sources[name] = s
+	}
+	if c.Retention.Dedup == 0 {
+		c.Retention.Dedup = retention.DefaultDedup
+	}
+	if c.Retention.Payloads == 0 {
+		c.Retention.Payloads = retention.DefaultPayloads
+		if c.Retention.Dedup > 0 {
+			c.Retention.Payloads = min(retention.DefaultPayloads, c.Retention.Dedup)
+		}
+	}
+	if c.Retention.History == 0 {
+		_, longest := c.longestDedup()
+		c.Retention.History = longest + retention.BeyondDedup
+	}
+	if c.Retention.Audit == 0 {
+		c.Retention.Audit = retention.DefaultAudit
+	}
+}
+
+// longestDedup is what is remembered for longest, and where that is said.
+func (c *Config) longestDedup() (path string, longest time.Duration) {
+	path, longest = dedupField, c.Retention.Dedup
+	for _, name := range slices.Sorted(maps.Keys(c.Sources)) {
+		if dedup := c.Sources[name].Retention.Dedup; dedup > longest {
+			path, longest = join("sources", name)+"."+dedupField, dedup
+		}
+	}
+	return path, longest
+}
+
+const (
+	dedupField    = "retention.dedup"
+	payloadsField = "retention.payloads"
+	historyField  = "retention.history"
+	auditField    = "retention.audit"
+)
+
+func (c *Config) checkRetention(d *decoder) {
+	var check option.Check
+	check.Positive(dedupField, c.Retention.Dedup)
+	check.Positive(payloadsField, c.Retention.Payloads)
+	check.Positive(historyField, c.Retention.History)
+	check.Positive(auditField, c.Retention.Audit)
+	d.faults("", check.Err())
+	if c.Retention.Payloads > c.Retention.Dedup && c.Retention.Dedup > 0 {
+		d.reportf(payloadsField, "%s is longer than %s, %s; allowed: at most that, since a body without its event is of no use",
+			FormatDuration(c.Retention.Payloads), dedupField, FormatDuration(c.Retention.Dedup))
+	}
+	if path, longest := c.longestDedup(); c.Retention.History > 0 && c.Retention.History < longest+retention.BeyondDedup {
+		d.reportf(historyField, "%s is too short beside %s, %s; allowed: at least %s, since the keys of effects outlive events by %s",
+			FormatDuration(c.Retention.History), path, FormatDuration(longest), FormatDuration(longest+retention.BeyondDedup), FormatDuration(retention.BeyondDedup))
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Sources)) {
+		c.checkSourceRetention(d, name)
+	}
+}
+
+func (c *Config) checkSourceRetention(d *decoder, name string) {
+	own := join("sources", name) + "." + dedupField
+	s := c.Sources[name]
+	_, hasOwn := d.origin.lines[own]
+	_, hasGlobal := d.origin.lines[dedupField]
+	if d.reported(own) {
+		return
+	}
+	if hasOwn {
+		var check option.Check
+		check.Positive(own, s.Retention.Dedup)
+		d.faults("", check.Err())
+		if s.Retention.Dedup > 0 && s.Retention.Dedup < c.Retention.Payloads {
+			d.reportf(own, "%s is shorter than %s, %s; allowed: at least that, since a body without its event is of no use",
+				FormatDuration(s.Retention.Dedup), payloadsField, FormatDuration(c.Retention.Payloads))
+		}
+	}
+	p, err := s.Sender()
+	if err != nil || s.Retention.Dedup <= 0 || s.Retention.Dedup >= p.Floor() {
+		return
+	}
+	switch {
+	case hasOwn:
+		d.reportf(own, "%s is below the floor of %s of provider %s (%s)",
+			FormatDuration(s.Retention.Dedup), FormatDuration(p.Floor()), p.Name, WhyFloor(p))
+	case hasGlobal:
+		d.reportf(dedupField, "%s is below the floor of %s of source %s, provider %s (%s); raise it, or set %s",
+			FormatDuration(s.Retention.Dedup), FormatDuration(p.Floor()), name, p.Name, WhyFloor(p), own)
+	}
+}
+
+// WhyFloor says, for people, what the floor of a provider is made of.
+func WhyFloor(p *provider.Provider) string {
+	var parts []string
+	if p.RetryWindow > 0 {
+		parts = append(parts, "2 x "+FormatDuration(p.RetryWindow)+" of retries")
+	}
+	if p.ResendWindow > 0 {
+		parts = append(parts, FormatDuration(p.ResendWindow)+" of manual resends")
+	}
+	if len(parts) == 0 || p.Floor() > max(2*p.RetryWindow, p.ResendWindow) {
+		parts = append(parts, "never less than "+FormatDuration(p.Floor()))
+	}
+	return strings.Join(parts, ", ")
+}

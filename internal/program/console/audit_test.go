@@ -1,0 +1,77 @@
+package console_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/internal/program/console/signin"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
+)
+
+// What people ordered is found by who, what, of what and when, and leads to it.
+func TestAuditListsWhatPeopleOrdered(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	require.Contains(t, b.page(t, "/audit"), "Nobody has ordered anything yet")
+	key := b.failed(t, "evt_1")
+	require.NoError(t, b.box.Ledger().Retry(t.Context(), key, ledger.Operator{Who: "ada", Role: "operator", Via: "cli", Reason: hostile, RequestID: "req_1"}))
+	require.NoError(t, b.box.Fleet().SetPaused(t.Context(), "app", true, ledger.Operator{Who: "bob", Via: "cli", Reason: "they move"}))
+	page := b.page(t, "/audit")
+	wellMade(t, "/audit", page)
+	for _, want := range []string{`href="/effects/` + key, `href="/destinations/app"`, "effect.retry", "destination.pause", "they move", "ada", "operator", "req_1", "hooklatch audit"} {
+		require.Contains(t, page, want)
+	}
+	for query, want := range map[string]int{
+		"": 2, "who=ada": 1, "who=ADA": 0, "action=destination.pause": 1, "target=app": 1, "target=" + key: 1, "from=-1h": 2, "to=2020-01-01": 0, "who=bob&from=-1h&to=2036-01-01": 1,
+	} {
+		var found struct{ Rows []ledger.OperatorAction }
+		require.NoError(t, json.Unmarshal([]byte(b.page(t, "/api/audit?"+query)), &found))
+		require.Len(t, found.Rows, want, query)
+	}
+	require.Contains(t, b.page(t, "/audit?who=ada&from=-36h"), "hooklatch audit --who ada --since 36h", "the same on a terminal")
+}
+
+// A list goes on where it ended, whatever is ordered meanwhile.
+func TestAuditGoesOn(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	for i := range 120 {
+		_, err := b.pool.Exec(t.Context(), `INSERT INTO hooklatch.operator_log (at, who, via, action, target, affected, request_id) VALUES ('2026-11-21 08:00Z', 'ada', 'cli', 'effect.park', $1, 1, 'x')`, fmt.Sprintf("hl_%03d", i))
+		require.NoError(t, err)
+	}
+	var all []string
+	for at := "/audit"; at != ""; {
+		page := b.page(t, at)
+		all = append(all, listed(t, page)...)
+		if at = older(t, page); at != "" {
+			at = "/audit" + at
+		}
+	}
+	require.Len(t, all, 120)
+	require.Equal(t, "hl_119", all[0])
+	require.Equal(t, "hl_000", all[119])
+}
+
+// Who ordered what is for admins: others see that there is such a page, and what it takes.
+func TestAuditIsForAdmins(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	for role, status := range map[signin.Role]int{signin.Viewer: http.StatusForbidden, signin.Operator: http.StatusForbidden, signin.Admin: http.StatusOK} {
+		as := func(path string) *httptest.ResponseRecorder {
+			r := httptest.NewRequest(http.MethodGet, path, http.NoBody)
+			return b.answer(r.WithContext(signin.WithPerson(r.Context(), signin.Person{Name: "vera", Role: role})))
+		}
+		require.Equal(t, status, as("/audit").Code, role)
+		require.Equal(t, status, as("/api/audit").Code, role)
+		page := as("/events").Body.String()
+		require.Equal(t, role == signin.Admin, slices.Contains(wellMade(t, "/events", page), "/audit"), role)
+		require.Equal(t, role != signin.Admin, strings.Contains(page, "takes the role admin"), role)
+	}
+}

@@ -1,0 +1,165 @@
+package console
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hooklatch/hooklatch/internal/plainjson"
+	"github.com/hooklatch/hooklatch/internal/program/console/api"
+	"github.com/hooklatch/hooklatch/internal/program/console/signin"
+	"github.com/hooklatch/hooklatch/outbox/find"
+)
+
+// onlyPages are those that are for people alone: programs need no questions, no help and
+// no search box, and are told in their own words what is not there.
+func onlyPages() []string {
+	only := []string{"GET /quarantine/verify", "GET /quarantine/{id}/verify", "GET /jump", "GET /help", "POST /look", "GET /"}
+	for _, d := range doors() {
+		only = append(only, "GET "+d.page+"/{action}")
+	}
+	return only
+}
+
+// dataRoutes answer programs: the same paths and queries as pages, below /api, by the same
+// functions.
+func (c *Console) dataRoutes() http.Handler {
+	mux := http.NewServeMux()
+	for _, e := range c.entries() {
+		if !slices.Contains(onlyPages(), e.pattern) {
+			mux.Handle(e.pattern, c.serve(c.only(e.role, c.oneSearch(c.orderOf(e)))))
+		}
+	}
+	mux.Handle("GET /openapi.json", c.serve(c.only(signin.Viewer, func(w http.ResponseWriter, r *http.Request) error {
+		c.document.ServeHTTP(w, r)
+		return nil
+	})))
+	mux.Handle("/", c.serve(func(w http.ResponseWriter, r *http.Request) error { return noSuchPath(mux, w, r) }))
+	return http.StripPrefix("/api", mux)
+}
+
+// orData answers what is below /api with data, and everything else with pages.
+func (c *Console) orData(pages http.Handler) http.Handler {
+	data := c.dataRoutes()
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/api" && !strings.HasPrefix(r.URL.Path, "/api/") {
+			pages.ServeHTTP(w, r)
+			return
+		}
+		r = r.Clone(context.WithValue(r.Context(), dataKey{}, true))
+		if r.URL.Path == "/api" { // a redirect would lose the path of the console
+			r.URL.Path += "/"
+		}
+		data.ServeHTTP(w, r)
+	})
+}
+
+type dataKey struct{}
+
+// asksData reports whether a program asks, and wants JSON.
+func asksData(ctx context.Context) bool {
+	asks, _ := ctx.Value(dataKey{}).(bool)
+	return asks
+}
+
+// orderOf is a page that takes its order as JSON, if it is one.
+func (c *Console) orderOf(e entry) page {
+	if !strings.HasPrefix(e.pattern, http.MethodPost+" ") {
+		return e.page
+	}
+	takes := c.document.Takes(api.PathOf(e.pattern))
+	return func(w http.ResponseWriter, r *http.Request) error {
+		form, err := api.ReadOrder(w, r, takes)
+		if wrong, is := errors.AsType[*api.OrderError](err); is {
+			return &problem{status: wrong.Status, heading: "This order cannot be read", text: wrong.Why}
+		}
+		r.PostForm = form
+		r.Form = r.URL.Query()
+		return e.page(w, r)
+	}
+}
+
+// noSuchPath says which methods a path takes, or that there is none.
+func noSuchPath(mux *http.ServeMux, w http.ResponseWriter, r *http.Request) error {
+	var allowed []string
+	for _, method := range []string{http.MethodGet, http.MethodPost} {
+		other := *r
+		other.Method = method
+		if _, pattern := mux.Handler(&other); pattern != "/" {
+			allowed = append(allowed, method)
+		}
+	}
+	if len(allowed) == 0 {
+		return &problem{status: http.StatusNotFound, heading: "There is no such path", text: "All of them stand in /api/openapi.json."}
+	}
+	w.Header().Set("Allow", strings.Join(allowed, ", "))
+	return &problem{status: http.StatusMethodNotAllowed, heading: "This is not how it is asked", text: "Here one asks with " + strings.Join(allowed, " or ") + "."}
+}
+
+// answer has what a page shows as JSON.
+func answer(w http.ResponseWriter, page any) error {
+	shown, is := page.(interface{ data() (any, error) })
+	if !is {
+		return errors.New("a page has no data, and is asked for by a program")
+	}
+	data, err := shown.data()
+	if err != nil {
+		return err
+	}
+	return api.Write(w, http.StatusOK, data)
+}
+
+// rows are those of a list that is told whole.
+type rows[Row any] struct {
+	Rows []Row `json:"rows"`
+}
+
+// found is one answer of a list.
+type found[Row any] struct {
+	rows[Row]
+
+	// Next is the place to go on from, where there may be more.
+	Next find.Cursor `json:"next,omitzero"`
+	More bool        `json:"more"`
+	// Looked is how many were looked at, and Back when the last of them came or was made.
+	Looked int        `json:"looked"`
+	Back   *time.Time `json:"back"`
+	// Unclear counts those for which the condition failed, and Bodiless those that have no
+	// body any more: they are left out.
+	Unclear    int    `json:"unclear,omitzero"`
+	WhyUnclear string `json:"why_unclear,omitzero"`
+	Bodiless   int    `json:"bodiless,omitzero"`
+}
+
+func (l listing[Row]) data() (any, error) {
+	if l.Wrong != nil {
+		return nil, l.Wrong
+	}
+	f := found[Row]{
+		rows: rows[Row]{orEmpty(l.Rows)}, More: l.More, Looked: l.Looked, Back: plainjson.OrNull(l.Back),
+		Unclear: l.Page.Unclear, WhyUnclear: l.Unclear, Bodiless: l.Bodiless,
+	}
+	if l.More {
+		f.Next = l.Next
+	}
+	return f, nil
+}
+
+// orEmpty is a list that JSON never shows as null.
+func orEmpty[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
+}
+
+// carriedOut is what came of an order.
+type carriedOut struct {
+	Done string `json:"done"`
+	// At is where the thing is now.
+	At        string `json:"at"`
+	RequestID string `json:"request_id"`
+}

@@ -1,0 +1,144 @@
+package console
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/hooklatch/hooklatch/internal/program/console/pretty"
+	"github.com/hooklatch/hooklatch/internal/program/doctor"
+	"github.com/hooklatch/hooklatch/internal/safetext"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
+	"github.com/hooklatch/hooklatch/outbox/measure"
+)
+
+const (
+	// hourly is how far back the numbers of a destination go, and pace how far its rate.
+	hourly = time.Hour
+	pace   = 5 * time.Minute
+)
+
+type destinationPage struct {
+	view
+	shownDestination
+
+	Lately   measure.Answers
+	Strip    strip
+	Hour     map[measure.What]int64 // counted in the last hour
+	Used     string                 // of its rate, in a second
+	Lists    []ledger.EffectState   // of its effects
+	Commands []command
+}
+
+func (p destinationPage) data() (any, error) { return p.shownDestination.data(), nil }
+
+// Waits is how much waits for it.
+func (p destinationPage) Waits() string {
+	return doctor.UpTo(min(int64(p.Lately.Waiting), measure.MostWaiting), p.Lately.Waiting > measure.MostWaiting)
+}
+
+// FirstFailed is how many of the first attempts of the last hour failed.
+func (p destinationPage) FirstFailed() string {
+	first, failed := p.Hour[measure.First], p.Hour[measure.FirstFailed]
+	if first == 0 {
+		return "none was made"
+	}
+	return fmt.Sprintf("%.1f %% of %d", 100*float64(failed)/float64(first), first)
+}
+
+// Took is how long attempts of the last hour took.
+func (p destinationPage) Took() string {
+	var parts []string
+	for _, of := range []struct {
+		name  string
+		share float64
+	}{{"p50", 0.5}, {"p99", 0.99}} {
+		within, known := measure.Within(p.Hour, of.share)
+		switch {
+		case known:
+			parts = append(parts, fmt.Sprintf("%s within %s", of.name, within))
+		case p.Hour[measure.Attempts] > 0:
+			parts = append(parts, fmt.Sprintf("%s above %s", of.name, measure.Longest))
+		}
+	}
+	if parts == nil {
+		return "–"
+	}
+	return strings.Join(parts, ", ")
+}
+
+// destination shows one: whether its effects go out, what holds them, and what it
+// answers.
+func (c *Console) destination(w http.ResponseWriter, r *http.Request) error {
+	d, err := c.readDestination(r)
+	if err != nil {
+		return err
+	}
+	name := safetext.Shell(d.Name)
+	shown := destinationPage{
+		view: c.view(r, "destinations", d.Name), shownDestination: d,
+		Lists:    []ledger.EffectState{ledger.EffectPending, ledger.EffectInDoubt, ledger.EffectParked, ledger.EffectFailed, ledger.EffectDone},
+		Commands: []command{{"retry", "Retry what failed and what is parked", "hooklatch effects retry --state failed,parked --destination " + name}},
+	}
+	for _, o := range d.Offers() {
+		shown.Commands = append(shown.Commands, command{o.Name, o.Button + " it on a terminal", "hooklatch destinations " + o.Name + " " + name})
+	}
+	if shown.Lately, err = c.opts.Measure.Answers(r.Context(), d.Name); err != nil {
+		return err
+	}
+	shown.Strip = stripOf(shown.Lately.Attempts)
+	if shown.Hour, err = c.opts.Measure.RecentOf(r.Context(), measure.OfDestination, d.Name, hourly); err != nil {
+		return err
+	}
+	lately, err := c.opts.Measure.RecentOf(r.Context(), measure.OfDestination, d.Name, pace)
+	if err != nil {
+		return err
+	}
+	shown.Used = fmt.Sprintf("%.1f/s", float64(lately[measure.Attempts])/pace.Seconds())
+	return c.render(w, http.StatusOK, "destination", shown)
+}
+
+// The strip of attempts: a bar for each, the newest at the right. How high it is says what
+// its colour does.
+const (
+	stripBars   = 60
+	stripStep   = 8
+	stripHeight = 32
+)
+
+type strip struct {
+	Title    string
+	Bars     []bar
+	Attempts []measure.LastAttempt // of the bars, the newest first
+}
+
+type bar struct {
+	X, Y, Height int
+	Class        string
+}
+
+// Width is that of its box.
+func (s strip) Width() int { return max(len(s.Bars), 1) * stripStep }
+
+func stripOf(attempts []measure.LastAttempt) strip {
+	s := strip{Attempts: attempts[:min(len(attempts), stripBars)]}
+	heights := map[ledger.EffectState]int{ledger.EffectDone: 10, ledger.EffectStarted: 16, ledger.EffectPending: 22, ledger.EffectInDoubt: 22}
+	counted := map[ledger.EffectState]int{}
+	for i, a := range s.Attempts {
+		height, known := heights[a.State]
+		if !known {
+			height = stripHeight
+		}
+		counted[a.State]++
+		s.Bars = append(s.Bars, bar{X: (len(s.Attempts) - 1 - i) * stripStep, Y: stripHeight - height, Height: height, Class: pretty.Effect(a.State).Class})
+	}
+	var parts []string
+	for _, of := range ledger.EffectStates() {
+		if n := counted[of]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, pretty.Effect(of).Word))
+		}
+	}
+	s.Title = fmt.Sprintf("What the last %d attempted effects are now: %s. The newest is at the right.", len(s.Attempts), strings.Join(parts, ", "))
+	return s
+}

@@ -1,0 +1,141 @@
+package console
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+
+	"github.com/hooklatch/hooklatch/internal/plainjson"
+	"github.com/hooklatch/hooklatch/internal/program/console/pretty"
+	"github.com/hooklatch/hooklatch/internal/program/desk"
+	"github.com/hooklatch/hooklatch/internal/program/doctor"
+	"github.com/hooklatch/hooklatch/outbox/fleet"
+)
+
+// shownDestination is one with what the fleet knows of it.
+type shownDestination struct {
+	fleet.DestinationState
+	fleet.Unsuccessful
+
+	Of Destination // of the configuration. Empty: it is not in it.
+}
+
+// HowManyFailed is how many of its effects failed.
+func (d shownDestination) HowManyFailed() string {
+	return doctor.UpTo(d.Failed, d.Failed >= fleet.MostUnsuccessful)
+}
+
+// HowManyParked is how many of its effects are parked.
+func (d shownDestination) HowManyParked() string {
+	return doctor.UpTo(d.Parked, d.Parked >= fleet.MostUnsuccessful)
+}
+
+// State is how it stands.
+func (d shownDestination) State() pretty.State {
+	switch {
+	case d.OperatorPaused:
+		return pretty.State{Icon: "circle-pause", Class: "parked", Word: "paused"}
+	case d.DestinationState.Breaker != fleet.BreakerClosed:
+		return pretty.State{Icon: "octagon-x", Class: "failed", Word: "breaker open"}
+	case d.ServedBy == 0:
+		return pretty.State{Icon: "circle-dashed", Class: "waiting", Word: "served by nobody"}
+	}
+	return pretty.State{Icon: "circle-check", Class: "good", Word: "active"}
+}
+
+// subject is the destination, for orders on it.
+func (d shownDestination) subject() subject {
+	state := desk.Active
+	switch {
+	case d.OperatorPaused:
+		state = desk.Paused
+	case d.DestinationState.Breaker != fleet.BreakerClosed:
+		state = string(d.DestinationState.Breaker)
+	}
+	return subject{Target: desk.Target{Name: d.Name}, State: state, Of: d.Name + ", " + d.State().Word, Back: d.Path(), noSuch: noSuchDestination(d.Name)}
+}
+
+// Offers are what can be ordered now.
+func (d shownDestination) Offers() []offer { return d.subject().offers(desk.Destinations) }
+
+// Path is where its page is, below the path of the console.
+func (d shownDestination) Path() string { return destinationPath(d.Name) }
+
+// data is what programs are shown of it.
+func (d shownDestination) data() any {
+	return plainjson.Joined{d.DestinationState, d.Unsuccessful, struct {
+		Target string `json:"target,omitzero"`
+	}{d.Of.Target}}
+}
+
+func (c *Console) readDestinations(ctx context.Context) ([]shownDestination, error) {
+	known, err := c.opts.Outbox.Fleet().Destinations(ctx)
+	if err != nil {
+		return nil, err
+	}
+	counts, err := c.opts.Outbox.Fleet().Unsuccessful(ctx)
+	if err != nil {
+		return nil, err
+	}
+	configured := map[string]Destination{}
+	if c.opts.Destinations != nil {
+		for _, d := range c.opts.Destinations() {
+			configured[d.Name] = d
+		}
+	}
+	list := make([]shownDestination, 0, len(known))
+	for _, d := range known {
+		list = append(list, shownDestination{d, counts[d.Name], configured[d.Name]})
+	}
+	return list, nil
+}
+
+type destinationsPage struct {
+	view
+
+	List []shownDestination
+}
+
+func (p destinationsPage) data() (any, error) {
+	list := rows[any]{Rows: []any{}}
+	for _, d := range p.List {
+		list.Rows = append(list.Rows, d.data())
+	}
+	return list, nil
+}
+
+// destinations lists all that a worker ever registered.
+func (c *Console) destinations(w http.ResponseWriter, r *http.Request) error {
+	list, err := c.readDestinations(r.Context())
+	if err != nil {
+		return err
+	}
+	return c.render(w, http.StatusOK, "destinations", destinationsPage{c.view(r, "destinations", "Destinations"), list})
+}
+
+func noSuchDestination(name string) *problem {
+	return &problem{
+		status: http.StatusNotFound, heading: "There is no such destination",
+		text: fmt.Sprintf("No worker has registered a destination %s: one does when it starts with it in its configuration.", name),
+	}
+}
+
+func (c *Console) readDestination(r *http.Request) (shownDestination, error) {
+	list, err := c.readDestinations(r.Context())
+	if err != nil {
+		return shownDestination{}, err
+	}
+	name := r.PathValue("name")
+	at := slices.IndexFunc(list, func(d shownDestination) bool { return d.Name == name })
+	if at < 0 {
+		return shownDestination{}, noSuchDestination(name)
+	}
+	return list[at], nil
+}
+
+// destinationSubject is the destination that a URL names, for orders on it.
+func (c *Console) destinationSubject(r *http.Request) (subject, error) {
+	d, err := c.readDestination(r)
+	return d.subject(), err
+}

@@ -1,0 +1,174 @@
+package console
+
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/hooklatch/hooklatch/internal/program/console/pretty"
+	"github.com/hooklatch/hooklatch/internal/program/desk"
+	"github.com/hooklatch/hooklatch/internal/program/life"
+	"github.com/hooklatch/hooklatch/internal/safetext"
+	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
+)
+
+type effectPage struct {
+	view
+	life.Effect
+
+	Meaning  string
+	OfEvent  bool
+	Payload  pretty.Payload
+	Late     bool // its request is made at the first attempt
+	Headers  []header
+	Offers   []offer
+	Job      string // URL in River UI
+	Commands []command
+}
+
+func (p effectPage) data() (any, error) { return p.Data(), nil }
+
+// Line is an attempt in a line.
+func (p effectPage) Line(a ledger.Attempt) string { return life.AttemptLine(a) }
+
+// Step is a change of state in a line.
+func (p effectPage) Step(t ledger.Transition) string { return life.TransitionLine(t) }
+
+func noSuchEffect(key string) *problem {
+	return &problem{
+		status: http.StatusNotFound, heading: "There is no such effect",
+		text: fmt.Sprintf("No effect has the key %s, or it was deleted when its time was over: retention.keys of the configuration says how long effects are known.", key),
+	}
+}
+
+// readEffect reads the one that a URL names.
+func (c *Console) readEffect(r *http.Request) (life.Effect, error) {
+	key := r.PathValue("key")
+	if !storable(key) {
+		return life.Effect{}, noSuchEffect(key)
+	}
+	e, err := life.ReadEffect(r.Context(), c.opts.Outbox, key)
+	if errors.Is(err, ledger.ErrNotFound) {
+		return e, noSuchEffect(key)
+	}
+	return e, err
+}
+
+func subjectOfEffect(e ledger.Effect) subject {
+	return subject{
+		Target: desk.Target{Name: e.IdempotencyKey}, State: string(e.State), Back: effectPath(e.IdempotencyKey), effect: &e, noSuch: noSuchEffect(e.IdempotencyKey),
+		Of:    middle(e.IdempotencyKey) + " to " + e.Destination + ", " + pretty.Effect(e.State).Word,
+		wrong: func(v desk.Verb) error { return &ledger.StateError{Action: v.Action, State: e.State} },
+	}
+}
+
+// effectSubject is the effect that a URL names, for orders on it.
+func (c *Console) effectSubject(r *http.Request) (subject, error) {
+	e, err := c.readEffect(r)
+	return subjectOfEffect(e.Effect), err
+}
+
+// effect shows one, with its attempts and its request.
+func (c *Console) effect(w http.ResponseWriter, r *http.Request) error {
+	e, err := c.readEffect(r)
+	if err != nil {
+		return err
+	}
+	stored, err := c.loadBody(r, &e)
+	if err != nil {
+		return err
+	}
+	s := c.seen(r, e.Event.Source)
+	body := pretty.Of(e.Request.Body, stored)
+	switch {
+	case stored && s.WhyNot() != "":
+		body, stored = pretty.Hidden(s.WhyNot()), false
+	case stored:
+		if err := c.noteRead(r, e.IdempotencyKey+"/body"); err != nil {
+			return err
+		}
+	}
+	s.ConcealEffect(&e)
+	shown := effectPage{
+		view: c.view(r, "effects", e.IdempotencyKey), Effect: e, Meaning: life.Meaning(e.Effect),
+		OfEvent: e.Event != (identity.EventRef{}), Payload: body, Late: e.Request.Late,
+		Headers: headersOf(e.Request.Headers), Offers: subjectOfEffect(e.Effect).offers(desk.Effects), Commands: commandsOfEffect(e.Effect, stored),
+	}
+	if c.opts.RiverUI != "" && e.JobID != 0 {
+		shown.Job = fmt.Sprintf("%s/jobs/%d", strings.TrimSuffix(c.opts.RiverUI, "/"), e.JobID)
+	}
+	return c.render(w, http.StatusOK, "effect", shown)
+}
+
+// loadBody reads what is sent, and reports whether it is stored.
+func (c *Console) loadBody(r *http.Request, e *life.Effect) (bool, error) {
+	if !e.ErasedAt.IsZero() || e.Request.Late {
+		return false, nil
+	}
+	err := c.ledger.LoadBody(r.Context(), &e.Effect)
+	if errors.Is(err, ledger.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// effectBody is the exact bytes that each attempt sends (I7).
+func (c *Console) effectBody(w http.ResponseWriter, r *http.Request) error {
+	e, err := c.readEffect(r)
+	if err != nil {
+		return err
+	}
+	stored, err := c.loadBody(r, &e)
+	if err != nil {
+		return err
+	}
+	if !stored {
+		return &problem{
+			status: http.StatusGone, heading: "The body is not stored",
+			text: "It is made at the first attempt, or it was that of a delivery that retention has removed, or it was taken away. The effect's page says which.",
+		}
+	}
+	if err := c.seen(r, e.Event.Source).Whole(); err != nil {
+		return err
+	}
+	if err := c.noteRead(r, e.IdempotencyKey+"/body"); err != nil {
+		return err
+	}
+	writeBytes(w, e.IdempotencyKey, e.Request.Body)
+	return nil
+}
+
+func commandsOfEffect(e ledger.Effect, stored bool) []command {
+	list := []command{{"show", "Show it on a terminal", "hooklatch effects show " + safetext.Operands(e.IdempotencyKey)}}
+	for _, v := range desk.Possible(desk.Effects, string(e.State)) {
+		list = append(list, command{v.Name, v.Button + " on a terminal", "hooklatch effects " + v.Name + " " + safetext.Operands(e.IdempotencyKey)})
+	}
+	if stored && strings.HasPrefix(e.Request.URL, "http") {
+		list = append(list, command{"curl", "Send the same request by hand, without the credentials of the destination", curl(e)})
+	}
+	return list
+}
+
+// curl is the request of an effect as a shell sends it. Credentials are added at each
+// attempt, and are not part of it.
+func curl(e ledger.Effect) string {
+	words := []string{"curl", "--request", safetext.Shell(e.Request.Method), "--url", safetext.Shell(e.Request.URL), "--header", safetext.Shell("Idempotency-Key: " + e.WireKey)}
+	if e.Request.ContentType != "" {
+		words = append(words, "--header", safetext.Shell("Content-Type: "+e.Request.ContentType))
+	}
+	for _, h := range headersOf(e.Request.Headers) {
+		if !slices.Contains([]string{"Content-Type", "Idempotency-Key"}, h.Name) {
+			words = append(words, "--header", safetext.Shell(h.Name+": "+h.Value))
+		}
+	}
+	body := e.Request.Body
+	if utf8.Valid(body) && !strings.ContainsRune(string(body), 0) {
+		return strings.Join(append(words, "--data-binary", safetext.Shell(string(body))), " ")
+	}
+	return "base64 --decode <<< " + safetext.Shell(base64.StdEncoding.EncodeToString(body)) + " | " + strings.Join(append(words, "--data-binary", "@-"), " ")
+}

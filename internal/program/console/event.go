@@ -1,0 +1,191 @@
+package console
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/hooklatch/hooklatch/internal/program/console/pretty"
+	"github.com/hooklatch/hooklatch/internal/program/desk"
+	"github.com/hooklatch/hooklatch/internal/program/life"
+	"github.com/hooklatch/hooklatch/internal/safetext"
+	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/inbox"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
+)
+
+type eventPage struct {
+	view
+	*life.Event
+
+	TraceID  string
+	Offers   []offer
+	WhyNone  string // why there are no effects
+	RawPath  string // empty: whoever looks may not have them
+	Payload  pretty.Payload
+	Headers  []header
+	Commands []command
+}
+
+func (p eventPage) data() (any, error) { return p.Data(), nil }
+
+// Action is what a person ordered, in a line.
+func (eventPage) Action(a ledger.OperatorAction) string { return life.ActionLine(a) }
+
+// header is a line of a delivery's or a request's header.
+type header struct{ Name, Value string }
+
+// command is something to run on a terminal.
+type command struct{ ID, What, Text string }
+
+// eventOf is the event that a URL names.
+func eventOf(r *http.Request) identity.EventRef {
+	ref := identity.EventRef{Source: identity.Source(r.PathValue("source")), EventID: identity.EventID(r.PathValue("id"))}
+	if ref.EventID == "-" && r.URL.Query().Has("id") {
+		ref.EventID = identity.EventID(r.URL.Query().Get("id"))
+	}
+	return ref
+}
+
+// readEvent reads the one that a URL names.
+func (c *Console) readEvent(r *http.Request) (*inbox.Event, error) {
+	ref := eventOf(r)
+	if !storable(string(ref.Source)) || !storable(string(ref.EventID)) {
+		return nil, noSuchEvent(ref)
+	}
+	e, err := c.inbox.Event(r.Context(), ref)
+	if errors.Is(err, ledger.ErrNotFound) {
+		return nil, noSuchEvent(ref)
+	}
+	return e, err
+}
+
+func subjectOfEvent(e *inbox.Event) subject {
+	return subject{
+		Target: desk.Target{Event: e.EventRef}, State: string(e.Outcome), Of: e.EventRef.String() + ", " + string(e.Outcome), Back: eventPath(e.EventRef),
+		place: func(verb string) string { return eventPart(e.EventRef, "/"+verb) }, noSuch: noSuchEvent(e.EventRef),
+	}
+}
+
+// eventSubject is the event that a URL names, for orders on it.
+func (c *Console) eventSubject(r *http.Request) (subject, error) {
+	e, err := c.readEvent(r)
+	if err != nil {
+		return subject{}, err
+	}
+	return subjectOfEvent(e), nil
+}
+
+func noSuchEvent(ref identity.EventRef) *problem {
+	return &problem{
+		status: http.StatusNotFound, heading: "There is no such event",
+		text: fmt.Sprintf("No event %s was accepted, or its row was deleted when its time was over: retention.keys of the configuration says how long events are known.", ref),
+	}
+}
+
+// event shows one, and all that it led to.
+func (c *Console) event(w http.ResponseWriter, r *http.Request) error {
+	e, err := c.readEvent(r)
+	if err != nil {
+		return err
+	}
+	l, err := life.ReadEvent(r.Context(), c.opts.Outbox, e)
+	if err != nil {
+		return err
+	}
+	c.explain(r, l)
+	s := c.seen(r, e.Source)
+	shown := s.Payload(e)
+	if shown.Stored {
+		if err := c.noteRead(r, e.EventRef.String()+"/payload"); err != nil {
+			return err
+		}
+	}
+	s.ConcealEvent(l)
+	rawPath := c.base + eventPart(e.EventRef, "/raw")
+	if s.Whole() != nil {
+		rawPath = ""
+	}
+	return c.render(w, http.StatusOK, "event", eventPage{
+		view: c.view(r, "events", string(e.EventID)), Event: l, TraceID: life.TraceOf(e), WhyNone: strings.TrimPrefix(life.WhyNone(e), ": "),
+		Offers: subjectOfEvent(e).offers(desk.Events), RawPath: rawPath, Payload: shown, Headers: headersOf(e.Headers), Commands: commandsOfEvent(e),
+	})
+}
+
+// explain asks the routes of now.
+func (c *Console) explain(r *http.Request, l *life.Event) {
+	if c.opts.Routes == nil {
+		l.NoRoutes = "this process has no routes"
+		return
+	}
+	table, err := c.opts.Routes()
+	if err != nil {
+		l.NoRoutes = "the routes of the configuration have problems: hooklatch check"
+		return
+	}
+	l.Explain(r.Context(), table)
+}
+
+func commandsOfEvent(e *inbox.Event) []command {
+	name := safetext.Operands(string(e.Source), string(e.EventID))
+	list := []command{
+		{"show", "Show it on a terminal", "hooklatch events show " + name},
+		{"raw", "Write its exact bytes", "hooklatch events show --raw " + name},
+	}
+	for _, v := range desk.Possible(desk.Events, string(e.Outcome)) {
+		list = append(list, command{v.Name, v.Button + " it on a terminal", "hooklatch events " + v.Name + " " + name})
+	}
+	return list
+}
+
+func headersOf(headers map[string][]string) []header {
+	var list []header
+	for _, name := range slices.Sorted(maps.Keys(headers)) {
+		for _, value := range headers[name] {
+			list = append(list, header{name, value})
+		}
+	}
+	return list
+}
+
+// raw is the exact bytes of the delivery an event came in, to be saved: they are a
+// stranger's, and no browser shows them (I1).
+func (c *Console) raw(w http.ResponseWriter, r *http.Request) error {
+	e, err := c.readEvent(r)
+	if err != nil {
+		return err
+	}
+	if e.Body == nil || !e.ErasedAt.IsZero() {
+		return &problem{
+			status: http.StatusGone, heading: "The body is no longer stored",
+			text: "Retention has removed it, or a person or the settings of the source had it taken away. The event's page says which.",
+		}
+	}
+	if err := c.seen(r, e.Source).Whole(); err != nil {
+		return err
+	}
+	if err := c.noteRead(r, e.EventRef.String()+"/raw"); err != nil {
+		return err
+	}
+	writeBytes(w, string(e.Source)+"-"+string(e.EventID), e.Body)
+	return nil
+}
+
+// writeBytes sends what no browser may show.
+func writeBytes(w http.ResponseWriter, name string, body []byte) {
+	h := w.Header()
+	h.Set("Content-Type", "application/octet-stream")
+	h.Set("Content-Security-Policy", "default-src 'none'; sandbox; frame-ancestors 'none'")
+	h.Set("Content-Disposition", `attachment; filename="`+strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_' || r == '.' {
+			return r
+		}
+		return '_'
+	}, name)+`.bin"`)
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	_, _ = w.Write(body)
+}

@@ -1,0 +1,73 @@
+package console
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/hooklatch/hooklatch/internal/program/console/api"
+	"github.com/hooklatch/hooklatch/internal/program/console/signin"
+	"github.com/hooklatch/hooklatch/outbox/find"
+)
+
+// Operations are what the API serves, like "GET /api/events", with the role that each
+// takes.
+func Operations() map[string]signin.Role {
+	all := map[string]signin.Role{"GET /api/openapi.json": signin.Viewer}
+	for _, e := range new(Console).entries() {
+		if !slices.Contains(onlyPages(), e.pattern) {
+			method, _, _ := strings.Cut(e.pattern, " ")
+			all[method+" "+api.PathOf(e.pattern)] = e.role
+		}
+	}
+	return all
+}
+
+// OnlyPages are those that are for people alone.
+func OnlyPages() []string { return onlyPages() }
+
+// Parameters are those of the query that an operation takes.
+func Parameters() map[string][]string {
+	c := new(Console)
+	all := map[string][]string{}
+	for operation, fields := range map[string][]field{
+		"GET /api/events": c.eventFields(), "GET /api/effects": c.effectFields(), "GET /api/audit": fieldsOf[find.Actions](nil),
+		"GET /api/quarantine": c.quarantineFields(), "POST /api/quarantine/verify": c.quarantineFields(),
+	} {
+		for _, f := range fields {
+			all[operation] = append(all[operation], f.Name)
+		}
+	}
+	run := []string{"of", "action", "source", "type", "state", "has", "id", "destination", "route", "event", "policy", "since", "until", "when", "contains", "last", "as_of"}
+	all["GET /api/runs"], all["POST /api/runs/new"] = []string{"before"}, run
+	all["GET /api/runs/new"] = append(slices.Clone(run), "after", "counted")
+	for _, list := range []string{"GET /api/events", "GET /api/effects", "GET /api/audit"} {
+		all[list] = append(all[list], "before")
+	}
+	return all
+}
+
+// HoldSearches takes the turn of a person, and all places that wait for it.
+func (c *Console) HoldSearches(p signin.Person) (release func()) {
+	who := searcher{p.Way, p.Name}
+	for range waitingSearches {
+		c.searches.enter(who)
+	}
+	end, _ := c.searches.begin(context.Background(), p)
+	return func() {
+		end()
+		for range waitingSearches {
+			c.searches.leave(who)
+		}
+	}
+}
+
+// Searching is how many searches of a person run or wait.
+func (c *Console) Searching(p signin.Person) int {
+	c.searches.mu.Lock()
+	defer c.searches.mu.Unlock()
+	if mine := c.searches.of[searcher{p.Way, p.Name}]; mine != nil {
+		return mine.here
+	}
+	return 0
+}

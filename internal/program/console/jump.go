@@ -1,0 +1,67 @@
+package console
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/hooklatch/hooklatch/internal/safetext"
+	"github.com/hooklatch/hooklatch/outbox/find"
+	"github.com/hooklatch/hooklatch/outbox/identity"
+)
+
+// jump leads to what a person pasted: the key of an effect, the id of an event, its name
+// as SOURCE/EVENT_ID, the name of a source or a destination, or the URL of any page of the console.
+func (c *Console) jump(w http.ResponseWriter, r *http.Request) error {
+	asked := strings.TrimSpace(safetext.Storable(r.URL.Query().Get("q")))
+	if u, err := url.Parse(asked); err == nil && u.Host != "" && strings.HasPrefix(u.Scheme, "http") {
+		if at := strings.TrimPrefix(u.Path, c.base); strings.HasPrefix(at, "/events") || strings.HasPrefix(at, "/effects") {
+			http.Redirect(w, r, c.local(u.RequestURI()), http.StatusSeeOther) //nolint:gosec // local stays in the console
+			return nil
+		}
+	}
+	to, err := c.find(r, asked)
+	if err != nil {
+		return err
+	}
+	http.Redirect(w, r, c.base+to, http.StatusSeeOther) //nolint:gosec // a page of ours
+	return nil
+}
+
+// find is the path of what is asked for. Errors: *problem when there is nothing.
+func (c *Console) find(r *http.Request, asked string) (string, error) {
+	switch {
+	case asked == "":
+		return "/events", nil
+	case strings.HasPrefix(asked, "hl_"):
+		return effectPath(asked), nil
+	}
+	if source, id, named := strings.Cut(asked, "/"); named {
+		ref := identity.EventRef{Source: identity.Source(source), EventID: identity.EventID(id)}
+		if _, err := c.inbox.Event(r.Context(), ref); err == nil {
+			return eventPath(ref), nil
+		}
+	}
+	found, err := c.finder.Events(r.Context(), find.Events{ID: identity.EventID(asked)}, find.Beginning, rowsOnPage)
+	if err != nil {
+		return "", err
+	}
+	switch len(found.Rows) {
+	case 1:
+		return eventPath(found.Rows[0].EventRef), nil
+	case 0:
+	default:
+		return "/events?" + url.Values{"id": {asked}}.Encode(), nil
+	}
+	if slices.Contains(c.sourceNames(), asked) {
+		return sourcePath(asked), nil
+	}
+	if slices.Contains(c.destinationNames(), asked) {
+		return destinationPath(asked), nil
+	}
+	return "", &problem{
+		status: http.StatusNotFound, heading: "Nothing has this name",
+		text: "Looked for an effect by its key (hl_…), an event by its id or as SOURCE/EVENT_ID, a source and a destination. What stands inside a payload is found by a condition in the list of events.",
+	}
+}

@@ -1,0 +1,199 @@
+package console_test
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/internal/explained"
+	"github.com/hooklatch/hooklatch/internal/program/console"
+	"github.com/hooklatch/hooklatch/internal/program/doctor"
+	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/measure"
+	"github.com/hooklatch/hooklatch/schema/pgtest"
+)
+
+const (
+	// soon is how long the server may work on a page, and searchSoon on a bite of a
+	// search in payloads.
+	soon       = 50 * time.Millisecond
+	searchSoon = 250 * time.Millisecond
+	// pagesOfOne is how many pages of its tables it may read for a page of one thing.
+	pagesOfOne = 1_500
+)
+
+// backlogOfSlow are effects of a destination that is down: as many wait as failed. They
+// are older than all others.
+const backlogOfSlow = `SET session_replication_role = replica;
+	INSERT INTO hooklatch.effects (
+		scope, key, idempotency_key, destination, queue, policy, state, attempt, created_at, next_attempt_at, last_attempt_at, finished_at, response_status
+	)
+	SELECT 'slow', i::text, 'hl_slow_' || i, 'slow', 'dst_app', 'at_least_once', CASE i % 2 WHEN 0 THEN 'failed' ELSE 'pending' END, 1,
+		now() - interval '30 days', now() - interval '1 day', now() - i * interval '1 second', CASE i % 2 WHEN 0 THEN now() - i * interval '1 second' END, 503
+	FROM generate_series(1, :rows) AS i;
+	RESET session_replication_role`
+
+// filled is a console on 20,000 events and effects, a million with HOOKLATCH_LONG=1, and
+// what its statements took.
+func filled(t *testing.T) (b *bundle, rows int, log *explained.Log) {
+	t.Helper()
+	rows = 20_000
+	var opts []pgtest.Option
+	if os.Getenv("HOOKLATCH_LONG") != "" {
+		rows = 1_000_000
+		opts = append(opts, pgtest.Setting("shared_buffers", "512MB")) // as a server has that holds as much
+	}
+	filling := pgtest.New(t, opts...)
+	if !explained.Available(t.Context(), filling) {
+		t.Skip("this build of Postgres has no auto_explain")
+	}
+	text, err := os.ReadFile("../../../outbox/find/testdata/fill.sql")
+	require.NoError(t, err)
+	_, err = filling.Exec(t.Context(), strings.ReplaceAll(string(text), ":rows", strconv.Itoa(rows)))
+	require.NoError(t, err)
+	_, err = filling.Exec(t.Context(), `INSERT INTO hooklatch.destinations (name, kind, queue, policy, config_hash)
+		VALUES ('app', 'http', 'dst_app', 'at_least_once', ''), ('crm', 'http', 'dst_app', 'at_least_once', ''), ('slow', 'http', 'dst_app', 'at_least_once', '')`)
+	require.NoError(t, err)
+	_, err = filling.Exec(t.Context(), strings.ReplaceAll(backlogOfSlow, ":rows", strconv.Itoa(rows/5)))
+	require.NoError(t, err)
+	_, err = filling.Exec(t.Context(), "VACUUM ANALYZE")
+	require.NoError(t, err)
+
+	config, err := pgxpool.ParseConfig(pgtest.URL(t, filling))
+	require.NoError(t, err)
+	log = explained.Watch(config)
+	pool, err := pgxpool.NewWithConfig(t.Context(), config)
+	require.NoError(t, err)
+	t.Cleanup(pool.Close)
+	box, err := outbox.New(outbox.Options{Pool: filling, ReadPool: pool, AcceptTimeout: time.Minute})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, box.Stop(context.Background())) })
+	measured, err := measure.NewReader(pool, "")
+	require.NoError(t, err)
+	var looks atomic.Int64
+	b = setup(t, func(o *console.Options) {
+		o.Outbox, o.Measure = box, measured
+		o.Now = func() time.Time { // so that no page is answered with what another one was told
+			return time.Now().Add(time.Duration(looks.Add(1)) * time.Minute)
+		}
+		read := console.NewStatus(pool, doctor.StatusOptions{AllowFsyncOff: true})
+		o.Status = func(ctx context.Context) (*doctor.Status, error) {
+			if time.Until(deadline(ctx)) < 7*time.Second {
+				return nil, errors.New("it is for the badges, and no page waits for them")
+			}
+			return read(ctx)
+		}
+	})
+	b.box, b.pool = box, filling
+	begun(t, b, 1)
+	return b, rows, log
+}
+
+func deadline(ctx context.Context) time.Time {
+	at, _ := ctx.Deadline()
+	return at
+}
+
+// tookOf is how long the server worked on a page, and how many pages of its tables it
+// looked at.
+func tookOf(t *testing.T, b *bundle, log *explained.Log, path string) (took time.Duration, buffers int, page string) {
+	t.Helper()
+	_, err := log.Take()
+	require.NoError(t, err)
+	page = b.page(t, path)
+	ran, err := log.Take()
+	require.NoError(t, err)
+	for _, s := range ran {
+		took, buffers = took+s.Took, buffers+s.Buffers
+	}
+	return took, buffers, page
+}
+
+// Every page is there at once, whatever it is asked for and however far back: the first
+// as the ten thousandth.
+func TestPagesAreFastOnAMillion(t *testing.T) {
+	t.Parallel()
+	b, rows, log := filled(t)
+	long := rows == 1_000_000
+	middle := "&before=" + strconv.Itoa(rows/2)
+	at := time.Now().Add(-time.Hour - time.Duration(rows)*25*time.Millisecond).UTC().Format(time.RFC3339)
+	event := "evt_" + strconv.Itoa(rows/2+1)
+	var key string
+	require.NoError(t, b.pool.QueryRow(t.Context(), `SELECT idempotency_key FROM hooklatch.effects WHERE event_id = $1`, event).Scan(&key))
+	var ordered string
+	require.NoError(t, b.pool.QueryRow(t.Context(), `SELECT (extract(epoch FROM at) * 1000000)::bigint || '.' || id FROM hooklatch.operator_log WHERE request_id = $1`, event).Scan(&ordered))
+	source := "stripe"
+	if (rows/2+1)%3 == 0 {
+		source = "github"
+	}
+	rounds := 20
+	if long {
+		rounds = 100
+	}
+	for path, one := range map[string]bool{ // true: a page of one thing reads no more than it needs
+		"/": false, "/destinations": true, "/destinations/app": true, "/destinations/slow": true, "/sources": false, "/sources/stripe": false, "/quarantine": true,
+		"/events": true, "/events?source=github": false, "/events?type=rare": false, "/events?state=failed": false, "/events?type=no.*": false,
+		"/events?has=duplicates": false, "/events?id=" + event: true, "/events?source=stripe" + middle: false, "/events?type=rare" + middle: false,
+		"/events?to=" + at: false, "/events?from=" + at + "&type=none": false,
+		"/effects": true, "/effects?state=attention": false, "/effects?state=parked": false, "/effects?destination=crm": false, "/effects?route=none": false, "/effects?to=" + at: false,
+		"/runs": true, "/runs/1": true,
+		"/audit": true, "/audit?who=rare": false, "/audit?action=none&before=" + ordered: false, "/audit?before=" + ordered: true, "/audit?to=" + at: false,
+		"/effects?event=" + source + "/" + event: true,
+		"/events/" + source + "/" + event:        true, "/effects/" + key: true,
+	} {
+		var all []time.Duration
+		var most int
+		tookOf(t, b, log, path) // the first reads the catalogue, and from disk
+		for range rounds {
+			took, buffers, _ := tookOf(t, b, log, path)
+			all, most = append(all, took), max(most, buffers)
+		}
+		slices.Sort(all)
+		p99 := all[len(all)*99/100]
+		t.Logf("%-60s %8s in the middle, %8s at p99, %6d pages of tables at most", path, all[len(all)/2].Round(10*time.Microsecond), p99.Round(10*time.Microsecond), most)
+		if long && p99 >= soon {
+			t.Errorf("%s: %s, not less than %s", path, p99, soon)
+		}
+		if one && most >= pagesOfOne {
+			t.Errorf("%s: %d pages of tables, not less than %d", path, most, pagesOfOne)
+		}
+	}
+}
+
+// A search in payloads answers in bites, each with where it looked. On a busy machine a
+// bite is smaller: each goes on where the last one ended, until all was looked at.
+func TestASearchInPayloadsAnswersInBites(t *testing.T) {
+	t.Parallel()
+	b, rows, log := filled(t)
+	when := url.Values{"when": {`body.customer == "cus_rare"`}}.Encode()
+	found, answers := 0, 0
+	long := rows == 1_000_000
+	asked := map[string]bool{}
+	for path := "/events?" + when; path != "" && !(long && answers == 40); answers++ {
+		require.False(t, asked[path], "the bite ended where it began: %s", path)
+		asked[path] = true
+		took, _, page := tookOf(t, b, log, path)
+		found += len(listed(t, page))
+		if long {
+			require.Less(t, took, searchSoon)
+		}
+		if path = older(t, page); path != "" {
+			require.Contains(t, page, "Looked at")
+			path = "/events" + path
+		}
+	}
+	if !long {
+		require.Equal(t, 5, found)
+	}
+	t.Logf("%d found in %d answers", found, answers)
+}

@@ -1,0 +1,92 @@
+package console
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+	_ "time/tzdata" // a server may have no time zones of its own
+
+	"github.com/hooklatch/hooklatch/internal/program/console/signin"
+)
+
+// lookCookie keeps what a person chose for the eyes: no secret, and nothing that counts.
+const lookCookie = "hooklatch_look"
+
+// look is the time zone and the colours of the pages.
+type look struct {
+	Zone  string // a name of the IANA database. Empty: UTC.
+	Theme string // light or dark. Empty: that of the system.
+}
+
+var themes = []string{"", "light", "dark"}
+
+// lookOf is what was chosen; what cannot be read was not.
+func lookOf(r *http.Request) look {
+	cookie, err := r.Cookie(lookCookie)
+	if err != nil {
+		return look{}
+	}
+	values, err := url.ParseQuery(cookie.Value)
+	if err != nil {
+		return look{}
+	}
+	l, _ := readLook(values)
+	return l
+}
+
+// readLook takes what is valid, and reports whether all was.
+func readLook(values url.Values) (look, bool) {
+	l := look{Zone: strings.TrimSpace(values.Get("zone")), Theme: values.Get("theme")}
+	valid := true
+	if _, err := time.LoadLocation(l.Zone); err != nil || l.Zone == "Local" || len(l.Zone) > 64 {
+		l.Zone, valid = "", false
+	}
+	if !slices.Contains(themes, l.Theme) {
+		l.Theme, valid = "", false
+	}
+	return l, valid
+}
+
+func (l look) location() *time.Location {
+	location, err := time.LoadLocation(l.Zone)
+	if err != nil {
+		return time.UTC
+	}
+	return location
+}
+
+// ZoneName is the zone as it is shown.
+func (l look) ZoneName() string {
+	if l.Zone == "" {
+		return "UTC"
+	}
+	return l.Zone
+}
+
+// look keeps what was chosen, and goes back to where that was.
+func (c *Console) look(w http.ResponseWriter, r *http.Request) error {
+	if err := r.ParseForm(); err != nil {
+		return unreadableForm()
+	}
+	chosen, valid := readLook(r.PostForm)
+	if !valid {
+		return &problem{
+			status: http.StatusBadRequest, heading: "There is no such time zone",
+			text: "Names are those of the IANA database, like Europe/Berlin, America/New_York or UTC.",
+		}
+	}
+	http.SetCookie(w, &http.Cookie{ //nolint:gosec // not Secure: on loopback there is no TLS, and it is no secret
+		Name: lookCookie, Value: url.Values{"zone": {chosen.Zone}, "theme": {chosen.Theme}}.Encode(),
+		Path: c.base + "/", MaxAge: int((365 * 24 * time.Hour).Seconds()), HttpOnly: true, SameSite: http.SameSiteLaxMode,
+	})
+	http.Redirect(w, r, c.local(r.PostForm.Get("from")), http.StatusSeeOther) //nolint:gosec // local stays in the console
+	return nil
+}
+
+// local is a path of the console that a form named, or its first page: nothing leads out
+// of it.
+func (c *Console) local(given string) string {
+	return c.base + strings.TrimPrefix(signin.Local(given), c.base)
+}

@@ -1,0 +1,233 @@
+package console
+
+import (
+	"cmp"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/hooklatch/hooklatch/internal/program/console/api"
+	"github.com/hooklatch/hooklatch/internal/program/console/signin"
+	"github.com/hooklatch/hooklatch/internal/program/desk"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
+)
+
+// subject is the thing that a URL names, as far as orders on it go.
+type subject struct {
+	desk.Target
+
+	State string // in which a verb has to be possible
+	This  string // the thing, in a question. Empty: "this effect".
+	Of    string // the thing, in words
+	Back  string // path of its page
+	// place is where a verb is ordered, below the path of the console. Nil: below Back.
+	place func(verb string) string
+	// effect is the one that the target names. Nil: it is no effect.
+	effect *ledger.Effect
+	pace   float64 // of a run
+	noSuch *problem
+	// wrong is why nothing is asked about a verb that is not possible. Nil: it is asked.
+	wrong func(desk.Verb) error
+}
+
+// offer is a verb that is possible now, and where it is asked for.
+type offer struct {
+	desk.Verb
+
+	Path string
+}
+
+// at is where a verb is ordered, below the path of the console.
+func (s subject) at(verb string) string {
+	if s.place != nil {
+		return s.place(verb)
+	}
+	return s.Back + "/" + verb
+}
+
+// offers are the verbs that are possible now.
+func (s subject) offers(of desk.Thing) (list []offer) {
+	for _, v := range desk.Possible(of, s.State) {
+		list = append(list, offer{v, s.at(v.Name)})
+	}
+	return list
+}
+
+// door is where orders on a thing are given.
+type door struct {
+	on      desk.Thing
+	page    string // pattern of the thing's page
+	subject func(*Console, *http.Request) (subject, error)
+}
+
+// doors are all of them.
+func doors() []door {
+	return []door{
+		{desk.Events, "/events/{source}/{id}", (*Console).eventSubject},
+		{desk.Effects, "/effects/{key}", (*Console).effectSubject},
+		{desk.Destinations, "/destinations/{name}", (*Console).destinationSubject},
+		{desk.Sources, "/sources/{name}", (*Console).sourceSubject},
+		{desk.Runs, "/runs/{id}", (*Console).runSubject},
+	}
+}
+
+// asked is an order on one thing, before it is carried out.
+type asked struct {
+	desk.Verb
+
+	Heading string
+	Of      string // what the thing is, in words
+	Back    string // path of its page
+	Action  string // where it is ordered, below the path of the console
+	Pace    string // that can be changed. Empty: there is none.
+	Doubt   string // why it has to be looked at elsewhere first. Empty: it has not.
+
+	target desk.Target
+	noSuch *problem
+}
+
+// asked is the order that a URL names. Errors: *problem.
+func (d door) asked(c *Console, r *http.Request) (asked, error) {
+	v := desk.Named(d.on, r.PathValue("action"))
+	if !v.Known() {
+		return asked{}, c.nowhere(nil, r)
+	}
+	if person := signin.PersonOf(r.Context()); !person.Role.May(v.Role) {
+		return asked{}, notAllowed(person, v.Role)
+	}
+	s, err := d.subject(c, r)
+	if err != nil {
+		return asked{}, err
+	}
+	what := asked{
+		Verb: v, Heading: cmp.Or(v.Asks, v.Button) + " " + cmp.Or(s.This, "this "+d.on.One()) + "?", Of: s.Of, Back: s.Back,
+		Action: s.at(v.Name), target: s.Target, noSuch: s.noSuch,
+	}
+	if v.TakesPace {
+		what.Pace = strconv.FormatFloat(s.pace, 'f', -1, 64)
+	}
+	if v.Doubt != nil && s.effect != nil {
+		if what.Doubt = v.Doubt(*s.effect); what.Doubt != "" {
+			what.Button += " once more"
+		}
+	}
+	if s.wrong != nil && !v.PossibleIn(s.State) && r.Method == http.MethodGet { // an order says why by itself
+		return what, s.wrong(v)
+	}
+	return what, nil
+}
+
+// ask shows what an order does before anything is done: it changes nothing.
+func (d door) ask(c *Console) page {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		what, err := d.asked(c, r)
+		if err != nil {
+			return err
+		}
+		return c.ask(w, r, string(d.on), what)
+	}
+}
+
+// order carries out what was confirmed.
+func (d door) order(c *Console) page {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		what, err := d.asked(c, r)
+		if err != nil {
+			return err
+		}
+		return c.carryOut(w, r, string(d.on), what)
+	}
+}
+
+type confirmPage struct {
+	view
+	asked
+
+	Wrong  string // what is missing in the form
+	Reason string
+}
+
+// data tells a program what keeps its order from being carried out.
+func (p confirmPage) data() (any, error) {
+	return nil, &problem{status: http.StatusUnprocessableEntity, heading: p.Heading, text: p.Doubt + " " + p.Wrong}
+}
+
+// ask renders the question.
+func (c *Console) ask(w http.ResponseWriter, r *http.Request, section string, what asked) error {
+	return c.render(w, http.StatusOK, "confirm", confirmPage{view: c.view(r, section, what.Heading), asked: what})
+}
+
+// carryOut does what was confirmed, writes who ordered it in the same transaction, and
+// leads back to the thing.
+func (c *Console) carryOut(w http.ResponseWriter, r *http.Request, section string, what asked) error {
+	if err := r.ParseForm(); err != nil {
+		return unreadableForm()
+	}
+	reason := strings.TrimSpace(r.PostForm.Get("reason"))
+	if what.Doubt != "" && r.PostForm.Get("looked") == "" {
+		return c.render(w, http.StatusUnprocessableEntity, "confirm", confirmPage{
+			view: c.view(r, section, what.Heading), asked: what, Reason: reason,
+			Wrong: "Say that you have looked at the receiver: this may apply the effect twice.",
+		})
+	}
+	terms := desk.Terms{NewKeys: what.TakesNewKeys && r.PostForm.Get("new_keys") != ""}
+	if what.TakesPace {
+		var err error
+		if terms.Pace, err = paceOf(r.PostForm); err != nil {
+			return err
+		}
+	}
+	if err := what.Do(r.Context(), c.opts.Outbox, what.target, terms, operatorOf(r, reason)); err != nil {
+		if desk.NoSuch(err) {
+			return what.noSuch
+		}
+		return err
+	}
+	c.seeOther(w, r, what.Back, what.Name)
+	return nil
+}
+
+// seeOther leads to a page that says what was done. A program is told at once.
+func (c *Console) seeOther(w http.ResponseWriter, r *http.Request, path, done string) {
+	if asksData(r.Context()) {
+		_ = api.Write(w, http.StatusOK, carriedOut{Done: doneOf(done), At: c.base + "/api" + path, RequestID: requestID(r.Context())}) // strings encode
+		return
+	}
+	and := "?"
+	if strings.Contains(path, "?") {
+		and = "&"
+	}
+	http.Redirect(w, r, c.base+path+and+url.Values{"done": {done}}.Encode(), http.StatusSeeOther)
+}
+
+func unreadableForm() *problem {
+	return &problem{status: http.StatusBadRequest, heading: "This form cannot be read", text: "Go back and send it again."}
+}
+
+// operatorOf names the person for the record.
+func operatorOf(r *http.Request, reason string) ledger.Operator {
+	person, via := signin.PersonOf(r.Context()), "console"
+	if asksData(r.Context()) {
+		via = "api"
+	}
+	return ledger.Operator{Who: person.Name, Role: string(person.Role), Via: via, Reason: reason, RequestID: requestID(r.Context())}
+}
+
+// doneOf says what was just ordered; only words of ours are said.
+func doneOf(name string) string {
+	if name == "begun" {
+		return "It has begun and is recorded. It goes on when this page is closed."
+	}
+	if said := desk.SaidOf(name); said != "" {
+		return said
+	}
+	if accepted, refused, is := strings.Cut(name, "-"); is {
+		var n, left int
+		if _, err := fmt.Sscanf(accepted+" "+refused, "verified%d %d", &n, &left); err == nil {
+			return fmt.Sprintf("Verified again: %d now prove themselves and are accepted, %d do not. It is recorded.", n, left)
+		}
+	}
+	return ""
+}

@@ -1,0 +1,183 @@
+package console
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/hooklatch/hooklatch/internal/program/doctor"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
+	"github.com/hooklatch/hooklatch/worker/alarm"
+)
+
+type overviewPage struct {
+	view
+	*doctor.Status
+
+	Empty bool // nothing has come yet
+}
+
+// overview is the first page: the three numbers, what needs a person, what waits.
+func (c *Console) overview(w http.ResponseWriter, r *http.Request) error {
+	s, err := c.status.Get(r.Context())
+	if err != nil {
+		return err
+	}
+	empty := true
+	for _, of := range s.Sources {
+		empty = empty && of.LastAccepted.IsZero()
+	}
+	return c.render(w, http.StatusOK, "overview", overviewPage{view: c.view(r, "overview", "Overview"), Status: s, Empty: empty})
+}
+
+func (p overviewPage) data() (any, error) { return p.Status, nil }
+
+// Waiting are the states of effects that are counted.
+func (overviewPage) Waiting() []string {
+	return texts([]ledger.EffectState{ledger.EffectPending, ledger.EffectStarted, ledger.EffectInDoubt, ledger.EffectParked, ledger.EffectFailed})
+}
+
+// LeadsTo is the page, below the path of the console, on which it is looked into what needs a
+// person. Empty: there is none.
+func (overviewPage) LeadsTo(a alarm.Alert) string {
+	subject := url.QueryEscape(a.Subject)
+	switch a.Name {
+	case "effects_failed":
+		return "/effects?state=failed&destination=" + subject
+	case "effects_parked":
+		return "/effects?state=parked&destination=" + subject
+	case "first_attempts_fail", "effects_late", "breaker_open", "attempts_abandoned":
+		return destinationPath(a.Subject)
+	case "events_failed":
+		return "/events?state=failed&source=" + subject
+	case "events_held":
+		return "/events?state=held&source=" + subject
+	case "events_skipped":
+		return "/events?state=skipped&source=" + subject
+	case "events_late":
+		return "/events?state=received&source=" + subject
+	case "refusals", "known_sender_refused":
+		return "/quarantine?source=" + subject
+	case "source_silent", "events_missed", "events_missed_often", "endpoint_off", "list_behind", "list_unreadable":
+		return sourcePath(a.Subject)
+	case "duplicates":
+		return "/events?has=duplicates&source=" + subject
+	}
+	return ""
+}
+
+// Percent is a share for people.
+func (overviewPage) Percent(s doctor.Share) string {
+	rate, some := s.Rate()
+	if !some {
+		return "–"
+	}
+	return fmt.Sprintf("%.1f %%", 100*rate)
+}
+
+// Size is what the tables take, and Growth how much that grew.
+func (p overviewPage) Size() string { return doctor.Volume(p.bytes()) }
+
+func (p overviewPage) bytes() (n int64) {
+	for _, t := range p.Tables {
+		n += t.Bytes
+	}
+	return n
+}
+
+// Growth is how much they grew, in words.
+func (p overviewPage) Growth() string {
+	var grew int64
+	var days int
+	for _, t := range p.Tables {
+		grew, days = grew+t.Grew, max(days, t.Days)
+	}
+	if days == 0 {
+		return "growth is known after a day"
+	}
+	return fmt.Sprintf("%+.1f %% in %d days", 100*float64(grew)/float64(max(p.bytes()-grew, 1)), days)
+}
+
+// Volume is a number of bytes for people.
+func (overviewPage) Volume(n int64) string { return doctor.Volume(n) }
+
+// Spark is a line through shares, hour by hour, in a box of 192 by 32: as high as the
+// highest. Hours without anything are gaps.
+func (overviewPage) Spark(shares []*float64) string {
+	const width, height = 192.0, 30.0
+	highest := 0.0
+	for _, share := range shares {
+		if share != nil {
+			highest = max(highest, *share)
+		}
+	}
+	var d strings.Builder
+	step, drawn := width/float64(max(len(shares), 1)), false
+	for i, share := range shares {
+		if share == nil {
+			drawn = false
+			continue
+		}
+		y := height
+		if highest > 0 {
+			y = height - *share/highest*(height-2)
+		}
+		move := "M"
+		if drawn {
+			move = "L"
+		}
+		fmt.Fprintf(&d, "%s%.1f %.1fh%.1f", move, float64(i)*step, y, step)
+		drawn = true
+	}
+	return d.String()
+}
+
+// Refused is how many requests of a source were refused, for all reasons.
+func (overviewPage) Refused(of doctor.Source) (n int64) {
+	for _, some := range of.Refused {
+		n += some
+	}
+	return n
+}
+
+// Meaning is what a refusal most often means.
+func (overviewPage) Meaning(reason string) string { return doctor.Meaning(reason) }
+
+const (
+	// badgesAgain is how old badges may be before they are asked for again, beside the
+	// pages that have the same numbers.
+	badgesAgain = 10 * time.Second
+	// badgesStale is when they are no longer shown.
+	badgesStale = time.Minute
+)
+
+// badges are what waits for a person, beside the pages where it is. 0: nothing does, or
+// it is not known. No page waits for them.
+type badges struct {
+	Effects, Destinations, Quarantine int64
+}
+
+func (c *Console) badges() badges {
+	s, known := c.status.Glance(badgesAgain, badgesStale)
+	if !known {
+		return badges{}
+	}
+	return badgesOf(s)
+}
+
+func badgesOf(s *doctor.Status) (b badges) {
+	for _, d := range s.Destinations {
+		for _, state := range []ledger.EffectState{ledger.EffectInDoubt, ledger.EffectParked, ledger.EffectFailed} {
+			b.Effects += d.Effects[string(state)]
+		}
+		if !d.PausedAt.IsZero() || !d.OpenedAt.IsZero() {
+			b.Destinations++
+		}
+	}
+	for _, of := range s.Sources {
+		b.Quarantine += of.Quarantined
+	}
+	return b
+}

@@ -1,0 +1,61 @@
+package console
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+
+	"github.com/hooklatch/hooklatch/internal/program/desk"
+	"github.com/hooklatch/hooklatch/internal/program/doctor"
+	"github.com/hooklatch/hooklatch/outbox/coverage"
+	"github.com/hooklatch/hooklatch/outbox/identity"
+)
+
+// shownPasses is how many passes over the list of a provider are shown.
+const shownPasses = 10
+
+// subject is the source, for orders on it.
+func (s shownSource) subject() subject {
+	of := subject{
+		Target: desk.Target{Name: s.Name}, State: desk.Listed, Of: s.Name, Back: s.Path(), noSuch: noSuchList(s.Name),
+		wrong: func(desk.Verb) error { return noSuchList(s.Name) },
+	}
+	if s.Backfill == nil {
+		of.State = desk.Unlisted
+	}
+	return of
+}
+
+// Offers are what can be ordered now.
+func (s shownSource) Offers() []offer { return s.subject().offers(desk.Sources) }
+
+// passesOf are the last passes over the lists of a source, the newest first.
+func (c *Console) passesOf(ctx context.Context, of shownSource) ([]coverage.Run, error) {
+	if of.Backfill == nil {
+		return nil, nil
+	}
+	return c.opts.Outbox.Coverage().Runs(ctx, identity.Source(of.Name), shownPasses)
+}
+
+// ByAccount reports whether the source has several lists.
+func (p sourcePage) ByAccount() bool {
+	return slices.ContainsFunc(p.Passes, func(r coverage.Run) bool { return r.Name != "" })
+}
+
+func noSuchList(source string) *problem {
+	return &problem{
+		status: http.StatusNotFound, heading: "There is no list to read",
+		text: fmt.Sprintf("No worker has read a list for a source %s: one does when the source has backfill in its configuration.", source),
+	}
+}
+
+// sourceSubject is the source that a URL names, for orders on it.
+func (c *Console) sourceSubject(r *http.Request) (subject, error) {
+	named := shownSource{Source: doctor.Source{Name: r.PathValue("name")}}
+	list, err := c.readSources(r.Context())
+	if at := slices.IndexFunc(list, func(s shownSource) bool { return s.Name == named.Name }); at >= 0 {
+		named = list[at]
+	}
+	return named.subject(), err
+}

@@ -1,0 +1,247 @@
+package console
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/hooklatch/hooklatch/internal/plainjson"
+	"github.com/hooklatch/hooklatch/internal/program/console/api"
+	"github.com/hooklatch/hooklatch/internal/program/console/pretty"
+	"github.com/hooklatch/hooklatch/internal/program/desk"
+	"github.com/hooklatch/hooklatch/internal/program/doctor"
+	"github.com/hooklatch/hooklatch/outbox/find"
+	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/quarantine"
+	"github.com/hooklatch/hooklatch/outbox/runs"
+)
+
+// maxRefused is how many refused deliveries are listed.
+const maxRefused = 100
+
+func (c *Console) quarantineFields() []field {
+	return []field{
+		{Field: find.Field{Name: "source", Label: "Source"}, Options: c.sourceNames()},
+		{Field: find.Field{Name: "reason", Label: "Refused for", Hint: "wrong_signature"}, flag: "refused-for"},
+	}
+}
+
+type quarantinePage struct {
+	view
+
+	Query  query
+	Wrong  *invalid
+	Shares []quarantine.Share
+	List   []quarantine.Delivery
+	All    int64 // that the filter selects
+	// Commands do the same on a terminal.
+	Commands []command
+}
+
+func (p quarantinePage) data() (any, error) {
+	return struct {
+		All    int64              `json:"all"`
+		Shares []quarantine.Share `json:"shares"`
+		rows[quarantine.Delivery]
+	}{p.All, orEmpty(p.Shares), rows[quarantine.Delivery]{orEmpty(p.List)}}, nil
+}
+
+// Meaning is what a refusal most often means.
+func (quarantinePage) Meaning(reason string) string { return doctor.Meaning(reason) }
+
+func refusedFilter(q query) quarantine.Filter {
+	return quarantine.Filter{Source: identity.Source(q.Get("source")), Reason: q.Get("reason")}
+}
+
+func (c *Console) readQuarantine(r *http.Request) (quarantinePage, error) {
+	shown := quarantinePage{view: c.view(r, "quarantine", "Quarantine"), Query: readQuery(c.quarantineFields(), r.URL.Query())}
+	if shown.Query.long != nil {
+		return shown, shown.Query.long
+	}
+	var err error
+	if shown.Shares, err = c.opts.Quarantine.Count(r.Context(), refusedFilter(shown.Query)); err != nil {
+		return shown, err
+	}
+	for _, s := range shown.Shares {
+		shown.All += s.Count
+	}
+	for _, verb := range []string{"list", "retry"} {
+		shown.Commands = append(shown.Commands, command{verb, map[string]string{"list": "The same list", "retry": "Verify them again"}[verb], shown.Query.commandOf("quarantine " + verb)})
+	}
+	return shown, nil
+}
+
+// quarantine shows what was refused, by reason and one by one.
+func (c *Console) quarantine(w http.ResponseWriter, r *http.Request) error {
+	shown, err := c.readQuarantine(r)
+	if err != nil {
+		return err
+	}
+	if shown.List, err = c.opts.Quarantine.List(r.Context(), refusedFilter(shown.Query), maxRefused); err != nil {
+		return err
+	}
+	return c.render(w, http.StatusOK, "quarantine", shown)
+}
+
+// verify is the order to verify again what a query selects.
+func (c *Console) verifyOrder(shown quarantinePage) asked {
+	of := "everything in quarantine"
+	if given := shown.Query.Given(); len(given) > 0 {
+		var words []string
+		for _, g := range given {
+			words = append(words, g.Label, g.Value)
+		}
+		of = strings.Join(words, " ")
+	}
+	verb := desk.By(quarantine.ActionRetry)
+	verb.Button, verb.Means = fmt.Sprintf("Verify %d again", shown.All), verb.MeansFor("Each")
+	return asked{
+		Verb: verb, Heading: "Verify these deliveries again?", Of: of, Back: "/quarantine", Action: "/quarantine/verify" + shown.Query.Encode(""),
+	}
+}
+
+func (c *Console) askVerify(w http.ResponseWriter, r *http.Request) error {
+	shown, err := c.readQuarantine(r)
+	if err != nil {
+		return err
+	}
+	return c.ask(w, r, "quarantine", c.verifyOrder(shown))
+}
+
+func (c *Console) orderVerify(w http.ResponseWriter, r *http.Request) error {
+	if err := r.ParseForm(); err != nil {
+		return unreadableForm()
+	}
+	shown, err := c.readQuarantine(r)
+	if err != nil {
+		return err
+	}
+	order := runs.Order{Action: quarantine.ActionRetry, Quarantine: refusedFilter(shown.Query).UntilNow(shown.Shares), Counted: shown.All}
+	run, err := c.runs.Begin(r.Context(), order, operatorOf(r, r.PostForm.Get("reason")))
+	if err != nil {
+		return err
+	}
+	c.seeOther(w, r, runPath(run.ID), "begun")
+	return nil
+}
+
+// refusedPage is a delivery in quarantine.
+type refusedPage struct {
+	view
+	*quarantine.Delivery
+
+	Means    string             // what its reason most often means
+	Now      quarantine.Verdict // what a verification would say
+	Unclear  string             // why that cannot be said. Empty: it can.
+	Payload  pretty.Payload
+	Headers  []header
+	Commands []command
+}
+
+func (p refusedPage) data() (any, error) {
+	return plainjson.Joined{p.Delivery, map[string]any{"now": struct {
+		Proven  bool   `json:"proven"`
+		Refused string `json:"refused,omitzero"`
+		Unclear string `json:"unclear,omitzero"`
+	}{p.Proven(), p.Now.Refused, p.Unclear}}}, nil
+}
+
+// Proven tells whether it would be accepted now.
+func (p refusedPage) Proven() bool { return p.Unclear == "" && p.Now.Refused == "" }
+
+// NowMeans is what its reason of now most often means.
+func (p refusedPage) NowMeans() string { return doctor.Meaning(p.Now.Refused) }
+
+func noSuchRefusal(id string) *problem {
+	return &problem{
+		status: http.StatusNotFound, heading: "It is not in quarantine",
+		text: fmt.Sprintf("No refused delivery %s is kept: it was verified and accepted since, a person took it out, or its seven days or its place were over.", id),
+	}
+}
+
+// readRefused reads the one that a URL names.
+func (c *Console) readRefused(r *http.Request) (*quarantine.Delivery, error) {
+	id, err := uuid.Parse(r.PathValue("id"))
+	if err != nil || id == uuid.Nil { // which a filter takes for all of them
+		return nil, noSuchRefusal(r.PathValue("id"))
+	}
+	found, err := c.opts.Quarantine.Next(r.Context(), quarantine.Filter{ID: id}, quarantine.Mark{}, 1)
+	if err != nil {
+		return nil, err
+	}
+	if len(found) == 0 {
+		return nil, noSuchRefusal(id.String())
+	}
+	return &found[0], nil
+}
+
+// refused shows one: why it was refused, what that means, and whether it would be now.
+func (c *Console) refused(w http.ResponseWriter, r *http.Request) error {
+	d, err := c.readRefused(r)
+	if err != nil {
+		return err
+	}
+	now, unclear := c.opts.Quarantine.WouldVerify(r.Context(), d)
+	body := pretty.Of(d.Body, true)
+	if whyNot := c.seen(r, d.Source).WhyNot(); whyNot != "" {
+		body, d.Headers, d.Body = pretty.Hidden(whyNot), nil, nil
+	} else if err := c.noteRead(r, d.ID.String()+"/body"); err != nil {
+		return err
+	}
+	shown := refusedPage{
+		view: c.view(r, "quarantine", d.ID.String()), Delivery: d, Means: doctor.Meaning(d.Reason),
+		Payload: body, Headers: headersOf(d.Headers),
+		Commands: []command{
+			{"show", "Show it on a terminal", "hooklatch quarantine show " + d.ID.String()},
+			{"retry", "Verify it again", "hooklatch quarantine retry " + d.ID.String()},
+		},
+	}
+	if shown.Now = now; unclear != nil {
+		shown.Unclear = unclear.Error()
+	}
+	return c.render(w, http.StatusOK, "refused", shown)
+}
+
+// refusedPath is where the page of one is, below the path of the console.
+func refusedPath(id uuid.UUID) string { return "/quarantine/" + id.String() }
+
+func verifyOneOrder(d *quarantine.Delivery) asked {
+	verb := desk.By(quarantine.ActionRetry)
+	verb.Button = "Verify it again"
+	return asked{
+		Verb: verb, Heading: "Verify this delivery again?", Of: fmt.Sprintf("%s, %s of %s", d.ID, d.Reason, d.Source), Back: refusedPath(d.ID), Action: refusedPath(d.ID) + "/verify",
+	}
+}
+
+func (c *Console) askVerifyOne(w http.ResponseWriter, r *http.Request) error {
+	d, err := c.readRefused(r)
+	if err != nil {
+		return err
+	}
+	return c.ask(w, r, "quarantine", verifyOneOrder(d))
+}
+
+func (c *Console) orderVerifyOne(w http.ResponseWriter, r *http.Request) error {
+	if err := r.ParseForm(); err != nil {
+		return unreadableForm()
+	}
+	d, err := c.readRefused(r)
+	if err != nil {
+		return err
+	}
+	came, err := c.opts.Quarantine.Retry(r.Context(), d.ID, operatorOf(r, r.PostForm.Get("reason")))
+	if err != nil {
+		return err
+	}
+	if asksData(r.Context()) {
+		return api.Write(w, http.StatusOK, came)
+	}
+	if accepted := came.Accepted + came.Duplicates; accepted > 0 {
+		c.seeOther(w, r, "/quarantine", fmt.Sprintf("verified%d-0", accepted))
+		return nil
+	}
+	c.seeOther(w, r, refusedPath(d.ID), "verified0-1")
+	return nil
+}

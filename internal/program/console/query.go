@@ -1,0 +1,209 @@
+package console
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hooklatch/hooklatch/internal/program/console/signin"
+	"github.com/hooklatch/hooklatch/internal/safetext"
+	"github.com/hooklatch/hooklatch/outbox/find"
+	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/worker/route"
+)
+
+// maxValue bounds what one field of a query holds, in bytes.
+const maxValue = 4 << 10
+
+// field is one thing that a list can be asked for, in the form.
+type field struct {
+	find.Field
+
+	Options []string // offered; nil: any text
+	flag    string   // of the command, where it has another name
+}
+
+// Flag is the flag of the command that prints the same list.
+func (f field) Flag() string { return "--" + cmp.Or(f.flag, f.Name) }
+
+// Wide tells that its values are long.
+func (f field) Wide() bool { return f.Name == "when" }
+
+// fieldsOf are those of a filter. Options are offered for fields that take any text.
+func fieldsOf[Filter any](options map[string][]string) []field {
+	var fields []field
+	for _, f := range find.Fields[Filter]() {
+		offered := f.Words
+		if offered == nil {
+			offered = options[f.Name]
+		}
+		fields = append(fields, field{Field: f, Options: offered})
+	}
+	return fields
+}
+
+// query is what a list is asked for, as the URL says it. A value that is not given is
+// empty.
+type query struct {
+	fields []field
+	values map[string]string
+	Cursor find.Cursor
+	long   *invalid // a value that is too long; nil: none
+}
+
+// readQuery takes the fields it knows from a URL. What is too long is left out, and refused
+// by whoever acts on the query: without it more would be selected.
+func readQuery(fields []field, values url.Values) query {
+	q := query{fields: fields, values: map[string]string{}, Cursor: find.Cursor(values.Get("before"))}
+	for _, f := range fields {
+		value := strings.TrimSpace(cmp.Or(values.Get(f.Name), values.Get(f.Former)))
+		switch {
+		case value == "":
+		case len(value) > maxValue:
+			q.long = &invalid{f.Label, strings.ToValidUTF8(value[:maxValue/64], "") + "…", fmt.Sprintf("it has %d bytes, and %d at most are looked for", len(value), maxValue)}
+		default:
+			q.values[f.Name] = safetext.Storable(value)
+		}
+	}
+	return q
+}
+
+// Get is the value of a field.
+func (q query) Get(name string) string { return q.values[name] }
+
+// given is a field with what was asked of it.
+type given struct {
+	field
+
+	Value   string
+	Without string // query of the same list without it
+}
+
+// words are the flag of the command for it. A while ago needs no sign there.
+func (g given) words() []string {
+	value := g.Value
+	if g.Name == "since" || g.Name == "until" {
+		value = strings.TrimPrefix(value, "-")
+	}
+	return []string{g.Flag(), safetext.Shell(value)}
+}
+
+// Fields are all of them.
+func (q query) Fields() []given {
+	list := make([]given, 0, len(q.fields))
+	for _, f := range q.fields {
+		if value := q.values[f.Name]; f.Options != nil && value != "" && !slices.Contains(f.Options, value) {
+			f.Options = append(slices.Clone(f.Options), value) // a link may ask for more than the form offers
+		}
+		list = append(list, given{field: f, Value: q.values[f.Name], Without: q.without(f.Name)})
+	}
+	return list
+}
+
+// Given are those that something is asked of.
+func (q query) Given() []given {
+	return slices.DeleteFunc(q.Fields(), func(g given) bool { return g.Value == "" })
+}
+
+// Encode is the query of the URL, as from a place.
+func (q query) Encode(from find.Cursor) string {
+	values := url.Values{}
+	for name, value := range q.values {
+		values.Set(name, value)
+	}
+	if from != find.Beginning {
+		values.Set("before", string(from))
+	}
+	if len(values) == 0 {
+		return ""
+	}
+	return "?" + values.Encode()
+}
+
+func (q query) without(name string) string {
+	left := query{fields: q.fields, values: map[string]string{}}
+	for other, value := range q.values {
+		if other != name {
+			left.values[other] = value
+		}
+	}
+	return left.Encode(find.Beginning)
+}
+
+// commandOf has a query as the flags of a command, like "events list".
+func (q query) commandOf(command string) string {
+	words := []string{"hooklatch", command}
+	for _, g := range q.Given() {
+		words = append(words, g.words()...)
+	}
+	if q.Cursor != find.Beginning {
+		words = append(words, "--cursor", safetext.Shell(string(q.Cursor)))
+	}
+	return strings.Join(words, " ")
+}
+
+// invalid says which field cannot be read, and what it takes.
+type invalid struct{ Label, Value, Takes string }
+
+func (i *invalid) Error() string { return i.Label + ": " + i.Takes }
+
+// filterOf is what a query asks for. Errors: *invalid.
+func filterOf[Filter any](q query, now time.Time) (Filter, error) {
+	var asked Filter
+	if q.long != nil {
+		return asked, q.long
+	}
+	for _, g := range q.Given() {
+		err := find.Set(&asked, g.Name, g.Value, now)
+		if wrong, is := errors.AsType[*find.ValueError](err); is {
+			err = &invalid{g.Label, wrong.Value, wrong.Takes}
+		}
+		if err != nil {
+			return asked, err
+		}
+	}
+	return asked, nil
+}
+
+// maySearch fails if the person may not search payloads, and records the search otherwise:
+// answer by answer a search tells every value. Errors: *problem.
+func (c *Console) maySearch(r *http.Request, content find.Content, source identity.Source) error {
+	if content.IsZero() {
+		return nil
+	}
+	if err := c.opts.Sight.RefuseSearch(signin.PersonOf(r.Context()), content, source); err != nil {
+		return err
+	}
+	concealed, _ := content.Concealed(signin.PersonOf(r.Context()).Name)
+	return c.noteRead(r, "search: "+strings.TrimSpace(concealed.When+" "+concealed.Contains))
+}
+
+// unreadable says which condition cannot be read, or that there was no time for it, of an
+// error of a Finder.
+func unreadable(err error) error {
+	wrong, is := errors.AsType[*find.ConditionError](err)
+	switch {
+	case !is:
+		return err
+	case errors.Is(err, route.ErrCompileBusy):
+		return &problem{status: http.StatusServiceUnavailable, heading: "The search did not begin", text: sentence(wrong.Cause.Error()), cause: err}
+	}
+	return &invalid{"Condition", wrong.Text, wrong.Cause.Error()}
+}
+
+func texts[T ~string](list []T) []string {
+	words := make([]string, len(list))
+	for i, word := range list {
+		words[i] = string(word)
+	}
+	return words
+}
+
+// storable reports whether a text can stand in the database, so that it can be looked
+// for.
+func storable(text string) bool { return safetext.Storable(text) == text }

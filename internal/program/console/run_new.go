@@ -1,0 +1,182 @@
+package console
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/hooklatch/hooklatch/internal/clock"
+	"github.com/hooklatch/hooklatch/internal/program/desk"
+	"github.com/hooklatch/hooklatch/outbox/commit"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
+	"github.com/hooklatch/hooklatch/outbox/runs"
+)
+
+const (
+	// previewFor is how long a preview counts before it answers.
+	previewFor = 700 * time.Millisecond
+	// surelyFor is how long it is looked whether an order is about many.
+	surelyFor = 2 * time.Second
+)
+
+// newRunPage is an order about many, before it is given.
+type newRunPage struct {
+	view
+	runs.Preview
+
+	Verb     desk.Verb
+	Query    url.Values // of the order
+	Wrong    string     // what is missing in the form
+	Form     url.Values // as it was sent
+	Most     int64      // how many whoever looks may order. 0: any number.
+	Once     string     // names the order: sent twice, it is one
+	Commands []command
+}
+
+// Action is where it is ordered, below the path of the console.
+func (p newRunPage) Action() string { return "/runs/new?" + p.Query.Encode() }
+
+// Onward is the query that counts on from here.
+func (p newRunPage) Onward() string {
+	next := url.Values{"after": {p.Place}, "counted": {countsText(p.Counts)}}
+	maps.Copy(next, p.Query)
+	return "?" + next.Encode()
+}
+
+// TooMany tells that whoever looks may not order so many.
+func (p newRunPage) TooMany() bool { return p.Most > 0 && p.Selected > p.Most }
+
+// Typed tells that it is so many that a person has to type what is done.
+func (p newRunPage) Typed() bool { return p.More || p.Selected > moreThan }
+
+// Slowly is how long it takes at a pace of 50 a second. Empty: hardly any time.
+func (p newRunPage) Slowly() string {
+	took := time.Duration(p.Selected) * time.Second / 50
+	if took < 2*time.Second {
+		return ""
+	}
+	return clock.Roughly(took)
+}
+
+func (p newRunPage) data() (any, error) {
+	if p.Wrong != "" {
+		return nil, &problem{status: http.StatusUnprocessableEntity, heading: "This run does not begin", text: p.Wrong}
+	}
+	type sampled struct {
+		Effect  string    `json:"idempotency_key,omitzero"`
+		Source  string    `json:"source,omitzero"`
+		EventID string    `json:"event_id,omitzero"`
+		Type    string    `json:"event_type,omitzero"`
+		State   string    `json:"state"`
+		At      time.Time `json:"at"`
+	}
+	shown := struct {
+		runs.Counts
+
+		Words string    `json:"words"`
+		Order string    `json:"order"` // where it is given
+		More  bool      `json:"more"`
+		Next  string    `json:"next,omitzero"` // counts on
+		Most  int64     `json:"most"`
+		Rows  []sampled `json:"sample"`
+	}{Counts: p.Counts, Words: p.Order.Words(), Order: "/api" + p.Action(), More: p.More, Most: p.Most, Rows: []sampled{}}
+	if p.More {
+		shown.Next = "/api/runs/new" + p.Onward()
+	}
+	for _, s := range p.Sample {
+		shown.Rows = append(shown.Rows, sampled{s.Effect, string(s.Event.Source), string(s.Event.EventID), s.EventType, s.State, s.At})
+	}
+	return shown, nil
+}
+
+// preview shows what a run would be about, and asks for it.
+func (c *Console) preview(w http.ResponseWriter, r *http.Request) error {
+	o, q, err := c.runQuery(r)
+	if err != nil {
+		return err
+	}
+	asked := r.URL.Query()
+	return c.showPreview(w, r, http.StatusOK, o, q, runs.Bite{After: asked.Get("after"), Counts: countsOf(asked.Get("counted")), For: previewFor}, newRunPage{})
+}
+
+func (c *Console) showPreview(w http.ResponseWriter, r *http.Request, status int, o runs.Order, q query, bite runs.Bite, shown newRunPage) error {
+	found, err := c.runs.Preview(r.Context(), o, bite)
+	if err != nil {
+		return refusedRun(err)
+	}
+	shown.Preview, shown.Verb, shown.Most, shown.Query = found, desk.By(o.Action), o.Most, fixedQuery(found.Order, q)
+	shown.Once = uuid.NewString()
+	shown.view = c.view(r, "runs", shown.Verb.Button+" many")
+	shown.Commands = []command{{"run", "The same on a terminal, which counts until it is given --yes", commandOfRun(found.Order, q)}}
+	return c.render(w, status, "run_new", shown)
+}
+
+// refusedRun says what keeps a run from beginning.
+func refusedRun(err error) error {
+	if many, is := errors.AsType[*runs.ManyError](err); is {
+		return &problem{
+			status: http.StatusForbidden, heading: "This is more than you may order",
+			text: fmt.Sprintf("It selects more than %d, which takes the role admin. Narrow the filter, or have somebody order it who has that role. admin.max_run of the configuration says the number.", many.Most),
+		}
+	}
+	return unreadable(err)
+}
+
+// beginRun gives the order of a preview.
+func (c *Console) beginRun(w http.ResponseWriter, r *http.Request) error {
+	if err := r.ParseForm(); err != nil {
+		return unreadableForm()
+	}
+	o, q, err := c.runQuery(r)
+	if err != nil {
+		return err
+	}
+	reason := strings.TrimSpace(r.PostForm.Get("reason"))
+	again := func(why string) error {
+		return c.showPreview(w, r, http.StatusUnprocessableEntity, o, q, runs.Bite{For: previewFor}, newRunPage{Wrong: why, Form: r.PostForm})
+	}
+	o.Name = strings.TrimSpace(r.PostForm.Get("name"))
+	o.InDoubt = r.PostForm.Get("looked") != "" && !o.OfEvents()
+	o.NewKeys = r.PostForm.Get("new_keys") != "" && o.Action == ledger.ActionReplayEvent
+	if o.PerSecond, err = paceOf(r.PostForm); err != nil {
+		return again(err.Error() + ".")
+	}
+	if len(o.Name) > runs.MaxNameLen {
+		return again(fmt.Sprintf("The name is longer than %d bytes.", runs.MaxNameLen))
+	}
+	if o.InDoubt && reason == "" {
+		return again("Say why what may have been applied is to be done once more: it is recorded.")
+	}
+	if word := desk.By(o.Action).Name; !asksData(r.Context()) && !strings.EqualFold(strings.TrimSpace(r.PostForm.Get("typed")), word) {
+		counted, err := c.runs.Preview(r.Context(), o, runs.Bite{Most: moreThan, For: surelyFor})
+		if err != nil {
+			return err
+		}
+		if counted.More || counted.Selected > moreThan {
+			return again(fmt.Sprintf("This is about more than %d. Type the word %s to order it.", moreThan, word))
+		}
+	}
+	by := operatorOf(r, reason)
+	if once, err := uuid.Parse(r.PostForm.Get("once")); err == nil {
+		by.RequestID = once.String()
+	}
+	run, err := c.runs.Begin(r.Context(), o, by)
+	if errors.Is(err, commit.ErrUnavailable) {
+		return err
+	}
+	if err != nil {
+		return refusedRun(err)
+	}
+	c.seeOther(w, r, runPath(run.ID), "begun")
+	return nil
+}
+
+// runPath is where a run is, below the path of the console.
+func runPath(id int64) string { return "/runs/" + strconv.FormatInt(id, 10) }

@@ -1,0 +1,178 @@
+package console
+
+import (
+	"cmp"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/hooklatch/hooklatch/internal/program/console/signin"
+	"github.com/hooklatch/hooklatch/internal/program/desk"
+	"github.com/hooklatch/hooklatch/outbox/find"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
+	"github.com/hooklatch/hooklatch/outbox/runs"
+)
+
+// manyVerbs are those that a run does to events, or to effects.
+func manyVerbs(on desk.Thing) []desk.Verb {
+	return slices.DeleteFunc(desk.Of(on), func(v desk.Verb) bool { return !v.Many() })
+}
+
+// runQuery is the order that a query describes: that of a list, with of=events or
+// of=effects, and action=park or cancel. Errors: *invalid and *problem.
+func (c *Console) runQuery(r *http.Request) (o runs.Order, q query, err error) {
+	values := r.URL.Query()
+	of, name := values.Get("of"), values.Get("action")
+	verbs := manyVerbs(desk.Thing(of))
+	at := slices.IndexFunc(verbs, func(v desk.Verb) bool { return name == "" || v.Name == name })
+	if at < 0 {
+		return o, q, &invalid{"Run", of + " " + name, "it is of=events with " + actionsOf(desk.Events) + ", or of=effects with " + actionsOf(desk.Effects)}
+	}
+	o.Action = verbs[at].Action
+	if of == "events" {
+		q = readQuery(c.eventFields(), values)
+		err = c.runOfEvents(r, q, &o)
+	} else {
+		q = readQuery(c.effectFields(), values)
+		err = c.runOfEffects(r, q, &o)
+	}
+	if !signin.PersonOf(r.Context()).Role.May(signin.Admin) {
+		o.Most = c.opts.MaxRun
+	}
+	return o, q, err
+}
+
+// actionsOf names the verbs that a run does, as a URL has them.
+func actionsOf(on desk.Thing) string {
+	var names []string
+	for _, v := range manyVerbs(on) {
+		names = append(names, v.Name)
+	}
+	last := len(names) - 1
+	return "action=" + strings.Join(names[:last], ", ") + " or " + names[last]
+}
+
+func (c *Console) runOfEvents(r *http.Request, q query, o *runs.Order) (err error) {
+	if o.Events, err = c.eventFilter(r, q); err != nil {
+		return err
+	}
+	if allowed := runs.StatesOfEvents(o.Action); o.Events.State != "" && !slices.Contains(allowed, o.Events.State) {
+		return &invalid{"State", string(o.Events.State), "this is done to events that are " + strings.Join(texts(allowed), ", ")}
+	}
+	if last := r.URL.Query().Get("last"); last != "" {
+		if o.Last, err = strconv.ParseInt(last, 10, 64); err != nil {
+			return &invalid{"Last", last, "it is the number of the last event that is taken"}
+		}
+	}
+	return nil
+}
+
+func (c *Console) runOfEffects(r *http.Request, q query, o *runs.Order) (err error) {
+	if event := q.Get("event"); event != "" {
+		return &invalid{"Event", event, "effects of one event are retried one by one, or with a replay of that event"}
+	}
+	if o.Effects, err = c.effectFilter(r, q); err != nil {
+		return err
+	}
+	allowed := ledger.StatesFor(o.Action)
+	switch asked := q.Get("state"); asked {
+	case "": // what was given up by a person stays given up, unless somebody asks for it
+		o.Effects.States = slices.DeleteFunc(slices.Clone(allowed), func(state ledger.EffectState) bool { return state == ledger.EffectCancelled })
+	case string(find.Attention):
+		needed := o.Effects.States
+		o.Effects.States = slices.DeleteFunc(slices.Clone(allowed), func(state ledger.EffectState) bool { return !slices.Contains(needed, state) })
+	default:
+		for _, state := range o.Effects.States {
+			if !slices.Contains(allowed, state) {
+				return &invalid{"State", asked, "this is done to effects that are " + strings.Join(texts(allowed), ", ")}
+			}
+		}
+	}
+	if text := r.URL.Query().Get("as_of"); text != "" {
+		if o.AsOf, err = time.Parse(time.RFC3339Nano, text); err != nil {
+			return &invalid{"As of", text, "it is a time like 2026-11-21T08:00:00.123456Z"}
+		}
+	}
+	return nil
+}
+
+// fixedQuery is the query of the same order with its times standing still.
+func fixedQuery(o runs.Order, q query) url.Values {
+	v := desk.By(o.Action)
+	values := url.Values{"of": {string(v.On)}, "action": {v.Name}}
+	for _, g := range q.Given() {
+		values.Set(g.Name, g.Value)
+	}
+	still := func(name string, at time.Time) {
+		if !at.IsZero() {
+			values.Set(name, at.UTC().Format(time.RFC3339Nano))
+		}
+	}
+	if o.OfEvents() {
+		still("since", o.Events.Since)
+		still("until", o.Events.Until)
+		values.Set("last", strconv.FormatInt(o.Last, 10))
+		return values
+	}
+	still("since", o.Effects.Since)
+	still("until", o.Effects.Until)
+	still("as_of", o.AsOf)
+	return values
+}
+
+// commandOfRun orders the same on a terminal.
+func commandOfRun(o runs.Order, q query) string {
+	v := desk.By(o.Action)
+	words := []string{"hooklatch", string(v.On), v.Name}
+	for _, g := range q.Given() {
+		if g.Name != "state" || g.Value != string(find.Attention) {
+			words = append(words, g.words()...)
+		}
+	}
+	if !o.OfEvents() && len(o.Effects.States) > 0 && (q.Get("state") == "" || q.Get("state") == string(find.Attention)) {
+		words = append(words, "--state", strings.Join(texts(o.Effects.States), ","))
+	}
+	return strings.Join(words, " ")
+}
+
+// moreThan is from how many on a person has to type what is done.
+const moreThan = 1_000
+
+// paceOf reads how many are changed in a second; nothing is as fast as it goes.
+func paceOf(form url.Values) (float64, error) {
+	text := strings.TrimSpace(form.Get("pace"))
+	if text == "" {
+		return 0, nil
+	}
+	pace, err := strconv.ParseFloat(text, 64)
+	if err != nil || !(pace >= 0 && pace <= 1_000_000) {
+		return 0, &invalid{"Pace", text, "it is a number of changes in a second, above 0, or 0 for as fast as it goes"}
+	}
+	return pace, nil
+}
+
+// countsOf reads what a preview had counted so far, as the link that goes on has it.
+func countsOf(text string) (c runs.Counts) {
+	parts := strings.Split(text, ".")
+	for i, into := range []*int64{&c.Selected, &c.InDoubt, &c.Unrendered, &c.Unclear} {
+		if i < len(parts) {
+			n, _ := strconv.ParseInt(parts[i], 10, 64) // it is of ours, and only shown
+			*into = max(n, 0)
+		}
+	}
+	return c
+}
+
+func countsText(c runs.Counts) string {
+	var parts []string
+	for _, n := range []int64{c.Selected, c.InDoubt, c.Unrendered, c.Unclear} {
+		parts = append(parts, strconv.FormatInt(n, 10))
+	}
+	return strings.Join(parts, ".")
+}
+
+// nameOfRun is what a run is called.
+func nameOfRun(r runs.Run) string { return cmp.Or(r.Name, r.Words()) }

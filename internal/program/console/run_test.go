@@ -1,0 +1,286 @@
+package console_test
+
+import (
+	"html"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/internal/program/console"
+	"github.com/hooklatch/hooklatch/internal/program/console/signin"
+	"github.com/hooklatch/hooklatch/outbox/find"
+	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
+	"github.com/hooklatch/hooklatch/outbox/runs"
+	"github.com/hooklatch/hooklatch/worker/route"
+)
+
+func (b *bundle) runs(t testing.TB) *runs.Runs {
+	t.Helper()
+	return b.box.Runs().With(b.box.Finder().With(route.CompileCondition))
+}
+
+// begun are runs that nobody works off.
+func begun(t testing.TB, b *bundle, n int) (ids []string) {
+	t.Helper()
+	for range n {
+		run, err := b.runs(t).Begin(t.Context(), runs.Order{
+			Action: ledger.ActionRetryEffect, Effects: find.Effects{States: []ledger.EffectState{ledger.EffectFailed}, Destination: "crm"}, Name: "after the fix",
+		}, ledger.Operator{Who: "ada", Via: "cli", Reason: "they move"})
+		require.NoError(t, err)
+		ids = append(ids, strconv.FormatInt(run.ID, 10))
+	}
+	return ids
+}
+
+// orderOf is where the form of a preview is sent.
+func orderOf(t testing.TB, page string) string {
+	t.Helper()
+	found := regexp.MustCompile(`action="(/runs/new[^"]*)"`).FindStringSubmatch(page)
+	require.Len(t, found, 2, page)
+	return html.UnescapeString(found[1])
+}
+
+func (b *bundle) sent(role signin.Role, method, path string, form url.Values) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(method, path, strings.NewReader(form.Encode()))
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	return b.answer(r.WithContext(signin.WithPerson(r.Context(), signin.Person{Name: "vera", Role: role})))
+}
+
+// What a filter selects is counted, ordered, worked off, and told of.
+func TestWhatAListShowsIsRetried(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	keys := []string{b.failed(t, "evt_1"), b.failed(t, "evt_2")}
+	doubtful := b.doubted(t, "evt_3")
+	list := b.page(t, "/effects?state=attention")
+	require.Contains(t, list, "Retry these…")
+	require.Contains(t, list, "/runs/new?action=retry&amp;of=effects&amp;state=attention")
+
+	preview := b.page(t, "/runs/new?of=effects&action=retry&state=attention")
+	wellMade(t, "/runs/new", preview)
+	require.Contains(t, preview, "<strong>2</strong> effects")
+	require.Contains(t, preview, "1 may have been applied already")
+	require.Contains(t, preview, "hooklatch effects retry --state failed,parked")
+	later := b.failed(t, "evt_later")
+
+	path := orderOf(t, preview)
+	got := b.post(path, url.Values{"name": {"after <the> fix"}, "reason": {"they are back"}, "pace": {"50"}})
+	require.Equal(t, http.StatusSeeOther, got.Code, got.Body)
+	require.Equal(t, "/runs/1?done=begun", got.Header().Get("Location"))
+	page := b.page(t, got.Header().Get("Location"))
+	for _, want := range []string{"It has begun and is recorded", "after &lt;the&gt; fix", "the next worker that is free", "50 in a second", "they are back", "data-live"} {
+		require.Contains(t, page, want)
+	}
+	run, err := b.runs(t).Work(t.Context(), 1, time.Now().Add(time.Hour), nil)
+	require.NoError(t, err)
+	require.Equal(t, runs.Done, run.State)
+	page = b.page(t, "/runs/1")
+	require.Contains(t, page, "<dd>2 so far of 2")
+	require.NotContains(t, page, "data-live", "nothing changes any more")
+	for _, key := range keys {
+		require.Equal(t, ledger.EffectPending, b.effect(t, key).State)
+		require.Contains(t, b.page(t, "/effects/"+key), "they are back (run 1)")
+	}
+	require.Equal(t, ledger.EffectFailed, b.effect(t, later).State, "what came later is no part of it")
+	require.Equal(t, ledger.EffectParked, b.effect(t, doubtful).State)
+	require.Contains(t, b.page(t, "/audit"), `href="/runs/1"`)
+
+	path = orderOf(t, b.page(t, "/runs/new?of=effects&state=parked"))
+	got = b.post(path, url.Values{"looked": {"yes"}})
+	require.Equal(t, http.StatusUnprocessableEntity, got.Code)
+	require.Contains(t, got.Body.String(), "Say why what may have been applied")
+	require.Equal(t, http.StatusSeeOther, b.post(path, url.Values{"looked": {"yes"}, "reason": {"they have nothing"}}).Code)
+	_, err = b.runs(t).Work(t.Context(), 2, time.Now().Add(time.Hour), nil)
+	require.NoError(t, err)
+	require.Equal(t, ledger.EffectInDoubt, b.effect(t, doubtful).State)
+}
+
+// The addresses that runs had before lead to those of now, with query and method: bookmarks,
+// links in jobs, and programs that ask the API.
+func TestFormerAddressesOfRunsLead(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	for from, to := range map[string]string{
+		"/replays":                           "/runs",
+		"/replays/17":                        "/runs/17",
+		"/replays/17/pause":                  "/runs/17/pause",
+		"/replays/new?of=effects&state=done": "/runs/new?of=effects&state=done",
+		"/api/replays?before=9":              "/api/runs?before=9",
+		"/api/replays/17":                    "/api/runs/17",
+	} {
+		got := b.get(from)
+		require.Equal(t, http.StatusPermanentRedirect, got.Code, from)
+		require.Equal(t, to, got.Header().Get("Location"), from)
+	}
+	got := b.post("/replays/new?of=effects", url.Values{"reason": {"they are back"}})
+	require.Equal(t, http.StatusPermanentRedirect, got.Code)
+	require.NotEqual(t, http.StatusPermanentRedirect, b.get("/replayset").Code)
+}
+
+func TestEventsAreReplayedOneByOneAndMany(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.failed(t, "evt_1")
+	odd := b.accept(t, "a/b", "customer.created", `{"customer":"cus_42"}`)
+	b.dispatch(t, odd, ledger.AtLeastOnce)
+	require.Contains(t, b.page(t, "/events/stripe/evt_1"), `href="/events/stripe/evt_1/replay"`)
+	require.Contains(t, b.page(t, "/events/stripe/-/replay?id=a%2Fb"), "by the routes of today")
+	got := b.post("/events/stripe/-/replay?id=a%2Fb", url.Values{"new_keys": {"yes"}})
+	require.Equal(t, "/events/stripe/-?id=a%2Fb&done=replay", got.Header().Get("Location"))
+	require.Contains(t, b.page(t, got.Header().Get("Location")), "Replay ordered and recorded.")
+	e, err := b.box.Inbox().Event(t.Context(), odd.EventRef)
+	require.NoError(t, err)
+	require.Equal(t, 2, e.Generation)
+	got = b.post("/events/stripe/-/replay?id=a%2Fb", nil)
+	require.Equal(t, http.StatusConflict, got.Code)
+	require.Contains(t, got.Body.String(), "It waits for its dispatch.")
+
+	preview := b.page(t, "/runs/new?of=events&when="+url.QueryEscape(`body.customer == "cus_42"`))
+	require.Contains(t, preview, "<strong>1</strong> events")
+	require.Equal(t, http.StatusSeeOther, b.post(orderOf(t, preview), nil).Code)
+	_, err = b.runs(t).Work(t.Context(), 1, time.Now().Add(time.Hour), nil)
+	require.NoError(t, err)
+	replays, err := b.box.Inbox().EventReplays(t.Context(), identity.EventRef{Source: "stripe", EventID: "evt_1"})
+	require.NoError(t, err)
+	require.Equal(t, int64(1), replays[0].Run)
+	for query, want := range map[string]string{
+		"of=events&state=received": "dispatched, skipped, failed", "of=effects&state=done": "failed, parked, cancelled",
+		"of=effects&event=stripe/evt_1": "one by one", "of=effects&action=replay": "of=effects with action", "of=events&last=x": "number of the last", "of=effects&as_of=x": "2026-11-21T08",
+	} {
+		got := b.get("/runs/new?" + query)
+		require.Equal(t, http.StatusBadRequest, got.Code, query)
+		require.Contains(t, got.Body.String(), want)
+	}
+	require.NotContains(t, b.page(t, "/events?state=received"), "Replay these")
+	require.NotContains(t, b.page(t, "/events"), "Release these", "nothing is held")
+}
+
+// A value that is too long to be looked for is refused: without it everything would be selected.
+func TestAFilterThatIsTooLongSelectsNothing(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.failed(t, "evt_1")
+	long := strings.Repeat("x", 5<<10)
+	for _, path := range []string{
+		"/events?contains=" + long, "/effects?route=" + long, "/audit?who=" + long, "/quarantine?source=" + long,
+		"/runs/new?of=events&type=" + long, "/runs/new?of=effects&destination=" + long, "/api/events?type=" + long, "/api/runs/new?of=effects&source=" + long,
+	} {
+		got := b.get(path)
+		require.Equal(t, http.StatusBadRequest, got.Code, path)
+		require.Contains(t, got.Body.String(), "5120 bytes", path)
+	}
+	require.Equal(t, http.StatusBadRequest, b.post("/runs/new?of=effects&action=cancel&destination="+long, nil).Code)
+	require.Equal(t, http.StatusBadRequest, b.post("/quarantine/verify?source="+long, nil).Code)
+	var ordered int
+	require.NoError(t, b.pool.QueryRow(t.Context(), `SELECT count(*) FROM hooklatch.operator_log`).Scan(&ordered))
+	require.Zero(t, ordered)
+}
+
+// An operator's run has a bound, which the server holds; an admin's has none.
+func TestAnOperatorsRunIsBounded(t *testing.T) {
+	t.Parallel()
+	b := setup(t, func(o *console.Options) { o.MaxRun = 1 })
+	b.failed(t, "evt_1")
+	b.failed(t, "evt_2")
+	const query = "/runs/new?of=effects&state=failed"
+	page := b.sent(signin.Operator, http.MethodGet, query, nil)
+	require.Equal(t, http.StatusOK, page.Code)
+	require.Contains(t, page.Body.String(), "More than 1 take the role admin")
+	got := b.sent(signin.Operator, http.MethodPost, query, nil)
+	require.Equal(t, http.StatusForbidden, got.Code)
+	require.Contains(t, got.Body.String(), "This is more than you may order")
+	require.Equal(t, http.StatusForbidden, b.sent(signin.Viewer, http.MethodGet, query, nil).Code)
+	require.Equal(t, http.StatusForbidden, b.sent(signin.Viewer, http.MethodPost, query, nil).Code)
+	require.Equal(t, http.StatusSeeOther, b.sent(signin.Admin, http.MethodPost, query, nil).Code)
+	log, err := b.box.Ledger().OperatorLog(t.Context(), time.Time{}, 0)
+	require.NoError(t, err)
+	require.Len(t, log, 1, "what was refused is no order")
+	require.Equal(t, "admin", log[0].Role)
+}
+
+// What is about more than a thousand is not ordered by a slip.
+func TestManyAreTyped(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	_, err := b.pool.Exec(t.Context(), `SET session_replication_role = replica;
+		INSERT INTO hooklatch.effects (scope, key, idempotency_key, destination, queue, policy, state, attempt, finished_at)
+		SELECT 'many', i::text, 'hl_many_' || i, 'app', 'dst_app', 'at_least_once', 'failed', 1, now() FROM generate_series(1, 1001) AS i;
+		RESET session_replication_role`)
+	require.NoError(t, err)
+	preview := b.page(t, "/runs/new?of=effects&state=failed")
+	require.Contains(t, preview, "type the word retry")
+	path := orderOf(t, preview)
+	got := b.post(path, url.Values{"typed": {"park"}, "name": {"slip"}})
+	require.Equal(t, http.StatusUnprocessableEntity, got.Code)
+	require.Contains(t, got.Body.String(), "Type the word retry to order it")
+	require.Contains(t, got.Body.String(), `value="slip"`, "what was typed is still there")
+	require.Equal(t, http.StatusSeeOther, b.post(path, url.Values{"typed": {"Retry"}}).Code)
+}
+
+// Whoever presses twice orders once.
+func TestARunThatIsOrderedTwiceIsOne(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.failed(t, "evt_1")
+	preview := b.page(t, "/runs/new?of=effects&state=failed")
+	once := regexp.MustCompile(`name="once" value="([^"]+)"`).FindStringSubmatch(preview)
+	require.Len(t, once, 2)
+	path, form := orderOf(t, preview), url.Values{"once": {once[1]}}
+	var both sync.WaitGroup
+	leads := make([]string, 8)
+	for i := range leads {
+		both.Go(func() { leads[i] = b.post(path, form).Header().Get("Location") })
+	}
+	both.Wait()
+	for _, to := range leads {
+		require.Equal(t, leads[0], to)
+		require.NotEmpty(t, to)
+	}
+	all, err := b.runs(t).List(t.Context(), 0, 0)
+	require.NoError(t, err)
+	require.Len(t, all, 1)
+	log, err := b.box.Ledger().OperatorLog(t.Context(), time.Time{}, 0)
+	require.NoError(t, err)
+	require.Len(t, log, 1)
+	require.Equal(t, http.StatusSeeOther, b.post(orderOf(t, b.page(t, "/runs/new?of=effects&state=failed")), nil).Code, "another order is another run")
+}
+
+func TestARunIsSteeredFromItsPage(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	id := begun(t, b, 1)[0]
+	path := "/runs/" + id
+	require.Contains(t, b.page(t, path+"/pause"), "Pause run 1?")
+	require.Equal(t, http.StatusSeeOther, b.post(path+"/pause", nil).Code)
+	require.Contains(t, b.page(t, path+"?done=pause"), "Paused and recorded.")
+	require.Equal(t, http.StatusConflict, b.post(path+"/pause", nil).Code)
+	require.Contains(t, b.page(t, path+"/pace"), `name="pace" value="0"`)
+	got := b.post(path+"/pace", url.Values{"pace": {"many"}})
+	require.Equal(t, http.StatusBadRequest, got.Code)
+	require.Equal(t, http.StatusSeeOther, b.post(path+"/pace", url.Values{"pace": {"0.5"}}).Code)
+	require.Contains(t, b.page(t, path), "0.5 in a second")
+	require.Equal(t, http.StatusSeeOther, b.post(path+"/resume", nil).Code)
+	require.Equal(t, http.StatusSeeOther, b.post(path+"/stop", url.Values{"reason": {"enough"}}).Code)
+	page := b.page(t, path)
+	require.Contains(t, page, "stopped")
+	require.NotContains(t, page, "/resume")
+	require.Equal(t, http.StatusConflict, b.post(path+"/resume", nil).Code)
+	require.Equal(t, http.StatusNotFound, b.get("/runs/99").Code)
+	require.Equal(t, http.StatusNotFound, b.get("/runs/x").Code)
+	require.Contains(t, b.page(t, "/runs"), "after the fix")
+	require.Equal(t, http.StatusForbidden, b.sent(signin.Viewer, http.MethodPost, path+"/stop", nil).Code)
+	log, err := b.box.Ledger().OperatorLog(t.Context(), time.Time{}, 0)
+	require.NoError(t, err)
+	require.Equal(t, ledger.Action("run.stop"), log[0].Action)
+	require.Equal(t, "enough", log[0].Reason)
+	require.Len(t, log, 5)
+}

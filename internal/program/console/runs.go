@@ -1,0 +1,193 @@
+package console
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/hooklatch/hooklatch/internal/program/console/pretty"
+	"github.com/hooklatch/hooklatch/internal/program/console/signin"
+	"github.com/hooklatch/hooklatch/internal/program/desk"
+	"github.com/hooklatch/hooklatch/internal/program/life"
+	"github.com/hooklatch/hooklatch/outbox/find"
+	"github.com/hooklatch/hooklatch/outbox/runs"
+)
+
+type runsPage struct {
+	view
+
+	List     []runs.Run
+	Older    string // query of the page that goes on. Empty: that is all.
+	Commands []command
+}
+
+func (p runsPage) data() (any, error) {
+	shown := struct {
+		rows[any]
+
+		More bool   `json:"more"`
+		Next string `json:"next,omitzero"`
+	}{rows: rows[any]{Rows: []any{}}, More: p.Older != ""}
+	for _, run := range p.List {
+		shown.Rows = append(shown.Rows, life.OfRun(run))
+	}
+	if shown.More {
+		shown.Next = strconv.FormatInt(p.List[len(p.List)-1].ID, 10)
+	}
+	return shown, nil
+}
+
+// Name is what a run is called.
+func (runsPage) Name(r runs.Run) string { return nameOfRun(r) }
+
+// listRuns lists bulk runs, the newest first.
+func (c *Console) listRuns(w http.ResponseWriter, r *http.Request) error {
+	var before int64
+	if text := r.URL.Query().Get("before"); text != "" {
+		var err error
+		if before, err = strconv.ParseInt(text, 10, 64); err != nil || before < 1 {
+			return &invalid{"Place", text, "it is the number of a run"}
+		}
+	}
+	list, err := c.runs.List(r.Context(), before, rowsOnPage+1)
+	if err != nil {
+		return err
+	}
+	for i, run := range list {
+		list[i] = c.opts.Sight.ConcealRun(signin.PersonOf(r.Context()), run)
+	}
+	shown := runsPage{
+		view: c.view(r, "runs", "Bulk runs"), List: list[:min(len(list), rowsOnPage)],
+		Commands: []command{{"list", "The same list", "hooklatch runs list"}},
+	}
+	if len(list) > rowsOnPage {
+		shown.Older = "?" + url.Values{"before": {strconv.FormatInt(list[rowsOnPage-1].ID, 10)}}.Encode()
+	}
+	return c.render(w, http.StatusOK, "runs", shown)
+}
+
+// runPage is a run.
+type runPage struct {
+	view
+	runs.Run
+
+	Verb     desk.Verb
+	Listed   string // path of the list that it was ordered from
+	Commands []command
+}
+
+func (p runPage) data() (any, error) { return life.OfRun(p.Run), nil }
+
+// subjectOfRun is a run, for orders on it.
+func subjectOfRun(run runs.Run) subject {
+	of := desk.Target{Run: run.ID}
+	return subject{
+		Target: of, State: string(run.State), This: of.String(), Of: nameOfRun(run) + ", " + pretty.Run(run.State).Word, Back: runPath(run.ID), pace: run.PerSecond,
+		noSuch: noSuchRun(strconv.FormatInt(run.ID, 10)),
+		wrong: func(v desk.Verb) error {
+			if !run.State.Ended() {
+				return nil
+			}
+			return &runs.StateError{Action: v.Action, State: run.State}
+		},
+	}
+}
+
+// runSubject is the run that a URL names, for orders on it.
+func (c *Console) runSubject(r *http.Request) (subject, error) {
+	run, err := c.readRun(r)
+	return subjectOfRun(run), err
+}
+
+// Offers are what can be ordered now.
+func (p runPage) Offers() []offer { return subjectOfRun(p.Run).offers(desk.Runs) }
+
+// Percent is how much of what was counted is behind it, and -1 when nobody counted.
+func (p runPage) Percent() int64 {
+	switch {
+	case p.Run.State == runs.Done:
+		return 100
+	case p.Total <= 0:
+		return -1
+	}
+	return min(99, p.Selected*100/p.Total)
+}
+
+// Ends is when it will be done at its pace. Zero: nobody knows.
+func (p runPage) Ends() time.Time {
+	if p.Run.State != runs.Running || p.PerSecond <= 0 || p.Total <= p.Selected {
+		return time.Time{}
+	}
+	return p.Now.Add(time.Duration(float64(p.Total-p.Selected) / p.PerSecond * float64(time.Second)))
+}
+
+// Path is where its page is, below the path of the console.
+func (p runPage) Path() string { return runPath(p.ID) }
+
+func noSuchRun(id string) *problem {
+	return &problem{
+		status: http.StatusNotFound, heading: "There is no such run",
+		text: fmt.Sprintf("Nobody has ordered a run %s. Those that were are listed under Replays.", id),
+	}
+}
+
+// readRun reads the one that a URL names.
+func (c *Console) readRun(r *http.Request) (runs.Run, error) {
+	id, err := strconv.ParseInt(r.PathValue("id"), 10, 64)
+	if err != nil || id < 1 {
+		return runs.Run{}, noSuchRun(r.PathValue("id"))
+	}
+	run, err := c.runs.Get(r.Context(), id)
+	if errors.Is(err, runs.ErrNoRun) {
+		err = noSuchRun(r.PathValue("id"))
+	}
+	return c.opts.Sight.ConcealRun(signin.PersonOf(r.Context()), run), err
+}
+
+// showRun shows how far a run has come.
+func (c *Console) showRun(w http.ResponseWriter, r *http.Request) error {
+	run, err := c.readRun(r)
+	if err != nil {
+		return err
+	}
+	id := strconv.FormatInt(run.ID, 10)
+	shown := runPage{view: c.view(r, "runs", "Run "+id), Run: run, Verb: desk.By(run.Action), Listed: listOfRun(run)}
+	shown.Commands = []command{{"show", "Show it on a terminal", "hooklatch runs show " + id}}
+	for _, o := range shown.Offers() {
+		if !o.TakesPace {
+			shown.Commands = append(shown.Commands, command{o.Name, o.Button + " it on a terminal", "hooklatch runs " + o.Name + " " + id})
+		}
+	}
+	return c.render(w, http.StatusOK, "run", shown)
+}
+
+// listOfRun is the list of what a run was ordered for, as it is now: what it has changed
+// is in another state.
+func listOfRun(run runs.Run) string {
+	values := url.Values{}
+	if run.OfRefused() {
+		for name, value := range map[string]string{"source": string(run.Quarantine.Source), "reason": run.Quarantine.Reason} {
+			if value != "" {
+				values.Set(name, value)
+			}
+		}
+		return "/quarantine?" + values.Encode()
+	}
+	path, given := "/effects", find.Given(run.Effects)
+	if run.OfEvents() {
+		path, given = "/events", find.Given(run.Events)
+	}
+	for _, g := range given {
+		gone := run.State.Ended() && (g.Name == "when" || g.Name == "contains")
+		if !gone && g.Name != "state" { // what it changed is in another state
+			values.Set(g.Name, g.Text)
+		}
+	}
+	if len(values) > 0 {
+		path += "?" + values.Encode()
+	}
+	return path
+}

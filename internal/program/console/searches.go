@@ -1,0 +1,102 @@
+package console
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/hooklatch/hooklatch/internal/program/console/signin"
+)
+
+const (
+	// waitingSearches is how many searches of one person wait for the one that runs.
+	waitingSearches = 3
+	// searchWait bounds how long one waits. It leaves most of pageTimeout to the search.
+	searchWait = 3 * time.Second
+)
+
+// searches lets each person run one search in payloads at a time: a search compiles a
+// condition and evaluates it on the CPUs that also accept deliveries.
+type searches struct {
+	mu sync.Mutex
+	of map[searcher]*turn
+}
+
+// searcher is a person as searches tell them apart.
+type searcher struct {
+	way  signin.Way
+	name string
+}
+
+// turn belongs to one person.
+type turn struct {
+	running chan struct{} // has a value while a search runs
+	here    int           // searches that run or wait
+}
+
+// begin waits until no other search of a person runs, and returns how to end this one.
+// False: too many wait, or it took too long.
+func (s *searches) begin(ctx context.Context, p signin.Person) (end func(), ok bool) {
+	who := searcher{p.Way, p.Name}
+	mine, ok := s.enter(who)
+	if !ok {
+		return nil, false
+	}
+	ctx, cancel := context.WithTimeout(ctx, searchWait)
+	defer cancel()
+	select {
+	case mine.running <- struct{}{}:
+		return func() {
+			<-mine.running
+			s.leave(who)
+		}, true
+	case <-ctx.Done():
+		s.leave(who)
+		return nil, false
+	}
+}
+
+func (s *searches) enter(who searcher) (*turn, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	mine := s.of[who]
+	if mine == nil {
+		mine = &turn{running: make(chan struct{}, 1)}
+		s.of[who] = mine
+	}
+	if mine.here > waitingSearches {
+		return nil, false
+	}
+	mine.here++
+	return mine, true
+}
+
+func (s *searches) leave(who searcher) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.of[who].here--; s.of[who].here == 0 {
+		delete(s.of, who)
+	}
+}
+
+// oneSearch serves a page whose query asks for content in the turn of the person who asks,
+// whatever led there: a link on another web site as well.
+func (c *Console) oneSearch(p page) page {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		if asked := r.URL.Query(); asked.Get("when") == "" && asked.Get("contains") == "" {
+			return p(w, r)
+		}
+		end, ok := c.searches.begin(r.Context(), signin.PersonOf(r.Context()))
+		if !ok {
+			w.Header().Set("Retry-After", "1")
+			return &problem{
+				status: http.StatusTooManyRequests, heading: "Another search of yours is running",
+				text: fmt.Sprintf("Each person runs one search in payloads at a time, and at most %d more wait. Try again in a moment.", waitingSearches),
+			}
+		}
+		defer end()
+		return p(w, r)
+	}
+}

@@ -1,0 +1,147 @@
+package signin
+
+import (
+	"log/slog"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+
+	"github.com/hooklatch/hooklatch/internal/logkey"
+)
+
+// maxForm bounds what a form may bring.
+const maxForm = 8 << 10
+
+// own are the addresses of a guard itself.
+func (g *Guard) own() map[string]http.HandlerFunc {
+	own := map[string]http.HandlerFunc{
+		"GET /login":              g.login,
+		"POST /login":             g.takeToken,
+		"POST /logout":            g.logout,
+		"POST /logout-everywhere": g.logoutEverywhere,
+	}
+	if g.oidc != nil {
+		own["GET /auth/oidc"] = g.startOIDC
+		own["GET /auth/callback"] = g.endOIDC
+	}
+	return own
+}
+
+// Routes are the addresses of a guard itself: they find out who asks.
+func (g *Guard) Routes() []Route {
+	var list []Route
+	for _, pattern := range slices.Sorted(maps.Keys(g.own())) {
+		list = append(list, Route{Pattern: pattern, Open: true})
+	}
+	return list
+}
+
+// leadToLogin has a browser come back to what it asked for.
+func (g *Guard) leadToLogin(w http.ResponseWriter, r *http.Request) {
+	to := "/login"
+	if next := Local(r.URL.RequestURI()); next != "/" {
+		to += "?" + url.Values{"next": {next}}.Encode()
+	}
+	g.seeOther(w, r, to)
+}
+
+// seeOther leads to a path of ours.
+func (g *Guard) seeOther(w http.ResponseWriter, r *http.Request, path string) {
+	http.Redirect(w, r, g.base+path, http.StatusSeeOther)
+}
+
+// login asks for what somebody signs in with.
+func (g *Guard) login(w http.ResponseWriter, r *http.Request) {
+	if !g.asks || g.logins == nil {
+		g.seeOther(w, r, "/")
+		return
+	}
+	g.show(w, r, Page{Status: http.StatusOK, Next: Local(r.URL.Query().Get("next"))})
+}
+
+// takeToken changes a token for a cookie.
+func (g *Guard) takeToken(w http.ResponseWriter, r *http.Request) {
+	if !g.asks || g.logins == nil {
+		g.seeOther(w, r, "/")
+		return
+	}
+	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+	if err := r.ParseForm(); err != nil {
+		g.show(w, r, Page{Status: http.StatusBadRequest, Next: "/", Wrong: "This form cannot be read. Send it again."})
+		return
+	}
+	asked := Page{Next: Local(r.PostForm.Get("next")), Name: r.PostForm.Get("name")}
+	given := r.PostForm.Get("token")
+	if given == "" {
+		asked.Status, asked.Wrong = http.StatusUnprocessableEntity, "Give a token."
+		g.show(w, r, asked)
+		return
+	}
+	token, found := g.try(r, given)
+	switch found {
+	case wrong:
+		asked.Status, asked.Wrong = http.StatusUnauthorized, "This token is not known."
+		g.show(w, r, asked)
+	case throttled:
+		w.Header().Set("Retry-After", "10")
+		asked.Status, asked.Wrong = http.StatusTooManyRequests, "Too many wrong tokens came from this address. Try again later."
+		g.show(w, r, asked)
+	case right:
+		g.begin(w, r, g.tokens.Load().bearer(token, asked.Name), token.Name, token.Secret.Reveal(), asked.Next)
+	}
+}
+
+// begin gives a browser a new cookie in place of the one it may have, and leads on.
+func (g *Guard) begin(w http.ResponseWriter, r *http.Request, p Person, token, reliesOn, next string) {
+	cookie := newCookie()
+	if err := g.logins.begin(r.Context(), cookie, p, token, reliesOn); err != nil {
+		g.away(w, r, err)
+		return
+	}
+	if former := g.cookieOf(r); former != "" {
+		_ = g.logins.end(r.Context(), former) // it would be over by itself
+	}
+	g.setCookie(w, cookie)
+	g.opts.Logger.LogAttrs(r.Context(), slog.LevelInfo, "signed in at the console", slog.String(logkey.Person, p.Name),
+		slog.String(logkey.Role, string(p.Role)), slog.String(logkey.Way, string(p.Way)), slog.String(logkey.Remote, r.RemoteAddr))
+	g.seeOther(w, r, next)
+}
+
+// logout ends the login of this browser.
+func (g *Guard) logout(w http.ResponseWriter, r *http.Request) {
+	g.endLogin(w, r, func(cookie string) error { return g.logins.end(r.Context(), cookie) })
+}
+
+// logoutEverywhere ends all logins of the person whose browser this is.
+func (g *Guard) logoutEverywhere(w http.ResponseWriter, r *http.Request) {
+	g.endLogin(w, r, func(cookie string) error {
+		of, found, err := g.recall(r, cookie)
+		if err != nil || !found {
+			return err
+		}
+		return g.logins.endAll(r.Context(), of)
+	})
+}
+
+func (g *Guard) endLogin(w http.ResponseWriter, r *http.Request, end func(cookie string) error) {
+	if cookie := g.cookieOf(r); g.logins != nil && cookie != "" {
+		if err := end(cookie); err != nil {
+			g.away(w, r, err) // the cookie stays: it could still be used
+			return
+		}
+		g.setCookie(w, "")
+	}
+	g.seeOther(w, r, "/login")
+}
+
+// away says that the database does not answer.
+func (g *Guard) away(w http.ResponseWriter, r *http.Request, err error) {
+	g.opts.Logger.LogAttrs(r.Context(), slog.LevelWarn, "who is signed in is not known", slog.Any(logkey.Err, err))
+	if r.Context().Err() == nil && isBrowser(r) {
+		g.show(w, r, Page{Status: http.StatusServiceUnavailable, Next: "/", Wrong: "The database does not answer, and it alone knows who is signed in. " +
+			"Gateways answer 503 meanwhile, and senders come back: nothing is lost. Programs are known by their tokens all the same."})
+		return
+	}
+	refuse(w, http.StatusServiceUnavailable, "the database does not answer, and it alone knows who is signed in; send a token")
+}

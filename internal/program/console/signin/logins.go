@@ -1,0 +1,115 @@
+package signin
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/hooklatch/hooklatch/internal/pipeline"
+	"github.com/hooklatch/hooklatch/schema"
+)
+
+// How long a login lasts.
+const (
+	idleFor    = 12 * time.Hour     // without a request
+	longest    = 7 * 24 * time.Hour // whatever is asked for
+	touchEvery = time.Minute        // how exactly its last use is known
+	// dropAtOnce is how many that are over each new one deletes.
+	dropAtOnce = 100
+)
+
+// Logins are who is signed in, in which browser. The database knows no cookie, but its
+// hash: who reads it cannot sign in with what stands there.
+type Logins struct {
+	db  pipeline.ByIndex
+	sql statements
+}
+
+// NewLogins keeps them in a database.
+func NewLogins(pool *pgxpool.Pool, name schema.Name) (*Logins, error) {
+	if pool == nil {
+		return nil, errors.New("logins: a pool is required")
+	}
+	sql, err := loadStatements(name.OrDefault())
+	if err != nil {
+		return nil, fmt.Errorf("logins: %w", err)
+	}
+	return &Logins{db: pipeline.ByIndex{Sender: pool}, sql: sql}, nil
+}
+
+// login is one of them.
+type login struct {
+	Person
+
+	token string // name of the token. Empty: that has none, or there was none.
+	basis []byte
+}
+
+// basisOf binds a login to who it is of, and to what it relies on, so that it is over when
+// that changes. What it relies on contains a secret, so write access to the table does not create
+// a login. The key is the cookie, so read access does not allow guesses at a token.
+func basisOf(cookie string, p Person, token, reliesOn string) []byte {
+	mac := hmac.New(sha256.New, []byte(cookie))
+	for _, part := range []string{p.Name, string(p.Role), string(p.Way), token, reliesOn} {
+		fmt.Fprintf(mac, "%d:%s", len(part), part) // never fails
+	}
+	return mac.Sum(nil)
+}
+
+func hashOf(cookie string) ofLogin {
+	sum := sha256.Sum256([]byte(cookie))
+	return ofLogin{sum[:]}
+}
+
+// begin signs a person in, and forgets some logins that are over.
+func (l *Logins) begin(ctx context.Context, cookie string, p Person, token, reliesOn string) error {
+	_, err := l.sql.BeginLogin.With(beginLogin{hashOf(cookie), ofPerson{p.Name, p.Way, token}, p.Role, basisOf(cookie, p, token, reliesOn)}).Exec(ctx, l.db)
+	if err == nil {
+		_, err = l.sql.DropLogins.With(dropLogins{idleFor.Seconds(), dropAtOnce}).Exec(ctx, l.db)
+	}
+	if err != nil {
+		return fmt.Errorf("begin login: %w", err)
+	}
+	return nil
+}
+
+// find is the login of a cookie; false: there is none, or it is over.
+func (l *Logins) find(ctx context.Context, cookie string) (found login, ok bool, err error) {
+	of := hashOf(cookie)
+	var stale bool
+	err = l.sql.FindLogin.With(findLogin{of, touchEvery.Seconds(), idleFor.Seconds(), longest.Seconds()}).QueryRow(ctx, l.db).
+		Scan(&found.Name, &found.Role, &found.Way, &found.token, &found.basis, &stale)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return login{}, false, nil
+	}
+	if err != nil {
+		return login{}, false, fmt.Errorf("find login: %w", err)
+	}
+	if stale {
+		_, _ = l.sql.TouchLogin.With(touchLogin{of, touchEvery.Seconds()}).Exec(ctx, l.db) // the next request does
+	}
+	found.Cookie = true
+	return found, true, nil
+}
+
+// end signs out where a cookie is.
+func (l *Logins) end(ctx context.Context, cookie string) error {
+	if _, err := l.sql.EndLogin.With(hashOf(cookie)).Exec(ctx, l.db); err != nil {
+		return fmt.Errorf("end login: %w", err)
+	}
+	return nil
+}
+
+// endAll signs a person out everywhere.
+func (l *Logins) endAll(ctx context.Context, of login) error {
+	if _, err := l.sql.EndLogins.With(ofPerson{of.Name, of.Way, of.token}).Exec(ctx, l.db); err != nil {
+		return fmt.Errorf("end logins: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,216 @@
+package signin
+
+import (
+	"context"
+	"crypto/hmac"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/coreos/go-oidc/v3/oidc"
+	"golang.org/x/oauth2"
+
+	"github.com/hooklatch/hooklatch/internal/logkey"
+	"github.com/hooklatch/hooklatch/internal/roundtrip"
+	"github.com/hooklatch/hooklatch/outbox/secret"
+)
+
+const (
+	// flowFor is how long somebody may take to sign in at the provider.
+	flowFor = 10 * time.Minute
+	// providerTimeout bounds one request to it.
+	providerTimeout = 10 * time.Second
+)
+
+// OIDC is a provider of OpenID Connect that people sign in at.
+type OIDC struct {
+	Issuer       string
+	ClientID     string
+	ClientSecret secret.Value
+	Scopes       []string
+}
+
+// relyingParty signs people in by a provider. It asks the provider nothing before somebody
+// wants to sign in: one that is away stops no process.
+type relyingParty struct {
+	opts   OIDC
+	back   string // URL that the provider leads back to
+	client *http.Client
+	secret atomic.Pointer[secret.Value] // in effect
+
+	found discovery
+	used  usedFlows
+	asks  *questions
+}
+
+func newRelyingParty(opts OIDC, consoleURL *url.URL, now func() time.Time) (*relyingParty, error) {
+	if consoleURL == nil {
+		return nil, errors.New("OIDC needs the URL of the console, to which the provider leads back")
+	}
+	p := &relyingParty{opts: opts, back: consoleURL.JoinPath("auth", "callback").String(), client: &http.Client{
+		Timeout:   providerTimeout,
+		Transport: roundtrip.Bounded(&http.Transport{Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true}), // it is seldom asked
+	}}
+	p.secret.Store(&opts.ClientSecret)
+	p.found.now, p.used.now, p.asks = now, now, newQuestions(now)
+	return p, nil
+}
+
+// host names the provider to people.
+func (p *relyingParty) host() string {
+	if u, err := url.Parse(p.opts.Issuer); err == nil && u.Host != "" {
+		return u.Host
+	}
+	return p.opts.Issuer
+}
+
+// discover asks the provider where its addresses are, once. One that does not answer is
+// asked again after discoverAgain.
+func (p *relyingParty) discover(ctx context.Context) (*oidc.Provider, *oauth2.Config, error) {
+	found, err := p.found.get(ctx, p.opts.Issuer)
+	if err != nil {
+		return nil, nil, fmt.Errorf("ask %s for its addresses: %w", p.host(), err)
+	}
+	return found.Provider, &oauth2.Config{
+		ClientID: p.opts.ClientID, ClientSecret: p.secret.Load().Reveal(), RedirectURL: p.back, Endpoint: found.endpoint, Scopes: p.opts.Scopes,
+	}, nil
+}
+
+// claimsOf exchanges the code that the provider gave for what it claims of the person.
+// Errors are for the log and carry no token.
+func (p *relyingParty) claimsOf(ctx context.Context, code string, of flow) (map[string]any, error) {
+	provider, config, err := p.discover(ctx)
+	if err != nil {
+		return nil, err
+	}
+	token, err := config.Exchange(ctx, code, oauth2.VerifierOption(of.Verifier))
+	if err != nil {
+		if answer, is := errors.AsType[*oauth2.RetrieveError](err); is {
+			return nil, fmt.Errorf("exchange the code: %s answered %s %s", p.host(), answer.Response.Status, answer.ErrorCode)
+		}
+		return nil, fmt.Errorf("exchange the code: %w", err)
+	}
+	raw, is := token.Extra("id_token").(string)
+	if !is {
+		return nil, fmt.Errorf("%s gave no id_token", p.host())
+	}
+	verified, err := provider.VerifierContext(ctx, &oidc.Config{ClientID: p.opts.ClientID}).Verify(ctx, raw)
+	if err != nil {
+		return nil, fmt.Errorf("verify id_token: %w", err)
+	}
+	if !hmac.Equal([]byte(verified.Nonce), []byte(of.Nonce)) {
+		return nil, errors.New("verify id_token: its nonce is not that of this sign-in")
+	}
+	claims := map[string]any{}
+	if err := verified.Claims(&claims); err != nil {
+		return nil, fmt.Errorf("read claims: %w", err)
+	}
+	// OpenID Connect Core 1.0, 3.1.3.7: who it was issued to, if it says so.
+	if party, said := claims["azp"]; said && party != p.opts.ClientID {
+		return nil, errors.New("verify id_token: it was issued to another party (azp)")
+	}
+	return tidied(claims), nil
+}
+
+// tidied are claims as conditions take them: a mail address that the provider did not
+// verify proves nothing, and one group is a list of one.
+func tidied(claims map[string]any) map[string]any {
+	// Amazon Cognito and Apple send it as a text.
+	if verified, said := claims["email_verified"]; said && verified != true && verified != "true" {
+		delete(claims, "email")
+	}
+	if one, is := claims["groups"].(string); is {
+		claims["groups"] = []any{one}
+	}
+	return claims
+}
+
+// personOf names a person by what is claimed.
+func personOf(claims map[string]any) string {
+	for _, claim := range []string{"email", "preferred_username", "sub"} {
+		if text, is := claims[claim].(string); is && nameOf(text) != Nameless {
+			return nameOf(text)
+		}
+	}
+	return Nameless
+}
+
+// startOIDC leads a browser to the provider.
+func (g *Guard) startOIDC(w http.ResponseWriter, r *http.Request) {
+	next := Local(r.URL.Query().Get("next"))
+	ctx, cancel := context.WithTimeout(oidc.ClientContext(r.Context(), g.oidc.client), providerTimeout)
+	defer cancel()
+	_, config, err := g.oidc.discover(ctx)
+	if err != nil {
+		g.providerFails(w, r, err, next)
+		return
+	}
+	begun := flow{State: newCookie(), Nonce: newCookie(), Verifier: oauth2.GenerateVerifier(), Next: next, Begun: g.opts.Now().Unix()}
+	g.setFlow(w, begun.seal(g.oidc.flowKey()), int(flowFor.Seconds()))
+	http.Redirect(w, r, config.AuthCodeURL(begun.State, oidc.Nonce(begun.Nonce), oauth2.S256ChallengeOption(begun.Verifier)), http.StatusSeeOther)
+}
+
+// endOIDC is where the provider leads back to.
+func (g *Guard) endOIDC(w http.ResponseWriter, r *http.Request) {
+	begun, ok := g.takeFlow(w, r)
+	next := Local(begun.Next)
+	if !ok {
+		g.show(w, r, Page{Status: http.StatusBadRequest, Next: "/", Wrong: "This sign-in was not begun in this browser, or too long ago. Begin again."})
+		return
+	}
+	if refused := r.URL.Query().Get("error"); refused != "" {
+		g.show(w, r, Page{Status: http.StatusForbidden, Next: next, Wrong: g.oidc.host() + " refused: " + refused[:min(len(refused), 100)] + "."})
+		return
+	}
+	if !g.oidc.asks.allow(r.RemoteAddr) {
+		w.Header().Set("Retry-After", "10")
+		g.show(w, r, Page{Status: http.StatusTooManyRequests, Next: next, Wrong: "Too many people sign in at once, or too many requests come from this address. Try again in a moment."})
+		return
+	}
+	g.oidc.used.add(begun)
+	ctx, cancel := context.WithTimeout(oidc.ClientContext(r.Context(), g.oidc.client), providerTimeout)
+	defer cancel()
+	claims, err := g.oidc.claimsOf(ctx, r.URL.Query().Get("code"), begun)
+	if err != nil {
+		g.providerFails(w, r, err, next)
+		return
+	}
+	g.oidc.asks.proven(r.RemoteAddr)
+	person := Person{Name: personOf(claims), Role: g.conditions.roleOf(claims), Way: WayOIDC}
+	if person.Role == "" {
+		g.refuseRoleless(w, r, person)
+		return
+	}
+	g.begin(w, r, person, "", g.oidcBasis(), next)
+}
+
+// oidcBasis is what a login by a provider relies on: the secret of the client, and what the
+// configuration says of who may what. Whoever changes one of them ends it.
+func (g *Guard) oidcBasis() string {
+	return strings.Join([]string{g.oidc.opts.Issuer, g.oidc.opts.ClientID, g.oidc.secret.Load().Reveal(), g.opts.Roles.text()}, "\x00")
+}
+
+// refuseRoleless tells a person who is known that there is no role.
+func (g *Guard) refuseRoleless(w http.ResponseWriter, r *http.Request, p Person) {
+	g.opts.Logger.LogAttrs(r.Context(), slog.LevelWarn, "somebody is known at the console and has no role",
+		slog.String(logkey.Person, p.Name), slog.String(logkey.Way, string(p.Way)), slog.String(logkey.Remote, r.RemoteAddr))
+	if !isBrowser(r) || g.opts.Page == nil {
+		refuse(w, http.StatusForbidden, p.Name+" has no role here: admin.auth.roles of the configuration gives none")
+		return
+	}
+	g.show(w, r, Page{Status: http.StatusForbidden, Next: "/", Wrong: "You are " + p.Name + ", and have no role here. Whoever keeps the configuration can give you one with admin.auth.roles."})
+}
+
+// providerFails says that somebody else is at fault, or nobody knows who.
+func (g *Guard) providerFails(w http.ResponseWriter, r *http.Request, err error, next string) {
+	g.opts.Logger.LogAttrs(r.Context(), slog.LevelWarn, "nobody could sign in by OIDC", slog.Any(logkey.Err, err), slog.String(logkey.Remote, r.RemoteAddr))
+	g.show(w, r, Page{
+		Status: http.StatusBadGateway, Next: next,
+		Wrong: "Signing in at " + g.oidc.host() + " did not work: it does not answer, or its answer is not valid. The log says what is wrong. Try again; events are taken meanwhile.",
+	})
+}

@@ -1,0 +1,176 @@
+package signin_test
+
+import (
+	"encoding/base64"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/internal/program/console/signin"
+	"github.com/hooklatch/hooklatch/outbox/secret"
+)
+
+// countedProvider is a provider of OpenID Connect that refuses every code, and counts what
+// it is asked.
+type countedProvider struct {
+	*httptest.Server
+
+	discoveries, exchanges atomic.Int32
+	away                   atomic.Bool
+}
+
+func newCountedProvider(t *testing.T) *countedProvider {
+	t.Helper()
+	p := &countedProvider{}
+	p.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		switch {
+		case r.URL.Path == "/token":
+			p.exchanges.Add(1)
+			w.WriteHeader(http.StatusBadRequest)
+			_, _ = w.Write([]byte(`{"error":"invalid_grant"}`))
+		default:
+			p.discoveries.Add(1)
+			if p.away.Load() {
+				w.WriteHeader(http.StatusServiceUnavailable)
+				return
+			}
+			_, _ = fmt.Fprintf(w, `{"issuer":%q,"authorization_endpoint":"%s/authorize","token_endpoint":"%s/token","jwks_uri":"%s/keys"}`, p.URL, p.URL, p.URL, p.URL)
+		}
+	}))
+	t.Cleanup(p.Close)
+	return p
+}
+
+// atProvider is a door at which people sign in by a provider, at a time that stands still.
+func atProvider(t *testing.T, p *countedProvider, now *time.Time) *door {
+	t.Helper()
+	return newDoor(t, func(o *signin.Options) {
+		o.OIDC = &signin.OIDC{Issuer: p.URL, ClientID: "hooklatch", ClientSecret: secret.New("the-client-secret"), Scopes: []string{"openid"}}
+		o.Roles = signin.Conditions{signin.Viewer: "true"}
+		o.ConsoleURL = &url.URL{Scheme: "http", Host: "localhost"}
+		o.Now = func() time.Time { return *now }
+	})
+}
+
+// visit is the answer to a browser at an address.
+func (d *door) visit(remote, path, cookie string) *http.Response {
+	r := httptest.NewRequest(http.MethodGet, path, http.NoBody)
+	r.RemoteAddr = remote + ":1"
+	r.Header.Set("Accept", "text/html")
+	if cookie != "" {
+		r.AddCookie(&http.Cookie{Name: "hooklatch-oidc", Value: cookie})
+	}
+	recorder := httptest.NewRecorder()
+	d.Handler(http.NotFoundHandler()).ServeHTTP(recorder, r)
+	return recorder.Result() //nolint:bodyclose // there is nothing to close
+}
+
+// begun is the cookie and the state of a sign-in that an address began.
+func (d *door) begun(t *testing.T, remote string) (cookie, state string) {
+	t.Helper()
+	answer := d.visit(remote, "/auth/oidc", "")
+	require.Equal(t, http.StatusSeeOther, answer.StatusCode)
+	at, err := answer.Location()
+	require.NoError(t, err)
+	for _, one := range answer.Cookies() {
+		if one.Name == "hooklatch-oidc" {
+			cookie = one.Value
+		}
+	}
+	require.NotEmpty(t, cookie)
+	return cookie, at.Query().Get("state")
+}
+
+func back(state string) string {
+	return "/auth/callback?" + url.Values{"code": {"made-up"}, "state": {state}}.Encode()
+}
+
+// The provider is asked nothing for a sign-in that we did not begin, once for each that we
+// did, and a bounded number of times whatever strangers do.
+func TestStrangersAskTheProviderLittle(t *testing.T) {
+	t.Parallel()
+	p, now := newCountedProvider(t), time.Now()
+	d := atProvider(t, p, &now)
+
+	cookie, state := d.begun(t, "192.0.2.1")
+	encoded, seal, _ := strings.Cut(cookie, ".")
+	for name, forged := range map[string]string{
+		"made up": base64.RawURLEncoding.EncodeToString([]byte(`{"state":"x","nonce":"y","verifier":"z"}`)), "without seal": encoded,
+		"seal of another": base64.RawURLEncoding.EncodeToString([]byte(`{"state":"x","nonce":"y","verifier":"z"}`)) + "." + seal, "nothing": ".",
+	} {
+		for _, state := range []string{"x", state, ""} {
+			require.Equal(t, http.StatusBadRequest, d.visit("192.0.2.1", back(state), forged).StatusCode, name)
+		}
+	}
+	require.Equal(t, http.StatusBadRequest, d.visit("192.0.2.1", back("another"), cookie).StatusCode)
+	require.Zero(t, p.exchanges.Load())
+
+	for i := range 100 {
+		want := http.StatusBadRequest
+		if i == 0 {
+			want = http.StatusBadGateway
+		}
+		require.Equal(t, want, d.visit("192.0.2.1", back(state), cookie).StatusCode)
+	}
+	require.EqualValues(t, 1, p.exchanges.Load(), "a flow has one use, and its code is shown once")
+
+	for range 100 {
+		cookie, state := d.begun(t, "192.0.2.1")
+		d.visit("192.0.2.1", back(state), cookie)
+	}
+	require.LessOrEqual(t, p.exchanges.Load(), int32(5), "one address")
+	for i := range 300 {
+		remote := fmt.Sprintf("198.51.%d.%d", i/100, i%100)
+		cookie, state := d.begun(t, remote)
+		d.visit(remote, back(state), cookie)
+	}
+	require.LessOrEqual(t, p.exchanges.Load(), int32(25), "all strangers")
+	require.EqualValues(t, 1, p.discoveries.Load())
+
+	cookie, state = d.begun(t, "203.0.113.1")
+	now = now.Add(11 * time.Minute)
+	require.Equal(t, http.StatusBadRequest, d.visit("203.0.113.1", back(state), cookie).StatusCode, "it was begun too long ago")
+}
+
+// Strangers who use up what the provider may be asked leave the part of those who signed
+// in before.
+func TestAKnownAddressSignsInBesideStrangers(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	q := signin.NewQuestions(func() time.Time { return now })
+	q.Proven("192.0.2.1:1")
+	allowed := 0
+	for i := range 1_000 {
+		if q.Allow(fmt.Sprintf("10.0.%d.%d:1", i/250, i%250)) {
+			allowed++
+		}
+	}
+	require.Equal(t, 20, allowed)
+	require.True(t, q.Allow("192.0.2.1:1"))
+	require.False(t, q.Allow("192.0.2.2:1"))
+}
+
+// A provider that does not answer is asked again after a while, not for everybody who
+// wants to sign in.
+func TestAProviderThatIsAwayIsLeftAlone(t *testing.T) {
+	t.Parallel()
+	p, now := newCountedProvider(t), time.Now()
+	p.away.Store(true)
+	d := atProvider(t, p, &now)
+	for range 100 {
+		require.Equal(t, http.StatusBadGateway, d.visit("192.0.2.1", "/auth/oidc", "").StatusCode)
+	}
+	require.EqualValues(t, 1, p.discoveries.Load())
+	p.away.Store(false)
+	now = now.Add(5 * time.Second)
+	d.begun(t, "192.0.2.1")
+	require.EqualValues(t, 2, p.discoveries.Load())
+}

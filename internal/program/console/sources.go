@@ -1,0 +1,180 @@
+package console
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hooklatch/hooklatch/internal/plainjson"
+	"github.com/hooklatch/hooklatch/internal/program/doctor"
+	"github.com/hooklatch/hooklatch/internal/safetext"
+	"github.com/hooklatch/hooklatch/outbox/coverage"
+	"github.com/hooklatch/hooklatch/outbox/measure"
+)
+
+// shownSource is one with what came of it.
+type shownSource struct {
+	doctor.Source
+
+	Configured bool
+	Of         Source
+}
+
+// Path is where its page is, below the path of the console.
+func (s shownSource) Path() string { return sourcePath(s.Name) }
+
+// data is what programs are shown of it.
+func (s shownSource) data() plainjson.Joined {
+	if s.Refused == nil {
+		s.Refused = map[string]int64{}
+	}
+	return plainjson.Joined{s.Source, struct {
+		Configured bool   `json:"configured"`
+		Provider   string `json:"provider,omitzero"`
+		URL        string `json:"url,omitzero"`
+	}{s.Configured, s.Of.Provider, s.Of.URL}}
+}
+
+// readSources are those of the configuration, and those that something is known of.
+func (c *Console) readSources(ctx context.Context) ([]shownSource, error) {
+	s, err := c.status.Get(ctx)
+	if err != nil {
+		return nil, err
+	}
+	all := map[string]shownSource{}
+	for _, of := range s.Sources {
+		if of.Name != measure.Unknown {
+			all[of.Name] = shownSource{Source: of}
+		}
+	}
+	if c.opts.Sources != nil {
+		for _, of := range c.opts.Sources() {
+			one := all[of.Name]
+			one.Name, one.Of, one.Configured = of.Name, of, true
+			all[of.Name] = one
+		}
+	}
+	list := make([]shownSource, 0, len(all))
+	for _, one := range all {
+		list = append(list, one)
+	}
+	slices.SortFunc(list, func(a, b shownSource) int { return cmp.Compare(a.Name, b.Name) })
+	return list, nil
+}
+
+type sourcesPage struct {
+	view
+
+	List []shownSource
+}
+
+func (p sourcesPage) data() (any, error) {
+	list := rows[any]{Rows: []any{}}
+	for _, s := range p.List {
+		list.Rows = append(list.Rows, s.data())
+	}
+	return list, nil
+}
+
+// Refused is how many requests of a source were refused, for all reasons.
+func (sourcesPage) Refused(of shownSource) (n int64) {
+	for _, some := range of.Source.Refused {
+		n += some
+	}
+	return n
+}
+
+// sources lists them.
+func (c *Console) sources(w http.ResponseWriter, r *http.Request) error {
+	list, err := c.readSources(r.Context())
+	if err != nil {
+		return err
+	}
+	return c.render(w, http.StatusOK, "sources", sourcesPage{c.view(r, "sources", "Sources"), list})
+}
+
+type sourcePage struct {
+	view
+	shownSource
+
+	Steps    []string // of setting it up
+	Secrets  []secretSeen
+	Passes   []coverage.Run // over the list of the provider, the newest first
+	Commands []command
+}
+
+// secretSeen is when deliveries were last proven by the secret at a place of the list.
+type secretSeen struct {
+	Position int       `json:"position"`
+	At       time.Time `json:"matched_at,omitzero"` // zero: never
+}
+
+func (p sourcePage) data() (any, error) {
+	return append(p.shownSource.data(), struct {
+		Setup   []string       `json:"setup,omitempty"`
+		Notes   []string       `json:"notes,omitempty"`
+		Docs    string         `json:"docs,omitzero"`
+		Secrets []secretSeen   `json:"secrets,omitempty"`
+		Passes  []coverage.Run `json:"passes,omitempty"`
+	}{p.Steps, p.Of.Notes, p.Of.Docs, p.Secrets, p.Passes}), nil
+}
+
+// Meaning is what a refusal most often means.
+func (sourcePage) Meaning(reason string) string { return doctor.Meaning(reason) }
+
+// source shows one: how it is set up, which secrets still match, what was refused.
+func (c *Console) source(w http.ResponseWriter, r *http.Request) error {
+	list, err := c.readSources(r.Context())
+	if err != nil {
+		return err
+	}
+	name := r.PathValue("name")
+	at := slices.IndexFunc(list, func(s shownSource) bool { return s.Name == name })
+	if at < 0 {
+		return &problem{
+			status: http.StatusNotFound, heading: "There is no such source",
+			text: fmt.Sprintf("No source %s is in the configuration of this process, and nothing is known of one.", name),
+		}
+	}
+	shown := sourcePage{view: c.view(r, "sources", name), shownSource: list[at]}
+	for _, step := range shown.Of.Setup {
+		shown.Steps = append(shown.Steps, strings.ReplaceAll(step, "{url}", shown.Of.URL))
+	}
+	if shown.Secrets, err = c.secretsOf(r.Context(), shown.Of); err != nil {
+		return err
+	}
+	if shown.Passes, err = c.passesOf(r.Context(), shown.shownSource); err != nil {
+		return err
+	}
+	if shown.Configured {
+		shown.Commands = []command{
+			{"send", "Have one sent, as its sender would sign it", "hooklatch send " + safetext.Shell(name)},
+			{"provider", "All that is known of its provider", "hooklatch providers " + safetext.Shell(shown.Of.Provider)},
+		}
+	}
+	if shown.Backfill != nil {
+		shown.Commands = append(shown.Commands,
+			command{"backfill", "Compare it with the list of the provider now", "hooklatch backfill " + safetext.Shell(name)},
+			command{"passes", "What the last passes found", "hooklatch backfill status"})
+	}
+	return c.render(w, http.StatusOK, "source", shown)
+}
+
+func (c *Console) secretsOf(ctx context.Context, of Source) ([]secretSeen, error) {
+	if of.Secrets == 0 {
+		return nil, nil
+	}
+	seen, err := c.opts.Measure.LastSeen(ctx, measure.OfSource, of.Name)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]secretSeen, of.Secrets)
+	for i := range list {
+		list[i] = secretSeen{Position: i + 1, At: seen[measure.Secret(i+1)]}
+	}
+	return list, nil
+}

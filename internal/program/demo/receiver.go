@@ -1,0 +1,188 @@
+// Package demo plays the other end of effects for the dev command: a receiver
+// that applies each idempotency key once, and a mail server that keeps mails.
+package demo
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/gateway/provider/catalog"
+	"github.com/hooklatch/hooklatch/internal/logkey"
+	"github.com/hooklatch/hooklatch/internal/program/loopback"
+	"github.com/hooklatch/hooklatch/outbox/secret"
+)
+
+const (
+	// maxBody is the largest body any provider sends.
+	maxBody = 32 << 20
+	// maxKept bounds what is remembered: the oldest go first.
+	maxKept = 10_000
+
+	readHeaderTimeout = 5 * time.Second
+)
+
+// UnansweredPath is where the first request of each key gets no answer: whoever sent it
+// cannot know what became of it. Later ones are received like all others.
+const UnansweredPath = "/unanswered"
+
+// ReceiverOptions configure a Receiver.
+type ReceiverOptions struct {
+	// Listener is served until Stop. Required.
+	Listener net.Listener
+	// Secret verifies the Standard Webhooks signature of requests. Required.
+	Secret secret.Value
+	// Mail, when there is one, is listed by GET /seen too.
+	Mail *Mail
+	// Print gets a line for each effect. Nil: none.
+	Print func(line string)
+	// Logger defaults to one that discards.
+	Logger *slog.Logger
+}
+
+// Seen is an effect as the receiver saw it.
+type Seen struct {
+	Key       string    `json:"key"`   // idempotency key
+	Times     int       `json:"times"` // requests with this key; applied at the first
+	Source    string    `json:"source"`
+	EventID   string    `json:"event_id"`
+	EventType string    `json:"event_type"`
+	Bytes     int       `json:"bytes"`
+	FirstAt   time.Time `json:"first_at"`
+}
+
+// Receiver is an application that honours idempotency keys.
+type Receiver struct {
+	opts     ReceiverOptions
+	verifier *provider.Provider
+	server   *http.Server
+	serving  sync.WaitGroup
+	seen     *once[Seen] // by key; the first request with one is that which applies
+	hungUp   *once[int]  // by key, how often at UnansweredPath
+}
+
+// NewReceiver makes a Receiver that does not serve yet.
+func NewReceiver(opts ReceiverOptions) (*Receiver, error) {
+	verifier, err := catalog.New("standard-webhooks", provider.Options{})
+	if err != nil {
+		return nil, fmt.Errorf("demo receiver: %w", err)
+	}
+	if opts.Logger == nil {
+		opts.Logger = slog.New(slog.DiscardHandler)
+	}
+	if opts.Print == nil {
+		opts.Print = func(string) {}
+	}
+	r := &Receiver{opts: opts, verifier: verifier, seen: newOnce(func(s *Seen) { s.Times++ }), hungUp: newOnce(func(n *int) { *n++ })}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /seen", r.list)
+	mux.HandleFunc("POST /", r.receive)
+	mux.HandleFunc("POST "+UnansweredPath, r.hangUpOnce)
+	r.server = &http.Server{Handler: mux, ReadHeaderTimeout: readHeaderTimeout}
+	return r, nil
+}
+
+// Start serves until Stop.
+func (r *Receiver) Start() {
+	r.serving.Go(func() {
+		if err := r.server.Serve(r.opts.Listener); !errors.Is(err, http.ErrServerClosed) {
+			r.opts.Logger.Error("demo receiver stopped serving", slog.Any(logkey.Err, err))
+		}
+	})
+}
+
+// Stop finishes what is in flight, until ctx is done.
+func (r *Receiver) Stop(ctx context.Context) error {
+	err := r.server.Shutdown(ctx)
+	if err != nil {
+		err = errors.Join(err, r.server.Close())
+	}
+	r.serving.Wait()
+	return err
+}
+
+// Seen lists the effects in the order of their first arrival.
+func (r *Receiver) Seen() []Seen { return r.seen.all() }
+
+func (r *Receiver) receive(w http.ResponseWriter, request *http.Request) {
+	body, err := io.ReadAll(http.MaxBytesReader(w, request.Body, maxBody))
+	if err != nil {
+		http.Error(w, "the body cannot be read", http.StatusBadRequest)
+		return
+	}
+	signed := &provider.Request{Method: request.Method, URL: request.URL, Header: request.Header, Body: body}
+	if _, err := r.verifier.Verify(request.Context(), signed, []secret.Value{r.opts.Secret}, time.Now()); err != nil {
+		http.Error(w, "the signature is missing or wrong", http.StatusUnauthorized)
+		return
+	}
+	key := request.Header.Get("Idempotency-Key")
+	if key == "" {
+		http.Error(w, "Idempotency-Key is missing", http.StatusBadRequest)
+		return
+	}
+	seen := r.seen.note(key, Seen{
+		Key:       key,
+		Source:    request.Header.Get("Hooklatch-Event-Source"),
+		EventID:   request.Header.Get("Hooklatch-Event-Id"),
+		EventType: request.Header.Get("Hooklatch-Event-Type"),
+		Bytes:     len(body),
+		FirstAt:   time.Now().UTC(),
+	})
+	status := "applied"
+	if seen.Times > 1 {
+		status = "known"
+	}
+	r.opts.Print(seen.line())
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = fmt.Fprintf(w, "{\"status\":%q}\n", status) // the peer is gone
+}
+
+// hangUpOnce is an example of a receiver that nobody hears from again.
+func (r *Receiver) hangUpOnce(w http.ResponseWriter, request *http.Request) {
+	key := request.Header.Get("Idempotency-Key")
+	if key != "" && r.hungUp.note(key, 0) == 1 {
+		r.opts.Print("receiver  hung up  on the request with key " + key + ", as an example")
+		panic(http.ErrAbortHandler) // ends the connection without an answer
+	}
+	r.receive(w, request)
+}
+
+func (s Seen) line() string {
+	what := fmt.Sprintf("%s %s %s, %d bytes, key %s", s.Source, s.EventType, s.EventID, s.Bytes, s.Key)
+	if s.Times > 1 {
+		return fmt.Sprintf("receiver  known    %s: request %d, not applied again", what, s.Times)
+	}
+	return "receiver  applied  " + what
+}
+
+// named reports whether the request was sent to localhost, or to the address that
+// the receiver listens on.
+func (r *Receiver) named(request *http.Request) bool {
+	return loopback.Called(request) || request.Host == r.opts.Listener.Addr().String()
+}
+
+func (r *Receiver) list(w http.ResponseWriter, request *http.Request) {
+	if !r.named(request) {
+		http.Error(w, "call this address as localhost", http.StatusMisdirectedRequest)
+		return
+	}
+	listed := struct {
+		Effects []Seen     `json:"effects"`
+		Mails   []SeenMail `json:"mails"`
+	}{Effects: r.Seen(), Mails: []SeenMail{}}
+	if r.opts.Mail != nil {
+		listed.Mails = r.opts.Mail.Seen()
+	}
+	w.Header().Set("Content-Type", "application/json")
+	encoder := json.NewEncoder(w)
+	encoder.SetIndent("", "  ")
+	_ = encoder.Encode(listed) // the peer is gone
+}

@@ -1,0 +1,69 @@
+package desk_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/internal/program/desk"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
+	"github.com/hooklatch/hooklatch/outbox/runs"
+)
+
+// A verb says all that commands, pages and the API say of it.
+func TestEveryVerbIsWhole(t *testing.T) {
+	t.Parallel()
+	type name struct {
+		on   desk.Thing
+		verb string
+	}
+	named, acts, said := map[name]bool{}, map[ledger.Action]bool{}, map[string]string{}
+	for _, v := range desk.Verbs() {
+		of := name{v.On, v.Name}
+		require.False(t, named[of], "%s is there twice", of)
+		require.False(t, acts[v.Action], "%s is there twice", v.Action)
+		named[of], acts[v.Action] = true, true
+		for what, text := range map[string]string{
+			"Name": v.Name, "Action": string(v.Action), "Role": string(v.Role), "Button": v.Button, "Short": v.Short, "Past": v.Past,
+		} {
+			require.NotEmpty(t, text, "%s of %s", what, of)
+		}
+		require.True(t, strings.HasPrefix(v.Means, "It ") && strings.HasSuffix(v.Means, "."), "%s means %q", of, v.Means)
+		require.True(t, strings.HasPrefix(v.MeansFor("Each"), "Each "), "%s", of)
+		require.Equal(t, v.Own, v.Do == nil, "%s", of)
+		if v.Own {
+			continue
+		}
+		if before, is := said[v.Name]; is { // a page knows it by its name alone
+			require.Equal(t, before, v.Said(), "%s", of)
+		}
+		said[v.Name] = v.Said()
+		require.Equal(t, v.Said(), desk.SaidOf(v.Name))
+		require.Equal(t, v.Action, desk.Named(v.On, v.Name).Action)
+		require.Equal(t, v.Name, desk.By(v.Action).Name)
+	}
+	require.False(t, desk.Named(desk.Effects, "explode").Known())
+	require.Empty(t, desk.SaidOf("explode"))
+}
+
+// What a run does to many is called as what is done to one, and is a verb of what the run
+// is about.
+func TestEveryActionOfARunIsAVerb(t *testing.T) {
+	t.Parallel()
+	for _, action := range runs.Actions() {
+		v, order := desk.By(action), runs.Order{Action: action}
+		require.True(t, v.Known(), "%s", action)
+		require.True(t, v.Many(), "%s", action)
+		require.Equal(t, order.OfEvents(), v.On == desk.Events, "%s", action)
+		require.Equal(t, order.OfRefused(), v.On == desk.Refused, "%s", action)
+		if v.On == desk.Refused {
+			require.Equal(t, v.Name+" refused deliveries", order.Words())
+		} else {
+			require.Equal(t, v.Name+" "+string(v.On), order.Words())
+		}
+		for _, state := range runs.StatesOfEvents(action) {
+			require.True(t, v.PossibleIn(string(state)), "%s of an event that is %s", action, state)
+		}
+	}
+}

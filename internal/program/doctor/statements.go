@@ -1,0 +1,62 @@
+package doctor
+
+import (
+	"embed"
+	"time"
+
+	"github.com/hooklatch/hooklatch/internal/rule"
+	"github.com/hooklatch/hooklatch/internal/statement"
+	"github.com/hooklatch/hooklatch/schema"
+)
+
+//go:embed query waiting/*.sql
+var queries embed.FS
+
+// questions are the texts of query/*.sql: the settings of the server, and the
+// violations of each invariant.
+type questions struct {
+	AttemptsBeyondEffect  statement.Of[shown]
+	DoneWithoutAttempt    statement.Of[shown]
+	EffectsPastLease      statement.Of[shown]
+	EffectsWithManyJobs   statement.Of[shown]
+	EffectsWithoutEvent   statement.Of[shown]
+	EffectsWithoutJob     statement.Of[shown]
+	EventsHeld            statement.Of[shown]
+	EventsWithoutDelivery statement.Of[shown]
+	EventsWithoutJob      statement.Of[shown]
+	LinksWithoutEffect    statement.Of[shown]
+	Server                statement.Bound
+}
+
+// shown is how many violations of an invariant are named.
+type shown struct{ Limit int }
+
+func loadQuestions(name schema.Name) (questions, error) {
+	var q questions
+	err := statement.Load(&q, queries, "query", name.SQL, rule.Fragments())
+	return q, err
+}
+
+// waitingQuestions are the texts of waiting/*.sql.
+type waitingQuestions struct {
+	Configurations statement.Of[workerSeconds]
+	Destinations   statement.Of[lateBefore]
+	Effects        statement.Bound
+	Events         statement.Of[workerSeconds]
+	FailedEvents   statement.Bound
+	PausedQueues   statement.Bound
+	Refused        statement.Bound
+	Worker         statement.Bound
+}
+
+// lateBefore is when an effect must have been due to be late.
+type lateBefore struct{ LateBefore time.Time }
+
+// workerSeconds is how long ago a worker was seen that runs.
+type workerSeconds struct{ WorkerSeconds float64 }
+
+func loadWaitingQuestions(name schema.Name) (waitingQuestions, error) {
+	var q waitingQuestions
+	err := statement.Load(&q, queries, "waiting", name.SQL, rule.Fragments())
+	return q, err
+}

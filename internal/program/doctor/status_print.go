@@ -1,0 +1,268 @@
+package doctor
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/hooklatch/hooklatch/internal/clock"
+	"github.com/hooklatch/hooklatch/internal/safetext"
+)
+
+// Print writes it for people, on one screen.
+func (s *Status) Print(w io.Writer) error {
+	p := &printer{w: tabwriter.NewWriter(w, 0, 0, 2, ' ', 0), now: s.At}
+	p.numbers(s)
+	p.needs(s)
+	p.server(s)
+	p.waits(s)
+	p.sources(s)
+	p.processes(s)
+	return p.w.Flush()
+}
+
+type printer struct {
+	w   *tabwriter.Writer
+	now time.Time
+}
+
+// row writes cells that line up with those of the rows around them. What strangers may
+// have written is made safe for a terminal.
+func (p *printer) row(cells ...string) {
+	safe := make([]string, len(cells))
+	for i, cell := range cells {
+		safe[i] = safetext.Shown(cell)
+	}
+	fmt.Fprintln(p.w, strings.TrimRight(strings.Join(safe, "\t"), "\t"))
+}
+
+// title begins a part: rows of different parts do not line up.
+func (p *printer) title(text string) {
+	_ = p.w.Flush() // Print returns the same error
+	fmt.Fprintf(p.w, "\n%s\n", text)
+	_ = p.w.Flush()
+}
+
+func (p *printer) numbers(s *Status) {
+	p.row("at", s.At.UTC().Format(timeLayout))
+	p.row("first attempts that failed", percent(s.FirstAttempts.Rate()), sparkline(s.FirstAttempts.Hours), fmt.Sprintf("of %d in the last hour", s.FirstAttempts.All))
+	p.row("events that came before", percent(s.Duplicates.Rate()), sparkline(s.Duplicates.Hours), fmt.Sprintf("of %d in the last hour", s.Duplicates.All))
+	var bytes, grew int64
+	var days int
+	for _, t := range s.Tables {
+		bytes, grew, days = bytes+t.Bytes, grew+t.Grew, max(days, t.Days)
+	}
+	growth := ""
+	if days > 0 {
+		growth = fmt.Sprintf("%+.1f %% in %s", 100*float64(grew)/float64(max(bytes-grew, 1)), clock.Roughly(time.Duration(days)*24*time.Hour))
+	}
+	p.row("tables", Volume(bytes), growth, largest(s.Tables))
+}
+
+// largest names the tables that take most.
+func largest(tables []Table) string {
+	var names []string
+	for _, t := range tables[:min(3, len(tables))] {
+		names = append(names, fmt.Sprintf("%s %s", t.Name, Volume(t.Bytes)))
+	}
+	return strings.Join(names, ", ")
+}
+
+func (p *printer) needs(s *Status) {
+	if len(s.Needs) == 0 {
+		p.title("NOTHING NEEDS A PERSON")
+		return
+	}
+	p.title("NEEDS A PERSON")
+	for _, a := range s.Needs {
+		since := ""
+		if !a.Since.IsZero() {
+			since = "since " + p.ago(a.Since)
+		}
+		p.row(string(a.Severity), a.Name, a.Message, since)
+		p.row("", "", "-> "+a.Command)
+	}
+}
+
+// server says what is wrong with the server of the database.
+func (p *printer) server(s *Status) {
+	if len(s.Server) == 0 {
+		return
+	}
+	p.title("SERVER")
+	for _, f := range s.Server {
+		p.row(string(f.Level), f.Check, f.Message)
+		p.row("", "", "-> "+f.Fix)
+	}
+}
+
+// ago is a point in time as people read it: how long ago it is.
+func (p *printer) ago(t time.Time) string {
+	if t.IsZero() {
+		return "-"
+	}
+	return clock.Roughly(p.now.Sub(t))
+}
+
+func (p *printer) waits(s *Status) {
+	p.title("DESTINATIONS")
+	p.row("NAME", "PENDING", "STARTED", "IN DOUBT", "PARKED", "FAILED", "OLDEST DUE", "FIRST FAILED 1 H", "HELD BY")
+	for _, d := range s.Destinations {
+		holds := "-"
+		switch {
+		case !d.PausedAt.IsZero():
+			holds = fmt.Sprintf("%s, for %s: %s", d.PausedBy, p.ago(d.PausedAt), cmp.Or(d.PauseReason, "paused"))
+		case !d.OpenedAt.IsZero():
+			holds = fmt.Sprintf("its breaker, for %s: %s", p.ago(d.OpenedAt), d.Breaker)
+		}
+		p.row(d.Name, orDash(d.Count("pending")), orDash(d.Count("started")), orDash(d.Count("in_doubt")),
+			orDash(d.Count("parked")), orDash(d.Count("failed")), p.ago(d.OldestDue), ofAll(d.FirstFailed, d.First), holds)
+	}
+}
+
+func (p *printer) sources(s *Status) {
+	p.title("SOURCES")
+	p.row("NAME", "LAST ACCEPTED", "EVENTS 1 H", "CAME BEFORE", "USUALLY", "UNDISPATCHED", "SKIPPED 1 H", "FAILED", "HELD", "QUARANTINE", "REFUSED 1 H")
+	for _, of := range s.Sources {
+		usual := "-"
+		if of.UsualDuplicates != nil {
+			usual = percent(*of.UsualDuplicates, true)
+		}
+		waits := orDash(of.Waits())
+		if !of.OldestUndispatched.IsZero() {
+			waits += " for " + p.ago(of.OldestUndispatched)
+		}
+		if of.Unserved {
+			waits += ", no worker has the source"
+		}
+		var refused int64
+		for _, n := range of.Refused {
+			refused += n
+		}
+		p.row(of.Name, p.ago(of.LastAccepted), number(of.Accepted+of.Duplicates), percent(rate(of.Duplicates, of.Accepted+of.Duplicates)), usual,
+			waits, number(of.Skipped), number(of.Failed), number(of.Held), number(of.Quarantined), number(refused))
+	}
+	p.lists(s)
+	p.refusals(s)
+}
+
+// lists says how complete sources are, by the lists of their providers.
+func (p *printer) lists(s *Status) {
+	if !slices.ContainsFunc(s.Sources, func(of Source) bool { return of.Backfill != nil }) {
+		return
+	}
+	p.title("LISTS OF PROVIDERS")
+	p.row("SOURCE", "COMPLETE UNTIL", "LISTED 1 H", "RECOVERED", "MISSING", "LOST", "ENDPOINT")
+	for _, of := range s.Sources {
+		if b := of.Backfill; b != nil {
+			p.row(of.Name, p.ago(b.CoveredUntil), number(b.Listed), number(b.Recovered), number(b.Reported), number(b.Lost), orDash(b.Endpoint))
+		}
+	}
+}
+
+// refusals says why requests were refused, and what that most often means.
+func (p *printer) refusals(s *Status) {
+	if !slices.ContainsFunc(s.Sources, func(of Source) bool { return len(of.Refused) > 0 }) {
+		return
+	}
+	p.title("REFUSED IN THE LAST HOUR")
+	for _, of := range s.Sources {
+		for _, reason := range slices.Sorted(maps.Keys(of.Refused)) {
+			p.row(of.Name, number(of.Refused[reason]), reason, Meaning(reason))
+		}
+	}
+}
+
+func (p *printer) processes(s *Status) {
+	p.title("PROCESSES")
+	p.row("NAME", "KIND", "VERSION", "CONFIGURATION", "SEEN")
+	for _, one := range s.Processes {
+		p.row(one.Name, one.Kind, one.Version, one.ConfigHash, p.ago(one.SeenAt))
+	}
+}
+
+// Count is how many effects are in a state.
+func (d Destination) Count(state string) string {
+	return UpTo(d.Effects[state], slices.Contains(d.AtLeast, state))
+}
+
+// Waits is how many events wait for their dispatch.
+func (s Source) Waits() string { return UpTo(s.Undispatched, s.AtLeast) }
+
+// UpTo is a count, with a plus where there may be more.
+func UpTo(n int64, atLeast bool) string {
+	if atLeast {
+		return strconv.FormatInt(n, 10) + "+"
+	}
+	return strconv.FormatInt(n, 10)
+}
+
+// number is a count, a dash for none.
+func number(n int64) string { return orDash(strconv.FormatInt(n, 10)) }
+
+// orDash shows a count of none as a dash.
+func orDash(count string) string {
+	if count == "0" {
+		return "-"
+	}
+	return count
+}
+
+// Volume is a number of bytes for people.
+func Volume(n int64) string {
+	const kib = 1 << 10
+	units := []string{"B", "KiB", "MiB", "GiB", "TiB"}
+	value, unit := float64(n), 0
+	for ; value >= kib && unit < len(units)-1; unit++ {
+		value /= kib
+	}
+	if unit == 0 {
+		return fmt.Sprintf("%d B", n)
+	}
+	return fmt.Sprintf("%.1f %s", value, units[unit])
+}
+
+func ofAll(part, all int64) string {
+	if all == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%d of %d", part, all)
+}
+
+func percent(share float64, known bool) string {
+	if !known {
+		return "-"
+	}
+	return fmt.Sprintf("%.1f %%", 100*share)
+}
+
+// sparkline is a picture of shares: as high as the highest of them, and a space where
+// nothing is known.
+func sparkline(shares []*float64) string {
+	const bars = "▁▂▃▄▅▆▇█"
+	highest := 0.0
+	for _, share := range shares {
+		if share != nil {
+			highest = max(highest, *share)
+		}
+	}
+	levels := []rune(bars)
+	line := make([]rune, len(shares))
+	for i, share := range shares {
+		switch {
+		case share == nil:
+			line[i] = ' '
+		case highest == 0:
+			line[i] = levels[0]
+		default:
+			line[i] = levels[int(*share/highest*float64(len(levels)-1)+0.5)]
+		}
+	}
+	return string(line)
+}

@@ -1,0 +1,165 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/hooklatch/hooklatch/internal/clock"
+	"github.com/hooklatch/hooklatch/internal/statement"
+	"github.com/hooklatch/hooklatch/outbox/measure"
+	"github.com/hooklatch/hooklatch/schema"
+)
+
+const (
+	timeLayout = "2006-01-02 15:04:05Z"
+	// lateAfter is how long something may be due before it is a finding.
+	lateAfter = time.Minute
+	// reportInterval is how often River says that a queue is worked, and some
+	// time for saying so.
+	reportInterval = 11 * time.Minute
+)
+
+// Waiting finds what waits: how much, since when, why, and what to type. What
+// waits for less than a minute, while a worker runs, is not reported.
+func Waiting(ctx context.Context, pool *pgxpool.Pool, name schema.Name) ([]Finding, error) {
+	q, err := loadWaitingQuestions(name)
+	if err != nil {
+		return nil, err
+	}
+	w := &waiting{ctx: ctx, pool: pool, schema: name, sql: q}
+	w.worker()
+	w.setAside()
+	w.failedEvents()
+	w.refused()
+	w.pausedQueues()
+	w.destinations()
+	w.read()
+	w.abandoned()
+	w.events()
+	w.bySource()
+	w.configurations()
+	if w.err != nil {
+		return nil, w.err
+	}
+	if !slices.ContainsFunc(w.findings, func(f Finding) bool { return f.Level != OK }) {
+		w.findings = append(w.findings, Finding{Level: OK, Check: "waiting", Message: w.idle()})
+	}
+	return w.findings, nil
+}
+
+// waiting collects findings until something fails.
+type waiting struct {
+	ctx      context.Context //nolint:containedctx // of one call of Waiting
+	pool     *pgxpool.Pool
+	schema   schema.Name
+	sql      waitingQuestions
+	findings []Finding
+	err      error
+
+	now        time.Time // by the database's clock
+	works      bool      // a worker runs
+	reportedAt time.Time // when any queue was last worked
+	measured   reading
+}
+
+// ask calls row for each row of the answer, which was scanned into into.
+func (w *waiting) ask(question statement.Bound, into []any, row func()) {
+	if w.err != nil {
+		return
+	}
+	rows, err := question.Query(w.ctx, w.pool)
+	if err == nil {
+		_, err = pgx.ForEachRow(rows, into, func() error {
+			row()
+			return nil
+		})
+	}
+	if err != nil {
+		w.err = fmt.Errorf("look for what waits (%s): %w", question.Name(), err)
+	}
+}
+
+// read measures what the rest is found in.
+func (w *waiting) read() {
+	if w.err != nil {
+		return
+	}
+	reader, err := measure.NewReader(w.pool, w.schema)
+	if err == nil {
+		err = w.measured.judge(w.ctx, reader, 0)
+	}
+	w.err = err
+}
+
+func (w *waiting) add(check string, count int64, since time.Time, message, fix string) {
+	w.findings = append(w.findings, Finding{
+		Level: Warning, Check: check, Message: message, Fix: fix, Count: count, Since: since.UTC(),
+	})
+}
+
+// since is a point in time as people read it, and how long ago that was.
+func (w *waiting) since(t time.Time) string {
+	return fmt.Sprintf("since %s (%s)", t.UTC().Format(timeLayout), clock.Roughly(w.now.Sub(t)))
+}
+
+func several(n int64, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// waits is "1 effect waits" or "2 effects wait".
+func waits(n int64, what string) string {
+	if n == 1 {
+		return "1 " + what + " waits"
+	}
+	return fmt.Sprintf("%d %ss wait", n, what)
+}
+
+func because(reason string) string {
+	if reason == "" {
+		return ""
+	}
+	return ": " + reason
+}
+
+func orZero(t *time.Time) time.Time {
+	if t == nil {
+		return time.Time{}
+	}
+	return *t
+}
+
+func (w *waiting) worker() {
+	var reportedAt *time.Time
+	w.ask(w.sql.Worker, []any{&w.now, &w.works, &reportedAt}, func() { w.reportedAt = orZero(reportedAt) })
+}
+
+// idle is what is said when nothing waits.
+func (w *waiting) idle() string {
+	if w.works {
+		return "a worker runs, and nothing waits for longer than " + clock.Roughly(lateAfter)
+	}
+	return "nothing waits; no worker runs"
+}
+
+// unserved is why nothing of a queue is worked, empty when it should be.
+func (w *waiting) unserved(reportedAt time.Time) string {
+	switch {
+	case !w.works && w.reportedAt.IsZero():
+		return "no worker has ever run here"
+	case !w.works:
+		return "no worker runs; the last one reported " + w.reportedAt.UTC().Format(timeLayout)
+	case reportedAt.IsZero():
+		return "no worker has ever worked its queue"
+	case w.now.Sub(reportedAt) > reportInterval:
+		return "no worker works its queue " + w.since(reportedAt)
+	}
+	return ""
+}

@@ -1,0 +1,116 @@
+package doctor
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hooklatch/hooklatch/internal/clock"
+	"github.com/hooklatch/hooklatch/outbox/fleet"
+	"github.com/hooklatch/hooklatch/outbox/measure"
+	"github.com/hooklatch/hooklatch/worker/alarm"
+)
+
+// bySource finds events that no running worker takes, and events that were skipped.
+func (w *waiting) bySource() {
+	if w.err != nil {
+		return
+	}
+	s := w.measured.snapshot
+	for _, of := range s.Undispatched {
+		if of.Unserved && w.now.Sub(of.Since) >= lateAfter {
+			w.add("events_unserved", of.Count, of.Since, fmt.Sprintf("of %q: %s for a dispatch, the oldest %s: no running worker has the source in its configuration",
+				of.Source, waits(of.Count, "event"), w.since(of.Since)),
+				"add the source to the configuration of a worker again: its routes take the events, and those that no route wants are skipped")
+		}
+	}
+	w.lists(s)
+	var quiet []string
+	for _, of := range s.Skipped {
+		if !of.Unusual() {
+			quiet = append(quiet, fmt.Sprintf("%d of %q", of.Count, of.Source))
+			continue
+		}
+		w.add("events_skipped", of.Count, of.Since, fmt.Sprintf("of %q: %s skipped in the last hour, because no route wants them; in the day before %d had a route, and %d were skipped",
+			of.Source, several(of.Count, "event"), of.DispatchedBefore, of.CountBefore),
+			fmt.Sprintf("compare the routes, then run: hooklatch events replay --state skipped --source %s", of.Source))
+	}
+	if len(quiet) > 0 {
+		w.findings = append(w.findings, Finding{Level: OK, Check: "events_skipped", Message: "skipped in the last hour, because no route wants them: " + strings.Join(quiet, ", ")})
+	}
+}
+
+// lists finds what is wrong with lists of providers and with our endpoints there. What
+// needs a person is said as alerts say it.
+func (w *waiting) lists(s *measure.Snapshot) {
+	told := map[string]bool{}
+	for _, a := range w.measured.alerts {
+		if slices.Contains(alarm.OfLists(), a.Name) {
+			told[a.Subject] = true
+			w.add(a.Name, a.Count, a.Since, a.Message, "run: "+a.Command)
+		}
+	}
+	for _, l := range s.Lists {
+		switch {
+		case told[l.Source]:
+		case l.Error != "":
+			w.add("list_unreadable", int64(l.Failures), l.CoveredUntil, fmt.Sprintf("the last pass over the list of %q failed: %s", l.Source, l.Error), "run: hooklatch backfill "+l.Source+" --dry-run")
+		default:
+			w.findings = append(w.findings, Finding{Level: OK, Check: "list_behind", Message: fmt.Sprintf("%q is known to be complete until %s ago", l.Source, clock.Roughly(w.now.Sub(l.CoveredUntil)))})
+		}
+	}
+}
+
+// announced is a running process and the configuration that it runs.
+type announced struct {
+	id         string
+	number     int64
+	since      time.Time
+	dispatches bool
+	routes     string
+	sources    []string
+}
+
+// shares reports whether both have a source.
+func (a announced) shares(other announced) bool {
+	return slices.ContainsFunc(a.sources, func(source string) bool {
+		return source == "*" || slices.Contains(other.sources, source) || slices.Contains(other.sources, "*")
+	})
+}
+
+// configurations finds processes with an older configuration than others that have the
+// same sources.
+func (w *waiting) configurations() {
+	var all []announced
+	var one announced
+	w.ask(w.sql.Configurations.With(workerSeconds{WorkerSeconds: fleet.PresumedGone.Seconds()}), []any{&one.id, &one.number, &one.since, &one.dispatches, &one.routes, &one.sources}, func() {
+		all = append(all, one)
+		one.sources = nil
+	})
+	for i, newest := range all {
+		if w.now.Sub(newest.since) < lateAfter || slices.ContainsFunc(all[:i], func(a announced) bool { return a.number == newest.number }) {
+			continue
+		}
+		var older []string
+		worked := newest.dispatches
+		for _, other := range all[i+1:] {
+			worked = worked || other.dispatches && other.routes == newest.routes
+			if other.dispatches && other.number < newest.number && other.routes != newest.routes && newest.shares(other) {
+				older = append(older, other.id)
+			}
+		}
+		switch {
+		case len(older) == 0:
+		case worked:
+			w.add("configurations", int64(len(older)), newest.since, fmt.Sprintf("%s has the newest configuration %s and decides about events of its sources; older ones, which leave them to it: %s",
+				newest.id, w.since(newest.since), strings.Join(older, ", ")),
+				"reload or end the older processes; where both are meant to run, give each its own sources")
+		default:
+			w.add("configurations", int64(len(older)), newest.since, fmt.Sprintf("the gateway %s has the newest configuration %s, and no worker runs with its routes; workers wait for one for %s and then decide by older routes: %s",
+				newest.id, w.since(newest.since), fleet.GatewayPatience, strings.Join(older, ", ")),
+				"reload the workers, or start them with the same file")
+		}
+		return
+	}
+}

@@ -1,0 +1,41 @@
+package life
+
+import (
+	"github.com/hooklatch/hooklatch/internal/plainjson"
+	"github.com/hooklatch/hooklatch/outbox/inbox"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
+	"github.com/hooklatch/hooklatch/worker/route"
+)
+
+// History is what programs are shown of an effect that is shown alone, besides
+// what lists have.
+type History struct {
+	Attempts    []ledger.Attempt    `json:"attempts,omitempty"`
+	Transitions []ledger.Transition `json:"transitions,omitempty"`
+}
+
+// Data is what programs are shown of it.
+func (e Effect) Data() plainjson.Joined {
+	return plainjson.Joined{e.Effect, History{e.Attempts, e.Transitions}}
+}
+
+// eventLife is what programs are shown of an event that is shown alone, besides what
+// lists have.
+type eventLife struct {
+	TraceID string                  `json:"trace_id,omitzero"`
+	Effects []plainjson.Joined      `json:"effects,omitempty"`
+	Replays []inbox.EventReplay     `json:"replays,omitempty"`
+	Actions []ledger.OperatorAction `json:"actions,omitempty"`
+	// Routes are those of the configuration of today.
+	Routes      []route.Explanation `json:"routes,omitempty"`
+	OtherRoutes bool                `json:"dispatched_by_other_routes,omitzero"`
+}
+
+// Data is what programs are shown of it.
+func (l *Event) Data() plainjson.Joined {
+	more := eventLife{TraceID: TraceOf(l.Event), Replays: l.Replays, Actions: l.Actions, Routes: l.Routes, OtherRoutes: l.OtherRoutes}
+	for i, link := range l.Links {
+		more.Effects = append(more.Effects, plainjson.Joined{link, History{l.Effects[i].Attempts, l.Effects[i].Transitions}})
+	}
+	return plainjson.Joined{l.Event, more}
+}

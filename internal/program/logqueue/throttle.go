@@ -1,0 +1,81 @@
+package logqueue
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+
+	"golang.org/x/time/rate"
+
+	"github.com/hooklatch/hooklatch/internal/logkey"
+)
+
+const (
+	// linesASecond and linesAtOnce bound the lines of one message.
+	linesASecond = 1
+	linesAtOnce  = 10
+	// maxMessages is how many messages have a bound of their own. All others share one.
+	maxMessages = 64
+)
+
+// Throttled returns a handler that passes at most 10 lines of one message to next at
+// once, and one a second after them. The next line that passes has the number of those
+// left out under logkey.Count. It is for lines that a stranger or a viewer can cause as
+// often as they like.
+func Throttled(next slog.Handler) slog.Handler {
+	return &throttled{Handler: next, lines: &lines{of: map[string]*message{}}}
+}
+
+type throttled struct {
+	slog.Handler
+
+	lines *lines // shared with handlers made by WithAttrs and WithGroup
+}
+
+// lines has what came of each message.
+type lines struct {
+	mu sync.Mutex
+	of map[string]*message
+}
+
+type message struct {
+	limiter *rate.Limiter
+	left    atomic.Int64 // out, since the last line that passed
+}
+
+func (l *lines) message(text string) *message {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.of[text] == nil && len(l.of) >= maxMessages {
+		text = ""
+	}
+	if l.of[text] == nil {
+		l.of[text] = &message{limiter: rate.NewLimiter(linesASecond, linesAtOnce)}
+	}
+	return l.of[text]
+}
+
+// Handle implements slog.Handler.
+func (t *throttled) Handle(ctx context.Context, r slog.Record) error {
+	m := t.lines.message(r.Message)
+	if !m.limiter.AllowN(r.Time, 1) {
+		m.left.Add(1)
+		return nil
+	}
+	if left := m.left.Swap(0); left > 0 {
+		r = r.Clone()
+		r.AddAttrs(slog.Int64(logkey.Count, left))
+	}
+	return t.Handler.Handle(ctx, r)
+}
+
+// WithAttrs implements slog.Handler.
+func (t *throttled) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return &throttled{t.Handler.WithAttrs(attrs), t.lines}
+}
+
+// WithGroup implements slog.Handler.
+func (t *throttled) WithGroup(name string) slog.Handler {
+	return &throttled{t.Handler.WithGroup(name), t.lines}
+}

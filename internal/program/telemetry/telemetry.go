@@ -1,0 +1,261 @@
+// Package telemetry sets up OpenTelemetry for a process: metrics for Prometheus
+// always, OTLP when the standard environment variables ask for it.
+package telemetry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/go-logr/logr"
+	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"go.opentelemetry.io/contrib/exporters/autoexport"
+	"go.opentelemetry.io/otel"
+	otelprometheus "go.opentelemetry.io/otel/exporters/prometheus"
+	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/propagation"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/metric/exemplar"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
+	"go.opentelemetry.io/otel/trace"
+	"go.opentelemetry.io/otel/trace/noop"
+
+	"github.com/hooklatch/hooklatch/internal/logkey"
+)
+
+// exemplarFilterEnv says which measurements are kept as exemplars, as OpenTelemetry
+// has it.
+const exemplarFilterEnv = "OTEL_METRICS_EXEMPLAR_FILTER"
+
+// Options configure telemetry.
+type Options struct {
+	// ServiceName is service.name, unless OTEL_SERVICE_NAME or
+	// OTEL_RESOURCE_ATTRIBUTES say otherwise. Required.
+	ServiceName string
+	// Version is service.version. Empty: none.
+	Version string
+	// Instance distinguishes this process from others of its host and name, and is
+	// the same after a restart: an address it listens on.
+	Instance string
+	// Logger gets what exporters fail with, once SetGlobal is called, and the
+	// failures of /metrics. Defaults to one that discards.
+	Logger *slog.Logger
+}
+
+// Telemetry is the telemetry of a process. Its fields are ready for use and
+// never nil.
+type Telemetry struct {
+	// TracerProvider records nothing unless OTEL_TRACES_EXPORTER or
+	// OTEL_EXPORTER_OTLP_ENDPOINT say where to.
+	TracerProvider trace.TracerProvider
+	MeterProvider  metric.MeterProvider
+	// Propagator is W3C trace context and baggage.
+	Propagator propagation.TextMapPropagator
+	// Metrics serves all metrics in the text format of Prometheus.
+	Metrics http.Handler
+
+	logger *slog.Logger
+	stop   []func(context.Context) error // in the order of stopping
+}
+
+// Start makes the providers. It sets no globals; ctx is for connecting
+// exporters only. An error names the environment variable it is about.
+func Start(ctx context.Context, opts Options) (*Telemetry, error) {
+	if opts.ServiceName == "" {
+		return nil, errors.New("telemetry: ServiceName is required")
+	}
+	if opts.Logger == nil {
+		opts.Logger = slog.New(slog.DiscardHandler)
+	}
+	t := &Telemetry{
+		Propagator: propagation.NewCompositeTextMapPropagator(propagation.TraceContext{}, propagation.Baggage{}),
+		logger:     opts.Logger,
+	}
+	service, err := describe(ctx, opts)
+	if err != nil {
+		return nil, err
+	}
+	if err := t.startTraces(ctx, service); err != nil {
+		return nil, err
+	}
+	if err := t.startMetrics(ctx, service); err != nil {
+		return nil, errors.Join(err, t.Stop(ctx))
+	}
+	return t, nil
+}
+
+// SetGlobal makes the providers, the propagator and the error handler those of
+// the whole process, for libraries that ask OpenTelemetry for them.
+func (t *Telemetry) SetGlobal() {
+	otel.SetTracerProvider(t.TracerProvider)
+	otel.SetMeterProvider(t.MeterProvider)
+	otel.SetTextMapPropagator(t.Propagator)
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) {
+		t.logger.Warn("telemetry", slog.Any(logkey.Err, err))
+	}))
+	otel.SetLogger(logr.FromSlogHandler(t.logger.Handler())) // its own would write to stderr
+}
+
+// Stop exports what is left, until ctx is done. Traces and metrics are exported at the
+// same time: a collector that hangs on one must not take the time of the other. It may be
+// called again.
+func (t *Telemetry) Stop(ctx context.Context) error {
+	errs := make([]error, len(t.stop))
+	var stopping sync.WaitGroup
+	for i, stop := range t.stop {
+		stopping.Go(func() { errs[i] = stop(ctx) })
+	}
+	stopping.Wait()
+	t.stop = nil
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("stop telemetry: %w", err)
+	}
+	return nil
+}
+
+func (t *Telemetry) startTraces(ctx context.Context, service *resource.Resource) error {
+	if !asked("TRACES") {
+		// Making no spans is cheaper than making spans that are not exported.
+		t.TracerProvider = noop.NewTracerProvider()
+		return nil
+	}
+	exporter, err := autoexport.NewSpanExporter(ctx)
+	if err != nil {
+		return fmt.Errorf("telemetry: export traces with %s: %w", given("TRACES"), err)
+	}
+	provider := sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithResource(service))
+	t.TracerProvider = provider
+	t.stop = append(t.stop, provider.Shutdown)
+	return nil
+}
+
+func (t *Telemetry) startMetrics(ctx context.Context, service *resource.Resource) error {
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(
+		collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+		collectors.NewBuildInfoCollector(),
+	)
+	pull, err := otelprometheus.New(otelprometheus.WithRegisterer(registry), otelprometheus.WithoutScopeInfo())
+	if err != nil {
+		return fmt.Errorf("telemetry: prometheus exporter: %w", err)
+	}
+	options := []sdkmetric.Option{
+		sdkmetric.WithResource(service),
+		sdkmetric.WithReader(pull),
+		sdkmetric.WithView(secondsView),
+	}
+	if asked("METRICS") {
+		push, err := autoexport.NewMetricReader(ctx)
+		if err != nil {
+			return fmt.Errorf("telemetry: export metrics with %s: %w", given("METRICS"), err)
+		}
+		options = append(options, sdkmetric.WithReader(push))
+	}
+	if !asked("TRACES") && os.Getenv(exemplarFilterEnv) == "" {
+		// Exemplars lead to traces. Without any, each measurement would look for its
+		// span in vain.
+		options = append(options, sdkmetric.WithExemplarFilter(exemplar.AlwaysOffFilter))
+	}
+	provider := sdkmetric.NewMeterProvider(options...)
+	t.MeterProvider = provider
+	t.stop = append(t.stop, provider.Shutdown)
+	t.Metrics = promhttp.HandlerFor(registry, promhttp.HandlerOpts{
+		ErrorLog:          slog.NewLogLogger(t.logger.Handler(), slog.LevelWarn),
+		Registry:          registry,
+		EnableOpenMetrics: true,
+	})
+	return nil
+}
+
+// instanceNamespace is the namespace OpenTelemetry gives for instance ids that
+// are made of something else.
+//
+// Source: https://opentelemetry.io/docs/specs/semconv/registry/attributes/service/
+const instanceNamespace = "4d63009a-8d0f-11ee-aad7-4c796ed8e320"
+
+// instance is service.instance.id: unlike a process id the same after a
+// restart, which would begin every series of metrics anew.
+func instance(opts Options) string {
+	host, _ := os.Hostname() // without a name all of it is the address
+	return uuid.NewSHA1(uuid.MustParse(instanceNamespace), []byte(opts.ServiceName+"\n"+host+"\n"+opts.Instance)).String()
+}
+
+// describe says which service it is. The environment has the last word.
+func describe(ctx context.Context, opts Options) (*resource.Resource, error) {
+	attributes := []resource.Option{
+		resource.WithTelemetrySDK(),
+		resource.WithHost(),
+		resource.WithAttributes(semconv.ServiceName(opts.ServiceName), semconv.ServiceInstanceID(instance(opts))),
+	}
+	if opts.Version != "" {
+		attributes = append(attributes, resource.WithAttributes(semconv.ServiceVersion(opts.Version)))
+	}
+	service, err := resource.New(ctx, append(attributes, resource.WithFromEnv())...)
+	if err != nil {
+		return nil, fmt.Errorf("telemetry: describe this service (OTEL_RESOURCE_ATTRIBUTES): %w", err)
+	}
+	return service, nil
+}
+
+// asked reports whether the environment asks to export a signal, TRACES or
+// METRICS. Without such a variable nothing is exported: the default of
+// OpenTelemetry, OTLP to localhost, would only print errors. Metrics for
+// Prometheus are served in any case, so that value asks for nothing more.
+//
+// Source: https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/
+func asked(signal string) bool {
+	if strings.EqualFold(os.Getenv("OTEL_SDK_DISABLED"), "true") {
+		return false
+	}
+	switch exporter := os.Getenv("OTEL_" + signal + "_EXPORTER"); exporter {
+	case "":
+		return os.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT") != "" || os.Getenv("OTEL_EXPORTER_OTLP_"+signal+"_ENDPOINT") != ""
+	case "none":
+		return false
+	case "prometheus":
+		return signal != "METRICS"
+	default:
+		return true
+	}
+}
+
+// given lists the variables that chose the exporter of a signal, without those
+// that may hold a secret (endpoint, headers).
+func given(signal string) string {
+	var set []string
+	for _, name := range []string{"OTEL_" + signal + "_EXPORTER", "OTEL_EXPORTER_OTLP_" + signal + "_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"} {
+		if value := os.Getenv(name); value != "" {
+			set = append(set, name+"="+strconv.Quote(value))
+		}
+	}
+	return strings.Join(append(set, "OTEL_EXPORTER_OTLP_*"), ", ")
+}
+
+// secondsView gives histograms of seconds buckets from a millisecond to the
+// longest time-out; those of OpenTelemetry are made for milliseconds. Delays
+// span days and bring buckets of their own.
+func secondsView(i sdkmetric.Instrument) (sdkmetric.Stream, bool) {
+	if i.Kind != sdkmetric.InstrumentKindHistogram || i.Unit != "s" || strings.HasSuffix(i.Name, ".delay") {
+		return sdkmetric.Stream{}, false
+	}
+	return sdkmetric.Stream{
+		Name:        i.Name,
+		Description: i.Description,
+		Unit:        i.Unit,
+		Aggregation: sdkmetric.AggregationExplicitBucketHistogram{
+			Boundaries: []float64{0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10},
+		},
+	}, true
+}

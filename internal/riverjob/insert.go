@@ -1,0 +1,194 @@
+package riverjob
+
+import (
+	"cmp"
+	"context"
+	"embed"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/riverdriver/riverpgxv5"
+
+	"github.com/hooklatch/hooklatch/internal/statement"
+	"github.com/hooklatch/hooklatch/schema"
+)
+
+//go:embed query
+var queries embed.FS
+
+// statements are the texts of query/*.sql.
+type statements struct {
+	InsertJobs   statement.Of[insertJobs]
+	NotifyQueues statement.Of[queueNames]
+	WakeQueues   statement.Of[queueNames]
+}
+
+// InserterOptions configure an Inserter.
+type InserterOptions struct {
+	// Pool is for notifications, which are short.
+	Pool   *pgxpool.Pool
+	Schema schema.Name
+	// ConsoleURL is where the console shows events and effects; links to it go
+	// into the metadata of jobs. Empty: no links.
+	ConsoleURL string
+	// Logger defaults to one that discards.
+	Logger *slog.Logger
+}
+
+// Inserter inserts our jobs, always inside a transaction of the caller's, and
+// pauses their queues.
+type Inserter struct {
+	client     *river.Client[pgx.Tx] // pauses only
+	pool       *pgxpool.Pool
+	sql        statements
+	topic      string // of notifications
+	waker      *waker
+	consoleURL string
+
+	mu       sync.Mutex
+	notified map[string]time.Time // queues, by transactions of callers
+}
+
+// NewInserter returns an Inserter. It starts nothing.
+func NewInserter(opts InserterOptions) (*Inserter, error) {
+	name := opts.Schema.OrDefault()
+	client, err := river.NewClient(riverpgxv5.New(opts.Pool), &river.Config{Logger: opts.Logger, Schema: string(name)})
+	if err != nil {
+		return nil, fmt.Errorf("river client: %w", err)
+	}
+	in := &Inserter{
+		client: client, pool: opts.Pool, topic: string(name) + ".river_insert",
+		consoleURL: strings.TrimSuffix(opts.ConsoleURL, "/"), notified: make(map[string]time.Time),
+	}
+	if err := statement.Load(&in.sql, queries, "query", name.SQL); err != nil {
+		return nil, fmt.Errorf("jobs: %w", err)
+	}
+	in.waker = &waker{
+		send: func(ctx context.Context, queues []string) error {
+			_, err := in.sql.WakeQueues.With(queueNames{Topic: in.topic, Queues: queues}).Exec(ctx, in.pool)
+			return err
+		},
+		logger: cmp.Or(opts.Logger, slog.New(slog.DiscardHandler)), queues: make(map[string]struct{}),
+	}
+	return in, nil
+}
+
+// Stop waits until the queues were told of what was committed, or ctx is done. They
+// are told of nothing later.
+func (in *Inserter) Stop(ctx context.Context) error { return in.waker.stop(ctx) }
+
+// InsertDispatches inserts one job for each event. After an error the
+// transaction must be rolled back.
+func (in *Inserter) InsertDispatches(ctx context.Context, tx pgx.Tx, jobs []DispatchJob) error {
+	return in.insert(ctx, tx, rowsOf(jobs, in.dispatch))
+}
+
+// InsertEffects inserts one job for each effect. After an error the transaction
+// must be rolled back.
+func (in *Inserter) InsertEffects(ctx context.Context, tx pgx.Tx, jobs []EffectJob) error {
+	return in.insert(ctx, tx, rowsOf(jobs, in.effect))
+}
+
+// InsertRuns inserts a job for each run. After an error the transaction must be rolled
+// back.
+func (in *Inserter) InsertRuns(ctx context.Context, tx pgx.Tx, runs []int64) error {
+	return in.insert(ctx, tx, rowsOf(runs, in.run))
+}
+
+type insertJobs struct{ Jobs []jobRow }
+
+func (in *Inserter) insert(ctx context.Context, tx pgx.Tx, rows []jobRow) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	queues, err := toWake(rows)
+	if err != nil {
+		return err
+	}
+	if _, err := in.sql.InsertJobs.With(insertJobs{Jobs: rows}).Exec(ctx, tx); err != nil {
+		return fmt.Errorf("insert jobs: %w", err)
+	}
+	return in.Tell(ctx, tx, queues)
+}
+
+// toWake are the queues that get jobs which may run at once.
+func toWake(rows []jobRow) ([]string, error) {
+	var queues []string
+	for _, row := range rows {
+		if slices.Contains(queues, row.Queue) {
+			continue
+		}
+		if !IsQueueName(row.Queue) {
+			return nil, fmt.Errorf("insert jobs: %q is not the name of a queue", row.Queue)
+		}
+		if row.NotBefore == nil {
+			queues = append(queues, row.Queue)
+		}
+	}
+	return queues, nil
+}
+
+// ending is a transaction that says when it was committed: those of package commit.
+type ending interface{ AfterCommit(f func()) }
+
+// Tell has River's clients told of queues that got jobs, once the transaction is
+// committed. One whose end we do not hear of has to do it itself, if none did just now.
+func (in *Inserter) Tell(ctx context.Context, tx pgx.Tx, queues []string) error {
+	if len(queues) == 0 {
+		return nil
+	}
+	if tx, ours := tx.(ending); ours {
+		tx.AfterCommit(func() { in.waker.wake(queues) })
+		return nil
+	}
+	if queues = in.untold(queues); len(queues) == 0 {
+		return nil
+	}
+	if _, err := in.sql.NotifyQueues.With(queueNames{Topic: in.topic, Queues: queues}).Exec(ctx, tx); err != nil {
+		return fmt.Errorf("notify queues: %w", err)
+	}
+	return nil
+}
+
+// Wake tells River's clients of a queue in which a job is due.
+func (in *Inserter) Wake(queue string) { in.waker.wake([]string{queue}) }
+
+// untold are the queues that no transaction of a caller notified just now.
+func (in *Inserter) untold(queues []string) []string {
+	now := time.Now()
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	var left []string
+	for _, queue := range queues {
+		if now.Sub(in.notified[queue]) >= wakePause {
+			in.notified[queue] = now
+			left = append(left, queue)
+		}
+	}
+	return left
+}
+
+func rowsOf[J any](jobs []J, row func(J) jobRow) []jobRow {
+	rows := make([]jobRow, len(jobs))
+	for i, j := range jobs {
+		rows[i] = row(j)
+	}
+	return rows
+}
+
+// PauseQueue lets no job of the queue start. The queue must have a row.
+func (in *Inserter) PauseQueue(ctx context.Context, tx pgx.Tx, queue string) error {
+	return in.client.QueuePauseTx(ctx, tx, queue, nil)
+}
+
+// ResumeQueue ends PauseQueue.
+func (in *Inserter) ResumeQueue(ctx context.Context, tx pgx.Tx, queue string) error {
+	return in.client.QueueResumeTx(ctx, tx, queue, nil)
+}

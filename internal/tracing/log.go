@@ -1,0 +1,39 @@
+package tracing
+
+import (
+	"context"
+	"log/slog"
+
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/hooklatch/hooklatch/internal/logkey"
+)
+
+// LogHandler adds the trace id to every line whose context has one, so that a
+// line leads to its trace and a trace to its lines. Below slog's WithGroup it
+// stands in the group, as all attributes of a line do.
+func LogHandler(next slog.Handler) slog.Handler { return logHandler{next} }
+
+type logHandler struct{ next slog.Handler }
+
+// Enabled implements slog.Handler.
+func (h logHandler) Enabled(ctx context.Context, level slog.Level) bool {
+	return h.next.Enabled(ctx, level)
+}
+
+// Handle implements slog.Handler.
+func (h logHandler) Handle(ctx context.Context, record slog.Record) error {
+	if span := trace.SpanContextFromContext(ctx); span.HasTraceID() {
+		record = record.Clone() // others may hold it too
+		record.AddAttrs(slog.String(logkey.TraceID, span.TraceID().String()))
+	}
+	return h.next.Handle(ctx, record)
+}
+
+// WithAttrs implements slog.Handler.
+func (h logHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return logHandler{h.next.WithAttrs(attrs)}
+}
+
+// WithGroup implements slog.Handler.
+func (h logHandler) WithGroup(name string) slog.Handler { return logHandler{h.next.WithGroup(name)} }
