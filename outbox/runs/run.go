@@ -70,18 +70,18 @@ func (c Came) StillRefused() (n int64) {
 	return n
 }
 
-// plus is what was counted, and what came of a batch besides.
-func (c Counts) plus(of Counts) Counts {
+// sum is what was counted, and what came of a batch besides.
+func sum(c, of Counts) Counts {
 	c.Changed += of.Changed
 	c.Reopened += of.Reopened
 	c.Unfinished += of.Unfinished
 	c.Duplicates += of.Duplicates
 	if len(of.Refused) > 0 {
-		sum := maps.Clone(of.Refused)
+		refused := maps.Clone(of.Refused)
 		for reason, n := range c.Refused {
-			sum[reason] += n
+			refused[reason] += n
 		}
-		c.Refused = sum
+		c.Refused = refused
 	}
 	return c
 }

@@ -224,7 +224,7 @@ func (s *shift) step(ctx context.Context, place string, many int, do func(ctx co
 				return err
 			}
 		}
-		c := s.run.Counts.plus(did)
+		c := sum(s.run.Counts, did)
 		came, err := plainjson.Marshal(c.Came)
 		if err != nil {
 			return err
@@ -242,7 +242,7 @@ func (s *shift) step(ctx context.Context, place string, many int, do func(ctx co
 	if do != nil {
 		s.next = began.Add(time.Duration(rest * float64(time.Second)))
 	}
-	s.run.Counts = s.run.Counts.plus(did)
+	s.run.Counts = sum(s.run.Counts, did)
 	s.saved = s.run.Counts
 	if s.progress != nil {
 		s.progress(s.run)

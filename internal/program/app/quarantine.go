@@ -76,21 +76,22 @@ type verifier struct {
 
 // verify is a quarantine.Verify.
 func (v *verifier) verify(ctx context.Context, d *quarantine.Delivery) (quarantine.Verdict, error) {
-	for {
-		now := v.config()
-		v.mu.RLock()
-		if v.of == now {
-			defer v.mu.RUnlock()
-			return v.made(ctx, d)
-		}
-		v.mu.RUnlock()
-		if err := v.make(ctx, now); err != nil {
-			return quarantine.Verdict{}, err
-		}
+	if err := v.renew(ctx, v.config()); err != nil {
+		return quarantine.Verdict{}, err
 	}
+	v.mu.RLock()
+	defer v.mu.RUnlock()
+	return v.made(ctx, d)
 }
 
-func (v *verifier) make(ctx context.Context, cfg *config.Config) error {
+// renew makes the one of a configuration, unless it is there.
+func (v *verifier) renew(ctx context.Context, cfg *config.Config) error {
+	v.mu.RLock()
+	same := v.of == cfg
+	v.mu.RUnlock()
+	if same {
+		return nil
+	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.of == cfg {
