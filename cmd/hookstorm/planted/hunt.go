@@ -26,7 +26,7 @@ import (
 )
 
 // scheduleTimeout bounds one run, on a busy machine.
-const scheduleTimeout = 2 * time.Minute
+const scheduleTimeout = 5 * time.Minute
 
 // template is the database that those of runs are copies of.
 const template = "planted_template"

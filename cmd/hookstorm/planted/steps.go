@@ -24,8 +24,9 @@ import (
 var queries embed.FS
 
 const (
-	// quietTimeout bounds the wait for the end of all work.
-	quietTimeout = 40 * time.Second
+	// quietTimeout bounds the wait for the end of all work. On a busy machine a job that an
+	// old process leaves to a new one may wait a minute for its next look.
+	quietTimeout = 3 * time.Minute
 	// still is for how long there must be no job: one that ends inserts the next.
 	still = 300 * time.Millisecond
 )
