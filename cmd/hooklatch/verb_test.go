@@ -9,8 +9,7 @@ import (
 	"github.com/hooklatch/hooklatch/internal/program/desk"
 )
 
-// What can be ordered on a page can be ordered on a terminal, and is said there to be the
-// same.
+// Every verb that pages offer is a command, too, and its help says the same.
 func TestEveryVerbIsACommand(t *testing.T) {
 	t.Parallel()
 	root := newRoot(&process{name: testName})

@@ -106,7 +106,7 @@ func (out Outcome) unsent() bool {
 	return ok && dial.Op == "dial"
 }
 
-// Hash is that of a body, as the history has it.
+// Hash returns the hash of a body as the history records it.
 func Hash(body []byte) string {
 	sum := sha256.Sum256(body)
 	return hex.EncodeToString(sum[:])

@@ -23,7 +23,7 @@ func (s *Stage) Proxy(address string, url func() string) (*Line, error) {
 	return &Line{proxy, url}, nil
 }
 
-// URL is that of the database through the listener of a name.
+// URL returns the connection URL of the database through the listener of this name.
 func (l *Line) URL(name string) (string, error) {
 	listener, err := l.Listener(name)
 	if err != nil {

@@ -28,7 +28,7 @@ const HistoryFile = "history.jsonl"
 
 // Options configure a Stage.
 type Options struct {
-	// Who is what the history calls the run. Required.
+	// Who names the run in the history. Required.
 	Who string
 	// Dir keeps history, configurations, logs and servers. Empty: a directory of its own,
 	// which Stop removes after Forget.

@@ -54,7 +54,6 @@ func (t Target) String() string {
 // Terms say how it is done, where the verb takes them.
 type Terms struct {
 	NewKeys bool    // of TakesNewKeys
-	Route   string  // of TakesNewKeys: the one route that is dispatched. Empty: all of them.
 	Pace    float64 // of TakesPace: changes in a second. 0: as fast as it goes.
 }
 

@@ -35,7 +35,7 @@ func Verbs() []Verb {
 			Past:  "replayed", Done: "Replay ordered and recorded.", TakesNewKeys: true,
 			From: texts(runs.StatesOfEvents(ledger.ActionReplayEvent)),
 			Do: func(ctx context.Context, o *outbox.Outbox, of Target, t Terms, by ledger.Operator) error {
-				_, err := o.Inbox().Replay(ctx, of.Event, by, inbox.ReplayOptions{NewKeys: t.NewKeys, Route: t.Route})
+				_, err := o.Inbox().Replay(ctx, of.Event, by, inbox.ReplayOptions{NewKeys: t.NewKeys})
 				return err
 			},
 		},
