@@ -2,7 +2,6 @@ package console
 
 import (
 	"context"
-	"net/http"
 	"strings"
 
 	"github.com/hooklatch/hooklatch/outbox/find"
@@ -11,15 +10,15 @@ import (
 )
 
 // audit lists what people ordered, the newest first.
-func (c *Console) audit(w http.ResponseWriter, r *http.Request) error {
+func listActions(r *request) error {
 	q := readQuery(fieldsOf[find.Actions](nil), r.URL.Query())
-	shown := listing[ledger.OperatorAction]{view: c.view(r, "audit", "Audit"), What: "audit", Command: "audit", Query: q}
-	return list(c, w, r, shown, func(ctx context.Context) (find.Page[ledger.OperatorAction], error) {
-		filter, err := filterOf[find.Actions](q, c.opts.Now())
+	shown := listing[ledger.OperatorAction]{view: r.view("audit", "Audit"), What: "audit", Command: "audit", Query: q}
+	return list(r, shown, func(ctx context.Context) (find.Page[ledger.OperatorAction], error) {
+		filter, err := filterOf[find.Actions](q, r.opts.Now())
 		if err != nil {
 			return find.Page[ledger.OperatorAction]{}, err
 		}
-		page, err := c.finder.Actions(ctx, filter, q.Cursor, rowsOnPage)
+		page, err := r.finder.Actions(ctx, filter, q.Cursor, rowsOnPage)
 		return page, q.cursorError(err)
 	})
 }

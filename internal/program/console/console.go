@@ -158,38 +158,41 @@ type entry struct {
 	page    page
 }
 
+// served is the page as it is served: to whoever has the role, one search at a time.
+func (e entry) served() page { return only(e.role, oneSearch(e.page)) }
+
 // entries are all pages and orders.
-func (c *Console) entries() []entry {
+func entries() []entry {
 	list := []entry{
-		{"GET /{$}", signin.Viewer, c.overview},
-		{"GET /events", signin.Viewer, c.events},
-		{"GET /events/{source}/{id}", signin.Viewer, c.event},
-		{"GET /events/{source}/{id}/raw", signin.Viewer, c.raw},
-		{"GET /effects", signin.Viewer, c.effects},
-		{"GET /effects/{key}", signin.Viewer, c.effect},
-		{"GET /effects/{key}/body", signin.Viewer, c.effectBody},
-		{"GET /runs", signin.Viewer, c.listRuns},
-		{"GET /runs/new", signin.Operator, c.preview},
-		{"POST /runs/new", signin.Operator, c.beginRun},
-		{"GET /runs/{id}", signin.Viewer, c.showRun},
-		{"GET /destinations", signin.Viewer, c.destinations},
-		{"GET /destinations/{name}", signin.Viewer, c.destination},
-		{"GET /sources", signin.Viewer, c.sources},
-		{"GET /sources/{name}", signin.Viewer, c.source},
-		{"GET /quarantine", signin.Viewer, c.quarantine},
-		{"GET /quarantine/{id}", signin.Viewer, c.refused},
-		{"GET /quarantine/{id}/verify", signin.Operator, c.askVerifyOne},
-		{"POST /quarantine/{id}/verify", signin.Operator, c.orderVerifyOne},
-		{"GET /quarantine/verify", signin.Operator, c.askVerify},
-		{"POST /quarantine/verify", signin.Operator, c.orderVerify},
-		{"GET /audit", signin.Admin, c.audit},
-		{"GET /jump", signin.Viewer, c.jump},
-		{"GET /help", signin.Viewer, c.help},
-		{"POST /look", signin.Viewer, c.look},
-		{"GET /", signin.Viewer, c.nowhere},
+		{"GET /{$}", signin.Viewer, showOverview},
+		{"GET /events", signin.Viewer, listEvents},
+		{"GET /events/{source}/{id}", signin.Viewer, showEvent},
+		{"GET /events/{source}/{id}/raw", signin.Viewer, sendRaw},
+		{"GET /effects", signin.Viewer, listEffects},
+		{"GET /effects/{key}", signin.Viewer, showEffect},
+		{"GET /effects/{key}/body", signin.Viewer, sendBody},
+		{"GET /runs", signin.Viewer, listRuns},
+		{"GET /runs/new", signin.Operator, previewRun},
+		{"POST /runs/new", signin.Operator, beginRun},
+		{"GET /runs/{id}", signin.Viewer, showRun},
+		{"GET /destinations", signin.Viewer, listDestinations},
+		{"GET /destinations/{name}", signin.Viewer, showDestination},
+		{"GET /sources", signin.Viewer, listSources},
+		{"GET /sources/{name}", signin.Viewer, showSource},
+		{"GET /quarantine", signin.Viewer, listQuarantine},
+		{"GET /quarantine/{id}", signin.Viewer, showRefused},
+		{"GET /quarantine/{id}/verify", signin.Operator, askVerifyOne},
+		{"POST /quarantine/{id}/verify", signin.Operator, orderVerifyOne},
+		{"GET /quarantine/verify", signin.Operator, askVerify},
+		{"POST /quarantine/verify", signin.Operator, orderVerify},
+		{"GET /audit", signin.Admin, listActions},
+		{"GET /jump", signin.Viewer, jump},
+		{"GET /help", signin.Viewer, showHelp},
+		{"POST /look", signin.Viewer, chooseLook},
+		{"GET /", signin.Viewer, nowhere},
 	}
 	for _, d := range doors() {
-		list = append(list, entry{"GET " + d.page + "/{action}", signin.Operator, d.ask(c)}, entry{"POST " + d.page + "/{action}", signin.Operator, d.order(c)})
+		list = append(list, entry{"GET " + d.page + "/{action}", signin.Operator, d.ask}, entry{"POST " + d.page + "/{action}", signin.Operator, d.order})
 	}
 	return list
 }
@@ -200,7 +203,7 @@ const staticPattern = "GET /static/{hash}/{file...}"
 // Routes are all addresses of the console.
 func (c *Console) Routes() []signin.Route {
 	list := []signin.Route{{Pattern: staticPattern, Open: true}, {Pattern: "GET /api/openapi.json", Role: signin.Viewer}}
-	for _, e := range c.entries() {
+	for _, e := range entries() {
 		list = append(list, signin.Route{Pattern: e.pattern, Role: e.role})
 		if method, path, _ := strings.Cut(e.pattern, " "); !slices.Contains(onlyPages(), e.pattern) {
 			list = append(list, signin.Route{Pattern: method + " /api" + path, Role: e.role})
@@ -211,8 +214,8 @@ func (c *Console) Routes() []signin.Route {
 
 func (c *Console) routes() http.Handler {
 	mux := http.NewServeMux()
-	for _, e := range c.entries() {
-		mux.Handle(e.pattern, c.serve(c.only(e.role, c.oneSearch(e.page))))
+	for _, e := range entries() {
+		mux.Handle(e.pattern, c.serve(false, e.served()))
 	}
 	mux.Handle(staticPattern, c.assets)
 	return signin.AtBase(c.base, c.moved(c.orData(mux)))

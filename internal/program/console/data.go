@@ -1,7 +1,6 @@
 package console
 
 import (
-	"context"
 	"errors"
 	"net/http"
 	"slices"
@@ -28,16 +27,16 @@ func onlyPages() []string {
 // functions.
 func (c *Console) dataRoutes() http.Handler {
 	mux := http.NewServeMux()
-	for _, e := range c.entries() {
+	for _, e := range entries() {
 		if !slices.Contains(onlyPages(), e.pattern) {
-			mux.Handle(e.pattern, c.serve(c.only(e.role, c.oneSearch(c.orderOf(e)))))
+			mux.Handle(e.pattern, c.serve(true, entry{e.pattern, e.role, c.orderOf(e)}.served()))
 		}
 	}
-	mux.Handle("GET /openapi.json", c.serve(c.only(signin.Viewer, func(w http.ResponseWriter, r *http.Request) error {
-		c.document.ServeHTTP(w, r)
+	mux.Handle("GET /openapi.json", c.serve(true, only(signin.Viewer, func(r *request) error {
+		r.document.ServeHTTP(r.w, r.Request)
 		return nil
 	})))
-	mux.Handle("/", c.serve(func(w http.ResponseWriter, r *http.Request) error { return noSuchPath(mux, w, r) }))
+	mux.Handle("/", c.serve(true, func(r *request) error { return noSuchPath(mux, r) }))
 	return http.StripPrefix("/api", mux)
 }
 
@@ -49,20 +48,12 @@ func (c *Console) orData(pages http.Handler) http.Handler {
 			pages.ServeHTTP(w, r)
 			return
 		}
-		r = r.Clone(context.WithValue(r.Context(), dataKey{}, true))
 		if r.URL.Path == "/api" { // a redirect would lose the path of the console
+			r = r.Clone(r.Context())
 			r.URL.Path += "/"
 		}
 		data.ServeHTTP(w, r)
 	})
-}
-
-type dataKey struct{}
-
-// asksData reports whether a program asks, and wants JSON.
-func asksData(ctx context.Context) bool {
-	asks, _ := ctx.Value(dataKey{}).(bool)
-	return asks
 }
 
 // orderOf is a page that takes its order as JSON, if it is one.
@@ -71,22 +62,22 @@ func (c *Console) orderOf(e entry) page {
 		return e.page
 	}
 	takes := c.document.Takes(api.PathOf(e.pattern))
-	return func(w http.ResponseWriter, r *http.Request) error {
-		form, err := api.ReadOrder(w, r, takes)
+	return func(r *request) error {
+		form, err := api.ReadOrder(r.w, r.Request, takes)
 		if wrong, is := errors.AsType[*api.OrderError](err); is {
 			return &problem{status: wrong.Status, heading: "This order cannot be read", text: wrong.Why}
 		}
 		r.PostForm = form
 		r.Form = r.URL.Query()
-		return e.page(w, r)
+		return e.page(r)
 	}
 }
 
 // noSuchPath says which methods a path takes, or that there is none.
-func noSuchPath(mux *http.ServeMux, w http.ResponseWriter, r *http.Request) error {
+func noSuchPath(mux *http.ServeMux, r *request) error {
 	var allowed []string
 	for _, method := range []string{http.MethodGet, http.MethodPost} {
-		other := *r
+		other := *r.Request
 		other.Method = method
 		if _, pattern := mux.Handler(&other); pattern != "/" {
 			allowed = append(allowed, method)
@@ -95,21 +86,8 @@ func noSuchPath(mux *http.ServeMux, w http.ResponseWriter, r *http.Request) erro
 	if len(allowed) == 0 {
 		return &problem{status: http.StatusNotFound, heading: "There is no such path", text: "All of them stand in /api/openapi.json."}
 	}
-	w.Header().Set("Allow", strings.Join(allowed, ", "))
+	r.w.Header().Set("Allow", strings.Join(allowed, ", "))
 	return &problem{status: http.StatusMethodNotAllowed, heading: "This is not how it is asked", text: "Here one asks with " + strings.Join(allowed, " or ") + "."}
-}
-
-// answer has what a page shows as JSON.
-func answer(w http.ResponseWriter, page any) error {
-	shown, is := page.(interface{ data() (any, error) })
-	if !is {
-		return errors.New("a page has no data, and is asked for by a program")
-	}
-	data, err := shown.data()
-	if err != nil {
-		return err
-	}
-	return api.Write(w, http.StatusOK, data)
 }
 
 // rows are those of a list that is told whole.
@@ -154,12 +132,4 @@ func orEmpty[T any](list []T) []T {
 		return []T{}
 	}
 	return list
-}
-
-// carriedOut is what came of an order.
-type carriedOut struct {
-	Done string `json:"done"`
-	// At is where the thing is now.
-	At        string `json:"at"`
-	RequestID string `json:"request_id"`
 }

@@ -70,33 +70,33 @@ func (p destinationPage) Took() string {
 
 // destination shows one: whether its effects go out, what holds them, and what it
 // answers.
-func (c *Console) destination(w http.ResponseWriter, r *http.Request) error {
-	d, err := c.readDestination(r)
+func showDestination(r *request) error {
+	d, err := readDestination(r)
 	if err != nil {
 		return err
 	}
 	name := safetext.Shell(d.Name)
 	shown := destinationPage{
-		view: c.view(r, "destinations", d.Name), shownDestination: d,
+		view: r.view("destinations", d.Name), shownDestination: d,
 		Lists:    []ledger.EffectState{ledger.EffectPending, ledger.EffectInDoubt, ledger.EffectParked, ledger.EffectFailed, ledger.EffectDone},
 		Commands: []command{{"retry", "Retry what failed and what is parked", "hooklatch effects retry --state failed,parked --destination " + name}},
 	}
 	for _, o := range d.Offers() {
 		shown.Commands = append(shown.Commands, command{o.Name, o.Button + " it on a terminal", "hooklatch destinations " + o.Name + " " + name})
 	}
-	if shown.Lately, err = c.opts.Measure.Answers(r.Context(), d.Name); err != nil {
+	if shown.Lately, err = r.opts.Measure.Answers(r.Context(), d.Name); err != nil {
 		return err
 	}
 	shown.Strip = stripOf(shown.Lately.Attempts)
-	if shown.Hour, err = c.opts.Measure.RecentOf(r.Context(), measure.OfDestination, d.Name, hourly); err != nil {
+	if shown.Hour, err = r.opts.Measure.RecentOf(r.Context(), measure.OfDestination, d.Name, hourly); err != nil {
 		return err
 	}
-	lately, err := c.opts.Measure.RecentOf(r.Context(), measure.OfDestination, d.Name, pace)
+	lately, err := r.opts.Measure.RecentOf(r.Context(), measure.OfDestination, d.Name, pace)
 	if err != nil {
 		return err
 	}
 	shown.Used = fmt.Sprintf("%.1f/s", float64(lately[measure.Attempts])/pace.Seconds())
-	return c.render(w, http.StatusOK, "destination", shown)
+	return r.render(http.StatusOK, "destination", shown)
 }
 
 // The strip of attempts: a bar for each, the newest at the right. How high it is says what

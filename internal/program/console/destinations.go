@@ -1,7 +1,6 @@
 package console
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"slices"
@@ -69,18 +68,18 @@ func (d shownDestination) data() any {
 	}{d.Of.Target}}
 }
 
-func (c *Console) readDestinations(ctx context.Context) ([]shownDestination, error) {
-	known, err := c.opts.Outbox.Fleet().Destinations(ctx)
+func readDestinations(r *request) ([]shownDestination, error) {
+	known, err := r.opts.Outbox.Fleet().Destinations(r.Context())
 	if err != nil {
 		return nil, err
 	}
-	counts, err := c.opts.Outbox.Fleet().Unsuccessful(ctx)
+	counts, err := r.opts.Outbox.Fleet().Unsuccessful(r.Context())
 	if err != nil {
 		return nil, err
 	}
 	configured := map[string]Destination{}
-	if c.opts.Destinations != nil {
-		for _, d := range c.opts.Destinations() {
+	if r.opts.Destinations != nil {
+		for _, d := range r.opts.Destinations() {
 			configured[d.Name] = d
 		}
 	}
@@ -106,12 +105,12 @@ func (p destinationsPage) data() (any, error) {
 }
 
 // destinations lists all that a worker ever registered.
-func (c *Console) destinations(w http.ResponseWriter, r *http.Request) error {
-	list, err := c.readDestinations(r.Context())
+func listDestinations(r *request) error {
+	list, err := readDestinations(r)
 	if err != nil {
 		return err
 	}
-	return c.render(w, http.StatusOK, "destinations", destinationsPage{c.view(r, "destinations", "Destinations"), list})
+	return r.render(http.StatusOK, "destinations", destinationsPage{r.view("destinations", "Destinations"), list})
 }
 
 func noSuchDestination(name string) *problem {
@@ -121,8 +120,8 @@ func noSuchDestination(name string) *problem {
 	}
 }
 
-func (c *Console) readDestination(r *http.Request) (shownDestination, error) {
-	list, err := c.readDestinations(r.Context())
+func readDestination(r *request) (shownDestination, error) {
+	list, err := readDestinations(r)
 	if err != nil {
 		return shownDestination{}, err
 	}
@@ -135,7 +134,7 @@ func (c *Console) readDestination(r *http.Request) (shownDestination, error) {
 }
 
 // destinationSubject is the destination that a URL names, for orders on it.
-func (c *Console) destinationSubject(r *http.Request) (subject, error) {
-	d, err := c.readDestination(r)
+func destinationSubject(r *request) (subject, error) {
+	d, err := readDestination(r)
 	return d.subject(), err
 }

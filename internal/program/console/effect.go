@@ -47,12 +47,12 @@ func noSuchEffect(key string) *problem {
 }
 
 // readEffect reads the one that a URL names.
-func (c *Console) readEffect(r *http.Request) (life.Effect, error) {
+func readEffect(r *request) (life.Effect, error) {
 	key := r.PathValue("key")
 	if !storable(key) {
 		return life.Effect{}, noSuchEffect(key)
 	}
-	e, err := life.ReadEffect(r.Context(), c.opts.Outbox, key)
+	e, err := life.ReadEffect(r.Context(), r.opts.Outbox, key)
 	if errors.Is(err, ledger.ErrNotFound) {
 		return e, noSuchEffect(key)
 	}
@@ -68,49 +68,49 @@ func subjectOfEffect(e ledger.Effect) subject {
 }
 
 // effectSubject is the effect that a URL names, for orders on it.
-func (c *Console) effectSubject(r *http.Request) (subject, error) {
-	e, err := c.readEffect(r)
+func effectSubject(r *request) (subject, error) {
+	e, err := readEffect(r)
 	return subjectOfEffect(e.Effect), err
 }
 
 // effect shows one, with its attempts and its request.
-func (c *Console) effect(w http.ResponseWriter, r *http.Request) error {
-	e, err := c.readEffect(r)
+func showEffect(r *request) error {
+	e, err := readEffect(r)
 	if err != nil {
 		return err
 	}
-	stored, err := c.loadBody(r, &e)
+	stored, err := loadBody(r, &e)
 	if err != nil {
 		return err
 	}
-	s := c.seen(r, e.Event.Source)
+	s := r.seen(e.Event.Source)
 	body := pretty.Of(e.Request.Body, stored)
 	switch {
 	case stored && s.WhyNot() != "":
 		body, stored = pretty.Hidden(s.WhyNot()), false
 	case stored:
-		if err := c.noteRead(r, e.IdempotencyKey+"/body"); err != nil {
+		if err := r.noteRead(e.IdempotencyKey + "/body"); err != nil {
 			return err
 		}
 	}
 	s.ConcealEffect(&e)
 	shown := effectPage{
-		view: c.view(r, "effects", e.IdempotencyKey), Effect: e, Meaning: life.Meaning(e.Effect),
+		view: r.view("effects", e.IdempotencyKey), Effect: e, Meaning: life.Meaning(e.Effect),
 		OfEvent: e.Event != (identity.EventRef{}), Payload: body, Late: e.Request.Late,
 		Headers: headersOf(e.Request.Headers), Offers: subjectOfEffect(e.Effect).offers(desk.Effects), Commands: commandsOfEffect(e.Effect, stored),
 	}
-	if c.opts.RiverUI != "" && e.JobID != 0 {
-		shown.Job = fmt.Sprintf("%s/jobs/%d", strings.TrimSuffix(c.opts.RiverUI, "/"), e.JobID)
+	if r.opts.RiverUI != "" && e.JobID != 0 {
+		shown.Job = fmt.Sprintf("%s/jobs/%d", strings.TrimSuffix(r.opts.RiverUI, "/"), e.JobID)
 	}
-	return c.render(w, http.StatusOK, "effect", shown)
+	return r.render(http.StatusOK, "effect", shown)
 }
 
 // loadBody reads what is sent, and reports whether it is stored.
-func (c *Console) loadBody(r *http.Request, e *life.Effect) (bool, error) {
+func loadBody(r *request, e *life.Effect) (bool, error) {
 	if !e.ErasedAt.IsZero() || e.Request.Late {
 		return false, nil
 	}
-	err := c.ledger.LoadBody(r.Context(), &e.Effect)
+	err := r.ledger.LoadBody(r.Context(), &e.Effect)
 	if errors.Is(err, ledger.ErrNotFound) {
 		return false, nil
 	}
@@ -118,12 +118,12 @@ func (c *Console) loadBody(r *http.Request, e *life.Effect) (bool, error) {
 }
 
 // effectBody is the exact bytes that each attempt sends (I7).
-func (c *Console) effectBody(w http.ResponseWriter, r *http.Request) error {
-	e, err := c.readEffect(r)
+func sendBody(r *request) error {
+	e, err := readEffect(r)
 	if err != nil {
 		return err
 	}
-	stored, err := c.loadBody(r, &e)
+	stored, err := loadBody(r, &e)
 	if err != nil {
 		return err
 	}
@@ -133,13 +133,13 @@ func (c *Console) effectBody(w http.ResponseWriter, r *http.Request) error {
 			text: "It is made at the first attempt, or it was that of a delivery that retention has removed, or it was taken away. The effect's page says which.",
 		}
 	}
-	if err := c.seen(r, e.Event.Source).Whole(); err != nil {
+	if err := r.seen(e.Event.Source).Whole(); err != nil {
 		return err
 	}
-	if err := c.noteRead(r, e.IdempotencyKey+"/body"); err != nil {
+	if err := r.noteRead(e.IdempotencyKey + "/body"); err != nil {
 		return err
 	}
-	writeBytes(w, e.IdempotencyKey, e.Request.Body)
+	writeBytes(r.w, e.IdempotencyKey, e.Request.Body)
 	return nil
 }
 

@@ -43,7 +43,7 @@ type header struct{ Name, Value string }
 type command struct{ ID, What, Text string }
 
 // eventOf is the event that a URL names.
-func eventOf(r *http.Request) identity.EventRef {
+func eventOf(r *request) identity.EventRef {
 	ref := identity.EventRef{Source: identity.Source(r.PathValue("source")), EventID: identity.EventID(r.PathValue("id"))}
 	if ref.EventID == "-" && r.URL.Query().Has("id") {
 		ref.EventID = identity.EventID(r.URL.Query().Get("id"))
@@ -52,12 +52,12 @@ func eventOf(r *http.Request) identity.EventRef {
 }
 
 // readEvent reads the one that a URL names.
-func (c *Console) readEvent(r *http.Request) (*inbox.Event, error) {
+func readEvent(r *request) (*inbox.Event, error) {
 	ref := eventOf(r)
 	if !storable(string(ref.Source)) || !storable(string(ref.EventID)) {
 		return nil, noSuchEvent(ref)
 	}
-	e, err := c.inbox.Event(r.Context(), ref)
+	e, err := r.inbox.Event(r.Context(), ref)
 	if errors.Is(err, ledger.ErrNotFound) {
 		return nil, noSuchEvent(ref)
 	}
@@ -72,8 +72,8 @@ func subjectOfEvent(e *inbox.Event) subject {
 }
 
 // eventSubject is the event that a URL names, for orders on it.
-func (c *Console) eventSubject(r *http.Request) (subject, error) {
-	e, err := c.readEvent(r)
+func eventSubject(r *request) (subject, error) {
+	e, err := readEvent(r)
 	if err != nil {
 		return subject{}, err
 	}
@@ -88,41 +88,41 @@ func noSuchEvent(ref identity.EventRef) *problem {
 }
 
 // event shows one, and all that it led to.
-func (c *Console) event(w http.ResponseWriter, r *http.Request) error {
-	e, err := c.readEvent(r)
+func showEvent(r *request) error {
+	e, err := readEvent(r)
 	if err != nil {
 		return err
 	}
-	l, err := life.ReadEvent(r.Context(), c.opts.Outbox, e)
+	l, err := life.ReadEvent(r.Context(), r.opts.Outbox, e)
 	if err != nil {
 		return err
 	}
-	c.explain(r, l)
-	s := c.seen(r, e.Source)
+	explain(r, l)
+	s := r.seen(e.Source)
 	shown := s.Payload(e)
 	if shown.Stored {
-		if err := c.noteRead(r, e.EventRef.String()+"/payload"); err != nil {
+		if err := r.noteRead(e.EventRef.String() + "/payload"); err != nil {
 			return err
 		}
 	}
 	s.ConcealEvent(l)
-	rawPath := c.base + eventPart(e.EventRef, "/raw")
+	rawPath := r.base + eventPart(e.EventRef, "/raw")
 	if s.Whole() != nil {
 		rawPath = ""
 	}
-	return c.render(w, http.StatusOK, "event", eventPage{
-		view: c.view(r, "events", string(e.EventID)), Event: l, TraceID: life.TraceOf(e), WhyNone: strings.TrimPrefix(life.WhyNone(e), ": "),
+	return r.render(http.StatusOK, "event", eventPage{
+		view: r.view("events", string(e.EventID)), Event: l, TraceID: life.TraceOf(e), WhyNone: strings.TrimPrefix(life.WhyNone(e), ": "),
 		Offers: subjectOfEvent(e).offers(desk.Events), RawPath: rawPath, Payload: shown, Headers: headersOf(e.Headers), Commands: commandsOfEvent(e),
 	})
 }
 
 // explain asks the routes of now.
-func (c *Console) explain(r *http.Request, l *life.Event) {
-	if c.opts.Routes == nil {
+func explain(r *request, l *life.Event) {
+	if r.opts.Routes == nil {
 		l.NoRoutes = "this process has no routes"
 		return
 	}
-	table, err := c.opts.Routes()
+	table, err := r.opts.Routes()
 	if err != nil {
 		l.NoRoutes = "the routes of the configuration have problems: hooklatch check"
 		return
@@ -154,8 +154,8 @@ func headersOf(headers map[string][]string) []header {
 
 // raw is the exact bytes of the delivery an event came in, to be saved: they are a
 // stranger's, and no browser shows them (I1).
-func (c *Console) raw(w http.ResponseWriter, r *http.Request) error {
-	e, err := c.readEvent(r)
+func sendRaw(r *request) error {
+	e, err := readEvent(r)
 	if err != nil {
 		return err
 	}
@@ -165,13 +165,13 @@ func (c *Console) raw(w http.ResponseWriter, r *http.Request) error {
 			text: "Retention has removed it, or a person or the settings of the source had it taken away. The event's page says which.",
 		}
 	}
-	if err := c.seen(r, e.Source).Whole(); err != nil {
+	if err := r.seen(e.Source).Whole(); err != nil {
 		return err
 	}
-	if err := c.noteRead(r, e.EventRef.String()+"/raw"); err != nil {
+	if err := r.noteRead(e.EventRef.String() + "/raw"); err != nil {
 		return err
 	}
-	writeBytes(w, string(e.Source)+"-"+string(e.EventID), e.Body)
+	writeBytes(r.w, string(e.Source)+"-"+string(e.EventID), e.Body)
 	return nil
 }
 

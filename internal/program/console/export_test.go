@@ -14,7 +14,7 @@ import (
 // takes.
 func Operations() map[string]signin.Role {
 	all := map[string]signin.Role{"GET /api/openapi.json": signin.Viewer}
-	for _, e := range new(Console).entries() {
+	for _, e := range entries() {
 		if !slices.Contains(onlyPages(), e.pattern) {
 			method, _, _ := strings.Cut(e.pattern, " ")
 			all[method+" "+api.PathOf(e.pattern)] = e.role
@@ -28,11 +28,11 @@ func OnlyPages() []string { return onlyPages() }
 
 // Parameters are those of the query that an operation takes.
 func Parameters() map[string][]string {
-	c := new(Console)
+	r := &request{Console: new(Console)}
 	all := map[string][]string{}
 	for operation, fields := range map[string][]field{
-		"GET /api/events": c.eventFields(), "GET /api/effects": c.effectFields(), "GET /api/audit": fieldsOf[find.Actions](nil),
-		"GET /api/quarantine": c.quarantineFields(), "POST /api/quarantine/verify": c.quarantineFields(),
+		"GET /api/events": eventFields(r), "GET /api/effects": effectFields(r), "GET /api/audit": fieldsOf[find.Actions](nil),
+		"GET /api/quarantine": quarantineFields(r), "POST /api/quarantine/verify": quarantineFields(r),
 	} {
 		for _, f := range fields {
 			all[operation] = append(all[operation], f.Name)

@@ -12,8 +12,8 @@ type helpPage struct {
 type key struct{ Keys, What string }
 
 // help lists keys and words.
-func (c *Console) help(w http.ResponseWriter, r *http.Request) error {
-	return c.render(w, http.StatusOK, "help", helpPage{view: c.view(r, "help", "Help"), Keys: []key{
+func showHelp(r *request) error {
+	return r.render(http.StatusOK, "help", helpPage{view: r.view("help", "Help"), Keys: []key{
 		{"/", "jump to an event, an effect or a source"},
 		{"f", "the first field of the filter"},
 		{"j k", "next and previous row"},

@@ -13,24 +13,24 @@ import (
 
 // jump leads to what a person pasted: the key of an effect, the id of an event, its name
 // as SOURCE/EVENT_ID, the name of a source or a destination, or the URL of any page of the console.
-func (c *Console) jump(w http.ResponseWriter, r *http.Request) error {
+func jump(r *request) error {
 	asked := strings.TrimSpace(safetext.Storable(r.URL.Query().Get("q")))
 	if u, err := url.Parse(asked); err == nil && u.Host != "" && strings.HasPrefix(u.Scheme, "http") {
-		if at := strings.TrimPrefix(u.Path, c.base); strings.HasPrefix(at, "/events") || strings.HasPrefix(at, "/effects") {
-			http.Redirect(w, r, c.local(u.RequestURI()), http.StatusSeeOther) //nolint:gosec // local stays in the console
+		if at := strings.TrimPrefix(u.Path, r.base); strings.HasPrefix(at, "/events") || strings.HasPrefix(at, "/effects") {
+			http.Redirect(r.w, r.Request, r.local(u.RequestURI()), http.StatusSeeOther) //nolint:gosec // local stays in the console
 			return nil
 		}
 	}
-	to, err := c.find(r, asked)
+	to, err := lookUp(r, asked)
 	if err != nil {
 		return err
 	}
-	http.Redirect(w, r, c.base+to, http.StatusSeeOther) //nolint:gosec // a page of ours
+	http.Redirect(r.w, r.Request, r.base+to, http.StatusSeeOther) //nolint:gosec // a page of ours
 	return nil
 }
 
 // find is the path of what is asked for. Errors: *problem when there is nothing.
-func (c *Console) find(r *http.Request, asked string) (string, error) {
+func lookUp(r *request, asked string) (string, error) {
 	switch {
 	case asked == "":
 		return "/events", nil
@@ -39,11 +39,11 @@ func (c *Console) find(r *http.Request, asked string) (string, error) {
 	}
 	if source, id, named := strings.Cut(asked, "/"); named {
 		ref := identity.EventRef{Source: identity.Source(source), EventID: identity.EventID(id)}
-		if _, err := c.inbox.Event(r.Context(), ref); err == nil {
+		if _, err := r.inbox.Event(r.Context(), ref); err == nil {
 			return eventPath(ref), nil
 		}
 	}
-	found, err := c.finder.Events(r.Context(), find.Events{ID: identity.EventID(asked)}, find.Beginning, rowsOnPage)
+	found, err := r.finder.Events(r.Context(), find.Events{ID: identity.EventID(asked)}, find.Beginning, rowsOnPage)
 	if err != nil {
 		return "", err
 	}
@@ -54,10 +54,10 @@ func (c *Console) find(r *http.Request, asked string) (string, error) {
 	default:
 		return "/events?" + url.Values{"id": {asked}}.Encode(), nil
 	}
-	if slices.Contains(c.sourceNames(), asked) {
+	if slices.Contains(r.sourceNames(), asked) {
 		return sourcePath(asked), nil
 	}
-	if slices.Contains(c.destinationNames(), asked) {
+	if slices.Contains(r.destinationNames(), asked) {
 		return destinationPath(asked), nil
 	}
 	return "", &problem{

@@ -77,7 +77,7 @@ func (l listing[Row]) Commands() []command {
 }
 
 // list looks and renders; ask asks for what the query says.
-func list[Row any](c *Console, w http.ResponseWriter, r *http.Request, shown listing[Row], ask func(context.Context) (find.Page[Row], error)) error {
+func list[Row any](r *request, shown listing[Row], ask func(context.Context) (find.Page[Row], error)) error {
 	found, err := ask(r.Context())
 	err = unreadable(err)
 	status := http.StatusOK
@@ -91,7 +91,7 @@ func list[Row any](c *Console, w http.ResponseWriter, r *http.Request, shown lis
 	if found.WhyUnclear != nil {
 		shown.Unclear = found.WhyUnclear.Error()
 	}
-	return c.render(w, status, shown.What, shown)
+	return r.render(status, shown.What, shown)
 }
 
 // cursor refuses a place that is none of the list.

@@ -7,8 +7,6 @@ import (
 	"strings"
 	"time"
 	_ "time/tzdata" // a server may have no time zones of its own
-
-	"github.com/hooklatch/hooklatch/internal/program/console/signin"
 )
 
 // lookCookie keeps what a person chose for the eyes: no secret, and nothing that counts.
@@ -66,7 +64,7 @@ func (l look) ZoneName() string {
 }
 
 // look keeps what was chosen, and goes back to where that was.
-func (c *Console) look(w http.ResponseWriter, r *http.Request) error {
+func chooseLook(r *request) error {
 	if err := r.ParseForm(); err != nil {
 		return unreadableForm()
 	}
@@ -77,16 +75,10 @@ func (c *Console) look(w http.ResponseWriter, r *http.Request) error {
 			text: "Names are those of the IANA database, like Europe/Berlin, America/New_York or UTC.",
 		}
 	}
-	http.SetCookie(w, &http.Cookie{ //nolint:gosec // not Secure: on loopback there is no TLS, and it is no secret
+	http.SetCookie(r.w, &http.Cookie{ //nolint:gosec // not Secure: on loopback there is no TLS, and it is no secret
 		Name: lookCookie, Value: url.Values{"zone": {chosen.Zone}, "theme": {chosen.Theme}}.Encode(),
-		Path: c.base + "/", MaxAge: int((365 * 24 * time.Hour).Seconds()), HttpOnly: true, SameSite: http.SameSiteLaxMode,
+		Path: r.base + "/", MaxAge: int((365 * 24 * time.Hour).Seconds()), HttpOnly: true, SameSite: http.SameSiteLaxMode,
 	})
-	http.Redirect(w, r, c.local(r.PostForm.Get("from")), http.StatusSeeOther) //nolint:gosec // local stays in the console
+	http.Redirect(r.w, r.Request, r.local(r.PostForm.Get("from")), http.StatusSeeOther) //nolint:gosec // local stays in the console
 	return nil
-}
-
-// local is a path of the console that a form named, or its first page: nothing leads out
-// of it.
-func (c *Console) local(given string) string {
-	return c.base + strings.TrimPrefix(signin.Local(given), c.base)
 }

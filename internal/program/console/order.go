@@ -4,12 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"net/http"
-	"net/url"
 	"strconv"
 	"strings"
 
-	"github.com/hooklatch/hooklatch/internal/program/console/api"
-	"github.com/hooklatch/hooklatch/internal/program/console/signin"
 	"github.com/hooklatch/hooklatch/internal/program/desk"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
@@ -59,17 +56,17 @@ func (s subject) offers(of desk.Thing) (list []offer) {
 type door struct {
 	on      desk.Thing
 	page    string // pattern of the thing's page
-	subject func(*Console, *http.Request) (subject, error)
+	subject func(*request) (subject, error)
 }
 
 // doors are all of them.
 func doors() []door {
 	return []door{
-		{desk.Events, "/events/{source}/{id}", (*Console).eventSubject},
-		{desk.Effects, "/effects/{key}", (*Console).effectSubject},
-		{desk.Destinations, "/destinations/{name}", (*Console).destinationSubject},
-		{desk.Sources, "/sources/{name}", (*Console).sourceSubject},
-		{desk.Runs, "/runs/{id}", (*Console).runSubject},
+		{desk.Events, "/events/{source}/{id}", eventSubject},
+		{desk.Effects, "/effects/{key}", effectSubject},
+		{desk.Destinations, "/destinations/{name}", destinationSubject},
+		{desk.Sources, "/sources/{name}", sourceSubject},
+		{desk.Runs, "/runs/{id}", runSubject},
 	}
 }
 
@@ -89,15 +86,15 @@ type asked struct {
 }
 
 // asked is the order that a URL names. Errors: *problem.
-func (d door) asked(c *Console, r *http.Request) (asked, error) {
+func (d door) asked(r *request) (asked, error) {
 	v := desk.Named(d.on, r.PathValue("action"))
 	if !v.Known() {
-		return asked{}, c.nowhere(nil, r)
+		return asked{}, nowhere(r)
 	}
-	if person := signin.PersonOf(r.Context()); !person.Role.May(v.Role) {
-		return asked{}, notAllowed(person, v.Role)
+	if !r.person.Role.May(v.Role) {
+		return asked{}, notAllowed(r.person, v.Role)
 	}
-	s, err := d.subject(c, r)
+	s, err := d.subject(r)
 	if err != nil {
 		return asked{}, err
 	}
@@ -120,25 +117,21 @@ func (d door) asked(c *Console, r *http.Request) (asked, error) {
 }
 
 // ask shows what an order does before anything is done: it changes nothing.
-func (d door) ask(c *Console) page {
-	return func(w http.ResponseWriter, r *http.Request) error {
-		what, err := d.asked(c, r)
-		if err != nil {
-			return err
-		}
-		return c.ask(w, r, string(d.on), what)
+func (d door) ask(r *request) error {
+	what, err := d.asked(r)
+	if err != nil {
+		return err
 	}
+	return r.ask(string(d.on), what)
 }
 
 // order carries out what was confirmed.
-func (d door) order(c *Console) page {
-	return func(w http.ResponseWriter, r *http.Request) error {
-		what, err := d.asked(c, r)
-		if err != nil {
-			return err
-		}
-		return c.carryOut(w, r, string(d.on), what)
+func (d door) order(r *request) error {
+	what, err := d.asked(r)
+	if err != nil {
+		return err
 	}
+	return r.carryOut(string(d.on), what)
 }
 
 type confirmPage struct {
@@ -155,20 +148,20 @@ func (p confirmPage) data() (any, error) {
 }
 
 // ask renders the question.
-func (c *Console) ask(w http.ResponseWriter, r *http.Request, section string, what asked) error {
-	return c.render(w, http.StatusOK, "confirm", confirmPage{view: c.view(r, section, what.Heading), asked: what})
+func (r *request) ask(section string, what asked) error {
+	return r.render(http.StatusOK, "confirm", confirmPage{view: r.view(section, what.Heading), asked: what})
 }
 
 // carryOut does what was confirmed, writes who ordered it in the same transaction, and
 // leads back to the thing.
-func (c *Console) carryOut(w http.ResponseWriter, r *http.Request, section string, what asked) error {
+func (r *request) carryOut(section string, what asked) error {
 	if err := r.ParseForm(); err != nil {
 		return unreadableForm()
 	}
 	reason := strings.TrimSpace(r.PostForm.Get("reason"))
 	if what.Doubt != "" && r.PostForm.Get("looked") == "" {
-		return c.render(w, http.StatusUnprocessableEntity, "confirm", confirmPage{
-			view: c.view(r, section, what.Heading), asked: what, Reason: reason,
+		return r.render(http.StatusUnprocessableEntity, "confirm", confirmPage{
+			view: r.view(section, what.Heading), asked: what, Reason: reason,
 			Wrong: "Say that you have looked at the receiver: this may apply the effect twice.",
 		})
 	}
@@ -179,40 +172,18 @@ func (c *Console) carryOut(w http.ResponseWriter, r *http.Request, section strin
 			return err
 		}
 	}
-	if err := what.Do(r.Context(), c.opts.Outbox, what.target, terms, operatorOf(r, reason)); err != nil {
+	if err := what.Do(r.Context(), r.opts.Outbox, what.target, terms, r.operator(reason)); err != nil {
 		if desk.NoSuch(err) {
 			return what.noSuch
 		}
 		return err
 	}
-	c.seeOther(w, r, what.Back, what.Name)
+	r.seeOther(what.Back, what.Name)
 	return nil
-}
-
-// seeOther leads to a page that says what was done. A program is told at once.
-func (c *Console) seeOther(w http.ResponseWriter, r *http.Request, path, done string) {
-	if asksData(r.Context()) {
-		_ = api.Write(w, http.StatusOK, carriedOut{Done: doneOf(done), At: c.base + "/api" + path, RequestID: requestID(r.Context())}) // strings encode
-		return
-	}
-	and := "?"
-	if strings.Contains(path, "?") {
-		and = "&"
-	}
-	http.Redirect(w, r, c.base+path+and+url.Values{"done": {done}}.Encode(), http.StatusSeeOther)
 }
 
 func unreadableForm() *problem {
 	return &problem{status: http.StatusBadRequest, heading: "This form cannot be read", text: "Go back and send it again."}
-}
-
-// operatorOf names the person for the record.
-func operatorOf(r *http.Request, reason string) ledger.Operator {
-	person, via := signin.PersonOf(r.Context()), "console"
-	if asksData(r.Context()) {
-		via = "api"
-	}
-	return ledger.Operator{Who: person.Name, Role: string(person.Role), Via: via, Reason: reason, RequestID: requestID(r.Context())}
 }
 
 // doneOf says what was just ordered; only words of ours are said.

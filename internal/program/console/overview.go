@@ -20,8 +20,8 @@ type overviewPage struct {
 }
 
 // overview is the first page: the three numbers, what needs a person, what waits.
-func (c *Console) overview(w http.ResponseWriter, r *http.Request) error {
-	s, err := c.status.Get(r.Context())
+func showOverview(r *request) error {
+	s, err := r.status.Get(r.Context())
 	if err != nil {
 		return err
 	}
@@ -29,7 +29,7 @@ func (c *Console) overview(w http.ResponseWriter, r *http.Request) error {
 	for _, of := range s.Sources {
 		empty = empty && of.LastAccepted.IsZero()
 	}
-	return c.render(w, http.StatusOK, "overview", overviewPage{view: c.view(r, "overview", "Overview"), Status: s, Empty: empty})
+	return r.render(http.StatusOK, "overview", overviewPage{view: r.view("overview", "Overview"), Status: s, Empty: empty})
 }
 
 func (p overviewPage) data() (any, error) { return p.Status, nil }

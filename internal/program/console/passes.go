@@ -1,7 +1,6 @@
 package console
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"slices"
@@ -31,11 +30,11 @@ func (s shownSource) subject() subject {
 func (s shownSource) Offers() []offer { return s.subject().offers(desk.Sources) }
 
 // passesOf are the last passes over the lists of a source, the newest first.
-func (c *Console) passesOf(ctx context.Context, of shownSource) ([]coverage.Run, error) {
+func passesOf(r *request, of shownSource) ([]coverage.Run, error) {
 	if of.Backfill == nil {
 		return nil, nil
 	}
-	return c.opts.Outbox.Coverage().Runs(ctx, identity.Source(of.Name), shownPasses)
+	return r.opts.Outbox.Coverage().Runs(r.Context(), identity.Source(of.Name), shownPasses)
 }
 
 // ByAccount reports whether the source has several lists.
@@ -51,9 +50,9 @@ func noSuchList(source string) *problem {
 }
 
 // sourceSubject is the source that a URL names, for orders on it.
-func (c *Console) sourceSubject(r *http.Request) (subject, error) {
+func sourceSubject(r *request) (subject, error) {
 	named := shownSource{Source: doctor.Source{Name: r.PathValue("name")}}
-	list, err := c.readSources(r.Context())
+	list, err := readSources(r)
 	if at := slices.IndexFunc(list, func(s shownSource) bool { return s.Name == named.Name }); at >= 0 {
 		named = list[at]
 	}

@@ -4,15 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"strings"
-	"time"
 
-	"github.com/google/uuid"
-
-	"github.com/hooklatch/hooklatch/internal/logkey"
-	"github.com/hooklatch/hooklatch/internal/program/console/api"
 	"github.com/hooklatch/hooklatch/internal/program/desk"
 	"github.com/hooklatch/hooklatch/internal/sqlstate"
 	"github.com/hooklatch/hooklatch/outbox/commit"
@@ -20,12 +14,6 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/runs"
 )
-
-// pageTimeout bounds what a page reads, and what an order takes.
-const pageTimeout = 10 * time.Second
-
-// page serves one; its error becomes a page that says what is wrong.
-type page func(w http.ResponseWriter, r *http.Request) error
 
 // problem is an error that a person is told: what, what it means, and what to do.
 type problem struct {
@@ -41,41 +29,6 @@ type problemPage struct {
 	view
 
 	Heading, Text, Command string
-}
-
-type requestIDKey struct{}
-
-func requestID(ctx context.Context) string {
-	id, _ := ctx.Value(requestIDKey{}).(string)
-	return id
-}
-
-// serve gives each request a time, and an id that its log and its page have in common.
-func (c *Console) serve(p page) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		ctx, cancel := context.WithTimeout(context.WithValue(r.Context(), requestIDKey{}, uuid.NewString()), pageTimeout)
-		defer cancel()
-		r = r.WithContext(ctx)
-		err := p(w, r)
-		if err == nil {
-			c.awaySince.Store(nil)
-			return
-		}
-		told := c.tell(err)
-		if told.cause != nil && !errors.Is(r.Context().Err(), context.Canceled) {
-			c.opts.Logger.LogAttrs(ctx, slog.LevelWarn, "a page of the console failed", slog.String(logkey.Path, r.URL.Path),
-				slog.String(logkey.RequestID, requestID(ctx)), slog.Any(logkey.Err, told.cause))
-		}
-		if asksData(ctx) {
-			_ = api.WriteProblem(w, api.Problem{Title: told.heading, Status: told.status, Detail: told.text, Command: told.command, RequestID: requestID(ctx)}) // it is plain text
-			return
-		}
-		shown := problemPage{view: c.view(r, "", told.heading), Heading: told.heading, Text: told.text, Command: told.command}
-		shown.Done = ""
-		if err := c.render(w, told.status, "problem", shown); err != nil {
-			http.Error(w, told.heading, http.StatusInternalServerError)
-		}
-	})
 }
 
 // tell says an error to a person.
@@ -147,6 +100,6 @@ func sentence(text string) string {
 }
 
 // nowhere is what stands where no page is.
-func (c *Console) nowhere(http.ResponseWriter, *http.Request) error {
+func nowhere(*request) error {
 	return &problem{status: http.StatusNotFound, heading: "There is no such page", text: "The address leads nowhere. The pages are listed at the side."}
 }

@@ -21,9 +21,9 @@ import (
 // maxRefused is how many refused deliveries are listed.
 const maxRefused = 100
 
-func (c *Console) quarantineFields() []field {
+func quarantineFields(r *request) []field {
 	return []field{
-		{Field: find.Field{Name: "source", Label: "Source"}, Options: c.sourceNames()},
+		{Field: find.Field{Name: "source", Label: "Source"}, Options: r.sourceNames()},
 		{Field: find.Field{Name: "reason", Label: "Refused for", Hint: "wrong_signature"}, flag: "refused-for"},
 	}
 }
@@ -55,13 +55,13 @@ func refusedFilter(q query) quarantine.Filter {
 	return quarantine.Filter{Source: identity.Source(q.Get("source")), Reason: q.Get("reason")}
 }
 
-func (c *Console) readQuarantine(r *http.Request) (quarantinePage, error) {
-	shown := quarantinePage{view: c.view(r, "quarantine", "Quarantine"), Query: readQuery(c.quarantineFields(), r.URL.Query())}
+func readQuarantine(r *request) (quarantinePage, error) {
+	shown := quarantinePage{view: r.view("quarantine", "Quarantine"), Query: readQuery(quarantineFields(r), r.URL.Query())}
 	if shown.Query.long != nil {
 		return shown, shown.Query.long
 	}
 	var err error
-	if shown.Shares, err = c.opts.Quarantine.Count(r.Context(), refusedFilter(shown.Query)); err != nil {
+	if shown.Shares, err = r.opts.Quarantine.Count(r.Context(), refusedFilter(shown.Query)); err != nil {
 		return shown, err
 	}
 	for _, s := range shown.Shares {
@@ -74,19 +74,19 @@ func (c *Console) readQuarantine(r *http.Request) (quarantinePage, error) {
 }
 
 // quarantine shows what was refused, by reason and one by one.
-func (c *Console) quarantine(w http.ResponseWriter, r *http.Request) error {
-	shown, err := c.readQuarantine(r)
+func listQuarantine(r *request) error {
+	shown, err := readQuarantine(r)
 	if err != nil {
 		return err
 	}
-	if shown.List, err = c.opts.Quarantine.List(r.Context(), refusedFilter(shown.Query), maxRefused); err != nil {
+	if shown.List, err = r.opts.Quarantine.List(r.Context(), refusedFilter(shown.Query), maxRefused); err != nil {
 		return err
 	}
-	return c.render(w, http.StatusOK, "quarantine", shown)
+	return r.render(http.StatusOK, "quarantine", shown)
 }
 
 // verify is the order to verify again what a query selects.
-func (c *Console) verifyOrder(shown quarantinePage) asked {
+func verifyOrder(shown quarantinePage) asked {
 	of := "everything in quarantine"
 	if given := shown.Query.Given(); len(given) > 0 {
 		var words []string
@@ -102,28 +102,28 @@ func (c *Console) verifyOrder(shown quarantinePage) asked {
 	}
 }
 
-func (c *Console) askVerify(w http.ResponseWriter, r *http.Request) error {
-	shown, err := c.readQuarantine(r)
+func askVerify(r *request) error {
+	shown, err := readQuarantine(r)
 	if err != nil {
 		return err
 	}
-	return c.ask(w, r, "quarantine", c.verifyOrder(shown))
+	return r.ask("quarantine", verifyOrder(shown))
 }
 
-func (c *Console) orderVerify(w http.ResponseWriter, r *http.Request) error {
+func orderVerify(r *request) error {
 	if err := r.ParseForm(); err != nil {
 		return unreadableForm()
 	}
-	shown, err := c.readQuarantine(r)
+	shown, err := readQuarantine(r)
 	if err != nil {
 		return err
 	}
 	order := runs.Order{Action: quarantine.ActionRetry, Quarantine: refusedFilter(shown.Query).UntilNow(shown.Shares), Counted: shown.All}
-	run, err := c.runs.Begin(r.Context(), order, operatorOf(r, r.PostForm.Get("reason")))
+	run, err := r.runs.Begin(r.Context(), order, r.operator(r.PostForm.Get("reason")))
 	if err != nil {
 		return err
 	}
-	c.seeOther(w, r, runPath(run.ID), "begun")
+	r.seeOther(runPath(run.ID), "begun")
 	return nil
 }
 
@@ -162,12 +162,12 @@ func noSuchRefusal(id string) *problem {
 }
 
 // readRefused reads the one that a URL names.
-func (c *Console) readRefused(r *http.Request) (*quarantine.Delivery, error) {
+func readRefused(r *request) (*quarantine.Delivery, error) {
 	id, err := uuid.Parse(r.PathValue("id"))
 	if err != nil || id == uuid.Nil { // which a filter takes for all of them
 		return nil, noSuchRefusal(r.PathValue("id"))
 	}
-	found, err := c.opts.Quarantine.Next(r.Context(), quarantine.Filter{ID: id}, quarantine.Mark{}, 1)
+	found, err := r.opts.Quarantine.Next(r.Context(), quarantine.Filter{ID: id}, quarantine.Mark{}, 1)
 	if err != nil {
 		return nil, err
 	}
@@ -178,20 +178,20 @@ func (c *Console) readRefused(r *http.Request) (*quarantine.Delivery, error) {
 }
 
 // refused shows one: why it was refused, what that means, and whether it would be now.
-func (c *Console) refused(w http.ResponseWriter, r *http.Request) error {
-	d, err := c.readRefused(r)
+func showRefused(r *request) error {
+	d, err := readRefused(r)
 	if err != nil {
 		return err
 	}
-	now, unclear := c.opts.Quarantine.WouldVerify(r.Context(), d)
+	now, unclear := r.opts.Quarantine.WouldVerify(r.Context(), d)
 	body := pretty.Of(d.Body, true)
-	if whyNot := c.seen(r, d.Source).WhyNot(); whyNot != "" {
+	if whyNot := r.seen(d.Source).WhyNot(); whyNot != "" {
 		body, d.Headers, d.Body = pretty.Hidden(whyNot), nil, nil
-	} else if err := c.noteRead(r, d.ID.String()+"/body"); err != nil {
+	} else if err := r.noteRead(d.ID.String() + "/body"); err != nil {
 		return err
 	}
 	shown := refusedPage{
-		view: c.view(r, "quarantine", d.ID.String()), Delivery: d, Means: doctor.Meaning(d.Reason),
+		view: r.view("quarantine", d.ID.String()), Delivery: d, Means: doctor.Meaning(d.Reason),
 		Payload: body, Headers: headersOf(d.Headers),
 		Commands: []command{
 			{"show", "Show it on a terminal", "hooklatch quarantine show " + d.ID.String()},
@@ -201,7 +201,7 @@ func (c *Console) refused(w http.ResponseWriter, r *http.Request) error {
 	if shown.Now = now; unclear != nil {
 		shown.Unclear = unclear.Error()
 	}
-	return c.render(w, http.StatusOK, "refused", shown)
+	return r.render(http.StatusOK, "refused", shown)
 }
 
 // refusedPath is where the page of one is, below the path of the console.
@@ -215,33 +215,33 @@ func verifyOneOrder(d *quarantine.Delivery) asked {
 	}
 }
 
-func (c *Console) askVerifyOne(w http.ResponseWriter, r *http.Request) error {
-	d, err := c.readRefused(r)
+func askVerifyOne(r *request) error {
+	d, err := readRefused(r)
 	if err != nil {
 		return err
 	}
-	return c.ask(w, r, "quarantine", verifyOneOrder(d))
+	return r.ask("quarantine", verifyOneOrder(d))
 }
 
-func (c *Console) orderVerifyOne(w http.ResponseWriter, r *http.Request) error {
+func orderVerifyOne(r *request) error {
 	if err := r.ParseForm(); err != nil {
 		return unreadableForm()
 	}
-	d, err := c.readRefused(r)
+	d, err := readRefused(r)
 	if err != nil {
 		return err
 	}
-	came, err := c.opts.Quarantine.Retry(r.Context(), d.ID, operatorOf(r, r.PostForm.Get("reason")))
+	came, err := r.opts.Quarantine.Retry(r.Context(), d.ID, r.operator(r.PostForm.Get("reason")))
 	if err != nil {
 		return err
 	}
-	if asksData(r.Context()) {
-		return api.Write(w, http.StatusOK, came)
+	if r.asData {
+		return api.Write(r.w, http.StatusOK, came)
 	}
 	if accepted := came.Accepted + came.Duplicates; accepted > 0 {
-		c.seeOther(w, r, "/quarantine", fmt.Sprintf("verified%d-0", accepted))
+		r.seeOther("/quarantine", fmt.Sprintf("verified%d-0", accepted))
 		return nil
 	}
-	c.seeOther(w, r, refusedPath(d.ID), "verified0-1")
+	r.seeOther(refusedPath(d.ID), "verified0-1")
 	return nil
 }

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hooklatch/hooklatch/internal/program/console/signin"
 	"github.com/hooklatch/hooklatch/internal/safetext"
 	"github.com/hooklatch/hooklatch/outbox/find"
 	"github.com/hooklatch/hooklatch/outbox/identity"
@@ -172,15 +171,15 @@ func filterOf[Filter any](q query, now time.Time) (Filter, error) {
 
 // maySearch fails if the person may not search payloads, and records the search otherwise:
 // answer by answer a search tells every value. Errors: *problem.
-func (c *Console) maySearch(r *http.Request, content find.Content, source identity.Source) error {
+func maySearch(r *request, content find.Content, source identity.Source) error {
 	if content.IsZero() {
 		return nil
 	}
-	if err := c.opts.Sight.RefuseSearch(signin.PersonOf(r.Context()), content, source); err != nil {
+	if err := r.opts.Sight.RefuseSearch(r.person, content, source); err != nil {
 		return err
 	}
-	concealed, _ := content.Concealed(signin.PersonOf(r.Context()).Name)
-	return c.noteRead(r, "search: "+strings.TrimSpace(concealed.When+" "+concealed.Contains))
+	concealed, _ := content.Concealed(r.person.Name)
+	return r.noteRead("search: " + strings.TrimSpace(concealed.When+" "+concealed.Contains))
 }
 
 // unreadable says which condition cannot be read, or that there was no time for it, of an

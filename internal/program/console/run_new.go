@@ -97,25 +97,25 @@ func (p newRunPage) data() (any, error) {
 }
 
 // preview shows what a run would be about, and asks for it.
-func (c *Console) preview(w http.ResponseWriter, r *http.Request) error {
-	o, q, err := c.runQuery(r)
+func previewRun(r *request) error {
+	o, q, err := runQuery(r)
 	if err != nil {
 		return err
 	}
 	asked := r.URL.Query()
-	return c.showPreview(w, r, http.StatusOK, o, q, runs.Bite{After: asked.Get("after"), Counts: countsOf(asked.Get("counted")), For: previewFor}, newRunPage{})
+	return showPreview(r, http.StatusOK, o, q, runs.Bite{After: asked.Get("after"), Counts: countsOf(asked.Get("counted")), For: previewFor}, newRunPage{})
 }
 
-func (c *Console) showPreview(w http.ResponseWriter, r *http.Request, status int, o runs.Order, q query, bite runs.Bite, shown newRunPage) error {
-	found, err := c.runs.Preview(r.Context(), o, bite)
+func showPreview(r *request, status int, o runs.Order, q query, bite runs.Bite, shown newRunPage) error {
+	found, err := r.runs.Preview(r.Context(), o, bite)
 	if err != nil {
 		return refusedRun(err)
 	}
 	shown.Preview, shown.Verb, shown.Most, shown.Query = found, desk.By(o.Action), o.Most, fixedQuery(found.Order, q)
 	shown.Once = uuid.NewString()
-	shown.view = c.view(r, "runs", shown.Verb.Button+" many")
+	shown.view = r.view("runs", shown.Verb.Button+" many")
 	shown.Commands = []command{{"run", "The same on a terminal, which counts until it is given --yes", commandOfRun(found.Order, q)}}
-	return c.render(w, status, "run_new", shown)
+	return r.render(status, "run_new", shown)
 }
 
 // refusedRun says what keeps a run from beginning.
@@ -130,17 +130,17 @@ func refusedRun(err error) error {
 }
 
 // beginRun gives the order of a preview.
-func (c *Console) beginRun(w http.ResponseWriter, r *http.Request) error {
+func beginRun(r *request) error {
 	if err := r.ParseForm(); err != nil {
 		return unreadableForm()
 	}
-	o, q, err := c.runQuery(r)
+	o, q, err := runQuery(r)
 	if err != nil {
 		return err
 	}
 	reason := strings.TrimSpace(r.PostForm.Get("reason"))
 	again := func(why string) error {
-		return c.showPreview(w, r, http.StatusUnprocessableEntity, o, q, runs.Bite{For: previewFor}, newRunPage{Wrong: why, Form: r.PostForm})
+		return showPreview(r, http.StatusUnprocessableEntity, o, q, runs.Bite{For: previewFor}, newRunPage{Wrong: why, Form: r.PostForm})
 	}
 	o.Name = strings.TrimSpace(r.PostForm.Get("name"))
 	o.InDoubt = r.PostForm.Get("looked") != "" && !o.OfEvents()
@@ -154,8 +154,8 @@ func (c *Console) beginRun(w http.ResponseWriter, r *http.Request) error {
 	if o.InDoubt && reason == "" {
 		return again("Say why what may have been applied is to be done once more: it is recorded.")
 	}
-	if word := desk.By(o.Action).Name; !asksData(r.Context()) && !strings.EqualFold(strings.TrimSpace(r.PostForm.Get("typed")), word) {
-		counted, err := c.runs.Preview(r.Context(), o, runs.Bite{Most: moreThan, For: surelyFor})
+	if word := desk.By(o.Action).Name; !r.asData && !strings.EqualFold(strings.TrimSpace(r.PostForm.Get("typed")), word) {
+		counted, err := r.runs.Preview(r.Context(), o, runs.Bite{Most: moreThan, For: surelyFor})
 		if err != nil {
 			return err
 		}
@@ -163,18 +163,18 @@ func (c *Console) beginRun(w http.ResponseWriter, r *http.Request) error {
 			return again(fmt.Sprintf("This is about more than %d. Type the word %s to order it.", moreThan, word))
 		}
 	}
-	by := operatorOf(r, reason)
+	by := r.operator(reason)
 	if once, err := uuid.Parse(r.PostForm.Get("once")); err == nil {
 		by.RequestID = once.String()
 	}
-	run, err := c.runs.Begin(r.Context(), o, by)
+	run, err := r.runs.Begin(r.Context(), o, by)
 	if errors.Is(err, commit.ErrUnavailable) {
 		return err
 	}
 	if err != nil {
 		return refusedRun(err)
 	}
-	c.seeOther(w, r, runPath(run.ID), "begun")
+	r.seeOther(runPath(run.ID), "begun")
 	return nil
 }
 

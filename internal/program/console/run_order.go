@@ -2,7 +2,6 @@ package console
 
 import (
 	"cmp"
-	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
@@ -23,7 +22,7 @@ func manyVerbs(on desk.Thing) []desk.Verb {
 
 // runQuery is the order that a query describes: that of a list, with of=events or
 // of=effects, and action=park or cancel. Errors: *invalid and *problem.
-func (c *Console) runQuery(r *http.Request) (o runs.Order, q query, err error) {
+func runQuery(r *request) (o runs.Order, q query, err error) {
 	values := r.URL.Query()
 	of, name := values.Get("of"), values.Get("action")
 	verbs := manyVerbs(desk.Thing(of))
@@ -33,14 +32,14 @@ func (c *Console) runQuery(r *http.Request) (o runs.Order, q query, err error) {
 	}
 	o.Action = verbs[at].Action
 	if of == "events" {
-		q = readQuery(c.eventFields(), values)
-		err = c.runOfEvents(r, q, &o)
+		q = readQuery(eventFields(r), values)
+		err = runOfEvents(r, q, &o)
 	} else {
-		q = readQuery(c.effectFields(), values)
-		err = c.runOfEffects(r, q, &o)
+		q = readQuery(effectFields(r), values)
+		err = runOfEffects(r, q, &o)
 	}
-	if !signin.PersonOf(r.Context()).Role.May(signin.Admin) {
-		o.Most = c.opts.MaxRun
+	if !r.person.Role.May(signin.Admin) {
+		o.Most = r.opts.MaxRun
 	}
 	return o, q, err
 }
@@ -55,8 +54,8 @@ func actionsOf(on desk.Thing) string {
 	return "action=" + strings.Join(names[:last], ", ") + " or " + names[last]
 }
 
-func (c *Console) runOfEvents(r *http.Request, q query, o *runs.Order) (err error) {
-	if o.Events, err = c.eventFilter(r, q); err != nil {
+func runOfEvents(r *request, q query, o *runs.Order) (err error) {
+	if o.Events, err = eventFilter(r, q); err != nil {
 		return err
 	}
 	if allowed := runs.StatesOfEvents(o.Action); o.Events.State != "" && !slices.Contains(allowed, o.Events.State) {
@@ -70,11 +69,11 @@ func (c *Console) runOfEvents(r *http.Request, q query, o *runs.Order) (err erro
 	return nil
 }
 
-func (c *Console) runOfEffects(r *http.Request, q query, o *runs.Order) (err error) {
+func runOfEffects(r *request, q query, o *runs.Order) (err error) {
 	if event := q.Get("event"); event != "" {
 		return &invalid{"Event", event, "effects of one event are retried one by one, or with a replay of that event"}
 	}
-	if o.Effects, err = c.effectFilter(r, q); err != nil {
+	if o.Effects, err = effectFilter(r, q); err != nil {
 		return err
 	}
 	allowed := ledger.StatesFor(o.Action)

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/hooklatch/hooklatch/internal/program/console/pretty"
-	"github.com/hooklatch/hooklatch/internal/program/console/signin"
 	"github.com/hooklatch/hooklatch/internal/program/desk"
 	"github.com/hooklatch/hooklatch/internal/program/life"
 	"github.com/hooklatch/hooklatch/outbox/find"
@@ -44,7 +43,7 @@ func (p runsPage) data() (any, error) {
 func (runsPage) Name(r runs.Run) string { return nameOfRun(r) }
 
 // listRuns lists bulk runs, the newest first.
-func (c *Console) listRuns(w http.ResponseWriter, r *http.Request) error {
+func listRuns(r *request) error {
 	var before int64
 	if text := r.URL.Query().Get("before"); text != "" {
 		var err error
@@ -52,21 +51,21 @@ func (c *Console) listRuns(w http.ResponseWriter, r *http.Request) error {
 			return &invalid{"Place", text, "it is the number of a run"}
 		}
 	}
-	list, err := c.runs.List(r.Context(), before, rowsOnPage+1)
+	list, err := r.runs.List(r.Context(), before, rowsOnPage+1)
 	if err != nil {
 		return err
 	}
 	for i, run := range list {
-		list[i] = c.opts.Sight.ConcealRun(signin.PersonOf(r.Context()), run)
+		list[i] = r.opts.Sight.ConcealRun(r.person, run)
 	}
 	shown := runsPage{
-		view: c.view(r, "runs", "Bulk runs"), List: list[:min(len(list), rowsOnPage)],
+		view: r.view("runs", "Bulk runs"), List: list[:min(len(list), rowsOnPage)],
 		Commands: []command{{"list", "The same list", "hooklatch runs list"}},
 	}
 	if len(list) > rowsOnPage {
 		shown.Older = "?" + url.Values{"before": {strconv.FormatInt(list[rowsOnPage-1].ID, 10)}}.Encode()
 	}
-	return c.render(w, http.StatusOK, "runs", shown)
+	return r.render(http.StatusOK, "runs", shown)
 }
 
 // runPage is a run.
@@ -97,8 +96,8 @@ func subjectOfRun(run runs.Run) subject {
 }
 
 // runSubject is the run that a URL names, for orders on it.
-func (c *Console) runSubject(r *http.Request) (subject, error) {
-	run, err := c.readRun(r)
+func runSubject(r *request) (subject, error) {
+	run, err := readRun(r)
 	return subjectOfRun(run), err
 }
 
@@ -130,38 +129,38 @@ func (p runPage) Path() string { return runPath(p.ID) }
 func noSuchRun(id string) *problem {
 	return &problem{
 		status: http.StatusNotFound, heading: "There is no such run",
-		text: fmt.Sprintf("Nobody has ordered a run %s. Those that were are listed under Replays.", id),
+		text: fmt.Sprintf("Nobody has ordered a run %s. Those that were are listed under Bulk runs.", id),
 	}
 }
 
 // readRun reads the one that a URL names.
-func (c *Console) readRun(r *http.Request) (runs.Run, error) {
+func readRun(r *request) (runs.Run, error) {
 	id, err := strconv.ParseInt(r.PathValue("id"), 10, 64)
 	if err != nil || id < 1 {
 		return runs.Run{}, noSuchRun(r.PathValue("id"))
 	}
-	run, err := c.runs.Get(r.Context(), id)
+	run, err := r.runs.Get(r.Context(), id)
 	if errors.Is(err, runs.ErrNoRun) {
 		err = noSuchRun(r.PathValue("id"))
 	}
-	return c.opts.Sight.ConcealRun(signin.PersonOf(r.Context()), run), err
+	return r.opts.Sight.ConcealRun(r.person, run), err
 }
 
 // showRun shows how far a run has come.
-func (c *Console) showRun(w http.ResponseWriter, r *http.Request) error {
-	run, err := c.readRun(r)
+func showRun(r *request) error {
+	run, err := readRun(r)
 	if err != nil {
 		return err
 	}
 	id := strconv.FormatInt(run.ID, 10)
-	shown := runPage{view: c.view(r, "runs", "Run "+id), Run: run, Verb: desk.By(run.Action), Listed: listOfRun(run)}
+	shown := runPage{view: r.view("runs", "Run "+id), Run: run, Verb: desk.By(run.Action), Listed: listOfRun(run)}
 	shown.Commands = []command{{"show", "Show it on a terminal", "hooklatch runs show " + id}}
 	for _, o := range shown.Offers() {
 		if !o.TakesPace {
 			shown.Commands = append(shown.Commands, command{o.Name, o.Button + " it on a terminal", "hooklatch runs " + o.Name + " " + id})
 		}
 	}
-	return c.render(w, http.StatusOK, "run", shown)
+	return r.render(http.StatusOK, "run", shown)
 }
 
 // listOfRun is the list of what a run was ordered for, as it is now: what it has changed

@@ -83,20 +83,20 @@ func (s *searches) leave(who searcher) {
 
 // oneSearch serves a page whose query asks for content in the turn of the person who asks,
 // whatever led there: a link on another web site as well.
-func (c *Console) oneSearch(p page) page {
-	return func(w http.ResponseWriter, r *http.Request) error {
+func oneSearch(p page) page {
+	return func(r *request) error {
 		if asked := r.URL.Query(); asked.Get("when") == "" && asked.Get("contains") == "" {
-			return p(w, r)
+			return p(r)
 		}
-		end, ok := c.searches.begin(r.Context(), signin.PersonOf(r.Context()))
+		end, ok := r.searches.begin(r.Context(), r.person)
 		if !ok {
-			w.Header().Set("Retry-After", "1")
+			r.w.Header().Set("Retry-After", "1")
 			return &problem{
 				status: http.StatusTooManyRequests, heading: "Another search of yours is running",
 				text: fmt.Sprintf("Each person runs one search in payloads at a time, and at most %d more wait. Try again in a moment.", waitingSearches),
 			}
 		}
 		defer end()
-		return p(w, r)
+		return p(r)
 	}
 }

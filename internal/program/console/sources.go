@@ -2,7 +2,6 @@ package console
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"net/http"
 	"slices"
@@ -40,8 +39,8 @@ func (s shownSource) data() plainjson.Joined {
 }
 
 // readSources are those of the configuration, and those that something is known of.
-func (c *Console) readSources(ctx context.Context) ([]shownSource, error) {
-	s, err := c.status.Get(ctx)
+func readSources(r *request) ([]shownSource, error) {
+	s, err := r.status.Get(r.Context())
 	if err != nil {
 		return nil, err
 	}
@@ -51,8 +50,8 @@ func (c *Console) readSources(ctx context.Context) ([]shownSource, error) {
 			all[of.Name] = shownSource{Source: of}
 		}
 	}
-	if c.opts.Sources != nil {
-		for _, of := range c.opts.Sources() {
+	if r.opts.Sources != nil {
+		for _, of := range r.opts.Sources() {
 			one := all[of.Name]
 			one.Name, one.Of, one.Configured = of.Name, of, true
 			all[of.Name] = one
@@ -89,12 +88,12 @@ func (sourcesPage) Refused(of shownSource) (n int64) {
 }
 
 // sources lists them.
-func (c *Console) sources(w http.ResponseWriter, r *http.Request) error {
-	list, err := c.readSources(r.Context())
+func listSources(r *request) error {
+	list, err := readSources(r)
 	if err != nil {
 		return err
 	}
-	return c.render(w, http.StatusOK, "sources", sourcesPage{c.view(r, "sources", "Sources"), list})
+	return r.render(http.StatusOK, "sources", sourcesPage{r.view("sources", "Sources"), list})
 }
 
 type sourcePage struct {
@@ -127,8 +126,8 @@ func (p sourcePage) data() (any, error) {
 func (sourcePage) Meaning(reason string) string { return doctor.Meaning(reason) }
 
 // source shows one: how it is set up, which secrets still match, what was refused.
-func (c *Console) source(w http.ResponseWriter, r *http.Request) error {
-	list, err := c.readSources(r.Context())
+func showSource(r *request) error {
+	list, err := readSources(r)
 	if err != nil {
 		return err
 	}
@@ -140,14 +139,14 @@ func (c *Console) source(w http.ResponseWriter, r *http.Request) error {
 			text: fmt.Sprintf("No source %s is in the configuration of this process, and nothing is known of one.", name),
 		}
 	}
-	shown := sourcePage{view: c.view(r, "sources", name), shownSource: list[at]}
+	shown := sourcePage{view: r.view("sources", name), shownSource: list[at]}
 	for _, step := range shown.Of.Setup {
 		shown.Steps = append(shown.Steps, strings.ReplaceAll(step, "{url}", shown.Of.URL))
 	}
-	if shown.Secrets, err = c.secretsOf(r.Context(), shown.Of); err != nil {
+	if shown.Secrets, err = secretsOf(r, shown.Of); err != nil {
 		return err
 	}
-	if shown.Passes, err = c.passesOf(r.Context(), shown.shownSource); err != nil {
+	if shown.Passes, err = passesOf(r, shown.shownSource); err != nil {
 		return err
 	}
 	if shown.Configured {
@@ -161,14 +160,14 @@ func (c *Console) source(w http.ResponseWriter, r *http.Request) error {
 			command{"backfill", "Compare it with the list of the provider now", "hooklatch backfill " + safetext.Shell(name)},
 			command{"passes", "What the last passes found", "hooklatch backfill status"})
 	}
-	return c.render(w, http.StatusOK, "source", shown)
+	return r.render(http.StatusOK, "source", shown)
 }
 
-func (c *Console) secretsOf(ctx context.Context, of Source) ([]secretSeen, error) {
+func secretsOf(r *request, of Source) ([]secretSeen, error) {
 	if of.Secrets == 0 {
 		return nil, nil
 	}
-	seen, err := c.opts.Measure.LastSeen(ctx, measure.OfSource, of.Name)
+	seen, err := r.opts.Measure.LastSeen(r.Context(), measure.OfSource, of.Name)
 	if err != nil {
 		return nil, err
 	}

@@ -1,11 +1,9 @@
 package console
 
 import (
-	"bytes"
 	"fmt"
 	"html/template"
 	"io/fs"
-	"net/http"
 	"path"
 	"strings"
 	"time"
@@ -29,7 +27,6 @@ type view struct {
 	RequestID string
 	Now       time.Time
 	Badges    badges
-	asData    bool // a program asks, and is told the same as JSON
 }
 
 // May reports whether whoever looks has a role that includes this one: what it lacks is
@@ -107,31 +104,6 @@ func (c *Console) readTemplates(files fs.FS) (map[string]*template.Template, err
 		templates[strings.TrimSuffix(path.Base(name), ".html")] = page
 	}
 	return templates, nil
-}
-
-func (v view) forPrograms() bool { return v.asData }
-
-// render writes a page whole, or none of it; to a program, what it shows.
-func (c *Console) render(w http.ResponseWriter, status int, name string, page any) error {
-	if of, is := page.(interface{ forPrograms() bool }); is && of.forPrograms() {
-		return answer(w, page)
-	}
-	var body bytes.Buffer
-	if err := c.templates[name].ExecuteTemplate(&body, "layout", page); err != nil {
-		return fmt.Errorf("render page %s: %w", name, err)
-	}
-	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	w.WriteHeader(status)
-	_, _ = body.WriteTo(w) // whoever is gone does not need it
-	return nil
-}
-
-// view begins a page.
-func (c *Console) view(r *http.Request, section, title string) view {
-	return view{
-		Title: title, Section: section, Person: signin.PersonOf(r.Context()), Look: lookOf(r), Here: r.URL.RequestURI(), Done: doneOf(r.URL.Query().Get("done")),
-		Version: c.opts.Version, RequestID: requestID(r.Context()), Now: c.opts.Now(), Badges: c.badges(), asData: asksData(r.Context()),
-	}
 }
 
 // marked shows what stands between backticks as code, which is how texts about providers
