@@ -6,6 +6,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/worker/destination"
+	"github.com/hooklatch/hooklatch/worker/lane"
 )
 
 // task is one attempt that a job asks for.
@@ -58,7 +59,7 @@ func (ended) granted() bool      { return true }
 // settlement is what the ledger is told of a call. Only attempts that count make
 // the wait longer and use up those there are; a probe that does not count never
 // ends its effect.
-func (c call) settlement(l *lane, t task, ownFault bool) ledger.Settlement {
+func (c call) settlement(l *served, t task, ownFault bool) ledger.Settlement {
 	counted := c.effect.Attempt - c.effect.UncountedAttempts
 	usedUp := l.Retry.Exhausted(counted) && (!t.probe || ownFault)
 	return ledger.Settlement{
@@ -70,7 +71,7 @@ func (c call) settlement(l *lane, t task, ownFault bool) ledger.Settlement {
 		Error:           errorText(c.outcome.Err),
 		RetryIn:         max(l.Retry.Delay(max(counted, 1), c.outcome.RetryAfter, nil), time.Until(c.notBefore)),
 		GiveUp:          usedUp || c.outcome.NeedsPerson,
-		Unauthorized:    isUnauthorized(c.outcome.Status),
+		Unauthorized:    lane.Unauthorized(c.outcome.Status),
 		RotateKey:       c.outcome.StoredError && l.OnStoredError == OnStoredErrorNewKey,
 		EndsJob:         t.endsJob && c.effect.Attempt == 1,
 	}

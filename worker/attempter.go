@@ -41,8 +41,8 @@ type attempter struct {
 	events    eventReader
 	routes    *atomic.Pointer[route.Table]
 	telemetry *telemetry
-	trip      func(ctx context.Context, l *lane, reason string) // pauses a destination
-	patience  time.Duration                                     // senderPatience, or less in tests
+	trip      func(ctx context.Context, l *served, reason string) // pauses a destination
+	patience  time.Duration                                       // senderPatience, or less in tests
 }
 
 // eventReader loads an event with its body.
@@ -51,7 +51,7 @@ type eventReader interface {
 }
 
 // run claims the effect, calls the destination and settles the attempt.
-func (a *attempter) run(ctx context.Context, l *lane, t task) attempt {
+func (a *attempter) run(ctx context.Context, l *served, t task) attempt {
 	claim, err := claimOf(l, t)
 	if err != nil {
 		return unanswered{err}
@@ -63,7 +63,7 @@ func (a *attempter) run(ctx context.Context, l *lane, t task) attempt {
 }
 
 // runClaim asks for a claim, and makes the attempt if it is granted.
-func (a *attempter) runClaim(ctx context.Context, l *lane, t task, claim ledger.Claim) attempt {
+func (a *attempter) runClaim(ctx context.Context, l *served, t task, claim ledger.Claim) attempt {
 	// The lease begins when the ledger grants it: no sooner than now.
 	leaseEnds := time.Now().Add(claim.Lease)
 	claimed, err := a.ledger.Claim(ctx, claim)
@@ -75,7 +75,7 @@ func (a *attempter) runClaim(ctx context.Context, l *lane, t task, claim ledger.
 
 // perform makes an attempt that the ledger granted, unless err says why it cannot be
 // made.
-func (a *attempter) perform(ctx context.Context, l *lane, t task, claimed ledger.Claimed, leaseEnds time.Time, err error) attempt {
+func (a *attempter) perform(ctx context.Context, l *served, t task, claimed ledger.Claimed, leaseEnds time.Time, err error) attempt {
 	if err == nil {
 		err = a.ledger.LoadBody(ctx, &claimed.Effect)
 	}
@@ -95,7 +95,7 @@ type inTx func(ctx context.Context, tx pgx.Tx, e *ledger.Effect) (destination.Ou
 
 // runInTx does it all in one transaction, which the ledger repeats when it does
 // not learn whether it was committed.
-func (a *attempter) runInTx(ctx context.Context, l *lane, run inTx, t task, claim ledger.Claim) attempt {
+func (a *attempter) runInTx(ctx context.Context, l *served, run inTx, t task, claim ledger.Claim) attempt {
 	var span trace.Span // of all repetitions; nil until the first
 	var last call
 	claimed, settled, err := a.ledger.RunTx(ctx, claim, func(ctx context.Context, tx pgx.Tx, e ledger.Effect) (ledger.Settlement, error) {
@@ -125,7 +125,7 @@ func (a *attempter) runInTx(ctx context.Context, l *lane, run inTx, t task, clai
 
 // claimOf asks for the attempt. Its id is that of one run of a job: a claim that
 // is repeated because its answer was lost gets the same attempt.
-func claimOf(l *lane, t task) (ledger.Claim, error) {
+func claimOf(l *served, t task) (ledger.Claim, error) {
 	claimID, err := uuid.NewV7()
 	if err != nil {
 		return ledger.Claim{}, fmt.Errorf("make claim id: %w", err)
@@ -146,7 +146,7 @@ func claimOf(l *lane, t task) (ledger.Claim, error) {
 }
 
 // notGranted reports what a claim did on its own.
-func (a *attempter) notGranted(ctx context.Context, l *lane, t task, claimed ledger.Claimed, err error) attempt {
+func (a *attempter) notGranted(ctx context.Context, l *served, t task, claimed ledger.Claimed, err error) attempt {
 	if err != nil {
 		return unanswered{err}
 	}
@@ -161,7 +161,7 @@ func (a *attempter) notGranted(ctx context.Context, l *lane, t task, claimed led
 }
 
 // call calls the destination, once the request is what will always be sent.
-func (a *attempter) call(ctx context.Context, l *lane, effect ledger.Effect, leaseEnds time.Time) call {
+func (a *attempter) call(ctx context.Context, l *served, effect ledger.Effect, leaseEnds time.Time) call {
 	began := time.Now()
 	if effect.Request.Late {
 		// Refetching has a time-out of its own, and sends nothing.
@@ -193,7 +193,7 @@ func (a *attempter) call(ctx context.Context, l *lane, effect ledger.Effect, lea
 // of today, and commits it before anything is sent: this and all later attempts
 // send the same (I7). It returns the outcome of an attempt that has nothing to
 // send.
-func (a *attempter) render(ctx context.Context, l *lane, effect ledger.Effect) (ledger.Effect, *destination.Outcome) {
+func (a *attempter) render(ctx context.Context, l *served, effect ledger.Effect) (ledger.Effect, *destination.Outcome) {
 	event, err := a.events.Event(ctx, effect.Event)
 	if err != nil {
 		out := notSent(fmt.Errorf("load event: %w", err))
@@ -241,7 +241,7 @@ func (a *attempter) settle(ctx context.Context, s ledger.Settlement) (settled le
 
 // end reports an attempt, and pauses the destination if that is what its
 // attempts say.
-func (a *attempter) end(ctx context.Context, l *lane, t task, span trace.Span, e ended) attempt {
+func (a *attempter) end(ctx context.Context, l *served, t task, span trace.Span, e ended) attempt {
 	outcome, err := string(e.settled.State), e.outcome.Err
 	switch {
 	case e.err != nil:
@@ -260,9 +260,12 @@ func (a *attempter) end(ctx context.Context, l *lane, t task, span trace.Span, e
 	// A stop of this process is no fault of the destination, and the probe's job
 	// deals with probes.
 	if e.made && !t.probe && !errors.Is(ctx.Err(), context.Canceled) {
-		reason := l.breaker.record(e.outcome, e.refusedFor())
-		if reason == "" && e.abandoned && l.stuck() && !l.Breaker.Off {
-			reason = fmt.Sprintf("%d attempts were abandoned and have not returned", l.abandoned.Load())
+		reason := l.Record(e.outcome, e.refusedFor())
+		switch {
+		case reason != "":
+			reason += ", the last with: " + errorLine(e.outcome)
+		case e.abandoned && l.Stuck() && !l.Breaker.Off:
+			reason = fmt.Sprintf("%d attempts were abandoned and have not returned", l.Abandoned())
 		}
 		if reason != "" {
 			a.trip(ctx, l, reason)

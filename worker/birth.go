@@ -24,7 +24,7 @@ import (
 // Their jobs are in reserve, for when this process dies.
 type births struct {
 	attempts *attempter
-	lanes    map[string]*lane
+	lanes    map[string]*served
 	running  *underway // runs that a stop waits for
 	life     context.Context
 	end      context.CancelFunc // cancels what still runs
@@ -32,7 +32,7 @@ type births struct {
 	off      bool               // what tests and measurements of jobs need
 }
 
-func newBirths(attempts *attempter, lanes map[string]*lane, running *underway) *births {
+func newBirths(attempts *attempter, lanes map[string]*served, running *underway) *births {
 	b := &births{attempts: attempts, lanes: lanes, running: running}
 	b.life, b.end = context.WithCancel(context.Background())
 	return b
@@ -40,7 +40,7 @@ func newBirths(attempts *attempter, lanes map[string]*lane, running *underway) *
 
 // birth is an effect that begins with its first attempt if its dispatch is committed.
 type birth struct {
-	lane      *lane
+	of        *served
 	claim     ledger.Claim
 	leaseEnds time.Time // at the earliest
 }
@@ -63,25 +63,25 @@ func (b *births) expect(event *inbox.Event, effects []ledger.NewEffect) *firstAt
 		e := &effects[i]
 		l, known := b.lanes[e.Destination]
 		twice := slices.ContainsFunc(expected.of, func(x birth) bool { return x.claim.ID == e.EffectID })
-		if !known || twice || !mayBeBorn(l, e) || !l.beginBirth(time.Now()) {
+		if !known || twice || !mayBeBorn(l, e) || !l.BeginFirst(time.Now()) {
 			continue
 		}
 		claim, err := claimOf(l, task{id: e.EffectID})
 		if err != nil {
-			l.endBirth()
+			l.EndFirst()
 			continue
 		}
 		e.Claim = &claim
-		expected.of = append(expected.of, birth{lane: l, claim: claim, leaseEnds: time.Now().Add(claim.Lease)})
+		expected.of = append(expected.of, birth{of: l, claim: claim, leaseEnds: time.Now().Add(claim.Lease)})
 	}
 	return expected
 }
 
 // mayBeBorn tells whether the first attempt needs nothing but its effect: no turn, no
 // token, no request that is rendered late, and no person where it is lost.
-func mayBeBorn(l *lane, e *ledger.NewEffect) bool {
+func mayBeBorn(l *served, e *ledger.NewEffect) bool {
 	_, inTx := l.Sender.(destination.Transactional)
-	return !inTx && l.rate == nil && e.Policy != ledger.AtMostOnce && e.OrderKey == "" && e.LatestKey == "" && e.Parked == "" && !e.Request.Late
+	return !inTx && !l.Limited() && e.Policy != ledger.AtMostOnce && e.OrderKey == "" && e.LatestKey == "" && e.Parked == "" && !e.Request.Late
 }
 
 // begin makes the attempts of what was born, each beside the job of the event, and gives
@@ -102,7 +102,7 @@ func (f *firstAttempts) begin(ctx context.Context, dispatched outbox.Dispatched,
 		case unsure:
 			b.run(ctx, x, func(ctx context.Context) { b.ask(ctx, x, err != nil) })
 		default:
-			x.lane.endBirth()
+			x.of.EndFirst()
 		}
 	}
 }
@@ -110,7 +110,7 @@ func (f *firstAttempts) begin(ctx context.Context, dispatched outbox.Dispatched,
 // giveBack gives back the slots of attempts that were not begun. It may be called again.
 func (f *firstAttempts) giveBack() {
 	for _, x := range f.of {
-		x.lane.endBirth()
+		x.of.EndFirst()
 	}
 	f.of = nil
 }
@@ -123,13 +123,13 @@ func (b *births) run(job context.Context, x birth, attempt func(context.Context)
 		cancel() // at once
 	}
 	b.running.attempt(func() {
-		defer x.lane.endBirth()
+		defer x.of.EndFirst()
 		defer cancel()
 		defer detach()
 		defer func() {
 			if v := recover(); v != nil { // its job takes over when the lease has ended
 				b.attempts.telemetry.logger.ErrorContext(ctx, "attempt panicked",
-					slog.String(logkey.Destination, x.lane.Name),
+					slog.String(logkey.Destination, x.of.Name),
 					slog.String(logkey.EffectKey, x.claim.ID.IdempotencyKey()),
 					slog.String(logkey.Err, oneLine(newPanicError(v).Error())),
 					slog.String(logkey.Stack, string(debug.Stack())))
@@ -147,7 +147,7 @@ func (b *births) attempt(ctx context.Context, x birth, effect ledger.Effect) {
 		err = ctx.Err()
 	}
 	t := task{id: effect.EffectID, jobID: effect.JobID}
-	b.attempts.perform(ctx, x.lane, t, ledger.Claimed{Status: ledger.ClaimGranted, Effect: effect}, x.leaseEnds, err)
+	b.attempts.perform(ctx, x.of, t, ledger.Claimed{Status: ledger.ClaimGranted, Effect: effect}, x.leaseEnds, err)
 }
 
 // ask asks for a claim that may be committed, until there is an answer or its lease
@@ -156,7 +156,7 @@ func (b *births) ask(ctx context.Context, x birth, pending bool) {
 	asking, cancel := context.WithDeadline(ctx, x.leaseEnds)
 	defer cancel()
 	for range (retry.Pauses{First: 100 * time.Millisecond, Max: time.Second}).Until(asking) {
-		switch made := b.attempts.runClaim(ctx, x.lane, task{id: x.claim.ID}, x.claim).(type) {
+		switch made := b.attempts.runClaim(ctx, x.of, task{id: x.claim.ID}, x.claim).(type) {
 		case unanswered:
 		case denied:
 			if !pending || made.Status != ledger.ClaimMissing {

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -56,8 +55,7 @@ func TestAnEffectIsAttemptedByWhoDispatchedIt(t *testing.T) {
 	lines := b.lines(t, "effect attempted")
 	require.Len(t, lines, 1)
 	require.NotZero(t, lines[0]["job_id"])
-	require.Empty(t, w.lanes["app"].slots)
-	require.Zero(t, w.lanes["app"].births.Load())
+	require.Zero(t, w.lanes["app"].Taken())
 }
 
 // What a life of an effect writes: with births its row has a version less, and the row of
@@ -180,7 +178,7 @@ func TestABirthOfUnknownOutcomeIsAskedFor(t *testing.T) {
 	expected.begin(t.Context(), dispatched, nil)
 	w.running.Wait()
 	require.Equal(t, 3, b.count(t, effectDone))
-	require.Empty(t, w.lanes["app"].slots)
+	require.Zero(t, w.lanes["app"].Taken())
 }
 
 func TestStopWaitsForWhatWasBorn(t *testing.T) {
@@ -266,62 +264,27 @@ func TestWhatIsNotBorn(t *testing.T) {
 		"of another process": func(_ *births, _ *inbox.Event, e *ledger.NewEffect) { e.Destination = "nobody" },
 		"of a replay":        func(_ *births, event *inbox.Event, _ *ledger.NewEffect) { event.Generation = 2 },
 		"while stopping":     func(b *births, _ *inbox.Event, _ *ledger.NewEffect) { b.stop(time.Hour) },
-		"behind a backlog":   func(b *births, _ *inbox.Event, _ *ledger.NewEffect) { b.lanes["app"].noteWait(time.Minute) },
-		"while a job waits":  func(b *births, _ *inbox.Event, _ *ledger.NewEffect) { b.lanes["app"].waiting.Add(1) },
+		"behind a backlog":   func(b *births, _ *inbox.Event, _ *ledger.NewEffect) { b.lanes["app"].NoteWait(time.Minute) },
 		"in a lane that is full": func(b *births, _ *inbox.Event, _ *ledger.NewEffect) {
-			for len(b.lanes["app"].slots) < cap(b.lanes["app"].slots) {
-				b.lanes["app"].slots <- struct{}{}
+			for b.lanes["app"].BeginFirst(time.Now()) {
 			}
 		},
 	} {
-		lanes := map[string]*lane{
-			"app":   newLane(DestinationOptions{Name: "app", Concurrency: 4, Sender: fakeSender("http")}, nil),
-			"rated": newLane(DestinationOptions{Name: "rated", Concurrency: 4, Rate: 100, Sender: fakeSender("http")}, nil),
-			"books": newLane(DestinationOptions{Name: "books", Concurrency: 4, Sender: inPostgres{fakeSender("sql")}}, nil),
+		lanes := map[string]*served{
+			"app":   serve(DestinationOptions{Name: "app", Concurrency: 4, Sender: fakeSender("http")}, nil),
+			"rated": serve(DestinationOptions{Name: "rated", Concurrency: 4, Rate: 100, Sender: fakeSender("http")}, nil),
+			"books": serve(DestinationOptions{Name: "books", Concurrency: 4, Sender: inPostgres{fakeSender("sql")}}, nil),
 		}
 		b := newBirths(nil, lanes, new(underway))
 		event, e := &inbox.Event{Generation: 1}, ledger.NewEffect{EffectID: identity.EffectID{Key: "1"}, Destination: "app"}
 		require.Len(t, b.expect(event, []ledger.NewEffect{e}).of, 1)
-		taken := len(lanes["app"].slots)
+		taken := lanes["app"].Taken()
 		change(b, event, &e)
-		taken = max(taken, len(lanes["app"].slots))
+		taken = max(taken, lanes["app"].Taken())
 		effects := []ledger.NewEffect{e}
 		require.Empty(t, b.expect(event, effects).of, name)
 		require.Nil(t, effects[0].Claim, name)
-		require.Len(t, lanes["app"].slots, taken, name)
+		require.Equal(t, taken, lanes["app"].Taken(), name)
 		b.end()
 	}
-}
-
-// River starts as many runs as there are slots, without knowing of what was born: a job
-// that finds no slot waits for one, and has the next.
-func TestJobsAndBirthsShareALane(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		l := newLane(DestinationOptions{Concurrency: 2}, nil)
-		require.True(t, l.beginBirth(time.Now()))
-		require.NoError(t, l.enter(t.Context()))
-		require.False(t, l.beginBirth(time.Now()), "no slot is free")
-		entered := make(chan error, 1)
-		go func() { entered <- l.enter(t.Context()) }()
-		synctest.Wait()
-		require.Empty(t, entered)
-		var snooze *river.JobSnoozeError
-		require.ErrorAs(t, l.enter(t.Context()), &snooze, "the job in excess is not River's mistake")
-		l.endBirth()
-		require.NoError(t, <-entered)
-		l.leave(false)
-		require.True(t, l.beginBirth(time.Now()))
-		began := time.Now()
-		require.ErrorAs(t, l.enter(t.Context()), &snooze)
-		require.Equal(t, noSlotSnooze, time.Since(began), "it waited in vain")
-		l.noteWait(lateAfter)
-		l.endBirth()
-		require.True(t, l.beginBirth(time.Now()))
-		l.noteWait(lateAfter + 1)
-		l.endBirth()
-		require.False(t, l.beginBirth(time.Now()), "others wait in the queue")
-		time.Sleep(lateFor) //nolint:forbidigo // synctest's clock
-		require.True(t, l.beginBirth(time.Now()))
-	})
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 	"github.com/hooklatch/hooklatch/worker/destination"
+	"github.com/hooklatch/hooklatch/worker/lane"
 	"github.com/hooklatch/hooklatch/worker/route"
 )
 
@@ -69,7 +70,7 @@ func newLatencySide(b *testing.B, dead bool) *latencySide {
 		sender, err := destination.NewHTTP(destination.HTTPOptions{Name: name, URL: server.URL})
 		require.NoError(b, err)
 		b.Cleanup(func() { require.NoError(b, sender.Close()) })
-		opts.Destinations = append(opts.Destinations, DestinationOptions{Name: name, Sender: sender, Breaker: Breaker{Probe: time.Second, MaxProbe: time.Second}})
+		opts.Destinations = append(opts.Destinations, DestinationOptions{Name: name, Sender: sender, Breaker: lane.Breaker{Probe: time.Second, MaxProbe: time.Second}})
 		opts.Routes = append(opts.Routes, route.Route{Name: name, From: []string{"*"}, To: name})
 	}
 	add("up", func(_ http.ResponseWriter, r *http.Request) {

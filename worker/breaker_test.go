@@ -1,13 +1,11 @@
 package worker
 
 import (
-	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/riverqueue/river"
@@ -15,81 +13,9 @@ import (
 
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/worker/destination"
+	"github.com/hooklatch/hooklatch/worker/lane"
 	"github.com/hooklatch/hooklatch/worker/route"
 )
-
-func TestBreakerCounts(t *testing.T) {
-	t.Parallel()
-	ok := destination.Outcome{Verdict: ledger.VerdictDone, Status: 200}
-	bad := destination.Outcome{Verdict: ledger.VerdictMaybeApplied, Status: 503, Err: errors.New("HTTP 503 Service Unavailable")}
-	b := Breaker{Failures: 5, MinCalls: 10}.WithDefaults()
-	t.Run("InARow", func(t *testing.T) {
-		t.Parallel()
-		synctest.Test(t, func(t *testing.T) {
-			b := newBreaker(b, time.Now)
-			for range 4 {
-				require.Empty(t, b.record(bad, 0))
-			}
-			require.Empty(t, b.record(ok, 0))
-			for range 4 {
-				require.Empty(t, b.record(bad, 0))
-			}
-			require.Equal(t, "5 attempts in a row failed, the last with: HTTP 503 Service Unavailable", b.record(bad, 0))
-			require.Empty(t, b.record(bad, 0), "it begins anew")
-		})
-	})
-	t.Run("Share", func(t *testing.T) {
-		t.Parallel()
-		synctest.Test(t, func(t *testing.T) {
-			b := newBreaker(b, time.Now)
-			for range 4 {
-				require.Empty(t, b.record(ok, 0))
-				require.Empty(t, b.record(bad, 0))
-			}
-			require.Empty(t, b.record(ok, 0), "too few calls to say")
-			require.Contains(t, b.record(bad, 0), "5 of 10 attempts failed within 30s")
-		})
-	})
-	t.Run("Forgets", func(t *testing.T) {
-		t.Parallel()
-		synctest.Test(t, func(t *testing.T) {
-			b := newBreaker(b, time.Now)
-			for range 20 { // one effect that is tried again and again
-				require.Empty(t, b.record(bad, 0))
-				<-time.After(31 * time.Second)
-			}
-			for range 4 {
-				require.Empty(t, b.record(bad, 0))
-			}
-			b.reset()
-			require.Empty(t, b.record(bad, 0))
-		})
-	})
-	t.Run("Off", func(t *testing.T) {
-		t.Parallel()
-		off := newBreaker(Breaker{Off: true}.WithDefaults(), time.Now)
-		for range 100 {
-			require.Empty(t, off.record(bad, 0))
-		}
-	})
-	for _, c := range []struct {
-		sent           destination.Outcome
-		counts, failed bool
-	}{
-		{ok, true, false},
-		{bad, true, true},
-		{destination.Outcome{Verdict: ledger.VerdictNotApplied}, true, true},                // no connection
-		{destination.Outcome{Verdict: ledger.VerdictNotApplied, Status: 429}, false, false}, // it lives
-		{destination.Outcome{Verdict: ledger.VerdictRefused, Status: 422}, true, false},
-		{destination.Outcome{Verdict: ledger.VerdictRefused, Status: 401}, true, true},
-		{destination.Outcome{Verdict: ledger.VerdictTurnedAway, Status: 403}, true, true},
-		{destination.Outcome{Verdict: ledger.VerdictTurnedAway, Status: 404}, true, false},
-		{destination.Outcome{Verdict: ledger.VerdictRefused}, false, false}, // nothing was sent
-	} {
-		counts, failed := breakerCounts(c.sent)
-		require.Equal(t, [2]bool{c.counts, c.failed}, [2]bool{counts, failed}, "%+v", c.sent)
-	}
-}
 
 // addHTTP adds a destination and a route that sends every event there.
 func (b *bundle) addHTTP(t *testing.T, name string, receiver http.HandlerFunc, change func(*DestinationOptions)) {
@@ -121,7 +47,7 @@ func TestBreakerTripsAndRecovers(t *testing.T) {
 				}
 			}, func(d *DestinationOptions) {
 				d.Queue = queue
-				d.Breaker = Breaker{Failures: 5, Probe: 200 * time.Millisecond, MaxProbe: 500 * time.Millisecond}
+				d.Breaker = lane.Breaker{Failures: 5, Probe: 200 * time.Millisecond, MaxProbe: 500 * time.Millisecond}
 			})
 			b.addHTTP(t, "up", func(http.ResponseWriter, *http.Request) {}, func(d *DestinationOptions) { d.Queue = queue })
 			b.start(t, b.worker(t))

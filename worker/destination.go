@@ -9,6 +9,7 @@ import (
 	"github.com/hooklatch/hooklatch/internal/riverjob"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/worker/destination"
+	"github.com/hooklatch/hooklatch/worker/lane"
 )
 
 // DestinationOptions say of one destination how the worker reaches it, and how
@@ -52,7 +53,7 @@ type DestinationOptions struct {
 	// Defaults to keep.
 	OnStoredError OnStoredError `yaml:"on_stored_error,omitempty"`
 	// When the destination counts as down and is paused.
-	Breaker Breaker `yaml:"breaker,omitempty"`
+	Breaker lane.Breaker `yaml:"breaker,omitempty"`
 	// River queue of the effects; destinations that name the same one share it:
 	// lower-case letters and digits with single _, - or | between them, at most
 	// 64. Defaults to dst_ and the name of the destination; where more than 32
@@ -119,4 +120,38 @@ func (d DestinationOptions) Validate() error {
 		c.Failf("queue", d.Queue, "is a queue with another purpose")
 	}
 	return c.Err()
+}
+
+// refetchSlack is what an attempt may take beside the call to read the current
+// state of its object.
+const refetchSlack = 5 * time.Second
+
+// lease is how long an attempt holds its effect: reading the current state, the
+// call and its settlement.
+func (d DestinationOptions) lease() time.Duration { return refetchSlack + d.Timeout + ledgerSlack }
+
+// limits are those of its lane.
+func (d DestinationOptions) limits() lane.Options {
+	return lane.Options{Name: d.Name, Concurrency: d.Concurrency, Rate: d.Rate, Burst: d.Burst, Breaker: d.Breaker}
+}
+
+// served is a destination that this process serves: its options, and the lane that its
+// attempts take.
+type served struct {
+	DestinationOptions
+	*lane.Lane
+}
+
+// serve returns d with a lane of its own.
+func serve(d DestinationOptions, take lane.Take) *served {
+	return &served{d, lane.New(d.limits(), take)}
+}
+
+// openLanes are the lanes of all destinations.
+func (w *Worker) openLanes() []*lane.Lane {
+	list := make([]*lane.Lane, 0, len(w.lanes))
+	for _, d := range w.lanes {
+		list = append(list, d.Lane)
+	}
+	return list
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/hooklatch/hooklatch/internal/logkey"
 	"github.com/hooklatch/hooklatch/internal/riverjob"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
+	"github.com/hooklatch/hooklatch/worker/lane"
 )
 
 const (
@@ -74,12 +75,12 @@ func (w *effectWorker) Work(ctx context.Context, job *river.Job[effectArgs]) err
 	if !known {
 		return w.leaveToOthers(ctx, job)
 	}
-	l.noteWait(clock.Since(job.ScheduledAt))
-	if err := l.enter(ctx); err != nil {
+	l.NoteWait(clock.Since(job.ScheduledAt))
+	if err := l.Enter(ctx); err != nil {
 		return w.waitForRoom(ctx, l, job.ID, err)
 	}
 	made := w.attempts.run(ctx, l, task{id: job.Args.ID(), jobID: job.ID, endsJob: !w.keepsJobs})
-	l.leave(!made.granted())
+	l.Leave(!made.granted())
 	switch made := made.(type) {
 	case unanswered:
 		return fmt.Errorf("%s: %w", l.Name, made.err)
@@ -107,30 +108,30 @@ func (w *effectWorker) leaveToOthers(ctx context.Context, job *river.Job[effectA
 }
 
 // waitForRoom sets a job aside that found no slot, or whose token is far away.
-func (w *effectWorker) waitForRoom(ctx context.Context, l *lane, jobID int64, err error) error {
+func (w *effectWorker) waitForRoom(ctx context.Context, l *served, jobID int64, err error) error {
 	snooze, ok := errors.AsType[*rivertype.JobSnoozeError](err)
 	if !ok {
 		return err
 	}
-	if snooze.Duration > noSlotSnooze {
-		l.noToken.Store(time.Now().Add(snooze.Duration).UnixNano())
+	if snooze.Duration > lane.NoSlotSnooze {
+		l.NoTokenFor(snooze.Duration)
 	}
 	return w.setAside(ctx, l, jobID)
 }
 
 // setAside makes a job wait, at no cost, until the pauseKeeper of a process that has
 // its destination recalls it.
-func (w *effectWorker) setAside(ctx context.Context, l *lane, jobID int64) error {
+func (w *effectWorker) setAside(ctx context.Context, l *served, jobID int64) error {
 	if err := w.fleet.SetAside(ctx, l.Name, jobID); err != nil {
 		w.telemetry.logger.LogAttrs(ctx, slog.LevelWarn, "effect asks again soon", slog.String(logkey.Destination, l.Name), errAttr(err))
 		return river.JobSnooze(pausedSnooze + rand.N(pausedSnooze)) //nolint:gosec // no secret depends on it
 	}
-	l.asideAt.Store(time.Now().UnixNano())
+	l.SetAside()
 	return river.JobSnooze(0)
 }
 
 // concludeDenied says in River why there was no attempt.
-func (w *effectWorker) concludeDenied(ctx context.Context, l *lane, jobID int64, d denied) error {
+func (w *effectWorker) concludeDenied(ctx context.Context, l *served, jobID int64, d denied) error {
 	effect := &d.Effect
 	switch d.Status {
 	case ledger.ClaimNotDue:
@@ -147,7 +148,7 @@ func (w *effectWorker) concludeDenied(ctx context.Context, l *lane, jobID int64,
 		if d.Withheld {
 			return river.JobSnooze(withheldSnooze + rand.N(withheldSnooze)) //nolint:gosec // no secret depends on it
 		}
-		l.breaker.reset()
+		l.Forget()
 		return w.setAside(ctx, l, jobID)
 	case ledger.ClaimParked:
 		return w.finish(ctx, l, effect, output{Outcome: string(ledger.EffectParked), Applied: "unknown"}, effect.Error)
@@ -173,7 +174,7 @@ func onlyByCommand(effect *ledger.Effect) string {
 }
 
 // concludeEnded says in River how an attempt ended.
-func (w *effectWorker) concludeEnded(ctx context.Context, l *lane, job *river.Job[effectArgs], e ended) error {
+func (w *effectWorker) concludeEnded(ctx context.Context, l *served, job *river.Job[effectArgs], e ended) error {
 	if e.err != nil {
 		return fmt.Errorf("%s: %w", l.Name, e.err)
 	}
@@ -202,7 +203,7 @@ func (w *effectWorker) concludeEnded(ctx context.Context, l *lane, job *river.Jo
 }
 
 // finish ends the job of a finished effect. Only done completes it.
-func (w *effectWorker) finish(ctx context.Context, l *lane, effect *ledger.Effect, out output, reason string) error {
+func (w *effectWorker) finish(ctx context.Context, l *served, effect *ledger.Effect, out output, reason string) error {
 	if err := out.record(ctx); err != nil {
 		return err
 	}

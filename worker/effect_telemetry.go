@@ -36,7 +36,7 @@ func (t *telemetry) startAttempt(ctx context.Context, effect *ledger.Effect) (co
 }
 
 // timeEffect records how long an attempt took at its destination.
-func (t *telemetry) timeEffect(ctx context.Context, l *lane, took time.Duration) {
+func (t *telemetry) timeEffect(ctx context.Context, l *served, took time.Duration) {
 	t.effectDuration.Record(ctx, took.Seconds(), metric.WithAttributes(attribute.String(attrDestination, l.Name)))
 }
 
@@ -53,18 +53,18 @@ func (t *telemetry) beginEffects(destination string) {
 }
 
 // countAbandoned counts and logs an attempt whose sender did not return.
-func (t *telemetry) countAbandoned(ctx context.Context, l *lane, effect *ledger.Effect) {
+func (t *telemetry) countAbandoned(ctx context.Context, l *served, effect *ledger.Effect) {
 	t.abandoned.Add(ctx, 1, metric.WithAttributes(attribute.String(attrDestination, l.Name)))
 	t.tally.abandoned(l.Name)
 	t.logger.LogAttrs(ctx, slog.LevelWarn, "attempt abandoned: its sender did not return",
 		slog.String(logkey.Destination, l.Name),
 		slog.String(logkey.EffectKey, effect.IdempotencyKey),
 		slog.Int(logkey.Attempt, effect.Attempt),
-		slog.Int64(logkey.Count, l.abandoned.Load()))
+		slog.Int64(logkey.Count, l.Abandoned()))
 }
 
 // countEffect counts how a run for an effect ended.
-func (t *telemetry) countEffect(ctx context.Context, l *lane, effect *ledger.Effect, outcome string) {
+func (t *telemetry) countEffect(ctx context.Context, l *served, effect *ledger.Effect, outcome string) {
 	t.effects.Add(ctx, 1, runAttributes(attrDestination, l.Name, outcome, effect.Attempt <= 1))
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/hooklatch/hooklatch/internal/riverjob"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 	"github.com/hooklatch/hooklatch/worker/destination"
+	"github.com/hooklatch/hooklatch/worker/lane"
 	"github.com/hooklatch/hooklatch/worker/route"
 )
 
@@ -26,7 +27,7 @@ func TestASignedRequestToAForeignOriginWaitsForAPerson(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, sender.Close()) })
 	// A breaker that opens at the first failure: nothing failed at the destination.
-	b.opts.Destinations = []DestinationOptions{{Name: "app", Sender: sender, Breaker: Breaker{Failures: 1}}}
+	b.opts.Destinations = []DestinationOptions{{Name: "app", Sender: sender, Breaker: lane.Breaker{Failures: 1}}}
 	b.opts.Routes = []route.Route{{Name: "elsewhere", From: []string{"*"}, To: "app", HTTP: &route.HTTPRequest{URL: `"` + foreign.URL + `/"`}}}
 	w := b.worker(t)
 	events := b.start(t, w)

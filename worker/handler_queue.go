@@ -18,6 +18,7 @@ import (
 	"github.com/hooklatch/hooklatch/internal/statement"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/inbox"
+	"github.com/hooklatch/hooklatch/worker/lane"
 	"github.com/hooklatch/hooklatch/worker/route"
 )
 
@@ -66,7 +67,7 @@ func (d *dispatchWorker) enter(ctx context.Context, run dispatchRun, event *inbo
 	case d.handlerSlots <- struct{}{}:
 		return func() { <-d.handlerSlots }, nil
 	case <-timer.C:
-		return nil, river.JobSnooze(noSlotSnooze)
+		return nil, river.JobSnooze(lane.NoSlotSnooze)
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}

@@ -188,7 +188,7 @@ func (o Options) table(routes []route.Route, configHash string) route.Options {
 func jobTimeout(destinations []DestinationOptions) time.Duration {
 	longest := minJobTimeout
 	for _, d := range destinations {
-		longest = max(longest, d.longestWait()+d.lease())
+		longest = max(longest, d.limits().LongestWait()+d.lease())
 	}
 	return longest
 }

@@ -11,18 +11,14 @@ import (
 	"github.com/riverqueue/river"
 
 	"github.com/hooklatch/hooklatch/internal/logkey"
-	"github.com/hooklatch/hooklatch/internal/retry"
 	"github.com/hooklatch/hooklatch/outbox/fleet"
+	"github.com/hooklatch/hooklatch/worker/lane"
 )
 
 const (
 	pausesEvery = 10 * time.Second
 	// pausesTimeout bounds one look.
 	pausesTimeout = 10 * time.Second
-	// recallEvery is how soon jobs that were set aside start again when their
-	// destination has been resumed, and recallNext how soon the next follow.
-	recallEvery = time.Second
-	recallNext  = 50 * time.Millisecond
 	// tellWithheldEvery is how often it is said that at_most_once effects are withheld.
 	tellWithheldEvery = 10 * time.Minute
 )
@@ -60,7 +56,7 @@ func (w *Worker) keepPauses(client *river.Client[pgx.Tx]) *pauseKeeper {
 			}
 		}
 	})
-	k.done.Go(func() { w.recallJobs(ctx) })
+	k.done.Go(func() { lane.NewRecaller(w.fleet, w.openLanes(), pausesEvery, w.telemetry.logger).Run(ctx) })
 	k.done.Go(func() {
 		if err := w.reconcile(ctx); err != nil && ctx.Err() == nil {
 			w.telemetry.logger.LogAttrs(ctx, slog.LevelWarn, "work without a job is looked for in a minute", errAttr(err))
@@ -122,86 +118,6 @@ func (w *Worker) watchServer(ctx context.Context, told *time.Time) error {
 		w.telemetry.logger.LogAttrs(ctx, slog.LevelInfo, "at_most_once effects are not withheld any more", servers...)
 	}
 	return nil
-}
-
-// recalls is what is known of the jobs of a destination that were set aside.
-type recalls struct {
-	waiting  bool // some wait
-	paused   bool // none may start
-	asked    time.Time
-	recalled time.Time
-	expected int64 // arrived of the lane when all that were recalled have come
-}
-
-// room is how many jobs of l to recall, less those that are on their way.
-func (r *recalls) room(l *lane, now time.Time) int {
-	onTheirWay := r.expected - l.arrived.Load()
-	if onTheirWay < 0 || now.Sub(r.recalled) > recallEvery { // to another process
-		onTheirWay = 0
-	}
-	return l.room(now) - int(onTheirWay)
-}
-
-// recallJobs brings back jobs that were set aside, as many as their destination has
-// slots for, until ctx ends. It asks about destinations of which it knows that jobs
-// wait, and from time to time about all.
-func (w *Worker) recallJobs(ctx context.Context) {
-	known := make(map[string]*recalls, len(w.lanes))
-	for name := range w.lanes {
-		known[name] = &recalls{}
-	}
-	var askedAll time.Time
-	for wait := time.Duration(0); retry.Wait(ctx, wait) == nil; {
-		now := time.Now()
-		all := now.Sub(askedAll) >= pausesEvery
-		if all {
-			askedAll = now
-		}
-		if err := w.recallOnce(ctx, known, all); err != nil && ctx.Err() == nil {
-			w.telemetry.logger.LogAttrs(ctx, slog.LevelWarn, "jobs that were set aside wait on", errAttr(err))
-		}
-		wait = recallEvery
-		for _, r := range known {
-			if r.waiting && !r.paused {
-				wait = recallNext
-			}
-		}
-	}
-}
-
-func (w *Worker) recallOnce(ctx context.Context, known map[string]*recalls, all bool) error {
-	now := time.Now()
-	var ask []string
-	for name, r := range known {
-		l := w.lanes[name]
-		// Where no slot is free nothing could be recalled.
-		due := now.Sub(r.asked) >= recallEvery && (r.waiting || l.hasAside(now))
-		if all || due || (r.waiting && !r.paused && r.room(l, now) > 0) {
-			ask, r.asked = append(ask, name), now
-		}
-	}
-	if len(ask) == 0 {
-		return nil
-	}
-	found, err := w.fleet.AsideOf(ctx, ask)
-	if err != nil {
-		return err
-	}
-	for _, name := range ask {
-		known[name].waiting = false
-	}
-	var errs []error
-	for _, aside := range found {
-		l, r := w.lanes[aside.Destination], known[aside.Destination]
-		r.waiting, r.paused = true, aside.Paused
-		if room := r.room(l, now); room > 0 && !aside.Paused {
-			expected := l.arrived.Load()
-			recalled, err := w.fleet.Recall(ctx, aside.Destination, room)
-			r.expected, r.recalled = max(r.expected, expected)+int64(recalled), now
-			errs = append(errs, err)
-		}
-	}
-	return errors.Join(errs...)
 }
 
 // pausesArgs is the job that did this in older versions. One of them may still

@@ -16,6 +16,7 @@ import (
 	"github.com/hooklatch/hooklatch/internal/logkey"
 	"github.com/hooklatch/hooklatch/internal/riverjob"
 	"github.com/hooklatch/hooklatch/outbox/fleet"
+	"github.com/hooklatch/hooklatch/worker/lane"
 )
 
 // probeSoon is when a probe looks again that found nothing to do yet.
@@ -90,29 +91,29 @@ func (w *probeWorker) Work(ctx context.Context, job *river.Job[probeArgs]) error
 	if !due {
 		return river.JobSnooze(probeSoon)
 	}
-	if err := l.enter(ctx); err != nil {
+	if err := l.Enter(ctx); err != nil {
 		return err
 	}
 	begun, err := w.fleet.BeginProbe(ctx, l.Name, l.lease())
 	if err != nil {
-		l.leave(true)
+		l.Leave(true)
 		return err
 	}
 	if !begun {
-		l.leave(true)
+		l.Leave(true)
 		return river.JobSnooze(probeSoon)
 	}
 	made := w.attempts.run(ctx, l, task{id: id, jobID: job.ID, probe: true})
-	l.leave(!made.granted())
+	l.Leave(!made.granted())
 	probed, _ := made.(ended)
 	return w.conclude(ctx, l, state, probed)
 }
 
 // conclude closes the breaker, or waits for the next probe.
-func (w *probeWorker) conclude(ctx context.Context, l *lane, state fleet.DestinationState, e ended) error {
+func (w *probeWorker) conclude(ctx context.Context, l *served, state fleet.DestinationState, e ended) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tripTimeout)
 	defer cancel()
-	counts, failed := breakerCounts(e.outcome)
+	counts, failed := lane.Counts(e.outcome)
 	switch {
 	case !e.made:
 		// It says nothing about the destination: another run had the effect, or its
@@ -125,11 +126,11 @@ func (w *probeWorker) conclude(ctx context.Context, l *lane, state fleet.Destina
 		if err := w.fleet.CloseBreaker(ctx, l.Name); err != nil {
 			return err
 		}
-		l.breaker.reset()
+		l.Forget()
 		w.telemetry.logger.LogAttrs(ctx, slog.LevelInfo, "destination works again: its breaker is closed", slog.String(logkey.Destination, l.Name))
 		return output{Outcome: "breaker closed", HTTPStatus: e.outcome.Status, DurationMS: e.duration.Milliseconds()}.record(ctx)
 	}
-	wait := l.Breaker.nextProbe(state.OpenedAt)
+	wait := l.Breaker.NextProbe(state.OpenedAt)
 	if err := w.fleet.ProbeFailed(ctx, l.Name, "the last probe failed with: "+errorLine(e.outcome), wait); err != nil {
 		return err
 	}

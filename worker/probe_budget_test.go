@@ -10,8 +10,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/worker/destination"
+	"github.com/hooklatch/hooklatch/worker/lane"
 	"github.com/hooklatch/hooklatch/worker/route"
 )
 
@@ -29,7 +29,7 @@ func TestWrongSecretTripsTheBreakerAndLosesNothing(t *testing.T) {
 				}
 			}, func(d *DestinationOptions) {
 				d.Retry = destination.Schedule{Initial: time.Millisecond, Max: time.Millisecond, Jitter: -1, MaxAttempts: 3}
-				d.Breaker = Breaker{Failures: 2, Probe: time.Millisecond, MaxProbe: 10 * time.Millisecond}
+				d.Breaker = lane.Breaker{Failures: 2, Probe: time.Millisecond, MaxProbe: 10 * time.Millisecond}
 			})
 			b.start(t, b.worker(t))
 			const events = 2 // whose first attempts trip the breaker
@@ -62,7 +62,7 @@ func TestEffectsThatAreAlwaysRefusedDoNotStopTheOthers(t *testing.T) {
 		}
 	}, func(d *DestinationOptions) {
 		d.Retry = destination.Schedule{Initial: time.Millisecond, Max: time.Millisecond, Jitter: -1, MaxAttempts: 5}
-		d.Breaker = Breaker{Probe: 100 * time.Millisecond, MaxProbe: 200 * time.Millisecond}
+		d.Breaker = lane.Breaker{Probe: 100 * time.Millisecond, MaxProbe: 200 * time.Millisecond}
 	})
 	b.opts.Routes[0].HTTP = &route.HTTPRequest{Headers: map[string]string{"X-Bad": `body.bad ? "yes" : "no"`}}
 	b.start(t, b.worker(t))
@@ -74,24 +74,4 @@ func TestEffectsThatAreAlwaysRefusedDoNotStopTheOthers(t *testing.T) {
 			b.count(t, `SELECT count(*) FROM hooklatch.effects WHERE state = 'failed'`) == 30
 	}, 2*time.Minute, 50*time.Millisecond)
 	require.Zero(t, b.count(t, `SELECT count(*) FROM hooklatch.effects WHERE state = 'failed' AND attempt - uncounted_attempts <> 5`))
-}
-
-// An effect is refused while others succeed: the fault is its own.
-func TestBreakerIgnoresWhatIsTheEffectsOwnFault(t *testing.T) {
-	t.Parallel()
-	now := time.Now()
-	b := newBreaker(Breaker{Failures: 2}.WithDefaults(), func() time.Time { return now })
-	good := destination.Outcome{Verdict: ledger.VerdictDone, Status: 200}
-	refused := destination.Outcome{Verdict: ledger.VerdictTurnedAway, Status: 403}
-	down := destination.Outcome{Verdict: ledger.VerdictMaybeApplied, Status: 503}
-
-	require.Empty(t, b.record(good, 0))
-	now = now.Add(time.Second)
-	for range 10 {
-		require.Empty(t, b.record(refused, 2*time.Second), "refused before the success and after it")
-	}
-	require.Empty(t, b.record(refused, 0), "refused for the first time")
-	require.NotEmpty(t, b.record(refused, time.Millisecond), "refused since the success only")
-	require.Empty(t, b.record(down, 2*time.Second))
-	require.NotEmpty(t, b.record(down, 2*time.Second), "only a refusal can be about the effect")
 }

@@ -79,7 +79,7 @@ func riverQueues(o Options, handlers []string) map[string]river.QueueConfig {
 	}
 	for _, d := range o.Destinations {
 		queue, shared := queues[d.Queue]
-		queue.MaxWorkers = min(queue.MaxWorkers+d.workers(), maxQueueWorkers)
+		queue.MaxWorkers = min(queue.MaxWorkers+d.limits().Workers(), maxQueueWorkers)
 		if !shared || d.PollEvery < queue.FetchPollInterval {
 			queue.FetchPollInterval = d.PollEvery
 		}

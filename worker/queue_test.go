@@ -1,11 +1,15 @@
 package worker
 
 import (
+	"fmt"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/riverqueue/river"
 	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/internal/riverjob"
 )
 
 // A queue is asked for jobs as often as the most impatient of its destinations wants.
@@ -26,4 +30,33 @@ func TestQueuesAreAskedAsOftenAsTheirDestinationsWant(t *testing.T) {
 		"alerts":   {MaxWorkers: 13, FetchPollInterval: 5 * time.Second},
 		"both":     {MaxWorkers: 2},
 	}, queues)
+}
+
+func TestQueueNames(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, "dst_app", ownQueue("app"))
+	require.Equal(t, "dst_my_app_2", ownQueue("my_app_2"))
+	require.Regexp(t, `^dst_my_app_[0-9a-f]{8}$`, ownQueue("My App"))
+	require.NotEqual(t, ownQueue("My App"), ownQueue("my-app"))
+	long := ownQueue(fmt.Sprintf("%0100d", 7))
+	require.LessOrEqual(t, len(long), riverjob.MaxQueueName)
+	for _, name := range []string{"app", "My App", "-", "ü", "a__b", "x-", long} {
+		require.True(t, riverjob.IsQueueName(ownQueue(name)), name)
+	}
+
+	few := make([]DestinationOptions, maxOwnQueues)
+	for i := range few {
+		few[i].Name = fmt.Sprint("d", i)
+	}
+	many := slices.Concat(few, []DestinationOptions{{Name: "more"}, {Name: "own", Queue: "own"}})
+	assignQueues(few)
+	require.Equal(t, "dst_d7", few[7].Queue)
+	assignQueues(many)
+	queues := map[string]bool{}
+	for _, d := range many {
+		require.True(t, riverjob.IsQueueName(d.Queue), d.Queue)
+		queues[d.Queue] = true
+	}
+	require.LessOrEqual(t, len(queues), maxOwnQueues+1)
+	require.Equal(t, "own", many[len(many)-1].Queue)
 }

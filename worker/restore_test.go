@@ -18,6 +18,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/worker/destination"
+	"github.com/hooklatch/hooklatch/worker/lane"
 )
 
 // honest is a receiver that honours keys: it notes every call, and applies each key
@@ -72,7 +73,7 @@ func TestARestoredDatabaseWaitsForAPerson(t *testing.T) {
 	app, mail := &honest{applied: map[string]int{}}, &honest{applied: map[string]int{}}
 	patient := func(policy ledger.Policy) func(*DestinationOptions) {
 		return func(d *DestinationOptions) {
-			d.Policy, d.Breaker = policy, Breaker{Off: true}
+			d.Policy, d.Breaker = policy, lane.Breaker{Off: true}
 			d.Retry = destination.Schedule{Initial: 2 * time.Second, Max: 2 * time.Second, Jitter: -1, MaxAttempts: 10_000}
 		}
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/find"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/worker/destination"
+	"github.com/hooklatch/hooklatch/worker/lane"
 	"github.com/hooklatch/hooklatch/worker/route"
 )
 
@@ -57,7 +58,7 @@ func newFleet(t *testing.T, size int) *crew {
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, sender.Close()) })
 		f.destinations = append(f.destinations, DestinationOptions{
-			Name: name, Sender: sender, Breaker: Breaker{Off: true}, Retry: destination.Schedule{Initial: 500 * time.Millisecond, Jitter: -1},
+			Name: name, Sender: sender, Breaker: lane.Breaker{Off: true}, Retry: destination.Schedule{Initial: 500 * time.Millisecond, Jitter: -1},
 		})
 		f.routes = append(f.routes, route.Route{Name: "to-" + name, From: []string{"*"}, Types: []string{name}, To: name})
 	}

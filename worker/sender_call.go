@@ -13,16 +13,9 @@ import (
 	"github.com/hooklatch/hooklatch/worker/destination"
 )
 
-const (
-	// senderPatience is how long after its time-out a sender may take to return. With the
-	// second that the program adds to the time-out of a destination it is 5 seconds.
-	senderPatience = 4 * time.Second
-	// leastAbandoned is how many abandoned calls of one destination may live in this
-	// process, and abandonedPerSlot raises that for destinations with many slots. Each
-	// holds a goroutine and the body of its effect.
-	leastAbandoned   = 32
-	abandonedPerSlot = 4
-)
+// senderPatience is how long after its time-out a sender may take to return. With the
+// second that the program adds to the time-out of a destination it is 5 seconds.
+const senderPatience = 4 * time.Second
 
 // bounds are how long a call may take until its context ends, and how long it may take
 // to return after that.
@@ -56,7 +49,7 @@ type returned[T any] struct {
 // whatever f returns later. So nothing above depends on a sender that honours its
 // context. f must not share memory that it or its caller writes to. A panic of f is a
 // panicError.
-func callSender[T any](ctx context.Context, l *lane, b bounds, f func(ctx context.Context) T) (T, error) {
+func callSender[T any](ctx context.Context, l *served, b bounds, f func(ctx context.Context) T) (T, error) {
 	stopped := ctx.Done()
 	ctx, cancel := context.WithTimeout(ctx, b.timeout)
 	defer cancel()
@@ -65,7 +58,7 @@ func callSender[T any](ctx context.Context, l *lane, b bounds, f func(ctx contex
 	go func() {
 		made := protected(ctx, f)
 		if over.Swap(true) {
-			l.abandoned.Add(-1)
+			l.Returned()
 			return
 		}
 		results <- made
@@ -88,9 +81,9 @@ func callSender[T any](ctx context.Context, l *lane, b bounds, f func(ctx contex
 			waiting = false
 		}
 	}
-	l.abandoned.Add(1)
+	l.Abandon()
 	if over.Swap(true) { // it returned just now
-		l.abandoned.Add(-1)
+		l.Returned()
 		made := <-results
 		return made.result, made.err
 	}
@@ -110,7 +103,7 @@ func protected[T any](ctx context.Context, f func(ctx context.Context) T) (made 
 
 // send makes the call. A sender that panics or does not return may have put the request
 // on the wire. It has an effect of its own, which it may read when it is abandoned.
-func (a *attempter) send(ctx context.Context, l *lane, effect ledger.Effect) destination.Outcome {
+func (a *attempter) send(ctx context.Context, l *served, effect ledger.Effect) destination.Outcome {
 	out, err := callSender(ctx, l, bounds{l.Timeout, a.patience}, func(ctx context.Context) destination.Outcome {
 		return l.Sender.Send(ctx, &effect)
 	})
@@ -124,7 +117,7 @@ func (a *attempter) send(ctx context.Context, l *lane, effect ledger.Effect) des
 // by itself, so that the context ends a little later. A panic of the sender makes a
 // broken transaction, which is rolled back. So does a sender that does not return: its
 // connection is closed, and nothing of it can be committed.
-func (a *attempter) runStatement(ctx context.Context, l *lane, run inTx, tx pgx.Tx, e ledger.Effect) (destination.Outcome, error) {
+func (a *attempter) runStatement(ctx context.Context, l *served, run inTx, tx pgx.Tx, e ledger.Effect) (destination.Outcome, error) {
 	half, fenced := a.patience/2, newFencedTx(tx)
 	ran, err := callSender(ctx, l, bounds{l.Timeout + half, half}, func(ctx context.Context) (ran returned[destination.Outcome]) {
 		ran.result, ran.err = run(ctx, fenced, &e)
@@ -138,12 +131,3 @@ func (a *attempter) runStatement(ctx context.Context, l *lane, run inTx, tx pgx.
 	}
 	return ran.result, ran.err
 }
-
-// maxAbandoned is how many abandoned calls of the destination may live in this process.
-func (l *lane) maxAbandoned() int64 {
-	return int64(max(leastAbandoned, abandonedPerSlot*cap(l.slots)))
-}
-
-// stuck reports whether so many abandoned calls live that no attempt may begin: more of
-// them would use up the memory of this process.
-func (l *lane) stuck() bool { return l.abandoned.Load() >= l.maxAbandoned() }

@@ -15,6 +15,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/measure"
 	"github.com/hooklatch/hooklatch/worker/destination"
+	"github.com/hooklatch/hooklatch/worker/lane"
 	"github.com/hooklatch/hooklatch/worker/route"
 )
 
@@ -49,7 +50,7 @@ func (b *bundle) deaf(t *testing.T, blocked int32, change ...func(*DestinationOp
 	})
 	d := DestinationOptions{
 		Name: "app", Sender: s, Concurrency: 2, Timeout: 20 * time.Millisecond,
-		Retry: destination.Schedule{Initial: time.Millisecond, Jitter: -1}, Breaker: Breaker{Off: true},
+		Retry: destination.Schedule{Initial: time.Millisecond, Jitter: -1}, Breaker: lane.Breaker{Off: true},
 	}
 	for _, f := range change {
 		f(&d)
@@ -94,7 +95,7 @@ func TestASenderThatNeverReturnsFreesItsSlot(t *testing.T) {
 				}
 				waitFor(t, b, `SELECT (count(*) = 4)::integer FROM hooklatch.effects WHERE state = 'done'`)
 				l := w.lanes["app"]
-				require.EqualValues(t, 2, l.abandoned.Load())
+				require.EqualValues(t, 2, l.Abandoned())
 				require.EqualValues(t, 2, b.counted(t, "hooklatch.effect.abandoned", map[string]any{"destination": "app"}))
 				require.Len(t, b.lines(t, "attempt abandoned: its sender did not return"), 2)
 				require.NoError(t, counts.Stop(t.Context()))
@@ -107,11 +108,10 @@ func TestASenderThatNeverReturnsFreesItsSlot(t *testing.T) {
 				before := b.count(t, `SELECT sum(attempt) FROM hooklatch.effects`)
 
 				close(s.release) // they return, and it changes nothing
-				require.Eventually(t, func() bool { return l.abandoned.Load() == 0 }, 2*time.Minute, time.Millisecond)
+				require.Eventually(t, func() bool { return l.Abandoned() == 0 }, 2*time.Minute, time.Millisecond)
 				stop(t, w)
 				require.EqualValues(t, 2, s.returned.Load())
-				require.Empty(t, l.slots)
-				require.Zero(t, l.births.Load())
+				require.Zero(t, l.Taken())
 				require.Equal(t, 2, b.count(t, `SELECT count(*) FROM hooklatch.effects WHERE state = $1`, string(end)))
 				require.Equal(t, before, b.count(t, `SELECT sum(attempt) FROM hooklatch.effects`))
 			})
@@ -160,7 +160,7 @@ func TestStopWaitsForNoDeafSender(t *testing.T) {
 					require.Eventually(t, func() bool { return s.calls.Load() == 1 }, 2*time.Minute, time.Millisecond)
 				}
 				stop(t, w)
-				require.EqualValues(t, 1, w.lanes["app"].abandoned.Load())
+				require.EqualValues(t, 1, w.lanes["app"].Abandoned())
 				require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.effects WHERE state = 'in_doubt'`))
 				require.Zero(t, b.count(t, `SELECT count(*) FROM hooklatch.river_job WHERE state = 'running'`))
 			})
@@ -175,28 +175,28 @@ func TestAbandonedCallsAreBounded(t *testing.T) {
 	const slots = 4
 	s := b.deaf(t, 1<<30, func(d *DestinationOptions) {
 		d.Concurrency, d.Timeout = slots, time.Millisecond
-		d.Breaker = Breaker{Failures: 1 << 20, MinCalls: 1 << 20}
+		d.Breaker = lane.Breaker{Failures: 1 << 20, MinCalls: 1 << 20}
 	})
 	b.to(t, func(http.ResponseWriter, *http.Request) {}, func(d *DestinationOptions) { d.Name = "other" })
 	b.opts.Routes[1].To, b.opts.Routes[1].Name = "other", "other"
 	w := b.impatient(t)
 	w.attempts.patience = time.Millisecond
 	b.start(t, w)
-	const events = leastAbandoned + 4*slots
+	const events = lane.LeastAbandoned + 4*slots
 	for i := range events {
 		b.accept(t, fmt.Sprint("evt_", i), false)
 	}
 	l := w.lanes["app"]
-	require.Eventually(t, l.stuck, 2*time.Minute, time.Millisecond)
+	require.Eventually(t, l.Stuck, 2*time.Minute, time.Millisecond)
 	waitFor(t, b, `SELECT count(*) FROM hooklatch.destinations WHERE name = 'app' AND breaker_state <> 'closed' AND breaker_reason LIKE '%were abandoned%'`)
 	waitFor(t, b, fmt.Sprintf(`SELECT (count(*) = %d)::integer FROM hooklatch.effects WHERE destination = 'other' AND state = 'done'`, events))
-	require.Eventually(t, func() bool { return len(l.slots) == 0 }, 2*time.Minute, time.Millisecond)
-	require.LessOrEqual(t, s.calls.Load(), int32(leastAbandoned+slots))
-	require.Zero(t, l.room(time.Now()))
-	require.False(t, l.beginBirth(time.Now()))
-	require.Error(t, l.enter(t.Context()))
+	require.Eventually(t, func() bool { return l.Taken() == 0 }, 2*time.Minute, time.Millisecond)
+	require.LessOrEqual(t, s.calls.Load(), int32(lane.LeastAbandoned+slots))
+	require.Zero(t, l.Room(time.Now()))
+	require.False(t, l.BeginFirst(time.Now()))
+	require.Error(t, l.Enter(t.Context()))
 	close(s.release)
-	require.Eventually(t, func() bool { return !l.stuck() && l.room(time.Now()) == slots }, 2*time.Minute, time.Millisecond)
+	require.Eventually(t, func() bool { return !l.Stuck() && l.Room(time.Now()) == slots }, 2*time.Minute, time.Millisecond)
 }
 
 // deafStatement is a Transactional that never returns.
@@ -242,9 +242,9 @@ func TestAnAbandonedStatementIsRolledBack(t *testing.T) {
 
 func TestCallSender(t *testing.T) {
 	t.Parallel()
-	call := func(ctx context.Context, t *testing.T, f func(context.Context) int) (n int, took time.Duration, l *lane, err error) {
+	call := func(ctx context.Context, t *testing.T, f func(context.Context) int) (n int, took time.Duration, l *served, err error) {
 		t.Helper()
-		l = newLane(DestinationOptions{Concurrency: 1}, nil)
+		l = serve(DestinationOptions{Concurrency: 1}, nil)
 		began := time.Now()
 		n, err = callSender(ctx, l, bounds{15 * time.Second, senderPatience}, f)
 		return n, time.Since(began), l, err
@@ -260,7 +260,7 @@ func TestCallSender(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, 7, n)
 			require.Equal(t, 18*time.Second, took)
-			require.Zero(t, l.abandoned.Load())
+			require.Zero(t, l.Abandoned())
 		})
 	})
 	t.Run("AbandonsAfterItsPatience", func(t *testing.T) {
@@ -272,10 +272,10 @@ func TestCallSender(t *testing.T) {
 			})
 			require.EqualError(t, err, "the sender did not return within its time-out of 15s and 4s: the attempt was abandoned")
 			require.Equal(t, 19*time.Second, took)
-			require.EqualValues(t, 1, l.abandoned.Load())
+			require.EqualValues(t, 1, l.Abandoned())
 			<-time.After(time.Hour)
 			synctest.Wait()
-			require.Zero(t, l.abandoned.Load())
+			require.Zero(t, l.Abandoned())
 		})
 	})
 	t.Run("AbandonsSoonerWhenStopped", func(t *testing.T) {

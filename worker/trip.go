@@ -22,11 +22,11 @@ type tripper struct {
 }
 
 // trip pauses a destination for the fleet. ctx is that of a job.
-func (t *tripper) trip(ctx context.Context, l *lane, reason string) {
+func (t *tripper) trip(ctx context.Context, l *served, reason string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tripTimeout)
 	defer cancel()
 	attrs := []slog.Attr{slog.String(logkey.Destination, l.Name), slog.String(logkey.Reason, reason)}
-	if succeeded := l.breaker.lastSuccess(); !succeeded.IsZero() {
+	if succeeded := l.LastSuccess(); !succeeded.IsZero() {
 		// If it is not recorded, a probe that should count as an attempt does not.
 		if err := t.fleet.NoteSuccess(ctx, l.Name, time.Since(succeeded)); err != nil {
 			t.telemetry.logger.LogAttrs(ctx, slog.LevelWarn, "last success of the destination not recorded", slog.String(logkey.Destination, l.Name), errAttr(err))

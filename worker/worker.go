@@ -35,7 +35,7 @@ type Worker struct {
 	runs      *runs.Runs
 	telemetry *telemetry
 	made      time.Time
-	lanes     map[string]*lane // by name of the destination
+	lanes     map[string]*served // by name of the destination
 	routes    atomic.Pointer[route.Table]
 	routing   atomic.Pointer[routing]
 	attempts  *attempter
@@ -89,7 +89,7 @@ func New(opts Options) (*Worker, error) {
 		fleet:        opts.Outbox.Fleet(),
 		telemetry:    telemetry,
 		made:         time.Now(),
-		lanes:        make(map[string]*lane, len(opts.Destinations)),
+		lanes:        make(map[string]*served, len(opts.Destinations)),
 		runSlots:     make(chan struct{}, runsAtOnce),
 		handlerSlots: make(chan struct{}, opts.HandlerWorkers),
 		// The server ends the transaction of a handler that ignores its context
@@ -98,7 +98,7 @@ func New(opts Options) (*Worker, error) {
 		handlersTx: commit.TransactionOptions(opts.JobTimeout + (opts.RescueAfter-opts.JobTimeout)/2),
 	}
 	for _, d := range opts.Destinations {
-		w.lanes[d.Name] = newLane(d, w.fleet.TakeTokens)
+		w.lanes[d.Name] = serve(d, w.fleet.TakeTokens)
 	}
 	w.runs = w.outbox.Runs().With(w.outbox.Finder().With(route.CompileCondition)).Verifying(opts.Verify)
 	routing, err := w.compile(Routing{Routes: opts.Routes, Sources: opts.Sources, ConfigHash: opts.ConfigHash})

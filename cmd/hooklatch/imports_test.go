@@ -249,7 +249,7 @@ var door = []string{
 	"outbox", "outbox/commit", "outbox/coverage", "outbox/erasure", "outbox/find", "outbox/fleet", "outbox/identity", "outbox/inbox",
 	"outbox/ledger", "outbox/measure", "outbox/quarantine", "outbox/repair", "outbox/retention", "outbox/runs", "outbox/secret",
 	"schema", "schema/embedded", "schema/pgtest",
-	"worker", "worker/alarm", "worker/destination", "worker/hooktest", "worker/route",
+	"worker", "worker/alarm", "worker/destination", "worker/hooktest", "worker/lane", "worker/route",
 }
 
 func TestUsersImportWhatIsAtTheDoor(t *testing.T) {

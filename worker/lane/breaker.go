@@ -1,4 +1,4 @@
-package worker
+package lane
 
 import (
 	"cmp"
@@ -13,34 +13,33 @@ import (
 	"github.com/hooklatch/hooklatch/worker/destination"
 )
 
-// Breaker says when a destination counts as down. Then it is paused for the
-// whole fleet, until one probe, an attempt of its oldest due effect, succeeds.
-// Each process counts the attempts it makes itself.
+// Breaker decides when a destination is down. The destination is then paused for the whole
+// fleet, until one probe, an attempt of its oldest due effect, succeeds. Each process counts
+// its own attempts.
 //
-// An attempt fails when nothing usable came back: no connection, a time-out, a
-// 5xx, or a 401, 403 or 407, which is mostly about the destination's credentials
-// and not about the effect. It is about the effect when others succeeded while
-// this one was refused again and again; then it counts neither way, as 425 and
-// 429 do. Other refusals are answers.
+// An attempt fails if nothing usable came back: no connection, a time-out, a 5xx, or a 401, 403
+// or 407, which is mostly about the destination's credentials and not about the effect. If other
+// effects succeed while one is refused again and again, that refusal is about the effect: it
+// counts neither way, like 425 and 429. Other refusals are answers.
 type Breaker struct {
-	// Never pauses the destination. Defaults to false.
+	// Never pause the destination. Defaults to false.
 	Off bool `yaml:"off,omitempty"`
-	// Attempts in a row that fail, all within window of the one before. Defaults
-	// to 10.
+	// Failed attempts in a row, each within window of the one before, that pause the
+	// destination. Defaults to 10.
 	Failures int `yaml:"failures,omitempty"`
-	// Percentage of the attempts within window that fail. Defaults to 50.
+	// Percentage of failed attempts within window that pauses the destination. Defaults to 50.
 	Percent int `yaml:"percent,omitempty"`
-	// Attempts within window before percent counts. Defaults to 20.
+	// Fewest attempts within window for percent to apply. Defaults to 20.
 	MinCalls int `yaml:"min_calls,omitempty"`
-	// How long an attempt counts. Defaults to 30s.
+	// How long an attempt is counted. Defaults to 30s.
 	Window time.Duration `yaml:"window,omitempty"`
-	// Wait for the first probe; it doubles with each. Defaults to 10s.
+	// Wait before the first probe; it doubles with each probe. Defaults to 10s.
 	Probe time.Duration `yaml:"probe,omitempty"`
-	// Longest wait for a probe. Defaults to 5m, or to probe where that is longer.
+	// Longest wait between probes. Defaults to 5m, or to probe if that is longer.
 	MaxProbe time.Duration `yaml:"max_probe,omitempty"`
 }
 
-// WithDefaults returns a copy in which what was left out has its default.
+// WithDefaults returns a copy with the defaults filled in.
 func (b Breaker) WithDefaults() Breaker {
 	b.Failures = cmp.Or(b.Failures, 10)
 	b.Percent = cmp.Or(b.Percent, 50)
@@ -51,8 +50,7 @@ func (b Breaker) WithDefaults() Breaker {
 	return b
 }
 
-// Validate finds what is wrong with a breaker that has its defaults. Its error
-// is option.Faults.
+// Validate checks a breaker with its defaults. Its error is option.Faults.
 func (b Breaker) Validate() error {
 	if b.Off {
 		return nil
@@ -69,28 +67,27 @@ func (b Breaker) Validate() error {
 	return c.Err()
 }
 
-// nextProbe doubles the wait: as long as the breaker has been open.
-func (b Breaker) nextProbe(openedAt time.Time) time.Duration {
+// NextProbe is the wait for the next probe. It doubles the waits: it is as long as the breaker
+// has been open.
+func (b Breaker) NextProbe(openedAt time.Time) time.Duration {
 	return min(max(clock.Since(openedAt), b.Probe), b.MaxProbe)
 }
 
-// breakerSlices is into how many parts the window is divided; the oldest is
-// forgotten as a whole.
+// breakerSlices is the number of parts of the window. The oldest part is dropped as a whole.
 const breakerSlices = 10
 
-// breaker counts the attempts of one destination in this process. Whether the
-// destination is paused is for the ledger to say: it holds for the fleet.
+// breaker counts the attempts of one destination in this process. The ledger decides whether
+// the destination is paused: a pause holds for the fleet.
 type breaker struct {
-	Breaker
-
-	now func() time.Time
+	opts Breaker
+	now  func() time.Time
 
 	mu     sync.Mutex
 	slices [breakerSlices]breakerSlice
 	row    int       // failures since the last success
 	last   time.Time // when the last of them was
 
-	succeeded time.Time // the last success; reset does not forget it
+	succeeded time.Time // the last success; Forget keeps it
 }
 
 // breakerSlice counts a part of the window.
@@ -99,15 +96,15 @@ type breakerSlice struct {
 	calls, failed int
 }
 
-func newBreaker(b Breaker, now func() time.Time) *breaker { return &breaker{Breaker: b, now: now} }
+func newBreaker(b Breaker, now func() time.Time) *breaker { return &breaker{opts: b, now: now} }
 
-// record counts an attempt that has ended. It returns why the destination is to
-// be paused, or nothing, and then begins anew. RefusedFor is how long ago the
-// first of the latest attempts at the same effect began that were all refused
-// for want of credentials; 0: the one before this was not.
-func (b *breaker) record(sent destination.Outcome, refusedFor time.Duration) (reason string) {
-	counts, failed := breakerCounts(sent)
-	if b.Off || !counts {
+// Record counts an attempt that has ended. It returns the reason why the destination must be
+// paused, and then starts counting anew; or an empty string. For an attempt that was refused
+// for lack of credentials, refusedFor is how long ago the first of the effect's latest attempts
+// started that were all refused so. It is 0 if the attempt before this one was not.
+func (b *breaker) Record(sent destination.Outcome, refusedFor time.Duration) (reason string) {
+	counts, failed := Counts(sent)
+	if b.opts.Off || !counts {
 		return ""
 	}
 	b.mu.Lock()
@@ -116,10 +113,10 @@ func (b *breaker) record(sent destination.Outcome, refusedFor time.Duration) (re
 	if !failed {
 		b.succeeded = now
 	}
-	if isUnauthorized(sent.Status) && refusedFor > 0 && b.succeeded.After(now.Add(-refusedFor)) {
+	if Unauthorized(sent.Status) && refusedFor > 0 && b.succeeded.After(now.Add(-refusedFor)) {
 		return ""
 	}
-	length := b.Window / breakerSlices
+	length := b.opts.Window / breakerSlices
 	begin := now.Truncate(length)
 	current := &b.slices[begin.UnixNano()/int64(length)%breakerSlices]
 	if !current.begin.Equal(begin) {
@@ -131,37 +128,37 @@ func (b *breaker) record(sent destination.Outcome, refusedFor time.Duration) (re
 		return ""
 	}
 	current.failed++
-	if now.Sub(b.last) > b.Window {
+	if now.Sub(b.last) > b.opts.Window {
 		b.row = 0
 	}
 	b.row, b.last = b.row+1, now
 	calls, failures := 0, 0
 	for _, s := range b.slices {
-		if now.Sub(s.begin) < b.Window {
+		if now.Sub(s.begin) < b.opts.Window {
 			calls, failures = calls+s.calls, failures+s.failed
 		}
 	}
 	switch {
-	case b.row >= b.Failures:
+	case b.row >= b.opts.Failures:
 		reason = fmt.Sprintf("%d attempts in a row failed", b.row)
-	case calls >= b.MinCalls && 100*failures >= b.Percent*calls:
-		reason = fmt.Sprintf("%d of %d attempts failed within %s", failures, calls, b.Window)
+	case calls >= b.opts.MinCalls && 100*failures >= b.opts.Percent*calls:
+		reason = fmt.Sprintf("%d of %d attempts failed within %s", failures, calls, b.opts.Window)
 	default:
 		return ""
 	}
 	b.forget()
-	return reason + ", the last with: " + errorLine(sent)
+	return reason
 }
 
-// lastSuccess is zero before the first.
-func (b *breaker) lastSuccess() time.Time {
+// LastSuccess is the time of the last attempt that succeeded, or zero.
+func (b *breaker) LastSuccess() time.Time {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.succeeded
 }
 
-// reset forgets what was counted: it is about the time before a pause.
-func (b *breaker) reset() {
+// Forget discards the counted failures: they are about the time before a pause.
+func (b *breaker) Forget() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.forget()
@@ -169,14 +166,14 @@ func (b *breaker) reset() {
 
 func (b *breaker) forget() { b.slices, b.row = [breakerSlices]breakerSlice{}, 0 }
 
-// isUnauthorized says whether a receiver, or a proxy before it, refused the
-// credentials.
-func isUnauthorized(status int) bool {
+// Unauthorized reports whether a receiver, or a proxy in front of it, refused the credentials.
+func Unauthorized(status int) bool {
 	return status == http.StatusUnauthorized || status == http.StatusForbidden || status == http.StatusProxyAuthRequired
 }
 
-// breakerCounts is what an attempt says about its destination, if anything.
-func breakerCounts(sent destination.Outcome) (counts, failed bool) {
+// Counts reports whether an attempt says anything about its destination, and whether it says
+// that the destination fails.
+func Counts(sent destination.Outcome) (counts, failed bool) {
 	if sent.Verdict == ledger.VerdictDone {
 		return true, false
 	}
@@ -184,10 +181,10 @@ func breakerCounts(sent destination.Outcome) (counts, failed bool) {
 		return false, false // nothing was sent
 	}
 	switch sent.Status {
-	case 425, 429:
+	case http.StatusTooEarly, http.StatusTooManyRequests:
 		return false, false
 	}
-	if isUnauthorized(sent.Status) {
+	if Unauthorized(sent.Status) {
 		return true, true
 	}
 	if sent.Verdict == ledger.VerdictRefused || sent.Verdict == ledger.VerdictTurnedAway {

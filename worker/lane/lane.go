@@ -1,4 +1,6 @@
-package worker
+// Package lane limits the attempts of one destination in one process: its slots, its rate, and
+// the breaker that finds it down. Package worker sends every attempt through a Lane.
+package lane
 
 import (
 	"context"
@@ -6,110 +8,126 @@ import (
 	"time"
 
 	"github.com/riverqueue/river"
+
+	"github.com/hooklatch/hooklatch/internal/rate"
 )
 
 const (
-	// noSlotSnooze is when a job looks again for a free slot or a rate token of its
-	// destination. Slots run out only where destinations share a queue: River starts
-	// no more runs of a queue than its destinations have slots together.
-	noSlotSnooze = time.Second
-	// asideSettles is longer than River takes to write that a job was snoozed.
+	// NoSlotSnooze is how long a job sleeps that found no free slot or rate token. Slots
+	// run out only where destinations share a queue: River starts no more jobs of a queue
+	// than its destinations have slots together.
+	NoSlotSnooze = time.Second
+	// asideSettles is longer than River takes to store the snooze of a job.
 	asideSettles = 5 * time.Second
-	// lateAfter is what a job waits that had to wait for others: longer than for River's
-	// scheduler, which comes every 5 seconds. For lateFor after one came, effects are not
-	// attempted as soon as they are dispatched: it is the turn of those that wait.
+	// lateAfter is the wait from which on a job counts as late. It is longer than a round of
+	// River's scheduler, which runs every 5 seconds. For lateFor after a late job started,
+	// no effect is attempted together with its dispatch: the waiting jobs go first.
 	lateAfter = 6 * time.Second
 	lateFor   = time.Second
 )
 
-// refetchSlack is what an attempt may take beside the call to read the current
-// state of its object.
-const refetchSlack = 5 * time.Second
-
-// lane is one destination in this process: its limits and its way out.
-type lane struct {
-	DestinationOptions
-
-	slots   chan struct{}
-	rate    *fleetRate // nil without one
-	breaker *breaker
-
-	asideAt atomic.Int64 // when a job was set aside last, in Unix nanoseconds
-	noToken atomic.Int64 // until when there is no token for another run
-	arrived atomic.Int64 // runs that asked for a slot, ever
-
-	births  atomic.Int64 // slots of effects that are attempted as soon as they are dispatched
-	waiting atomic.Int64 // runs that wait for one of those
-	lateAt  atomic.Int64 // when a job came last that was late, in Unix nanoseconds
-
-	abandoned atomic.Int64 // calls that were abandoned and have not returned; they hold no slot
+// Options are the limits of a destination.
+type Options struct {
+	// Name of the destination.
+	Name string
+	// Concurrency is the most attempts that run simultaneously in this process.
+	Concurrency int
+	// Rate is the most attempts that start per second, in all processes together. 0 is no limit.
+	Rate rate.PerSecond
+	// Burst is the most attempts that start immediately after a pause, if there is a Rate.
+	Burst int
+	// Breaker decides when the destination is down. Its defaults must be set.
+	Breaker Breaker
 }
 
-// takeTokens is outbox.Outbox.TakeTokens.
-type takeTokens func(ctx context.Context, destination string, perSecond float64, burst, n int) (wait time.Duration, err error)
+// Take takes n tokens of a destination's rate, which all processes share, and returns the wait
+// until the last of them is valid. See fleet.Fleet.TakeTokens.
+type Take func(ctx context.Context, destination string, perSecond float64, burst, n int) (wait time.Duration, err error)
 
-func newLane(d DestinationOptions, take takeTokens) *lane {
-	l := &lane{DestinationOptions: d, slots: make(chan struct{}, d.workers()), breaker: newBreaker(d.Breaker, time.Now)}
-	if d.Rate > 0 {
-		l.rate = newFleetRate(d, take)
+// Lane is one destination in this process. It is safe for concurrent use.
+type Lane struct {
+	*breaker
+
+	name  string
+	slots chan struct{}
+	rate  *fleetRate // nil without one
+
+	asideAt atomic.Int64 // last time a job was set aside, in Unix nanoseconds
+	noToken atomic.Int64 // no token is left before this time, in Unix nanoseconds
+	arrived atomic.Int64 // jobs that ever asked for a slot
+
+	firsts  atomic.Int64 // slots of first attempts that began with their dispatch
+	waiting atomic.Int64 // jobs that wait for one of these slots
+	lateAt  atomic.Int64 // last time a late job started, in Unix nanoseconds
+
+	abandoned atomic.Int64 // abandoned calls that have not returned; they hold no slot
+}
+
+// New returns a lane. It calls take for the tokens of its rate; without a rate take may be nil.
+func New(opts Options, take Take) *Lane {
+	l := &Lane{name: opts.Name, slots: make(chan struct{}, opts.Workers()), breaker: newBreaker(opts.Breaker, time.Now)}
+	if opts.Rate > 0 {
+		l.rate = newFleetRate(opts, take)
 	}
 	return l
 }
 
-// workers is how many runs of the destination this process starts at once.
-func (d DestinationOptions) workers() int {
-	if d.Rate == 0 {
-		return d.Concurrency
+// Taken is the number of slots in use.
+func (l *Lane) Taken() int { return len(l.slots) }
+
+// Limited reports whether an attempt needs a token of the destination's rate.
+func (l *Lane) Limited() bool { return l.rate != nil }
+
+// Workers is the number of slots.
+func (o Options) Workers() int {
+	if o.Rate == 0 {
+		return o.Concurrency
 	}
-	return min(d.Concurrency, max(1, int(float64(d.Rate)*usualRateWait.Seconds())))
+	return min(o.Concurrency, max(1, int(float64(o.Rate)*usualRateWait.Seconds())))
 }
 
-// longestWait is how long a run may wait for its rate token.
-func (d DestinationOptions) longestWait() time.Duration {
-	if d.Rate == 0 {
+// LongestWait is the longest that Enter waits for a rate token.
+func (o Options) LongestWait() time.Duration {
+	if o.Rate == 0 {
 		return 0
 	}
-	wait := time.Duration(float64(d.workers()) / float64(d.Rate) * float64(time.Second))
+	wait := time.Duration(float64(o.Workers()) / float64(o.Rate) * float64(time.Second))
 	return min(max(wait, usualRateWait), maxRateWait)
 }
 
-// lease is how long an attempt holds its effect: reading the current state, the
-// call and its settlement.
-func (d DestinationOptions) lease() time.Duration { return refetchSlack + d.Timeout + ledgerSlack }
-
-// enter waits for a slot and a rate token. The caller must call leave if, and only
-// if, it returns nil. Its error ends the run: it is a snooze, or that of ctx.
-func (l *lane) enter(ctx context.Context) error {
+// Enter waits for a slot and a rate token. The caller must call Leave if, and only if, Enter
+// returns nil. Its error is a snooze of the job, or the error of ctx.
+func (l *Lane) Enter(ctx context.Context) error {
 	l.arrived.Add(1)
-	if l.stuck() {
-		return river.JobSnooze(noSlotSnooze)
+	if l.Stuck() {
+		return river.JobSnooze(NoSlotSnooze)
 	}
 	select {
 	case l.slots <- struct{}{}:
 	default:
-		if !l.awaitBirth(ctx) {
-			return river.JobSnooze(noSlotSnooze)
+		if !l.awaitFirst(ctx) {
+			return river.JobSnooze(NoSlotSnooze)
 		}
 	}
 	if l.rate == nil {
 		return nil
 	}
 	if err := l.rate.wait(ctx); err != nil {
-		l.leave(false)
+		l.Leave(false)
 		return err
 	}
 	return nil
 }
 
-// awaitBirth waits for the slot of an effect that is attempted without a job: River,
-// which starts as many runs as there are slots, does not know of it. So no more wait
-// than it started too many. It reports whether there was a slot.
-func (l *lane) awaitBirth(ctx context.Context) bool {
+// awaitFirst waits for the slot of a first attempt that began with its dispatch, and reports
+// whether it got one. River starts as many jobs as there are slots and does not know of these
+// attempts, so only as many jobs wait as it started too many.
+func (l *Lane) awaitFirst(ctx context.Context) bool {
 	defer l.waiting.Add(-1)
-	if l.waiting.Add(1) > l.births.Load() {
+	if l.waiting.Add(1) > l.firsts.Load() {
 		return false
 	}
-	timer := time.NewTimer(noSlotSnooze)
+	timer := time.NewTimer(NoSlotSnooze)
 	defer timer.Stop()
 	select {
 	case l.slots <- struct{}{}:
@@ -120,52 +138,82 @@ func (l *lane) awaitBirth(ctx context.Context) bool {
 	return false
 }
 
-// noteWait learns how long a job waited that comes now.
-func (l *lane) noteWait(waited time.Duration) {
+// NoteWait records how long a job waited before it started.
+func (l *Lane) NoteWait(waited time.Duration) {
 	if waited > lateAfter {
 		l.lateAt.Store(time.Now().UnixNano())
 	}
 }
 
-// beginBirth takes a slot for an effect that is about to be dispatched, and reports
-// whether one was free: while a job waits, here or behind others in the queue, the next
-// slot is that job's. Whoever has it must call endBirth.
-func (l *lane) beginBirth(now time.Time) bool {
-	if l.stuck() || l.waiting.Load() > 0 || now.UnixNano()-l.lateAt.Load() < int64(lateFor) {
+// BeginFirst takes a slot for the first attempt of an effect that is about to be dispatched, and
+// reports whether it got one. While a job waits, here or in the queue, the next slot belongs to
+// that job. The caller must call EndFirst if BeginFirst returns true.
+func (l *Lane) BeginFirst(now time.Time) bool {
+	if l.Stuck() || l.waiting.Load() > 0 || now.UnixNano()-l.lateAt.Load() < int64(lateFor) {
 		return false
 	}
-	l.births.Add(1)
+	l.firsts.Add(1)
 	select {
 	case l.slots <- struct{}{}:
 		return true
 	default:
-		l.births.Add(-1)
+		l.firsts.Add(-1)
 		return false
 	}
 }
 
-func (l *lane) endBirth() {
+// EndFirst frees a slot that BeginFirst took.
+func (l *Lane) EndFirst() {
 	<-l.slots
-	l.births.Add(-1)
+	l.firsts.Add(-1)
 }
 
-// room is how many more runs of the destination could begin now.
-func (l *lane) room(now time.Time) int {
-	if l.stuck() || now.UnixNano() < l.noToken.Load() {
+// Room is the number of jobs of the destination that could start now.
+func (l *Lane) Room(now time.Time) int {
+	if l.Stuck() || now.UnixNano() < l.noToken.Load() {
 		return 0
 	}
 	return cap(l.slots) - len(l.slots)
 }
 
-// hasAside tells whether a job was set aside that the database may not show yet.
-func (l *lane) hasAside(now time.Time) bool {
+// hasAside reports whether a job was set aside so recently that the database may not show it yet.
+func (l *Lane) hasAside(now time.Time) bool {
 	return now.UnixNano()-l.asideAt.Load() < int64(asideSettles)
 }
 
-// leave frees the slot. A run that started no attempt leaves its token to another.
-func (l *lane) leave(unused bool) {
+// Leave frees the slot. If unused, no attempt was started, and another job gets the rate token.
+func (l *Lane) Leave(unused bool) {
 	<-l.slots
 	if unused && l.rate != nil {
 		l.rate.giveBack(time.Now())
 	}
+}
+
+// SetAside records that a job was set aside now.
+func (l *Lane) SetAside() { l.asideAt.Store(time.Now().UnixNano()) }
+
+// NoTokenFor records that the next rate token is d away.
+func (l *Lane) NoTokenFor(d time.Duration) { l.noToken.Store(time.Now().Add(d).UnixNano()) }
+
+const (
+	// LeastAbandoned is the number of abandoned calls from which a destination may be Stuck.
+	// Destinations with many slots may have abandonedPerSlot for each of them. An abandoned
+	// call holds a goroutine and the body of its effect.
+	LeastAbandoned   = 32
+	abandonedPerSlot = 4
+)
+
+// Abandon records that a call was abandoned: its sender has not returned in time.
+func (l *Lane) Abandon() { l.abandoned.Add(1) }
+
+// Abandoned is the number of abandoned calls that have not returned.
+func (l *Lane) Abandoned() int64 { return l.abandoned.Load() }
+
+// Returned records that an abandoned call has returned.
+func (l *Lane) Returned() { l.abandoned.Add(-1) }
+
+// Stuck reports whether so many calls were abandoned that no attempt may start: more of them
+// would use up the memory of this process.
+func (l *Lane) Stuck() bool {
+	return l.abandoned.Load() >= int64(max(LeastAbandoned, abandonedPerSlot*cap(l.slots)))
 }

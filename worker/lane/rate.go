@@ -1,4 +1,4 @@
-package worker
+package lane
 
 import (
 	"context"
@@ -11,55 +11,55 @@ import (
 )
 
 const (
-	// usualRateWait is how long runs wait for a rate token. No more runs start at
-	// once than there are tokens in that time.
+	// usualRateWait is how long jobs wait for a rate token. A destination has at most as
+	// many slots as there are tokens in this time.
 	usualRateWait = 10 * time.Second
-	// maxRateWait bounds the wait at rates below one in usualRateWait. A token
-	// that is further away snoozes its job.
+	// maxRateWait is the longest wait, for rates below one token in usualRateWait. A job
+	// whose token is further away is snoozed.
 	maxRateWait = time.Minute
-	// prefetchSpan is how much of a rate one process takes at once. A token waits
-	// at most that long for those that each other process took before it.
+	// prefetchSpan is how much of a rate one process takes in one statement. A token waits
+	// at most this long for the tokens that each other process took before it.
 	prefetchSpan = 100 * time.Millisecond
-	// tokenLife is how long a token that was due and not used remains valid.
+	// tokenLife is how long an unused token stays valid after it was due.
 	tokenLife = time.Second
 )
 
-// fleetRate hands out the tokens of a rate that holds for all processes. One
-// run at a time takes some from the ledger, for itself and for the runs that wait
-// with it; no more are taken before these are due.
+// fleetRate hands out the tokens of a rate that all processes share. One job at a time takes
+// tokens from the database, for itself and for the jobs that wait with it. No more are taken
+// before these are due.
 type fleetRate struct {
 	take     func(ctx context.Context, n int) (wait time.Duration, err error)
 	interval time.Duration // between two tokens
 	prefetch int           // tokens taken at once
-	patience time.Duration // of a run, for its token
+	patience time.Duration // longest wait of a job for its token
 
 	waiting atomic.Int32
-	turn    chan struct{} // holds its owner's right to what follows
-	held    []time.Time   // tokens that are not used yet, and when each may be
+	turn    chan struct{} // holds a value while a job uses the fields below
+	held    []time.Time   // unused tokens, as the times from which each is valid
 	due     time.Time     // of the last token handed out
 }
 
-func newFleetRate(d DestinationOptions, take takeTokens) *fleetRate {
+func newFleetRate(o Options, take Take) *fleetRate {
 	return &fleetRate{
 		take: func(ctx context.Context, n int) (time.Duration, error) {
-			return take(ctx, d.Name, float64(d.Rate), d.Burst, n)
+			return take(ctx, o.Name, float64(o.Rate), o.Burst, n)
 		},
-		interval: time.Duration(float64(time.Second) / float64(d.Rate)),
-		prefetch: max(1, int(float64(d.Rate)*prefetchSpan.Seconds())),
-		patience: d.longestWait(),
+		interval: time.Duration(float64(time.Second) / float64(o.Rate)),
+		prefetch: max(1, int(float64(o.Rate)*prefetchSpan.Seconds())),
+		patience: o.LongestWait(),
 		turn:     make(chan struct{}, 1),
 	}
 }
 
-// wait returns when the run may start, having used a token. Its error is a
-// snooze, or that of ctx.
+// wait uses a token and returns when the job may start. Its error is a snooze of the job, or the
+// error of ctx.
 func (r *fleetRate) wait(ctx context.Context) error {
 	patience, cancel := context.WithTimeout(ctx, r.patience)
 	defer cancel()
 	due, err := r.token(patience)
 	if err != nil {
 		if ctx.Err() == nil && patience.Err() != nil {
-			return river.JobSnooze(noSlotSnooze)
+			return river.JobSnooze(NoSlotSnooze)
 		}
 		return err
 	}
@@ -70,7 +70,7 @@ func (r *fleetRate) wait(ctx context.Context) error {
 	return nil
 }
 
-// token waits until it is the run's turn and returns when it may start.
+// token waits for the turn of the job and returns the time at which it may start.
 func (r *fleetRate) token(ctx context.Context) (time.Time, error) {
 	r.waiting.Add(1)
 	defer r.waiting.Add(-1)
@@ -95,15 +95,15 @@ func (r *fleetRate) token(ctx context.Context) (time.Time, error) {
 	}
 	next := r.held[0]
 	if deadline, ok := ctx.Deadline(); ok && next.After(deadline) {
-		// The token stays for a run that comes when it is due.
+		// The token stays for a job that comes when it is due.
 		return time.Time{}, river.JobSnooze(time.Until(next))
 	}
 	r.held, r.due = r.held[1:], next
 	return next, nil
 }
 
-// refill takes tokens for the runs that wait. The ledger says when the last of
-// them may be used; the others are spread over the time before.
+// refill takes tokens for the jobs that wait. The database returns when the last of them is
+// valid; the others are spread over the time before.
 func (r *fleetRate) refill(ctx context.Context) error {
 	n := min(max(1, int(r.waiting.Load())), r.prefetch)
 	wait, err := r.take(ctx, n)
@@ -117,12 +117,12 @@ func (r *fleetRate) refill(ctx context.Context) error {
 	return nil
 }
 
-// giveBack returns the token of a run that started nothing.
+// giveBack returns the token of a job that started no attempt.
 func (r *fleetRate) giveBack(due time.Time) {
 	select {
 	case r.turn <- struct{}{}:
 	default:
-		return // another run is taking tokens just now; this is only one
+		return // another job is taking tokens just now, and this is only one
 	}
 	defer func() { <-r.turn }()
 	r.held = append([]time.Time{due}, r.held...)

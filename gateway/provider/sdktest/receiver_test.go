@@ -28,6 +28,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 	"github.com/hooklatch/hooklatch/worker"
 	"github.com/hooklatch/hooklatch/worker/destination"
+	"github.com/hooklatch/hooklatch/worker/lane"
 )
 
 const (
@@ -137,7 +138,7 @@ func startReceiver(t *testing.T, program *exec.Cmd) *receiver {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, r.box.Stop(context.Background())) })
 	w, err := worker.New(worker.Options{Pool: pool, Outbox: r.box, Destinations: []worker.DestinationOptions{{
-		Name: "app", Sender: sender, Retry: destination.Schedule{Initial: time.Millisecond, Jitter: -1}, Breaker: worker.Breaker{Off: true},
+		Name: "app", Sender: sender, Retry: destination.Schedule{Initial: time.Millisecond, Jitter: -1}, Breaker: lane.Breaker{Off: true},
 	}}})
 	require.NoError(t, err)
 	require.NoError(t, w.Start(t.Context()))

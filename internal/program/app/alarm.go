@@ -13,8 +13,8 @@ import (
 	"github.com/hooklatch/hooklatch/internal/roundtrip"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/schema"
-	"github.com/hooklatch/hooklatch/worker"
 	"github.com/hooklatch/hooklatch/worker/alarm"
+	"github.com/hooklatch/hooklatch/worker/lane"
 )
 
 const (
@@ -42,7 +42,7 @@ func (made *destinations) addAlarms(cfg *config.Config) {
 			continue
 		}
 		d.Name, d.Queue = alarmDestination(d.Name), alarmQueue
-		d.Rate, d.Burst, d.Breaker = 0, 0, worker.Breaker{Off: true}
+		d.Rate, d.Burst, d.Breaker = 0, 0, lane.Breaker{Off: true}
 		d.Policy, d.KeyTTL = ledger.AtLeastOnce, 0
 		d.PollEvery = alarmPollEvery
 		made.list = append(made.list, d)

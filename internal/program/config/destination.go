@@ -7,6 +7,7 @@ import (
 	"github.com/hooklatch/hooklatch/internal/option"
 	"github.com/hooklatch/hooklatch/worker"
 	"github.com/hooklatch/hooklatch/worker/destination"
+	"github.com/hooklatch/hooklatch/worker/lane"
 )
 
 // Destination is where effects go: exactly one of HTTP, SMTP and SQL is set.
@@ -69,7 +70,7 @@ func (dest Destination) withDefaults() Destination {
 	off := dest.Breaker.Off
 	dest.DestinationOptions = dest.DestinationOptions.WithDefaults()
 	if off {
-		dest.Breaker = worker.Breaker{Off: true} // the rest means nothing
+		dest.Breaker = lane.Breaker{Off: true} // the rest means nothing
 	}
 	if dest.HTTP != nil {
 		if dest.RetryOn == nil {
