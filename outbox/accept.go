@@ -22,8 +22,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/internal/column"
 )
 
-// arrival is a Delivery on its way through T1. Its ids are made before the
-// first try, so that a retry after a lost COMMIT answer recognises its rows.
+// arrival is a Delivery on its way through T1. Its ids are made before the first try, so that a
+// retry after a lost COMMIT answer recognises its own rows.
 type arrival struct {
 	Delivery
 
@@ -74,17 +74,16 @@ func (o *Outbox) newArrival(d Delivery) (arrival, error) {
 	return a, nil
 }
 
-// weigh is what a delivery adds to a batch.
+// weigh returns the weight of a delivery in a batch.
 func (a arrival) weigh() (items, size int) { return len(a.Events), len(a.Body) + len(a.headers) }
 
-// Accept commits the delivery: dedup rows, payload and one dispatch job for
-// each new event, in one transaction that it may share with other deliveries
-// (T1). When it returns without an error, all of it is committed (I1). When
-// ctx ends first, the delivery is committed all the same. Events whose COMMIT it
-// heard a moment ago it knows again without asking the database.
+// Accept commits the delivery: dedup rows, payload and one dispatch job for each new event, in
+// one transaction that it may share with other deliveries (T1). When it returns without an
+// error, all of it is committed (I1). If ctx ends first, the delivery is committed all the
+// same. Accept recognises duplicates of recently committed events without a query.
 //
-// Errors: ErrBusy, ErrUnavailable, ErrClosed, *InvalidEventError. A delivery
-// without events is not stored.
+// Errors: ErrBusy, ErrUnavailable, ErrClosed, *InvalidEventError. A delivery without events is
+// not stored.
 func (o *Outbox) Accept(ctx context.Context, d Delivery) (Acceptance, error) {
 	if len(d.Events) == 0 {
 		d.release()
@@ -113,9 +112,9 @@ func (o *Outbox) Accept(ctx context.Context, d Delivery) (Acceptance, error) {
 	return acceptance, nil
 }
 
-// AcceptTx is Accept inside a READ COMMITTED transaction of the caller, for
-// those who want the dedup row and their own writes in one commit. On an error
-// the caller must roll back.
+// AcceptTx is like Accept, but runs inside a READ COMMITTED transaction of the caller. It lets
+// the caller commit the dedup rows together with its own writes. On an error the caller must
+// roll back.
 func (o *Outbox) AcceptTx(ctx context.Context, tx pgx.Tx, d Delivery) (Acceptance, error) {
 	defer d.release()
 	if len(d.Events) == 0 {
@@ -132,12 +131,11 @@ func (o *Outbox) AcceptTx(ctx context.Context, tx pgx.Tx, d Delivery) (Acceptanc
 	return acceptances[0], nil
 }
 
-// maxTriesInside is how often acceptInside tries.
+// maxTriesInside is the number of tries that acceptInside makes.
 const maxTriesInside = 5
 
-// acceptInside is acceptBatch for one arrival in a transaction of the caller, which
-// cannot be tried again. Where a concurrent transaction may make that necessary, each
-// try has a savepoint.
+// acceptInside is acceptBatch for one arrival in a transaction of the caller, which cannot be
+// retried as a whole. If a concurrent transaction may force a retry, each try gets a savepoint.
 func (o *Outbox) acceptInside(ctx context.Context, tx pgx.Tx, a arrival) (acceptances []Acceptance, err error) {
 	if a.ContentWindow <= 0 {
 		return o.acceptBatch(ctx, tx, []arrival{a})
@@ -154,10 +152,9 @@ func (o *Outbox) acceptInside(ctx context.Context, tx pgx.Tx, a arrival) (accept
 	return acceptances, err
 }
 
-// acceptBatch is T1 for all deliveries of a batch. Equal keys inside the batch
-// collapse onto the first: the second is a duplicate, and says so only after
-// the first is committed, since both are in this transaction. A retry with
-// other members collapses anew.
+// acceptBatch is T1 for all deliveries of a batch. Equal keys inside the batch collapse onto
+// the first. The second is reported as a duplicate only after the first is committed, since
+// both are in this transaction. A retry with other members collapses anew.
 func (o *Outbox) acceptBatch(ctx context.Context, tx pgx.Tx, batch []arrival) ([]Acceptance, error) {
 	guards, err := o.guard(ctx, tx, batch)
 	if err != nil {
@@ -165,7 +162,7 @@ func (o *Outbox) acceptBatch(ctx context.Context, tx pgx.Tx, batch []arrival) ([
 	}
 	rows := &acceptRows{events: make([]eventRow, 0, len(batch))}
 	first := make(map[identity.EventRef]int) // index of the key's row
-	shut := make(map[identity.EventRef]bool) // keys a guard keeps out: they may be known all the same
+	shut := make(map[identity.EventRef]bool) // keys that a guard keeps out; they may still be stored already
 	for i, a := range batch {
 		for j := range a.Events {
 			ref := identity.EventRef{Source: a.Source, EventID: a.Events[j].ID}
@@ -211,14 +208,14 @@ func (o *Outbox) acceptBatch(ctx context.Context, tx pgx.Tx, batch []arrival) ([
 
 type knownEvents struct{ Events []identity.EventRef }
 
-// knownEvent is the acceptance that stands for a key.
+// knownEvent is the stored acceptance of a key.
 type knownEvent struct {
 	acceptanceID uuid.UUID
 	receivedAt   time.Time
-	hash         []byte // empty for what was imported
+	hash         []byte // empty for imported keys
 }
 
-// acceptance says what became of arrival i of the batch.
+// acceptance returns the result for arrival i of the batch.
 func (a arrival) acceptance(i int, known map[identity.EventRef]knownEvent, guards guards) Acceptance {
 	out := Acceptance{DeliveryID: a.deliveryID, Events: make([]AcceptedEvent, len(a.Events))}
 	for j, in := range a.Events {
@@ -255,7 +252,7 @@ func (a arrival) acceptance(i int, known map[identity.EventRef]knownEvent, guard
 	return out
 }
 
-// insertEvents stores what is new, with its jobs, and fills in when it was received.
+// insertEvents stores the new events with their jobs, and fills in when each was received.
 func (o *Outbox) insertEvents(ctx context.Context, tx pgx.Tx, rows *acceptRows, batch []arrival) error {
 	if len(rows.events) == 0 {
 		return nil
@@ -280,10 +277,9 @@ func (o *Outbox) insertEvents(ctx context.Context, tx pgx.Tx, rows *acceptRows, 
 	return nil
 }
 
-// knownEvents returns the acceptance that stands for every key of the batch:
-// its own for the new ones, that of an earlier delivery, or of an earlier try
-// of this transaction, for the others. Keys that a guard keeps out may or may
-// not be known; those that before contains were looked up already.
+// knownEvents returns the stored acceptance of every key of the batch: its own for new events,
+// that of an earlier delivery or of an earlier try of this transaction for the others. Keys in
+// shut may or may not be stored. Keys in before were looked up already.
 func (o *Outbox) knownEvents(ctx context.Context, tx pgx.Tx, rows *acceptRows, first map[identity.EventRef]int, shut map[identity.EventRef]bool, before map[identity.EventRef]knownEvent) (map[identity.EventRef]knownEvent, error) {
 	known := make(map[identity.EventRef]knownEvent, len(first)+len(before))
 	maps.Copy(known, before)
@@ -302,14 +298,14 @@ func (o *Outbox) knownEvents(ctx context.Context, tx pgx.Tx, rows *acceptRows, f
 	}
 	for ref := range first {
 		if _, found := known[ref]; !found {
-			// Retention removed the row between the two statements: it is new after all.
+			// Retention deleted the row between the two statements: the event is new after all.
 			return nil, fmt.Errorf("look up known events: %w", commit.ErrTryAgain)
 		}
 	}
 	return known, nil
 }
 
-// lookUpEvents adds to known those of refs that are stored.
+// lookUpEvents adds those of refs that are stored to known.
 func (o *Outbox) lookUpEvents(ctx context.Context, tx pgx.Tx, refs map[identity.EventRef]bool, known map[identity.EventRef]knownEvent) error {
 	if len(refs) == 0 {
 		return nil

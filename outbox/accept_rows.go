@@ -15,13 +15,14 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/internal/column"
 )
 
-// maxReasonLen bounds what a provider may say about its retry.
+// maxReasonLen bounds the reason that a provider gives for its retry, in bytes.
 const maxReasonLen = 255
 
-// maxAlteredLen bounds what is said of the difference between a list and its webhook.
+// maxAlteredLen bounds the description of how a listed event differs from its webhook, in
+// bytes.
 const maxAlteredLen = 255
 
-// eventRow is an event as accept.sql reads it.
+// eventRow is a row of accept.sql's events.
 type eventRow struct {
 	identity.EventRef
 
@@ -47,7 +48,7 @@ type eventRow struct {
 	JobTags       string
 }
 
-// deliveryRow is what events came in.
+// deliveryRow is a row of accept.sql's deliveries.
 type deliveryRow struct {
 	DeliveryID  uuid.UUID
 	Source      identity.Source
@@ -63,7 +64,7 @@ type acceptArgs struct {
 	MaxAttempts int
 }
 
-// acceptOneArgs are those of a batch with one event.
+// acceptOneArgs are the arguments for a batch with one event.
 type acceptOneArgs struct {
 	eventRow
 
@@ -77,7 +78,7 @@ type acceptOneArgs struct {
 // acceptRows are the distinct events of a batch, in order of arrival.
 type acceptRows struct {
 	events     []eventRow
-	receivedAt []time.Time // zero for what was known before
+	receivedAt []time.Time // zero for duplicates
 }
 
 // add appends event i of a and returns its index.
@@ -114,7 +115,7 @@ func (r *acceptRows) add(a arrival, i int, replay verdict) int {
 	return len(r.events) - 1
 }
 
-// storing is the statement that stores the events of a batch, with their deliveries and
+// storing returns the statement that stores the events of a batch, with their deliveries and
 // jobs.
 func (o *Outbox) storing(rows *acceptRows, batch []arrival) statement.Bound {
 	deliveries := make([]deliveryRow, len(batch))
@@ -136,7 +137,7 @@ func (o *Outbox) storing(rows *acceptRows, batch []arrival) statement.Bound {
 	})
 }
 
-// tellOfJobs has the workers told of the jobs of what is new and not held.
+// tellOfJobs notifies the workers of the jobs of events that are new and not held.
 func (o *Outbox) tellOfJobs(ctx context.Context, tx pgx.Tx, rows *acceptRows) error {
 	var queues []string
 	for i, e := range rows.events {

@@ -12,15 +12,15 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
-// togetherTimeout bounds AcceptTogether: nobody waits for its answer.
+// togetherTimeout bounds AcceptTogether. It may be long, because no sender waits for it.
 const togetherTimeout = 30 * time.Second
 
-// AcceptTogether is T1 of deliveries that one caller has, with what it writes about them,
-// in one transaction on the connections for work: those of Accept do not wait for it. A
-// delivery that cannot be stored is left out and has no acceptance; refused says why, by
-// its index. write runs in the transaction, once more whenever that is tried again, with
-// what has become of the deliveries; what it returns rolls all of it back. Errors:
-// ErrUnavailable, and what write returns.
+// AcceptTogether runs T1 for all given deliveries, and write, in one transaction. It uses the
+// connections for work, so that Accept does not wait for it.
+//
+// A delivery that cannot be stored is left out and has a zero Acceptance; refused contains the
+// reason by its index. write receives the acceptances. It runs again whenever the transaction
+// is retried, and its error rolls everything back. Errors: ErrUnavailable, and those of write.
 func (o *Outbox) AcceptTogether(ctx context.Context, deliveries []Delivery, write func(ctx context.Context, tx pgx.Tx, came []Acceptance) error) (came []Acceptance, refused map[int]error, err error) {
 	var batch []arrival
 	var at []int // index of the delivery

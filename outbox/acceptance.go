@@ -8,65 +8,63 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
-// AcceptStatus tells whether an event of a delivery was new.
+// AcceptStatus is the result of accepting one event.
 type AcceptStatus string
 
 // The results of accepting one event.
 const (
 	Accepted  AcceptStatus = "accepted"
 	Duplicate AcceptStatus = "duplicate"
-	// Held: it is new and stored, but a replay guard keeps it back. It has no
-	// job until a person releases it.
+	// Held means that the event is new and stored, but a replay guard keeps it back. It has no
+	// job until an operator releases it.
 	Held AcceptStatus = "held"
-	// Refused: a replay guard refused it. It is not stored.
+	// Refused means that a replay guard refused the event. It is not stored.
 	Refused AcceptStatus = "refused"
 )
 
-// Acceptance is what became of one delivery: committed, event by event.
+// Acceptance is the committed result of accepting one delivery, event by event.
 type Acceptance struct {
-	// DeliveryID is that of the stored delivery. Zero where every event was known
-	// again without asking the database, so that nothing is stored.
+	// DeliveryID identifies the delivery, which is stored if any of its events is new. It is
+	// zero if all events were recognised as duplicates without a query.
 	DeliveryID uuid.UUID
 	Events     []AcceptedEvent // in the order of Delivery.Events
 }
 
-// AcceptedEvent is what became of one event of a delivery.
+// AcceptedEvent is the result for one event of a delivery.
 type AcceptedEvent struct {
 	identity.EventRef
 
 	Type   string
 	Status AcceptStatus
-	// AcceptanceID is that of the acceptance that stands: of an earlier
-	// delivery when Status is Duplicate.
+	// AcceptanceID identifies the stored acceptance: that of an earlier delivery when Status is
+	// Duplicate.
 	AcceptanceID uuid.UUID
-	// FirstReceivedAt is when the event was first accepted, by the database
-	// clock. How late a duplicate came is measured from it.
+	// FirstReceivedAt is when the event was first accepted, by the database clock. The delay of
+	// a duplicate is measured from it.
 	FirstReceivedAt time.Time
-	// BodyDiffers tells that a duplicate came with another payload than the
-	// one that is stored.
+	// Whether a duplicate came with another payload than the stored one.
 	BodyDiffers bool
-	// SameAs is the id of the event it repeats when not its own id but its
-	// content made it a duplicate.
+	// SameAs is the id of the event that this one repeats, if it is a duplicate by its content
+	// and not by its id.
 	SameAs identity.EventID
-	// ReplaySuspect tells that the proof of the delivery had come before, under
-	// another id.
+	// Whether the proof of the delivery was used before, under another id.
 	ReplaySuspect bool
-	// ContentDiffers tells that the proof had come before with other content.
+	// Whether the proof was used before with other content.
 	ContentDiffers bool
 
-	hash []byte // SHA-256 of the payload that is stored
+	hash []byte // SHA-256 of the stored payload
 }
 
-// New counts the events that were accepted for the first time.
+// New returns the number of events that were accepted for the first time.
 func (a Acceptance) New() int { return a.count(Accepted) }
 
-// Duplicates counts the events that were known already.
+// Duplicates returns the number of events that were already stored.
 func (a Acceptance) Duplicates() int { return a.count(Duplicate) }
 
-// Held counts the events a replay guard keeps back.
+// Held returns the number of events that a replay guard keeps back.
 func (a Acceptance) Held() int { return a.count(Held) }
 
-// Refused counts the events a replay guard refused.
+// Refused returns the number of events that a replay guard refused.
 func (a Acceptance) Refused() int { return a.count(Refused) }
 
 func (a Acceptance) count(status AcceptStatus) int {

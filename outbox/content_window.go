@@ -13,30 +13,30 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
-// eventAt is the place of an event in a batch.
+// eventAt is the position of an event in a batch.
 type eventAt struct{ arrival, event int }
 
-// repeated is the stored event whose content another event repeats.
+// repeated is a stored event whose content another event repeats.
 type repeated struct {
 	id           identity.EventID
 	acceptanceID uuid.UUID
 	acceptedAt   time.Time // zero for an event of the same batch
 }
 
-// contentWindows are the windows of the contents of a batch. Only a stored event
-// opens a window: whatever repeats its content within that window is acknowledged
-// and not stored. The zero value is that of a batch without windows.
+// contentWindows are the content windows of a batch. Only a stored event opens a window. An
+// event that repeats its content within the window is acknowledged and not stored. The zero
+// value is a batch without windows.
 type contentWindows struct {
-	// known are the events with a window that were stored before this batch.
+	// known contains the events with a window that were stored before this batch.
 	known map[identity.EventRef]knownEvent
-	// tentative are the windows that this transaction opened before it could tell
-	// which of its events are new.
+	// tentative contains the windows that this transaction opened before it knew which of its
+	// events are new.
 	tentative map[guardKey]eventAt
-	// open are the open windows of stored events, including those of this batch.
+	// open contains the open windows of stored events, including those of this batch.
 	open map[guardKey]repeated
-	// openers are the new events of this batch that open a window.
+	// openers contains the new events of this batch that open a window.
 	openers map[guardKey]eventAt
-	// repeats are the events that repeat the content of another one.
+	// repeats contains the events that repeat the content of another one.
 	repeats map[eventAt]repeated
 }
 
@@ -65,11 +65,10 @@ func (a arrival) window(j int) windowRow {
 	}
 }
 
-// openWindows opens a tentative window for each content that an event of the batch
-// may bring first, which locks the content against concurrent transactions, and reads
-// the windows that are open already. An event whose id is stored opens none: its body
-// is not stored. Neither does a refused event, nor a held one, which may never be
-// dispatched.
+// openWindows opens a tentative window for each content that an event of the batch may bring
+// first, which locks the content against concurrent transactions. It then reads the windows
+// that are already open. An event whose id is stored opens none, because its body is not
+// stored. Neither does a refused event, nor a held one, which may never be dispatched.
 func (o *Outbox) openWindows(ctx context.Context, tx pgx.Tx, batch []arrival, replayed map[int]verdict) (contentWindows, error) {
 	var at []eventAt
 	refs := make(map[identity.EventRef]bool)
@@ -154,8 +153,8 @@ func (o *Outbox) readWindows(ctx context.Context, tx pgx.Tx, contents []contentK
 	return open, nil
 }
 
-// admit reports whether event j of arrival i may be stored, as far as windows have a
-// say. It is asked in the order of the batch, once for each id until one is admitted.
+// admit reports whether the event at a position may be stored, as far as content windows are
+// concerned. It is called in the order of the batch, for each id until one event is admitted.
 func (w contentWindows) admit(batch []arrival, at eventAt, held bool) bool {
 	a := batch[at.arrival]
 	if a.ContentWindow <= 0 {
@@ -177,8 +176,8 @@ func (w contentWindows) admit(batch []arrival, at eventAt, held bool) bool {
 	return true
 }
 
-// moveWindows gives each tentative window to the event that is stored, or closes it,
-// and replaces windows whose event is not stored. Most batches have neither.
+// moveWindows assigns each tentative window to the event that is stored, or closes it, and
+// replaces windows whose event is not stored. Most batches need neither.
 func (o *Outbox) moveWindows(ctx context.Context, tx pgx.Tx, batch []arrival, w contentWindows) error {
 	var windows []windowRow
 	for key, at := range w.tentative {
@@ -202,8 +201,8 @@ func (o *Outbox) moveWindows(ctx context.Context, tx pgx.Tx, batch []arrival, w 
 	return nil
 }
 
-// requireOpeners fails if an event that opened a window was stored by a concurrent
-// transaction, perhaps with another body. The next try knows that event.
+// requireOpeners returns an error if a concurrent transaction stored an event that opened a
+// window, perhaps with another body. The next try finds that event.
 func (w contentWindows) requireOpeners(batch []arrival, rows *acceptRows, first map[identity.EventRef]int) error {
 	for _, at := range w.openers {
 		a := batch[at.arrival]

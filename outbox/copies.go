@@ -23,8 +23,9 @@ type copyRow struct {
 
 type noteCopies struct{ Copies []copyRow }
 
-// noteCopies notes the parts of deliveries that are stored for what is new in them, and
-// that repeat what is known: an erasure of that reaches them.
+// noteCopies records which parts of stored deliveries repeat events that were already stored. A
+// delivery is stored whole if any of its events is new. Erasing an event also erases its
+// copies.
 func (o *Outbox) noteCopies(ctx context.Context, tx pgx.Tx, batch []arrival, acceptances []Acceptance) error {
 	var copies []copyRow
 	for i, a := range batch {
@@ -41,9 +42,10 @@ func (o *Outbox) noteCopies(ctx context.Context, tx pgx.Tx, batch []arrival, acc
 	return nil
 }
 
-// copies are the parts that repeat an event, unless they are of a new one as well.
+// copies returns the parts that repeat an event, except parts that belong to a new event as
+// well.
 func (a arrival) copies(came Acceptance) []copyRow {
-	var fresh []string // items of the events that the delivery is stored for
+	var fresh []string // items of the new events, for which the delivery is stored
 	for j, e := range came.Events {
 		if e.AcceptanceID == a.acceptanceIDs[j] {
 			fresh = append(fresh, a.Events[j].Item)
@@ -67,7 +69,8 @@ func (a arrival) copies(came Acceptance) []copyRow {
 	return copies
 }
 
-// overlap tells that one of two JSON Pointers leads to the other's place, or into it.
+// overlap reports whether one of two JSON Pointers refers to the place of the other, or to a
+// place inside it.
 func overlap(a, b string) bool {
 	return a == b || strings.HasPrefix(a, b+"/") || strings.HasPrefix(b, a+"/")
 }

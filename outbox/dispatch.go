@@ -17,44 +17,44 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// Dispatch is the plan of one event: what its dispatch commits (T2).
+// Dispatch is the plan for one event. Its dispatch (T2) commits it.
 type Dispatch struct {
 	Event      *inbox.Event // as Inbox.Event loaded it; its generation is the fence
 	Effects    []ledger.NewEffect
 	ConfigHash string // of the configuration that made the plan
-	// Configuration is the one that the plan's process has announced. The zero value
-	// passes whatever others run.
+	// Configuration is what the planning process has announced. The zero value passes the fence
+	// whatever other processes run.
 	Configuration fleet.Configuration
-	// Handled tells that a handler ran: an event without effects counts as
-	// dispatched then, not as skipped.
+	// Whether a handler ran. An event without effects then counts as dispatched, not as
+	// skipped.
 	Handled bool
-	// Traceparent is the W3C trace context of the span that dispatches: its
-	// effects follow from it. Empty: they follow from the event's own.
+	// Traceparent is the W3C trace context of the dispatching span, the parent of its effects.
+	// Defaults to the event's own.
 	Traceparent string
-	// JobID is the job whose run makes the plan, if it has no more to do: it is deleted
-	// with the fence. 0: it is left to River, which completes it.
+	// JobID is the job that made the plan, if it has nothing more to do: the fence deletes it.
+	// If zero, River completes the job.
 	JobID int64
 }
 
-// Dispatched is what became of a Dispatch.
+// Dispatched is the result of a Dispatch.
 type Dispatched struct {
-	// Fenced is false when the event had been dispatched before, or is Left: nothing was
-	// written.
+	// Fenced reports whether the plan passed the fence and was written. It is false if the
+	// event was dispatched before, or is Left.
 	Fenced bool
-	// Left reports that a running process has a newer configuration and the event's
-	// source: that process decides.
+	// Left reports that a running process has a newer configuration and the event's source.
+	// That process decides.
 	Left       bool
 	Outcome    inbox.Outcome
 	Created    []identity.EffectID // new effects; each has its job
-	Suppressed []identity.EffectID // effects whose key an earlier event had used (I4)
-	// Started are those of Created whose first attempt is the caller's to make, and to
-	// settle: see ledger.NewEffect.Claim.
+	Suppressed []identity.EffectID // effects whose key an earlier event used (I4)
+	// Started are those of Created whose first attempt the caller has to make and settle: see
+	// ledger.NewEffect.Claim.
 	Started []ledger.Effect
 }
 
 func (d Dispatch) traceparent() string { return cmp.Or(d.Traceparent, d.Event.Traceparent) }
 
-// plan is what passes the fence.
+// plan returns the plan for the ledger.
 func (d Dispatch) plan() ledger.Plan {
 	return ledger.Plan{
 		Cause: *causeOf(d.Event), Effects: d.Effects, Traceparent: d.traceparent(),
@@ -62,12 +62,12 @@ func (d Dispatch) plan() ledger.Plan {
 	}
 }
 
-// dispatched is what became of d once its plan is written.
+// dispatched returns the result for d once its plan is written.
 func (d Dispatch) dispatched(p ledger.Planned) Dispatched {
 	return Dispatched{Fenced: true, Outcome: d.outcome(), Created: p.Created, Suppressed: p.Suppressed, Started: p.Started}
 }
 
-// causeOf is what the ledger knows of an event; nil of none.
+// causeOf returns what the ledger stores about an event, or nil if e is nil.
 func causeOf(e *inbox.Event) *ledger.Cause {
 	if e == nil {
 		return nil
@@ -83,7 +83,7 @@ func (d Dispatch) outcome() inbox.Outcome {
 	switch {
 	case len(d.Effects) > 0 || d.Handled:
 		return inbox.Dispatched
-	case d.Event.OnlyRoute != "": // what the others made of it stands
+	case d.Event.OnlyRoute != "": // the result of the other routes remains
 		return d.Event.Before
 	}
 	return inbox.Skipped
@@ -108,10 +108,10 @@ func (d Dispatch) weigh() (items, size int) {
 	return 1 + len(d.Effects), size
 }
 
-// Dispatch commits the plan in one transaction that it may share with others
-// (T2): the fence first, then effects, links and one job for each new effect.
-// The commit does not depend on ctx. Errors: ErrBusy, ErrUnavailable,
-// ErrClosed; anything else is wrong with the plan.
+// Dispatch commits the plan in one transaction that it may share with others (T2): the fence
+// first, then effects, links and one job for each new effect. The commit does not depend on
+// ctx. Errors: ErrBusy, ErrUnavailable, ErrClosed; any other error means that the plan is
+// invalid.
 func (o *Outbox) Dispatch(ctx context.Context, d Dispatch) (Dispatched, error) {
 	if err := d.validate(); err != nil {
 		return Dispatched{}, fmt.Errorf("dispatch event: %w", err)
@@ -124,10 +124,10 @@ func (o *Outbox) Dispatch(ctx context.Context, d Dispatch) (Dispatched, error) {
 	return dispatched, nil
 }
 
-// DispatchTx does the same inside the caller's transaction and runs handle,
-// when it is not nil, between the fence and the effects: its writes are applied
-// once for each generation of the event (I10). It does not call handle when the
-// event had been dispatched before. After an error the caller must roll back.
+// DispatchTx does the same inside the caller's transaction. If handle is not nil, it runs
+// between the fence and the effects, so that its writes are applied once for each generation of
+// the event (I10). It does not run if the event was dispatched before. After an error the
+// caller must roll back.
 func (o *Outbox) DispatchTx(ctx context.Context, tx pgx.Tx, d Dispatch, handle func(context.Context, pgx.Tx) error) (Dispatched, error) {
 	if err := d.validate(); err != nil {
 		return Dispatched{}, fmt.Errorf("dispatch event: %w", err)
@@ -152,9 +152,9 @@ func (o *Outbox) DispatchTx(ctx context.Context, tx pgx.Tx, d Dispatch, handle f
 	return d.dispatched(planned[0]), nil
 }
 
-// FailDispatch records that the last attempt to dispatch the event failed. It returns
-// true, and records nothing, when a running process has a newer configuration than by and
-// the event's source: that process decides. Errors: ErrUnavailable.
+// FailDispatch records that the last attempt to dispatch the event failed. If a running process
+// has a newer configuration than by and the event's source, that process decides: FailDispatch
+// then records nothing and returns true. Errors: ErrUnavailable.
 func (o *Outbox) FailDispatch(ctx context.Context, e *inbox.Event, by fleet.Configuration, reason string) (left bool, err error) {
 	err = o.db.Do(ctx, "fail_dispatch", commit.Limits{}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
 		failed := failDispatch{
@@ -171,9 +171,8 @@ func (o *Outbox) FailDispatch(ctx context.Context, e *inbox.Event, by fleet.Conf
 
 // dispatchBatch is T2 for all plans of a batch.
 //
-// A retry after an unknown outcome finds its own events dispatched and reports
-// them as not fenced. That is the truth for the caller's purpose: there is
-// nothing left to write.
+// A retry after an unknown outcome finds its own events dispatched and reports them as not
+// fenced. That is correct for the caller: nothing is left to write.
 func (o *Outbox) dispatchBatch(ctx context.Context, tx pgx.Tx, batch []Dispatch) ([]Dispatched, error) {
 	fenced, err := o.fence(ctx, tx, batch)
 	if err != nil {
@@ -199,7 +198,7 @@ func (o *Outbox) dispatchBatch(ctx context.Context, tx pgx.Tx, batch []Dispatch)
 	return results, nil
 }
 
-// fencedRow is how the event of a plan stands once it passed the fence.
+// fencedRow is a plan's new state of its event.
 type fencedRow struct {
 	identity.EventRef
 
@@ -212,7 +211,7 @@ type fencedRow struct {
 	ForHandlers   bool
 }
 
-// newerThan finds the running processes with a configuration newer than a number.
+// newerThan selects the running processes with a configuration newer than a number.
 type newerThan struct {
 	Configuration                int64
 	SeenSeconds, PatienceSeconds float64
@@ -228,12 +227,12 @@ type fenceArgs struct {
 	Planned []fencedRow
 }
 
-// fenced are events that passed the fence, and those that are left to processes with a
-// newer configuration.
+// fenced are the events of a batch that passed the fence, and those that are left to a process
+// with a newer configuration.
 type fenced struct{ passed, left map[identity.EventRef]bool }
 
-// fence marks the events of the batch and returns those that were still to be
-// dispatched.
+// fence sets the outcome of the events of the batch that are still to be dispatched, and
+// returns them.
 func (o *Outbox) fence(ctx context.Context, tx pgx.Tx, batch []Dispatch) (fenced, error) {
 	var planned []fencedRow
 	seen := make(map[identity.EventRef]bool, len(batch))

@@ -1,15 +1,14 @@
-// Package outbox accepts events once and dispatches them once: it is what an application
-// calls.
+// Package outbox accepts events once and dispatches them once. Applications call it directly.
 //
 // # What to call
 //
-// One [Outbox] on a migrated database does it all. [Outbox.Accept] commits a
-// delivery of a provider together with the job that will process its events;
+// One [Outbox] on a migrated database is enough. [Outbox.Accept] commits a delivery
+// of a provider together with the jobs that will dispatch its events.
 // [Outbox.EnqueueTx] commits an effect of your own, such as a call or an e-mail,
 // together with your writes:
 //
 //	config, err := pgxpool.ParseConfig(databaseURL)
-//	commit.PreparePool(config) // hears whether a COMMIT reached the standby
+//	commit.PreparePool(config) // reports whether a COMMIT reached the standby
 //	pool, err := pgxpool.NewWithConfig(ctx, config)
 //	box, err := outbox.New(outbox.Options{Pool: pool})
 //	defer box.Stop(ctx)
@@ -17,7 +16,7 @@
 //	acceptance, err := box.Accept(ctx, outbox.Delivery{
 //		Source: "stripe", Provider: "stripe", Body: body,
 //		Events: []outbox.Incoming{{ID: "evt_1", Type: "invoice.paid"}},
-//	}) // without an error all of it is committed: answer 200
+//	}) // if err is nil, everything is committed: answer 200
 //
 //	err = pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
 //		// ... your own writes with tx ...
@@ -25,21 +24,21 @@
 //		return err
 //	})
 //
-// [Outbox.AcceptTx] accepts inside a transaction of yours. What was accepted is read,
-// and replayed, by [Outbox.Inbox], and found by [Outbox.Browser]. Workers call
-// [Outbox.Dispatch], and the effects and destinations behind [Outbox.Ledger] and
+// [Outbox.AcceptTx] accepts inside a transaction of yours. [Outbox.Inbox] reads and
+// replays accepted events, and [Outbox.Finder] searches them. Workers call
+// [Outbox.Dispatch], and handle effects and destinations through [Outbox.Ledger] and
 // [Outbox.Fleet]; package worker does that for you.
 //
-// The protocol stands beside the code that keeps it: what a COMMIT means in package
-// commit, the states of an effect, keys and orders in package ledger, pauses and
-// rates in package fleet. docs/protocol.md has all of it on one page.
+// The protocol is documented beside the code that implements it: what a COMMIT means
+// in package commit, effect states, keys and orders in package ledger, pauses and
+// rates in package fleet. docs/protocol.md describes all of it on one page.
 //
 // # Authority
 //
 // Our tables are authoritative; river_job is not. River prunes its rows,
-// completes them up to 250 ms late and without asking which attempt ran, and
-// discards stuck jobs of kinds it does not know. What a table says about an
-// event or an effect is decided by a row lock on that row, and only there:
+// completes them up to 250 ms late and without checking which attempt ran, and
+// discards stuck jobs of kinds it does not know. The state of an event or an effect
+// is decided under a lock on its row, and nowhere else:
 //
 //   - processed_events: whether an event was accepted (its primary key), and
 //     whether it was dispatched (outcome and generation, the fence).
@@ -48,11 +47,11 @@
 //     lease_until, attempt) and what it sends.
 //   - destinations: whether attempts may start (operator_paused, breaker_state).
 //     River's queues are made to agree with it.
-//   - operator_log: what people ordered. Its row and the action are one
-//     transaction, so that a try after a lost COMMIT answer knows by it that the
-//     action was done.
-//   - the database clock: received_at, leases and due times. No SQL takes a time
-//     of the caller, only lengths of time.
+//   - operator_log: operator actions. The row and the action are one transaction,
+//     so a retry after a lost COMMIT answer finds the row and knows that the action
+//     was done.
+//   - the database clock: received_at, leases and due times. No statement takes a
+//     timestamp from the caller, only durations.
 //
 // [Outbox.Reconcile] repairs river_job from the tables.
 //
@@ -61,7 +60,7 @@
 // Code and tests cite them by number.
 //
 //	I1  Every delivery answered 2xx has all its events stored, byte for byte, except
-//	    those whose keys a person imported.
+//	    those whose keys an operator imported.
 //	I2  One processed_events row per (source, event_id), whatever the concurrency.
 //	I3  Nothing is stored as an event that was not validly signed.
 //	I4  An event is dispatched once per generation; (scope, key, generation) has
@@ -72,7 +71,7 @@
 //	I7  All attempts of one effect carry the same key and the same body, unless a
 //	    policy rotates the key, which is recorded.
 //	I8  An at_most_once effect is never started again unless every earlier
-//	    attempt was definitely not applied, or a person orders it.
+//	    attempt was definitely not applied, or an operator requests it.
 //	I9  No effect runs for an event that is not committed.
 //	I10 Handler writes in Postgres are applied once per event.
 //	I11 Replay is explicit, recorded, and linked to what it replays.
@@ -84,8 +83,8 @@
 //
 //	BEGIN
 //	  INSERT processed_events ... ON CONFLICT DO NOTHING RETURNING   rows back = first time
-//	  INSERT deliveries                                              of those that brought something new
-//	  SELECT the rows that stand                                     only when a key was known
+//	  INSERT deliveries                                              those with at least one new event
+//	  SELECT the existing rows                                       only when a key is a duplicate
 //	  INSERT river_job                                               one dispatch for each new event
 //	COMMIT                                                           then the caller answers
 //
@@ -95,9 +94,9 @@
 //	  UPDATE processed_events SET outcome ... WHERE outcome = 'received' AND generation = mine   the fence
 //	  [handlers, with this transaction]
 //	  INSERT effects ... ON CONFLICT DO NOTHING RETURNING; INSERT links
-//	         those that this process attempts at once as 'started', attempt 1, with its claim and lease
+//	         those that this process attempts immediately as 'started', attempt 1, with its claim and lease
 //	  INSERT river_job                                               one effect job for each new effect;
-//	                                                                 in reserve until the lease of those ends
+//	                                                                 for 'started' ones in reserve until the lease ends
 //	COMMIT
 //
 // T3, effect:
@@ -105,28 +104,28 @@
 //	claim:  UPDATE effects SET state = 'started', attempt = attempt + 1, claim_id, lease_until ...  COMMIT
 //	        call the receiver
 //	settle: UPDATE effects SET state ... WHERE attempt = mine AND claim_id = mine                   COMMIT
-//	        the job in reserve: DELETE when done, else UPDATE to when and how it goes on
+//	        the job in reserve: DELETE when done, else UPDATE to when and how it continues
 //
 // # Failure handling
 //
 //   - The process dies before the COMMIT of T1: nothing is stored, the provider
-//     was not answered and delivers again.
+//     got no answer and delivers again.
 //   - It dies after the COMMIT and before the answer: the next delivery is a
 //     duplicate.
 //   - It dies in T2: nothing of the transaction is stored; River rescues the job.
 //   - A dispatch that stalled past its rescue wakes up: the fence returns no row,
-//     it writes nothing.
+//     and the dispatch writes nothing.
 //   - It dies between claim and settle, or between the COMMIT of T2 and the
 //     settlement of an effect it claimed there: the effect is in doubt when its
-//     lease ends, and goes on as its policy says.
+//     lease ends, and continues as its policy says.
 //   - The answer to a T2 that claimed is lost: the next try finds the event
-//     dispatched, and the process asks for the claim under the same id. It has
-//     called nobody yet.
+//     dispatched, and the process requests the claim under the same id. It has
+//     not called any receiver yet.
 //   - An attempt that stalled past its lease wakes up: its settlement matches no
-//     row, it changes nothing.
+//     row and changes nothing.
 //   - The worker of an effect in the same Postgres ([Outbox.RunTx]) dies or loses
 //     the answer to its COMMIT: claim, statement and settlement are one
-//     transaction, which happened or did not.
+//     transaction, which either committed or did not.
 //   - The job of an event or an effect disappears: Reconcile inserts another.
-//   - The database is away: [ErrUnavailable], and the caller's queue waits.
+//   - The database is unavailable: [ErrUnavailable], and the caller's queue waits.
 package outbox

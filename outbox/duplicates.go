@@ -19,17 +19,17 @@ import (
 )
 
 const (
-	// countPause is how long duplicates are counted in memory before they are
-	// noted, and so what a crash may lose of the counts.
+	// countPause is how long duplicates are counted in memory before the counts are written. A
+	// crash may lose the counts of that time.
 	countPause = time.Second
-	// maxCounted bounds the events whose duplicates are in memory at once: some
-	// 8 MiB. Those of further events are not counted.
+	// maxCounted bounds the events whose duplicates are counted in memory, to about 8 MiB.
+	// Duplicates of further events are not counted.
 	maxCounted = 16_384
-	// keptTimes is how many of its duplicates an event keeps the time of.
+	// keptTimes is the number of duplicates of an event whose times are kept.
 	keptTimes = 16
 )
 
-// duplicateNote is what the row of an event is told about duplicates of it.
+// duplicateNote is what is written to the row of an event about its duplicates.
 type duplicateNote struct {
 	ref         identity.EventRef
 	count       int64
@@ -37,7 +37,7 @@ type duplicateNote struct {
 	times       []time.Time // of the last ones, at most keptTimes
 }
 
-// add puts what came after it to a note.
+// add adds a later note to n.
 func (n *duplicateNote) add(later duplicateNote) {
 	n.count += later.count
 	n.bodyDiffers = n.bodyDiffers || later.bodyDiffers
@@ -45,10 +45,10 @@ func (n *duplicateNote) add(later duplicateNote) {
 	n.times = slices.Delete(n.times, 0, max(len(n.times)-keptTimes, 0))
 }
 
-// duplicateCount gathers notes in memory, so that a storm of duplicates becomes
-// one change of a row in a second.
+// duplicateCount gathers notes in memory, so that a storm of duplicates becomes one change of a
+// row per second.
 type duplicateCount struct {
-	offer  func(duplicateNote) bool // to whoever writes them; false: not now
+	offer  func(duplicateNote) bool // hands a note to the writer; false: not now
 	runner *ondemand.Runner
 
 	mu    sync.Mutex
@@ -61,7 +61,7 @@ func newDuplicateCount(offer func(duplicateNote) bool) *duplicateCount {
 	return c
 }
 
-// add counts a duplicate. It reports whether there was room for it.
+// add counts a duplicate. It reports false if the count is full or stopped.
 func (c *duplicateCount) add(ref identity.EventRef, bodyDiffers bool, at time.Time) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -77,7 +77,7 @@ func (c *duplicateCount) add(ref identity.EventRef, bodyDiffers bool, at time.Ti
 	return c.runner.Wake()
 }
 
-// write hands over what was gathered. What finds no room waits for the next time.
+// write hands over the gathered notes. Notes that find no room wait for the next call.
 func (c *duplicateCount) write() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -90,9 +90,9 @@ func (c *duplicateCount) write() {
 	}
 }
 
-// noteDuplicates counts duplicates on the rows they repeat, after the answer:
-// waiting for the row would make a duplicate wait for a handler that has it
-// locked. The counts are for people; a crash may lose some.
+// noteDuplicates counts duplicates on the rows they repeat, after the answer. Waiting for the
+// row would make a duplicate wait for a handler that has locked it. The counts are
+// informational; a crash may lose some.
 func (o *Outbox) noteDuplicates(a Acceptance) {
 	for _, e := range a.Events {
 		if e.Status != Duplicate {
@@ -110,7 +110,7 @@ type duplicatesRow struct {
 
 	Duplicates  int64
 	BodyDiffers bool
-	SecondsAgo  string // of the last ones, with spaces between
+	SecondsAgo  string // of the last ones, separated by spaces
 }
 
 type noteDuplicates struct {
@@ -138,7 +138,7 @@ func (o *Outbox) noteDuplicateBatch(ctx context.Context, tx pgx.Tx, batch []dupl
 	return make([]struct{}, len(batch)), nil
 }
 
-// secondsAgo spells times for SQL, which is given no time of ours.
+// secondsAgo formats times for SQL as ages, because statements take no timestamps from us.
 func secondsAgo(times []time.Time) string {
 	ago := make([]string, len(times))
 	for i, at := range times {
