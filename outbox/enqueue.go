@@ -12,38 +12,38 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// Enqueue is an effect of the application's own.
+// Enqueue is an effect that the application enqueues itself.
 type Enqueue struct {
-	// Destination is where it goes: one that a worker has registered. Required.
+	// Destination is the name of a destination that a worker has registered. Required.
 	Destination string
 	// Key is unique for the destination, 1 to 255 bytes. Required.
 	Key identity.Key
-	// Request is what it sends. It must be complete.
+	// Request is the request to send. It must be complete.
 	Request ledger.Request
-	// Policy is what happens when an attempt may have been applied. Empty: the
+	// Policy decides what happens when an attempt may have been applied. Defaults to the
 	// destination's.
 	Policy ledger.Policy
-	// OrderKey makes the effects of one destination and key run one after another,
-	// in the order they were enqueued. Empty: in no order.
+	// OrderKey makes the effects of one destination with this key run one after another, in the
+	// order in which they were enqueued. Empty: in no order.
 	OrderKey string
-	// OnPark says whether a parked effect blocks those after it in its order.
-	// Empty: ledger.OnParkBlock.
+	// OnPark decides whether a parked effect blocks those after it in its order. Defaults to
+	// ledger.OnParkBlock.
 	OnPark ledger.OnPark
-	// LatestKey names the object the effect is about: it is cancelled when a newer
-	// one of the same destination and object was applied already. It implies an
+	// LatestKey names the object that the effect is about. The effect is cancelled if a newer
+	// one for the same destination and object was already applied. LatestKey implies an
 	// OrderKey, which must be empty or the same.
 	LatestKey string
-	// OccurredAt is when it happened, for LatestKey; ties are decided by arrival.
+	// OccurredAt is when the change happened, for LatestKey; ties are decided by arrival.
 	OccurredAt time.Time
 }
 
-// EnqueueTx commits an effect of the application's own together with its writes:
-// effect and job exist exactly if tx commits. It reports whether the key was new for
-// the destination: a key that was used before enqueues nothing. After an error the
-// caller must roll back. Errors: ErrUnknownDestination.
+// EnqueueTx commits an effect of the application together with the application's writes: effect
+// and job exist exactly if tx commits. It reports whether the key was new for the destination.
+// A key that was used before enqueues nothing. After an error the caller must roll back.
+// Errors: ErrUnknownDestination.
 //
-// With the context of a handler, or another that ContextWithEvent made, the
-// effect is linked to that event, also when its key was used before.
+// If ctx is the context of a handler, or was made by ContextWithEvent, the effect is linked to
+// that event, even if its key was used before.
 func (o *Outbox) EnqueueTx(ctx context.Context, tx pgx.Tx, e Enqueue) (bool, error) {
 	created, err := o.ledger.AddTx(ctx, tx, ledger.NewEffect{
 		EffectID:    identity.EffectID{Key: e.Key},

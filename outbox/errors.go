@@ -5,19 +5,19 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// Errors callers branch on. Those of the packages below stand here too, so that
-// who accepts and enqueues needs this package only.
+// Errors that callers branch on. Errors of subpackages are repeated here, so that a caller that
+// accepts and enqueues needs only this package.
 var (
-	// ErrBusy: the bounded queue is full or the bounded wait is over before
+	// ErrBusy is returned when the bounded queue is full, or the bounded wait ended before
 	// anything was tried. Nothing was stored; try again later.
 	ErrBusy = commit.ErrBusy
-	// ErrUnavailable: the database is away, or the outcome is unknown. The
-	// same call may be repeated: dedup makes that safe.
+	// ErrUnavailable is returned when the database is unavailable or the outcome is unknown.
+	// The same call may be repeated: deduplication makes that safe.
 	ErrUnavailable = commit.ErrUnavailable
-	// ErrClosed: Stop was called.
+	// ErrClosed is returned after Stop was called.
 	ErrClosed = commit.ErrClosed
-	// ErrNotFound: there is no such event or effect.
+	// ErrNotFound is returned when no such event or effect exists.
 	ErrNotFound = ledger.ErrNotFound
-	// ErrUnknownDestination: no worker registered a destination of that name.
+	// ErrUnknownDestination is returned when no worker registered a destination of that name.
 	ErrUnknownDestination = ledger.ErrUnknownDestination
 )

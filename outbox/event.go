@@ -8,51 +8,50 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/internal/column"
 )
 
-// Limits of what may stand in a dedup row.
+// Limits of the keys in a dedup row, in bytes.
 const (
 	maxEventIDLen   = 255
 	maxEventTypeLen = 255
 )
 
-// Delivery is one verified request of a provider, on its way in. It carries
-// zero, one or many events.
+// Delivery is one verified request from a provider. It carries zero, one or many events.
 type Delivery struct {
 	Source      identity.Source
 	Provider    string
-	Headers     map[string][]string // without anything that is itself a secret
+	Headers     map[string][]string // must not contain secrets
 	ContentType string
-	Body        []byte // the exact bytes received; stored as they are (I1)
+	Body        []byte // the exact bytes received, stored unchanged (I1)
 	Events      []Incoming
 
-	// Handlers sends the dispatch jobs to HandlersQueue(Source), worked only by
-	// processes that registered Go handlers for the source.
+	// Whether the dispatch jobs go to HandlersQueue(Source). Only processes that registered Go
+	// handlers for the source process that queue.
 	Handlers bool
 
-	// ReplayGuard remembers what proves the delivery. Nil: nothing does.
+	// ReplayGuard remembers the proof of the delivery. Nil: none is remembered.
 	ReplayGuard *ReplayGuard
-	// ContentWindow makes events of the same content one event for this long
-	// from the first, whatever their ids. 0: only ids count.
+	// ContentWindow is how long, from the first one, events of the same content count as one
+	// event, whatever their ids. 0: only ids count.
 	ContentWindow time.Duration
 
-	// RetryNumber and RetryReason are what the provider says of its own retry;
-	// zero for a first try.
+	// RetryNumber and RetryReason are what the provider says about its own retry. Zero for a
+	// first attempt.
 	RetryNumber int
 	RetryReason string
 
-	// Origin is how the delivery came. Defaults to identity.Webhook.
+	// Origin is how the delivery was received. Defaults to identity.Webhook.
 	Origin identity.Origin
-	// Altered is in what it is known to differ from what the webhook would have brought;
-	// empty for a webhook.
+	// Altered describes the known differences from what the webhook would have contained. Empty
+	// for a webhook.
 	Altered string
 
-	// Traceparent is the W3C trace context of the receiving span, or empty. It
-	// travels in the job's metadata, so that the work can link back to it.
+	// Traceparent is the W3C trace context of the receiving span, or empty. It travels in the
+	// metadata of the job, so that processing can link back to it.
 	Traceparent string
 
-	// Release is called once when the outbox no longer holds Body, however the
-	// delivery ended: before Accept returns an outcome or an error, but when the
-	// caller's context ended first, only when the delivery has left the queue and
-	// its commit has ended. It must not block. Nil: nobody is told.
+	// Release is called once when the outbox no longer holds Body, however the delivery ended.
+	// That is before Accept returns, unless the caller's context ends first. In that case
+	// Release is called when the delivery has left the queue and its commit has ended. It must
+	// not block. May be nil.
 	Release func() `json:"-"`
 }
 
@@ -62,32 +61,31 @@ func (d Delivery) release() {
 	}
 }
 
-// ReplayGuard notices a captured delivery that is sent again, under fresh ids
-// or with other content than its proof came with first.
+// ReplayGuard detects a captured delivery that is sent again, under new ids or with other
+// content than its proof first came with.
 type ReplayGuard struct {
-	// Proof is what only the sender can make, such as the signature.
+	// Proof is something only the sender can make, such as the signature.
 	Proof []byte
-	// Content tells apart what can come under one proof: the type where that is
-	// not signed, or the body where the proof does not cover all of it. Empty:
-	// the proof covers everything.
+	// Content distinguishes deliveries that may share one proof: the type if it is not signed,
+	// or the body if the proof does not cover all of it. Empty: the proof covers everything.
 	Content []byte
-	// Action is what becomes of new events whose proof came before. Under other
-	// content ReplayFlag holds them all the same, and ReplayRefuse refuses known
-	// events as well: nobody but a forger has two contents for one proof.
+	// Action is applied to new events whose proof was used before. If the content differs too,
+	// ReplayFlag holds them as well, and ReplayRefuse also refuses events that are already
+	// stored: only a forger has two contents for one proof.
 	Action ReplayAction
 }
 
-// ReplayAction is what becomes of new events under a proof that came before.
+// ReplayAction is applied to new events under a proof that was used before.
 type ReplayAction string
 
 // The values of ReplayAction.
 const (
 	ReplayFlag   ReplayAction = "flag"   // accepted and marked as suspect
-	ReplayHold   ReplayAction = "hold"   // stored as EventHeld: a person decides
+	ReplayHold   ReplayAction = "hold"   // stored as inbox.Held until an operator decides
 	ReplayRefuse ReplayAction = "refuse" // not stored
 )
 
-// Incoming is one event of a Delivery as the provider's rules found it.
+// Incoming is one event of a Delivery, as extracted by the rules of the provider.
 type Incoming struct {
 	// ID is the dedup key: 1 to 255 bytes of valid UTF-8 without NUL.
 	ID identity.EventID
@@ -95,19 +93,19 @@ type Incoming struct {
 	Type string
 	// APIVersion is the version of the payload's format, or empty.
 	APIVersion string
-	// OccurredAt is when it happened by the provider's clock, or zero. A time
-	// outside the years 1 to 9999 counts as unknown.
+	// OccurredAt is when it happened by the provider's clock, or zero. A time outside the years
+	// 1 to 9999 counts as unknown.
 	OccurredAt time.Time
-	// Item is the JSON pointer (RFC 6901) of the event inside the body, or
-	// empty when the whole body is the event.
+	// Item is the JSON pointer (RFC 6901) of the event inside the body, or empty if the whole
+	// body is the event.
 	Item string
-	// Part is what Item points to, when the caller has it at hand. It may be a
-	// slice of the body.
+	// Part is the bytes that Item points to, if the caller has them. It may be a slice of the
+	// body.
 	Part []byte
 }
 
-// InvalidEventError says that an event cannot be stored under the id or type
-// it came with. It is the sender's fault and the same on every retry.
+// InvalidEventError is returned when an event cannot be stored under its id or type. It is the
+// sender's fault and the same on every retry.
 type InvalidEventError struct {
 	Field  string // "event id" or "event type"
 	Reason string
@@ -115,8 +113,7 @@ type InvalidEventError struct {
 
 func (e *InvalidEventError) Error() string { return fmt.Sprintf("%s %s", e.Field, e.Reason) }
 
-// validate refuses, before anything is batched, what Postgres would refuse
-// inside the batch.
+// validate rejects values before batching that Postgres would reject inside the batch.
 func (in Incoming) validate() error {
 	if err := column.ValidateKey(in.ID, maxEventIDLen); err != nil {
 		return &InvalidEventError{Field: "event id", Reason: err.Error()}

@@ -18,23 +18,21 @@ type guardKey struct {
 	hash   [sha256.Size]byte
 }
 
-// guards is what the guards of a batch say, for the few sources that use them.
+// guards are the results of the guards of a batch, for the few sources that use them.
 type guards struct {
-	// replayed is what becomes of the arrivals, by index, whose proof came
-	// before.
+	// replayed contains a verdict for each arrival, by index, whose proof was used before.
 	replayed map[int]verdict
 	contentWindows
 }
 
-// verdict is what a replay guard says of an arrival; the zero value of one that
-// is no replay.
+// verdict is the result of a replay guard for an arrival. The zero value means no replay.
 type verdict struct {
 	action  ReplayAction
-	differs bool // the proof had come before with other content
+	differs bool // the proof was used before with other content
 }
 
-// verdict is what becomes of new events of a delivery whose proof had come
-// before with some content.
+// verdict returns what happens to new events of a delivery whose proof was used before with the
+// given content hash.
 func (g *ReplayGuard) verdict(before []byte) verdict {
 	v := verdict{action: g.Action, differs: len(before) > 0 && len(g.Content) > 0 && !bytes.Equal(before, hashed(g.Content))}
 	if v.differs && v.action == ReplayFlag {
@@ -43,7 +41,7 @@ func (g *ReplayGuard) verdict(before []byte) verdict {
 	return v
 }
 
-// hashed is nil for nothing.
+// hashed returns the SHA-256 of content, or nil if content is empty.
 func hashed(content []byte) []byte {
 	if len(content) == 0 {
 		return nil
@@ -52,8 +50,8 @@ func hashed(content []byte) []byte {
 	return sum[:]
 }
 
-// guard writes the guards of the batch. They come before the events, in every
-// transaction, so that two of them cannot deadlock.
+// guard writes the guards of the batch. Every transaction writes them before the events, so
+// that two transactions cannot deadlock.
 func (o *Outbox) guard(ctx context.Context, tx pgx.Tx, batch []arrival) (guards, error) {
 	var g guards
 	var err error
@@ -66,7 +64,7 @@ func (o *Outbox) guard(ctx context.Context, tx pgx.Tx, batch []arrival) (guards,
 	return g, nil
 }
 
-// contentKey is what a guard remembers, a proof or the content of an event.
+// contentKey is the key of a guard row, for a proof or for the content of an event.
 type contentKey struct {
 	Source identity.Source
 	Hash   []byte
@@ -128,8 +126,8 @@ func (o *Outbox) guardReplays(ctx context.Context, tx pgx.Tx, batch []arrival) (
 	return replayed, nil
 }
 
-// knownProof is the delivery that a proof came with first.
+// knownProof is the delivery that first came with a proof.
 type knownProof struct {
 	deliveryID uuid.UUID
-	content    []byte // SHA-256; nil when it was not remembered
+	content    []byte // SHA-256; nil if it was not remembered
 }

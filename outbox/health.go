@@ -13,14 +13,14 @@ import (
 )
 
 const (
-	// partitionDaysAhead is how many days of deliveries are prepared.
+	// partitionDaysAhead is how many days of delivery partitions are prepared.
 	partitionDaysAhead = 14
-	// minPartitionDaysAhead is how few may be left before we are not ready.
+	// minPartitionDaysAhead is the smallest number of days ahead at which we are ready.
 	minPartitionDaysAhead = 2
 )
 
-// MakePartitions prepares the partitions of deliveries for the next 14 days
-// and returns how many were missing.
+// MakePartitions prepares the delivery partitions of the next 14 days and returns how many were
+// missing.
 func (o *Outbox) MakePartitions(ctx context.Context) (int, error) {
 	var made int
 	err := o.db.Do(ctx, "make_partitions", commit.Limits{}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
@@ -32,10 +32,10 @@ func (o *Outbox) MakePartitions(ctx context.Context) (int, error) {
 	return made, nil
 }
 
-// CanCommit commits a transaction that writes WAL, which a read-only or stuck
-// server cannot, and checks that at least 2 days of delivery partitions lie
-// ahead. After the database refused a delivery or a dispatch it also asks CanStore, until
-// that succeeds: a server whose disk is full still writes WAL. /readyz asks it.
+// CanCommit commits a transaction that writes WAL, which a read-only or stuck server cannot. It
+// also checks that delivery partitions exist for at least 2 days ahead. After the database
+// refused a delivery or a dispatch, it also calls CanStore until that succeeds: a server whose
+// disk is full still writes WAL. /readyz calls it.
 func (o *Outbox) CanCommit(ctx context.Context) error {
 	refused := o.refusals.Load()
 	if err := o.canWrite(ctx); err != nil {
@@ -47,25 +47,25 @@ func (o *Outbox) CanCommit(ctx context.Context) error {
 	if err := o.CanStore(ctx); err != nil {
 		return err
 	}
-	o.forgiven.Store(refused) // those that came meanwhile are asked about next time
+	o.forgiven.Store(refused) // refusals that came meanwhile are checked next time
 	return nil
 }
 
-// noteRefusal remembers that the database refused a commit for now.
+// noteRefusal counts a commit that the database refused for now.
 func (o *Outbox) noteRefusal(err error) {
 	if errors.Is(err, ErrUnavailable) {
 		o.refusals.Add(1)
 	}
 }
 
-// probeBody is larger than the room that tables usually have left without being extended.
+// probeBody is larger than the space that a table usually has left before it must be extended.
 const probeBody = 64 << 10
 
-// CanStore stores a delivery as Accept does, and rolls it back. Its error is that of the
-// database, as of one whose disk is full.
+// CanStore stores a delivery as Accept does, and rolls it back. Its error is the database's,
+// for example that the disk is full.
 func (o *Outbox) CanStore(ctx context.Context) error {
 	body := make([]byte, probeBody)
-	_, _ = rand.Read(body) // never fails; what can be compressed would need no room
+	_, _ = rand.Read(body) // never fails; compressible bytes would need no space
 	id := rand.Text()
 	a, err := o.newArrival(Delivery{
 		Source: "hooklatch-probe", Provider: "hooklatch-probe", ContentType: "application/octet-stream", Body: body,

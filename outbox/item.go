@@ -2,7 +2,7 @@ package outbox
 
 import "github.com/hooklatch/hooklatch/internal/payload"
 
-// part is the event's own bytes inside body.
+// part returns the event's own bytes inside body.
 func (in Incoming) part(body []byte) []byte {
 	if in.Part != nil {
 		return in.Part

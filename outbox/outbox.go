@@ -31,40 +31,39 @@ import (
 const (
 	defaultAcceptTimeout = 2 * time.Second
 	noteTimeout          = 5 * time.Second
-	// patience of dispatches, claims and settlements with the batch before them. A
-	// statement of theirs costs as much as some ten of its rows, and nobody who delivers
-	// waits for it.
+	// patience is how long dispatches, claims and settlements wait for the batch before them.
+	// Each of their statements costs about as much as ten of its rows, and no sender waits for
+	// it.
 	patience = 10 * time.Millisecond
 )
 
 // Options configure an Outbox.
 type Options struct {
-	// Pool is the database, migrated. Dispatches, claims and settlements, effects
-	// in the same Postgres (RunTx) and what operators order use it. It and
-	// AcceptPool must be prepared where the server replicates synchronously: see
-	// PreparePool. Required.
+	// Pool connects to the migrated database. Dispatches, claims, settlements, effects in the
+	// same Postgres (RunTx) and operator actions use it. If the server replicates
+	// synchronously, it and AcceptPool must be prepared by commit.PreparePool. Required.
 	Pool *pgxpool.Pool
-	// AcceptPool is what Accept, the count of duplicates, keys of senders and
-	// CanCommit use, on the same database. RunTx and handlers hold a connection of Pool for as
-	// long as they run: a process that accepts beside them should give one of at
-	// least 8 connections here, or deliveries wait for them. Defaults to Pool.
+	// AcceptPool is used by Accept, duplicate counts, retry statistics, sender keys and
+	// CanCommit. It connects to the same database. RunTx and handlers hold a connection of Pool
+	// for as long as they run. A process that accepts beside them should set AcceptPool to a
+	// pool of at least 8 connections, or deliveries wait for them. Defaults to Pool.
 	AcceptPool *pgxpool.Pool
-	// ReadPool is what lists and counts for people use, on the same database:
-	// they may read much, and must keep nobody waiting. Defaults to Pool.
+	// ReadPool is used by lists and counts for operators, on the same database. They may read
+	// much, and must not make other work wait. Defaults to Pool.
 	ReadPool *pgxpool.Pool
 	// Schema holds the tables. Defaults to schema.Default.
 	Schema schema.Name
-	// AcceptTimeout bounds one Accept, waiting included. Defaults to 2 seconds.
+	// AcceptTimeout bounds one Accept, including waiting. Defaults to 2 seconds.
 	AcceptTimeout time.Duration
-	// Committers is how many group commits of one kind may be in flight at
-	// once, each on a connection of its pool. Defaults to 2.
+	// Committers is how many group commits of one kind may be in flight at once, each on its
+	// own connection. Defaults to 2.
 	Committers int
-	// ConsoleURL is where the console shows events and effects; links to it go
-	// into the metadata of jobs. Empty: no links.
+	// ConsoleURL is the address of the console. Job metadata links to events and effects there.
+	// Empty: no links.
 	ConsoleURL string
-	// Logger defaults to one that discards.
+	// Logger receives the log. Defaults to one that discards.
 	Logger *slog.Logger
-	// MeterProvider defaults to the global one.
+	// MeterProvider makes the meters. Defaults to the global one.
 	MeterProvider metric.MeterProvider
 }
 
@@ -97,8 +96,8 @@ func (opts Options) validate() error {
 	return nil
 }
 
-// Outbox is the inbox of events and the front door to the ledger of their effects,
-// in one Postgres schema. It is safe for concurrent use.
+// Outbox stores accepted events and gives access to the ledger of their effects, in one
+// Postgres schema. It is safe for concurrent use.
 type Outbox struct {
 	ledger   *ledger.Ledger
 	fleet    *fleet.Fleet
@@ -111,14 +110,14 @@ type Outbox struct {
 	coverage *coverage.Coverage
 	db       *commit.DB    // for work
 	acceptDB *commit.DB    // for T1
-	readPool *pgxpool.Pool // for people
+	readPool *pgxpool.Pool // for lists and counts
 	schema   schema.Name
 	sql      statements
 	jobs     *riverjob.Inserter
 	logger   *slog.Logger
 
-	// refusals counts commits that the database refused for now; those up to forgiven came
-	// before it was seen to store a delivery again.
+	// refusals counts commits that the database refused for now. Those up to forgiven came
+	// before CanStore last succeeded.
 	refusals, forgiven atomic.Int64
 
 	accepts    *commit.Group[arrival, Acceptance]
@@ -130,8 +129,8 @@ type Outbox struct {
 	dispatches *commit.Group[Dispatch, Dispatched]
 }
 
-// New returns an Outbox on a migrated database. It starts nothing: committers
-// run only while there is something to commit.
+// New returns an Outbox on a migrated database. It starts nothing: committers run only while
+// there is something to commit.
 func New(opts Options) (*Outbox, error) {
 	opts = opts.withDefaults()
 	if err := opts.validate(); err != nil {
@@ -218,37 +217,37 @@ func New(opts Options) (*Outbox, error) {
 	return o, nil
 }
 
-// Ledger is the account of effects, in the same schema.
+// Ledger returns the ledger of effects, in the same schema.
 func (o *Outbox) Ledger() *ledger.Ledger { return o.ledger }
 
-// Fleet is the account of destinations, in the same schema.
+// Fleet returns the account of destinations and processes, in the same schema.
 func (o *Outbox) Fleet() *fleet.Fleet { return o.fleet }
 
-// Inbox is the account of events, in the same schema.
+// Inbox returns the store of events, in the same schema.
 func (o *Outbox) Inbox() *inbox.Inbox { return o.inbox }
 
-// Finder finds events and effects, in the same schema. It refuses conditions: see
+// Finder returns a finder of events and effects, in the same schema. It refuses conditions: see
 // find.Finder.With.
 func (o *Outbox) Finder() *find.Finder { return o.finder }
 
-// Retention deletes what is past its time, in the same schema.
+// Retention returns the keeper that deletes expired rows, in the same schema.
 func (o *Outbox) Retention() *retention.Keeper { return o.keeper }
 
-// Erasure takes away what senders wrote, in the same schema.
+// Erasure returns the eraser of what senders wrote, in the same schema.
 func (o *Outbox) Erasure() *erasure.Eraser { return o.erasure }
 
-// Runs are actions on many, in the same schema. Those that select by a condition are carried
-// out With a Finder that compiles it.
+// Runs returns the bulk runs, in the same schema. To carry out runs that select by a condition,
+// give them a Finder that compiles it: see runs.Runs.With.
 func (o *Outbox) Runs() *runs.Runs { return o.runs }
 
-// Repair is for a database that is not what its workers left, in the same schema.
+// Repair returns the repairer for a restored or promoted database, in the same schema.
 func (o *Outbox) Repair() *repair.Repairer { return o.repairer }
 
-// Coverage is the account of the lists of providers, in the same schema.
+// Coverage returns the account of providers' lists, in the same schema.
 func (o *Outbox) Coverage() *coverage.Coverage { return o.coverage }
 
-// Stop refuses what is new and waits until everything that was submitted is
-// committed, or ctx is done. It may be called again.
+// Stop refuses new work and waits until all submitted work is committed, or ctx is done. It may
+// be called again.
 func (o *Outbox) Stop(ctx context.Context) error {
 	return errors.Join(
 		o.accepts.Stop(ctx),
@@ -259,6 +258,6 @@ func (o *Outbox) Stop(ctx context.Context) error {
 		o.counted.runner.Stop(ctx),
 		o.duplicates.Stop(ctx), // after the counts that it writes
 		o.senderKeys.Stop(ctx),
-		o.jobs.Stop(ctx), // after those that insert them
+		o.jobs.Stop(ctx), // after the groups that insert them
 	)
 }

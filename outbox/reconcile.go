@@ -17,26 +17,28 @@ import (
 )
 
 const (
-	// reconcileGrace is longer than any accept or dispatch takes to show its job.
+	// reconcileGrace is longer than any accept or dispatch takes until its job is visible.
 	reconcileGrace = 30 * time.Second
-	// reconcileLook is how many jobs of a queue and state a slice of Reconcile reads,
-	// and how many it inserts at most.
+	// reconcileLook is how many jobs of a queue and state a slice of Reconcile reads, and the
+	// most that it inserts.
 	reconcileLook = 1000
 )
 
-// Reconciled counts what Reconcile enqueued again.
+// Reconciled counts the jobs that Reconcile enqueued again.
 type Reconciled struct {
 	Events  int
 	Effects int
 }
 
-// Reconcile finds undispatched events and overdue effects that have no live job,
-// and enqueues up to 1,000 of each source and destination again (I5). The tables
-// are the truth: River prunes its jobs, discards stuck ones of kinds it does not
-// know, and lets people delete them. It works in slices, whose cost does not depend
-// on how many wait: of a long queue it judges what should have had its turn, and
-// what a paused destination holds up lacks nothing. It may run in several processes:
-// an advisory lock lets one of them work and the others return.
+// Reconcile finds undispatched events and overdue effects that have no live job, and enqueues
+// up to 1,000 of each source and destination again (I5). The tables are authoritative: River
+// prunes its jobs, discards stuck ones of kinds it does not know, and lets operators delete
+// them.
+//
+// Reconcile works in slices whose cost does not depend on how many wait. In a long queue it
+// checks only those that should have had their turn; effects held up by a paused destination
+// lack nothing. Several processes may call it: an advisory lock lets one of them work and the
+// others return.
 func (o *Outbox) Reconcile(ctx context.Context) (Reconciled, error) {
 	return o.reconcile(ctx, reconcileGrace)
 }
@@ -45,13 +47,13 @@ func (o *Outbox) reconcile(ctx context.Context, grace time.Duration) (Reconciled
 	return o.lacking(ctx, grace, o.enqueueSlice)
 }
 
-// slice is one step of reconcile: see ledger.Reconcile.
+// slice is one step of Reconcile: see ledger.Reconcile.
 type slice = func(ctx context.Context, in statement.DB) (lacking int, enqueue func(ctx context.Context, tx pgx.Tx) error, err error)
 
-// inSlice runs a slice, and decides what becomes of what it finds.
+// inSlice runs a slice and decides what to do with its result.
 type inSlice = func(ctx context.Context, run slice) error
 
-// lacking counts what has no live job, in slices of which run decides what becomes.
+// lacking counts events and effects without a live job, in slices that it passes to run.
 func (o *Outbox) lacking(ctx context.Context, grace time.Duration, run inSlice) (Reconciled, error) {
 	events, err := o.reconcileEvents(ctx, grace, run)
 	if err != nil {
@@ -64,7 +66,7 @@ func (o *Outbox) lacking(ctx context.Context, grace time.Duration, run inSlice) 
 	return Reconciled{Events: events, Effects: effects}, nil
 }
 
-// enqueueSlice enqueues what a slice finds, unless somebody else is at one.
+// enqueueSlice runs a slice and enqueues its result, unless another process is reconciling.
 func (o *Outbox) enqueueSlice(ctx context.Context, run slice) error {
 	return o.db.Do(ctx, "reconcile", commit.Limits{}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
 		var locked bool
@@ -82,7 +84,7 @@ func (o *Outbox) enqueueSlice(ctx context.Context, run slice) error {
 	})
 }
 
-// lackingJobs counts what Reconcile would enqueue again, and changes nothing.
+// lackingJobs counts what Reconcile would enqueue again. It changes nothing.
 func (o *Outbox) lackingJobs(ctx context.Context) (repair.Jobs, error) {
 	found, err := o.lacking(ctx, reconcileGrace, func(ctx context.Context, run slice) error {
 		return o.db.Statement("reconcile", func(db pipeline.ByIndex) error {
@@ -93,7 +95,7 @@ func (o *Outbox) lackingJobs(ctx context.Context) (repair.Jobs, error) {
 	return repair.Jobs(found), err
 }
 
-// enqueueLacking is Reconcile until nothing is left.
+// enqueueLacking calls Reconcile until nothing is left.
 func (o *Outbox) enqueueLacking(ctx context.Context) (repair.Jobs, error) {
 	var all repair.Jobs
 	for {
@@ -105,7 +107,7 @@ func (o *Outbox) enqueueLacking(ctx context.Context) (repair.Jobs, error) {
 	}
 }
 
-// undispatchedSource has undispatched events.
+// undispatchedSource is a source with undispatched events.
 type undispatchedSource struct {
 	Name  identity.Source
 	Queue string // of the first one's job
@@ -139,7 +141,7 @@ func (o *Outbox) reconcileEvents(ctx context.Context, grace time.Duration, run i
 }
 
 func (o *Outbox) eventsWithoutJob(ctx context.Context, in statement.DB, source undispatchedSource, grace time.Duration) ([]riverjob.DispatchJob, error) {
-	// A source may have got handlers, or lost them, since its events came.
+	// A source may have gained or lost handlers since its events were accepted.
 	queues := []string{source.Queue, riverjob.QueueDispatch, riverjob.QueueHandlers, riverjob.HandlersQueue(source.Name)}
 	slices.Sort(queues)
 	lacking := eventsWithoutJob{Source: source.Name, Queues: slices.Compact(queues), GraceSeconds: grace.Seconds(), Look: reconcileLook}

@@ -15,25 +15,25 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/internal/ondemand"
 )
 
-// What senders say of their retries is mostly not signed: a stranger who repeats a
-// delivery must not make the statistics grow.
+// Limits of the retry statistics. Most senders do not sign what they say about their retries,
+// and a stranger who repeats a delivery must not make the statistics grow.
 const (
-	maxRetryNumber  = 100 // higher ones count as this one
+	maxRetryNumber  = 100 // higher numbers count as this one
 	maxRetryReason  = 64  // bytes
-	maxRetryReasons = 16  // of a source; further ones count as otherReason
+	maxRetryReasons = 16  // per source; further reasons count as otherReason
 	maxRetryCounts  = 256 // in memory at once; further ones count as otherReason
 	otherReason     = "other"
 )
 
-// retryOf is what a sender says of a delivery that it sends again.
+// retryOf is what a sender says about a delivery that it sends again.
 type retryOf struct {
 	source identity.Source
 	number int
 	reason string
 }
 
-// retryCount gathers what senders say of their retries, and writes it like the
-// counts of duplicates.
+// retryCount counts what senders say about their retries, and writes it like the counts of
+// duplicates.
 type retryCount struct {
 	write  func(map[retryOf]int64)
 	runner *ondemand.Runner
@@ -64,8 +64,9 @@ func (c *retryCount) add(d Delivery) {
 	c.runner.Wake()
 }
 
-// reasonWord is a reason that is a word such as http_timeout. What is kept beside all
-// events, and erased with none, must not have in it what a sender says of a person.
+// reasonWord returns a reason that is a word such as http_timeout, and otherReason for any
+// other text. The statistics are kept outside all events and no erasure reaches them, so they
+// must not contain personal data from a sender.
 func reasonWord(reason string) string {
 	reason = strings.ToLower(reason)
 	isOther := func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '_' && r != '-' }
@@ -92,12 +93,11 @@ type retryRow struct {
 
 type noteRetries struct {
 	Retries []retryRow
-	Reasons int // of a source
+	Reasons int // per source
 	Other   string
 }
 
-// noteRetries adds what was counted to the statistics of the sources. Losing some
-// is harmless.
+// noteRetries adds the counts to the statistics of the sources. Losing some is harmless.
 func (o *Outbox) noteRetries(counts map[retryOf]int64) {
 	args := noteRetries{Reasons: maxRetryReasons, Other: otherReason}
 	for retry, n := range counts {
@@ -105,7 +105,7 @@ func (o *Outbox) noteRetries(counts map[retryOf]int64) {
 	}
 	err := o.acceptDB.Do(context.Background(), "note_retries", commit.Limits{Timeout: noteTimeout}, func(ctx context.Context, tx pgx.Tx, repeated bool) error {
 		if repeated {
-			return nil // it may have been counted: rather too few than twice
+			return nil // it may have been counted already: too few is better than twice
 		}
 		_, err := o.sql.NoteRetries.With(args).Exec(ctx, tx)
 		return err

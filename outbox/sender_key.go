@@ -13,21 +13,20 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
-// senderKeysOfSource is how many keys are kept of one source, the newest ones.
-// A sender has one or two at a time.
+// senderKeysOfSource is how many keys are kept per source, the newest ones. A sender has one or
+// two at a time.
 const senderKeysOfSource = 8
 
-// SenderKey is a public key that has proven a delivery of a source.
+// SenderKey is a public key that has verified a delivery of a source.
 type SenderKey struct {
 	Source identity.Source
-	ID     string // what the provider calls it; unique in the source
-	// Document is the key as the sender gave it. Nil: the sender has no such key
-	// any more.
+	ID     string // the provider's name for it; unique in the source
+	// Document is the key as the sender published it. Nil: the sender no longer has such a key.
 	Document []byte
 	Age      time.Duration // since it was kept; not used by KeepSenderKey
 }
 
-// SenderKeys returns the keys that are kept of a source, the newest first.
+// SenderKeys returns the keys kept for a source, the newest first.
 func (o *Outbox) SenderKeys(ctx context.Context, source identity.Source) ([]SenderKey, error) {
 	var keys []SenderKey
 	err := o.acceptDB.Statement("sender_keys", func(db pipeline.ByIndex) error {
@@ -50,8 +49,8 @@ func (o *Outbox) SenderKeys(ctx context.Context, source identity.Source) ([]Send
 	return keys, nil
 }
 
-// KeepSenderKey keeps a key some time later, outside the path of the answer.
-// Losing one is harmless: the sender is asked for it again.
+// KeepSenderKey stores a key in the background, outside the path of the answer. Losing one is
+// harmless: it is fetched from the sender again.
 func (o *Outbox) KeepSenderKey(k SenderKey) {
 	go func() {
 		if _, err := o.senderKeys.Submit(context.Background(), k); err != nil {
@@ -72,7 +71,7 @@ type keepSenderKeys struct{ Keys []senderKeyRow }
 
 type forgetSenderKeys struct {
 	Sources []identity.Source
-	Kept    int // of each source
+	Kept    int // per source
 }
 
 func (o *Outbox) keepSenderKeyBatch(ctx context.Context, tx pgx.Tx, batch []SenderKey) ([]struct{}, error) {

@@ -43,7 +43,7 @@ func loadStatements(name schema.Name) (statements, error) {
 	return s, err
 }
 
-// What statements take; rows of batches stand where they are made.
+// Arguments of statements. Rows of batches are declared where they are made.
 
 type eventsWithoutJob struct {
 	Source       identity.Source

@@ -1,6 +1,6 @@
--- T1: stores the events that are new, in the order of their keys so that two
--- batches with the same keys cannot deadlock, the deliveries they came in, and a job
--- for each that has one to run. No row for a key means that it was accepted before.
+-- T1: stores the new events, the deliveries they came in, and a job for each that has one to
+-- run. Events are inserted in key order, so that two batches with the same keys cannot
+-- deadlock. A key for which no row is returned was accepted before.
 WITH arriving AS MATERIALIZED (
     -- Numbered in order of arrival, before the insert sorts them.
     SELECT nextval('hooklatch.accept_seq') AS accept_seq, a.*
@@ -28,8 +28,8 @@ WITH arriving AS MATERIALIZED (
     FROM :deliveries AS d (delivery_id uuid, source text, headers jsonb, content_type text, body bytea)
     WHERE d.delivery_id IN (SELECT delivery_id FROM accepted)
 ), enqueued AS (
-    -- As River's client inserts jobs, except that times are the database's and nobody is
-    -- notified.
+    -- Inserts jobs as River's client does, except that times are the database's and no client
+    -- is notified.
     INSERT INTO hooklatch.river_job (kind, queue, priority, args, metadata, max_attempts, tags)
     SELECT :kind, a.queue, a.job_priority, a.job_args::jsonb, a.job_metadata::jsonb, :max_attempts, string_to_array(a.job_tags, ',')::varchar(255)[]
     FROM accepted

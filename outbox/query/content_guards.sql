@@ -1,5 +1,5 @@
--- The events whose content windows are open. A window without its event counts for
--- nothing: what repeats it would be stored nowhere. So do the tentative windows of this
+-- The events whose content windows are open. A window without its stored event does not count:
+-- an event that repeats it would be stored nowhere. This excludes the tentative windows of this
 -- transaction, whose events are not stored yet.
 SELECT g.source, g.hash, g.event_id, g.acceptance_id, g.accepted_at
 FROM :contents AS known (source text, hash bytea)
@@ -8,7 +8,7 @@ CROSS JOIN LATERAL (
     FROM hooklatch.content_guards AS g
     WHERE g.source = known.source
         AND g.hash = known.hash
-    OFFSET 0 -- each by a look-up of its own
+    OFFSET 0 -- one look-up per content
 ) AS g
 CROSS JOIN LATERAL (
     SELECT

@@ -1,9 +1,11 @@
--- A text that is another one once this may no longer be the database it was: after a
--- standby was promoted or a backup restored, which begins a timeline, and after a
--- restart, which puts back what lies below it. Also after the table of events was made
--- anew, as a dump restored in place does, or emptied by TRUNCATE, and in a database that
--- was created anew from a template, which keeps the numbers of tables. An error on a
--- standby.
+-- A text that changes whenever this may no longer be the same database:
+--
+--   - after a standby was promoted or a backup restored, which begins a timeline,
+--   - after a restart, before which the files may have been put back to an earlier state,
+--   - after the table of events was recreated, as by a dump restored in place, or truncated,
+--   - in a database created anew from a template, which keeps the numbers of tables.
+--
+-- Fails on a standby.
 SELECT concat_ws(
     ' ',
     (SELECT system_identifier FROM pg_control_system()),

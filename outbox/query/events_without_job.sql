@@ -1,10 +1,10 @@
--- Undispatched events of a source that no live job will dispatch. The grace keeps
--- away from events whose job is being inserted or finished right now. The job of one
--- that was replayed waits in its queue from then, not from when the event came.
+-- Undispatched events of a source that no live job will dispatch. The grace excludes events
+-- whose job is being inserted or finished right now. The job of a replayed event has waited in
+-- its queue since the replay, not since the event was received.
 WITH job AS MATERIALIZED {{live_jobs}}, known AS MATERIALIZED (
     SELECT {{known_until}} AS until
 ), undispatched AS MATERIALIZED (
-    -- What comes after them is looked at when they are dispatched.
+    -- Later events are checked once these are dispatched.
     SELECT p.source, p.event_id, p.event_type, p.received_at, p.queue, p.traceparent, p.generation
     FROM hooklatch.processed_events AS p
     WHERE p.source = :source

@@ -1,11 +1,11 @@
--- The fence of T2: marks the events that are still to be dispatched, in key
--- order. An event without a row back was dispatched before, or replayed since. The job
--- that a run of it is about to end by this goes with it, where one is named.
+-- The fence of T2: sets the outcome of the events that are still to be dispatched, in key
+-- order. An event for which no row is returned was dispatched before, or replayed since. If a
+-- plan names the job that ends with it, the job is deleted too.
 --
--- The plan of an older configuration does not pass while a process with a newer one runs:
--- its event comes back as left, unlocked and unchanged. A process announces itself before
--- it accepts anything, so this snapshot has the announcement of each process whose events
--- it has.
+-- The plan of an older configuration does not pass while a process with a newer one runs: its
+-- event is returned as left, unlocked and unchanged. A process announces itself before it
+-- accepts anything, so this snapshot contains the announcement of every process that accepted
+-- one of these events.
 WITH newer AS MATERIALIZED (
     SELECT n.*
     FROM {{newer_configurations}} AS n
@@ -20,8 +20,8 @@ WITH newer AS MATERIALIZED (
     WHERE NOT f.is_left
     ORDER BY f.source COLLATE "C", f.event_id COLLATE "C"
 ), locked AS (
-    -- Each by a look-up of its own, and the row as it is under the lock, which may
-    -- be newer than the snapshot.
+    -- One look-up per event. It returns the row as it is under the lock, which may be newer
+    -- than the snapshot.
     SELECT planned.*, stands.generation AS now_generation, stands.outcome AS now_outcome
     FROM planned
     CROSS JOIN LATERAL (
@@ -44,7 +44,7 @@ WITH newer AS MATERIALIZED (
         AND locked.now_outcome = 'received'
     RETURNING p.source, p.event_id, locked.job_id
 ), running_jobs AS (
-    -- One that somebody else has in hand is left: River ends it, or its next run finds
+    -- A job locked by another transaction is left alone: River ends it, or its next run finds
     -- the event dispatched.
     SELECT j.id, j.state = 'running' AS runs
     FROM fenced

@@ -1,6 +1,6 @@
--- The events that were accepted before. With synchronous replication a visible
--- row may not be on the standby yet, and a transaction that only reads does not
--- wait for it: the WAL message makes this one wait.
+-- The events that are already stored. With synchronous replication a visible row may not be on
+-- the standby yet, and a transaction that only reads does not wait for it: the WAL message
+-- makes this one wait.
 SELECT p.source, p.event_id, p.acceptance_id, p.received_at, p.payload_hash
 FROM :events AS known (source text, event_id text)
 CROSS JOIN LATERAL (
@@ -8,7 +8,7 @@ CROSS JOIN LATERAL (
     FROM hooklatch.processed_events AS p
     WHERE p.source = known.source
         AND p.event_id = known.event_id
-    OFFSET 0 -- each by a look-up of its own
+    OFFSET 0 -- one look-up per event
 ) AS p
 WHERE (
     SELECT CASE

@@ -1,4 +1,4 @@
--- Notes which parts of stored deliveries repeat events that were known.
+-- Records which parts of stored deliveries repeat events that were already stored.
 INSERT INTO hooklatch.delivery_copies (source, event_id, delivery_id, item)
 SELECT c.source, c.event_id, c.delivery_id, c.item
 FROM :copies AS c (source text, event_id text, delivery_id uuid, item text)

@@ -1,5 +1,5 @@
--- Counts duplicates on the rows they repeat, outside the path of the answer, and
--- keeps when the last of them came.
+-- Counts duplicates on the rows they repeat, outside the path of the answer, and keeps the
+-- times of the last ones.
 WITH noted AS (
     SELECT n.*
     FROM :noted AS n (source text, event_id text, duplicates bigint, body_differs boolean, seconds_ago text)

@@ -1,5 +1,5 @@
--- Adds what senders said of their retries to the statistics of their sources. A
--- source has few reasons of its own.
+-- Adds what senders said about their retries to the statistics of their sources. Each source
+-- has a limited number of own reasons.
 WITH said AS (
     SELECT r.source, r.retry_number, r.deliveries,
         CASE

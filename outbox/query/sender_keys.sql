@@ -1,4 +1,4 @@
--- The keys that are kept of a source, and how many seconds ago each was.
+-- The keys kept for a source, and the age of each in seconds.
 SELECT key_id, document, GREATEST(extract(epoch FROM clock_timestamp() - proven_at), 0)::double precision
 FROM hooklatch.sender_keys
 WHERE source = :source

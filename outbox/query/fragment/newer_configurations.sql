@@ -1,6 +1,6 @@
--- Running processes with a configuration newer than :configuration, and what they know:
--- as a rule none, found by one step through an index. A gateway counts for a while only,
--- until workers with its configuration should be there.
+-- Running processes with a configuration newer than :configuration, and what they know. Usually
+-- none, found by one step through an index. A gateway counts only for a while, until workers
+-- with its configuration should be running.
 (
     SELECT w.configuration, w.dispatches, w.routes, w.sources, w.handler_sources
     FROM hooklatch.workers AS w
