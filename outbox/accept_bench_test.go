@@ -21,13 +21,12 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// BenchmarkAccept compares, side by side in one run and on one server with
-// fsync on, the pattern everybody writes (one transaction for each event, with
-// its own INSERTs and River insert) with Accept. Both write the same rows. One
-// operation is one event accepted by each.
+// BenchmarkAccept compares Accept with the usual pattern (one transaction for each event, with
+// its own INSERTs and River insert). Both run side by side, on one server with fsync on, and
+// write the same rows. One operation is one event accepted by each.
 //
-// It reports events/s of both and their ratio, and the median latency of both
-// and its ratio. Machines are noisy: the ratios are what counts.
+// It reports events/s of both and their ratio, and the median latency of both and its ratio.
+// Machines are noisy: only the ratios count.
 func BenchmarkAccept(b *testing.B) {
 	for _, concurrent := range []int{1, 8, 64, 256} {
 		b.Run(fmt.Sprintf("concurrent=%d", concurrent), func(b *testing.B) {
@@ -37,7 +36,7 @@ func BenchmarkAccept(b *testing.B) {
 			measure(b, warm, concurrent, o.acceptGrouped)
 			var naive, grouped sample
 			b.ResetTimer()
-			const round = 4000 // short rounds in turn, so that drift meets both
+			const round = 4000 // short rounds in turn, so that drift affects both
 			for left := b.N; left > 0; left -= round {
 				n := min(left, round)
 				naive.add(measure(b, n, concurrent, o.acceptNaively))
@@ -54,7 +53,7 @@ func BenchmarkAccept(b *testing.B) {
 	}
 }
 
-// sample is what one side of the comparison took.
+// sample is the measurement of one side of the comparison.
 type sample struct {
 	latencies []time.Duration
 	elapsed   time.Duration
@@ -120,7 +119,7 @@ func (b *bundle) acceptGrouped(ctx context.Context, d Delivery) error {
 	return err
 }
 
-// acceptNaively is one transaction for one event, statement by statement.
+// acceptNaively accepts one event in one transaction, statement by statement.
 func (b *bundle) acceptNaively(ctx context.Context, d Delivery) error {
 	in := d.Events[0]
 	headers, err := column.Headers(d.Headers)
@@ -151,7 +150,7 @@ func (b *bundle) acceptNaively(ctx context.Context, d Delivery) error {
 	})
 }
 
-// requireSameRows proves that the comparison is fair: n of everything by each side.
+// requireSameRows checks that the comparison is fair: each side wrote n rows of every kind.
 func (b *bundle) requireSameRows(t testing.TB, n int) {
 	t.Helper()
 	for _, source := range []string{"naive", "stripe"} {

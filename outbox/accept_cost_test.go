@@ -13,16 +13,17 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// What one accepted event may cost. Both count what no noise of a machine changes.
+// Limits of the cost of one accepted event. Both measure counts that do not depend on the load
+// of the machine.
 const (
 	maxAllocsPerEvent = 80 // 65 today
-	// maxWALBesideBody is what goes to the log for an event beside the bytes of its
-	// body: three rows, with the headers of a provider and a trace, six entries of
-	// indexes, and no image of a page. 1,912 today.
+	// maxWALBesideBody is the WAL written for an event in bytes, not counting its body: three
+	// rows, with the headers of a provider and a trace, six index entries, and no page image.
+	// 1,912 today.
 	maxWALBesideBody = 2000
 )
 
-// costly is a delivery as Stripe makes it, under a trace.
+// costly is a delivery as Stripe sends it, under a trace.
 func costly() Delivery {
 	d := benchDelivery()
 	d.Events = []Incoming{{ID: identity.EventID("evt_" + uuid.NewString()), Type: "invoice.paid", OccurredAt: d.Events[0].OccurredAt}}
@@ -36,7 +37,7 @@ func costly() Delivery {
 	return d
 }
 
-// acceptTogether accepts as many events at once as one transaction takes.
+// acceptTogether accepts as many events at once as fit in one transaction.
 func (b *bundle) acceptTogether(t *testing.T) {
 	t.Helper()
 	var all sync.WaitGroup
@@ -52,14 +53,14 @@ func (b *bundle) acceptTogether(t *testing.T) {
 
 const together = 64
 
-func TestAcceptAllocatesLittle(t *testing.T) { //nolint:paralleltest // it counts what the process allocates
+func TestAcceptAllocatesLittle(t *testing.T) { //nolint:paralleltest // it counts the allocations of the process
 	if raceDetector {
 		t.Skip("the race detector has pools forget what they keep: .ci/run counts without it")
 	}
 	b := onPool(t, pgtest.New(t), func(opts *Options) { opts.Committers = 1 })
 	b.acceptTogether(t) // prepares the statements
 	perEvent := math.Inf(1)
-	for range 200 { // a busy machine has them share less of what they share: that only adds
+	for range 200 { // on a busy machine fewer events share a transaction, which only adds allocations
 		if perEvent = min(perEvent, testing.AllocsPerRun(1, func() { b.acceptTogether(t) })/together); perEvent <= maxAllocsPerEvent {
 			break
 		}
@@ -70,7 +71,7 @@ func TestAcceptAllocatesLittle(t *testing.T) { //nolint:paralleltest // it count
 
 func TestAcceptWritesLittleWAL(t *testing.T) {
 	t.Parallel()
-	b := onPool(t, pgtest.New(t, pgtest.Own())) // the log of a server is that of all its databases
+	b := onPool(t, pgtest.New(t, pgtest.Own())) // a server has one WAL for all its databases
 	const rounds = 20
 	logged := func() (bytes int) {
 		return b.count(t, `SELECT pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::bigint`)

@@ -12,7 +12,8 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// A missing partition is our fault: the event must come again, not be refused.
+// A missing partition is our fault: the sender must deliver the event again, so it is not
+// refused.
 func TestAcceptWithoutPartitionIsUnavailable(t *testing.T) {
 	t.Parallel()
 	b := setup(t, func(opts *Options) { opts.AcceptTimeout = 5 * time.Second })
@@ -30,8 +31,8 @@ func TestAcceptWithoutPartitionIsUnavailable(t *testing.T) {
 	require.Equal(t, 1, a.New())
 }
 
-// A key somebody holds in a transaction of their own: the delivery waits for
-// them, others do not, and afterwards it is a duplicate.
+// Another transaction holds a key. The delivery waits for it, others do not, and afterwards it
+// is a duplicate.
 func TestAcceptWaitsForAnUncommittedFirst(t *testing.T) {
 	t.Parallel()
 	b := setup(t, func(opts *Options) { opts.AcceptTimeout = 20 * time.Second })
@@ -55,8 +56,8 @@ func TestAcceptWaitsForAnUncommittedFirst(t *testing.T) {
 	require.Equal(t, 1, (<-result).Duplicates())
 }
 
-// With synchronous replication a row may be visible here and not on the
-// standby: a duplicate of it must not be acknowledged before it is.
+// With synchronous replication a row may be visible here and not on the standby. A duplicate of
+// it must not be acknowledged before the standby has it.
 func TestDuplicateWaitsForTheStandby(t *testing.T) {
 	t.Parallel()
 	r := onReplicated(t, func(opts *Options) { opts.AcceptTimeout = 500 * time.Millisecond })
@@ -72,7 +73,7 @@ func TestDuplicateWaitsForTheStandby(t *testing.T) {
 	}, 2*time.Minute, 10*time.Millisecond)
 }
 
-// F11: a pool with a single connection serves everybody in turn.
+// F11: a pool with a single connection serves all callers in turn.
 func TestAcceptWithOneConnection(t *testing.T) {
 	t.Parallel()
 	b := onPool(t, pgtest.New(t, pgtest.MaxConns(1)), func(opts *Options) { opts.AcceptTimeout = 20 * time.Second })
@@ -89,8 +90,7 @@ func TestAcceptWithOneConnection(t *testing.T) {
 	require.Equal(t, 10, b.count(t, `SELECT count(*) FROM hooklatch.processed_events`))
 }
 
-// A transaction of the wrong kind is the caller's business, but a failed one
-// must leave nothing behind.
+// AcceptTx does not check the caller's transaction, but a failed one must leave nothing behind.
 func TestAcceptTxInAFailedTransaction(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

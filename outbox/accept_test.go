@@ -61,7 +61,7 @@ func TestAcceptStoresEventDeliveryAndJob(t *testing.T) {
 func TestAcceptAnswersDuplicate(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	elsewhere := onPool(t, b.pool) // another gateway, which remembers nothing of it
+	elsewhere := onPool(t, b.pool) // another gateway, which remembers none of it
 	first, err := b.Accept(t.Context(), delivery("stripe", "evt_1"))
 	require.NoError(t, err)
 
@@ -78,7 +78,7 @@ func TestAcceptAnswersDuplicate(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 1, other.New(), "keys are scoped to their source")
 
-	for i, gateway := range []*bundle{b, elsewhere} { // several events go by a statement of their own
+	for i, gateway := range []*bundle{b, elsewhere} { // several events use another statement than one
 		several, err := gateway.Accept(t.Context(), delivery("stripe", "evt_2", "evt_3"))
 		require.NoError(t, err)
 		require.Equal(t, 2-2*i, several.New())
@@ -91,7 +91,7 @@ func TestAcceptAnswersDuplicate(t *testing.T) {
 	require.Equal(t, 1, b.count(t, `SELECT duplicates FROM hooklatch.processed_events WHERE source = 'stripe' AND body_differs AND last_duplicate_at IS NOT NULL`))
 }
 
-// An event that comes alone goes by a statement of its own.
+// A single event uses its own statement.
 func TestEventThatComesAloneIsStoredAsAmongOthers(t *testing.T) {
 	t.Parallel()
 	stored := func(others ...string) (rows []string) {
@@ -159,8 +159,7 @@ func TestAcceptRefusesUnusableIDs(t *testing.T) {
 	require.Zero(t, b.count(t, `SELECT count(*) FROM hooklatch.processed_events`), "all of a delivery or nothing")
 }
 
-// A time that nobody can have meant is no reason to refuse an event for ever, nor
-// to store another one.
+// An impossible time is no reason to refuse an event forever, or to store another time.
 func TestAcceptTakesAnImpossibleTimeForUnknown(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -196,7 +195,7 @@ func TestAcceptTakesAnImpossibleTimeForUnknown(t *testing.T) {
 	}
 }
 
-// poisons are bodies that jsonb, text columns or parsers stumble over (F19).
+// poisons are bodies that break jsonb, text columns or parsers (F19).
 func poisons() map[string][]byte {
 	return map[string][]byte{
 		"escaped NUL":     []byte(`{"a":"\u0000"}`),
@@ -242,8 +241,7 @@ func TestAcceptKeepsBodiesByteForByte(t *testing.T) {
 	require.Equal(t, 2*len(poisons()), b.count(t, `SELECT count(*) FROM hooklatch.processed_events`))
 }
 
-// Two outboxes stand for two gateway processes: the same ids in shuffled order
-// on both (I2).
+// Two outboxes act as two gateway processes: the same ids in shuffled order on both (I2).
 func TestAcceptConcurrentDuplicatesInTwoGateways(t *testing.T) {
 	t.Parallel()
 	one := setup(t)
@@ -323,7 +321,7 @@ func TestEmptyDeliveryIsNotStored(t *testing.T) {
 	require.Zero(t, b.count(t, `SELECT count(*) FROM hooklatch.deliveries`))
 }
 
-// A duplicate with the body of the first does not hide that another one differed.
+// A later duplicate with the original body does not hide that an earlier one differed.
 func TestDifferenceOfADuplicateStaysNoted(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

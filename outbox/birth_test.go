@@ -14,7 +14,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// born is an effect of e that whoever dispatches e wants to attempt.
+// born is an effect of e whose first attempt the dispatching process claims.
 func born(e *inbox.Event, key string) ledger.NewEffect {
 	effect := planned(e, key)
 	effect.Request = ledger.Request{ContentType: "application/json", Headers: map[string][]string{"X-Own": {"1"}}, Body: []byte(`{"n":1}`)}
@@ -24,7 +24,7 @@ func born(e *inbox.Event, key string) ledger.NewEffect {
 	return effect
 }
 
-// birth dispatches an event with an effect that begins with its first attempt.
+// birth dispatches an event with an effect whose first attempt is claimed.
 func (b *bundle) birth(t *testing.T, id string) ledger.Effect {
 	t.Helper()
 	e := b.accepted(t, "stripe", id)
@@ -34,7 +34,7 @@ func (b *bundle) birth(t *testing.T, id string) ledger.Effect {
 	return d.Started[0]
 }
 
-// job is the job in reserve of an effect.
+// job is the job of an effect.
 type job struct {
 	ID          int64      `json:"id"`
 	State       string     `json:"state"`
@@ -47,7 +47,7 @@ type job struct {
 	} `json:"errors"`
 }
 
-// jobs are those of effects.
+// effectJobs returns all effect jobs.
 func (b *bundle) effectJobs(t *testing.T) []job {
 	t.Helper()
 	rows, err := b.pool.Query(t.Context(), `SELECT to_jsonb(j) FROM hooklatch.river_job AS j WHERE kind = 'effect' ORDER BY id`)
@@ -63,7 +63,7 @@ func (b *bundle) effectJobs(t *testing.T) []job {
 	return jobs
 }
 
-// Whoever dispatched it has what a claim would have told.
+// The dispatching process gets the same effect as a claim would return.
 func TestAnEffectBeginsWithItsFirstAttempt(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -84,8 +84,8 @@ func TestAnEffectBeginsWithItsFirstAttempt(t *testing.T) {
 		told := again.Effect
 		require.Equal(t, e.ReceivedAt, told.EventReceivedAt)
 		told.EventReceivedAt = time.Time{}
-		told.LeaseUntil, d.Started[i].LeaseUntil = time.Time{}, time.Time{} // it began anew
-		told.OccurredAt, d.Started[i].OccurredAt = time.Time{}, time.Time{} // of an event without a time, that is when it came
+		told.LeaseUntil, d.Started[i].LeaseUntil = time.Time{}, time.Time{} // this lease began anew
+		told.OccurredAt, d.Started[i].OccurredAt = time.Time{}, time.Time{} // an event without a time gets the time of its arrival
 		require.Equal(t, told, d.Started[i])
 	}
 	require.Equal(t, map[string][]string{"X-Own": {"1"}, "X-First": {"a", "b"}}, d.Started[0].Request.Headers)
@@ -103,8 +103,7 @@ func TestAnEffectBeginsWithItsFirstAttempt(t *testing.T) {
 	require.Equal(t, Dispatched{}, again)
 }
 
-// The rows tell the life of such an effect as that of any other, and nothing of its job
-// is left.
+// The rows of such an effect are the same as those of any other, and no job is left.
 func TestAnEffectThatIsDoneAtOnceLeavesNoJob(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -124,8 +123,8 @@ func TestAnEffectThatIsDoneAtOnceLeavesNoJob(t *testing.T) {
 	require.Equal(t, 2, b.count(t, `SELECT count(*) FROM hooklatch.effect_transitions`))
 }
 
-// What was not done at once is seen in River UI, and its next attempt is a job's. One
-// that is due soon does not wait for River's scheduler.
+// An effect that was not done at once is visible in River UI, and a job makes its next attempt.
+// An attempt that is due soon does not wait for River's scheduler.
 func TestAnEffectThatIsNotDoneAtOnceKeepsItsJob(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -163,7 +162,7 @@ func TestAnEffectThatIsNotDoneAtOnceKeepsItsJob(t *testing.T) {
 	}
 }
 
-// A job that somebody has in hand is none of the settlement's business.
+// The settlement leaves a running job alone.
 func TestASettlementLeavesAJobThatRuns(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -183,7 +182,7 @@ func TestASettlementLeavesAJobThatRuns(t *testing.T) {
 	require.Equal(t, "scheduled", b.effectJobs(t)[1].State)
 }
 
-// The job takes over when the lease has ended; what the lost attempt did nobody knows.
+// The job takes over when the lease has ended. The result of the lost attempt is unknown.
 func TestTheJobTakesOverFromALostBirth(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -208,7 +207,7 @@ func TestTheJobTakesOverFromALostBirth(t *testing.T) {
 	require.Equal(t, ledger.EffectDone, b.settle(t, taken.Effect, ledger.Settlement{Verdict: ledger.VerdictDone}).State)
 }
 
-// An attempt that ended before its call, by whoever knows that, is no doubt.
+// An attempt that is reported to have ended before its call causes no doubt.
 func TestABirthThatSentNothingIsNoDoubt(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -219,7 +218,7 @@ func TestABirthThatSentNothingIsNoDoubt(t *testing.T) {
 	require.Zero(t, next.MaybeAppliedSince)
 }
 
-// What waits begins as it would have without the claim, and its request is still open.
+// A waiting effect starts as it would without the claim, and its request can still change.
 func TestNothingIsBornForADestinationThatIsPausedOrMoved(t *testing.T) {
 	t.Parallel()
 	for _, paused := range []string{
@@ -281,7 +280,7 @@ func TestWhatNeedsMoreThanACallIsNotBorn(t *testing.T) {
 		_, err := b.Dispatch(t.Context(), Dispatch{Event: e, Effects: []ledger.NewEffect{effect}})
 		require.Error(t, err, name)
 	}
-	// A transaction of the caller's may last, and end otherwise.
+	// A transaction of the caller may last long, and may be rolled back.
 	require.NoError(t, pgx.BeginFunc(t.Context(), b.pool, func(tx pgx.Tx) error {
 		d, err := b.DispatchTx(t.Context(), tx, Dispatch{Event: e, Effects: []ledger.NewEffect{born(e, "in_1")}}, nil)
 		require.Empty(t, d.Started)

@@ -15,7 +15,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// bundle is an Outbox on a database of its own.
+// bundle is an Outbox on its own database.
 type bundle struct {
 	*Outbox
 	*inbox.Inbox
@@ -100,12 +100,12 @@ func (b *bundle) dispatched(t testing.TB, id string, policy ledger.Policy) ident
 	return effect.EffectID
 }
 
-// claimOf asks for an attempt under a claim id of its own.
+// claimOf returns a claim with a new claim id.
 func claimOf(id identity.EffectID) ledger.Claim {
 	return ledger.Claim{ID: id, ClaimID: uuid.New(), Lease: lease, JobID: 1}
 }
 
-// claim asks for an attempt under a claim id of its own.
+// claim claims an attempt with a new claim id.
 func (b *bundle) claim(t testing.TB, id identity.EffectID, lease time.Duration) ledger.Claimed {
 	t.Helper()
 	c, err := b.Ledger().Claim(t.Context(), ledger.Claim{ID: id, ClaimID: uuid.New(), Lease: lease, JobID: 1})
@@ -122,7 +122,7 @@ func (b *bundle) granted(t testing.TB, id identity.EffectID, lease time.Duration
 	return c.Effect
 }
 
-// ann orders things.
+// ann is an operator.
 var ann = ledger.Operator{Who: "ann", Via: "test"}
 
 // because is ann with a reason.

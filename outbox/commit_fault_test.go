@@ -17,7 +17,8 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// onFaultyPool is an Outbox whose COMMITs can be broken, beside one that is sound.
+// onFaultyPool returns an Outbox whose COMMITs can be broken, and a sound one on the same
+// database.
 func onFaultyPool(t *testing.T, options ...func(*Options)) (faulty, sound *bundle, f *fault.Fault) {
 	t.Helper()
 	sound = setup(t)
@@ -57,13 +58,13 @@ func TestAcceptSurvivesALostCommit(t *testing.T) {
 	}
 }
 
-// A COMMIT that is never answered: the caller is told in time that the outcome
-// is unknown, and the next delivery is a duplicate.
+// A COMMIT is never answered. The caller learns in time that the outcome is unknown, and the
+// next delivery is a duplicate.
 func TestAcceptGivesUpOnAHungCommit(t *testing.T) {
 	t.Parallel()
 	b, sound, f := onFaultyPool(t, func(opts *Options) { opts.AcceptTimeout = 2 * time.Second })
 	f.Arm(fault.Hang, 1)
-	_, err := b.Accept(t.Context(), delivery("stripe", "evt_1")) // without an end of its own it would never return
+	_, err := b.Accept(t.Context(), delivery("stripe", "evt_1")) // without a timeout it would never return
 	require.ErrorIs(t, err, commit.ErrUnavailable)
 	require.Equal(t, 1, f.Count())
 	a, err := sound.Accept(t.Context(), delivery("stripe", "evt_1"))
@@ -101,7 +102,7 @@ func TestLedgerSurvivesALostCommit(t *testing.T) {
 	}
 }
 
-// The same for orders and versions: the next is woken once.
+// The same for ordered effects and versions: the next effect is woken once.
 func TestOrderSurvivesALostCommit(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []fault.Mode{fault.LoseAnswer, fault.LoseRequest, fault.Terminate} {
@@ -126,7 +127,7 @@ func TestOrderSurvivesALostCommit(t *testing.T) {
 	}
 }
 
-// A pause is one change, however often its COMMIT is tried.
+// A pause is one change, however often its COMMIT is retried.
 func TestPauseSurvivesALostCommit(t *testing.T) {
 	t.Parallel()
 	b, sound, f := onFaultyPool(t)
@@ -143,7 +144,7 @@ func TestPauseSurvivesALostCommit(t *testing.T) {
 	require.True(t, sound.destination(t, "app").QueuePaused)
 }
 
-// So is a probe: the try after a lost answer knows that it began it.
+// So is a probe: the retry after a lost answer recognises that it began the probe.
 func TestProbeSurvivesALostCommit(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []fault.Mode{fault.LoseAnswer, fault.LoseRequest, fault.Terminate} {
@@ -165,8 +166,8 @@ func TestProbeSurvivesALostCommit(t *testing.T) {
 	}
 }
 
-// A server that shuts down in the middle of a COMMIT may have committed: what is
-// replayed under new keys must not be replayed again.
+// A server that shuts down in the middle of a COMMIT may have committed. A replay under new
+// keys must not happen twice.
 func TestReplayWithNewKeysSurvivesALostCommit(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []fault.Mode{fault.LoseAnswer, fault.LoseRequest, fault.Terminate} {
@@ -187,8 +188,7 @@ func TestReplayWithNewKeysSurvivesALostCommit(t *testing.T) {
 	}
 }
 
-// The pool is small and everybody replays: no transaction asks for a second
-// connection.
+// The pool is small and many calls replay at once: no transaction needs a second connection.
 func TestReplayNeedsOneConnection(t *testing.T) {
 	t.Parallel()
 	sound := setup(t)
@@ -199,7 +199,7 @@ func TestReplayNeedsOneConnection(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(pool.Close)
 	b := onPool(t, pool)
-	b.accepted(t, "stripe", "evt_1") // waits for its dispatch: each replay looks why it cannot
+	b.accepted(t, "stripe", "evt_1") // waits for its dispatch: each replay looks up why it is not possible
 	done := make(chan error)
 	for range 8 {
 		go func() {

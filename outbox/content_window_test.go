@@ -63,8 +63,8 @@ func (b *bundle) statuses(t testing.TB, deliveries ...Delivery) []AcceptStatus {
 	return statuses
 }
 
-// A redelivery whose body changed is a duplicate by its id, and its body is not
-// stored: a new event with that body must not be a duplicate of it.
+// A redelivery whose body changed is a duplicate by its id, and its body is not stored. A new
+// event with that body must not be a duplicate of it.
 func TestDuplicateOpensNoContentWindow(t *testing.T) {
 	t.Parallel()
 	minute := func(id, body string) Delivery { return content(time.Minute, id, body) }
@@ -151,7 +151,7 @@ func TestDuplicateOpensNoContentWindow(t *testing.T) {
 	}
 }
 
-// The sender repeats an event within its window: the window ends when it would have.
+// The sender repeats an event within its window. The end of the window does not move.
 func TestRepeatDoesNotProlongAContentWindow(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -168,8 +168,8 @@ func TestRepeatDoesNotProlongAContentWindow(t *testing.T) {
 	require.Zero(t, b.number(t, orphans))
 }
 
-// Two transactions bring one id with two bodies at once: the second finds out only
-// when the first has committed.
+// Two transactions bring one id with two bodies. The second learns of the first only when that
+// has committed.
 func TestConcurrentDuplicateOpensNoContentWindow(t *testing.T) {
 	t.Parallel()
 	for name, accept := range map[string]func(b *bundle, d Delivery) (Acceptance, error){
@@ -207,8 +207,8 @@ func TestConcurrentDuplicateOpensNoContentWindow(t *testing.T) {
 	}
 }
 
-// The COMMIT of a new event, or of a duplicate with another body, has an unknown
-// outcome and is tried again.
+// The COMMIT of a new event, or of a duplicate with another body, has an unknown outcome and is
+// retried.
 func TestContentWindowsSurviveALostCommit(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []fault.Mode{fault.LoseAnswer, fault.LoseRequest} {
@@ -223,7 +223,7 @@ func TestContentWindowsSurviveALostCommit(t *testing.T) {
 				require.NoError(t, err)
 				require.Equal(t, before+1, f.Count())
 				require.Zero(t, sound.number(t, orphans))
-				if a.Events[0].Status == Duplicate { // it is counted by a COMMIT of its own, which is not to be broken
+				if a.Events[0].Status == Duplicate { // its count has its own COMMIT, which must not be broken
 					counted++
 					require.Eventually(t, func() bool {
 						return sound.count(t, `SELECT sum(duplicates) FROM hooklatch.processed_events`) == counted
@@ -241,7 +241,7 @@ func TestContentWindowsSurviveALostCommit(t *testing.T) {
 	}
 }
 
-// The server refuses the values of one member: its batch is bisected.
+// The server rejects the values of one member: its batch is bisected.
 func TestContentWindowsOfABisectedBatch(t *testing.T) {
 	t.Parallel()
 	b := setup(t, func(opts *Options) { opts.Committers = 1; opts.AcceptTimeout = 30 * time.Second })
@@ -254,7 +254,7 @@ func TestContentWindowsOfABisectedBatch(t *testing.T) {
 			for _, id := range []string{"a", fmt.Sprint("bad_", i), fmt.Sprint("z_", i)} {
 				a, err := b.Accept(context.Background(), content(time.Minute, id, fmt.Sprint("body ", i%4)))
 				bad := strings.HasPrefix(id, "bad")
-				// A bad one is stored nowhere: it fails, or repeats a body that is stored.
+				// A bad one is stored nowhere: it fails, or repeats a stored body.
 				if bad && err == nil && a.Duplicates() == 0 || !bad && err != nil {
 					t.Errorf("accept %s: %v", id, err)
 				}
@@ -266,7 +266,7 @@ func TestContentWindowsOfABisectedBatch(t *testing.T) {
 	require.Equal(t, 1+4, b.count(t, `SELECT count(*) FROM hooklatch.processed_events`), "each content is stored once")
 }
 
-// Deliveries of two gateways with few ids and few bodies.
+// Two gateways receive deliveries with few ids and few bodies.
 func TestContentWindowsThroughTwoGatewaysWithChangedBodies(t *testing.T) {
 	t.Parallel()
 	one := setup(t, func(opts *Options) { opts.AcceptTimeout = 30 * time.Second })
@@ -285,8 +285,8 @@ func TestContentWindowsThroughTwoGatewaysWithChangedBodies(t *testing.T) {
 	require.Zero(t, one.number(t, orphans))
 }
 
-// Random batches of few ids, bodies, proofs and windows, one after the other and at
-// once: nothing is acknowledged whose id or content is not stored.
+// Random batches with few ids, bodies, proofs and windows, in sequence and concurrently: every
+// acknowledged event has its id or its content stored.
 func TestAcknowledgedContentIsStored(t *testing.T) {
 	t.Parallel()
 	b := setup(t, func(opts *Options) { opts.AcceptTimeout = 30 * time.Second })
@@ -354,7 +354,7 @@ func (b *bundle) atOnce(t require.TestingT, deliveries []Delivery) []Acceptance 
 	return acceptances
 }
 
-// requireStored requires the row that an answer rests on.
+// requireStored requires the row that an acknowledgement relies on.
 func (b *bundle) requireStored(t require.TestingT, e AcceptedEvent, body []byte) {
 	const byID = `SELECT count(*) FROM hooklatch.processed_events WHERE source = $1 AND event_id = $2 AND acceptance_id = $3 AND received_at = $4`
 	switch {
@@ -367,7 +367,7 @@ func (b *bundle) requireStored(t require.TestingT, e AcceptedEvent, body []byte)
 	}
 }
 
-// number returns the one number a query yields, in a property as in a test.
+// number returns the one number that a query yields, in a property test too.
 func (b *bundle) number(t require.TestingT, query string, args ...any) (n int) {
 	require.NoError(t, b.pool.QueryRow(context.Background(), query, args...).Scan(&n))
 	return n
@@ -385,7 +385,7 @@ func (a *asking) Query(ctx context.Context, text string, args ...any) (pgx.Rows,
 	return a.Tx.Query(ctx, text, args...)
 }
 
-// Content windows cost sources without them no statement.
+// Sources without content windows pay no statement for them.
 func TestStatementsOfContentWindows(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -8,8 +8,8 @@ import (
 	"github.com/hooklatch/hooklatch/schema"
 )
 
-// The cache answers for the rows of one table. It must not answer for another that has
-// the same name: a restored dump may lack what the cache remembers.
+// The cache answers for the rows of one table. It must not answer for another table of the same
+// name: a restored dump may lack cached rows.
 func TestDatabaseLifeEndsWithItsTable(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -35,7 +35,7 @@ func TestDatabaseLifeEndsWithItsTable(t *testing.T) {
 	require.NotEqual(t, first, life())
 }
 
-// Databases that were created from one template have tables of the same numbers.
+// Databases created from one template have tables with the same numbers.
 func TestDatabaseLifeIsThatOfOneDatabase(t *testing.T) {
 	t.Parallel()
 	one, two := setup(t), setup(t)

@@ -31,8 +31,8 @@ func (b *bundle) destination(t testing.TB, name string) fleet.DestinationState {
 	return fleet.DestinationState{}
 }
 
-// Every combination of an operator's pause, breaker, and a queue of its own or
-// shared: what River is told, and what claims and probes are.
+// Every combination of an operator's pause, a breaker, and an own or shared queue: the state of
+// River's queue, and the results of claims and probes.
 func TestPauseTruthTable(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -84,7 +84,7 @@ func TestPauseTruthTable(t *testing.T) {
 	}
 }
 
-// A person who mended the receiver need not wait for the next probe.
+// An operator who repaired the receiver need not wait for the next probe.
 func TestAProbeIsBroughtForward(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -161,7 +161,7 @@ func TestBreakerRecoversAndKeepsTheOperatorsPause(t *testing.T) {
 	require.ErrorIs(t, b.fleet.SetPaused(t.Context(), "nobody", true, ann), ledger.ErrUnknownDestination)
 }
 
-// Whatever commits last, the queue does as the row says.
+// Whichever pause commits last, the queue matches the row.
 func TestConcurrentPausesAgree(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -194,7 +194,7 @@ func TestSyncPausesFollowsTheDestinations(t *testing.T) {
 	b := setup(t)
 	b.register(t, fleet.Destination{Name: "app", Kind: "http", Queue: "dst_app"}, fleet.Destination{Name: "mail", Kind: "email", Queue: "dst_mail"})
 	require.NoError(t, b.fleet.SetPaused(t.Context(), "app", true, ann))
-	// River forgot the one queue, and somebody paused the other in River UI.
+	// River forgot one queue, and the other was paused in River UI.
 	_, err := b.pool.Exec(t.Context(), `DELETE FROM hooklatch.river_queue;
 		INSERT INTO hooklatch.river_queue (name, updated_at, paused_at) VALUES ('dst_mail', now(), now()), ('dispatch', now(), now())`)
 	require.NoError(t, err)
@@ -226,7 +226,7 @@ func TestOldestDue(t *testing.T) {
 	require.Equal(t, oldest, id, "its worker was lost")
 }
 
-// A paused destination does not hide what is in doubt.
+// A paused destination does not hide effects in doubt.
 func TestLostAtMostOnceIsParkedWhilePaused(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -243,7 +243,7 @@ func TestLostAtMostOnceIsParkedWhilePaused(t *testing.T) {
 	require.Empty(t, attempts, "nothing was decided about it")
 }
 
-// A probe that ends after somebody closed the breaker says nothing any more.
+// A probe that ends after an operator closed the breaker changes nothing.
 func TestProbeThatFailsTooLateOpensNothing(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

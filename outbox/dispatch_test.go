@@ -136,8 +136,8 @@ func TestFailDispatchIsLeftAlone(t *testing.T) {
 	require.Equal(t, "no such key: amount\uFFFD", e.Error)
 }
 
-// A run that was taken for dead fails after another one dispatched the event: what
-// that did stands.
+// A run that was presumed dead fails after another one dispatched the event. The result of the
+// other remains.
 func TestALateFailureChangesNothing(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -174,8 +174,8 @@ func TestDispatchRefusesWrongPlans(t *testing.T) {
 	require.Equal(t, inbox.Received, e.Outcome)
 }
 
-// A run that stalled since before a replay has an old plan: it is not the
-// dispatch that the replay asked for.
+// A run that stalled since before a replay has an old plan. That plan is not the dispatch that
+// the replay requested.
 func TestPlanFromBeforeAReplayDoesNotPassTheFence(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -199,8 +199,8 @@ func TestPlanFromBeforeAReplayDoesNotPassTheFence(t *testing.T) {
 	require.True(t, d.Fenced)
 }
 
-// Two runs of one event meet in a batch, perhaps with other routes by now: the
-// first plan is the event's dispatch, of the second nothing is written.
+// Two runs of one event share a batch, possibly with different routes. The first plan is
+// written, the second is not.
 func TestSecondPlanOfABatchDoesNotPassTheFence(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -218,8 +218,8 @@ func TestSecondPlanOfABatchDoesNotPassTheFence(t *testing.T) {
 	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.effects`))
 }
 
-// A process with an older configuration neither dispatches nor fails an event while one
-// with a newer configuration and its source runs. Nothing is written or locked.
+// While a process with a newer configuration and the event's source runs, one with an older
+// configuration neither dispatches nor fails the event. Nothing is written or locked.
 func TestOlderConfigurationDecidesNothing(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -256,7 +256,7 @@ func TestOlderConfigurationDecidesNothing(t *testing.T) {
 	require.True(t, d.Fenced)
 }
 
-// Plans of two configurations meet in a batch.
+// Plans of two configurations share a batch.
 func TestABatchLeavesOnlyThePlansOfTheOlderConfiguration(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -13,7 +13,7 @@ import (
 func TestTheLastTimesOfDuplicatesAreKept(t *testing.T) {
 	t.Parallel()
 	var note duplicateNote
-	var room atomic.Bool // for what was gathered
+	var room atomic.Bool // for gathered counts
 	counted := newDuplicateCount(func(n duplicateNote) bool {
 		note = n
 		return room.Load()
@@ -23,7 +23,7 @@ func TestTheLastTimesOfDuplicatesAreKept(t *testing.T) {
 		require.True(t, counted.add(identity.EventRef{Source: "stripe", EventID: "evt_1"}, i == 1, first.Add(time.Duration(i)*time.Second)))
 	}
 	room.Store(true)
-	require.NoError(t, counted.runner.Stop(t.Context())) // writes what there is
+	require.NoError(t, counted.runner.Stop(t.Context())) // writes the rest
 	require.EqualValues(t, keptTimes+3, note.count)
 	require.True(t, note.bodyDiffers)
 	require.Len(t, note.times, keptTimes)

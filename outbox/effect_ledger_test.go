@@ -32,7 +32,7 @@ func (b *bundle) effect(t testing.TB, id identity.EffectID) ledger.Effect {
 	return e
 }
 
-// Every way an attempt can end, from both kinds of beginning.
+// Every way an attempt can end, from both initial states.
 func TestSettleFollowsTheStateMachine(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -106,7 +106,7 @@ func TestSettleFollowsTheStateMachine(t *testing.T) {
 	}
 }
 
-// Failed is counted as parked is.
+// Failed effects are counted like parked ones.
 func TestUnsuccessfulEffectsAreCounted(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -180,7 +180,7 @@ func TestClaimWaitsUntilDue(t *testing.T) {
 	require.True(t, c.Effect.NextAttemptAt.After(time.Now()))
 }
 
-// A worker that stalled past its lease: its settlement changes nothing.
+// A worker stalled past its lease: its settlement changes nothing.
 func TestLateSettlementChangesNothing(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -210,14 +210,14 @@ func TestSettlementIsIdempotent(t *testing.T) {
 	b := setup(t)
 	id := b.dispatched(t, "evt_1", ledger.AtLeastOnce)
 	e := b.granted(t, id, lease)
-	for range 2 { // the second stands for a retry after a lost COMMIT answer
+	for range 2 { // the second is a retry after a lost COMMIT answer
 		s := b.settle(t, e, ledger.Settlement{Verdict: ledger.VerdictDone, ResponseStatus: 200})
 		require.False(t, s.Late)
 		require.Equal(t, ledger.EffectDone, s.State)
 	}
 }
 
-// I8: nobody starts it again.
+// I8: it is not started again.
 func TestAtMostOnceIsParkedWhenItsWorkerIsLost(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -236,7 +236,7 @@ func TestAtMostOnceIsParkedWhenItsWorkerIsLost(t *testing.T) {
 	require.Equal(t, 2, b.granted(t, id, lease).Attempt)
 }
 
-// I7: the first claim fixes what the destination decides.
+// I7: the first claim fixes the values that the destination supplies.
 func TestFirstClaimFixesTheRequest(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -257,7 +257,7 @@ func TestFirstClaimFixesTheRequest(t *testing.T) {
 	require.Equal(t, first.Request, second.Request)
 }
 
-// An attempt that comes to its end too late is told how the effect stands.
+// A settlement that comes too late returns the current state of the effect.
 func TestLateSettlementSaysHowTheEffectStands(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -313,8 +313,8 @@ func TestCancel(t *testing.T) {
 	require.ErrorIs(t, b.Ledger().Cancel(t.Context(), "hl_none", because("x")), ledger.ErrNotFound)
 }
 
-// An effect is found by its key on the wire hour by hour, also a rotated key and one
-// of long ago, and before its index was built.
+// An effect is found by its key on the wire hour by hour. This includes rotated keys, old
+// effects, and keys from before their index was built.
 func TestEffectIsFoundByItsKeyOnTheWire(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

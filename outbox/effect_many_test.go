@@ -14,8 +14,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/runs"
 )
 
-// manyFailed makes n failed effects at once, like those of a receiver that
-// refused them all, without attempting each.
+// manyFailed makes n failed effects at once, as for a receiver that refused them all, without
+// attempting each.
 func (b *bundle) manyFailed(t testing.TB, n int, destination string) {
 	t.Helper()
 	_, err := b.pool.Exec(t.Context(), `
@@ -33,7 +33,7 @@ func failedAt(destination string) find.Effects {
 	return find.Effects{States: []ledger.EffectState{ledger.EffectFailed}, Destination: destination}
 }
 
-// batchSize is how many effects share a transaction of an order about many.
+// batchSize is how many effects share a transaction of a run.
 const batchSize = 200
 
 // through begins a run and works it off.
@@ -44,7 +44,7 @@ func (b *bundle) through(t *testing.T, r *runs.Runs, o runs.Order, by ledger.Ope
 	return run
 }
 
-// What may have been applied is nobody's by accident.
+// A run includes effects in doubt only if that is requested with a reason.
 func TestInDoubtIsLeftOutUnlessOrderedWithAReason(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -65,8 +65,8 @@ func TestInDoubtIsLeftOutUnlessOrderedWithAReason(t *testing.T) {
 	require.Equal(t, ledger.EffectInDoubt, b.effect(t, doubted).State)
 }
 
-// A run is about what its preview saw: neither what is made later nor what it
-// set going itself and failed again.
+// A run covers what its preview saw. It excludes effects made later, and effects that it set
+// going itself and that failed again.
 func TestTheEndOfASelectionIsFixed(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -140,7 +140,7 @@ func TestASelectionTakesWhatAllItsFieldsName(t *testing.T) {
 	}
 }
 
-// Park and cancel by a selection, and what waited behind goes on.
+// Park and cancel by a selection. The effects that waited behind continue.
 func TestManyAreParkedAndCancelled(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -156,7 +156,7 @@ func TestManyAreParkedAndCancelled(t *testing.T) {
 	require.Equal(t, 1, b.jobs(t, ids[2]))
 }
 
-// A person may name the key that a receiver logged.
+// An operator may name the key that a receiver logged.
 func TestARotatedKeyIsUnderstood(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -10,7 +10,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// runJob makes the one job of a kind run, as River does, and returns it.
+// runJob sets the one job of a kind to running, as River does, and returns its id.
 func (b *bundle) runJob(t *testing.T, kind string) (id int64) {
 	t.Helper()
 	require.NoError(t, b.pool.QueryRow(t.Context(), `UPDATE hooklatch.river_job SET state = 'running', attempt = 1, attempted_at = now() WHERE kind = $1 RETURNING id`, kind).Scan(&id))
@@ -22,7 +22,7 @@ const jobsOf = `SELECT count(*) FROM hooklatch.river_job WHERE kind = $1`
 func TestTheFenceEndsTheJobThatPassesIt(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		before string // what else happens to the job
+		before string // another change to the job
 		left   int
 	}{
 		"a job that runs":                     {left: 0},
@@ -62,7 +62,7 @@ func TestTheFenceDoesNotWaitForItsJob(t *testing.T) {
 func TestTheSettlementEndsTheJobOfAnEffectThatIsDone(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		before  string // what else happens to the job
+		before  string // another change to the job
 		verdict ledger.Verdict
 		left    int
 	}{

@@ -78,7 +78,7 @@ func TestEnqueueInSQLRefuses(t *testing.T) {
 	require.Zero(t, b.count(t, `SELECT count(*) FROM hooklatch.effects`))
 }
 
-// columnsOf returns a row, without the columns that differ for the same thing.
+// columnsOf returns a row, without the columns that differ between equal effects.
 func (b *bundle) columnsOf(t *testing.T, query string, but ...string) map[string]any {
 	t.Helper()
 	rows, err := b.pool.Query(t.Context(), query)
@@ -92,8 +92,8 @@ func (b *bundle) columnsOf(t *testing.T, query string, but ...string) map[string
 	return row
 }
 
-// The contract with EnqueueTx, and through it with River: every column is the
-// same, whichever way it was enqueued.
+// The contract with EnqueueTx, and through it with River: every column is the same in both ways
+// of enqueueing.
 func TestEnqueueInSQLIsEnqueueTx(t *testing.T) {
 	t.Parallel()
 	for i, name := range []string{"app", "Straße 9.", strings.Repeat("long", 20)} {
@@ -158,7 +158,7 @@ func TestEnqueueByAnApplicationsRole(t *testing.T) {
 	require.NoError(t, as(call))
 	require.ErrorAs(t, as(`DELETE FROM hooklatch.effects`), &pg)
 	require.Equal(t, "42501", pg.Code)
-	// Objects of the caller's must not get between.
+	// Objects of the caller must not shadow ours.
 	require.NoError(t, run(`CREATE SCHEMA evil; CREATE FUNCTION evil.sha256(bytea) RETURNS bytea LANGUAGE sql AS 'SELECT NULL::bytea'; GRANT USAGE ON SCHEMA evil TO `+role))
 	require.NoError(t, as(`SET LOCAL search_path = evil, pg_catalog; SELECT hooklatch.enqueue('app', 'k2', '{}')`))
 	require.Equal(t, 2, b.count(t, `SELECT count(*) FROM hooklatch.effects WHERE idempotency_key LIKE 'hl\_%'`))

@@ -25,7 +25,7 @@ func stripe(id identity.EventID) outbox.Delivery {
 	}
 }
 
-// accepted is an event of the source stripe that waits for its dispatch.
+// accepted returns an event of the source stripe that waits for its dispatch.
 func accepted(ctx context.Context, box *outbox.Outbox, id identity.EventID) *inbox.Event {
 	acceptance, err := box.Accept(ctx, stripe(id))
 	if err != nil {
@@ -38,8 +38,8 @@ func accepted(ctx context.Context, box *outbox.Outbox, id identity.EventID) *inb
 	return event
 }
 
-// An outbox belongs to one process: when that ends, Stop lets what was submitted
-// be committed, and refuses the rest.
+// An outbox belongs to one process. When the process ends, Stop lets submitted work be
+// committed, and refuses the rest.
 func ExampleNew() {
 	ctx := context.Background()
 	pool, done := pgtest.Example(ctx) // yours is migrated by `hooklatch migrate up`
@@ -57,7 +57,7 @@ func ExampleNew() {
 	// closed: true
 }
 
-// A delivery that comes twice is accepted once.
+// A delivery that is received twice is accepted once.
 func ExampleOutbox_Accept() {
 	ctx := context.Background()
 	pool, done := pgtest.Example(ctx)
@@ -87,7 +87,7 @@ func ExampleOutbox_Accept() {
 	// evt_1 duplicate
 }
 
-// The dedup row and your own writes in one transaction of yours.
+// The dedup row and your own writes share one transaction of yours.
 func ExampleOutbox_AcceptTx() {
 	ctx := context.Background()
 	pool, done := pgtest.Example(ctx)
@@ -123,8 +123,7 @@ func ExampleOutbox_AcceptTx() {
 	// payments: 1
 }
 
-// An e-mail that is sent exactly if the order is committed, and once for each
-// order number.
+// An e-mail is sent exactly if the order is committed, and once for each order number.
 func ExampleOutbox_EnqueueTx() {
 	ctx := context.Background()
 	pool, done := pgtest.Example(ctx)

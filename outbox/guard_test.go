@@ -13,14 +13,14 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 )
 
-// signed is a delivery whose proof is remembered.
+// signed returns a delivery whose proof is remembered.
 func signed(proof string, action ReplayAction, ids ...string) Delivery {
 	d := delivery("github", ids...)
 	d.ReplayGuard = &ReplayGuard{Proof: []byte(proof), Action: action}
 	return d
 }
 
-// with is a delivery whose proof came with that content.
+// with returns d with the given content of its proof.
 func with(content string, d Delivery) Delivery {
 	d.ReplayGuard.Content = []byte(content)
 	return d
@@ -62,8 +62,8 @@ func TestReplayGuardRefuses(t *testing.T) {
 	require.Equal(t, 2, b.count(t, `SELECT count(*) FROM hooklatch.river_job`))
 }
 
-// Many copies of one captured request under ids of their own, in one batch and
-// through two gateways: one is stored.
+// Many copies of one captured request under different ids, in one batch and through two
+// gateways: one is stored.
 func TestReplayGuardRefusesConcurrently(t *testing.T) {
 	t.Parallel()
 	one := setup(t)
@@ -159,8 +159,8 @@ func TestOtherContentUnderOneProof(t *testing.T) {
 	}
 }
 
-// A held copy of an open window is a duplicate as any other, but opens none: a
-// genuine event would vanish behind one that is never dispatched.
+// A held copy within an open window is a duplicate like any other, but opens no window itself.
+// Otherwise a genuine event would be lost as a duplicate of one that is never dispatched.
 func TestHeldEventsOpenNoContentWindow(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -251,8 +251,8 @@ func TestContentWindowThroughTwoGateways(t *testing.T) {
 	require.Equal(t, 3, one.count(t, `SELECT count(*) FROM hooklatch.processed_events`))
 }
 
-// What a replay guard refuses opens no content window: nothing would stand for
-// the copies that come after.
+// A refused replay opens no content window: the copies that follow would be duplicates of an
+// event that is not stored.
 func TestRefusedReplayOpensNoContentWindow(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
