@@ -10,7 +10,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// fullDisk makes inserts into a table fail as they do when it cannot be extended.
+// fullDisk makes inserts into a table fail as if the table could not be extended.
 func (b *bundle) fullDisk(t *testing.T, table string) (freed func()) {
 	t.Helper()
 	_, err := b.pool.Exec(t.Context(), `CREATE OR REPLACE FUNCTION public.full_disk() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
@@ -24,8 +24,8 @@ func (b *bundle) fullDisk(t *testing.T, table string) (freed func()) {
 	}
 }
 
-// A database that refused a delivery can commit again once a delivery can be stored:
-// nobody needs to send one. Until it refuses something nothing is stored to find out.
+// After the database refused a delivery, CanCommit succeeds again once a delivery can be
+// stored. No sender has to send one. Before a refusal nothing is stored to find out.
 func TestARefusedCommitIsTriedBeforeTheNextOne(t *testing.T) {
 	t.Parallel()
 	for _, table := range []string{"deliveries", "processed_events", "river_job"} {
@@ -49,7 +49,7 @@ func TestARefusedCommitIsTriedBeforeTheNextOne(t *testing.T) {
 	}
 }
 
-// A process that only works learns it from its dispatches.
+// A process that only dispatches notices refusals there.
 func TestARefusedDispatchIsARefusal(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

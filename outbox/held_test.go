@@ -23,8 +23,8 @@ func (b *bundle) hold(t *testing.T, id string) identity.EventRef {
 	return identity.EventRef{Source: "github", EventID: identity.EventID(id)}
 }
 
-// Nothing but a person makes a held event move: no dispatch, no reconciler, no
-// replay of everything.
+// Only an operator changes a held event: no dispatch, no reconciler, no replay of everything
+// does.
 func TestHeldEventsAreLeftAlone(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -68,7 +68,7 @@ func TestHeldEventsAreLeftAlone(t *testing.T) {
 	require.True(t, done.Fenced)
 }
 
-// A decision whose COMMIT answer is lost is taken once.
+// A decision whose COMMIT answer is lost is made once.
 func TestDecisionsSurviveALostCommit(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []fault.Mode{fault.LoseAnswer, fault.LoseRequest} {
@@ -86,7 +86,7 @@ func TestDecisionsSurviveALostCommit(t *testing.T) {
 	}
 }
 
-// What went on to its dispatch is replayed, not released.
+// An event that already went to its dispatch is replayed, not released.
 func TestReleaseIsForHeldEvents(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

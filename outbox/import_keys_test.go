@@ -16,7 +16,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// known are n keys that another system accepted, a minute apart until an hour ago, the
+// known returns n keys that another system accepted, a minute apart until an hour ago, the
 // oldest first.
 func known(n int) []inbox.ImportedKey {
 	keys := make([]inbox.ImportedKey, n)
@@ -29,8 +29,8 @@ func known(n int) []inbox.ImportedKey {
 	return keys
 }
 
-// Who migrates imports what the other system knows: a redelivery across the migration
-// is a duplicate, and nothing comes of it.
+// An operator imports the keys of the old system. A redelivery across the migration is a
+// duplicate and has no effect.
 func TestRedeliveryOfAnImportedKeyIsADuplicate(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -74,7 +74,7 @@ func TestRedeliveryOfAnImportedKeyIsADuplicate(t *testing.T) {
 	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.river_job`))
 }
 
-// An import can be repeated: what is known stays as it is.
+// An import can be repeated: stored keys stay as they are.
 func TestImportLeavesWhatIsKnownAlone(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -102,7 +102,7 @@ func TestImportLeavesWhatIsKnownAlone(t *testing.T) {
 	require.Equal(t, "once more", log[1].Reason)
 }
 
-// Imported events come after all others in a list, by the times they have.
+// Lists show imported events after all others, by their times.
 func TestImportedEventsAreBrowsedByTheirTimes(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -11,15 +11,14 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// elsewhere makes the database one that was moved to another server, as far as it can
-// know.
+// elsewhere makes the database look as if it had been moved to another server.
 func (b *bundle) elsewhere(t *testing.T, change string) {
 	t.Helper()
 	_, err := b.pool.Exec(t.Context(), `UPDATE hooklatch.installation SET `+change)
 	require.NoError(t, err)
 }
 
-// restored says that the database was restored to a minute ago, here and now.
+// restored records that the database was restored to a minute ago, here and now.
 func (b *bundle) restored(t *testing.T) {
 	t.Helper()
 	_, err := b.pool.Exec(t.Context(), `
@@ -31,9 +30,8 @@ func (b *bundle) restored(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// Which of its rows are true, and which were overtaken in a time that is missing,
-// nobody can tell from a restored database. So nothing that may be done once at most
-// begins on another server, and all the rest goes on.
+// A restored database cannot tell which of its rows are current and which were changed in the
+// missing time. On another server no at_most_once effect starts, and all the rest continues.
 func TestOnAnotherServerNoAtMostOnceEffectStarts(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]string{
@@ -66,8 +64,8 @@ func TestOnAnotherServerNoAtMostOnceEffectStarts(t *testing.T) {
 	})
 }
 
-// An attempt that the ledger granted here goes on here, and one that was lost is a
-// person's to decide, wherever.
+// An attempt that the ledger granted here continues here. An operator decides about a lost one,
+// on any server.
 func TestOnAnotherServerWhatHasStartedIsJudgedAsEver(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -85,7 +83,7 @@ func TestOnAnotherServerWhatHasStartedIsJudgedAsEver(t *testing.T) {
 	require.Equal(t, ledger.ClaimParked, b.claim(t, lost, lease).Status)
 }
 
-// Ordered effects are asked a second time, with their orders locked.
+// Ordered effects are checked a second time, with their orders locked.
 func TestOnAnotherServerAnOrderWaits(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -97,8 +95,8 @@ func TestOnAnotherServerAnOrderWaits(t *testing.T) {
 	b.granted(t, line[0], lease)
 }
 
-// What was there when a person spoke of a restore, or comes of an event that was
-// there, may have been done in the time that is missing. Only a person has it done.
+// Effects that existed when the restore was confirmed, or that come from earlier events, may
+// have been done in the missing time. Only an operator can have them attempted.
 func TestAfterARestoreAtMostOnceIsAPersonsToOrder(t *testing.T) {
 	t.Parallel()
 	by := ledger.Operator{Who: "ann", Via: "test", Reason: "it was not applied"}
@@ -138,7 +136,7 @@ func TestAfterARestoreAtMostOnceIsAPersonsToOrder(t *testing.T) {
 	b.granted(t, ordered.EffectID, lease)
 }
 
-// A receiver that forgets keys may have forgotten that of an attempt that is missing.
+// A receiver that forgets keys may have forgotten the key of an attempt in the missing time.
 func TestAfterARestoreTheLifeOfKeysBeganAtItsTime(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

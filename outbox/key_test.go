@@ -19,7 +19,7 @@ func (b *bundle) claimWithTTL(t *testing.T, id identity.EffectID, ttl time.Durat
 	return c
 }
 
-// backdate moves what an effect remembers into the past.
+// backdate moves the recorded times of an effect into the past.
 func (b *bundle) backdate(t *testing.T, id identity.EffectID, by time.Duration) {
 	t.Helper()
 	_, err := b.pool.Exec(t.Context(), `SET session_replication_role = replica;
@@ -35,8 +35,8 @@ func (b *bundle) backdate(t *testing.T, id identity.EffectID, by time.Duration) 
 
 func seconds(d time.Duration) string { return strconv.FormatFloat(d.Seconds(), 'f', -1, 64) }
 
-// A first attempt timed out after sending, later ones were refused: the lifetime
-// of the key counts from the first.
+// A first attempt timed out after sending, later ones were refused. The lifetime of the key
+// counts from the first.
 func TestKeyTTLCountsFromTheFirstDoubt(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -91,7 +91,7 @@ func TestRotateKey(t *testing.T) {
 	own := id.IdempotencyKey()
 	first := b.granted(t, id, lease)
 	require.Equal(t, own, first.WireKey)
-	for range 2 { // the second stands for a retry after a lost COMMIT answer
+	for range 2 { // the second is a retry after a lost COMMIT answer
 		b.settle(t, first, ledger.Settlement{Verdict: ledger.VerdictMaybeApplied, ResponseStatus: 500, RotateKey: true})
 	}
 	second := b.granted(t, id, lease)

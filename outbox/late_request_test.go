@@ -11,7 +11,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// late is an effect whose request is fixed by its first attempt.
+// late returns an effect whose request is fixed by its first attempt.
 func (b *bundle) late(t *testing.T, key string, policy ledger.Policy) identity.EffectID {
 	t.Helper()
 	e := b.accepted(t, "stripe", key)
@@ -46,7 +46,7 @@ func TestFixRequestHoldsForEveryAttempt(t *testing.T) {
 	require.Equal(t, fixed.Request, b.granted(t, id, lease).Request)
 }
 
-// A worker that dies before the request is fixed has called nobody.
+// A worker that dies before the request is fixed has not called the receiver.
 func TestNothingIsInDoubtBeforeTheRequestIsFixed(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -68,8 +68,8 @@ func TestNothingIsInDoubtBeforeTheRequestIsFixed(t *testing.T) {
 	require.Equal(t, ledger.ClaimParked, b.claim(t, id, lease).Status)
 }
 
-// A template that fails on its event parks the effect, and nothing waits for it.
-// Replaying the event, after the template was repaired, makes it what it should be.
+// A template that fails on its event parks the effect, and nothing waits for it. A replay of
+// the event after the template was repaired renders it correctly.
 func TestUnrenderableEffectIsParked(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -10,7 +10,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// version is an effect of the object sub_1 as it was at a time.
+// version returns an effect of the object sub_1 as it was at a time.
 func (b *bundle) version(t *testing.T, eventID string, at time.Time) identity.EffectID {
 	t.Helper()
 	d := delivery("stripe", eventID)
@@ -60,7 +60,7 @@ func TestOlderVersionIsSuperseded(t *testing.T) {
 	b.granted(t, last, lease)
 }
 
-// What was refused, or may not have been applied, supersedes nothing.
+// Versions that were refused, or may not have been applied, supersede nothing.
 func TestOnlyAppliedVersionsCount(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -70,7 +70,7 @@ func TestOnlyAppliedVersionsCount(t *testing.T) {
 	b.granted(t, older, lease)
 }
 
-// Without a time of the provider's the time it was received counts.
+// If the provider gives no time, the time of arrival counts.
 func TestVersionWithoutATime(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -81,8 +81,8 @@ func TestVersionWithoutATime(t *testing.T) {
 	}
 }
 
-// An older version that is done after a newer one all the same, because a person
-// or another program wrote to the receiver, is not the newest for that.
+// An older version may be done after a newer one, because an operator or another program wrote
+// to the receiver. That does not make it the newest.
 func TestOlderVersionThatIsDoneLateIsNotTheNewest(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -18,20 +18,20 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// Two batches with the same keys cannot deadlock when both take their locks in
-// key order. lock_timeout is shorter than deadlock_timeout, so "no deadlock" would
-// prove nothing: these tests hold the lock of the middle one of five keys and look
-// which others a batch, given in another order, has taken when it gets there.
+// Two batches with the same keys cannot deadlock if both take their locks in key order.
+// lock_timeout is shorter than deadlock_timeout, so "no deadlock" would prove nothing. Instead,
+// these tests hold the lock of the middle one of five keys. They check which others a batch,
+// given in another order, has locked when it gets there.
 
-// inLine are the places of five keys in a batch, and none of them its own.
+// inLine are the places of five keys in a batch; no key is at its own place.
 var inLine = [...]int{4, 1, 3, 0, 2}
 
 const middle = 2
 
 func lineKey(i int) string { return fmt.Sprintf("evt_%d", i) }
 
-// blockedBatch runs f in a transaction until it waits for what holder has
-// locked, and ends it, rolled back, when the test is over.
+// blockedBatch runs f in a transaction until it waits for a lock of holder. When the test ends,
+// the transaction is rolled back.
 func (b *bundle) blockedBatch(t *testing.T, holder pgx.Tx, f func(ctx context.Context, tx pgx.Tx) error) {
 	t.Helper()
 	tx, err := b.pool.Begin(t.Context())
@@ -56,7 +56,7 @@ func (b *bundle) begin(t *testing.T) pgx.Tx {
 	return tx
 }
 
-// free are the rows of a table that nobody has locked.
+// free returns the rows of a table that are not locked.
 func (b *bundle) free(t *testing.T, table, key string) []string {
 	t.Helper()
 	rows, err := b.pool.Query(t.Context(), fmt.Sprintf(`SELECT %[2]s FROM hooklatch.%[1]s ORDER BY %[2]s COLLATE "C" FOR UPDATE SKIP LOCKED`, table, key))
@@ -100,7 +100,7 @@ func TestBatchesLockRowsInKeyOrder(t *testing.T) {
 	}
 }
 
-// Rows that are new have no lock to look at: whoever inserts the same key waits.
+// New rows have no lock to look at: a transaction that inserts the same key waits.
 func TestBatchesInsertInKeyOrder(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -11,9 +11,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 )
 
-// A statement that locks rows may have to wait for one, which somebody else changes
-// meanwhile. Its snapshot has the old row: what it goes by, and what it writes on,
-// must be the new one.
+// A statement that locks rows may wait for one that another transaction changes meanwhile. Its
+// snapshot has the old row: it must decide by the new one, and write on that.
 func TestStatementsSeeTheEventTheyWaitedFor(t *testing.T) {
 	t.Parallel()
 	type statement func(ctx context.Context, b *bundle, tx pgx.Tx, e *inbox.Event) error

@@ -16,7 +16,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// line is a line of effects of one order, in acceptance order.
+// line returns n effects of one order, in acceptance order.
 func (b *bundle) line(t *testing.T, n int, change func(*ledger.NewEffect)) []identity.EffectID {
 	t.Helper()
 	var ids []identity.EffectID
@@ -33,7 +33,7 @@ func (b *bundle) line(t *testing.T, n int, change func(*ledger.NewEffect)) []ide
 	return ids
 }
 
-// jobs counts the jobs an effect ever got.
+// jobs returns the number of jobs an effect ever got.
 func (b *bundle) jobs(t testing.TB, id identity.EffectID) int {
 	t.Helper()
 	return b.count(t, `SELECT count(*) FROM hooklatch.river_job WHERE kind = 'effect' AND args ->> 'key' = $1 AND args ->> 'scope' = $2`, id.Key, id.Scope)
@@ -70,7 +70,7 @@ func TestParkedHeadBlocksItsOrder(t *testing.T) {
 	require.Equal(t, 2, b.jobs(t, ids[0]))
 	require.NoError(t, b.Ledger().Cancel(t.Context(), ids[0].IdempotencyKey(), because("given up")))
 	require.Equal(t, 1, b.jobs(t, ids[1]))
-	// One that is not the head leaves without waking anybody.
+	// An effect that is not the head leaves without waking another.
 	require.NoError(t, b.Ledger().Cancel(t.Context(), ids[2].IdempotencyKey(), because("given up")))
 	require.Equal(t, 1, b.jobs(t, ids[1]))
 	b.granted(t, ids[1], lease)
@@ -84,7 +84,7 @@ func TestOnParkSkip(t *testing.T) {
 	require.Equal(t, 1, b.jobs(t, ids[1]))
 	second := b.granted(t, ids[1], lease)
 
-	// Reopened, it waits for the one at work, and comes before the rest.
+	// Reopened, it waits for the one at work, and precedes the rest.
 	require.NoError(t, b.Ledger().Retry(t.Context(), ids[0].IdempotencyKey(), ann))
 	c := b.claim(t, ids[0], lease)
 	require.Equal(t, ledger.ClaimBlocked, c.Status)
@@ -109,11 +109,11 @@ func TestOrderWaitsForEarlierEvents(t *testing.T) {
 	require.False(t, c.Woken)
 	_, err = b.Dispatch(t.Context(), Dispatch{Event: first})
 	require.NoError(t, err)
-	b.granted(t, effect.EffectID, lease) // whatever other sources have undispatched
+	b.granted(t, effect.EffectID, lease) // undispatched events of other sources do not matter
 	require.Equal(t, inbox.Received, other.Outcome)
 }
 
-// A worker dies with the head: nobody overtakes it.
+// A worker dies with the head: no effect overtakes it.
 func TestLostHeadKeepsItsPlace(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -157,8 +157,8 @@ func TestReconcileKnowsOrders(t *testing.T) {
 	require.Zero(t, done.Effects)
 }
 
-// Effects leave their order at the same time, and new ones come: whatever
-// commits first, the order goes on.
+// Effects leave their order while new ones arrive. Whichever commits first, the order
+// continues.
 func TestConcurrentChangesNeverWedgeAnOrder(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

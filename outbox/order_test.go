@@ -18,13 +18,13 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// fetched is an effect job that a worker of the test took.
+// fetched is an effect job that a test worker took.
 type fetched struct {
 	jobID int64
 	id    identity.EffectID
 }
 
-// fetch takes any available effect job, as River does. False: there is none.
+// fetch takes any available effect job, as River does. It returns false if none is available.
 func (b *bundle) fetch(ctx context.Context) (fetched, bool, error) {
 	var f fetched
 	err := b.pool.QueryRow(ctx, `UPDATE hooklatch.river_job SET state = 'running'
@@ -40,7 +40,7 @@ func (b *bundle) fetch(ctx context.Context) (fetched, bool, error) {
 	return f, err == nil, err
 }
 
-// put ends the job, or gives it back.
+// put ends the job, or returns it to its queue.
 func (b *bundle) put(ctx context.Context, f fetched, state string) error {
 	_, err := b.pool.Exec(ctx, `UPDATE hooklatch.river_job
 		SET state = $2::hooklatch.river_job_state, finalized_at = CASE WHEN $2 = 'completed' THEN now() END
@@ -48,14 +48,14 @@ func (b *bundle) put(ctx context.Context, f fetched, state string) error {
 	return err
 }
 
-// ordered is an effect of e in an order.
+// ordered returns an effect of e in an order.
 func ordered(e *inbox.Event, order string) ledger.NewEffect {
 	n := planned(e, string(e.EventID))
 	n.OrderKey = order
 	return n
 }
 
-// receiver checks what reaches it.
+// receiver checks the requests that reach it.
 type receiver struct {
 	mu       sync.Mutex
 	expected map[string][]identity.EffectID // by order, in the order they must come
@@ -102,7 +102,7 @@ func (r *receiver) finished(n int) bool {
 	return r.done == n || len(r.faults) > 0
 }
 
-// unpark returns a parked effect for its operator to look at.
+// unpark returns a parked effect for its operator to handle.
 func (r *receiver) unpark() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -114,8 +114,8 @@ func (r *receiver) unpark() string {
 	return key
 }
 
-// work is one worker: it crashes in the middle of some attempts, and some of
-// them park their effect.
+// work is one worker: it crashes in the middle of some attempts, and some of them park their
+// effect.
 func (b *bundle) work(ctx context.Context, r *receiver, total int, seed uint64) error {
 	dice := rand.New(rand.NewPCG(seed, 1))
 	for !r.finished(total) {
@@ -158,7 +158,7 @@ func (b *bundle) work(ctx context.Context, r *receiver, total int, seed uint64) 
 			case fate < 13:
 				s.Verdict, s.GiveUp = ledger.VerdictMaybeApplied, true
 			}
-			// The receiver is left before the commit that lets the next one in.
+			// The call ends before the commit that lets the next one in.
 			r.end(&c.Effect, map[ledger.Verdict]ledger.EffectState{ledger.VerdictDone: ledger.EffectDone}[s.Verdict])
 			if _, err := b.Ledger().Settle(ctx, s); err != nil {
 				return err
@@ -176,8 +176,8 @@ func (b *bundle) work(ctx context.Context, r *receiver, total int, seed uint64) 
 	return nil
 }
 
-// 1,000 events over 50 keys, dispatched in a shuffled order while workers are at
-// it: per key they reach the receiver in the order they were accepted.
+// 1,000 events over 50 keys, dispatched in a shuffled order while workers run. Per key they
+// reach the receiver in the order in which they were accepted.
 func TestOrderIsKeptPerKey(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

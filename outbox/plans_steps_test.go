@@ -17,7 +17,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/runs"
 )
 
-// What becomes of the events of testdata/plans/fill.sql, by number modulo turns.
+// Outcomes of the events of testdata/plans/fill.sql, by number modulo turns.
 const (
 	turnReceived = iota
 	turnPending
@@ -30,14 +30,14 @@ const (
 	turns
 )
 
-// batch is how many rows a step asks for at once: as few as may well be.
+// batch is how many rows a step asks for at once: as few as is plausible.
 const batch = fewRows / turns
 
-// inOrder is after how many events the next order begins. There are 16: the first of
-// each have few behind them when plans are made, and many when these are used.
+// inOrder is the number of events after which the next order begins. There are 16. The first of
+// each have few behind them when plans are made, and many when plans are used.
 const inOrder = 32
 
-// steps runs what the program runs, on events that no steps before had.
+// steps runs what the program runs, on events that earlier steps did not use.
 func (b *plannedBundle) steps(t *testing.T) {
 	t.Helper()
 	b.ran = map[string]cost{}
@@ -72,7 +72,7 @@ func (b *plannedBundle) stepsOfAccepting(t *testing.T, prefix string) {
 			return err
 		})
 	}
-	// counted waits until that many duplicates are, which happens after the answer.
+	// counted waits until that many duplicates are counted, which happens after the answer.
 	counted := func(ctx context.Context, duplicates int) {
 		soon(t, func() bool {
 			var noted int
@@ -104,7 +104,7 @@ func (b *plannedBundle) stepsOfAccepting(t *testing.T, prefix string) {
 			})
 		}
 	}
-	b.step(t, batch, repeating(2*batch, "copy "))                                 // content that is known
+	b.step(t, batch, repeating(2*batch, "copy "))                                 // content that is stored already
 	b.step(t, 3*batch, repeating(3*batch, "moved one", "moved two", "moves two")) // a window that is moved
 }
 
@@ -190,8 +190,8 @@ func (b *plannedBundle) stepsOfPerforming(t *testing.T, effect func(turn, i int)
 	perform(turnOrdered, ledger.ClaimBlocked, fewRows/inOrder)
 }
 
-// stepsOfWaiting look for what is due: a probe for the oldest, Reconcile for what lacks
-// its job.
+// stepsOfWaiting look for due work: a probe for the oldest, Reconcile for effects without a
+// job.
 func (b *plannedBundle) stepsOfWaiting(t *testing.T) {
 	t.Helper()
 	for _, destination := range []string{"app", "app1"} { // app1 has none
@@ -276,8 +276,8 @@ func (b *plannedBundle) stepsOfReading(t *testing.T, event func(turn, i int) ide
 	}
 }
 
-// stepsOfBrowsing ask for what is everywhere, somewhere and nowhere: each row that is
-// looked at costs its share.
+// stepsOfBrowsing search for values that occur everywhere, somewhere and nowhere. Each row that
+// is read costs its share.
 func (b *plannedBundle) stepsOfBrowsing(t *testing.T, page int) {
 	t.Helper()
 	var from time.Time // when the first was received: the hour that fill says, or less after midnight

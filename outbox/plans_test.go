@@ -20,24 +20,25 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// How many rows the tables have when a plan is made, and when it is used. What is
-// constant from the one to the other stays so.
+// Row counts of the tables when a plan is made, and when it is used. A cost that is equal at
+// both does not grow with the tables.
 const (
 	fewRows  = 64
 	manyRows = 20_000
 	longEnv  = "HOOKLATCH_LONG" // set: 200,000
 )
 
-// A statement of ours reads a number of pages that its rows account for, whatever
-// Postgres knows of the tables: testdata/plans/bounds.txt has the most for each. A
-// plan that is kept from when the tables had few rows is the worst case, and a usual
-// one: connections of a pool live long. Nothing is ever worth compiling.
+// Each of our statements reads a number of pages that its rows explain, whatever statistics
+// Postgres has: testdata/plans/bounds.txt has the limit for each. A plan kept from when the
+// tables had few rows is the worst case, and a usual one, because connections of a pool live
+// long. No statement is worth compiling.
 func TestStatementsReadOnlyWhatTheyAreAskedFor(t *testing.T) {
 	t.Parallel()
 	for name, analyse := range map[string]struct{ few, meanwhile string }{
 		"never analysed":         {},
 		"analysed when few rows": {few: `VACUUM ANALYZE`},
-		// What is not committed does not count, and has its pages: autovacuum does so.
+		// Uncommitted rows do not count, but have pages: autovacuum analyses tables in that
+		// state.
 		"analysed while many came": {meanwhile: `ANALYZE`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -58,7 +59,7 @@ func TestStatementsReadOnlyWhatTheyAreAskedFor(t *testing.T) {
 	}
 }
 
-// plans is a database whose statements are looked at.
+// plans is a database whose statements are examined.
 type plans struct {
 	admin  *pgxpool.Pool
 	rows   int
@@ -75,11 +76,11 @@ func newPlans(t *testing.T) *plans {
 		"settings":   "SELECT\n\tset_config('synchronous_commit'",
 		"by_indexes": "SELECT set_config('enable_seqscan'",
 		"river":      "-- name: ",
-		// Of a trigger.
+		// From a trigger.
 		"is_settled":        "EXISTS (\n            SELECT\n            FROM hooklatch.attempts",
 		"record_lost":       "INSERT INTO hooklatch.attempts (\n            effect_id",
 		"record_transition": "INSERT INTO hooklatch.transitions",
-		// Of a function.
+		// From a function.
 		"this_server": "SELECT c.system_identifier",
 	}}
 	if !explained.Available(t.Context(), p.admin) {
@@ -98,8 +99,8 @@ func newPlans(t *testing.T) *plans {
 	return p
 }
 
-// readBounds reads lines of a statement, how many pages it may read for each row it is
-// asked for, and a comment. "any" are the pages of what reads a whole table.
+// readBounds reads lines of a statement, the number of pages it may read for each requested
+// row, and a comment. "any" is the limit for a statement that reads a whole table.
 func readBounds(t *testing.T, files fs.FS) map[string]float64 {
 	t.Helper()
 	file, err := files.Open("bounds.txt")
@@ -129,8 +130,8 @@ func (p *plans) exec(t *testing.T, sql string) {
 	require.NoError(t, err)
 }
 
-// fill makes events, and what became of them. Before they are committed another connection
-// runs meanwhile.
+// fill makes events and their results. Before they are committed, another connection runs
+// meanwhile.
 func (p *plans) fill(t *testing.T, first, last int, meanwhile ...string) {
 	t.Helper()
 	text, err := os.ReadFile("testdata/plans/fill.sql")
@@ -145,7 +146,7 @@ func (p *plans) fill(t *testing.T, first, last int, meanwhile ...string) {
 	require.NoError(t, tx.Commit(t.Context()))
 }
 
-// plannedBundle is an Outbox on one connection, whose plans are looked at.
+// plannedBundle is an Outbox on one connection, whose plans are examined.
 type plannedBundle struct {
 	*bundle
 
@@ -154,7 +155,7 @@ type plannedBundle struct {
 	ran map[string]cost
 }
 
-// cost is what a statement read for each row it was asked for, at most.
+// cost is the most that a statement read for each requested row.
 type cost struct {
 	pages float64
 	jit   bool
@@ -174,13 +175,13 @@ func (p *plans) connect(t *testing.T, mode string) *plannedBundle {
 	return &plannedBundle{bundle: onPool(t, pool, func(o *Options) { o.Committers = 1 }), of: p, log: log}
 }
 
-// step runs f, which asks for rows, and notes what each of its statements read.
+// step runs f, which requests rows, and records what each of its statements read.
 func (b *plannedBundle) step(t *testing.T, rows int, f func(ctx context.Context) error) {
 	t.Helper()
 	b.walk(t, func(ctx context.Context) (int, error) { return rows, f(ctx) })
 }
 
-// walk is a step that finds out how many rows it looks at.
+// walk is a step that finds out how many rows it reads.
 func (b *plannedBundle) walk(t *testing.T, f func(ctx context.Context) (rows int, err error)) {
 	t.Helper()
 	rows, err := f(t.Context())
@@ -225,7 +226,7 @@ func (p *plans) check(t *testing.T, when string, b *plannedBundle) {
 	}
 }
 
-// atOnce runs f for each of n, together, so that a group commit has them in a batch.
+// atOnce runs f n times concurrently, so that a group commit has all of them in a batch.
 func atOnce(n int, f func(i int) error) error {
 	errs := make(chan error, n)
 	for i := range n {
@@ -240,7 +241,7 @@ func atOnce(n int, f func(i int) error) error {
 	return first
 }
 
-// soon waits for what happens after the answer.
+// soon waits for something that happens after the answer.
 func soon(t *testing.T, what func() bool) {
 	t.Helper()
 	require.Eventually(t, what, 2*time.Minute, time.Millisecond)

@@ -22,8 +22,8 @@ func (b *bundle) probe(t *testing.T, id identity.EffectID, s ledger.Settlement) 
 	return claimed
 }
 
-// A probe is not counted, unless another effect succeeded after this one had
-// failed: then the fault may well be its own.
+// A probe is not counted, unless another effect succeeded after this one failed: then the fault
+// may well be its own.
 func TestProbesCostNoAttempts(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -49,17 +49,17 @@ func TestProbesCostNoAttempts(t *testing.T) {
 	require.False(t, b.probe(t, id, fails).OwnFault)
 	require.False(t, b.probe(t, id, fails).OwnFault)
 	check(4, 3)
-	// Something did, but before.
+	// Something did, but before the failure.
 	require.NoError(t, b.fleet.NoteSuccess(t.Context(), "app", time.Hour))
 	require.False(t, b.probe(t, id, fails).OwnFault)
 	check(5, 4)
-	// Something did: once.
+	// Something did after it: counted once.
 	require.NoError(t, b.fleet.NoteSuccess(t.Context(), "app", 0))
 	require.True(t, b.probe(t, id, fails).OwnFault)
 	require.False(t, b.probe(t, id, fails).OwnFault)
 	check(7, 5)
 
-	// While it is refused, a success is evidence for as long as that goes on.
+	// While the effect is refused, a success counts as evidence until the refusals end.
 	refused := ledger.Settlement{Verdict: ledger.VerdictTurnedAway, ResponseStatus: 403, Unauthorized: true}
 	b.probe(t, id, refused)
 	since := b.effect(t, id).RefusedSince

@@ -13,7 +13,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/repair"
 )
 
-// age makes everything that waits overdue for a minute.
+// age makes all waiting work overdue for a minute.
 func (b *bundle) age(t *testing.T) {
 	t.Helper()
 	for _, statement := range []string{
@@ -25,8 +25,8 @@ func (b *bundle) age(t *testing.T) {
 	}
 }
 
-// I5: What lacks a job is only counted, until somebody orders that it gets one; who
-// did is recorded.
+// I5: Effects and events without a job are only counted until an operator requests jobs for
+// them. The operator is recorded.
 func TestRepairEnqueuesWhatLostItsJob(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -67,8 +67,8 @@ func TestRepairEnqueuesWhatLostItsJob(t *testing.T) {
 	require.EqualValues(t, 4, actions[0].Affected)
 }
 
-// A promotion that is said to have lost nothing, or cannot have, changes nothing but
-// that effects start.
+// A promotion that is confirmed to have lost nothing, or cannot have lost anything, changes
+// nothing except that effects start.
 func TestPromotedServersAreFollowed(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -108,8 +108,8 @@ func TestPromotedServersAreFollowed(t *testing.T) {
 	require.Equal(t, repair.ActionPromoted, actions[0].Action)
 }
 
-// A restore parks every unfinished at_most_once effect, as in doubt since then; what a
-// person had paused stays so, and all the rest goes on with its keys.
+// A restore parks every unfinished at_most_once effect, as in doubt since then. Destinations
+// that an operator had paused stay paused, and all the rest continues with its keys.
 func TestARestoreParksWhatMayHaveBeenDone(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -171,8 +171,8 @@ func TestARestoreParksWhatMayHaveBeenDone(t *testing.T) {
 	}
 }
 
-// Interrupted, a restore leaves destinations paused and nothing started; the next goes
-// on, and resumes what the first had paused.
+// An interrupted restore leaves destinations paused and nothing started. The next one continues
+// it, and resumes the destinations that the first had paused.
 func TestARestoreThatWasInterruptedIsGoneOnWith(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

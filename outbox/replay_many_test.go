@@ -15,7 +15,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/runs"
 )
 
-// skipped stores events that no route wanted.
+// skipped stores events that match no route.
 func (b *bundle) skipped(t *testing.T, source string, n int) {
 	t.Helper()
 	for i := range n {
@@ -24,7 +24,7 @@ func (b *bundle) skipped(t *testing.T, source string, n int) {
 	}
 }
 
-// acceptedIn stores n events at once, which have this outcome.
+// acceptedIn stores n events at once with the given outcome.
 func (b *bundle) acceptedIn(t *testing.T, n int, outcome string) {
 	t.Helper()
 	ids := make([]string, n)
@@ -76,8 +76,8 @@ func TestAReplayTakesWhatAllItsFieldsName(t *testing.T) {
 	}
 }
 
-// A condition may ask for what is in the body, and events are replayed in the order they
-// were accepted.
+// A condition may depend on the body, and events are replayed in the order in which they were
+// accepted.
 func TestAReplayIsDecidedByBodiesAndInOrder(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -100,7 +100,7 @@ func TestAReplayIsDecidedByBodiesAndInOrder(t *testing.T) {
 	require.Len(t, b.actions(t), 1, "one order")
 }
 
-// More than one page, and somebody changes his mind twice.
+// A run of more than one page is cut off between two events, and continues there.
 func TestAReplayIsCutOffBetweenTwoEvents(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -123,7 +123,7 @@ func TestAReplayIsCutOffBetweenTwoEvents(t *testing.T) {
 	require.Equal(t, pageful+50, b.count(t, `SELECT count(*) FROM hooklatch.event_replays`))
 }
 
-// More events lie between two of a replay than one statement looks at.
+// Two matching events are further apart than the number of events one statement reads.
 func TestAReplayFindsWhatIsFarApart(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -54,8 +54,8 @@ func TestReplayWithNewKeys(t *testing.T) {
 	require.NotEqual(t, id.IdempotencyKey(), d.Created[0].IdempotencyKey())
 }
 
-// One route is repaired, and its receiver is to have the events of three days anew: what
-// the other routes made stays, now and at every later replay.
+// One route is repaired, and its receiver needs the events of three days again. The effects of
+// the other routes stay, now and at every later replay.
 func TestReplayOfOneRoute(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -95,7 +95,7 @@ func TestReplayOfOneRoute(t *testing.T) {
 	require.Empty(t, e.OnlyRoute, "it waits for nothing")
 	b.settle(t, b.granted(t, anew, lease), ledger.Settlement{Verdict: ledger.VerdictRefused, ResponseStatus: 400})
 
-	// Under the old keys, what failed of the route is tried again, and nothing else.
+	// Under the old keys, the failed effects of the route are retried, and no others.
 	r, e = replay(inbox.ReplayOptions{Route: "erp"})
 	require.Equal(t, 1, r.Reopened)
 	require.Equal(t, ledger.EffectPending, b.effect(t, anew).State)
@@ -104,7 +104,7 @@ func TestReplayOfOneRoute(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, inbox.Dispatched, d.Outcome, "the route may no longer take it: what the others made stands")
 
-	// All routes again: their keys are those of before.
+	// All routes again, with the same keys as before.
 	r, e = replay(inbox.ReplayOptions{})
 	require.Equal(t, 1, r.Reopened)
 	require.Empty(t, e.OnlyRoute)
@@ -131,8 +131,8 @@ func TestReplayOfOneRoute(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// Whatever shares its batch, an effect that could not be rendered sends what a
-// replay of an event of its own says.
+// An effect that could not be rendered sends what the replay of its own event says, whatever
+// shares its batch.
 func TestReplayRendersWhatItsOwnPlanSays(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -175,7 +175,7 @@ func TestReplayRendersWhatItsOwnPlanSays(t *testing.T) {
 	require.Equal(t, ledger.EffectParked, b.effect(t, id).State)
 	require.Zero(t, b.jobs(t, id))
 
-	// Both at once: evt_d comes first in the batch, evt_a is the one replayed.
+	// Both at once: evt_d comes first in the batch, evt_a is the replayed one.
 	results = batch(with(b.accepted(t, "stripe", "evt_d"), "shared", "d"), with(replayed("evt_a"), "shared", "a"))
 	require.Equal(t, []identity.EffectID{id}, results[0].Suppressed)
 	require.Equal(t, []identity.EffectID{id}, results[1].Created)
@@ -217,8 +217,8 @@ func TestReconcileHealsMissingJobs(t *testing.T) {
 	require.Equal(t, Reconciled{Events: 1, Effects: 1}, done, "a discarded job is no job")
 }
 
-// I5: the job of another is not one's own, and what is at work or in doubt needs
-// one as much as what waits.
+// I5: another effect's job does not count as one's own. Effects at work or in doubt need a job
+// as much as waiting ones.
 func TestReconcileFindsTheOneWithoutAJob(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -59,14 +59,14 @@ func TestRetiredDestinationTakesNothingAndKeepsNothingWaiting(t *testing.T) {
 	_, err = b.fleet.Retire(t.Context(), "app", ann)
 	require.ErrorIs(t, err, ledger.ErrUnknownDestination)
 
-	// A retry all the same: it waits, and can be parked by retiring again.
+	// A retry is still possible: the effect waits, and can be parked by retiring again.
 	keys, err := b.Finder().Effects(t.Context(), find.Effects{States: []ledger.EffectState{ledger.EffectParked}}, find.Beginning, 0)
 	require.NoError(t, err)
 	require.NoError(t, b.Ledger().Retry(t.Context(), keys.Rows[0].IdempotencyKey, ann))
 	require.EqualValues(t, 1, retire())
 	require.Zero(t, b.count(t, `SELECT count(*) FROM hooklatch.river_job WHERE kind = 'effect' AND finalized_at IS NULL`))
 
-	// Who has it again registers it anew.
+	// A process with the destination in its configuration registers it anew.
 	require.NoError(t, b.fleet.RegisterDestinations(t.Context(), []fleet.Destination{app}))
 	added, err := enqueue("four")
 	require.NoError(t, err)
@@ -100,8 +100,8 @@ func TestDestinationsTellWhoServesThem(t *testing.T) {
 	require.False(t, states[0].ServedAt.IsZero(), "when it was served last is known afterwards")
 }
 
-// The process that started last decides where effects wait, whoever registered
-// the destination last.
+// The process that started last decides in which queue effects wait, whichever process
+// registered the destination last.
 func TestQueueIsThatOfTheYoungestProcess(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

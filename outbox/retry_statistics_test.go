@@ -7,8 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The statistics outlast every erasure: what a sender says of a person has no place in
-// them.
+// The statistics outlast every erasure, so they must not contain personal data from a sender.
 func TestOnlyWordsAreReasonsOfRetries(t *testing.T) {
 	t.Parallel()
 	for said, want := range map[string]string{

@@ -13,7 +13,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// add is an effect in the same Postgres.
+// add performs an effect in the same Postgres.
 func add(ctx context.Context, tx pgx.Tx, e ledger.Effect) (ledger.Settlement, error) {
 	_, err := tx.Exec(ctx, `INSERT INTO applied VALUES ($1, $2)`, e.IdempotencyKey, e.Attempt)
 	return ledger.Settlement{Verdict: ledger.VerdictDone}, err
@@ -43,7 +43,7 @@ func TestRunTxAppliesOnce(t *testing.T) {
 	require.Len(t, transitions, 3, "one transaction, every step recorded")
 }
 
-// Exactly once, whatever becomes of the COMMIT and its answer.
+// The effect is applied exactly once, whatever happens to the COMMIT and its answer.
 func TestRunTxSurvivesALostCommit(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []fault.Mode{fault.LoseAnswer, fault.LoseRequest} {
@@ -142,7 +142,7 @@ func TestRunTxKeepsOrder(t *testing.T) {
 	require.Equal(t, 1, b.jobs(t, ids[1]))
 }
 
-// The orders of people, too, are given once.
+// Operator actions, too, are applied once.
 func TestOperatorsSurviveALostCommit(t *testing.T) {
 	t.Parallel()
 	b, sound, f := onFaultyPool(t)

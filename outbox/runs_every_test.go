@@ -15,7 +15,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/runs"
 )
 
-// refused are so many deliveries in the quarantine.
+// refused stores n deliveries in the quarantine.
 func (b *bundle) refused(t *testing.T, n int) {
 	t.Helper()
 	_, err := b.pool.Exec(t.Context(), `INSERT INTO hooklatch.rejected_deliveries (rejection_id, source, rejected_at, reason, known, method, host, secure, target, headers, body, bytes)
@@ -24,8 +24,8 @@ func (b *bundle) refused(t *testing.T, n int) {
 	require.NoError(t, err)
 }
 
-// Whatever a run does: one that is cut off is gone on with where it was, a person pauses and
-// stops it, and what was counted adds up.
+// For every action, a run that is cut off continues where it was, an operator can pause and
+// stop it, and its counts add up.
 func TestARunOfEveryActionGoesOnInOtherHands(t *testing.T) {
 	t.Parallel()
 	const n = 3 * batchSize

@@ -17,8 +17,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/runs"
 )
 
-// runsOfBefore are filters as the program of 062fc66 wrote them into replay_runs, by the
-// action.
+// runsOfBefore returns filters as version 062fc66 wrote them into replay_runs, by action.
 func runsOfBefore(t *testing.T) map[ledger.Action]string {
 	t.Helper()
 	text, err := os.ReadFile("testdata/runs_of_062fc66.json")
@@ -35,7 +34,7 @@ func runsOfBefore(t *testing.T) map[ledger.Action]string {
 	return filters
 }
 
-// insertRun writes a run down as processes of before did.
+// insertRun stores a run as older processes did.
 func (b *bundle) insertRun(t *testing.T, action ledger.Action, filter, place string) int64 {
 	t.Helper()
 	var id int64
@@ -70,8 +69,8 @@ func TestRunsOfBeforeAreReadAsTheyWereMeant(t *testing.T) {
 	}
 }
 
-// A run that a process of before has begun goes on behind its place, and the place that is
-// written then is one that such a process reads.
+// A run that an older process began continues behind its place. The place that is written then
+// can be read by such a process.
 func TestARunOfBeforeGoesOnWhereItWas(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -91,8 +90,8 @@ func TestARunOfBeforeGoesOnWhereItWas(t *testing.T) {
 	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.replay_runs WHERE place ~ '^[0-9]+[.]hl_'`))
 }
 
-// A run that processes of before would misread is none of theirs: they carry out what is
-// running, and resume what is paused.
+// Older processes do not touch a run that they would misread. They carry out runs that are
+// running, and resume runs that are paused.
 func TestProcessesOfBeforeLeaveNewerRunsAlone(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -17,12 +17,13 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/runs"
 )
 
-// deciding are runs whose conditions are all decided by match.
+// deciding returns runs whose conditions are all decided by match.
 func (b *bundle) deciding(match func(e *inbox.Event) (bool, error)) *runs.Runs {
 	return b.Runs().With(b.Finder().With(func(context.Context, string) (find.Match, error) { return find.Match{By: match}, nil }))
 }
 
-// runsOf reads conditions that are the id of an event, or "odd", which fails for one.
+// runsOf returns runs that read a condition as the id of an event, or as "odd", which fails for
+// one.
 func (b *bundle) runsOf(t *testing.T) *runs.Runs {
 	t.Helper()
 	return b.Runs().With(b.Finder().With(func(_ context.Context, text string) (find.Match, error) {
@@ -99,7 +100,7 @@ func TestARunRetriesWhatItsPreviewCounted(t *testing.T) {
 	require.Equal(t, []runs.Run{run}, listed)
 }
 
-// A preview answers in time and goes on where it ended.
+// A preview answers in time and continues where it ended.
 func TestAPreviewCountsInBites(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -135,7 +136,7 @@ func TestARunThatMayNotSelectSoManyIsRefused(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, int64(30), run.Total)
 
-	// It may have grown since it was counted.
+	// The selection may have grown since it was counted.
 	_, err = b.pool.Exec(t.Context(), `UPDATE hooklatch.replay_runs SET most = 5`)
 	require.NoError(t, err)
 	run = b.workOff(t, r, run.ID, nil)
@@ -155,7 +156,7 @@ func TestARunThatMayNotSelectSoManyIsRefused(t *testing.T) {
 	require.ErrorIs(t, err, runs.ErrNoReason)
 }
 
-// Whoever goes on begins where the one before ended, and what is counted adds up.
+// A worker that takes over continues where the one before ended, and the counts add up.
 func TestARunGoesOnInOtherHands(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -173,7 +174,7 @@ func TestARunGoesOnInOtherHands(t *testing.T) {
 	}
 	require.Equal(t, int64(4*batchSize), run.Changed)
 
-	// One that stood still for longer than its lease comes back, and changes nothing more.
+	// A worker that stalled for longer than its lease comes back, and changes nothing more.
 	b.manyFailed(t, 0, "app")
 	first := true
 	run, err = r.Work(t.Context(), run.ID, time.Now().Add(whenever), func(runs.Run) {
@@ -191,7 +192,7 @@ func TestARunGoesOnInOtherHands(t *testing.T) {
 	require.Equal(t, runs.Counts{Selected: n, Changed: n}, run.Counts)
 	require.Equal(t, n, b.count(t, `SELECT count(*) FROM hooklatch.river_job WHERE kind = 'effect'`))
 
-	// While one is at it, another does nothing.
+	// While one works on it, another does nothing.
 	b.manyFailed(t, 2*batchSize, "crm")
 	run, err = r.Begin(t.Context(), retryAt("crm"), ann)
 	require.NoError(t, err)
@@ -205,8 +206,8 @@ func TestARunGoesOnInOtherHands(t *testing.T) {
 	require.Equal(t, runs.Counts{Selected: 2 * batchSize, Changed: 2 * batchSize}, run.Counts)
 }
 
-// A worker whose run was taken by another changes nothing more, even if that one has
-// not begun yet.
+// A worker whose run was taken by another changes nothing more, even if the other has not begun
+// yet.
 func TestAWorkerWhoseRunWasTakenChangesNothingMore(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -222,8 +223,8 @@ func TestAWorkerWhoseRunWasTakenChangesNothingMore(t *testing.T) {
 	require.Equal(t, batchSize, b.count(t, `SELECT count(*) FROM hooklatch.effects WHERE state = 'pending'`))
 }
 
-// What is judged while a worker waits for its turn is counted by whoever goes on, and
-// once: the place that was written down lies before it.
+// Events judged while a worker waits for its turn are counted once, by the worker that
+// continues: the stored place lies before them.
 func TestWhatIsBehindThePlaceIsCountedOnce(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -326,8 +327,8 @@ func TestARunIsPausedSlowedResumedAndStopped(t *testing.T) {
 	}, words)
 }
 
-// A pace holds from one worker to the next, and one that waits for its turn learns that it
-// was paused.
+// A pace holds from one worker to the next, and a worker that waits for its turn notices that
+// the run was paused.
 func TestAPaceHoldsInOtherHands(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -354,7 +355,7 @@ func TestAPaceHoldsInOtherHands(t *testing.T) {
 	looks := 0
 	run = b.workOff(t, r, run.ID, func(at runs.Run) {
 		require.Equal(t, int64(1), at.Changed)
-		if looks++; looks == 2 { // it waits, and says that it is there
+		if looks++; looks == 2 { // it waits, and reports its presence
 			require.NoError(t, r.Pause(t.Context(), run.ID, ann))
 		}
 	})
@@ -386,7 +387,7 @@ func TestARunReplaysEvents(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, run.ID, replays[0].Run)
 
-	// An inbox without events has nothing to replay, and what comes later is no part of it.
+	// An inbox without events has nothing to replay, and later events are not part of the run.
 	empty := setup(t)
 	none, err := empty.runsOf(t).Begin(t.Context(), runs.Order{Action: ledger.ActionReplayEvent}, ann)
 	require.NoError(t, err)

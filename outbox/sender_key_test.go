@@ -38,7 +38,7 @@ func TestKeysOfSendersAreKept(t *testing.T) {
 	require.Equal(t, "b", keys[1].ID)
 	require.InDelta(t, 60, keys[1].Age.Minutes(), 10)
 
-	// One that the sender took back is remembered as such.
+	// A key that the sender withdrew is remembered as withdrawn.
 	keep(t, b, SenderKey{Source: "bank", ID: "a"})
 	keys, err = b.SenderKeys(t.Context(), "bank")
 	require.NoError(t, err)
@@ -60,7 +60,7 @@ func TestKeysOfSendersAreFew(t *testing.T) {
 	require.Equal(t, "k16", keys[senderKeysOfSource-1].ID)
 	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.sender_keys WHERE source = 'other'`))
 
-	// Also of one batch, in which a key may come twice.
+	// The limit also holds for one batch, in which a key may occur twice.
 	tx, err := b.pool.Begin(t.Context())
 	require.NoError(t, err)
 	defer func() { require.NoError(t, tx.Rollback(context.WithoutCancel(t.Context()))) }()

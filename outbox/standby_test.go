@@ -17,15 +17,15 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// replicated is a server of the test's own whose synchronous standby comes and
-// goes, or rather never was.
+// replicated is a server of the test's own that can require a synchronous standby. The standby
+// never exists, so requiring it means that it is away.
 type replicated struct {
 	*bundle
 
 	admin *pgxpool.Pool
 }
 
-// onReplicated connects to it by a prepared pool.
+// onReplicated connects to such a server through a prepared pool.
 func onReplicated(t *testing.T, options ...func(*Options)) *replicated {
 	t.Helper()
 	admin := pgtest.New(t, pgtest.Own())
@@ -47,7 +47,7 @@ func (r *replicated) standbys(t *testing.T, names string) {
 	require.NoError(t, err)
 }
 
-// away makes the standby be away for every process of the server.
+// away sets a standby that is away for every process of the server.
 func (r *replicated) away(t *testing.T) {
 	t.Helper()
 	r.standbys(t, "never_there")
@@ -59,10 +59,9 @@ func (r *replicated) away(t *testing.T) {
 	}, 2*time.Minute, 10*time.Millisecond)
 }
 
-// cancelWaits ends waits for the standby, as pg_cancel_backend does, until done
-// is called, and says so once for each: on a busy machine a wait is still there when it
-// is looked at again. done returns when it has ended: its question must not outlive the
-// pool it asks through.
+// cancelWaits ends waits for the standby, as pg_cancel_backend does, until done is called. It
+// reports each wait once: on a busy machine a wait may still be there at the next look. done
+// returns when cancelWaits has ended, because its query must not outlive the pool it uses.
 func (r *replicated) cancelWaits(t *testing.T) (cancelled <-chan struct{}, done func()) {
 	t.Helper()
 	said := make(chan struct{}, 1000)
@@ -104,14 +103,14 @@ func (r *replicated) cancelWaits(t *testing.T) (cancelled <-chan struct{}, done 
 	return said, done
 }
 
-// The server answers COMMIT with a warning when the wait for the standby is
-// cancelled: that is no acknowledgement.
+// The server answers COMMIT with a warning if the wait for the standby is cancelled. That is no
+// acknowledgement.
 func TestCancelledWaitForTheStandbyIsNotAcknowledged(t *testing.T) {
 	t.Parallel()
 	r := onReplicated(t, func(opts *Options) { opts.AcceptTimeout = 500 * time.Millisecond })
 	r.away(t)
 	cancelled, done := r.cancelWaits(t)
-	for len(cancelled) == 0 { // on a busy machine its time may be over before it waits
+	for len(cancelled) == 0 { // on a busy machine its timeout may end before it waits
 		_, err := r.Accept(t.Context(), delivery("stripe", "evt_1"))
 		require.ErrorIs(t, err, commit.ErrUnavailable)
 	}
@@ -127,8 +126,8 @@ func TestCancelledWaitForTheStandbyIsNotAcknowledged(t *testing.T) {
 	}, 2*time.Minute, 10*time.Millisecond)
 }
 
-// The next try finds the rows of the one whose wait was cancelled, writes
-// nothing, and waits for the standby all the same.
+// The retry finds the rows of the try whose wait was cancelled, writes nothing, and waits for
+// the standby all the same.
 func TestTryAfterACancelledWaitWaitsForTheStandby(t *testing.T) {
 	t.Parallel()
 	r := onReplicated(t)
@@ -155,7 +154,7 @@ func TestTryAfterACancelledWaitWaitsForTheStandby(t *testing.T) {
 	require.Equal(t, 1, a.claimed.Effect.Attempt)
 }
 
-// The same of a settlement that finds itself recorded.
+// The same for a settlement that finds itself recorded.
 func TestTryThatFindsItsSettlementWaitsForTheStandby(t *testing.T) {
 	t.Parallel()
 	r := onReplicated(t)
@@ -166,8 +165,8 @@ func TestTryThatFindsItsSettlementWaitsForTheStandby(t *testing.T) {
 	})
 }
 
-// And of an order that finds that it was carried out. Its second try does not even lock
-// a row, so that nothing but our asking makes its COMMIT wait.
+// The same for an operator action that finds itself recorded. Its second try does not even lock
+// a row, so only our WAL message makes its COMMIT wait.
 func TestTryThatFindsItsOrderWaitsForTheStandby(t *testing.T) {
 	t.Parallel()
 	r := onReplicated(t, func(opts *Options) { opts.AcceptTimeout = 500 * time.Millisecond })
@@ -175,8 +174,7 @@ func TestTryThatFindsItsOrderWaitsForTheStandby(t *testing.T) {
 	r.waitsTwice(t, func(ctx context.Context) error { return r.Ledger().Cancel(ctx, id.IdempotencyKey(), ann) })
 }
 
-// waitsTwice requires that two tries of f wait for a standby that is away, before it is
-// answered.
+// waitsTwice requires that two tries of f wait for a standby that is away, before f returns.
 func (r *replicated) waitsTwice(t *testing.T, f func(ctx context.Context) error) {
 	t.Helper()
 	r.away(t)
@@ -203,7 +201,7 @@ func TestPoolThatIsNotPreparedIsRefusedWithAStandby(t *testing.T) {
 	require.NoError(t, err, "without a standby every pool will do")
 
 	r.standbys(t, "never_there")
-	r.admin.Reset() // a connection asks again after 10 seconds; new ones ask at once
+	r.admin.Reset() // a connection checks again after 10 seconds; new ones check immediately
 	for _, refused := range []func() error{
 		func() error { _, err := b.Accept(t.Context(), delivery("stripe", "evt_2")); return err },
 		func() error { return b.CanCommit(t.Context()) },

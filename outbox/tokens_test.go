@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Three processes take tokens as fast as they can. The times they are granted
-// stay at the rate; nobody sleeps.
+// Three processes take tokens as fast as they can. The granted times keep to the rate; no
+// process sleeps.
 func TestTokensOfTheFleet(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -68,8 +68,7 @@ func TestTokensWithoutALimit(t *testing.T) {
 	require.Zero(t, wait, "each destination has its own")
 }
 
-// The clock of the server is set back by an hour: the destination does not stand
-// still for that hour.
+// The clock of the server is set back by an hour. The destination does not stop for that hour.
 func TestTokensAfterTheClockWasSetBack(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
