@@ -12,7 +12,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// Actions selects what people ordered. Empty fields take all.
+// Actions selects operator actions. Empty fields match all.
 type Actions struct {
 	Who    string        `find:"who" help:"that this 'person' ordered" label:"Person"`
 	Action ledger.Action `find:"action" help:"of this 'action', like effect.retry" label:"Action" hint:"effect.retry"`
@@ -20,11 +20,11 @@ type Actions struct {
 	Span
 }
 
-// IsZero reports whether all actions are selected.
+// IsZero reports whether a selects all actions.
 func (a Actions) IsZero() bool { return a == Actions{} }
 
-// Actions finds what people ordered from a place back, the newest first: limit of them,
-// or 50 when it is 0, and 1,000 at most.
+// Actions finds operator actions back from a place, the newest first. A limit of 0 means 50;
+// the maximum is 1,000.
 func (f *Finder) Actions(ctx context.Context, asked Actions, from Cursor, limit int) (Page[ledger.OperatorAction], error) {
 	page, err := f.actions(ctx, asked, from, limit)
 	if err != nil {
@@ -49,8 +49,8 @@ func (f *Finder) actions(ctx context.Context, asked Actions, from Cursor, limit 
 	}.page(ctx, at, min(limit, maxLimit))
 }
 
-// action reads the place of an action, which is written as that of an effect: its key is
-// the id.
+// action parses the place of an action. It has the form of an effect's place, with the id as
+// key.
 func (c Cursor) action() (place, error) {
 	at, err := c.effect()
 	if err == nil && at.key != "" {
@@ -64,9 +64,9 @@ func (c Cursor) action() (place, error) {
 
 func (f *Finder) actionSlice(ctx context.Context, asked Actions, behind place, look, limit int) (slice[int64], error) {
 	var s slice[int64]
-	before := int64(0) // ids begin at 1: nothing of this moment is behind it
+	before := int64(0) // ids begin at 1: nothing at this time is behind it
 	if behind.key != "" {
-		before, _ = strconv.ParseInt(behind.key, 10, 64) // it was read before, or is of ours
+		before, _ = strconv.ParseInt(behind.key, 10, 64) // it was parsed before, or is ours
 	}
 	rows, err := f.sql.ActionSlice.With(actionSlice{
 		Who: asked.Who, Action: asked.Action, Target: asked.Target, Since: column.TimeOrNull(asked.Since),
@@ -80,7 +80,7 @@ func (f *Finder) actionSlice(ctx context.Context, asked Actions, behind place, l
 	var id int64
 	_, err = pgx.ForEachRow(rows, []any{&looked, &at, &id}, func() error {
 		here := place{at: column.OrZero(at), key: strconv.FormatInt(id, 10)}
-		if looked > 0 || id == 0 { // what the slice was
+		if looked > 0 || id == 0 { // the row that describes the slice
 			s.looked, s.end = looked, here
 			return nil
 		}

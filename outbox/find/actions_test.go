@@ -11,7 +11,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// Pages of actions are all of them, also of those of one moment, whatever is added.
+// Pages of actions contain all of them, including several of one moment, whatever is added.
 func TestActionsAreFound(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -26,10 +26,10 @@ func answerOf[Row any](p find.Page[Row]) answer {
 	return answer{found: len(p.Rows), looked: p.Looked, next: p.Next, more: p.More, back: p.Back, cursors: p.Cursors}
 }
 
-// question is one that no index answers.
+// question is a filter that no index serves.
 type question struct {
 	ask  func(ctx context.Context, from find.Cursor, limit int) (answer, error)
-	of   int // rows that are asked for; -1: all
+	of   int // matching rows; -1: all
 	body bool
 }
 
@@ -76,9 +76,9 @@ func (b *bundle) questions() map[string]question {
 	}
 }
 
-// A first answer reads what it looks at, and looks at what there is time for: 100 ms of
-// the server, 250 ms when it reads bodies. It says how far it looked, and from there a
-// walk comes to all there is.
+// A first answer reads only the rows it looks at, as many as there is time for: 100 ms of the
+// server, 250 ms if it reads bodies. It reports how far it looked, and a walk from there finds
+// all the rest.
 func TestFirstAnswersAreBounded(t *testing.T) {
 	t.Parallel()
 	b, rows := filled(t)
@@ -94,7 +94,7 @@ func TestFirstAnswersAreBounded(t *testing.T) {
 			require.NotZero(t, first.back)
 			most, each := 100*time.Millisecond, 1
 			if q.body {
-				most, each = 250*time.Millisecond, 12 // its row, and its body, through indexes
+				most, each = 250*time.Millisecond, 12 // its row and its body, through indexes
 			}
 			require.LessOrEqual(t, first.looked, 200_000)
 			require.LessOrEqual(t, c.pages, 600+each*first.looked, c.plans)
@@ -120,7 +120,7 @@ func TestFirstAnswersAreBounded(t *testing.T) {
 	}
 }
 
-// Page 10,000 costs what the first page costs.
+// Page 10,000 costs as much as the first page.
 func TestPageTenThousandCostsWhatTheFirstDoes(t *testing.T) {
 	t.Parallel()
 	b, rows := filled(t)

@@ -2,44 +2,44 @@ package find
 
 import "time"
 
-// budget bounds what one answer reads.
+// budget limits what one answer reads.
 type budget struct {
 	time  time.Duration // a slice begins only if it will probably end within
-	rows  int           // looked at, at most
-	first int           // how many the first slice looks at
-	most  int           // and a later one, at most
+	rows  int           // read, at most
+	first int           // size of the first slice
+	most  int           // size of a later slice, at most
 }
 
 var (
-	// plainBudget leaves time for the rows that are found, of the 100 ms an answer may
-	// take.
+	// plainBudget is for answers that read no bodies and may take 100 ms. It leaves time to
+	// load the rows that are found.
 	plainBudget = budget{time: 60 * time.Millisecond, rows: 200_000, first: 1_000, most: 16_000}
-	// briefBudget is for pages that somebody waits for.
+	// briefBudget is for interactive pages.
 	briefBudget = budget{time: 25 * time.Millisecond, rows: 200_000, first: 1_000, most: 16_000}
-	// matchBudget is for answers that read bodies, and may take 250 ms. A slice is as
-	// large as what is read at once.
+	// matchBudget is for answers that read bodies and may take 250 ms. The first slice is as
+	// large as one read of bodies.
 	matchBudget = budget{time: 170 * time.Millisecond, rows: 50_000, first: 100, most: 4_000}
 )
 
-// growth is how much larger a slice may be than the one before: what that took says
-// little about rows that lie elsewhere.
+// growth is how much larger a slice may be than the one before. It is small because the time of
+// one slice says little about rows elsewhere.
 const growth = 4
 
-// pace decides how much is looked at next.
+// pace decides how much is read next.
 type pace struct {
 	budget
 
-	left int           // of rows
-	used time.Duration // of time
+	left int           // rows
+	used time.Duration // time
 	now  int           // size of the slice
 }
 
 func (b budget) begin() *pace { return &pace{budget: b, left: b.rows, now: min(b.first, b.rows)} }
 
-// spent tells whether no time is left of the budget after this much of a slice.
+// spent reports whether the time budget is spent after this much time of a slice.
 func (p *pace) spent(ofSlice time.Duration) bool { return p.used+ofSlice >= p.time }
 
-// next takes note of a slice, and returns whether there is budget for another.
+// next records a slice, and reports whether the budget allows another.
 func (p *pace) next(looked int, took time.Duration) bool {
 	p.used += took
 	p.left -= looked

@@ -21,10 +21,10 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// rare is how many rows testdata/fill.sql makes that hardly occur.
+// rare is how many of the rare rows testdata/fill.sql makes.
 const rare = 5
 
-// bundle is a Finder on a database of its own, whose statements are looked at.
+// bundle is a Finder on its own database, whose statements are logged.
 type bundle struct {
 	*find.Finder
 
@@ -33,10 +33,10 @@ type bundle struct {
 	log  *explained.Log
 
 	mu      sync.Mutex
-	matches []find.Match // that conditions stand for, by their number
+	matches []find.Match // of the conditions, by their number
 }
 
-// match is a condition that decides as m does.
+// match returns a condition that decides as m does.
 func (b *bundle) match(m find.Match) find.Content {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -78,8 +78,8 @@ func setup(t *testing.T) *bundle {
 	return b
 }
 
-// filled has 20,000 events and effects, a million with HOOKLATCH_LONG=1. Nobody has
-// analysed the tables.
+// filled has 20,000 events and effects, a million with HOOKLATCH_LONG=1. The tables are not
+// analysed.
 func filled(t *testing.T) (b *bundle, rows int) {
 	t.Helper()
 	b, rows = setup(t), 20_000
@@ -93,14 +93,14 @@ func filled(t *testing.T) (b *bundle, rows int) {
 	return b, rows
 }
 
-// cost is what an answer took of the server.
+// cost is what an answer cost the server.
 type cost struct {
 	pages int
 	time  time.Duration
 	plans string
 }
 
-// costOf returns what was read since it was asked last.
+// costOf returns the cost since the last call.
 func (b *bundle) costOf(t *testing.T) cost {
 	t.Helper()
 	ran, err := b.log.Take()
@@ -127,7 +127,7 @@ func (b *bundle) accept(t *testing.T, source, id, body string) *inbox.Event {
 	return e
 }
 
-// dispatch gives an event an effect.
+// dispatch dispatches an event with one effect.
 func (b *bundle) dispatch(t *testing.T, e *inbox.Event) {
 	t.Helper()
 	_, err := b.box.Dispatch(t.Context(), outbox.Dispatch{Event: e, Effects: []ledger.NewEffect{{
@@ -137,7 +137,7 @@ func (b *bundle) dispatch(t *testing.T, e *inbox.Event) {
 	require.NoError(t, err)
 }
 
-// ids are those of events, in their order.
+// ids returns the ids of events, in their order.
 func ids(events []*inbox.Event) []string {
 	var names []string
 	for _, e := range events {

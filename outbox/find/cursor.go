@@ -9,22 +9,23 @@ import (
 	"time"
 )
 
-// Cursor is a place to go on from, behind the row or the slice it was told with. It
-// stays valid whatever happens to that row. Its text is for URLs and command lines.
+// Cursor is a place to continue from, behind a row or a page. It stays valid whatever happens
+// to that row. It is a text for URLs and command lines.
 type Cursor string
 
-// ErrCursor means that a cursor is of another list, or of none.
+// ErrCursor is returned when a cursor belongs to another list, or is invalid.
 var ErrCursor = errors.New("no cursor of a list")
 
-// Beginning is where a walk begins: back from the newest, or onward from the oldest.
+// Beginning is where a walk begins: the newest row on the way back, the oldest on the way
+// onward.
 const Beginning Cursor = ""
 
-// BeforeEvent is the place before the event of an accept_seq: a walk back begins with
-// the one that was accepted just before it.
+// BeforeEvent returns the place before the event with an accept_seq. A walk back from there
+// begins with the event accepted just before it.
 func BeforeEvent(acceptSeq int64) Cursor { return place{acceptSeq: acceptSeq}.ofEvent() }
 
-// place is where a walk stands: at the accept_seq of an event, or at the time and the
-// key of an effect.
+// place is the position of a walk: the accept_seq of an event, or the time and key of an
+// effect.
 type place struct {
 	acceptSeq int64
 	at        time.Time // when the event was received, or the effect made
@@ -38,7 +39,7 @@ func (p place) ofEvent() Cursor {
 	return Cursor(strconv.FormatInt(p.acceptSeq, 10))
 }
 
-// ofEffect has the time in microseconds, as the database does.
+// ofEffect writes the time in microseconds, the resolution of the database.
 func (p place) ofEffect() Cursor {
 	if p.at.IsZero() {
 		return Beginning
@@ -46,7 +47,7 @@ func (p place) ofEffect() Cursor {
 	return Cursor(strconv.FormatInt(p.at.UnixMicro(), 10) + "." + p.key)
 }
 
-// event reads the place of an event; of none it is beginning.
+// event parses the place of an event. The empty cursor is beginning.
 func (c Cursor) event(beginning int64) (place, error) {
 	if c == "" {
 		return place{acceptSeq: beginning}, nil
@@ -58,7 +59,7 @@ func (c Cursor) event(beginning int64) (place, error) {
 	return place{acceptSeq: seq}, nil
 }
 
-// effect reads the place of an effect; of none it is the zero place.
+// effect parses the place of an effect. The empty cursor is the zero place.
 func (c Cursor) effect() (place, error) {
 	if c == "" {
 		return place{}, nil
@@ -71,9 +72,9 @@ func (c Cursor) effect() (place, error) {
 	return place{at: time.UnixMicro(micros).UTC(), key: key}, nil
 }
 
-// The places of events.
+// Places of events with a meaning.
 const (
-	newestEvent   = math.MaxInt64 // behind every event that there will be
-	firstAccepted = 1             // what is below was imported
+	newestEvent   = math.MaxInt64 // behind every event that may ever exist
+	firstAccepted = 1             // places below are imported
 	oldestEvent   = math.MinInt64
 )

@@ -16,7 +16,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// Effects selects effects. Empty fields take all.
+// Effects selects effects. Empty fields match all.
 type Effects struct {
 	Destination string               `json:"destination,omitempty" find:"destination" help:"to this 'destination'" label:"Destination"`
 	States      []ledger.EffectState `json:"states,omitempty" find:"state" help:"in these 'states': %s" label:"State"`
@@ -29,20 +29,19 @@ type Effects struct {
 	Content
 }
 
-// Attention is the word that asks for the states of effects that may need a person.
+// Attention stands for the states in which an effect may need attention.
 const Attention ledger.EffectState = "attention"
 
-// NeedAttention are the states that Attention stands for.
+// NeedAttention returns the states that Attention stands for.
 func NeedAttention() []ledger.EffectState {
 	return []ledger.EffectState{ledger.EffectInDoubt, ledger.EffectParked, ledger.EffectFailed}
 }
 
-// IsZero reports whether all effects are selected.
+// IsZero reports whether e selects all effects.
 func (e Effects) IsZero() bool { return len(Given(e)) == 0 }
 
-// Effects finds effects from a place back, the newest first, without their bodies:
-// limit of them, or 50 when it is 0, and 1,000 at most. Errors: ErrCursor and
-// *ConditionError.
+// Effects finds effects back from a place, the newest first, without their bodies. A limit of 0
+// means 50; the maximum is 1,000. Errors: ErrCursor and *ConditionError.
 func (f *Finder) Effects(ctx context.Context, asked Effects, from Cursor, limit int) (Page[ledger.Effect], error) {
 	page, err := f.effects(ctx, asked, from, limit)
 	if err != nil {
@@ -80,7 +79,7 @@ func (f *Finder) effects(ctx context.Context, asked Effects, from Cursor, limit 
 	return w.page(ctx, at, min(limit, maxLimit))
 }
 
-// loadEffects loads those that are still what is asked for.
+// loadEffects loads effects and leaves out those that no longer match.
 func (f *Finder) loadEffects(ctx context.Context, asked Effects, ids []identity.EffectID) (map[identity.EffectID]ledger.Effect, error) {
 	rows, err := f.ledger.EffectsByID(ctx, ids)
 	for id, e := range rows {
@@ -115,7 +114,7 @@ func (f *Finder) effectSlice(ctx context.Context, sql statement.Bound) (slice[id
 	return s, err
 }
 
-// effectsOfEvent finds the effects that an event is linked to, which there are few of.
+// effectsOfEvent finds the effects linked to an event. There are few.
 func (f *Finder) effectsOfEvent(ctx context.Context, asked Effects, w walk[identity.EffectID, ledger.Effect], behind place, limit int) (Page[ledger.Effect], error) {
 	var page Page[ledger.Effect]
 	links, err := f.ledger.EffectsOfEvent(ctx, asked.Event)
@@ -157,7 +156,7 @@ func (f *Finder) effectsOfEvent(ctx context.Context, asked Effects, w walk[ident
 	return w.page(ctx, behind, min(limit, maxLimit))
 }
 
-// takes tells whether an effect is asked for, Event and Content aside.
+// takes reports whether e selects an effect, apart from Event and Content.
 func (e Effects) takes(row ledger.Effect) bool {
 	return (e.Destination == "" || row.Destination == e.Destination) &&
 		(len(e.States) == 0 || slices.Contains(e.States, row.State)) &&
@@ -168,9 +167,9 @@ func (e Effects) takes(row ledger.Effect) bool {
 		e.Span.contains(row.CreatedAt)
 }
 
-// effectsAskedFor are those of Effects, as effect_asked_for.sql takes them.
+// effectsAskedFor are the arguments of effect_asked_for.sql.
 type effectsAskedFor struct {
-	States             []ledger.EffectState // nil takes all
+	States             []ledger.EffectState // nil means all
 	Destination, Route string
 	Source             identity.Source
 	TypeLike           string // see wildcard.Like

@@ -17,7 +17,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/internal/column"
 )
 
-// Events selects events. Empty fields take all.
+// Events selects events. Empty fields match all.
 type Events struct {
 	Source identity.Source  `json:"source,omitempty" find:"source" help:"of this 'source'" label:"Source"`
 	Type   string           `json:"type,omitempty" find:"type" help:"of this 'type', like invoice.paid or invoice.*" label:"Type" hint:"invoice.*"` // or a pattern of package wildcard
@@ -27,25 +27,25 @@ type Events struct {
 	Span
 	Content
 
-	// states are those of State where an action names which it takes.
+	// states applies if State is empty, for actions that take only some states.
 	states []inbox.Outcome
 }
 
-// Attribute is something that an event may have.
+// Attribute is a property that an event may have.
 type Attribute string
 
 // The attributes of events.
 const (
-	Duplicates Attribute = "duplicates" // it came again
+	Duplicates Attribute = "duplicates" // it was delivered again
 	Differs    Attribute = "differs"    // and with another body
 	Retry      Attribute = "retry"      // its sender called it a retry
-	Suspect    Attribute = "suspect"    // its proof had come before, under another id
+	Suspect    Attribute = "suspect"    // its proof was used before, under another id
 )
 
-// IsZero reports whether all events are selected.
+// IsZero reports whether e selects all events.
 func (e Events) IsZero() bool { return len(Given(e)) == 0 && e.states == nil }
 
-// In selects events in one of these states, where State names none.
+// In restricts e to these states, unless State is set.
 func (e Events) In(states ...inbox.Outcome) Events {
 	if e.State == "" {
 		e.states = states
@@ -53,16 +53,15 @@ func (e Events) In(states ...inbox.Outcome) Events {
 	return e
 }
 
-// has reports whether an attribute is asked for.
+// has reports whether e requires an attribute.
 func (e Events) has(a Attribute) bool { return slices.Contains(e.Has, a) }
 
-// overlap is how far places and times may be in different orders: an event has its
-// place when it is inserted, and its time when its transaction began.
+// overlap is how far the orders of places and of times may differ. An event gets its place when
+// it is inserted, but its time when its transaction began.
 const overlap = time.Minute
 
-// Events finds events from a place back, the newest first, without headers and bodies:
-// limit of them, or 50 when it is 0, and 1,000 at most. Errors: ErrCursor and
-// *ConditionError.
+// Events finds events back from a place, the newest first, without headers and bodies. A limit
+// of 0 means 50; the maximum is 1,000. Errors: ErrCursor and *ConditionError.
 func (f *Finder) Events(ctx context.Context, asked Events, from Cursor, limit int) (Page[*inbox.Event], error) {
 	page, err := f.events(ctx, asked, from, limit, oldestEvent)
 	if err != nil {
@@ -71,7 +70,7 @@ func (f *Finder) Events(ctx context.Context, asked Events, from Cursor, limit in
 	return page, nil
 }
 
-// events walks back to a place at most.
+// events is Events, but walks back to the place floor at most.
 func (f *Finder) events(ctx context.Context, asked Events, from Cursor, limit int, floor int64) (Page[*inbox.Event], error) {
 	at, err := from.event(newestEvent)
 	if err != nil {
@@ -106,8 +105,8 @@ func (f *Finder) events(ctx context.Context, asked Events, from Cursor, limit in
 	return w.page(ctx, at, min(limit, maxLimit))
 }
 
-// eventsBack looks at what was accepted, and then at what was imported, down to floor:
-// its times are not in the order of its places.
+// eventsBack reads accepted events first, and then imported ones down to floor. The times of
+// imported events are not in the order of their places.
 func (f *Finder) eventsBack(ctx context.Context, args eventSlice, floor int64) (slice[identity.EventRef], error) {
 	var s slice[identity.EventRef]
 	look, limit := args.Look, args.Limit
@@ -128,7 +127,7 @@ func (f *Finder) eventsBack(ctx context.Context, args eventSlice, floor int64) (
 	return imported, nil
 }
 
-// eventWalk is a walk over events without a direction.
+// eventWalk returns a walk over events that lacks its read function.
 func (f *Finder) eventWalk(ctx context.Context, asked Events) (walk[identity.EventRef, *inbox.Event], error) {
 	judge, budget, err := f.judgeOf(ctx, asked.Content)
 	return walk[identity.EventRef, *inbox.Event]{
@@ -168,7 +167,7 @@ func (f *Finder) eventSlice(ctx context.Context, sql statement.Bound) (slice[ide
 	return s, err
 }
 
-// eventsOfID finds the events of an id, which there are few of.
+// eventsOfID finds the events with an id. There are few: one per source at most.
 func (f *Finder) eventsOfID(ctx context.Context, asked Events, judge *judge) (Page[*inbox.Event], error) {
 	var page Page[*inbox.Event]
 	sources := []identity.Source{asked.Source}
@@ -193,7 +192,7 @@ func (f *Finder) eventsOfID(ctx context.Context, asked Events, judge *judge) (Pa
 	for _, e := range found {
 		yes := asked.takes(e)
 		if yes && judge != nil {
-			yes, _ = judge.decide(e) // judge counts those for which it cannot
+			yes, _ = judge.decide(e) // judge counts those that it cannot decide
 		}
 		if yes {
 			page.Rows = append(page.Rows, e)
@@ -226,7 +225,7 @@ func (f *Finder) sources(ctx context.Context) ([]identity.Source, error) {
 	return sources, nil
 }
 
-// inStates are the states that are asked for; nil takes all.
+// inStates returns the selected states; nil means all.
 func (e Events) inStates() []inbox.Outcome {
 	if e.State != "" {
 		return []inbox.Outcome{e.State}
@@ -234,7 +233,7 @@ func (e Events) inStates() []inbox.Outcome {
 	return e.states
 }
 
-// takes tells whether an event is asked for, Content aside.
+// takes reports whether e selects an event, apart from Content.
 func (e Events) takes(row *inbox.Event) bool {
 	states := e.inStates()
 	return (e.Source == "" || row.Source == e.Source) &&
@@ -248,12 +247,12 @@ func (e Events) takes(row *inbox.Event) bool {
 		e.Span.contains(row.ReceivedAt)
 }
 
-// askedFor are those of Events, as event_asked_for.sql takes them.
+// askedFor are the arguments of event_asked_for.sql.
 type askedFor struct {
 	Source       identity.Source
 	TypeLike     string // see wildcard.Like
 	EventID      identity.EventID
-	States       []inbox.Outcome // nil takes all
+	States       []inbox.Outcome // nil means all
 	Duplicated   bool
 	Differs      bool
 	Retried      bool
@@ -269,7 +268,7 @@ func (e Events) args() askedFor {
 	}
 }
 
-// placeOf is where the events begin that were received at a time or later.
+// placeOf returns the place from which on events were received at a time or later.
 func (f *Finder) placeOf(ctx context.Context, at time.Time) (int64, error) {
 	var seq int64
 	if err := f.sql.EventPlace.With(eventPlace{At: at}).QueryRow(ctx, f.walk).Scan(&seq); err != nil {

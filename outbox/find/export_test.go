@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// MatchTime is how long an answer that reads bodies may take.
+// MatchTime returns how long an answer that reads bodies may take.
 func MatchTime() time.Duration { return matchBudget.time }
 
-// NewTurns returns how the searches of a Brief Finder take turns.
+// NewTurns returns the turns of the searches of a Brief Finder.
 func NewTurns() (take func(context.Context) (end func(), err error)) { return newTurns().take }
 
 // RestFactor is how long they rest.

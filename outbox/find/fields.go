@@ -14,36 +14,36 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// Field is one thing that can be asked for: a flag of a command, and a value in a URL.
+// Field is one field of a filter: a flag of a command, and a parameter in a URL.
 type Field struct {
 	Name   string // of the flag, and in the URL
-	Former string // in URLs of before; empty: none
+	Former string // former name in URLs; empty: none
 	Label  string // in a form
-	Hint   string // a value, as an example
-	// Help continues "those ". The name of its value is in single quotes.
+	Hint   string // an example value
+	// Help continues "those ". The name of the value is in single quotes.
 	Help  string
-	Words []string // the only ones that it takes; nil: any text
-	Many  bool     // takes several, with commas between them
+	Words []string // the allowed values; nil: any text
+	Many  bool     // takes several values, separated by commas
 
 	template string // of Help
 	index    []int
 }
 
-// Narrowed is the field where only some of its words are allowed.
+// Narrowed returns f with only some of its words allowed.
 func (f Field) Narrowed(words []string) Field {
 	f.Words, f.Help = words, fmt.Sprintf(f.template, inWords(words))
 	return f
 }
 
-// ValueError means that a field does not take a value.
+// ValueError is returned when a field does not take a value.
 type ValueError struct {
 	Name, Value string
-	Takes       string // a sentence
+	Takes       string // what the field takes, as a sentence
 }
 
 func (e *ValueError) Error() string { return fmt.Sprintf("%s %q: %s", e.Name, e.Value, e.Takes) }
 
-// Fields are those of Events, of Effects or of Actions, in the order of the struct.
+// Fields returns the fields of Events, Effects or Actions, in the order of the struct.
 func Fields[Filter any]() []Field {
 	var fields []Field
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[Filter]()) {
@@ -72,7 +72,7 @@ func Fields[Filter any]() []Field {
 	return fields
 }
 
-// came is what happened to a row at the time that Span is about.
+// came returns the verb for the time that Span selects by.
 func came[Filter any]() string {
 	switch any(*new(Filter)).(type) {
 	case Events:
@@ -83,7 +83,7 @@ func came[Filter any]() string {
 	return "ordered"
 }
 
-// wordsOf are what a type of field takes; nil: any text.
+// wordsOf returns the allowed values of a field's type; nil: any text.
 func wordsOf(t reflect.Type) []string {
 	switch t {
 	case reflect.TypeFor[inbox.Outcome]():
@@ -114,8 +114,9 @@ func inWords(words []string) string {
 	return strings.Join(words[:last], ", ") + " or " + words[last]
 }
 
-// Set asks for a value of a field besides, as a person wrote it. A time is RFC 3339, a day,
-// or how long ago. An empty value asks for nothing. Errors: *ValueError.
+// Set sets a field from the text that a user wrote. A field that takes several values keeps the
+// earlier ones. A time is RFC 3339, a day, or a duration before now. An empty value changes
+// nothing. Errors: *ValueError.
 func Set[Filter any](asked *Filter, name, value string, now time.Time) error {
 	if value == "" {
 		return nil
@@ -166,10 +167,10 @@ func Set[Filter any](asked *Filter, name, value string, now time.Time) error {
 	return nil
 }
 
-// Times says how a point in time is written.
+// Times describes how a point in time is written.
 const Times = "a time is like 2026-11-21T08:00:00Z, 2026-11-21, which is UTC, or 36h for that long ago"
 
-// Time reads a point in time, as Times says it is written.
+// Time parses a point in time in the forms that Times describes.
 func Time(text string, now time.Time) (at time.Time, ok bool) {
 	for _, layout := range []string{time.RFC3339, time.DateOnly} {
 		if at, err := time.Parse(layout, text); err == nil {
@@ -182,14 +183,14 @@ func Time(text string, now time.Time) (at time.Time, ok bool) {
 	return time.Time{}, false
 }
 
-// Value is a field with what is asked of it.
+// Value is a field with its value in a filter.
 type Value struct {
 	Field
 
-	Text string // as Set reads it
+	Text string // as Set parses it
 }
 
-// Given are the fields that something is asked of.
+// Given returns the fields of a filter that are set.
 func Given[Filter any](asked Filter) []Value {
 	var given []Value
 	of := reflect.ValueOf(asked)
@@ -216,7 +217,7 @@ func Given[Filter any](asked Filter) []Value {
 	return given
 }
 
-// Storable is what is asked for with texts that the database can hold.
+// Storable returns a filter whose texts the database can store.
 func Storable[Filter any](asked Filter) Filter {
 	into := reflect.ValueOf(&asked).Elem()
 	for _, f := range Fields[Filter]() {

@@ -11,7 +11,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// asked is a text that a field takes.
+// asked returns a text that a field takes.
 func asked(f find.Field) string {
 	switch {
 	case f.Words != nil:
@@ -26,8 +26,8 @@ func asked(f find.Field) string {
 	return "it's, one"
 }
 
-// Each field of a filter is read as a person writes it, selects, and is told again as it
-// was asked for: in words, and in the JSON that a run keeps.
+// Each field of a filter is parsed as a user writes it, selects, and is written again as it was
+// given: in words, and in the JSON that a run stores.
 func TestEachFieldOfAFilterIsReadAndTold(t *testing.T) {
 	t.Parallel()
 	eachField[find.Events](t)

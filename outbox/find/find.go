@@ -1,17 +1,15 @@
-// Package find selects, for bulk runs and the program, events, effects and operator
-// actions among millions: it walks them from the newest back or from the oldest onward,
-// reads a bounded number at a time, and says how far it looked. The struct of each is
-// the one list of what can be asked for: the command line, the console, the API and runs
-// read and write the same fields (see Fields).
+// Package find selects events, effects and operator actions for bulk runs and other parts of
+// the program. It walks them from the newest back or from the oldest onward, reads a bounded
+// number at a time, and reports how far it looked. Each filter is one struct: command line,
+// console, API and runs read and write the same fields (see Fields).
 //
-// What is asked for may be rare, or not there at all, and no index serves every
-// question. So an answer is not all that was asked for, but what was found within a
-// budget: rows, how far back it looked, and a cursor to go on from. Nothing is counted,
-// and a page far back costs what the first does.
+// Matches may be rare or missing, and no index serves every filter. So a page contains only the
+// matches found within a budget: the rows, how far back it looked, and a cursor to continue
+// from. Nothing is counted, and a page far back costs as much as the first.
 //
 //	for cursor, more := find.Beginning, true; more; {
 //		page, err := box.Finder().Events(ctx, find.Events{Type: "invoice.paid"}, cursor, 50)
-//		// ... page.Rows, none perhaps; page.Looked and page.Back say how far it looked ...
+//		// ... page.Rows, possibly none; page.Looked and page.Back report how far it looked ...
 //		cursor, more = page.Next, page.More
 //	}
 package find
@@ -30,7 +28,7 @@ import (
 
 // Options configure a Finder. All but Schema are required.
 type Options struct {
-	Pool   *pgxpool.Pool // only reads
+	Pool   *pgxpool.Pool // only read from
 	Schema schema.Name   // holds the tables. Defaults to schema.Default.
 	Inbox  *inbox.Inbox
 	Ledger *ledger.Ledger
@@ -38,19 +36,19 @@ type Options struct {
 
 // Finder finds events, effects and actions. It is safe for concurrent use.
 type Finder struct {
-	look      pipeline.ByIndex // for statements that look rows up
-	walk      pipeline.ByIndex // for those that read them in the order of an index
+	look      pipeline.ByIndex // for statements that look up rows
+	walk      pipeline.ByIndex // for statements that read rows in index order
 	sql       statements
 	inbox     *inbox.Inbox
 	ledger    *ledger.Ledger
 	condition Condition // nil: conditions are refused
 	plain     budget
 	matched   budget
-	turns     *turns // nil: searches in payloads wait for nothing
+	turns     *turns // nil: searches in payloads do not wait for each other
 }
 
-// New returns a Finder on a migrated database. It starts nothing, and refuses conditions
-// (see With).
+// New returns a Finder on a migrated database. It starts nothing. It refuses conditions: see
+// With.
 func New(opts Options) (*Finder, error) {
 	if opts.Pool == nil || opts.Inbox == nil || opts.Ledger == nil {
 		return nil, errors.New("find options: Pool, Inbox and Ledger are required")
@@ -67,17 +65,17 @@ func New(opts Options) (*Finder, error) {
 	}, nil
 }
 
-// With returns a Finder that compiles conditions.
+// With returns a copy of f that compiles conditions.
 func (f *Finder) With(condition Condition) *Finder {
 	other := *f
 	other.condition = once(condition)
 	return &other
 }
 
-// Brief returns a Finder for pages that somebody looks at: a list that reads no bodies
-// answers within 25 ms or so of the server, and says how far it looked. Of its searches
-// in payloads one works at a time, and rests twice as long as it worked. Condition is
-// called for every answer.
+// Brief returns a copy of f for interactive pages. A list that reads no bodies answers within
+// about 25 ms of server time, and reports how far it looked. One of its searches in payloads
+// works at a time, and then rests twice as long as it worked. Condition is called for every
+// answer.
 func (f *Finder) Brief(condition Condition) *Finder {
 	brief := *f
 	brief.condition, brief.plain, brief.turns = condition, briefBudget, newTurns()

@@ -90,7 +90,7 @@ func TestFiltersSelectEvents(t *testing.T) {
 	}
 	age("evt_1", "1 millisecond")
 	customer := func(e *inbox.Event) (bool, error) { return containsText(e.Body, "cus_1"), nil }
-	now := time.Now().Add(time.Hour) // whatever the clock of the server says
+	now := time.Now().Add(time.Hour) // ahead of any clock of the server
 	for id, what := range map[string]string{
 		"github/evt_1": "duplicates = 1, body_differs = true", "github/evt_2": "duplicates = 2, retry_number = 3", "stripe/evt_1": "replay_suspect = true",
 	} {
@@ -140,7 +140,7 @@ func TestFiltersSelectEvents(t *testing.T) {
 	}
 }
 
-// What Match cannot decide, or has no body any more, is left out and counted.
+// Events that Match cannot decide, or that have no body any more, are left out and counted.
 func TestMatchSaysWhatItCouldNotDecide(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -173,8 +173,8 @@ func TestMatchSaysWhatItCouldNotDecide(t *testing.T) {
 	require.Equal(t, 2, effects.Bodiless)
 }
 
-// A condition that takes as long as an answer may is asked about one event in each
-// answer, and the next answer continues with the next event.
+// A condition that takes as long as an answer may is evaluated for one event in each answer.
+// The next answer continues with the next event.
 func TestASlowConditionIsAskedOnceInAnAnswer(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -206,15 +206,15 @@ func TestASlowConditionIsAskedOnceInAnAnswer(t *testing.T) {
 	asked = 0
 	_, err := b.Events(ctx, find.Events{Content: b.match(find.Match{By: func(*inbox.Event) (bool, error) {
 		asked++
-		cancel() // whoever waited for the answer is gone
+		cancel() // the caller no longer waits for the answer
 		return true, nil
 	}})}, find.Beginning, 0)
 	require.ErrorIs(t, err, context.Canceled)
 	require.Equal(t, 1, asked)
 }
 
-// A text is searched for as bytes. Where it may be written otherwise, the condition
-// itself decides.
+// A text is searched for as bytes. If it may be encoded otherwise, the condition itself
+// decides.
 func TestTextIsSearchedForHoweverItIsWritten(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -272,7 +272,7 @@ func TestFiltersSelectEffects(t *testing.T) {
 	}
 }
 
-// Who reads onward waits for what may still be committed with an earlier place.
+// EventsOnward waits for events that may still be committed with an earlier place.
 func TestOnwardTellsOnlyOfWhatIsSettled(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -283,7 +283,7 @@ func TestOnwardTellsOnlyOfWhatIsSettled(t *testing.T) {
 		_, err := b.pool.Exec(t.Context(), `UPDATE hooklatch.processed_events SET received_at = received_at - interval '2 minutes' WHERE event_id = ANY ($1)`, names)
 		require.NoError(t, err)
 	}
-	settle("evt_1", "evt_3") // evt_2 is young, and keeps what comes after it back
+	settle("evt_1", "evt_3") // evt_2 is young, and keeps back the events after it
 	page, err := b.EventsOnward(t.Context(), find.Events{}, find.Beginning, 0)
 	require.NoError(t, err)
 	require.Equal(t, []string{"evt_1"}, ids(page.Rows))
@@ -307,7 +307,7 @@ func TestCursorsOfOtherListsAreRefused(t *testing.T) {
 	require.ErrorContains(t, err, `"17" is no cursor of a list of effects`)
 }
 
-// Who watches is told of what comes, once, and of nothing that was there.
+// A Tail returns each new row once, and none of the existing ones.
 func TestFollowTellsOfWhatIsNew(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

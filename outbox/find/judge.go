@@ -14,23 +14,23 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 )
 
-// bodiesAtOnce is how many bodies are read at once: none of them is large, since large
-// ones are read alone.
+// bodiesAtOnce is how many bodies are read at once. None of them is large, because large ones
+// are read alone.
 const bodiesAtOnce = 100
 
-// judge asks Match about candidates.
+// judge applies Match to candidates.
 type judge struct {
 	*Finder
 
 	match      Match
-	tells      bool // what cannot be decided is found too, with the reason
+	tells      bool // undecided candidates are returned too, with the reason
 	unclear    int
 	whyUnclear error
 	bodiless   int
 }
 
-// judgeOf returns what decides by content, and nil where nothing is asked of it; and what
-// an answer may read. Errors: *ConditionError.
+// judgeOf returns the judge for a filter's content, or nil if it selects everything, and the
+// budget of an answer. Errors: *ConditionError.
 func (f *Finder) judgeOf(ctx context.Context, c Content) (*judge, budget, error) {
 	m, err := f.match(ctx, c)
 	if m == nil || err != nil {
@@ -39,7 +39,7 @@ func (f *Finder) judgeOf(ctx context.Context, c Content) (*judge, budget, error)
 	return &judge{Finder: f, match: *m}, f.matched, nil
 }
 
-// telling is a judge whose undecided candidates are found too.
+// telling makes j return undecided candidates too.
 func (j *judge) telling() *judge {
 	if j != nil {
 		j.tells = true
@@ -47,9 +47,8 @@ func (j *judge) telling() *judge {
 	return j
 }
 
-// judged returns which candidates match, at most limit of them, and how many it went
-// through until then or until the budget was spent. That is one at least, if there is
-// one.
+// judged returns the matching candidates, at most limit of them. It stops when the budget is
+// spent, but judges at least one. through is the number of candidates it went through.
 func judged[Ref comparable](ctx context.Context, j *judge, all []candidate[Ref], limit int, spent func() bool) (matching []candidate[Ref], through int, err error) {
 	for through < len(all) && len(matching) < limit && (through == 0 || !spent()) {
 		some := all[through:min(through+bodiesAtOnce, len(all))]
@@ -85,10 +84,11 @@ func judged[Ref comparable](ctx context.Context, j *judge, all []candidate[Ref],
 	return matching, through, nil
 }
 
-// ErrBodiless means that what is left of a body says nothing of it.
+// ErrBodiless is the reason when the body is no longer stored, or was erased.
 var ErrBodiless = errors.New("its body is no longer stored")
 
-// decide tells whether an event matches, or why nobody can say, and counts that.
+// decide reports whether an event matches. The error is the reason if that cannot be decided.
+// It counts such events.
 func (j *judge) decide(e *inbox.Event) (bool, error) {
 	if e.Body == nil || !e.ErasedAt.IsZero() {
 		j.bodiless++
@@ -102,7 +102,7 @@ func (j *judge) decide(e *inbox.Event) (bool, error) {
 	return yes && err == nil, err
 }
 
-// eventsOf are the events of candidates, each once.
+// eventsOf returns the events of candidates, each once.
 func eventsOf[Ref comparable](candidates []candidate[Ref]) []identity.EventRef {
 	var refs []identity.EventRef
 	seen := make(map[identity.EventRef]bool, len(candidates))
@@ -115,7 +115,7 @@ func eventsOf[Ref comparable](candidates []candidate[Ref]) []identity.EventRef {
 	return refs
 }
 
-// askedBody is a body that may hold a text.
+// askedBody is a body that may contain the text.
 type askedBody struct {
 	Number     int
 	DeliveryID uuid.UUID
@@ -127,8 +127,8 @@ type holding struct {
 	Text  []byte
 }
 
-// held leaves out the candidates whose bodies cannot match, which the server finds out
-// without sending them.
+// held leaves out candidates whose bodies cannot match. The server decides that without sending
+// the bodies.
 func held[Ref comparable](ctx context.Context, j *judge, all []candidate[Ref]) ([]candidate[Ref], error) {
 	if j.match.Text == "" {
 		return all, nil

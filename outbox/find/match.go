@@ -13,20 +13,20 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 )
 
-// Content selects by what is in an event, its body included. Both fields must hold where
-// both are given. An effect is selected by the event that made it.
+// Content selects by the content of an event, including its body. If both fields are set, both
+// must hold. An effect is selected by the event that made it.
 type Content struct {
 	// When is a CEL expression with the names and functions of a route's `when`.
 	When string `json:"when,omitempty" find:"when" help:"for whose event this CEL 'expression' is true, as in a route" label:"Condition on the payload" hint:"body.data.object.customer == \"cus_42\""`
-	// Contains is a text that stands in any field of the payload.
+	// Contains is a text that occurs in any field of the payload.
 	Contains string `json:"contains,omitempty" find:"contains" help:"whose payload has this 'text' in it, in any field" label:"Text in the payload" hint:"somebody@example.org"`
 }
 
-// IsZero reports whether nothing is asked of the content.
+// IsZero reports whether c selects everything.
 func (c Content) IsZero() bool { return c == Content{} }
 
-// Concealed is c with a hash in the place of all that it looks for, and what that was.
-// Salt is the id of the order.
+// Concealed returns c with its literals replaced by hashes, and the literals. Salt is the id of
+// the run.
 func (c Content) Concealed(salt string) (concealed Content, literals []string) {
 	concealed.When, literals = condition.Concealed(c.When, salt)
 	for i, literal := range literals {
@@ -39,10 +39,10 @@ func (c Content) Concealed(salt string) (concealed Content, literals []string) {
 	return concealed, literals
 }
 
-// quoted is a text as a literal of an expression.
+// quoted returns a text as a literal of an expression.
 func quoted(text string) string { return fmt.Sprintf("%q", text) }
 
-// textOf is what a literal stands for, where nothing in it is escaped.
+// textOf returns the text of a literal that contains no escapes.
 func textOf(literal string) string {
 	if quoted := strings.TrimLeft(literal, "rRbB"); quoted != "" && (quoted[0] == '"' || quoted[0] == '\'') {
 		return strings.Trim(quoted, quoted[:1])
@@ -50,18 +50,19 @@ func textOf(literal string) string {
 	return literal
 }
 
-// Match decides by what is in an event.
+// Match decides by the content of an event.
 type Match struct {
 	By func(*inbox.Event) (bool, error)
-	// Text stands in the body of every event for which By is true: letters, digits and
-	// "_.:-" only. Bodies without it are not read any further. Empty: nothing is known.
+	// Text occurs in the body of every event for which By is true. It consists of letters,
+	// digits and "_.:-" only. Bodies without it are not evaluated. Empty: no such text is
+	// known.
 	Text string
 }
 
-// Condition compiles a CEL expression on events. Its error is about the text.
+// Condition compiles a CEL expression on events. Its error describes the text.
 type Condition func(ctx context.Context, text string) (Match, error)
 
-// ConditionError means that Content.When cannot be compiled.
+// ConditionError is returned when Content.When cannot be compiled.
 type ConditionError struct {
 	Text  string
 	Cause error
@@ -71,7 +72,7 @@ func (e *ConditionError) Error() string { return "condition: " + e.Cause.Error()
 
 func (e *ConditionError) Unwrap() error { return e.Cause }
 
-// once compiles a text that is asked for again and again no second time.
+// once returns a Condition that remembers the last text it compiled.
 func once(compile Condition) Condition {
 	var mu sync.Mutex
 	var known string
@@ -95,11 +96,10 @@ func once(compile Condition) Condition {
 	}
 }
 
-// errNoConditions: the program has no language for conditions.
+// errNoConditions is the cause when the Finder compiles no conditions.
 var errNoConditions = errors.New("no conditions can be read here")
 
-// match is what content asks of an event; nil where it asks nothing. Errors:
-// *ConditionError.
+// match returns the Match of c, or nil if c selects everything. Errors: *ConditionError.
 func (f *Finder) match(ctx context.Context, c Content) (*Match, error) {
 	if c.IsZero() {
 		return nil, nil
@@ -133,7 +133,7 @@ func (f *Finder) match(ctx context.Context, c Content) (*Match, error) {
 	}, nil
 }
 
-// plainRun is the longest part of a text that nobody escapes.
+// plainRun returns the longest part of a text that no encoding escapes.
 func plainRun(text string) string {
 	longest := ""
 	for run := range strings.FieldsFuncSeq(text, func(r rune) bool {

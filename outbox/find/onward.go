@@ -9,15 +9,15 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 )
 
-// Settled is after how long an event is told of by EventsOnward. Places are given when
-// events are inserted, and one may be committed after another with a later place: who
-// went past it would never see it.
+// Settled is the age at which EventsOnward returns an event. Places are assigned when events
+// are inserted, so one may be committed after another with a later place. A reader that is past
+// it would never see it.
 const Settled = time.Minute
 
-// EventsOnward finds events from a place on, the oldest first, as Events does those
-// before it. From the beginning and from page to page, each event that is not imported
-// later is told of once, after it is Settled; an event that AcceptTx inserts in a
-// transaction of the caller that takes longer than that may be missed.
+// EventsOnward finds events onward from a place, the oldest first, as Events does back from it.
+// From the beginning and from page to page, it returns each event once, after it is Settled. It
+// may miss events that are imported later, and an event that AcceptTx inserts in a caller's
+// transaction that takes longer than Settled.
 func (f *Finder) EventsOnward(ctx context.Context, asked Events, from Cursor, limit int) (Page[*inbox.Event], error) {
 	w, err := f.eventWalk(ctx, asked)
 	if err != nil {
@@ -31,8 +31,8 @@ func (f *Finder) EventsOnward(ctx context.Context, asked Events, from Cursor, li
 	return page, nil
 }
 
-// eventsOnward walks onward, whatever becomes of what it finds. End has what the slices
-// have in common.
+// eventsOnward walks onward with any kind of row. End contains the arguments that all slices
+// share.
 func eventsOnward[Row any](ctx context.Context, f *Finder, w walk[identity.EventRef, Row], asked Events, from Cursor, limit int, end eventSliceOnward) (Page[Row], error) {
 	at, err := from.event(oldestEvent)
 	if err != nil {
@@ -60,8 +60,8 @@ func eventsOnward[Row any](ctx context.Context, f *Finder, w walk[identity.Event
 	return w.page(ctx, at, limit)
 }
 
-// eventsAhead looks at what was imported, whose times are not in the order of its
-// places, and then at what was accepted from since on.
+// eventsAhead reads imported events first, whose times are not in the order of their places,
+// and then events accepted from since on.
 func (f *Finder) eventsAhead(ctx context.Context, args eventSliceOnward, since int64) (slice[identity.EventRef], error) {
 	var s slice[identity.EventRef]
 	look, limit := args.Look, args.Limit
@@ -84,30 +84,31 @@ func (f *Finder) eventsAhead(ctx context.Context, args eventSliceOnward, since i
 	return accepted, nil
 }
 
-// Found is an event, an effect or a refused delivery that an action is to be done to, in short.
+// Found is a short form of an event, effect or refused delivery to which an action applies.
 type Found struct {
-	Cursor Cursor            // behind it
-	At     time.Time         // received, or made
-	Event  identity.EventRef // the event, or the one that made the effect; empty when the application enqueued it
+	Cursor Cursor            // the place behind it
+	At     time.Time         // when it was received, or made
+	Event  identity.EventRef // the event, or the one that made the effect; empty if the application enqueued it
 	Effect identity.EffectID // zero for an event
 	Key    string            // the idempotency key of the effect, or the id of a refused delivery
-	// InDoubt: the effect may have been applied. Unrendered: there is nothing to send, as
-	// its request could not be made.
+	// InDoubt: the effect may have been applied. Unrendered: nothing can be sent, because the
+	// request could not be rendered.
 	InDoubt, Unrendered bool
-	// Unclear is why Content could not be decided. It is not among what was selected then.
+	// Unclear is the reason if Content could not be decided. Such a row is not part of the
+	// selection.
 	Unclear error
 }
 
-// foundAtOnce is how many rows one page of Found looks at.
+// foundAtOnce is how many rows a page of Found reads.
 const foundAtOnce = 2_000
 
-// foundBudget bounds a page of Found: the lease of who acts on it lasts longer.
+// foundBudget bounds a page of Found, so that it takes less time than the lease of the worker.
 var foundBudget = budget{time: time.Second, rows: foundAtOnce, first: foundAtOnce, most: foundAtOnce}
 
-// EventsToChange finds events from a place on, the oldest first, for an action that is done
-// to each: those accepted up to the place last, whose content is still stored. Each page
-// looks at 2,000 of them. Imported events are left out. What Content cannot decide is among
-// the rows, with Found.Unclear.
+// EventsToChange finds events onward from a place, the oldest first, for an action on each. It
+// selects events accepted up to the place last and not erased; unredacted leaves out redacted
+// ones too. Imported events are left out. Each page reads 2,000 of them. Events that Content
+// cannot decide are among the rows, with Found.Unclear.
 func (f *Finder) EventsToChange(ctx context.Context, asked Events, from Cursor, last int64, unredacted bool) (Page[Found], error) {
 	judge, _, err := f.judgeOf(ctx, asked.Content)
 	if err != nil {
@@ -126,8 +127,8 @@ func (f *Finder) EventsToChange(ctx context.Context, asked Events, from Cursor, 
 	return page, nil
 }
 
-// EffectsToChange is EventsToChange for effects: those made, and in their states since, at
-// asOf at the latest.
+// EffectsToChange is EventsToChange for effects. It selects those made at asOf or earlier that
+// have not finished since then and are not erased.
 func (f *Finder) EffectsToChange(ctx context.Context, asked Effects, from Cursor, asOf time.Time) (Page[Found], error) {
 	page, err := f.effectsToChange(ctx, asked, from, asOf)
 	if err != nil {
@@ -150,7 +151,7 @@ func (f *Finder) effectsToChange(ctx context.Context, asked Effects, from Cursor
 	}
 	end := asOf
 	if !asked.Until.IsZero() && asked.Until.Before(end) {
-		end = asked.Until.Add(-time.Microsecond) // the database counts in these
+		end = asked.Until.Add(-time.Microsecond) // the database has this resolution
 	}
 	return walk[identity.EffectID, Found]{
 		cursor: place.ofEffect, judge: judge.telling(), budget: foundBudget, load: found(func(c candidate[identity.EffectID]) Found {
@@ -167,7 +168,7 @@ func (f *Finder) effectsToChange(ctx context.Context, asked Effects, from Cursor
 	}.page(ctx, at, foundAtOnce)
 }
 
-// found makes rows of candidates without reading any more of them.
+// found makes rows of candidates without reading the full rows.
 func found[Ref comparable](of func(candidate[Ref]) Found) func(context.Context, []candidate[Ref]) (map[Ref]Found, error) {
 	return func(_ context.Context, candidates []candidate[Ref]) (map[Ref]Found, error) {
 		rows := make(map[Ref]Found, len(candidates))

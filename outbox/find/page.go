@@ -2,29 +2,28 @@ package find
 
 import "time"
 
-// Page is one answer: what was found, and where it looked.
+// Page is one answer: the rows found, and how far the search looked.
 type Page[Row any] struct {
 	Rows []Row
-	// Cursors has the place of each row: from there a walk goes on behind it.
+	// Cursors contains the place behind each row, to continue from.
 	Cursors []Cursor
-	// More is true when not everything was looked at: Next goes on from there. The
-	// budget may have ended before anything was found.
+	// More is true if some rows have not been read: Next continues there. The budget may have
+	// ended before anything was found.
 	More bool
 	Next Cursor
-	// Looked is how many events or effects were looked at, found or not.
+	// Looked is the number of rows read, matching or not.
 	Looked int
-	// Back is when the last of them was received or made: the answer is complete as
-	// far as that. Zero when none was looked at.
+	// Back is when the last row that was read was received or made. The answer is complete up
+	// to there. Zero if none was read.
 	Back time.Time
-	// Unclear counts those that were left out because Content.When failed, the first time
-	// with WhyUnclear, and Bodiless those whose body is no longer stored, which Content
-	// was not asked about.
+	// Unclear counts the rows left out because Content.When failed; WhyUnclear is the first
+	// error. Bodiless counts the rows left out because their body is no longer stored.
 	Unclear    int
 	WhyUnclear error
 	Bodiless   int
 }
 
-// judgedBy takes over what a judge counted; nil: there was none.
+// judgedBy copies the counts of a judge, which may be nil.
 func (p *Page[Row]) judgedBy(j *judge) {
 	if j != nil {
 		p.Unclear, p.WhyUnclear, p.Bodiless = j.unclear, j.whyUnclear, j.bodiless

@@ -5,16 +5,16 @@ import (
 	"time"
 )
 
-// Span is a time in which events were received, or effects were made.
+// Span is the time range in which events were received, effects made, or actions requested.
 type Span struct {
 	Since time.Time `json:"since,omitzero" find:"since" former:"from" label:"Since" hint:"24h"`
 	Until time.Time `json:"until,omitzero" find:"until" former:"to" label:"Until" hint:"2026-11-21"` // exclusive
 }
 
-// ErrSpan means that a Span ends before it begins.
+// ErrSpan is returned when a Span ends before it begins.
 var ErrSpan = errors.New("the selection ends before it begins")
 
-// Validate reports ErrSpan.
+// Validate returns ErrSpan if s ends before it begins.
 func (s Span) Validate() error {
 	if !s.Since.IsZero() && !s.Until.IsZero() && !s.Since.Before(s.Until) {
 		return ErrSpan

@@ -31,14 +31,14 @@ func loadStatements(name schema.Name) (statements, error) {
 	return s, err
 }
 
-// What statements take.
+// Arguments of statements.
 
 type actionSlice struct {
 	Who         string
 	Action      ledger.Action
 	Target      string
 	Since       *time.Time
-	BeforeTime  *time.Time // nil: from the newest on
+	BeforeTime  *time.Time // nil: from the newest
 	BeforeID    int64
 	Look, Limit int
 }
@@ -48,7 +48,7 @@ type actions struct{ IDs []int64 }
 type effectSlice struct {
 	effectsAskedFor
 
-	BeforeTime  *time.Time // nil: from the newest on
+	BeforeTime  *time.Time // nil: from the newest
 	BeforeKey   string
 	Look, Limit int
 }
@@ -75,7 +75,7 @@ type eventSliceOnward struct {
 	askedFor
 
 	After, UpTo          int64    // accept_seq
-	SettlesInSeconds     *float64 // nil: what is not committed yet is not waited for
+	SettlesInSeconds     *float64 // nil: uncommitted events are not waited for
 	Unerased, Unredacted bool
 	Look, Limit          int
 }

@@ -9,24 +9,25 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// How far back a Tail looks again: what comes last is not committed last.
+// How far back a Tail re-reads. Rows do not become visible in the order in which they were
+// inserted.
 const (
 	placesAgain = 1_000
 	timeAgain   = 10 * time.Second
 )
 
-// Tail tells of what is new. It is for people who watch: what is committed much later
-// than what came after it is not told of.
+// Tail returns new rows. It is meant for watching: a row that is committed much later than the
+// rows after it is never returned.
 type Tail[Row any] struct {
-	// read returns what is asked for and not much older than the newest known, and what
-	// the newest is now.
+	// read returns the matching rows that are not much older than the newest known place, and
+	// the newest place now.
 	read func(ctx context.Context, known place) ([]Row, []Cursor, place, error)
 	told map[Cursor]place
 	at   place
-	late func(known, p place) bool // p is too old to be read again
+	late func(known, p place) bool // whether p is too old to be read again
 }
 
-// Next returns what is new since it was called last, the oldest first; the first time it
+// Next returns the rows that are new since the last call, the oldest first. The first call
 // returns nothing.
 func (t *Tail[Row]) Next(ctx context.Context) ([]Row, error) {
 	rows, cursors, newest, err := t.read(ctx, t.at)
@@ -57,7 +58,7 @@ func (t *Tail[Row]) Next(ctx context.Context) ([]Row, error) {
 	return fresh, nil
 }
 
-// FollowEvents tells of events as they are accepted.
+// FollowEvents returns a Tail of events as they are accepted.
 func (f *Finder) FollowEvents(asked Events) *Tail[*inbox.Event] {
 	return &Tail[*inbox.Event]{
 		late: func(known, p place) bool { return p.acceptSeq < known.acceptSeq-2*placesAgain },
@@ -87,7 +88,7 @@ func (f *Finder) FollowEvents(asked Events) *Tail[*inbox.Event] {
 	}
 }
 
-// FollowEffects tells of effects as they are made.
+// FollowEffects returns a Tail of effects as they are made.
 func (f *Finder) FollowEffects(asked Effects) *Tail[ledger.Effect] {
 	return &Tail[ledger.Effect]{
 		late: func(known, p place) bool { return p.at.Before(known.at.Add(-2 * timeAgain)) },

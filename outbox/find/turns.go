@@ -5,13 +5,12 @@ import (
 	"time"
 )
 
-// restFactor is how long a Brief browser rests after a slice of a search, as a multiple
-// of the time the slice took.
+// restFactor is how long a search of a Brief Finder rests after a slice, as a multiple of the
+// time that the slice took.
 const restFactor = 2
 
-// turns lets one search in payloads work at a time, and rest in between: a search keeps a
-// CPU of ours and one of the server busy, on which deliveries are accepted too. A nil
-// *turns does neither.
+// turns lets one search in payloads work at a time, and rest in between. A search keeps a CPU
+// of ours and one of the server busy, which deliveries need too. A nil *turns does neither.
 type turns struct {
 	free chan struct{} // has a value while no search works
 	rest int
@@ -23,7 +22,7 @@ func newTurns() *turns {
 	return t
 }
 
-// take waits for a turn, and returns how to end it.
+// take waits for a turn, and returns a function that ends it.
 func (t *turns) take(ctx context.Context) (end func(), err error) {
 	if t == nil {
 		return func() {}, nil

@@ -14,8 +14,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 )
 
-// However many search at once, one of them works, and together they work for a third of
-// the time.
+// However many searches run at once, one of them works, and together they work a third of the
+// time.
 func TestSearchesWorkForAThirdOfTheTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -46,7 +46,7 @@ func TestSearchesWorkForAThirdOfTheTime(t *testing.T) {
 	})
 }
 
-// A search that is given up while it waits takes no turn.
+// A search that is cancelled while it waits takes no turn.
 func TestAWaitingSearchIsGivenUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -64,8 +64,8 @@ func TestAWaitingSearchIsGivenUp(t *testing.T) {
 	})
 }
 
-// Searches of the pages evaluate one condition at a time; lists without a condition wait
-// for none of them.
+// Searches of pages evaluate one condition at a time. Lists without a condition do not wait for
+// them.
 func TestSearchesOfPagesEvaluateOneAtATime(t *testing.T) {
 	t.Parallel()
 	b, _ := filled(t)

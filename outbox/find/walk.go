@@ -14,40 +14,39 @@ const (
 	maxLimit     = 1_000 // of a list
 )
 
-// candidate is a row that is asked for, Match aside.
+// candidate is a row that matches, apart from Match.
 type candidate[Ref comparable] struct {
 	ref        Ref
 	place      place
-	event      identity.EventRef // whose body Match reads; empty: there is none
-	deliveryID uuid.UUID         // where the body is, if that is known
+	event      identity.EventRef // whose body Match reads; empty: none
+	deliveryID uuid.UUID         // where the body is, if known
 
 	inDoubt, unrendered bool  // of an effect
-	unclear             error // why Match could not be decided, where a judge tells
+	unclear             error // why Match could not be decided, if the judge is telling
 }
 
-// slice is what one statement looked at.
+// slice is the result of one statement.
 type slice[Ref comparable] struct {
 	candidates []candidate[Ref] // in the order of the walk
 	looked     int
-	end        place // of the last that was looked at
+	end        place // of the last row that was read
 }
 
-// walk goes through rows of one kind.
+// walk reads rows of one kind in order.
 type walk[Ref comparable, Row any] struct {
-	// read looks at the next rows behind a place, and returns at most limit of those
-	// that are asked for.
+	// read reads the next look rows behind a place, and returns at most limit of those that
+	// match.
 	read func(ctx context.Context, behind place, look, limit int) (slice[Ref], error)
-	// load returns the rows of candidates. Those that are gone meanwhile, or no longer
-	// what is asked for, are missing.
+	// load returns the rows of candidates. It omits rows that were deleted meanwhile or no
+	// longer match.
 	load   func(ctx context.Context, found []candidate[Ref]) (map[Ref]Row, error)
 	cursor func(place) Cursor
-	all    bool   // nothing is filtered: no more has to be read than is found
-	judge  *judge // nil: all candidates are taken
+	all    bool   // nothing is filtered: no more has to be read than is returned
+	judge  *judge // nil: all candidates match
 	budget budget
 }
 
-// page walks from a place until it has found limit rows, the rows end, or the budget
-// does.
+// page walks from a place until it has found limit rows, or the rows or the budget end.
 func (w walk[Ref, Row]) page(ctx context.Context, from place, limit int) (Page[Row], error) {
 	if limit <= 0 {
 		limit = defaultLimit
@@ -66,7 +65,7 @@ func (w walk[Ref, Row]) page(ctx context.Context, from place, limit int) (Page[R
 		began := time.Now()
 		look, wanted := pace.now, limit+1-len(found)
 		if w.judge != nil {
-			wanted = look // nobody knows how many of them match
+			wanted = look // the number of matches among them is unknown
 		}
 		s, err := w.read(ctx, at, look, wanted)
 		taken, through := s.candidates, len(s.candidates)
@@ -108,7 +107,7 @@ func (w walk[Ref, Row]) page(ctx context.Context, from place, limit int) (Page[R
 	return page, err
 }
 
-// turn waits until a walk that reads bodies may work.
+// turn waits for its turn if the walk reads bodies.
 func (w walk[Ref, Row]) turn(ctx context.Context) (end func(), err error) {
 	if w.judge == nil {
 		return func() {}, nil
@@ -116,7 +115,7 @@ func (w walk[Ref, Row]) turn(ctx context.Context) (end func(), err error) {
 	return w.judge.turns.take(ctx)
 }
 
-// refsOf are those of candidates.
+// refsOf returns the refs of candidates.
 func refsOf[Ref comparable](candidates []candidate[Ref]) []Ref {
 	refs := make([]Ref, len(candidates))
 	for i, c := range candidates {
@@ -125,7 +124,7 @@ func refsOf[Ref comparable](candidates []candidate[Ref]) []Ref {
 	return refs
 }
 
-// fill loads what was found.
+// fill loads the rows of candidates into page.
 func (w walk[Ref, Row]) fill(ctx context.Context, page *Page[Row], found []candidate[Ref]) error {
 	if len(found) == 0 {
 		return nil

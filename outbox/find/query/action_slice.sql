@@ -1,5 +1,5 @@
--- The next actions back from a place, as effect_slice has effects. Those of one moment
--- are in the order of their ids.
+-- The next actions back from a place, as effect_slice returns effects. Actions of one moment
+-- are ordered by their ids.
 WITH slice AS MATERIALIZED (
     SELECT o.at, o.id, o.who, o.action, o.target
     FROM hooklatch.operator_log AS o

@@ -1,6 +1,6 @@
--- The next effects after a place, in the order they were made, as effect_slice has those
--- before it: those that an action may still be done to, and that have not come to their
--- state since it was ordered.
+-- The next effects after a place, in the order they were made, as effect_slice returns those
+-- before it. Erased effects are left out, and those that finished after the action was
+-- requested.
 WITH slice AS MATERIALIZED (
     SELECT {{effect_looked_at}}
     FROM hooklatch.effects AS e

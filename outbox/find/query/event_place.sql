@@ -1,6 +1,5 @@
--- Where the events begin that were received at a time or later: by bisection of
--- accept_seq, a look-up for each halving. Those that were imported have places below 1
--- and times of their own.
+-- The place from which on events were received at a time or later, by bisection of accept_seq
+-- with one look-up per step. Imported events have places below 1 and times of their own.
 WITH RECURSIVE span AS (
     SELECT
         COALESCE((

@@ -1,6 +1,5 @@
--- The next events back from a place, :look of them, and which of those are asked for,
--- at most :limit. The last row tells where the slice ended. However few are asked for,
--- no more is read than the slice.
+-- The next :look events back from a place, and at most :limit of those that match. The last row
+-- describes the end of the slice. However few match, only the slice is read.
 WITH slice AS MATERIALIZED (
     SELECT {{event_looked_at}}
     FROM hooklatch.processed_events AS p

@@ -1,6 +1,6 @@
--- The next events after a place, in the order they were accepted, as event_slice has
--- those before it. One that is younger than it takes to settle ends the slice: others
--- before it may not be committed yet. Without :settles_in_seconds none does.
+-- The next events after a place, in the order they were accepted, as event_slice returns those
+-- before it. An event younger than :settles_in_seconds ends the slice, because earlier ones may
+-- not be committed yet. If that is NULL, no event ends it.
 WITH ahead AS MATERIALIZED (
     SELECT {{event_looked_at}}
     FROM hooklatch.processed_events AS p

@@ -1,5 +1,5 @@
--- Which deliveries may hold a text that stands plainly in JSON, unless its letters are
--- escaped. What is not JSON, or no longer stored, may hold it as well.
+-- Deliveries whose body may contain a text. The text occurs plainly in JSON unless its letters
+-- are escaped. A body that is not JSON, or no longer stored, may contain it as well.
 SELECT a.number
 FROM :asked AS a (number integer, delivery_id uuid, received_at timestamptz)
 LEFT JOIN LATERAL (
