@@ -20,22 +20,21 @@ import (
 // meterName is the scope of our metrics.
 const meterName = "github.com/hooklatch/hooklatch/outbox"
 
-// doTimeout bounds a transaction that has no other limit. Nobody outside waits
-// for it, so it may outlast a short outage.
+// doTimeout bounds a transaction that has no other limit. No external caller waits for it, so
+// it may outlast a short outage.
 const doTimeout = 10 * time.Second
 
 // Options configure a DB.
 type Options struct {
-	// Pool must be prepared where the server replicates synchronously: see
-	// PreparePool. Required.
+	// Pool must be prepared if the server replicates synchronously: see PreparePool. Required.
 	Pool *pgxpool.Pool
-	// MeterProvider defaults to the global one.
+	// MeterProvider makes the meters. Defaults to the global one.
 	MeterProvider metric.MeterProvider
 }
 
-// DB is the one door to a database through which we write: every transaction has
-// a name, begins with the settings the guarantees rest on, and is tried again
-// after a transient fault or an unknown outcome.
+// DB is the one door to a database through which we write. Every transaction has a name, begins
+// with the settings that the guarantees rely on, and is retried after a temporary fault or an
+// unknown outcome.
 type DB struct {
 	pool      *pgxpool.Pool
 	batchSize metric.Int64Histogram
@@ -59,8 +58,8 @@ func New(opts Options) (*DB, error) {
 	return &DB{pool: opts.Pool, batchSize: batchSize}, nil
 }
 
-// Name names a transaction, in errors, metrics and failpoints. It is a constant in the
-// code: those who make a process fail at each of them find all names there.
+// Name names a transaction in errors, metrics and failpoints. It is a constant in the code, so
+// that tests that inject a fault at each transaction find all names there.
 type Name string
 
 // Limits bound one transaction. Zero values are the defaults.
@@ -69,22 +68,21 @@ type Limits struct {
 	Timeout time.Duration
 	// Statement bounds each of its statements. Defaults to 5 seconds.
 	Statement time.Duration
-	// Foreign says that statements of an application run in it too: they are planned
-	// as the server's settings have it, and ours with them.
+	// Whether statements of an application run in it too. All its statements are then planned
+	// with the server's settings.
 	Foreign bool
-	// Once is for a question to the database whose answer may be no: it is not
-	// tried again, and given up with the caller's context.
+	// Once is for a query whose answer may be no: it is not retried, and is cancelled with the
+	// caller's context.
 	Once bool
-	// Undo is for what is only tried: it ends with ROLLBACK instead of COMMIT.
+	// Undo is for trials: the transaction ends with ROLLBACK instead of COMMIT.
 	Undo bool
 }
 
-// Do runs f in a transaction of its own, for what is too rare or too long to
-// share one, and commits it. Like a group commit it tries again on a fresh
-// connection after a transient fault, the lock of another or an unknown outcome,
-// until its time is over; ctx does not cancel it. repeated says that an earlier
-// try may have been committed: f must recognise its own rows. Errors:
-// ErrUnavailable, and what f returns.
+// Do runs f in its own transaction, for work that is too rare or too long to share one, and
+// commits it. Like a group commit it retries on a fresh connection after a temporary fault,
+// another's lock or an unknown outcome, until its time is over. ctx does not cancel it.
+// repeated reports that an earlier try may have been committed: f must recognise its own rows.
+// Errors: ErrUnavailable, and those of f.
 func (db *DB) Do(ctx context.Context, name Name, limits Limits, f func(ctx context.Context, tx pgx.Tx, repeated bool) error) error {
 	settings := shared(lockTimeout)
 	settings.statement = cmp.Or(limits.Statement, settings.statement)
@@ -105,15 +103,14 @@ func (db *DB) Do(ctx context.Context, name Name, limits Limits, f func(ctx conte
 	return unavailable(name, err)
 }
 
-// Statement runs f on the pool, outside of a transaction of ours: for what is looked
-// up, and for a single write whose loss with the server is harmless. It is not tried
-// again, and ends with ctx. Errors: ErrUnavailable, and what f returns.
+// Statement runs f on the pool, outside a transaction of ours. It is for look-ups, and for a
+// single write whose loss with the server is harmless. It is not retried. Errors:
+// ErrUnavailable, and those of f.
 func (db *DB) Statement(name Name, f func(db pipeline.ByIndex) error) error {
 	return unavailable(name, f(pipeline.ByIndex{Sender: db.pool}))
 }
 
-// unavailable says of a fault of the moment, which was tried for long enough, that
-// the same call may be repeated.
+// unavailable wraps a temporary fault in ErrUnavailable: the same call may be repeated.
 func unavailable(name Name, err error) error {
 	if err == nil || errors.Is(err, ErrUnavailable) || !isTransient(err) && !isLockWait(err) && !sqlstate.Away(err) {
 		return err
@@ -126,15 +123,15 @@ type attempts struct {
 	name  Name
 	run   func(tx pgx.Tx) error
 	again func(error) bool // whether another try may succeed
-	doubt func()           // told that a try may have been committed
+	doubt func()           // called when a try may have been committed
 }
 
-// retryPauses are those between the tries of one transaction.
+// retryPauses are the pauses between the tries of one transaction.
 var retryPauses = retry.Pauses{First: 10 * time.Millisecond, Max: 250 * time.Millisecond, Spread: true}
 
-// untilKnown tries a transaction until it is known to be committed, or refused, or
-// ctx is done. Every try has a connection of its own. After one that may have been
-// committed, COMMIT waits for the standby whatever the next one writes.
+// untilKnown tries a transaction until it is known to be committed or refused, or ctx is done.
+// Every try has its own connection. After a try that may have been committed, COMMIT waits for
+// the standby whatever the next one writes.
 func (db *DB) untilKnown(ctx context.Context, settings *txSettings, a attempts) error {
 	var err error
 	for range retryPauses.Until(ctx) {

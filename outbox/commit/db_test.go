@@ -10,8 +10,8 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// Cancelling a COMMIT loses its outcome: a caller that goes away cannot end the
-// transaction it asked for.
+// Cancelling a COMMIT loses its outcome: a caller that leaves cannot end the transaction it
+// requested.
 func TestATransactionOutlivesItsCaller(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)
@@ -32,7 +32,7 @@ func TestATransactionOutlivesItsCaller(t *testing.T) {
 	require.Equal(t, 1, n)
 }
 
-// What is only tried leaves nothing, and nobody is told that it is there.
+// A trial leaves nothing, and no function runs after its commit.
 func TestWhatIsTriedIsUndone(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)
@@ -51,8 +51,7 @@ func TestWhatIsTriedIsUndone(t *testing.T) {
 	require.Zero(t, n)
 }
 
-// What a transaction of ours runs has an index to go by. What an application runs in
-// it may have none.
+// Statements of our own transactions use an index. An application's may have none.
 func TestOnlyForeignStatementsMayScanTables(t *testing.T) {
 	t.Parallel()
 	db, err := New(Options{Pool: pgtest.New(t)})

@@ -1,20 +1,19 @@
-// Package commit runs transactions for gateway, worker and applications, alone or many
-// in one, and tries them again until their outcome is known. It knows neither events nor
-// effects.
+// Package commit runs transactions for gateway, worker and applications, alone or many in one,
+// and retries them until their outcome is known. It knows neither events nor effects.
 //
 // # The door
 //
-// Every transaction of ours goes through a [DB] under a name: [DB.Do] runs one on
-// its own, a [Group] lets many callers share one. [DB.Statement] is for what is read,
-// and for a single write whose loss with the server is harmless. What joins a
-// transaction of the caller's is the caller's to commit; it begins with
-// [TransactionOptions]. A pool passes through [PreparePool] first where the server
+// Every transaction of ours goes through a [DB] under a name: [DB.Do] runs one on its own, a
+// [Group] lets many callers share one. [DB.Statement] is for reads, and for a single write
+// whose loss with the server is harmless. Statements that join a caller's transaction are the
+// caller's to commit; that transaction begins with [TransactionOptions]. If the server
+// replicates synchronously, a pool must pass through [PreparePool] first.
 // replicates synchronously.
 //
 // # Errors
-//
-// [ErrUnavailable] says that the database is away or the outcome unknown, and that
-// the same call may be repeated; [ErrBusy] that nothing was tried; [ErrClosed] that
+// [ErrUnavailable] means that the database is unavailable or the outcome unknown, and that the
+// same call may be repeated. [ErrBusy] means that nothing was tried, and [ErrClosed] that Stop
+// was called. Any other error is a fault of the data, and the same on every retry.
 // Stop was called. All else is wrong with what was to be written, and the same again.
 //
 // # Group commit

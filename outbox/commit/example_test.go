@@ -12,8 +12,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// A transaction is tried again until its outcome is known, so it must recognise
-// its own rows.
+// A transaction is retried until its outcome is known, so it must recognise its own rows.
 func ExampleDB_Do() {
 	ctx := context.Background()
 	pool, done := pgtest.Example(ctx)

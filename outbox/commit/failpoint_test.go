@@ -15,11 +15,10 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// asFaulty says that this process is the one with faults, which are chosen before it
-// begins.
+// asFaulty marks the process with faults. They are chosen before it starts.
 const asFaulty = "COMMIT_TEST_AS_FAULTY"
 
-// An error at a place is one that the caller of the transaction would meet there.
+// An error at a place is the one that the caller of the transaction would get there.
 func TestEveryTransactionPassesItsPlaces(t *testing.T) {
 	t.Parallel()
 	if os.Getenv(asFaulty) == "" {
@@ -41,7 +40,7 @@ func TestEveryTransactionPassesItsPlaces(t *testing.T) {
 		_, err := tx.Exec(ctx, `INSERT INTO tries VALUES ($1, $2)`, string(name), repeated)
 		return err
 	}
-	// tries are those that were committed, and what each knew of those before it.
+	// tries returns the committed tries, and what each knew of earlier ones.
 	tries := func(name Name) (repeated []bool) {
 		rows, err := pool.Query(t.Context(), `SELECT repeated FROM tries WHERE name = $1 ORDER BY repeated`, string(name))
 		require.NoError(t, err)

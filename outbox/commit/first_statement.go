@@ -12,28 +12,28 @@ import (
 )
 
 const (
-	// noteKnown, in pgconn.PgConn.CustomData, is a map[string]struct{}: the
-	// statements that began a transaction which was committed on this connection.
+	// noteKnown, in pgconn.PgConn.CustomData, is a map[string]struct{}: the first statements of
+	// transactions that were committed on this connection.
 	noteKnown = "hooklatch.known"
 	// maxKnown bounds it. Ours are fewer.
 	maxKnown = 256
 )
 
-// transaction is one that begins with its first statement: BEGIN, the settings and
-// that statement go to the server together, which saves a round trip. The server
-// takes one after the other, so that the settings hold for the statement.
+// transaction begins with its first statement: BEGIN, the settings and that statement go to the
+// server together, which saves a round trip. The server processes them in order, so the
+// settings apply to the statement.
 type transaction struct {
 	pgx.Tx // nil before it has begun
 
 	conn     *pgx.Conn
 	settings txSettings
-	first    string // the statement it began with; empty when it began alone
+	first    string // the statement it began with; empty if it began alone
 
 	committed []func()
 }
 
-// AfterCommit has f called when the transaction may have been committed. It must
-// not wait for anything.
+// AfterCommit makes f run once the transaction may have been committed. f must not wait for
+// anything.
 func (t *transaction) AfterCommit(f func()) { t.committed = append(t.committed, f) }
 
 // begin sends BEGIN alone, unless the transaction has begun.
@@ -49,8 +49,8 @@ func (t *transaction) begin(ctx context.Context) error {
 	return nil
 }
 
-// beginWith sends BEGIN with the statement, if that is the first, and returns its
-// results. It returns none when the statement is still to be sent.
+// beginWith sends BEGIN together with the statement, if that is the first, and returns its
+// results. It returns nil if the statement is still to be sent.
 func (t *transaction) beginWith(ctx context.Context, sql string, args []any) pgx.BatchResults {
 	if t.Tx != nil {
 		return nil
@@ -59,8 +59,8 @@ func (t *transaction) beginWith(ctx context.Context, sql string, args []any) pgx
 	var batch pgx.Batch
 	known, _ := t.conn.PgConn().CustomData()[noteKnown].(map[string]struct{})
 	if _, prepared := known[sql]; !prepared || failpoint.Enabled {
-		// pgx would prepare it before BEGIN, where no lock_timeout holds. And with
-		// failpoints there is a place between the two.
+		// pgx would prepare it before BEGIN, where no lock_timeout applies. Failpoints need a
+		// place between the two.
 		if err := t.begin(ctx); err != nil {
 			return pgx.FailedBatchResults(&batch, err)
 		}
@@ -79,8 +79,7 @@ func (t *transaction) beginWith(ctx context.Context, sql string, args []any) pgx
 	return results
 }
 
-// learn notes whether the first statement is prepared: pgx forgets those that
-// failed.
+// learn records whether the first statement is prepared: pgx forgets those that failed.
 func (t *transaction) learn(succeeded bool) {
 	if t.first == "" {
 		return
@@ -160,7 +159,7 @@ func (t *transaction) Prepare(ctx context.Context, name, sql string) (*pgconn.St
 	return t.Tx.Prepare(ctx, name, sql)
 }
 
-// LargeObjects implements pgx.Tx. They are for a transaction that has begun.
+// LargeObjects implements pgx.Tx. The transaction must have begun.
 func (t *transaction) LargeObjects() pgx.LargeObjects { return t.Tx.LargeObjects() }
 
 // Conn implements pgx.Tx.

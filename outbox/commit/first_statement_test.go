@@ -17,7 +17,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// counted counts what is sent to the server at once.
+// counted counts the messages sent to the server.
 type counted struct {
 	net.Conn
 
@@ -29,7 +29,7 @@ func (c counted) Write(b []byte) (int, error) {
 	return c.Conn.Write(b)
 }
 
-// oneConn is a DB with one connection, on which no statement is known yet.
+// oneConn returns a DB with one connection, on which no statement is known yet.
 func oneConn(t *testing.T) (*DB, *atomic.Int64) {
 	t.Helper()
 	var sent atomic.Int64
@@ -48,7 +48,7 @@ func oneConn(t *testing.T) (*DB, *atomic.Int64) {
 	return db, &sent
 }
 
-// do is a transaction of f.
+// do runs f in a transaction.
 func do(t *testing.T, db *DB, f func(ctx context.Context, tx pgx.Tx) error) error {
 	t.Helper()
 	return db.Do(t.Context(), "test", Limits{Once: true}, func(ctx context.Context, tx pgx.Tx, _ bool) error { return f(ctx, tx) })
@@ -100,7 +100,7 @@ func TestATransactionOfOneStatementIsTwoRoundTrips(t *testing.T) {
 	}
 }
 
-// The settings hold for the first statement, however it is sent.
+// The settings apply to the first statement, however it is sent.
 func TestTheFirstStatementHasTheSettings(t *testing.T) {
 	t.Parallel()
 	db, _ := oneConn(t)
@@ -121,8 +121,8 @@ func TestTheFirstStatementHasTheSettings(t *testing.T) {
 	}))
 }
 
-// An error of the first statement is what it would be in any other, nothing of its
-// transaction is left, and the connection is as good as new.
+// An error of the first statement is the same as in any other transaction, nothing of the
+// transaction is left, and the connection is usable.
 func TestTheFirstStatementMayFail(t *testing.T) {
 	t.Parallel()
 	db, _ := oneConn(t)
@@ -170,14 +170,14 @@ func TestTheFirstStatementMayFail(t *testing.T) {
 	require.Equal(t, 12, sum)
 }
 
-// What is to happen after COMMIT does not happen without it.
+// Functions to run after COMMIT do not run without it.
 func TestAfterCommit(t *testing.T) {
 	t.Parallel()
 	db, _ := oneConn(t)
 	told := 0
 	f := func(result error) func(ctx context.Context, tx pgx.Tx) error {
 		return func(_ context.Context, tx pgx.Tx) error {
-			tx.(interface{ AfterCommit(f func()) }).AfterCommit(func() { told++ }) //nolint:forcetypeassert // it is what this is about
+			tx.(interface{ AfterCommit(f func()) }).AfterCommit(func() { told++ }) //nolint:forcetypeassert // AfterCommit is what this tests
 			require.Zero(t, told)
 			return result
 		}

@@ -25,22 +25,22 @@ const (
 
 const (
 	defaultCommitters = 2
-	// defaultQueueCap bounds how many members wait. At 64 a batch that is 64
-	// batches, more than a member has time for.
+	// defaultQueueCap bounds how many members wait. With 64 per batch, these are 64 batches,
+	// more than a member has time for.
 	defaultQueueCap = 4096
-	// triesTogether is how often a batch of several members meets a fault of the moment
-	// before they are tried apart.
+	// triesTogether is how often a batch of several members may meet a temporary fault before
+	// its members are tried apart.
 	triesTogether = 3
 )
 
-// Group lets concurrent members share transactions. While a commit is in
-// flight the next batch collects; a lone member waits for nobody, so it has the
-// latency of a transaction of its own. T1, T2 and T3 are three of these.
+// Group lets concurrent members share transactions. While a commit is in flight the next batch
+// collects. A lone member does not wait for others, so it has the latency of its own
+// transaction. T1, T2 and T3 are three of these.
 //
-// A member M is committed by Run together with others and gets its R only
-// after their COMMIT succeeded. One bad member never fails its neighbours: a
-// batch that the server refuses is bisected, one that waits for
-// the lock of another transaction leaves the committers alone (group_commit_blocked.go).
+// Run commits a member M together with others, and the member gets its R only after their
+// COMMIT succeeded. One bad member never fails its neighbours: a batch that the server refuses
+// is bisected. A batch that waits for the lock of another transaction leaves the committers to
+// others (group_commit_blocked.go).
 type Group[M, R any] struct {
 	db   *DB
 	name Name
@@ -65,7 +65,7 @@ type waiting[M, R any] struct {
 	deadline time.Time
 	taken    bool // a committer has it; guarded by Group.mu
 	given    bool // its submitter gave up before that; guarded by Group.mu
-	left     bool // its submitter went while it was taken; guarded by Group.mu
+	left     bool // its submitter left while it was taken; guarded by Group.mu
 	doubt    bool // a COMMIT of it has an unknown outcome
 	done     chan outcome[R]
 }
@@ -82,22 +82,21 @@ type GroupOptions[M, R any] struct {
 	// after a failure or an unknown outcome: it must recognise its own rows.
 	// Required.
 	Run func(ctx context.Context, tx pgx.Tx, members []M) ([]R, error)
-	// Weigh returns how many items and bytes a member adds to a batch. Nil: each
-	// is one item.
+	// Weigh returns how many items and bytes a member adds to a batch. Defaults to one item.
 	Weigh func(M) (items, bytes int)
-	// Release is told once of every submitted member that it is no longer held.
-	// Nil: nothing is told.
+	// Release is called once for every submitted member when it is no longer held. May be nil.
 	Release func(M)
-	// Unheard is told of every member that may be committed without its submitter
-	// knowing, once its transactions have ended. Nil: nothing is told.
+	// Unheard is called for every member that may be committed without its submitter knowing,
+	// once its transactions have ended. May be nil.
 	Unheard func(M)
 
-	// Inline has a member that finds nobody at work committed by its submitter, which
-	// spares it two hand-overs. Submit then waits for the outcome also when ctx ends.
+	// Whether Submit itself commits its member if no committer works, which saves two
+	// hand-overs. Submit then waits for the outcome even if ctx ends.
 	Inline bool
-	// Patience is how long a batch may be under way before another committer begins
-	// beside it, unless a full batch waits. What comes meanwhile shares one transaction,
-	// whose statements cost the more the fewer share them. Zero: it begins at once.
+	// Patience is how long a batch may be under way before another committer begins beside it,
+	// unless a full batch waits. Members that arrive meanwhile share one transaction, whose
+	// statements cost more per member the fewer share them. Zero: another committer begins
+	// immediately.
 	Patience time.Duration
 
 	Committers int           // group commits in flight at once, each on a connection; defaults to 2
@@ -134,9 +133,9 @@ func NewGroup[M, R any](db *DB, name Name, opts GroupOptions[M, R]) *Group[M, R]
 	return g
 }
 
-// Submit waits until m is committed, refused, or its time is over. When ctx
-// ends first the member stays in the queue and is committed all the same: the
-// caller only does not learn of it.
+// Submit waits until m is committed or refused, or its time is over. If ctx ends first, the
+// member stays in the queue and is committed all the same; only the caller does not learn of
+// it.
 func (g *Group[M, R]) Submit(ctx context.Context, m M) (R, error) {
 	var none R
 	w := &waiting[M, R]{member: m, deadline: time.Now().Add(g.opts.Timeout), done: make(chan outcome[R], 1)}
@@ -173,8 +172,7 @@ func (g *Group[M, R]) Submit(ctx context.Context, m M) (R, error) {
 	return none, gone
 }
 
-// giveUp takes a member out that no committer has taken. It reports whether it
-// did.
+// giveUp withdraws a member that no committer has taken, and reports whether it did.
 func (g *Group[M, R]) giveUp(w *waiting[M, R]) bool {
 	g.mu.Lock()
 	w.given = !w.taken
@@ -185,15 +183,15 @@ func (g *Group[M, R]) giveUp(w *waiting[M, R]) bool {
 	return w.given
 }
 
-// Offer commits m some time later without telling anybody. It reports whether
-// there was room for it.
+// Offer commits m some time later without reporting the outcome. It reports whether there was
+// room for m.
 func (g *Group[M, R]) Offer(m M) bool {
 	_, err := g.enqueue(&waiting[M, R]{member: m, deadline: time.Now().Add(g.opts.Timeout), done: make(chan outcome[R], 1)}, false)
 	return err == nil
 }
 
-// enqueue lets w wait, and sees to it that somebody commits it. With inline that may be
-// the caller, if nobody else is at work.
+// enqueue queues w, and ensures that a committer takes it. With inline that may be the caller,
+// if no committer works.
 func (g *Group[M, R]) enqueue(w *waiting[M, R], inline bool) (byCaller bool, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -213,7 +211,7 @@ func (g *Group[M, R]) enqueue(w *waiting[M, R], inline bool) (byCaller bool, err
 	return false, nil
 }
 
-// startCommitter starts one for what waits, if it is due. g.mu is held.
+// startCommitter starts a committer for waiting members, if one is due. g.mu is held.
 func (g *Group[M, R]) startCommitter() {
 	if g.active == g.opts.Committers {
 		return
@@ -229,8 +227,8 @@ func (g *Group[M, R]) startCommitter() {
 	g.underway.Go(g.commitUntilEmpty)
 }
 
-// wake looks again whether another committer is due. One is at work as long as any
-// member waits, so a Group that is stopped still waits for what this starts.
+// wake checks again whether another committer is due. A committer works as long as any member
+// waits, so Stop still waits for what this starts.
 func (g *Group[M, R]) wake() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -240,7 +238,7 @@ func (g *Group[M, R]) wake() {
 	}
 }
 
-// commitOnce commits one batch. What came meanwhile is left to a committer.
+// commitOnce commits one batch. Members that arrived meanwhile are left to a committer.
 func (g *Group[M, R]) commitOnce() {
 	defer g.underway.Done()
 	batch := g.take()
@@ -257,8 +255,8 @@ func (g *Group[M, R]) commitOnce() {
 	g.active--
 }
 
-// commitUntilEmpty is one committer. It ends when nothing waits, so an idle
-// Group has no goroutine.
+// commitUntilEmpty is one committer. It ends when nothing waits, so an idle Group has no
+// goroutine.
 func (g *Group[M, R]) commitUntilEmpty() {
 	for {
 		batch := g.take()
@@ -269,15 +267,15 @@ func (g *Group[M, R]) commitUntilEmpty() {
 	}
 }
 
-// take removes the next batch from the queue. It returns none, and counts the
-// committer out in the same critical section, when the queue is empty.
+// take removes the next batch from the queue. If the queue is empty, it returns none, and
+// counts the committer out in the same critical section.
 func (g *Group[M, R]) take() []*waiting[M, R] {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	var batch []*waiting[M, R]
 	items, size, used := 0, 0, 0
 	for _, w := range g.queue {
-		if w.given { // its submitter was told ErrBusy: it must not be stored now
+		if w.given { // its submitter got ErrBusy: it must not be stored now
 			used++
 			continue
 		}
@@ -300,7 +298,7 @@ func (g *Group[M, R]) take() []*waiting[M, R] {
 	return batch
 }
 
-// commit brings every member of the batch to its end.
+// commit finishes every member of the batch.
 func (g *Group[M, R]) commit(batch []*waiting[M, R]) {
 	g.db.batchSize.Record(context.Background(), int64(len(batch)), g.kind)
 	tries := 0
@@ -312,7 +310,7 @@ func (g *Group[M, R]) commit(batch []*waiting[M, R]) {
 		if g.sideline(batch) {
 			return
 		}
-		results, err = g.transact(batch, lockTimeout, 0) // all lanes are busy: it is not one member
+		results, err = g.transact(batch, lockTimeout, 0) // all lanes are busy, so one member is not the cause
 	}
 	switch {
 	case err == nil:
@@ -340,11 +338,10 @@ func (g *Group[M, R]) fail(batch []*waiting[M, R], err error) {
 	}
 }
 
-// transact commits the batch in one transaction, which it tries again on a
-// fresh connection after a transient fault or an unknown outcome, until the last
-// member's time is over. That is safe because Run recognises its own rows. After so many
-// tries, if any number is given, a fault of the moment that a statement met is returned:
-// it may lie with one of the members.
+// transact commits the batch in one transaction. After a temporary fault or an unknown outcome
+// it retries on a fresh connection until the last member's time is over. That is safe because
+// Run recognises its own rows. If tries is positive, it returns a temporary fault of a
+// statement after that many tries: one of the members may be the cause.
 //
 // It never looks at a submitter's context: cancelling a COMMIT loses its outcome.
 func (g *Group[M, R]) transact(batch []*waiting[M, R], lockWait time.Duration, tries int) ([]R, error) {
@@ -390,7 +387,7 @@ func (g *Group[M, R]) transact(batch []*waiting[M, R], lockWait time.Duration, t
 	return results, nil
 }
 
-// finish brings a member that a committer took to its end.
+// finish delivers the outcome of a member that a committer took.
 func (g *Group[M, R]) finish(w *waiting[M, R], result R, err error) {
 	m := w.member
 	g.forget(w)
@@ -403,8 +400,8 @@ func (g *Group[M, R]) finish(w *waiting[M, R], result R, err error) {
 	}
 }
 
-// forget lets go of a member that will not be committed any more, while the
-// queue or a batch may still hold w.
+// forget releases a member that will not be committed any more, while the queue or a batch may
+// still hold w.
 func (g *Group[M, R]) forget(w *waiting[M, R]) {
 	var none M
 	m := w.member
@@ -412,7 +409,7 @@ func (g *Group[M, R]) forget(w *waiting[M, R]) {
 	g.opts.Release(m)
 }
 
-// Stop refuses new members and waits until the others are at their end.
+// Stop refuses new members and waits until all others are finished.
 func (g *Group[M, R]) Stop(ctx context.Context) error {
 	g.mu.Lock()
 	g.closed = true

@@ -6,18 +6,18 @@ import (
 )
 
 const (
-	// maxBlockedLanes bounds how many batches may be sorted out beside the
-	// committers at once; each uses one connection.
+	// maxBlockedLanes bounds how many batches may be sorted out beside the committers at once;
+	// each uses one connection.
 	maxBlockedLanes = 4
-	// probeLockTimeout is how long a part of a sidelined batch waits for a
-	// lock while the blocked members are being singled out.
+	// probeLockTimeout is how long a part of a sidelined batch waits for a lock while the
+	// blocked members are found.
 	probeLockTimeout = 20 * time.Millisecond
 )
 
-// sideline takes a batch that waited too long for the lock of another, or met one fault
-// of the moment after the other, away from its committer: a lane finds the blocked members
-// by bisection, commits the others and lets the blocked ones wait until their time is
-// over. It reports whether a lane was free.
+// sideline moves a batch away from its committer, after it waited too long for another's lock
+// or met repeated temporary faults. A lane finds the blocked members by bisection, commits the
+// others and lets the blocked ones wait until their time is over. It reports whether a lane was
+// free.
 func (g *Group[M, R]) sideline(batch []*waiting[M, R]) bool {
 	select {
 	case g.blocked <- struct{}{}:
@@ -35,8 +35,7 @@ func (g *Group[M, R]) sideline(batch []*waiting[M, R]) bool {
 	return true
 }
 
-// bisect commits what can be committed at once and collects in stuck the
-// members that wait.
+// bisect commits the members that can be committed now and collects those that wait in stuck.
 func (g *Group[M, R]) bisect(batch []*waiting[M, R], stuck *[]*waiting[M, R]) {
 	results, err := g.transact(batch, probeLockTimeout, 1)
 	waits := isLockWait(err) || isStatementOfMoment(err)
@@ -58,7 +57,7 @@ func (g *Group[M, R]) bisect(batch []*waiting[M, R], stuck *[]*waiting[M, R]) {
 	}
 }
 
-// await tries one blocked member until it is through or its time is over.
+// await tries one blocked member until it succeeds or its time is over.
 func (g *Group[M, R]) await(w *waiting[M, R]) {
 	one := []*waiting[M, R]{w}
 	for {

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What was told ErrBusy is let go at once, not when a committer comes by.
+// A member that got ErrBusy is released immediately, not when a committer gets to it.
 func TestGroupCommitReleasesMembersThatGaveUp(t *testing.T) {
 	t.Parallel()
 	g := newGate(t, func(opts *GroupOptions[int, int]) { opts.QueueCap, opts.Timeout = 1, 300*time.Millisecond })

@@ -14,14 +14,14 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// gate is a Group over a table of numbers whose transactions wait for a
-// signal, so that a test decides what shares a batch.
+// gate is a Group over a table of numbers whose transactions wait for a signal, so that a test
+// decides which members share a batch.
 type gate struct {
 	*Group[int, int]
 
 	pool    *pgxpool.Pool
 	entered chan []int    // members of each transaction that began
-	open    chan struct{} // one receive lets one transaction go on; closed: all
+	open    chan struct{} // one receive lets one transaction continue; closed: all
 }
 
 func newGate(t *testing.T, change func(*GroupOptions[int, int])) *gate {
@@ -48,8 +48,8 @@ func newGate(t *testing.T, change func(*GroupOptions[int, int])) *gate {
 	return g
 }
 
-// batch submits members so that they form one batch behind a first member that
-// is let through, and returns their errors.
+// batch submits members so that they form one batch behind a first member, lets that one pass,
+// and returns their errors.
 func (g *gate) batch(t *testing.T, members ...int) map[int]error {
 	t.Helper()
 	var mu sync.Mutex
@@ -131,7 +131,7 @@ func TestGroupCommitInlineLeavesOthersToACommitter(t *testing.T) {
 	var submitter sync.WaitGroup
 	submitter.Go(func() {
 		ctx, cancel := context.WithCancel(context.Background())
-		cancel() // nobody else would tell it what became of its member
+		cancel() // nothing else would report the outcome of its member
 		got, err := g.Submit(ctx, 1)
 		require.NoError(t, err)
 		require.Equal(t, 1, got)
@@ -199,9 +199,9 @@ func TestGroupCommitIsolatesBadData(t *testing.T) {
 	require.Equal(t, 7, stored) // with the 0 of the first batch
 }
 
-// A member that cannot be stored fails alone, whatever the server calls it: a partition
-// that is missing, a page that is damaged, a trigger's or an extension's own error. What
-// may go away by itself is tried again for that member, and its neighbours do not wait.
+// A member that cannot be stored fails alone, whatever error the server reports: a missing
+// partition, a damaged page, an error of a trigger or extension. Temporary errors are retried
+// for that member, and its neighbours do not wait.
 func TestGroupCommitIsolatesWhateverIsRefused(t *testing.T) {
 	t.Parallel()
 	for code, passes := range map[string]bool{
@@ -220,7 +220,7 @@ func TestGroupCommitIsolatesWhateverIsRefused(t *testing.T) {
 			var healing sync.WaitGroup
 			defer healing.Wait()
 			defer end()
-			healing.Go(func() { // once its neighbours are through
+			healing.Go(func() { // once its neighbours are committed
 				for stored := 0; stored < 4 && ctx.Err() == nil; {
 					_ = g.pool.QueryRow(ctx, `SELECT count(*) FROM numbers WHERE n > 0`).Scan(&stored)
 				}
@@ -237,8 +237,7 @@ func TestGroupCommitIsolatesWhateverIsRefused(t *testing.T) {
 	}
 }
 
-// One member waits for somebody's lock: its neighbours, and those who come
-// after, do not.
+// One member waits for a lock. Its neighbours do not wait, nor do later members.
 func TestGroupCommitSidelinesBlockedMembers(t *testing.T) {
 	t.Parallel()
 	g := newGate(t, nil)
@@ -265,7 +264,7 @@ func TestGroupCommitSidelinesBlockedMembers(t *testing.T) {
 	}
 	close(g.open)
 	for range 4 {
-		<-through // they are through while the lock is still held
+		<-through // they are committed while the lock is still held
 	}
 	require.Empty(t, blocked)
 	require.NoError(t, holder.Rollback(t.Context()))
@@ -273,8 +272,8 @@ func TestGroupCommitSidelinesBlockedMembers(t *testing.T) {
 	all.Wait()
 }
 
-// Five batches that wait for locks: four of them have a lane, the fifth must not
-// hold the committer.
+// Five batches wait for locks. Four of them have a lane, and the fifth must not hold up the
+// committer.
 func TestGroupCommitRefusesMoreBlockedBatchesThanLanes(t *testing.T) {
 	t.Parallel()
 	g := newGate(t, nil)
@@ -321,8 +320,8 @@ func TestGroupCommitRefusesWhenFull(t *testing.T) {
 	all.Wait()
 }
 
-// A member that was told ErrBusy must not be stored behind its back, not even
-// with a neighbour that came later and still has time.
+// A member that got ErrBusy must not be stored later, not even with a neighbour that came later
+// and still has time.
 func TestGroupCommitForgetsMembersThatGaveUp(t *testing.T) {
 	t.Parallel()
 	g := newGate(t, func(opts *GroupOptions[int, int]) { opts.Timeout = 2 * time.Second })
@@ -346,7 +345,7 @@ func TestGroupCommitForgetsMembersThatGaveUp(t *testing.T) {
 	require.Zero(t, stored)
 }
 
-// The caller hangs up while its member waits: it is committed all the same.
+// The caller hangs up while its member waits. The member is committed all the same.
 func TestGroupCommitOutlivesItsCaller(t *testing.T) {
 	t.Parallel()
 	g := newGate(t, nil)
@@ -368,8 +367,8 @@ func TestGroupCommitOutlivesItsCaller(t *testing.T) {
 	require.Equal(t, 1, stored)
 }
 
-// COMMIT itself may wait for a lock, that of NOTIFY. Nobody in the batch holds it
-// or could do without: the batch stays together.
+// COMMIT itself may wait for a lock, that of NOTIFY. No member of the batch holds it or could
+// do without: the batch stays together.
 func TestCommitThatWaitsForALockIsNotBisected(t *testing.T) {
 	t.Parallel()
 	g := newGate(t, nil)

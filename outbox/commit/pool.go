@@ -12,34 +12,33 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// ErrPoolNotPrepared means that the server replicates synchronously, and the pool
-// cannot hear that a COMMIT did not reach the standby.
+// ErrPoolNotPrepared is returned when the server replicates synchronously and the pool cannot
+// notice that a COMMIT did not reach the standby.
 var ErrPoolNotPrepared = errors.New("synchronous_standby_names is set on the server, but a COMMIT whose wait for the standby was cancelled would " +
 	"count as replicated: pass the configuration of the pool to commit.PreparePool before pgxpool.NewWithConfig")
 
-// ErrNotOnStandby means that the server said COMMIT, and that the standby may not
-// have it.
+// ErrNotOnStandby is the cause when the server answered COMMIT, but the standby may not have
+// it.
 var ErrNotOnStandby = errors.New("the wait for the standby was cancelled: committed on the primary, perhaps nowhere else")
 
-// standbyCheck is how often a connection of a pool that is not prepared asks
-// whether the server replicates synchronously.
+// standbyCheck is how often a connection of an unprepared pool checks whether the server
+// replicates synchronously.
 const standbyCheck = 10 * time.Second
 
-// What we note on a connection, in pgconn.PgConn.CustomData.
+// Keys of our notes on a connection, in pgconn.PgConn.CustomData.
 const (
 	notePrepared   = "hooklatch.prepared"    // true: its pool is prepared
-	noteNoStandby  = "hooklatch.no_standby"  // time.Time: it last asked
+	noteNoStandby  = "hooklatch.no_standby"  // time.Time of the last check
 	noteWaitBroken = "hooklatch.wait_broken" // true: a wait for the standby was cancelled
 )
 
-// PreparePool makes a pool fit for a server with synchronous replication. There,
-// pg_cancel_backend, or a pooler, can end the wait of a COMMIT for its standby:
-// the server then answers COMMIT, with a warning that is not read unless the
-// pool was told to, and the row is lost with the server. Call it before
-// pgxpool.NewWithConfig. Hooks that config has stay in force.
+// PreparePool prepares a pool for a server with synchronous replication. There,
+// pg_cancel_backend or a pooler can end the wait of a COMMIT for its standby. The server then
+// answers COMMIT with a warning, which is not read unless the pool was prepared, and the row is
+// lost with the server. Call it before pgxpool.NewWithConfig. Hooks of config stay in force.
 //
-// On a server with synchronous_standby_names an Outbox refuses every other pool
-// with ErrPoolNotPrepared. Elsewhere nothing changes.
+// On a server with synchronous_standby_names an Outbox refuses any other pool with
+// ErrPoolNotPrepared. On other servers nothing changes.
 func PreparePool(config *pgxpool.Config) {
 	onNotice, afterConnect := config.ConnConfig.OnNotice, config.AfterConnect
 	config.ConnConfig.OnNotice = func(conn *pgconn.PgConn, notice *pgconn.Notice) {
@@ -59,8 +58,8 @@ func PreparePool(config *pgxpool.Config) {
 	}
 }
 
-// isBrokenWait goes by the server's function: the text is translated. Where a
-// pooler leaves that out, the text has to do.
+// isBrokenWait checks the server's function, because the text is translated. If a pooler omits
+// the function, the text has to do.
 func isBrokenWait(notice *pgconn.Notice) bool {
 	if notice.Routine != "" {
 		return notice.Routine == "SyncRepWaitForLSN"
@@ -81,8 +80,7 @@ func (w standbyWait) cancelled() bool {
 	return broken
 }
 
-// requirePrepared refuses a connection that would not hear the warning where
-// there is one to hear.
+// requirePrepared refuses a connection that could miss the warning, if the server may send one.
 func requirePrepared(ctx context.Context, conn *pgx.Conn) error {
 	notes := conn.PgConn().CustomData()
 	if notes[notePrepared] == true {

@@ -31,9 +31,8 @@ func TestPreparePoolKeepsTheHooksOfItsConfig(t *testing.T) {
 	require.NotEmpty(t, connected)
 }
 
-// A warning that somebody's trigger raises during COMMIT is not about the
-// standby, and one that is can come without the server's function by way of a
-// pooler.
+// A warning that a trigger raises during COMMIT is not about the standby. A warning about the
+// standby may lack the server's function if it comes through a pooler.
 func TestBrokenWaitIsToldByTheServersFunction(t *testing.T) {
 	t.Parallel()
 	require.True(t, isBrokenWait(&pgconn.Notice{Routine: "SyncRepWaitForLSN", Message: "storniere Warten auf synchrone Replikation"}))

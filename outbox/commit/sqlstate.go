@@ -11,8 +11,8 @@ import (
 	"github.com/hooklatch/hooklatch/internal/sqlstate"
 )
 
-// transientError is a fault of the connection or of the moment, not of what was
-// sent: the same transaction may succeed when it is tried again.
+// transientError is a temporary fault of the connection or the server, not of the data: the
+// same transaction may succeed when it is tried again.
 type transientError struct {
 	op        string
 	err       error
@@ -28,18 +28,18 @@ func (e *transientError) Error() string {
 
 func (e *transientError) Unwrap() error { return e.err }
 
-// commitError classifies a failed COMMIT. Only the server's own refusal says that
-// it did not happen; everything else is an unknown outcome: a server, or a pooler
-// in between, that ends the connection may have committed before. pgconn.SafeToRetry
-// is not asked: since pgx 5.9 it calls a lost answer safe to retry.
+// commitError classifies a failed COMMIT. Only the server's own refusal proves that it did not
+// happen. Anything else is an unknown outcome: a server, or a pooler in between, that ends the
+// connection may have committed before. pgconn.SafeToRetry is not used: since pgx 5.9 it calls
+// a lost answer safe to retry.
 func commitError(err error) error {
 	pg, answered := sqlstate.Of(err)
 	switch {
 	case answered && mayHaveCommitted(pg):
 		return &transientError{op: "commit", err: err, ambiguous: true}
 	case answered && sqlstate.Lock(pg.Code):
-		// COMMIT waits for one lock, that of NOTIFY, which all commits take
-		// in turn: no member is to blame.
+		// COMMIT waits for one lock, that of NOTIFY, which all commits take in turn: no member
+		// is to blame.
 		return &transientError{op: "commit", err: err}
 	case answered || errors.Is(err, pgx.ErrTxCommitRollback):
 		return fmt.Errorf("commit: %w", err)
@@ -47,14 +47,14 @@ func commitError(err error) error {
 	return &transientError{op: "commit", err: err, ambiguous: true}
 }
 
-// mayHaveCommitted tells whether an error in the place of COMMIT's answer leaves
-// open what became of it: of class 08, 57 or 58, or one that ends the session.
+// mayHaveCommitted reports whether an error in place of COMMIT's answer leaves the outcome
+// open: one of class 08, 57 or 58, or one that ends the session.
 func mayHaveCommitted(pg *pgconn.PgError) bool {
 	severity := cmp.Or(pg.SeverityUnlocalized, pg.Severity)
 	return severity == "FATAL" || severity == "PANIC" || sqlstate.InClass(pg.Code, "08", "57", "58")
 }
 
-// isLockWait tells that the lock of another transaction is in the way of a statement.
+// isLockWait reports whether a statement failed because of another transaction's lock.
 func isLockWait(err error) bool {
 	if _, transient := errors.AsType[*transientError](err); transient {
 		return false
@@ -63,9 +63,9 @@ func isLockWait(err error) bool {
 	return ok && sqlstate.Lock(pg.Code)
 }
 
-// mayBeOfOne tells that the fault may lie with one member of a batch, so that its
-// neighbours have to be tried without it: whatever the server answers to a statement, but
-// for what goes away by itself.
+// mayBeOfOne reports whether one member of a batch may be the cause, so that its neighbours
+// must be tried without it. That is so for any server error of a statement that is not
+// temporary.
 func mayBeOfOne(err error) bool {
 	if isTransient(err) || errors.Is(err, ErrPoolNotPrepared) {
 		return false
@@ -74,9 +74,8 @@ func mayBeOfOne(err error) bool {
 	return answered || isBadData(err)
 }
 
-// isStatementOfMoment tells that a statement met a fault that goes away by itself while
-// its session lives on, like an internal error or a time-out. One member may be what
-// brings it about.
+// isStatementOfMoment reports whether a statement met a temporary fault while its session lives
+// on, such as an internal error or a timeout. One member may be the cause.
 func isStatementOfMoment(err error) bool {
 	if _, transient := errors.AsType[*transientError](err); transient {
 		return false
@@ -85,8 +84,8 @@ func isStatementOfMoment(err error) bool {
 	return answered && sqlstate.Transient(pg.Code) && pg.Code != sqlstate.ReadOnly
 }
 
-// isBadData tells that the values themselves are refused: by the server
-// (classes 22 and 23), or by pgx or River before the server was asked.
+// isBadData reports whether the values themselves are refused: by the server (classes 22 and
+// 23), or by pgx or River before the server saw them.
 func isBadData(err error) bool {
 	if isTransient(err) || errors.Is(err, ErrPoolNotPrepared) {
 		return false
@@ -101,7 +100,7 @@ func isBadData(err error) bool {
 	return sqlstate.InClass(pg.Code, "22", "23")
 }
 
-// isTransient tells that the same transaction may succeed when it is tried again.
+// isTransient reports whether the same transaction may succeed when it is tried again.
 func isTransient(err error) bool {
 	if _, transient := errors.AsType[*transientError](err); transient {
 		return true
@@ -112,7 +111,7 @@ func isTransient(err error) bool {
 	return errors.Is(err, ErrTryAgain)
 }
 
-// isAmbiguous tells that the transaction may have been committed all the same.
+// isAmbiguous reports whether the transaction may have been committed despite the error.
 func isAmbiguous(err error) bool {
 	transient, ok := errors.AsType[*transientError](err)
 	return ok && transient.ambiguous

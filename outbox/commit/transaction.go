@@ -14,38 +14,38 @@ import (
 )
 
 const (
-	// lockTimeout lies below deadlock_timeout (1 s by default): a batch that
-	// meets the lock of another goes aside before the server looks for deadlocks.
+	// lockTimeout is below deadlock_timeout (1 s by default): a batch that meets another's lock
+	// steps aside before the server looks for deadlocks.
 	lockTimeout = 250 * time.Millisecond
-	// statementTimeout bounds one statement, and the pauses between two.
+	// statementTimeout bounds one statement, and the pause between two.
 	statementTimeout = 5 * time.Second
 
 	rollbackTimeout = time.Second
 )
 
-// txSettings are what a transaction of ours begins with. A zero limit is the
+// txSettings are the settings with which a transaction of ours begins. A zero limit is the
 // server's.
 type txSettings struct {
 	lockWait  time.Duration
 	statement time.Duration
 	idle      time.Duration
-	// ours says that no statement of an application runs in it.
+	// Whether no statement of an application runs in it.
 	ours bool
-	// undo says that it ends with ROLLBACK.
+	// Whether it ends with ROLLBACK.
 	undo bool
-	// confirm makes COMMIT wait for the standby whatever the transaction writes:
-	// when it finds what an earlier try wrote, that may be here only.
+	// Whether COMMIT waits for the standby whatever the transaction writes: rows of an earlier
+	// try that it finds may not be on the standby yet.
 	confirm bool
 }
 
-// shared are the settings of transactions that others wait for.
+// shared returns the settings of transactions that others wait for.
 func shared(lockWait time.Duration) txSettings {
 	return txSettings{lockWait: lockWait, statement: statementTimeout, idle: statementTimeout, ours: true}
 }
 
-// TransactionOptions begin a transaction of the caller's with the settings the
-// guarantees rest on, whatever the defaults of the server and the role are. The
-// server ends it when the client is silent for longer than idle.
+// TransactionOptions returns options for a caller's own transaction, with the settings that the
+// guarantees rely on, whatever the defaults of server and role are. The server ends it if the
+// client is idle for longer than idle.
 func TransactionOptions(idle time.Duration) pgx.TxOptions {
 	return txSettings{idle: idle}.options()
 }
@@ -53,15 +53,15 @@ func TransactionOptions(idle time.Duration) pgx.TxOptions {
 // beginQuery begins every transaction of ours.
 const beginQuery = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
 
-// options open the transaction in one round trip of its own.
+// options returns options that begin the transaction in a round trip of its own.
 func (s txSettings) options() pgx.TxOptions {
 	return pgx.TxOptions{BeginQuery: beginQuery + ";\n" + s.query()}
 }
 
-// query makes the settings those of the transaction. synchronous_commit is only
-// ever raised: without on, an acknowledged row is lost with the server's
-// process, and remote_apply may have been asked for. The warning that a wait
-// for the standby was cancelled must arrive, see PreparePool.
+// query returns the statement that applies the settings to the transaction. synchronous_commit
+// is only ever raised: below on, an acknowledged row is lost with the server's process, and
+// remote_apply may have been chosen. The warning that a wait for the standby was cancelled must
+// arrive: see PreparePool.
 func (s txSettings) query() string {
 	var q strings.Builder
 	q.WriteString(`SELECT
@@ -88,9 +88,9 @@ func (s txSettings) query() string {
 	return q.String()
 }
 
-// inTransaction runs f in a transaction on a connection of its own. Everything
-// we write goes through it, but what joins a transaction of the caller's. Without
-// its name there is no transaction, so that each has its failpoints.
+// inTransaction runs f in a transaction on its own connection. All our writes go through it,
+// except those that join a caller's transaction. Every transaction has a name, so that each has
+// its failpoints.
 func inTransaction(ctx context.Context, pool *pgxpool.Pool, name Name, settings txSettings, f func(pgx.Tx) error) error {
 	conn, err := pool.Acquire(ctx)
 	if err != nil {
@@ -111,7 +111,7 @@ func inTransaction(ctx context.Context, pool *pgxpool.Pool, name Name, settings 
 	return err
 }
 
-// run is the transaction from BEGIN to its end.
+// run runs the transaction from BEGIN to its end.
 func (t *transaction) run(ctx context.Context, name Name, f func(pgx.Tx) error) error {
 	if failpoint.Enabled {
 		if err := t.begin(ctx); err != nil {
@@ -125,7 +125,7 @@ func (t *transaction) run(ctx context.Context, name Name, f func(pgx.Tx) error) 
 	if err := f(t); err != nil {
 		return t.failed(ctx, err)
 	}
-	if err := t.begin(ctx); err != nil { // f had nothing to say, the settings may have
+	if err := t.begin(ctx); err != nil { // f may have sent nothing, the settings may
 		return t.failed(ctx, err)
 	}
 	if err := failpoint.HitIn(name, failpoint.BeforeCommit); err != nil {
@@ -145,7 +145,7 @@ func (t *transaction) run(ctx context.Context, name Name, f func(pgx.Tx) error) 
 	return nil
 }
 
-// failed rolls back, and tells a fault of the connection from one of a statement.
+// failed rolls back, and distinguishes a fault of the connection from one of a statement.
 func (t *transaction) failed(ctx context.Context, err error) error {
 	lost := t.conn.IsClosed()
 	rollback(ctx, t)
@@ -155,7 +155,7 @@ func (t *transaction) failed(ctx context.Context, err error) error {
 	return err
 }
 
-// commit ends the transaction and classifies what may go wrong.
+// commit ends the transaction and classifies possible errors.
 func commit(ctx context.Context, tx pgx.Tx) error {
 	wait := watchStandby(tx.Conn())
 	if err := tx.Commit(ctx); err != nil {
@@ -167,7 +167,7 @@ func commit(ctx context.Context, tx pgx.Tx) error {
 	return nil
 }
 
-// undo ends the transaction without a trace.
+// undo rolls the transaction back.
 func undo(ctx context.Context, tx pgx.Tx) error {
 	if err := tx.Rollback(ctx); err != nil {
 		return &transientError{op: "rollback", err: err}
@@ -175,8 +175,8 @@ func undo(ctx context.Context, tx pgx.Tx) error {
 	return nil
 }
 
-// rollback does not wait for a server that no longer answers. On a closed
-// connection there is nothing to roll back.
+// rollback does not wait for a server that no longer answers. On a closed connection there is
+// nothing to roll back.
 func rollback(ctx context.Context, tx pgx.Tx) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), rollbackTimeout)
 	defer cancel()
