@@ -13,10 +13,9 @@ import (
 	"github.com/hooklatch/hooklatch/internal/payload"
 )
 
-// eraseItem takes the event's own part out of a body that others need, and every part
-// that belongs to no event: those are copies of events that came twice in it, or came
-// again in it. It reports whether the part is still there, because nothing tells it from
-// theirs.
+// eraseItem removes the event's own part from a body that other events need. It also removes
+// every part that belongs to no event, because such parts are copies of repeated events. It
+// reports whether the own part remains because it cannot be told apart from the others'.
 func (e *Eraser) eraseItem(ctx context.Context, tx pgx.Tx, event lockedEvent) (remains bool, err error) {
 	of := event.delivery()
 	contentType, body, err := e.storedDelivery(ctx, tx, of)
@@ -29,9 +28,9 @@ func (e *Eraser) eraseItem(ctx context.Context, tx pgx.Tx, event lockedEvent) (r
 	return e.eraseStrays(ctx, tx, firstOfDelivery{deliveryOf: of, AcceptSeq: event.acceptSeq}, event.item, body)
 }
 
-// eraseStrays takes out of a body what stands where its events do and belongs to none of
-// them, or to one that was erased. It reports whether item is a part of another event too,
-// and stays.
+// eraseStrays removes parts of a body that stand beside its events and belong to none of them,
+// or to an erased one. It reports whether item is part of another event too, and therefore
+// stays.
 func (e *Eraser) eraseStrays(ctx context.Context, tx pgx.Tx, of firstOfDelivery, item string, body []byte) (shared bool, err error) {
 	rows, err := e.sql.ItemsOfDelivery.With(of).Query(ctx, tx)
 	if err != nil {
@@ -61,8 +60,8 @@ func (e *Eraser) eraseStrays(ctx context.Context, tx pgx.Tx, of firstOfDelivery,
 	return shared, e.blot(ctx, tx, of.deliveryOf, body, strays, blotItem)
 }
 
-// storedDelivery is the body of a delivery, nil when it is no longer kept. Of an event that
-// is locked nobody else changes it before the transaction ends.
+// storedDelivery returns the body of a delivery, or nil if it is no longer stored. While its
+// event is locked, no other transaction changes it.
 func (e *Eraser) storedDelivery(ctx context.Context, tx pgx.Tx, of deliveryOf) (contentType string, body []byte, err error) {
 	err = e.sql.StoredDelivery.With(of).QueryRow(ctx, tx).Scan(&contentType, &body)
 	if errors.Is(err, pgx.ErrNoRows) {
@@ -74,7 +73,7 @@ func (e *Eraser) storedDelivery(ctx context.Context, tx pgx.Tx, of deliveryOf) (
 	return contentType, body, nil
 }
 
-// errBodyChanged: another erasure changed the body since it was read.
+// errBodyChanged is returned when another erasure changed the body after it was read.
 var errBodyChanged = errors.New("the body was changed meanwhile")
 
 func (e *Eraser) blot(ctx context.Context, tx pgx.Tx, of deliveryOf, body []byte, places []jsonpointer.Place, kind blotKind) error {

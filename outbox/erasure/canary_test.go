@@ -29,14 +29,14 @@ import (
 //go:embed testdata/columns.txt
 var columnsText string
 
-// What can stand in a column.
+// Classes of the contents of a column.
 const (
 	erased = "erased" // what a sender wrote, or a receiver answered
-	kept   = "kept"   // what makes an event or effect known again
-	ours   = "ours"   // what the configuration, an operator or the program says
+	kept   = "kept"   // what identifies a duplicate event or effect
+	ours   = "ours"   // texts of the configuration, an operator or the program
 )
 
-// columns are all that could hold a text, by table and name, and what stands in each.
+// columns returns all columns that could hold a text, by table and name, and the class of each.
 func columns(t *testing.T) map[string]string {
 	t.Helper()
 	all := make(map[string]string)
@@ -51,7 +51,7 @@ func columns(t *testing.T) map[string]string {
 	return all
 }
 
-// The list is whole: whoever adds a column says whether an erasure has to empty it.
+// The list is complete: a change that adds a column declares whether an erasure must empty it.
 func TestEveryColumnThatCanHoldATextIsListed(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -93,14 +93,14 @@ var rowsOf = map[string]string{
 	"rejected_deliveries": `true`,
 }
 
-// canaryOf is what is put into a column, and searched for afterwards.
+// canaryOf returns the text that is put into a column, and searched for afterwards.
 func canaryOf(column string) string { return "canary in " + column }
 
 // plant puts a canary into every column that an erasure has to empty.
 func (b *bundle) plant(t *testing.T) (canaries []string) {
 	t.Helper()
 	for column, holds := range columns(t) {
-		if holds != erased || column == "deliveries.body" || column == "rejected_deliveries.body" { // they have one in its part
+		if holds != erased || column == "deliveries.body" || column == "rejected_deliveries.body" { // their part has one
 			continue
 		}
 		table, name, _ := strings.Cut(column, ".")
@@ -128,7 +128,7 @@ func (b *bundle) plant(t *testing.T) (canaries []string) {
 	return canaries
 }
 
-// A dump has nothing of what was erased: not as text, and not as the hex of bytes.
+// A dump contains nothing that was erased: not as text, and not as the hex of bytes.
 func TestNothingThatWasErasedIsInADump(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -143,7 +143,7 @@ func TestNothingThatWasErasedIsInADump(t *testing.T) {
 	b.settle(t, b.claim(t, alone), ledger.VerdictDone)
 	b.legacy(t, effect)
 	b.refused(t, "shop", body)
-	// What an order asks of a row.
+	// Columns that an order requires of a row.
 	b.exec(t, `UPDATE hooklatch.effects SET order_key = 'x', accept_seq = COALESCE(accept_seq, 1), occurred_at = now()`)
 	canaries := append(b.plant(t), canaryOf("deliveries.body"))
 	for _, one := range canaries {
@@ -169,8 +169,8 @@ func TestNothingThatWasErasedIsInADump(t *testing.T) {
 	require.Equal(t, outbox.Duplicate, came.Events[0].Status)
 }
 
-// Nor has it anything of an event that stood in several parts and deliveries, was refused
-// besides, and was looked for by a run and by the erasure itself.
+// The same for an event that occurred in several parts and deliveries, was refused as well, and
+// was looked for by a run and by the erasure itself.
 func TestNothingThatWasRepeatedIsInADump(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -204,7 +204,7 @@ func TestNothingThatWasRepeatedIsInADump(t *testing.T) {
 	require.JSONEq(t, `{"events":[`+jim+`,null]}`, string(b.event(t, "jim").Body))
 }
 
-// legacy makes rows as programs of before wrote them, and of what nobody does here.
+// legacy makes rows as older versions wrote them, and rows that no other test makes.
 func (b *bundle) legacy(t *testing.T, id identity.EffectID) {
 	t.Helper()
 	err := pgx.BeginFunc(t.Context(), b.pool, func(tx pgx.Tx) error {
@@ -222,7 +222,7 @@ func (b *bundle) legacy(t *testing.T, id identity.EffectID) {
 				return err
 			}
 		}
-		// Of a day that retention is about to drop, what is needed stands in both tables.
+		// For a day that retention is about to drop, required rows are in both tables.
 		if _, err := tx.Exec(t.Context(), `INSERT INTO hooklatch.deliveries_kept (delivery_id, received_at, source, headers, content_type, body, kept_for)
 			SELECT delivery_id, received_at, source, headers, content_type, body, '{1}' FROM hooklatch.deliveries`); err != nil {
 			return err
@@ -238,7 +238,7 @@ func contains(dump []byte, text string) bool {
 	return bytes.Contains(dump, []byte(text)) || bytes.Contains(dump, []byte(hex.EncodeToString([]byte(text))))
 }
 
-// dump is what pg_dump writes, or without it, what COPY says of all tables.
+// dump returns the output of pg_dump, or without it, of COPY for all tables.
 func (b *bundle) dump(t *testing.T) []byte {
 	t.Helper()
 	config := b.pool.Config().ConnConfig
@@ -268,7 +268,7 @@ func (b *bundle) dump(t *testing.T) []byte {
 	return out.Bytes()
 }
 
-// pgDump is the newest there is, empty without one.
+// pgDump returns the newest version, or an empty string if none is installed.
 func pgDump() string {
 	found, err := filepath.Glob("/usr/lib/postgresql/*/bin/pg_dump")
 	if err == nil && len(found) > 0 {

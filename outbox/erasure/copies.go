@@ -19,10 +19,10 @@ type copyOf struct {
 	item string
 }
 
-// blotTries is how often a copy is looked at whose body others change.
+// blotTries is how often the erasure of a copy is tried if others change its body.
 const blotTries = 5
 
-// eraseCopies takes an event out of the deliveries that repeated it.
+// eraseCopies removes an event from the deliveries that repeated it.
 func (e *Eraser) eraseCopies(ctx context.Context, tx pgx.Tx, ref identity.EventRef) error {
 	rows, err := e.sql.CopiesOfEvent.With(ref).Query(ctx, tx)
 	if err != nil {

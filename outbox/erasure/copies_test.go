@@ -14,8 +14,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 )
 
-// Of a day that retention dropped, what unfinished work needs is kept: an erasure
-// reaches that too.
+// Retention dropped a day, but kept what unfinished work needs: an erasure reaches that too.
 func TestAnErasureReachesADeliveryOfADayThatIsGone(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -32,8 +31,8 @@ func TestAnErasureReachesADeliveryOfADayThatIsGone(t *testing.T) {
 	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.deliveries_kept WHERE body = '' AND headers = '{}' AND content_type = ''`))
 }
 
-// Retention copies what must stay of a day that it has taken out of its table: what is
-// erased meanwhile would be in the copy.
+// Retention copies the required rows of a day that it has detached from its table. An erasure
+// meanwhile would miss the copy.
 func TestAnErasureWaitsForRetention(t *testing.T) {
 	t.Parallel()
 	for _, whole := range []string{"deliveries", "links", "attempts", "transitions"} {
@@ -65,8 +64,8 @@ func (b *bundle) refused(t *testing.T, source, body string) {
 		VALUES (gen_random_uuid(), $1, now(), 'wrong_signature', true, 'POST', 'localhost', true, '/webhooks/shop', '{}', convert_to($2, 'UTF8'), 300)`, source, body)
 }
 
-// A delivery that was refused before it was accepted, or when it came again, is a copy of
-// what is erased, as a whole or as a part of it, or redacted.
+// A delivery that was refused before it was accepted, or at a redelivery, is a copy of erased
+// or redacted data, as a whole or in part.
 func TestCopiesInQuarantineGoWithTheBody(t *testing.T) {
 	t.Parallel()
 	const shared, jane = `[{"name": "Jane"}, {"name":"Joe"}]`, `{"name":"Jane"}`
@@ -108,7 +107,7 @@ func TestCopiesInQuarantineGoWithTheBody(t *testing.T) {
 	}
 }
 
-// Of an event whose key was imported nothing was ever stored.
+// Nothing but its key was ever stored of an imported event.
 func TestAnImportedKeyIsErasedWithoutADelivery(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -122,7 +121,7 @@ func TestAnImportedKeyIsErasedWithoutADelivery(t *testing.T) {
 	require.Equal(t, outbox.Duplicate, b.accept(t, `{}`, map[string]string{"jane": ""}).Events[0].Status)
 }
 
-// bring accepts a body with events at these items, the same id more than once if asked for.
+// bring accepts a body with events at these items. An id may occur more than once.
 func (b *bundle) bring(t *testing.T, body string, events ...string) {
 	t.Helper()
 	d := outbox.Delivery{Source: "shop", Provider: "hmac", ContentType: "application/json", Body: []byte(body), Headers: map[string][]string{"X-Test": {"one"}}}
@@ -139,19 +138,19 @@ func (b *bundle) bring(t *testing.T, body string, events ...string) {
 		}
 		known[e.EventID] = true
 	}
-	require.Eventually(t, func() bool { // duplicates are counted beside the path of the answer
+	require.Eventually(t, func() bool { // duplicates are counted outside the path of the answer
 		return b.count(t, `SELECT COALESCE(sum(duplicates), 0)::bigint FROM hooklatch.processed_events`) >= before
 	}, time.Minute, 10*time.Millisecond)
 }
 
-// Events come twice in a delivery, and again in one of new events: erasure and redaction
-// reach such a copy wherever it is, and leave what is another event's.
+// Events occur twice in a delivery, and again in a delivery of new events. Erasure and
+// redaction reach each copy, and leave the parts of other events.
 func TestCopiesInDeliveriesOfSeveralEventsGo(t *testing.T) {
 	t.Parallel()
 	const jane, joe, jim = `{"email":"jane@example.com"}`, `{"email":"joe@example.com"}`, `{"email":"jim@example.com"}`
 	for name, c := range map[string]struct {
 		bring func(t *testing.T, b *bundle)
-		want  []string // the bodies that stay, but for those of which nothing is left
+		want  []string // the bodies that stay, except those of which nothing is left
 	}{
 		"twice in one": {func(t *testing.T, b *bundle) {
 			t.Helper()
@@ -211,7 +210,7 @@ func TestCopiesInDeliveriesOfSeveralEventsGo(t *testing.T) {
 	}
 }
 
-// A part that two events share goes with the last of them, and the erasure says so.
+// A part that two events share is erased with the last of them, and the erasure reports that.
 func TestAPartOfTwoEventsStaysForTheOther(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

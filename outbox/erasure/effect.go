@@ -12,17 +12,16 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// OfEventError says that an effect is erased with the event that made it, and not
-// alone.
+// OfEventError is returned when an effect is erased with the event that made it, and not alone.
 type OfEventError struct{ Event identity.EventRef }
 
+// Error implements error.
 func (e *OfEventError) Error() string {
 	return fmt.Sprintf("it was made by event %s: erase that, and its effects go with it", e.Event)
 }
 
-// Effect erases what an effect sent, was answered and failed with, that the application
-// enqueued on its own. Errors: ErrNotFound, *OfEventError, *UnfinishedError,
-// ErrUnavailable.
+// Effect erases the request, responses and errors of an effect that the application enqueued
+// itself. Errors: ErrNotFound, *OfEventError, *UnfinishedError, ErrUnavailable.
 func (e *Eraser) Effect(ctx context.Context, idempotencyKey string, by ledger.Operator, order Order) (Erased, error) {
 	if by.RequestID == "" {
 		by.RequestID = uuid.NewString()

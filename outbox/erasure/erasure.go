@@ -1,14 +1,13 @@
 // Package erasure erases, for workers and the program, what senders wrote and receivers
-// answered: on request of an operator, and where a source has redaction.
+// answered: at the request of an operator, and if a source has redaction.
 //
-// What makes an event known again stays: its id, the keys of its effects, its outcome
-// and its times. A redelivery is a duplicate, and nothing of it is dispatched or
-// attempted again.
+// The event's id, the keys of its effects, its outcome and its times stay. So a redelivery is
+// still a duplicate, and nothing of it is dispatched or attempted again.
 //
-// Each event is one transaction, together with the row of operator_log that says who
-// ordered it. Its River jobs are deleted afterwards, in slices: an order that is
-// interrupted in between is repeated, which does no harm. A selection of events is erased
-// by a bulk run (package runs).
+// Each event is erased in one transaction, together with the row of operator_log that names the
+// operator. Its River jobs are deleted afterwards, in slices. An erasure that is interrupted in
+// between is repeated, which does no harm. A selection of events is erased by a bulk run
+// (package runs).
 package erasure
 
 import (
@@ -23,7 +22,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema"
 )
 
-// The actions that a person orders here.
+// Operator actions of this package.
 const (
 	ActionEraseEvent  ledger.Action = "event.erase"
 	ActionEraseEffect ledger.Action = "effect.erase"
@@ -32,7 +31,7 @@ const (
 // Options configure an Eraser. All but Schema and Logger are required.
 type Options struct {
 	DB       *commit.DB    // where erasures are committed
-	ReadPool *pgxpool.Pool // what is read outside of transactions, on the same database
+	ReadPool *pgxpool.Pool // for reads outside of transactions, on the same database
 	Schema   schema.Name   // holds the tables. Defaults to schema.Default.
 	Ledger   *ledger.Ledger
 	Logger   *slog.Logger // defaults to one that discards

@@ -12,32 +12,32 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// Order is how something is to be erased.
+// Order describes how something is to be erased.
 type Order struct {
-	// Cancel gives up what is unfinished before it is erased. Without it that is
-	// refused.
+	// Whether unfinished work is cancelled before the erasure. Otherwise unfinished events and
+	// effects are refused.
 	Cancel bool
-	// Filter is what selected it, for the operator log, without what it looks for. Nil:
-	// it was named.
+	// Filter is the filter that selected it, for the operator log, without the texts it looks
+	// for. Nil: it was named.
 	Filter any
-	// Run is the bulk run that the erasure is a part of. 0: none.
+	// Run is the bulk run that the erasure belongs to. 0: none.
 	Run int64
-	// Searched are the texts that the selection looked for: what stays and has one of
-	// them is told.
+	// Searched are the texts that the selection looked for. Ids and keys that stay and contain
+	// one are reported in Erased.Kept.
 	Searched []string
 }
 
-// Erased is what an erasure came to.
+// Erased is the result of an erasure.
 type Erased struct {
-	Again   bool // it had been erased before
-	Effects int  // that it made, and that were erased with it
-	// Others are the events of its delivery that keep their parts of the body, and with
-	// them the headers.
+	Again   bool // whether it was erased before
+	Effects int  // effects made by it that were erased too
+	// Others is the number of other events of its delivery. They keep their parts of the body,
+	// and the headers.
 	Others int
-	// Remains: what Others keep has its own part in it, which cannot be told from theirs.
-	// It goes with the last of them.
+	// Whether the parts that Others keep contain its own part, which cannot be told apart from
+	// theirs. It is erased with the last of them.
 	Remains bool
-	// Kept are ids and keys that stay although they have in them what was erased.
+	// Kept are ids and keys that stay although they contain erased data.
 	Kept []Kept
 }
 
@@ -47,12 +47,12 @@ type Kept struct {
 	Text  string `json:"text"`
 }
 
-// Tries is how often an erasure that cancels is tried: effects come to be meanwhile.
+// Tries is how often an erasure that cancels is tried: new effects may appear meanwhile.
 const Tries = 5
 
-// Event erases an event: its part of the body it came in, and what its effects sent,
-// were answered and failed with. An event that was erased before is erased again, where
-// anything of it came back. Errors: ErrNotFound, *UnfinishedError, ErrUnavailable.
+// Event erases an event: its part of the body it came in, and the requests, responses and
+// errors of its effects. An event that was erased before is erased again, in case some of it
+// came back. Errors: ErrNotFound, *UnfinishedError, ErrUnavailable.
 func (e *Eraser) Event(ctx context.Context, ref identity.EventRef, by ledger.Operator, order Order) (Erased, error) {
 	if by.RequestID == "" {
 		by.RequestID = uuid.NewString()
@@ -74,8 +74,8 @@ func (e *Eraser) Event(ctx context.Context, ref identity.EventRef, by ledger.Ope
 	}
 }
 
-// EventTx is Event in a transaction of a bulk run, which records it too. It gives up no
-// effect: see GiveUp. The jobs stay until JobsOfRun.
+// EventTx is Event in a transaction of a bulk run, and records it there. It does not cancel
+// effects: see GiveUp. The jobs stay until JobsOfRun.
 func (e *Eraser) EventTx(ctx context.Context, tx pgx.Tx, ref identity.EventRef, by ledger.Operator, order Order) (Erased, error) {
 	erased, _, err := e.eraseEvent(ctx, tx, ref, by, order)
 	if err == nil {
@@ -87,8 +87,7 @@ func (e *Eraser) EventTx(ctx context.Context, tx pgx.Tx, ref identity.EventRef, 
 	return erased, nil
 }
 
-// GiveUp cancels the effects that keep something from being erased, each as an operator
-// would.
+// GiveUp cancels the effects that prevent an erasure, each as an operator would.
 func (e *Eraser) GiveUp(ctx context.Context, unfinished *UnfinishedError, by ledger.Operator) error {
 	for _, key := range unfinished.keys {
 		err := e.ledger.Cancel(ctx, key, by)
@@ -99,12 +98,12 @@ func (e *Eraser) GiveUp(ctx context.Context, unfinished *UnfinishedError, by led
 	return nil
 }
 
-// on is the order about one event, for the operator log.
+// on returns the instruction for one event, for the operator log.
 func (o Order) on(ref identity.EventRef) ledger.Instruction {
 	return ledger.Instruction{Action: ActionEraseEvent, Target: ref.String(), Filter: o.Filter, Run: o.Run}
 }
 
-// eraseAlone erases an event in a transaction of its own.
+// eraseAlone erases an event in its own transaction.
 func (e *Eraser) eraseAlone(ctx context.Context, ref identity.EventRef, by ledger.Operator, order Order) (Erased, jobsOf, error) {
 	var erased Erased
 	var of jobsOf
@@ -122,7 +121,7 @@ func (e *Eraser) eraseAlone(ctx context.Context, ref identity.EventRef, by ledge
 	return erased, of, err
 }
 
-// eraseEvent erases an event that is finished, or that nobody has begun with.
+// eraseEvent erases an event that is finished or not begun.
 func (e *Eraser) eraseEvent(ctx context.Context, tx pgx.Tx, ref identity.EventRef, by ledger.Operator, order Order) (Erased, jobsOf, error) {
 	var came Erased
 	event, err := e.lock(ctx, tx, ref)
@@ -159,7 +158,7 @@ func (r Erased) consequence() ledger.Consequence {
 	return ledger.Consequence{Result: r.String(), Affected: 1}
 }
 
-// String says what came of it, for the operator log.
+// String describes the result, for the operator log.
 func (r Erased) String() string {
 	text := fmt.Sprintf("%d effects erased with it", r.Effects)
 	if r.Others > 0 {
@@ -174,7 +173,7 @@ func (r Erased) String() string {
 	return text
 }
 
-// finish makes sure that nothing is begun with the event any more.
+// finish ensures that no more work begins for the event.
 func (e *Eraser) finish(ctx context.Context, tx pgx.Tx, event lockedEvent, made []madeEffect, order Order) error {
 	var unfinished UnfinishedError
 	for _, m := range made {

@@ -16,7 +16,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// lockedEvent is what an erasure knows of an event.
+// lockedEvent is the state of an event that an erasure needs.
 type lockedEvent struct {
 	ref                  identity.EventRef
 	acceptSeq            int64
@@ -46,7 +46,7 @@ func (e *Eraser) lock(ctx context.Context, tx pgx.Tx, ref identity.EventRef) (lo
 	return l, nil
 }
 
-// waits tells that the event may still be dispatched, or waits for a person.
+// waits reports whether the event may still be dispatched, or waits for an operator.
 func (l lockedEvent) waits() bool {
 	return slices.Contains([]inbox.Outcome{inbox.Received, inbox.Failed, inbox.Held}, l.outcome)
 }
@@ -57,11 +57,11 @@ type madeEffect struct {
 	idempotencyKey string
 	state          ledger.EffectState
 	finishedAt     *time.Time
-	objectKey      string // of latest_by, where it is remembered beside the effect
+	objectKey      string // of latest_by, if it is stored beside the effect
 }
 
-// finished tells that no attempt follows, by itself or after a person's decision. One
-// that is parked waits for that.
+// finished reports whether no attempt follows, by itself or after an operator's decision. A
+// parked effect waits for that decision.
 func (m madeEffect) finished() bool { return m.state.Finished() && m.state != ledger.EffectParked }
 
 func (e *Eraser) madeBy(ctx context.Context, tx pgx.Tx, ref identity.EventRef) ([]madeEffect, error) {
@@ -88,13 +88,14 @@ func idsOf(made []madeEffect) []identity.EffectID {
 	return ids
 }
 
-// UnfinishedError says that something cannot be erased yet.
+// UnfinishedError is returned when something cannot be erased yet.
 type UnfinishedError struct {
-	Outcome inbox.Outcome        // of the event; empty when that is finished
+	Outcome inbox.Outcome        // of the event; empty if that is finished
 	Effects []ledger.EffectState // of the unfinished ones
 	keys    []string             // idempotency keys of these
 }
 
+// Error implements error.
 func (e *UnfinishedError) Error() string {
 	var parts []string
 	if e.Outcome != "" {

@@ -18,7 +18,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/runs"
 )
 
-// An erased event is known again, and nothing of it is done any more.
+// An erased event is still recognised as a duplicate, and no more work is done for it.
 func TestErasedEventsStayDuplicates(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -58,7 +58,7 @@ func TestEffectsOfErasedEventsAreNotRetried(t *testing.T) {
 	}))
 }
 
-// selected is how many an order would be done to.
+// selected returns how many events an order would apply to.
 func (b *bundle) selected(t *testing.T, order runs.Order) int64 {
 	t.Helper()
 	v, err := b.Runs().Preview(t.Context(), order, runs.Bite{})
@@ -66,13 +66,13 @@ func (b *bundle) selected(t *testing.T, order runs.Order) int64 {
 	return v.Selected
 }
 
-// Of a body that others need only the event's own part goes.
+// If others need the body, only the event's own part is erased.
 func TestOnlyTheEventsPartOfABodyGoes(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	const body = "[ {\"name\" : \"Jane\"},\n\t{\"name\":\"J\\u006fe\", \"n\":1e2 } ,{\"x\":[]}]"
 	b.accept(t, body, map[string]string{"a": "/0", "b": "/1", "c": "/2"})
-	b.done(t, "other", `{}`) // numbers of other deliveries are near
+	b.done(t, "other", `{}`) // the sequence numbers of other deliveries are near
 	for _, id := range []string{"a", "b", "c"} {
 		b.dispatch(t, id)
 	}
@@ -89,7 +89,7 @@ func TestOnlyTheEventsPartOfABodyGoes(t *testing.T) {
 	require.Equal(t, "{}", string(b.event(t, "other").Body))
 }
 
-// Where nothing tells the parts apart they go together.
+// Parts that cannot be told apart are erased together.
 func TestABodyThatIsAllOfSeveralEventsGoesWithTheLast(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -102,7 +102,7 @@ func TestABodyThatIsAllOfSeveralEventsGoesWithTheLast(t *testing.T) {
 	require.Empty(t, b.event(t, "a").Body)
 }
 
-// The events of a large delivery have their numbers among those of others.
+// The events of a large delivery have their sequence numbers among those of others.
 func TestTheOthersOfADeliveryAreFoundAmongStrangers(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -141,7 +141,7 @@ func TestUnfinishedWorkIsRefusedUnlessItIsGivenUp(t *testing.T) {
 	require.Equal(t, 3, b.count(t, `SELECT count(*) FROM hooklatch.effects WHERE state = 'cancelled' AND erased_at IS NOT NULL`))
 	require.Zero(t, b.count(t, `SELECT count(*) FROM hooklatch.river_job`))
 
-	// What was under way leaves nothing behind.
+	// Work that was under way leaves nothing behind.
 	require.True(t, b.settle(t, started, ledger.VerdictDone).Late)
 	require.Zero(t, b.count(t, `SELECT count(*) FROM hooklatch.all_attempts WHERE response_excerpt <> ''`))
 	require.ErrorContains(t, b.Inbox().Release(t.Context(), ref("received"), ann), "its content was erased on ")
@@ -167,8 +167,7 @@ func TestADispatchThatIsUnderWayWritesNothing(t *testing.T) {
 	require.Zero(t, b.count(t, `SELECT count(*) FROM hooklatch.effects`))
 }
 
-// A replay that is not committed yet reopens the event: an erasure waits for it, and
-// refuses what it finds then.
+// An uncommitted replay reopens the event. An erasure waits for it, and then refuses.
 func TestAnErasureWaitsForAReplay(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -190,7 +189,7 @@ func TestAnErasureWaitsForAReplay(t *testing.T) {
 	require.JSONEq(t, `{"name":"Jane"}`, string(b.event(t, "evt_1").Body))
 }
 
-// The function is the last guard: a role may call it that this program does not run as.
+// The function is the last guard: a role other than the program's may call it.
 func TestNoUnfinishedEffectIsErased(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -203,7 +202,7 @@ func TestNoUnfinishedEffectIsErased(t *testing.T) {
 	}
 }
 
-// What an earlier event made is not the later one's.
+// Effects that an earlier event made do not belong to the later one.
 func TestEffectsOfAnEarlierEventStay(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -216,7 +215,7 @@ func TestEffectsOfAnEarlierEventStay(t *testing.T) {
 	require.Zero(t, b.count(t, `SELECT count(*) FROM hooklatch.all_attempts WHERE response_excerpt = 'hello Jane'`))
 }
 
-// A restore brings content back, also of what is erased in it.
+// A restore brings content back, including erased content.
 func TestErasingAgainTakesWhatARestoreBrought(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -267,7 +266,7 @@ func TestEnqueuedEffectsAreErasedByTheirKey(t *testing.T) {
 	require.ErrorContains(t, err, "it was made by event shop/evt_1: erase that")
 }
 
-// Of erasures that run at once the last one sees that no other event is left.
+// Of concurrent erasures, the last one sees that no other event is left.
 func TestConcurrentErasuresEmptyTheDelivery(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -291,7 +290,7 @@ func TestConcurrentErasuresEmptyTheDelivery(t *testing.T) {
 	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.deliveries WHERE body = '' AND headers = '{}' AND content_type = ''`))
 }
 
-// Who erases has no right to change what was delivered, and can only take away.
+// The erasing role has no right to change deliveries, and can only remove from them.
 func TestErasureNeedsNoRightToTheTables(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

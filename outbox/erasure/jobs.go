@@ -11,13 +11,13 @@ import (
 )
 
 const (
-	// jobSlice is how many jobs are looked at in one transaction.
+	// jobSlice is how many jobs one transaction reads.
 	jobSlice = 10_000
-	// jobsTogether is of how many events and effects the jobs are looked for in one walk.
+	// jobsTogether is the number of events and of effects whose jobs one walk looks for.
 	jobsTogether = 10_000
 )
 
-// jobsOf are the events and effects whose jobs are to go.
+// jobsOf are the events and effects whose jobs are to be deleted.
 type jobsOf struct {
 	events  []identity.EventRef
 	effects []identity.EffectID
@@ -27,9 +27,9 @@ func (of *jobsOf) add(more jobsOf) {
 	of.events, of.effects = append(of.events, more.events...), append(of.effects, more.effects...)
 }
 
-// eraseJobs walks River's jobs and deletes those of what was erased: nothing finds the
-// jobs of an event but their arguments, and an index of these would cost every event.
-// still is called before each slice, and ends the walk with its error; it may be nil.
+// eraseJobs walks River's jobs and deletes those of the erased events and effects. Only their
+// arguments identify the jobs of an event, and an index on these would cost every event. still
+// is called before each slice, and ends the walk with its error; it may be nil.
 func (e *Eraser) eraseJobs(ctx context.Context, of jobsOf, still func(context.Context) error) error {
 	for len(of.events)+len(of.effects) > 0 {
 		now := jobsOf{events: first(of.events), effects: first(of.effects)}

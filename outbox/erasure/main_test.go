@@ -20,10 +20,10 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
 
-// ann orders things.
+// ann is an operator.
 var ann = ledger.Operator{Who: "ann", Via: "test"}
 
-// bundle is an outbox on a database of its own.
+// bundle is an outbox on its own database.
 type bundle struct {
 	*outbox.Outbox
 
@@ -69,7 +69,8 @@ func (b *bundle) event(t testing.TB, id string) *inbox.Event {
 	return e
 }
 
-// dispatch gives an event an effect for each key, which sends its delivery as it came.
+// dispatch dispatches an event with an effect for each key. The effect sends the delivery
+// unchanged.
 func (b *bundle) dispatch(t testing.TB, id string, keys ...string) []identity.EffectID {
 	t.Helper()
 	e := b.event(t, id)
@@ -103,7 +104,7 @@ func (b *bundle) settle(t testing.TB, e ledger.Effect, verdict ledger.Verdict) l
 	return settled
 }
 
-// done makes an event whose effects all have been done.
+// done makes an event whose effects are all done.
 func (b *bundle) done(t testing.TB, id, body string) {
 	t.Helper()
 	b.accept(t, body, map[string]string{id: ""})

@@ -19,43 +19,43 @@ import (
 )
 
 const (
-	// redactSlice is how many events a walk reads at once, of the source or not.
+	// redactSlice is how many events a walk reads at once, of any source.
 	redactSlice = 2_000
 	// redactBatch is how many events share a transaction.
 	redactBatch = 50
-	// redactTimeout bounds one of these with all its tries.
+	// redactTimeout bounds such a transaction with all its tries.
 	redactTimeout = time.Minute
 )
 
-// Redaction is what a source does not keep.
+// Redaction names the values that a source does not keep.
 type Redaction struct {
 	Source identity.Source
-	// Pointers lead to the values, from the event (RFC 6901), or are names of fields of
-	// a form with a slash before them.
+	// Pointers lead to the values, starting at the event (RFC 6901). For a form they are field
+	// names with a slash in front.
 	Pointers []string
-	// After is how long after the end of the last effect of an event its values go.
+	// After is how long after the end of the last effect of an event its values are redacted.
 	After time.Duration
 }
 
-// rules are the pointers as the progress of a source remembers them.
+// rules returns the pointers in the form that the progress of a source stores.
 func (r Redaction) rules() string {
 	sum := sha256.Sum256([]byte(strings.Join(slices.Sorted(slices.Values(r.Pointers)), "\n")))
 	return hex.EncodeToString(sum[:8])
 }
 
-// Redacted is what redaction came to.
+// Redacted is the result of a redaction.
 type Redacted struct {
 	Events  int
-	Waiting int // were seen before the end of their effects
+	Waiting int // were reached before the end of their effects
 
-	jobs jobsOf // theirs are still to go
+	jobs jobsOf // to be deleted
 }
 
-// Redact replaces the values that sources do not keep, in the bodies of all events whose
-// last effect ended long enough ago; every other byte stays. What was rendered from a
-// body may have the values in any place and form, so requests, answers and errors of
-// those effects go altogether, and so does a body that is neither JSON nor a form. What
-// was redacted is not dispatched again. It ends when all is done, or ctx is.
+// Redact replaces the values that sources do not keep, in the bodies of all events whose last
+// effect ended long enough ago. Every other byte stays. Requests, responses and errors of their
+// effects may contain the values in any place and form, so they are erased entirely, and so is
+// a body that is neither JSON nor a form. A redacted event is not dispatched again. Redact
+// returns when all is done, or ctx is done.
 func (e *Eraser) Redact(ctx context.Context, redactions []Redaction) (Redacted, error) {
 	var done Redacted
 	for _, r := range redactions {
@@ -70,15 +70,15 @@ func (e *Eraser) Redact(ctx context.Context, redactions []Redaction) (Redacted, 
 		}
 	}
 	if ended(ctx) {
-		return done, nil // River prunes what is left of their jobs
+		return done, nil // River prunes the rest of their jobs
 	}
 	return done, e.eraseJobs(ctx, done.jobs, nil)
 }
 
-// ended tells that there is no more time: what is left is done by the next run.
+// ended reports whether no time is left. The next run does the rest.
 func ended(ctx context.Context) bool { return ctx.Err() != nil }
 
-// redactWaiting looks once more at the events that were not finished before.
+// redactWaiting checks the events again that were not finished before.
 func (e *Eraser) redactWaiting(ctx context.Context, r Redaction, done *Redacted) error {
 	for page := (waiting{Source: r.Source, Limit: redactBatch}); ; {
 		rows, err := e.sql.Waiting.With(page).Query(ctx, pipeline.ByIndex{Sender: e.read})
@@ -99,7 +99,8 @@ func (e *Eraser) redactWaiting(ctx context.Context, r Redaction, done *Redacted)
 	}
 }
 
-// redactNew goes on where the last walk over the events ended.
+// redactNew continues where the last walk over the events ended. If the rules changed, it
+// starts over.
 func (e *Eraser) redactNew(ctx context.Context, r Redaction, done *Redacted) error {
 	at := setProgress{Source: r.Source, Rules: r.rules()}
 	var rules string
@@ -130,8 +131,8 @@ func (e *Eraser) redactNew(ctx context.Context, r Redaction, done *Redacted) err
 	return nil
 }
 
-// redactable reads the events of the source in the next slice, and where that ends; 0
-// when there is none.
+// redactable reads the events of the source in the next slice, and the end of that slice; 0 if
+// it is empty.
 func (e *Eraser) redactable(ctx context.Context, r Redaction, after int64) (refs []identity.EventRef, last int64, err error) {
 	slice := redactable{Source: r.Source, After: after, AfterSeconds: r.After.Seconds(), Limit: redactSlice}
 	rows, err := e.sql.Redactable.With(slice).Query(ctx, pipeline.ByIndex{Sender: e.read})
@@ -152,8 +153,8 @@ func (e *Eraser) redactable(ctx context.Context, r Redaction, after int64) (refs
 	return refs, last, nil
 }
 
-// redactTogether redacts events in one transaction, or notes that they wait, and moves
-// the progress with them.
+// redactTogether redacts events in one transaction, or notes that they wait, and moves the
+// progress with them.
 func (e *Eraser) redactTogether(ctx context.Context, r Redaction, refs []identity.EventRef, to *setProgress, done *Redacted) error {
 	// In the order in which batches lock events.
 	slices.SortFunc(refs, func(a, b identity.EventRef) int { return cmp.Compare(a.EventID, b.EventID) })

@@ -54,7 +54,7 @@ func (e *Eraser) redactEvent(ctx context.Context, tx pgx.Tx, r Redaction, ref id
 	return nil
 }
 
-// isOver tells that the event and all its effects ended so long ago.
+// isOver reports whether the event and all its effects ended at least that long ago.
 func (l lockedEvent) isOver(made []madeEffect, after time.Duration) bool {
 	ended := l.receivedAt
 	if l.processedAt != nil && l.processedAt.After(ended) {
@@ -74,7 +74,7 @@ func (l lockedEvent) isOver(made []madeEffect, after time.Duration) bool {
 func (e *Eraser) redactBody(ctx context.Context, tx pgx.Tx, event lockedEvent, pointers []string) error {
 	of := event.delivery()
 	contentType, body, err := e.storedDelivery(ctx, tx, of)
-	if err == nil && len(body) > 0 && event.item != "" { // copies, which no event of theirs leads to
+	if err == nil && len(body) > 0 && event.item != "" { // copies that belong to no event
 		if _, err = e.eraseStrays(ctx, tx, firstOfDelivery{deliveryOf: of, AcceptSeq: event.acceptSeq}, event.item, body); err == nil {
 			contentType, body, err = e.storedDelivery(ctx, tx, of)
 		}

@@ -105,7 +105,7 @@ func TestRedactionWaitsForTheEndOfEffects(t *testing.T) {
 	require.Zero(t, b.count(t, `SELECT count(*) FROM hooklatch.redaction_waiting`))
 }
 
-// Other rules are for the events of before as well.
+// Changed rules apply to earlier events too.
 func TestNewRulesRedactWhatIsThere(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -12,7 +12,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
-// OfRun lists the events that a bulk run has erased so far, in the order in which it did.
+// OfRun lists the events that a bulk run has erased so far, in the order in which it erased
+// them.
 func (e *Eraser) OfRun(ctx context.Context, run int64) ([]identity.EventRef, error) {
 	rows, err := e.sql.ErasedByRun.With(ofRun{Run: run}).Query(ctx, pipeline.ByIndex{Sender: e.read})
 	if err != nil {
@@ -30,9 +31,9 @@ func (e *Eraser) OfRun(ctx context.Context, run int64) ([]identity.EventRef, err
 	return refs, nil
 }
 
-// JobsOfRun deletes the jobs of the events that a bulk run has erased, and of their
-// effects. It may be called again. still is called between slices of the work, and ends it
-// with its error; it may be nil.
+// JobsOfRun deletes the jobs of the events that a bulk run has erased, and of their effects. It
+// may be called again. still is called between slices of the work, and ends it with its error;
+// it may be nil.
 func (e *Eraser) JobsOfRun(ctx context.Context, run int64, still func(context.Context) error) error {
 	refs, err := e.OfRun(ctx, run)
 	if err != nil {
@@ -50,7 +51,7 @@ func (e *Eraser) JobsOfRun(ctx context.Context, run int64, still func(context.Co
 	return nil
 }
 
-// effectsOf are the effects that events made.
+// effectsOf returns the effects that events made.
 func (e *Eraser) effectsOf(ctx context.Context, events []identity.EventRef) ([]identity.EffectID, error) {
 	rows, err := e.sql.EffectsOfEvents.With(ofEvents{Events: events}).Query(ctx, pipeline.ByIndex{Sender: e.read})
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/runs"
 )
 
-// matching are runs whose conditions are all decided by match.
+// matching returns runs whose conditions are all decided by match.
 func (b *bundle) matching(match func(e *inbox.Event) (bool, error)) *runs.Runs {
 	return b.Runs().With(b.Finder().With(func(context.Context, string) (find.Match, error) { return find.Match{By: match}, nil }))
 }
@@ -78,7 +78,7 @@ func TestManyAreErasedByWhatIsInThem(t *testing.T) {
 	require.Equal(t, inbox.Dropped, b.event(t, "waits").Outcome)
 }
 
-// Effects that wait are cancelled first, each as an operator would.
+// Waiting effects are cancelled first, each as an operator would.
 func TestARunGivesUpWhatIsUnfinished(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -99,7 +99,8 @@ func TestARunGivesUpWhatIsUnfinished(t *testing.T) {
 	require.Equal(t, 3, b.count(t, `SELECT count(*) FROM hooklatch.operator_log WHERE action = 'effect.cancel' AND who = 'ann'`))
 }
 
-// The jobs of what was erased go, whoever erased it, and also when the run is stopped.
+// The jobs of erased events are deleted, whichever process erased them, and also if the run is
+// stopped.
 func TestTheJobsOfARunGoAtItsEnd(t *testing.T) {
 	t.Parallel()
 	for _, stopped := range []bool{false, true} {
@@ -141,7 +142,7 @@ func TestTheJobsOfARunGoAtItsEnd(t *testing.T) {
 	}
 }
 
-// An event that belongs to another erasure is no part of a run.
+// An event that another erasure erased is not part of a run.
 func TestARunListsWhatItErasedItself(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

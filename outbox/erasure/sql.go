@@ -45,7 +45,7 @@ func loadStatements(name schema.Name) (statements, error) {
 	return s, err
 }
 
-// What statements take.
+// Arguments of statements.
 
 type ofSource struct{ Source identity.Source }
 
@@ -71,7 +71,7 @@ type emptyDelivery struct {
 	Source identity.Source
 }
 
-// blotKind says what stands in the place of a value.
+// blotKind is the kind of the replacement of a value.
 type blotKind string
 
 const (

@@ -1,4 +1,4 @@
--- The effects that events made: made_effects.sql says which those of one are.
+-- The effects that events made: see made_effects.sql for one event.
 SELECT DISTINCT e.scope, e.key, e.generation
 FROM :events AS asked (source text, event_id text)
 CROSS JOIN LATERAL (
@@ -6,7 +6,7 @@ CROSS JOIN LATERAL (
     FROM hooklatch.all_links AS l
     WHERE l.source = asked.source
         AND l.event_id = asked.event_id
-    OFFSET 0 -- each by a look-up of its own
+    OFFSET 0 -- one look-up per event
 ) AS l
 CROSS JOIN LATERAL (
     SELECT e.scope, e.key, e.generation, e.source, e.event_id

@@ -1,5 +1,5 @@
--- How an effect stands, and the event that made it. An effect that a handler enqueued
--- has no event in its row, and goes with it all the same, but may go alone.
+-- The state of an effect, and the event that made it. An effect that a handler enqueued has no
+-- event in its row. It may be erased alone, and is also erased with its event.
 SELECT state, erased_at IS NOT NULL, source, event_id
 FROM hooklatch.effects
 WHERE scope = :scope

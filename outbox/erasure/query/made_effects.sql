@@ -1,5 +1,5 @@
--- The effects that an event made. What an earlier event of the same key had made is
--- that event's.
+-- The effects that an event made. Effects that an earlier event with the same key made belong
+-- to that event.
 SELECT DISTINCT
     e.scope, e.key, e.generation, e.idempotency_key, e.state, e.finished_at,
     COALESCE((
@@ -16,7 +16,7 @@ CROSS JOIN LATERAL (
     WHERE e.scope = l.scope
         AND e.key = l.key
         AND e.generation = l.generation
-    OFFSET 0 -- each by a look-up of its own
+    OFFSET 0 -- one look-up per effect
 ) AS e
 WHERE l.source = :source
     AND l.event_id = :event_id
