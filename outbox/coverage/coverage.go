@@ -1,7 +1,7 @@
-// Package coverage keeps, for package backfill and the program, what is known of the
-// lists of providers: up to when nothing is missing, what passes over a list found, and
-// which deliveries a provider was asked to send again. Package gateway/backfill makes
-// the passes; status, check and the console show what they left here.
+// Package coverage stores, for package backfill and the program, what is known about the lists
+// of providers: up to when nothing is missing, what passes over a list found, and which
+// redeliveries were requested. Package gateway/backfill makes the passes; status, check and the
+// console show the results.
 package coverage
 
 import (
@@ -24,8 +24,8 @@ import (
 	"github.com/hooklatch/hooklatch/schema"
 )
 
-// ErrOvertaken says that another pass over the same list has begun: what this one was
-// about to write is refused.
+// ErrOvertaken is returned when another pass over the same list has begun. The write is
+// refused.
 var ErrOvertaken = errors.New("another pass over this list has begun")
 
 // ErrNoList is returned when no list of a source was ever read.
@@ -52,8 +52,8 @@ type statements struct {
 	WaitingRedeliveries statement.Of[waitingRedeliveries]
 }
 
-// Stream is one list: that of a source, or of one account of several that the credential
-// of the source sees.
+// Stream is one list: that of a source, or of one of several accounts that the credential of
+// the source sees.
 type Stream struct {
 	Source identity.Source `json:"source"`
 	Name   string          `json:"account,omitzero"` // empty: there is only one
@@ -61,23 +61,23 @@ type Stream struct {
 
 // Options configure a Coverage.
 type Options struct {
-	// DB is where what passes do is committed. Required.
+	// DB commits what passes do. Required.
 	DB *commit.DB
-	// ReadPool is what people read with, on the same database. Required.
+	// ReadPool is used by reads for operators, on the same database. Required.
 	ReadPool *pgxpool.Pool
-	// Ledger records what a person orders. Required.
+	// Ledger records operator actions. Required.
 	Ledger *ledger.Ledger
 	// Schema holds the tables. Defaults to schema.Default.
 	Schema schema.Name
 }
 
-// Coverage is the account of lists. It is safe for concurrent use.
+// Coverage is the account of providers' lists. It is safe for concurrent use.
 type Coverage struct {
 	opts Options
 	sql  statements
 }
 
-// New returns a Coverage of a migrated database. It starts nothing.
+// New returns a Coverage on a migrated database. It starts nothing.
 func New(opts Options) (*Coverage, error) {
 	if opts.DB == nil || opts.ReadPool == nil || opts.Ledger == nil {
 		return nil, errors.New("coverage options: DB, ReadPool and Ledger are required")
@@ -89,7 +89,7 @@ func New(opts Options) (*Coverage, error) {
 	return c, nil
 }
 
-// Pass is what a pass begins with. Its times are those of the database.
+// Pass is the state with which a pass begins. Its times are those of the database.
 type Pass struct {
 	Stream
 
@@ -97,7 +97,7 @@ type Pass struct {
 	CreatedAt    time.Time // when backfill of the list was set up
 	CoveredUntil time.Time
 	DeepUntil    time.Time
-	PassUntil    time.Time // of an interrupted pass, which goes on at PageToken; zero: there is none
+	PassUntil    time.Time // of an interrupted pass, which continues at PageToken; zero: none
 	PageToken    string
 	Mark         string // cursor of a feed, or the largest number of a list without times
 	fence        int64
@@ -112,10 +112,10 @@ type beginPass struct {
 	ListsSecs float64
 }
 
-// Begin begins a pass over a list: from now on an older one is refused. It returns nil
-// where the list is not due; an ordered pass always is, unless the provider asked for
-// a pause. lease is how long no other pass begins by itself; each Move renews it. lists is
-// for how long the provider lists an event; 0: it does not say.
+// Begin begins a pass over a list. From then on, writes of an older pass are refused. It
+// returns nil if the list is not due. An ordered pass is always due, unless the provider asked
+// for a pause. lease is how long no other pass begins by itself; each MoveTx renews it. lists
+// is how long the provider lists an event; 0: unknown.
 func (c *Coverage) Begin(ctx context.Context, s Stream, ordered bool, lease, lists time.Duration) (*Pass, error) {
 	var p *Pass
 	err := c.opts.DB.Do(ctx, "begin_pass", commit.Limits{}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
@@ -155,11 +155,11 @@ func (c *Coverage) Look(ctx context.Context, s Stream) (*Pass, error) {
 	return &p, nil
 }
 
-// Move is how far a pass has come.
+// Move is the progress of a pass.
 type Move struct {
-	CoveredUntil time.Time // zero: as far as before
-	DeepUntil    time.Time // zero: as far as before
-	PassUntil    time.Time // zero: the pass is whole
+	CoveredUntil time.Time // zero: unchanged
+	DeepUntil    time.Time // zero: unchanged
+	PassUntil    time.Time // zero: the pass is complete
 	PageToken    string
 	Mark         string
 }
@@ -176,8 +176,8 @@ type movePass struct {
 	LeaseSecs    float64
 }
 
-// MoveTx notes how far the pass has come, in the transaction that stores what it found up
-// to there. What waits for its redelivery holds CoveredUntil back. Errors: ErrOvertaken.
+// MoveTx records the progress of the pass, in the transaction that stores the events found up
+// to there. An open redelivery of the source holds CoveredUntil back. Errors: ErrOvertaken.
 func (c *Coverage) MoveTx(ctx context.Context, tx pgx.Tx, p *Pass, m Move) error {
 	tag, err := c.sql.MovePass.With(movePass{
 		Source: p.Source, Name: p.Name, Fence: p.fence, CoveredUntil: column.KnownTime(m.CoveredUntil), DeepUntil: column.KnownTime(m.DeepUntil),
@@ -193,9 +193,9 @@ func (c *Coverage) MoveTx(ctx context.Context, tx pgx.Tx, p *Pass, m Move) error
 	return nil
 }
 
-// End is how a pass ended.
+// End is the result of a pass.
 type End struct {
-	Error      string        // empty: well
+	Error      string        // empty: it succeeded
 	Next       time.Duration // until the next pass
 	RetryAfter time.Duration // the provider asked for this pause
 }
@@ -209,7 +209,7 @@ type endPass struct {
 	RetryAfterSecs float64
 }
 
-// End notes how the pass ended, and when the next begins.
+// End records how the pass ended, and when the next begins.
 func (c *Coverage) End(ctx context.Context, p *Pass, e End) error {
 	return c.write(ctx, "end_pass", c.sql.EndPass.With(endPass{
 		Source: p.Source, Name: p.Name, Fence: p.fence, Error: e.Error, NextSecs: e.Next.Seconds(), RetryAfterSecs: e.RetryAfter.Seconds(),
@@ -224,7 +224,7 @@ const (
 	EndpointUnknown EndpointState = ""
 	EndpointOn      EndpointState = "on"
 	EndpointOff     EndpointState = "off"
-	EndpointForeign EndpointState = "foreign" // it leads to another URL than ours
+	EndpointForeign EndpointState = "foreign" // it points to another URL than ours
 )
 
 type noteEndpoint struct {
@@ -234,7 +234,7 @@ type noteEndpoint struct {
 	Why    string
 }
 
-// NoteEndpoint notes the state of the endpoint; since when it is so stays while it does.
+// NoteEndpoint records the state of the endpoint, and the time at which that state began.
 func (c *Coverage) NoteEndpoint(ctx context.Context, s Stream, state EndpointState, why string) error {
 	return c.write(ctx, "note_endpoint", c.sql.NoteEndpoint.With(noteEndpoint{Source: s.Source, Name: s.Name, State: state, Why: why}))
 }
@@ -242,15 +242,15 @@ func (c *Coverage) NoteEndpoint(ctx context.Context, s Stream, state EndpointSta
 type hurry struct{ Sources []identity.Source }
 
 // Hurry makes the lists of the sources due now: a gateway that starts may have missed
-// something. A list with a pass at work is due when that pass has ended.
+// something. A list with a running pass is due when that pass has ended.
 func (c *Coverage) Hurry(ctx context.Context, sources []identity.Source) error {
 	return c.write(ctx, "hurry_passes", c.sql.Hurry.With(hurry{Sources: sources}))
 }
 
-// ActionRun is what a person orders with RunNow, for the operator log.
+// ActionRun is the operator action of RunNow.
 const ActionRun ledger.Action = "backfill.run"
 
-// RunNow is Hurry by order of a person. Errors: ErrNoList.
+// RunNow is Hurry as an operator action. Errors: ErrNoList.
 func (c *Coverage) RunNow(ctx context.Context, source identity.Source, by ledger.Operator) error {
 	what := ledger.Instruction{Action: ActionRun, Target: string(source)}
 	err := c.opts.Ledger.Act(ctx, by, what, func(ctx context.Context, tx pgx.Tx) (ledger.Consequence, error) {
@@ -276,7 +276,7 @@ func (c *Coverage) RunNow(ctx context.Context, source identity.Source, by ledger
 
 type gatewayRuns struct{ GoneAfterSecs float64 }
 
-// GatewayRuns reports whether a process is there that accepts deliveries.
+// GatewayRuns reports whether a process that accepts deliveries is running.
 func (c *Coverage) GatewayRuns(ctx context.Context, goneAfter time.Duration) (runs bool, err error) {
 	err = c.opts.DB.Statement("gateway_runs", func(db pipeline.ByIndex) error {
 		return c.sql.GatewayRuns.With(gatewayRuns{GoneAfterSecs: goneAfter.Seconds()}).QueryRow(ctx, db).Scan(&runs)

@@ -12,12 +12,12 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/internal/column"
 )
 
-// Redelivery is a delivery that the provider is asked to send once more.
+// Redelivery is a delivery that the provider is asked to send again.
 type Redelivery struct {
 	EventID    identity.EventID
 	Ref        string // its name at the provider
 	HappenedAt time.Time
-	AskedAt    time.Time // zero: it was written down and not asked for yet
+	AskedAt    time.Time // zero: recorded, but not requested yet
 	Tries      int
 }
 
@@ -41,9 +41,9 @@ type askRedeliveries struct {
 	Asked  []redeliveryRow
 }
 
-// Ask writes down redeliveries before the provider is asked for them: a request that the
-// process does not live to see counts as a try. Without counts they only wait. It returns
-// those that may be asked for: one that has ended may not.
+// Ask records redeliveries before the provider is asked for them, so that a request counts as a
+// try even if the process does not survive it. If counts is false, they only wait. It returns
+// those that may be requested; ended ones may not.
 func (c *Coverage) Ask(ctx context.Context, s Stream, asked []Redelivery, counts bool) (open map[identity.EventID]bool, err error) {
 	rows := make([]redeliveryRow, len(asked))
 	for i, r := range asked {
@@ -74,7 +74,7 @@ type endRedeliveries struct {
 	Outcome  string
 }
 
-// EndTx writes down what became of redeliveries, and returns of how many that was new.
+// EndTx records the outcome of redeliveries, and returns how many of them ended just now.
 func (c *Coverage) EndTx(ctx context.Context, tx pgx.Tx, source identity.Source, ids []identity.EventID, outcome string) (int64, error) {
 	tag, err := c.sql.EndRedeliveries.With(endRedeliveries{Source: source, EventIDs: ids, Outcome: outcome}).Exec(ctx, tx)
 	if err != nil {
@@ -83,7 +83,7 @@ func (c *Coverage) EndTx(ctx context.Context, tx pgx.Tx, source identity.Source,
 	return tag.RowsAffected(), nil
 }
 
-// EndRedeliveries is EndTx in a transaction of its own, with what the run has met.
+// EndRedeliveries is EndTx in its own transaction, together with the counts of the run.
 func (c *Coverage) EndRedeliveries(ctx context.Context, r *Run, ids []identity.EventID, outcome string, count *int64) error {
 	before := *count
 	return c.opts.DB.Do(ctx, "end_redeliveries", commit.Limits{}, func(ctx context.Context, tx pgx.Tx, repeated bool) error {
@@ -105,7 +105,7 @@ type waitingRedeliveries struct {
 	Most   int
 }
 
-// Waiting are the redeliveries that have neither arrived nor been given up, the oldest
+// Waiting returns the redeliveries that have neither arrived nor been given up, the oldest
 // first.
 func (c *Coverage) Waiting(ctx context.Context, s Stream, most int) (waiting []Redelivery, err error) {
 	err = c.opts.DB.Do(ctx, "waiting_redeliveries", commit.Limits{}, func(ctx context.Context, tx pgx.Tx, _ bool) error {

@@ -12,34 +12,34 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/internal/column"
 )
 
-// Mode is what a pass does with what is missing.
+// Mode is what a pass does with missing events.
 type Mode string
 
 // The values of Mode.
 const (
-	ModeAuto    Mode = "auto"    // fetches it, or asks for it
-	ModeReport  Mode = "report"  // only tells
-	ModeOrdered Mode = "ordered" // as ModeAuto, by order of a person
+	ModeAuto    Mode = "auto"    // fetches them, or requests redeliveries
+	ModeReport  Mode = "report"  // only reports them
+	ModeOrdered Mode = "ordered" // as ModeAuto, requested by an operator
 )
 
-// Counts are what a pass met.
+// Counts are the counts of a pass.
 type Counts struct {
 	Requests  int64 `json:"requests"`
-	Listed    int64 `json:"listed"`    // events, in the time that was asked for
+	Listed    int64 `json:"listed"`    // events, in the requested time
 	Known     int64 `json:"known"`     // stored before
 	Missing   int64 `json:"missing"`   // not stored when the pass looked
-	Recovered int64 `json:"recovered"` // stored by the pass, or brought by a redelivery
-	Asked     int64 `json:"asked"`     // redeliveries
+	Recovered int64 `json:"recovered"` // stored by the pass, or by a redelivery
+	Asked     int64 `json:"asked"`     // redeliveries requested
 	Lost      int64 `json:"lost"`      // given up after all tries
 	Filtered  int64 `json:"filtered"`  // of a type that our endpoint does not get, or a test
-	Invalid   int64 `json:"invalid"`   // no event can be made of it
-	Altered   int64 `json:"altered"`   // differs from what the webhook would have said
+	Invalid   int64 `json:"invalid"`   // cannot be made into an event
+	Altered   int64 `json:"altered"`   // differs from what the webhook would have contained
 }
 
-// Found says that something was missing.
+// Found reports whether something was missing.
 func (c Counts) Found() bool { return c.Missing+c.Recovered+c.Lost+c.Invalid > 0 }
 
-// Run is what one pass found.
+// Run is the result of one pass.
 type Run struct {
 	Stream
 	Counts
@@ -50,13 +50,13 @@ type Run struct {
 	Until       time.Time `json:"until"`
 	RequestedBy string    `json:"requested_by,omitzero"`
 	StartedAt   time.Time `json:"started_at"`
-	EndedAt     time.Time `json:"ended_at,omitzero"` // zero: it runs, or its process was lost
-	Oldest      time.Time `json:"oldest,omitzero"`   // of what was missing
+	EndedAt     time.Time `json:"ended_at,omitzero"` // zero: it is running, or its process was lost
+	Oldest      time.Time `json:"oldest,omitzero"`   // of the missing events
 	Newest      time.Time `json:"newest,omitzero"`
 	Error       string    `json:"error,omitzero"`
 }
 
-// Outcome says how the pass ended, in words.
+// Outcome describes how the pass ended.
 func (r *Run) Outcome() string {
 	switch {
 	case r.Error != "":
@@ -80,7 +80,7 @@ type beginRun struct {
 	RequestedBy string
 }
 
-// BeginRun writes down that a pass runs, and gives it its number.
+// BeginRun records that a pass runs, and sets its ID.
 func (c *Coverage) BeginRun(ctx context.Context, r *Run) error {
 	err := c.opts.DB.Do(ctx, "begin_run", commit.Limits{}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
 		return c.sql.BeginRun.With(beginRun{
@@ -103,7 +103,7 @@ type noteRun struct {
 	Error  string
 }
 
-// NoteRunTx writes down what the pass has met so far, in the transaction that stores it.
+// NoteRunTx records the counts of the pass so far, in the transaction that stores its events.
 func (c *Coverage) NoteRunTx(ctx context.Context, tx pgx.Tx, r *Run, ended bool) error {
 	_, err := c.sql.NoteRun.With(noteRun{
 		Counts: r.Counts, RunID: r.ID, Oldest: column.KnownTime(r.Oldest), Newest: column.KnownTime(r.Newest), Ended: ended, Error: r.Error,
@@ -114,7 +114,7 @@ func (c *Coverage) NoteRunTx(ctx context.Context, tx pgx.Tx, r *Run, ended bool)
 	return nil
 }
 
-// EndRun writes down that a pass has ended.
+// EndRun records that a pass has ended.
 func (c *Coverage) EndRun(ctx context.Context, r *Run) error {
 	err := c.opts.DB.Do(ctx, "end_run", commit.Limits{}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
 		return c.NoteRunTx(ctx, tx, r, true)
@@ -130,7 +130,7 @@ type listRuns struct {
 	Most   int
 }
 
-// Runs are the last passes over the lists of a source, the newest first.
+// Runs returns the last passes over the lists of a source, the newest first.
 func (c *Coverage) Runs(ctx context.Context, source identity.Source, most int) ([]Run, error) {
 	rows, err := c.sql.Runs.With(listRuns{Source: source, Most: most}).Query(ctx, c.opts.ReadPool)
 	if err != nil {
@@ -152,7 +152,7 @@ func (c *Coverage) Runs(ctx context.Context, source identity.Source, most int) (
 	return runs, nil
 }
 
-// State is what is known of one list.
+// State is the state of one list.
 type State struct {
 	Stream
 
@@ -169,7 +169,7 @@ type State struct {
 	Waiting      int64         `json:"redeliveries_waiting"`
 }
 
-// States are those of all lists, by source.
+// States returns the states of all lists, by source.
 func (c *Coverage) States(ctx context.Context) ([]State, error) {
 	rows, err := c.sql.States.Query(ctx, c.opts.ReadPool)
 	if err != nil {

@@ -14,19 +14,20 @@ type EffectID struct {
 	Generation int   `json:"generation"`
 }
 
+// String returns SCOPE/KEY, without the generation.
 func (id EffectID) String() string { return string(id.Scope) + "/" + string(id.Key) }
 
-// ScopeOfRoute is the scope of the effects one route makes of one source.
+// ScopeOfRoute returns the scope of the effects that one route makes for one source.
 func ScopeOfRoute(source Source, route string) Scope {
 	return Scope("route:" + string(source) + ":" + route)
 }
 
-// ScopeOfEnqueue is the scope of the effects an application enqueues itself.
+// ScopeOfEnqueue returns the scope of the effects that an application enqueues itself.
 func ScopeOfEnqueue(destination string) Scope { return Scope("enqueue:" + destination) }
 
-// IdempotencyKey is the key every attempt of the effect carries on the wire
-// (I7): "hl_" and 40 hex digits of a SHA-256 of the primary key, which neither
-// shows what is in it nor changes.
+// IdempotencyKey returns the key that every attempt of the effect carries on the wire (I7):
+// "hl_" and 40 hex digits of a SHA-256 of the primary key. It does not reveal the primary key,
+// and never changes.
 func (id EffectID) IdempotencyKey() string {
 	h := sha256.New()
 	var length [8]byte

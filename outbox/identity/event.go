@@ -1,11 +1,12 @@
-// Package identity names events and effects for applications and every other package:
-// every table, job and log line refers to them by these types.
+// Package identity names events and effects for applications and every other package. Tables,
+// jobs and log lines refer to them by these types.
 package identity
 
-// EventRef names one event: every key is scoped to its source.
+// EventRef names one event. Every key is scoped to its source.
 type EventRef struct {
 	Source  Source  `json:"source"`
 	EventID EventID `json:"event_id"`
 }
 
+// String returns SOURCE/EVENT_ID.
 func (r EventRef) String() string { return string(r.Source) + "/" + string(r.EventID) }

@@ -1,13 +1,13 @@
-// Package secret holds, for applications and every other package, values that must never
-// be printed.
+// Package secret holds, for applications and every other package, values that must never be
+// printed.
 package secret
 
 import "log/slog"
 
 const text = "<secret>"
 
-// Value is a shared secret, password or key. It prints as <secret> wherever it
-// is formatted, logged or marshalled (I12); Reveal is the only way to it.
+// Value is a shared secret, password or key. It prints as <secret> wherever it is formatted,
+// logged or marshalled (I12). Only Reveal returns it.
 type Value struct{ value string }
 
 // New wraps a secret.
@@ -16,7 +16,7 @@ func New(value string) Value { return Value{value: value} }
 // Reveal returns the secret itself, for the one place that needs it.
 func (v Value) Reveal() string { return v.value }
 
-// IsZero tells whether there is no secret.
+// IsZero reports whether v holds no secret.
 func (v Value) IsZero() bool { return v.value == "" }
 
 // String implements fmt.Stringer.

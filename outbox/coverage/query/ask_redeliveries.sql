@@ -1,4 +1,5 @@
--- Writes down what a provider is about to be asked for. What has ended is not opened again.
+-- Records the redeliveries that a provider is about to be asked for. Ended ones are not
+-- reopened.
 INSERT INTO hooklatch.redeliveries AS r (source, event_id, stream, ref, happened_at, asked_at, tries)
 SELECT :source, a.event_id, :name, a.ref, a.happened_at, CASE WHEN a.counts THEN now() END, a.counts::integer
 FROM :asked AS a (event_id text, ref text, happened_at timestamptz, counts boolean)

@@ -1,4 +1,4 @@
--- Notes how a pass ended, and when the next one begins: at once where the list was made due
+-- Records how a pass ended, and when the next one begins: immediately if the list was made due
 -- meanwhile.
 UPDATE hooklatch.coverage AS c
 SET

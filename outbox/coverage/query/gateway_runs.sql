@@ -1,4 +1,4 @@
--- Whether a process is there that accepts deliveries.
+-- Whether a process that accepts deliveries is running.
 SELECT EXISTS (
     SELECT
     FROM hooklatch.workers

@@ -1,5 +1,5 @@
--- Makes lists due. One that a pass works on is due when that has ended: begin_pass waits
--- for its lease.
+-- Makes lists due. A list with a running pass is due when that has ended: begin_pass waits for
+-- its lease.
 UPDATE hooklatch.coverage
 SET next_at = now()
 WHERE source = ANY (:sources::text[])

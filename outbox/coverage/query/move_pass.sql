@@ -1,8 +1,8 @@
--- Moves the watermarks of a pass, in the transaction of what it stored. What waits for its
--- redelivery holds the list back: it is not known to be complete beyond.
+-- Moves the watermarks of a pass, in the transaction of the events it stored. An open
+-- redelivery of the source holds the list back: it is not known to be complete beyond.
 UPDATE hooklatch.coverage AS c
 SET
-    -- LEAST would take what waits where nothing else is given.
+    -- LEAST alone would use the open redelivery if :covered_until is NULL.
     covered_until = CASE WHEN :covered_until::timestamptz IS NULL THEN c.covered_until ELSE GREATEST(c.covered_until, LEAST(:covered_until::timestamptz, (
         SELECT r.happened_at
         FROM hooklatch.redeliveries AS r
@@ -15,7 +15,7 @@ SET
     pass_until = :pass_until::timestamptz,
     page_token = :page_token,
     mark = :mark,
-    -- A pass that gets on keeps its list. A list that was made due meanwhile stays due.
+    -- A pass that progresses keeps its list. A list that was made due meanwhile stays due.
     next_at = CASE WHEN c.next_at < c.lease_until THEN c.next_at ELSE GREATEST(c.next_at, now() + make_interval(secs => :lease_secs::float8)) END,
     lease_until = GREATEST(c.lease_until, now() + make_interval(secs => :lease_secs::float8))
 WHERE c.source = :source

@@ -1,4 +1,4 @@
--- Notes the state of our endpoint at the provider, and since when we know it.
+-- Records the state of our endpoint at the provider, and since when it is known.
 UPDATE hooklatch.coverage AS c
 SET
     endpoint = :state,

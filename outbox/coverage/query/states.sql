@@ -1,4 +1,4 @@
--- What is known of each list. What passes of the last hour found is in package measure.
+-- The state of each list. Package measure has the results of passes of the last hour.
 SELECT
     c.source, c.stream, now(), c.created_at, c.covered_until, c.last_ok_at, c.next_at, c.failures, c.error, c.endpoint, c.endpoint_why, c.endpoint_at,
     waiting.count

@@ -9,9 +9,9 @@ import (
 	"github.com/hooklatch/hooklatch/internal/safetext"
 )
 
-// Headers makes JSON that Postgres takes: its jsonb refuses NUL and
-// invalid UTF-8, which a header may carry. It is written by hand: encoding/json
-// sorts and copies a map by reflection, at each delivery.
+// Headers returns headers as JSON that Postgres accepts: jsonb rejects NUL and invalid UTF-8,
+// which a header may contain. The JSON is written by hand, because encoding/json would sort and
+// copy the map by reflection for each delivery.
 func Headers(headers map[string][]string) ([]byte, error) {
 	size := 2
 	for name, values := range headers {
@@ -54,5 +54,5 @@ func appendText(text []byte, s string) ([]byte, error) {
 	return append(text, encoded...), err
 }
 
-// needsCare reports whether a character may stand in JSON otherwise than as itself.
+// needsCare reports whether a character may need an escape in JSON.
 func needsCare(r rune) bool { return r < ' ' || r == '"' || r == '\\' || r > '~' }

@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// ValidateKey refuses what a key column cannot hold. Its error continues the
-// name of the key.
+// ValidateKey refuses values that a key column cannot hold. Its error continues the name of the
+// key.
 func ValidateKey[T ~string](s T, limit int) error {
 	switch {
 	case s == "":

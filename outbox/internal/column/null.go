@@ -5,7 +5,7 @@ package column
 
 import "time"
 
-// OrZero is the zero value for NULL.
+// OrZero returns the zero value for NULL.
 func OrZero[T any](value *T) T {
 	if value == nil {
 		var zero T
@@ -14,7 +14,7 @@ func OrZero[T any](value *T) T {
 	return *value
 }
 
-// TimeOrNull is NULL for the zero time.
+// TimeOrNull returns NULL for the zero time.
 func TimeOrNull(t time.Time) *time.Time {
 	if t.IsZero() {
 		return nil
@@ -22,7 +22,7 @@ func TimeOrNull(t time.Time) *time.Time {
 	return &t
 }
 
-// NumberOrNull is NULL for 0.
+// NumberOrNull returns NULL for 0.
 func NumberOrNull(n int64) *int64 {
 	if n == 0 {
 		return nil
@@ -30,9 +30,9 @@ func NumberOrNull(n int64) *int64 {
 	return &n
 }
 
-// KnownTime is nil for a time that says nothing: zero, or one that RFC 3339 cannot
-// write. Postgres refuses some of those, and every delivery of the event with
-// them, and stores others as something else.
+// KnownTime returns nil for a time without meaning: zero, or one that RFC 3339 cannot express.
+// Postgres refuses some of those, and with them every delivery of the event. It stores others
+// as another time.
 func KnownTime(t time.Time) *time.Time {
 	if t = t.UTC(); t.IsZero() || t.Year() < 1 || t.Year() > 9999 {
 		return nil
@@ -42,7 +42,7 @@ func KnownTime(t time.Time) *time.Time {
 
 const defaultLimit = 50
 
-// Limit is how many rows a list has where its caller does not say.
+// Limit returns the number of rows of a list, with a default of 50.
 func Limit(limit int) int {
 	if limit <= 0 {
 		return defaultLimit

@@ -11,14 +11,13 @@ const (
 	maxKeys = 64
 	// maxReading is how many statements are under way at once.
 	maxReading = 2
-	// timeout bounds one statement, which no caller's context ends.
+	// timeout bounds one statement. No caller's context ends it.
 	timeout = 10 * time.Second
 )
 
-// Reader reads values by their keys: callers that ask at the same time share one
-// statement. While a statement is under way the next batch
-// collects; there is no timer, so a lone caller has the latency of a statement of its
-// own. It is safe for concurrent use.
+// Reader reads values by their keys. Callers that ask at the same time share one statement.
+// While a statement is under way, the next batch collects. There is no timer, so a lone caller
+// has the latency of its own statement. It is safe for concurrent use.
 type Reader[K comparable, V any] struct {
 	read func(ctx context.Context, keys []K) (map[K]V, error)
 
@@ -27,7 +26,7 @@ type Reader[K comparable, V any] struct {
 	reading int
 }
 
-// asked is what one caller wants.
+// asked is the request of one caller.
 type asked[K comparable, V any] struct {
 	key  K
 	done chan answer[V]
@@ -45,8 +44,8 @@ func NewReader[K comparable, V any](read func(ctx context.Context, keys []K) (ma
 	return &Reader[K, V]{read: read}
 }
 
-// Get reads the value of a key, or finds none. The value is the caller's own. Errors:
-// that of ctx, and what the statement fails with.
+// Get reads the value of a key, or finds none. The value is not shared with other callers.
+// Errors: that of ctx, and that of the statement.
 func (r *Reader[K, V]) Get(ctx context.Context, key K) (value V, found bool, err error) {
 	a := &asked[K, V]{key: key, done: make(chan answer[V], 1)}
 	r.mu.Lock()
@@ -64,7 +63,7 @@ func (r *Reader[K, V]) Get(ctx context.Context, key K) (value V, found bool, err
 	}
 }
 
-// readUntilEmpty ends when nobody waits, so an idle Reader has no goroutine.
+// readUntilEmpty ends when no caller waits, so an idle Reader has no goroutine.
 func (r *Reader[K, V]) readUntilEmpty() {
 	for batch := r.take(); len(batch) > 0; batch = r.take() {
 		keys := make([]K, 0, len(batch))
@@ -81,8 +80,8 @@ func (r *Reader[K, V]) readUntilEmpty() {
 	}
 }
 
-// take removes the next batch. Who asks for a key that is in it already waits for the
-// next one: values are not shared. When there is none it counts the reading out.
+// take removes the next batch. A caller whose key is in it already waits for the next one,
+// because values are not shared. If no batch is left, it counts the reading out.
 func (r *Reader[K, V]) take() map[K]*asked[K, V] {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// source answers with the square of a key, of 0 it has none.
+// source answers with the square of a key; it has none for 0.
 type source struct {
 	gate    chan struct{} // nil: always open
 	mu      sync.Mutex
@@ -52,7 +52,7 @@ func TestWhoAsksAtTheSameTimeSharesAStatement(t *testing.T) {
 		}
 		ask(1)
 		ask(2)
-		for key := range 70 { // 1 and 2 are asked for once more
+		for key := range 70 { // 1 and 2 are requested once more
 			ask(key)
 		}
 		ask(69)
@@ -60,7 +60,7 @@ func TestWhoAsksAtTheSameTimeSharesAStatement(t *testing.T) {
 		close(s.gate)
 		all.Wait()
 		require.Len(t, s.batches, 5)
-		later := s.batches[2:] // two statements at once: any of them may begin first
+		later := s.batches[2:] // two statements at once: either may begin first
 		slices.SortFunc(later, func(a, b []int) int { return len(b) - len(a) })
 		require.Len(t, later[0], 64)
 		require.Len(t, later[1], 6)

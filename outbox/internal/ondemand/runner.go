@@ -8,12 +8,11 @@ import (
 	"github.com/hooklatch/hooklatch/internal/drain"
 )
 
-// stopPause is between the last calls.
+// stopPause is the pause between the last calls.
 const stopPause = 2 * time.Millisecond
 
-// Runner calls a function soon after it was woken, one call at a time and with a
-// pause after each. While nobody wakes it, it has no goroutine. It is safe for
-// concurrent use.
+// Runner calls a function soon after it was woken, one call at a time and with a pause after
+// each. While it is not woken, it has no goroutine. It is safe for concurrent use.
 type Runner struct {
 	pause    time.Duration
 	run      func()
@@ -31,8 +30,8 @@ func NewRunner(pause time.Duration, run func()) *Runner {
 	return &Runner{pause: pause, run: run, stopping: make(chan struct{})}
 }
 
-// Wake makes a call of the function begin after this. It reports whether one
-// will: not after Stop, but for a call that the function itself asks for.
+// Wake ensures that a call of the function begins after this. It reports whether one will.
+// After Stop, only a running function can still ask for another call.
 func (r *Runner) Wake() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -53,13 +52,13 @@ func (r *Runner) loop() {
 		select {
 		case <-time.After(r.pause):
 		case <-r.stopping:
-			time.Sleep(min(r.pause, stopPause)) // the function may wait for somebody
+			time.Sleep(min(r.pause, stopPause)) // the function may wait for another goroutine
 		}
 	}
 }
 
-// next reports whether there is another call to make. It counts the goroutine out
-// in the same critical section when there is none.
+// next reports whether another call is due. If not, it counts the goroutine out in the same
+// critical section.
 func (r *Runner) next() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -67,8 +66,8 @@ func (r *Runner) next() bool {
 	return r.running
 }
 
-// Stop refuses what is new and waits for the call of those who woke it before, or
-// until ctx is done. It does not wait for a pause. It may be called again.
+// Stop refuses new calls and waits for the calls that were asked for before, or until ctx is
+// done. It does not wait for a pause. It may be called again.
 func (r *Runner) Stop(ctx context.Context) error {
 	r.mu.Lock()
 	if !r.closed {
