@@ -111,6 +111,7 @@ type InvalidEventError struct {
 	Reason string
 }
 
+// Error implements error.
 func (e *InvalidEventError) Error() string { return fmt.Sprintf("%s %s", e.Field, e.Reason) }
 
 // validate rejects values before batching that Postgres would reject inside the batch.

@@ -31,23 +31,23 @@
 //   - Equal keys of a batch collapse onto the first; the others are duplicates
 //     only if it commits. Every isolated retry collapses anew, because the first
 //     may turn out bad while the second is good.
-//   - What Postgres would refuse is refused before it is batched. A batch that
-//     fails over its data all the same is bisected, so that one bad event never
-//     fails its neighbours.
-//   - A batch that waits for somebody's lock leaves its committer: a bounded
-//     lane singles out the blocked members and commits the others.
+//   - Values that Postgres would refuse are refused before batching. A batch that
+//     still fails over its data is bisected, so that one bad event never fails its
+//     neighbours.
+//   - A batch that waits for another transaction's lock leaves its committer: a
+//     bounded lane singles out the blocked members and commits the others.
 //   - No COMMIT runs on a caller's context: cancelling it loses the outcome.
 //   - A COMMIT without an answer has an unknown outcome. The same transaction is
 //     tried again on a fresh connection until the members' time is over. That is
 //     safe, because each finds its own rows: T1 by the acceptance id made before
 //     the first try, T2 by the fence, a claim by its claim id, a settlement by
-//     its recorded attempt. pgx's SafeToRetry is never asked: since 5.9 it calls
+//     its recorded attempt. pgx's SafeToRetry is not used: since 5.9 it calls
 //     a lost COMMIT answer safe to retry.
 //   - With synchronous replication a visible row may not be on the standby yet,
 //     so a T1 that only found duplicates writes a WAL message and waits too.
 //   - The queue and the wait are bounded: [ErrBusy] before anything was tried.
 //
-// What was rejected, and why:
+// Rejected alternatives, and why:
 //
 //   - A timer that lets a batch fill. It adds its length to every lone member, and
 //     under load the commit in flight is timer enough.
@@ -59,7 +59,7 @@
 //     with it everything behind: one row that an application keeps locked would stop
 //     the gateway.
 //   - Giving up at a COMMIT without an answer and reporting an error. The sender
-//     would deliver again what is stored; here the next try says what became of it.
+//     would deliver again what is stored; here the next try finds the outcome.
 //   - Committing on the caller's context. A caller that hangs up would make the
 //     outcome of its neighbours unknown.
 package commit

@@ -39,8 +39,8 @@ const (
 //
 // Run commits a member M together with others, and the member gets its R only after their
 // COMMIT succeeded. One bad member never fails its neighbours: a batch that the server refuses
-// is bisected. A batch that waits for the lock of another transaction leaves the committers to
-// others (group_commit_blocked.go).
+// is bisected. A batch that waits for the lock of another transaction leaves its committer
+// (group_commit_blocked.go).
 type Group[M, R any] struct {
 	db   *DB
 	name Name

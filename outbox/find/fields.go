@@ -41,6 +41,7 @@ type ValueError struct {
 	Takes       string // what the field takes, as a sentence
 }
 
+// Error implements error.
 func (e *ValueError) Error() string { return fmt.Sprintf("%s %q: %s", e.Name, e.Value, e.Takes) }
 
 // Fields returns the fields of Events, Effects or Actions, in the order of the struct.

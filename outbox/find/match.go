@@ -68,8 +68,10 @@ type ConditionError struct {
 	Cause error
 }
 
+// Error implements error.
 func (e *ConditionError) Error() string { return "condition: " + e.Cause.Error() }
 
+// Unwrap returns the cause.
 func (e *ConditionError) Unwrap() error { return e.Cause }
 
 // once returns a Condition that remembers the last text it compiled.
