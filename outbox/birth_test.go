@@ -123,8 +123,8 @@ func TestAnEffectThatIsDoneAtOnceLeavesNoJob(t *testing.T) {
 	require.Equal(t, 2, b.count(t, `SELECT count(*) FROM hooklatch.effect_transitions`))
 }
 
-// An effect that was not done at once is visible in River UI, and a job makes its next attempt.
-// An attempt that is due soon does not wait for River's scheduler.
+// An effect that was not done immediately is visible in River UI, and a job makes its next
+// attempt. An attempt that is due soon does not wait for River's scheduler.
 func TestAnEffectThatIsNotDoneAtOnceKeepsItsJob(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

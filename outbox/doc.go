@@ -59,14 +59,15 @@
 //
 // Code and tests cite them by number.
 //
-//	I1  Every delivery answered 2xx has all its events stored, byte for byte, except
-//	    those whose keys an operator imported.
+//	I1  Every delivery answered 2xx has all its events stored, byte for byte, until
+//	    retention, redaction or erasure, except those whose keys an operator imported.
 //	I2  One processed_events row per (source, event_id), whatever the concurrency.
-//	I3  Nothing is stored as an event that was not validly signed.
+//	I3  Nothing is stored as an event that was neither validly signed nor fetched from
+//	    the provider's API with the credential of the source. An imported key has no content.
 //	I4  An event is dispatched once per generation; (scope, key, generation) has
 //	    at most one effect row.
-//	I5  After faults heal, every event is dispatched and every effect reaches a
-//	    terminal or parked state.
+//	I5  After faults heal, every event is dispatched or held by a replay guard, and every
+//	    effect reaches a terminal or parked state.
 //	I6  An effect recorded done was confirmed by the receiver.
 //	I7  All attempts of one effect carry the same key and the same body, unless a
 //	    policy rotates the key, which is recorded.
@@ -96,7 +97,7 @@
 //	  INSERT effects ... ON CONFLICT DO NOTHING RETURNING; INSERT links
 //	         those that this process attempts immediately as 'started', attempt 1, with its claim and lease
 //	  INSERT river_job                                               one effect job for each new effect;
-//	                                                                 for 'started' ones in reserve until the lease ends
+//	                                                                 in reserve until the lease of a 'started' one ends
 //	COMMIT
 //
 // T3, effect:

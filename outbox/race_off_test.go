@@ -2,5 +2,5 @@
 
 package outbox
 
-// raceDetector says that these tests were built with the race detector.
+// raceDetector reports whether these tests were built with the race detector.
 const raceDetector = false

@@ -8,13 +8,12 @@
 // whose loss with the server is harmless. Statements that join a caller's transaction are the
 // caller's to commit; that transaction begins with [TransactionOptions]. If the server
 // replicates synchronously, a pool must pass through [PreparePool] first.
-// replicates synchronously.
 //
 // # Errors
+//
 // [ErrUnavailable] means that the database is unavailable or the outcome unknown, and that the
 // same call may be repeated. [ErrBusy] means that nothing was tried, and [ErrClosed] that Stop
 // was called. Any other error is a fault of the data, and the same on every retry.
-// Stop was called. All else is wrong with what was to be written, and the same again.
 //
 // # Group commit
 //
@@ -55,9 +54,8 @@
 //     round trips for each good one; bisecting costs them only when one is bad.
 //   - One statement for each member in a pipeline. The index and WAL work of single
 //     rows is what group commit saves.
-//   - Letting a batch wait for a lock it meets. Its committer would stand still, and
-//     with it everything behind: one row that an application keeps locked would stop
-//     the gateway.
+//   - Letting a batch wait for a lock it meets. Its committer would stop, and everything
+//     behind it: one row that an application keeps locked would stop the gateway.
 //   - Giving up at a COMMIT without an answer and reporting an error. The sender
 //     would deliver again what is stored; here the next try finds the outcome.
 //   - Committing on the caller's context. A caller that hangs up would make the

@@ -15,7 +15,7 @@ const (
 	// noteKnown, in pgconn.PgConn.CustomData, is a map[string]struct{}: the first statements of
 	// transactions that were committed on this connection.
 	noteKnown = "hooklatch.known"
-	// maxKnown bounds it. Ours are fewer.
+	// maxKnown bounds it. Our statements are fewer.
 	maxKnown = 256
 )
 
