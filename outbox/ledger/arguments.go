@@ -8,8 +8,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
-// What statements of the ledger take; rows of batches stand where they are made.
-// Times are given in seconds, as an interval or until now.
+// This file has the arguments of the ledger's statements; rows of batches are declared where
+// they are made. Times are in seconds, as an interval or before now.
 
 type attemptOfClaim struct {
 	identity.EffectID
@@ -17,10 +17,10 @@ type attemptOfClaim struct {
 	ClaimID uuid.UUID
 }
 
-// madeIn bounds where effects are looked for by their key: when they were made.
-type madeIn struct{ MadeSince, MadeUntil *time.Time } // nil: whenever
+// madeIn limits a look-up by key to effects created in a period.
+type madeIn struct{ MadeSince, MadeUntil *time.Time } // nil: no bound
 
-// with widens it to a time.
+// with widens the period to include at.
 func (m madeIn) with(at time.Time) madeIn {
 	if m.MadeSince == nil || at.Before(*m.MadeSince) {
 		m.MadeSince = &at
@@ -44,7 +44,7 @@ type fixRequest struct {
 
 	Attempt     int
 	ClaimID     uuid.UUID
-	Method, URL string // empty: as it is
+	Method, URL string // empty: unchanged
 	Headers     []byte
 	ContentType string
 	Body        []byte
@@ -75,12 +75,12 @@ type operatorDid struct {
 
 type operatorLog struct {
 	Since   *time.Time
-	Targets []string // none: all
+	Targets []string // empty: all
 	Limit   int
 }
 
-// withoutJob asks for effects of a destination that lack a job, among those that
-// wait in its queues.
+// withoutJob selects effects of a destination that lack a job among those waiting in its
+// queues.
 type withoutJob struct {
 	Destination  string
 	Queues       []string
@@ -88,7 +88,7 @@ type withoutJob struct {
 	Look         int
 }
 
-// pageOfOrders are the orders of a destination after one of them.
+// pageOfOrders selects the orders of a destination after a given one.
 type pageOfOrders struct {
 	AfterScope    identity.Scope
 	AfterOrderKey string

@@ -12,8 +12,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/internal/column"
 )
 
-// birthRow is the claim that an effect is created with, as create_effects.sql reads
-// it. Without a lease there is none.
+// birthRow is the claim with which an effect is created, as create_effects.sql reads it.
+// Without a lease the effect has no claim.
 type birthRow struct {
 	ClaimID      uuid.UUID
 	LeaseSeconds float64
@@ -22,8 +22,7 @@ type birthRow struct {
 	FirstHeaders []byte
 }
 
-// begun is what create_effects.sql says of an effect that began with its first
-// attempt.
+// begun is the result of create_effects.sql for an effect that began with its first attempt.
 type begun struct {
 	jobID         int64
 	leaseUntil    time.Time
@@ -32,8 +31,8 @@ type begun struct {
 	createdAt     time.Time
 }
 
-// validateBirth refuses a claim for an effect whose first attempt needs more than to
-// be created: doubt may park it, or it has to wait for others, or for its request.
+// validateBirth refuses a claim for an effect that cannot start as it is created: doubt may
+// park it, or it must wait for other effects or for its request.
 func (e NewEffect) validateBirth() error {
 	switch {
 	case e.Claim == nil:
@@ -44,7 +43,7 @@ func (e NewEffect) validateBirth() error {
 	return e.Claim.validate()
 }
 
-// birth is the claim of the first attempt, of an effect that may begin with it.
+// birth returns the claim of the first attempt, or a zero row if e has none.
 func (e NewEffect) birth() (birthRow, error) {
 	if e.Claim == nil {
 		return birthRow{}, nil
@@ -62,8 +61,8 @@ func (e NewEffect) birth() (birthRow, error) {
 	}, nil
 }
 
-// started are those of created that began with their first attempt, as Claim would
-// return them, but for what only a claim tells.
+// started returns the effects of created that began with their first attempt. They are as Claim
+// would return them, except for fields that only a claim sets.
 func (r *effectRows) started(p Plan, created []identity.EffectID) ([]Effect, error) {
 	var started []Effect
 	for _, id := range created {
@@ -83,8 +82,8 @@ func (r *effectRows) started(p Plan, created []identity.EffectID) ([]Effect, err
 	return started, nil
 }
 
-// started is the effect as create_effects.sql made it: what is sent now must be what
-// later attempts read (I7).
+// started returns the effect as create_effects.sql wrote it: later attempts must read the
+// request sent now (I7).
 func (r effectRow) started(b begun) (Effect, error) {
 	request := Request{Method: r.RequestMethod, URL: r.RequestURL, ContentType: r.RequestType, Body: r.RequestBody, FromDelivery: r.RequestBody == nil}
 	if request.Method == "" {
@@ -93,7 +92,7 @@ func (r effectRow) started(b begun) (Effect, error) {
 	if request.URL == "" {
 		request.URL = r.FirstURL
 	}
-	for _, headers := range [][]byte{r.FirstHeaders, r.RequestHeaders} { // the latter over the former
+	for _, headers := range [][]byte{r.FirstHeaders, r.RequestHeaders} { // the latter override the former
 		if err := json.Unmarshal(headers, &request.Headers); err != nil {
 			return Effect{}, fmt.Errorf("decode request headers: %w", err)
 		}

@@ -1,16 +1,15 @@
-// Package ledger keeps, for applications, workers and the program, the account of every
-// effect and of the attempts at it: which attempt may start, what it sends, and its
-// outcome.
+// Package ledger records every effect and its attempts for applications, workers and the
+// program: which attempt may start, what it sends, and its outcome.
 //
-// [Ledger.Claim] gives the right to one attempt, [Ledger.Settle] records its outcome;
-// [Ledger.RunTx] does both in one transaction for effects in the same Postgres. The
-// ledger knows an event only as the [Cause] of its effects. What people order is in
-// the operator log, in the transaction that does it.
+// [Ledger.Claim] grants one attempt and [Ledger.Settle] records its outcome. [Ledger.RunTx]
+// does both in one transaction, for effects in the same Postgres. The ledger knows an event
+// only as the [Cause] of its effects. Each operator action is logged in the operator log, in
+// the transaction that performs it.
 //
 // # States of an effect
 //
-// What happens to an effect moves it from one state to another; a dash means that it
-// cannot happen.
+// Each column is something that happens to an effect, and each cell the state that follows. A
+// dash means that it cannot happen.
 //
 //		from \ what      | claim   | done | refused   | not applied | maybe applied | key_ttl over | park   | cancel    | retry
 //		pending          | started | -    | -         | -           | -             | -            | parked | cancelled | -
@@ -21,72 +20,68 @@
 //		cancelled        | -       | -    | -         | -           | -             | -            | -      | -         | pending  4
 //		done             | -       | -    | -         | -           | -             | -            | -      | -         | -
 //
-//	 1. parked when an earlier attempt may have been applied: the refusal may be
-//	    because it was.
-//	 2. in_doubt when an earlier attempt may have been applied. When the attempts are
-//	    used up: parked, or failed when it was turned away and is in no doubt.
-//	 3. parked when the attempts are used up, or the policy is at_most_once. A lost
-//	    attempt is the same, found by the next claim once its lease has ended: under
-//	    at_least_once that claim starts the next attempt at once.
-//	 4. in_doubt when an attempt may have been applied.
+//	 1. parked if an earlier attempt may have been applied: that may be the reason for the
+//	    refusal.
+//	 2. in_doubt if an earlier attempt may have been applied. When the attempts are used
+//	    up: parked, or failed if the effect was turned away and is not in doubt.
+//	 3. parked when the attempts are used up, or under at_most_once. A lost attempt counts
+//	    as maybe applied. The next claim after its lease finds it. Under at_least_once that
+//	    claim immediately starts the next attempt.
+//	 4. in_doubt if an attempt may have been applied.
 //
-// A claim cancels an effect that a newer one of its object supersedes.
+// A claim cancels an effect if a newer one for the same object has superseded it.
 //
-// An effect whose first attempt is made by the process that dispatches its event is
-// created started, as if it had been pending and claimed: only at_least_once, in no
-// order, with its request rendered. Its job waits until the lease ends, and the
-// settlement of the attempt says what becomes of it.
+// If the process that dispatches an event also makes an effect's first attempt, the effect is
+// created started, as if it had been pending and claimed. This requires at_least_once, no
+// order, and a rendered request. Its job waits until the lease ends, and the settlement decides
+// what happens to the job.
 //
-// An effect whose request could not be rendered is created parked, and becomes
-// pending by a replay of its event only. Nothing leaves done.
+// An effect whose request could not be rendered is created parked. Only a replay of its event
+// makes it pending. No effect leaves done.
 //
-// The database keeps the machine (schema/migrations/0006): a trigger refuses what
-// is not in the table, whoever asks. The view effect_transitions has each
-// transition: of an attempt that is settled the row in attempts tells both, how it
-// began and how it ended; another trigger records every other, and each attempt
-// that leaves started without a settlement.
+// The database enforces the state machine (schema/migrations/0006): a trigger refuses every
+// transition that is not in the table. The view effect_transitions lists each transition. For a
+// settled attempt, the row in attempts supplies both its start and its end. Another trigger
+// records every other transition, including attempts that leave started without a settlement.
 //
-// Turned away is what a person may change at the receiver, and is tried again
-// like what was not applied. It differs at the end: it was an answer, so nobody
-// has to look for one, and nothing waits behind it.
+// Turned away means that an operator may change the answer at the receiver, so the effect is
+// tried again as if it was not applied. It differs when the attempts are used up. The receiver
+// did answer, so no operator has to find out, and no other effect waits behind this one.
 //
-// Doubt is sticky: maybe_applied_since is the start of the first attempt that
-// may have been applied and is never cleared or moved by a later failure. An
-// attempt whose request was still to be fixed (Request.Late) has called nobody:
-// losing it is no doubt.
+// Doubt is sticky: maybe_applied_since is the start of the first attempt that may have been
+// applied, and no later failure clears or moves it. An attempt whose request was still to be
+// fixed (Request.Late) has not called the receiver, so losing it causes no doubt.
 //
 // # Keys
 //
-// (scope, key, generation) has one effect (I4). An event that meets a key that
-// was used is linked to that effect as suppressed. The key on the wire is a hash
-// of the three, the same at every attempt. Two exceptions:
+// Each (scope, key, generation) has one effect (I4). An event that yields a key already used is
+// linked to that effect as suppressed. The key on the wire is a hash of the three and the same
+// at every attempt, with two exceptions:
 //
-//   - key_ttl: a receiver forgets keys. So long after the first doubt the claim
-//     parks the effect instead of starting an attempt that nothing protects. A
-//     person may order one; the time counts anew from then.
-//   - rotation: a receiver may store its error under a key and replay it for
-//     ever. A settlement with RotateKey gives the next attempt another key. Each
-//     attempt records which it carried; the doubt about the old one stays.
+//   - key_ttl: a receiver forgets keys. Once key_ttl has passed since the first doubt, the
+//     claim parks the effect instead of starting an unprotected attempt. An operator may order
+//     one; key_ttl then starts anew.
+//   - rotation: a receiver may store its error under a key and replay it for ever. A settlement
+//     with RotateKey gives the next attempt another key. Each attempt records the key it
+//     carried; the doubt about the old one stays.
 //
 // # Order
 //
-// Effects of one (scope, order key) run one after another, by accept_seq. An
-// effect may start when no event of its source with a smaller accept_seq waits
-// for its dispatch, no effect before it in its order is unfinished (a parked one
-// counts unless it has on_park skip), and none of its order is at work. Only an
-// attempt that was lost goes on whatever came before it meanwhile. Events
-// accepted at the same time have no order between them.
+// Effects of one (scope, order key) run one after another, by accept_seq. An effect may start
+// under three conditions: no event of its source with a smaller accept_seq waits for dispatch;
+// no earlier effect of its order is unfinished (a parked one counts, unless it has on_park
+// skip); and none of its order is being attempted. Only a lost attempt continues regardless of
+// newcomers before it. Events accepted at the same time have no order between them.
 //
-// Only the first unfinished effect of an order has a job; whoever takes away what
-// stood before it inserts the job of the next in the same transaction. Each
-// transaction that changes an order locks it (an advisory lock, after its row
-// locks) and looks only then, in a new snapshot, which effect is the first now.
-// So of several that commit in any order the last sees all, and a job is never
-// lost. Where waiting for that lock would hurt, in the transaction of an
-// application or of a handler, and in a dispatch that finds the order locked, the
-// new effect gets its job at once; the claim finds that it is not its turn.
+// Only the first unfinished effect of an order has a job. The transaction that removes the
+// effect in front of it also inserts the job of the next. Each transaction that changes an
+// order locks it (an advisory lock, after its row locks). Only then, in a new snapshot, does it
+// look up the first effect. Of several that commit in any order the last therefore sees all
+// changes, and no job is lost. An application's or a handler's transaction should not wait for
+// that lock, and a dispatch may find it taken. A new effect then gets its job immediately, and
+// the claim finds that it is not its turn.
 //
-// latest_by is an order of its own. When its turn comes, an effect of an object
-// of which a newer one (occurred_at, then accept_seq) was applied is cancelled
-// and linked to that one; object_versions remembers the newest.
+// latest_by is an order of its own. When its turn comes, an effect is cancelled if a newer one
+// (occurred_at, then accept_seq) for the same object was applied, and is linked to that one.
+// object_versions remembers the newest.
 package ledger

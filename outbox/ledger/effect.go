@@ -18,8 +18,8 @@ const (
 	maxExcerptLen = 2 << 10
 )
 
-// wireKey is the key of an effect after so many rotations: the number is added,
-// so that a person finds the effect by what a receiver logged.
+// wireKey returns the key of an effect after the given number of rotations. The number is
+// appended, so that an operator finds the effect by the key in a receiver's log.
 func wireKey(idempotencyKey string, rotations int) string {
 	if rotations == 0 {
 		return idempotencyKey
@@ -27,7 +27,7 @@ func wireKey(idempotencyKey string, rotations int) string {
 	return idempotencyKey + "_" + strconv.Itoa(rotations)
 }
 
-// unrotated is the effect's own key for one that a receiver logged.
+// unrotated returns the effect's own key for a wire key from a receiver's log.
 func unrotated(wireKey string) string {
 	const ownLen = len("hl_") + 40
 	if len(wireKey) <= ownLen || wireKey[ownLen] != '_' {
@@ -39,18 +39,19 @@ func unrotated(wireKey string) string {
 	return wireKey[:ownLen]
 }
 
-// Policy is what happens to an effect whose attempt may have been applied.
+// Policy decides what happens to an effect whose attempt may have been applied.
 type Policy string
 
 // The policies of an effect.
 const (
 	// AtLeastOnce tries again, with the same key and body.
 	AtLeastOnce Policy = "at_least_once"
-	// AtMostOnce parks the effect for a person (I8).
+	// AtMostOnce parks the effect until an operator decides (I8).
 	AtMostOnce Policy = "at_most_once"
 )
 
-// EffectState is the state of an effect. doc.go has the table of its changes.
+// EffectState is the state of an effect. The package documentation has the table of
+// transitions.
 type EffectState string
 
 // The states of an effect.
@@ -58,18 +59,18 @@ const (
 	EffectPending   EffectState = "pending"   // waits for its first or next attempt; nothing was applied
 	EffectStarted   EffectState = "started"   // an attempt holds the lease
 	EffectDone      EffectState = "done"      // the receiver confirmed it (I6)
-	EffectFailed    EffectState = "failed"    // refused for good
+	EffectFailed    EffectState = "failed"    // permanently refused
 	EffectInDoubt   EffectState = "in_doubt"  // waits for its next attempt; an earlier one may have been applied
-	EffectParked    EffectState = "parked"    // waits for a person
-	EffectCancelled EffectState = "cancelled" // a person gave it up
+	EffectParked    EffectState = "parked"    // needs an operator's decision
+	EffectCancelled EffectState = "cancelled" // an operator gave it up, or a newer effect superseded it
 )
 
-// EffectStates are all states of an effect.
+// EffectStates returns all states of an effect.
 func EffectStates() []EffectState {
 	return []EffectState{EffectPending, EffectStarted, EffectInDoubt, EffectDone, EffectFailed, EffectParked, EffectCancelled}
 }
 
-// Finished tells whether no attempt follows by itself.
+// Finished reports whether no attempt follows without an operator action.
 func (s EffectState) Finished() bool {
 	switch s {
 	case EffectDone, EffectFailed, EffectParked, EffectCancelled:
@@ -89,42 +90,43 @@ type NewEffect struct {
 	Policy      Policy // empty: AtLeastOnce
 	Request     Request
 
-	// OrderKey makes the effects of one scope and key run one after another in
-	// acceptance order; those of an application in the order they were enqueued.
-	// Empty: in no order.
+	// OrderKey makes the effects of one scope and key run one after another in acceptance
+	// order. An application's effects run in the order in which they were enqueued. Empty: no
+	// order.
 	OrderKey string
-	// OnPark says whether a parked effect blocks those after it in its order.
-	// Empty: OnParkBlock.
+	// OnPark is whether a parked effect blocks the later ones of its order. Empty: OnParkBlock.
 	OnPark OnPark
-	// LatestKey names the object the effect is about: it is cancelled when a
-	// newer one of the same scope and object was applied already. It implies an
-	// OrderKey, which must be empty or the same.
+	// LatestKey names the object the effect is about. The effect is cancelled if a newer one of
+	// the same scope and object was already applied. It implies an OrderKey, which must be
+	// empty or the same.
 	LatestKey string
-	// OccurredAt is when it happened, for LatestKey; ties are decided by arrival.
-	// Zero: when the event occurred, or else was received.
+	// OccurredAt is the time of the change, for LatestKey; arrival decides ties. Zero: when the
+	// event occurred, or else was received.
 	OccurredAt time.Time
 
-	// Claim lets the effect begin with its first attempt, unless its destination is
-	// paused: whoever commits it attempts it, under this claim, and its job waits until
-	// the lease ends. Its ID, KeyTTL, Probe and JobID mean nothing. It is not for an
-	// effect that is at_most_once, in an order, or not rendered yet. Nil: a job begins it.
+	// Claim starts the effect with its first attempt, unless its destination is paused. The
+	// process that commits the effect makes the attempt under this claim, and the job waits
+	// until the lease ends. ID, KeyTTL, Probe and JobID are ignored. Claim is not allowed for
+	// an effect that is at_most_once, in an order, or not rendered yet. Nil: a job makes the
+	// first attempt.
 	Claim *Claim
 
-	// Parked is why the effect cannot be attempted, such as a template that
-	// failed on its event; empty for one that can. It is created parked, blocks
-	// nothing, and becomes what it should be when its event is replayed.
+	// Parked is why the effect cannot be attempted, such as a template that failed on its
+	// event. Empty for one that can. The effect is created parked and blocks nothing. A replay
+	// of its event renders it again.
 	Parked string
-	// Whole: it is parked although its request is there, and a person's retry sends it.
+	// Whole is true if the effect is parked with its request complete: an operator's retry
+	// sends it.
 	Whole bool
 }
 
-// OnPark is what a parked effect means to those after it in its order.
+// OnPark decides whether a parked effect blocks the later ones of its order.
 type OnPark string
 
-// What a parked effect means to its order.
+// The values of OnPark.
 const (
-	OnParkBlock OnPark = "block" // they wait for a person
-	OnParkSkip  OnPark = "skip"  // they go on without it
+	OnParkBlock OnPark = "block" // they wait for an operator
+	OnParkSkip  OnPark = "skip"  // they continue without it
 )
 
 func (e NewEffect) rendering() string {
@@ -139,7 +141,7 @@ func (e NewEffect) rendering() string {
 
 func (e NewEffect) policy() Policy { return cmp.Or(e.Policy, AtLeastOnce) }
 
-// Validate refuses what the ledger cannot hold.
+// Validate returns an error if the ledger cannot store e.
 func (e NewEffect) Validate() error {
 	switch {
 	case e.Scope == "":
@@ -162,14 +164,13 @@ func (e NewEffect) Validate() error {
 	return e.validateOrder()
 }
 
-// Effect is an effect as it stands in the ledger.
+// Effect is an effect as stored in the ledger.
 type Effect struct {
 	identity.EffectID
 
 	// IdempotencyKey names the effect. It never changes.
 	IdempotencyKey string `json:"idempotency_key"`
-	// WireKey is the key the attempt carries: IdempotencyKey, until a settlement
-	// rotated it.
+	// WireKey is the key the attempt carries: IdempotencyKey, unless a settlement rotated it.
 	WireKey      string            `json:"wire_key"`
 	KeyRotations int               `json:"key_rotations,omitzero"`
 	Route        string            `json:"route,omitzero"`
@@ -177,7 +178,7 @@ type Effect struct {
 	Queue        string            `json:"-"`
 	Policy       Policy            `json:"policy"`
 	Event        identity.EventRef `json:"-"` // zero when enqueued by the application
-	// EventReceivedAt is told by the Claim of the first attempt only.
+	// EventReceivedAt is set only by the Claim of the first attempt.
 	EventReceivedAt time.Time `json:"-"`
 	EventType       string    `json:"event_type,omitzero"`
 	AcceptSeq       int64     `json:"-"`
@@ -192,42 +193,43 @@ type Effect struct {
 
 	State             EffectState `json:"state"`
 	Attempt           int         `json:"attempt"` // attempts started so far
-	UncountedAttempts int         `json:"-"`       // of these, probes that cost none of the attempts there are
+	UncountedAttempts int         `json:"-"`       // probes among them that do not count toward the attempt limit
 	LeaseUntil        time.Time   `json:"lease_until"`
 	NextAttemptAt     time.Time   `json:"next_attempt_at"`
 	CreatedAt         time.Time   `json:"created_at"`
 	FirstAttemptAt    time.Time   `json:"first_attempt_at"` // zero before the first
 	LastAttemptAt     time.Time   `json:"last_attempt_at"`
-	RefusedSince      time.Time   `json:"-"`                   // start of the first of the latest attempts that were all unauthorized; zero when the last was not
-	MaybeAppliedSince time.Time   `json:"maybe_applied_since"` // zero when certainly not applied by any attempt so far
+	RefusedSince      time.Time   `json:"-"`                   // start of the current run of unauthorized attempts; zero if the last attempt was not unauthorized
+	MaybeAppliedSince time.Time   `json:"maybe_applied_since"` // zero if certainly not applied by any attempt so far
 	FinishedAt        time.Time   `json:"finished_at"`
 	ResponseStatus    int         `json:"response_status,omitzero"`
 	ResponseExcerpt   string      `json:"response_excerpt,omitzero"`
 	Error             string      `json:"error,omitzero"`
 	JobID             int64       `json:"job_id,omitzero"`
-	ErasedAt          time.Time   `json:"erased_at,omitzero"` // when its request and its answers were erased or redacted; Error says by whom
+	ErasedAt          time.Time   `json:"erased_at,omitzero"` // when its request and responses were erased or redacted; Error says by whom
 
-	claimID   uuid.UUID // of the attempt that runs, as Claim returned it
-	bodyApart bool      // its body is large: Claim reads it on its own
-	jobWaits  bool      // no job runs the attempt: its settlement says what becomes of the one that waits
+	claimID   uuid.UUID // of the running attempt, as Claim returned it
+	bodyApart bool      // its body is large: LoadBody reads it separately
+	jobWaits  bool      // no job runs the attempt: its settlement decides what happens to the waiting job
 }
 
-// Verdict is what one attempt tells about its effect.
+// Verdict is the result of one attempt for its effect.
 type Verdict int
 
 // The verdicts of an attempt.
 const (
-	// VerdictDone: the receiver confirmed the effect.
+	// VerdictDone means that the receiver confirmed the effect.
 	VerdictDone Verdict = iota + 1
-	// VerdictRefused: the receiver said no for good; trying again is useless.
+	// VerdictRefused means that the receiver refused permanently; another try is useless.
 	VerdictRefused
-	// VerdictTurnedAway: the receiver said no, so it certainly was not applied,
-	// but a person may change that (a route that is not deployed yet, a wrong
-	// secret): trying again may help.
+	// VerdictTurnedAway means that the receiver refused, so the effect certainly was not
+	// applied. An operator may change that (a route that is not deployed yet, a wrong secret),
+	// so another try may help.
 	VerdictTurnedAway
-	// VerdictNotApplied: it certainly was not applied (refused connection,
-	// DNS, TLS, 429); trying again may help.
+	// VerdictNotApplied means that the effect certainly was not applied (refused connection,
+	// DNS, TLS, 429); another try may help.
 	VerdictNotApplied
-	// VerdictMaybeApplied: nobody knows (time-out after sending, reset, 5xx).
+	// VerdictMaybeApplied means that the outcome is unknown (time-out after sending, reset,
+	// 5xx).
 	VerdictMaybeApplied
 )

@@ -13,11 +13,11 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/internal/column"
 )
 
-// StateError means that an action cannot be done to an effect in its state.
+// StateError is returned when an action is not possible in the effect's state.
 type StateError struct {
 	Action Action
 	State  EffectState
-	Erased string // by whom its request was taken away; empty when it was not
+	Erased string // who erased its request; empty if it was not erased
 }
 
 func (e *StateError) Error() string {
@@ -43,11 +43,10 @@ func (e *StateError) Error() string {
 	return fmt.Sprintf("the effect is %s: %s is not possible", state, e.Action)
 }
 
-// Retry lets a failed, parked or cancelled effect be attempted again, at once,
-// with the same key and body (I7). A person orders it, so it holds for
-// at_most_once too (I8), and key_ttl counts anew. An effect that could not be
-// rendered is not retried: its event is replayed. Errors: ErrNotFound,
-// *StateError, ErrUnavailable.
+// Retry lets a failed, parked or cancelled effect be attempted again, immediately, with the
+// same key and body (I7). An operator orders it, so it also applies under at_most_once (I8),
+// and key_ttl starts anew. An effect that could not be rendered is not retried: its event must
+// be replayed. Errors: ErrNotFound, *StateError, ErrUnavailable.
 func (l *Ledger) Retry(ctx context.Context, idempotencyKey string, by Operator) error {
 	if err := l.actOnEffect(ctx, ActionRetryEffect, idempotencyKey, by); err != nil {
 		return fmt.Errorf("retry effect %s: %w", idempotencyKey, err)
@@ -55,9 +54,8 @@ func (l *Ledger) Retry(ctx context.Context, idempotencyKey string, by Operator) 
 	return nil
 }
 
-// Cancel gives an effect up that is not done. An attempt that runs may still be
-// applied, but settles nothing. Errors: ErrNotFound, *StateError,
-// ErrUnavailable.
+// Cancel gives up an effect that is not done. A running attempt may still be applied, but
+// settles nothing. Errors: ErrNotFound, *StateError, ErrUnavailable.
 func (l *Ledger) Cancel(ctx context.Context, idempotencyKey string, by Operator) error {
 	if err := l.actOnEffect(ctx, ActionCancelEffect, idempotencyKey, by); err != nil {
 		return fmt.Errorf("cancel effect %s: %w", idempotencyKey, err)
@@ -65,9 +63,9 @@ func (l *Ledger) Cancel(ctx context.Context, idempotencyKey string, by Operator)
 	return nil
 }
 
-// Park puts an unfinished effect aside until a person retries or cancels it. An
-// attempt that runs may still be applied, but settles nothing. Errors:
-// ErrNotFound, *StateError, ErrUnavailable.
+// Park puts an unfinished effect aside until an operator retries or cancels it. A running
+// attempt may still be applied, but settles nothing. Errors: ErrNotFound, *StateError,
+// ErrUnavailable.
 func (l *Ledger) Park(ctx context.Context, idempotencyKey string, by Operator) error {
 	if err := l.actOnEffect(ctx, ActionParkEffect, idempotencyKey, by); err != nil {
 		return fmt.Errorf("park effect %s: %w", idempotencyKey, err)
@@ -75,8 +73,8 @@ func (l *Ledger) Park(ctx context.Context, idempotencyKey string, by Operator) e
 	return nil
 }
 
-// StatesFor are the states of the effects that an action can be done to. It is
-// nil for an action on something else.
+// StatesFor returns the effect states in which action is possible, or nil for an action on
+// something else.
 func StatesFor(action Action) []EffectState {
 	switch action {
 	case ActionRetryEffect:
@@ -101,7 +99,7 @@ func (l *Ledger) actOnEffect(ctx context.Context, action Action, idempotencyKey 
 	})
 }
 
-// wrongState is why a statement did not find an effect in a state it is for.
+// wrongState explains why a statement did not find an effect in a suitable state.
 func (l *Ledger) wrongState(ctx context.Context, tx pgx.Tx, action Action, idempotencyKey string) error {
 	e, err := l.effect(ctx, tx, idempotencyKey)
 	if err != nil {
@@ -114,31 +112,31 @@ func (l *Ledger) wrongState(ctx context.Context, tx pgx.Tx, action Action, idemp
 	return wrong
 }
 
-// chosenEffects are those an action is done to, unless they left the states, or
-// came to them after FinishedUntil.
+// chosenEffects selects the effects of an action. It skips those that have left the states, or
+// entered them after FinishedUntil.
 type chosenEffects struct {
 	madeIn
 
 	IdempotencyKeys []string
 	States          []EffectState
-	FinishedUntil   *time.Time // nil: whenever
+	FinishedUntil   *time.Time // nil: no bound
 }
 
 type orderedEffects struct {
 	chosenEffects
 
-	Error string // who ordered what
+	Error string // the operator and the action
 }
 
 type putAside struct {
 	orderedEffects
 
 	State      EffectState
-	DoubtSince *time.Time // of those that nobody knows anything of; nil: they were not applied
+	DoubtSince *time.Time // for effects that may have been applied unrecorded; nil: they were not
 }
 
-// change does an action to effects and says what came of it. Those that are parked may
-// have been applied since doubtSince, unless that is zero.
+// change applies an action to effects and returns the result. A non-zero doubtSince marks
+// parked effects as possibly applied since then.
 func (l *Ledger) change(ctx context.Context, tx pgx.Tx, action Action, chosen chosenEffects, doubtSince time.Time, by Operator) (Consequence, error) {
 	var result string
 	var affected int
@@ -160,8 +158,7 @@ func (l *Ledger) change(ctx context.Context, tx pgx.Tx, action Action, chosen ch
 	return Consequence{Result: result, Affected: int64(affected)}, err
 }
 
-// reopen counts the effects it opened again. Each has a job, or waits for its
-// turn.
+// reopen reopens effects and counts them. Each gets a job or waits for its turn.
 func (l *Ledger) reopen(ctx context.Context, tx pgx.Tx, chosen chosenEffects, why string) (int, error) {
 	rows, err := l.sql.ReopenEffects.With(orderedEffects{chosenEffects: chosen, Error: why}).Query(ctx, tx)
 	if err != nil {
@@ -174,15 +171,15 @@ func (l *Ledger) reopen(ctx context.Context, tx pgx.Tx, chosen chosenEffects, wh
 	return len(reopened), l.startReopened(ctx, tx, reopened)
 }
 
-// keysOfEvent are the effects of an event. Without a Route they are those of all.
+// keysOfEvent selects the effects of an event. An empty Route selects every route.
 type keysOfEvent struct {
 	identity.EventRef
 
 	Route string
 }
 
-// ReopenTx opens what did not succeed of an event again: of one of its routes alone,
-// unless route is empty.
+// ReopenTx reopens the unsuccessful effects of an event. A non-empty route limits it to that
+// route.
 func (l *Ledger) ReopenTx(ctx context.Context, tx pgx.Tx, ref identity.EventRef, route, why string) (int, error) {
 	rows, err := l.sql.KeysOfEvent.With(keysOfEvent{EventRef: ref, Route: route}).Query(ctx, tx)
 	if err != nil {
@@ -203,8 +200,8 @@ func (l *Ledger) ReopenTx(ctx context.Context, tx pgx.Tx, ref identity.EventRef,
 	return l.reopen(ctx, tx, chosen, why)
 }
 
-// startReopened inserts the jobs of effects that were opened again, except of
-// those that wait for their turn in an order.
+// startReopened inserts jobs for reopened effects, except for those that wait for their turn in
+// an order.
 func (l *Ledger) startReopened(ctx context.Context, tx pgx.Tx, reopened []head) error {
 	orders := make(map[orderKey]bool)
 	for _, e := range reopened {
@@ -232,8 +229,8 @@ func (l *Ledger) startReopened(ctx context.Context, tx pgx.Tx, reopened []head) 
 	return l.jobs.InsertEffects(ctx, tx, jobs)
 }
 
-// putAside ends effects by an operator's order, counts them, and wakes what waited
-// behind them.
+// putAside cancels or parks effects for an operator, counts them, and wakes the effects that
+// waited behind them.
 func (l *Ledger) putAside(ctx context.Context, tx pgx.Tx, what putAside) (int, error) {
 	rows, err := l.sql.PutAside.With(what).Query(ctx, tx)
 	if err != nil {

@@ -10,26 +10,26 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/internal/column"
 )
 
-// Batch are effects that an action is done to at once.
+// Batch is a set of effects for one action.
 type Batch struct {
 	Effects []MadeEffect
-	// States are those that the effects were found in. What has left them is left alone, and
-	// so is what came to its state after AsOf; zero: whenever.
+	// States are the states in which the effects were found. An effect that has left them, or
+	// entered its state after AsOf, is left alone. A zero AsOf sets no bound.
 	States []EffectState
 	AsOf   time.Time
-	// DoubtSince has those that are parked count as perhaps applied since then, unless
-	// they are in doubt for longer. Zero: they are as they were.
+	// DoubtSince marks parked effects as possibly applied since then, unless they have been in
+	// doubt for longer. Zero: no such mark.
 	DoubtSince time.Time
 }
 
-// MadeEffect names an effect, and says when it was made.
+// MadeEffect is an effect's key and creation time.
 type MadeEffect struct {
 	IdempotencyKey string
 	CreatedAt      time.Time
 }
 
-// ActOnTx does an action to a batch in a transaction of the caller's, which records who
-// ordered it.
+// ActOnTx applies an action to a batch in the caller's transaction, which records who ordered
+// it.
 func (l *Ledger) ActOnTx(ctx context.Context, tx pgx.Tx, action Action, b Batch, by Operator) (Consequence, error) {
 	chosen := chosenEffects{States: b.States, FinishedUntil: column.TimeOrNull(b.AsOf)}
 	for _, e := range b.Effects {
@@ -38,7 +38,7 @@ func (l *Ledger) ActOnTx(ctx context.Context, tx pgx.Tx, action Action, b Batch,
 	return l.change(ctx, tx, action, chosen, b.DoubtSince, by)
 }
 
-// Now is the time by the clock of the database.
+// Now returns the database's time.
 func (l *Ledger) Now(ctx context.Context) (now time.Time, err error) {
 	if err := l.sql.DatabaseClock.QueryRow(ctx, l.read).Scan(&now); err != nil {
 		return now, fmt.Errorf("ask the database for the time: %w", err)

@@ -10,49 +10,49 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
-// maxOrderLocks bounds the advisory locks of one dispatch: the server's table of
-// locks is small.
+// maxOrderLocks bounds the advisory locks of one dispatch, because the server's lock table is
+// small.
 const maxOrderLocks = 128
 
-// Cause is the event that makes effects.
+// Cause is the event that created effects.
 type Cause struct {
 	identity.EventRef
 
 	Type       string
 	AcceptSeq  int64
-	Generation int       // of its dispatch: above 1 it is replayed
+	Generation int       // of its dispatch: above 1 for a replay
 	OccurredAt time.Time // when it happened, or else was received
 	Origin     identity.Origin
 }
 
-// Plan is what one event leads to.
+// Plan is the set of effects that one event creates.
 type Plan struct {
 	Cause   Cause
 	Effects []NewEffect
 	// Traceparent is the W3C trace context of the span that creates the effects.
 	Traceparent string
-	// Body and ContentType are of the delivery of which Item is the event, for effects
-	// that send it and begin with their first attempt. Without Body it is read for them.
+	// Body and ContentType belong to the delivery in which Item is the event. Effects that send
+	// it in a first attempt right away use them. Without Body the ledger reads it.
 	Item        string
 	ContentType string
 	Body        []byte
 }
 
-// Planned says which effects of a Plan are its own.
+// Planned reports which effects of a Plan are its own.
 type Planned struct {
-	Created    []identity.EffectID // new effects; each has its job, or waits for its turn
+	Created    []identity.EffectID // new effects; each has its job or waits for its turn
 	Suppressed []identity.EffectID // effects whose key an earlier event had used (I4)
-	// Started are those of Created that began with their first attempt, as Claim would
-	// return them: whoever commits them has to make it, and to settle it.
+	// Started are the effects of Created that began with their first attempt, as Claim would
+	// return them. The process that commits them must make and settle these attempts.
 	Started []Effect
 }
 
-// CreateTx writes the effects of plans that passed the fence, and the jobs of the
-// new ones. alone says that the transaction is a caller's own and may last: no effect
-// begins with its first attempt in one.
+// CreateTx writes the effects of plans that passed the fence, and the jobs of the new ones.
+// alone means that the transaction belongs to a caller and may last: no effect starts with its
+// first attempt in it.
 func (l *Ledger) CreateTx(ctx context.Context, tx pgx.Tx, plans []Plan, alone bool) ([]Planned, error) {
-	// again are the effects of replayed plans only: what an earlier plan of theirs
-	// could not render becomes what they say, not what a neighbour says.
+	// again holds only the effects of replayed plans. An effect that an earlier plan could not
+	// render takes the content of its own plan, not that of a neighbour in the batch.
 	var rows, again effectRows
 	results := make([]Planned, len(plans))
 	for _, p := range plans {
@@ -104,9 +104,9 @@ func (l *Ledger) CreateTx(ctx context.Context, tx pgx.Tx, plans []Plan, alone bo
 	return results, nil
 }
 
-// share says which effects of p are its own. What is in created goes to the
-// first event that names it, the next one with its key is suppressed; what was
-// rendered again belongs to a replayed one.
+// share sorts the effects of p into its own and suppressed ones. An effect in created goes to
+// the first event that names it; the next event with its key is suppressed. An effect rendered
+// again belongs to a replayed event.
 func (r *Planned) share(p Plan, created, rendered map[identity.EffectID]bool) {
 	for _, e := range p.Effects {
 		switch {
@@ -122,11 +122,10 @@ func (r *Planned) share(p Plan, created, rendered map[identity.EffectID]bool) {
 	}
 }
 
-// jobsOfNew returns one job for each effect that was created and can be
-// attempted. Of an order only the first gets one, where that can be told without
-// waiting: in a transaction of somebody else's (alone), which may last, or while
-// another holds the order, every new effect gets one. Its claim then says that it
-// is not its turn.
+// jobsOfNew returns one job for each created effect that can be attempted. In an order only the
+// first effect gets one, if that can be determined without waiting. In a caller's transaction
+// (alone), which may last, or while another transaction holds the order, every new effect gets
+// one. Its claim then finds that it is not its turn.
 func (l *Ledger) jobsOfNew(ctx context.Context, tx pgx.Tx, rows *effectRows, created map[identity.EffectID]bool, alone bool) ([]riverjob.EffectJob, error) {
 	orders := make(map[orderKey]bool)
 	for _, e := range rows.Effects {
@@ -159,8 +158,8 @@ func (l *Ledger) jobsOfNew(ctx context.Context, tx pgx.Tx, rows *effectRows, cre
 	return jobs, nil
 }
 
-// newHeads locks the orders that nobody else holds, forgets the others, and
-// returns the first effects of those it got.
+// newHeads locks the free orders, drops the others from orders, and returns the first effects
+// of those it locked.
 func (l *Ledger) newHeads(ctx context.Context, tx pgx.Tx, orders map[orderKey]bool) (map[identity.EffectID]bool, error) {
 	if len(orders) == 0 {
 		return nil, nil

@@ -7,14 +7,13 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
-// MarshalJSON writes what people and their programs are shown of an effect. A
-// time that is not there is null; the time of the next attempt is there only
-// while one follows.
+// MarshalJSON writes the fields that operators and API clients see. An unset time is null; the
+// time of the next attempt is set only while one follows.
 func (e Effect) MarshalJSON() ([]byte, error) {
 	type fields Effect // without this method
 	shown := struct {
 		fields
-		*identity.EventRef // of effects that an event made
+		*identity.EventRef // of effects created by an event
 
 		Method            string     `json:"method,omitzero"`
 		URL               string     `json:"url,omitzero"`

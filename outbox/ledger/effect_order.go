@@ -16,7 +16,7 @@ type orderKey struct {
 	OrderKey string
 }
 
-// orderKey is empty for an effect without an order.
+// orderKey returns the effect's order, or "" if it has none.
 func (e NewEffect) orderKey() string { return cmp.Or(e.OrderKey, e.LatestKey) }
 
 func (e NewEffect) validateOrder() error {
@@ -35,8 +35,8 @@ func (e NewEffect) validateOrder() error {
 	return fmt.Errorf("effect %s has on_park %q, allowed are %s and %s", e.EffectID, e.OnPark, OnParkBlock, OnParkSkip)
 }
 
-// onPark is skip for an effect that is parked from its beginning: nothing waits
-// behind what could not be rendered.
+// onPark is skip for an effect created parked: no effect waits behind one that could not be
+// rendered.
 func (e NewEffect) onPark() OnPark {
 	if e.Parked != "" {
 		return OnParkSkip
@@ -44,7 +44,7 @@ func (e NewEffect) onPark() OnPark {
 	return cmp.Or(e.OnPark, OnParkBlock)
 }
 
-// occurred is when what e is about happened, or nil when nothing says so.
+// occurred returns when the subject of e happened, or nil if unknown.
 func (e NewEffect) occurred(cause *Cause) *time.Time {
 	at := column.KnownTime(e.OccurredAt)
 	if cause != nil && at == nil {

@@ -14,8 +14,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/internal/column"
 )
 
-// Effect loads the effect of an idempotency key, or of a rotated one. Errors:
-// ErrNotFound.
+// Effect loads an effect by its idempotency key, or by a rotated one. Errors: ErrNotFound.
 func (l *Ledger) Effect(ctx context.Context, idempotencyKey string) (Effect, error) {
 	e, err := l.effect(ctx, pipeline.ByIndex{Sender: l.read}, idempotencyKey)
 	if err != nil {
@@ -36,8 +35,8 @@ func (l *Ledger) effect(ctx context.Context, db statement.DB, idempotencyKey str
 	return e, err
 }
 
-// EffectsByID loads effects for people, each by a look-up of its own, without their bodies.
-// Those that are gone are missing.
+// EffectsByID loads effects to show to operators, without their bodies, each by its own
+// look-up. Deleted effects are missing from the result.
 func (l *Ledger) EffectsByID(ctx context.Context, ids []identity.EffectID) (map[identity.EffectID]Effect, error) {
 	rows, err := l.sql.EffectRows.With(askedEffects{Asked: ids}).Query(ctx, pipeline.ByIndex{Sender: l.read})
 	if err != nil {
@@ -59,14 +58,14 @@ type Attempt struct {
 	Attempt         int         `json:"attempt"`
 	StartedAt       time.Time   `json:"started_at"`
 	FinishedAt      time.Time   `json:"finished_at"`
-	Lost            bool        `json:"lost,omitzero"`            // nobody settled it: a later claim found its lease at an end
+	Lost            bool        `json:"lost,omitzero"`            // never settled: a later claim found its lease expired
 	State           EffectState `json:"state"`                    // the state it left its effect in
 	Applied         string      `json:"applied"`                  // yes, no or unknown
 	ResponseStatus  int         `json:"response_status,omitzero"` // 0 without an answer
 	ResponseExcerpt string      `json:"response_excerpt,omitzero"`
 	Error           string      `json:"error,omitzero"`
 	JobID           int64       `json:"job_id,omitzero"`
-	KeyRotation     int         `json:"key_rotation,omitzero"` // which key it carried: 0 is the effect's own
+	KeyRotation     int         `json:"key_rotation,omitzero"` // rotation of the key it carried; 0 is the effect's own
 }
 
 // Attempts lists the attempts of an effect that have ended, the oldest first.
@@ -93,7 +92,7 @@ func (l *Ledger) Attempts(ctx context.Context, id identity.EffectID) ([]Attempt,
 type EventEffect struct {
 	identity.EffectID
 
-	// Suppressed is true when an earlier event had made the effect of this key.
+	// Suppressed is true if an earlier event had created the effect of this key.
 	Suppressed     bool        `json:"suppressed"`
 	IdempotencyKey string      `json:"idempotency_key"`
 	Destination    string      `json:"destination"`
@@ -101,8 +100,8 @@ type EventEffect struct {
 	Attempt        int         `json:"attempt"`
 }
 
-// EffectsOfEvent lists what an event led to, also the effects its keys were
-// suppressed by.
+// EffectsOfEvent lists the effects of an event, including those of earlier events that
+// suppressed its keys.
 func (l *Ledger) EffectsOfEvent(ctx context.Context, ref identity.EventRef) ([]EventEffect, error) {
 	rows, err := l.sql.EffectsOfEvent.With(ref).Query(ctx, pipeline.ByIndex{Sender: l.read})
 	if err != nil {
@@ -120,9 +119,9 @@ func (l *Ledger) EffectsOfEvent(ctx context.Context, ref identity.EventRef) ([]E
 	return links, nil
 }
 
-// OldestDue is the effect that waits longest for its attempt at a destination,
-// for a probe to send, except those that a claim would tell to wait for others of
-// their order or for an event. It is false when none is due. Errors: ErrUnavailable.
+// OldestDue returns the effect that has waited longest at a destination, for a probe to send.
+// It skips effects that a claim would block behind others of their order or an event. It
+// returns false if none is due. Errors: ErrUnavailable.
 func (l *Ledger) OldestDue(ctx context.Context, destination string) (identity.EffectID, bool, error) {
 	var oldest dueEffect
 	err := l.db.Statement("oldest_due", func(db pipeline.ByIndex) error {
@@ -142,15 +141,15 @@ func (l *Ledger) OldestDue(ctx context.Context, destination string) (identity.Ef
 	return oldest.EffectID, !oldest.since.IsZero(), nil
 }
 
-// dueEffect is an effect that may be attempted, since when; zero without one.
+// dueEffect is an effect that may be attempted. since is when it became due; zero without an
+// effect.
 type dueEffect struct {
 	identity.EffectID
 
 	since time.Time
 }
 
-// oldestDueInOrders looks at a page of orders after the other until one has a due
-// effect.
+// oldestDueInOrders reads one page of orders after another until a page has a due effect.
 func (l *Ledger) oldestDueInOrders(ctx context.Context, destination string) (due dueEffect, err error) {
 	page := pageOfOrders{Limit: ordersInPage}
 	for more := true; more && err == nil && due.since.IsZero(); {
@@ -176,18 +175,18 @@ func (l *Ledger) oldestDueInOrders(ctx context.Context, destination string) (due
 	return due, err
 }
 
-// Transition is one step of an effect through its states.
+// Transition is one state change of an effect.
 type Transition struct {
 	From    EffectState `json:"from,omitzero"` // empty for its creation
 	To      EffectState `json:"to"`
 	Attempt int         `json:"attempt"` // attempts started so far
 	At      time.Time   `json:"at"`
-	Reason  string      `json:"reason,omitzero"` // empty for what needs none
+	Reason  string      `json:"reason,omitzero"` // empty if none is needed
 	JobID   int64       `json:"job_id,omitzero"`
 }
 
-// Transitions lists what an effect went through, its creation first. The
-// database itself records them and refuses illegal ones.
+// Transitions lists the state changes of an effect, its creation first. The database itself
+// records them and refuses illegal ones.
 func (l *Ledger) Transitions(ctx context.Context, id identity.EffectID) ([]Transition, error) {
 	rows, err := l.sql.EffectTransitions.With(id).Query(ctx, pipeline.ByIndex{Sender: l.read})
 	if err != nil {

@@ -13,20 +13,20 @@ import (
 	"github.com/hooklatch/hooklatch/internal/statement"
 )
 
-// ordersInPage is how many orders of a destination one statement looks at.
+// ordersInPage is the number of a destination's orders that one statement reads.
 const ordersInPage = 1000
 
-// slice is one step of Reconcile: it finds what lacks a job, and says how many that are,
-// and how they get one in the transaction in which they were found.
+// slice is one step of Reconcile. It finds effects without a job and returns their number.
+// enqueue inserts their jobs in the transaction in which they were found.
 type slice = func(ctx context.Context, in statement.DB) (lacking int, enqueue func(ctx context.Context, tx pgx.Tx) error, err error)
 
-// inSlice runs a slice, and decides what becomes of what it finds.
+// inSlice runs a slice and decides whether to enqueue the effects it finds.
 type inSlice = func(ctx context.Context, run slice) error
 
-// Reconcile finds unfinished effects that have been overdue for longer than grace and
-// have no live job, and counts them; run has them enqueued again, or not. What waits
-// for a paused destination is not looked at. A slice reads up to look jobs of each
-// state and finds no more; the next Reconcile goes on with what is left.
+// Reconcile finds and counts unfinished effects that are overdue by more than grace and have no
+// live job. run decides whether they are enqueued again. Effects of a paused destination are
+// skipped. A slice reads up to look jobs of each state and finds at most as many; the next
+// Reconcile continues.
 func (l *Ledger) Reconcile(ctx context.Context, grace time.Duration, look int, run inSlice) (int, error) {
 	var destinations []overdueDestination
 	err := l.db.Statement("overdue_destinations", func(db pipeline.ByIndex) error {
@@ -52,7 +52,7 @@ func (l *Ledger) Reconcile(ctx context.Context, grace time.Duration, look int, r
 	return healed, nil
 }
 
-// overdueDestination is one that effects wait for.
+// overdueDestination is a destination with unfinished effects.
 type overdueDestination struct {
 	Name   string
 	Queues []string // of their jobs
@@ -70,8 +70,8 @@ func (l *Ledger) reconcileDestination(ctx context.Context, lacking withoutJob, r
 	return healed, err
 }
 
-// enqueueAgain has run insert a job for each effect that lacking finds, at the place in
-// the queue that it had. It returns after which order the next page begins, or nil.
+// enqueueAgain has run insert a job for each effect found by lacking, at its old place in the
+// queue. next is the order after which the next page begins, or nil.
 func (l *Ledger) enqueueAgain(ctx context.Context, lacking statement.Bound, run inSlice) (found int, next *orderKey, err error) {
 	err = run(ctx, func(ctx context.Context, in statement.DB) (int, func(context.Context, pgx.Tx) error, error) {
 		var jobs []riverjob.EffectJob

@@ -14,8 +14,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/internal/column"
 )
 
-// renderedEffect is what the plan of an event makes of an effect, also when it is
-// planned again.
+// renderedEffect holds the fields of an effect that its event's plan sets, also when the event
+// is planned again.
 type renderedEffect struct {
 	identity.EffectID
 
@@ -56,14 +56,14 @@ type linkID struct {
 	AcceptSeq int64 // of the event
 }
 
-// linkRow links an event to an effect that it, or one before it, has led to.
+// linkRow links an event to an effect that this event or an earlier one created.
 type linkRow struct {
 	linkID
 
 	Repeats bool
 }
 
-// knownLink is a link that an earlier transaction, or statement of this one, may
+// knownLink is a link that an earlier transaction, or an earlier statement of this one, may
 // have written.
 type knownLink struct {
 	linkID
@@ -72,8 +72,7 @@ type knownLink struct {
 
 type knownLinks struct{ Links []knownLink }
 
-// createEffects are the distinct effects of a batch and the links of its events to
-// them.
+// createEffects holds the distinct effects of a batch and the links of its events to them.
 type createEffects struct {
 	Effects []effectRow
 	Links   []linkRow
@@ -81,20 +80,20 @@ type createEffects struct {
 
 type renderEffects struct{ Effects []renderedEffect }
 
-// effectRows collect effects to write.
+// effectRows collects effects to write.
 type effectRows struct {
 	createEffects
 
-	known knownLinks // those of createEffects that may be there already
+	known knownLinks // links of createEffects that may exist already
 	index map[identity.EffectID]int
-	begun map[identity.EffectID]begun // those that began with their first attempt
-	// origins are those of the events, for the place of a job in its queue.
+	begun map[identity.EffectID]begun // effects that began with their first attempt
+	// origins are the origins of the events, which decide a job's place in its queue.
 	origins map[identity.EffectID]identity.Origin
 }
 
-// add appends e, unless the batch has its key already, and links its cause to it.
-// cause is nil for an effect the application enqueues.
-// traceparent is that of the span which creates it.
+// add appends e, unless the batch already has its key, and links its cause to it. cause is nil
+// for an effect that the application enqueues. traceparent belongs to the span that creates the
+// effect.
 func (r *effectRows) add(e NewEffect, cause *Cause, traceparent string) error {
 	_, repeats := r.index[e.EffectID]
 	if cause != nil {
@@ -152,8 +151,7 @@ func (r *effectRows) add(e NewEffect, cause *Cause, traceparent string) error {
 	return nil
 }
 
-// insert returns which of the effects are new, and learns the queues of their
-// destinations.
+// insert writes the effects, returns the new ones, and stores the queues of their destinations.
 func (r *effectRows) insert(ctx context.Context, tx pgx.Tx, sql *statements) (map[identity.EffectID]bool, error) {
 	if err := r.dropKnownLinks(ctx, tx, sql); err != nil {
 		return nil, err
@@ -181,7 +179,7 @@ func (r *effectRows) insert(ctx context.Context, tx pgx.Tx, sql *statements) (ma
 	return created, nil
 }
 
-// dropKnownLinks leaves the links that are still to be written.
+// dropKnownLinks removes the links that are already written.
 func (r *effectRows) dropKnownLinks(ctx context.Context, tx pgx.Tx, sql *statements) error {
 	if len(r.known.Links) == 0 {
 		return nil
@@ -202,8 +200,8 @@ func (r *effectRows) dropKnownLinks(ctx context.Context, tx pgx.Tx, sql *stateme
 	return nil
 }
 
-// render makes effects that an earlier plan of a replayed event could not
-// render what this plan says, and returns which.
+// render gives effects that an earlier plan of a replayed event could not render the content of
+// this plan. It returns the effects it changed.
 func (r *effectRows) render(ctx context.Context, tx pgx.Tx, sql *statements) (map[identity.EffectID]bool, error) {
 	var again renderEffects
 	for _, row := range r.Effects {
@@ -220,8 +218,8 @@ func (r *effectRows) render(ctx context.Context, tx pgx.Tx, sql *statements) (ma
 	return rendered, nil
 }
 
-// written reads which effects a statement wrote, where each of them waits, and more
-// columns, whenever read is called.
+// written reads the effects that a statement wrote and the queue of each. It scans further
+// columns, and calls read after each row.
 func (r *effectRows) written(rows pgx.Rows, read func(identity.EffectID), columns ...any) (map[identity.EffectID]bool, error) {
 	ids := make(map[identity.EffectID]bool)
 	var id identity.EffectID

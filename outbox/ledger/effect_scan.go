@@ -10,8 +10,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/internal/column"
 )
 
-// scanEffect reads effect_columns.sql and what follows it wherever it stands, and
-// then the extra columns.
+// scanEffect scans effect_columns.sql and the columns that follow it everywhere, then extra.
 func scanEffect(row pgx.CollectableRow, extra ...any) (Effect, error) {
 	var e Effect
 	var acceptSeq, jobID *int64

@@ -2,12 +2,13 @@ package ledger
 
 import "errors"
 
-// Errors callers branch on.
+// The errors that callers branch on.
 var (
-	// ErrNotFound: there is no such event or effect.
+	// ErrNotFound is returned when the event or effect does not exist.
 	ErrNotFound = errors.New("not found")
-	// ErrUnknownDestination: no worker registered a destination of that name.
+	// ErrUnknownDestination is returned when no worker has registered a destination of that
+	// name.
 	ErrUnknownDestination = errors.New("unknown destination")
-	// ErrLate: the attempt has lost its lease to another.
+	// ErrLate is returned when the attempt has lost its lease to another.
 	ErrLate = errors.New("the attempt has lost its lease")
 )

@@ -19,28 +19,27 @@ import (
 
 // Options configure a Ledger.
 type Options struct {
-	// DB is where claims, settlements and what operators order are committed, and
-	// effects in the same Postgres run (RunTx). Required.
+	// DB commits claims, settlements and operator actions, and runs effects in the same
+	// Postgres (RunTx). Required.
 	DB *commit.DB
-	// ReadPool is what lists and counts for people use, on the same database.
+	// ReadPool serves the lists and counts shown to operators, from the same database.
 	// Required.
 	ReadPool *pgxpool.Pool
 	// Schema holds the tables. Defaults to schema.Default.
 	Schema schema.Name
 	// Jobs inserts the jobs of effects. Required.
 	Jobs *riverjob.Inserter
-	// Committers is how many group commits of one kind may be in flight at
-	// once, each on a connection of its pool. Defaults to 2.
+	// Committers is the number of group commits of one kind in flight simultaneously, each on a
+	// connection of its pool. Defaults to 2.
 	Committers int
-	// Patience is how long a batch may be under way before another begins beside it;
-	// zero: none.
+	// Patience is how long one batch may run before another starts beside it. Zero:
+	// immediately.
 	Patience time.Duration
 	// Logger defaults to one that discards.
 	Logger *slog.Logger
 }
 
-// Ledger keeps account of every effect and of the destinations they go to. It is
-// safe for concurrent use.
+// Ledger records every effect and its attempts. It is safe for concurrent use.
 type Ledger struct {
 	db     *commit.DB
 	read   *pgxpool.Pool
@@ -81,8 +80,8 @@ func New(opts Options) (*Ledger, error) {
 	return l, nil
 }
 
-// Stop refuses what is new and waits until everything that was submitted is
-// committed, or ctx is done. It may be called again.
+// Stop refuses new work and waits until everything submitted is committed, or ctx is done. It
+// may be called again.
 func (l *Ledger) Stop(ctx context.Context) error {
 	return errors.Join(l.claims.Stop(ctx), l.unanswered.stop(ctx), l.settlements.Stop(ctx))
 }
