@@ -15,66 +15,64 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
-// Claim asks for the right to start one attempt (T3).
+// Claim requests the right to start one attempt (T3).
 type Claim struct {
 	ID identity.EffectID
-	// ClaimID is made by the worker for one run of the job: a claim that is
-	// repeated because its answer was lost gets the same attempt.
+	// ClaimID is made by the worker for one run of the job. A claim repeated because its answer
+	// was lost gets the same attempt.
 	ClaimID uuid.UUID
-	Lease   time.Duration // time-out of the attempt, and slack
-	// JobID is that of the job that makes the attempt. 0: there is none, and the job that
-	// the effect has waits until the lease ends.
+	Lease   time.Duration // time-out of the attempt plus slack
+	// JobID is the job that makes the attempt. 0: none, and the effect's existing job waits
+	// until the lease ends.
 	JobID int64
-	// FirstRequest completes the request at the first claim: method, URL and
-	// headers that are still empty in the ledger are taken from it and
-	// committed with the claim, for every later attempt (I7).
+	// FirstRequest completes the request at the first claim. It fills in the method, URL and
+	// headers that are empty in the ledger. They are committed with the claim, for every later
+	// attempt (I7).
 	FirstRequest Request
-	// KeyTTL is how long the receiver remembers a key. An effect that is in
-	// doubt for longer is parked: the same key would not protect it any more.
-	// 0: for ever.
+	// KeyTTL is how long the receiver remembers a key. An effect in doubt for longer is parked,
+	// because the same key would no longer protect it. 0: for ever.
 	KeyTTL time.Duration
-	// Probe lets the claim through a breaker that is not closed. An operator's
-	// pause holds for it too. The attempt is not counted, unless another effect of
-	// the destination succeeded after this one had failed: see Claimed.OwnFault.
+	// Probe lets the claim through a breaker that is not closed, but not through an operator's
+	// pause. The attempt is not counted, unless another effect of the destination has succeeded
+	// since this one failed: see Claimed.OwnFault.
 	Probe bool
 }
 
-// ClaimStatus says whether an attempt may start.
+// ClaimStatus is the answer to a claim.
 type ClaimStatus string
 
-// The answers to a claim.
+// The values of ClaimStatus.
 const (
 	ClaimGranted  ClaimStatus = "granted"  // start attempt Claimed.Effect.Attempt
 	ClaimNotDue   ClaimStatus = "not_due"  // its next attempt is at Effect.NextAttemptAt
 	ClaimLeased   ClaimStatus = "leased"   // another attempt runs until Effect.LeaseUntil
 	ClaimFinished ClaimStatus = "finished" // nothing to do: Effect.State says why
-	ClaimParked   ClaimStatus = "parked"   // this claim found it in doubt and parked it: Effect.Error says why
-	// ClaimBlocked: an effect before it in its order is unfinished, or an event
-	// before its own is not dispatched. See Claimed.Woken.
+	ClaimParked   ClaimStatus = "parked"   // this claim found the effect in doubt and parked it: Effect.Error says why
+	// ClaimBlocked means that an earlier effect of its order is unfinished, a later one is
+	// being attempted, or an earlier event is not dispatched. See Claimed.Woken.
 	ClaimBlocked ClaimStatus = "blocked"
-	// ClaimSuperseded: a newer effect of the same object, Effect.SupersededBy,
-	// was applied. This claim cancelled it, or one before did.
+	// ClaimSuperseded means that a newer effect of the same object, Effect.SupersededBy, was
+	// applied. This claim or an earlier one cancelled the effect.
 	ClaimSuperseded ClaimStatus = "superseded"
-	// ClaimPaused: its destination is paused, by an operator or its breaker, or it is
-	// withheld. See Claimed.Withheld.
+	// ClaimPaused means that the destination is paused by an operator or its breaker, or that
+	// the effect is withheld. See Claimed.Withheld.
 	ClaimPaused  ClaimStatus = "paused"
-	ClaimMissing ClaimStatus = "missing" // there is no such effect
+	ClaimMissing ClaimStatus = "missing" // no such effect exists
 )
 
 // Claimed is the answer to a Claim.
 type Claimed struct {
 	Status ClaimStatus
-	// Effect lacks the Request.Body that LoadBody fills in.
+	// Effect lacks its Request.Body, which LoadBody fills in.
 	Effect Effect
-	// OwnFault is true when another effect of the destination succeeded after this
-	// one had failed, or while it was refused again and again.
+	// OwnFault is true if another effect of the destination succeeded after this one had
+	// failed, or during its current run of unauthorized answers.
 	OwnFault bool
-	// Withheld is true for a ClaimPaused effect under AtMostOnce that the database was
-	// restored under, or whose server gave its place to another: nobody has said yet
-	// whether something that was done is missing. See package repair.
+	// Withheld is true for a ClaimPaused effect under AtMostOnce: the database was restored or
+	// failed over, and no operator has confirmed yet whether work was lost. See package repair.
 	Withheld bool
-	// Woken is true for a ClaimBlocked effect whose turn comes with a new job:
-	// the one that claimed may end. Otherwise it snoozes and asks again.
+	// Woken is true for a ClaimBlocked effect that gets a new job when its turn comes, so the
+	// claiming job may end. Otherwise that job snoozes and claims again.
 	Woken bool
 }
 
@@ -91,9 +89,9 @@ func (c Claim) validate() error {
 	return nil
 }
 
-// Claim starts an attempt, in a transaction that it may share with others: the
-// lease and the number of the attempt are committed when it returns. The
-// commit does not depend on ctx. Errors: ErrBusy, ErrUnavailable, ErrClosed.
+// Claim starts an attempt, in a transaction that it may share with other claims. When it
+// returns, the lease and the attempt's number are committed. The commit does not depend on ctx.
+// Errors: ErrBusy, ErrUnavailable, ErrClosed.
 func (l *Ledger) Claim(ctx context.Context, c Claim) (Claimed, error) {
 	if err := c.validate(); err != nil {
 		return Claimed{}, fmt.Errorf("claim effect: %w", err)
@@ -105,9 +103,9 @@ func (l *Ledger) Claim(ctx context.Context, c Claim) (Claimed, error) {
 	return claimed, nil
 }
 
-// LoadBody fills in the body that the attempts of e send, where Claim or Effect
-// left it out. It does nothing while the request is still to be rendered. Errors:
-// ErrNotFound when e sends a delivery that is no longer stored, ErrUnavailable.
+// LoadBody fills in the body that the attempts of e send, where Claim or Effect omitted it. It
+// does nothing while the request is still to be rendered. Errors: ErrNotFound if e sends a
+// delivery that is no longer stored, ErrUnavailable.
 func (l *Ledger) LoadBody(ctx context.Context, e *Effect) error {
 	if e.Request.FromDelivery && e.Request.Body != nil {
 		return nil
@@ -121,15 +119,15 @@ func (l *Ledger) LoadBody(ctx context.Context, e *Effect) error {
 		return fmt.Errorf("load delivery of %s: %w", e.Event, err)
 	case !found:
 		return fmt.Errorf("load delivery of %s: %w", e.Event, ErrNotFound)
-	case d.body == nil: // it is large
+	case d.body == nil: // too large for the shared read
 		return l.db.Statement("load_body", func(db pipeline.ByIndex) error { return l.loadBody(ctx, db, e) })
 	}
 	d.fill(&e.Request)
 	return nil
 }
 
-// loadBody fills in a body that claim.sql left out. A transaction that 64 effects
-// share reads small ones only, so that what it holds is bounded.
+// loadBody fills in a body that claim.sql omitted. A transaction shared by 64 effects reads
+// only small bodies, so that its memory is bounded.
 func (l *Ledger) loadBody(ctx context.Context, db statement.DB, e *Effect) error {
 	if e.bodyApart {
 		if err := l.sql.EffectBody.With(e.EffectID).QueryRow(ctx, db).Scan(&e.Request.Body); err != nil {
@@ -151,14 +149,14 @@ func (l *Ledger) loadBody(ctx context.Context, db statement.DB, e *Effect) error
 	return nil
 }
 
-// deliveryOf is what an event came in.
+// deliveryOf is the delivery that contained an event.
 type deliveryOf struct {
-	item        string // the event's part of it
+	item        string // the event's part of the body
 	contentType string
 	body        []byte
 }
 
-// fill makes the request one that sends the event as it came.
+// fill makes the request send the event as it was received.
 func (d deliveryOf) fill(r *Request) {
 	r.Body = payload.Part(d.body, d.item)
 	if r.ContentType == "" {
@@ -168,7 +166,7 @@ func (d deliveryOf) fill(r *Request) {
 
 type deliveriesOf struct{ Asked []identity.EventRef }
 
-// deliveriesOf reads what several events came in; large bodies are left out.
+// deliveriesOf reads the deliveries of several events, without large bodies.
 func (l *Ledger) deliveriesOf(ctx context.Context, events []identity.EventRef) (map[identity.EventRef]deliveryOf, error) {
 	found := make(map[identity.EventRef]deliveryOf, len(events))
 	err := l.db.Statement("load_bodies", func(db pipeline.ByIndex) error {
@@ -180,7 +178,7 @@ func (l *Ledger) deliveriesOf(ctx context.Context, events []identity.EventRef) (
 		var d deliveryOf
 		_, err = pgx.ForEachRow(rows, []any{&ref.Source, &ref.EventID, &d.item, &d.contentType, &d.body}, func() error {
 			found[ref] = d
-			d.body = nil // the next row gets bytes of its own
+			d.body = nil // the next row gets its own bytes
 			return nil
 		})
 		return err

@@ -12,31 +12,31 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/internal/column"
 )
 
-// What claim.sql does with an effect.
+// The verdicts of claim.sql on an effect.
 const (
-	verdictGrant    = "grant"    // it is started
-	verdictPark     = "park"     // it is parked
-	verdictPause    = "pause"    // nothing, its destination is paused
-	verdictWithhold = "withhold" // nothing, it is not known whether it was applied
-	verdictTurn     = "turn"     // nothing yet: its order must be asked first
+	verdictGrant    = "grant"    // the attempt starts
+	verdictPark     = "park"     // the effect is parked
+	verdictPause    = "pause"    // unchanged: its destination is paused
+	verdictWithhold = "withhold" // unchanged: it is unknown whether it was applied
+	verdictTurn     = "turn"     // unchanged: its order must be checked first
 )
 
-// claimAnswer is a Claimed as the rows say it.
+// claimAnswer is a Claimed as read from its row.
 type claimAnswer struct {
 	Claimed
 
 	verdict string
-	lost    bool // its attempt outlived its lease
+	lost    bool // an attempt outlived its lease
 }
 
-// claimBatch is the first half of T3 for all claims of a batch. Ordered effects
-// take two rounds: one that locks their rows, and, once their orders are locked
-// too and asked, one that starts those whose turn it is.
+// claimBatch is the first half of T3 for all claims of a batch. Ordered effects take two
+// rounds. The first locks their rows. The second starts those whose turn it is, once their
+// orders are locked and checked.
 func (l *Ledger) claimBatch(ctx context.Context, tx pgx.Tx, batch []Claim) ([]Claimed, error) {
 	distinct := make([]Claim, 0, len(batch))
 	asked := make(map[identity.EffectID]bool, len(batch))
 	for _, c := range batch {
-		if !asked[c.ID] { // the first of two jobs of one effect asks for both
+		if !asked[c.ID] { // the first of two jobs of one effect claims for both
 			asked[c.ID] = true
 			distinct = append(distinct, c)
 		}
@@ -79,8 +79,8 @@ type claimRow struct {
 
 type claimArgs struct{ Asked []claimRow }
 
-// claimRound starts what may be started. hasTurn says that the orders of all of
-// them were asked.
+// claimRound starts the effects that may start. hasTurn means that the orders of all of them
+// have been checked.
 func (l *Ledger) claimRound(ctx context.Context, tx pgx.Tx, batch []Claim, hasTurn bool) (map[identity.EffectID]claimAnswer, error) {
 	asked := make([]claimRow, 0, len(batch))
 	for _, c := range batch {
@@ -116,8 +116,8 @@ func (l *Ledger) claimRound(ctx context.Context, tx pgx.Tx, batch []Claim, hasTu
 	return answers, nil
 }
 
-// scanClaimed tells a lease from a grant only by whose claim it is, which
-// claimBatch knows.
+// scanClaimed cannot tell a lease from a grant: that depends on the claim's id, which
+// claimBatch compares.
 func scanClaimed(row pgx.CollectableRow) (claimAnswer, error) {
 	var answer claimAnswer
 	var claimID *uuid.UUID

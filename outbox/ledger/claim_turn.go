@@ -10,15 +10,15 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
-// turn is what stands between an ordered effect and its attempt.
+// turn holds the reasons why an ordered effect may not start.
 type turn struct {
-	behind       bool   // an effect before it in its order is unfinished
-	early        bool   // a later one is at work, or an earlier event is not dispatched
-	supersededBy string // idempotency key of a newer effect of its object that was applied
+	behind       bool   // an earlier effect of its order is unfinished
+	early        bool   // a later one is being attempted, or an earlier event is not dispatched
+	supersededBy string // idempotency key of the newer effect of its object that was applied
 }
 
-// takeTurns asks the orders of the effects whose rows claimRound locked, and
-// starts, parks or cancels those whose turn it is. It changes answers.
+// takeTurns checks the orders of the effects that claimRound locked, and starts, parks or
+// cancels the effects whose turn it is. It updates answers.
 func (l *Ledger) takeTurns(ctx context.Context, tx pgx.Tx, batch []Claim, answers map[identity.EffectID]claimAnswer) error {
 	orders := make(map[orderKey]bool)
 	var waiting []Claim
@@ -45,8 +45,7 @@ func (l *Ledger) takeTurns(ctx context.Context, tx pgx.Tx, batch []Claim, answer
 		answer, t := answers[c.ID], turns[c.ID]
 		order := answer.Effect.place().key()
 		switch {
-		// An attempt that was lost goes on, whatever came before it meanwhile:
-		// the others wait for its end.
+		// A lost attempt continues regardless of newcomers before it: they wait for its end.
 		case !answer.lost && (t.behind || t.early || started[order]):
 			answer.Status, answer.Woken = ClaimBlocked, t.behind
 			answers[c.ID] = answer
@@ -108,7 +107,7 @@ type supersededRow struct {
 
 type supersede struct{ Superseded []supersededRow }
 
-// supersede cancels effects by newer ones of the same object.
+// supersede cancels effects in favour of newer ones of the same object.
 func (l *Ledger) supersede(ctx context.Context, tx pgx.Tx, by map[identity.EffectID]string, answers map[identity.EffectID]claimAnswer) error {
 	if len(by) == 0 {
 		return nil

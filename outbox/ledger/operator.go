@@ -12,20 +12,19 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/internal/column"
 )
 
-// Operator is the person who orders an action. Whatever a person orders is
-// recorded in the operator log, in the transaction that does it.
+// Operator is the author of an action. Every action of an operator is recorded in the operator
+// log, in the transaction that performs it.
 type Operator struct {
-	// Who is the person's name: 1 to 255 bytes.
+	// Who is the operator's name: 1 to 255 bytes.
 	Who string `json:"who"`
-	// Role is what the person may do, where that is managed. It may be empty.
+	// Role is the operator's role, where roles are managed. It may be empty.
 	Role string `json:"role,omitzero"`
-	// Via is the way the order came: "cli", "console", "api", or the name of a
-	// program.
+	// Via is the channel of the action: "cli", "console", "api", or the name of a program.
 	Via string `json:"via"`
-	// Reason is why, in the person's words. It may be empty.
+	// Reason is the operator's reason. It may be empty.
 	Reason string `json:"reason,omitzero"`
-	// RequestID names the order: the rows of one order share it, and a try after
-	// a lost COMMIT answer recognises its own row by it. Empty: one is made.
+	// RequestID names the request. The rows of one request share it, and a try after a lost
+	// COMMIT answer recognises its own row by it. Empty: one is generated.
 	RequestID string `json:"request_id"`
 }
 
@@ -34,7 +33,7 @@ const (
 	maxRoleLen = 64
 )
 
-// Validate says what keeps an order of this person from being recorded.
+// Validate returns an error if an action of this operator cannot be recorded.
 func (by Operator) Validate() error {
 	if err := column.ValidateKey(by.Who, maxWhoLen); err != nil {
 		return fmt.Errorf("the operator's name %w", err)
@@ -55,10 +54,10 @@ func (by Operator) Validate() error {
 	return nil
 }
 
-// did is the sentence the ledger keeps: "retried by alice: it was the wrong URL".
+// did returns the sentence stored in the ledger: "retried by alice: it was the wrong URL".
 func (by Operator) did(what string) string { return column.Done(what, by.Who, by.Reason) }
 
-// Action is what a person can order.
+// Action is a kind of operator action.
 type Action string
 
 // The actions.
@@ -75,27 +74,27 @@ const (
 	ActionRetireDestination Action = "destination.retire"
 )
 
-// Instruction is one action on one target, for the operator log.
+// Instruction is one action on one target, as recorded in the operator log.
 type Instruction struct {
 	Action Action
 	Target string
-	Filter any // encoded as JSON; nil when the target was named
-	// Run is the run that the action is about. 0: none.
+	Filter any // encoded as JSON; nil if the target was named
+	// Run is the bulk run that the action concerns. 0: none.
 	Run int64
 }
 
-// Consequence is what came of it.
+// Consequence is the result of an action.
 type Consequence struct {
 	Result   string
 	Affected int64
-	// Run is the run that the action began. 0: none.
+	// Run is the bulk run that the action started. 0: none.
 	Run int64
 }
 
-// Act runs what by ordered and records both in one transaction, tried again as
-// transact does. A try that finds an earlier one committed does nothing, so f
-// never runs after its own effects: it keeps what it found out only once it
-// returns nil.
+// Act performs the action what for by and records both in one transaction, which is retried
+// until its outcome is known. A retry that finds an earlier try committed does nothing, so f
+// never runs after its own effects. f must therefore keep its findings only when it returns
+// nil.
 func (l *Ledger) Act(ctx context.Context, by Operator, what Instruction, f func(ctx context.Context, tx pgx.Tx) (Consequence, error)) error {
 	if err := by.Validate(); err != nil {
 		return err

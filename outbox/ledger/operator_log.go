@@ -12,7 +12,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/internal/column"
 )
 
-// OperatorAction is one row of the operator log: what a person ordered.
+// OperatorAction is one row of the operator log.
 type OperatorAction struct {
 	Operator
 
@@ -20,15 +20,15 @@ type OperatorAction struct {
 	At       time.Time       `json:"at"`
 	Action   Action          `json:"action"`
 	Target   string          `json:"target"` // an idempotency key, source/event_id, a destination, or a part of a selection
-	Filter   json.RawMessage `json:"filter"` // what selected the targets; {} when one was named
+	Filter   json.RawMessage `json:"filter"` // the selection of targets; {} if one was named
 	Result   string          `json:"result,omitzero"`
-	Affected int64           `json:"affected"`     // effects, events or destinations that were changed
-	Run      int64           `json:"run,omitzero"` // that it began or was about. 0: none
+	Affected int64           `json:"affected"`     // number of effects, events or destinations changed
+	Run      int64           `json:"run,omitzero"` // the bulk run that it started or concerned. 0: none
 }
 
-// OperatorLog lists what people ordered at since or later, the newest first: limit
-// actions, or 50 when it is 0. A since of zero is no bound. With targets it is only what
-// was done to one of these by its name.
+// OperatorLog lists operator actions at since or later, the newest first: limit actions, or 50
+// if limit is 0. A zero since sets no bound. targets limits the list to actions on one of these
+// names.
 func (l *Ledger) OperatorLog(ctx context.Context, since time.Time, limit int, targets ...string) ([]OperatorAction, error) {
 	rows, err := l.sql.OperatorLog.With(operatorLog{Since: column.TimeOrNull(since), Targets: targets, Limit: column.Limit(limit)}).Query(ctx, pipeline.ByIndex{Sender: l.read, InOrder: true})
 	if err != nil {

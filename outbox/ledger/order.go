@@ -13,7 +13,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
-// place is where an effect stands in its order.
+// place is the position of an effect in its order.
 type place struct {
 	id        identity.EffectID
 	order     string
@@ -22,7 +22,7 @@ type place struct {
 
 func (p place) key() orderKey { return orderKey{Scope: p.id.Scope, OrderKey: p.order} }
 
-// before tells whether p comes before other in their order, as SQL sorts it.
+// before reports whether p comes before other in their order, as SQL sorts it.
 func (p place) before(other place) bool {
 	return cmp.Or(
 		cmp.Compare(p.acceptSeq, other.acceptSeq),
@@ -35,7 +35,7 @@ func (e Effect) place() place {
 	return place{id: e.EffectID, order: e.OrderKey, acceptSeq: e.AcceptSeq}
 }
 
-// head is the first unfinished effect of an order, which waits for an attempt.
+// head is the first unfinished effect of an order, waiting for an attempt.
 type head struct {
 	place
 
@@ -48,9 +48,9 @@ func keysOf(orders map[orderKey]bool) inOrders {
 	return inOrders{Orders: slices.Collect(maps.Keys(orders))}
 }
 
-// lockOrders waits for the orders. They come after every row lock of the
-// transaction, so that two of them cannot deadlock; what is read afterwards, by
-// another statement, includes what the last holder committed.
+// lockOrders waits for the locks of the orders. They are taken after all row locks of the
+// transaction, so that two transactions cannot deadlock. A later statement sees everything that
+// the last holder committed.
 func (l *Ledger) lockOrders(ctx context.Context, tx pgx.Tx, orders map[orderKey]bool) error {
 	if len(orders) == 0 {
 		return nil
@@ -61,7 +61,7 @@ func (l *Ledger) lockOrders(ctx context.Context, tx pgx.Tx, orders map[orderKey]
 	return nil
 }
 
-// tryLockOrders removes from orders those that somebody else holds.
+// tryLockOrders removes the orders that another transaction holds.
 func (l *Ledger) tryLockOrders(ctx context.Context, tx pgx.Tx, orders map[orderKey]bool) error {
 	rows, err := l.sql.OrderTryLock.With(keysOf(orders)).Query(ctx, tx)
 	if err != nil {
@@ -80,8 +80,8 @@ func (l *Ledger) tryLockOrders(ctx context.Context, tx pgx.Tx, orders map[orderK
 	return nil
 }
 
-// headsOf returns the first effects of locked orders. An order whose first one
-// is parked or at work has none.
+// headsOf returns the first effects of locked orders. An order whose first effect is parked or
+// being attempted has none.
 func (l *Ledger) headsOf(ctx context.Context, tx pgx.Tx, orders map[orderKey]bool) ([]head, error) {
 	if len(orders) == 0 {
 		return nil, nil
@@ -108,11 +108,11 @@ func scanHead(row pgx.CollectableRow) (head, error) {
 	return h, err
 }
 
-// wakeNext inserts the jobs of effects whose turn came because those at changed
-// left the state they blocked their orders in. An effect has no live job only if
-// there was an unfinished one before it; the last of these to change is in
-// changed of the transaction that sees none left, because all of them look under
-// the lock. locked tells that the caller holds the orders already.
+// wakeNext inserts jobs for the effects whose turn has come because the effects at changed left
+// the state that blocked their orders. An effect lacks a live job only while an earlier one is
+// unfinished. All transactions look under the lock. So the one that finds no earlier effect
+// left has the last to finish in its changed. locked means that the caller already holds the
+// orders.
 func (l *Ledger) wakeNext(ctx context.Context, tx pgx.Tx, changed []place, locked bool) error {
 	orders := make(map[orderKey]bool)
 	byOrder := make(map[orderKey][]place)

@@ -14,24 +14,24 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/internal/column"
 )
 
-// Request is what an effect sends, as rendered. Destinations give it a
-// meaning: for http it is the request, for email Body is the message.
+// Request is the rendered request of an effect. The destination gives it meaning: for http it
+// is the request, for email Body is the message.
 type Request struct {
 	Method      string
-	URL         string              // empty: the destination's own, fixed by the first claim
-	Headers     map[string][]string // without secrets; those are added at each attempt
+	URL         string              // empty: the destination's own, set by the first claim
+	Headers     map[string][]string // without secrets, which are added at each attempt
 	ContentType string
 	// Body is nil when FromDelivery is set.
 	Body []byte
-	// FromDelivery sends the event as it came: its delivery's body, or the
-	// event's own part of it.
+	// FromDelivery is true to send the event as received: its delivery's body, or the event's
+	// part of it.
 	FromDelivery bool
-	// Late tells that the request is not rendered yet: the first attempt fixes
-	// it with FixRequest before it calls anybody. All else is empty until then.
+	// Late is true if the request is not rendered yet. The first attempt fixes it with
+	// FixRequest before it calls the receiver. Until then all other fields are empty.
 	Late bool
 }
 
-// body is what the ledger stores: NULL for the event as it came.
+// body returns the stored body: NULL for the event as received.
 func (r Request) body() []byte {
 	switch {
 	case r.FromDelivery, r.Late:
@@ -42,19 +42,18 @@ func (r Request) body() []byte {
 	return r.Body
 }
 
-// How far the request of an effect is rendered, as the ledger says it.
+// The progress of rendering a request, as stored in the ledger.
 const (
 	renderingDone   = "done"
 	renderingLate   = "late"
 	renderingFailed = "failed"
 )
 
-// FixRequest commits what the request of a granted effect with Request.Late was
-// rendered to, before the attempt calls anybody: every later attempt sends the
-// same (I7). Empty fields stay as the plan and the first claim left them. It
-// returns the effect with its request. A worker that dies before this has called
-// nobody, so the next attempt starts without doubt. Errors: ErrLate,
-// ErrUnavailable.
+// FixRequest commits the rendered request of a granted effect with Request.Late, before the
+// attempt calls the receiver. Every later attempt sends the same (I7). Empty fields stay as the
+// plan and the first claim left them. FixRequest returns the effect with its request. A worker
+// that dies earlier has not called the receiver, so the next attempt starts without doubt.
+// Errors: ErrLate, ErrUnavailable.
 func (l *Ledger) FixRequest(ctx context.Context, e Effect, r Request) (Effect, error) {
 	if e.claimID == uuid.Nil || r.FromDelivery || r.Late {
 		return Effect{}, errors.New("fix request: it must be complete, and the effect claimed")

@@ -13,22 +13,21 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/commit"
 )
 
-// runSlack is how long a transaction of RunTx may take beside the lease: to claim,
-// to settle and to be tried again.
+// runSlack is the time that a RunTx transaction may take beyond the lease, to claim, settle and
+// retry.
 const runSlack = 10 * time.Second
 
-// errRolledBack ends the transaction of RunTx whose effect was not done.
+// errRolledBack ends a RunTx transaction whose effect was not done.
 var errRolledBack = errors.New("rolled back")
 
-// RunTx claims an effect, runs it inside the transaction that claimed it, and
-// settles it there: for effects in the same Postgres, which are applied exactly
-// once. run is called only for a granted claim and may be called again, after
-// its first transaction was rolled back or lost. Its writes are committed only
-// with VerdictDone; with another verdict, or an error, all of it is rolled back
-// and the attempt is recorded in a transaction of its own, as refused or else as
-// not applied. It must stay within the claim's lease, which bounds its
-// statements. It is not called for an effect whose Request.Late is set, which is
-// recorded as not applied. Errors: ErrUnavailable.
+// RunTx claims an effect, runs it in the transaction that claimed it, and settles it there. It
+// is for effects in the same Postgres, which are applied exactly once. run is called only for a
+// granted claim. It may be called again after its first transaction was rolled back or lost.
+// Its writes are committed only with VerdictDone. With another verdict, or an error, everything
+// is rolled back. A separate transaction then records the attempt as refused or else as not
+// applied. run must finish within the claim's lease, which bounds its statements. An effect
+// whose Request.Late is set is recorded as not applied, without a call of run. Errors:
+// ErrUnavailable.
 func (l *Ledger) RunTx(ctx context.Context, c Claim, run func(ctx context.Context, tx pgx.Tx, e Effect) (Settlement, error)) (Claimed, Settled, error) {
 	if err := c.validate(); err != nil {
 		return Claimed{}, Settled{}, fmt.Errorf("run effect: %w", err)
@@ -40,7 +39,7 @@ func (l *Ledger) RunTx(ctx context.Context, c Claim, run func(ctx context.Contex
 	err := l.db.Do(ctx, "run_effect", commit.Limits{Timeout: c.Lease + runSlack, Foreign: true}, func(ctx context.Context, tx pgx.Tx, repeated bool) error {
 		if repeated {
 			if committed, err := l.ranBefore(ctx, tx, c); err != nil || committed {
-				return err // claimed and settled are what that try made them
+				return err // claimed and settled are as that try set them
 			}
 		}
 		answers, err := l.claimBatch(ctx, tx, []Claim{c})
@@ -53,7 +52,7 @@ func (l *Ledger) RunTx(ctx context.Context, c Claim, run func(ctx context.Contex
 		}
 		settlement, failure = l.runGranted(ctx, tx, c, &claimed.Effect, run)
 		if failure != nil || settlement.Verdict != VerdictDone {
-			return errRolledBack // unless the connection is lost: then all of it is tried again
+			return errRolledBack // unless the connection is lost: then the whole transaction is retried
 		}
 		results, err := l.settleBatch(ctx, tx, []Settlement{settlement})
 		if err != nil {
@@ -71,7 +70,7 @@ func (l *Ledger) RunTx(ctx context.Context, c Claim, run func(ctx context.Contex
 	return claimed, settled, nil
 }
 
-// runGranted calls run with the request complete, in time for the lease.
+// runGranted calls run with the complete request and the lease as its statement time-out.
 func (l *Ledger) runGranted(ctx context.Context, tx pgx.Tx, c Claim, e *Effect, run func(ctx context.Context, tx pgx.Tx, e Effect) (Settlement, error)) (Settlement, error) {
 	if e.Request.Late {
 		return Settlement{}, errors.New("its request is not rendered")
@@ -95,8 +94,8 @@ func (l *Ledger) runGranted(ctx context.Context, tx pgx.Tx, c Claim, e *Effect, 
 	return s, err
 }
 
-// ranBefore tells whether an earlier try of this claim, whose COMMIT answer was
-// lost, was committed all the same. It waits for one that is still at it.
+// ranBefore reports whether an earlier try of this claim, whose COMMIT answer was lost, was
+// committed. It waits for one that is still running.
 func (l *Ledger) ranBefore(ctx context.Context, tx pgx.Tx, c Claim) (bool, error) {
 	if _, err := l.sql.LockEffect.With(c.ID).Exec(ctx, tx); err != nil {
 		return false, fmt.Errorf("lock effect: %w", err)
@@ -108,11 +107,11 @@ func (l *Ledger) ranBefore(ctx context.Context, tx pgx.Tx, c Claim) (bool, error
 	return committed, nil
 }
 
-// settleRolledBack records an attempt that left nothing behind.
+// settleRolledBack records an attempt whose writes were rolled back.
 func (l *Ledger) settleRolledBack(ctx context.Context, c Claim, s Settlement, failure error) (Claimed, Settled, error) {
 	var claimed Claimed
 	var settled Settled
-	// A claim of its own, so that it does not meet that of a try that was lost.
+	// The claim gets a new id, so that it cannot be confused with a lost try.
 	c.ClaimID = uuid.New()
 	err := l.db.Do(ctx, "settle_rolled_back", commit.Limits{}, func(ctx context.Context, tx pgx.Tx, repeated bool) error {
 		if repeated {

@@ -24,34 +24,33 @@ type Settlement struct {
 	ResponseStatus  int    // 0 without an answer
 	ResponseExcerpt string // at most 2 KiB are kept
 	Error           string // one line; empty when done
-	// RetryIn is how long to wait before the next attempt, should one follow.
+	// RetryIn is the wait before the next attempt, if one follows.
 	RetryIn time.Duration
-	// GiveUp parks the effect instead of a next attempt: its attempts are used up.
-	// One that was turned away and is in no doubt has failed.
+	// GiveUp parks the effect instead of scheduling another attempt: its attempts are used up.
+	// An effect that was turned away and is not in doubt fails instead.
 	GiveUp bool
-	// Unauthorized tells that the receiver refused the credentials, as far as it
-	// can tell: with such answers alone nobody knows whether the fault is the
-	// effect's or its destination's.
+	// Unauthorized is true if the receiver refused the credentials, as far as the answer shows.
+	// Such answers alone do not tell whether the fault is the effect's or its destination's.
 	Unauthorized bool
-	// RotateKey gives the next attempt another key: the receiver stored an error
-	// under this one and replays it. The ledger records which key each attempt
-	// carried. It means nothing when the effect is done or refused.
+	// RotateKey gives the next attempt another key, because the receiver stored an error under
+	// this one and replays it. The ledger records the key of each attempt. It is ignored when
+	// the effect is done or failed.
 	RotateKey bool
-	// EndsJob tells that the run of the job that made the attempt has no more to do once
-	// the effect is done: the job is deleted. Otherwise River completes it.
+	// EndsJob is true if the job's run has nothing left to do once the effect is done: the job
+	// is deleted. Otherwise River completes it.
 	EndsJob bool
 }
 
-// Settled is what the ledger made of a Settlement.
+// Settled is the result of a Settlement.
 type Settled struct {
-	// Late is true when the attempt had lost its lease to another, or a person put
-	// the effect aside: nothing was changed.
+	// Late is true if the attempt had lost its lease to another, or an operator put the effect
+	// aside: nothing was changed.
 	Late          bool
-	State         EffectState // as the effect stands, also when Late
-	NextAttemptAt time.Time   // when State is pending or in_doubt
+	State         EffectState // current state of the effect, also if Late
+	NextAttemptAt time.Time   // if State is pending or in_doubt
 }
 
-// next is the state machine of an attempt's end; doc.go has its table.
+// next is the state machine for the end of an attempt; the package documentation has its table.
 func (s Settlement) next() (state EffectState, applied string) {
 	doubt := !s.Effect.MaybeAppliedSince.IsZero()
 	switch s.Verdict {
@@ -93,9 +92,9 @@ func (s Settlement) validate() error {
 	return nil
 }
 
-// Settle records the outcome of an attempt, in a transaction that it may share
-// with others. The commit does not depend on ctx: the job's may be over.
-// Errors: ErrBusy, ErrUnavailable, ErrClosed.
+// Settle records the outcome of an attempt, in a transaction that it may share with others. The
+// commit does not depend on ctx, because the job's context may have ended. Errors: ErrBusy,
+// ErrUnavailable, ErrClosed.
 func (l *Ledger) Settle(ctx context.Context, s Settlement) (Settled, error) {
 	if err := s.validate(); err != nil {
 		return Settled{}, fmt.Errorf("settle effect: %w", err)
@@ -134,7 +133,7 @@ type endedRow struct {
 	Unauthorized    bool
 	JobWaits        bool
 	JobEnds         bool
-	JobMetadata     []byte // JSON; nil unless a job in reserve goes on
+	JobMetadata     []byte // JSON; nil unless a reserve job continues
 	JobTags         string
 }
 

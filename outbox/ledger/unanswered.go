@@ -14,20 +14,20 @@ import (
 )
 
 const (
-	// maxUnanswered bounds how many claims are remembered. Those beyond it are in
-	// doubt when their lease ends, as those of a process that died.
+	// maxUnanswered bounds the remembered claims. Those beyond it are in doubt when their lease
+	// ends, like those of a process that died.
 	maxUnanswered = 4096
-	// unansweredPause is how long a database that is away is left alone.
+	// unansweredPause is the wait before an unavailable database is tried again.
 	unansweredPause = time.Second
 )
 
-// errUnanswered is what the record of such an attempt says.
+// errUnanswered is recorded as the error of such an attempt.
 var errUnanswered = errors.New("the answer to the claim was lost: nobody was called")
 
-// unanswered are claims of this process that may be committed although nobody
-// got the answer. The process knows that nobody was called for them, so it takes
-// them back as soon as the database answers: when their lease ended, an
-// at_most_once effect would be parked for a doubt that there is not.
+// unanswered holds claims of this process that may be committed although no caller got the
+// answer. The process knows that it called no receiver for them, so it takes them back as soon
+// as the database answers. Otherwise an at_most_once effect would be parked at the end of its
+// lease, for a doubt that does not exist.
 type unanswered struct {
 	takeBack func(context.Context, Claim) error
 	logger   *slog.Logger
@@ -45,7 +45,7 @@ func newUnanswered(takeBack func(context.Context, Claim) error, logger *slog.Log
 	return u
 }
 
-// add takes a claim whose transactions have ended, one way or the other.
+// add takes a claim whose transactions have ended, committed or not.
 func (u *unanswered) add(c Claim) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -60,7 +60,7 @@ func (u *unanswered) add(c Claim) {
 	}
 }
 
-// work ends when there is nothing left, or, once closed, after one more try.
+// work returns when no claim is left, or, once closed, after one more try.
 func (u *unanswered) work() {
 	for {
 		u.mu.Lock()
@@ -102,7 +102,7 @@ func (u *unanswered) retry(claims []Claim) {
 	}
 }
 
-// stop waits until all are taken back, or could not be.
+// stop waits until every claim is taken back or has failed.
 func (u *unanswered) stop(ctx context.Context) error {
 	u.mu.Lock()
 	select {
@@ -120,9 +120,8 @@ func (u *unanswered) stop(ctx context.Context) error {
 	}
 }
 
-// takeBack settles the attempt of a claim that was not answered as one that was
-// not applied. The row's lock is had only when no transaction of the claim is
-// under way any more.
+// takeBack settles the attempt of an unanswered claim as not applied. The lock on the row waits
+// until no transaction of the claim is running.
 func (l *Ledger) takeBack(ctx context.Context, c Claim) error {
 	var taken bool
 	err := l.db.Do(ctx, "take_back_claim", commit.Limits{}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
@@ -133,7 +132,7 @@ func (l *Ledger) takeBack(ctx context.Context, c Claim) error {
 		if err != nil || e.State != EffectStarted {
 			return err
 		}
-		e.claimID, e.jobWaits = c.ClaimID, c.JobID == 0 // of another claim, nothing is settled
+		e.claimID, e.jobWaits = c.ClaimID, c.JobID == 0 // with another claim's id nothing is settled
 		settled, err := l.settleBatch(ctx, tx, []Settlement{{Effect: e, Verdict: VerdictNotApplied, Error: errUnanswered.Error()}})
 		if err == nil {
 			taken = !settled[0].Late
