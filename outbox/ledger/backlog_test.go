@@ -14,16 +14,16 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// backlog is how much waits while others go on.
+// backlog is the number of effects that wait in each way.
 type backlog struct {
 	paused  int // effects of a destination that is paused
-	resumed int // of one that works off what it was paused for
-	later   int // of one whose effects are all to be tried again later
-	order   int // of one order, whose first is to be tried again later
-	orders  int // of as many orders, the first of which have had no turn
+	resumed int // of a destination that drains after its pause
+	later   int // of a destination whose effects all have a later next attempt
+	order   int // of one order whose first effect has a later next attempt
+	orders  int // of as many orders, whose first effects have had no turn
 }
 
-// fill makes the rows of a backlog, each with its job, as the ledger would have.
+// fill inserts the rows of a backlog, each with its job, as the ledger would.
 func (w backlog) fill(t *testing.T, b *ledgerBundle) {
 	t.Helper()
 	_, err := b.pool.Exec(t.Context(), `INSERT INTO hooklatch.destinations (name, kind, queue, config_hash, operator_paused, paused_at)
@@ -64,16 +64,16 @@ func (w backlog) fill(t *testing.T, b *ledgerBundle) {
 	wait("quick", 3, aged, `'order_'||i`, `true`)
 }
 
-// The cost of what is done for one effect, one destination, or one slice does not
-// depend on how much waits. Buffers are counted, which a busy machine leaves alone;
-// the bounds hold for any backlog.
+// The cost of a statement for one effect, one destination or one slice does not depend on the
+// backlog. Counted buffers do not depend on the load of the machine; the bounds hold for any
+// backlog.
 func TestNoStatementGrowsWithWhatWaits(t *testing.T) {
 	t.Parallel()
 	waiting := backlog{paused: 40_000, resumed: 20_000, later: 10_000, order: 20_000, orders: 10_000}
 	if os.Getenv("HOOKLATCH_LONG") != "" {
 		waiting = backlog{paused: 1_000_000, resumed: 200_000, later: 200_000, order: 50_000, orders: 100_000}
 	}
-	// Nothing analyses the tables: what a plan is made of must not be luck.
+	// No autovacuum analyses the tables, because the plans must not depend on chance.
 	b := newLedger(t, pgtest.New(t))
 	_, err := b.pool.Exec(t.Context(), `ALTER TABLE hooklatch.effects SET (autovacuum_enabled = false); ALTER TABLE hooklatch.river_job SET (autovacuum_enabled = false)`)
 	require.NoError(t, err)
@@ -120,7 +120,7 @@ func TestNoStatementGrowsWithWhatWaits(t *testing.T) {
 	}
 }
 
-// buffersOf is how many buffers a statement reads.
+// buffersOf returns the number of buffers that a statement reads.
 func buffersOf(t *testing.T, b *ledgerBundle, s statement.Bound) int {
 	t.Helper()
 	tx := b.begin(t)
@@ -137,7 +137,7 @@ func buffersOf(t *testing.T, b *ledgerBundle, s statement.Bound) int {
 	return plans[0].Plan.Hit + plans[0].Plan.Read
 }
 
-// planOf is how a statement ran, to read.
+// planOf returns the plan of a statement, for reading.
 func planOf(t *testing.T, b *ledgerBundle, s statement.Bound) string {
 	t.Helper()
 	tx := b.begin(t)
@@ -149,7 +149,7 @@ func planOf(t *testing.T, b *ledgerBundle, s statement.Bound) string {
 	return strings.Join(lines, "\n")
 }
 
-// explained says how a statement ran instead of what it found.
+// explained returns the plan of a statement instead of its rows.
 type explained struct {
 	pgx.Tx
 
@@ -160,8 +160,8 @@ func (e explained) Query(ctx context.Context, text string, args ...any) (pgx.Row
 	return e.Tx.Query(ctx, e.prefix+text, args...)
 }
 
-// What lost its job in a long queue is found by its turn, and has its old place in
-// the queue. In an order it is found when the queue is short.
+// An effect that lost its job in a long queue is found by its turn and gets its old place in
+// the queue. In an order it is found once the queue is short.
 func TestReconcileFindsWhatWasPassedOver(t *testing.T) {
 	t.Parallel()
 	b := newLedger(t, pgtest.New(t))

@@ -20,7 +20,7 @@ import (
 // leaseTime is longer than a test takes.
 const leaseTime = time.Minute
 
-// ledgerBundle is a Ledger on a database of its own, with a destination.
+// ledgerBundle is a Ledger on its own database, with a destination.
 type ledgerBundle struct {
 	*Ledger
 
@@ -86,7 +86,7 @@ func (b *ledgerBundle) added(t testing.TB, key string, policy Policy) identity.E
 	return id
 }
 
-// claiming asks for an attempt under a claim id of its own.
+// claiming returns a claim with a claim id of its own.
 func claiming(id identity.EffectID) Claim {
 	return Claim{ID: id, ClaimID: uuid.New(), Lease: leaseTime, JobID: 1}
 }
@@ -107,7 +107,7 @@ func (b *ledgerBundle) granted(t testing.TB, id identity.EffectID) Effect {
 	return c.Effect
 }
 
-// failed makes an effect that its receiver refused.
+// failed creates an effect that its receiver refused.
 func (b *ledgerBundle) failed(t testing.TB, key string) identity.EffectID {
 	t.Helper()
 	id := b.added(t, key, AtLeastOnce)
@@ -123,7 +123,7 @@ func (b *ledgerBundle) pause(t testing.TB, paused bool) {
 	require.NoError(t, err)
 }
 
-// stands is the effect as it stands.
+// stands returns the current state of an effect.
 func (b *ledgerBundle) stands(t testing.TB, id identity.EffectID) Effect {
 	t.Helper()
 	e, err := b.Effect(t.Context(), id.IdempotencyKey())
@@ -131,11 +131,11 @@ func (b *ledgerBundle) stands(t testing.TB, id identity.EffectID) Effect {
 	return e
 }
 
-// ledgerOn is a Ledger on a database of the test's own.
+// ledgerOn returns a Ledger on a database of the test's own.
 func ledgerOn(t testing.TB) *ledgerBundle {
 	t.Helper()
 	return newLedger(t, pgtest.New(t))
 }
 
-// tester orders things.
+// tester is the operator of the tests.
 var tester = Operator{Who: "ann", Via: "test"}

@@ -14,8 +14,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// large makes an effect whose body is stored apart from its row and does not
-// compress.
+// large creates an effect whose body is stored apart from its row and does not compress.
 func (b *ledgerBundle) large(t *testing.T, key string, size int) (identity.EffectID, []byte) {
 	t.Helper()
 	body := make([]byte, size)
@@ -29,7 +28,7 @@ func (b *ledgerBundle) large(t *testing.T, key string, size int) (identity.Effec
 	return id, body
 }
 
-// bodyReads is how many pages of bodies were read from the ledger so far.
+// bodyReads returns how many pages of bodies the ledger has read so far.
 func (b *ledgerBundle) bodyReads(t *testing.T) int {
 	t.Helper()
 	_, err := b.pool.Exec(t.Context(), `SELECT pg_stat_force_next_flush()`)
@@ -37,10 +36,10 @@ func (b *ledgerBundle) bodyReads(t *testing.T) int {
 	return b.count(t, `SELECT toast_blks_read + toast_blks_hit FROM pg_statio_user_tables WHERE schemaname = 'hooklatch' AND relname = 'effects'`)
 }
 
-// An effect that waits is asked for again and again: its body stays where it is.
+// A waiting effect is claimed again and again, without its body being read.
 func TestClaimReadsBodiesOfWhatItGrantsOnly(t *testing.T) {
 	t.Parallel()
-	b := newLedger(t, pgtest.New(t, pgtest.MaxConns(1))) // so that its statistics are all there are
+	b := newLedger(t, pgtest.New(t, pgtest.MaxConns(1))) // so that its statistics are complete
 	id, body := b.large(t, "evt_1", 1<<20)
 	b.pause(t, true)
 	before := b.bodyReads(t)
@@ -61,7 +60,7 @@ func TestClaimReadsBodiesOfWhatItGrantsOnly(t *testing.T) {
 	require.Equal(t, before, b.bodyReads(t))
 }
 
-// The transaction that 64 claims share holds 64 KiB of each at most.
+// The transaction that 64 claims share holds at most 64 KiB of each.
 func TestClaimReadsLargeBodiesOnTheirOwn(t *testing.T) {
 	t.Parallel()
 	b := ledgerOn(t)
@@ -73,14 +72,14 @@ func TestClaimReadsLargeBodiesOnTheirOwn(t *testing.T) {
 		require.Equal(t, ClaimGranted, claimed[1].Status)
 		require.True(t, bytes.Equal(smallBody, claimed[0].Effect.Request.Body))
 		require.Empty(t, claimed[1].Effect.Request.Body)
-		return pgx.ErrTxClosed // take nothing
+		return pgx.ErrTxClosed // roll back
 	})
 	require.ErrorIs(t, err, pgx.ErrTxClosed)
 	require.True(t, bytes.Equal(largeBody, b.granted(t, large).Request.Body))
 }
 
-// A claim that waited for the row answers by what it finds then, not by what it
-// saw before.
+// A claim that waited for the row answers by the row it then finds, not by the one it saw
+// before.
 func TestClaimAnswersByTheRowItWaitedFor(t *testing.T) {
 	t.Parallel()
 	b := ledgerOn(t)

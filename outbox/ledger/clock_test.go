@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// ahead moves what a clock said of an effect into the future, as one that was set back
-// afterwards leaves it.
+// ahead moves the times of an effect into the future, as a clock leaves them that is set back
+// afterwards.
 func (b *ledgerBundle) ahead(t *testing.T, key any) {
 	t.Helper()
 	_, err := b.pool.Exec(t.Context(), `
@@ -25,8 +25,8 @@ func (b *ledgerBundle) ahead(t *testing.T, key any) {
 	require.NoError(t, err)
 }
 
-// The database's clock was a month ahead when attempts began, and is right when they end:
-// they are recorded, as are those that end beside them.
+// The database's clock was a month ahead when attempts began, and is right when they end. They
+// are recorded, as are those that end beside them.
 func TestAnAttemptOfTheFutureIsSettled(t *testing.T) {
 	t.Parallel()
 	b := ledgerOn(t)
@@ -48,7 +48,7 @@ func TestAnAttemptOfTheFutureIsSettled(t *testing.T) {
 	require.Equal(t, len(started), b.count(t, `SELECT count(*) FROM hooklatch.all_attempts WHERE state = 'done' AND started_at <= now()`))
 }
 
-// Its worker is lost: the effect does not wait for a month.
+// The worker of such an attempt is lost: the effect does not wait for a month.
 func TestALeaseOfTheFutureIsOver(t *testing.T) {
 	t.Parallel()
 	for policy, verdict := range map[Policy]EffectState{AtLeastOnce: EffectStarted, AtMostOnce: EffectParked} {
@@ -69,7 +69,7 @@ func TestALeaseOfTheFutureIsOver(t *testing.T) {
 			require.NoError(t, err)
 			require.True(t, late.Late)
 
-			// It is found by its key, whose hour has not come yet.
+			// The effect is found by its key, although its hour is in the future.
 			found, err := b.Effect(t.Context(), first.IdempotencyKey)
 			require.NoError(t, err)
 			require.Equal(t, first.Key, found.Key)

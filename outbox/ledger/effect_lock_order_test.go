@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// blockedBatch runs f in a transaction until it waits for what holder has
-// locked, and ends it, rolled back, when the test is over.
+// blockedBatch runs f in a transaction until it waits for a lock of holder. It rolls the
+// transaction back when the test ends.
 func (b *ledgerBundle) blockedBatch(t *testing.T, holder pgx.Tx, f func(ctx context.Context, tx pgx.Tx) error) {
 	t.Helper()
 	tx, err := b.pool.Begin(t.Context())
@@ -29,7 +29,7 @@ func (b *ledgerBundle) blockedBatch(t *testing.T, holder pgx.Tx, f func(ctx cont
 	}, 2*time.Minute, time.Millisecond)
 }
 
-// free are the rows of a table that nobody has locked.
+// free returns the rows of a table that are not locked.
 func (b *ledgerBundle) free(t *testing.T, table, key string) []string {
 	t.Helper()
 	rows, err := b.pool.Query(t.Context(), fmt.Sprintf(`SELECT %[2]s FROM hooklatch.%[1]s ORDER BY %[2]s COLLATE "C" FOR UPDATE SKIP LOCKED`, table, key))
@@ -39,14 +39,14 @@ func (b *ledgerBundle) free(t *testing.T, table, key string) []string {
 	return keys
 }
 
-// Two batches with the same keys cannot deadlock when both take their locks in
-// key order. lock_timeout is shorter than deadlock_timeout, so "no deadlock" would
-// prove nothing: the test holds the lock of the middle one of five keys and looks
-// which others a batch, given in another order, has taken when it gets there.
+// Two batches with the same keys cannot deadlock if both take their locks in key order.
+// lock_timeout is shorter than deadlock_timeout, so "no deadlock" would prove nothing. Instead,
+// the test holds the lock of the middle one of five keys. Then it checks which other keys a
+// batch in another order has locked when it gets there.
 func TestBatchesOfEffectsLockRowsInKeyOrder(t *testing.T) {
 	t.Parallel()
 	key := func(i int) string { return fmt.Sprintf("evt_%d", i) }
-	places := [...]int{4, 1, 3, 0, 2} // in a batch, and none of them its own
+	places := [...]int{4, 1, 3, 0, 2} // in a batch, none at its own index
 	const middle = 2
 	for name, c := range map[string]struct {
 		table, key string

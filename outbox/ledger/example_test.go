@@ -18,7 +18,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// enqueued returns a ledger with effects for the destination crm, and what stops it.
+// enqueued returns a ledger with effects for the destination crm, and a function that stops it.
 func enqueued(ctx context.Context, keys ...identity.Key) (accounts *ledger.Ledger, stop func()) {
 	pool, done := pgtest.Example(ctx)
 	box, err := outbox.New(outbox.Options{Pool: pool})
@@ -50,7 +50,7 @@ func enqueue(ctx context.Context, pool *pgxpool.Pool, box *outbox.Outbox, key id
 	}
 }
 
-// crm is the id of an effect that was enqueued for the destination crm.
+// crm returns the id of an effect that was enqueued for the destination crm.
 func crm(key identity.Key) identity.EffectID {
 	return identity.EffectID{Scope: identity.ScopeOfEnqueue("crm"), Key: key, Generation: 1}
 }
@@ -68,7 +68,7 @@ func attempt(ctx context.Context, accounts *ledger.Ledger, id identity.EffectID,
 	return settled
 }
 
-// A claim gives the right to one attempt, and its settlement records what came of it.
+// A claim grants one attempt, and its settlement records the outcome.
 func ExampleLedger_Claim() {
 	ctx := context.Background()
 	accounts, stop := enqueued(ctx, "order-1001")
@@ -91,7 +91,8 @@ func ExampleLedger_Claim() {
 	// done
 }
 
-// Several effects by their keys. Package browse finds those of a state or a destination.
+// EffectsByID loads several effects by their keys. Package browse finds those in a state or of
+// a destination.
 func ExampleLedger_EffectsByID() {
 	ctx := context.Background()
 	accounts, stop := enqueued(ctx, "order-1", "order-2", "order-3")
@@ -112,7 +113,8 @@ func ExampleLedger_EffectsByID() {
 	// order-4
 }
 
-// A person orders another attempt at what the receiver refused, under the same key.
+// An operator orders another attempt at an effect that the receiver refused, under the same
+// key.
 func ExampleLedger_Retry() {
 	ctx := context.Background()
 	accounts, stop := enqueued(ctx, "order-1001")
@@ -133,7 +135,7 @@ func ExampleLedger_Retry() {
 	// pending
 }
 
-// What is done cannot be cancelled; the error says in which state the effect is.
+// A done effect cannot be cancelled; the error has the state of the effect.
 func ExampleLedger_Cancel() {
 	ctx := context.Background()
 	accounts, stop := enqueued(ctx, "order-1", "order-2")

@@ -10,9 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A statement that locks rows may have to wait for one, which somebody else changes
-// meanwhile. Its snapshot has the old row: what it goes by, and what it writes on,
-// must be the new one.
+// A statement that locks rows may have to wait for a row that another transaction is changing.
+// Its snapshot has the old row, but it must decide by and update the new one.
 func TestStatementsSeeTheEffectTheyWaitedFor(t *testing.T) {
 	t.Parallel()
 	type statement func(ctx context.Context, b *ledgerBundle, tx pgx.Tx, e Effect) error
@@ -111,5 +110,5 @@ func TestStatementsSeeTheEffectTheyWaitedFor(t *testing.T) {
 	}
 }
 
-// taker is the claim of somebody who was faster.
+// taker is the claim id of a faster process.
 const taker = "018f0000-0000-7000-8000-000000000001"

@@ -11,8 +11,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
-// One that was enqueued first is committed last, while the one behind it is being
-// claimed: the lock of the order shows it that a later one is at work.
+// An effect that was enqueued first is committed last, while the one behind it is being
+// claimed. Under the lock of the order, its claim sees that a later effect is being attempted.
 func TestOrderIsAskedUnderItsLock(t *testing.T) {
 	t.Parallel()
 	b := ledgerOn(t)

@@ -9,8 +9,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/internal/column"
 )
 
-// Between the look at what is selected and the locks on it, an effect was tried
-// again and failed anew: that happened after the preview, and is not retried.
+// Between the selection and the locks, an effect was tried again and failed anew. That failure
+// is later than the preview, so the effect is not retried.
 func TestWhatFailedAgainAfterThePreviewIsLeftAlone(t *testing.T) {
 	t.Parallel()
 	b := ledgerOn(t)

@@ -1,4 +1,4 @@
--- Whether a transaction whose COMMIT answer was lost was committed all the same.
+-- Whether a transaction whose COMMIT answer was lost was committed.
 SELECT EXISTS (
     SELECT
     FROM hooklatch.all_attempts

@@ -1,5 +1,5 @@
--- The bytes several events came in, each found by its key whatever the statistics say.
--- Large ones are left to a statement of their own.
+-- The bodies of the deliveries of several events, each found by its key whatever the statistics
+-- say. Large ones are left to a separate statement.
 SELECT
     p.source, p.event_id, p.item, d.content_type, CASE WHEN octet_length(d.body) <= 65536 THEN d.body END AS body
 FROM :asked AS a (source text, event_id text)

@@ -1,4 +1,4 @@
--- The body of an effect that was granted: it does not change any more.
+-- The body of a granted effect, which no longer changes.
 SELECT request_body
 FROM hooklatch.effects
 WHERE scope = :scope

@@ -1,4 +1,4 @@
--- Several effects without their bodies, each by its key whatever the statistics say.
+-- Several effects without their bodies, each found by its key whatever the statistics say.
 SELECT
     {{effect_columns}},
     NULL::bytea AS request_body, e.state, e.lease_until, e.next_attempt_at

@@ -1,4 +1,4 @@
--- The links of one event, also to effects an earlier event had made.
+-- The links of one event, including those to effects that an earlier event created.
 SELECT l.scope, l.key, l.generation, l.suppressed, e.idempotency_key, e.destination, e.state, e.attempt
 FROM hooklatch.all_links AS l
 CROSS JOIN LATERAL (
@@ -7,7 +7,7 @@ CROSS JOIN LATERAL (
     WHERE e.scope = l.scope
         AND e.key = l.key
         AND e.generation = l.generation
-    OFFSET 0 -- each by a look-up of its own
+    OFFSET 0 -- one look-up for each row
 ) AS e
 WHERE l.source = :source
     AND l.event_id = :event_id

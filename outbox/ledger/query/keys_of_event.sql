@@ -1,5 +1,5 @@
--- The keys of the effects of an event, of one of its routes alone where one is given, and
--- when they were made.
+-- The keys and creation times of the effects of an event. A non-empty :route limits them to
+-- that route.
 SELECT e.idempotency_key, e.created_at
 FROM hooklatch.all_links AS l
 CROSS JOIN LATERAL (
@@ -8,7 +8,7 @@ CROSS JOIN LATERAL (
     WHERE e.scope = l.scope
         AND e.key = l.key
         AND e.generation = l.generation
-    OFFSET 0 -- each by a look-up of its own
+    OFFSET 0 -- one look-up for each row
 ) AS e
 WHERE l.source = :source
     AND l.event_id = :event_id

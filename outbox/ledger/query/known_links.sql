@@ -1,5 +1,5 @@
--- Which of the links are there already. The fence lets nobody else link the effects
--- of their events meanwhile.
+-- The links that already exist. Because of the fence, no other transaction links the effects of
+-- these events meanwhile.
 SELECT l.accept_seq, l.scope, l.key, l.generation
 FROM :links AS l (accept_seq bigint, source text, event_id text, scope text, key text, generation integer)
 CROSS JOIN LATERAL (
@@ -10,5 +10,5 @@ CROSS JOIN LATERAL (
         AND known.scope = l.scope
         AND known.key = l.key
         AND known.generation = l.generation
-    LIMIT 1 -- each by a look-up of its own
+    LIMIT 1 -- one look-up for each row
 ) AS known

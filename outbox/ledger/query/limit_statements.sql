@@ -1,4 +1,4 @@
--- Bounds what runs inside the transaction of an effect by its lease.
+-- Limits the statements inside the transaction of an effect to its lease.
 SELECT
     set_config('statement_timeout', :limit, true),
     set_config('lock_timeout', :limit, true),

@@ -1,2 +1,2 @@
--- Waits for an earlier try of the same request whose COMMIT is still on its way.
+-- Waits for an earlier try of the same request whose COMMIT is still in progress.
 SELECT pg_advisory_xact_lock(hashtextextended('hooklatch.operator:' || :request_id, 0))

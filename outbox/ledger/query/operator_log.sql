@@ -1,5 +1,5 @@
--- What people ordered, the newest first: of each target by a step into an index, and of
--- all without one.
+-- Operator actions, the newest first: those of each target by a step into an index, or all
+-- actions if no target is given.
 WITH found AS (
     SELECT o.at, o.id
     FROM unnest(:targets::text[]) AS asked (target)

@@ -1,6 +1,6 @@
--- Locks orders until the transaction ends, after all its rows and in one order.
--- Whoever changes which effect of an order is the first holds this lock when it
--- looks which one is now, so the last one to look sees all changes.
+-- Locks orders until the transaction ends, after all its rows and in one order. A transaction
+-- that changes the first effect of an order holds this lock when it looks up the new first one.
+-- The last to look therefore sees all changes.
 SELECT pg_advisory_xact_lock(lock)
 FROM (
     SELECT DISTINCT hashtextextended('hooklatch.order' || chr(1) || o.scope || chr(1) || o.order_key, 0) AS lock

@@ -1,28 +1,28 @@
--- What stands between ordered effects and their attempt, for callers that hold
--- the locks of their orders.
+-- The reasons why ordered effects may not start, for callers that hold the locks of their
+-- orders.
 WITH effect AS MATERIALIZED (
     SELECT e.*
     FROM :asked AS asked (scope text, key text, generation integer)
     CROSS JOIN LATERAL (
         SELECT
             e.scope, e.key, e.generation, e.order_key, e.accept_seq, e.latest_key, e.occurred_at,
-            -- What a handler enqueued has its place already.
+            -- An effect that a handler enqueued has its place already.
             CASE WHEN e.route <> '' THEN e.source END AS waits_for
         FROM hooklatch.effects AS e
         WHERE e.scope = asked.scope
             AND e.key = asked.key
             AND e.generation = asked.generation
-        LIMIT 1 -- of one: so that no plan begins with what waits
+        LIMIT 1 -- a single row, so that no plan starts with the waiting effects
     ) AS e
 ), undispatched AS MATERIALIZED (
-    -- Once for each source: behind an old snapshot it reads the dispatched ones too.
+    -- Once for each source: under an old snapshot it reads the dispatched ones too.
     SELECT source.waits_for, {{first_undispatched}} AS accept_seq
     FROM (SELECT DISTINCT waits_for FROM effect WHERE waits_for IS NOT NULL) AS source
 )
 SELECT
     e.scope, e.key, e.generation,
     {{behind_in_order}} AS behind,
-    -- One that was enqueued or dispatched late finds a later one at work.
+    -- An effect that was enqueued or dispatched late finds a later one being attempted.
     {{later_at_work}} OR COALESCE(undispatched.accept_seq < e.accept_seq, false) AS early,
     COALESCE((
         SELECT newest.idempotency_key

@@ -1,8 +1,8 @@
--- Overdue effects in the next :limit orders of the destination that no live job will
--- attempt or settle: of an order only the first has a job, and one that is at work.
--- The job of the first waits in its queue from when its turn came, not from when it
--- was due, so nothing is known while more wait than were read. The last row says
--- where the next call goes on; it is missing at the end of the orders.
+-- Overdue effects in the next :limit orders of the destination that no live job will attempt or
+-- settle. In an order only the first effect has a job, and one being attempted. The job of the
+-- first waits in its queue from when its turn came, not from when it was due. So nothing is
+-- known while more jobs wait than were read. The last row is where the next call continues; it
+-- is missing at the end of the orders.
 WITH job AS MATERIALIZED {{live_jobs}}, page AS MATERIALIZED {{page_of_orders}}, head AS (
     SELECT head.scope, head.key, head.generation, head.destination, head.queue, head.source, head.event_id, head.event_type, head.traceparent, head.next_attempt_at
     FROM page AS o

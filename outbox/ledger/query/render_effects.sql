@@ -1,5 +1,5 @@
--- Makes of effects that could not be rendered what the replayed plan of their
--- event says. They were never attempted.
+-- Gives effects that could not be rendered the content of their event's replayed plan. They
+-- were never attempted.
 WITH planned AS (
     SELECT e.*, COALESCE(d.queue, e.planned_queue) AS queue
     FROM :effects AS e (

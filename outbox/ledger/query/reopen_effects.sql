@@ -1,6 +1,5 @@
--- Lets finished effects be attempted again, under the same key and body (I7), in
--- key order. Why they wait now is that an operator ordered it; what failed stands
--- in their attempts.
+-- Lets finished effects be attempted again, under the same key and body (I7), in key order.
+-- Their error becomes the operator's action; the earlier failures are in their attempts.
 WITH chosen AS (
     {{effects_of_keys}}
 ), locked AS (

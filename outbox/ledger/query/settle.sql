@@ -1,7 +1,6 @@
--- T3, second half: records the outcome of attempts in key order. An attempt
--- that lost its lease to another changes nothing. Where no job ran the attempt, the
--- job that was to take over from it ends here, or waits for the next attempt. One whose
--- run is over once its effect is done ends here too.
+-- T3, second half: records the outcome of attempts in key order. An attempt that lost its lease
+-- to another changes nothing. If no job ran the attempt, the reserve job ends here or waits for
+-- the next attempt. A job whose run is over once its effect is done ends here too.
 WITH ended AS (
     SELECT s.*
     FROM :ended AS s (
@@ -11,8 +10,8 @@ WITH ended AS (
     )
     ORDER BY s.scope COLLATE "C", s.key COLLATE "C", s.generation
 ), locked AS (
-    -- Each by a look-up of its own, and the row as it is under the lock, which may
-    -- be newer than the snapshot.
+    -- One look-up for each row. The row is as it is under the lock, which may be newer than the
+    -- snapshot.
     SELECT ended.*, stands.state AS now_state, stands.attempt AS now_attempt, stands.claim_id AS now_claim_id
     FROM ended
     CROSS JOIN LATERAL (
@@ -40,7 +39,7 @@ WITH ended AS (
         key_rotations = e.key_rotations + CASE WHEN ended.rotate_key AND ended.new_state IN ('pending', 'in_doubt', 'parked') THEN 1 ELSE 0 END
     FROM locked AS ended
     WHERE {{same_effect locked=ended}}
-        -- Either of attempt and claim_id would do, since every claim has its own of both.
+        -- Either attempt or claim_id would suffice, since both are unique to each claim.
         AND ended.now_attempt = ended.attempt
         AND ended.now_claim_id = ended.claim_id
         AND ended.now_state = 'started'
@@ -49,7 +48,7 @@ WITH ended AS (
         e.destination, ended.job_waits, ended.job_ends, ended.job_metadata, ended.job_tags,
         e.latest_key, e.occurred_at, e.accept_seq, e.idempotency_key,
         ended.applied, ended.duration_seconds, ended.response_status, ended.response_excerpt, ended.error,
-        -- The key the attempt carried, not the one that follows.
+        -- The key that the attempt carried, not the following one.
         e.key_rotations - CASE WHEN ended.rotate_key AND ended.new_state IN ('pending', 'in_doubt', 'parked') THEN 1 ELSE 0 END AS key_rotation
 ), recorded AS (
     INSERT INTO hooklatch.attempts (
@@ -76,8 +75,9 @@ WITH ended AS (
         applied_at = now()
     WHERE (known.occurred_at, known.accept_seq) < (EXCLUDED.occurred_at, EXCLUDED.accept_seq)
 ), waiting_jobs AS (
-    -- One that somebody has in hand is left: its run finds how the effect stands. Its
-    -- state is asked apart: together with the id it would offer an index of many rows.
+    -- A job that another transaction has locked is left: its run finds the state of the effect.
+    -- The state is checked separately: together with the id it would offer an index with many
+    -- rows.
     SELECT
         j.id, settled.job_waits AND j.state = 'scheduled' AS waits, settled.job_ends AND j.state = 'running' AS runs, settled.state = 'done' AS is_done, settled.state IN ('pending', 'in_doubt') AS goes_on,
         settled.job_metadata, settled.job_tags,
@@ -97,18 +97,18 @@ WITH ended AS (
     WHERE j.id = ANY (ARRAY[w.id])
         AND (w.runs OR (w.waits AND w.is_done))
 ), kept_jobs AS (
-    -- People see in River UI what was not done at once, as after a run of the job.
+    -- River UI then shows effects that were not done immediately, as after a run of the job.
     UPDATE hooklatch.river_job AS j
     SET
         state = CASE
             WHEN NOT w.goes_on THEN 'cancelled'
-            -- River's scheduler, which wakes the others, comes every 5 seconds.
+            -- River's scheduler, which wakes the other jobs, runs every 5 seconds.
             WHEN w.next_attempt_at < now() + interval '5 seconds' THEN 'available'
             ELSE 'retryable'
         END::hooklatch.river_job_state,
         attempt = j.attempt + 1,
         attempted_at = w.last_attempt_at,
-        -- It had none of both for as long as it was in reserve.
+        -- A reserve job has neither metadata nor tags.
         metadata = j.metadata || w.job_metadata,
         tags = string_to_array(w.job_tags, ',')::varchar(255)[],
         scheduled_at = CASE WHEN w.goes_on THEN w.next_attempt_at ELSE j.scheduled_at END,

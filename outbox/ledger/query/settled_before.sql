@@ -1,6 +1,6 @@
--- How attempts stand that this settlement did not settle: an earlier try of it
--- did, whose COMMIT answer was lost, or the attempt had lost its lease, or a
--- person put the effect aside. Each is looked up on its own.
+-- The state of attempts that this settlement did not settle. An earlier try, whose COMMIT
+-- answer was lost, settled them; or the attempt had lost its lease; or an operator put the
+-- effect aside. Each has its own look-up.
 SELECT
     ended.scope, ended.key, ended.generation, ended.attempt,
     COALESCE(a.state, e.state) AS state,

@@ -1,4 +1,4 @@
--- Cancels effects whose object has a newer one applied, and links them to it.
+-- Cancels effects superseded by a newer applied one of the same object, and links them to it.
 -- The rows are locked already.
 UPDATE hooklatch.effects AS e
 SET
@@ -16,7 +16,7 @@ CROSS JOIN LATERAL (
     WHERE e.scope = s.scope
         AND e.key = s.key
         AND e.generation = s.generation
-    OFFSET 0 -- each by a look-up of its own
+    OFFSET 0 -- one look-up for each row
 ) AS stands
 WHERE {{same_effect locked=s}}
     AND stands.state IN ('pending', 'started', 'in_doubt')

@@ -1,4 +1,4 @@
--- What is at work in the order o: one effect, unless places changed meanwhile.
+-- Effects being attempted in the order o: one, unless places changed meanwhile.
 (
     SELECT
         e.scope, e.key, e.generation, e.destination, e.queue, e.source, e.event_id, e.event_type, e.traceparent,
@@ -8,6 +8,6 @@
         AND e.order_key = o.order_key
         AND e.order_key <> ''
         AND e.state = 'started'
-    ORDER BY e.created_at -- by effects_at_work: no plan begins with what waits
+    ORDER BY e.created_at -- by effects_at_work: no plan starts with the waiting effects
     LIMIT 10
 )

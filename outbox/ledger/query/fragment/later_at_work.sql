@@ -1,5 +1,5 @@
--- Whether an effect that comes after the effect e in its order is at work. Of EXISTS,
--- Postgres would ignore the ORDER BY.
+-- Whether an effect that comes after the effect e in its order is being attempted. In an
+-- EXISTS, Postgres would ignore the ORDER BY.
 COALESCE((
     SELECT true
     FROM hooklatch.effects AS later
@@ -8,6 +8,6 @@ COALESCE((
         AND later.order_key <> ''
         AND later.state = 'started'
         AND (later.accept_seq, later.key COLLATE "C", later.generation) > (e.accept_seq, e.key COLLATE "C", e.generation)
-    ORDER BY later.created_at -- by effects_at_work: no plan begins with what waits
+    ORDER BY later.created_at -- by effects_at_work: no plan starts with the waiting effects
     LIMIT 1
 ), false)

@@ -1,7 +1,7 @@
--- The effect that was made in an hour and has a key: by the index effects_wire_key
--- (schema/query/wire_key_make.sql), and by the time alone for as long as that is being
--- built. Each has a branch of its own: of both conditions in one, Postgres takes either
--- index while it knows of few rows.
+-- The effect created in an hour that has a key: by the index effects_wire_key
+-- (schema/query/wire_key_make.sql), or by time alone while that index is being built. Each case
+-- has its own branch. With both conditions in one, Postgres uses either index while it knows of
+-- few rows.
 (
     SELECT e.*
     FROM hooklatch.effects AS e

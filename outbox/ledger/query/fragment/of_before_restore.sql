@@ -1,6 +1,5 @@
--- Whether the effect e is there, or its event was, since before it was said that the
--- database had been restored, and no person has ordered it since. It may have been
--- applied in the time that is missing.
+-- Whether the effect e or its event existed when an operator declared the database restored,
+-- and no operator has ordered it since. It may have been applied in the missing time.
 EXISTS (
     SELECT
     FROM hooklatch.installation AS i

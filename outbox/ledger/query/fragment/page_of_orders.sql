@@ -1,5 +1,5 @@
--- The next :limit orders of the destination in which something waits, after those
--- that earlier calls looked at. Each is one step through the index.
+-- The next :limit orders of the destination with waiting effects, after those that earlier
+-- calls read. Each is one step through the index.
 (
     WITH RECURSIVE o AS (
         SELECT start.scope, start.order_key
