@@ -2,10 +2,10 @@ package fleet
 
 import "time"
 
-// What statements of the fleet take. Times are given in seconds, as an interval or
-// until now.
+// This file has the arguments of the fleet's statements. Times are in seconds, as an interval
+// or before now.
 
-// named is the destination a statement is about.
+// named is the destination of a statement.
 type named struct{ Destination string }
 
 type announceWorker struct {
@@ -20,7 +20,7 @@ type announceWorker struct {
 	HandlerSources []string
 	Dispatches     bool
 	Accepts        bool
-	UnusedSeconds  float64 // after which a configuration begins anew
+	UnusedSeconds  float64 // after which an unused configuration gets a new number
 }
 
 type asideRow struct{ Destination, AsideQueue string }
@@ -32,7 +32,7 @@ type asideOf struct{ Aside []asideRow }
 type beginProbe struct {
 	Destination  string
 	LeaseSeconds float64
-	Until        time.Time // of an earlier try of ours
+	Until        time.Time // end of this caller's earlier try
 	Repeated     bool
 }
 
@@ -44,7 +44,7 @@ type endJobs struct {
 }
 
 type moveJobs struct {
-	Queues []string // from which
+	Queues []string // to move from
 	Limit  int
 }
 
@@ -63,7 +63,7 @@ type redirectJob struct{ JobID int64 }
 
 type retireDestination struct {
 	Destination string
-	SeenSeconds float64 // a process that was seen since then runs
+	SeenSeconds float64 // a process seen within this time counts as running
 }
 
 type seenWithin struct{ SeenSeconds float64 }
@@ -72,7 +72,7 @@ type setPaused struct {
 	Destination string
 	Paused      bool
 	Who, Reason string
-	Own         bool // leaves alone what others have paused: see SetPausedFor
+	Own         bool // leaves other pauses alone: see SetPausedFor
 }
 
 type takeTokens struct {

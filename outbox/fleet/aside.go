@@ -11,12 +11,12 @@ import (
 	"github.com/hooklatch/hooklatch/internal/riverjob"
 )
 
-// SetAside sends the job of an effect that cannot start now, because its
-// destination is paused or has no free slot, to where nobody works it. The process
-// that runs the job then snoozes it. It waits there, at no cost, until Recall.
+// SetAside moves the job of an effect to a queue that no worker reads. Such an effect cannot
+// start now, because its destination is paused or has no free slot. The process that runs the
+// job then snoozes it. The job waits there, at no cost, until Recall.
 //
-// Neither is one of the transactions that must survive: a job that stays where it
-// was is only told once more to wait. Errors: ErrUnavailable.
+// SetAside and Recall need not survive a lost server: a job that stays in its queue is only
+// told once more to wait. Errors: ErrUnavailable.
 func (f *Fleet) SetAside(ctx context.Context, destination string, jobID int64) error {
 	err := f.db.Statement("set_aside", func(db pipeline.ByIndex) error {
 		_, err := f.sql.SetAside.With(setAside{AsideQueue: riverjob.AsideQueue(destination), JobID: jobID}).Exec(ctx, db)
@@ -28,14 +28,13 @@ func (f *Fleet) SetAside(ctx context.Context, destination string, jobID int64) e
 	return nil
 }
 
-// Aside is a destination with jobs that are set aside.
+// Aside is a destination that has jobs set aside.
 type Aside struct {
 	Destination string
-	Paused      bool // Recall would bring none back
+	Paused      bool // Recall would not bring any back
 }
 
-// AsideOf lists those of the destinations that have jobs set aside. Errors:
-// ErrUnavailable.
+// AsideOf lists the given destinations that have jobs set aside. Errors: ErrUnavailable.
 func (f *Fleet) AsideOf(ctx context.Context, destinations []string) (found []Aside, err error) {
 	asked := asideOf{Aside: make([]asideRow, len(destinations))}
 	for i, name := range destinations {
@@ -54,9 +53,9 @@ func (f *Fleet) AsideOf(ctx context.Context, destinations []string) (found []Asi
 	return found, nil
 }
 
-// Recall brings up to limit of the jobs that were set aside for a destination back
-// into its queue, those that wait longest first, and counts them. It brings none
-// while the destination is paused. Errors: ErrUnavailable.
+// Recall returns up to limit jobs that were set aside for a destination to its queue, the
+// longest waiting first. It reports their number, which is 0 while the destination is paused.
+// Errors: ErrUnavailable.
 func (f *Fleet) Recall(ctx context.Context, destination string, limit int) (recalled int, err error) {
 	recall := recallJobs{Destination: destination, AsideQueue: riverjob.AsideQueue(destination), Limit: limit}
 	err = f.db.Statement("recall_jobs", func(db pipeline.ByIndex) error {

@@ -21,17 +21,17 @@ type BreakerState string
 
 // The states of a breaker.
 const (
-	BreakerClosed   BreakerState = "closed"    // attempts go through
-	BreakerOpen     BreakerState = "open"      // none go through
-	BreakerHalfOpen BreakerState = "half_open" // a probe is on its way
+	BreakerClosed   BreakerState = "closed"    // attempts pass
+	BreakerOpen     BreakerState = "open"      // no attempts pass
+	BreakerHalfOpen BreakerState = "half_open" // a probe is running
 )
 
-// DestinationState is a destination as the fleet sees it.
+// DestinationState is the state of a destination across all processes.
 type DestinationState struct {
 	Name         string    `json:"name"`
 	Kind         string    `json:"kind"`
 	Queue        string    `json:"queue"`
-	SharedQueue  bool      `json:"shared_queue"` // other destinations use the queue: it is never paused, claims are refused
+	SharedQueue  bool      `json:"shared_queue"` // other destinations use the queue: it is never paused, claims are refused instead
 	RegisteredAt time.Time `json:"registered_at"`
 
 	OperatorPaused bool      `json:"operator_paused"`
@@ -42,20 +42,19 @@ type DestinationState struct {
 	Breaker       BreakerState `json:"breaker"`
 	BreakerReason string       `json:"breaker_reason,omitzero"`
 	OpenedAt      time.Time    `json:"opened_at"` // zero while the breaker is closed
-	ProbeAt       time.Time    `json:"probe_at"`  // of the next probe, or the end of one on its way
+	ProbeAt       time.Time    `json:"probe_at"`  // of the next probe, or the deadline of the running one
 	Epoch         int64        `json:"-"`         // counts the changes of pause and breaker
 
-	QueuePaused bool `json:"queue_paused"` // what River is told
+	QueuePaused bool `json:"queue_paused"` // whether the River queue is paused
 
-	ServedBy int       `json:"served_by"` // running processes that have it in their configuration
-	ServedAt time.Time `json:"served_at"` // when there was one; zero: never
+	ServedBy int       `json:"served_by"` // running processes with it in their configuration
+	ServedAt time.Time `json:"served_at"` // when a process last had it; zero: never
 }
 
-// Paused tells whether no attempt but probes may start.
+// Paused reports whether only probes may start, if any.
 func (d DestinationState) Paused() bool { return d.OperatorPaused || d.Breaker != BreakerClosed }
 
-// MarshalJSON writes what people and their programs are shown of a destination. A
-// time that is not there is null.
+// MarshalJSON writes the fields that operators and API clients see. An unset time is null.
 func (d DestinationState) MarshalJSON() ([]byte, error) {
 	type fields DestinationState // without this method
 	return plainjson.Marshal(struct {
@@ -72,15 +71,14 @@ func (d DestinationState) MarshalJSON() ([]byte, error) {
 	})
 }
 
-// SetPaused sets or ends an operator's pause. The breaker goes its own way: a
-// destination works when neither holds it. Errors: ErrUnknownDestination,
-// ErrUnavailable.
+// SetPaused sets or ends an operator's pause. The breaker is independent: a destination works
+// when neither blocks it. Errors: ErrUnknownDestination, ErrUnavailable.
 func (f *Fleet) SetPaused(ctx context.Context, destination string, paused bool, by ledger.Operator) error {
 	return f.orderPause(ctx, setPaused{Destination: destination, Paused: paused, Who: by.Who, Reason: column.Reason(by.Reason)}, by)
 }
 
-// SetPausedFor is SetPaused as a part of something else, which the reason names: it
-// leaves alone what others have paused, and ends only a pause for the same reason.
+// SetPausedFor is SetPaused for a larger operation, named by the reason. It leaves other pauses
+// alone, and ends only a pause with the same reason.
 func (f *Fleet) SetPausedFor(ctx context.Context, destination string, paused bool, by ledger.Operator) error {
 	return f.orderPause(ctx, setPaused{Destination: destination, Paused: paused, Who: by.Who, Reason: column.Reason(by.Reason), Own: true}, by)
 }
@@ -114,9 +112,9 @@ func (f *Fleet) orderPause(ctx context.Context, pause setPaused, by ledger.Opera
 	return nil
 }
 
-// changeDestination changes the row of a destination, and applies what it says then
-// to its River queue, in one transaction under the row's lock. Each change gives
-// the same result when it is repeated, so a lost COMMIT answer is harmless.
+// changeDestination changes the row of a destination and applies its new pause to the River
+// queue, in one transaction under the row's lock. Each change is idempotent, so a lost COMMIT
+// answer is harmless.
 func (f *Fleet) changeDestination(ctx context.Context, name commit.Name, destination string, change statement.Bound) error {
 	return f.db.Do(ctx, name, commit.Limits{}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
 		known, err := f.applyPause(ctx, tx, destination, func() error {
@@ -130,8 +128,8 @@ func (f *Fleet) changeDestination(ctx context.Context, name commit.Name, destina
 	})
 }
 
-// applyPause locks the destination, changes it, and pauses or resumes its queue
-// as it stands afterwards. It reports whether there is such a destination.
+// applyPause locks the destination, changes it, and then pauses or resumes its queue
+// accordingly. It reports whether the destination exists.
 func (f *Fleet) applyPause(ctx context.Context, tx pgx.Tx, destination string, change func() error) (bool, error) {
 	var locked string
 	err := f.sql.LockDestination.With(named{Destination: destination}).QueryRow(ctx, tx).Scan(&locked)
@@ -165,7 +163,7 @@ func (f *Fleet) applyPause(ctx context.Context, tx pgx.Tx, destination string, c
 	return true, nil
 }
 
-// Destinations lists all destinations that were ever registered, by name.
+// Destinations lists all registered destinations, by name.
 func (f *Fleet) Destinations(ctx context.Context) ([]DestinationState, error) {
 	rows, err := f.sql.ListDestinations.With(seenWithin{SeenSeconds: PresumedGone.Seconds()}).Query(ctx, f.read)
 	if err != nil {
@@ -187,21 +185,22 @@ func (f *Fleet) Destinations(ctx context.Context) ([]DestinationState, error) {
 	return destinations, nil
 }
 
-// unheardAfter is when a queue that is not treated as it is paused, or not, is told
-// of again.
+// unheardAfter is how long a queue may be worked contrary to its pause state before clients are
+// notified again.
 const unheardAfter = 10 * time.Second
 
-// SyncPauses makes the River queues agree with the destinations, which are the
-// truth: River forgets the queue of a worker that was away for a day, and
-// people pause and resume queues in River UI. And it makes the clients of all
-// processes agree with the queues: one that lost its connection when a pause ended
-// would never work the queue again. Call it every 10 seconds. Errors: ErrUnavailable.
+// SyncPauses makes the River queues agree with the destinations, whose rows are authoritative.
+// River forgets the queue of a worker that was away for a day, and operators pause and resume
+// queues in River UI. It also makes the clients of all processes agree with the queues: a
+// client that lost its connection when a pause ended would never work the queue again. Call it
+// every 10 seconds. Errors: ErrUnavailable.
 func (f *Fleet) SyncPauses(ctx context.Context) error {
-	// Each on its own: a destination that is locked must not keep others unheard.
+	// The two steps are independent: a locked destination must not delay the notifications of
+	// others.
 	return errors.Join(f.followDestinations(ctx), f.tellPausesAgain(ctx))
 }
 
-// followDestinations pauses and resumes queues as their destinations say.
+// followDestinations pauses and resumes queues according to their destinations.
 func (f *Fleet) followDestinations(ctx context.Context) error {
 	var names []string
 	err := f.db.Statement("wrong_pauses", func(db pipeline.ByIndex) error {
@@ -225,8 +224,8 @@ func (f *Fleet) followDestinations(ctx context.Context) error {
 	return nil
 }
 
-// tellPausesAgain tells the clients of all processes of queues that one of them seems
-// to treat otherwise than they are.
+// tellPausesAgain notifies the clients of all processes about queues whose pause state one of
+// them seems to ignore.
 func (f *Fleet) tellPausesAgain(ctx context.Context) error {
 	err := f.db.Statement("tell_pauses_again", func(db pipeline.ByIndex) error {
 		_, err := f.sql.TellPausesAgain.With(tellPausesAgain{Topic: f.controlTopic, UnheardSeconds: unheardAfter.Seconds()}).Exec(ctx, db)

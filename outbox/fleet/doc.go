@@ -1,6 +1,6 @@
-// Package fleet keeps, for workers and the program, the destinations of all processes
-// together: which there are, whether attempts at them may start and how fast, and which
-// processes perform them.
+// Package fleet manages, for workers and the program, the destinations of all processes
+// together: which exist, whether attempts at them may start and how fast, and which processes
+// serve them.
 //
 // # Pauses, breakers and rates
 //
@@ -9,12 +9,11 @@
 //	  │                 └───────────── ProbeFailed ───────────────────┘ │
 //	  └───────────────────────────── CloseBreaker ──────────────────────┘
 //
-// A destination is paused while operator_paused is set or its breaker is not
-// closed. That is applied to its River queue in the transaction that changes it,
-// under the row lock of the destination, so neither undoes the other; SyncPauses
-// repairs what River forgot. Claims refuse a paused destination too, which covers
-// jobs that were fetched before and queues that several destinations share. A
-// probe passes the breaker, never an operator.
+// A destination is paused while operator_paused is set or its breaker is not closed. The
+// transaction that changes it also applies the pause to its River queue, under the
+// destination's row lock, so that neither undoes the other. SyncPauses repairs what River
+// forgot. Claims refuse a paused destination too. This covers jobs fetched earlier and queues
+// shared by several destinations. A probe passes the breaker, but never an operator's pause.
 //
-// Rates are kept by the database for all processes together ([Fleet.TakeTokens]).
+// The database enforces rates for all processes together ([Fleet.TakeTokens]).
 package fleet

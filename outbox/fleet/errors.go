@@ -2,5 +2,5 @@ package fleet
 
 import "errors"
 
-// ErrServed refuses to retire a destination that a running process has.
+// ErrServed is returned by Retire for a destination in the configuration of a running process.
 var ErrServed = errors.New("a running process has the destination in its configuration")

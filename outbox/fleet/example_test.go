@@ -11,7 +11,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// registered returns a fleet with the destination crm, and what stops it.
+// registered returns a fleet with the destination crm, and a function that stops it.
 func registered(ctx context.Context) (destinations *fleet.Fleet, stop func()) {
 	pool, done := pgtest.Example(ctx)
 	box, err := outbox.New(outbox.Options{Pool: pool})
@@ -29,7 +29,7 @@ func registered(ctx context.Context) (destinations *fleet.Fleet, stop func()) {
 	}
 }
 
-// An operator pauses a destination while its receiver is worked on, and resumes it.
+// An operator pauses a destination during maintenance of its receiver, and resumes it.
 func ExampleFleet_SetPaused() {
 	ctx := context.Background()
 	destinations, stop := registered(ctx)
@@ -51,7 +51,7 @@ func ExampleFleet_SetPaused() {
 	// crm paused: false ""
 }
 
-// The rate of a destination holds for all processes together.
+// The rate of a destination applies to all processes together.
 func ExampleFleet_TakeTokens() {
 	ctx := context.Background()
 	destinations, stop := registered(ctx)

@@ -15,23 +15,22 @@ import (
 
 // Options configure a Fleet.
 type Options struct {
-	// DB is where changes are committed. Required.
+	// DB commits changes. Required.
 	DB *commit.DB
-	// ReadPool is what lists and counts for people use, on the same database.
+	// ReadPool serves the lists and counts shown to operators, from the same database.
 	// Required.
 	ReadPool *pgxpool.Pool
 	// Schema holds the tables. Defaults to schema.Default.
 	Schema schema.Name
 	// Jobs pauses the queues of destinations. Required.
 	Jobs *riverjob.Inserter
-	// Ledger records what operators order. Required.
+	// Ledger records operator actions. Required.
 	Ledger *ledger.Ledger
-	// Runs park what waits for a destination that is retired. Required.
+	// Runs parks the effects that wait for a retired destination. Required.
 	Runs *runs.Runs
 }
 
-// Fleet knows the destinations of all processes together. It is safe for concurrent
-// use.
+// Fleet manages the destinations of all processes together. It is safe for concurrent use.
 type Fleet struct {
 	db     *commit.DB
 	read   *pgxpool.Pool

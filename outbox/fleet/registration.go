@@ -12,7 +12,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// Destination is where effects go, as workers register it.
+// Destination is a destination as registered by workers.
 type Destination struct {
 	Name       string
 	Kind       string        // http, email, ...
@@ -23,8 +23,8 @@ type Destination struct {
 
 type registerDestinations struct{ Destinations []Destination }
 
-// RegisterDestinations makes destinations known to EnqueueTx. It changes
-// nothing when they are known already. Errors: ErrUnavailable.
+// RegisterDestinations makes destinations known to EnqueueTx. It changes nothing for those that
+// are already registered alike. Errors: ErrUnavailable.
 func (f *Fleet) RegisterDestinations(ctx context.Context, destinations []Destination) error {
 	rows := slices.Clone(destinations)
 	for i, d := range rows {

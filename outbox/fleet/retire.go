@@ -15,17 +15,17 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/runs"
 )
 
-// Waiting are the unfinished effects of one route, or those the application
-// enqueued, at one destination.
+// Waiting counts the unfinished effects of one route, or those the application enqueued, at one
+// destination.
 type Waiting struct {
 	Destination string
-	Route       string // empty when the application enqueued them
+	Route       string // empty if the application enqueued them
 	Effects     int64
-	Since       time.Time // the oldest was made
-	Unrendered  int64     // of them, those whose request their route is still to make
+	Since       time.Time // creation of the oldest
+	Unrendered  int64     // those among them whose request is not rendered yet
 }
 
-// Waiting counts what waits. It reads all unfinished effects.
+// Waiting counts waiting effects. It reads all unfinished effects.
 func (f *Fleet) Waiting(ctx context.Context) ([]Waiting, error) {
 	rows, err := f.sql.WaitingEffects.Query(ctx, f.read)
 	if err != nil {
@@ -42,11 +42,11 @@ func (f *Fleet) Waiting(ctx context.Context) ([]Waiting, error) {
 	return waiting, nil
 }
 
-// Retire forgets a destination that is gone from the configuration for good: enqueueing
-// for it is refused from then on, and a run begins that parks what waits for it. Upkeep
-// ends the jobs of what is parked. When it is interrupted before the run begins, the same
-// call does the rest. A worker that has the destination again when it starts registers it
-// anew. Errors: ErrServed, ErrUnknownDestination, ErrUnavailable.
+// Retire removes a destination that has permanently left the configuration. Enqueueing for it
+// is refused from then on, and a bulk run starts that parks its waiting effects. Upkeep ends
+// the jobs of the parked effects. If Retire is interrupted before the run starts, the same call
+// completes it. A worker that starts with the destination again registers it anew. Errors:
+// ErrServed, ErrUnknownDestination, ErrUnavailable.
 func (f *Fleet) Retire(ctx context.Context, destination string, by ledger.Operator) (runs.Run, error) {
 	by.RequestID = cmp.Or(by.RequestID, uuid.NewString())
 	what := ledger.Instruction{Action: ledger.ActionRetireDestination, Target: destination}
@@ -73,8 +73,8 @@ func (f *Fleet) Retire(ctx context.Context, destination string, by ledger.Operat
 	return run, nil
 }
 
-// forget removes a destination and reports whether it was there. One that was
-// removed before must have something that waits for it.
+// forget removes a destination and reports whether it existed. For one removed earlier, effects
+// must be waiting.
 func (f *Fleet) forget(ctx context.Context, tx pgx.Tx, destination string) (known bool, err error) {
 	var locked string
 	err = f.sql.LockDestination.With(named{Destination: destination}).QueryRow(ctx, tx).Scan(&locked)

@@ -15,25 +15,24 @@ import (
 )
 
 const (
-	// AnnounceEvery is how often a process that performs effects says that it is
-	// there.
+	// AnnounceEvery is the interval at which a process that performs effects announces itself.
 	AnnounceEvery = 10 * time.Second
-	// PresumedGone is when one that has not said so no longer counts. Too soon
-	// is harmless for effects, which wait where another takes them. Events are decided by
-	// an older configuration from then on.
+	// PresumedGone is the time without an announcement after which a process no longer counts.
+	// Too short a time does no harm to effects, which wait where another process takes them.
+	// Events are then dispatched by an older configuration.
 	PresumedGone = 3 * AnnounceEvery
-	// GatewayPatience is how long workers leave the events of a source to a newer
-	// configuration that only a gateway runs: workers with it should start by then.
+	// GatewayPatience is how long workers leave the events of a source to a newer configuration
+	// that only a gateway runs. Workers with that configuration should start within this time.
 	GatewayPatience = 5 * time.Minute
-	// unusedAfter is when a configuration that no process has run begins anew: it is
-	// rolled back to. Before, a process that runs it again is taken for one that
-	// restarted.
+	// unusedAfter is the time after which a configuration that no process runs gets a new
+	// number, because a later process is a rollback to it. Before that, such a process counts
+	// as restarted.
 	unusedAfter = 2 * time.Minute
-	// moveLimit bounds how many jobs one statement moves.
+	// moveLimit bounds the jobs moved by one statement.
 	moveLimit = 2_000
 )
 
-// Presence is a process that performs effects, or a gateway that accepts events for
+// Presence describes a process that performs effects, or a gateway that accepts events for
 // others to dispatch.
 type Presence struct {
 	ID           string        // unique among running processes
@@ -41,31 +40,32 @@ type Presence struct {
 	ConfigHash   string
 	Destinations []Destination // Name and Queue are used
 
-	// Hash is the digest of what decides which effects an event has, and Routes that of
-	// the routes alone.
+	// Hash is the digest of everything that decides which effects an event has, and Routes that
+	// of the routes alone.
 	Hash, Routes string
-	// Sources are those whose events the process dispatches, or accepts, and
+	// Sources are the sources whose events the process dispatches or accepts, and
 	// HandlerSources those it has handlers for; "*" is every source.
 	Sources, HandlerSources []string
-	// GatewayOnly is set for a process that dispatches nothing.
+	// GatewayOnly is true for a process that dispatches nothing.
 	GatewayOnly bool
-	// Accepts is set for a process in which a gateway runs.
+	// Accepts is true for a process that runs a gateway.
 	Accepts bool
 }
 
-// Configuration is what a process has announced to decide by.
+// Configuration is the configuration that a process has announced for its decisions.
 type Configuration struct {
-	// Number is larger the later the configuration began. 0: none was announced.
+	// Number is larger for a configuration that was first announced later. 0: none was
+	// announced.
 	Number int64
 	Routes string // as in Presence
-	// ForHandlers is set where an event waits for handlers of its source: only processes
-	// that have some can take it.
+	// ForHandlers is true if an event waits for handlers of its source: only processes with
+	// such handlers can take it.
 	ForHandlers bool
 }
 
-// Announce says that a process is there and what it works. Call it before the process
-// accepts or dispatches anything, when its configuration changes, and every AnnounceEvery.
-// It tries once and ends with ctx. Errors: ErrUnavailable.
+// Announce registers a running process and what it serves. Call it before the process accepts
+// or dispatches anything, when its configuration changes, and every AnnounceEvery. It tries
+// once and ends with ctx. Errors: ErrUnavailable.
 func (f *Fleet) Announce(ctx context.Context, p Presence) (Configuration, error) {
 	names, queues := make([]string, len(p.Destinations)), make([]string, len(p.Destinations))
 	for i, d := range p.Destinations {
@@ -87,7 +87,7 @@ func (f *Fleet) Announce(ctx context.Context, p Presence) (Configuration, error)
 	return announced, nil
 }
 
-// Withdraw says that a process is gone, and ends with ctx.
+// Withdraw removes a process that stops. It ends with ctx.
 func (f *Fleet) Withdraw(ctx context.Context, id string) error {
 	err := f.db.Statement("withdraw_worker", func(db pipeline.ByIndex) error {
 		_, err := f.sql.WithdrawWorker.With(withdrawWorker{ID: id}).Exec(ctx, db)
@@ -99,10 +99,9 @@ func (f *Fleet) Withdraw(ctx context.Context, id string) error {
 	return nil
 }
 
-// TakeOver is what a process does when it starts: it announces itself, and what
-// waits for its destinations in other queues moves to its own, also from the
-// queues of a process that is presumed gone only in a while. It returns how many
-// jobs moved. Errors: ErrUnavailable.
+// TakeOver is called when a process starts. It announces the process and moves the jobs of its
+// destinations from other queues to its own. That includes queues of a process that is not
+// presumed gone yet. It returns the number of moved jobs. Errors: ErrUnavailable.
 func (f *Fleet) TakeOver(ctx context.Context, p Presence) (moved int64, err error) {
 	if _, err := f.Announce(ctx, p); err != nil {
 		return 0, err
@@ -113,16 +112,16 @@ func (f *Fleet) TakeOver(ctx context.Context, p Presence) (moved int64, err erro
 	return f.syncQueues(ctx, 0, own)
 }
 
-// SyncQueues makes every effect wait where a running process takes it, and
-// returns how many jobs it moved. While processes with different configurations
-// run together, and after the last of the old has stopped, jobs may wait in a
-// queue nobody works any more. Call it every 10 seconds. Errors: ErrUnavailable.
+// SyncQueues moves every waiting job to a queue that a running process works, and returns the
+// number of moved jobs. While processes with different configurations run together, and after
+// the last old one has stopped, jobs may wait in a queue that no process works any more. Call
+// it every 10 seconds. Errors: ErrUnavailable.
 func (f *Fleet) SyncQueues(ctx context.Context) (moved int64, err error) {
 	return f.syncQueues(ctx, PresumedGone, func(string) bool { return false })
 }
 
-// syncQueues moves jobs out of queues that no process worked for so long, except
-// of those to be left alone.
+// syncQueues moves jobs out of queues that no process has worked for the time unserved, except
+// those that leave reports.
 func (f *Fleet) syncQueues(ctx context.Context, unserved time.Duration, leave func(queue string) bool) (moved int64, err error) {
 	if _, err := f.execute(ctx, "place_destinations", f.sql.PlaceDestinations.With(seenWithin{SeenSeconds: PresumedGone.Seconds()})); err != nil {
 		return 0, fmt.Errorf("sync queues: place destinations: %w", err)
@@ -160,8 +159,8 @@ func (f *Fleet) syncQueues(ctx context.Context, unserved time.Duration, leave fu
 	return moved, nil
 }
 
-// Redirect sends a job to the queue of its destination. The process that runs
-// it, which cannot work it, then snoozes it. Errors: ErrUnavailable.
+// Redirect moves a job to the queue of its destination. The process that runs the job, which
+// cannot work it, then snoozes it. Errors: ErrUnavailable.
 func (f *Fleet) Redirect(ctx context.Context, jobID int64) error {
 	if _, err := f.execute(ctx, "redirect_job", f.sql.RedirectJob.With(redirectJob{JobID: jobID})); err != nil {
 		return fmt.Errorf("redirect job: %w", err)
@@ -169,10 +168,10 @@ func (f *Fleet) Redirect(ctx context.Context, jobID int64) error {
 	return nil
 }
 
-// Wake tells every process of a queue in which a job is due.
+// Wake notifies every process of a queue in which a job is due.
 func (f *Fleet) Wake(queue string) { f.jobs.Wake(queue) }
 
-// execute runs a statement that may be repeated in a transaction of its own.
+// execute runs a repeatable statement in its own transaction.
 func (f *Fleet) execute(ctx context.Context, name commit.Name, change statement.Bound) (affected int64, err error) {
 	err = f.db.Do(ctx, name, commit.Limits{}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
 		tag, err := change.Exec(ctx, tx)

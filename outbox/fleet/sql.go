@@ -11,7 +11,7 @@ import (
 //go:embed query
 var queries embed.FS
 
-// statements are the texts of query/*.sql.
+// statements holds the statements in query/*.sql.
 type statements struct {
 	AnnounceWorker       statement.Of[announceWorker]
 	BeginProbe           statement.Of[beginProbe]

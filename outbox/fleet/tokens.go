@@ -9,16 +9,15 @@ import (
 	"github.com/hooklatch/hooklatch/internal/pipeline"
 )
 
-// TakeTokens takes n tokens of a destination's rate, which holds for all
-// processes together, and returns how long to wait before they may be used, all
-// n at once. The tokens are taken whatever the wait is: to keep it short, a
-// process has one caller at a time for each destination. At most burst tokens
-// are free at once after a quiet time. perSecond of 0 or less is no limit.
+// TakeTokens takes n tokens of a destination's rate, which applies to all processes together.
+// It returns the wait before all n may be used at the same time. The tokens are taken however
+// long the wait is. To keep it short, a process should have one caller at a time for each
+// destination. After a quiet time at most burst tokens are free. A perSecond of 0 or less means
+// no limit.
 //
-// It is not one of the transactions that must survive: tokens that are lost with
-// the server let a burst through at worst.
+// The statement need not survive a lost server: lost tokens at worst let a burst through.
 //
-// It is the generic cell rate algorithm by the database's clock (ITU-T I.371).
+// TakeTokens implements the generic cell rate algorithm (ITU-T I.371) by the database's clock.
 // Errors: ErrUnavailable.
 func (f *Fleet) TakeTokens(ctx context.Context, destination string, perSecond float64, burst, n int) (wait time.Duration, err error) {
 	if perSecond <= 0 || n <= 0 {

@@ -11,18 +11,18 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// MostUnsuccessful is up to how many are counted of each kind at a destination: as many
-// means as many or more.
+// MostUnsuccessful is the most effects counted of each kind at a destination: a count of that
+// value means as many or more.
 const MostUnsuccessful = rule.MostAside
 
-// Unsuccessful counts the effects that wait for a person at one destination, up to
+// Unsuccessful counts the effects at one destination that need attention, up to
 // MostUnsuccessful.
 type Unsuccessful struct {
-	Failed int64 `json:"failed"` // refused, or turned away to the last attempt
+	Failed int64 `json:"failed"` // refused, or turned away until the last attempt
 	Parked int64 `json:"parked"`
 }
 
-// Unsuccessful counts effects by destination; one without any is left out.
+// Unsuccessful counts effects by destination; a destination without any is omitted.
 func (f *Fleet) Unsuccessful(ctx context.Context) (map[string]Unsuccessful, error) {
 	rows, err := f.sql.CountUnsuccessful.With(aside{Most: MostUnsuccessful}).Query(ctx, pipeline.ByIndex{Sender: f.read, InOrder: true})
 	if err != nil {

@@ -1,8 +1,7 @@
--- Announces a process and the configuration it runs, and returns the number of that
--- configuration. Its start is measured by the server's clock, so that two processes can be
--- compared. A known configuration keeps its number, so that a process of an older one
--- that restarts does not make it the newest. One that no process has run for
--- :unused_seconds begins anew.
+-- Announces a process and its configuration, and returns the number of that configuration. The
+-- server's clock measures its start, so that two processes can be compared. A known
+-- configuration keeps its number, so that a restarted process with an older one does not make
+-- it the newest. A configuration that no process has run for :unused_seconds gets a new number.
 WITH announced AS (
     INSERT INTO hooklatch.configurations AS known (hash, began_by)
     VALUES (:configuration, :id)

@@ -1,6 +1,6 @@
--- Lets one probe through, or takes over one that nobody ended in time. The
--- queue stays paused. A try after a lost COMMIT answer (:repeated) knows its own
--- probe by the end of its time (:until), and gets it again.
+-- Lets one probe through, or takes over one that was not ended in time. The queue stays paused.
+-- A try after a lost COMMIT answer (:repeated) recognises its own probe by its deadline
+-- (:until), and gets it again.
 UPDATE hooklatch.destinations
 SET
     breaker_state = 'half_open',

@@ -1,3 +1,3 @@
--- Effects that wait for a person, as the gauges have them.
+-- Effects that need attention, as counted by the gauges.
 SELECT found.destination, found.state, found.effects
 FROM {{aside}} AS found

@@ -1,6 +1,6 @@
--- Ends jobs for destinations that are retired, in queues that nobody works: their effects
--- are parked. The job of one that waits all the same, because a
--- person retried it, stays for the destination to be registered anew.
+-- Ends jobs for retired destinations in queues that no process works: their effects are parked.
+-- If an effect waits all the same, because an operator retried it, its job stays until the
+-- destination is registered anew.
 WITH idle AS (
     SELECT j.id
     FROM hooklatch.river_job AS j

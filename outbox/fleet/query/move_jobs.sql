@@ -1,5 +1,4 @@
--- Moves jobs of effects that wait in the given queues to the queue of their
--- destination.
+-- Moves jobs of effects from the given queues to the queue of their destination.
 WITH stranded AS (
     SELECT j.id, d.queue
     FROM hooklatch.river_job AS j

@@ -1,5 +1,5 @@
--- Gives each destination the queue in which the running process that started
--- last works it. A destination that nobody works keeps its queue.
+-- Gives each destination the queue in which the most recently started process works it. A
+-- destination that no process serves keeps its queue.
 WITH served AS (
     SELECT DISTINCT ON (s.destination) s.destination, s.queue
     FROM hooklatch.workers AS w
@@ -14,7 +14,7 @@ WITH served AS (
         OR d.served_at IS NULL
         OR d.served_at < now() - interval '1 minute'
     ORDER BY d.name COLLATE "C"
-    -- One that somebody changes right now has its turn the next time.
+    -- A row locked by another transaction is updated the next time.
     FOR UPDATE OF d SKIP LOCKED
 ), forgotten AS (
     DELETE FROM hooklatch.workers

@@ -1,4 +1,4 @@
--- Makes the time of the next probe of an open breaker now. One that is on its way stays.
+-- Makes the next probe of an open breaker due now. A running probe is left alone.
 UPDATE hooklatch.destinations
 SET probe_at = clock_timestamp()
 WHERE name = :destination

@@ -1,5 +1,5 @@
--- Brings the first jobs that were set aside for a destination back to its queue,
--- unless it is paused, and wakes those who work it.
+-- Returns the first jobs set aside for a destination to its queue, unless it is paused, and
+-- wakes the processes that work it.
 WITH first AS MATERIALIZED (
     SELECT j.id, d.queue
     FROM hooklatch.destinations AS d

@@ -1,5 +1,5 @@
--- Sends the job of an effect, which is being run by somebody who cannot work it,
--- to the queue of its destination.
+-- Moves the job of an effect to the queue of its destination. A process that cannot work it is
+-- running it.
 UPDATE hooklatch.river_job AS j
 SET queue = d.queue
 FROM hooklatch.destinations AS d

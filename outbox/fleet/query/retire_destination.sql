@@ -1,4 +1,4 @@
--- Forgets a destination that no running process has. The row is locked already.
+-- Removes a destination that no running process has. The row is locked already.
 DELETE FROM hooklatch.destinations AS d
 WHERE d.name = :destination
     AND NOT EXISTS (

@@ -1,4 +1,4 @@
--- Sends the job of an effect, which is being run, to the queue that nobody works.
+-- Moves the running job of an effect to the queue that no worker reads.
 UPDATE hooklatch.river_job AS j
 SET queue = :aside_queue
 WHERE j.id = :job_id

@@ -1,7 +1,7 @@
--- Moves the theoretical arrival time on by n tokens and says how many seconds
--- lie before they conform. clock_timestamp() and not now(): the row lock may
--- have been waited for. A time further ahead than 64 callers and 10 seconds can
--- have moved it was made before somebody set the clock back, and does not count.
+-- Advances the theoretical arrival time by n tokens and returns the seconds until they conform.
+-- It uses clock_timestamp(), not now(), because the statement may have waited for the row lock.
+-- A time further ahead than 64 callers and 10 seconds can explain is from before the clock was
+-- set back, and is ignored.
 INSERT INTO hooklatch.destination_rates AS r (name, tat)
 VALUES (:destination, clock_timestamp() + make_interval(secs => :token_seconds::float8 * :tokens::integer))
 ON CONFLICT (name) DO UPDATE

@@ -1,5 +1,5 @@
--- The queues in which jobs wait and no running process takes effects, found by
--- one step through River's index for each queue and state.
+-- Queues with waiting jobs from which no running process takes effects, found by one step
+-- through River's index for each queue and state.
 WITH RECURSIVE waiting AS (
     (
         SELECT j.state, j.queue

@@ -1,5 +1,5 @@
--- Whether the queue of the destination d should be paused. One that others use
--- never is: claims refuse the destination instead.
+-- Whether the queue of the destination d should be paused. A shared queue never is: claims
+-- refuse the destination instead.
 (d.operator_paused OR d.breaker_state <> 'closed') AND NOT EXISTS (
     SELECT
     FROM hooklatch.destinations AS other
