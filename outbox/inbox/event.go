@@ -11,14 +11,14 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
-// Event is an accepted event as it is stored.
+// Event is an accepted event as stored.
 type Event struct {
 	identity.EventRef
 
 	Provider     string    `json:"provider"`
 	Type         string    `json:"type"`
 	APIVersion   string    `json:"api_version,omitzero"`
-	OccurredAt   time.Time `json:"occurred_at"` // zero when the provider does not say
+	OccurredAt   time.Time `json:"occurred_at"` // zero if the provider does not send it
 	ReceivedAt   time.Time `json:"received_at"` // database clock
 	AcceptSeq    int64     `json:"-"`
 	AcceptanceID uuid.UUID `json:"acceptance_id"`
@@ -28,10 +28,10 @@ type Event struct {
 
 	Outcome    Outcome `json:"state"`
 	Generation int     `json:"generation"` // fence of the dispatch; a replay adds one
-	// EffectGeneration is the generation of the effects that a dispatch makes.
+	// EffectGeneration is the generation of the effects that a dispatch creates.
 	EffectGeneration int `json:"-"`
-	// OnlyRoute is the one route that is dispatched, and Before what the event was when a
-	// person ordered that: what else was made of it stays. Empty: all routes are.
+	// OnlyRoute is the single route that a replay dispatches, and Before the outcome before
+	// that replay: the effects of other routes stay as they are. Empty: all routes.
 	OnlyRoute   string    `json:"-"`
 	Before      Outcome   `json:"-"`
 	ProcessedAt time.Time `json:"processed_at"` // zero until dispatched, skipped or failed
@@ -39,22 +39,22 @@ type Event struct {
 	Error       string    `json:"error,omitzero"`
 
 	Duplicates      int64     `json:"duplicates"`
-	LastDuplicateAt time.Time `json:"last_duplicate_at"` // zero without a duplicate
+	LastDuplicateAt time.Time `json:"last_duplicate_at"` // zero if it has no duplicate
 	BodyDiffers     bool      `json:"body_differs,omitzero"`
-	// DuplicateTimes are those of the last 16 duplicates, in order.
+	// DuplicateTimes are the times of the last 16 duplicates, in order.
 	DuplicateTimes []time.Time `json:"duplicate_times,omitempty"`
 
-	ReplaySuspect bool   `json:"replay_suspect,omitzero"` // the proof of its delivery had come before, under another id
-	RetryNumber   int    `json:"retry_number,omitzero"`   // which retry of the provider brought it; 0 for a first try
+	ReplaySuspect bool   `json:"replay_suspect,omitzero"` // the proof of its delivery was seen before, under another id
+	RetryNumber   int    `json:"retry_number,omitzero"`   // number of the provider's retry that delivered it; 0 for a first try
 	RetryReason   string `json:"retry_reason,omitzero"`
 
-	Origin identity.Origin `json:"origin"` // how it came
-	// Altered is in what the list of the provider differs from what the webhook would have
-	// said, such as redacted. Empty: in nothing that is known.
+	Origin identity.Origin `json:"origin"` // how it was accepted
+	// Altered describes how the provider's list differs from its webhook, such as redacted.
+	// Empty: no known difference.
 	Altered string `json:"altered,omitzero"`
 
-	// ErasedAt and RedactedAt are when its content was taken away, by an order or by the
-	// settings of its source; Error says who ordered it. Zero: its content is as it came.
+	// ErasedAt and RedactedAt are when its content was removed, by an operator or by the
+	// settings of its source; Error says who did it. Zero: its content is as received.
 	ErasedAt   time.Time `json:"erased_at,omitzero"`
 	RedactedAt time.Time `json:"redacted_at,omitzero"`
 
@@ -63,30 +63,30 @@ type Event struct {
 	Body        []byte              `json:"-"` // of the whole delivery
 }
 
-// Outcome is how far an event has come.
+// Outcome is the processing state of an event.
 type Outcome string
 
 // The outcomes of an event.
 const (
 	Received   Outcome = "received"   // committed, waits for its dispatch
 	Dispatched Outcome = "dispatched" // its effects are committed
-	Skipped    Outcome = "skipped"    // no route and no handler wanted it
-	Failed     Outcome = "failed"     // its dispatch failed for the last time
-	Held       Outcome = "held"       // a replay guard keeps it back until a person decides
-	Dropped    Outcome = "dropped"    // it was held, and a person decided against it
-	Imported   Outcome = "imported"   // another system accepted it: there is no delivery and no job
+	Skipped    Outcome = "skipped"    // no route and no handler matched
+	Failed     Outcome = "failed"     // its last dispatch attempt failed
+	Held       Outcome = "held"       // a replay guard holds it until an operator decides
+	Dropped    Outcome = "dropped"    // it was held, and an operator dropped it
+	Imported   Outcome = "imported"   // another system accepted it: it has no delivery and no job
 )
 
-// Outcomes are all outcomes of an event, in the order in which they come.
+// Outcomes returns all outcomes of an event, in the order in which they occur.
 func Outcomes() []Outcome {
 	return []Outcome{Received, Dispatched, Skipped, Failed, Held, Dropped, Imported}
 }
 
-// Payload is the event's own bytes: its delivery's body, or the part of it
-// that Item points to.
+// Payload returns the event's own bytes: its delivery's body, or the part of it that Item
+// points to.
 func (e *Event) Payload() []byte { return payload.Part(e.Body, e.Item) }
 
-// gone says that there is nothing to dispatch any more; empty when there is.
+// gone returns why the event's content can no longer be dispatched, or "" if it can.
 func (e *Event) gone() string {
 	switch {
 	case !e.ErasedAt.IsZero():
@@ -97,8 +97,8 @@ func (e *Event) gone() string {
 	return ""
 }
 
-// MarshalJSON writes what people and their programs are shown of an event: not
-// its body, but the length of it. A time that is not there is null.
+// MarshalJSON writes the fields that operators and API clients see, with the length of the body
+// instead of the body. An unset time is null.
 func (e *Event) MarshalJSON() ([]byte, error) {
 	type fields Event // without this method
 	shown := struct {

@@ -16,9 +16,9 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// Event loads an event and the delivery it came in, with a statement that others may
-// share. Headers and Body are nil when retention has removed the delivery. Errors:
-// ErrNotFound, ErrUnavailable.
+// Event loads an event and its delivery, with a statement that it may share with others.
+// Headers and Body are nil if retention has deleted the delivery. Errors: ErrNotFound,
+// ErrUnavailable.
 func (i *Inbox) Event(ctx context.Context, ref identity.EventRef) (*Event, error) {
 	stored, found, err := i.events.Get(ctx, ref)
 	switch {
@@ -40,7 +40,7 @@ func (i *Inbox) Event(ctx context.Context, ref identity.EventRef) (*Event, error
 // storedEvent is an event that was read with others.
 type storedEvent struct {
 	event     *Event
-	bodyApart bool // its body was left out
+	bodyApart bool // its body was omitted
 }
 
 func (i *Inbox) storedEvents(ctx context.Context, refs []identity.EventRef) (stored map[identity.EventRef]storedEvent, err error) {
@@ -83,8 +83,8 @@ func (i *Inbox) event(ctx context.Context, db statement.DB, ref identity.EventRe
 	return e, nil
 }
 
-// EventsByRef loads events for people, each by a look-up of its own, without headers and
-// bodies. Those that are gone are missing.
+// EventsByRef loads events to show to operators, each by its own look-up, without headers and
+// bodies. Deleted events are missing from the result.
 func (i *Inbox) EventsByRef(ctx context.Context, refs []identity.EventRef) (map[identity.EventRef]*Event, error) {
 	rows, err := i.sql.EventRows.With(askedEvents{Asked: refs}).Query(ctx, pipeline.ByIndex{Sender: i.readPool})
 	if err != nil {
@@ -101,8 +101,8 @@ func (i *Inbox) EventsByRef(ctx context.Context, refs []identity.EventRef) (map[
 	return events, nil
 }
 
-// EventsWhole loads events for people with their headers and bodies. Those that are
-// gone are missing.
+// EventsWhole loads events to show to operators, with their headers and bodies. Deleted events
+// are missing from the result.
 func (i *Inbox) EventsWhole(ctx context.Context, refs []identity.EventRef) (map[identity.EventRef]*Event, error) {
 	stored, err := i.collectEvents(ctx, pipeline.ByIndex{Sender: i.readPool}, refs)
 	if err != nil {
@@ -127,7 +127,7 @@ func (i *Inbox) EventsWhole(ctx context.Context, refs []identity.EventRef) (map[
 
 func scanWholeEvent(row pgx.CollectableRow) (*Event, error) { return scanEvent(row) }
 
-// scanEvent reads an event, and what a statement adds to it.
+// scanEvent scans an event, and the columns that a statement adds.
 func scanEvent(row pgx.CollectableRow, added ...any) (*Event, error) {
 	var e Event
 	var occurredAt, processedAt, lastDuplicateAt, erasedAt, redactedAt *time.Time
@@ -154,7 +154,7 @@ func scanEvent(row pgx.CollectableRow, added ...any) (*Event, error) {
 	e.ErasedAt, e.RedactedAt = column.OrZero(erasedAt), column.OrZero(redactedAt)
 	e.ContentType = column.OrZero(contentType)
 	if e.OnlyRoute, e.Before = column.OrZero(onlyRoute), Outcome(column.OrZero(before)); column.OrZero(newKeys) {
-		e.EffectGeneration = e.Generation // new keys are those of the one route
+		e.EffectGeneration = e.Generation // a replay of one route has its new keys for that route only
 	}
 	return &e, nil
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// start returns an outbox, and what stops it.
+// start returns an outbox, and a function that stops it.
 func start(ctx context.Context) (box *outbox.Outbox, stop func()) {
 	pool, done := pgtest.Example(ctx)
 	box, err := outbox.New(outbox.Options{Pool: pool})
@@ -44,7 +44,7 @@ func event(ctx context.Context, box *outbox.Outbox, id identity.EventID) *inbox.
 	return e
 }
 
-// An event of a delivery with several has its own part of the body as payload.
+// If a delivery has several events, the payload of each is its own part of the body.
 func ExampleInbox_Event() {
 	ctx := context.Background()
 	box, stop := start(ctx)
@@ -69,7 +69,7 @@ func ExampleInbox_Replay() {
 	defer stop()
 	accept(ctx, box, `{"order":1}`, nil, outbox.Incoming{ID: "evt_1", Type: "order.paid"})
 	e := event(ctx, box, "evt_1")
-	if _, err := box.Dispatch(ctx, outbox.Dispatch{Event: e}); err != nil { // no route wanted it
+	if _, err := box.Dispatch(ctx, outbox.Dispatch{Event: e}); err != nil { // no route matched
 		log.Fatal(err)
 	}
 
@@ -89,7 +89,7 @@ func ExampleInbox_Replay() {
 	// was skipped until ann said: the route is there now
 }
 
-// An event whose signature came before under another id is held until a person
+// An event whose signature was seen before, under another id, is held until an operator
 // releases it.
 func ExampleInbox_Release() {
 	ctx := context.Background()

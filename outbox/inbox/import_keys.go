@@ -15,9 +15,10 @@ import (
 )
 
 const (
-	// importBatch is how many keys share a transaction: deliveries of them wait for it.
+	// importBatch is the number of keys in a transaction, for which their deliveries have to
+	// wait.
 	importBatch = 1_000
-	// maxEventIDLen is what accept takes.
+	// maxEventIDLen is the limit of Accept.
 	maxEventIDLen = 255
 )
 
@@ -27,7 +28,7 @@ type ImportedKey struct {
 	ReceivedAt time.Time // by that system
 }
 
-// Validate refuses what no event can have.
+// Validate returns an error for a key that no event can have.
 func (k ImportedKey) Validate() error {
 	if err := column.ValidateKey(k.EventID, maxEventIDLen); err != nil {
 		return fmt.Errorf("event id %w", err)
@@ -43,17 +44,17 @@ type importKeys struct {
 	Keys   []ImportedKey
 }
 
-// ImportProgress is how far an import has come.
+// ImportProgress is the progress of an import.
 type ImportProgress struct {
 	Done int   // keys
-	New  int64 // of these; the others were known
+	New  int64 // new ones among them; the others were known
 }
 
-// ImportKeys makes events of a source known that another system accepted: a delivery of
-// one of them is a duplicate from then on. They have no delivery and no job, nothing is
-// dispatched, and none can be replayed. Keys that are known stay as they are, so an
-// import can be repeated. Each batch is a transaction with its row in the operator log;
-// progress is called after each, and may be nil.
+// ImportKeys makes events known that another system accepted: later deliveries of them are
+// duplicates. Such events have no delivery and no job. They are not dispatched and cannot be
+// replayed. Known keys stay as they are, so an import can be repeated. Each batch is a
+// transaction with its own row in the operator log. progress is called after each batch and may
+// be nil.
 func (i *Inbox) ImportKeys(ctx context.Context, source identity.Source, keys []ImportedKey, by ledger.Operator, progress func(ImportProgress)) (ImportProgress, error) {
 	var done ImportProgress
 	for _, k := range keys {

@@ -1,11 +1,10 @@
 // Package inbox stores accepted events for handlers, workers and the program, and
 // applies operator actions to them: replay, release, drop.
 //
-// A replay dispatches an event once more, by the configuration of the day. It never
-// happens by itself, and is recorded with what it replaces (I11). An event that a
-// replay guard holds waits until a person releases or drops it. Each order is one
-// transaction together with its row in operator_log, so that it is repeated safely
-// after a lost COMMIT answer.
+// A replay dispatches an event again, by the current configuration. It happens only when an
+// operator orders it, and is recorded with what it replaces (I11). An event held by a replay
+// guard waits until an operator releases or drops it. Each action is one transaction that
+// includes its row in operator_log, so it can be repeated safely after a lost COMMIT answer.
 package inbox
 
 import (
@@ -24,25 +23,26 @@ import (
 	"github.com/hooklatch/hooklatch/schema"
 )
 
-// Errors callers branch on.
+// The errors that callers branch on.
 var (
-	// ErrNotHeld: no replay guard keeps the event back.
+	// ErrNotHeld is returned if no replay guard holds the event, or its content is no longer
+	// stored.
 	ErrNotHeld = errors.New("the event is not held")
-	// ErrNotReplayable: the event waits for its dispatch already, or for a person
-	// to release it, or its delivery is no longer kept.
+	// ErrNotReplayable is returned if the event already waits for its dispatch, is held or
+	// dropped, or its content is no longer stored.
 	ErrNotReplayable = errors.New("nothing to replay")
 )
 
 // Options configure an Inbox. All but Schema are required.
 type Options struct {
-	DB       *commit.DB    // where what people order is committed
-	ReadPool *pgxpool.Pool // what lists and counts for people use, on the same database
+	DB       *commit.DB    // commits operator actions
+	ReadPool *pgxpool.Pool // serves lists and counts shown to operators, from the same database
 	Schema   schema.Name   // holds the tables. Defaults to schema.Default.
 	Jobs     *riverjob.Inserter
-	Ledger   *ledger.Ledger // records what people order, and opens effects again
+	Ledger   *ledger.Ledger // records operator actions, and reopens effects
 }
 
-// Inbox knows the events that were accepted. It is safe for concurrent use.
+// Inbox stores the accepted events. It is safe for concurrent use.
 type Inbox struct {
 	db       *commit.DB
 	readPool *pgxpool.Pool
@@ -66,7 +66,7 @@ func New(opts Options) (*Inbox, error) {
 	return i, nil
 }
 
-// Newest is the place of the event that was accepted last, 0 when there is none.
+// Newest returns the place of the newest event, or 0 if none exists.
 func (i *Inbox) Newest(ctx context.Context) (last int64, err error) {
 	if err := i.sql.NewestEvent.QueryRow(ctx, pipeline.ByIndex{Sender: i.readPool}).Scan(&last); err != nil {
 		return 0, fmt.Errorf("find the newest event: %w", err)

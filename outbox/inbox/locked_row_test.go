@@ -13,9 +13,8 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// A statement that locks a row may have to wait for it, while somebody else changes
-// it. Its snapshot has the old row: what it goes by, and what it writes on, must be
-// the new one.
+// A statement that locks a row may have to wait while another transaction changes it. Its
+// snapshot has the old row, but it must decide by and update the new one.
 func TestOrdersSeeTheEventTheyWaitedFor(t *testing.T) {
 	t.Parallel()
 	sql, err := loadStatements(schema.Default)

@@ -15,29 +15,26 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// ReplayOptions say how an event is replayed.
+// ReplayOptions decide how an event is replayed.
 type ReplayOptions struct {
-	// NewKeys makes new effects under new keys, which receivers apply again.
-	// Without it the old effects stand: those that did not succeed are tried
-	// again under their old key.
+	// NewKeys creates new effects under new keys, which receivers apply again. Without it the
+	// old effects stay: unsuccessful ones are tried again under their old key.
 	NewKeys bool
-	// Route is the one route that is dispatched again: what other routes made of the event
-	// stays as it is. An event whose dispatch failed is refused. Empty: all that take the
-	// event.
+	// Route limits the replay to one route: the effects of other routes stay as they are. An
+	// event whose dispatch failed is then refused. Empty: all matching routes.
 	Route string
-	// Run is the run that replays the event. 0: a person named it.
+	// Run is the bulk run that replays the event. 0: an operator named the event.
 	Run int64
 }
 
-// Replayed is what a replay set in motion.
+// Replayed is the result of a replay.
 type Replayed struct {
 	Generation int // of the event
-	Reopened   int // effects that are tried again under their old key
+	Reopened   int // effects tried again under their old key
 }
 
-// Replay dispatches an event once more, by the configuration of today. It is
-// recorded, and never happens by itself (I11). Errors: ErrNotFound,
-// ErrNotReplayable, ErrUnavailable.
+// Replay dispatches an event again, by the current configuration. It is recorded, and happens
+// only when an operator orders it (I11). Errors: ErrNotFound, ErrNotReplayable, ErrUnavailable.
 func (i *Inbox) Replay(ctx context.Context, ref identity.EventRef, by ledger.Operator, opts ReplayOptions) (Replayed, error) {
 	var replayed Replayed
 	what := ledger.Instruction{Action: ledger.ActionReplayEvent, Target: ref.String()}
@@ -55,8 +52,8 @@ func (i *Inbox) Replay(ctx context.Context, ref identity.EventRef, by ledger.Ope
 	return replayed, nil
 }
 
-// ReplayTx replays an event in a transaction of the caller's, which records who ordered
-// it. Errors: ErrNotFound and ErrNotReplayable.
+// ReplayTx replays an event in the caller's transaction, which records who ordered it. Errors:
+// ErrNotFound and ErrNotReplayable.
 func (i *Inbox) ReplayTx(ctx context.Context, tx pgx.Tx, ref identity.EventRef, by ledger.Operator, opts ReplayOptions) (Replayed, error) {
 	j := riverjob.DispatchJob{Event: ref}
 	var r Replayed
@@ -78,18 +75,18 @@ func (i *Inbox) ReplayTx(ctx context.Context, tx pgx.Tx, ref identity.EventRef, 
 	return r, err
 }
 
-// EventReplay is one replay of an event, and what it replaced.
+// EventReplay is one replay of an event, with what it replaced.
 type EventReplay struct {
-	Generation int       `json:"generation"` // it began
+	Generation int       `json:"generation"` // the generation that it started
 	NewKeys    bool      `json:"new_keys"`
-	Route      string    `json:"route,omitzero"` // the one that was dispatched again. Empty: all
-	Run        int64     `json:"run,omitzero"`   // that replayed it. 0: a person named the event
+	Route      string    `json:"route,omitzero"` // the only route dispatched again. Empty: all
+	Run        int64     `json:"run,omitzero"`   // the bulk run that replayed it. 0: an operator named the event
 	By         string    `json:"by"`
 	Reason     string    `json:"reason,omitzero"`
 	At         time.Time `json:"at"`
 
-	// Of the dispatch before, which is no longer in Event.
-	PreviousOutcome Outcome   `json:"previous_state,omitzero"` // empty when it was not recorded yet
+	// The previous dispatch, which is no longer in Event.
+	PreviousOutcome Outcome   `json:"previous_state,omitzero"` // empty if it was not recorded yet
 	PreviousError   string    `json:"previous_error,omitzero"`
 	PreviousAt      time.Time `json:"previous_at,omitzero"`
 }

@@ -12,7 +12,7 @@ import (
 //go:embed query
 var queries embed.FS
 
-// statements are the texts of query/*.sql.
+// statements holds the statements in query/*.sql.
 type statements struct {
 	DropEvent    statement.Of[dropEvent]
 	Event        statement.Of[identity.EventRef]
@@ -31,7 +31,7 @@ func loadStatements(name schema.Name) (statements, error) {
 	return s, err
 }
 
-// What statements take.
+// The arguments of the statements.
 
 type askedEvents struct{ Asked []identity.EventRef }
 

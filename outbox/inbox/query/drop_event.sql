@@ -1,4 +1,4 @@
--- Ends an event that a replay guard held. Its row stays: the id is known.
+-- Drops an event that a replay guard held. Its row stays, so that its id is still known.
 UPDATE hooklatch.processed_events
 SET
     outcome = 'dropped',

@@ -1,6 +1,6 @@
--- Makes events known that another system accepted, without a delivery and without a
--- job. Their places are below those of all events that are accepted here, in the order
--- in which they are given: the newest first. What is known stays as it is.
+-- Makes events known that another system accepted, without a delivery and without a job. Their
+-- places are below those of all events accepted here, in the given order: the newest first.
+-- Known keys stay as they are.
 WITH arriving AS MATERIALIZED (
     SELECT -nextval('hooklatch.accept_seq') AS accept_seq, k.*
     FROM :keys AS k (event_id text, received_at timestamptz)

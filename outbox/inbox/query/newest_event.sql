@@ -1,3 +1,3 @@
--- What is accepted later is not part of what begins now.
+-- The newest event: those accepted later are not part of a run that starts now.
 SELECT COALESCE(max(p.accept_seq), 0)
 FROM hooklatch.processed_events AS p

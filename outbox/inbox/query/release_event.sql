@@ -1,6 +1,5 @@
--- Opens an event that a replay guard held for its dispatch, also when a person
--- had decided against it, as long as its delivery is there. It was never dispatched,
--- so its generation stays.
+-- Opens an event that a replay guard held for its dispatch. A dropped one can be released too
+-- while its delivery is stored. The event was never dispatched, so its generation stays.
 WITH before AS (
     SELECT p.source, p.event_id, p.accept_seq, p.delivery_id, p.received_at, {{stored_in_its_day}} AS stored
     FROM hooklatch.processed_events AS p

@@ -1,7 +1,7 @@
--- Opens the event for one more dispatch under a new generation, and records who
--- asked for it and what it replaces (I11). It must have something to dispatch. An event
--- whose dispatch failed is not replayed by one route alone: the others would be missing,
--- and nothing would say so.
+-- Opens the event for another dispatch under a new generation, and records who requested it and
+-- what it replaces (I11). The event must still have its content. An event whose dispatch failed
+-- is not replayed by a single route: the effects of the other routes would be missing without
+-- any sign of it.
 WITH before AS (
     SELECT
         p.source, p.event_id, p.accept_seq, p.delivery_id, p.received_at, p.outcome, p.processed_at, p.error,

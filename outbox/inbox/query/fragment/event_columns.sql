@@ -1,4 +1,4 @@
--- What scanEvent reads first of the event p.
+-- The columns of the event p that scanEvent reads first.
 p.source, p.event_id, p.provider, p.event_type, p.api_version, p.occurred_at, p.received_at,
     p.accept_seq, p.acceptance_id, p.delivery_id, p.item, p.traceparent,
     p.outcome, p.generation, p.effect_generation, p.processed_at, p.config_hash, p.error,

@@ -1,3 +1,3 @@
--- Whether the event p may be replayed as asked: one route alone only where its dispatch
--- did not fail, which left all of them without their effects.
+-- Whether the event p may be replayed as requested: by a single route only if its dispatch did
+-- not fail, because a failed dispatch left all routes without effects.
 (p.outcome <> 'failed' OR :route = '')

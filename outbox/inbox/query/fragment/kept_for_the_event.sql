@@ -1,6 +1,6 @@
--- Of a day that is gone: says on what was kept of it that the event in before needs it.
--- Whoever is about to delete that waits for this change, and leaves it; when it is
--- deleted already, there is no row.
+-- If the day of the delivery was deleted, this marks its kept row as needed by the event in
+-- before. A transaction about to delete that row waits for this change, and then leaves the
+-- row. If it is deleted already, no row is returned.
 UPDATE hooklatch.deliveries_kept AS k
 SET kept_for = k.kept_for || before.accept_seq
 FROM before

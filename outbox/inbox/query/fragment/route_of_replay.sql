@@ -1,4 +1,4 @@
--- The one route that the event p waits for the dispatch of. No row: for that of all.
+-- The single route whose dispatch the event p awaits. No row: all routes.
 SELECT r.route, r.new_keys, r.previous_outcome
 FROM hooklatch.event_replays AS r
 WHERE p.generation > 1

@@ -1,5 +1,5 @@
--- Whether the delivery of the event p is in its day. Whoever takes the day out of the
--- table waits for this transaction, and then looks what is needed.
+-- Whether the delivery of the event p is in its day. A transaction that detaches the day waits
+-- for this one, and then checks what is needed.
 EXISTS (
     SELECT
     FROM hooklatch.deliveries AS d
