@@ -16,20 +16,20 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// ManyError means that an order selects more than it may.
+// ManyError is returned when an order selects more than its limit.
 type ManyError struct{ Most int64 }
 
 func (e *ManyError) Error() string {
 	return fmt.Sprintf("it selects more than %d: narrow the selection, or have somebody order it whose role has no bound", e.Most)
 }
 
-// ErrNoReason means that what may have been applied is not taken without a reason.
+// ErrNoReason is returned when an order that includes effects in doubt gives no reason.
 var ErrNoReason = errors.New("effects that may have been applied are not taken without a reason")
 
-// Begin writes a run down, with who ordered it. It is worked off from then on: by the
-// workers of the database, or by Work. An order that is given again, with the same
-// RequestID, is the run that it was. An order with Most is counted before, and refused
-// when it selects more. Errors: *ManyError, ErrNoReason, ErrUnavailable.
+// Begin stores a bulk run with the operator who ordered it. The workers of the database, or
+// Work, then carry it out. Repeating an order with the same RequestID returns the existing run.
+// An order with Most is counted first, and refused if it selects more. Errors: *ManyError,
+// ErrNoReason, ErrUnavailable.
 func (r *Runs) Begin(ctx context.Context, o Order, by ledger.Operator) (Run, error) {
 	run, err := r.begin(ctx, o, by)
 	if err != nil {
@@ -93,14 +93,13 @@ func (r *Runs) begin(ctx context.Context, o Order, by ledger.Operator) (Run, err
 	return r.Get(ctx, id)
 }
 
-// errBegun: the same order was given before.
+// errBegun means that the same order already started a run.
 var errBegun = errors.New("it has begun already")
 
-// countFor is how long an order without a bound is counted, so that a person sees how far
-// it is.
+// countFor is how long an order without a limit is counted, so that operators see its progress.
 const countFor = time.Second
 
-// count is how many an order selects, and 0 when that is not soon known. Errors:
+// count returns how many targets an order selects, or 0 if counting takes too long. Errors:
 // *ManyError.
 func (r *Runs) count(ctx context.Context, o Order) (int64, error) {
 	bite := Bite{Most: o.Most}

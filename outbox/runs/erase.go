@@ -11,8 +11,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// erase erases an event. Where the order says so, what is unfinished of it is given up
-// first, in transactions of its own.
+// erase erases an event. If the order says so, its unfinished effects are cancelled first, in
+// separate transactions.
 func erase(ctx context.Context, s *shift, place string, some []find.Found) error {
 	order, asked := erasure.Order{Run: s.run.ID, Cancel: s.run.Cancel}, s.run.Events
 	asked.Content, order.Searched = asked.Content.Concealed(s.run.By.RequestID)
@@ -25,7 +25,7 @@ func erase(ctx context.Context, s *shift, place string, some []find.Found) error
 			switch {
 			case unfinished && (!order.Cancel || try == erasure.Tries):
 				return Counts{Came: Came{Unfinished: 1}}, nil
-			case errors.Is(err, ledger.ErrNotFound): // retention was faster
+			case errors.Is(err, ledger.ErrNotFound): // retention deleted it first
 				return Counts{}, nil
 			case err != nil:
 				return Counts{}, err
@@ -44,7 +44,7 @@ func erase(ctx context.Context, s *shift, place string, some []find.Found) error
 	}
 }
 
-// eraseJobs deletes the River jobs of what a run has erased, whichever processes did it.
+// eraseJobs deletes the River jobs of everything a run has erased, in whichever process.
 func eraseJobs(ctx context.Context, r *Runs, run Run, still func(context.Context) error) error {
 	return r.opts.Erasure.JobsOfRun(ctx, run.ID, still)
 }

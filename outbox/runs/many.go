@@ -10,8 +10,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// many does the action to what the run has not come to yet, in the order it was accepted or
-// made.
+// many applies the action to the remaining targets, in the order in which they were accepted or
+// created.
 func (s *shift) many(ctx context.Context) error {
 	size := verbOf(s.run.Action).batch
 	if s.run.PerSecond > 0 { // about one batch in a second
@@ -35,7 +35,7 @@ func (s *shift) many(ctx context.Context) error {
 	return nil
 }
 
-// some does the action to some of those that were found, and moves the place behind them.
+// some applies the action to a batch of targets and moves the run's place behind it.
 func (s *shift) some(ctx context.Context, some []find.Found) error {
 	counts := s.run.Counts
 	taken := counts.take(s.run.Order, some)
@@ -53,14 +53,14 @@ func (s *shift) some(ctx context.Context, some []find.Found) error {
 	return verbOf(s.run.Action).do(ctx, s, string(some[len(some)-1].Cursor), taken)
 }
 
-// take counts what was found, and returns what the action is to be done to.
+// take counts the targets found, and returns those to which the action applies.
 func (c *Counts) take(o Order, found []find.Found) []find.Found {
 	var taken []find.Found
 	for _, f := range found {
 		switch {
 		case f.Unclear != nil:
 			bodiless := errors.Is(f.Unclear, find.ErrBodiless)
-			if c.WhyUnclear == "" || !bodiless && c.Unclear == c.Bodiless { // why one failed says more than that there is no body
+			if c.WhyUnclear == "" || !bodiless && c.Unclear == c.Bodiless { // a failure of the condition says more than a missing body
 				c.WhyUnclear = f.Unclear.Error()
 			}
 			c.Unclear++
@@ -83,7 +83,7 @@ func (c *Counts) take(o Order, found []find.Found) []find.Found {
 	return taken
 }
 
-// named is who ordered the run, with the run in the reason.
+// named returns the operator of the run, with the run in the reason.
 func (r Run) named() ledger.Operator {
 	by := r.By
 	if by.Reason != "" {

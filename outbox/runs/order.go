@@ -21,8 +21,8 @@ import (
 // MaxNameLen bounds the name of a run, in bytes.
 const MaxNameLen = 200
 
-// Order is what a person wants to be done to many: to the events that Events selects, to
-// the effects that Effects does, or to the refused deliveries that Quarantine does.
+// Order is an operator's action on many: on the events selected by Events, the effects selected
+// by Effects, or the refused deliveries selected by Quarantine.
 type Order struct {
 	Action  ledger.Action
 	Effects find.Effects // States names at least one
@@ -32,46 +32,47 @@ type Order struct {
 	Quarantine quarantine.Filter
 
 	Name string // may be empty
-	// PerSecond bounds how many are changed in a second. 0: as fast as it goes.
+	// PerSecond limits the changes per second. 0: no limit.
 	PerSecond float64
-	// Most is how many it may select: more are refused. 0: any number.
+	// Most limits how many targets the order may select; an order that selects more is refused.
+	// 0: no limit.
 	Most int64
-	// Counted is what a preview has counted to the end, for Run.Total. 0: nobody did.
+	// Counted is the complete count of a preview, for Run.Total. 0: not counted.
 	Counted int64
 }
 
-// EffectTerms say how an action on effects is done, and where its selection ends.
+// EffectTerms define how an action on effects is done, and where its selection ends.
 type EffectTerms struct {
-	// AsOf leaves out effects that were made later, and those that came to their state
-	// later: a run is about what its preview counted, and does not take up what it has set
-	// going itself. Zero is now, by the database's clock.
+	// AsOf excludes effects created later, and those that entered their state later. A run thus
+	// changes what its preview counted, and not the results of its own actions. Zero: now, by
+	// the database's clock.
 	AsOf time.Time `json:"as_of"`
-	// InDoubt takes effects too that may have been applied. Without it they are only
-	// counted. An order that takes them has a reason.
+	// InDoubt includes effects that may have been applied. Without it they are only counted. An
+	// order that includes them requires a reason.
 	InDoubt bool `json:"in_doubt,omitempty"`
-	// DoubtSince has effects that are parked count as perhaps applied since then, unless
-	// they are in doubt for longer. Zero: they are as they were.
+	// DoubtSince marks parked effects as possibly applied since then, unless they have been in
+	// doubt for longer. Zero: no such mark.
 	DoubtSince time.Time `json:"doubt_since,omitzero"`
 }
 
-// EventTerms say how an action on events is done, and where its selection ends.
+// EventTerms define how an action on events is done, and where its selection ends.
 type EventTerms struct {
-	// Last is the place of the last event that is taken: those accepted later are not part
-	// of the run. 0: the newest of now.
+	// Last is the place of the last event included: events accepted later are not part of the
+	// run. 0: the newest now.
 	Last int64 `json:"last"`
-	// NewKeys makes new effects of an event under new keys, which receivers apply again.
+	// NewKeys creates new effects of an event under new keys, which receivers apply again.
 	NewKeys bool `json:"new_keys,omitempty"`
-	// Route is the one route of an event that is dispatched again. Empty: all that take it.
+	// Route is the only route of an event that is dispatched again. Empty: all matching routes.
 	Route string `json:"route,omitempty"`
-	// Cancel gives up what is unfinished of an event before it is erased. Without it such
+	// Cancel cancels the unfinished effects of an event before it is erased. Without it such
 	// events are left alone.
 	Cancel bool `json:"cancel,omitempty"`
 }
 
-// OfEvents tells whether the order is about events.
+// OfEvents reports whether the order is about events.
 func (o Order) OfEvents() bool { return verbOf(o.Action).events != nil }
 
-// Source is the one that the order is about; empty: any.
+// Source returns the only source the order covers; empty: any.
 func (o Order) Source() identity.Source {
 	switch {
 	case o.OfEvents():
@@ -82,7 +83,7 @@ func (o Order) Source() identity.Source {
 	return o.Effects.Source
 }
 
-// Content is what the order looks for in events.
+// Content returns the order's condition on the content of events.
 func (o Order) Content() find.Content {
 	if o.OfEvents() {
 		return o.Events.Content
@@ -143,8 +144,7 @@ func inWords[T ~string](states []T) string {
 	return strings.Join(words, ", ")
 }
 
-// effectsRecord and eventsRecord are a selection as a run keeps it, and as programs are
-// shown it.
+// effectsRecord and eventsRecord are a selection as stored in a run and shown to API clients.
 type (
 	effectsRecord struct {
 		find.Effects
@@ -156,8 +156,8 @@ type (
 	}
 )
 
-// Record is the selection as a run and the operator log keep it, and as programs are shown
-// it.
+// Record returns the selection as stored in a run and the operator log and shown to API
+// clients.
 func (o Order) Record() (json.RawMessage, error) {
 	var record any
 	switch {
@@ -178,15 +178,15 @@ func (o Order) Record() (json.RawMessage, error) {
 	return text, nil
 }
 
-// Concealed is the order as the operator log keeps it, and a run that has ended: without
-// what its condition looks for. RequestID is that of the order.
+// Concealed returns the order as stored in the operator log and in ended runs: without the
+// values that its condition searches for. requestID is that of the order.
 func (o Order) Concealed(requestID string) Order {
 	o.Effects.Content, _ = o.Effects.Content.Concealed(requestID)
 	o.Events.Content, _ = o.Events.Content.Concealed(requestID)
 	return o
 }
 
-// selecting is the order with the selection that Record wrote.
+// selecting returns the order with the selection that Record wrote.
 func (o Order) selecting(text json.RawMessage) (Order, error) {
 	if o.OfEvents() {
 		var r eventsRecord
@@ -210,7 +210,7 @@ func (o Order) selecting(text json.RawMessage) (Order, error) {
 	return o, nil
 }
 
-// Words say what the order selects, and what it does to it.
+// Words describes what the order selects and does.
 func (o Order) Words() string {
 	text, given := verbOf(o.Action).word+" effects", find.Given(o.Effects)
 	var of []string
@@ -244,10 +244,10 @@ func (o Order) Words() string {
 	return safetext.Storable(text)
 }
 
-// noEvent is the place of the last event where there is none.
+// noEvent is the place of the last event if none exists.
 const noEvent = -1
 
-// fixed is the order with its end set besides.
+// fixed returns the validated order with the end of its selection set.
 func (r *Runs) fixed(ctx context.Context, o Order) (Order, error) {
 	if err := o.validate(); err != nil {
 		return o, err
@@ -268,7 +268,7 @@ func (r *Runs) fixed(ctx context.Context, o Order) (Order, error) {
 	return o, err
 }
 
-// page finds the next ones that the order selects, from a place on.
+// page finds the next targets of the order, starting from a place.
 func (r *Runs) page(ctx context.Context, o Order, from find.Cursor) (find.Page[find.Found], error) {
 	switch {
 	case o.OfRefused():
@@ -278,7 +278,7 @@ func (r *Runs) page(ctx context.Context, o Order, from find.Cursor) (find.Page[f
 	}
 	v := verbOf(o.Action)
 	states := v.events
-	if o.Route != "" { // what failed, failed for all routes
+	if o.Route != "" { // a failed dispatch failed for all routes
 		states = slices.DeleteFunc(slices.Clone(states), func(s inbox.Outcome) bool { return s == inbox.Failed })
 	}
 	return r.opts.Finder.EventsToChange(ctx, o.Events.In(states...), from, o.Last, v.unredacted)

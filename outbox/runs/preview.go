@@ -8,38 +8,38 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
-// sampleSize is how many a preview shows.
+// sampleSize is the number of targets that a preview shows.
 const sampleSize = 10
 
-// Bite bounds how much of a selection one answer counts.
+// Bite limits how much of a selection one call counts.
 type Bite struct {
-	After string // place that a preview before ended at, with what it had counted in Counts
+	After string // place where an earlier preview ended, whose counts are in Counts
 	Counts
 	For  time.Duration // 0: until the end
-	Most int64         // enough is known when there are more. 0: there is no such number.
+	Most int64         // counting may stop once more are selected. 0: no such limit
 }
 
-// Preview is what an order would be done to.
+// Preview is what an order would change.
 type Preview struct {
 	Counts
 
-	Order Order // with its end set: the order to be given
-	// Place is where the counting ended, which began anew after Bite.After.
+	Order Order // with its end set: the order to submit
+	// Place is where this count ended; it started after Bite.After.
 	Place string
-	// More tells that it goes on from there.
+	// More is true if the selection continues from there.
 	More   bool
-	Sample []Sampled // the first that this bite selected, as they are now
+	Sample []Sampled // the first targets of this call, in their current state
 }
 
-// Sampled is one of those that are selected.
+// Sampled is one selected target.
 type Sampled struct {
 	Effect    string // its idempotency key; empty for an event
 	Event     identity.EventRef
 	EventType string
 	State     string
-	At        time.Time // made, or received
+	At        time.Time // created, or received
 
-	// Of an effect.
+	// Effects only.
 	Destination    string
 	Route          string
 	Attempt        int
@@ -47,8 +47,7 @@ type Sampled struct {
 	Error          string
 }
 
-// Preview counts what an order would be done to, and shows some of it. It changes
-// nothing.
+// Preview counts what an order would change, and shows a sample. It changes nothing.
 func (r *Runs) Preview(ctx context.Context, o Order, b Bite) (Preview, error) {
 	v := Preview{Counts: b.Counts, Place: b.After}
 	var err error
@@ -73,7 +72,7 @@ func (r *Runs) Preview(ctx context.Context, o Order, b Bite) (Preview, error) {
 	return v, err
 }
 
-// sample reads those that are shown.
+// sample reads the targets to show.
 func (r *Runs) sample(ctx context.Context, o Order, first []find.Found) ([]Sampled, error) {
 	var sample []Sampled
 	if o.OfRefused() { // they are counted by source and reason instead

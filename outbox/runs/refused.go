@@ -11,10 +11,10 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/quarantine"
 )
 
-// refusedAtOnce is how many refused deliveries a page has.
+// refusedAtOnce is the page size for refused deliveries.
 const refusedAtOnce = 1_000
 
-// OfRefused tells whether the order is about refused deliveries.
+// OfRefused reports whether the order is about refused deliveries.
 func (o Order) OfRefused() bool { return verbOf(o.Action).refused }
 
 // refusedPage finds the next refused deliveries that an order selects.
@@ -33,9 +33,9 @@ func (r *Runs) refusedPage(ctx context.Context, o Order, from find.Cursor) (find
 	return page, err
 }
 
-// verifyAgain verifies a refused delivery once more, and takes it out if it was accepted. It
-// is accepted in a transaction of its own before: if the step is lost, it is verified once
-// more, and a duplicate.
+// verifyAgain verifies a refused delivery once more, and removes it from the quarantine if it
+// was accepted. Accepting is an earlier, separate transaction: if the step is lost, the
+// delivery is verified again and is a duplicate.
 func verifyAgain(ctx context.Context, s *shift, place string, some []find.Found) error {
 	id, err := uuid.Parse(some[0].Key)
 	if err != nil {
@@ -46,7 +46,7 @@ func verifyAgain(ctx context.Context, s *shift, place string, some []find.Found)
 		return err
 	}
 	var did Counts
-	if len(found) > 0 { // it is not past its time, and nobody dropped it
+	if len(found) > 0 { // it is neither expired nor dropped
 		verdict, err := s.verify(ctx, &found[0])
 		switch {
 		case err != nil:

@@ -16,53 +16,54 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// State is what a run does.
+// State is the state of a run.
 type State string
 
 // The states of a run.
 const (
 	Running State = "running"
 	Paused  State = "paused"
-	Stopped State = "stopped" // by a person, or because it selected more than it may
+	Stopped State = "stopped" // by an operator, or because it selected more than its limit
 	Done    State = "done"
-	Failed  State = "failed" // it cannot go on
+	Failed  State = "failed" // it cannot continue
 )
 
-// Ended tells whether nothing more is done.
+// Ended reports whether the run has ended.
 func (s State) Ended() bool { return s == Stopped || s == Done || s == Failed }
 
-// ErrNoRun means that there is no such run.
+// ErrNoRun is returned when the run does not exist.
 var ErrNoRun = errors.New("no such run")
 
-// Counts are how far a run has come. What was selected and not changed had moved on, unless
-// Came says otherwise.
+// Counts is the progress of a run. Targets selected but not changed had changed their state
+// before, unless Came says otherwise.
 type Counts struct {
 	Selected int64 `json:"selected"`
 	Changed  int64 `json:"changed"`
-	Reopened int64 `json:"reopened"` // effects that replays of events opened again
-	// InDoubt may have been applied: among Selected where the order takes them, and left out
-	// where not.
+	Reopened int64 `json:"reopened"` // effects reopened by replays of events
+	// InDoubt counts effects that may have been applied. They are part of Selected if the order
+	// includes them, and otherwise skipped.
 	InDoubt    int64  `json:"in_doubt"`
-	Unrendered int64  `json:"unrendered"`           // left out: there is nothing to send
-	Unclear    int64  `json:"unclear"`              // left out: the condition failed, the first time with WhyUnclear
-	WhyUnclear string `json:"why_unclear,omitzero"` // of a preview; it is not kept
+	Unrendered int64  `json:"unrendered"`           // skipped: nothing to send
+	Unclear    int64  `json:"unclear"`              // skipped: the condition failed, with WhyUnclear for the first
+	WhyUnclear string `json:"why_unclear,omitzero"` // in a preview only; not stored
 
 	Came
 }
 
-// Came is what a run says besides of what it selected, where its action tells.
+// Came holds further results, which only some actions have.
 type Came struct {
-	// Unfinished events were not erased: something of them may still be done.
+	// Unfinished counts events that were not erased, because some of their effects are
+	// unfinished.
 	Unfinished int64 `json:"unfinished,omitzero"`
-	// Bodiless are those among Unclear whose body is no longer stored.
+	// Bodiless counts those among Unclear whose body is no longer stored.
 	Bodiless int64 `json:"bodiless,omitzero"`
-	// Duplicates are those among Changed that were accepted without an event that was new.
+	// Duplicates counts those among Changed that were accepted without a new event.
 	Duplicates int64 `json:"duplicates,omitzero"`
-	// Refused deliveries are still refused, by reason.
+	// Refused counts the deliveries that are still refused, by reason.
 	Refused map[string]int64 `json:"refused,omitempty"`
 }
 
-// StillRefused is how many deliveries are still refused.
+// StillRefused returns how many deliveries are still refused.
 func (c Came) StillRefused() (n int64) {
 	for _, of := range c.Refused {
 		n += of
@@ -70,7 +71,7 @@ func (c Came) StillRefused() (n int64) {
 	return n
 }
 
-// sum is what was counted, and what came of a batch besides.
+// sum adds the results of a batch to the counts.
 func sum(c, of Counts) Counts {
 	c.Changed += of.Changed
 	c.Reopened += of.Reopened
@@ -86,7 +87,7 @@ func sum(c, of Counts) Counts {
 	return c
 }
 
-// Run is an order about many, and how far it has come.
+// Run is a bulk run and its progress.
 type Run struct {
 	Order
 	Counts
@@ -95,24 +96,24 @@ type Run struct {
 	By        ledger.Operator
 	CreatedAt time.Time
 	State     State
-	Since     time.Time // it is in this state
+	Since     time.Time // start of this state
 	Error     string    // why it failed, or stopped by itself
-	Total     int64     // what was counted before. 0: nobody counted to the end.
-	Worked    bool      // a process is at it now
-	// Erased is what the last step erased, where progress is told of it.
+	Total     int64     // count before the start. 0: not fully counted
+	Worked    bool      // whether a process works on it now
+	// Erased is what the last step erased, for progress functions.
 	Erased []Erased
 
 	waits time.Duration // until its next batch, by its pace
-	place string        // what lies up to there is behind it
+	place string        // everything up to here is done
 }
 
-// Erased is an event that a run erased, and what came of it.
+// Erased is an event that a run erased, with the result.
 type Erased struct {
 	Event identity.EventRef
 	erasure.Erased
 }
 
-// Moved are those that had moved on when their turn came.
+// Moved returns the number of targets that had changed their state before their turn.
 func (r Run) Moved() int64 { return r.Selected - r.Changed - r.Unfinished - r.StillRefused() }
 
 // Get reads a run. Errors: ErrNoRun.
@@ -127,11 +128,11 @@ func (r *Runs) Get(ctx context.Context, id int64) (Run, error) {
 	return found[0], nil
 }
 
-// maxID is behind every run.
+// maxID is above the id of every run.
 const maxID = 1<<63 - 1
 
-// List lists runs, the newest first: limit of them before a run, or from the newest on
-// when before is 0.
+// List lists up to limit runs, the newest first. They start below the id before, or from the
+// newest if before is 0.
 func (r *Runs) List(ctx context.Context, before int64, limit int) ([]Run, error) {
 	if before <= 0 {
 		before = maxID

@@ -3,11 +3,11 @@
 // continues them in the background, and an operator can watch, slow, pause and stop
 // them.
 //
-// A run changes a batch and moves its place in one transaction, so that whoever goes on
-// after a process that was killed begins exactly where that one ended, and what was
-// counted adds up. Who works it off has a lease; a batch of somebody whose lease another
-// took changes nothing. What a person orders about a run is recorded in the transaction
-// that does it, and what the run changes names it (I11).
+// A run changes a batch and moves its place in one transaction. After a process was killed, the
+// next one therefore continues exactly where it ended, and the counts add up. The worker of a
+// run holds a lease; a batch of a worker that has lost its lease changes nothing. Operator
+// actions on a run are recorded in the transaction that performs them, and everything the run
+// changes names it (I11).
 package runs
 
 import (
@@ -29,25 +29,25 @@ import (
 
 // Options configure Runs. All but Schema are required.
 type Options struct {
-	DB         *commit.DB    // where runs are committed
-	ReadPool   *pgxpool.Pool // what selections read, on the same database
+	DB         *commit.DB    // commits runs
+	ReadPool   *pgxpool.Pool // serves selections, from the same database
 	Schema     schema.Name   // holds the tables. Defaults to schema.Default.
 	Jobs       *riverjob.Inserter
 	Inbox      *inbox.Inbox
 	Ledger     *ledger.Ledger
 	Erasure    *erasure.Eraser
-	Finder     *find.Finder // compiles the conditions that runs select by
+	Finder     *find.Finder // compiles the conditions of selections
 	Quarantine *quarantine.Quarantine
 }
 
-// Runs begins runs, works them off, and tells how far they have come. It is safe for
+// Runs starts bulk runs, carries them out, and reports their progress. It is safe for
 // concurrent use.
 type Runs struct {
 	opts   Options
 	db     *commit.DB
 	read   *pgxpool.Pool
 	sql    statements
-	verify quarantine.Verify // nil: this process verifies nothing
+	verify quarantine.Verify // nil: this process cannot verify
 }
 
 // New returns Runs on a migrated database. It starts nothing.
@@ -62,27 +62,27 @@ func New(opts Options) (*Runs, error) {
 	return &Runs{opts: opts, db: opts.DB, read: opts.ReadPool, sql: sql}, nil
 }
 
-// With returns Runs that compile conditions by another Finder.
+// With returns Runs that use another Finder to compile conditions.
 func (r *Runs) With(finder *find.Finder) *Runs {
 	other := *r
 	other.opts.Finder = finder
 	return &other
 }
 
-// Verifying returns Runs that verify refused deliveries again. Others leave such runs to
-// processes that do.
+// Verifying returns Runs that can verify refused deliveries again. Other processes leave such
+// runs to them.
 func (r *Runs) Verifying(verify quarantine.Verify) *Runs {
 	other := *r
 	other.verify = verify
 	return &other
 }
 
-// does reports whether this process can do an action.
+// does reports whether this process can perform an action.
 func (r *Runs) does(action ledger.Action) bool {
 	return verbOf(action).do != nil && (action != quarantine.ActionRetry || r.verify != nil)
 }
 
-// doable are the actions that this process can do.
+// doable returns the actions that this process can perform.
 func (r *Runs) doable() []ledger.Action {
 	return slices.DeleteFunc(Actions(), func(a ledger.Action) bool { return !r.does(a) })
 }

@@ -14,7 +14,7 @@ import (
 //go:embed query
 var queries embed.FS
 
-// statements are the texts of query/*.sql.
+// statements holds the statements in query/*.sql.
 type statements struct {
 	Advance      statement.Of[advance]
 	Begin        statement.Of[begin]
@@ -37,7 +37,7 @@ func loadStatements(name schema.Name) (statements, error) {
 	return s, err
 }
 
-// What statements take.
+// The arguments of the statements.
 
 type ofRequest struct{ RequestID string }
 
@@ -62,7 +62,7 @@ type begin struct {
 	Newer          bool
 }
 
-// leased is a run in the hands of who holds the lease.
+// leased is a run and the worker that holds its lease.
 type leased struct {
 	ID     int64
 	Worker uuid.UUID
@@ -97,7 +97,7 @@ type steer struct {
 	ID     int64
 	From   []State
 	To     State
-	Filter json.RawMessage // nil: as it is
+	Filter json.RawMessage // nil: unchanged
 }
 
 type setPace struct {

@@ -10,7 +10,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// The actions that a person orders about a run.
+// The operator actions on a run.
 const (
 	ActionPause  ledger.Action = "run.pause"
 	ActionResume ledger.Action = "run.resume"
@@ -18,7 +18,7 @@ const (
 	ActionPace   ledger.Action = "run.pace"
 )
 
-// StateError means that an order about a run cannot be carried out in its state.
+// StateError is returned when an action on a run is not possible in its state.
 type StateError struct {
 	Action ledger.Action
 	State  State
@@ -34,18 +34,18 @@ func (e *StateError) Error() string {
 	return "the run is running already"
 }
 
-// Pause lets a run rest after the batch at hand, until it is resumed. Errors: ErrNoRun,
+// Pause pauses a run after its current batch, until it is resumed. Errors: ErrNoRun,
 // *StateError, ErrUnavailable.
 func (r *Runs) Pause(ctx context.Context, id int64, by ledger.Operator) error {
 	return r.steer(ctx, ActionPause, by, steer{ID: id, From: []State{Running}, To: Paused})
 }
 
-// Resume lets a paused run go on. Errors: ErrNoRun, *StateError, ErrUnavailable.
+// Resume resumes a paused run. Errors: ErrNoRun, *StateError, ErrUnavailable.
 func (r *Runs) Resume(ctx context.Context, id int64, by ledger.Operator) error {
 	return r.steer(ctx, ActionResume, by, steer{ID: id, From: []State{Paused}, To: Running})
 }
 
-// Stop ends a run after the batch at hand, for good. What was done stays done. Errors:
+// Stop permanently ends a run after its current batch. Completed changes stay. Errors:
 // ErrNoRun, *StateError, ErrUnavailable.
 func (r *Runs) Stop(ctx context.Context, id int64, by ledger.Operator) error {
 	run, err := r.Get(ctx, id)
@@ -75,8 +75,8 @@ func (r *Runs) steer(ctx context.Context, action ledger.Action, by ledger.Operat
 	})
 }
 
-// SetPace bounds how many a run changes in a second from now on; 0 is as fast as it goes.
-// Errors: ErrNoRun, *StateError, ErrUnavailable.
+// SetPace limits the changes per second of a run from now on; 0 means no limit. Errors:
+// ErrNoRun, *StateError, ErrUnavailable.
 func (r *Runs) SetPace(ctx context.Context, id int64, perSecond float64, by ledger.Operator) error {
 	if perSecond < 0 {
 		return errors.New("a pace is above 0, or 0 for as fast as it goes")
@@ -94,7 +94,7 @@ func (r *Runs) act(ctx context.Context, action ledger.Action, id int64, by ledge
 	return nil
 }
 
-// counted is how far the run had come then, or why nothing was done.
+// counted returns the run's progress at that moment, or why the action was not possible.
 func (r *Runs) counted(ctx context.Context, tx pgx.Tx, action ledger.Action, id int64, row pgx.Row) (ledger.Consequence, error) {
 	var selected, changed int64
 	err := row.Scan(&selected, &changed)

@@ -13,32 +13,32 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/quarantine"
 )
 
-// batchSize is how many effects or refused deliveries share a transaction, at most.
+// batchSize is the maximum number of effects or refused deliveries in a transaction.
 const batchSize = 200
 
-// verb is what a run does to each of those that it selects.
+// verb is an action that a run applies to each of its targets.
 type verb struct {
 	action ledger.Action
 	word   string // in sentences
-	// events are the states of the events that it is done to; nil: it is about effects, or
-	// about refused deliveries.
+	// events are the states of the events to which it applies; nil: it is about effects or
+	// refused deliveries.
 	events  []inbox.Outcome
 	refused bool
-	// unredacted: events whose content was redacted are left out, too.
+	// unredacted is true if events with redacted content are excluded as well.
 	unredacted bool
-	// batch is how many share a transaction, at most.
+	// batch is the maximum number of targets in a transaction.
 	batch int
-	// do does it to a batch in a step, and moves the place of the run behind it.
+	// do applies it to a batch in a step, and moves the place of the run behind the batch.
 	do func(ctx context.Context, s *shift, place string, some []find.Found) error
-	// finish does what is left when nothing more is selected, or the run was stopped. It may
-	// be done again. nil: nothing.
+	// finish does the remaining work when nothing more is selected, or the run was stopped. It
+	// may be repeated. nil: nothing to do.
 	finish func(ctx context.Context, r *Runs, run Run, still func(context.Context) error) error
-	// first: the first processes that had runs know it.
+	// first is true if the first version that had runs knows it.
 	first bool
 }
 
-// verbs are all of them. Events are done one by one: two batches that lock the effects of
-// their events in another order would wait for each other.
+// verbs returns all verbs. Events are processed one by one: two batches that lock the effects
+// of their events in different orders would wait for each other.
 func verbs() []verb {
 	return []verb{
 		{
@@ -56,7 +56,7 @@ func verbs() []verb {
 	}
 }
 
-// inStep is an action whose every batch is one transaction.
+// inStep returns the do of an action whose batches are one transaction each.
 func inStep(change func(ctx context.Context, tx pgx.Tx, r *Runs, run Run, some []find.Found) (Counts, error)) func(context.Context, *shift, string, []find.Found) error {
 	return func(ctx context.Context, s *shift, place string, some []find.Found) error {
 		return s.step(ctx, place, len(some), func(ctx context.Context, tx pgx.Tx) (Counts, error) {
@@ -65,7 +65,7 @@ func inStep(change func(ctx context.Context, tx pgx.Tx, r *Runs, run Run, some [
 	}
 }
 
-// verbOf is that of an action; its do is nil where there is none.
+// verbOf returns the verb of an action; its do is nil if none exists.
 func verbOf(action ledger.Action) verb {
 	for _, v := range verbs() {
 		if v.action == action {
@@ -75,7 +75,7 @@ func verbOf(action ledger.Action) verb {
 	return verb{action: action, word: string(action)}
 }
 
-// Actions are those that a run can do.
+// Actions returns the actions that a run can perform.
 func Actions() []ledger.Action {
 	var actions []ledger.Action
 	for _, v := range verbs() {
@@ -84,8 +84,8 @@ func Actions() []ledger.Action {
 	return actions
 }
 
-// StatesOfEvents are the states of the events that a run can do an action to; nil: it is no
-// action on events.
+// StatesOfEvents returns the states of the events to which a run can apply an action, or nil
+// for an action that is not about events.
 func StatesOfEvents(action ledger.Action) []inbox.Outcome { return verbOf(action).events }
 
 func replay(ctx context.Context, tx pgx.Tx, r *Runs, run Run, some []find.Found) (Counts, error) {
@@ -104,7 +104,7 @@ func drop(ctx context.Context, tx pgx.Tx, r *Runs, run Run, some []find.Found) (
 	return unlessMoved(r.opts.Inbox.DropTx(ctx, tx, some[0].Event, run.By))
 }
 
-// unlessMoved counts one event that was changed, and none where somebody was faster.
+// unlessMoved counts one changed event, or none if its state had changed before.
 func unlessMoved(err error) (Counts, error) {
 	for _, moved := range []error{inbox.ErrNotReplayable, inbox.ErrNotHeld, ledger.ErrNotFound} {
 		if errors.Is(err, moved) {
@@ -117,7 +117,7 @@ func unlessMoved(err error) (Counts, error) {
 	return Counts{Changed: 1}, nil
 }
 
-// changeEffects does an action of the ledger to a batch.
+// changeEffects applies an action of the ledger to a batch.
 func changeEffects(ctx context.Context, tx pgx.Tx, r *Runs, run Run, some []find.Found) (Counts, error) {
 	b := ledger.Batch{States: run.Effects.States, AsOf: run.AsOf, DoubtSince: run.DoubtSince}
 	for _, e := range some {
@@ -127,7 +127,7 @@ func changeEffects(ctx context.Context, tx pgx.Tx, r *Runs, run Run, some []find
 	return Counts{Changed: came.Affected}, err
 }
 
-// known reports whether the first processes that had runs read the order as it is meant.
+// known reports whether the first version that had runs understands the order.
 func (o Order) known() bool {
 	return verbOf(o.Action).first && o.DoubtSince.IsZero() && o.Route == "" &&
 		len(o.Events.Has) == 0 && o.Events.ID == "" && o.Events.Contains == "" && o.Effects.Contains == ""

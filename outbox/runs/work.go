@@ -19,21 +19,20 @@ import (
 )
 
 const (
-	// lease is how long a run stays in the hands of a worker that says nothing. Each batch
-	// prolongs it.
+	// lease is how long a worker holds a run without a sign of life. Each batch extends it.
 	lease = 30 * time.Second
-	// stepsApart is how long a place is not written down while nothing is found.
+	// stepsApart is the time between two saves of the place while nothing is found.
 	stepsApart = time.Second
 )
 
 var (
-	// errTaken: the run is no longer in our hands.
+	// errTaken means that this worker no longer holds the run.
 	errTaken = errors.New("a person steered the run, or another worker took it over")
-	// errOver: the time of this worker is.
+	// errOver means that this worker's time is over.
 	errOver = errors.New("the time is over")
 )
 
-// Enqueue gives a job to every run that is to go on and has none that is alive.
+// Enqueue inserts a job for every running run that has no live job.
 func (r *Runs) Enqueue(ctx context.Context) error {
 	var idle bool
 	err := r.db.Statement("run.idle", func(db pipeline.ByIndex) error { return r.sql.Idle.QueryRow(ctx, db).Scan(&idle) })
@@ -56,10 +55,9 @@ func (r *Runs) Enqueue(ctx context.Context) error {
 	return nil
 }
 
-// Work works a run off until it ends, until its time is over, or until ctx is done, and
-// returns it as it is then. While another worker is at it, it does nothing, and neither
-// where this process cannot do the action. progress is called after each step; it may be
-// nil.
+// Work works on a run until it ends, until the time until, or until ctx is done, and returns
+// its state then. It does nothing while another worker holds the run, or if this process cannot
+// perform the action. progress is called after each step and may be nil.
 func (r *Runs) Work(ctx context.Context, id int64, until time.Time, progress func(Run)) (Run, error) {
 	mine := leased{ID: id, Worker: uuid.New()}
 	held := false
@@ -80,16 +78,16 @@ func (r *Runs) Work(ctx context.Context, id int64, until time.Time, progress fun
 	return run, errors.Join(err, readErr)
 }
 
-// carryFor is how long Carry works at a run before it reads it anew, and lookLater how often
-// it looks while another process works it off.
+// carryFor is how long Carry works on a run before it reads it anew, and lookLater how often it
+// checks while another process works on the run.
 const (
 	carryFor  = time.Hour
 	lookLater = 500 * time.Millisecond
 )
 
-// Carry works a run off, or waits for another process that does, until it is running no
-// longer or ctx is done, and returns it as it is then. progress is called after each step
-// and while another is at it; it may be nil.
+// Carry works on a run, or waits for another process that does, until it is no longer running
+// or ctx is done. It returns the run's state then. progress is called after each step and while
+// another process works on the run; it may be nil.
 func (r *Runs) Carry(ctx context.Context, run Run, progress func(Run)) (Run, error) {
 	for run.State == Running && ctx.Err() == nil {
 		at, err := r.Work(ctx, run.ID, time.Now().Add(carryFor), progress)
@@ -113,7 +111,7 @@ func (r *Runs) Carry(ctx context.Context, run Run, progress func(Run)) (Run, err
 	return run, nil
 }
 
-// StoppedError means that a run did not come to its end.
+// StoppedError is returned when a run did not complete.
 type StoppedError struct{ Run Run }
 
 func (e *StoppedError) Error() string {
@@ -124,8 +122,8 @@ func (e *StoppedError) Error() string {
 	return text
 }
 
-// Through begins a run and carries it to its end. Errors: *StoppedError, and those of Begin
-// and Carry.
+// Through starts a run and carries it to its end. Errors: *StoppedError, and those of Begin and
+// Carry.
 func (r *Runs) Through(ctx context.Context, o Order, by ledger.Operator, progress func(Run)) (Run, error) {
 	run, err := r.Begin(ctx, o, by)
 	if err != nil {
@@ -146,7 +144,7 @@ func (r *Runs) work(ctx context.Context, mine leased, until time.Time, progress 
 	s.next = time.Now().Add(run.waits)
 	state, why := Done, ""
 	err = s.many(ctx)
-	if wrong, is := errors.AsType[*find.ConditionError](err); is { // it was right when it was ordered
+	if wrong, is := errors.AsType[*find.ConditionError](err); is { // it was valid when it was ordered
 		state, why, err = Failed, wrong.Error(), nil
 	} else if many, is := errors.AsType[*ManyError](err); is {
 		state, why, err = Stopped, many.Error(), nil
@@ -164,7 +162,7 @@ func (r *Runs) work(ctx context.Context, mine leased, until time.Time, progress 
 	default:
 		err = fmt.Errorf("run %d: %w", mine.ID, err)
 	}
-	// What is lost with it is time: the lease ends by itself.
+	// A failed release costs only time: the lease ends by itself.
 	released := r.db.Statement("run.release", func(db pipeline.ByIndex) error {
 		_, err := r.sql.Release.With(mine).Exec(context.WithoutCancel(ctx), db)
 		return err
@@ -172,7 +170,7 @@ func (r *Runs) work(ctx context.Context, mine leased, until time.Time, progress 
 	return errors.Join(err, released)
 }
 
-// shift is a worker at a run.
+// shift is a worker's turn at a run.
 type shift struct {
 	*Runs
 	leased
@@ -180,13 +178,12 @@ type shift struct {
 	run      Run
 	until    time.Time
 	progress func(Run)
-	next     time.Time // the next batch begins no sooner
-	stepped  time.Time // the place was written down last
-	saved    Counts    // with it
+	next     time.Time // start of the next batch, at the earliest
+	stepped  time.Time // when the place was last saved
+	saved    Counts    // counts saved with it
 }
 
-// finish does what an action does at the end of a run. still prolongs the lease; nil: there
-// is none.
+// finish does the final work of an action. still extends the lease; it is nil without one.
 func (r *Runs) finish(ctx context.Context, run Run, still func(context.Context) error) error {
 	if v := verbOf(run.Action); v.finish != nil {
 		return v.finish(ctx, r, run, still)
@@ -194,8 +191,8 @@ func (r *Runs) finish(ctx context.Context, run Run, still func(context.Context) 
 	return nil
 }
 
-// step changes a batch of this many and moves the place of the run behind it, in one
-// transaction. do returns what came of it.
+// step changes a batch of many targets and moves the place of the run behind it, in one
+// transaction. do returns the results.
 func (s *shift) step(ctx context.Context, place string, many int, do func(ctx context.Context, tx pgx.Tx) (Counts, error)) error {
 	var did Counts
 	var pace, rest float64
@@ -210,9 +207,9 @@ func (s *shift) step(ctx context.Context, place string, many int, do func(ctx co
 			return fmt.Errorf("lock the run: %w", err)
 		}
 		if repeated && at == place {
-			return nil // the try before was committed: did is what came of it
+			return nil // the earlier try was committed: did has its results
 		}
-		if at != s.run.place { // nobody else moves it while the run is ours; to be sure costs nothing
+		if at != s.run.place { // no other process moves it while we hold the lease; the check is free
 			return errTaken
 		}
 		did, rest = Counts{}, 0
@@ -250,7 +247,7 @@ func (s *shift) step(ctx context.Context, place string, many int, do func(ctx co
 	return nil
 }
 
-// passed writes a place down that nothing was found before, now and then.
+// passed saves, from time to time, a place before which nothing was found.
 func (s *shift) passed(ctx context.Context, place string) error {
 	if err := s.over(ctx); err != nil {
 		return errors.Join(s.step(ctx, place, 0, nil), err)
@@ -261,7 +258,7 @@ func (s *shift) passed(ctx context.Context, place string) error {
 	return s.step(ctx, place, 0, nil)
 }
 
-// over says why nothing more is to be begun.
+// over returns why no further batch may start.
 func (s *shift) over(ctx context.Context) error {
 	if err := context.Cause(ctx); err != nil {
 		return err
@@ -272,11 +269,11 @@ func (s *shift) over(ctx context.Context) error {
 	return nil
 }
 
-// lookAgain is how often a worker that waits for its turn says that it is there, and
-// learns whether a person has steered the run meanwhile.
+// lookAgain is how often a waiting worker extends its lease and checks whether an operator has
+// changed the run.
 const lookAgain = 5 * time.Second
 
-// wait waits for the turn of the next batch.
+// wait waits until the next batch may start.
 func (s *shift) wait(ctx context.Context) error {
 	for {
 		if err := s.over(ctx); err != nil {
@@ -298,13 +295,13 @@ func (s *shift) wait(ctx context.Context) error {
 		if err := s.look(ctx); err != nil {
 			return err
 		}
-		if s.run.PerSecond != pace { // it was changed: what is left of the wait is by another
+		if s.run.PerSecond != pace { // the pace changed, so the rest of the wait no longer applies
 			s.next = time.Now()
 		}
 	}
 }
 
-// still prolongs the lease of a worker that does something long, now and then.
+// still extends the lease of a worker during a long operation, from time to time.
 func (s *shift) still(ctx context.Context) error {
 	if time.Since(s.stepped) < lookAgain {
 		return nil
@@ -312,16 +309,16 @@ func (s *shift) still(ctx context.Context) error {
 	return s.look(ctx)
 }
 
-// look prolongs the lease and reads the pace, at the place where the run is.
+// look extends the lease and reads the pace, without moving the place.
 func (s *shift) look(ctx context.Context) error {
-	counts := s.run.Counts // some may be counted that are not behind the place yet
+	counts := s.run.Counts // some counts may belong to targets after the place
 	s.run.Counts = s.saved
 	err := s.step(ctx, s.run.place, 0, nil)
 	s.run.Counts = counts
 	return err
 }
 
-// end ends the run, with what was counted.
+// end ends the run and stores its counts.
 func (s *shift) end(ctx context.Context, state State, why string) error {
 	err := s.step(ctx, s.run.place, 0, nil)
 	if err == nil {

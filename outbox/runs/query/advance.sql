@@ -1,4 +1,4 @@
--- Moves the place of a run, with what was counted up to there.
+-- Moves the place of a run, with the counts up to there.
 UPDATE hooklatch.replay_runs
 SET
     leased_until = now() + :lease_seconds * interval '1 second',

@@ -1,4 +1,4 @@
--- A run, as it begins. No row: the same order was given before.
+-- Stores a new run. No row: the same order already started one.
 INSERT INTO hooklatch.replay_runs (name, action, filter, most, per_second, who, role, via, reason, request_id, total, newer, state)
 VALUES (:name, :action, :filter, :most, :per_second, :who, :role, :via, :reason, :request_id, :total, :newer, CASE WHEN :newer THEN 'working' ELSE 'running' END)
 ON CONFLICT (request_id) DO NOTHING

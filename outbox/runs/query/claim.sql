@@ -1,5 +1,5 @@
--- Takes a run that nobody works off into the hands of a worker, or once more into its own.
--- What it does is something that this process can do.
+-- Claims a free run for a worker, or renews the worker's claim, if this process can perform its
+-- action.
 UPDATE hooklatch.replay_runs
 SET
     worker = :worker,

@@ -1,4 +1,4 @@
--- Ends a run that a worker has in its hands.
+-- Ends a run that a worker holds.
 UPDATE hooklatch.replay_runs
 SET
     state = :state,

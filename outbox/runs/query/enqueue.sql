@@ -1,4 +1,4 @@
--- The runs of idle.sql, which this transaction gives jobs to.
+-- The runs of idle.sql, for which this transaction inserts jobs.
 UPDATE hooklatch.replay_runs
 SET enqueued_at = now()
 WHERE {{at_work}}

@@ -1,4 +1,5 @@
--- Whether a run is to go on that no process is at, and that was given no job just now.
+-- Whether a running run exists that no process works on and that got no job in the last 15
+-- seconds.
 SELECT EXISTS (
     SELECT
     FROM hooklatch.replay_runs

@@ -1,4 +1,4 @@
--- Lets another worker go on at once.
+-- Lets another worker continue immediately.
 UPDATE hooklatch.replay_runs
 SET
     worker = NULL,

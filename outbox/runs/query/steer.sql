@@ -1,4 +1,4 @@
--- Brings a run to another state, by a person's word.
+-- Moves a run to another state for an operator.
 UPDATE hooklatch.replay_runs
 SET
     state = CASE WHEN NOT newer THEN :to WHEN :to = 'running' THEN 'working' WHEN :to = 'paused' THEN 'resting' ELSE :to END,

@@ -1,2 +1,2 @@
--- Whether a run is to go on.
+-- Whether a run is running.
 state IN ('running', 'working')

@@ -1,3 +1,3 @@
--- Whether no worker has the run. A lease that ends after an hour was given by a clock that
--- has been set back since: leases last for seconds.
+-- Whether no worker holds the run. Leases last for seconds. One that ends after more than an
+-- hour was set by a clock that has since been set back.
 (leased_until < now() OR leased_until > now() + interval '1 hour')

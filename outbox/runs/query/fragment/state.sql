@@ -1,2 +1,3 @@
--- The state of a run. That of a newer one has other words in the table.
+-- The state of a run. Runs that older processes would misread have other words for it in the
+-- table.
 CASE state WHEN 'working' THEN 'running' WHEN 'resting' THEN 'paused' ELSE state END
