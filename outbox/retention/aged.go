@@ -12,9 +12,9 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
-// deleteAged deletes rows that nothing but their age keeps.
+// deleteAged deletes rows that only their age keeps.
 func (r *run) deleteAged(ctx context.Context, t *task) error {
-	switch t.what { //nolint:exhaustive // of all others somebody may need some
+	switch t.what { //nolint:exhaustive // rows of all other kinds may still be needed
 	case Contents:
 		return r.deleteOld(ctx, t, "delete_contents", r.sql.DeleteContents)
 	case Replays:
@@ -24,7 +24,7 @@ func (r *run) deleteAged(ctx context.Context, t *task) error {
 	}
 }
 
-// deleteOld deletes the oldest first, in slices.
+// deleteOld deletes the oldest rows first, in slices.
 func (r *run) deleteOld(ctx context.Context, t *task, name commit.Name, oldest statement.Of[olderThan]) error {
 	for !r.over(ctx) {
 		var gone int64
@@ -44,9 +44,9 @@ func (r *run) deleteOld(ctx context.Context, t *task, name commit.Name, oldest s
 	return nil
 }
 
-// deleteGuards deletes the replay guards of a source that nothing came under for as
-// long as its events are remembered: then no event that they guard is. One that
-// something came under later has its time from then on.
+// deleteGuards deletes the replay guards of a source that were not seen for as long as its
+// events are remembered: by then none of the guarded events is stored. A guard seen later is
+// kept from then on.
 func (r *run) deleteGuards(ctx context.Context, t *task) error {
 	at := guardsAged{Source: t.source, SeenAt: t.horizon.Add(-grain), Hash: []byte{}, Before: t.before, Look: r.look}
 	if !t.known {
@@ -71,15 +71,15 @@ func (r *run) deleteGuards(ctx context.Context, t *task) error {
 	return nil
 }
 
-// versionPlace is where a slice of versions ends. The zero value is before all.
+// versionPlace is where a slice of versions ends. The zero value is before all versions.
 type versionPlace struct {
 	Scope     identity.Scope
 	LatestKey string
 }
 
-// deleteVersions deletes the versions of objects that no effect was applied to for as
-// long as effects are kept: an older event wins again. It walks them all, in the order
-// of their keys, once a day.
+// deleteVersions deletes the versions of objects to which no effect was applied for as long as
+// effects are kept: an older event then wins again. It walks all of them once a day, in key
+// order.
 func (r *run) deleteVersions(ctx context.Context, t *task) error {
 	at := r.leftVersions.take()
 	for !r.over(ctx) {

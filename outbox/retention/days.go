@@ -13,7 +13,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/commit"
 )
 
-// The tables that have a partition for each day.
+// The tables with one partition per day.
 const (
 	wholeDeliveries  = "deliveries"
 	wholeLinks       = "links"
@@ -22,30 +22,30 @@ const (
 )
 
 const (
-	// detachTimeout is how long a day is waited for: transactions that began before
-	// must end. What is left half detached then, the next run finishes.
+	// detachTimeout is how long detaching a day waits for transactions that began earlier. The
+	// next run finishes a day that is left half detached.
 	detachTimeout = 15 * time.Second
-	// detachTries is how often a role that owns nothing asks for the table for a
-	// moment, each time for at most the lock time-out of a transaction.
+	// detachTries is how often a role that does not own the table asks for its lock. Each try
+	// lasts at most the lock time-out of a transaction.
 	detachTries = 20
 )
 
-// partition is a day of a table.
+// partition is one day of a table.
 type partition struct {
 	whole    string
 	day      time.Time // 00:00 UTC
 	attached bool
 	pending  bool  // its detaching was interrupted
-	thin     bool  // only what outlives it is left
-	own      bool  // by the role that asks
-	bytes    int64 // with its indexes
+	thin     bool  // only rows that outlive the day are left
+	own      bool  // the current role owns it
+	bytes    int64 // including its indexes
 	rows     int64 // an estimate
 }
 
 func (p partition) end() time.Time { return p.day.AddDate(0, 0, 1) }
 
-// partitions lists the days of a table that are over, the oldest first, those that an
-// interrupted run detached included.
+// partitions lists the past days of a table, the oldest first, including those that an
+// interrupted run detached.
 func (k *Keeper) partitions(ctx context.Context, whole string) ([]partition, error) {
 	rows, err := k.sql.Days.With(days{Whole: whole}).Query(ctx, k.pool)
 	if err != nil {
@@ -62,7 +62,7 @@ func (k *Keeper) partitions(ctx context.Context, whole string) ([]partition, err
 	return all, nil
 }
 
-// findDays finds the oldest day of the tables that have them.
+// findDays finds the oldest day of the partitioned tables.
 func (r *run) findDays(ctx context.Context, found *oldest) error {
 	for _, whole := range []string{wholeDeliveries, wholeLinks, wholeAttempts, wholeTransitions} {
 		days, err := r.partitions(ctx, whole)
@@ -82,8 +82,8 @@ func (r *run) findDays(ctx context.Context, found *oldest) error {
 	return nil
 }
 
-// detach takes a day out of its table without keeping anybody waiting. Who does not
-// own the table needs it for a moment for itself.
+// detach removes a day from its table without blocking other transactions. A role that does not
+// own the table needs an exclusive lock on it for a moment.
 func (k *Keeper) detach(ctx context.Context, p partition) error {
 	if !p.attached {
 		return nil
@@ -110,10 +110,10 @@ func (k *Keeper) detach(ctx context.Context, p partition) error {
 	return nil
 }
 
-// detachConcurrently runs outside of any transaction, as Postgres demands. One that
-// was cancelled leaves the day half detached, and is finished. A table can have one
-// such day only, so that of another run is finished first, and what another run has
-// detached by now is well.
+// detachConcurrently runs outside any transaction, as Postgres requires. A cancelled call
+// leaves the day half detached, and a later call finishes it. A table can have only one half
+// detached day, so a day left by another run is finished first. A day that another run has
+// detached meanwhile needs nothing more.
 func (k *Keeper) detachConcurrently(ctx context.Context, p partition) error {
 	ctx, cancel := context.WithTimeout(ctx, detachTimeout)
 	defer cancel()
@@ -129,8 +129,7 @@ func (k *Keeper) detachConcurrently(ctx context.Context, p partition) error {
 	return nil
 }
 
-// finishDetaching finishes the day of p's table that is half detached, and says what p
-// is since.
+// finishDetaching finishes the half detached day of p's table, and returns the new state of p.
 func (k *Keeper) finishDetaching(ctx context.Context, p partition) (partition, error) {
 	all, err := k.partitions(ctx, p.whole)
 	if err != nil {
@@ -151,7 +150,7 @@ func (k *Keeper) finishDetaching(ctx context.Context, p partition) (partition, e
 	return p, nil
 }
 
-// alterDay detaches a day, or finishes that.
+// alterDay detaches a day, or finishes its detaching.
 func (k *Keeper) alterDay(ctx context.Context, p partition) error {
 	name := string(k.schema) + "." + p.whole
 	how := "CONCURRENTLY"
@@ -163,7 +162,7 @@ func (k *Keeper) alterDay(ctx context.Context, p partition) error {
 	return err
 }
 
-// drop drops a day that was detached.
+// drop drops a detached day.
 func (k *Keeper) drop(ctx context.Context, p partition) error {
 	err := k.db.Do(ctx, "drop_day", commit.Limits{}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
 		_, err := k.sql.DropDay.With(oneDay{Whole: p.whole, Day: p.day}).Exec(ctx, tx)

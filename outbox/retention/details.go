@@ -10,10 +10,9 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/commit"
 )
 
-// dropDetails drops the days of links, attempts and transitions that are past their
-// time. Of a day in which something has rows that outlived its time, those stay; a day
-// in which an attempt began that has not ended must stay, since its end is written
-// there.
+// dropDetails drops the expired days of links, attempts and transitions. Rows that are still
+// needed stay in their day. A day in which an unfinished attempt began stays, because the end
+// of the attempt is written there.
 func (r *run) dropDetails(ctx context.Context, t *task) error {
 	var events []int64
 	for _, whole := range []string{wholeAttempts, wholeTransitions, wholeLinks} {
@@ -47,7 +46,7 @@ func (r *run) dropDetails(ctx context.Context, t *task) error {
 	return nil
 }
 
-// dropDetailsOf drops a day, or makes it thin.
+// dropDetailsOf drops a day, or thins it.
 func (r *run) dropDetailsOf(ctx context.Context, t *task, p partition, events []int64) error {
 	numbers, unended := events, false
 	if p.whole != wholeLinks {
@@ -86,8 +85,8 @@ func (r *run) dropDetailsOf(ctx context.Context, t *task, p partition, events []
 	return r.drop(ctx, p)
 }
 
-// outliving are the effects that may have rows in a day and are still there, and
-// whether an attempt of one began then and has not ended.
+// outliving returns the stored effects that may have rows in a day. unended is true if a
+// running attempt of one of them began on that day.
 func (r *run) outliving(ctx context.Context, p partition) (numbers []int64, unended bool, err error) {
 	rows, err := r.sql.Outliving.With(outliving{From: p.day, Until: p.end()}).Query(ctx, byIndex(r))
 	if err != nil {
@@ -105,7 +104,7 @@ func (r *run) outliving(ctx context.Context, p partition) (numbers []int64, unen
 	return numbers, unended, nil
 }
 
-// keptEvents are the events that are kept beyond their time.
+// keptEvents returns the events that are kept beyond their retention.
 func (r *run) keptEvents(ctx context.Context) ([]int64, error) {
 	rows, err := r.sql.KeptEvents.Query(ctx, byIndex(r))
 	if err != nil {
@@ -118,7 +117,7 @@ func (r *run) keptEvents(ctx context.Context) ([]int64, error) {
 	return events, nil
 }
 
-// thin leaves of a day only the rows of these effects or events.
+// thin deletes all rows of a day except those of the given effects or events.
 func (r *run) thin(ctx context.Context, p partition, numbers []int64) (left int64, err error) {
 	if numbers == nil {
 		numbers = []int64{}

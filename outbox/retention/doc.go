@@ -1,25 +1,25 @@
-// Package retention deletes, for workers and the program, what is past its retention,
-// and nothing that unfinished work needs.
+// Package retention deletes, for workers and the program, everything past its retention that no
+// unfinished work needs.
 //
-// # What goes, and how
+// # What is deleted, and how
 //
-// Deliveries go by the day: what unfinished work needs of a day is copied to
-// deliveries_kept, the day is detached from the table concurrently, what came to be
-// needed meanwhile is copied too, and the day is dropped, which frees its disk at
-// once. Links, attempts and transitions go by the day likewise; of a day in which
-// something unfinished has rows, those rows stay. Everything else goes in slices, by
-// the order it came in: events behind a cursor of accept_seq, which passes by what
-// unfinished work keeps and remembers it in events_kept.
+// Deliveries are deleted by the day. The deliveries of a day that unfinished work needs are
+// copied to deliveries_kept. The day is then detached from the table concurrently. Deliveries
+// that became needed meanwhile are copied too. Finally the day is dropped, which frees its disk
+// space immediately. Links, attempts and transitions are deleted by the day as well; rows of
+// unfinished work stay in their day. All other rows are deleted in slices, in the order in
+// which they arrived. A cursor of accept_seq walks the events. It skips those that unfinished
+// work needs and records them in events_kept.
 //
-// An event is needed while it is received, failed or held, and while an effect of it
-// is pending, started, in doubt or parked, or failed or cancelled and sends the
-// delivery as it came. That is one statement, need.sql, read before anything is
-// deleted; what changes meanwhile is found by the generation of the event.
+// An event is needed while it is received, failed or held. It is also needed while one of its
+// effects is pending, started, in doubt or parked, or is failed or cancelled and sends the
+// delivery as received. One statement, need.sql, reads these before anything is deleted. The
+// generation of an event reveals a later change.
 //
 // # The brake
 //
-// A run that would go more than three days beyond the one before does nothing and
-// waits for a person: a clock that jumped, or a setting that was shortened by mistake,
-// deletes nothing. Of the configurations of all running processes the longest setting
-// counts, and a source that none of them has keeps the default.
+// A run that would go more than three days beyond the previous one deletes nothing and waits
+// for an operator. A clock that jumped, or a setting shortened by mistake, therefore deletes
+// nothing. The longest setting among all running processes applies, and a source that none of
+// them has keeps the default.
 package retention

@@ -13,22 +13,21 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
-// What became of an event that was looked at.
+// The fates of an event in a slice.
 const (
-	fateOther = "other" // it is of a source that is not walked
-	fateYoung = "young" // its time has not come
+	fateOther = "other" // its source is not being walked
+	fateYoung = "young" // it has not expired
 	fateGone  = "gone"
-	fateKept  = "kept" // its time is over, but not its work
+	fateKept  = "kept" // it has expired, but is still needed
 )
 
-// future is how far ahead of the database's clock an event may have come without
-// holding up those behind it: a clock that was wrong for a day leaves some.
+// future is how far ahead of the database's clock an event may lie without blocking those
+// behind it. A clock that was wrong for a day leaves such events.
 const future = Day
 
-// deleteEvents walks the events behind the cursors of all sources, upwards in the
-// order in which they came. Sources whose cursors meet are walked together, so that a
-// row is read once for each length of time that sources are kept for, not once for
-// each source.
+// deleteEvents walks the events behind the cursors of all sources, in the order of their
+// arrival. Sources whose cursors meet are walked together. A row is thus read once for each
+// distinct retention period, not once for each source.
 func (r *run) deleteEvents(ctx context.Context, sources []*task) error {
 	var err error
 	if r.needs, err = r.need(ctx); err != nil {
@@ -52,14 +51,14 @@ func (r *run) deleteEvents(ctx context.Context, sources []*task) error {
 	}
 }
 
-// walk is the way of one source through the events.
+// walk is the progress of one source through the events.
 type walk struct {
 	*task
 
 	ended bool
 }
 
-// nextWalk returns the walks that are furthest behind, and how far they go together.
+// nextWalk returns the walks that are furthest behind, and how far they continue together.
 func nextWalk(walks []*walk) (next []*walk, until int64) {
 	until = math.MaxInt64
 	for _, w := range walks {
@@ -79,7 +78,7 @@ func nextWalk(walks []*walk) (next []*walk, until int64) {
 	return next, until
 }
 
-// looked is an event that a slice looked at.
+// looked is an event of a slice.
 type looked struct {
 	acceptSeq  int64
 	source     identity.Source
@@ -87,10 +86,10 @@ type looked struct {
 	fate       string
 }
 
-// slice is what a slice of the walk asks for.
+// slice reads or deletes one slice of a walk.
 type slice func(ctx context.Context, members []member, after, until int64) ([]looked, error)
 
-// walkOnce takes a slice behind the cursors of walks that stand at one place.
+// walkOnce processes a slice behind the cursors of walks at the same place.
 func (r *run) walkOnce(ctx context.Context, walks []*walk, until int64, take slice) error {
 	after := walks[0].acceptSeq
 	until = r.needs.complete(after, until, r.look)
@@ -108,7 +107,7 @@ func (r *run) walkOnce(ctx context.Context, walks []*walk, until int64, take sli
 		case w.ended:
 		case len(events) == r.look:
 			w.acceptSeq = events[len(events)-1].acceptSeq
-		case until == math.MaxInt64: // there are no more
+		case until == math.MaxInt64: // no more events exist
 			w.ended = true
 			if len(events) > 0 {
 				w.acceptSeq = events[len(events)-1].acceptSeq
@@ -123,9 +122,9 @@ func (r *run) walkOnce(ctx context.Context, walks []*walk, until int64, take sli
 	return nil
 }
 
-// follow counts what became of the source's events in a slice. The walk ends before
-// the first event of any source that came after the source's time: those behind it
-// came later still.
+// follow counts the fates of the source's events in a slice. The walk ends before the first
+// event of any source that has not expired by this source's setting: the events behind it
+// arrived even later.
 func (w *walk) follow(events []looked, now time.Time) {
 	w.oldest = time.Time{}
 	for _, e := range events {
@@ -146,7 +145,7 @@ func (w *walk) follow(events []looked, now time.Time) {
 	}
 }
 
-// walkSlice deletes what is to go of a slice, and remembers what is kept.
+// walkSlice deletes the expired events of a slice and records those that are kept.
 func (r *run) walkSlice(ctx context.Context, members []member, after, until int64) ([]looked, error) {
 	var events []looked
 	err := r.slice(ctx, "delete_events", func(ctx context.Context, tx pgx.Tx) error {
@@ -169,8 +168,7 @@ func (r *run) walkSlice(ctx context.Context, members []member, after, until int6
 	return events, err
 }
 
-// keptOf are the events a walk passes by: their work is not over, or they came ahead
-// of time.
+// keptOf returns the events that a walk skips: they are still needed, or lie in the future.
 func keptOf(events []looked, now time.Time) []int64 {
 	var kept []int64
 	for _, e := range events {
@@ -187,7 +185,7 @@ func scanLooked(row pgx.CollectableRow) (looked, error) {
 	return l, err
 }
 
-// recheckEvents looks again at the events that earlier walks passed by.
+// recheckEvents checks the events again that earlier walks skipped.
 func (r *run) recheckEvents(ctx context.Context, sources []*task) error {
 	members := make([]member, len(sources))
 	of := make(map[identity.Source]*task, len(sources))
@@ -233,7 +231,7 @@ func (r *run) recheckEvents(ctx context.Context, sources []*task) error {
 	return nil
 }
 
-// lookBehind finds when the first event behind the cursor of t came.
+// lookBehind finds when the first event behind the cursor of t arrived.
 func (r *run) lookBehind(ctx context.Context, t *task) error {
 	var first time.Time
 	err := r.db.Statement("oldest_event", func(db pipeline.ByIndex) error {

@@ -9,16 +9,16 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
-// lastImported is the highest number of an event whose key was imported.
+// lastImported is the highest number of an event with an imported key.
 const lastImported = -1
 
-// beginning is behind no imported key.
+// beginning is before every imported key.
 const beginning = math.MinInt64
 
-// deleteImports deletes the keys that were imported, of all sources in one walk. Those of
-// one import are in the order of their times and those of several are not, and what is
-// imported later comes first: so the walk sees all of them, once a day. A run that ends
-// by its time leaves its place to the next one.
+// deleteImports deletes imported keys of all sources in one walk. The keys of one import are
+// ordered by time, but those of several imports are not, and later imports come first. The walk
+// therefore reads all of them, once a day. A run that runs out of time leaves its place to the
+// next one.
 func (r *run) deleteImports(ctx context.Context, sources []*task) error {
 	return r.walkImports(ctx, sources, func(ctx context.Context, members []member, after, until int64) ([]looked, error) {
 		var events []looked
@@ -34,7 +34,7 @@ func (r *run) deleteImports(ctx context.Context, sources []*task) error {
 	})
 }
 
-// importsBehind asks for a slice of imported keys. Nothing needs them.
+// importsBehind returns the arguments for a slice of imported keys, which nothing needs.
 func (r *run) importsBehind(members []member, after, until int64) deleteEvents {
 	return deleteEvents{Members: members, After: after, Until: until, Look: r.look, Needed: []int64{}, Since: r.now.Add(Day)}
 }

@@ -17,12 +17,12 @@ import (
 
 // Options configure a Keeper.
 type Options struct {
-	// DB is where what goes is committed. Required.
+	// DB commits the deletions. Required.
 	DB *commit.DB
-	// Pool is of the same database: a day is detached outside of any transaction, and
-	// lists read from it. Required.
+	// Pool is of the same database. It serves lists, and detaches days, which must run outside
+	// any transaction. Required.
 	Pool *pgxpool.Pool
-	// Ledger records that a person let a run go on. Required.
+	// Ledger records that an operator let a run continue. Required.
 	Ledger *ledger.Ledger
 	// Schema holds the tables. Defaults to schema.Default.
 	Schema schema.Name
@@ -30,8 +30,8 @@ type Options struct {
 	Logger *slog.Logger
 }
 
-// Keeper deletes what is past its time. It is safe for concurrent use; of several
-// that run at once one works at a time.
+// Keeper deletes everything past its retention. It is safe for concurrent use; of several
+// concurrent runs one works at a time.
 type Keeper struct {
 	db     *commit.DB
 	pool   *pgxpool.Pool
@@ -40,8 +40,8 @@ type Keeper struct {
 	sql    statements
 	logger *slog.Logger
 
-	leftDeliveries left[uuid.UUID] // among those that were kept
-	leftKept       left[int64]     // among the events that were kept
+	leftDeliveries left[uuid.UUID] // among the kept ones
+	leftKept       left[int64]     // among the kept events
 	leftEffects    left[place]
 	leftVersions   left[versionPlace]
 }
@@ -62,26 +62,26 @@ func New(opts Options) (*Keeper, error) {
 	return &Keeper{db: opts.DB, pool: opts.Pool, ledger: opts.Ledger, schema: name, sql: sql, logger: opts.Logger}, nil
 }
 
-// ErrBusy is what a run returns while another one is at work.
+// ErrBusy is returned by a run while another one is working.
 var ErrBusy = errors.New("another run of retention is at work")
 
-// Order is one run.
+// Order is the request for one run.
 type Order struct {
-	// Settings are those of the caller's configuration. Those of the processes that
-	// run count too.
+	// Settings are those of the caller's configuration. The settings of the running processes
+	// apply too.
 	Settings Settings
-	// Approved is the person who lets the run go on although it deletes more than
-	// three days at once. Nil: nobody does.
+	// Approved is the operator who lets the run delete more than three days beyond the previous
+	// one. Nil: not approved.
 	Approved *ledger.Operator
-	// Until is when the run ends between two slices, to go on in the next one. Zero:
-	// when all is done.
+	// Until is when the run ends, between two slices; the next run continues. Zero: when
+	// everything is done.
 	Until time.Time
-	// Progress is told of every slice. It may be nil.
+	// Progress is called after every slice. It may be nil.
 	Progress func(Part)
 }
 
-// Run deletes what is past its time and not needed. What it cannot finish, the next
-// run does. Errors: ErrBusy, ErrUnavailable of package commit.
+// Run deletes everything that has expired and is not needed. The next run continues what it
+// cannot finish. Errors: ErrBusy, ErrUnavailable of package commit.
 func (k *Keeper) Run(ctx context.Context, o Order) (Report, error) {
 	r := &run{Keeper: k, order: o, look: deletedAtOnce}
 	if err := r.prepare(ctx); err != nil {
@@ -111,31 +111,31 @@ func (k *Keeper) Run(ctx context.Context, o Order) (Report, error) {
 	return r.report(nil), nil
 }
 
-// run is one run.
+// run is the state of one run.
 type run struct {
 	*Keeper
 
 	order    Order
-	look     int       // rows of a slice in which many go
+	look     int       // rows of a slice in which many are deleted
 	now      time.Time // of the database
 	settings Settings  // in effect
 	tasks    []*task
-	needs    *needs // what unfinished work needs, once somebody asked
-	ended    bool   // by its time
+	needs    *needs // of unfinished work, once they have been read
+	ended    bool   // out of time
 }
 
-// over says that the run has used up its time.
+// over reports whether the run is out of time.
 func (r *run) over(ctx context.Context) bool {
 	r.ended = r.ended || ctx.Err() != nil || !r.order.Until.IsZero() && time.Now().After(r.order.Until)
 	return r.ended
 }
 
-// do deletes what t is about, and records how far it came. The events of all sources
-// are walked together, and so are the keys that were imported.
+// do performs task t and records its progress. The events of all sources are walked together,
+// and so are the imported keys.
 func (r *run) do(ctx context.Context, t *task) error {
 	together := []*task{t}
 	switch {
-	case !t.due(): // it was met for the first time
+	case !t.due(): // new to retention
 	case t.what == Events, t.what == Imports:
 		together = r.due(t.what)
 		fallthrough
@@ -175,7 +175,7 @@ func (r *run) work(ctx context.Context, t *task, together []*task) error {
 	return fmt.Errorf("nothing is known of %q", t.what)
 }
 
-// due are the tasks of a kind that are to be done.
+// due returns the tasks of a kind that are due.
 func (r *run) due(what What) []*task {
 	var due []*task
 	for _, t := range r.tasks {

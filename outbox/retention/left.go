@@ -2,15 +2,15 @@ package retention
 
 import "sync"
 
-// left is where a run that ended by its time stood in a walk that begins at its
-// beginning each time. The next run of this process goes on there, or what comes last in
-// a walk that takes longer than a run would never be looked at.
+// left is the place at which a run that ran out of time stopped, in a walk that otherwise
+// starts at the beginning each time. The next run of this process continues there. Otherwise a
+// walk longer than a run would never reach its last rows.
 type left[P any] struct {
 	mu sync.Mutex
 	at P
 }
 
-// take returns the place, once: whoever ends by its time leaves another.
+// take returns the place once: a run that runs out of time stores another one.
 func (l *left[P]) take() P {
 	l.mu.Lock()
 	defer l.mu.Unlock()

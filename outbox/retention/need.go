@@ -11,29 +11,29 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/commit"
 )
 
-// needTimeout bounds the one statement that reads all effects that wait or may be
-// attempted again, some seconds for each million of them.
+// needTimeout limits the one statement that reads all effects that wait or may be attempted
+// again. It takes some seconds for each million of them.
 const needTimeout = 25 * time.Second
 
-// underWay is longer than any dispatch takes. One that began before the needs were read,
-// and was committed afterwards, has an event that says when it began.
+// underWay is longer than any dispatch takes. If a dispatch began before the needs were read
+// and committed afterwards, its event says when it began.
 const underWay = time.Hour
 
-// needs are the events that effects need, by their accept_seq in ascending order.
+// needs holds the events that effects need, by accept_seq in ascending order.
 type needs struct {
-	since    time.Time // an event that was dispatched since then may have effects that are not among these
+	since    time.Time // an event dispatched since then may have effects missing here
 	events   []int64
-	payloads []int64 // of them, those whose delivery is sent
+	payloads []int64 // those among events whose delivery is sent
 }
 
-// behind returns the first of events that follow on after, at most count.
+// behind returns the first of the needed events after the place after, at most count.
 func (n *needs) behind(after int64, count int) []int64 {
 	at, _ := slices.BinarySearch(n.events, after+1)
 	return n.events[at:min(at+count, len(n.events))]
 }
 
-// complete returns how far behind lists every needed number, at most until. A number may
-// belong to no event, so a slice of n events can reach beyond the first n numbers.
+// complete returns how far the result of behind is complete, at most until. Some numbers belong
+// to no event, so a slice of n events can reach beyond the first n numbers.
 func (n *needs) complete(after, until int64, count int) int64 {
 	first := n.behind(after, count)
 	if len(first) < count {
@@ -72,7 +72,7 @@ func (r *run) need(ctx context.Context) (*needs, error) {
 	return &n, nil
 }
 
-// arrived is when an event came.
+// arrived is an event with its arrival time.
 type arrived struct {
 	acceptSeq  int64
 	receivedAt time.Time
@@ -80,7 +80,7 @@ type arrived struct {
 
 type arrivals []arrived
 
-// during are the events that came on a day.
+// during returns the events that arrived on a day.
 func (a arrivals) during(p partition) []int64 {
 	var events []int64
 	for _, one := range a {
@@ -91,7 +91,7 @@ func (a arrivals) during(p partition) []int64 {
 	return events
 }
 
-// whenTheyCame looks events up.
+// whenTheyCame reads the arrival times of events.
 func (r *run) whenTheyCame(ctx context.Context, events []int64) (arrivals, error) {
 	rows, err := r.sql.WhenTheyCame.With(keepEvents{Events: events}).Query(ctx, byIndex(r))
 	if err != nil {

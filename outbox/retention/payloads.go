@@ -15,13 +15,13 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
-// daysAtOnce is how many days are dropped together: what effects need is read twice
-// for all of them.
+// daysAtOnce is how many days are dropped together: the needs of effects are read twice for all
+// of them.
 const daysAtOnce = 8
 
-// dropPayloads drops the days of deliveries that are past their time. What unfinished
-// work needs of one is copied first, and what came to be needed until it was detached
-// is copied before it is dropped: a replay that saw the delivery committed before.
+// dropPayloads drops the expired days of deliveries. Deliveries that unfinished work needs are
+// copied first. Deliveries that became needed before the day was detached are copied before it
+// is dropped, such as those of a replay that had found its delivery.
 func (r *run) dropPayloads(ctx context.Context, t *task) error {
 	days, err := r.partitions(ctx, wholeDeliveries)
 	if err != nil {
@@ -45,14 +45,14 @@ func (r *run) dropPayloads(ctx context.Context, t *task) error {
 	if err := r.recheckDeliveries(ctx, t); err != nil {
 		return err
 	}
-	notes := &task{before: t.oldest} // of the days that are gone, what is no longer kept
+	notes := &task{before: t.oldest} // notes about deleted days whose deliveries are no longer kept
 	if t.oldest.IsZero() {
 		notes.before = t.before.Truncate(Day)
 	}
 	return r.deleteOld(ctx, notes, "delete_copies", r.sql.DeleteCopies)
 }
 
-// dropPayloadsOf drops some days. When one of them cannot be detached, those before it
+// dropPayloadsOf drops some days. If one of them cannot be detached, only the days before it
 // are dropped.
 func (r *run) dropPayloadsOf(ctx context.Context, t *task, days []partition) error {
 	if err := r.keepNeeded(ctx, days); err != nil {
@@ -83,7 +83,7 @@ func (r *run) dropPayloadsOf(ctx context.Context, t *task, days []partition) err
 	return failed
 }
 
-// keepNeeded copies what unfinished work needs of some days.
+// keepNeeded copies the deliveries of some days that unfinished work needs.
 func (r *run) keepNeeded(ctx context.Context, days []partition) error {
 	needs, err := r.need(ctx)
 	if err != nil {
@@ -109,7 +109,7 @@ func (r *run) keepNeeded(ctx context.Context, days []partition) error {
 	return nil
 }
 
-// keepDeliveries copies out of a day the deliveries that events came in.
+// keepDeliveries copies the deliveries of the given events out of a day.
 func (r *run) keepDeliveries(ctx context.Context, p partition, events []int64) error {
 	if len(events) == 0 {
 		return nil
@@ -124,8 +124,8 @@ func (r *run) keepDeliveries(ctx context.Context, p partition, events []int64) e
 	return nil
 }
 
-// eachUnfinished calls f with the events of a time, in seconds since 1970, that wait
-// for their dispatch or for a person, in slices.
+// eachUnfinished calls f, in slices, with the events that wait for their dispatch or need
+// attention. The events were received in the given period, in seconds since 1970.
 func (r *run) eachUnfinished(ctx context.Context, from, until int64, f func(events []int64) error) error {
 	for at := (eventsReceived{From: from, Until: until, Look: lookedAtAtOnce}); ; {
 		rows, err := r.sql.EventsReceived.With(at).Query(ctx, byIndex(r))
@@ -165,8 +165,8 @@ func (r *run) eachUnfinished(ctx context.Context, from, until int64, f func(even
 	}
 }
 
-// recheckDeliveries deletes the deliveries that were kept and are needed no more. An
-// event that came to need one because another had kept it is noted first.
+// recheckDeliveries deletes the kept deliveries that are no longer needed. First it notes
+// events that have come to need a delivery kept for another event.
 func (r *run) recheckDeliveries(ctx context.Context, t *task) error {
 	needs, err := r.need(ctx)
 	if err != nil {

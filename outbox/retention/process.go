@@ -12,13 +12,13 @@ import (
 )
 
 const (
-	// AnnounceEvery is how often a running process says how long it has things kept.
+	// AnnounceEvery is how often a running process announces its retention settings.
 	AnnounceEvery = 30 * time.Second
-	// PresumedGone is after how long one that has not said so no longer counts.
+	// PresumedGone is the time without an announcement after which a process no longer counts.
 	PresumedGone = 4 * AnnounceEvery
 )
 
-// Process is one that runs, with its configuration.
+// Process is a running process with its configuration.
 type Process struct {
 	Name       string // unique among running processes
 	Kind       string // gateway, worker or serve
@@ -27,9 +27,9 @@ type Process struct {
 	Settings   Settings
 }
 
-// Announce says that a process runs, and how long its configuration has things kept.
-// Call it every AnnounceEvery. Losing it with the server is harmless, so it is not
-// committed as everything else is, and ends with ctx.
+// Announce announces a running process with its retention settings. Call it every
+// AnnounceEvery. Losing an announcement with the server is harmless. Announce therefore uses a
+// plain statement, and ends with ctx.
 func (k *Keeper) Announce(ctx context.Context, p Process) error {
 	told := announce{Name: p.Name, Kind: p.Kind, Version: p.Version, ConfigHash: p.ConfigHash}
 	var err error
@@ -46,7 +46,7 @@ func (k *Keeper) Announce(ctx context.Context, p Process) error {
 	return nil
 }
 
-// Withdraw says that a process is gone, and ends with ctx.
+// Withdraw removes a process that stops. It ends with ctx.
 func (k *Keeper) Withdraw(ctx context.Context, name string) error {
 	err := k.db.Statement("withdraw_process", func(db pipeline.ByIndex) error {
 		_, err := k.sql.Withdraw.With(withdraw{Name: name}).Exec(ctx, db)
@@ -58,7 +58,7 @@ func (k *Keeper) Withdraw(ctx context.Context, name string) error {
 	return nil
 }
 
-// inEffect are the settings of own and of every process that runs: the longest of each.
+// inEffect returns the longest of each setting among own and every running process.
 func (k *Keeper) inEffect(ctx context.Context, own Settings) (Settings, error) {
 	all := []Settings{own.WithDefaults()}
 	err := k.db.Statement("settings_of_processes", func(db pipeline.ByIndex) error {

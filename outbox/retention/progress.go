@@ -17,17 +17,17 @@ import (
 type Progress struct {
 	What    What
 	Source  identity.Source
-	Horizon time.Time // everything older is gone, but what unfinished work keeps
+	Horizon time.Time // everything older is deleted, except for what unfinished work needs
 	RanAt   time.Time
-	Oldest  time.Time // row that was left then; zero: none
-	// DayRows and DayBytes are what went on Day, and PreviousRows on the last day
-	// before it.
+	Oldest  time.Time // oldest row left at that time; zero: none
+	// DayRows and DayBytes were deleted on Day, and PreviousRows on the last day before it with
+	// a run.
 	Day          time.Time
 	DayRows      int64
 	DayBytes     int64
 	PreviousRows int64
-	// StoppedSince is since when it waits for a person, because it would have deleted
-	// everything up to StoppedAt. Zero: it does not.
+	// StoppedSince is since when retention waits for an operator, because it would have deleted
+	// everything up to StoppedAt. Zero: it does not wait.
 	StoppedSince time.Time
 	StoppedAt    time.Time
 
@@ -35,7 +35,7 @@ type Progress struct {
 	approved  time.Time
 }
 
-// Progress tells how far retention has come with everything.
+// Progress returns how far retention has come with each kind of rows.
 func (k *Keeper) Progress(ctx context.Context) ([]Progress, error) {
 	var all []Progress
 	err := k.db.Statement("retention_progress", func(db pipeline.ByIndex) error {
@@ -60,9 +60,8 @@ func (k *Keeper) Progress(ctx context.Context) ([]Progress, error) {
 	return all, nil
 }
 
-// load sets how far each task has come. What retention meets for the first time
-// begins with its oldest row; a source that is new beside others has no rows from
-// before their last run.
+// load sets how far each task has come. A kind that is new to retention starts with its oldest
+// row. A source that is new beside others has no rows from before their last run.
 func (r *run) load(ctx context.Context) error {
 	all, err := r.Progress(ctx)
 	if err != nil {
@@ -76,12 +75,12 @@ func (r *run) load(ctx context.Context) error {
 	}
 	for _, t := range r.tasks {
 		for _, p := range all {
-			// A horizon of the future was made under a clock that was wrong.
+			// A horizon in the future was recorded under a wrong clock.
 			if p.What == t.what && p.Source == t.source && !p.Horizon.After(r.now) {
 				t.known, t.horizon, t.approved, t.acceptSeq = true, p.Horizon, p.approved, p.acceptSeq
 			}
 		}
-		if t.what == Imports && t.acceptSeq == 0 { // they were never walked
+		if t.what == Imports && t.acceptSeq == 0 { // never walked before
 			t.acceptSeq = beginning
 		}
 		if t.what == Events {
@@ -94,7 +93,7 @@ func (r *run) load(ctx context.Context) error {
 		}
 		t.horizon = t.before
 		switch met := latest[t.what]; {
-		case t.what == Imports: // they came just now, however old they are
+		case t.what == Imports: // imported just now, however old they are
 		case t.oldest.IsZero() || t.oldest.After(t.before):
 		case t.source != "" && met.After(t.oldest):
 			t.horizon = met
@@ -105,7 +104,7 @@ func (r *run) load(ctx context.Context) error {
 	return nil
 }
 
-// record stores how far t has come, and that nothing stops it any more.
+// record stores the progress of t, and clears its stop.
 func (r *run) record(ctx context.Context, t *task) error {
 	horizon := t.horizon
 	if t.done {
@@ -116,7 +115,7 @@ func (r *run) record(ctx context.Context, t *task) error {
 	}
 	err := r.db.Do(ctx, "record_retention", commit.Limits{}, func(ctx context.Context, tx pgx.Tx, repeated bool) error {
 		if repeated {
-			progress.Rows, progress.Bytes = 0, 0 // they may have been counted
+			progress.Rows, progress.Bytes = 0, 0 // they may have been counted already
 		}
 		_, err := r.sql.RecordProgress.With(progress).Exec(ctx, tx)
 		return err

@@ -10,44 +10,44 @@ import (
 // What is one kind of rows that retention deletes.
 type What string
 
-// The kinds, in the order in which they go.
+// The kinds of rows, in the order in which they are deleted.
 const (
 	Payloads   What = "payloads"   // deliveries, by the day
-	Events     What = "events"     // of one source
+	Events     What = "events"     // imported keys of one source
 	Imports    What = "imports"    // keys that were imported, of one source
 	Guards     What = "guards"     // replay guards of one source
-	Contents   What = "contents"   // content guards whose window is over
-	Effects    What = "effects"    // that have ended
+	Contents   What = "contents"   // content guards past their window
+	Effects    What = "effects"    // effects that have ended
 	Details    What = "details"    // links, attempts and transitions, by the day
-	Replays    What = "replays"    // which events were replayed
+	Replays    What = "replays"    // records of replays
 	Versions   What = "versions"   // the newest effect applied to each object of latest_by
-	Operations What = "operations" // what people ordered
+	Operations What = "operations" // operator actions
 )
 
-// Part is what a run did, or would do, about one kind of rows.
+// Part is what a run did, or would do, for one kind of rows.
 type Part struct {
 	What   What            `json:"what"`
 	Source identity.Source `json:"source,omitzero"`
-	// Before is when the time of what is older is over.
+	// Before is the time before which rows have expired.
 	Before time.Time `json:"before"`
-	// Horizon is how far the runs before had come.
+	// Horizon is how far earlier runs had come.
 	Horizon time.Time `json:"horizon"`
 	Rows    int64     `json:"rows"`
-	// Bytes are those of partitions; of all other rows Plan alone has an estimate.
+	// Bytes is the size of partitions; for all other rows only Plan has an estimate.
 	Bytes int64 `json:"bytes"`
-	// Kept counts what is past its time and stays, because unfinished work needs it.
+	// Kept counts rows that have expired and stay, because unfinished work needs them.
 	Kept int64 `json:"kept"`
-	// Stopped says that it goes more than three days beyond Horizon.
+	// Stopped is true if this part goes more than three days beyond Horizon.
 	Stopped bool `json:"stopped,omitzero"`
 }
 
-// Report is what came of a run.
+// Report is the result of a run.
 type Report struct {
 	At    time.Time `json:"at"` // by the database's clock
 	Parts []Part    `json:"parts"`
-	// Stopped says that nothing was deleted: a person must let it go on.
+	// Stopped is true if nothing was deleted: an operator must let the run continue.
 	Stopped bool `json:"stopped"`
-	// Complete says that nothing is left for the next run.
+	// Complete is true if nothing is left for the next run.
 	Complete bool `json:"complete"`
 }
 

@@ -8,34 +8,35 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
-// Defaults of Settings.
+// The defaults of Settings.
 const (
 	Day             = 24 * time.Hour
 	DefaultDedup    = 90 * Day
 	DefaultPayloads = 30 * Day
 	DefaultAudit    = 400 * Day
-	// BeyondDedup is how much longer than any event its effects are kept: their keys
-	// outlive it.
+	// BeyondDedup is how much longer than any event its effects are kept, because their keys
+	// must outlive it.
 	BeyondDedup = 30 * Day
 )
 
-// Settings say how long things are kept. Zero values are the defaults.
+// Settings are the retention periods. Zero values mean the defaults.
 type Settings struct {
 	// Dedup is how long events are remembered, by source.
 	Dedup map[identity.Source]time.Duration
-	// Other is Dedup of sources that are not in it. Defaults to 90 days.
+	// Other applies to sources that are not in Dedup. Defaults to 90 days.
 	Other time.Duration
-	// Payloads is how long deliveries are kept. Defaults to 30 days.
+	// Payloads is how long deliveries are kept. Defaults to 30 days, or to Other if that is
+	// shorter.
 	Payloads time.Duration
-	// History is how long effects are kept once they have ended, and what was done
-	// about them. Defaults to 30 days beyond the longest Dedup, and is never shorter
-	// than the longest Dedup.
+	// History is how long effects that have ended, and the records about them, are kept.
+	// Defaults to 30 days beyond the longest Dedup, and is never shorter than the longest
+	// Dedup.
 	History time.Duration
 	// Audit is how long the operator log is kept. Defaults to 400 days.
 	Audit time.Duration
 }
 
-// WithDefaults fills in what was left out.
+// WithDefaults fills in the defaults.
 func (s Settings) WithDefaults() Settings {
 	s.Dedup = maps.Clone(s.Dedup)
 	if s.Other <= 0 {
@@ -58,7 +59,7 @@ func (s Settings) WithDefaults() Settings {
 	return s
 }
 
-// longestDedup is that of the sources that are named, or of all others where none is.
+// longestDedup returns the longest period of the named sources, or Other if no source is named.
 func (s Settings) longestDedup() time.Duration {
 	if len(s.Dedup) == 0 {
 		return s.Other
@@ -66,7 +67,7 @@ func (s Settings) longestDedup() time.Duration {
 	return slices.Max(slices.Collect(maps.Values(s.Dedup)))
 }
 
-// dedupOf is how long events of a source are remembered.
+// dedupOf returns how long events of a source are remembered.
 func (s Settings) dedupOf(source identity.Source) time.Duration {
 	if dedup, known := s.Dedup[source]; known {
 		return dedup
@@ -74,9 +75,9 @@ func (s Settings) dedupOf(source identity.Source) time.Duration {
 	return s.Other
 }
 
-// longest are the settings under which everything is kept for as long as any of all
-// has it kept. A source is known to one of them, or has the longest Other. Effects
-// outlive every event by as much as any of all has them.
+// longest returns settings that keep everything at least as long as each of all does. A source
+// that none of them names has the longest Other. Effects outlive every event by the longest
+// margin in all.
 func longest(all ...Settings) Settings {
 	var l Settings
 	var beyond time.Duration
@@ -95,8 +96,8 @@ func longest(all ...Settings) Settings {
 	return l
 }
 
-// outliving has effects outlive the events of these sources, one that is not named
-// among them.
+// outliving extends History so that effects outlive the events of these sources, including
+// sources that Dedup does not name.
 func (s Settings) outliving(sources []identity.Source) Settings {
 	beyond := s.History - s.longestDedup()
 	for _, source := range sources {
@@ -105,7 +106,7 @@ func (s Settings) outliving(sources []identity.Source) Settings {
 	return s
 }
 
-// stored is how a process tells the others its settings: in seconds.
+// stored is the form in which a process announces its settings, in seconds.
 type stored struct {
 	Dedup    map[identity.Source]float64 `json:"dedup"`
 	Other    float64                     `json:"other"`

@@ -12,26 +12,26 @@ import (
 )
 
 const (
-	// deletedAtOnce is how many rows a slice looks at that may all go, in some three
-	// milliseconds.
+	// deletedAtOnce is how many rows a slice reads if all of them may be deleted; it takes
+	// about three milliseconds.
 	deletedAtOnce = 50
-	// lookedAtAtOnce is how many rows are looked at together of which few go.
+	// lookedAtAtOnce is how many rows a slice reads if few of them are deleted.
 	lookedAtAtOnce = 1_000
-	// rest is how long retention rests after a slice, in times of what it took.
+	// rest is the pause after a slice, as a multiple of the slice's duration.
 	rest = 6
-	// maxRest bounds a rest, in a run of some seconds: a slice that waited for a lock
-	// or a stalled disk did not work all the time it took.
+	// maxRest bounds a pause, in a run of some seconds: a slice that waited for a lock or a
+	// stalled disk did not work all that time.
 	maxRest = time.Second
 )
 
-// slice runs one slice, and rests. Deliveries that arrive meanwhile share the
-// processors and the disk with retention, and must not notice it: so a slice is short,
-// and retention rests longer than it works.
+// slice runs one slice, and pauses. Concurrent deliveries share the processors and the disk
+// with retention, and must not be delayed. So a slice is short, and retention pauses longer
+// than it works.
 func (k *Keeper) slice(ctx context.Context, name commit.Name, f func(ctx context.Context, tx pgx.Tx) error) error {
 	return k.andRest(ctx, name, rest, f)
 }
 
-// sparse runs a slice of rows few of which go, and rests for as long as it took.
+// sparse runs a slice in which few rows are deleted, and pauses for as long as it took.
 func (k *Keeper) sparse(ctx context.Context, name commit.Name, f func(ctx context.Context, tx pgx.Tx) error) error {
 	return k.andRest(ctx, name, 1, f)
 }
@@ -41,11 +41,11 @@ func (k *Keeper) andRest(ctx context.Context, name commit.Name, times int, f fun
 	if err := k.alone(ctx, name, f); err != nil {
 		return err
 	}
-	_ = retry.Wait(ctx, min(time.Duration(times)*time.Since(began), maxRest)) // the run sees the end of ctx before its next slice
+	_ = retry.Wait(ctx, min(time.Duration(times)*time.Since(began), maxRest)) // the run notices the end of ctx before its next slice
 	return nil
 }
 
-// alone runs a transaction, unless another run is at one.
+// alone runs a transaction, unless another run is in one.
 func (k *Keeper) alone(ctx context.Context, name commit.Name, f func(ctx context.Context, tx pgx.Tx) error) error {
 	return k.db.Do(ctx, name, commit.Limits{}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
 		var locked bool

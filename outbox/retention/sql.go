@@ -15,7 +15,7 @@ import (
 //go:embed query
 var queries embed.FS
 
-// statements are the texts of query/*.sql.
+// statements holds the statements in query/*.sql.
 type statements struct {
 	Announce             statement.Of[announce]
 	ApproveProgress      statement.Of[markProgress]
@@ -69,10 +69,10 @@ func loadStatements(name schema.Name) (statements, error) {
 	return s, err
 }
 
-// byIndex is for lists that are read outside of a transaction of ours.
+// byIndex is for lists that are read outside our transactions.
 func byIndex(r *run) pipeline.ByIndex { return pipeline.ByIndex{Sender: r.pool} }
 
-// What statements take.
+// The arguments of the statements.
 
 type announce struct {
 	Name, Kind, Version, ConfigHash string
@@ -118,7 +118,7 @@ type deleteEffects struct {
 	Look   int
 }
 
-// member is a source that is walked.
+// member is a source to walk.
 type member struct {
 	Source identity.Source
 	Before time.Time

@@ -12,26 +12,26 @@ import (
 )
 
 const (
-	// grain is how much more there must be to delete for a run to begin with it.
+	// grain is how much time must have expired before a run starts on a task.
 	grain = time.Hour
-	// brake is how much further than the run before a run may go.
+	// brake is how much further than the previous run a run may go.
 	brake = 3 * Day
 )
 
-// task is what a run has to do about one kind of rows.
+// task is the work of a run on one kind of rows.
 type task struct {
 	what   What
 	source identity.Source
 	period time.Duration // how long they are kept
-	before time.Time     // older ones go
+	before time.Time     // older rows are deleted
 
-	known     bool      // retention has met it before
-	horizon   time.Time // how far the runs before came
-	approved  time.Time // how far a person let it go
+	known     bool      // whether an earlier run has seen it
+	horizon   time.Time // how far earlier runs came
+	approved  time.Time // how far an operator lets it go
 	acceptSeq int64     // cursor of events
 
-	oldest     time.Time // the oldest row, or one that is older; zero: there is none
-	rows, size int64     // that went
+	oldest     time.Time // the oldest row, or an older time; zero: no rows
+	rows, size int64     // deleted
 	kept       int64
 	done       bool
 }
@@ -50,20 +50,20 @@ func (t *task) part() Part {
 	}
 }
 
-// due says that there is enough to do. Of what is kept for a short time little is
+// due reports whether there is enough to delete. For rows with a short retention little is
 // enough.
 func (t *task) due() bool {
 	enough := grain
-	if t.what == Versions || t.what == Imports { // all of them are looked at
+	if t.what == Versions || t.what == Imports { // all of them are read
 		enough = Day
 	}
 	return t.before.Sub(t.horizon) >= min(enough, t.period/10)
 }
 
-// tooFar says that t would go further at once than runs do by themselves.
+// tooFar reports whether t would go further at once than runs may without approval.
 func (t *task) tooFar() bool {
 	if t.what != Imports && (t.oldest.IsZero() || !t.oldest.Before(t.before)) || t.what == Contents {
-		return false // nothing goes, or nothing that could still be of use
+		return false // nothing is deleted, or only rows that are no longer of use
 	}
 	reached := t.horizon
 	if t.approved.After(reached) {
@@ -72,7 +72,7 @@ func (t *task) tooFar() bool {
 	return t.before.After(reached.Add(brake))
 }
 
-// prepare finds out what time it is, what is in effect and what there is to do.
+// prepare reads the time and the settings in effect, and lists the tasks.
 func (r *run) prepare(ctx context.Context) error {
 	var err error
 	if r.settings, err = r.inEffect(ctx, r.order.Settings); err != nil {
@@ -102,15 +102,15 @@ func (r *run) prepare(ctx context.Context) error {
 	return r.load(ctx)
 }
 
-// oldest is when the oldest row of a kind is from; nil: there is none.
+// oldest has the time of the oldest row of each kind; nil: no rows.
 type oldest struct {
-	imports bool // there are keys that were imported
+	imports bool // whether imported keys exist
 
 	payloads, details, effects, guards, contents, replays, versions, operations *time.Time
 }
 
-// list makes the tasks, in the order in which they are done: what has a body goes
-// before what leads to it.
+// list creates the tasks in the order in which they are done: rows with a body before the rows
+// that lead to them.
 func (r *run) list(sources []identity.Source, found oldest) {
 	add := func(what What, source identity.Source, period time.Duration, oldest *time.Time) {
 		t := &task{what: what, source: source, period: period, before: r.now.Add(-period)}
@@ -121,7 +121,7 @@ func (r *run) list(sources []identity.Source, found oldest) {
 	}
 	add(Payloads, "", r.settings.Payloads, found.payloads)
 	for _, source := range sources {
-		add(Events, source, r.settings.dedupOf(source), nil) // it is looked up behind its cursor
+		add(Events, source, r.settings.dedupOf(source), nil) // its oldest event is found behind its cursor
 	}
 	for _, source := range sources {
 		if found.imports {
@@ -133,7 +133,7 @@ func (r *run) list(sources []identity.Source, found oldest) {
 	}
 	add(Contents, "", Day, found.contents)
 	add(Effects, "", r.settings.History, found.effects)
-	// A day later than effects: what an effect left goes after it.
+	// A day later than effects: their details are deleted after them.
 	add(Details, "", r.settings.History+Day, found.details)
 	add(Replays, "", r.settings.History, found.replays)
 	add(Versions, "", r.settings.History, found.versions)
