@@ -12,9 +12,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/retention"
 )
 
-// A replay guard lives as long as the events of its source, counted from the last
-// delivery that carried its proof. Otherwise a proof that is replayed each day would be
-// good again one day.
+// A replay guard lives as long as the events of its source, counted from the last delivery that
+// carried its proof. Otherwise a proof replayed every day would some day be accepted.
 func TestAProofThatIsReplayedIsRememberedFromItsLastTime(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -40,13 +39,13 @@ func TestAProofThatIsReplayedIsRememberedFromItsLastTime(t *testing.T) {
 		if today < 9 {
 			require.Equal(t, 1, guards("again"), "day %d", today)
 		}
-		w.accept(t, "a", w.now(t).Format(time.DateOnly)) // the source lives on
+		w.accept(t, "a", w.now(t).Format(time.DateOnly)) // the source stays active
 		w.pass(t, day)
 	}
 	require.Zero(t, guards("again"))
 }
 
-// An event that waits for one of its effects keeps the others, so that the operator who
+// An event kept for one waiting effect keeps its other effects, so that the operator who
 // decides about it sees what it did.
 func TestEffectsOfAnEventThatIsKeptStay(t *testing.T) {
 	t.Parallel()
@@ -104,8 +103,8 @@ func TestNotesOfCopiesStayWithTheirDelivery(t *testing.T) {
 	require.Equal(t, 1, w.count(t, `SELECT count(*) FROM hooklatch.delivery_copies`))
 }
 
-// The newest version of an object is remembered from the last effect that applied it on.
-// Once it is forgotten an older event would be applied again.
+// The newest version of an object is remembered from the last effect that applied it. Once it
+// is deleted, an older event would be applied again.
 func TestAVersionIsRememberedFromItsLastEffect(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -12,7 +12,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/retention"
 )
 
-// usual runs 40 days, with retention each day.
+// usual simulates 40 days, with retention each day.
 func usual(t *testing.T) (*world, retention.Settings) {
 	t.Helper()
 	w := newWorld(t)
@@ -27,7 +27,7 @@ func usual(t *testing.T) (*world, retention.Settings) {
 	return w, settings
 }
 
-// stands is everything retention could delete.
+// stands returns the counts of everything that retention could delete.
 func (w *world) stands(t *testing.T) string {
 	t.Helper()
 	return fmt.Sprint(
@@ -101,8 +101,8 @@ func TestAClockThatJumpsDeletesNothingUntilAPersonSaysSo(t *testing.T) {
 	require.Equal(t, 29, w.count(t, `SELECT count(*) FROM hooklatch.processed_events WHERE source = 'a'`))
 }
 
-// An operator lets a run delete under a clock that is a year ahead. Once the clock is
-// right, retention deletes what comes of age again, and not first in a year.
+// An operator lets a run delete under a clock that is a year ahead. Once the clock is right,
+// retention deletes expired rows again immediately, not after a year.
 func TestAHorizonOfTheFutureIsForgotten(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -113,7 +113,7 @@ func TestAHorizonOfTheFutureIsForgotten(t *testing.T) {
 	_, err := w.Retention().Run(t.Context(), retention.Order{Settings: settings, Approved: &ann})
 	require.NoError(t, err)
 	w.jump(t, -365*day)
-	w.pass(t, 0) // today's partitions went with the year
+	w.pass(t, 0) // today's partitions were dropped with the year
 	for today := range 20 {
 		w.pass(t, day)
 		w.done(t, "a", fmt.Sprint("a-", today))
@@ -122,7 +122,7 @@ func TestAHorizonOfTheFutureIsForgotten(t *testing.T) {
 	require.Equal(t, 5, w.count(t, `SELECT count(*) FROM hooklatch.processed_events WHERE source = 'a'`))
 }
 
-// A database from before there was retention waits for a person too.
+// On a database older than retention, the first run waits for an operator too.
 func TestTheFirstRunOnAnOldDatabaseWaitsForAPerson(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -139,8 +139,8 @@ func TestTheFirstRunOnAnOldDatabaseWaitsForAPerson(t *testing.T) {
 	require.Equal(t, 30, w.count(t, `SELECT count(*) FROM hooklatch.processed_events`))
 }
 
-// While processes with different configurations run, the longest setting counts. A
-// source that none of them has keeps the default.
+// While processes with different configurations run, the longest setting applies. A source in
+// none of the configurations keeps the default.
 func TestTheLongestSettingOfAllRunningProcessesCounts(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -155,7 +155,7 @@ func TestTheLongestSettingOfAllRunningProcessesCounts(t *testing.T) {
 	}
 	require.Equal(t, 4, w.count(t, `SELECT count(*) FROM hooklatch.processed_events WHERE source = 'a'`))
 	require.Equal(t, 5, w.count(t, `SELECT count(*) FROM hooklatch.processed_events WHERE source = 'gone'`))
-	// A process that was killed takes nothing back, and announces nothing either.
+	// A killed process withdraws nothing, but stops announcing itself.
 	w.jump(t, 2*retention.PresumedGone)
 	require.False(t, w.keep(t, shorter).Stopped)
 	require.Equal(t, 2, w.count(t, `SELECT count(*) FROM hooklatch.processed_events WHERE source = 'a'`))

@@ -13,8 +13,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/retention"
 )
 
-// runBeside runs retention, has it wait for a transaction that did change, and commits
-// that then.
+// runBeside runs retention until it waits for the transaction of change, which is then
+// committed.
 func (w *world) runBeside(t *testing.T, settings retention.Settings, change func(tx pgx.Tx)) {
 	t.Helper()
 	tx, err := w.pool.Begin(t.Context())
@@ -32,7 +32,7 @@ func (w *world) runBeside(t *testing.T, settings retention.Settings, change func
 	require.NoError(t, <-ended)
 }
 
-// A row is looked at, and changes before it is deleted: what was true of it is no more.
+// A row changes between the check and its deletion, so the check no longer holds.
 func TestWhatChangedSinceItWasLookedAtStays(t *testing.T) {
 	t.Parallel()
 	settings := retention.Settings{Dedup: map[identity.Source]time.Duration{"a": 5 * day}, Other: 5 * day, Payloads: 2 * day, History: 8 * day}
@@ -109,8 +109,8 @@ func TestWhatChangedSinceItWasLookedAtStays(t *testing.T) {
 	}
 }
 
-// A replay saw the delivery that it has dispatched, and is committed when retention has
-// looked for what needs it, before the day is detached.
+// A replay has found its delivery, but commits only after retention has looked for needed
+// deliveries and before the day is detached.
 func TestWhatAReplayCameToNeedStays(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -11,8 +11,8 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// What the page has pg_cron do, it does: the statements are those of the page, at times
-// that a test can wait for. It needs the extension, postgresql-15-cron of Debian.
+// pg_cron does what the documentation says: the statements are those of the page, at times that
+// a test can wait for. It needs the extension, postgresql-15-cron on Debian.
 func TestPgCronRunsWhatThePageSays(t *testing.T) {
 	t.Parallel()
 	var offered bool

@@ -17,9 +17,9 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/retention"
 )
 
-// A source that is remembered for 400 days and four for 30, with payloads of 10 days,
-// for months: what the settings say is left, what is unfinished goes on with its
-// bytes, and the cost of a row that goes does not grow. HOOKLATCH_LONG=1 makes it 120
+// One source is remembered for 400 days and four for 30, with payloads kept for 10 days, over
+// months. The remaining rows are those that the settings ask for. Unfinished work continues
+// with its bytes, and the cost of deleting a row does not grow. HOOKLATCH_LONG=1 makes it 120
 // days of 100 events.
 func TestAfterMonthsIsLeftWhatTheSettingsSay(t *testing.T) {
 	t.Parallel()
@@ -33,7 +33,7 @@ func TestAfterMonthsIsLeftWhatTheSettingsSay(t *testing.T) {
 		Payloads: 10 * day,
 	}
 	sources := []string{"slow", "a", "b", "c", "d"}
-	// Every 15 days one of each kind of unfinished work begins.
+	// Every 15 days one piece of each kind of unfinished work starts.
 	kinds := allUnfinished()
 	begun := map[string]unfinished{}
 	var deleted int64
@@ -73,7 +73,7 @@ func TestAfterMonthsIsLeftWhatTheSettingsSay(t *testing.T) {
 		}
 	}
 
-	// Of each source the rows of its days, and of "a" what is unfinished.
+	// Each source has the rows of its days, and "a" also the unfinished ones.
 	for _, source := range sources {
 		kept := 30
 		if source == "slow" {
@@ -85,8 +85,8 @@ func TestAfterMonthsIsLeftWhatTheSettingsSay(t *testing.T) {
 	require.Equal(t, len(begun), w.count(t, `SELECT count(*) FROM hooklatch.processed_events WHERE source = 'a' AND event_id NOT LIKE 'a-%'`))
 	require.Equal(t, days*5*aDay+len(begun)-2*len(begun)/len(kinds), w.count(t, `SELECT count(*) FROM hooklatch.effects`), "history is 430 days")
 
-	// Days of deliveries: those of the last ten days, of which the first is begun, and
-	// those ahead. The others are gone with their disk.
+	// The days of deliveries are the last ten, including the one just begun, and those ahead.
+	// The others are deleted, and their disk space is freed.
 	require.Equal(t, 11, w.count(t, `SELECT count(*) FROM pg_class
 		WHERE relnamespace = 'hooklatch'::regnamespace AND relname ~ '^deliveries_[0-9]{8}$' AND to_date(right(relname, 8), 'YYYYMMDD') <= (now() AT TIME ZONE 'UTC')::date`))
 	old := 0
@@ -108,7 +108,7 @@ func TestAfterMonthsIsLeftWhatTheSettingsSay(t *testing.T) {
 	for id, kind := range begun {
 		kind.goOn(t, w, "a", id)
 	}
-	// Now that it has ended nothing needs them any more.
+	// Once the work has ended, nothing needs them any more.
 	w.pass(t, day)
 	w.keep(t, settings)
 	require.Zero(t, w.count(t, `SELECT count(*) FROM hooklatch.deliveries_kept`))
@@ -116,7 +116,7 @@ func TestAfterMonthsIsLeftWhatTheSettingsSay(t *testing.T) {
 	require.Zero(t, w.count(t, `SELECT count(*) FROM hooklatch.events_kept`))
 }
 
-// buffers are those that a statement of retention read since plans were last taken.
+// buffers returns the buffers that a statement of retention read since plans were last taken.
 func (w *world) buffers(t *testing.T, statement string) int {
 	t.Helper()
 	text, err := os.ReadFile("query/" + statement + ".sql")
@@ -134,8 +134,8 @@ func (w *world) buffers(t *testing.T, statement string) int {
 	return n
 }
 
-// Effects go once they ended and their event is gone, days of their details with them.
-// Of an effect that waits everything stays.
+// Effects are deleted once they have ended and their event is deleted, together with the days
+// of their details. A waiting effect keeps everything.
 func TestEffectsAndTheirDetailsGoTogether(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -164,7 +164,7 @@ func TestEffectsAndTheirDetailsGoTogether(t *testing.T) {
 	}
 }
 
-// An event whose delivery is past its time cannot be replayed, and says why.
+// An event whose delivery has expired cannot be replayed, and the error says why.
 func TestWhatIsPastItsTimeIsNotReplayed(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -201,8 +201,8 @@ func TestARunFinishesWhatAnotherBegan(t *testing.T) {
 	}
 }
 
-// A day of another time whose detaching was interrupted keeps none from going: Postgres
-// refuses a second one that is half detached.
+// A half detached day of another date does not block the deletion: Postgres refuses a second
+// half detached day.
 func TestARunFinishesADayOfAnotherTimeFirst(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -230,7 +230,7 @@ func TestARunFinishesADayOfAnotherTimeFirst(t *testing.T) {
 	}
 }
 
-// interrupt begins something that waits for others, and gives up once it waits.
+// interrupt starts a statement that waits for others, and cancels it once it waits.
 func (w *world) interrupt(t *testing.T, sql string) {
 	t.Helper()
 	conn, err := w.pool.Acquire(t.Context())
@@ -247,7 +247,7 @@ func (w *world) interrupt(t *testing.T, sql string) {
 	require.Error(t, <-ended)
 }
 
-// What is copied of a day is not what is being taken away at the same moment.
+// A copy of a day does not contain a row that is being erased at the same moment.
 func TestACopyWaitsForWhoErases(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -275,7 +275,7 @@ func TestACopyWaitsForWhoErases(t *testing.T) {
 	require.Equal(t, 1, w.count(t, `SELECT count(*) FROM hooklatch.deliveries_kept WHERE body = ''`))
 }
 
-// waits returns when a process of the server waits for a lock.
+// waits returns once a server process waits for a lock.
 func (w *world) waits(t *testing.T, pid uint32) {
 	t.Helper()
 	require.Eventually(t, func() bool {

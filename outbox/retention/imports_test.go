@@ -12,8 +12,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/retention"
 )
 
-// imported makes keys of a source known that another system accepted, one on each of the
-// days before today.
+// imported makes keys of a source known that another system accepted, one for each of the days
+// before today.
 func (w *world) imported(t *testing.T, source string, days int) {
 	t.Helper()
 	now := w.now(t)
@@ -27,15 +27,15 @@ func (w *world) imported(t *testing.T, source string, days int) {
 	require.NoError(t, err)
 }
 
-// Keys that were imported are forgotten when events of their source are, to the day, in
-// whatever order they were imported, and hold up no event.
+// Imported keys are deleted exactly when events of their source are, in whatever order they
+// were imported, and do not block events.
 func TestImportedKeysAreForgottenAfterTheirTime(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	settings := retention.Settings{Dedup: map[identity.Source]time.Duration{"a": 5 * day, "b": 20 * day}}
 	past := `SELECT count(*) FROM hooklatch.processed_events WHERE source = $1 AND received_at < now() - $2 * interval '1 day'`
 	w.imported(t, "a", 10)
-	w.imported(t, "b", 10) // these come before those of a, and are young for longer
+	w.imported(t, "b", 10) // these come before those of a, and expire later
 	for today := range 15 {
 		w.pass(t, day)
 		w.done(t, "a", fmt.Sprint("done-", today))
@@ -53,7 +53,7 @@ func TestImportedKeysAreForgottenAfterTheirTime(t *testing.T) {
 	require.Zero(t, w.count(t, `SELECT count(*) FROM hooklatch.events_kept`))
 }
 
-// A setting that is shortened by mistake takes no imported key either.
+// A setting shortened by mistake does not delete imported keys either.
 func TestAShortenedSettingForgetsNoImportedKeyUntilAPersonSaysSo(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

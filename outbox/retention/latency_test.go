@@ -18,13 +18,13 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// Deliveries at a steady rate do not notice that retention deletes: rounds without and
-// with it alternate, and the 99th percentiles of each two are compared: the spread of
-// their ratios stays below the bound. That is held against HOOKLATCH_LONG=1 only, on a
-// machine that does nothing else; the short form shows that both go on.
+// Retention does not delay deliveries at a steady rate. Rounds without and with it alternate,
+// and the 99th percentiles of each pair are compared: the spread of their ratios stays below
+// the bound. The bound applies only with HOOKLATCH_LONG=1, on an otherwise idle machine; the
+// short form shows that both make progress.
 func TestDeliveriesDoNotNoticeTheCleanUp(t *testing.T) { //nolint:paralleltest // not when it measures
 	long := os.Getenv("HOOKLATCH_LONG") != ""
-	if !long { // what is measured has the machine for itself
+	if !long { // measurements need the machine for themselves
 		t.Parallel()
 	}
 	rounds, length, rate, old := 1, time.Second, 50, 20_000
@@ -39,7 +39,7 @@ func TestDeliveriesDoNotNoticeTheCleanUp(t *testing.T) { //nolint:paralleltest /
 		defer cancel()
 		require.NoError(t, o.Stop(ctx))
 	})
-	// Old events, as an application of years has them, and the days of their bodies.
+	// Old events, as in an application of many years, and the days of their bodies.
 	_, err = pool.Exec(t.Context(), `
 		INSERT INTO hooklatch.processed_events
 			(source, event_id, accept_seq, acceptance_id, provider, event_type, received_at, delivery_id, payload_hash, queue, outcome, processed_at)
@@ -65,7 +65,7 @@ func TestDeliveriesDoNotNoticeTheCleanUp(t *testing.T) { //nolint:paralleltest /
 	warm, cancel := context.WithTimeout(t.Context(), time.Second)
 	acceptAt(t, warm, o, rate, &n)
 	cancel()
-	var without, with []float64 // milliseconds, of each round
+	var without, with []float64 // milliseconds, one per round
 	var deleted int64
 	for round := range rounds * 2 {
 		ctx, cancel := context.WithTimeout(t.Context(), length)

@@ -13,7 +13,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/retention"
 )
 
-// keepOneSlice runs retention until it has looked at one slice of a kind.
+// keepOneSlice runs retention until it has processed one slice of a kind.
 func (w *world) keepOneSlice(t *testing.T, s retention.Settings, what retention.What) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -29,8 +29,8 @@ func (w *world) keepOneSlice(t *testing.T, s retention.Settings, what retention.
 	require.False(t, report.Complete, "%+v", report)
 }
 
-// What is behind more than a run can look at goes all the same: the next run goes on
-// where it ended, and the one after the last begins anew.
+// Rows beyond the reach of one run are deleted all the same: the next run continues where it
+// ended, and after the last the walk begins anew.
 func TestARunGoesOnWhereTheOneBeforeEndedByItsTime(t *testing.T) {
 	t.Parallel()
 	settings := retention.Settings{Other: 5 * day, Payloads: 2 * day, History: 8 * day}

@@ -16,8 +16,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/retention"
 )
 
-// More needed numbers than one slice is given lie in front of an event whose effect is
-// parked: numbers of enqueued effects, which belong to no event, and of events that other
+// In front of an event whose effect is parked lie more needed numbers than one slice is given.
+// They are numbers of enqueued effects, which belong to no event, or of events that other
 // sources keep for longer. The event stays.
 func TestNoNumberHidesANeededEvent(t *testing.T) {
 	t.Parallel()

@@ -14,7 +14,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/retention"
 )
 
-// pauses has triggers that wait for as long as a row in clock.pause names them.
+// pauses defines triggers that wait as long as a row in clock.pause names them.
 const pauses = `
 	CREATE TABLE clock.pause (what text);
 	CREATE FUNCTION clock.wait() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -26,7 +26,7 @@ const pauses = `
 	END
 	$$;`
 
-// paused waits until so many triggers wait.
+// paused waits until the given number of triggers wait.
 func (w *world) paused(t *testing.T, triggers int) {
 	t.Helper()
 	require.Eventually(t, func() bool {
@@ -34,8 +34,8 @@ func (w *world) paused(t *testing.T, triggers int) {
 	}, 2*time.Minute, time.Millisecond)
 }
 
-// keptForAnother has a delivery kept in which two events came, of which only "waits",
-// with this effect, needs it. The effect of "done" has ended.
+// keptForAnother keeps a delivery with two events, of which only "waits", with this effect,
+// needs it. The effect of "done" has ended.
 func (w *world) keptForAnother(t *testing.T, settings retention.Settings) (waits identity.EffectID, body []byte) {
 	t.Helper()
 	body = bodyOf("both")
@@ -54,9 +54,8 @@ func (w *world) keptForAnother(t *testing.T, settings retention.Settings) (waits
 	return waits, body
 }
 
-// Two events came in one delivery, of which one needed it longer. The other one is
-// replayed in the very moment in which the delivery goes: it is dispatched with its
-// delivery, or refused.
+// One of two events in a delivery needed it longer. The other one is replayed at the very
+// moment at which the delivery is deleted: it is dispatched with its delivery, or refused.
 func TestAReplayBesideTheEndOfItsDeliveryHasABodyOrIsRefused(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -92,7 +91,7 @@ func TestAReplayBesideTheEndOfItsDeliveryHasABodyOrIsRefused(t *testing.T) {
 	require.ErrorContains(t, err, "past its time")
 }
 
-// What was replayed once keeps the delivery that another event had kept.
+// An event that was replayed once keeps the delivery that was kept for another event.
 func TestAReplayKeepsTheDeliveryThatIsKeptForAnother(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -106,7 +105,7 @@ func TestAReplayKeepsTheDeliveryThatIsKeptForAnother(t *testing.T) {
 	require.Equal(t, body, w.loaded(t, "a", "done").Body)
 }
 
-// An event that was held and dropped can be released as long as its delivery is kept.
+// A held event that was dropped can be released while its delivery is stored.
 func TestWhatWasDroppedIsReleasedWhileItsDeliveryIsKept(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -127,8 +126,8 @@ func TestWhatWasDroppedIsReleasedWhileItsDeliveryIsKept(t *testing.T) {
 	require.Equal(t, bodyOf("young"), w.loaded(t, "a", "young").Body)
 }
 
-// A dispatch began before the effects that wait were read, and ends afterwards. What it
-// made keeps the event, whose time is over.
+// A dispatch began before the waiting effects were read, and ends afterwards. Its effects keep
+// the event, which has expired.
 func TestADispatchBesideTheReadingOfNeedsKeepsItsEvent(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -158,7 +157,7 @@ func TestADispatchBesideTheReadingOfNeedsKeepsItsEvent(t *testing.T) {
 		_, err := w.Retention().Run(t.Context(), retention.Order{Settings: settings})
 		ended <- err
 	}()
-	w.paused(t, 2) // the needs were read, and none of those of the dispatch
+	w.paused(t, 2) // the needs were read, without those of the dispatch
 	w.run(t, `DELETE FROM clock.pause WHERE what = 'late'`)
 	made := <-dispatched
 	w.run(t, `DELETE FROM clock.pause`)

@@ -8,8 +8,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/retention"
 )
 
-// A run that has ended goes with what people ordered: its filter and its reason are their
-// words. One that may go on stays, however old.
+// A run that has ended is deleted with the operator actions, because its filter and its reason
+// are the operator's words. A run that may continue stays, however old.
 func TestRunsThatHaveEndedGoWithTheAudit(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -12,19 +12,19 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// unfinished is work that outlives every setting, and how it goes on.
+// unfinished is work that outlives every setting, and a way to continue it.
 type unfinished struct {
 	name  string
 	begin func(t *testing.T, w *world, source, id string)
 	goOn  func(t *testing.T, w *world, source, id string)
 }
 
-// effectOf is the effect of an event that dispatch made.
+// effectOf returns the id of the effect that dispatch created for an event.
 func effectOf(source, id string) identity.EffectID {
 	return identity.EffectID{Scope: identity.ScopeOfRoute(identity.Source(source), "all"), Key: identity.Key(id), Generation: 1}
 }
 
-// sends requires that the next attempt sends what the event came in.
+// sends checks that the next attempt sends the event's delivery.
 func sends(t *testing.T, w *world, source, id string) {
 	t.Helper()
 	e := w.claim(t, effectOf(source, id))

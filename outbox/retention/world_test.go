@@ -30,10 +30,10 @@ type world struct {
 	*outbox.Outbox
 
 	pool  *pgxpool.Pool  // of the Outbox
-	plans *explained.Log // of a watched world, when this build of Postgres can tell
+	plans *explained.Log // of a watched world, if this build of Postgres can report them
 }
 
-// ownClock makes now() and clock_timestamp() ours, in everything that is parsed later.
+// ownClock replaces now() and clock_timestamp() in everything that is parsed later.
 const ownClock = `
 	CREATE SCHEMA clock;
 	CREATE TABLE clock.skew (ahead interval NOT NULL);
@@ -42,7 +42,7 @@ const ownClock = `
 	CREATE FUNCTION clock.clock_timestamp() RETURNS timestamptz LANGUAGE sql VOLATILE AS 'SELECT pg_catalog.clock_timestamp() + ahead FROM clock.skew';
 	DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET search_path = clock, pg_catalog, public', current_database()); END $$;`
 
-// sameClock makes it that of the functions with a search_path of their own, too.
+// sameClock does so for functions with their own search_path, too.
 const sameClock = `
 	DO $$
 	DECLARE
@@ -61,7 +61,7 @@ func newWorld(t *testing.T) *world {
 	return openWorld(t, false)
 }
 
-// watchedWorld has plans, which take as long as all the rest.
+// watchedWorld also collects plans, which takes as long as everything else.
 func watchedWorld(t *testing.T) *world {
 	t.Helper()
 	return openWorld(t, true)
@@ -115,7 +115,7 @@ func (w *world) jump(t *testing.T, d time.Duration) {
 	w.run(t, `UPDATE clock.skew SET ahead = ahead + make_interval(secs => $1)`, d.Seconds())
 }
 
-// pass lets time pass for the database, and makes the partitions of the days ahead.
+// pass advances the clock of the database, and creates the partitions of the days ahead.
 func (w *world) pass(t *testing.T, d time.Duration) {
 	t.Helper()
 	w.jump(t, d)
@@ -157,7 +157,7 @@ func (w *world) accept(t *testing.T, source string, ids ...string) {
 	}
 }
 
-// dispatch gives an event one effect, which sends the event as it came.
+// dispatch gives an event one effect, which sends the event as received.
 func (w *world) dispatch(t *testing.T, source, id string, change ...func(*ledger.NewEffect)) identity.EffectID {
 	t.Helper()
 	e, err := w.Inbox().Event(t.Context(), ref(source, id))
@@ -175,7 +175,7 @@ func (w *world) dispatch(t *testing.T, source, id string, change ...func(*ledger
 	return effect.EffectID
 }
 
-// claim begins an attempt, with its body.
+// claim starts an attempt, with its body.
 func (w *world) claim(t *testing.T, id identity.EffectID) ledger.Effect {
 	t.Helper()
 	c, err := w.Ledger().Claim(t.Context(), ledger.Claim{ID: id, ClaimID: uuid.New(), Lease: time.Minute, JobID: 1})
@@ -191,14 +191,14 @@ func (w *world) settle(t *testing.T, s ledger.Settlement) {
 	require.NoError(t, err)
 }
 
-// done lives the life of an event to its end.
+// done takes an event through its whole life.
 func (w *world) done(t *testing.T, source, id string) {
 	t.Helper()
 	w.accept(t, source, id)
 	w.settle(t, ledger.Settlement{Effect: w.claim(t, w.dispatch(t, source, id)), Verdict: ledger.VerdictDone, ResponseStatus: 200})
 }
 
-// loaded is an event with its delivery.
+// loaded returns an event with its delivery.
 func (w *world) loaded(t *testing.T, source, id string) *inbox.Event {
 	t.Helper()
 	e, err := w.Inbox().Event(t.Context(), ref(source, id))

@@ -1,4 +1,4 @@
--- A process says how long its configuration has things kept.
+-- Announces a process with its retention settings.
 INSERT INTO hooklatch.processes (name, kind, version, config_hash, settings)
 VALUES (:name, :kind, :version, :config_hash, :settings)
 ON CONFLICT (name) DO UPDATE

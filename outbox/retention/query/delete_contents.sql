@@ -1,4 +1,4 @@
--- Content guards whose window is over for a while.
+-- Deletes content guards whose window has been over for a while.
 DELETE FROM hooklatch.content_guards AS g
 USING (
     SELECT source, hash

@@ -1,4 +1,4 @@
--- Notes of copies in deliveries that are gone, the oldest first.
+-- Deletes notes of copies in deleted deliveries, the oldest first.
 DELETE FROM hooklatch.delivery_copies AS c
 USING (
     SELECT o.source, o.event_id, o.delivery_id, o.item
@@ -9,7 +9,7 @@ USING (
             FROM hooklatch.deliveries_kept AS k
             WHERE k.delivery_id = o.delivery_id
                 AND k.received_at = o.received_at
-            OFFSET 0 -- each by a look-up of its own
+            OFFSET 0 -- one look-up for each row
         )
     ORDER BY o.received_at
     LIMIT :look

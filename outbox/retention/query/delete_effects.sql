@@ -1,6 +1,6 @@
--- A slice of the effects that are old enough, the oldest first: those go that ended
--- before their time and whose event is gone, with what is in the tables of before there
--- were days.
+-- A slice of the effects that are old enough, the oldest first. Deletes those that have ended
+-- and expired and whose event is deleted, along with their rows in the tables that precede
+-- partitioning by day.
 WITH looked AS MATERIALIZED (
     SELECT e.created_at, e.scope, e.key, e.generation, e.state, e.finished_at, e.source, e.event_id
     FROM hooklatch.effects AS e
@@ -21,7 +21,7 @@ WITH looked AS MATERIALIZED (
                 FROM hooklatch.processed_events AS p
                 WHERE p.source = l.source
                     AND p.event_id = l.event_id
-                OFFSET 0 -- each by a look-up of its own
+                OFFSET 0 -- one look-up for each row
             )
         ORDER BY l.scope COLLATE "C", l.key COLLATE "C", l.generation
     ) AS old

@@ -1,5 +1,5 @@
--- A slice of the replay guards of a source, in the order in which they were first seen:
--- those go that were not seen since. Those that were have their time from then on.
+-- A slice of the replay guards of a source, in the order in which they were first seen. Deletes
+-- those not seen since; the others are kept from the last time they were seen.
 WITH looked AS MATERIALIZED (
     SELECT g.seen_at, g.source, g.hash, g.last_seen_at
     FROM hooklatch.replay_guards AS g

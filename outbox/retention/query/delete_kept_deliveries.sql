@@ -1,5 +1,5 @@
--- A slice of the deliveries that are kept: those go that no event needs any more, be it
--- by its effects, because it waits itself, or because it was dispatched a moment ago.
+-- A slice of the kept deliveries. Deletes those that no event needs any more. An event may need
+-- one for its effects, because it waits itself, or because it was dispatched a moment ago.
 WITH looked AS MATERIALIZED (
     SELECT k.delivery_id, k.received_at, k.kept_for
     FROM hooklatch.deliveries_kept AS k

@@ -1,5 +1,4 @@
--- A slice of the events that were kept beyond their time: those go that nothing needs
--- any more.
+-- A slice of the events kept beyond their retention. Deletes those that nothing needs any more.
 WITH looked AS MATERIALIZED (
     SELECT p.accept_seq, p.source, p.event_id, p.received_at, p.outcome, p.generation, p.processed_at
     FROM (
@@ -13,6 +12,6 @@ WITH looked AS MATERIALIZED (
         SELECT e.accept_seq, e.source, e.event_id, e.received_at, e.outcome, e.generation, e.processed_at
         FROM hooklatch.processed_events AS e
         WHERE e.accept_seq = k.accept_seq
-        OFFSET 0 -- each by a look-up of its own
+        OFFSET 0 -- one look-up for each row
     ) AS p
 ), {{judged_events}}

@@ -1,4 +1,5 @@
--- What people ordered, the runs that have ended, and what passes over lists found.
+-- Deletes operator actions, runs that have ended, and the results of passes over providers'
+-- lists.
 WITH runs AS (
     DELETE FROM hooklatch.replay_runs
     WHERE id = ANY (ARRAY(

@@ -1,5 +1,5 @@
--- Replays of events that are gone. Those of an event that is kept are few, and go with
--- it: later runs find them again.
+-- Deletes replays of deleted events. Replays of a kept event are few and are deleted after it:
+-- later runs find them again.
 DELETE FROM hooklatch.event_replays AS r
 USING (
     SELECT source, event_id, generation
@@ -10,7 +10,7 @@ USING (
             FROM hooklatch.processed_events AS p
             WHERE p.source = r.source
                 AND p.event_id = r.event_id
-            OFFSET 0 -- each by a look-up of its own
+            OFFSET 0 -- one look-up for each row
         )
     ORDER BY requested_at
     LIMIT :look

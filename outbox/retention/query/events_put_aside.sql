@@ -1,4 +1,4 @@
--- Events of a time that wait for a person, in slices by order of arrival.
+-- Events of a period that need attention, in slices by order of arrival.
 SELECT p.accept_seq
 FROM hooklatch.processed_events AS p
 WHERE p.outcome IN ('failed', 'held')

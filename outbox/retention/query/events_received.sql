@@ -1,4 +1,4 @@
--- Undispatched events of a time, in slices by source and order of arrival.
+-- Undispatched events of a period, in slices by source and order of arrival.
 SELECT p.source, p.accept_seq
 FROM hooklatch.processed_events AS p
 WHERE p.outcome = 'received'

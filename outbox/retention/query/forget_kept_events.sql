@@ -1,5 +1,4 @@
--- Forgets, of a slice of the events that are kept, those that are gone. It returns the
--- last of the slice.
+-- Removes deleted events from a slice of the kept events. Returns the last one of the slice.
 WITH looked AS MATERIALIZED (
     SELECT k.accept_seq
     FROM hooklatch.events_kept AS k

@@ -1,4 +1,4 @@
--- What would become of a slice of the events behind a cursor.
+-- The fates of a slice of the events behind a cursor.
 WITH looked AS MATERIALIZED (
     {{events_behind}}
 ), judged AS (

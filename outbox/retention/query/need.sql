@@ -1,7 +1,7 @@
--- The events that effects need: of those that have not ended all, of those that ended
--- without success the ones that send their delivery when they are tried again. Who
--- sends its delivery needs the payload too. An effect that an application enqueued has a
--- number for its order, and no event.
+-- The events that effects need. Every effect that has not ended needs its event, and so does an
+-- effect that ended without success and sends its delivery when it is tried again. An effect
+-- that sends its delivery needs the payload too. An effect that an application enqueued has a
+-- number for its order, but no event.
 SELECT n.accept_seq, bool_or(n.payload) AS payload
 FROM (
     SELECT e.accept_seq, e.request_body IS NULL AS payload

@@ -1,4 +1,4 @@
--- Notes which events need deliveries that were kept.
+-- Notes which events need kept deliveries.
 UPDATE hooklatch.deliveries_kept AS k
 SET kept_for = k.kept_for || asked.events
 FROM (
@@ -8,7 +8,7 @@ FROM (
         SELECT e.delivery_id, e.received_at, e.accept_seq
         FROM hooklatch.processed_events AS e
         WHERE e.accept_seq = a.accept_seq
-        OFFSET 0 -- each by a look-up of its own
+        OFFSET 0 -- one look-up for each row
     ) AS p
     CROSS JOIN LATERAL (
         SELECT

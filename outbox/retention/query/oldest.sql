@@ -1,5 +1,5 @@
--- What time it is, and when the oldest row of each kind is from: a step into an index
--- for each. Versions have no index by their time: as effects are, so are they.
+-- The current time, and the time of the oldest row of each kind: one step into an index for
+-- each. Versions have no index by time; they count as old as effects.
 SELECT
     now(),
     EXISTS (SELECT FROM hooklatch.processed_events WHERE accept_seq < 0) AS imports,

@@ -1,5 +1,6 @@
--- The effects that were made until a day after a day and are still there: clocks are
--- set back, but not by days. Whether the attempt that one of them is at began on it.
+-- The stored effects that were created before the end of the day after a given day: clocks are
+-- set back, but not by days. began is whether the running attempt of an effect began on the
+-- given day.
 SELECT e.effect_id, e.state = 'started' AND e.last_attempt_at >= :from AND e.last_attempt_at < :until AS began
 FROM hooklatch.effects AS e
 WHERE e.created_at < :until::timestamptz + interval '1 day'

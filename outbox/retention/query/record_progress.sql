@@ -1,9 +1,9 @@
--- How far retention has come with one kind of rows. What went is counted by UTC day.
+-- Stores how far retention has come with one kind of rows. Deleted rows are counted by UTC day.
 INSERT INTO hooklatch.retention_progress AS p (what, source, horizon, accept_seq, oldest, day, day_rows, day_bytes)
 VALUES (:what, :source, :horizon, :accept_seq, :oldest, (now() AT TIME ZONE 'UTC')::date, :rows, :bytes)
 ON CONFLICT (what, source) DO UPDATE
 SET
-    -- One of the future was made under a clock that was wrong.
+    -- A horizon in the future was recorded under a wrong clock.
     horizon = CASE WHEN p.horizon > now() THEN EXCLUDED.horizon ELSE GREATEST(p.horizon, EXCLUDED.horizon) END,
     accept_seq = CASE WHEN p.what = 'imports' THEN EXCLUDED.accept_seq ELSE GREATEST(p.accept_seq, EXCLUDED.accept_seq) END,
     oldest = EXCLUDED.oldest,

@@ -1,4 +1,4 @@
--- How many bytes a row of a table takes on average, its indexes included.
+-- The average bytes of a row of a table, including its indexes.
 SELECT COALESCE(pg_total_relation_size(c.oid) / NULLIF(GREATEST(c.reltuples, 1)::float8, 0), 0)
 FROM pg_class AS c
 WHERE c.oid = to_regclass('hooklatch.' || :table::text)

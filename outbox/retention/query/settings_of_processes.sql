@@ -1,5 +1,5 @@
--- What the configurations of running processes say. A clock that was set back makes
--- nobody run that is gone.
+-- The settings of running processes. A clock that was set back does not revive a stopped
+-- process.
 SELECT settings
 FROM hooklatch.processes
 WHERE seen_at BETWEEN now() - make_interval(secs => :seen_seconds::float8) AND now() + make_interval(secs => :seen_seconds)

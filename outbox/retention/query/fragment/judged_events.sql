@@ -1,9 +1,8 @@
--- What becomes of the events in looked.
+-- Deletes the events in looked that are expired and not needed, and returns the fate of each.
 judged AS (
     {{judgement}}
 ), gone AS (
-    -- In the order of keys, as everybody locks them. What changed since it was looked
-    -- at stays.
+    -- In key order, like all other lockers. Rows that changed since they were read stay.
     DELETE FROM hooklatch.processed_events AS p
     USING (
         SELECT source, event_id, outcome, generation
@@ -18,7 +17,7 @@ judged AS (
         AND p.generation = old.generation
     RETURNING p.source, p.event_id, p.accept_seq
 ), unlinked AS (
-    -- Links of before there was the table links.
+    -- Links that are older than the table links.
     DELETE FROM hooklatch.effect_events AS l
     USING gone
     WHERE l.source = ANY (ARRAY[gone.source])

@@ -1,5 +1,5 @@
--- What is to become of the events in looked. One that was dispatched since the needs
--- of effects were read may have effects that are not among them.
+-- Judges the events in looked. An event dispatched since the needs of effects were read may
+-- have effects that are not among them.
 SELECT
     l.*,
     m.source IS NOT NULL AS member,
