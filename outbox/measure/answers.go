@@ -16,46 +16,47 @@ import (
 )
 
 const (
-	// MostWaiting is up to how many waiting effects are counted.
+	// MostWaiting is the most waiting effects that are counted.
 	MostWaiting = 10_000
-	// newestAttempts is how many of the effects of all destinations are looked at, and
-	// attemptsAside how many that wait, failed or are parked, of each.
+	// newestAttempts is how many of the newest effects of all destinations are read.
+	// attemptsAside is how many waiting, failed and parked effects of the destination are read,
+	// of each kind.
 	newestAttempts, attemptsAside = 2_000, 500
-	// answersWindow is how far back answers are counted.
+	// answersWindow is the period for which responses are counted.
 	answersWindow = time.Hour
-	// maxSaid bounds what is read of an error.
+	// maxSaid limits how many bytes of an error are read.
 	maxSaid = 300
 )
 
-// LastAttempt is the last one of an effect.
+// LastAttempt is the latest attempt of an effect.
 type LastAttempt struct {
 	Effect string // idempotency key
 	State  ledger.EffectState
 	At     time.Time
-	Answer string // the status, or the error without what is different each time
+	Answer string // the status, or the error without its variable parts
 }
 
-// AnswerGroup is how many effects got one answer, and what state that left them in.
+// AnswerGroup counts the effects that got the same response and are in the same state.
 type AnswerGroup struct {
 	Answer string
 	State  ledger.EffectState
 	Count  int
 }
 
-// Answers are the latest responses of a destination, and how much waits for it.
+// Answers holds the latest responses of a destination and the number of effects waiting for it.
 type Answers struct {
-	// Attempts are the last ones of effects, the newest first.
+	// Attempts are the latest attempts of effects, the newest first.
 	Attempts []LastAttempt
-	// Groups are the answers of the last hour among them, the most frequent first.
+	// Groups counts their responses of the last hour, the most frequent first.
 	Groups []AnswerGroup
-	// All: no attempt of the last hour was left out.
+	// All is true if no attempt of the last hour was left out.
 	All bool
 
-	Waiting   int       // unfinished effects, MostWaiting+1 at most
-	OldestDue time.Time // of those that are due. Zero: none is.
+	Waiting   int       // unfinished effects, at most MostWaiting+1
+	OldestDue time.Time // of the due effects. Zero: none is due
 }
 
-// Answers reads the latest responses of a destination, and how much waits for it.
+// Answers reads the latest responses of a destination, and how many effects wait for it.
 func (r *Reader) Answers(ctx context.Context, destination string) (Answers, error) {
 	var l Answers
 	var due *time.Time
@@ -96,8 +97,8 @@ func (r *Reader) Answers(ctx context.Context, destination string) (Answers, erro
 	return l, nil
 }
 
-// class is what many attempts have in common that were answered with a status, or ended
-// with an error: addresses and what else differs each time stand before its last colon.
+// class returns what many attempts with this status or error have in common. Variable parts of
+// an error, such as addresses, come before its last colon.
 func class(status int, state ledger.EffectState, said string) string {
 	if status != 0 {
 		return strconv.Itoa(status)

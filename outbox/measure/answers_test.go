@@ -13,7 +13,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// fill makes effects of a destination in a state, whose last attempt was a while ago.
+// fill creates effects of a destination in a state, whose last attempt was the given time ago.
 func fill(t *testing.T, pool *pgxpool.Pool, n int, destination string, state ledger.EffectState, status any, said, ago string) {
 	t.Helper()
 	conn, err := pool.Acquire(t.Context())
@@ -65,7 +65,7 @@ func TestWhatADestinationAnsweredLately(t *testing.T) {
 	require.WithinDuration(t, time.Now().Add(-20*time.Minute), l.OldestDue, time.Minute)
 }
 
-// However much there is, what is read is bounded, and says so.
+// Reads are bounded however much there is, and the result says so.
 func TestWhatIsReadIsBounded(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)
@@ -86,7 +86,7 @@ func TestWhatIsReadIsBounded(t *testing.T) {
 	for _, analyse := range []string{"SELECT", "VACUUM ANALYZE"} {
 		_, err = pool.Exec(t.Context(), analyse)
 		require.NoError(t, err)
-		_, err = reader.Answers(t.Context(), "app") // reads the catalogue
+		_, err = reader.Answers(t.Context(), "app") // this call also reads the catalogue
 		require.NoError(t, err)
 		_, err = log.Take()
 		require.NoError(t, err)

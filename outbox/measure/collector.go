@@ -19,17 +19,17 @@ import (
 )
 
 const (
-	// tryEvery is how often a process tries to become the one that collects, and how
-	// often that one reads.
+	// tryEvery is how often a process tries to become the collector, and how often the
+	// collector reads.
 	tryEvery = 10 * time.Second
-	// lease is how long it is the only one: another one follows within tryEvery after
-	// that.
+	// lease is how long a process remains the only collector. Another one follows within
+	// tryEvery after that.
 	lease = 15 * time.Second
-	// readTimeout bounds one reading: the lease lasts longer.
+	// readTimeout limits one reading. It must be shorter than the lease.
 	readTimeout = 4 * time.Second
-	// standingEvery is how often what changes slowly is read.
+	// standingEvery is how often slowly changing values are read.
 	standingEvery = time.Minute
-	// restFor is how many times as long as it read a collector rests.
+	// restFor is a collector's pause after a reading, as a multiple of the reading's duration.
 	restFor = 20
 )
 
@@ -41,14 +41,14 @@ type CollectorOptions struct {
 	Schema schema.Name
 	// Logger defaults to one that discards.
 	Logger *slog.Logger
-	// SizeBudget is how many bytes the tables may take. 0: nobody said.
+	// SizeBudget is the size budget of the tables, in bytes. 0: not configured.
 	SizeBudget int64
 	// MeterProvider exports what is collected. Required.
 	MeterProvider metric.MeterProvider
 }
 
-// Collector is one of the processes that may read what waits for the metrics of all.
-// It is used once: NewCollector, Start, Stop.
+// Collector is a candidate for the one process that reads the gauges of waiting work for the
+// metrics. It is used once: NewCollector, Start, Stop.
 type Collector struct {
 	*Reader
 
@@ -64,11 +64,11 @@ type Collector struct {
 	stop    sync.Once
 }
 
-// exported is what metrics show.
+// exported is the snapshot that the metrics show.
 type exported struct {
 	*Snapshot
 
-	until time.Time // nothing is shown after this, by the clock that cannot be set
+	until time.Time // nothing is shown after this, by the monotonic clock
 }
 
 // NewCollector returns a Collector that exports nothing yet.
@@ -90,15 +90,14 @@ func NewCollector(opts CollectorOptions) (*Collector, error) {
 	return c, nil
 }
 
-// Start lets the process collect when no other one does. The database must be
-// migrated.
+// Start lets the process collect while no other one does. The database must be migrated.
 func (c *Collector) Start(ctx context.Context) {
 	ctx, c.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	c.running.Go(func() { c.run(ctx) })
 }
 
-// Stop ends the collecting and lets another process take over at once. It may be
-// called again, and before Start. Errors: that of ctx.
+// Stop ends the collecting and lets another process take over immediately. It may be called
+// again, and before Start. Errors: that of ctx.
 func (c *Collector) Stop(ctx context.Context) error {
 	var err error
 	c.stop.Do(func() {
@@ -112,7 +111,7 @@ func (c *Collector) Stop(ctx context.Context) error {
 	return err
 }
 
-// show is what is known, nil when this process is not the one that collects.
+// show returns the current snapshot, or nil if this process is not the collector.
 func (c *Collector) show() *Snapshot {
 	if now := c.current.Load(); now != nil && time.Now().Before(now.until) {
 		return now.Snapshot
@@ -120,7 +119,7 @@ func (c *Collector) show() *Snapshot {
 	return nil
 }
 
-// run tries, and reads while the process is the one, until ctx is done.
+// run tries to become the collector, and reads while it is, until ctx is done.
 func (c *Collector) run(ctx context.Context) {
 	tick := time.NewTicker(c.every)
 	defer tick.Stop()
@@ -139,15 +138,15 @@ func (c *Collector) run(ctx context.Context) {
 	}
 }
 
-// turn is what a process knows while it is the one.
+// turn is the state of a process while it is the collector.
 type turn struct {
 	standing   *Standing
 	standingAt time.Time
-	rested     time.Time // until then it does not read again
+	rested     time.Time // it does not read again until then
 	failing    bool
 }
 
-// take takes or prolongs the lease and, when it has it, reads.
+// take takes or extends the lease and reads if it has it.
 func (c *Collector) take(ctx context.Context, t *turn) error {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
@@ -181,8 +180,8 @@ func (c *Collector) take(ctx context.Context, t *turn) error {
 	return nil
 }
 
-// lead takes or prolongs the lease, and says whether this process has it. Stop does not
-// cut it off: the server might take the lease after release had given it back.
+// lead takes or extends the lease, and reports whether this process has it. Stop does not
+// cancel it: the server might otherwise grant the lease after release had returned it.
 func (c *Collector) lead(ctx context.Context) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
@@ -193,15 +192,15 @@ func (c *Collector) lead(ctx context.Context) (bool, error) {
 	return tag.RowsAffected() > 0, nil
 }
 
-// release lets another process take over without waiting for the end of the lease.
+// release lets another process take over before the lease ends.
 func (c *Collector) release(ctx context.Context) {
 	c.current.Store(nil)
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
-	_, _ = c.sql.ReleaseLease.With(releaseLease{Holder: c.holder}).Exec(ctx, c.db) // it ends by itself
+	_, _ = c.sql.ReleaseLease.With(releaseLease{Holder: c.holder}).Exec(ctx, c.db) // the lease ends by itself
 }
 
-// tell logs when collecting begins to fail, and when it no longer does.
+// tell logs when collecting starts to fail, and when it works again.
 func (t *turn) tell(ctx context.Context, logger *slog.Logger, err error) {
 	switch {
 	case err != nil && !t.failing:

@@ -21,7 +21,7 @@ const (
 	tick     = 5 * time.Millisecond
 )
 
-// process is one that may collect.
+// process is a process that may collect.
 type process struct {
 	*measure.Collector
 
@@ -46,7 +46,7 @@ func startLeasing(t *testing.T, pool *pgxpool.Pool, lease time.Duration) *proces
 	return p
 }
 
-// exported are the values at the moment, by name and labels.
+// exported returns the current values, by name and labels.
 func (p *process) exported(t *testing.T) map[string]float64 {
 	t.Helper()
 	var read metricdata.ResourceMetrics
@@ -113,8 +113,8 @@ func TestGaugesAreExported(t *testing.T) {
 	require.Empty(t, p.exported(t))
 }
 
-// However many processes there are, one exports. No lease ends here, however long the
-// machine stands still: the next process follows because the one before stopped.
+// However many processes run, only one exports. No lease ends here, however long the machine
+// stalls: the next process follows because the previous one stopped.
 func TestOneProcessCollectsAndAnotherTakesOver(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)
@@ -143,7 +143,7 @@ func TestOneProcessCollectsAndAnotherTakesOver(t *testing.T) {
 	}
 }
 
-// Another process follows one that was killed once its lease is over, also when the
+// After the collector is killed, another process follows once its lease has ended, even if the
 // clock was set back since.
 func TestACollectorThatWasKilledIsFollowed(t *testing.T) {
 	t.Parallel()
@@ -159,8 +159,8 @@ func TestACollectorThatWasKilledIsFollowed(t *testing.T) {
 	}
 }
 
-// A collector that cannot read exports nothing once its lease is over, and goes on when
-// it can.
+// A collector that cannot read exports nothing once its lease has ended, and continues when it
+// can read again.
 func TestNothingStaleIsExported(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)

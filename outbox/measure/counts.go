@@ -17,12 +17,12 @@ import (
 )
 
 const (
-	// AddEvery is how often a process adds what it counted.
+	// AddEvery is how often a process adds its counts to the database.
 	AddEvery = 10 * time.Second
-	// addTimeout bounds that: a database that is slower than this gets it later.
+	// addTimeout limits one such transaction: a slower database gets the counts later.
 	addTimeout = 5 * time.Second
-	// maxWait is how long counts wait for a database that is away. Hours are summed up
-	// again for longer than this.
+	// maxWait is how long counts wait for an unavailable database. Hours are summed again for
+	// longer than this.
 	maxWait = time.Hour
 )
 
@@ -36,8 +36,8 @@ type CountsOptions struct {
 	Logger *slog.Logger
 }
 
-// Counts are what one process counts. A nil one counts nothing. It is safe for
-// concurrent use.
+// Counts are the counters of one process. A nil one counts nothing. It is safe for concurrent
+// use.
 type Counts struct {
 	pool   *pgxpool.Pool
 	sql    statements
@@ -45,23 +45,23 @@ type Counts struct {
 	now    func() time.Time // by the clock of this process
 
 	counters sync.Map    // of key: *Counter
-	awake    atomic.Bool // a tick follows
-	adding   sync.Mutex  // held while the database is told
+	awake    atomic.Bool // a tick is scheduled
+	adding   sync.Mutex  // held while counts are sent to the database
 	mu       sync.Mutex
-	waiting  map[added]int64 // what the database was not told of
+	waiting  map[added]int64 // not yet sent to the database
 	tick     *time.Timer
 	closed   bool
 	failing  bool // guarded by adding
 }
 
-// key is what a Counter counts.
+// key names what a Counter counts.
 type key struct {
 	kind Kind
 	name string
 	what What
 }
 
-// added is a row of minutes.
+// added names a row of minutes.
 type added struct {
 	key
 
@@ -74,8 +74,8 @@ type Counter struct {
 	n      atomic.Int64
 }
 
-// NewCounts returns Counts that add to a migrated database. It starts nothing: while there
-// is nothing to count, nothing is added.
+// NewCounts returns Counts that add to a migrated database. It starts nothing, and adds nothing
+// while nothing is counted.
 func NewCounts(opts CountsOptions) (*Counts, error) {
 	sql, err := loadStatements(opts.Schema)
 	if err != nil {
@@ -88,8 +88,9 @@ func NewCounts(opts CountsOptions) (*Counts, error) {
 	return &Counts{pool: opts.Pool, sql: sql, logger: logger, now: clock.Now, waiting: make(map[added]int64)}, nil
 }
 
-// Of is the Counter of one thing: the same for the same thing. Names must be those of
-// a configuration, never what a stranger says: each has rows of its own.
+// Of returns the Counter for a kind, name and what: always the same one for the same arguments.
+// Names must come from a configuration, never from a sender, because each name has its own
+// rows.
 func (c *Counts) Of(kind Kind, name string, what What) *Counter {
 	if c == nil {
 		return nil
@@ -102,7 +103,7 @@ func (c *Counts) Of(kind Kind, name string, what What) *Counter {
 	return found.(*Counter) //nolint:forcetypeassert // nothing else is in it
 }
 
-// Add counts n more.
+// Add adds n to the count.
 func (c *Counter) Add(n int64) {
 	if c == nil {
 		return
@@ -113,8 +114,8 @@ func (c *Counter) Add(n int64) {
 	}
 }
 
-// wake has what is counted added at the end of these ten seconds of the clock, which
-// is never in the middle of a minute that something else is counted for.
+// wake schedules the counts to be added at the end of the current ten seconds of the clock.
+// That is never within a minute for which something else is counted.
 func (c *Counts) wake() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -126,9 +127,9 @@ func (c *Counts) wake() {
 	c.tick = time.AfterFunc(end.Sub(now), func() { c.end(end) })
 }
 
-// end adds what was counted up to a moment.
+// end adds what was counted up to the given time.
 func (c *Counts) end(at time.Time) {
-	c.awake.Store(false) // what is counted from here on wakes it again
+	c.awake.Store(false) // later counts wake it again
 	c.collect(at)
 	ctx, cancel := context.WithTimeout(context.Background(), addTimeout)
 	defer cancel()
@@ -137,7 +138,7 @@ func (c *Counts) end(at time.Time) {
 	}
 }
 
-// collect takes what was counted before a moment.
+// collect takes what was counted before the given time.
 func (c *Counts) collect(before time.Time) {
 	minute := before.Add(-1).Truncate(time.Minute)
 	c.mu.Lock()
@@ -150,7 +151,8 @@ func (c *Counts) collect(before time.Time) {
 	})
 }
 
-// add tells the database what waits. False: it could not be told, and was not.
+// add sends the waiting counts to the database. It returns false if they were certainly not
+// added.
 func (c *Counts) add(ctx context.Context, now time.Time) bool {
 	c.adding.Lock()
 	defer c.adding.Unlock()
@@ -167,13 +169,13 @@ func (c *Counts) add(ctx context.Context, now time.Time) bool {
 	case err == nil:
 		return true
 	case sent && !refused(err):
-		return true // too little is better than too much, and only the server knows which it is
+		return true // counting too little is better than too much, and only the server knows which it is
 	}
 	c.keep(waiting, now.Add(-maxWait))
 	return false
 }
 
-// tell logs when statistics begin to wait, and when they no longer do.
+// tell logs when statistics start to wait, and when they are written again.
 func (c *Counts) tell(ctx context.Context, err error) {
 	switch {
 	case err != nil && !c.failing:
@@ -184,8 +186,8 @@ func (c *Counts) tell(ctx context.Context, err error) {
 	c.failing = err != nil
 }
 
-// send adds rows, and tells whether the database may have got them. Nobody waits for
-// a disk or a standby for their sake.
+// send adds rows, and reports whether the database may have received them. The transaction does
+// not wait for a disk or a standby.
 func (c *Counts) send(ctx context.Context, waiting map[added]int64) (sent bool, err error) {
 	tx, err := c.pool.Begin(ctx)
 	if err != nil {
@@ -205,14 +207,14 @@ func (c *Counts) send(ctx context.Context, waiting map[added]int64) (sent bool, 
 	return true, tx.Commit(ctx)
 }
 
-// refused tells whether the server answered that it did nothing. One that ends the
-// connection may have done it before.
+// refused reports whether the server answered that it did nothing. A server that closes the
+// connection may have committed before.
 func refused(err error) bool {
 	answer, ok := sqlstate.Of(err)
 	return ok && answer.SeverityUnlocalized == "ERROR"
 }
 
-// keep lets rows that were not added wait, but for old ones.
+// keep makes rows that were not added wait, except for old ones.
 func (c *Counts) keep(rows map[added]int64, oldest time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -223,8 +225,7 @@ func (c *Counts) keep(rows map[added]int64, oldest time.Time) {
 	}
 }
 
-// Stop adds what was counted until now, and later counts of nothing. It may be called
-// again.
+// Stop adds everything counted until now; later counts are discarded. It may be called again.
 func (c *Counts) Stop(ctx context.Context) error {
 	c.mu.Lock()
 	c.closed = true
@@ -238,8 +239,8 @@ func (c *Counts) Stop(ctx context.Context) error {
 	return nil
 }
 
-// rowsOf are rows with their age: which minute that was is said by the clock of the
-// database, which is the same for all processes.
+// rowsOf returns rows with their age. The database's clock, the same for all processes, decides
+// which minute that is.
 func rowsOf(waiting map[added]int64, now time.Time) []countRow {
 	rows := make([]countRow, 0, len(waiting))
 	for of, n := range waiting {

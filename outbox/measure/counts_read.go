@@ -9,10 +9,10 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Sums are what was counted in a window of time.
+// Sums are the counts of a period.
 type Sums map[Kind]map[string]map[What]int64
 
-// Recent is what was counted in the last minutes, to ten seconds.
+// Recent returns the counts of the last minutes, accurate to ten seconds.
 func (r *Reader) Recent(ctx context.Context, window time.Duration) (Sums, error) {
 	rows, err := r.sql.Recent.With(recent{WindowSeconds: window.Seconds()}).Query(ctx, r.counts)
 	sums := Sums{}
@@ -56,7 +56,7 @@ func (r *Reader) RecentOf(ctx context.Context, kind Kind, name string, window ti
 	return counts, nil
 }
 
-// LastSeen is when each thing of one source or destination was last counted.
+// LastSeen returns when each count of one source or destination last increased.
 func (r *Reader) LastSeen(ctx context.Context, kind Kind, name string) (map[What]time.Time, error) {
 	rows, err := r.sql.LastSeen.With(lastSeen{Kind: kind, Name: name}).Query(ctx, r.counts)
 	seen := map[What]time.Time{}
@@ -74,7 +74,7 @@ func (r *Reader) LastSeen(ctx context.Context, kind Kind, name string) (map[What
 	return seen, nil
 }
 
-// RefusedIn sums up the refusals among counts.
+// RefusedIn adds up the refusals among counts.
 func RefusedIn(counts map[What]int64) int64 {
 	var sum int64
 	for what, n := range counts {
@@ -85,8 +85,8 @@ func RefusedIn(counts map[What]int64) int64 {
 	return sum
 }
 
-// ByHour is what was counted in each of the last hours, this one last, of all sources
-// or destinations together. It is as late as hours are: five minutes.
+// ByHour returns the counts of each of the last hours, the current one last, of all sources or
+// destinations together. Hours lag by five minutes.
 func (r *Reader) ByHour(ctx context.Context, kind Kind, hours int, whats ...What) (map[What][]int64, error) {
 	rows, err := r.sql.ByHour.With(byHour{Kind: kind, Hours: hours, Whats: whats}).Query(ctx, r.counts)
 	series := map[What][]int64{}

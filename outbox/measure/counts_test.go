@@ -23,7 +23,7 @@ func newCounts(t *testing.T, pool *pgxpool.Pool) *measure.Counts {
 	return counts
 }
 
-// row is one of minutes, without its minute.
+// row is a row of minutes, without its minute.
 type row struct {
 	Kind, Name, What string
 	N                int64
@@ -43,7 +43,7 @@ func sums(t *testing.T, pool *pgxpool.Pool) []row {
 	return rows(t, pool, `SELECT kind, name, what, sum(n)::bigint FROM hooklatch.minutes GROUP BY 1, 2, 3 ORDER BY 1, 2, 3`)
 }
 
-// Processes count the same things at once, and add them in whatever order.
+// Processes count the same things simultaneously, and add them in any order.
 func TestCountsOfProcessesAddUp(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)
@@ -94,7 +94,7 @@ func TestNothingIsCountedWithoutCounts(t *testing.T) {
 	none.Timer(measure.OfSource, "stripe").Add(time.Second)
 }
 
-// A database that does not answer may have added what it was given.
+// A database that does not answer may have added the counts.
 func TestCountsAreNeverAddedTwice(t *testing.T) {
 	t.Parallel()
 	sound := pgtest.New(t)
@@ -119,7 +119,7 @@ func TestCountsAreNeverAddedTwice(t *testing.T) {
 	}
 }
 
-// What a database refuses, or was never asked, is added later.
+// Counts that a database refused, or was never sent, are added later.
 func TestCountsWaitForTheirDatabase(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)

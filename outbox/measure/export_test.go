@@ -2,14 +2,13 @@ package measure
 
 import "time"
 
-// Bound counts less than there is room for.
+// Bound lowers the limits of the counts.
 func (r *Reader) Bound(most, least int) { r.most, r.least = most, least }
 
 // Hasten makes the clock of a Collector run faster.
 func (c *Collector) Hasten(every, lease time.Duration) { c.every, c.lease = every, lease }
 
-// Collect takes what was counted before a moment, as the clock has it done every ten
-// seconds.
+// Collect takes what was counted before the given time, as happens every ten seconds.
 func (c *Counts) Collect(before time.Time) { c.collect(before) }
 
 // SetAhead sets the clock of the process wrong.

@@ -12,7 +12,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
 
-// waits is a database in which something of each kind waits.
+// waits returns a database in which something of each kind waits.
 func waits(t *testing.T) *pgxpool.Pool {
 	t.Helper()
 	pool := pgtest.New(t)

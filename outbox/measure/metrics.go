@@ -12,7 +12,7 @@ import (
 // meterName is the scope of our metrics.
 const meterName = "github.com/hooklatch/hooklatch/outbox"
 
-// observe tells one value of a gauge.
+// observe reports one value of a gauge.
 type observe func(value float64, labels ...attribute.KeyValue)
 
 // gauge is a metric, and its values in a Snapshot.
@@ -22,7 +22,7 @@ type gauge struct {
 	values func(s *Snapshot, tell observe)
 }
 
-// exporter makes gauges.
+// exporter creates gauges.
 type exporter struct {
 	meter       metric.Meter
 	gauges      []gauge
@@ -30,15 +30,15 @@ type exporter struct {
 	errs        []error
 }
 
-// Gauge makes one.
+// Gauge creates a gauge.
 func (e *exporter) Gauge(name, unit, description string, values func(s *Snapshot, tell observe)) {
 	made, err := e.meter.Float64ObservableGauge(name, metric.WithUnit(unit), metric.WithDescription(description))
 	e.gauges = append(e.gauges, gauge{name, unit, description, values})
 	e.instruments, e.errs = append(e.instruments, made), append(e.errs, err)
 }
 
-// export shows what show returns, and nothing when that is nil, whenever metrics are
-// read, until the registration ends.
+// export shows the result of show whenever metrics are read, until the registration ends. It
+// shows nothing while show returns nil.
 func export(provider metric.MeterProvider, sizeBudget int64, show func() *Snapshot) (metric.Registration, error) {
 	e := &exporter{meter: provider.Meter(meterName)}
 	e.effects()
@@ -74,7 +74,7 @@ func ofSource(name string) attribute.KeyValue { return attribute.String("source"
 
 func inState(state string) attribute.KeyValue { return attribute.String("state", state) }
 
-// yes is 1 for what is so.
+// yes returns 1 for true and 0 for false.
 func yes(is bool) float64 {
 	if is {
 		return 1
@@ -82,5 +82,5 @@ func yes(is bool) float64 {
 	return 0
 }
 
-// ago is how long something has been so, in seconds.
+// ago returns the seconds since a time, at least 0.
 func ago(now, since time.Time) float64 { return max(now.Sub(since), 0).Seconds() }

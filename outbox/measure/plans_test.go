@@ -14,7 +14,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// finished makes effects and events that nobody waits for.
+// finished inserts effects and events that are complete.
 const finished = `
 	SET session_replication_role = replica;
 	INSERT INTO hooklatch.effects (scope, key, idempotency_key, destination, queue, policy, state, attempt, finished_at, next_attempt_at)
@@ -25,7 +25,8 @@ const finished = `
 	FROM generate_series(1, 50000) AS i;
 	RESET session_replication_role;`
 
-// A reading costs what waits, whatever else the tables hold and Postgres knows of them.
+// A reading costs as much as is waiting, whatever else the tables hold and Postgres knows of
+// them.
 func TestWhatIsFinishedCostsNothing(t *testing.T) {
 	t.Parallel()
 	for name, analyse := range map[string]string{"never analysed": "SELECT", "analysed when few rows": "VACUUM ANALYZE"} {
@@ -43,7 +44,7 @@ func TestWhatIsFinishedCostsNothing(t *testing.T) {
 			before := map[string]map[string]int{}
 			for _, mode := range []string{"force_generic_plan", "force_custom_plan"} {
 				read[mode] = reading(t, admin, mode, names)
-				read[mode]() // plans are made, and the catalogue is read
+				read[mode]() // makes the plans, and reads the catalogue
 				before[mode] = read[mode]()
 			}
 			_, err = admin.Exec(t.Context(), finished)
@@ -63,12 +64,13 @@ func TestWhatIsFinishedCostsNothing(t *testing.T) {
 	}
 }
 
-// reading reads with plans of a mode, and tells how many pages each statement took.
+// reading returns a function that reads with plans of a mode, and returns the pages that each
+// statement took.
 func reading(t *testing.T, admin *pgxpool.Pool, mode string, names explained.Names) func() map[string]int {
 	t.Helper()
 	config, err := pgxpool.ParseConfig(pgtest.URL(t, admin))
 	require.NoError(t, err)
-	config.MaxConns = 1 // which keeps all plans
+	config.MaxConns = 1 // a single connection keeps all plans
 	config.ConnConfig.RuntimeParams["plan_cache_mode"] = mode
 	log := explained.Watch(config)
 	pool, err := pgxpool.NewWithConfig(t.Context(), config)

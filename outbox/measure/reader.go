@@ -16,7 +16,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema"
 )
 
-// Reader reads what waits, what was counted and what was answered. It is safe for
+// Reader reads what is waiting, what was counted and which responses arrived. It is safe for
 // concurrent use.
 type Reader struct {
 	db          pipeline.ByIndex // of statements about effects and events
@@ -39,14 +39,15 @@ func NewReader(pool *pgxpool.Pool, name schema.Name) (*Reader, error) {
 	}, nil
 }
 
-// Awaited returns a Reader that counts up to MostAwaited, for a person who waits.
+// Awaited returns a Reader that counts up to MostAwaited, for a page that an operator is
+// waiting for.
 func (r *Reader) Awaited() *Reader {
 	awaited := *r
 	awaited.most = min(r.most, MostAwaited)
 	return &awaited
 }
 
-// Read reads all there is to know. It ends with ctx.
+// Read reads a complete Snapshot. It ends with ctx.
 func (r *Reader) Read(ctx context.Context) (*Snapshot, error) {
 	begun := time.Now()
 	s := &Snapshot{}
@@ -60,7 +61,7 @@ func (r *Reader) Read(ctx context.Context) (*Snapshot, error) {
 	return s, nil
 }
 
-// Waiting reads what changes from one second to the next.
+// Waiting reads values that change every second.
 func (r *Reader) Waiting(ctx context.Context) (*Waiting, error) {
 	w := &Waiting{}
 	if err := r.ask(ctx, func(q *questions) { r.askWaiting(q, w) }); err != nil {
@@ -69,7 +70,7 @@ func (r *Reader) Waiting(ctx context.Context) (*Waiting, error) {
 	return w, nil
 }
 
-// Standing reads what changes from one minute to the next.
+// Standing reads values that change every minute.
 func (r *Reader) Standing(ctx context.Context) (*Standing, error) {
 	s := &Standing{}
 	if err := r.ask(ctx, func(q *questions) { r.askStanding(q, s) }); err != nil {
@@ -100,7 +101,7 @@ func (r *Reader) askStanding(q *questions, s *Standing) {
 	list(q, r.sql.Skipped, &s.Skipped)
 }
 
-// questions are asked in one transaction and one round trip.
+// questions is a batch of statements, sent in one transaction and one round trip.
 type questions struct{ batch pgx.Batch }
 
 func (r *Reader) ask(ctx context.Context, asking func(q *questions)) error {
@@ -110,7 +111,7 @@ func (r *Reader) ask(ctx context.Context, asking func(q *questions)) error {
 	return r.db.SendBatch(ctx, &q.batch).Close()
 }
 
-// row asks for the only row of an answer.
+// row queues a statement that returns one row.
 func (q *questions) row(what statement.Bound, into ...any) {
 	what.Queue(&q.batch).QueryRow(func(row pgx.Row) error {
 		if err := row.Scan(into...); err != nil {
@@ -120,7 +121,7 @@ func (q *questions) row(what statement.Bound, into ...any) {
 	})
 }
 
-// list asks for a list, a T for each row: its fields are the columns, in their order.
+// list queues a statement that returns a list of T: the fields of T are the columns, in order.
 func list[T any](q *questions, what statement.Bound, into *[]T) {
 	what.Queue(&q.batch).Query(func(rows pgx.Rows) error {
 		found, err := pgx.CollectRows(rows, pgx.RowToStructByPos[T])

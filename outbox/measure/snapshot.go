@@ -2,7 +2,7 @@ package measure
 
 import "time"
 
-// Snapshot is all there is to know at a moment.
+// Snapshot holds all gauges at one time.
 type Snapshot struct {
 	Waiting
 	Standing
@@ -10,29 +10,30 @@ type Snapshot struct {
 	Took time.Duration // to read it
 }
 
-// Waiting is what changes from one second to the next. What does not wait is left out.
+// Waiting holds values that change every second. Destinations and sources without waiting work
+// are omitted.
 type Waiting struct {
-	// At is when it was, by the clock of the database.
+	// At is the time of the snapshot, by the clock of the database.
 	At time.Time
 
 	Effects      []Effects
-	Due          []Since // by destination: since when the effect that waits longest has been due
+	Due          []Since // by destination: when the longest waiting effect became due
 	Undispatched []Events
 	EventsAside  []EventsAside
 	Destinations []Destination
-	LastAccepted []Since // by source: to ten seconds
+	LastAccepted []Since // by source: accurate to ten seconds
 	Processes    []Process
 	Lists        []List
 
-	// DaysAhead is how many days of partitions lie ahead.
+	// DaysAhead is the number of days for which partitions exist in advance.
 	DaysAhead int
 	// Withheld is true while no at_most_once effect starts: see package repair.
 	Withheld bool
-	// Led is true while a worker leads: without one nothing is dispatched or repaired.
+	// Led is true while a worker leads: without a leader nothing is dispatched or repaired.
 	Led bool
 }
 
-// Standing is what changes from one minute to the next.
+// Standing holds values that change every minute.
 type Standing struct {
 	Quarantine []Quarantine
 	Retention  []Retention
@@ -41,41 +42,41 @@ type Standing struct {
 	Skipped    []SkippedEvents
 }
 
-// Effects are those of a destination in one state.
+// Effects counts the effects of a destination in one state.
 type Effects struct {
 	Destination string
 	State       string
 	Count       int64
-	Since       *time.Time // of failed and parked ones: when the first came to it
-	AtLeast     bool       // they were counted no further
+	Since       *time.Time // failed and parked ones only: when the first entered the state
+	AtLeast     bool       // counting stopped here
 }
 
-// Since is since when, or when, of a destination or a source.
+// Since is a time for a destination or a source.
 type Since struct {
 	Name string
 	At   time.Time
 }
 
-// Events are those of a source that are not dispatched yet.
+// Events counts the undispatched events of a source.
 type Events struct {
 	Source string
 	Count  int64
-	Since  time.Time // when the first came
-	// AtLeast: they were counted no further.
+	Since  time.Time // arrival of the first
+	// AtLeast is true if counting stopped here.
 	AtLeast bool
 	// Unserved reports that workers run and none of them has the source.
 	Unserved bool
 }
 
-// EventsAside are those of a source that wait for a person: failed or held.
+// EventsAside counts the events of a source that need attention: failed or held.
 type EventsAside struct {
 	Source string
 	State  string
 	Count  int64
-	Since  time.Time // when the first came
+	Since  time.Time // arrival of the first
 }
 
-// Destination is what holds one.
+// Destination is what blocks a destination.
 type Destination struct {
 	Name                  string
 	Paused                bool
@@ -86,105 +87,106 @@ type Destination struct {
 	OpenedAt, ProbeAt     *time.Time
 }
 
-// List is how complete a source is whose provider has a list, how it is about our endpoint
-// there, and what passes of the last hour found.
+// List is the coverage of a source whose provider has a list, the state of our endpoint there,
+// and the results of the last hour's passes.
 type List struct {
 	Source       string
 	CoveredUntil time.Time
-	Seconds      float64 // for which the provider lists an event; 0: it does not say
-	Failures     int     // passes in a row
-	Error        string  // of the last; empty: it ended well
-	Endpoint     string  // on, off, foreign, or empty where the provider does not say
+	Seconds      float64 // for which the provider lists an event; 0: not stated
+	Failures     int     // consecutive failed passes
+	Error        string  // of the last pass; empty: it succeeded
+	Endpoint     string  // on, off, foreign, or empty if the provider does not say
 	Why          string
 	OffSince     *time.Time
 
 	Listed, Recovered int64
-	Reported          int64 // missing, in a pass that only tells
+	Reported          int64 // missing, in passes that only report
 	Lost              int64
-	Oldest            *time.Time // of what was missing
+	Oldest            *time.Time // of the missing events
 }
 
-// Slack is how long it takes until the provider forgets what is not known to be complete.
-// False: it does not say for how long it lists an event.
+// Slack returns the time until the provider drops events that are not yet covered. It returns
+// false if the provider does not say for how long it lists an event.
 func (l List) Slack(now time.Time) (time.Duration, bool) {
 	back := time.Duration(l.Seconds * float64(time.Second))
 	return back - now.Sub(l.CoveredUntil), back > 0
 }
 
-// Process is one that runs.
+// Process is a running process.
 type Process struct {
 	Name, Kind, Version, ConfigHash string
 
 	SeenAt time.Time
 }
 
-// Quarantine is what was refused of a source and is kept.
+// Quarantine is the quarantine of a source.
 type Quarantine struct {
 	Source string
 	Count  int64
 	Bytes  int64
 	Since  time.Time
 
-	// OfKnown is how many came from known senders since the last delivery that was
-	// accepted, and OfKnownSince when the first of them did.
+	// OfKnown counts deliveries from known senders since the last accepted delivery, and
+	// OfKnownSince is the time of the first of them.
 	OfKnown      int64
 	OfKnownSince *time.Time
 }
 
-// Retention is how it fares with one kind of rows, and of events with one source.
+// Retention is the progress of retention for one kind of rows, and for events of one source.
 type Retention struct {
 	What         string
 	Source       string
 	DayRows      int64      // deleted on the day it last ran
-	StoppedSince *time.Time // it waits for a person
+	StoppedSince *time.Time // since when it waits for an operator
 }
 
-// Table is what one holds, with its partitions: rows are estimated.
+// Table is the size of a table with its partitions: rows are estimated.
 type Table struct {
 	Name  string
 	Rows  int64
 	Bytes int64
-	// BytesBefore are those of Days before, a week when so much is known. Nil: nothing is.
+	// BytesBefore is the size Days earlier, which is a week if that much is known. Nil: nothing
+	// is known.
 	BytesBefore *int64
 	Days        *int
 }
 
-// Usual is what a source brought in the last 60 minutes, and what is usual in that hour.
+// Usual is what a source received in the last 60 minutes, and the usual values for that hour.
 type Usual struct {
 	Source     string
 	Accepted   int64
 	Duplicates int64
-	// Events are the median of those that came, duplicates too, and DuplicateRate that
-	// of their share. Nil: no such hour is known.
+	// Events is the median number of events, including duplicates, and DuplicateRate the median
+	// duplicate rate. Nil: no such hour is known.
 	Events        *float64
 	DuplicateRate *float64
 }
 
-// SkippedEvents are the events of a source that no route wanted in the last 60 minutes.
+// SkippedEvents counts the events of a source that matched no route in the last 60 minutes.
 type SkippedEvents struct {
 	Source     string
 	Count      int64
 	Since      time.Time // the minute of the first
-	Dispatched int64     // events of the source that had a route meanwhile
-	// Both numbers for the day before.
+	Dispatched int64     // events of the source that matched a route in that time
+	// The same counts for the day before.
 	CountBefore, DispatchedBefore int64
 }
 
-// manySkipped is how many skipped events say that a source lost its routes, when none had
-// one.
+// manySkipped is how many skipped events show that a source has lost its routes, if no event
+// matched one.
 const manySkipped = 20
 
-// Unusual reports whether the source was wanted before: its events had routes, and either
-// none was skipped or none has a route any more.
+// Unusual reports whether the source had matching routes the day before, and either no event
+// was skipped then or no event matches a route any more.
 func (s SkippedEvents) Unusual() bool {
 	return s.DispatchedBefore > 0 && (s.CountBefore == 0 || s.Dispatched == 0 && s.Count >= manySkipped)
 }
 
-// fewEvents is below how many events in an hour their share of duplicates says nothing.
+// fewEvents is the number of events in an hour below which their duplicate rate means nothing.
 const fewEvents = 50
 
-// Rate is the share of duplicates of all that came in the last 60 minutes.
-// False: too few came to say.
+// Rate returns the duplicate rate of the last 60 minutes. It returns false if there were too
+// few events.
 func (u Usual) Rate() (float64, bool) {
 	all := u.Accepted + u.Duplicates
 	if all < fewEvents {

@@ -22,7 +22,7 @@ func read(t *testing.T) *measure.Snapshot {
 	return s
 }
 
-// ages are how long ago something was, to ten seconds.
+// ages returns how long ago each time was, to ten seconds.
 func ages(s *measure.Snapshot, of []measure.Since) map[string]time.Duration {
 	all := map[string]time.Duration{}
 	for _, one := range of {
@@ -128,7 +128,7 @@ func TestNothingIsUsualAtFirst(t *testing.T) {
 	require.Equal(t, []measure.Usual{{Source: "stripe"}}, s.Usual)
 }
 
-// However much waits, a bounded number is counted, and each destination has its share.
+// However much waits, a bounded number is counted, and each destination gets its share.
 func TestCountsAreBounded(t *testing.T) {
 	t.Parallel()
 	pool := waits(t)

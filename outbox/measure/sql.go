@@ -13,7 +13,7 @@ import (
 //go:embed query
 var queries embed.FS
 
-// statements are the texts of query/*.sql.
+// statements holds the statements in query/*.sql.
 type statements struct {
 	AddCounts    statement.Of[addCounts]
 	Attempts     statement.Of[attempts]
@@ -54,10 +54,10 @@ func loadStatements(name schema.Name) (statements, error) {
 	return s, err
 }
 
-// What the statements about counts take.
+// The arguments of the statements about counts.
 
 type countRow struct {
-	SecondsAgo float64 // of the beginning of its minute
+	SecondsAgo float64 // since the start of its minute
 	Kind       string
 	Name       string
 	What       string
@@ -94,7 +94,7 @@ type dropCounts struct {
 	Limit int
 }
 
-// What the statements of a Snapshot take.
+// The arguments of the statements of a Snapshot.
 
 type aside struct{ Most int }
 
@@ -103,7 +103,7 @@ type counted struct{ Most, Least int }
 type undispatched struct {
 	counted
 
-	WorkerSeconds float64 // a worker that was seen since then runs
+	WorkerSeconds float64 // a worker seen within this time counts as running
 }
 
 type oldestDue struct{ Orders int }
@@ -117,7 +117,7 @@ type takeLease struct {
 	LeaseSeconds float64
 }
 
-// What the statements of Answers take.
+// The arguments of the statements of Answers.
 
 type attempts struct {
 	Destination   string

@@ -8,20 +8,19 @@ import (
 )
 
 const (
-	// minutesKept is a day, and what it takes to compare an hour with that of the day
+	// minutesKept is a day, plus the time needed to compare an hour with that of the day
 	// before.
 	minutesKept = 26 * time.Hour
-	// kept is a year, and some.
+	// kept is somewhat more than a year.
 	kept = 400 * 24 * time.Hour
-	// summedAgain is how far back hours are summed up again: counts come late for as
-	// long as maxWait.
+	// summedAgain is how far back hours are summed again: counts may be late by up to maxWait.
 	summedAgain = maxWait + time.Hour
-	// droppedAtOnce bounds one statement.
+	// droppedAtOnce limits one statement.
 	droppedAtOnce = 10_000
 )
 
-// Tidy sums up the hours, measures the tables, and drops what is past its time.
-// Whoever leads calls it, every few minutes.
+// Tidy sums the hours, measures the tables, and deletes expired rows. The leader calls it every
+// few minutes.
 func (c *Counts) Tidy(ctx context.Context) error {
 	var errs []error
 	do := func(what string, err error) {

@@ -31,14 +31,14 @@ func TestHoursAreTheSumsOfTheirMinutes(t *testing.T) {
 	want := []row{{"3", "stripe", "accepted", 3}, {"1", "github", "accepted", 8}, {"1", "stripe", "accepted", 4}}
 	require.Equal(t, want, rows(t, pool, hoursSQL))
 
-	// A process whose database was away adds late, as far back as an hour.
+	// A process whose database was unavailable adds its counts late, as far back as an hour.
 	add("stripe", "1 hour", 16)
 	add("stripe", "2 hours", 32)
 	require.NoError(t, counts.Tidy(t.Context()))
 	want = []row{{"3", "stripe", "accepted", 3}, {"2", "stripe", "accepted", 32}, {"1", "github", "accepted", 8}, {"1", "stripe", "accepted", 20}}
 	require.Equal(t, want, rows(t, pool, hoursSQL))
 
-	// Hours stay when their minutes go.
+	// Hours stay when their minutes are deleted.
 	_, err := pool.Exec(t.Context(), `UPDATE hooklatch.minutes SET minute = minute - interval '27 hours' WHERE name = 'github'`)
 	require.NoError(t, err)
 	_, err = pool.Exec(t.Context(), `INSERT INTO hooklatch.hours VALUES (now() - interval '401 days', 'source', 'old', 'accepted', 1)`)
@@ -48,8 +48,8 @@ func TestHoursAreTheSumsOfTheirMinutes(t *testing.T) {
 	require.Equal(t, []row{{"source", "stripe", "accepted", 55}}, sums(t, pool))
 }
 
-// The clock of a process is its own business: what it counts happened just now, and stops
-// no sums.
+// A wrong clock of a process does not matter: its counts are recorded as just now, and do not
+// stop the sums.
 func TestAClockThatIsAheadStopsNoHours(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)
@@ -62,7 +62,7 @@ func TestAClockThatIsAheadStopsNoHours(t *testing.T) {
 	require.Equal(t, []row{{"source", "a year ahead", "accepted", 1}, {"source", "ahead", "accepted", 1}, {"source", "behind", "accepted", 1}, {"source", "right", "accepted", 1}},
 		rows(t, pool, `SELECT kind, name, what, n FROM hooklatch.minutes WHERE minute BETWEEN now() - interval '3 minutes' AND now() ORDER BY name`))
 
-	// What an older program, or the database's own clock, left of the future.
+	// Rows in the future, left by an older program or by the database's own clock.
 	for _, table := range []string{"minutes", "hours"} {
 		_, err := pool.Exec(t.Context(), `INSERT INTO hooklatch.`+table+` VALUES (date_trunc('hour', now()) + interval '1 year', 'source', 'of the future', 'accepted', 1)`)
 		require.NoError(t, err)
@@ -83,7 +83,7 @@ func TestSizesAreThoseOfPostgres(t *testing.T) {
 	_, err = pool.Exec(t.Context(), `ANALYZE hooklatch.minutes`)
 	require.NoError(t, err)
 	require.NoError(t, counts.Tidy(t.Context()))
-	require.NoError(t, counts.Tidy(t.Context())) // the later one of a day counts
+	require.NoError(t, counts.Tidy(t.Context())) // the last one of a day counts
 	var measured, real, rows, partitions int64
 	require.NoError(t, pool.QueryRow(t.Context(), `SELECT bytes, rows, pg_total_relation_size('hooklatch.minutes') FROM hooklatch.sizes
 		WHERE table_name = 'minutes' AND day = (now() AT TIME ZONE 'UTC')::date`).Scan(&measured, &rows, &real))

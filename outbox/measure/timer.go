@@ -5,13 +5,12 @@ import (
 	"time"
 )
 
-// Timer counts by how long something took. A nil one counts nothing. It is safe for
-// concurrent use.
+// Timer counts durations. A nil one counts nothing. It is safe for concurrent use.
 type Timer struct {
 	took [len(bounds) + 1]*Counter
 }
 
-// Timer makes a Timer. Keep it: it is a Counter for each of its bounds.
+// Timer returns a Timer. Keep it: it has one Counter for each of its bounds.
 func (c *Counts) Timer(kind Kind, name string) *Timer {
 	if c == nil {
 		return nil
@@ -23,7 +22,7 @@ func (c *Counts) Timer(kind Kind, name string) *Timer {
 	return t
 }
 
-// Add counts one that took so long.
+// Add counts a duration.
 func (t *Timer) Add(d time.Duration) {
 	if t == nil {
 		return
@@ -32,8 +31,8 @@ func (t *Timer) Add(d time.Duration) {
 	t.took[i].Add(1)
 }
 
-// Within is the bound within which a share of what a Timer counted was, false without a
-// bound that it was within: none is known, or it took longer than all of them.
+// Within returns the smallest bound that covers the given share of the durations counted by a
+// Timer. It returns false if nothing was counted, or if no bound covers that share.
 func Within(counts map[What]int64, share float64) (time.Duration, bool) {
 	var all, sum int64
 	for i := range len(bounds) + 1 {

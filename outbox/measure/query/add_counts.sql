@@ -1,5 +1,6 @@
--- Adds what a process counted, in key order: others add to the same rows. Half a minute
--- is in the middle of a minute, whatever the two clocks differ by and the way takes.
+-- Adds the counts of a process in key order, because other processes add to the same rows. The
+-- extra half minute is the middle of a minute, which tolerates clock differences and transit
+-- time.
 INSERT INTO hooklatch.minutes AS m (minute, kind, name, what, n)
 SELECT
     date_trunc('minute', LEAST(now(), now() - make_interval(secs => a.seconds_ago) + interval '30 seconds'), 'UTC') AS minute,

@@ -1,5 +1,5 @@
--- What was counted in each of the last hours, of all sources or destinations together.
--- Hours in which nothing was are there too.
+-- The counts of each of the last hours, of all sources or destinations together, including
+-- hours without any.
 SELECT series.hour, asked.what, COALESCE(sum(h.n), 0)::bigint
 FROM generate_series(
     date_trunc('hour', now(), 'UTC') - (:hours::integer - 1) * interval '1 hour',

@@ -1,4 +1,4 @@
--- What there is once: the clock, the partitions ahead, and who leads.
+-- Values of the whole database: the clock, the partitions ahead, and whether a worker leads.
 SELECT
     now() AS now,
     hooklatch.delivery_days_ahead() AS days_ahead,

@@ -1,4 +1,4 @@
--- What holds each destination, and who said so.
+-- What blocks each destination, and who paused it.
 SELECT
     d.name, d.operator_paused, d.paused_by, d.pause_reason, d.paused_at,
     d.breaker_state <> 'closed' AS broken, d.breaker_reason, d.opened_at, d.probe_at

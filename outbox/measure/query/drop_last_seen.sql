@@ -1,3 +1,3 @@
--- Forgets what was counted too long ago.
+-- Deletes the times of counts that have not increased for too long.
 DELETE FROM hooklatch.last_seen AS s
 WHERE s.seen_at < now() - make_interval(secs => :kept_seconds)

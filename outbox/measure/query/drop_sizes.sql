@@ -1,3 +1,3 @@
--- Forgets the sizes of days too long ago.
+-- Deletes expired sizes.
 DELETE FROM hooklatch.sizes AS s
 WHERE s.day < (now() - make_interval(secs => :kept_seconds))::date

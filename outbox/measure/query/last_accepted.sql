@@ -1,4 +1,4 @@
--- When something was last accepted of each source.
+-- When an event of each source was last accepted.
 SELECT s.name, s.seen_at
 FROM hooklatch.last_seen AS s
 WHERE s.kind = 'source'

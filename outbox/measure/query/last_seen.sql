@@ -1,4 +1,4 @@
--- When each thing of one source or destination was last counted.
+-- When each count of one source or destination last increased.
 SELECT what, seen_at
 FROM hooklatch.last_seen
 WHERE kind = :kind

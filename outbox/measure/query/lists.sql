@@ -1,5 +1,5 @@
--- How complete each source is whose provider has a list, how it is about our endpoint
--- there, and what passes of the last hour found. Of several accounts the worst counts.
+-- The coverage of each source whose provider has a list, the state of our endpoint there, and
+-- the results of the last hour's passes. With several accounts the worst one counts.
 WITH lists AS MATERIALIZED (
     SELECT
         c.source, min(c.covered_until) AS covered_until, max(c.lists_secs) AS lists_secs, max(c.failures) AS failures, max(c.error) AS error,

@@ -1,5 +1,5 @@
--- Since when the effect of each destination that waits longest has been due, or whose
--- worker was lost: of those in orders the first of each, of :orders orders at most.
+-- When the longest waiting effect of each destination became due, or one whose worker was lost.
+-- In orders, this is the first effect of each, in at most :orders orders.
 WITH line AS MATERIALIZED (
     SELECT found.destination, found.in_orders
     FROM {{unfinished_destinations}} AS found

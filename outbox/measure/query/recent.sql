@@ -1,4 +1,4 @@
--- What was counted in the last minutes, by whose count it is and what is counted.
+-- The counts of the last minutes, by kind, name and count.
 SELECT m.kind, m.name, m.what, sum(m.n)::bigint
 FROM hooklatch.minutes AS m
 WHERE m.minute > now() - make_interval(secs => :window_seconds::float8)

@@ -1,4 +1,4 @@
--- What was counted of one source or destination in the last minutes.
+-- The counts of one source or destination in the last minutes.
 SELECT m.what, sum(m.n)::bigint
 FROM hooklatch.minutes AS m
 WHERE m.minute > now() - make_interval(secs => :window_seconds::float8)

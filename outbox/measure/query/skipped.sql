@@ -1,5 +1,5 @@
--- Of each source of which events were skipped in the last 60 minutes: how many, since
--- when, how many had a route meanwhile, and both numbers for the day before.
+-- For each source with skipped events in the last 60 minutes: how many, since when, how many
+-- events matched a route in that time, and both counts for the day before.
 WITH recent AS (
     SELECT
         m.name,

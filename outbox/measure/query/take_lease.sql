@@ -1,7 +1,7 @@
--- Takes the lease, or prolongs it, unless another process has it. A lease that ends a
--- minute later than one given now was given by a clock that has been set back since. The
--- minute is for two processes that ask at once: the one whose transaction began first
--- may be the second to get here.
+-- Takes or extends the lease, unless another process has it. A lease that ends a minute later
+-- than one granted now was granted by a clock that has since been set back. The minute allows
+-- for two processes that ask simultaneously: the one whose transaction began first may get here
+-- second.
 INSERT INTO hooklatch.collector AS c (holder, until)
 VALUES (:holder, now() + make_interval(secs => :lease_seconds))
 ON CONFLICT (one) DO UPDATE

@@ -1,5 +1,5 @@
--- Events that wait for their dispatch, by source, at most :most of all, when the first
--- of them came, whether there may be more, and whether no running worker has the source.
+-- Undispatched events by source, at most :most in all, with the arrival of the first, whether
+-- there may be more, and whether no running worker has the source.
 WITH waits AS MATERIALIZED (
     SELECT found.source
     FROM {{undispatched_sources}} AS found

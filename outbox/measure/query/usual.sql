@@ -1,5 +1,6 @@
--- Of each source the last 60 minutes, and what is usual: the medians of the hour in the
--- middle of them on the last seven days of which anything was counted at all.
+-- The last 60 minutes of each source, and the usual values. These are the medians of the hour
+-- in the middle of those minutes, over those of the last seven days on which anything was
+-- counted.
 WITH recent AS (
     SELECT
         m.name,
@@ -47,7 +48,7 @@ FROM seen
 LEFT JOIN recent ON recent.name = seen.name
 CROSS JOIN LATERAL (
     SELECT
-        -- A day without any counts as none.
+        -- A day without events counts as zero.
         percentile_cont(0.5) WITHIN GROUP (ORDER BY COALESCE(before.accepted + before.duplicates, 0)::float8) AS events,
         percentile_cont(0.5) WITHIN GROUP (ORDER BY (before.duplicates / NULLIF(before.accepted + before.duplicates, 0))::float8) AS duplicate_rate
     FROM counted

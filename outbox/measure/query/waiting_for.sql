@@ -1,5 +1,5 @@
--- How many effects wait for a destination, up to :most, and since when the first of them
--- has been due. Of those in orders the one that is due for longest is not looked for.
+-- How many effects wait for a destination, up to :most, and when the first of them became due.
+-- Effects in orders are not searched for the due time.
 WITH line (destination, in_orders) AS (
     VALUES (:destination::text, false), (:destination, true)
 ), share AS MATERIALIZED (
