@@ -14,26 +14,26 @@ import (
 )
 
 const (
-	// maxAddresses bounds the known addresses of a source: those where deliveries
-	// were accepted from last.
+	// maxAddresses limits the known addresses of a source to those from which deliveries were
+	// accepted last.
 	maxAddresses = 4096
-	// noteAgain is until an address is noted once more, readAgain until what other
-	// processes noted is read once more, while there is something to write.
+	// noteAgain is the time until an address is stored again. readAgain is the time until the
+	// addresses of other processes are read again, while there is something to write.
 	noteAgain = time.Hour
 	readAgain = time.Minute
 )
 
-// sender is where deliveries of a source come from.
+// sender is an address that sends deliveries of a source.
 type sender struct {
 	source  identity.Source
 	address netip.Prefix
 }
 
-// addresses are those that accepted deliveries came from.
+// addresses holds the addresses of accepted deliveries.
 type addresses struct {
 	mu     sync.Mutex
-	stored map[sender]bool       // in the table when it was read last
-	any    map[netip.Prefix]bool // all of stored and noted, whatever the source
+	stored map[sender]bool       // in the table at the last read
+	any    map[netip.Prefix]bool // all of stored and noted, for any source
 	noted  map[sender]time.Time  // by this process
 	bySrc  map[identity.Source]int
 	fresh  []sender // to be stored
@@ -44,7 +44,7 @@ func newAddresses() *addresses {
 	return &addresses{noted: make(map[sender]time.Time), any: make(map[netip.Prefix]bool), bySrc: make(map[identity.Source]int)}
 }
 
-// note reports whether there is something to store.
+// note records an address, and reports whether there is something to store.
 func (a *addresses) note(source identity.Source, from netip.Prefix) bool {
 	s := sender{source, from}
 	a.mu.Lock()
@@ -77,7 +77,7 @@ func (a *addresses) forgetOld(source identity.Source) {
 	}
 }
 
-// known reports whether an address is one of a source, or of any where source is empty.
+// known reports whether an address belongs to a source, or to any source if source is empty.
 func (a *addresses) known(source identity.Source, from netip.Prefix) bool {
 	s := sender{source, from}
 	a.mu.Lock()
@@ -89,7 +89,7 @@ func (a *addresses) known(source identity.Source, from netip.Prefix) bool {
 	return noted || a.stored[s]
 }
 
-// takeFresh returns what is to be stored, and whether the table should be read.
+// takeFresh returns the addresses to store, and whether the table should be read.
 func (a *addresses) takeFresh() (fresh []sender, read bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -123,8 +123,8 @@ type addressRow struct {
 
 type noteAddresses struct{ Addresses []addressRow }
 
-// syncAddresses stores what this process noted, and reads what all did. Once an hour
-// it takes out what is too old.
+// syncAddresses stores the addresses that this process noted, and reads those of all processes.
+// Once an hour it deletes expired ones.
 func (k *Keeper) syncAddresses(ctx context.Context) error {
 	fresh, read := k.addresses.takeFresh()
 	tidy := time.Since(k.tidied) >= tidyInterval

@@ -8,18 +8,18 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
-// The part of its half of the caps that a process may replace in an hour once it has
-// written that half. The caps bound the table; a flood that replaces its rows without end
-// would still fill the WAL, an archive and replicas. What is newest of a flood is hardly
-// worth more than what is kept. Known addresses have more: behind a proxy that is not
-// configured, strangers have the address of a known sender.
+// The part of its half of the caps that a process may replace in an hour, once it has written
+// that half. The caps bound the table, but a flood that keeps replacing its rows would still
+// fill the WAL, an archive and replicas. The newest deliveries of a flood are hardly worth more
+// than the stored ones. Known addresses get more. They are limited too, because behind an
+// unconfigured proxy any sender has the address of a known one.
 const (
 	othersAnHour = 0.1
 	knownAnHour  = 0.5
 )
 
-// allowance is what may be written of one half of a source: the half at once, and then a
-// part of it an hour.
+// allowance limits the writes to one half of a source: the whole half immediately, and then a
+// part of it per hour.
 type allowance struct{ rows, bytes *rate.Limiter }
 
 func newAllowance(anHour float64) allowance {
@@ -29,23 +29,23 @@ func newAllowance(anHour float64) allowance {
 	return allowance{rows: limiter(maxRows / 2), bytes: limiter(maxBytes / 2)}
 }
 
-// allows reports whether a delivery of a size may be written now.
+// allows reports whether a delivery of the given size may be written now.
 func (a allowance) allows(now time.Time, size int) bool {
 	return a.rows.TokensAt(now) >= 1 && a.bytes.TokensAt(now) >= float64(size)
 }
 
-// spend counts a delivery that is written, and reports whether it may be.
+// spend counts a delivery to be written, and reports whether it may be.
 func (a allowance) spend(now time.Time, size int) bool {
 	return a.allows(now, size) && a.rows.AllowN(now, 1) && a.bytes.AllowN(now, size)
 }
 
-// half is what shares one half of the caps.
+// half names one half of the caps of a source.
 type half struct {
 	source identity.Source
 	known  bool
 }
 
-// allowances are those of all halves that had a delivery refused.
+// allowances holds the allowance of each half that had a delivery refused.
 type allowances map[half]allowance
 
 func (a allowances) of(h half) allowance {

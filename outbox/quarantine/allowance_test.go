@@ -12,8 +12,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/internal/ondemand"
 )
 
-// simulated is a Keeper without a database, by a clock of its own: what a turn takes
-// counts as written.
+// simulated returns a Keeper without a database and with its own clock: everything that a turn
+// takes counts as written.
 func simulated(now *time.Time) *Keeper {
 	return &Keeper{
 		runner: ondemand.NewRunner(time.Hour, func() {}), addresses: newAddresses(), lost: noop.Int64Counter{},
@@ -22,8 +22,8 @@ func simulated(now *time.Time) *Keeper {
 	}
 }
 
-// flood offers bodies of a size from 200 addresses for some days, more than is written in
-// any turn, and returns the bytes and rows that are written in each hour.
+// flood offers bodies of a size from 200 addresses for some days, more than any turn can write.
+// It returns the bytes and rows written in each hour.
 func flood(k *Keeper, now *time.Time, days, size int) (bytes, rows []int) {
 	body := make([]byte, size)
 	const turns = 360 // an hour
@@ -45,8 +45,8 @@ func flood(k *Keeper, now *time.Time, days, size int) (bytes, rows []int) {
 	return bytes, rows
 }
 
-// A flood of refused deliveries writes its half of the caps, and then a tenth of it an
-// hour, for as long as it goes on.
+// A flood of refused deliveries writes its half of the caps, and then a tenth of it per hour,
+// however long it lasts.
 func TestAFloodWritesABoundedAmount(t *testing.T) {
 	t.Parallel()
 	for _, size := range []int{100, 10_000, 100_000, maxBody} {
@@ -70,8 +70,8 @@ func TestAFloodWritesABoundedAmount(t *testing.T) {
 	}
 }
 
-// A flood spends nothing of what known senders may have written, and their half is bounded
-// too: strangers behind a proxy that is not configured have their address.
+// A flood does not use up the allowance of known senders. Their half is bounded too: behind an
+// unconfigured proxy, other senders have their address.
 func TestAFloodTakesNothingOfKnownSenders(t *testing.T) {
 	t.Parallel()
 	now := time.Now()

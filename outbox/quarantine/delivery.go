@@ -16,21 +16,20 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// Refused is a request that a gateway refuses, with what it takes to verify it
-// again.
+// Refused is a request that a gateway refuses, with everything needed to verify it again.
 type Refused struct {
 	Source identity.Source
-	// Reason is from a fixed set, Detail for people. Neither names a secret.
+	// Reason is from a fixed set, Detail is for operators. Neither contains a secret.
 	Reason, Detail string
 	From           netip.Prefix // see Keeper
 	Method         string
 	Host           string // that the sender called
-	Secure         bool   // it called https
-	Target         string // path, and query where that is no secret
-	// Headers, without any that is itself a secret.
+	Secure         bool   // whether it was called by https
+	Target         string // path, and the query unless it is a secret
+	// Headers are the headers, without those that are secrets themselves.
 	Headers map[string][]string
-	// Secrets are the values of headers and parameters that carry one, by name.
-	// Only an HMAC of each is stored.
+	// Secrets are the values of headers and parameters that carry a secret, by name. Only an
+	// HMAC of each is stored.
 	Secrets map[string][]secret.Value
 	Body    []byte
 }
@@ -39,16 +38,16 @@ type Refused struct {
 type Delivery struct {
 	ID         uuid.UUID           `json:"id"`
 	Source     identity.Source     `json:"source"`
-	RejectedAt time.Time           `json:"rejected_at"` // when it arrived, by the clock of the database
+	RejectedAt time.Time           `json:"rejected_at"` // arrival, by the clock of the database
 	Reason     string              `json:"reason"`
 	Detail     string              `json:"detail,omitzero"`
 	From       string              `json:"from,omitzero"` // an IPv4 address, or the /64 of an IPv6 one
-	Known      bool                `json:"known"`         // deliveries from there were accepted before
+	Known      bool                `json:"known"`         // whether deliveries from there were accepted before
 	Method     string              `json:"method"`
 	Host       string              `json:"host"`
 	Secure     bool                `json:"secure"`
 	Target     string              `json:"target"`
-	Bytes      int                 `json:"bytes"` // what it takes of the caps
+	Bytes      int                 `json:"bytes"` // counted toward the caps
 	Headers    map[string][]string `json:"headers,omitempty"`
 	Body       []byte              `json:"body,omitempty"`
 
@@ -62,7 +61,7 @@ func (d *Delivery) summary() []any {
 	}
 }
 
-// Carried names the headers and parameters of the request that carried a secret.
+// Carried returns the names of the headers and parameters that carried a secret.
 func (d *Delivery) Carried() []string {
 	names := make([]string, 0, len(d.secrets))
 	for name := range d.secrets {
@@ -72,8 +71,7 @@ func (d *Delivery) Carried() []string {
 	return names
 }
 
-// CarriedAs reports whether these are the values with which the request carried a
-// secret under a name.
+// CarriedAs reports whether the request carried these values as a secret under a name.
 func (d *Delivery) CarriedAs(name string, values []string) bool {
 	kept := d.secrets[name]
 	if len(kept) == 0 || len(kept) != len(values) {
@@ -86,8 +84,8 @@ func (d *Delivery) CarriedAs(name string, values []string) bool {
 	return same
 }
 
-// sealed is what is stored of a secret: the same only for the same secret under
-// the same name of the same source.
+// sealed returns the stored form of a secret. It is the same only for the same secret under the
+// same name of the same source.
 func sealed(key []byte, source identity.Source, name, value string) string {
 	mac := hmac.New(sha256.New, key)
 	for _, part := range []string{string(source), name, value} {
@@ -97,24 +95,25 @@ func sealed(key []byte, source identity.Source, name, value string) string {
 	return hex.EncodeToString(mac.Sum(nil))
 }
 
-// pending is a Refused on its way into the table.
+// pending is a Refused that waits to be stored.
 type pending struct {
 	Refused
 
 	id      uuid.UUID
-	arrived time.Time // by this process, with its monotonic clock
+	arrived time.Time // at this process, by its monotonic clock
 	known   bool
 	headers []byte // JSON
 	size    int
 }
 
-// What a request takes of the caps beside its texts, and how long its texts are.
+// The size of a request counted toward the caps beside its texts, and the maximum length of its
+// texts.
 const (
 	rowOverhead = 256
 	maxText     = 8 << 10
 )
 
-// seal fills in what is stored in place of r, which its owner may change from now on.
+// seal copies what is stored from r, whose owner may change it from now on.
 func seal(r Refused) (*pending, error) {
 	p := &pending{Refused: r, arrived: time.Now()}
 	var err error
@@ -138,7 +137,7 @@ func seal(r Refused) (*pending, error) {
 	return p, nil
 }
 
-// sealedSecrets are the HMACs of a request's secrets.
+// sealedSecrets returns the HMACs of a request's secrets.
 func (p *pending) sealedSecrets(key []byte) map[string][]string {
 	all := make(map[string][]string, len(p.Secrets))
 	for name, values := range p.Secrets {

@@ -22,22 +22,22 @@ import (
 	"github.com/hooklatch/hooklatch/schema"
 )
 
-// The bounds of the quarantine. Of each cap and rate one half is for known addresses,
-// which had a delivery accepted in the last 30 days, and the other one for the rest.
-// Each half is shared evenly between its addresses.
+// The limits of the quarantine. Half of each cap and rate is for known addresses, from which a
+// delivery was accepted in the last 30 days, and the other half for the rest. The addresses of
+// a half share it evenly.
 const (
-	maxBody  = 256 << 10 // of a request that is kept
-	maxRows  = 1000      // of a source
-	maxBytes = 64 << 20  // of a source
+	maxBody  = 256 << 10 // of one request
+	maxRows  = 1000      // per source
+	maxBytes = 64 << 20  // per source
 
 	turn         = time.Second // between two writes
 	rowsATurn    = 20
 	bytesATurn   = 1 << 20
 	keepTimeout  = 5 * time.Second
-	tidyInterval = time.Hour // between looks for what is too old, of all sources
+	tidyInterval = time.Hour // between deletions of expired rows, of all sources
 )
 
-// What waits for its turn in memory.
+// The limits of the requests that wait in memory.
 const (
 	knownWaiting      = 512
 	knownWaitingBytes = 4 << 20
@@ -47,8 +47,8 @@ const (
 
 // KeeperOptions configure a Keeper.
 type KeeperOptions struct {
-	// Pool is the database, migrated. One connection is enough, and no more are
-	// wanted: strangers decide how much there is to write. Required.
+	// Pool is the database, migrated. It should have a single connection, because unknown
+	// senders decide how much there is to write. Required.
 	Pool *pgxpool.Pool
 	// Schema holds the tables. Defaults to schema.Default.
 	Schema schema.Name
@@ -58,10 +58,10 @@ type KeeperOptions struct {
 	MeterProvider metric.MeterProvider
 }
 
-// Keeper writes requests that a gateway refuses, at most 20 a second and 1 MiB a
-// second, and of each source the half of its caps at once and then a part of that an hour.
-// It remembers where accepted ones come from. None of its methods waits for
-// the database. Addresses are IPv4 addresses, or the /64 of IPv6 ones. It is safe for
+// Keeper stores requests that a gateway refuses. It writes at most 20 requests and 1 MiB per
+// second. For each source it writes half of the caps immediately, and then a part of that per
+// hour. It also remembers the addresses of accepted deliveries. No method except Stop waits for
+// the database. Addresses are IPv4 addresses, or the /64 of IPv6 ones. Keeper is safe for
 // concurrent use.
 type Keeper struct {
 	db        *commit.DB
@@ -71,7 +71,7 @@ type Keeper struct {
 	addresses *addresses
 	kept      metric.Int64Counter
 	lost      metric.Int64Counter
-	tidied    time.Time // of the runner only
+	tidied    time.Time // used by the runner only
 	now       func() time.Time
 
 	mu       sync.Mutex
@@ -80,8 +80,8 @@ type Keeper struct {
 	allowing allowances
 }
 
-// NewKeeper returns a Keeper on a migrated database. It works only while there is
-// something to write.
+// NewKeeper returns a Keeper on a migrated database. It works only while there is something to
+// write.
 func NewKeeper(opts KeeperOptions) (*Keeper, error) {
 	if opts.Pool == nil {
 		return nil, errors.New("quarantine options: Pool is required")
@@ -110,8 +110,8 @@ func NewKeeper(opts KeeperOptions) (*Keeper, error) {
 	return k, in.Err()
 }
 
-// Keep offers a request from an address, whose body has a size. refused makes it, and
-// is called only where there is room; what it returns stays the caller's.
+// Keep offers a request from an address, with a body of the given size. refused creates it, and
+// is called only if there is room; its result stays the caller's.
 func (k *Keeper) Keep(source identity.Source, from netip.Prefix, size int, refused func() Refused) {
 	if !k.offer(source, from, size, refused) {
 		k.lost.Add(context.Background(), 1, sourceLabel(source))
@@ -149,24 +149,24 @@ func (k *Keeper) offer(source identity.Source, from netip.Prefix, size int, refu
 	return k.runner.Wake()
 }
 
-// Accepted notes that a delivery of a source from an address was accepted.
+// Accepted records that a delivery of a source from an address was accepted.
 func (k *Keeper) Accepted(source identity.Source, from netip.Prefix) {
 	if from.IsValid() && k.addresses.note(source, from) {
 		k.runner.Wake()
 	}
 }
 
-// Known reports whether a delivery of a source from an address was accepted in the last
-// 30 days, or a delivery of any source where source is empty. It asks no database.
+// Known reports whether a delivery of a source from an address was accepted in the last 30
+// days, or a delivery of any source if source is empty. It does not query the database.
 func (k *Keeper) Known(source identity.Source, from netip.Prefix) bool {
 	return from.IsValid() && k.addresses.known(source, from)
 }
 
-// Start has the addresses read that other processes noted, and this one before it was
-// started anew. Call it once the database is migrated. Until then no address is known.
+// Start reads the addresses that other processes, and earlier runs of this one, have stored.
+// Call it once the database is migrated. Until then no address is known.
 func (k *Keeper) Start() { k.runner.Wake() }
 
-// work is what a turn does.
+// work is one turn of the runner.
 func (k *Keeper) work() {
 	ctx, cancel := context.WithTimeout(context.Background(), keepTimeout)
 	defer cancel()
@@ -190,14 +190,14 @@ func (k *Keeper) work() {
 	}
 }
 
-// takeTurn takes what may be written now: one half of rows and bytes for known
-// addresses, and what others leave of their half besides. It leaves out what the allowance
-// of its source has no room for.
+// takeTurn takes the requests that may be written now. Half of the rows and bytes is for known
+// addresses, which also get whatever the others leave of their half. It drops requests beyond
+// the allowance of their source.
 func (k *Keeper) takeTurn() (batch []*pending, more bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for _, p := range k.others.leave(func(p *pending) bool { return k.addresses.known(p.Source, p.From) }) {
-		p.known = true // it has become known who that is
+		p.known = true // its sender has become known meanwhile
 		if room, _ := k.known.makeRoom(p.From, p.size); room {
 			k.known.join(p)
 		}
@@ -219,7 +219,7 @@ func (k *Keeper) takeTurn() (batch []*pending, more bool) {
 	return batch, len(k.others.waiting)+len(k.known.waiting) > 0
 }
 
-// Stop writes what waits for as long as ctx allows. It may be called again.
+// Stop writes the waiting requests for as long as ctx allows. It may be called again.
 func (k *Keeper) Stop(ctx context.Context) error {
 	if err := k.runner.Stop(ctx); err != nil {
 		return fmt.Errorf("stop quarantine: %w", err)

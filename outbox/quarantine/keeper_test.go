@@ -47,7 +47,7 @@ func setup(t *testing.T) *bundle {
 	return b
 }
 
-// restart begins with another keeper, as another process does.
+// restart continues with another keeper, like another process.
 func (b *bundle) restart(t *testing.T) {
 	t.Helper()
 	var err error
@@ -61,7 +61,7 @@ func from(n int) netip.Prefix {
 	return netip.PrefixFrom(netip.AddrFrom4([4]byte{10, byte(n >> 16), byte(n >> 8), byte(n)}), 32)
 }
 
-// refuse offers a request of a body from an address.
+// refuse offers a request with a body from an address.
 func (b *bundle) refuse(source identity.Source, address netip.Prefix, body []byte) {
 	b.keeper.Keep(source, address, len(body), func() quarantine.Refused {
 		return quarantine.Refused{
@@ -71,7 +71,7 @@ func (b *bundle) refuse(source identity.Source, address netip.Prefix, body []byt
 	})
 }
 
-// flush writes what waits, and goes on with another keeper.
+// flush writes what waits, and continues with another keeper.
 func (b *bundle) flush(t *testing.T) {
 	t.Helper()
 	require.NoError(t, b.keeper.Stop(t.Context()))
@@ -95,7 +95,7 @@ func TestRefusedDeliveriesComeBackWhole(t *testing.T) {
 		Secrets: map[string][]secret.Value{"header Authorization": {secret.New("Bearer canary-secret-71")}}, Body: body,
 	}
 	b.keeper.Keep("stripe", from(7), len(body), func() quarantine.Refused { return given })
-	body[0] = 'x' // it is the caller's again
+	body[0] = 'x' // the body is the caller's again
 	b.flush(t)
 
 	found, err := b.Next(t.Context(), quarantine.Filter{}, quarantine.Mark{}, 10)
@@ -124,8 +124,8 @@ func TestRefusedDeliveriesComeBackWhole(t *testing.T) {
 	}
 }
 
-// Each source has 1,000 places: half for addresses where deliveries were accepted from,
-// the rest shared evenly between all others.
+// Each source has 1,000 places: half for addresses from which deliveries were accepted, the
+// rest shared evenly between all others.
 func TestRowsAreShared(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -143,7 +143,7 @@ func TestRowsAreShared(t *testing.T) {
 	require.Equal(t, 200, b.count(t, `SELECT min(convert_from(body, 'UTF8')::integer) FROM hooklatch.rejected_deliveries WHERE address = '10.0.0.1'`), "the newest stay")
 }
 
-// fill has n requests of a size refused, numbered, however long that takes.
+// fill offers n numbered requests of a size, however long that takes.
 func (b *bundle) fill(t *testing.T, source identity.Source, address, n, size int) {
 	t.Helper()
 	for i := range n {
@@ -159,7 +159,7 @@ func (b *bundle) fill(t *testing.T, source identity.Source, address, n, size int
 	b.flush(t)
 }
 
-// The same of 64 MiB.
+// The same holds for 64 MiB.
 func TestBytesAreShared(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -173,7 +173,7 @@ func TestBytesAreShared(t *testing.T) {
 	require.Equal(t, 71, b.count(t, `SELECT count(DISTINCT address) FROM hooklatch.rejected_deliveries`))
 }
 
-// A flood is written at 20 rows a second at most, and known addresses have half of it.
+// A flood is written at no more than 20 rows a second, and known addresses get half of it.
 func TestFloodIsWrittenSlowly(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -238,7 +238,7 @@ func TestOldOnesAreForgotten(t *testing.T) {
 	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.rejected_deliveries`))
 }
 
-// What a person orders is recorded, of a selection once.
+// Operator actions are recorded, those on a selection once.
 func TestOrdersAreRecorded(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -283,7 +283,8 @@ func TestOrdersAreRecorded(t *testing.T) {
 	require.Equal(t, 2, b.count(t, `SELECT sum(affected) FROM hooklatch.operator_log WHERE who = 'alice' AND target IN ($1, $2)`, first[0].ID.String(), first[1].ID.String()))
 }
 
-// What is still refused, and what came after a person looked, stays: nobody else has it.
+// Deliveries that are still refused, and those that arrive after the operator looked, stay: no
+// other copy exists.
 func TestARetryTakesOutWhatWasAcceptedAndNothingElse(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -292,7 +293,7 @@ func TestARetryTakesOutWhatWasAcceptedAndNothingElse(t *testing.T) {
 	}
 	b.refuse("github", from(1), []byte("right"))
 	b.flush(t)
-	duplicates := int64(1) // "right too", in the first of both
+	duplicates := int64(1) // "right too", in the first case
 	for name, f := range map[string]quarantine.Filter{"of all time": {Source: "stripe"}, "until tomorrow": {Source: "stripe", Until: time.Now().Add(24 * time.Hour)}} {
 		shares, err := b.Count(t.Context(), f)
 		require.NoError(t, err)
@@ -323,8 +324,8 @@ func TestARetryTakesOutWhatWasAcceptedAndNothingElse(t *testing.T) {
 	require.Equal(t, quarantine.Filter{Until: time.Time{}.Add(time.Microsecond)}, quarantine.Filter{}.UntilNow(nil), "nothing was counted, so nothing is meant")
 }
 
-// A verification that could not be made is no verdict, and what was accepted before its
-// process was killed is a duplicate.
+// A failed verification is not a verdict, and a delivery accepted before its process was killed
+// is a duplicate.
 func TestARunVerifiesAgainWhatItHasNoVerdictOn(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -360,7 +361,7 @@ func TestARunVerifiesAgainWhatItHasNoVerdictOn(t *testing.T) {
 	require.Zero(t, b.count(t, `SELECT count(*) FROM hooklatch.rejected_deliveries`))
 }
 
-// One that is named is verified at once.
+// A delivery that is named is verified immediately.
 func TestOneDeliveryIsRetriedByItsId(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -394,8 +395,8 @@ func ids(of []quarantine.Delivery) []uuid.UUID {
 	return ids
 }
 
-// Of the addresses of a source those stay that were accepted last: a sender that moves is
-// known at its new address, however many it had before.
+// The addresses with the latest accepted deliveries stay: a sender that moves is known at its
+// new address, however many it had before.
 func TestTheAddressesThatWereAcceptedLastStay(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -5,11 +5,11 @@ import (
 	"slices"
 )
 
-// line is what waits to be written: bounded, and shared evenly between addresses.
+// line is a bounded queue of requests to be written, shared evenly between addresses.
 type line struct {
 	maxRows, maxBytes int
 
-	waiting   []*pending // in the order they came
+	waiting   []*pending // in order of arrival
 	bytes     int
 	byAddress map[netip.Prefix]int // rows
 }
@@ -18,9 +18,9 @@ func newLine(maxRows, maxBytes int) *line {
 	return &line{maxRows: maxRows, maxBytes: maxBytes, byAddress: make(map[netip.Prefix]int)}
 }
 
-// makeRoom reports whether a request of a size may join. Where the line is full, the
-// newest of the address with the most goes for one of an address with fewer. It
-// returns how many went.
+// makeRoom reports whether a request of the given size may join. In a full line, the newest
+// request of the address with the most requests makes way for an address with fewer. gone is
+// how many were removed.
 func (l *line) makeRoom(from netip.Prefix, size int) (room bool, gone int) {
 	if size > l.maxBytes {
 		return false, 0
@@ -69,7 +69,7 @@ func (l *line) forget(p *pending) {
 	}
 }
 
-// take removes the first ones, as far as rows and bytes reach.
+// take removes the first requests, up to the given rows and bytes.
 func (l *line) take(rows, bytes int) []*pending {
 	var taken []*pending
 	for _, p := range l.waiting {
@@ -84,7 +84,7 @@ func (l *line) take(rows, bytes int) []*pending {
 	return taken
 }
 
-// leave removes those for which gone says so.
+// leave removes the requests for which gone returns true, and returns them.
 func (l *line) leave(gone func(*pending) bool) []*pending {
 	var left []*pending
 	l.waiting = slices.DeleteFunc(l.waiting, func(p *pending) bool {

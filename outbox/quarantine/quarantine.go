@@ -2,8 +2,8 @@
 // bounds, so that they can be verified again once a wrong secret is corrected. It
 // verifies nothing, and processes nothing.
 //
-// A [Keeper] writes what a gateway refuses, out of its way. A [Quarantine] is for the
-// people who decide what becomes of it.
+// A [Keeper] stores what a gateway refuses, without delaying the gateway. A [Quarantine] is for
+// the operators who decide what happens to it.
 package quarantine
 
 import (
@@ -24,7 +24,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema"
 )
 
-// What people order here, for the operator log.
+// The operator actions on the quarantine.
 const (
 	ActionRetry ledger.Action = "quarantine.retry"
 	ActionDrop  ledger.Action = "quarantine.drop"
@@ -36,11 +36,11 @@ type Options struct {
 	Pool *pgxpool.Pool
 	// Schema holds the tables. Defaults to schema.Default.
 	Schema schema.Name
-	// Ledger records what people order. Required.
+	// Ledger records operator actions. Required.
 	Ledger *ledger.Ledger
 }
 
-// Quarantine is what was refused, for people. It is safe for concurrent use.
+// Quarantine gives operators access to refused deliveries. It is safe for concurrent use.
 type Quarantine struct {
 	pool   *pgxpool.Pool
 	ledger *ledger.Ledger
@@ -59,7 +59,7 @@ func New(opts Options) (*Quarantine, error) {
 	return &Quarantine{pool: opts.Pool, ledger: opts.Ledger, sql: sql}, nil
 }
 
-// Filter selects deliveries. Empty fields take all. A bulk run (package runs) keeps it.
+// Filter selects deliveries. Empty fields select all. A bulk run (package runs) stores it.
 type Filter struct {
 	ID     uuid.UUID       `json:"id,omitzero"`
 	Source identity.Source `json:"source,omitempty"`
@@ -77,7 +77,7 @@ type Share struct {
 	Last   time.Time       `json:"last"`
 }
 
-// UntilNow leaves out what arrives after it was counted.
+// UntilNow returns f without deliveries that arrived after the count.
 func (f Filter) UntilNow(counted []Share) Filter {
 	var last time.Time
 	for _, s := range counted {
@@ -89,7 +89,7 @@ func (f Filter) UntilNow(counted []Share) Filter {
 	return f
 }
 
-// Count tells what f selects now, by source and reason.
+// Count counts what f selects now, by source and reason.
 func (q *Quarantine) Count(ctx context.Context, f Filter) ([]Share, error) {
 	rows, err := q.sql.CountRejected.With(selectionOf(f)).Query(ctx, q.pool)
 	if err != nil {
@@ -104,7 +104,7 @@ func (q *Quarantine) Count(ctx context.Context, f Filter) ([]Share, error) {
 	return shares, nil
 }
 
-// List returns what f selects, the newest first, without bodies and headers.
+// List returns the deliveries that f selects, the newest first, without bodies and headers.
 func (q *Quarantine) List(ctx context.Context, f Filter, limit int) ([]Delivery, error) {
 	rows, err := q.sql.ListRejected.With(listRejected{selection: selectionOf(f), Limit: column.Limit(limit)}).Query(ctx, q.pool)
 	if err != nil {
@@ -119,19 +119,19 @@ func (q *Quarantine) List(ctx context.Context, f Filter, limit int) ([]Delivery,
 	return list, nil
 }
 
-// Mark is where a walk through the quarantine has come to.
+// Mark is a place in a walk through the quarantine.
 type Mark struct {
 	at time.Time
 	id uuid.UUID
 }
 
-// Mark is the place of a delivery.
+// Mark returns the place of a delivery.
 func (d *Delivery) Mark() Mark { return Mark{at: d.RejectedAt, id: d.ID} }
 
-// String writes a mark as ParseMark reads it.
+// String returns the mark in the form that ParseMark reads.
 func (m Mark) String() string { return fmt.Sprintf("%d.%s", m.at.UnixMicro(), m.id) }
 
-// ParseMark reads a mark. The empty text is the one before all deliveries.
+// ParseMark parses a mark. The empty text is the mark before all deliveries.
 func ParseMark(text string) (Mark, error) {
 	if text == "" {
 		return Mark{}, nil
@@ -148,7 +148,7 @@ func ParseMark(text string) (Mark, error) {
 	return m, nil
 }
 
-// Onward returns what Next does, without bodies and headers.
+// Onward returns the same deliveries as Next, without bodies and headers.
 func (q *Quarantine) Onward(ctx context.Context, f Filter, after Mark, limit int) ([]Delivery, error) {
 	rows, err := q.sql.OnwardRejected.With(after.of(f, limit)).Query(ctx, q.pool)
 	if err != nil {
@@ -163,13 +163,13 @@ func (q *Quarantine) Onward(ctx context.Context, f Filter, after Mark, limit int
 	return list, nil
 }
 
-// of is the next part of what a filter selects.
+// of returns the arguments for the next part of what a filter selects.
 func (m Mark) of(f Filter, limit int) nextRejected {
 	return nextRejected{selection: selectionOf(f), AfterAt: column.TimeOrNull(m.at), AfterID: m.id, Limit: limit}
 }
 
-// Next returns deliveries that f selects and that arrived after a mark, the oldest
-// first, whole: at most limit.
+// Next returns complete deliveries that f selects and that come after a mark, the oldest first,
+// at most limit.
 func (q *Quarantine) Next(ctx context.Context, f Filter, after Mark, limit int) ([]Delivery, error) {
 	rows, err := q.sql.NextRejected.With(after.of(f, limit)).Query(ctx, q.pool)
 	if err != nil {
@@ -184,8 +184,7 @@ func (q *Quarantine) Next(ctx context.Context, f Filter, after Mark, limit int) 
 	return list, nil
 }
 
-// Accepted takes a delivery out that was verified and accepted, and records who had it
-// done.
+// Accepted removes a delivery that was verified and accepted, and records who ordered it.
 func (q *Quarantine) Accepted(ctx context.Context, id uuid.UUID, by ledger.Operator) error {
 	if _, err := q.takeOut(ctx, ActionRetry, id, by); err != nil {
 		return fmt.Errorf("take out of the quarantine: %w", err)
@@ -193,8 +192,8 @@ func (q *Quarantine) Accepted(ctx context.Context, id uuid.UUID, by ledger.Opera
 	return nil
 }
 
-// Drop takes a delivery out for good, and records who decided it. It reports whether it
-// was there.
+// Drop permanently removes a delivery, and records who ordered it. It reports whether the
+// delivery existed.
 func (q *Quarantine) Drop(ctx context.Context, id uuid.UUID, by ledger.Operator) (bool, error) {
 	there, err := q.takeOut(ctx, ActionDrop, id, by)
 	if err != nil {
@@ -213,8 +212,8 @@ func (q *Quarantine) takeOut(ctx context.Context, action ledger.Action, id uuid.
 	return there, err
 }
 
-// RemoveTx takes deliveries out in a transaction that says why. It returns how many were
-// there.
+// RemoveTx removes deliveries in a transaction that records the reason. It returns how many
+// existed.
 func (q *Quarantine) RemoveTx(ctx context.Context, tx pgx.Tx, ids ...uuid.UUID) (int64, error) {
 	asked := make([]rejectionID, len(ids))
 	for i, id := range ids {

@@ -8,26 +8,26 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// Verdict is what a verification of today says of a delivery.
+// Verdict is the result of verifying a delivery again.
 type Verdict struct {
-	New     bool   // it was accepted, with an event that was not known
-	Refused string // why it is still refused. Empty: it was accepted.
+	New     bool   // whether it was accepted with an event that was not known
+	Refused string // why it is still refused. Empty: it was accepted
 }
 
-// Verify verifies a delivery as if it came now, and accepts what is proven. Its error is
-// no verdict: the same call may be repeated.
+// Verify verifies a delivery as if it arrived now, and accepts it if it is proven. An error is
+// not a verdict: the call may be repeated.
 type Verify func(ctx context.Context, d *Delivery) (Verdict, error)
 
-// Retried is what came of a retry, in deliveries.
+// Retried is the result of a retry, in deliveries.
 type Retried struct {
-	Accepted   int64            `json:"accepted"`   // with an event that was new
+	Accepted   int64            `json:"accepted"`   // with a new event
 	Duplicates int64            `json:"duplicates"` // whose events were all known
-	Refused    map[string]int64 `json:"refused"`    // that are still refused, by reason
+	Refused    map[string]int64 `json:"refused"`    // still refused, by reason
 }
 
-// Retry has a delivery verified again, and records who had it done if it was accepted. A
-// selection is retried by a bulk run. What was accepted is taken out after it, so that after
-// a crash it is verified once more, and a duplicate. One that is gone counts as nothing.
+// Retry verifies a delivery again, and records who ordered it if it was accepted. A bulk run
+// retries a selection. An accepted delivery is removed after it was accepted, so after a crash
+// it is verified again and is a duplicate. A deleted one is not counted.
 func (q *Quarantine) Retry(ctx context.Context, id uuid.UUID, by ledger.Operator, verify Verify) (Retried, error) {
 	came := Retried{Refused: map[string]int64{}}
 	found, err := q.Next(ctx, Filter{ID: id}, Mark{}, 1)

@@ -17,7 +17,7 @@ import (
 //go:embed query
 var queries embed.FS
 
-// statements are the texts of query/*.sql.
+// statements holds the statements in query/*.sql.
 type statements struct {
 	CountRejected  statement.Of[selection]
 	ExpireRejected statement.Bound
@@ -39,7 +39,7 @@ func loadStatements(name schema.Name) (statements, error) {
 	return s, err
 }
 
-// What statements take.
+// The arguments of the statements.
 
 // selection is a Filter. Zero values select all.
 type selection struct {
@@ -66,7 +66,7 @@ type listRejected struct {
 type nextRejected struct {
 	selection
 
-	AfterAt *time.Time // NULL: from the first on
+	AfterAt *time.Time // NULL: from the first
 	AfterID uuid.UUID
 	Limit   int
 }
@@ -75,7 +75,7 @@ type rejectionID struct{ RejectionID uuid.UUID }
 
 type removeRejected struct{ Asked []rejectionID }
 
-// secretsJSON is the column secrets.
+// secretsJSON encodes the column secrets.
 func secretsJSON(sealed map[string][]string) ([]byte, error) {
 	text, err := json.Marshal(sealed)
 	if err != nil {

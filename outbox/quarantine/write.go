@@ -45,8 +45,8 @@ type trimRejected struct {
 	Bytes   int64
 }
 
-// write puts a batch into the table and takes out what is beyond the caps then. One
-// transaction at a time does so, in all processes: each must see what the others wrote.
+// write inserts a batch and deletes what then exceeds the caps. Only one such transaction runs
+// at a time, in all processes: each must see what the others wrote.
 func (k *Keeper) write(ctx context.Context, batch []*pending) error {
 	sources := make([]identity.Source, len(batch))
 	for i, p := range batch {
@@ -98,7 +98,7 @@ func rowsOf(batch []*pending, key []byte) ([]rejectedRow, error) {
 
 type tidyAddresses struct{ AddressesOfSource int }
 
-// tidy takes out what is too old, of all sources.
+// tidy deletes expired rows of all sources.
 func (k *Keeper) tidy(ctx context.Context, tx pgx.Tx) error {
 	if _, err := k.sql.ExpireRejected.Exec(ctx, tx); err != nil {
 		return err

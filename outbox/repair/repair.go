@@ -17,32 +17,32 @@ import (
 	"github.com/hooklatch/hooklatch/schema"
 )
 
-// What a person can order here.
+// The operator actions on the database.
 const (
-	ActionEnqueue  ledger.Action = "repair.enqueue"  // jobs for what lacks one
+	ActionEnqueue  ledger.Action = "repair.enqueue"  // enqueues work without a job
 	ActionRestored ledger.Action = "repair.restored" // the database was restored
-	ActionPromoted ledger.Action = "repair.promoted" // it was promoted, or moved, and nothing is missing
+	ActionPromoted ledger.Action = "repair.promoted" // it was promoted or moved, and nothing is missing
 )
 
 // Options configure a Repairer.
 type Options struct {
-	// DB is where what is ordered is committed. Required.
+	// DB commits operator actions. Required.
 	DB *commit.DB
-	// ReadPool is what counts for people use, on the same database. Required.
+	// ReadPool serves counts shown to operators, from the same database. Required.
 	ReadPool *pgxpool.Pool
 	// Schema holds the tables. Defaults to schema.Default.
 	Schema schema.Name
-	// Ledger records what is ordered. Required.
+	// Ledger records operator actions. Required.
 	Ledger *ledger.Ledger
-	// Runs park effects. Required.
+	// Runs parks effects. Required.
 	Runs *runs.Runs
 	// Fleet pauses destinations. Required.
 	Fleet *fleet.Fleet
-	// Lacking counts what lacks a job, and Enqueue enqueues it again. Required.
+	// Lacking counts the work without a job, and Enqueue enqueues it again. Required.
 	Lacking, Enqueue func(ctx context.Context) (Jobs, error)
 }
 
-// Jobs counts what lacks a job, or was enqueued again.
+// Jobs counts work that lacks a job, or was enqueued again.
 type Jobs struct {
 	Events  int `json:"events"`
 	Effects int `json:"effects"`
@@ -66,18 +66,18 @@ func New(opts Options) (*Repairer, error) {
 	return &Repairer{opts: opts, sql: sql}, nil
 }
 
-// Damage is what a repair of jobs would mend, and what came of it before.
+// Damage is what a repair of jobs would fix, and related counts.
 type Damage struct {
-	Lacking Jobs `json:"lacking"` // what has no job that is live
-	// Discarded counts the jobs of events and effects that River gave up and still
-	// keeps. What they were for is among Lacking, unless it has ended or has another.
+	Lacking Jobs `json:"lacking"` // work without a live job
+	// Discarded counts the jobs of events and effects that River gave up and still stores.
+	// Their work is part of Lacking, unless it has ended or has another job.
 	Discarded int64 `json:"discarded_jobs"`
-	// ExpiredLeases counts attempts that outlived their leases. The job of each, or the
-	// one that it gets, decides by the policy of the effect.
+	// ExpiredLeases counts attempts that outlived their leases. The job of each, or its next
+	// one, acts by the policy of the effect.
 	ExpiredLeases int64 `json:"expired_leases"`
 }
 
-// Look counts what Enqueue would mend. It changes nothing.
+// Look counts what Enqueue would fix. It changes nothing.
 func (r *Repairer) Look(ctx context.Context) (Damage, error) {
 	var d Damage
 	var err error
@@ -90,8 +90,8 @@ func (r *Repairer) Look(ctx context.Context) (Damage, error) {
 	return d, nil
 }
 
-// Enqueue gives every event and effect that lacks a job another one, as upkeep does
-// every minute, and then records who ordered it. Errors: commit.ErrUnavailable.
+// Enqueue inserts a job for every event and effect that lacks one, as upkeep does every minute.
+// It then records who ordered it. Errors: commit.ErrUnavailable.
 func (r *Repairer) Enqueue(ctx context.Context, by ledger.Operator) (Jobs, error) {
 	done, err := r.opts.Enqueue(ctx)
 	if err != nil {
@@ -107,7 +107,7 @@ func (r *Repairer) Enqueue(ctx context.Context, by ledger.Operator) (Jobs, error
 	return done, nil
 }
 
-// ordered is by with the parts that all actions of an order have in common.
+// ordered returns by with the values that all actions of one request share.
 func ordered(by ledger.Operator, reason string) ledger.Operator {
 	by.RequestID = cmp.Or(by.RequestID, uuid.NewString())
 	by.Reason = cmp.Or(by.Reason, reason)

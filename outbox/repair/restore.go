@@ -16,48 +16,48 @@ import (
 )
 
 const (
-	// slack is how long before the time of a restore what is missing may begin. Recovery
-	// ends by the time of a COMMIT, an event bears that of its BEGIN, and people round.
+	// slack is how long before the time of a restore the missing time may begin. Recovery ends
+	// by the time of a COMMIT, an event has that of its BEGIN, and operators round.
 	slack = time.Minute
-	// pauseReason marks the pauses that Restored sets, and ends.
+	// pauseReason marks the pauses that Restored sets and ends.
 	pauseReason = "repair --restored-to: what may have been done already is being parked"
 )
 
-// ErrNotYet refuses a restore to a time that has not come.
+// ErrNotYet is returned for a restore to a time in the future.
 var ErrNotYet = errors.New("the time lies in the future")
 
-// Missing is when acknowledged events of a source may be missing: they are neither
-// known nor were they processed here. Ask the source for them, or have it send them
-// again; those that are known are duplicates.
+// Missing is a period in which acknowledged events of a source may be missing: they are neither
+// known nor processed here. Request them from the source, or have it send them again; known
+// events are duplicates.
 type Missing struct {
 	Source identity.Source `json:"source"`
 	From   time.Time       `json:"from"`
-	Until  time.Time       `json:"until"` // when it was asked: an old server may have answered until then
-	// The events that are known before and after the time of the restore, for people
-	// to compare. Zero: there is none.
+	Until  time.Time       `json:"until"` // time of the query: an old server may have answered until then
+	// The known events before and after the time of the restore, for operators to compare.
+	// Zero: none exists.
 	LastBefore time.Time `json:"last_before,omitzero"`
 	FirstSince time.Time `json:"first_since,omitzero"`
 }
 
-// AtMostOnce are unfinished effects of a destination that may be done once at most.
+// AtMostOnce counts the unfinished at_most_once effects of a destination.
 type AtMostOnce struct {
 	Destination string `json:"destination"`
 	Effects     int64  `json:"effects"`
 }
 
-// Restore is what it means that the database was restored.
+// Restore describes the consequences of a restore.
 type Restore struct {
-	State   State        `json:"server"` // before it was said
+	State   State        `json:"server"` // before it was declared
 	To      time.Time    `json:"restored_to"`
 	Missing []Missing    `json:"missing"`
 	Unsure  []AtMostOnce `json:"unsure"`           // effects to park: they may have been done since To
-	Parked  int64        `json:"parked,omitempty"` // those that were, once it was said
+	Parked  int64        `json:"parked,omitempty"` // number of parked effects, once it was declared
 
-	firstMade time.Time // of Unsure
+	firstMade time.Time // creation of the first of Unsure
 }
 
-// PreviewRestore says what Restored would do, and changes nothing. Sources are those
-// of the configuration: all events of one may be missing.
+// PreviewRestore returns what Restored would do, and changes nothing. sources are those of the
+// configuration: all events of a source may be missing.
 func (r *Repairer) PreviewRestore(ctx context.Context, to time.Time, sources []string) (Restore, error) {
 	v := Restore{To: to}
 	var err error
@@ -73,13 +73,12 @@ func (r *Repairer) PreviewRestore(ctx context.Context, to time.Time, sources []s
 	return v, nil
 }
 
-// Restored says that the database was restored to a time. It pauses all destinations,
-// parks every unfinished at_most_once effect, makes the server the one that is known,
-// and resumes what it paused: at_least_once effects that were done in the time that is
-// missing are done again, under their keys. What undispatched events of before lead to
-// later is parked too, when it is claimed. Interrupted, it leaves destinations paused,
-// and the same call goes on. Progress may be nil. Errors: ErrNotYet,
-// commit.ErrUnavailable.
+// Restored declares that the database was restored to a time. It pauses all destinations, parks
+// every unfinished at_most_once effect, makes the server the known one, and resumes the
+// destinations it paused. at_least_once effects that were done in the missing time are done
+// again, under their keys. at_most_once effects that undispatched older events create later are
+// parked too, when they are claimed. If Restored is interrupted, it leaves destinations paused,
+// and the same call continues. progress may be nil. Errors: ErrNotYet, commit.ErrUnavailable.
 func (r *Repairer) Restored(ctx context.Context, to time.Time, sources []string, by ledger.Operator, progress func(parked int64)) (Restore, error) {
 	by = ordered(by, "the database was restored to "+to.UTC().Format(time.RFC3339Nano))
 	v, err := r.PreviewRestore(ctx, to, sources)
@@ -116,8 +115,8 @@ func (r *Repairer) Restored(ctx context.Context, to time.Time, sources []string,
 	return v, nil
 }
 
-// pauseAll pauses every destination that nobody has paused, or resumes those that it
-// paused, now or in an earlier call that was interrupted.
+// pauseAll pauses every destination that no operator has paused, or resumes those that it
+// paused, now or in an earlier, interrupted call.
 func (r *Repairer) pauseAll(ctx context.Context, paused bool, by ledger.Operator) error {
 	destinations, err := r.opts.Fleet.Destinations(ctx)
 	if err != nil {
@@ -135,7 +134,7 @@ func (r *Repairer) pauseAll(ctx context.Context, paused bool, by ledger.Operator
 	return nil
 }
 
-// missing names the times of all sources.
+// missing returns the missing periods of all sources.
 func (r *Repairer) missing(ctx context.Context, to time.Time, sources []string) ([]Missing, error) {
 	var now time.Time
 	if err := r.opts.ReadPool.QueryRow(ctx, "SELECT now()").Scan(&now); err != nil {
@@ -157,7 +156,7 @@ func (r *Repairer) missing(ctx context.Context, to time.Time, sources []string) 
 	})
 }
 
-// unsure counts what may have been done already.
+// unsure counts the effects that may have been done already.
 func (r *Repairer) unsure(ctx context.Context, v *Restore) error {
 	rows, err := r.sql.AtMostOnce.Query(ctx, r.opts.ReadPool)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// Server is what tells a server from another. Zero is what it does not say.
+// Server identifies a database server. Zero values mean that it does not say.
 type Server struct {
 	SystemID int64 `json:"system_id,string"` // too large for numbers in JSON
 	Timeline int   `json:"timeline"`
@@ -21,22 +21,22 @@ type Server struct {
 
 func (s Server) String() string { return fmt.Sprintf("system %d, timeline %d", s.SystemID, s.Timeline) }
 
-// State says on which server the database is, and what people said of it.
+// State is the server on which the database runs, and what operators have declared about it.
 type State struct {
-	Known Server `json:"known"` // on this one it is known what was done
+	Known Server `json:"known"` // the confirmed server, whose database is complete
 	Here  Server `json:"here"`
-	// Withheld is true while no at_most_once effect starts, because nobody has spoken of
+	// Withheld is true while no at_most_once effect starts, because no operator has confirmed
 	// this server.
 	Withheld   bool      `json:"withheld"`
-	Epoch      int64     `json:"epoch"` // counts the servers, and what people said
+	Epoch      int64     `json:"epoch"` // counts changes of server and declarations
 	ChangedAt  time.Time `json:"changed_at,omitzero"`
-	RestoredTo time.Time `json:"restored_to,omitzero"` // the last time anybody said so
-	RestoredAt time.Time `json:"restored_at,omitzero"` // when it was said
-	// Processes are those that were seen on this server in the last minute.
+	RestoredTo time.Time `json:"restored_to,omitzero"` // of the latest declaration of a restore
+	RestoredAt time.Time `json:"restored_at,omitzero"` // when it was declared
+	// Processes is the number of processes seen on this server in the last minute.
 	Processes int `json:"processes"`
 }
 
-// State asks the server. Its cost is that of a look-up.
+// State queries the server. It costs one look-up.
 func (r *Repairer) State(ctx context.Context) (State, error) {
 	var s State
 	var changed, to, at *time.Time
@@ -51,9 +51,8 @@ func (r *Repairer) State(ctx context.Context) (State, error) {
 	return s, nil
 }
 
-// Promoted says that nothing is missing on this server: it was a standby that had
-// everything, or all of it was moved here. What was withheld starts. Errors:
-// commit.ErrUnavailable.
+// Promoted declares that nothing is missing on this server: it was an up-to-date standby, or
+// everything was moved here. Withheld effects then start. Errors: commit.ErrUnavailable.
 func (r *Repairer) Promoted(ctx context.Context, by ledger.Operator) error {
 	state, err := r.State(ctx)
 	if err != nil {
@@ -65,7 +64,7 @@ func (r *Repairer) Promoted(ctx context.Context, by ledger.Operator) error {
 	return nil
 }
 
-// adopt makes the server the one that is known. Repeated, it does no harm.
+// adopt makes the server the known one. Repeating it does no harm.
 func (r *Repairer) adopt(ctx context.Context, action ledger.Action, here Server, restoredTo time.Time, by ledger.Operator) error {
 	what := ledger.Instruction{Action: action, Target: here.String()}
 	if !restoredTo.IsZero() {
@@ -79,9 +78,9 @@ func (r *Repairer) adopt(ctx context.Context, action ledger.Action, here Server,
 	})
 }
 
-// FollowPromotion does what Promoted does without a person, where commits wait for the
-// standby: one that was promoted lacks nothing. A server with another system identifier
-// is no such standby, nor is one whose timeline is not a later one. It reports whether
+// FollowPromotion does what Promoted does without an operator. It is for databases whose
+// commits wait for the standby: a promoted one lacks nothing. A server with another system
+// identifier is no such standby, nor is one whose timeline is not later. It reports whether
 // there was something to do. Errors: commit.ErrUnavailable.
 func (r *Repairer) FollowPromotion(ctx context.Context) (bool, error) {
 	state, err := r.State(ctx)
@@ -89,7 +88,7 @@ func (r *Repairer) FollowPromotion(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	err = r.opts.DB.Do(ctx, "follow_promotion", commit.Limits{}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
-		_, err := r.sql.FollowPromotion.Exec(ctx, tx) // by another process, or an earlier try
+		_, err := r.sql.FollowPromotion.Exec(ctx, tx) // another process, or an earlier try, may have done it
 		return err
 	})
 	if err != nil {

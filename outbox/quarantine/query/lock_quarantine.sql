@@ -1,5 +1,5 @@
--- Whoever adds to the quarantine sees all that others added. Returns the key that
--- secrets are sealed with.
+-- Lets one transaction at a time add to the quarantine, so that each sees what the others
+-- added. Returns the key with which secrets are sealed.
 SELECT k.hmac_key
 FROM (SELECT pg_advisory_xact_lock(hashtextextended('hooklatch.quarantine', 0))) AS locked
 CROSS JOIN hooklatch.quarantine_key AS k

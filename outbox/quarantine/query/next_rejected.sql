@@ -1,4 +1,4 @@
--- The next deliveries of a walk, whole, with the key that secrets are sealed with.
+-- The next deliveries of a walk, complete, with the key with which secrets are sealed.
 SELECT {{summary}}, r.headers, r.secrets, r.body, (SELECT hmac_key FROM hooklatch.quarantine_key)
 FROM hooklatch.rejected_deliveries AS r
 WHERE {{selected}}

@@ -1,4 +1,4 @@
--- The next deliveries of a walk, in short.
+-- The next deliveries of a walk, without bodies and headers.
 SELECT {{summary}}
 FROM hooklatch.rejected_deliveries AS r
 WHERE {{selected}}

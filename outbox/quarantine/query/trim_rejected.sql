@@ -1,6 +1,6 @@
--- Takes out what is beyond the caps: of each half of a source what has the least claim
--- to a place. Each address has its newest delivery before any has two; and, of the
--- bytes, the first of each before the next of any.
+-- Deletes what exceeds the caps of each half of a source, starting with the deliveries of the
+-- lowest rank. For the cap of rows, each address keeps its newest delivery before any keeps
+-- two. For the cap of bytes, the first delivery of each comes before the next of any.
 WITH mine AS (
     SELECT r.rejection_id, r.source, r.known, r.rejected_at, r.bytes,
         row_number() OVER newest_first AS place,

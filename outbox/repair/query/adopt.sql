@@ -1,5 +1,5 @@
--- On this server it is known what was done: but for what was there when the database
--- had been restored, unless that is NULL.
+-- Makes this server the known one. Unless :restored_to is NULL, effects and events that already
+-- exist count as uncertain.
 INSERT INTO hooklatch.installation AS i (system_id, timeline, restored_to, restored_at, restored_seq)
 SELECT
     s.system_id, s.timeline, restored.to_time,

@@ -1,4 +1,4 @@
--- The standby took the place of the server that was known, and had all that it had.
+-- Records that the standby took the place of the known server, with all its data.
 UPDATE hooklatch.installation AS i
 SET
     timeline = s.timeline,
