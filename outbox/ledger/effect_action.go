@@ -20,6 +20,7 @@ type StateError struct {
 	Erased string // who erased its request; empty if it was not erased
 }
 
+// Error implements error.
 func (e *StateError) Error() string {
 	state := strings.ReplaceAll(string(e.State), "_", " ")
 	switch {

@@ -108,11 +108,11 @@ func scanHead(row pgx.CollectableRow) (head, error) {
 	return h, err
 }
 
-// wakeNext inserts jobs for the effects whose turn has come because the effects at changed left
+// wakeNext inserts jobs for the effects whose turn has come because the effects in changed left
 // the state that blocked their orders. An effect lacks a live job only while an earlier one is
-// unfinished. All transactions look under the lock. So the one that finds no earlier effect
-// left has the last to finish in its changed. locked means that the caller already holds the
-// orders.
+// unfinished. Every transaction looks up the first effect under the lock. The one that finds no
+// earlier effect left therefore has the last of them in changed. locked means that the caller
+// already holds the orders.
 func (l *Ledger) wakeNext(ctx context.Context, tx pgx.Tx, changed []place, locked bool) error {
 	orders := make(map[orderKey]bool)
 	byOrder := make(map[orderKey][]place)

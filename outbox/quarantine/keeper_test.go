@@ -186,7 +186,7 @@ func TestFloodIsWrittenSlowly(t *testing.T) {
 		flood.Go(func() {
 			for n := 0; ctx.Err() == nil; n++ {
 				b.refuse("stripe", from(1000+n%200*4+w), []byte("{}"))
-				time.Sleep(50 * time.Microsecond) //nolint:forbidigo // a rate is of a time
+				time.Sleep(50 * time.Microsecond) //nolint:forbidigo // a rate needs real time
 			}
 		})
 	}

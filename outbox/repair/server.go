@@ -19,6 +19,7 @@ type Server struct {
 	Timeline int   `json:"timeline"`
 }
 
+// String returns the identity of the server for operators.
 func (s Server) String() string { return fmt.Sprintf("system %d, timeline %d", s.SystemID, s.Timeline) }
 
 // State is the server on which the database runs, and what operators have declared about it.

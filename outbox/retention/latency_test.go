@@ -106,8 +106,8 @@ func TestDeliveriesDoNotNoticeTheCleanUp(t *testing.T) { //nolint:paralleltest /
 	}
 }
 
-// acceptAt stores events at a steady rate until ctx is done, and returns the 99th
-// percentile of how long each took from when it was due, in milliseconds.
+// acceptAt stores events at a steady rate until ctx is done. It returns the 99th percentile of the
+// milliseconds from when an event was due until it was stored.
 func acceptAt(t *testing.T, ctx context.Context, o *outbox.Outbox, rate int, n *int) float64 { //nolint:revive // the test comes first everywhere
 	t.Helper()
 	var mu sync.Mutex

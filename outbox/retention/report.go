@@ -13,8 +13,8 @@ type What string
 // The kinds of rows, in the order in which they are deleted.
 const (
 	Payloads   What = "payloads"   // deliveries, by the day
-	Events     What = "events"     // imported keys of one source
-	Imports    What = "imports"    // keys that were imported, of one source
+	Events     What = "events"     // of one source
+	Imports    What = "imports"    // imported keys of one source
 	Guards     What = "guards"     // replay guards of one source
 	Contents   What = "contents"   // content guards past their window
 	Effects    What = "effects"    // effects that have ended

@@ -19,6 +19,7 @@ import (
 // ManyError is returned when an order selects more than its limit.
 type ManyError struct{ Most int64 }
 
+// Error implements error.
 func (e *ManyError) Error() string {
 	return fmt.Sprintf("it selects more than %d: narrow the selection, or have somebody order it whose role has no bound", e.Most)
 }

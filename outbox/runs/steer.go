@@ -24,6 +24,7 @@ type StateError struct {
 	State  State
 }
 
+// Error implements error.
 func (e *StateError) Error() string {
 	switch {
 	case e.State.Ended():

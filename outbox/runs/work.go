@@ -114,6 +114,7 @@ func (r *Runs) Carry(ctx context.Context, run Run, progress func(Run)) (Run, err
 // StoppedError is returned when a run did not complete.
 type StoppedError struct{ Run Run }
 
+// Error implements error.
 func (e *StoppedError) Error() string {
 	text := fmt.Sprintf("run %d is %s", e.Run.ID, e.Run.State)
 	if e.Run.Error != "" {
