@@ -32,15 +32,15 @@ func BenchmarkAccept(b *testing.B) {
 		b.Run(fmt.Sprintf("concurrent=%d", concurrent), func(b *testing.B) {
 			o := onPool(b, pgtest.New(b, pgtest.Durable(), pgtest.MaxConns(64)), func(opts *Options) { opts.AcceptTimeout = time.Minute })
 			warm := max(200, 4*concurrent)
-			measure(b, warm, concurrent, o.acceptNaively)
-			measure(b, warm, concurrent, o.acceptGrouped)
+			measured(b, warm, concurrent, o.acceptNaively)
+			measured(b, warm, concurrent, o.acceptGrouped)
 			var naive, grouped sample
 			b.ResetTimer()
 			const round = 4000 // short rounds in turn, so that drift affects both
 			for left := b.N; left > 0; left -= round {
 				n := min(left, round)
-				naive.add(measure(b, n, concurrent, o.acceptNaively))
-				grouped.add(measure(b, n, concurrent, o.acceptGrouped))
+				naive.add(measured(b, n, concurrent, o.acceptNaively))
+				grouped.add(measured(b, n, concurrent, o.acceptGrouped))
 			}
 			b.StopTimer()
 			naive.report(b, "naive")
@@ -78,7 +78,7 @@ func (s *sample) report(b *testing.B, name string) {
 }
 
 // measure accepts n events from concurrent goroutines.
-func measure(b *testing.B, n, concurrent int, accept func(context.Context, Delivery) error) sample {
+func measured(b *testing.B, n, concurrent int, accept func(context.Context, Delivery) error) sample {
 	b.Helper()
 	latencies := make([]time.Duration, n)
 	var next atomic.Int64

@@ -65,6 +65,7 @@ func TestRedeliveryOfAnImportedKeyIsADuplicate(t *testing.T) {
 	// It can neither be replayed nor released, and upkeep leaves it alone.
 	_, err = b.Replay(t.Context(), e.EventRef, ann, inbox.ReplayOptions{})
 	require.ErrorIs(t, err, inbox.ErrNotReplayable)
+	require.ErrorContains(t, err, "another system accepted it")
 	require.ErrorIs(t, b.Release(t.Context(), e.EventRef, ann), inbox.ErrNotHeld)
 	require.ErrorIs(t, b.Drop(t.Context(), e.EventRef, ann), inbox.ErrNotHeld)
 	_, err = b.pool.Exec(t.Context(), `DELETE FROM hooklatch.river_job`)

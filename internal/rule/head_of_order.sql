@@ -2,7 +2,7 @@
 (
     SELECT
         e.scope, e.key, e.generation, e.destination, e.queue, e.route, e.source, e.event_id, e.event_type, e.traceparent,
-        e.order_key, e.accept_seq, e.state, e.next_attempt_at
+        e.order_key, e.accept_seq, e.state, e.next_attempt_at, e.lease_until, e.last_attempt_at
     FROM hooklatch.effects AS e
     WHERE e.scope = o.scope
         AND e.order_key = o.order_key

@@ -130,6 +130,8 @@ func (i *Inbox) whyNotReplayed(ctx context.Context, tx pgx.Tx, ref identity.Even
 		if e.Headers == nil {
 			return fmt.Errorf("%w: its delivery is past its time and was deleted", ErrNotReplayable)
 		}
+	case Imported:
+		return fmt.Errorf("%w: another system accepted it, and its delivery was never stored here", ErrNotReplayable)
 	case Received:
 	}
 	return fmt.Errorf("%w: it waits for its dispatch", ErrNotReplayable)

@@ -13,13 +13,13 @@ WITH line AS MATERIALIZED (
             AND e.order_key = ''
             AND e.state IN ('pending', 'started', 'in_doubt')
             AND e.next_attempt_at <= now()
-            AND (e.state <> 'started' OR e.lease_until < now())
+            AND (e.state <> 'started' OR {{lease_over}})
         ORDER BY e.destination, e.next_attempt_at
         LIMIT 1
     ) AS e
     WHERE NOT line.in_orders
     UNION ALL
-    SELECT line.destination, head.next_attempt_at
+    SELECT line.destination, e.next_attempt_at
     FROM line
     CROSS JOIN LATERAL (
         WITH RECURSIVE o AS (
@@ -46,11 +46,12 @@ WITH line AS MATERIALIZED (
         WHERE o.order_key <> ''
         LIMIT :orders
     ) AS o
-    CROSS JOIN LATERAL {{head_of_order}} AS head
+    CROSS JOIN LATERAL {{head_of_order}} AS e
     WHERE line.in_orders
-        AND head.destination = line.destination
-        AND head.state IN ('pending', 'in_doubt')
-        AND head.next_attempt_at <= now()
+        AND e.destination = line.destination
+        AND e.state IN ('pending', 'started', 'in_doubt')
+        AND e.next_attempt_at <= now()
+        AND (e.state <> 'started' OR {{lease_over}})
 )
 SELECT due.destination, min(due.next_attempt_at)
 FROM due

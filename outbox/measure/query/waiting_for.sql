@@ -22,6 +22,7 @@ SELECT
             AND e.order_key = ''
             AND e.state IN ('pending', 'started', 'in_doubt')
             AND e.next_attempt_at <= now()
+            AND (e.state <> 'started' OR {{lease_over}})
         ORDER BY e.destination, e.next_attempt_at
         LIMIT 1
     )

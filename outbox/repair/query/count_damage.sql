@@ -11,5 +11,5 @@ SELECT
         FROM hooklatch.effects AS e
         WHERE e.state IN ('pending', 'started', 'in_doubt') -- the predicate of an index
             AND e.state = 'started'
-            AND e.lease_until < now()
+            AND {{lease_over}}
     ) AS expired
