@@ -1,5 +1,6 @@
-// Package checker judges a run of hookstorm by its history alone: whether every promise
-// of docs/guarantees.md was kept for every event, effect and operator action in it.
+// Package checker judges a run of hookstorm by its history alone. It checks that every
+// promise of docs/guarantees.md was kept for every event, effect and operator action in the
+// history.
 package checker
 
 import (
@@ -12,18 +13,18 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
-// Options say what a run must at least have done to prove anything.
+// Options set the least that a run must have done to prove anything.
 type Options struct {
 	MinAcked  int      // deliveries answered 2xx
-	MinFaults int      // that fired, not counting simulated ones
+	MinFaults int      // that fired, without simulated ones
 	Kinds     []string // of faults that must have fired
-	// MaxAttempts is how many attempts justify that an effect is parked; 0: 20, the
-	// default of destinations.
+	// MaxAttempts is the number of attempts after which an effect may be parked. 0 means 20,
+	// the default of destinations.
 	MaxAttempts int
 }
 
-// Check judges a history. It reads the file twice when something is wrong: the
-// second time for the stories.
+// Check judges a history. If it finds a violation, it reads the file a second time for the
+// stories.
 func Check(file io.ReadSeeker, opts Options) (Verdict, error) {
 	leaks := &leakFinder{in: file}
 	facts, totals, err := gather(history.Read(leaks))
@@ -49,8 +50,8 @@ func Check(file io.ReadSeeker, opts Options) (Verdict, error) {
 	return verdict, nil
 }
 
-// rules are all of them. Each has a file of its own, or shares it with one that
-// looks at the same rows.
+// rules lists every rule. A rule has a file of its own, or shares one with a rule that checks
+// the same rows.
 var rules = []func(*judge){
 	(*judge).acknowledgedIsStored, // I1
 	(*judge).erasedWasOrdered,     // I1
@@ -74,10 +75,10 @@ var rules = []func(*judge){
 	(*judge).pausesHold,
 	(*judge).ledgerIsWhatWasSeen,
 	(*judge).provesSomething,
-	(*judge).linear, // the last: it leaves out what the others found
+	(*judge).linear, // last, because it skips events that other rules reported
 }
 
-// judge collects what the rules find.
+// judge collects the violations that the rules find.
 type judge struct {
 	*facts
 
@@ -85,8 +86,8 @@ type judge struct {
 	totals     Totals
 	byKey      map[string]*effect  // by idempotency key
 	contents   map[content]bool    // see storedContents
-	erased     map[string]bool     // deliveries of which an event was erased or redacted
-	ordersOf   map[string][]*order // by target; of a selection: empty
+	erased     map[string]bool     // deliveries with an event that was erased or redacted
+	ordersOf   map[string][]*order // by target; empty for a selection
 	violations []Violation
 }
 
@@ -120,7 +121,7 @@ func newJudge(f *facts, totals Totals, opts Options) *judge {
 	return j
 }
 
-// violated reports a broken promise; also names further subjects of its story.
+// violated reports a broken promise. also names further subjects of its story.
 func (j *judge) violated(rule Rule, key, text string, also ...string) {
 	j.violations = append(j.violations, Violation{Rule: rule, Key: key, Text: text, also: also})
 }
@@ -137,7 +138,7 @@ func (j *judge) effectViolatedf(rule Rule, e *effect, format string, args ...any
 	j.violated(rule, e.name(), fmt.Sprintf("%s (%s): %s", e.id, e.destination(), fmt.Sprintf(format, args...)))
 }
 
-// destination is where the effect goes, as far as it is known.
+// destination returns the name of the effect's destination, or "no row".
 func (e *effect) destination() string {
 	if e.row == nil {
 		return "no row"
@@ -145,7 +146,7 @@ func (e *effect) destination() string {
 	return e.row.Destination
 }
 
-// at is a time of the run, in seconds.
+// at formats a time of the run in seconds.
 func at(micros int64) string { return fmt.Sprintf("%.6f s", float64(micros)/1e6) }
 
 func plural(n int, noun string) string {

@@ -13,7 +13,7 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/checker"
 )
 
-// check judges a file of testdata.
+// check judges a file in testdata.
 func check(t *testing.T, path string, opts checker.Options) checker.Verdict {
 	t.Helper()
 	file, err := os.Open(path)
@@ -50,8 +50,8 @@ func TestGoodHistoriesHaveNoViolation(t *testing.T) {
 	}
 }
 
-// The name of a file says which rule finds what is wrong in it, and its first
-// line what that is.
+// The name of a file gives the rule that finds its violation. Its first line describes the
+// violation.
 func TestEachBadHistoryIsFoundByItsRuleAlone(t *testing.T) {
 	t.Parallel()
 	for _, path := range files(t, "bad.*.jsonl") {

@@ -5,21 +5,21 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
-// facts are what a history tells, by the keys that the rules ask for. Times are
+// facts holds the content of a history, by the keys that the rules need. Times are in
 // microseconds since the run began.
 type facts struct {
 	run          history.Run
 	events       map[identity.EventRef]*event
 	effects      map[identity.EffectID]*effect
-	calls        map[string][]*call               // by the effect's own key, in the order they came
-	enqueues     map[identity.EffectID][]*enqueue // what the application asked for
+	calls        map[string][]*call               // by the effect's own key, in order of arrival
+	enqueues     map[identity.EffectID][]*enqueue // what the application requested
 	deliveries   []*delivery
-	deployments  []*deployment // in the order they began, the zero one first; empty: none began
+	deployments  []*deployment // in the order they began, the zero one first; empty if none began
 	orders       []*order
-	faults       map[string]int // that fired and were real, by kind
+	faults       map[string]int // faults that fired and were not simulated, by kind
 	bodies       map[string]bodyRow
-	logged       map[instruction]int64 // what the operator log says was done, and how often
-	bulk         map[string]actionRow  // the bulk runs that the operator log says began, by their names, as run 7
+	logged       map[instruction]int64 // actions in the operator log, with their number
+	bulk         map[string]actionRow  // bulk runs that began by the operator log, by name, such as run 7
 	destinations map[string]destinationRow
 	objects      map[object]objectRow
 	windows      []windowRow
@@ -27,10 +27,10 @@ type facts struct {
 	books        map[string]int // rows of torture.books, by event id
 	application  map[string]int // rows of torture.orders_of_application, by key
 	rows         map[string]int // of each table
-	clock        int64          // what to add to a time of the database; 0: there is no snapshot
+	clock        int64          // offset to add to a time of the database; 0 if the history has no snapshot
 }
 
-// event is everything that was said of one event.
+// event holds everything that the history has about one event.
 type event struct {
 	ref        identity.EventRef
 	deliveries []*delivery // in the order they began
@@ -38,7 +38,7 @@ type event struct {
 	rows       int
 	replays    []replayRow
 	effects    []link
-	handled    []int // generations, a row each
+	handled    []int // generations, one for each row
 	jobs       int
 }
 
@@ -48,35 +48,35 @@ type delivery struct {
 	events   []*event
 	hash     string
 	signed   bool
-	listed   bool // by its sender: its events must be there in the end
+	listed   bool // in the list of its sender: its events must be stored at the end
 	began    int64
-	ended    int64 // forever, unless it is known
+	ended    int64 // forever if the outcome is unknown
 	kind     history.Kind
 	status   int
 	accepted bool // at least one of its events was new
-	known    bool // all of its events were known: a duplicate
+	known    bool // all of its events were stored before: a duplicate
 }
 
-// acknowledged tells that the sender may rely on it.
+// acknowledged reports whether the sender may rely on the delivery.
 func (d *delivery) acknowledged() bool { return d.kind == history.OK }
 
-// mayCount tells that it may have been accepted: it was, or nobody knows. A 5xx
-// says as little as none: the answer to COMMIT may have been what was missing.
+// mayCount reports whether the delivery was accepted, or may have been. A 5xx leaves that as
+// open as no answer: the gateway may have lost only the answer to its COMMIT.
 func (d *delivery) mayCount() bool { return d.kind != history.Fail || d.status >= 500 }
 
-// call is one request that a receiver got.
+// call is one request that arrived at a receiver.
 type call struct {
-	key         string // as it was on the wire
+	key         string // as sent
 	destination string
 	hash        string
 	began       int64
 	ended       int64
-	applied     bool // by this call
-	known       bool // by an earlier one
+	applied     bool // whether this call was applied
+	known       bool // whether an earlier call was applied
 	status      int
 }
 
-// confirmed tells that the receiver said it was applied.
+// confirmed reports whether the receiver confirmed the call with a 2xx.
 func (c *call) confirmed() bool { return c.status >= 200 && c.status < 300 }
 
 // enqueue is one transaction of the application that enqueued an effect.
@@ -86,10 +86,10 @@ type enqueue struct {
 	kind history.Kind
 }
 
-// mayStand tells that its effect may be there.
+// mayStand reports whether the enqueued effect may be stored.
 func (e *enqueue) mayStand() bool { return !e.Rollback && e.kind != history.Fail }
 
-// order is what a person ordered.
+// order is one operator action.
 type order struct {
 	history.Order
 
@@ -98,10 +98,10 @@ type order struct {
 	kind  history.Kind
 }
 
-// instruction is an order as the operator log names it.
+// instruction is an order in the terms of the operator log.
 type instruction struct{ action, target string }
 
-// effect is everything that was said of one effect.
+// effect holds everything that the history has about one effect.
 type effect struct {
 	id          identity.EffectID
 	row         *effectRow
@@ -115,13 +115,13 @@ type effect struct {
 // link is an effect that an event led to.
 type link struct {
 	effect     *effect
-	suppressed bool // another event had made it
+	suppressed bool // whether another event had made the effect
 }
 
-// name is how people call the effect: by its idempotency key.
+// name returns the effect's idempotency key.
 func (e *effect) name() string { return e.id.IdempotencyKey() }
 
-// object is what latest_by names.
+// object is an object of latest_by.
 type object struct{ scope, key string }
 
 func newFacts() *facts {

@@ -9,7 +9,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
-// forever is when an operation ends of which nobody knows how it ended.
+// forever is the end of an operation whose outcome is unknown.
 const forever = math.MaxInt64
 
 // gatherer reads a history into facts.
@@ -17,7 +17,7 @@ type gatherer struct {
 	facts  *facts
 	totals *Totals
 
-	// Operations that have not ended, by their ids.
+	// Operations that have not ended, by id.
 	deliveries map[int64]*delivery
 	calls      map[int64]*call
 	enqueues   map[int64]*enqueue
@@ -64,12 +64,12 @@ func (g *gatherer) take(r *history.Record) error {
 		if r.Run != nil {
 			g.facts.run = *r.Run
 		}
-	case history.OpProcess, history.OpPhase: // for people
+	case history.OpProcess, history.OpPhase: // informative only
 	}
 	return nil
 }
 
-// missing is the error of a record that does not say what it is about.
+// missing returns the error for a record whose content does not fit its op.
 func missing(r *history.Record, what string) error {
 	return fmt.Errorf("%s %d of %s at %d µs: %s", r.Op, r.ID, r.Who, r.At, what)
 }
@@ -79,7 +79,7 @@ const (
 	noBegin  = "it ends what never began, or has ended"
 )
 
-// end takes the operation that r ends out of those that are open.
+// end removes the operation that r ends from the open ones and returns it.
 func end[T any](open map[int64]*T, r *history.Record) (*T, error) {
 	o := open[r.ID]
 	if o == nil {
@@ -89,7 +89,7 @@ func end[T any](open map[int64]*T, r *history.Record) (*T, error) {
 	return o, nil
 }
 
-// endOf is when an operation ended: one of unknown outcome may take effect later.
+// endOf returns when an operation ended. One of unknown outcome may still take effect later.
 func endOf(r *history.Record) int64 {
 	if r.Kind == history.Unknown {
 		return forever
@@ -206,7 +206,7 @@ func (g *gatherer) fault(r *history.Record) {
 	g.facts.faults[r.Fault.Kind]++
 }
 
-// countUnfinished counts the operations of which nobody wrote how they ended.
+// countUnfinished counts the operations without an end record.
 func (g *gatherer) countUnfinished() {
 	for op, n := range map[history.Op]int{
 		history.OpDeliver: len(g.deliveries), history.OpCall: len(g.calls), history.OpEnqueue: len(g.enqueues), history.OpOrder: len(g.orders),

@@ -2,16 +2,16 @@ package checker
 
 import "strconv"
 
-// ownKeyLen is the length of the key that an effect has before it is rotated.
+// ownKeyLen is the length of an effect's key before any rotation.
 const ownKeyLen = len("hl_") + 40
 
-// ownKey is the effect's own key for one that came over the wire.
+// ownKey returns the effect's own key for a key as sent.
 func ownKey(wire string) string {
 	own, _ := unrotated(wire)
 	return own
 }
 
-// unrotated takes the number off that a rotation appends to a key.
+// unrotated removes the number that a rotation appends to a key.
 func unrotated(wire string) (own string, rotation int) {
 	if len(wire) <= ownKeyLen || wire[ownKeyLen] != '_' {
 		return wire, 0

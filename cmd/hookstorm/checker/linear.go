@@ -10,35 +10,35 @@ import (
 )
 
 const (
-	// atOnce is how many deliveries of an event may be under way at once for
-	// porcupine to look at it: its work grows exponentially with them.
+	// atOnce is the largest number of simultaneous deliveries of an event that porcupine
+	// checks. Its work grows exponentially with that number.
 	atOnce = 16
-	// patience bounds its work on one event. One that is not decided fails the run.
+	// patience bounds porcupine's work on one event. An undecided event fails the run.
 	patience = time.Second
-	// looks is how often it may try when something else had the processors: that
-	// second counts as one only if this process was given a second of them.
+	// looks bounds the tries for one event on a busy machine. A try counts as final only if
+	// this process got a full patience of processor time.
 	looks = 5
 )
 
-// answer is what is known of how one operation on an event ended.
+// answer is what is known about the result of one operation on an event.
 type answer int
 
 const (
-	wasFirst   answer = iota // it was accepted: nothing was stored before
+	wasFirst   answer = iota // accepted: nothing was stored before
 	wasKnown                 // a duplicate: something was stored before
-	wasTaken                 // one of the two
-	maybeTaken               // or neither
-	isStored                 // the snapshot: this stands at the end
+	wasTaken                 // accepted or a duplicate
+	maybeTaken               // accepted, a duplicate, or without effect
+	isStored                 // the snapshot: the final state
 )
 
-// step is an operation on an event: a cell that is written once, by its first
-// acceptance, with the hash of a body.
+// step is an operation on an event. The event is modelled as a cell that its first acceptance
+// writes once, with the hash of a body.
 type step struct {
 	answer answer
 	hash   string
 }
 
-// cell is the model: the state is the hash that is stored, or empty.
+// cell is the model. Its state is the stored hash, or empty.
 var cell = porcupine.Model{
 	Init: func() any { return "" },
 	Step: func(state, input, _ any) (bool, any) {
@@ -58,10 +58,10 @@ var cell = porcupine.Model{
 	Equal: func(a, b any) bool { return a == b },
 }
 
-// linear: for each event there is a moment at which it was accepted that explains
-// every answer about it, and what is stored. Operations of unknown outcome may have
-// taken effect at any time after they began, or not at all: they end after the
-// snapshot. What the rules of sets found already is not reported again.
+// linear checks that each event has one moment of acceptance that explains every answer about
+// it and its stored state. Operations of unknown outcome may have taken effect at any time
+// after they began, or never: they end after the snapshot. Events that other rules reported
+// are not reported again.
 func (j *judge) linear() {
 	reported := make(map[string]bool)
 	for _, v := range j.violations {
@@ -70,10 +70,10 @@ func (j *judge) linear() {
 	for ref, e := range j.events {
 		operations, most := j.operations(e)
 		if isByContent(string(ref.Source)) {
-			continue // its answers are also about events of other ids
+			continue // its answers are also about events with other ids
 		}
 		if len(e.deliveries) == 0 || reported[ref.String()] || e.row != nil && (e.row.imported() || e.row.fetched()) {
-			continue // what was imported or fetched has no acceptance
+			continue // imported and fetched events have no acceptance
 		}
 		if most > atOnce {
 			j.totals.Wide++
@@ -91,7 +91,7 @@ func (j *judge) linear() {
 	}
 }
 
-// decide asks porcupine, and again only where it was not given the time it has.
+// decide runs porcupine, and runs it again only if it got less processor time than patience.
 func decide(operations []porcupine.Operation) porcupine.CheckResult {
 	result := porcupine.Unknown
 	for look, before := 0, processorTime(); look < looks && result == porcupine.Unknown; look++ {
@@ -105,16 +105,16 @@ func decide(operations []porcupine.Operation) porcupine.CheckResult {
 	return result
 }
 
-// processorTime is what this process has been given of the processors so far.
+// processorTime returns the processor time that this process has used.
 func processorTime() time.Duration {
 	var usage syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
-		return 0 // not possible for the process itself; every look would count as starved
+		return 0 // cannot fail for this process; otherwise every look would count as starved
 	}
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
-// operations are what happened to an event, and how many were under way at once.
+// operations returns the operations on an event and the largest number of simultaneous ones.
 func (j *judge) operations(e *event) ([]porcupine.Operation, int) {
 	operations := make([]porcupine.Operation, 0, len(e.deliveries)+1)
 	for i, d := range e.deliveries {
@@ -135,16 +135,16 @@ func (j *judge) operations(e *event) ([]porcupine.Operation, int) {
 	most := overlap(operations)
 	stored := step{isStored, ""}
 	if e.row != nil && j.erased[e.row.DeliveryID] {
-		return operations, most // what was stored is not to be told any more
+		return operations, most // the stored body is no longer known
 	}
 	if e.row != nil {
 		stored.hash = j.bodies[e.row.DeliveryID].Hash
 	}
-	// All that ended did so before.
+	// Every operation that ended did so before the snapshot.
 	return append(operations, porcupine.Operation{ClientId: len(e.deliveries), Input: stored, Call: forever - 2, Return: forever - 1}), most
 }
 
-// overlap is how many operations were under way at once, at most.
+// overlap returns the largest number of simultaneous operations.
 func overlap(operations []porcupine.Operation) int {
 	ends := make([]int64, 0, len(operations))
 	for _, o := range operations {
@@ -163,9 +163,9 @@ func overlap(operations []porcupine.Operation) int {
 	return most
 }
 
-// duplicatesFollow is what is said of an event with too many deliveries at once: a
-// duplicate is not answered before something was sent that it repeats, nor before
-// the delivery began that was answered accepted.
+// duplicatesFollow is the weaker check for an event with too many simultaneous deliveries. A
+// duplicate is answered only after another delivery began that it may repeat, and after the
+// delivery began that was answered accepted.
 func (j *judge) duplicatesFollow(e *event) {
 	began := int64(forever)
 	for _, d := range e.deliveries {

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The page has a row for every table of the snapshot, and for every rule.
+// docs/history.md has a row for every table of the snapshot and for every rule.
 func TestPageNamesEveryTableAndRule(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../../../docs/history.md")

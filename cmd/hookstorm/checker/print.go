@@ -13,8 +13,8 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/history"
 )
 
-// Print writes a verdict for people: what happened how often, each violation with
-// its story, and in the last line how many there are.
+// Print writes a verdict as text: the number of operations by result, each violation with its
+// story, and the number of violations in the last line.
 func Print(w io.Writer, v Verdict) error {
 	out := bufio.NewWriter(w)
 	for _, op := range slices.Sorted(maps.Keys(v.Totals.Results)) {
@@ -50,7 +50,7 @@ func Print(w io.Writer, v Verdict) error {
 	return nil
 }
 
-// Line is a record in one line for people: when, who, what.
+// Line formats a record as one line of text: when, who, what.
 func Line(r *history.Record) string {
 	what := []string{string(r.Op), string(r.Kind)}
 	switch {
@@ -99,8 +99,8 @@ func answered(status int) string {
 	return strconv.Itoa(status)
 }
 
-// columns leaves out what is null or empty, and what all rows of one effect's story
-// have in common, in the order of the names.
+// columns formats a row in order of its column names. It omits null and empty values, and
+// columns that are the same in all rows of an effect's story.
 func columns(table string, row json.RawMessage) string {
 	var all map[string]json.RawMessage
 	if json.Unmarshal(row, &all) != nil {

@@ -32,8 +32,8 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// run is a small run of the scenario in this process: the real outbox, worker and
-// receivers, and a history of all they do.
+// run is a small run of the scenario in this process: the real outbox, worker and receivers,
+// and a history of everything they do.
 type run struct {
 	pool      *pgxpool.Pool
 	box       *outbox.Outbox
@@ -70,8 +70,7 @@ func startRun(t *testing.T) *run {
 	return r
 }
 
-// deliver accepts a delivery as the gateway does, and writes down what a sender
-// would see of it.
+// deliver accepts a delivery as the gateway does, and records what its sender would see.
 func (r *run) deliver(t *testing.T, source string, body string, ids ...string) {
 	t.Helper()
 	d := outbox.Delivery{Source: identity.Source(source), Provider: "test", ContentType: "application/json", Body: []byte(body)}
@@ -129,7 +128,7 @@ func (r *run) enqueue(t *testing.T, key string, rollback bool) {
 	op.End(kind, "", nil)
 }
 
-// order writes down what a person orders.
+// order runs and records an operator action.
 func (r *run) order(o history.Order, do func() error) {
 	op := r.history.Begin(history.Record{Who: "operator", Op: history.OpOrder, Order: &o})
 	kind, text := history.OK, ""
@@ -143,7 +142,7 @@ func (r *run) order(o history.Order, do func() error) {
 	})
 }
 
-// quiet waits until nothing is left to do.
+// quiet waits until no work is left.
 func (r *run) quiet(t *testing.T) {
 	t.Helper()
 	require.Eventually(t, func() bool {
@@ -158,8 +157,8 @@ func (r *run) quiet(t *testing.T) {
 	}, 2*time.Minute, 50*time.Millisecond)
 }
 
-// The history of what the real packages do, with receivers that fail, duplicates,
-// orders and rollbacks, has no violation, and looks at a good part of the rules.
+// The history of a run of the real packages has no violation, with failing receivers,
+// duplicates, operator actions and rollbacks. It exercises many of the rules.
 func TestRealRunHasNoViolation(t *testing.T) {
 	t.Parallel()
 	r := startRun(t)
@@ -176,7 +175,7 @@ func TestRealRunHasNoViolation(t *testing.T) {
 		sending.Go(func() { r.deliver(t, "slack", fmt.Sprintf("message %d", i), fmt.Sprintf("k%d", i)) })
 		sending.Go(func() { r.deliver(t, "orders", account(i), fmt.Sprintf("o%d", i)) })
 		sending.Go(func() {
-			ids := []string{fmt.Sprintf("b%d", i), fmt.Sprintf("b%d", i+1)} // the second comes again with the next
+			ids := []string{fmt.Sprintf("b%d", i), fmt.Sprintf("b%d", i+1)} // the next round repeats the second
 			r.deliver(t, "batches", "["+strings.Join([]string{account(i), account(i + 1)}, ",")+"]", ids...)
 		})
 		sending.Go(func() { r.enqueue(t, fmt.Sprintf("e%d", i), i%3 == 0) })

@@ -14,7 +14,7 @@ import (
 // instant is a time of the database, in microseconds since 1970; 0 is NULL.
 type instant int64
 
-// UnmarshalJSON reads what row_to_json writes.
+// UnmarshalJSON reads a timestamp as row_to_json writes it.
 func (i *instant) UnmarshalJSON(text []byte) error {
 	if string(text) == "null" {
 		return nil
@@ -24,7 +24,7 @@ func (i *instant) UnmarshalJSON(text []byte) error {
 	return err
 }
 
-// The rows of a snapshot, as far as a rule asks for them.
+// The rows of a snapshot, with the columns that a rule needs.
 type (
 	eventRow struct {
 		Source       string  `json:"source"`
@@ -144,13 +144,13 @@ type (
 	}
 )
 
-// imported tells that another system accepted the event: it is known, and nothing else.
+// imported reports whether the event came from another system. Only its key is known.
 func (r *eventRow) imported() bool { return r.Outcome == "imported" }
 
-// fetched tells that the event came from the list of its sender, and by no delivery.
+// fetched reports whether the event came from its sender's list instead of a delivery.
 func (r *eventRow) fetched() bool { return r.Origin == "backfill" }
 
-// row takes one row of a snapshot.
+// row reads one row of a snapshot into the facts.
 func (f *facts) row(r *history.Record) error {
 	f.rows[r.Table]++
 	take := map[string]func(*facts, *history.Record) error{
@@ -265,7 +265,7 @@ func (f *facts) jobRow(r *history.Record) error {
 	return nil
 }
 
-// smallRow takes a row of the tables that are small, or say little.
+// smallRow reads a row of the other tables, which are small or have few columns.
 func (f *facts) smallRow(r *history.Record) error {
 	switch r.Table {
 	case tableOperatorLog:

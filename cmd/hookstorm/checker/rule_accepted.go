@@ -2,10 +2,9 @@ package checker
 
 import "slices"
 
-// acknowledgedIsStored is I1: every delivery that was answered 2xx has all its
-// events stored, with the bytes of one that was sent, and with its own where the
-// answer says that it was the first. What the list of a sender shows is stored, however its
-// deliveries were answered.
+// acknowledgedIsStored checks I1. Every delivery that was answered 2xx has all its events
+// stored, with a body that was sent, and with its own body if it was answered accepted. Every
+// event in the list of a sender is stored, whatever its deliveries were answered.
 func (j *judge) acknowledgedIsStored() {
 	for _, d := range j.deliveries {
 		if d.listed && !d.acknowledged() && d.events[0].row == nil {
@@ -42,20 +41,21 @@ func (j *judge) acknowledgedIsStored() {
 	}
 }
 
-// standsFor tells that an event of d is stored with the body of d.
+// standsFor reports whether an event of d is stored with the body of d. An
+// event that is not stored counts too, because it is reported on its own.
 func (j *judge) standsFor(d *delivery) bool {
 	return slices.ContainsFunc(d.events, func(e *event) bool {
 		return e.row == nil || j.cameAs(e.row, d.hash)
 	})
 }
 
-// cameAs tells that an event is stored with a body, or may have been before one of its
-// delivery was erased.
+// cameAs reports whether an event is stored with a body, or may have been before an event of
+// its delivery was erased.
 func (j *judge) cameAs(row *eventRow, hash string) bool {
 	return j.erased[row.DeliveryID] || j.bodies[row.DeliveryID].Hash == hash
 }
 
-// erasedWasOrdered is I1: only an order that is recorded takes content away.
+// erasedWasOrdered checks I1. Content is erased only by a recorded operator action.
 func (j *judge) erasedWasOrdered() {
 	for _, e := range j.events {
 		if e.row != nil && e.row.ErasedAt != 0 && j.logged[instruction{"event.erase", e.ref.String()}] == 0 {
@@ -64,26 +64,24 @@ func (j *judge) erasedWasOrdered() {
 	}
 }
 
-// anotherStands tells that a second delivery of an event of d was answered accepted
-// too: that is I2.
+// anotherStands reports whether a second delivery of an event of d was answered accepted too.
+// That breaks I2, which another rule checks.
 func anotherStands(d *delivery, j *judge) bool {
 	return slices.ContainsFunc(d.events, func(e *event) bool {
 		return slices.ContainsFunc(e.deliveries, func(other *delivery) bool { return other != d && other.accepted && j.standsFor(other) })
 	})
 }
 
-// attempted is what the attempts of a sender to deliver the same thing have in
-// common.
+// attempted identifies the attempts of a sender to deliver the same content.
 type attempted struct {
 	first *event
 	hash  string
 }
 
-// acceptedOnce is I2: an event has one row, and one delivery of it at most was
-// answered accepted. A delivery of unknown outcome may have been the one, even when
-// a later one was answered accepted: then it was not. Of a delivery of many events
-// accepted says that one of them was new, so there are no more such answers for a
-// body than deliveries that are stored with it.
+// acceptedOnce checks I2. An event has one row, and at most one delivery of it was answered
+// accepted. A delivery of unknown outcome may have been the accepted one, but not if another
+// was answered accepted. For a delivery with many events, accepted means that at least one
+// was new. So a body has at most as many such answers as stored deliveries.
 func (j *judge) acceptedOnce() {
 	for _, e := range j.events {
 		if e.rows > 1 {
@@ -107,7 +105,7 @@ func (j *judge) acceptedOnce() {
 	}
 }
 
-// storedFor counts the stored deliveries that have the body of d and events of it.
+// storedFor counts the stored deliveries with the body of d and an event of d.
 func (j *judge) storedFor(d *delivery) int {
 	ids := make(map[string]bool)
 	for _, e := range d.events {
@@ -118,7 +116,7 @@ func (j *judge) storedFor(d *delivery) int {
 	return len(ids)
 }
 
-// short is the beginning of a hash, enough to compare by eye.
+// short returns the beginning of a hash, long enough to compare by eye.
 func short(hash string) string {
 	if len(hash) > 12 {
 		return hash[:12]

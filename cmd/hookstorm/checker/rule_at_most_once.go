@@ -8,9 +8,9 @@ import (
 
 const atMostOnce = "at_most_once"
 
-// atMostOnce is I8: an at_most_once effect is not started again after an attempt
-// that may have been applied, unless a person ordered it. The log of transitions
-// says it of attempts, the receivers of calls.
+// atMostOnce checks I8. After an attempt that may have been applied, an at_most_once effect
+// is not started again unless an operator asks for it. The log of transitions shows the
+// attempts, the receivers show the calls.
 func (j *judge) atMostOnce() {
 	for _, e := range j.effects {
 		if e.row == nil || e.row.Policy != atMostOnce {
@@ -21,8 +21,8 @@ func (j *judge) atMostOnce() {
 	}
 }
 
-// startedAgain walks the transitions: after a doubt, only a person leads to the
-// next attempt, from a state that ended.
+// startedAgain walks the transitions. After an attempt in doubt, only an operator action on a
+// finished effect may lead to the next attempt.
 func (j *judge) startedAgain(e *effect) {
 	doubtful := make(map[int]bool)
 	for _, a := range e.attempts {
@@ -45,14 +45,15 @@ func (j *judge) startedAgain(e *effect) {
 	}
 }
 
-// reopens tells that a person let the effect be attempted again.
+// reopens reports whether a transition is an operator's request to attempt a
+// finished effect again.
 func reopens(t transitionRow) bool {
 	return (t.From == "failed" || t.From == "parked" || t.From == "cancelled") && (t.To == "pending" || t.To == "in_doubt")
 }
 
-// calledAgain counts calls that may have been applied: each but the first needs an
-// order of its own that was given before it. A stalled attempt may call after the
-// one that a person ordered, so they are counted and not paired.
+// calledAgain counts calls that may have been applied. Each but the first needs an operator
+// action of its own before it. Calls are counted and not paired with actions, because a
+// stalled attempt may call after the one that an operator requested.
 func (j *judge) calledAgain(e *effect) {
 	calls := j.calls[e.row.IdempotencyKey]
 	mail := j.kindOf(e) == "email"
@@ -68,9 +69,9 @@ func (j *judge) calledAgain(e *effect) {
 	}
 }
 
-// refused: what was answered so was certainly not applied by that call, whatever
-// became of earlier ones. A mail server that answers 4yz or 5yz has not taken the mail
-// (RFC 5321, 4.2.1); over HTTP 408 and 409 leave it open.
+// refused reports whether an answer proves that this call was not applied, whatever earlier
+// calls did. A mail server that answers 4yz or 5yz has not accepted the mail (RFC 5321,
+// 4.2.1). Over HTTP, 408 and 409 leave it open.
 func refused(status int, mail bool) bool {
 	if mail {
 		return status >= 300
@@ -78,9 +79,8 @@ func refused(status int, mail bool) bool {
 	return status >= 300 && status < 500 && status != http.StatusRequestTimeout && status != http.StatusConflict
 }
 
-// reopenings counts the orders before a moment that may have opened the effect
-// again: a retry of it, a replay of an event that led to it, or either of a
-// selection.
+// reopenings counts the operator actions before a moment that may have reopened the effect: a
+// retry of it, a replay of an event that led to it, or either of a selection.
 func (j *judge) reopenings(e *effect, before int64) int {
 	targets := map[string]bool{e.row.IdempotencyKey: true, "": true, refOf(e.row).String(): true}
 	for _, from := range e.links {

@@ -6,13 +6,13 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
-// refOf is the event that made the effect.
+// refOf returns the event that made the effect.
 func refOf(row *effectRow) identity.EventRef {
 	return identity.EventRef{Source: identity.Source(row.Source), EventID: identity.EventID(row.EventID)}
 }
 
-// onlyCommitted is I9: every call belongs to an effect that is committed, and every
-// effect to an event, or to an enqueue, that is.
+// onlyCommitted checks I9. Every call belongs to a committed effect, and every effect to a
+// committed event or enqueue.
 func (j *judge) onlyCommitted() {
 	for key, calls := range j.calls {
 		if j.byKey[key] == nil {
@@ -35,8 +35,8 @@ func (j *judge) onlyCommitted() {
 	}
 }
 
-// enqueuesStand is I9 the other way round: what the application committed is there
-// once, with what it wrote beside it.
+// enqueuesStand checks I9 in the other direction. An enqueue that the application committed
+// is stored once, together with the row that the application wrote.
 func (j *judge) enqueuesStand() {
 	for id, asked := range j.enqueues {
 		e := j.effects[id]

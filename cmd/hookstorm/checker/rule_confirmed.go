@@ -2,8 +2,8 @@ package checker
 
 import "slices"
 
-// doneWasConfirmed is I6: the receiver of a done effect answered 2xx to a call with
-// its key. What a sql effect wrote is I10.
+// doneWasConfirmed checks I6. The receiver of a done effect answered 2xx to a call with its
+// key. I10 covers sql effects.
 func (j *judge) doneWasConfirmed() {
 	for _, e := range j.effects {
 		if e.row == nil || e.row.State != "done" || j.kindOf(e) == "sql" {

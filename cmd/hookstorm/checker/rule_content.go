@@ -11,8 +11,8 @@ type content struct {
 	hash   string
 }
 
-// storedContents are the bodies that came with the events that are stored, of sources for
-// which a body is an event once.
+// storedContents returns the bodies of the stored events of sources that deduplicate by
+// content.
 func (j *judge) storedContents() map[content]bool {
 	if j.contents == nil {
 		j.contents = make(map[content]bool)
@@ -25,7 +25,7 @@ func (j *judge) storedContents() map[content]bool {
 	return j.contents
 }
 
-// isByContent tells that what repeats a body of a source is a duplicate.
+// isByContent reports whether a repeated body of the source is a duplicate.
 func isByContent(source string) bool {
 	for _, s := range scenario.Sources() {
 		if s.Name == source {
@@ -35,13 +35,14 @@ func isByContent(source string) bool {
 	return false
 }
 
-// repeats tells that the body of a delivery is stored, with an event of another id.
+// repeats reports whether the body of a delivery is stored with an event of any id.
 func (j *judge) repeats(d *delivery) bool {
 	return j.storedContents()[content{identity.Source(d.source), d.hash}]
 }
 
-// windowsOfStored is I1 for sources by content: a window belongs to an event that is
-// stored with its body, since what repeats the body meanwhile is acknowledged.
+// windowsOfStored checks I1 for sources that deduplicate by content. A content window belongs
+// to an event that is stored with its body, because repeats of the body are acknowledged
+// while the window is open.
 func (j *judge) windowsOfStored() {
 	for _, w := range j.windows {
 		e := j.event(w.Source, w.EventID)

@@ -9,8 +9,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
-// eventsEnded is I5 for events: each is dispatched, has the effects its routes ask
-// for, and no job is left.
+// eventsEnded checks I5 for events. Each is dispatched, has the effects of its routes, and
+// has no job left.
 func (j *judge) eventsEnded() {
 	routes := routesBySource()
 	for _, e := range j.events {
@@ -34,8 +34,8 @@ func (j *judge) eventsEnded() {
 	}
 }
 
-// routesBySource are the scopes of the effects that an event of each source has: no
-// route of the run has a condition.
+// routesBySource returns the scopes of the effects that an event of each source has. No route
+// of the run has a condition.
 func routesBySource() map[string][]identity.Scope {
 	scopes := make(map[string][]identity.Scope)
 	for _, d := range scenario.Destinations() {
@@ -46,13 +46,13 @@ func routesBySource() map[string][]identity.Scope {
 	return scopes
 }
 
-// hasEffects tells that a dispatched event has one effect of each scope, and one
-// more for each replay with new keys.
+// hasEffects checks that a dispatched event has one effect of each scope, and one more for
+// each replay with new keys.
 func (j *judge) hasEffects(e *event, scopes []identity.Scope) {
 	wanted := 1
 	for _, r := range e.replays {
 		if r.PreviousOutcome != "dispatched" {
-			return // which generations made effects is not to be told from the rows
+			return // the rows do not tell which generations made effects
 		}
 		if r.NewKeys {
 			wanted++
@@ -71,8 +71,8 @@ func (j *judge) hasEffects(e *event, scopes []identity.Scope) {
 	}
 }
 
-// effectsEnded is I5 for effects: each is done, or somebody can say why not, and no
-// job of it is left.
+// effectsEnded checks I5 for effects. Each is done or ended for a recorded reason, and has no
+// job left.
 func (j *judge) effectsEnded() {
 	for _, e := range j.effects {
 		if e.jobs == 1 {
@@ -87,7 +87,7 @@ func (j *judge) effectsEnded() {
 	}
 }
 
-// unjustified is what is wrong with how the effect ended, or that it did not.
+// unjustified returns why the effect's final state breaks I5, or "".
 func (j *judge) unjustified(e *effect) string {
 	switch e.row.State {
 	case "pending", "started", "in_doubt":
@@ -108,9 +108,9 @@ func (j *judge) unjustified(e *effect) string {
 	return ""
 }
 
-// mayBeParked knows the causes of docs/protocol.md: it could not be rendered; an
-// at_most_once effect is in doubt; it was refused while in doubt; its attempts are
-// used up; a person parked it.
+// mayBeParked reports whether a cause of docs/protocol.md applies: the effect could not be
+// rendered; it is at_most_once and in doubt; it was refused while in doubt; its attempts are
+// used up; an operator parked it.
 func (j *judge) mayBeParked(e *effect) bool {
 	last := e.lastAttempt()
 	doubt := e.row.DoubtSince != 0
@@ -129,8 +129,8 @@ func (e *effect) lastAttempt() *attemptRow {
 	return &e.attempts[i]
 }
 
-// ordered tells that an operator did something to the effect, as the log has it: to this
-// one, or by a bulk run whose filter it matches.
+// ordered reports whether the operator log has the action for the effect, either for it alone
+// or as a bulk run whose filter matches it.
 func (j *judge) ordered(action string, e *effect) bool {
 	if j.logged[instruction{"effect." + action, e.row.IdempotencyKey}] > 0 {
 		return true
@@ -140,7 +140,7 @@ func (j *judge) ordered(action string, e *effect) bool {
 	return begun && order.Action == "effect."+action && (order.Filter.Destination == "" || order.Filter.Destination == e.row.Destination)
 }
 
-// kindOf is the kind of the effect's destination: http, email or sql.
+// kindOf returns the kind of the effect's destination: http, email or sql.
 func (j *judge) kindOf(e *effect) string { return j.kindOfDestination(e.row.Destination) }
 
 func (j *judge) kindOfDestination(name string) string {

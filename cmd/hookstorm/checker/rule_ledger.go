@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// ledgerIsWhatWasSeen: each attempt that ended has a row, there are no more calls
-// than attempts, no more attempts that were applied than calls that were confirmed,
-// and what has failed was not applied.
+// ledgerIsWhatWasSeen compares the ledger with what the receivers saw. Each finished attempt
+// has a row. There are no more calls than attempts, and no more applied attempts than
+// confirmed calls. A failed effect was not applied.
 func (j *judge) ledgerIsWhatWasSeen() {
 	for _, e := range j.effects {
 		if e.row == nil {
@@ -48,7 +48,8 @@ func (j *judge) ledgerIsWhatWasSeen() {
 			j.effectViolatedf(RuleLedger, e, "its receiver got %s, and it was attempted %d times", plural(len(calls), "call"), e.row.Attempt)
 		}
 		if e.row.State == "failed" {
-			// Refused for good: whatever may have been applied is in doubt, and parked.
+			// Permanently refused. If an attempt may have been applied, the effect is in
+			// doubt and parked instead.
 			if i := slices.IndexFunc(calls, func(c *call) bool { return c.applied }); i >= 0 {
 				j.effectViolatedf(RuleLedger, e, "it has failed, and the call at %s was applied", at(calls[i].began))
 			}

@@ -8,20 +8,20 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
-// longTransaction is how long after its begin the transaction that dispatches an event may
-// look which configuration is the newest, in microseconds: its process may be paused.
+// longTransaction is how long after its begin a transaction that dispatches an event may look
+// up the newest configuration, in microseconds. Its process may be paused.
 const longTransaction = 12_000_000
 
-// deployment is a rolling deployment. From the moment at which it was announced, its
-// configuration is the newest.
+// deployment is a rolling deployment. Its configuration is the newest from the moment at
+// which it was announced.
 type deployment struct {
 	history.Deploy
 
 	began     int64
-	announced int64 // forever, unless it is known
+	announced int64 // forever if the outcome is unknown
 }
 
-// wants are the scopes of effects that the configuration gives an event of a type.
+// wants returns the scopes of the effects that the configuration gives an event of a type.
 func (d *deployment) wants(eventType string) []identity.Scope {
 	if d.Route == "" || !slices.Contains(d.Types, eventType) {
 		return nil
@@ -29,9 +29,9 @@ func (d *deployment) wants(eventType string) []identity.Scope {
 	return []identity.Scope{identity.ScopeOfRoute(identity.Source(d.Source), d.Route)}
 }
 
-// newestDecides holds that an event is planned by the newest configuration, whichever
-// process plans it: the effects of the route that comes and goes are those of one
-// configuration that may have been the newest when the event was dispatched.
+// newestDecides checks that the newest configuration plans an event, whichever process
+// dispatches it. The effects of the changing route are those of one configuration that may
+// have been the newest when the event was dispatched.
 func (j *judge) newestDecides() {
 	if len(j.deployments) == 0 {
 		return
@@ -63,8 +63,8 @@ func (j *judge) newestDecides() {
 	}
 }
 
-// newestAt returns which deployments may have been the newest for a transaction that began
-// at a time: the last that was certainly announced, and those that may have been since.
+// newestAt returns the range of deployments that may have been the newest for a transaction
+// that began at a time. The first is the last one that was certainly announced.
 func (j *judge) newestAt(began int64) (first, last int) {
 	for i, d := range j.deployments {
 		if d.announced != forever && d.announced+clockSlack < began {
@@ -84,7 +84,7 @@ func scopes(s []identity.Scope) string {
 	return fmt.Sprint(s)
 }
 
-// deploy notes a deployment. Before the first, there is one that began with the run.
+// deploy notes a deployment. Before the first, it adds one that began with the run.
 func (g *gatherer) deploy(r *history.Record) error {
 	if r.Deploy == nil {
 		return missing(r, noMember)

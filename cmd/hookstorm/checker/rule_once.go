@@ -5,9 +5,8 @@ import (
 	"slices"
 )
 
-// effectsAreOnce is I4: (scope, key, generation) has one effect, with one job at
-// most that is still to be worked, and an event makes effects of the generations
-// that were dispatched only.
+// effectsAreOnce checks I4. A (scope, key, generation) has one effect, at most one unfinished
+// job, and at most one event that made it.
 func (j *judge) effectsAreOnce() {
 	for _, e := range j.effects {
 		switch {
@@ -31,7 +30,7 @@ func (j *judge) effectsAreOnce() {
 	}
 }
 
-// from has the states that a state may follow, as docs/protocol.md lists them.
+// from lists the states that a state may follow, as docs/protocol.md has them.
 var from = map[string][]string{
 	"started":   {"pending", "started", "in_doubt"},
 	"done":      {"started"},
@@ -42,9 +41,9 @@ var from = map[string][]string{
 	"cancelled": {"pending", "started", "in_doubt", "failed", "parked"},
 }
 
-// stateMachine is I4 as the log of transitions tells it: each begins where the one
-// before it ended, is one of docs/protocol.md, counts one attempt when it starts one,
-// and the last led to the state that the effect has.
+// stateMachine checks I4 in the log of transitions. Each transition begins where the one
+// before ended, is allowed by docs/protocol.md, and counts one attempt if it starts one. The
+// last one leads to the effect's state.
 func (j *judge) stateMachine() {
 	for _, e := range j.effects {
 		if e.row == nil {

@@ -12,13 +12,13 @@ const (
 	fail = history.Fail
 )
 
-// actions are what the operator log calls the orders of a run.
+// actions maps the orders of a run to the names in the operator log.
 var actions = map[string]string{
 	"replay": "event.replay", "erase": "event.erase", "retry": "effect.retry", "cancel": "effect.cancel", "park": "effect.park",
 	"pause": "destination.pause", "resume": "destination.resume", "import": "keys.import",
 }
 
-// action is what the operator log calls the order.
+// action returns the order's name in the operator log.
 func (o *order) action() string {
 	if o.Action == "erase" && o.EventID == "" {
 		return "effect.erase"
@@ -26,7 +26,7 @@ func (o *order) action() string {
 	return actions[o.Action]
 }
 
-// target is what an order names, as the operator log does; empty for a selection.
+// target returns the order's target as in the operator log, or "" for a selection.
 func (o *order) target() string {
 	switch o.Action {
 	case "replay", "erase":
@@ -36,7 +36,7 @@ func (o *order) target() string {
 		if o.Key != "" {
 			return ownKey(o.Key)
 		}
-	case "import": // one key at a time
+	case "import": // one key per import
 		return o.Source + ": keys 1 to 1"
 	case "retry", "cancel", "park":
 		return ownKey(o.Key)
@@ -46,9 +46,9 @@ func (o *order) target() string {
 	return ""
 }
 
-// ordersHappened is I11, for every order: what was answered as done is in the
-// operator log, what failed is not, and what nobody knows of at most once. And
-// generations only grow by replays that are recorded.
+// ordersHappened checks I11 for every order. An order answered as done is in the operator
+// log, a failed one is not, and one of unknown outcome is there at most once. Generations
+// grow only by recorded replays.
 func (j *judge) ordersHappened() {
 	done, maybe := make(map[instruction]int64), make(map[instruction]int64)
 	selections := make(map[string]bool) // actions that were ordered for a selection
@@ -78,13 +78,13 @@ func (j *judge) ordersHappened() {
 	}
 }
 
-// known tells that orders of an action are in the history at all: a program that
-// does not write down what it orders is not to be judged by it.
+// known reports whether the history has orders of an action at all. A program that does not
+// record its orders is not judged by them.
 func (j *judge) known(action string) bool {
 	return slices.ContainsFunc(j.orders, func(o *order) bool { return o.action() == action })
 }
 
-// generations is I11 for one event.
+// generations checks I11 for one event.
 func (j *judge) generations(e *event, selected bool) {
 	if e.row == nil {
 		return

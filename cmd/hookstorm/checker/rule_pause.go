@@ -2,17 +2,17 @@ package checker
 
 import "slices"
 
-// clockSlack is how far the clocks of the run and of the database may be apart, in
-// microseconds: the snapshot compared them once.
+// clockSlack is how far apart the clocks of the run and of the database may be, in
+// microseconds. The snapshot compared them once.
 const clockSlack = 100_000
 
-// pause is a time in which a destination was certainly paused by a person.
+// pause is a time in which an operator's pause of a destination was certainly in effect.
 type pause struct{ from, to int64 }
 
-// pausesHold: no attempt begins after a person's pause was answered and before
-// anybody asked to resume, not even a probe's. An attempt begins somewhere between
-// the beginning of the transaction of its claim, which may have waited, and the step
-// that it wrote, both by the database's clock, so that a slow network does not matter.
+// pausesHold checks that no attempt, not even a probe, begins after an operator's pause was
+// answered and before any request to resume. An attempt begins between the start of its
+// claim's transaction, which may have waited, and the transition that it wrote. Both times
+// are from the database's clock, so a slow network does not matter.
 func (j *judge) pausesHold() {
 	pauses := j.pauses()
 	if len(pauses) == 0 {
@@ -35,8 +35,8 @@ func (j *judge) pausesHold() {
 	}
 }
 
-// claimedAt is when the step to an attempt was written; the beginning of the attempt
-// where no step says so.
+// claimedAt returns when the transition to an attempt was written, or the start of the
+// attempt if no transition is recorded.
 func (e *effect) claimedAt(a attemptRow) instant {
 	for _, t := range e.transitions {
 		if t.Attempt == a.Attempt && t.To == "started" {
@@ -54,8 +54,8 @@ func (j *judge) pauses() map[string][]pause {
 		}
 		end := int64(forever)
 		for _, other := range j.ordersOf[o.Destination] {
-			// One that began earlier and may have taken effect later ends the pause at
-			// once; and what failed did nothing.
+			// A resume that began earlier and may have taken effect later ends the pause
+			// immediately. A failed resume did nothing.
 			if other.Action == "resume" && other.kind != fail && other.ended > o.began {
 				end = min(end, max(other.began, o.ended))
 			}

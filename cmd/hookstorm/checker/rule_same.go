@@ -1,10 +1,10 @@
 package checker
 
-// sameKeyAndBody is I7: all calls with one key carry the same body, the one that is
-// stored; attempts carry another key only after a rotation that is recorded.
+// sameKeyAndBody checks I7. All calls with one key carry the same body, which is the stored
+// one. Attempts carry another key only after a recorded rotation.
 func (j *judge) sameKeyAndBody() {
 	for key, calls := range j.calls {
-		hashes := make(map[string]string, 1) // by the key on the wire
+		hashes := make(map[string]string, 1) // by the key as sent
 		for _, c := range calls {
 			if first, known := hashes[c.key]; known && first != c.hash {
 				j.violated("I7", key, "calls with one key had different bodies: "+short(first)+", and "+short(c.hash)+" at "+at(c.began))
@@ -42,8 +42,8 @@ func (j *judge) sameKeyAndBody() {
 	}
 }
 
-// bodyOf is the hash of what the effect sends, or empty where that is not its
-// request as stored: a mail, a statement, an item of a delivery, what was erased.
+// bodyOf returns the hash of the effect's request body. It is empty if the stored request is
+// not what the effect sends: a mail, a statement, an item of a delivery, or erased content.
 func (j *judge) bodyOf(e *effect) string {
 	if j.kindOf(e) != "http" || e.row.ErasedAt != 0 {
 		return ""

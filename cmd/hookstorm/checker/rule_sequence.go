@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// series are the effects of one order, or of one object.
+// series groups the effects by order key or by object.
 func (j *judge) series(key func(*effectRow) string) map[object][]*effect {
 	all := make(map[object][]*effect)
 	for _, e := range j.effects {
@@ -19,11 +19,11 @@ func (j *judge) series(key func(*effectRow) string) map[object][]*effect {
 	return all
 }
 
-// inOrder holds order_by, as receivers saw it: where an event was acknowledged
-// before the other was sent, its effect was applied before the other was called.
-// What was accepted at the same time has no order. An effect that ended otherwise
-// than done holds up nobody, and neither does one that a person opened again after
-// it had ended, or whose event could be dispatched only when it was replayed.
+// inOrder checks order_by as receivers saw it. If one event was acknowledged before another
+// was sent, the effect of the first was applied before the effect of the second was called.
+// Simultaneously accepted events have no order. An effect that did not end as done blocks no
+// other. Neither does one that an operator reopened after its end, or whose event could be
+// dispatched only by a replay.
 func (j *judge) inOrder() {
 	for order, effects := range j.series(func(row *effectRow) string { return row.OrderKey }) {
 		if effects[0].row.LatestKey != "" {
@@ -33,14 +33,14 @@ func (j *judge) inOrder() {
 	}
 }
 
-// place is an effect in its order, on the clock of the run.
+// place is an effect's place in its order, on the clock of the run.
 type place struct {
 	effect  *effect
-	sent    int64 // the first delivery of its event began
-	acked   int64 // the first that was acknowledged ended
-	called  int64 // its first call came
-	applied int64 // the call that was applied came
-	waits   bool  // those behind it wait for it
+	sent    int64 // start of the first delivery of its event
+	acked   int64 // end of the first acknowledged one
+	called  int64 // arrival of its first call
+	applied int64 // arrival of the applied call
+	waits   bool  // whether the effects behind it wait for it
 }
 
 func (j *judge) oneAfterAnother(order object, effects []*effect) {
@@ -50,10 +50,10 @@ func (j *judge) oneAfterAnother(order object, effects []*effect) {
 			places = append(places, p)
 		}
 	}
-	before := slices.Clone(places) // in the order in which they were acknowledged
+	before := slices.Clone(places) // in the order of their acknowledgements
 	slices.SortFunc(before, func(a, b place) int { return cmp.Compare(a.acked, b.acked) })
 	slices.SortFunc(places, func(a, b place) int { return cmp.Compare(a.sent, b.sent) })
-	var last *place // of those before, the one that was applied last
+	var last *place // the latest applied one of those before
 	i := 0
 	for _, p := range places {
 		for ; i < len(before) && before[i].acked < p.sent; i++ {
@@ -68,8 +68,8 @@ func (j *judge) oneAfterAnother(order object, effects []*effect) {
 	}
 }
 
-// place is unknown of an effect that was never called, or whose event has no
-// delivery in the history, or that a replay made.
+// place returns false for an effect that was never called, whose event has no delivery in the
+// history, or that a replay made.
 func (j *judge) place(e *effect) (place, bool) {
 	cause := j.events[refOf(e.row)]
 	calls := j.calls[e.row.IdempotencyKey]
@@ -92,13 +92,13 @@ func (j *judge) place(e *effect) (place, bool) {
 	return p, true
 }
 
-// newestStands holds latest_by: no attempt at an effect of an older event begins
-// after a newer one of its object was done, and the newest that was done is the one
-// that is remembered. Both times are the database's.
+// newestStands checks latest_by. No attempt of an older event's effect begins after a newer
+// effect of the same object was done. The newest done effect is the remembered one. Both
+// times are the database's.
 func (j *judge) newestStands() {
 	for o, effects := range j.series(func(row *effectRow) string { return row.LatestKey }) {
 		slices.SortFunc(effects, func(a, b *effect) int { return newer(a.row, b.row) })
-		var done *effect // of those that are newer, the one that was done first
+		var done *effect // the newer one that was done first
 		doneAt := instant(math.MaxInt64)
 		for _, e := range slices.Backward(effects) {
 			for _, a := range e.attempts {
@@ -121,7 +121,7 @@ func newer(a, b *effectRow) int {
 	return cmp.Or(cmp.Compare(a.OccurredAt, b.OccurredAt), cmp.Compare(a.AcceptSeq, b.AcceptSeq))
 }
 
-// doneAt is when the effect was done by the log of its transitions, or never.
+// doneAt returns when the effect was done by the log of its transitions, or the largest time.
 func (e *effect) doneAt() instant {
 	for _, t := range e.transitions {
 		if t.To == "done" {
@@ -131,7 +131,7 @@ func (e *effect) doneAt() instant {
 	return math.MaxInt64
 }
 
-// onRun is a time of the database on the clock of the run.
+// onRun converts a time of the database to the clock of the run.
 func (f *facts) onRun(t instant) int64 { return int64(t) + f.clock }
 
 func (j *judge) remembered(o object, ascending []*effect) {
@@ -141,7 +141,7 @@ func (j *judge) remembered(o object, ascending []*effect) {
 		}
 		row := j.objects[o]
 		if newest := j.byKey[row.Effect]; newest != nil && newest.row.ErasedAt != 0 {
-			return // it no longer says of which object it was
+			return // the erased effect no longer names its object
 		}
 		if row.OccurredAt != e.row.OccurredAt || row.AcceptSeq != e.row.AcceptSeq {
 			j.effectViolatedf(RuleSequence, e, "it is the newest of %s that is done, and object_versions has another, with accept_seq %d", o.key, row.AcceptSeq)

@@ -4,8 +4,8 @@ import (
 	"slices"
 )
 
-// storedWasSigned is I3: nothing is stored as an event that was not sent with a
-// valid signature, and what has none is not answered 2xx.
+// storedWasSigned checks I3. An event is stored only if it was sent with a valid signature. A
+// delivery without one is not answered 2xx.
 func (j *judge) storedWasSigned() {
 	for _, d := range j.deliveries {
 		if d.acknowledged() && !d.signed && len(d.events) > 0 {
@@ -17,10 +17,10 @@ func (j *judge) storedWasSigned() {
 			continue
 		}
 		if e.row.imported() {
-			continue // a person vouches for it
+			continue // the operator who imported it vouches for it
 		}
 		if e.row.fetched() && slices.ContainsFunc(e.deliveries, func(d *delivery) bool { return d.listed }) {
-			continue // its sender says so in its list
+			continue // the sender's list vouches for it
 		}
 		if len(e.deliveries) == 0 {
 			j.eventViolatedf("I3", e, "the event is stored, and nobody sent it")

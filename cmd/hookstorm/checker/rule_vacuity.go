@@ -2,8 +2,8 @@ package checker
 
 import "fmt"
 
-// provesSomething: a run in which too little was acknowledged, or in which too few
-// faults fired, is a failure. It would find nothing whatever was broken.
+// provesSomething fails a run with too few acknowledged deliveries or too few fired faults.
+// Such a run would find nothing, whatever was broken.
 func (j *judge) provesSomething() {
 	if j.totals.Acked < j.opts.MinAcked {
 		j.violated(RuleVacuity, "deliveries", fmt.Sprintf("%d deliveries were acknowledged, and %d are the least that proves something", j.totals.Acked, j.opts.MinAcked))

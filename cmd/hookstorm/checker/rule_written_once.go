@@ -7,8 +7,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
-// writtenOnce is I10: handlers wrote once for each generation that was dispatched,
-// and sql effects once for each that is done.
+// writtenOnce checks I10. Handlers wrote once for each dispatched generation, and sql effects
+// once for each that is done.
 func (j *judge) writtenOnce() {
 	done := make(map[string]int) // sql effects, by event id
 	of := make(map[string]*effect)
@@ -35,7 +35,7 @@ func (j *judge) writtenOnce() {
 	for _, s := range scenario.Sources() {
 		handlers[identity.Source(s.Name)] = s.Handlers
 	}
-	enqueues := false // whether the handlers of this run do
+	enqueues := false // whether the handlers of this run enqueue effects
 	for _, e := range j.events {
 		enqueues = enqueues || (handlers[e.ref.Source] && len(e.effects) > 0)
 	}
@@ -50,8 +50,7 @@ func (j *judge) writtenOnce() {
 	}
 }
 
-// handledOnce compares the generations that were dispatched with those a handler
-// wrote.
+// handledOnce compares the dispatched generations with those that a handler wrote.
 func (j *judge) handledOnce(e *event) {
 	var wanted []int
 	if e.row != nil {
@@ -63,8 +62,7 @@ func (j *judge) handledOnce(e *event) {
 	}
 }
 
-// dispatched are the generations of a stored event whose dispatch ended well,
-// ascending.
+// dispatched returns the successfully dispatched generations of a stored event, ascending.
 func (e *event) dispatched() []int {
 	var generations []int
 	for _, r := range e.replays {

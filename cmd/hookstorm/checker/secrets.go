@@ -10,8 +10,8 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/scenario"
 )
 
-// Leaks reads a text, such as the log of a process, and reports each secret of the
-// scenario in it (I12), without repeating it.
+// Leaks reads a text, such as the log of a process, and reports each secret of the scenario
+// in it (I12). The reports do not repeat the secrets.
 func Leaks(name string, text io.Reader) ([]Violation, error) {
 	found := &leakFinder{in: text}
 	if _, err := io.Copy(io.Discard, found); err != nil {
@@ -28,11 +28,11 @@ func (j *judge) leaked(where string, found *leakFinder) {
 	}
 }
 
-// leakFinder looks for secrets in what is read through it.
+// leakFinder searches everything that is read through it for secrets.
 type leakFinder struct {
 	in      io.Reader
 	secrets []wanted
-	tail    []byte // of what was read before, as much as the longest secret
+	tail    []byte // the end of the text read so far, as long as the longest secret
 	line    int    // of the first byte after tail, from 0
 	leaks   []leak
 }
@@ -60,8 +60,8 @@ func (f *leakFinder) Read(into []byte) (int, error) {
 	return n, err
 }
 
-// look searches the next part, and where it borders on the one before. Each secret
-// is reported once.
+// look searches the next part and its border with the part before. It reports each secret
+// once.
 func (f *leakFinder) look(part []byte) {
 	longest := 0
 	for _, s := range f.secrets {

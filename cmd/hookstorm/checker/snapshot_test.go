@@ -17,7 +17,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// setup makes an outbox on a database with the tables of the scenario.
+// setup creates an outbox on a database with the tables of the scenario.
 func setup(t *testing.T) (*pgxpool.Pool, *outbox.Outbox) {
 	t.Helper()
 	pool := pgtest.New(t, pgtest.MaxConns(20))

@@ -12,13 +12,13 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
-// told is how many violations of each rule have a story: after the first few the
-// rest say the same.
+// told is the number of violations of each rule that get a story. Further ones rarely add
+// anything.
 const told = 5
 
-// Story returns the records of a history that concern a key: source/event id, an
-// effect's idempotency key, or the name of a destination. They are in order, and a
-// row that says when something happened stands there, not at the end.
+// Story returns the records of a history that concern a key: source/event id, an effect's
+// idempotency key, or the name of a destination. They are in order of time. A row with a time
+// is placed at that time, not at the end.
 func Story(file io.ReadSeeker, key string) ([]history.Record, error) {
 	stories, err := stories(file, map[string][]int{key: {0}}, 1)
 	if err != nil {
@@ -29,7 +29,7 @@ func Story(file io.ReadSeeker, key string) ([]history.Record, error) {
 
 // tell gives the first violations of each rule their stories.
 func (v *Verdict) tell(file io.ReadSeeker) error {
-	concerned := make(map[string][]int) // subjects, to the violations
+	concerned := make(map[string][]int) // from a subject to its violations
 	ofRule := make(map[Rule]int)
 	for i := range v.Violations {
 		violation := &v.Violations[i]
@@ -51,13 +51,13 @@ func (v *Verdict) tell(file io.ReadSeeker) error {
 	return err
 }
 
-// stories reads a history again and gives each record to those it concerns.
+// stories reads a history again and adds each record to the stories that it concerns.
 func stories(file io.ReadSeeker, concerned map[string][]int, n int) ([][]history.Record, error) {
 	if _, err := file.Seek(0, io.SeekStart); err != nil {
 		return nil, fmt.Errorf("read again: %w", err)
 	}
 	all := make([][]history.Record, n)
-	last := make([]int64, n) // the number of the record that a story has last
+	last := make([]int64, n) // the number of each story's last record
 	number, clock := int64(0), int64(0)
 	for r, err := range history.Read(file) {
 		if err != nil {
@@ -91,7 +91,7 @@ func stories(file io.ReadSeeker, concerned map[string][]int, n int) ([][]history
 	return all, nil
 }
 
-// happenedAt is when that happened which a row tells of, or 0.
+// happenedAt returns the time of what a row describes, or 0.
 func happenedAt(r *history.Record) instant {
 	var row struct {
 		At        instant `json:"at"`
@@ -109,7 +109,7 @@ func subjectOfDelivery(id string) string { return "delivery " + id }
 
 func subjectOfDestination(name string) string { return "destination " + name }
 
-// subjects are what a record is about.
+// subjects returns the subjects of a record.
 func subjects(r *history.Record) []string {
 	switch {
 	case r.Delivery != nil:
@@ -131,8 +131,8 @@ func subjects(r *history.Record) []string {
 	return nil
 }
 
-// subjectsOfRow are what a row of a snapshot is about. An effect is not told of in
-// the story of its event, except for the link of the two.
+// subjectsOfRow returns the subjects of a snapshot's row. The story of an event has no rows
+// of its effects, except for the links.
 func subjectsOfRow(r *history.Record) []string {
 	var row struct {
 		identity.EffectID
@@ -147,7 +147,7 @@ func subjectsOfRow(r *history.Record) []string {
 		Args       json.RawMessage `json:"args"`
 	}
 	if json.Unmarshal(r.Columns, &row) != nil {
-		return nil // Check read it before
+		return nil // Check has read it before
 	}
 	ref := row.Source + "/" + row.EventID
 	switch r.Table {

@@ -7,46 +7,46 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/history"
 )
 
-// Rule names what was violated: an invariant of docs/guarantees.md, or one of those
+// Rule names a violated promise: an invariant of docs/guarantees.md, or one of the rules
 // below.
 type Rule string
 
-// The rules that are no invariant of their own.
+// The rules that are not invariants.
 const (
 	RuleSequence Rule = "order"   // order_by and latest_by
-	RulePause    Rule = "pause"   // an operator's pause holds
-	RuleNewest   Rule = "newest"  // the newest configuration decides which effects an event has
-	RuleLedger   Rule = "ledger"  // the ledger says what the receivers saw
-	RuleLinear   Rule = "linear"  // the answers about an event agree with one moment at which it was accepted
+	RulePause    Rule = "pause"   // an operator's pause is respected
+	RuleNewest   Rule = "newest"  // the newest configuration decides an event's effects
+	RuleLedger   Rule = "ledger"  // the ledger agrees with what the receivers saw
+	RuleLinear   Rule = "linear"  // one moment of acceptance explains all answers about an event
 	RuleVacuity  Rule = "vacuity" // the run proved too little
 )
 
-// Violation is a promise that was broken.
+// Violation is a broken promise.
 type Violation struct {
 	Rule Rule
-	Key  string // of what it is about: source/event id, or the idempotency key of an effect
+	Key  string // the subject: source/event id, or the idempotency key of an effect
 	Text string
-	// Story has the records that concern the key, in order, and no others. Only the
-	// first violations of each rule have one.
+	// Story contains only the records that concern the key, in order. Only the first
+	// violations of each rule have one.
 	Story []history.Record
 
 	also []string // further subjects of the story
 }
 
-// Totals say what a history holds.
+// Totals count the content of a history.
 type Totals struct {
-	Results map[string]map[string]int // how many operations of each kind ended how; rows by table
+	Results map[string]map[string]int // operations of each kind by result; rows by table
 	Acked   int                       // deliveries answered 2xx
-	Faults  int                       // that fired, not counting simulated ones
+	Faults  int                       // that fired, without simulated ones
 	Kinds   int                       // of those faults
 	Events  int                       // that are stored
-	Effects int                       // likewise
-	Decided int                       // events whose deliveries porcupine looked at
-	Wide    int                       // events with too many deliveries at once for that
+	Effects int                       // that are stored
+	Decided int                       // events whose deliveries porcupine checked
+	Wide    int                       // events with too many simultaneous deliveries for porcupine
 	Records int
 }
 
-// Verdict is what a history proves.
+// Verdict is the result of Check.
 type Verdict struct {
 	Violations []Violation
 	Totals     Totals
@@ -62,7 +62,7 @@ func addTo(counts map[string]int, name string, n int) map[string]int {
 	return counts
 }
 
-// The results of a delivery, as the gateway's answer says them.
+// The results of a delivery in the gateway's answer.
 const (
 	resultAccepted  = "accepted"
 	resultDuplicate = "duplicate"

@@ -72,7 +72,8 @@ func TestSecretsAreFoundWhereverTheyAre(t *testing.T) {
 	}
 }
 
-// What ends without a beginning, or has no member of its op, is no history.
+// A history is invalid if an operation ends without a beginning, or a record lacks the member
+// named by its op.
 func TestHistoryThatContradictsItselfIsNotJudged(t *testing.T) {
 	t.Parallel()
 	for _, line := range []string{
@@ -88,7 +89,7 @@ func TestHistoryThatContradictsItselfIsNotJudged(t *testing.T) {
 	}
 }
 
-// Every rule has a history that it finds.
+// Every rule has a history with a violation of it.
 func TestEveryRuleHasABadHistory(t *testing.T) {
 	t.Parallel()
 	seen := make(map[string]bool)

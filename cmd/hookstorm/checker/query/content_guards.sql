@@ -1,4 +1,4 @@
--- Which event opened the window of a content.
+-- The event that opened each content window.
 SELECT row_to_json(r)::text
 FROM (
     SELECT source, encode(hash, 'hex') AS hash, event_id, acceptance_id, expires_at

@@ -1,2 +1,2 @@
--- The database's clock, at this moment.
+-- The current time of the database's clock.
 SELECT json_build_object('now', clock_timestamp())::text

@@ -1,4 +1,4 @@
--- Which deliveries repeat which events beside new ones.
+-- Deliveries that repeat events next to new ones.
 SELECT row_to_json(r)::text
 FROM (
     SELECT source, event_id, delivery_id, item

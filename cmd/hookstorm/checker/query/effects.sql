@@ -1,4 +1,4 @@
--- Every effect; what its body was, without the body.
+-- Every effect, with the hash and size of its request body.
 SELECT row_to_json(r)::text
 FROM (
     SELECT

@@ -1,4 +1,4 @@
--- Everything that people ordered.
+-- Every operator action.
 SELECT row_to_json(r)::text
 FROM (
     SELECT id, at, who, via, action, target, filter, reason, result, affected, request_id

@@ -1,4 +1,4 @@
--- Every event that was accepted.
+-- Every accepted event.
 SELECT row_to_json(r)::text
 FROM (
     SELECT

@@ -1,4 +1,4 @@
--- What the sql effects wrote.
+-- The rows that sql effects wrote.
 SELECT row_to_json(r)::text
 FROM (
     SELECT event_id, account, at

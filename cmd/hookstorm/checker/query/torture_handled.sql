@@ -1,4 +1,4 @@
--- What the handlers wrote.
+-- The rows that handlers wrote.
 SELECT row_to_json(r)::text
 FROM (
     SELECT source, event_id, generation, at

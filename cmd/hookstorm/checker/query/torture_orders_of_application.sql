@@ -1,4 +1,4 @@
--- What the application wrote together with its enqueues.
+-- The rows that the application wrote in the transactions of its enqueues.
 SELECT row_to_json(r)::text
 FROM (
     SELECT key, at
