@@ -2,7 +2,7 @@ package model
 
 import "github.com/hooklatch/hooklatch/cmd/hookstorm/bugs"
 
-// attempting is what a worker does with the job of an effect, and with a probe (T3).
+// attempting adds the steps of a worker with the job of an effect, or with a probe (T3).
 func (m *machine) attempting(s *State, w int) {
 	actor, f := workerOf(w), effectOfJob(s.Workers[w].Job)
 	worker := s.Workers[w]
@@ -21,7 +21,7 @@ func (m *machine) attempting(s *State, w int) {
 	case workerTurn:
 		m.claiming(s, w)
 	case workerUnsure:
-		// Under the same claim id: what was committed is granted again.
+		// The claim id stays the same, so a committed claim is granted again.
 		m.claiming(s, w)
 		if m.bug == bugs.ExternalCallBeforeCommit {
 			return
@@ -57,8 +57,8 @@ func (m *machine) attempting(s *State, w int) {
 	}
 }
 
-// claiming is the first half of T3. A claim that is not answered is asked for again, or
-// taken back: the process knows that it called nobody.
+// claiming is the first half of T3. If a claim gets no answer, the worker claims again or
+// takes the claim back, since it knows that it called no receiver.
 func (m *machine) claiming(s *State, w int) {
 	f := effectOfJob(s.Workers[w].Job)
 	probe := s.Workers[w].Probe
@@ -68,8 +68,8 @@ func (m *machine) claiming(s *State, w int) {
 	}, func(n *State) {
 		worker := &n.Workers[w]
 		if said != granted && m.bug != bugs.ExternalCallBeforeCommit {
-			// An earlier try may have been granted the claim that a person took away
-			// since. It called nobody.
+			// An earlier try may have been granted a claim that an operator has since taken
+			// away. It called no receiver.
 			n.Effects[f].Open = n.Effects[f].Open.minus(holder(w))
 		}
 		switch {
@@ -87,8 +87,8 @@ func (m *machine) claiming(s *State, w int) {
 	}, func(n *State) { n.Workers[w].At = workerUnsure })
 }
 
-// fixing commits the request of a late effect before anybody is called: all attempts
-// send the same (I7).
+// fixing commits the request of a late effect before any call, so that all attempts send the
+// same request (I7).
 func (m *machine) fixing(s *State, w int) {
 	f := effectOfJob(s.Workers[w].Job)
 	m.transaction(s, workerOf(w), "fix_request", "renders the request by the routes of now and commits it", func(n *State) {
@@ -104,12 +104,12 @@ func (m *machine) fixing(s *State, w int) {
 		worker := &n.Workers[w]
 		worker.Body = n.Effects[f].Body
 		if row := n.Effects[f]; row.State != started || row.ClaimedBy != holder(w) {
-			worker.At, worker.Verdict = workerAnswered, verdictNotApplied // it came too late
+			worker.At, worker.Verdict = workerAnswered, verdictNotApplied // too late
 		}
 	})
 }
 
-// calling sends the request. What the receiver makes of it is decided when it arrives.
+// calling sends the request. The receiver's reaction is decided when the request arrives.
 func (m *machine) calling(s *State, w int, passes, does string) {
 	for _, answer := range []struct {
 		verdict Verdict
@@ -156,14 +156,14 @@ func (m *machine) call(n *State, w int, verdict Verdict) {
 	}
 	worker.Verdict = verdict
 	if worker.At == workerFetched {
-		worker.At = workerUnsure // it claims now
+		worker.At = workerUnsure // it claims only now
 		return
 	}
 	worker.At = workerAnswered
 }
 
-// settling is the second half of T3. A try that comes after its own, whose answer was
-// lost, finds the outcome of its attempt recorded.
+// settling is the second half of T3. If the answer to a settlement was lost, the next try
+// finds the outcome of its attempt recorded.
 func (m *machine) settling(s *State, w int) {
 	f, verdict := effectOfJob(s.Workers[w].Job), s.Workers[w].Verdict
 	does := "records the outcome of its attempt"
@@ -188,8 +188,8 @@ func (m *machine) settling(s *State, w int) {
 
 func (v Verdict) isDone() bool { return v == verdictDone }
 
-// ends leaves it to River to hear how the run ended: again tells that the job is to run
-// once more. Of an attempt without a job River hears nothing.
+// ends lets River learn how the run ended. again means that the job is to run once more. For
+// an attempt without a job, River learns nothing.
 func (worker *Worker) ends(again bool) {
 	if worker.Born {
 		*worker = Worker{}

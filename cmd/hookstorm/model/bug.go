@@ -7,19 +7,19 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/bugs"
 )
 
-// NothingReconciled is no bug of the code: it shows that the search for what does not end
-// finds it.
+// NothingReconciled is not a bug of the code. It shows that the search for endless paths
+// works.
 const NothingReconciled bugs.Bug = "nothing_reconciled"
 
-// Planted describes a bug and what becomes of it in the model.
+// Planted describes a bug and its effect in the model.
 type Planted struct {
 	Bug    bugs.Bug
-	Breaks Invariant // that the model finds; Intact when the model does not cover the bug
-	In     string    // the name of the world that it is found in
-	WhyNot string    // the model does not cover it
+	Breaks Invariant // the violation that the model finds; Intact if the model does not cover the bug
+	In     string    // the name of the world that shows it
+	WhyNot string    // why the model does not cover it
 }
 
-// PlantedBugs lists every bug of bugs.All, and what the model says of it.
+// PlantedBugs lists every bug of bugs.All with its effect in the model.
 func PlantedBugs() []Planted {
 	return []Planted{
 		{Bug: bugs.AckBeforeCommit, Breaks: I1, In: callsAtLeastOnce},
@@ -51,7 +51,7 @@ func PlantedBugs() []Planted {
 	}
 }
 
-// check says why a bug cannot be looked for.
+// check returns why the model cannot look for a bug.
 func check(bug bugs.Bug) error {
 	if bug == "" {
 		return nil
@@ -67,7 +67,7 @@ func check(bug bugs.Bug) error {
 	return nil
 }
 
-// worldOf is the world of that name that a bug is found in; all of them without one.
+// worldOf returns the one world that shows a bug, or all worlds if none does.
 func worldOf(bug bugs.Bug, worlds []World) []World {
 	for _, p := range PlantedBugs() {
 		if i := slices.IndexFunc(worlds, func(w World) bool { return w.Name == p.In }); p.Bug == bug && i >= 0 {

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// bound is the worlds to explore: all of them by HOOKLATCH_LONG=1.
+// bound returns the worlds to explore: all of them if HOOKLATCH_LONG is 1.
 func bound() []World {
 	if os.Getenv("HOOKLATCH_LONG") == "1" {
 		return Worlds()
@@ -21,7 +21,7 @@ var exploreOnce = sync.OnceValues(func() (Result, error) {
 	return Explore(context.Background(), Options{Worlds: bound()})
 })
 
-// explored is what there is in the worlds of the protocol as it should be.
+// explored returns the result of exploring the protocol without bugs.
 func explored(t *testing.T) Result {
 	t.Helper()
 	result, err := exploreOnce()

@@ -2,11 +2,11 @@ package model
 
 import "slices"
 
-// edges are the steps from each state, in the order of their numbers.
+// edges holds the steps from each state, in the order of the states' numbers.
 type edges struct {
 	to   []uint32
-	ends []int  // by state: the end of its own in to
-	n    uint32 // states
+	ends []int  // by state: the end of its steps in to
+	n    uint32 // number of states
 }
 
 func (e *edges) add(to uint32) { e.to = append(e.to, to) }
@@ -25,10 +25,10 @@ func (e *edges) of(from uint32) []uint32 {
 	return e.to[begin:e.ends[from]]
 }
 
-// circle looks for steps that lead back to where they began, none of them a fault (I5),
-// and returns the states on the way. Without one, and without a state in which nothing
-// happens though something is left to do, every path on which no more faults happen
-// reaches an end: from every state, not only from those without faults left.
+// circle looks for steps that lead back to their start without any fault (I5), and returns
+// the states on the way. If there is no circle, and no state that is stuck with work left,
+// every path without further faults reaches an end. This holds from every state, not only
+// from those without faults left.
 func (e *edges) circle() []uint32 {
 	const (
 		unseen = iota
@@ -36,7 +36,7 @@ func (e *edges) circle() []uint32 {
 		left
 	)
 	seen := make([]uint8, e.n)
-	// The path from the first state, and how many of its steps each state on it tried.
+	// The path from the first state, and the number of steps tried from each state on it.
 	var path []uint32
 	var tried []int
 	for first := range e.n {

@@ -2,14 +2,14 @@ package model
 
 import "github.com/hooklatch/hooklatch/cmd/hookstorm/bugs"
 
-// The bodies in a world by content: of both sends, and of a delivery of event 1 before
-// them.
+// The bodies in a world by content: that of both sends, and that of an earlier delivery of
+// event 1.
 const (
 	ofSends uint8 = iota + 1
 	ofBefore
 )
 
-// isStored tells whether a body is stored with any event.
+// isStored reports whether a body is stored with any event.
 func (s *State) isStored(body uint8) bool {
 	for _, event := range s.Events {
 		if event.Rows > 0 && event.Stored && event.Body == body {
@@ -19,8 +19,8 @@ func (s *State) isStored(body uint8) bool {
 	return false
 }
 
-// cameBefore is a delivery of the first event that came before, with another body: what
-// its send brings is a duplicate then, whose body is not stored.
+// cameBefore is an earlier delivery of the first event, with another body. It makes the
+// event's send a duplicate whose body is not stored.
 func (m *machine) cameBefore(s *State, actor Actor, i int) {
 	e := m.eventOf(i)
 	if !m.Contents || e > 0 || s.Events[e].Rows > 0 {
@@ -33,8 +33,8 @@ func (m *machine) cameBefore(s *State, actor Actor, i int) {
 	})
 }
 
-// acceptingByContent is T1 where what repeats a stored body is a duplicate: an event that
-// is stored opens the window of its body, and nothing else does.
+// acceptingByContent is T1 in a world where a repeat of a stored body is a duplicate. Only a
+// stored event opens the window of its body.
 func (m *machine) acceptingByContent(s *State, actor Actor, i int) {
 	e := m.eventOf(i)
 	does := "commits the event with its job, and opens the window of its body"

@@ -1,7 +1,7 @@
 package model
 
-// crashing is what may go wrong with processes and jobs. What goes wrong with a COMMIT
-// is with each transaction, and what goes wrong at the receiver with each call.
+// crashing adds what may go wrong with processes and jobs. Each transaction adds what may go
+// wrong with its COMMIT, and each call what may go wrong at the receiver.
 func (m *machine) crashing(s *State) {
 	for i, send := range s.Sends {
 		switch send.At {
@@ -50,7 +50,7 @@ func (m *machine) crashing(s *State) {
 	}
 }
 
-// kill leaves of a worker what it left in the database and at the receiver.
+// kill keeps of a worker only its traces in the database and at the receiver.
 func (s *State) kill(w int) {
 	for f := range s.Effects {
 		row := &s.Effects[f]

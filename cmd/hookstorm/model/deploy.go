@@ -2,8 +2,8 @@ package model
 
 import "github.com/hooklatch/hooklatch/cmd/hookstorm/bugs"
 
-// deploying starts a worker again with a newer configuration, which it announces before it
-// takes a job. Until all workers have it, both configurations run side by side.
+// deploying restarts a worker with a newer configuration, which it announces before it takes
+// a job. Until all workers have it, both configurations run side by side.
 func (m *machine) deploying(s *State, w int) {
 	if !m.Deploys || s.Configured[w] > 0 {
 		return
@@ -13,7 +13,7 @@ func (m *machine) deploying(s *State, w int) {
 	})
 }
 
-// isLeft tells whether a worker leaves events to processes with a newer configuration.
+// isLeft reports whether a worker leaves events to processes with a newer configuration.
 func (m *machine) isLeft(s *State, w int) bool {
 	return s.Configured[w] < s.Newest && m.bug != bugs.OldProcessDecides
 }

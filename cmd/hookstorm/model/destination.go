@@ -2,7 +2,8 @@ package model
 
 import "github.com/hooklatch/hooklatch/cmd/hookstorm/bugs"
 
-// refuses tells whether a claim has to wait. A probe passes a breaker, but no operator.
+// refuses reports whether a claim has to wait. A probe passes a breaker, but not an
+// operator's pause.
 func (d Destination) refuses(probe bool, bug bugs.Bug) bool {
 	if probe && bug == bugs.ProbePassesPause {
 		return false
@@ -10,8 +11,8 @@ func (d Destination) refuses(probe bool, bug bugs.Bug) bool {
 	return d.Paused || d.Breaker != closed && !probe
 }
 
-// probing lets an idle worker probe a destination whose breaker is not closed. A
-// half-open breaker whose prober is gone is taken over.
+// probing lets an idle worker probe a destination whose breaker is not closed. It takes over
+// a half-open breaker whose prober died or stalls.
 func (m *machine) probing(s *State, w int) {
 	if s.Destination.Breaker == closed || s.Destination.Paused {
 		return
@@ -19,7 +20,7 @@ func (m *machine) probing(s *State, w int) {
 	cost := free
 	for _, worker := range s.Workers {
 		if worker.Probe {
-			cost = byFault // the other stalls past its time
+			cost = byFault // the other prober stalls past its lease
 		}
 	}
 	for f := range effects {
@@ -34,8 +35,8 @@ func (m *machine) probing(s *State, w int) {
 	}
 }
 
-// concluding is what follows from an attempt for the destination: the breaker opens, or
-// the probe closes it or leaves it open.
+// concluding adds the consequence of an attempt for the destination. The breaker opens, or a
+// probe closes it or leaves it open.
 func (m *machine) concluding(s *State, w int) {
 	worker := s.Workers[w]
 	f := effectOfJob(worker.Job)

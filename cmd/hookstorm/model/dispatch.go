@@ -2,7 +2,7 @@ package model
 
 import "github.com/hooklatch/hooklatch/cmd/hookstorm/bugs"
 
-// dispatching is what a worker does with the job of an event (T2).
+// dispatching adds the steps of a worker with the job of an event (T2).
 func (m *machine) dispatching(s *State, w int) {
 	actor, e := workerOf(w), eventOfJob(s.Workers[w].Job)
 	event := s.Events[e]
@@ -30,8 +30,8 @@ func (m *machine) dispatching(s *State, w int) {
 			func(n *State) { m.dispatch(n, w, e, s.Workers[w].Plan) },
 			func(n *State) { n.Workers[w].ends(false) })
 		if event.isOpenFor(s.Workers[w].Plan) {
-			// A run that is not its job's first leaves it to River, and one that somebody
-			// else has locked: the case above.
+			// The step above covers the cases in which the job is left to River: a run that
+			// is not its job's first, and a job that another transaction has locked.
 			m.transaction(s, actor, "dispatch", does+", and ends its own", func(n *State) {
 				passes := n.Events[e].isOpenFor(n.Workers[w].Plan)
 				m.dispatch(n, w, e, n.Workers[w].Plan)
@@ -51,8 +51,8 @@ func (m *machine) dispatching(s *State, w int) {
 	}
 }
 
-// bearing is a T2 that also claims its effect, where a first attempt needs nothing else.
-// Whoever gets no answer asks for the claim; the job of the event runs again.
+// bearing is a T2 that also claims its effect, if the first attempt needs nothing else. A
+// worker that gets no answer requests the claim again, and the event's job runs again.
 func (m *machine) bearing(s *State, w int) {
 	e := eventOfJob(s.Workers[w].Job)
 	f := m.effectOf(e, s.Events[e].EffectGeneration)
@@ -63,7 +63,7 @@ func (m *machine) bearing(s *State, w int) {
 	goesOn := func(n *State, at WorkerStep) {
 		worker := Worker{At: at, Job: effectJob(f), Row: rows, Detached: true, Born: true}
 		if n.Effects[f].ClaimedBy == holder(w) {
-			worker.Row, worker.Body = 0, n.Effects[f].Body // an effect that is new has no other job
+			worker.Row, worker.Body = 0, n.Effects[f].Body // a new effect has no other job
 		}
 		n.Workers[w] = worker
 	}
@@ -86,8 +86,8 @@ func (m *machine) bearing(s *State, w int) {
 // isOpenFor is the fence.
 func (e Event) isOpenFor(plan uint8) bool { return e.Outcome == received && e.Generation == plan }
 
-// dispatch is T2 in the database: the fence, what handlers write, the effect and its
-// job. A key that is used already has its effect (I4).
+// dispatch is T2 in the database: the fence, the handlers' writes, the effect and its job. A
+// key that is in use already has its effect (I4).
 func (m *machine) dispatch(n *State, w, e int, plan uint8) {
 	row := &n.Events[e]
 	if !row.isOpenFor(plan) && m.bug != bugs.DispatchWithoutFence {

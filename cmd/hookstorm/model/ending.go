@@ -1,7 +1,7 @@
 package model
 
-// isEnd tells whether all that can be done without a person was done: every event is
-// dispatched or given up, every effect is finished or waits for a person.
+// isEnd reports whether everything that needs no operator is finished. Every event is
+// dispatched or given up, and every effect has ended or waits for an operator.
 func (m *machine) isEnd(s *State) bool {
 	for _, send := range s.Sends {
 		if send.At != sendAcked && send.At != sendEnded {
@@ -26,7 +26,7 @@ func (m *machine) isEnd(s *State) bool {
 	return true
 }
 
-// waitsForPerson tells whether only an operator can let the effect go on.
+// waitsForPerson reports whether only an operator can let the effect continue.
 func (m *machine) waitsForPerson(s *State, f int) bool {
 	return s.Destination.Paused || !m.isHead(s, f) && s.Effects[0].State == parked
 }

@@ -8,24 +8,24 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/bugs"
 )
 
-// Options say what Explore looks at.
+// Options select what Explore visits.
 type Options struct {
-	Bug    bugs.Bug // the mistake that the worlds make; empty: none
-	Worlds []World  // defaults to Worlds; with a bug, to the one that it is found in
-	// Done, when it is not nil, is told of each world that was explored to its end.
+	Bug    bugs.Bug // the mistake that the worlds make; empty for none
+	Worlds []World  // defaults to Worlds; with a bug, to the one that shows it
+	// Done, if not nil, is called with each world that was explored completely.
 	Done func(Explored)
 }
 
-// Result is what Explore found.
+// Result is the result of Explore.
 type Result struct {
 	Worlds      []Explored
 	States      int                 // in all worlds
 	Transitions map[Transition]bool // of effects
 	Failpoints  map[string]bool     // that steps passed
-	Violation   *Violation          // nil: no promise can be broken
+	Violation   *Violation          // nil if no promise can be broken
 }
 
-// Explored counts what there is in a world.
+// Explored counts the states and steps of a world.
 type Explored struct {
 	World  World
 	States int
@@ -35,16 +35,16 @@ type Explored struct {
 	Took   time.Duration
 }
 
-// Violation is how a world breaks a promise.
+// Violation is a way in which a world breaks a promise.
 type Violation struct {
 	World     World
 	Invariant Invariant
-	Trace     []Step // one of the shortest there are
-	Circle    []Step // I5: the steps after the trace that can go on for ever
+	Trace     []Step // one of the shortest
+	Circle    []Step // I5: the steps after the trace that can repeat for ever
 }
 
-// Explore visits every state of every world, and stops at the first that breaks a
-// promise. Errors: that of ctx, and what is wrong with the bug.
+// Explore visits every state of every world, and stops at the first that breaks a promise. It
+// returns the error of ctx, or an error if the bug cannot be looked for.
 func Explore(ctx context.Context, opts Options) (Result, error) {
 	if err := check(opts.Bug); err != nil {
 		return Result{}, err
@@ -74,34 +74,34 @@ func Explore(ctx context.Context, opts Options) (Result, error) {
 	return result, nil
 }
 
-// exploration is a breadth-first search of one world. States are numbered as they are
-// found.
+// exploration is a breadth-first search of one world. States are numbered in the order of
+// their discovery.
 type exploration struct {
 	machine
 
 	states  stateSet
-	parents []uint32 // by state: the one it was found from
-	edges   edges    // the steps that are no faults
+	parents []uint32 // by state: the one that led to it first
+	edges   edges    // the steps that are not faults
 	ends    int
 	depth   int
 
 	failpoints map[string]bool
-	passed     map[string]bool // Step.Passes by Commit, so that each is looked at once
+	passed     map[string]bool // Step.Passes by Commit, so that each is looked up once
 }
 
-// first is the state in which nothing has happened yet.
+// first returns the state in which nothing has happened yet.
 func (e *exploration) first() State { return State{Left: e.Budget, Routes: 1} }
 
-// everySteps is after how many states the context is looked at.
+// everySteps is the number of states between two checks of the context.
 const everySteps = 1 << 14
 
 func (e *exploration) run(ctx context.Context) (*Violation, error) {
 	first := e.first()
 	e.states.add(&first)
 	e.parents = append(e.parents, 0)
-	// The first state that is one step farther than those being expanded.
+	// The first state that is one step farther than the states being expanded.
 	last := uint32(1)
-	for at := uint32(0); at < e.states.n; at++ { //nolint:intrange // there are more with every step
+	for at := uint32(0); at < e.states.n; at++ { //nolint:intrange // every round may add states
 		if at%everySteps == 0 && ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
@@ -119,7 +119,7 @@ func (e *exploration) run(ctx context.Context) (*Violation, error) {
 	return nil, nil
 }
 
-// expand adds what follows from a state.
+// expand adds the states that follow from a state.
 func (e *exploration) expand(at uint32) *Violation {
 	s := e.states.at(at)
 	e.successors(&s)
@@ -127,7 +127,7 @@ func (e *exploration) expand(at uint32) *Violation {
 	for i := range e.next {
 		next := &e.next[i]
 		if next.state == s {
-			continue // nothing came of it
+			continue // no change
 		}
 		e.pass(next.Step)
 		e.canonical(&next.state)
@@ -153,7 +153,7 @@ func (e *exploration) expand(at uint32) *Violation {
 	return nil
 }
 
-// successors leaves in next every step that is possible in s.
+// successors stores every possible step from s in next.
 func (m *machine) successors(s *State) {
 	m.next = m.next[:0]
 	for i := range sends {
@@ -174,13 +174,13 @@ func (m *machine) successors(s *State) {
 	m.crashing(s)
 }
 
-// trace is the steps to a state as it was found.
+// trace returns the steps that led to a state first.
 func (e *exploration) trace(id uint32) []Step {
 	steps, _ := e.walk(e.first(), e.wayTo(id))
 	return steps
 }
 
-// wayTo is the states on the way on which a state was found, but the first.
+// wayTo returns the states on the way to a state, without the first.
 func (e *exploration) wayTo(id uint32) []uint32 {
 	var way []uint32
 	for ; id != 0; id = e.parents[id] {
@@ -197,8 +197,8 @@ func (e *exploration) goesOnForEver(path []uint32) *Violation {
 	return &Violation{World: e.World, Invariant: I5, Trace: trace, Circle: circle}
 }
 
-// walk is the steps from a state along those that were found, under the names that its
-// workers have in it, and where they lead.
+// walk returns the steps from a state along a way, and the state at its end. The steps use
+// the workers' names of that path, not those of the stored states.
 func (e *exploration) walk(s State, way []uint32) ([]Step, State) {
 	var steps []Step
 	for _, id := range way {

@@ -9,7 +9,7 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/bugs"
 )
 
-// I1 to I11: in every state of every world, and every path ends.
+// I1 to I11 hold in every state of every world, and every path ends.
 func TestNothingBreaksAPromise(t *testing.T) {
 	t.Parallel()
 	result := explored(t)
@@ -51,7 +51,7 @@ func TestPlantedBugsAreFound(t *testing.T) {
 	require.Equal(t, 20, covered)
 }
 
-// The model says something of every bug, and of no other.
+// The model describes every bug, and no other.
 func TestTheModelKnowsEveryBug(t *testing.T) {
 	t.Parallel()
 	var names, planted []string
@@ -70,7 +70,7 @@ func TestTheModelKnowsEveryBug(t *testing.T) {
 	require.ErrorContains(t, err, "the model does not cover commit_on_request_context: a COMMIT that is given up")
 }
 
-// The trace of a bug is the shortest there is, and reads as a story.
+// The trace of a bug is the shortest possible, and reads as a story.
 func TestTraceTellsAStory(t *testing.T) {
 	t.Parallel()
 	result, err := Explore(t.Context(), Options{Bug: bugs.SynchronousCommitOff})

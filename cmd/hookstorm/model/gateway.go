@@ -2,8 +2,9 @@ package model
 
 import "github.com/hooklatch/hooklatch/cmd/hookstorm/bugs"
 
-// The gateway has one request in hand for each send (T1). Both sends may carry the same
-// event: a provider that got no answer delivers again, and some deliver twice anyhow.
+// gateway adds the steps of the gateway's one request for each send (T1). Both sends may
+// carry the same event: a provider without an answer delivers again, and some deliver twice
+// anyway.
 func (m *machine) gateway(s *State, i int) {
 	actor, e := gatewayOf(i), m.eventOf(i)
 	switch s.Sends[i].At {
@@ -17,8 +18,8 @@ func (m *machine) gateway(s *State, i int) {
 		m.step(s, actor, free, "gateway.draining", "answers 503: it is about to stop", func(n *State) { n.Sends[i].At = sendEnded })
 	case sendVerified:
 		m.accepting(s, actor, i)
-		// Nothing is known to be committed: too busy, or out of time after a COMMIT
-		// without an answer.
+		// The gateway does not know of any commit: it was too busy, or ran out of time after
+		// a COMMIT without an answer.
 		m.step(s, actor, free, "", "answers 503", func(n *State) { n.Sends[i].At = sendEnded })
 	case sendStored:
 		m.step(s, actor, free, "gateway.half_answer", "answers 2xx", func(n *State) { n.Sends[i].At = sendAcked })
@@ -35,7 +36,7 @@ func (m *machine) gateway(s *State, i int) {
 }
 
 // accepting is T1: rows, body and job in one transaction, and the answer after it. A try
-// after a lost answer meets its own row, which is as good as writing it.
+// after a lost answer finds its own row, which is as good as writing it.
 func (m *machine) accepting(s *State, actor Actor, i int) {
 	e := m.eventOf(i)
 	stored := func(n *State) { n.Sends[i].At = sendStored }
@@ -75,7 +76,8 @@ func (m *machine) accepting(s *State, actor Actor, i int) {
 			}
 		})
 	case bugs.BodyHashAsKey:
-		// The provider changed something in the body, as they do: each send has a key.
+		// The provider changed something in the body, as some do, so each send has its own
+		// key.
 		m.transaction(s, actor, "accept", "commits the event under the hash of its body", func(n *State) {
 			n.accept(e)
 			n.Sends[i].At = sendStored // also without an answer: another try finds its own row
@@ -94,7 +96,7 @@ func (m *machine) accepting(s *State, actor Actor, i int) {
 	}
 }
 
-// acceptingWrongly is the second half of a T1 that a planted bug has cut in two.
+// acceptingWrongly is the second half of a T1 that a planted bug splits in two.
 func (m *machine) acceptingWrongly(s *State, actor Actor, i int) {
 	e := m.eventOf(i)
 	stored := func(n *State) { n.Sends[i].At = sendStored }
@@ -133,7 +135,7 @@ func (s *State) accept(e int) {
 	s.Jobs[dispatchJob(e)].insert()
 }
 
-// remove takes an event away as if it had never been accepted.
+// remove deletes an event as if it had never been accepted.
 func (s *State) remove(e int) {
 	s.Events[e] = Event{Sent: s.Events[e].Sent}
 	s.Jobs[dispatchJob(e)] = Job{}

@@ -1,7 +1,7 @@
 package model
 
-// Invariant is a promise that a state can break. The numbers are those of
-// docs/guarantees.md; I12 is about secrets, of which the model has none.
+// Invariant is a promise that a state can break. The numbers are those of docs/guarantees.md.
+// I12 is about secrets, which the model does not have.
 type Invariant uint8
 
 // The invariants.
@@ -18,9 +18,9 @@ const (
 	I9
 	I10
 	I11
-	LeaseKept // while an attempt's lease lasts nobody takes its effect away but a person
+	LeaseKept // during an attempt's lease only an operator takes its effect away
 	OrderKept // effects of one order run one after another
-	PauseKept // no attempt starts while an operator's pause stands
+	PauseKept // no attempt starts during an operator's pause
 	NewestDecides
 )
 
@@ -46,7 +46,7 @@ var invariants = [...]string{
 
 func (i Invariant) String() string { return invariants[i] }
 
-// broken is the first invariant that a state breaks.
+// broken returns the first invariant that a state breaks.
 func (m *machine) broken(s *State) Invariant {
 	if s.Broken != Intact {
 		return s.Broken

@@ -2,16 +2,17 @@ package model
 
 import "github.com/hooklatch/hooklatch/cmd/hookstorm/bugs"
 
-// claimAnswer is what a claim is told.
+// claimAnswer is the answer to a claim.
 type claimAnswer uint8
 
 const (
 	granted claimAnswer = iota
-	waits               // for another's lease, a pause, or its turn: ask again
+	waits               // for another's lease, a pause, or its turn: claim again later
 	over                // nothing to do, now or because this claim parked it
 )
 
-// move changes the state of an effect. Nothing else does but its creation.
+// move changes the state of an effect. Only the creation of an effect sets its state
+// otherwise.
 func (m *machine) move(row *Effect, what What, to EffectState) {
 	m.moved[Transition{From: row.State, What: what, To: to}] = true
 	row.State = to
@@ -20,12 +21,12 @@ func (m *machine) move(row *Effect, what What, to EffectState) {
 	}
 }
 
-// claim gives the right to one attempt to worker w, under the lock of the row.
+// claim grants one attempt to worker w, under the lock of the row.
 func (m *machine) claim(n *State, w, f int, probe bool) claimAnswer {
 	row := &n.Effects[f]
 	repeated := row.State == started && row.ClaimedBy == holder(w)
 	lost := row.State == started && !repeated && (row.LeaseOver || m.bug == bugs.LeaseIgnored)
-	unsent := row.Body == 0 // an attempt whose request was never fixed has called nobody
+	unsent := row.Body == 0 // an attempt whose request was never fixed has called no receiver
 	switch {
 	case repeated:
 		return granted
@@ -51,7 +52,7 @@ func (m *machine) claim(n *State, w, f int, probe bool) claimAnswer {
 	return granted
 }
 
-// breakLease is where the claim of another is taken away.
+// breakLease notes a violation if a claim is taken away during its lease.
 func (m *machine) breakLease(n *State, row *Effect) {
 	if row.State == started && !row.LeaseOver {
 		n.Broken = LeaseKept
@@ -68,17 +69,17 @@ func (m *machine) grant(n *State, w, f int, doubt bool) {
 	}
 	m.move(row, claimed, started)
 	row.ClaimedBy, row.LeaseOver = holder(w), false
-	row.Attempts = min(row.Attempts+1, m.Attempts+1) // more are alike
+	row.Attempts = min(row.Attempts+1, m.Attempts+1) // higher counts make no difference
 	row.Doubt = row.Doubt || doubt
 	if row.Body != 0 {
 		row.Open = row.Open.with(holder(w))
 	}
 }
 
-// settle records the outcome of the attempt of worker w, if the row is still its own.
+// settle records the outcome of worker w's attempt, if the row is still its own.
 func (m *machine) settle(n *State, w, f int, verdict Verdict) bool {
 	row := &n.Effects[f]
-	// The run ends here. What it may have done stays done.
+	// The run ends here, but a call that may have been applied stays so.
 	switch {
 	case verdict.certainlyNotApplied():
 		row.Open = row.Open.minus(holder(w))
@@ -91,7 +92,7 @@ func (m *machine) settle(n *State, w, f int, verdict Verdict) bool {
 	m.move(row, verdict.what(), m.after(*row, verdict))
 	row.Doubt = row.Doubt || verdict == verdictMaybeApplied
 	m.wakeNext(n, f)
-	// The job in reserve ends with the effect, unless somebody has it in hand.
+	// The job in reserve ends with the effect, unless a worker is running it.
 	if worker := n.Workers[w]; worker.Born && worker.Row != rows && !row.State.unfinished() && n.Jobs[worker.Job][worker.Row] == waiting {
 		n.drop(int(worker.Job), int(worker.Row))
 	}
@@ -107,7 +108,7 @@ func (m *machine) mayBeSettled(row *Effect, w int) bool {
 	return row.State == started && (row.ClaimedBy == holder(w) || m.bug == bugs.SettleWithoutFence)
 }
 
-// after is the state in which an attempt leaves its effect.
+// after returns the state of an effect after an attempt.
 func (m *machine) after(row Effect, verdict Verdict) EffectState {
 	usedUp := row.Attempts >= m.Attempts
 	switch verdict {
@@ -136,8 +137,8 @@ func (m *machine) after(row Effect, verdict Verdict) EffectState {
 	return inDoubt
 }
 
-// putAside parks or cancels an effect by an operator's order. An attempt that runs may
-// still be applied, but settles nothing.
+// putAside parks or cancels an effect for an operator. A running attempt may still be
+// applied, but settles nothing.
 func (m *machine) putAside(n *State, f int, what What, to EffectState) {
 	row := &n.Effects[f]
 	if row.State == started && row.Body != 0 {
@@ -147,8 +148,8 @@ func (m *machine) putAside(n *State, f int, what What, to EffectState) {
 	m.wakeNext(n, f)
 }
 
-// reopen lets a finished effect be attempted again. A person orders it, and so answers
-// for what earlier attempts may have done.
+// reopen lets a finished effect be attempted again. Only an operator requests it, and thereby
+// accepts what earlier attempts may have done.
 func (m *machine) reopen(n *State, f int) {
 	row := &n.Effects[f]
 	to := pending

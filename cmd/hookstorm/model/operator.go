@@ -2,7 +2,7 @@ package model
 
 import "github.com/hooklatch/hooklatch/cmd/hookstorm/bugs"
 
-// Order is what a person can order.
+// Order is an operator action.
 type Order uint8
 
 const (
@@ -27,8 +27,8 @@ var orders = [...]struct{ transaction, does string }{
 	orderResume:        {"destination.resume", "resumes the destination"},
 }
 
-// operating is what a person may do now. An order without an answer is given again under
-// the same request id: its row in the operator log says whether it was done.
+// operating adds the possible operator actions. An action without an answer is repeated under
+// the same request id: its row in the operator log shows whether it was done.
 func (m *machine) operating(s *State) {
 	if s.Operator.Order != noOrder {
 		m.ordering(s, s.Operator.Order, s.Operator.Target)
@@ -55,7 +55,7 @@ func (o Order) targets() uint8 {
 	return 1
 }
 
-// isPossible tells whether the target is in a state that the order is for.
+// isPossible reports whether the order fits the state of its target.
 func (m *machine) isPossible(s *State, order Order, target int) bool {
 	state := s.Effects[target].State
 	switch order {
@@ -77,7 +77,7 @@ func (m *machine) isPossible(s *State, order Order, target int) bool {
 	return false
 }
 
-// ordering is one order, its row in the operator log with it.
+// ordering is one operator action, together with its row in the operator log.
 func (m *machine) ordering(s *State, order Order, target uint8) {
 	given := *s
 	repeated := s.Operator.Order != noOrder
@@ -134,8 +134,8 @@ func (m *machine) carryOut(n *State, order Order, target int) {
 	}
 }
 
-// replay opens an event for one more dispatch under a new generation, and records it.
-// Without new keys its effects stand, and what did not succeed of them is tried again.
+// replay opens an event for one more dispatch under a new generation, and records it. Without
+// new keys the event keeps its effects, and those that did not succeed are tried again.
 func (m *machine) replay(n *State, e int, newKeys bool) {
 	row := &n.Events[e]
 	row.Outcome, row.Dispatched = received, 0

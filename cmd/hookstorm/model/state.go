@@ -10,8 +10,8 @@ const (
 	rows    = 3                // of a job
 )
 
-// State is all that is true at one moment. It is a value without pointers, so that two
-// states are the same when they are equal.
+// State is everything that is true at one moment. It is a value without pointers, so equal
+// states are the same state.
 type State struct {
 	Sends       [sends]Send
 	Events      [events]Event
@@ -22,16 +22,16 @@ type State struct {
 	Operator    Operator
 	Left        Budget
 	Configured  [workers]uint8 // the configuration of each worker, from 0
-	Newest      uint8          // the newest that was announced
-	Window      uint8          // whose body is open to no other event: of the event before this number; 0: of none
+	Newest      uint8          // the newest announced configuration
+	Window      uint8          // number from 1 of the event that opened the window of the body; 0 if none is open
 	Routes      uint8          // the version of the configured routes
-	Broken      Invariant      // what the last step broke that a state alone does not show
-	JobsLost    bool           // a person or River took a live job away
+	Broken      Invariant      // a violation by the last step that the state alone does not show
+	JobsLost    bool           // an operator or River removed a live job
 }
 
-// Budget is what may still happen that need not.
+// Budget limits the optional things that may still happen.
 type Budget struct {
-	Crashes uint8 // processes that die, or that are told to stop
+	Crashes uint8 // processes that die or are told to stop
 	Faults  uint8 // lost answers, stalls, refusals, lost jobs
 	Replays uint8 // of an event
 	Orders  uint8 // of an operator about an effect
@@ -44,37 +44,37 @@ type Send struct {
 	At SendStep
 }
 
-// SendStep is how far a delivery has come.
+// SendStep is the progress of a delivery.
 type SendStep uint8
 
 // The steps of a delivery.
 const (
 	sendWaits    SendStep = iota // not sent yet
-	sendVerified                 // its signature is right
-	sendLooked                   // select_then_insert: no row of its event was seen
+	sendVerified                 // its signature is valid
+	sendLooked                   // select_then_insert: no row of its event was found
 	sendKeyed                    // dedup_own_transaction: the key is committed, the event is not
 	sendJobless                  // job_outside_transaction: the event is committed, the job is not
 	sendStored                   // T1 is committed
-	sendEarly                    // ack_before_commit: answered 2xx, T1 is to come
+	sendEarly                    // ack_before_commit: answered 2xx before T1
 	sendAcked                    // answered 2xx
 	sendEnded                    // answered otherwise, or not at all
 )
 
-// Event is a row of processed_events with its delivery, and what the tests of the
-// invariants have to remember of it.
+// Event is a row of processed_events with its delivery, and the history that the tests of the
+// invariants need.
 type Event struct {
 	Rows             uint8 // 1 once accepted
 	Outcome          Outcome
 	Generation       uint8
-	EffectGeneration uint8 // of the effects a dispatch makes
+	EffectGeneration uint8 // of the effects that a dispatch makes
 	Replays          uint8 // rows of event_replays
-	Stored           bool  // its delivery is there, byte for byte
+	Stored           bool  // its delivery is stored, byte for byte
 	Flushed          bool  // its COMMIT is on disk
 	Body             uint8 // in a world by content: see ofSends
 
 	Sent       bool  // history: a valid delivery of it was verified
-	Dispatched uint8 // history: how often in this generation; more than once is too often
-	Ordered    uint8 // history: replays that a person ordered
+	Dispatched uint8 // history: dispatches in this generation; more than one is too many
+	Ordered    uint8 // history: replays that an operator requested
 }
 
 // Outcome is the state of an event.
@@ -88,45 +88,46 @@ const (
 	failedToDispatch
 )
 
-// Effect is a row of effects, and what the receiver and the tests remember of it.
+// Effect is a row of effects, with the history that the receiver and the tests need.
 type Effect struct {
 	State     EffectState
 	Attempts  uint8
 	ClaimedBy Holder
 	LeaseOver bool
 	Doubt     bool    // maybe_applied_since is set
-	Forgotten bool    // key_ttl is over: the receiver forgot the key
-	Body      Version // that every attempt sends; zero while it is to be rendered
+	Forgotten bool    // key_ttl is over, and the receiver forgot the key
+	Body      Version // sent by every attempt; 0 until it is rendered
 
-	Open      holders // history: attempts that may have been applied, since a person's last order
+	Open      holders // history: attempts that may have been applied, since the last operator action
 	Confirmed bool    // history: the receiver confirmed it
 	Sent      Version // history: the body under the key that the receiver saw
-	Applied   uint8   // history: how often the statement of an effect in this Postgres was committed
+	Applied   uint8   // history: number of commits of an effect's statement in this Postgres
 }
 
-// Version of a request's body. Mixed: attempts carried different bodies or keys.
+// Version is a version of a request's body, or mixed if attempts carried different bodies or
+// keys.
 type Version uint8
 
 const mixed Version = 255
 
-// Job is the rows of river_job for one piece of work. Usually there is one; a replay, or
-// a retry, inserts another while that of before is still there.
+// Job is the set of rows of river_job for one piece of work. Usually it has one row. A replay
+// or a retry inserts another while the earlier one is still there.
 type Job [rows]Row
 
 // Row is the state of a row of river_job.
 type Row uint8
 
-// The states of a job. One that is over is as good as none.
+// The states of a job. A finished job counts as no row.
 const (
 	noRow Row = iota
 	waiting
-	running // also when its worker is dead
+	running // also if its worker is dead
 )
 
-// live tells whether River works the job, or will.
+// live reports whether River works the job, or will.
 func (j *Job) live() bool { return *j != Job{} }
 
-// insert adds a row. Beside as many as there is room for, one more changes nothing.
+// insert adds a row. If all rows are taken, one more would change nothing.
 func (j *Job) insert() {
 	for i := range j {
 		if j[i] == noRow {
@@ -136,7 +137,7 @@ func (j *Job) insert() {
 	}
 }
 
-// drop ends a row. A run that still has it in its hands has the row of nothing.
+// drop ends a row. A run that still has the row no longer owns any.
 func (s *State) drop(job, row int) {
 	s.Jobs[job][row] = noRow
 	for w := range s.Workers {
@@ -146,14 +147,14 @@ func (s *State) drop(job, row int) {
 	}
 }
 
-// endRunning ends the row of a worker's run, if it is running, for whichever run.
+// endRunning ends the row of a worker's run if it is running, whichever run it is for.
 func (s *State) endRunning(w int) {
 	if job, row := s.Workers[w].Job, s.Workers[w].Row; row != rows && s.Jobs[job][row] == running {
 		s.drop(int(job), int(row))
 	}
 }
 
-// Holder is who holds a claim: a run of a worker, or nobody who is still alive.
+// Holder is the holder of a claim: a run of a worker, or gone if that run died.
 type Holder uint8
 
 const (
@@ -170,22 +171,22 @@ func (s holders) has(h Holder) bool      { return s&(1<<h) != 0 }
 func (s holders) with(h Holder) holders  { return s | 1<<h }
 func (s holders) minus(h Holder) holders { return s &^ (1 << h) }
 
-// Worker is a process with one run of a job in its hands.
+// Worker is a process with one run of a job.
 type Worker struct {
 	At       WorkerStep
 	Job      uint8
-	Row      uint8   // of the job; rows when that row is over
-	Detached bool    // its row is not running, or runs for another
+	Row      uint8   // of the job; rows if that row is over
+	Detached bool    // its row is not running, or runs for another worker
 	Plan     uint8   // dispatch: the generation that was planned
-	Body     Version // attempt: of the request it holds; zero while it is to be rendered
+	Body     Version // attempt: of its request; 0 until it is rendered
 	Verdict  Verdict
 	Probe    bool
-	Born     bool // its attempt began with the effect: no run of a job, Row is that of the job in reserve
-	Settled  bool // the ledger has the outcome, under this attempt
-	Again    bool // its job runs once more
+	Born     bool // its attempt began with the effect: it is no run of a job, and Row is the job in reserve
+	Settled  bool // the ledger has the outcome of this attempt
+	Again    bool // its job is to run once more
 }
 
-// WorkerStep is how far the run of a worker has come.
+// WorkerStep is the progress of a worker's run.
 type WorkerStep uint8
 
 // The steps of a worker.
@@ -194,15 +195,15 @@ const (
 	workerFetched             // it has a job
 	workerPlanned             // dispatch: the plan is made
 	workerTurn                // order_lock_dropped: it saw that it is its turn
-	workerUnsure              // attempt: the claim has no answer
+	workerUnsure              // attempt: the claim got no answer
 	workerTakeBack            // attempt: the claim is to be taken back
 	workerGranted             // attempt: the claim is committed
 	workerAnswered            // attempt: the call is over
 	workerSettled             // probe: the attempt is settled, the breaker is not
-	workerEnding              // River is to hear how the run ended
+	workerEnding              // River is to learn how the run ended
 )
 
-// Destination is the row of the one destination there is.
+// Destination is the row of the only destination.
 type Destination struct {
 	Paused  bool
 	Breaker Breaker
@@ -218,7 +219,7 @@ const (
 	halfOpen
 )
 
-// Operator is a person, who gives one order at a time.
+// Operator is the operator, with at most one unanswered action at a time.
 type Operator struct {
 	Order  Order // without an answer yet
 	Target uint8

@@ -3,7 +3,7 @@ package model
 // EffectState is the state of an effect: see the table in package ledger.
 type EffectState uint8
 
-// The states of an effect. Missing: there is no row yet.
+// The states of an effect. missing means that there is no row yet.
 const (
 	missing EffectState = iota
 	pending
@@ -19,10 +19,10 @@ var effectStates = [...]string{"missing", "pending", "started", "in_doubt", "don
 
 func (s EffectState) String() string { return effectStates[s] }
 
-// unfinished tells whether the effect is still to be worked on.
+// unfinished reports whether the effect still needs work.
 func (s EffectState) unfinished() bool { return s == pending || s == started || s == inDoubt }
 
-// What happens to an effect: a column of the table in package ledger.
+// What is something that happens to an effect: a column of the table in package ledger.
 type What uint8
 
 // The columns of the table.
@@ -74,7 +74,7 @@ func (v Verdict) what() What {
 	return settledMaybeApplied
 }
 
-// certainlyNotApplied tells whether the receiver did nothing.
+// certainlyNotApplied reports whether the receiver did nothing.
 func (v Verdict) certainlyNotApplied() bool { return v != verdictDone && v != verdictMaybeApplied }
 
 func (t Transition) String() string {

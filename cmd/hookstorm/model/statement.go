@@ -1,7 +1,7 @@
 package model
 
-// runningStatement is an attempt at an effect in the same Postgres: claim, statement and
-// settlement are one transaction, and nothing is called.
+// runningStatement is an attempt at an effect in the same Postgres. Claim, statement and
+// settlement are one transaction, and no receiver is called.
 func (m *machine) runningStatement(s *State, w int) {
 	f := effectOfJob(s.Workers[w].Job)
 	said := granted

@@ -2,13 +2,13 @@ package model
 
 import "hash/maphash"
 
-// stateSet is a set of states that numbers them in the order in which they came. It is
-// a hash table over one list, since a map of Go's would hold every state twice.
+// stateSet is a set of states, numbered in the order in which they were added. It is a hash
+// table over one list, since a Go map would hold every state twice.
 type stateSet struct {
 	blocks [][]State // of blockSize each, so that growing copies none
 	n      uint32
 	slots  []uint32 // number of the state + 1; 0 is empty
-	mask   uint64   // of a slot: there are a power of two
+	mask   uint64   // of a slot: the number of slots is a power of two
 	seed   maphash.Seed
 }
 
@@ -38,7 +38,7 @@ func (s *stateSet) add(state *State) (id uint32, isNew bool) {
 	return s.n - 1, true
 }
 
-// slotOf is where a state is, or where it belongs.
+// slotOf returns the slot of a state, or the empty slot where it belongs.
 func (s *stateSet) slotOf(state *State) uint64 {
 	slot := maphash.Comparable(s.seed, *state) & s.mask
 	for s.slots[slot] != 0 {

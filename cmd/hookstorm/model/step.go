@@ -6,7 +6,7 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/bugs"
 )
 
-// Actor is who makes a step.
+// Actor is the actor of a step.
 type Actor int
 
 // The actors.
@@ -32,9 +32,8 @@ func workerOf(worker int) Actor { return actorWorker1 + Actor(worker) }
 // Step leads from one state to the next.
 type Step struct {
 	Actor Actor
-	// Passes are the failpoints on its way, in order: those of the place itself, or
-	// the name of a transaction, which stands for its begin, before_commit and
-	// after_commit.
+	// Passes are the failpoints that the step passes, in order: the places themselves, or the
+	// name of a transaction for its begin, before_commit and after_commit.
 	Passes string
 	Commit Commit
 	Does   string
@@ -52,11 +51,11 @@ const (
 	connectionLost        // rolled back, and its process does not know
 )
 
-// Cost says what a step is paid from.
+// Cost is the part of the budget that a step uses.
 type Cost uint8
 
-// A step that is free is one that happens by itself, sooner or later. The others need
-// not happen: an operator may sit still, and faults stay away.
+// A free step happens by itself, sooner or later. The others need not happen: an operator may
+// do nothing, and faults may stay away.
 const (
 	free Cost = iota
 	byFault
@@ -64,10 +63,10 @@ const (
 	byPerson
 )
 
-// isFault tells whether the step is one after which the promise speaks of healing.
+// isFault reports whether the promises hold only after the step's damage has healed.
 func (c Cost) isFault() bool { return c == byFault || c == byCrash }
 
-// Failpoints are the names of the places the step passes.
+// Failpoints returns the names of the places that the step passes.
 func (s Step) Failpoints() []string {
 	places := strings.Fields(s.Passes)
 	if s.Commit == noTransaction {
@@ -83,7 +82,7 @@ func (s Step) Failpoints() []string {
 	return named
 }
 
-// String is a line of a trace.
+// String formats the step as a line of a trace.
 func (s Step) String() string {
 	var line strings.Builder
 	line.WriteString(s.Actor.String())
@@ -109,16 +108,16 @@ func (s Step) String() string {
 	return line.String()
 }
 
-// machine makes the steps that are possible in a world.
+// machine produces the possible steps in a world.
 type machine struct {
 	World
 
 	bug   bugs.Bug
-	next  []successor // of the state that is being expanded
+	next  []successor // of the state being expanded
 	moved map[Transition]bool
 }
 
-// successor is a step and where it leads.
+// successor is a step and the state that it leads to.
 type successor struct {
 	Step
 
@@ -135,14 +134,14 @@ func (m *machine) step(s *State, actor Actor, cost Cost, passes, does string, ch
 	m.next = append(m.next, successor{Step{Actor: actor, Passes: passes, Does: does, Cost: cost}, next})
 }
 
-// transaction adds the ways in which one can end. Whoever gets no answer tries the same
-// transaction again: run must know its own rows. heard is what the process does with the
-// answer.
+// transaction adds the ways in which a transaction can end. A process that gets no answer
+// repeats the transaction, so run must recognize its own rows. heard is what the process does
+// with the answer.
 func (m *machine) transaction(s *State, actor Actor, name, does string, run, heard func(*State)) {
 	m.transactionOr(s, actor, free, name, does, run, heard, func(*State) {})
 }
 
-// transactionOr is for a process that goes on in another way when it gets no answer.
+// transactionOr is for a process that does something else, unheard, if it gets no answer.
 func (m *machine) transactionOr(s *State, actor Actor, cost Cost, name, does string, run, heard, unheard func(*State)) {
 	next := *s
 	if !next.pay(cost) {
@@ -163,7 +162,8 @@ func (m *machine) transactionOr(s *State, actor Actor, cost Cost, name, does str
 	}
 }
 
-// pay reports whether the step may happen. What people do is paid where they do it.
+// pay reports whether the budget allows the step. Operator actions are paid for by their own
+// code.
 func (s *State) pay(cost Cost) bool {
 	switch cost {
 	case byFault:

@@ -1,17 +1,17 @@
 package model
 
-// canonical exchanges what is alike until only one of the states is left that differ by
-// nothing but names. It loses nothing: the rules of the workers are the same, and so are
-// those of two sends of one event, so that whatever can follow from a state can follow,
-// under exchanged names, from its twin; and no invariant speaks of a name.
+// canonical exchanges identical parts until one state represents all that differ only in
+// names. This loses nothing. The rules of the workers are the same, and so are those of two
+// sends of one event. So a state and its twin have the same successors under exchanged names.
+// No invariant depends on a name.
 //
-// Workers are named where they stand and by the claims they hold. Nothing names a send.
+// A worker is named by its position and by the claims it holds. Nothing names a send.
 func (w World) canonical(s *State) {
 	if !w.TwoEvents && s.Sends[0].At > s.Sends[1].At {
 		s.Sends[0], s.Sends[1] = s.Sends[1], s.Sends[0]
 	}
 	one, other := s.Workers[0].rank(), s.Workers[1].rank()
-	one, other = one|uint64(s.Configured[0])<<8, other|uint64(s.Configured[1])<<8 // a rank has nothing there
+	one, other = one|uint64(s.Configured[0])<<8, other|uint64(s.Configured[1])<<8 // these bits are unused in a rank
 	if one < other || one == other && s.holdings(1) <= s.holdings(2) {
 		return
 	}
@@ -24,7 +24,7 @@ func (w World) canonical(s *State) {
 	}
 }
 
-// holdings tell workers of equal rank apart by what is in their name.
+// holdings tells workers of equal rank apart by the claims and attempts in their name.
 func (s *State) holdings(h Holder) int {
 	holds := 0
 	for f, row := range s.Effects {
@@ -38,7 +38,7 @@ func (s *State) holdings(h Holder) int {
 	return holds
 }
 
-// exchanged are the holders when the two workers change their names.
+// exchanged maps the holders when the two workers exchange their names.
 var exchanged = [...]Holder{nobody: nobody, 1: 2, 2: 1, gone: gone}
 
 func (s holders) exchanged() holders {
@@ -51,7 +51,7 @@ func (s holders) exchanged() holders {
 	return twin
 }
 
-// rank orders workers in some way: equal ranks are equal workers.
+// rank orders workers in an arbitrary way. Equal ranks mean equal workers.
 func (worker *Worker) rank() uint64 {
 	rank := uint64(worker.At)<<56 | uint64(worker.Job)<<48 | uint64(worker.Row)<<40 | uint64(worker.Plan)<<32 |
 		uint64(worker.Body)<<24 | uint64(worker.Verdict)<<16

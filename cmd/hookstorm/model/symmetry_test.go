@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What can follow from a state can follow from its twin, under exchanged names: that is
-// what makes it right to look at one of the two.
+// A state and its twin have the same successors under exchanged names. That is why visiting
+// one of the two is enough.
 func TestTwinsHaveTheSameFuture(t *testing.T) {
 	t.Parallel()
 	for _, w := range Smaller() {
@@ -30,7 +30,7 @@ func TestTwinsHaveTheSameFuture(t *testing.T) {
 	}
 }
 
-// twin exchanges all that canonical exchanges.
+// twin exchanges everything that canonical exchanges.
 func (w World) twin(s State) State {
 	if !w.TwoEvents {
 		s.Sends[0], s.Sends[1] = s.Sends[1], s.Sends[0]
@@ -44,7 +44,7 @@ func (w World) twin(s State) State {
 	return s
 }
 
-// futures are the states that follow from s, as they are kept.
+// futures returns the states that follow from s, in canonical form.
 func (e *exploration) futures(s State) map[State]bool {
 	follow := map[State]bool{}
 	e.successors(&s)

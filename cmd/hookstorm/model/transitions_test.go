@@ -10,12 +10,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// notMade are transitions of the table that no world makes.
+// notMade lists transitions of the table that no world makes.
 var notMade = map[Transition]string{
 	{From: failed, What: retriedByPerson, To: inDoubt}: "an effect in doubt does not fail: it is parked",
 }
 
-// The table in the documentation of package ledger is what the database keeps
+// The table in the documentation of package ledger is the one that the database enforces
 // (TestTheTableOfStatesIsWhatTheDatabaseKeeps).
 func TestTransitionsAreThoseOfTheLedger(t *testing.T) {
 	t.Parallel()

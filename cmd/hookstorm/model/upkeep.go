@@ -2,8 +2,8 @@ package model
 
 import "github.com/hooklatch/hooklatch/cmd/hookstorm/bugs"
 
-// river gives jobs to idle workers, hears how runs ended, and rescues what a dead worker
-// left behind.
+// river gives jobs to idle workers, learns how runs ended, and rescues the jobs of dead
+// workers.
 func (m *machine) river(s *State) {
 	for w := range workers {
 		switch s.Workers[w].At {
@@ -25,7 +25,7 @@ func (m *machine) river(s *State) {
 	}
 }
 
-// fetching gives a worker any job that waits and has work.
+// fetching gives a worker any waiting job that has work.
 func (m *machine) fetching(s *State, w int) {
 	for job := range uint8(jobs) {
 		for row := range uint8(rows) {
@@ -41,8 +41,8 @@ func (m *machine) fetching(s *State, w int) {
 
 var jobNames = [jobs]string{"dispatch event 1", "dispatch event 2", "attempt effect 1", "attempt effect 2"}
 
-// hearing updates the row of a job whose run is over, if the row is running. River does
-// not ask for which run: one that was rescued meanwhile ends that of its successor.
+// hearing updates the row of a job whose run is over, if the row is running. River does not
+// check which run: a run that was rescued meanwhile ends the row of its successor.
 func (m *machine) hearing(s *State, w int) {
 	worker := s.Workers[w]
 	job, row := int(worker.Job), int(worker.Row)
@@ -70,7 +70,7 @@ func (m *machine) hearing(s *State, w int) {
 	})
 }
 
-// isWorked tells whether a worker that lives has the row.
+// isWorked reports whether a live worker has the row.
 func (s *State) isWorked(job, row int) bool {
 	for _, worker := range s.Workers {
 		if worker.works(job, row) {
@@ -84,8 +84,8 @@ func (worker *Worker) works(job, row int) bool {
 	return worker.At != workerIdle && !worker.Probe && !worker.Detached && int(worker.Job) == job && int(worker.Row) == row
 }
 
-// hasWork tells whether a job that waits has a reason to run: one that would be told to
-// wait for something comes back when it is over.
+// hasWork reports whether a waiting job has a reason to run. A job that would have to wait
+// for something runs when that is over.
 func (m *machine) hasWork(s *State, job uint8) bool {
 	if job < events {
 		return true
@@ -94,7 +94,7 @@ func (m *machine) hasWork(s *State, job uint8) bool {
 	return !s.Effects[f].State.unfinished() || m.isDue(s, f) && !s.Destination.refuses(false, m.bug)
 }
 
-// isDue tells whether a claim would be granted, but for the destination.
+// isDue reports whether a claim would be granted, apart from the destination.
 func (m *machine) isDue(s *State, f int) bool {
 	row := s.Effects[f]
 	switch row.State {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// String tells the story of the violation, a step in a line.
+// String describes the violation, with one step a line.
 func (v *Violation) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\nIn the world %q it is broken by %d steps:\n", v.Invariant, v.World.Name, len(v.Trace))

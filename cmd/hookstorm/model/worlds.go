@@ -1,17 +1,17 @@
 package model
 
-// World is what one exploration is about. All of them have two sends, two workers, one
+// World is the subject of one exploration. Every world has two sends, two workers, one
 // destination, and an effect for each event and generation of keys.
 type World struct {
 	Name       string
-	TwoEvents  bool  // the sends carry an event each, instead of the same one
-	AtMostOnce bool  // the policy of the effects; at_least_once otherwise
-	Ordered    bool  // effects run one after another; a parked one holds the others up
-	Late       bool  // the request is rendered at the first attempt
-	Statement  bool  // effects are statements in this Postgres
-	Breaker    bool  // the destination has a breaker
-	Deploys    bool  // workers start again with a newer configuration, one after the other
-	Contents   bool  // what repeats a stored body is a duplicate
+	TwoEvents  bool  // whether the sends carry different events
+	AtMostOnce bool  // whether the effects are at_most_once; at_least_once otherwise
+	Ordered    bool  // whether effects run one after another; a parked one blocks the others
+	Late       bool  // whether the request is rendered at the first attempt
+	Statement  bool  // whether effects are statements in this Postgres
+	Breaker    bool  // whether the destination has a breaker
+	Deploys    bool  // whether workers restart with a newer configuration, one after the other
+	Contents   bool  // whether a repeat of a stored body is a duplicate
 	Attempts   uint8 // of an effect before it is given up
 	Budget     Budget
 }
@@ -26,9 +26,9 @@ const (
 	byContent         = "events by content"
 )
 
-// Worlds are those that Explore visits. The first two are the bound that the promise is
-// proved for: 2 sends, 2 workers, 2 crashes and 1 replay, and another fault of any kind
-// beside them. The others have what those lack, and less of the rest.
+// Worlds returns the worlds that Explore visits. The first two are the bound for which the
+// promises are proved: 2 sends, 2 workers, 2 crashes, 1 replay and 1 other fault of any kind.
+// The others add what those lack, with less of the rest.
 func Worlds() []World {
 	return []World{
 		{Name: callsAtLeastOnce, Attempts: 3, Budget: Budget{Crashes: 2, Faults: 1, Replays: 1}},
@@ -45,8 +45,8 @@ func Worlds() []World {
 	}
 }
 
-// Smaller are the same worlds with less going wrong: they are explored in seconds, and
-// still make every step and every transition.
+// Smaller returns the same worlds with fewer faults. They are explored in seconds, and still
+// make every step and every transition.
 func Smaller() []World {
 	worlds := Worlds()
 	for i, budget := range []Budget{
@@ -67,7 +67,7 @@ func Smaller() []World {
 	return worlds
 }
 
-// eventOf is the event that a send carries.
+// eventOf returns the event that a send carries.
 func (w World) eventOf(send int) int {
 	if w.TwoEvents {
 		return send
@@ -75,7 +75,7 @@ func (w World) eventOf(send int) int {
 	return 0
 }
 
-// effectOf is the effect of an event under a generation of keys.
+// effectOf returns the effect of an event under a generation of keys.
 func (w World) effectOf(e int, generation uint8) int {
 	if w.TwoEvents {
 		return e
