@@ -13,7 +13,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema"
 )
 
-// Postgres starts servers that end with the stage.
+// Postgres starts servers that stop with the stage.
 func (s *Stage) Postgres(ctx context.Context, o cluster.Options) (*cluster.Cluster, error) {
 	started, err := cluster.Start(ctx, o)
 	if err != nil {
@@ -23,7 +23,7 @@ func (s *Stage) Postgres(ctx context.Context, o cluster.Options) (*cluster.Clust
 	return started, nil
 }
 
-// Connect makes a pool that ends with the stage.
+// Connect creates a pool that closes with the stage.
 func (s *Stage) Connect(ctx context.Context, config *pgxpool.Config) (*pgxpool.Pool, error) {
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
@@ -33,7 +33,7 @@ func (s *Stage) Connect(ctx context.Context, config *pgxpool.Config) (*pgxpool.P
 	return pool, nil
 }
 
-// Migrate makes our tables in an empty database.
+// Migrate creates Hooklatch's tables in an empty database.
 func Migrate(ctx context.Context, pool *pgxpool.Pool) error {
 	migrator, err := schema.NewMigrator(pool, schema.Default, nil)
 	if err != nil {
@@ -43,7 +43,7 @@ func Migrate(ctx context.Context, pool *pgxpool.Pool) error {
 	return err
 }
 
-// Prepare makes our tables in an empty database, and those of a run.
+// Prepare creates Hooklatch's tables and those of a run in an empty database.
 func Prepare(ctx context.Context, pool *pgxpool.Pool) error {
 	if err := Migrate(ctx, pool); err != nil {
 		return err
@@ -54,7 +54,7 @@ func Prepare(ctx context.Context, pool *pgxpool.Pool) error {
 	return nil
 }
 
-// Execute runs statements over a connection of their own.
+// Execute runs statements on a connection of its own.
 func Execute(ctx context.Context, url string, statements ...string) error {
 	conn, err := pgx.Connect(ctx, url)
 	if err != nil {
@@ -69,11 +69,11 @@ func Execute(ctx context.Context, url string, statements ...string) error {
 	return nil
 }
 
-// Config reads the URL of a database.
+// Config parses the URL of a database.
 func Config(url string) (*pgxpool.Config, error) {
 	config, err := pgxpool.ParseConfig(url)
 	if err != nil {
-		return nil, errors.New("the URL of the database cannot be read") // the error would quote it
+		return nil, errors.New("the URL of the database cannot be read") // the error would quote the URL
 	}
 	return config, nil
 }

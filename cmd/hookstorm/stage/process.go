@@ -17,8 +17,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// Place is where the processes of one name run: with addresses and, if they need one, a
-// file of configuration of their own.
+// Place holds the addresses of the processes of one name and, if they need one, their
+// configuration file.
 type Place struct {
 	stage *Stage
 
@@ -28,7 +28,7 @@ type Place struct {
 	Admin   string // address of the admin listener
 }
 
-// Place finds the addresses of a place.
+// Place creates a place with free addresses.
 func (s *Stage) Place(name string) (*Place, error) {
 	free, err := freeport.Addresses(2)
 	if err != nil {
@@ -37,10 +37,10 @@ func (s *Stage) Place(name string) (*Place, error) {
 	return &Place{stage: s, Name: name, Config: filepath.Join(s.Dir, name+".yaml"), Gateway: free[0], Admin: free[1]}, nil
 }
 
-// Ready is the URL that answers 200 when a program with an admin listener can do its work.
+// Ready returns the URL that answers 200 if a program with an admin listener can do its work.
 func (p *Place) Ready() string { return "http://" + p.Admin + "/readyz" }
 
-// Write makes the file of configuration from a template of text/template.
+// Write writes the configuration file from a template of text/template.
 func (p *Place) Write(text string, data any) error {
 	file, err := template.New(filepath.Base(p.Config)).Parse(text)
 	if err != nil {
@@ -56,7 +56,8 @@ func (p *Place) Write(text string, data any) error {
 	return nil
 }
 
-// Settings are those of a process at the place: which database it has, and whom it calls.
+// Settings returns the settings of a process at the place: its database, and the receivers
+// that it calls.
 func (p *Place) Settings(databaseURL string, to *receivers.Receivers) scenario.Settings {
 	mail := to.MailAddr()
 	return scenario.Settings{
@@ -65,7 +66,7 @@ func (p *Place) Settings(databaseURL string, to *receivers.Receivers) scenario.S
 	}
 }
 
-// Program makes a program of the place, which keeps what it prints. Stop kills it.
+// Program creates a program at the place and keeps its output. Stop kills the program.
 func (p *Place) Program(o programs.Options) (*programs.Program, error) {
 	o.Name, o.History = p.Name, p.stage.History
 	if o.Log == "" && !p.stage.opts.DropLogs {
@@ -85,12 +86,12 @@ func (p *Place) Program(o programs.Options) (*programs.Program, error) {
 	return made, nil
 }
 
-// End stops all processes in order, side by side.
+// End stops all processes gracefully and in parallel.
 func (s *Stage) End(ctx context.Context) error {
 	return s.each(func(p *programs.Program) error { return p.Stop(ctx) })
 }
 
-// Kill ends all processes as a crash would.
+// Kill kills all processes, as a crash would.
 func (s *Stage) Kill() error { return s.each((*programs.Program).Kill) }
 
 func (s *Stage) each(do func(*programs.Program) error) error {

@@ -6,14 +6,14 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/pgproxy"
 )
 
-// Line is a proxy to a Postgres, with a listener for each of those who connect.
+// Line is a proxy to a Postgres, with a listener for each client.
 type Line struct {
 	*pgproxy.Proxy
 
-	url func() string // of the database, past the proxy
+	url func() string // of the database, bypassing the proxy
 }
 
-// Proxy starts a proxy to the server at an address; url returns where the database is.
+// Proxy starts a proxy to the server at an address. url returns the URL of the database.
 func (s *Stage) Proxy(address string, url func() string) (*Line, error) {
 	proxy, err := pgproxy.Start(pgproxy.Options{Target: address})
 	if err != nil {

@@ -16,24 +16,24 @@ import (
 )
 
 const (
-	quietPoll = 200 * time.Millisecond // between looks at what is left to do
+	quietPoll = 200 * time.Millisecond // between two checks for unfinished work
 	tellEvery = 10 * time.Second
 )
 
 //go:embed query/unfinished.sql
 var unfinishedSQL string
 
-// Quiet says when a run has come to its end.
+// Quiet defines when a run is finished.
 type Quiet struct {
 	Pool     *pgxpool.Pool
 	Listed   *listed.Sender // whose events must all be stored
-	Outcomes []string       // of events that are not at their end
-	// Meanwhile is called every ten seconds while something is left. Nil: nothing is.
+	Outcomes []string       // of unfinished events
+	// Meanwhile, if not nil, is called every ten seconds while work is unfinished.
 	Meanwhile func(ctx context.Context) error
 }
 
-// Until waits until nothing is left to do or ctx is done, and returns what is left then:
-// the checker says more.
+// Until waits until no work is unfinished or ctx is done, and returns what is unfinished
+// then. The checker reports the details.
 func (s *Stage) Until(ctx context.Context, q Quiet) (left []string, err error) {
 	told := time.Now()
 	for {

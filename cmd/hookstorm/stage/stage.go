@@ -1,5 +1,5 @@
-// Package stage builds what every run of hookstorm stands on: a directory with a history,
-// a Postgres with our tables, the servers that processes call, and the processes
+// Package stage sets up the environment of every hookstorm run: a directory with a history, a
+// Postgres with Hooklatch's tables, the servers that processes call, and the processes
 // themselves. Torture, sweep, planted bugs and bench share it.
 package stage
 
@@ -33,26 +33,26 @@ type Options struct {
 	// Dir keeps history, configurations, logs and servers. Empty: a directory of its own,
 	// which Stop removes after Forget.
 	Dir string
-	// Watch sees each record of the history as it is written. Nil: nothing does.
+	// Watch, if not nil, sees each record of the history as it is written.
 	Watch func(history.Record)
-	// Out receives progress for people. Nil: it is dropped.
+	// Out receives progress messages. Nil: they are dropped.
 	Out io.Writer
-	// DropLogs keeps only the end of what processes print: writing it takes CPU.
+	// DropLogs keeps only the end of the processes' output, because writing it takes CPU.
 	DropLogs bool
 }
 
-// Stage is everything that one run starts. New, Stop.
+// Stage holds everything that one run starts. New creates it, Stop ends it.
 type Stage struct {
 	Dir     string
 	History *history.Writer
 
 	opts   Options
-	own    bool // the directory is ours alone
+	own    bool // whether the stage created the directory
 	forget bool
 
 	mu       sync.Mutex
 	programs []*programs.Program
-	steps    []step // of Stop, the last first
+	steps    []step // of Stop, executed from last to first
 }
 
 type step struct {
@@ -60,7 +60,7 @@ type step struct {
 	end  func(ctx context.Context) error
 }
 
-// New makes the directory and begins the history.
+// New creates the directory and begins the history.
 func New(o Options) (_ *Stage, err error) {
 	s := &Stage{Dir: o.Dir, own: o.Dir == "", opts: o}
 	if s.own {
@@ -68,7 +68,7 @@ func New(o Options) (_ *Stage, err error) {
 			return nil, fmt.Errorf("make a directory for the run: %w", err)
 		}
 	}
-	//nolint:gosec // The account of a Postgres of ours passes through it.
+	//nolint:gosec // The account that runs the stage's Postgres needs to pass through it.
 	if err := errors.Join(os.MkdirAll(s.Dir, 0o755), os.Chmod(s.Dir, 0o755)); err != nil {
 		return nil, fmt.Errorf("make the directory of the run: %w", err)
 	}
@@ -85,22 +85,22 @@ func New(o Options) (_ *Stage, err error) {
 	return s, nil
 }
 
-// HistoryPath is the file of the history.
+// HistoryPath returns the path of the history.
 func (s *Stage) HistoryPath() string { return filepath.Join(s.Dir, HistoryFile) }
 
-// OnStop remembers how to end what was just started.
+// OnStop adds a function that Stop calls to end something.
 func (s *Stage) OnStop(name string, end func(ctx context.Context) error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.steps = append(s.steps, step{name, end})
 }
 
-// Forget lets Stop remove the directory, unless the caller chose it: the run has nothing
-// more to tell.
+// Forget lets Stop remove the directory, unless the caller chose it. The run needs no more
+// inspection.
 func (s *Stage) Forget() { s.forget = true }
 
-// Stop ends everything that was started, the last first; it kills the processes that run
-// still. One that fails does not keep the others from ending. It may be called again.
+// Stop ends everything that was started, in reverse order, and kills the processes that still
+// run. An error does not keep it from ending the rest. It may be called again.
 func (s *Stage) Stop(ctx context.Context) error {
 	var failed []error
 	s.mu.Lock()
@@ -130,21 +130,20 @@ func (s *Stage) Receive(ctx context.Context, o receivers.Options) (*receivers.Re
 	return r, nil
 }
 
-// Phase writes down that the run goes on to another phase.
+// Phase records that the run enters another phase.
 func (s *Stage) Phase(p history.Phase) {
 	s.History.Add(history.Record{Who: s.opts.Who, Kind: history.Note, Op: history.OpPhase, Phase: p})
 	s.Sayf("%s", p)
 }
 
-// Sayf tells people how the run goes on.
+// Sayf prints a progress message.
 func (s *Stage) Sayf(format string, args ...any) {
 	if s.opts.Out != nil {
-		_, _ = fmt.Fprintf(s.opts.Out, format+"\n", args...) // nothing rests on it
+		_, _ = fmt.Fprintf(s.opts.Out, format+"\n", args...) // nothing depends on it
 	}
 }
 
-// Judge adds the rows of the database to the history, and holds all of it against the
-// promise.
+// Judge adds the rows of the database to the history and checks all of it.
 func (s *Stage) Judge(ctx context.Context, pool *pgxpool.Pool, o checker.Options) (checker.Verdict, error) {
 	if err := errors.Join(checker.Snapshot(ctx, pool, schema.Default, s.History), s.History.Flush()); err != nil {
 		return checker.Verdict{}, err
@@ -157,8 +156,8 @@ func (s *Stage) Judge(ctx context.Context, pool *pgxpool.Pool, o checker.Options
 	return checker.Check(file, o)
 }
 
-// Describe completes what the history says of a run: which policy each destination has,
-// and which of them apply each key once.
+// Describe completes the description of a run in its history: the policy of each destination,
+// and the destinations that apply each key once.
 func Describe(run history.Run, destinations []scenario.Destination) *history.Run {
 	run.Policies = map[string]string{}
 	for _, d := range destinations {

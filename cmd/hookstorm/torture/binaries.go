@@ -7,7 +7,7 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/programs"
 )
 
-// binaries are what the processes are started from.
+// binaries are the builds that the processes are started from.
 type binaries struct {
 	hooklatch []binary // the current build first
 	hookstorm binary   // the application
@@ -21,8 +21,7 @@ type binary struct {
 	args  []string
 }
 
-// of returns the builds a process of a role may be started from, with the
-// arguments that make it one.
+// of returns the builds for processes of a role, with the arguments for that role.
 func (b binaries) of(role role) []binary {
 	if role == roleApplication {
 		app := b.hookstorm
@@ -37,8 +36,7 @@ func (b binaries) of(role role) []binary {
 	return of
 }
 
-// build builds all of them from the tree as it is, and the previous version from
-// its commit.
+// build builds the programs from the current tree, and the previous version from its commit.
 func (w *world) build(ctx context.Context) error {
 	var err error
 	if w.commit, err = programs.Commit(ctx, w.opts.Module); err != nil {

@@ -15,15 +15,15 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/commit"
 )
 
-// database is where a run stores everything: a database of its own, on its own
-// servers or on somebody's.
+// database is the database of a run, on its own servers or on a server that the caller
+// provides.
 type database struct {
 	name    string
-	cluster *cluster.Cluster // nil on somebody's server
-	server  *url.URL         // somebody's
+	cluster *cluster.Cluster // nil on the caller's server
+	server  *url.URL         // the caller's server
 }
 
-// url is that of the database on the server that is the primary now.
+// url returns the URL of the database on the current primary.
 func (d *database) url() string {
 	if d.cluster != nil {
 		return d.cluster.Primary(d.name)
@@ -33,7 +33,7 @@ func (d *database) url() string {
 	return u.String()
 }
 
-// address is that of the primary, host:port.
+// address returns the primary's address, host:port.
 func (d *database) address() string {
 	if d.cluster != nil {
 		return d.cluster.Address()
@@ -41,7 +41,7 @@ func (d *database) address() string {
 	return d.server.Host
 }
 
-// startDatabase makes the database, our tables and those of the run.
+// startDatabase creates the database, Hooklatch's tables and those of the run.
 func (w *world) startDatabase(ctx context.Context) error {
 	w.database.name = "hookstorm_" + uuid.NewString()[:8]
 	if w.opts.DSN.IsZero() {
@@ -58,7 +58,7 @@ func (w *world) startDatabase(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// A connection of a server that was promoted away must not be used again.
+	// A connection to a demoted server must not be used again.
 	config.ConnConfig.ConnectTimeout = connectTimeout
 	config.MaxConns = ownConns
 	commit.PreparePool(config)
@@ -79,11 +79,11 @@ func (w *world) startDatabase(ctx context.Context) error {
 	return past.Prepare(ctx, w.primary)
 }
 
-// ownDisk is the size of a disk that is to be full at times, in bytes: a run of ten
-// minutes needs a third of it. It takes memory for what is on it only.
+// ownDisk is the size in bytes of a disk that is filled at times. A run of ten minutes needs
+// a third of it. Only the used part takes memory.
 const ownDisk = 3 << 30
 
-// startCluster starts servers of our own. A killed server stays down until we start
+// startCluster starts the run's own servers. A killed server stays down until the run starts
 // it, because a restart by itself can hide a crash.
 func (w *world) startCluster(ctx context.Context) (err error) {
 	var disk int64
@@ -103,7 +103,7 @@ func (w *world) startCluster(ctx context.Context) (err error) {
 	return err
 }
 
-// useServer takes somebody's server, whose faults are not ours to make.
+// useServer uses the caller's server, without any faults of the server.
 func (w *world) useServer() error {
 	u, err := url.Parse(w.opts.DSN.Reveal())
 	if err != nil || u.Host == "" {
@@ -114,11 +114,11 @@ func (w *world) useServer() error {
 	return nil
 }
 
-// mark is the comment of a database that a run made and may drop.
+// mark is the comment of a database that a run created and may drop.
 const mark = "made by hookstorm torture, which drops it"
 
-// createDatabase makes a database that nobody else has, and marks it. On somebody's
-// server nothing else is touched.
+// createDatabase creates a database for this run alone, and marks it. It touches nothing else
+// on the caller's server.
 func (w *world) createDatabase(ctx context.Context) error {
 	maintenance := "postgres"
 	if w.database.server != nil && len(w.database.server.Path) > 1 {

@@ -9,14 +9,14 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/history"
 )
 
-// FaultCount is how often a kind of fault struck.
+// FaultCount counts the strikes of one kind of fault.
 type FaultCount struct {
 	Kind      string
 	Simulated bool
 	Fired     int
 	Busy      int // of these, while deliveries were under way
-	Missed    int // dealt, but did not strike
-	// AckedLast are the deliveries acknowledged in the second before each strike,
+	Missed    int // dealt without striking
+	// AckedLast has the number of deliveries acknowledged in the second before each strike,
 	// in ascending order.
 	AckedLast []int
 }
@@ -61,7 +61,7 @@ func (f *faultCounts) watch(r history.Record) {
 	count.AckedLast = slices.Insert(count.AckedLast, at, r.Fault.AckedLast)
 }
 
-// all returns the counts, by kind.
+// all returns the counts, ordered by kind.
 func (f *faultCounts) all() []FaultCount {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -74,8 +74,7 @@ func (f *faultCounts) all() []FaultCount {
 	return all
 }
 
-// Fired returns how many faults struck, of how many kinds, not counting those that
-// only stand for others.
+// Fired returns the numbers of faults and of kinds that struck, without simulated faults.
 func Fired(counts []FaultCount) (faults, kinds int) {
 	for _, c := range counts {
 		if !c.Simulated && c.Fired > 0 {

@@ -12,14 +12,14 @@ import (
 )
 
 const (
-	// beside is for how long, at most, processes of two configurations run side by side
-	// before the next one is deployed.
+	// beside is the longest time for which processes of two configurations run side by side
+	// before the next process is deployed.
 	beside = 1500 * time.Millisecond
-	// deployTimeout is for a worker to announce what was deployed, whatever else goes on.
+	// deployTimeout is the time for a worker to announce a deployment, whatever else happens.
 	deployTimeout = 20 * time.Second
 )
 
-// deployFaults change configurations.
+// deployFaults returns the faults that change configurations.
 func (w *world) deployFaults() []nemesis.Fault {
 	faults := []nemesis.Fault{{Kind: "reload_of_a_cut_file", Lane: nemesis.Input, Fire: w.reloadCut}}
 	if w.opts.Previous != "" {
@@ -29,10 +29,9 @@ func (w *world) deployFaults() []nemesis.Fault {
 	return append(faults, nemesis.Fault{Kind: "rolling_deployment", Lane: nemesis.Process, Fire: w.deploy})
 }
 
-// deploy brings the next configuration to all processes, one after the other. A few
-// deployments in turn make each change in each order of processes: gateways or workers
-// first, by a restart or a reload, and every other time one of the old processes starts
-// again beside the first new one.
+// deploy brings the next configuration to all processes, one after the other. Over several
+// deployments it makes each change in each order: gateways or workers first, by a restart or
+// a reload. Every other time, an old process also restarts beside the first new one.
 func (w *world) deploy(ctx context.Context, rnd *rand.Rand, struck func(target, detail string)) error {
 	n := w.deployed.Number
 	changes := scenario.Changes()
@@ -47,10 +46,10 @@ func (w *world) deploy(ctx context.Context, rnd *rand.Rand, struck func(target, 
 	done := w.History.Begin(history.Record{Who: "nemesis", Op: history.OpDeploy, Deploy: &history.Deploy{
 		Number: next.Number, Change: string(change), Order: how, Source: scenario.Moving, Route: next.Route(), Types: next.Types, Late: next.Late,
 	}})
-	before, _ := w.newestConfiguration(ctx) // 0 where the database is away: any is newer
+	before, _ := w.newestConfiguration(ctx) // 0 if the database is unavailable: any number is newer
 	struck("all processes", string(change)+", "+how)
 	w.deployed = next
-	// A deployment that is begun is brought to its end, also when the storm is over.
+	// A deployment that began is completed, even after the end of the storm.
 	ctx = context.WithoutCancel(ctx)
 	announced := make(chan bool, 1)
 	go func() { announced <- w.isAnnounced(ctx, before, done) }()
@@ -73,19 +72,19 @@ func (w *world) deploy(ctx context.Context, rnd *rand.Rand, struck func(target, 
 	return nil
 }
 
-// bring has a process take its configuration.
+// bring makes a process load its configuration.
 func (w *world) bring(ctx context.Context, s *service, reloaded bool) error {
 	if !reloaded {
 		return w.restart(ctx, s, start{})
 	}
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
-	_ = s.program().Reload(ctx) // one that is starting reads the file anyway
+	_ = s.program().Reload(ctx) // a starting process reads the file anyway
 	return nil
 }
 
-// isAnnounced waits until a worker has announced a configuration that is newer than a
-// number, and writes that down.
+// isAnnounced waits until a worker has announced a configuration newer than a number, and
+// records that.
 func (w *world) isAnnounced(ctx context.Context, before int64, done *history.Operation) bool {
 	ctx, cancel := context.WithTimeout(ctx, deployTimeout)
 	defer cancel()
@@ -101,14 +100,13 @@ func (w *world) isAnnounced(ctx context.Context, before int64, done *history.Ope
 	return false
 }
 
-// newestConfiguration returns the number of the newest configuration that was announced.
+// newestConfiguration returns the number of the newest announced configuration.
 func (w *world) newestConfiguration(ctx context.Context) (newest int64, err error) {
 	err = w.primary.QueryRow(ctx, `SELECT COALESCE(max(number), 0) FROM hooklatch.configurations`).Scan(&newest)
 	return newest, err
 }
 
-// deployLast brings a configuration to all processes with which every event can be
-// dispatched.
+// deployLast brings all processes a configuration that can dispatch every event.
 func (w *world) deployLast(ctx context.Context) error {
 	w.deployed = w.deployed.Last()
 	done := w.History.Begin(history.Record{Who: "nemesis", Op: history.OpDeploy, Deploy: &history.Deploy{
@@ -132,7 +130,7 @@ func (w *world) deployLast(ctx context.Context) error {
 	return nil
 }
 
-// reloadCut has a process read its file while only some lines of it are written.
+// reloadCut makes a process read its file while only some of its lines are written.
 func (w *world) reloadCut(ctx context.Context, rnd *rand.Rand, struck func(target, detail string)) error {
 	s := w.one(rnd, roleGateway, roleWorker)
 	lines := rnd.IntN(1000)
@@ -146,7 +144,7 @@ func (w *world) reloadCut(ctx context.Context, rnd *rand.Rand, struck func(targe
 		return err
 	}
 	if err != nil {
-		return nil // it is not there, or has just begun: nothing struck
+		return nil // the process has ended or has just begun: nothing struck
 	}
 	struck(s.name, "SIGHUP while the file was written")
 	sleep(ctx, time.Second)

@@ -9,8 +9,8 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/nemesis"
 )
 
-// inputFaults are what comes from outside: storms of duplicates, and
-// configurations.
+// inputFaults returns the faults that come from outside: storms of duplicates, strange bodies
+// and configurations.
 func (w *world) inputFaults() []nemesis.Fault {
 	return []nemesis.Fault{
 		{Kind: "storm_of_duplicates", Lane: nemesis.Input, Fire: w.storming},
@@ -21,7 +21,7 @@ func (w *world) inputFaults() []nemesis.Fault {
 	}
 }
 
-// storming sends one event many times at once.
+// storming sends one event many times simultaneously.
 func (w *world) storming(ctx context.Context, rnd *rand.Rand, struck func(target, detail string)) error {
 	n := 20 + rnd.IntN(100)
 	struck("gateways", fmt.Sprintf("%d times at once", n))
@@ -29,7 +29,7 @@ func (w *world) storming(ctx context.Context, rnd *rand.Rand, struck func(target
 	return nil
 }
 
-// onlyDuplicates sends events of the past for a while, and no others.
+// onlyDuplicates sends only past events for a while.
 func (w *world) onlyDuplicates(ctx context.Context, rnd *rand.Rand, struck func(target, detail string)) error {
 	w.senders.OnlyDuplicates(true)
 	defer w.senders.OnlyDuplicates(false)
@@ -38,7 +38,7 @@ func (w *world) onlyDuplicates(ctx context.Context, rnd *rand.Rand, struck func(
 	return nil
 }
 
-// poison sends the strangest bodies at once.
+// poison sends the strangest bodies simultaneously.
 func (w *world) poison(ctx context.Context, rnd *rand.Rand, struck func(target, detail string)) error {
 	n := 5 + rnd.IntN(20)
 	struck("gateways", fmt.Sprintf("%d bodies", n))
@@ -46,7 +46,7 @@ func (w *world) poison(ctx context.Context, rnd *rand.Rand, struck func(target, 
 	return nil
 }
 
-// reload changes the file of a process, or breaks it, and has it read.
+// reload changes or breaks a process's file and makes the process read it.
 func (w *world) reload(broken bool) fire {
 	return func(ctx context.Context, rnd *rand.Rand, struck func(target, detail string)) error {
 		s := w.one(rnd, roleGateway, roleWorker)
@@ -60,7 +60,7 @@ func (w *world) reload(broken bool) fire {
 		ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 		defer cancel()
 		if err := s.program().Reload(ctx); err != nil {
-			return s.config.Mend() // it is not there, or has just begun: nothing struck
+			return s.config.Mend() // the process has ended or has just begun: nothing struck
 		}
 		struck(s.name, "SIGHUP")
 		sleep(ctx, time.Second)

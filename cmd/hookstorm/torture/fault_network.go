@@ -10,11 +10,11 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/pgproxy"
 )
 
-// completion is the statement by which River says that jobs are completed. Its
-// loss must not repeat what the jobs did.
+// completion matches the statement by which River completes jobs. Its loss must not repeat
+// the work of the jobs.
 var completion = regexp.MustCompile(`\bJobSetStateIfRunningMany\b`)
 
-// networkFaults are those of the connections to the server.
+// networkFaults returns the faults of the connections to the server.
 func (w *world) networkFaults() []nemesis.Fault {
 	atStatement := map[string]pgproxy.Fault{
 		"commit_answer_lost":     {Kind: pgproxy.LoseAnswer},
@@ -45,11 +45,11 @@ func (w *world) networkFaults() []nemesis.Fault {
 	return sortedByKind(faults)
 }
 
-// onProxy makes a fault of the proxy for one process, or for all of them; at most
-// count times, or for as long as it lasts.
+// onProxy makes a fault of the proxy for one process or for all, at most count times, or for
+// as long as the fault lasts.
 func (w *world) onProxy(fault pgproxy.Fault, count int) fire {
 	return func(ctx context.Context, rnd *rand.Rand, struck func(target, detail string)) error {
-		fault := fault // each time for others
+		fault := fault // a copy: every strike has its own target
 		target := "all processes"
 		if rnd.IntN(3) > 0 {
 			target = w.one(rnd, roleGateway, roleWorker, roleApplication).line
@@ -65,7 +65,7 @@ func (w *world) onProxy(fault pgproxy.Fault, count int) fire {
 		}
 		defer armed.Disarm()
 		if fault.Kind == pgproxy.Cap {
-			w.proxy.Cut(fault.Who) // it meets those that connect
+			w.proxy.Cut(fault.Who) // the cap applies to new connections
 		}
 		ctx, cancel := context.WithTimeout(ctx, d)
 		defer cancel()
@@ -89,7 +89,7 @@ func (w *world) onProxy(fault pgproxy.Fault, count int) fire {
 	}
 }
 
-// cutConnections resets what connections there are, to one process or to all.
+// cutConnections resets the open connections of one process or of all.
 func (w *world) cutConnections(_ context.Context, rnd *rand.Rand, struck func(target, detail string)) error {
 	who := pgproxy.Who{}
 	if rnd.IntN(2) > 0 {

@@ -13,19 +13,19 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/nemesis"
 )
 
-// pastLease is longer than the lease of every attempt at the short times of a run,
-// and than the patience of a sender.
+// pastLease is longer than every attempt's lease at the short times of a run, and longer than
+// a sender's patience.
 const pastLease = 8 * time.Second
 
-// failpointPatience is how long a process may take to pass a failpoint as often as it
-// takes to fire.
+// failpointPatience is how long a process may take to pass a failpoint often enough for it to
+// fire.
 const failpointPatience = 6 * time.Second
 
-// skews are by how much the clock of a process is wrong: within the tolerance of
-// signatures, so that deliveries go on.
+// skews are the errors of a process's clock. They stay within the tolerance of signatures, so
+// that deliveries continue.
 var skews = []string{"+4m", "-4m", "+90s", "-90s"} //nolint:gochecknoglobals // a constant
 
-// processFaults are those of our own processes.
+// processFaults returns the faults of Hooklatch's own processes.
 func (w *world) processFaults() []nemesis.Fault {
 	faults := []nemesis.Fault{
 		{Kind: "gateway_killed", Lane: nemesis.Process, Fire: w.kill(roleGateway)},
@@ -48,7 +48,7 @@ func (w *world) processFaults() []nemesis.Fault {
 	return faults
 }
 
-// one returns any of the services that have one of the roles.
+// one returns a random service with one of the roles.
 func (w *world) one(rnd *rand.Rand, roles ...role) *service {
 	of := w.services.of(roles...)
 	return of[rnd.IntN(len(of))]
@@ -86,7 +86,7 @@ func (w *world) terminate(roles ...role) fire {
 			return nil
 		}
 		struck(s.name, "SIGTERM")
-		// One that does not drain in time is killed: that is no failure of the fault.
+		// A process that does not drain in time is killed. That does not fail the fault.
 		_ = s.program().Stop(ctx)
 		return w.back(ctx, s)
 	}
@@ -101,7 +101,7 @@ func (w *world) pause(roles ...role) fire {
 		}
 		d := time.Second + upTo(rnd, pastLease)
 		if err := program.Pause(); err != nil {
-			return nil //nolint:nilerr // it ended by itself in this moment: nothing struck
+			return nil //nolint:nilerr // it ended by itself at this moment: nothing struck
 		}
 		struck(s.name, "SIGSTOP for "+d.Round(time.Millisecond).String())
 		sleep(ctx, d)
@@ -109,8 +109,8 @@ func (w *world) pause(roles ...role) fire {
 	}
 }
 
-// killLeader kills the worker that leads River: it is the one that rescues jobs and
-// starts the periodic ones.
+// killLeader kills the worker that leads River. The leader rescues jobs and starts the
+// periodic ones.
 func (w *world) killLeader(ctx context.Context, _ *rand.Rand, struck func(target, detail string)) error {
 	leader, err := w.leader(ctx)
 	if err != nil || leader == nil {
@@ -123,7 +123,7 @@ func (w *world) killLeader(ctx context.Context, _ *rand.Rand, struck func(target
 	return w.back(ctx, leader)
 }
 
-// failpoint starts a process again with a fault at one of its failpoints.
+// failpoint restarts a process with a fault at one of its failpoints.
 func (w *world) failpoint(action string) fire {
 	return func(ctx context.Context, rnd *rand.Rand, struck func(target, detail string)) error {
 		s := w.one(rnd, roleGateway, roleWorker)
@@ -152,7 +152,7 @@ func (w *world) failpoint(action string) fire {
 	}
 }
 
-// skewClock starts a process again with a clock that is wrong.
+// skewClock restarts a process with a wrong clock.
 func (w *world) skewClock(ctx context.Context, rnd *rand.Rand, struck func(target, detail string)) error {
 	s := w.one(rnd, roleGateway, roleWorker)
 	skew := skews[rnd.IntN(len(skews))]
@@ -164,8 +164,8 @@ func (w *world) skewClock(ctx context.Context, rnd *rand.Rand, struck func(targe
 	return w.restart(ctx, s, start{})
 }
 
-// deployPrevious runs a process of the previous version for a while, as a rolling
-// deployment that is taken back does.
+// deployPrevious runs a process of the previous version for a while, as a rolling deployment
+// does that is rolled back.
 func (w *world) deployPrevious(ctx context.Context, rnd *rand.Rand, struck func(target, detail string)) error {
 	s := w.one(rnd, roleGateway, roleWorker)
 	if err := w.restart(ctx, s, start{build: buildPrevious}); err != nil {
@@ -176,12 +176,12 @@ func (w *world) deployPrevious(ctx context.Context, rnd *rand.Rand, struck func(
 	return w.restart(ctx, s, start{})
 }
 
-// restart ends a process, by SIGTERM or SIGKILL, and starts it as asked.
+// restart ends a process, by SIGTERM or SIGKILL, and starts it as given.
 func (w *world) restart(ctx context.Context, s *service, as start) error {
 	s.nextStart(as)
 	program := s.program()
 	if program.Alive() {
-		_ = program.Continue() // it may be paused by nobody but us
+		_ = program.Continue() // only a fault can have paused it
 		if err := program.Kill(); err != nil {
 			return err
 		}
@@ -189,8 +189,8 @@ func (w *world) restart(ctx context.Context, s *service, as start) error {
 	return w.back(ctx, s)
 }
 
-// back waits until services run again after they ended. Whether they are ready is not
-// asked: the database may be away.
+// back waits until the services run again after they ended. It does not check that they are
+// ready: the database may be unavailable.
 func (w *world) back(ctx context.Context, services ...*service) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), startTimeout)
 	defer cancel()

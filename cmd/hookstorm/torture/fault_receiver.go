@@ -10,8 +10,8 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/scenario"
 )
 
-// receiverFaults have a receiver behave badly for a while, one kind for each
-// behaviour.
+// receiverFaults returns one fault for each bad behaviour of a receiver, which lasts for a
+// while.
 func (w *world) receiverFaults() []nemesis.Fault {
 	faults := []nemesis.Fault{{Kind: "receivers_down", Lane: nemesis.Receiver, Fire: w.receiversDown}}
 	for _, behaviour := range receivers.Behaviours() {
@@ -34,7 +34,7 @@ func (w *world) receiverFaults() []nemesis.Fault {
 	return faults
 }
 
-// receiving are the destinations that have a receiver.
+// receiving returns the destinations that have a receiver.
 func receiving() []string {
 	var names []string
 	for _, d := range scenario.Destinations() {
@@ -45,14 +45,14 @@ func receiving() []string {
 	return names
 }
 
-// calmReceivers has all of them behave well.
+// calmReceivers makes all receivers behave well.
 func (w *world) calmReceivers() {
 	for _, name := range receiving() {
 		w.receivers.Behave(name, receivers.OK)
 	}
 }
 
-// receiversDown has all of them refuse connections for a while.
+// receiversDown makes all receivers refuse connections for a while.
 func (w *world) receiversDown(ctx context.Context, rnd *rand.Rand, struck func(target, detail string)) error {
 	w.receivers.Down()
 	struck("receivers", "connections refused")

@@ -16,7 +16,7 @@ import (
 // serverTimeout bounds a restart or a promotion on a busy machine.
 const serverTimeout = time.Minute
 
-// serverFaults are those of the server as a whole. Somebody's server has none.
+// serverFaults returns the faults of the whole server. The caller's server has none.
 func (w *world) serverFaults() []nemesis.Fault {
 	if !w.opts.DSN.IsZero() {
 		return nil
@@ -40,7 +40,7 @@ func (w *world) serverFaults() []nemesis.Fault {
 	)
 }
 
-// withServer makes a fault of the server to its end: half a promotion would leave
+// withServer completes a fault of the server even if ctx ends: half a promotion would leave
 // no server at all.
 func withServer(ctx context.Context, f func(ctx context.Context) error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), serverTimeout)
@@ -65,7 +65,8 @@ func (w *world) promote(endings ...cluster.Ending) fire {
 	}
 }
 
-// nothingIsMissing is the person whom at_most_once effects wait for after a promotion.
+// nothingIsMissing confirms as the operator, after a promotion, that no work was lost.
+// Effects with at_most_once wait for that.
 func (w *world) nothingIsMissing(ctx context.Context) error {
 	box, err := outbox.New(outbox.Options{Pool: w.primary})
 	if err != nil {
@@ -75,8 +76,8 @@ func (w *world) nothingIsMissing(ctx context.Context) error {
 	return errors.Join(box.Repair().Promoted(ctx, by), box.Stop(ctx))
 }
 
-// freeze stops a server for a while. While it is the standby no COMMIT is answered, because
-// each waits for that.
+// freeze stops a server for a while. If it is the standby, no COMMIT is answered meanwhile,
+// because each waits for the standby.
 func (w *world) freeze(target string, freeze, thaw func(*cluster.Cluster) error) fire {
 	return func(ctx context.Context, rnd *rand.Rand, struck func(target, detail string)) error {
 		if err := freeze(w.database.cluster); err != nil {
@@ -89,8 +90,7 @@ func (w *world) freeze(target string, freeze, thaw func(*cluster.Cluster) error)
 	}
 }
 
-// fillDisk leaves the primary no room on its disk. It ends when it was the WAL that
-// had none.
+// fillDisk fills the primary's disk. The primary ends if the WAL runs out of space.
 func (w *world) fillDisk(ctx context.Context, rnd *rand.Rand, struck func(target, detail string)) error {
 	written, err := w.database.cluster.FillDisk()
 	if err == nil {

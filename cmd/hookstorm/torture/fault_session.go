@@ -11,8 +11,8 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/pgproxy"
 )
 
-// sessionFaults are what other sessions of the database do to ours. Those that other
-// databases would feel are left out on somebody's server.
+// sessionFaults returns the faults caused by other sessions of the database. On the caller's
+// server it omits those that other databases would notice.
 func (w *world) sessionFaults() []nemesis.Fault {
 	var faults []nemesis.Fault
 	for _, fault := range session.Faults() {
@@ -20,7 +20,7 @@ func (w *world) sessionFaults() []nemesis.Fault {
 			continue
 		}
 		if fault.Simulated && w.opts.OwnDisks {
-			continue // the real one is made
+			continue // the real one is used
 		}
 		lane := nemesis.Session
 		if fault.Slow {
@@ -36,8 +36,8 @@ func (w *world) sessionFaults() []nemesis.Fault {
 	return faults
 }
 
-// strike makes a fault of another session, and ends it after a while. While the
-// server is away there is nothing to strike.
+// strike makes a fault of another session and ends it after a while. It does nothing while
+// the server is unavailable.
 func (w *world) strike(ctx context.Context, fault session.Fault, rnd *rand.Rand, struck func(target, detail string)) error {
 	striking, cancel := context.WithTimeout(ctx, strikeTimeout)
 	defer cancel()
@@ -53,7 +53,7 @@ func (w *world) strike(ctx context.Context, fault session.Fault, rnd *rand.Rand,
 	return untilHealed(ctx, done.Heal)
 }
 
-// untilHealed ends a fault, however often the server is away meanwhile.
+// untilHealed ends a fault, however often the server is unavailable meanwhile.
 func untilHealed(ctx context.Context, heal func(ctx context.Context) error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), serverTimeout)
 	defer cancel()
@@ -67,10 +67,10 @@ func untilHealed(ctx context.Context, heal func(ctx context.Context) error) erro
 	}
 }
 
-// strikeTimeout bounds a fault of another session: the server may be away.
+// strikeTimeout bounds a fault of another session, because the server may be unavailable.
 const strikeTimeout = 10 * time.Second
 
-// backends are those of the server that serve our processes.
+// backends returns the server's backends that serve Hooklatch's processes.
 func (w *world) backends() []int32 {
 	var pids []int32
 	for _, connection := range w.proxy.Connections(pgproxy.Who{}) {

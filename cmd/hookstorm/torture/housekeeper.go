@@ -15,11 +15,11 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// keepEvery is how often retention has something to delete.
+// keepEvery is the interval at which retention gets something to delete.
 const keepEvery = 2 * time.Second
 
-// housekeeper makes days of years ago and has retention delete them, through the same
-// faults as everybody else.
+// housekeeper creates days that are years old and has retention delete them, subject to the
+// same faults as all processes.
 type housekeeper struct {
 	pool *pgxpool.Pool
 	box  *outbox.Outbox
@@ -28,7 +28,7 @@ type housekeeper struct {
 
 	cancel  context.CancelFunc
 	running sync.WaitGroup
-	done    int // rounds; after rest
+	done    int // rounds; to be read after rest
 }
 
 func newHousekeeper(ctx context.Context, url string) (*housekeeper, error) {
@@ -45,19 +45,19 @@ func newHousekeeper(ctx context.Context, url string) (*housekeeper, error) {
 	return h, nil
 }
 
-// start begins. ctx does not end it: rest does.
+// start begins the rounds. Only rest ends them, not ctx.
 func (h *housekeeper) start(ctx context.Context) {
 	ctx, h.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	h.running.Go(func() {
 		for sleep(ctx, keepEvery) {
-			if h.past.Round(ctx, h.by) == nil { // what a fault interrupted, a later round finishes
+			if h.past.Round(ctx, h.by) == nil { // a later round finishes an interrupted one
 				h.done++
 			}
 		}
 	})
 }
 
-// rest begins nothing new, and waits for the round that is under way.
+// rest begins no new round and waits for the current one.
 func (h *housekeeper) rest() {
 	if h.cancel != nil {
 		h.cancel()
@@ -65,13 +65,13 @@ func (h *housekeeper) rest() {
 	h.running.Wait()
 }
 
-// end waits until nothing of the past is left.
+// end waits until retention has deleted everything from the past.
 func (h *housekeeper) end(ctx context.Context) error {
 	h.rest()
 	return h.past.End(ctx, h.by)
 }
 
-// stop ends it all.
+// stop ends the housekeeper and its connections.
 func (h *housekeeper) stop(ctx context.Context) error {
 	h.rest()
 	err := h.box.Stop(ctx)

@@ -13,10 +13,10 @@ import (
 	"github.com/hooklatch/hooklatch/internal/retry"
 )
 
-// fire is how a fault is made: see nemesis.Fault.
+// fire makes a fault: see nemesis.Fault.
 type fire = func(ctx context.Context, rnd *rand.Rand, struck func(target, detail string)) error
 
-// kinds returns the faults of this run. It is an error when none is left.
+// kinds returns the faults of this run. It returns an error if none is left.
 func (w *world) kinds() ([]nemesis.Fault, error) {
 	all := slices.Concat(w.serverFaults(), w.networkFaults(), w.sessionFaults(), w.processFaults(), w.receiverFaults(), w.inputFaults(), w.deployFaults())
 	if len(w.opts.Only) == 0 {
@@ -38,8 +38,7 @@ func kindsOf(faults []nemesis.Fault) []string {
 	return kinds
 }
 
-// sortedByKind makes the order of faults the same in every run: the seed deals
-// them.
+// sortedByKind gives the faults a fixed order, so that a seed deals the same ones.
 func sortedByKind(faults []nemesis.Fault) []nemesis.Fault {
 	return slices.SortedFunc(slices.Values(faults), func(a, b nemesis.Fault) int { return cmp.Compare(a.Kind, b.Kind) })
 }
@@ -47,5 +46,5 @@ func sortedByKind(faults []nemesis.Fault) []nemesis.Fault {
 // sleep reports whether it slept to the end.
 func sleep(ctx context.Context, d time.Duration) bool { return retry.Wait(ctx, d) == nil }
 
-// upTo is a random time shorter than d.
+// upTo returns a random time shorter than d.
 func upTo(rnd *rand.Rand, d time.Duration) time.Duration { return time.Duration(rnd.Int64N(int64(d))) }

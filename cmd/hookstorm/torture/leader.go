@@ -14,13 +14,13 @@ import (
 //go:embed query/leader.sql
 var leaderSQL string
 
-// leader returns the process that leads River, nil when none of ours does. Its name
-// in River's records contains its process id.
+// leader returns the process that leads River, or nil if none of the run's does. Its name in
+// River's records contains its process id.
 func (w *world) leader(ctx context.Context) (*service, error) {
 	var id string
 	err := w.primary.QueryRow(ctx, leaderSQL).Scan(&id)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return nil, nil //nolint:nilnil // nobody leads
+		return nil, nil //nolint:nilnil // no process leads
 	}
 	if err != nil {
 		return nil, fmt.Errorf("find River's leader: %w", err)

@@ -8,7 +8,7 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/checker"
 )
 
-// leaks looks for secrets in what the processes logged (I12).
+// leaks looks for secrets in the logs of the processes (I12).
 func (w *world) leaks() ([]checker.Violation, error) {
 	logs, err := filepath.Glob(filepath.Join(w.Dir, "*.log"))
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// DefaultRate is how many new events are sent in a second: with their duplicates
-// and effects about half of what two cores can do.
+// DefaultRate is the number of new events sent in a second. With their duplicates and effects
+// they take about half of what two cores can do.
 const DefaultRate = 50
 
 // DefaultPause is the mean pause between two faults of one kind of target.
@@ -24,52 +24,51 @@ const DefaultTime = time.Minute
 
 // Options configure a run. Zero values are the defaults.
 type Options struct {
-	// Time is how long traffic and faults last; healing and checking come on top.
-	// Defaults to DefaultTime.
+	// Time is how long traffic and faults last, without healing and checking. Defaults to
+	// DefaultTime.
 	Time time.Duration
-	// Seed decides which faults come when, and what is sent. The processes
-	// themselves are not deterministic. Defaults to 1.
+	// Seed decides the faults, their times and the events sent. The processes themselves are
+	// not deterministic. Defaults to 1.
 	Seed uint64
-	// Module is the root of the source tree that the programs are built from.
-	// Required.
+	// Module is the root of the source tree of the programs. Required.
 	Module string
 	// Previous is a commit whose programs run beside those of Module. Empty: none.
 	Previous string
-	// Dir keeps history, logs and clusters. Empty: a directory of its own, which is
-	// removed after a run without violations.
+	// Dir keeps history, logs and clusters. Empty: a directory of its own, which is removed
+	// after a run without violations.
 	Dir string
-	// DSN is a server to use instead of an own one. A database is made there,
-	// marked as ours, and dropped at the end; faults of the server are left out.
+	// DSN is a server to use instead of the run's own one. The run creates a marked database
+	// there and drops it at the end. It makes no faults of the server.
 	DSN secret.Value
 	// Production leaves leases and schedules at their defaults.
 	Production bool
-	// NoStandby leaves out the synchronous standby of an own server, and with it
+	// NoStandby omits the synchronous standby of the run's own server, and with it
 	// promotions.
 	NoStandby bool
-	// OwnDisks says that this process may mount disks: see cluster.Privately. Without
-	// it a full disk is simulated.
+	// OwnDisks means that this process may mount disks: see cluster.Privately. Otherwise a
+	// full disk is simulated.
 	OwnDisks bool
-	// Mine are settings that win over those of the run.
+	// Mine are settings that override those of the run.
 	Mine scenario.Own
-	// Gateways and Workers are how many processes of each. Default to 2 and 2.
+	// Gateways and Workers are the numbers of processes. Default to 2 and 2.
 	Gateways, Workers int
-	// Rate is how many new events are sent in a second. Defaults to DefaultRate.
+	// Rate is the number of new events sent in a second. Defaults to DefaultRate.
 	Rate float64
 	// Pause is the mean pause between two faults of one kind of target. Defaults to
 	// DefaultPause.
 	Pause time.Duration
 	// Only names the faults to make. Nil: all.
 	Only []string
-	// MinAcked and MinFaults are what a run must at least have done to prove
-	// anything. Default to 10 deliveries a second, and a fault in 5 seconds.
+	// MinAcked and MinFaults are the least that a run must have done to prove anything.
+	// Default to 10 deliveries a second, and a fault in 5 seconds.
 	MinAcked, MinFaults int
-	// Patience is how long everything may take to come to an end after the faults.
-	// Longer than the clock of a process may be ahead, which puts its next tries off
-	// by as much. Defaults to 6 minutes, 10 at the times of production.
+	// Patience is how long all work may take to finish after the faults. It must exceed the
+	// largest clock skew, because a process whose clock is ahead schedules its next tries
+	// later by as much. Defaults to 6 minutes, 10 at the times of production.
 	Patience time.Duration
-	// Out gets what a person reads along. Defaults to nothing.
+	// Out receives progress messages. Defaults to nothing.
 	Out io.Writer
-	// Command repeats this run; it stands in the history.
+	// Command repeats this run. The history records it.
 	Command string
 }
 
@@ -119,16 +118,16 @@ func (o Options) validate() error {
 	return nil
 }
 
-// checks are what a run must at least have done to prove anything.
+// checks returns the least that a run must have done to prove anything.
 func (o Options) checks() checker.Options {
 	checks := checker.Options{MinAcked: o.MinAcked, MinFaults: o.MinFaults}
 	if !o.Production {
-		checks.MaxAttempts = 100 // as scenario has it
+		checks.MaxAttempts = 100 // as in scenario
 	}
 	return checks
 }
 
-// Result is what came of a run.
+// Result is the result of a run.
 type Result struct {
 	Verdict checker.Verdict
 	Faults  []FaultCount
@@ -136,11 +135,11 @@ type Result struct {
 	Acked   int64    // deliveries that were answered 2xx
 	History string   // file
 	Commit  string
-	Lasted  time.Duration // all of it
+	Lasted  time.Duration // of the whole run
 	Command string        // repeats the run
 }
 
-// Add returns what came of two runs together.
+// Add returns the combined result of two runs.
 func (r Result) Add(other Result) Result {
 	r.Faults = Merge(r.Faults, other.Faults)
 	r.Acked += other.Acked

@@ -9,7 +9,7 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/page"
 )
 
-// totalsPlace is where the totals stand in docs/guarantees.md.
+// totalsPlace is the place of the totals in docs/guarantees.md.
 var totalsPlace = page.Place{
 	Begin: "<!-- totals of torture: written by hookstorm check --publish -->",
 	End:   "<!-- end of totals -->",
@@ -21,8 +21,7 @@ type Published struct {
 	Run    history.Run
 }
 
-// Publish writes the totals of runs into a page, in the place of those that stand
-// there. A run with violations is not published.
+// Publish replaces the totals in a page with those of runs. It refuses a run with violations.
 func Publish(path string, runs []Published) error {
 	totals, err := totalsOf(runs)
 	if err != nil {
@@ -31,7 +30,7 @@ func Publish(path string, runs []Published) error {
 	return totalsPlace.Fill(path, totals)
 }
 
-// totalsOf are the totals of all runs, and a row for each.
+// totalsOf formats the totals of all runs, and a row for each.
 func totalsOf(runs []Published) (string, error) {
 	var acked int64
 	var counts [][]FaultCount

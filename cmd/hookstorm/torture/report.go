@@ -10,7 +10,7 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/checker"
 )
 
-// Print writes what came of a run. Its last line is how many violations there were.
+// Print writes the result of a run. The last line has the number of violations.
 func Print(out io.Writer, r Result) error {
 	var said strings.Builder
 	fmt.Fprintf(&said, "commit %s, %s\n\n%s", r.Commit, r.Lasted.Round(time.Second), table(r.Faults))
@@ -30,7 +30,7 @@ func Print(out io.Writer, r Result) error {
 	return write(out, again+totals(r))
 }
 
-// PrintTotals writes what came of several runs together.
+// PrintTotals writes the combined result of several runs.
 func PrintTotals(out io.Writer, r Result) error {
 	return write(out, "\nall together\n\n"+table(r.Faults)+"\n"+totals(r))
 }
@@ -47,11 +47,11 @@ func write(out io.Writer, text string) error {
 	return nil
 }
 
-// table lists faults, and what the senders did when they struck.
+// table lists the faults, with the deliveries under way and acknowledged when they struck.
 func table(faults []FaultCount) string {
 	var b strings.Builder
 	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
-	_, _ = fmt.Fprintln(t, "struck\tduring deliveries\tmissed\tacknowledged in the second before: least\tmedian\tmost\t fault") // a builder takes all
+	_, _ = fmt.Fprintln(t, "struck\tduring deliveries\tmissed\tacknowledged in the second before: least\tmedian\tmost\t fault") // a builder accepts everything
 	for _, c := range faults {
 		kind := c.Kind
 		if c.Simulated {

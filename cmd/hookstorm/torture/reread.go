@@ -8,7 +8,7 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/history"
 )
 
-// Reread judges the history of a run that was made before.
+// Reread judges the history of an earlier run.
 func Reread(path string) (Result, history.Run, error) {
 	file, err := os.Open(path)
 	if err != nil {

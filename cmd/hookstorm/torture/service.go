@@ -13,26 +13,26 @@ import (
 )
 
 const (
-	// restartAfter is how long a service is down before it is started again, as a
-	// supervisor of the system would.
+	// restartAfter is how long a service is down before it is restarted, as a supervisor of
+	// the system would do.
 	restartAfter = 300 * time.Millisecond
-	// startTimeout is for a start on a busy machine, the database being away.
+	// startTimeout allows for a start on a busy machine while the database is unavailable.
 	startTimeout = 20 * time.Second
 )
 
-// Names of the builds a service may be started from.
+// Names of the builds that a service may be started from.
 const (
 	buildCurrent   = "current"
 	buildFailpoint = "failpoint"
 	buildPrevious  = "previous"
 )
 
-// service is a process of ours that must always run: it is started again when it
-// ends, from whatever build and with whatever environment a fault asked for.
+// service is a process of the run that must always run. If it ends, it is restarted with the
+// build and the environment that a fault chose.
 type service struct {
 	name     string
 	role     role
-	line     string // its listener of the proxy
+	line     string // its listener at the proxy
 	config   *programs.Configuration
 	programs map[string]*programs.Program // by build; at most one runs
 	url      string                       // of the gateway
@@ -43,7 +43,7 @@ type service struct {
 	next    start // the next start; the zero value is an ordinary one
 }
 
-// role is what a process does.
+// role is the kind of a process.
 type role string
 
 const (
@@ -52,20 +52,20 @@ const (
 	roleApplication role = "application"
 )
 
-// start is how a service is started.
+// start describes how to start a service.
 type start struct {
 	build string // "" is the current one
 	env   []string
 }
 
-// program returns the process as it runs now.
+// program returns the current process.
 func (s *service) program() *programs.Program {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.current
 }
 
-// nextStart makes the next start of the service, and only that, another one.
+// nextStart changes only the next start of the service.
 func (s *service) nextStart(next start) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -86,7 +86,7 @@ func (s *service) begin(ctx context.Context) error {
 		program = s.programs[buildCurrent]
 	}
 	if s.config != nil {
-		// A broken file is for reloads: with it no process starts.
+		// A broken file is for reloads: no process would start with it.
 		if err := s.config.MendFor(next.build == buildPrevious); err != nil {
 			return err
 		}
@@ -98,7 +98,7 @@ func (s *service) begin(ctx context.Context) error {
 	return nil
 }
 
-// keep starts the process again whenever it has ended, until ctx is done.
+// keep restarts the process whenever it has ended, until ctx is done.
 func (s *service) keep(ctx context.Context) {
 	for {
 		select {
@@ -115,8 +115,7 @@ func (s *service) keep(ctx context.Context) {
 	}
 }
 
-// ready waits until the process can do its work, also when it ends meanwhile and
-// is started again.
+// ready waits until the process can do its work, even if it ends and restarts meanwhile.
 func (s *service) ready(ctx context.Context) error {
 	for {
 		err := s.program().Ready(ctx)
@@ -129,14 +128,14 @@ func (s *service) ready(ctx context.Context) error {
 	}
 }
 
-// services are all of a run.
+// services are all services of a run.
 type services struct {
 	all     []*service
 	cancel  context.CancelFunc
 	keeping sync.WaitGroup
 }
 
-// start starts all of them and waits until they can do their work.
+// start starts all services and waits until they can do their work.
 func (s *services) start(ctx context.Context) error {
 	ctx, s.cancel = context.WithCancel(ctx)
 	for _, one := range s.all {
@@ -159,12 +158,12 @@ func (s *services) ready(ctx context.Context) error {
 	return nil
 }
 
-// sort puts them in the order of their names, so that a seed means the same.
+// sort orders the services by name, so that a seed always chooses the same ones.
 func (s *services) sort() {
 	slices.SortFunc(s.all, func(a, b *service) int { return cmp.Compare(a.name, b.name) })
 }
 
-// of returns those of a role.
+// of returns the services with one of the roles.
 func (s *services) of(roles ...role) []*service {
 	var of []*service
 	for _, one := range s.all {
@@ -177,7 +176,7 @@ func (s *services) of(roles ...role) []*service {
 	return of
 }
 
-// stop ends all of them, and starts none again. It may be called again.
+// stop ends all services permanently. It may be called again.
 func (s *services) stop(ctx context.Context) error {
 	if s.cancel == nil {
 		return nil
@@ -190,7 +189,7 @@ func (s *services) stop(ctx context.Context) error {
 	for _, one := range s.all {
 		stopping.Go(func() {
 			if program := one.program(); program != nil {
-				_ = program.Continue() // one that is paused cannot end; there may be none
+				_ = program.Continue() // a paused process cannot end; the process may have ended
 				if err := program.Stop(ctx); err != nil {
 					mu.Lock()
 					failed = fmt.Errorf("stop %s: %w", one.name, err)

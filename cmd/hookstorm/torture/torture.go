@@ -1,5 +1,5 @@
-// Package torture carries out one torture run: it starts everything for real, sends,
-// breaks, heals, waits until nothing is left to do, and has the history judged.
+// Package torture carries out one torture run. It starts real processes, sends traffic, makes
+// faults, heals them, waits until all work is finished, and has the history judged.
 package torture
 
 import (
@@ -15,17 +15,17 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/stage"
 )
 
-// What the history says of the times of a run.
+// The settings of a run's times in the history.
 const (
 	settingsShort      = "short"
 	settingsProduction = "production"
 )
 
-// stopTimeout bounds what ends a run.
+// stopTimeout bounds the end of a run.
 const stopTimeout = time.Minute
 
-// Run makes one run. Its error says that the run could not be made; what it found
-// stands in the Result.
+// Run makes one run. It returns an error if the run could not be made. The findings are in
+// the Result.
 func Run(ctx context.Context, opts Options) (result Result, err error) {
 	opts = opts.withDefaults()
 	if err := opts.validate(); err != nil {
@@ -63,7 +63,7 @@ func Run(ctx context.Context, opts Options) (result Result, err error) {
 	}, nil
 }
 
-// storm sends and breaks for as long as the run lasts.
+// storm sends traffic and makes faults for the time of the run.
 func (w *world) storm(ctx context.Context) error {
 	w.History.Add(history.Record{Who: "hookstorm", Kind: history.Note, Op: history.OpRun, Run: w.about()})
 	w.Phase(history.PhaseStorm)
@@ -83,14 +83,14 @@ func (w *world) storm(ctx context.Context) error {
 		}
 		w.progress(time.Until(ended))
 	}
-	// Faults end first, so that everything can come to its end.
+	// Faults end first, so that all work can finish.
 	if err := evil.Stop(); err != nil {
 		w.Sayf("some faults could not be made: %s", err)
 	}
 	return context.Cause(ctx)
 }
 
-// about says what this run is.
+// about describes this run.
 func (w *world) about() *history.Run {
 	about := history.Run{
 		Seed: int64(w.opts.Seed), Commit: w.commit, Previous: w.opts.Previous, Command: w.opts.Command, Settings: settingsShort, //nolint:gosec // any number is a seed
@@ -101,8 +101,7 @@ func (w *world) about() *history.Run {
 	return stage.Describe(about, scenario.Destinations())
 }
 
-// heal ends all traffic, has everything run again, and waits until nothing is
-// left to do.
+// heal ends all traffic, makes everything run again, and waits until all work is finished.
 func (w *world) heal(ctx context.Context) error {
 	w.Phase(history.PhaseHeal)
 	if err := w.repair(ctx); err != nil {
@@ -116,7 +115,7 @@ func (w *world) heal(ctx context.Context) error {
 	w.Sayf("retention deleted %d days of years ago", w.housekeeper.done)
 	quiet, cancel := context.WithTimeout(ctx, w.opts.Patience)
 	defer cancel()
-	// What waits for an operator gets one.
+	// Effects that wait for an operator get one.
 	left, err := w.Until(quiet, stage.Quiet{Pool: w.primary, Listed: w.listed, Outcomes: []string{"received"}, Meanwhile: w.operator.Unblock})
 	if err != nil {
 		return err
@@ -128,7 +127,7 @@ func (w *world) heal(ctx context.Context) error {
 	return nil
 }
 
-// judge adds the rows of the database to the history and has it checked.
+// judge adds the rows of the database to the history and checks it.
 func (w *world) judge(ctx context.Context) (checker.Verdict, error) {
 	if err := w.services.stop(ctx); err != nil {
 		return checker.Verdict{}, err

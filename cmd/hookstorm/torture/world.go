@@ -22,35 +22,36 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// progressEvery is how often a person who reads along is told how it goes.
+// progressEvery is the interval of progress messages.
 const progressEvery = 10 * time.Second
 
 const (
 	connectTimeout = 5 * time.Second
-	// ownConns are those past the proxy: for faults, and to see what is unfinished.
+	// ownConns are the connections that bypass the proxy, for faults and for checks of
+	// unfinished work.
 	ownConns = 20
 )
 
-// world is everything that one run starts.
+// world holds everything that one run starts.
 type world struct {
 	*stage.Stage
 
 	opts     Options
 	commit   string
-	left     []string // faults that were left out, and why
+	left     []string // omitted faults, with the reasons
 	chosen   []nemesis.Fault
 	faults   faultCounts
 	binaries binaries
 
 	database  database
-	primary   *pgxpool.Pool // past the proxy, with no faults of the network
+	primary   *pgxpool.Pool // bypasses the proxy and so the faults of the network
 	proxy     *stage.Line
 	receivers *receivers.Receivers
 	services  services
 	listed    *listed.Sender
 	listURL   string
-	endListed func()              // and waits for what is under way
-	deployed  scenario.Deployment // the last; of the lane of processes, and then of repair
+	endListed func()              // and waits for current work
+	deployed  scenario.Deployment // the last one; used by the lane of processes, and then by repair
 
 	senders     *senders.Senders
 	application *application.Traffic
@@ -58,7 +59,7 @@ type world struct {
 	housekeeper *housekeeper
 }
 
-// newWorld makes the directory and begins the history.
+// newWorld creates the directory and begins the history.
 func newWorld(opts Options) (_ *world, err error) {
 	w := &world{opts: opts}
 	if w.chosen, err = w.kinds(); err != nil {
@@ -100,14 +101,14 @@ func (w *world) startReceivers(ctx context.Context) (err error) {
 	return err
 }
 
-// startList serves the list of the sender that never tries again. Gateways are told to it
-// before any process starts.
+// startList serves the list of the sender that never retries. The gateways' configurations
+// need its URL, so it starts before any process.
 func (w *world) startList(ctx context.Context) (err error) {
 	w.listURL, err = w.Serve(ctx, http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) { w.listed.ServeHTTP(out, r) }))
 	return err
 }
 
-// startListed has the sender with the list make events until endListed.
+// startListed makes the sender with the list create events until endListed.
 func (w *world) startListed(ctx context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan struct{})
@@ -146,8 +147,7 @@ func (w *world) startServices(ctx context.Context) error {
 	return w.services.start(ctx)
 }
 
-// newService prepares a process, with a configuration and a line to the database
-// of its own.
+// newService prepares a process, with a configuration and a line to the database of its own.
 func (w *world) newService(role role, number int) (*service, error) {
 	name := fmt.Sprintf("%s-%d", role, number)
 	line, err := w.proxy.URL(name)
@@ -177,7 +177,8 @@ func (w *world) newService(role role, number int) (*service, error) {
 	return s, nil
 }
 
-// prepareTraffic makes what sends and orders; storm starts it.
+// prepareTraffic creates everything that sends events or acts as an operator. storm starts
+// it.
 func (w *world) prepareTraffic(ctx context.Context) error {
 	var gateways []senders.Gateway
 	for _, s := range w.services.of(roleGateway) {
@@ -233,20 +234,21 @@ func (w *world) repair(ctx context.Context) error {
 	return w.services.ready(ctx)
 }
 
-// load is how many deliveries are under way, and how many were acknowledged in the
-// last second.
+// load returns the number of deliveries under way, and the number acknowledged in the last
+// second.
 func (w *world) load() (inFlight, acked int) {
 	return w.senders.InFlight(), w.senders.AckedInLast(time.Second)
 }
 
-// endTraffic begins nothing new, and waits until all that was begun is acknowledged.
+// endTraffic starts no new traffic, and waits until everything that was started is
+// acknowledged.
 func (w *world) endTraffic(ctx context.Context) error {
 	w.application.Stop()
 	w.endListed()
 	return errors.Join(w.senders.Stop(ctx), w.operator.Rest(ctx), w.housekeeper.end(ctx))
 }
 
-// progress says how it goes.
+// progress prints a progress message.
 func (w *world) progress(left time.Duration) {
 	faults, kinds := Fired(w.faults.all())
 	inFlight, acked := w.load()

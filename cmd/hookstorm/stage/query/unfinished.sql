@@ -1,4 +1,4 @@
--- What is left to do, counted by what it waits for.
+-- Unfinished work, counted by what it waits for.
 SELECT count(*) || ' events at ' || source
 FROM hooklatch.processed_events
 WHERE outcome = ANY ($1)
