@@ -10,15 +10,15 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// sources are those of a sweep. All are of provider hmac: how senders sign is no matter
-// of crashes.
+// sources are the sources of a sweep. All use provider hmac, because the kind of signature
+// makes no difference to crashes.
 func sources() []scenario.Source {
 	inBody := provider.Options{Header: "X-Signature", EventID: provider.EventID{Pointer: "/id"}}
 	inHeader := provider.Options{Header: "X-Signature", EventID: provider.EventID{Header: "X-Id"}}
 	all := []scenario.Source{
-		{Name: "main", Shape: scenario.Account, Options: inBody},                    // its events go everywhere
-		{Name: "replayed", Shape: scenario.Account, Options: inBody},                // its events are replayed by the actor
-		{Name: "handled", Shape: scenario.Account, Options: inBody, Handlers: true}, // its events go to the handlers of the actor
+		{Name: "main", Shape: scenario.Account, Options: inBody},                    // its events go to all destinations
+		{Name: "replayed", Shape: scenario.Account, Options: inBody},                // the actor replays its events
+		{Name: "handled", Shape: scenario.Account, Options: inBody, Handlers: true}, // the actor's handlers process its events
 		{Name: "guarded", Shape: scenario.Repeat, Options: inHeader},                // the id is not signed: a second id for a signature is held
 		{Name: "repeats", Shape: scenario.Repeat, Options: inHeader, Content: true}, // what repeats a body is a duplicate, whatever its id, as the checker knows
 	}
@@ -31,17 +31,17 @@ func sources() []scenario.Source {
 
 const sourceSecret = "sweep_0123456789abcdef0123456789abcdef"
 
-// flaky are destinations that fail for a while and work for a while: their breakers
-// open and close.
+// flaky are destinations that fail for a while and then work for a while, so that their
+// breakers open and close.
 func flaky() []string { return []string{"flaky_1", "flaky_2", "flaky_3"} }
 
 // The destinations of a sweep that the code names.
 const (
 	destFresh = "fresh" // its route reads the object before the first attempt
-	destDesk  = "desk"  // what the actor enqueues, pauses, parks, retries and cancels
+	destDesk  = "desk"  // for effects that the actor enqueues, pauses, parks, retries and cancels
 )
 
-// destinations are those that receivers serve.
+// destinations are the destinations that receivers serve.
 func destinations() []scenario.Destination {
 	http := func(name string, policy ledger.Policy) scenario.Destination {
 		return scenario.Destination{Name: name, Kind: "http", Policy: policy}
@@ -60,16 +60,16 @@ func destinations() []scenario.Destination {
 //go:embed hooklatch.yaml.tmpl
 var fileText string
 
-// settings are what differs from one process to another.
+// settings are the settings that differ between processes.
 type settings struct {
 	scenario.Settings
 
-	// Lacking leaves out a destination whose queue is shared: the process fetches
-	// jobs of it all the same, and has to give them back.
+	// Lacking omits a destination whose queue is shared. The process still fetches its jobs,
+	// and has to give them back.
 	Lacking bool
 }
 
-// cast is what the template needs.
+// cast returns the data for the template.
 func (s settings) cast() any {
 	return struct {
 		settings

@@ -1,10 +1,10 @@
-// Package sweep visits every failpoint: real processes are killed, failed and delayed at
-// each, at its first, second and a later passage, under traffic, and afterwards the
-// history is judged.
+// Package sweep visits every failpoint. Under traffic, it kills, fails and delays real
+// processes at each failpoint, at its first, second and a later passage, and then judges the
+// history.
 //
-// A sweep has three legs. In the first, processes meet all errors and delays while
-// they live; in the second each is started with all kills that are still to come, and
-// dies at the first of these places; in the third processes are killed while they
-// drain. After the first and at the end all faults are over, and what was accepted
-// must come to its end. A visit that was not made is a failure, as is a violation.
+// A sweep has three legs. In the first, errors and delays hit processes that stay alive. In
+// the second, each process starts with all outstanding kills and dies at the first of these
+// places that it passes. In the third, processes are killed while they drain. After the first
+// leg and at the end, all faults end and all accepted work must finish. A missed visit is a
+// failure, as is a violation.
 package sweep

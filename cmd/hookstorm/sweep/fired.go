@@ -11,15 +11,15 @@ import (
 	"sync"
 )
 
-// firedLog is the file to which all processes append what they are about to do.
+// firedLog is the file to which all processes append each fault before they make it.
 type firedLog struct {
 	path string
 
 	mu   sync.Mutex
-	read int64 // bytes
+	read int64 // in bytes
 }
 
-// next are the visits that were made since the last call.
+// next returns the visits made since the last call.
 func (l *firedLog) next() ([]Visit, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -37,7 +37,7 @@ func (l *firedLog) next() ([]Visit, error) {
 	var visits []Visit
 	for lines := bufio.NewReader(file); ; {
 		line, err := lines.ReadString('\n')
-		if err != nil { // a line that is being written is read the next time
+		if err != nil { // the next call reads an incomplete line
 			return visits, nil
 		}
 		var v Visit

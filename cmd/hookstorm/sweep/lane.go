@@ -10,28 +10,28 @@ import (
 )
 
 const (
-	// killed is how a process ends that a failpoint killed.
+	// killed is the end of a process that a failpoint killed.
 	killed = "signal: killed"
-	// maxOddEnds is how many processes of a lane may end in another way by themselves:
-	// an error may come where nothing else can follow.
+	// maxOddEnds is how many processes of a lane may end by themselves in another way. At
+	// some places an error leaves a process no other choice.
 	maxOddEnds = 10
-	// stopsWithin bounds a stop, whatever delays it.
+	// stopsWithin bounds a stop, including all delays.
 	stopsWithin = 30 * time.Second
 )
 
-// lane is a program whose processes meet the visits of a leg, one process after the
-// other: each gets all visits that are to be made, and dies at the first place that
-// one of them is for, or lives on.
+// lane is a program whose processes make the visits of a leg, one process after the other.
+// Each process gets all outstanding visits. It dies at the first place of a kill, or lives
+// on.
 type lane struct {
 	program *programs.Program
-	always  string     // rules that all its processes get beside those of the leg
-	line    *riverLine // nil: it has none
-	only    leg        // the visits that it is for, and no process runs without; nil: all
+	always  string     // rules that all its processes get besides those of the leg
+	line    *riverLine // nil if the lane has none
+	only    leg        // the visits it makes; no process runs without any; nil for all visits
 	tally   *tally
 }
 
-// run starts processes until ctx is done or none of their visits is left, and then stops
-// the last of them.
+// run starts processes until ctx is done or none of their visits is left, and then stops the
+// last of them.
 func (l *lane) run(ctx context.Context, leg leg) error {
 	odd := 0
 	for ctx.Err() == nil && l.isNeeded(leg) {
@@ -59,8 +59,7 @@ func (l *lane) run(ctx context.Context, leg leg) error {
 	return l.tally.update()
 }
 
-// wait returns when the process has ended, when it is not needed any more, or when ctx
-// is done.
+// wait returns when the process has ended, when it is no longer needed, or when ctx is done.
 func (l *lane) wait(ctx context.Context, leg leg) {
 	ticker := time.NewTicker(time.Second)
 	defer ticker.Stop()
@@ -75,7 +74,7 @@ func (l *lane) wait(ctx context.Context, leg leg) {
 	}
 }
 
-// isNeeded says whether a visit of a leg is left that is not made without this lane.
+// isNeeded reports whether the leg has an outstanding visit that needs this lane.
 func (l *lane) isNeeded(leg leg) bool {
 	return l.only == nil || len(l.tally.itinerary.left(func(v Visit) bool { return leg(v) && l.only(v) })) > 0
 }
@@ -95,13 +94,12 @@ func (l *lane) start(ctx context.Context, leg leg) error {
 	}
 	err := l.program.Start(ctx, "HOOKLATCH_FAILPOINTS="+strings.Join(rules, ","), "HOOKLATCH_FAILPOINT_FIRED="+l.tally.log.path)
 	if err != nil && ctx.Err() != nil {
-		return nil //nolint:nilerr // told to stop before it began
+		return nil //nolint:nilerr // stopped before it began
 	}
 	return err
 }
 
-// drained starts a process for visits that are made when it is told to stop, and
-// stops it.
+// drained starts a process for visits that happen while it drains, and stops it.
 func (l *lane) drained(ctx context.Context, leg leg) error {
 	ctx, cancel := context.WithTimeout(ctx, stopsWithin)
 	defer cancel()

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// stirEvery is how often the work is made that comes seldom by itself.
+	// stirEvery is the interval at which rare work is created.
 	stirEvery = 300 * time.Millisecond
 	// spell is how long the flaky destinations work, and then fail.
 	spell = time.Second
@@ -24,13 +24,13 @@ var stirText string
 //go:embed rescue.sql
 var rescueText string
 
-// moods are what flaky destinations do, a spell each.
+// moods are the behaviours of flaky destinations, for a spell each.
 func moods() []receivers.Behaviour {
 	return []receivers.Behaviour{receivers.ErrorBefore, receivers.OK, receivers.Switch, receivers.OK}
 }
 
-// stir makes until ctx is done what seldom happens: upkeep, queues that are paused
-// and that nobody serves, a destination that is down.
+// stir creates rare situations until ctx is done: upkeep, paused queues, queues without
+// workers, and destinations that are down.
 func stir(ctx context.Context, pool *pgxpool.Pool, calls *receivers.Receivers) {
 	tell := func(b receivers.Behaviour) {
 		for _, name := range flaky() {
@@ -43,7 +43,7 @@ func stir(ctx context.Context, pool *pgxpool.Pool, calls *receivers.Receivers) {
 	defer ticker.Stop()
 	for began := time.Now(); ; {
 		tell(moods[int(time.Since(began)/spell)%len(moods)])
-		// What cannot be stirred now can be the next time.
+		// If this fails, the next round tries again.
 		_, _ = pool.Exec(ctx, stirText, pgx.QueryExecModeSimpleProtocol)
 		select {
 		case <-ticker.C:
@@ -53,8 +53,8 @@ func stir(ctx context.Context, pool *pgxpool.Pool, calls *receivers.Receivers) {
 	}
 }
 
-// rescue does to the jobs of dead processes what River's rescuer does a minute
-// later. It is called while no process runs.
+// rescue does to the jobs of dead processes what River's rescuer would do a minute later. No
+// process may run meanwhile.
 func rescue(ctx context.Context, pool *pgxpool.Pool) error {
 	_, err := pool.Exec(ctx, rescueText)
 	return err

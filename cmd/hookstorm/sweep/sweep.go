@@ -20,39 +20,39 @@ import (
 
 // Options configure a sweep.
 type Options struct {
-	// Root is the root of the repository, which the processes are built of. Required.
+	// Root is the root of the repository with the programs' sources. Required.
 	Root string
-	// Dir is a directory for binaries, configurations, logs and the history. Empty: one
-	// that is removed when all is well.
+	// Dir is a directory for binaries, configurations, logs and the history. Empty: a
+	// directory that is removed if the sweep finds nothing.
 	Dir string
 	// Seed decides which passages are drawn.
 	Seed int64
 	// Short visits each place once, with an action that the seed draws.
 	Short bool
-	// Only are the visits to make, such as settle.begin=kill@2. Nil: all of the plan.
+	// Only are the visits to make, such as settle.begin=kill@2. Nil: the whole plan.
 	Only []string
 	// Patience bounds each leg. Defaults to DefaultPatience.
 	Patience time.Duration
-	// Out is told how it goes on. Nil: nobody.
+	// Out receives progress messages. Nil: they are dropped.
 	Out io.Writer
 }
 
-// DefaultPatience is enough on two cores, where the last kills come after a quarter of an
+// DefaultPatience is enough on two cores, on which the last kills come after a quarter of an
 // hour.
 const DefaultPatience = 20 * time.Minute
 
-// Report is what came of a sweep.
+// Report is the result of a sweep.
 type Report struct {
 	Visits  []Visit // of the plan
 	Fired   map[Visit]int
-	Missed  []Visit // of the plan, that were not made
+	Missed  []Visit // visits of the plan that were not made
 	Verdict checker.Verdict
 	History string // path
 	Took    time.Duration
 }
 
-// Run makes a sweep. Its error is that it could not be made; what it found is in the
-// report.
+// Run makes a sweep. It returns an error if the sweep could not be made. The findings are in
+// the report.
 func Run(ctx context.Context, opts Options) (_ *Report, err error) {
 	began := time.Now()
 	if opts.Root == "" {
@@ -90,15 +90,15 @@ func Run(ctx context.Context, opts Options) (_ *Report, err error) {
 }
 
 const (
-	// minAcked is the least traffic that a sweep proves anything with.
+	// minAcked is the least traffic with which a sweep proves anything.
 	minAcked = 100
-	// maxAttempts is that of the destinations in the configuration.
+	// maxAttempts is the limit of the destinations in the configuration.
 	maxAttempts = 100
 )
 
 func all(Visit) bool { return true }
 
-// choose are the visits that were asked for.
+// choose returns the visits in only.
 func choose(plan []Visit, only []string) ([]Visit, error) {
 	if only == nil {
 		return plan, nil
@@ -114,13 +114,13 @@ func choose(plan []Visit, only []string) ([]Visit, error) {
 	return chosen, nil
 }
 
-// part is what is played between two times of health.
+// part is what runs between two healthy periods.
 type part struct {
 	name  string
-	rate  float64 // of new events, in a second
+	rate  float64 // of new events per second
 	lanes []*lane
 	legs  []leg // each with the same lanes, one after the other
-	ends  []leg // for a process of each of the steady lanes that is told to stop
+	ends  []leg // for a process of each steady lane that is stopped
 }
 
 // play is the sweep itself.
@@ -128,7 +128,7 @@ func (w *world) play(ctx context.Context) error {
 	w.Phase(history.PhaseStorm)
 	for _, p := range []part{
 		{"errors and delays", 25, w.steady, []leg{errorsOnly, delays}, nil},
-		{"kills", 4, w.dying, []leg{killsAtWork}, []leg{killsAtEnd}}, // whoever dies leaves work to others
+		{"kills", 4, w.dying, []leg{killsAtWork}, []leg{killsAtEnd}}, // a process that dies leaves work to others
 	} {
 		if !w.isLeft(p) {
 			continue
@@ -143,7 +143,7 @@ func (w *world) play(ctx context.Context) error {
 		err = w.playPart(ctx, p)
 		calm()
 		if err != nil {
-			_ = traffic.senders.Stop(storm) // which has ended: they give up
+			_ = traffic.senders.Stop(storm) // storm has ended, so they give up
 			return fmt.Errorf("%s: %w", p.name, err)
 		}
 		w.Sayf("%s: %.0f s", p.name, time.Since(began).Seconds())
@@ -176,8 +176,8 @@ func (w *world) playPart(ctx context.Context, p part) error {
 	return nil
 }
 
-// travel lets lanes make the visits of a leg until all are made, or the patience is
-// over. Those at the end of a process are made when the lanes stop theirs.
+// travel lets lanes make the visits of a leg until all are made, or Patience is over. Lanes
+// make the visits at a process's end when they stop their processes.
 func (w *world) travel(ctx context.Context, lanes []*lane, leg leg) error {
 	travelling, arrived := context.WithTimeout(ctx, w.opts.Patience)
 	defer arrived()
@@ -211,16 +211,16 @@ func (w *world) travel(ctx context.Context, lanes []*lane, leg leg) error {
 	return group.Wait()
 }
 
-// tellEvery is how often people are told how it goes on.
+// tellEvery is the interval of progress messages.
 const tellEvery = 10 * time.Second
 
-// Sound says that every visit was made, and that every promise was kept.
+// Sound reports whether every visit was made and every promise was kept.
 func (r *Report) Sound() bool { return len(r.Missed) == 0 && len(r.Verdict.Violations) == 0 }
 
-// maxTold is how many violations a report tells; the history has them all.
+// maxTold is the number of violations in a report. The history has them all.
 const maxTold = 20
 
-// Text is the report for people.
+// Text formats the report.
 func (r *Report) Text() string {
 	var text strings.Builder
 	counts := make(map[string]int)

@@ -12,8 +12,8 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/sweep"
 )
 
-// I1 to I11, at whatever place a process fails: each place nine times, as the command
-// does.
+// I1 to I11 hold wherever a process fails. Each place is visited nine times, as in the
+// command.
 func TestEveryPlaceIsSurvived(t *testing.T) {
 	t.Parallel()
 	if os.Getenv("HOOKLATCH_LONG") == "" {

@@ -4,14 +4,14 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/history"
 )
 
-// tally brings what fired to the itinerary and into the history.
+// tally adds the faults that fired to the itinerary and to the history.
 type tally struct {
 	itinerary *itinerary
 	log       *firedLog
 	history   *history.Writer
 }
 
-// update reads what fired since the last call, of all processes.
+// update reads the faults of all processes that fired since the last call.
 func (t *tally) update() error {
 	visits, err := t.log.next()
 	for _, v := range visits {
@@ -23,7 +23,7 @@ func (t *tally) update() error {
 // made notes a visit.
 func (t *tally) made(v Visit) {
 	if !t.itinerary.made(v) {
-		return // a rule that a lane has always
+		return // a rule that the lane always has
 	}
 	fault := history.Fault{Kind: "failpoint_" + v.Action, Target: v.Place, Detail: v.String()}
 	t.history.Begin(history.Record{Who: "sweep", Op: history.OpFault, Fault: &fault}).End(history.OK, "", nil)

@@ -16,17 +16,17 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// traffic is what goes on around the processes of one part.
+// traffic is the traffic around the processes of one part.
 type traffic struct {
 	senders *senders.Senders
 	around  sync.WaitGroup
 }
 
-// traffic begins to send, to stir and to ask for the health of processes until ctx is
-// done; the senders go on until heal.
+// traffic starts to send, to stir and to query the health of processes until ctx is done. The
+// senders continue until heal.
 func (w *world) traffic(ctx context.Context, rate float64) (*traffic, error) {
 	made, err := senders.New(senders.Options{
-		// Deadlines of 5 s; the ids of each part are other ones.
+		// Deadlines of 5 s; the ids of each part differ.
 		History: w.History, Gateways: w.gateways, Sources: sources(), Seed: w.opts.Seed + int64(len(w.sent)), Rate: rate, Haste: 2, MaxWait: 200 * time.Millisecond,
 	})
 	if err != nil {
@@ -41,8 +41,7 @@ func (w *world) traffic(ctx context.Context, rate float64) (*traffic, error) {
 	return t, nil
 }
 
-// ask asks processes again and again whether they are ready, which they find out with
-// a transaction.
+// ask repeatedly queries whether processes are ready, which they check with a transaction.
 func ask(ctx context.Context, urls []string) {
 	client := &http.Client{Timeout: time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
 	ticker := time.NewTicker(300 * time.Millisecond)
@@ -72,13 +71,13 @@ func (w *world) acked() (n int64) {
 	return n
 }
 
-// quietWithin bounds how long what was accepted may take to its end: leases of 11 s,
-// pauses that are looked after every 10 s, retries, and hundreds of destinations that
-// are retired one after another.
+// quietWithin bounds how long accepted work may take to finish. It covers leases of 11 s,
+// pauses that are checked every 10 s, retries, and hundreds of destinations that are retired
+// one after another.
 const quietWithin = 5 * time.Minute
 
-// heal ends all faults, starts sound processes, and waits until nothing is left to
-// do. Then it stops them.
+// heal ends all faults, starts sound processes, and waits until all work is finished. Then it
+// stops them.
 func (w *world) heal(ctx context.Context, t *traffic) error {
 	w.Phase(history.PhaseHeal)
 	t.around.Wait()
@@ -100,14 +99,14 @@ func (w *world) heal(ctx context.Context, t *traffic) error {
 	}
 	left, err := w.Until(ctx, stage.Quiet{Pool: w.pool, Listed: w.listed, Outcomes: []string{"received", "held", "dropped", "failed"}})
 	if len(left) > 0 || err != nil {
-		// The checker says which, and their stories.
+		// The checker reports which, with their stories.
 		w.Sayf("not at an end although all faults have ended: %v %v", left, err)
 	}
 	w.Phase(history.PhaseQuiet)
 	return w.End(context.WithoutCancel(ctx))
 }
 
-// endPast has retention delete all that actors made of the past.
+// endPast has retention delete everything from the past that actors created.
 func (w *world) endPast(ctx context.Context) error {
 	box, err := outbox.New(outbox.Options{Pool: w.pool})
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 type Visit struct {
 	Place   string
 	Action  string
-	Passage int // of the process, from 1
+	Passage int // of one process, from 1
 }
 
 // The actions of a sweep.
@@ -25,13 +25,13 @@ const (
 	Delay = "delay"
 )
 
-// delayed is how long a delay takes: longer than a transaction of ours waits for a
+// delayed is the length of a delay. It is longer than a transaction of Hooklatch waits for a
 // lock (250 ms), so that others meet the lock of the delayed one.
 const delayed = "(400ms)"
 
 func (v Visit) String() string { return fmt.Sprintf("%s=%s@%d", v.Place, v.Action, v.Passage) }
 
-// rule is the visit in the words of HOOKLATCH_FAILPOINTS.
+// rule formats the visit for HOOKLATCH_FAILPOINTS.
 func (v Visit) rule() string {
 	if v.Action == Delay {
 		return fmt.Sprintf("%s=%s%s@%d", v.Place, v.Action, delayed, v.Passage)
@@ -39,10 +39,10 @@ func (v Visit) rule() string {
 	return v.String()
 }
 
-// allPlaces are the failpoints, and the one place in River.
+// allPlaces returns the failpoints, and the one place in River.
 func allPlaces() []string { return append(places.All(), placeCompleted) }
 
-// passedOnce are places that a process passes once in its life.
+// passedOnce reports whether a process passes the place once in its life.
 func passedOnce(place string) bool { return place == placeGatewayDrains || place == placeWorkerDrains }
 
 const (
@@ -53,7 +53,7 @@ const (
 // latest is the last passage that may be drawn.
 const latest = 6
 
-// seldomPassed are places that a process passes a few times a minute, or less.
+// seldomPassed reports whether a process passes the place only a few times a minute, or less.
 func seldomPassed(place string) bool {
 	transaction, _, _ := strings.Cut(place, ".")
 	return ofRetention(place) || slices.Contains([]string{
@@ -62,7 +62,7 @@ func seldomPassed(place string) bool {
 	}, transaction)
 }
 
-// ofRetention are the places that a run of retention passes, and nobody else.
+// ofRetention reports whether only a run of retention passes the place.
 func ofRetention(place string) bool {
 	transaction, _, _ := strings.Cut(place, ".")
 	return slices.Contains([]string{
@@ -72,11 +72,11 @@ func ofRetention(place string) bool {
 	}, transaction)
 }
 
-// Plan returns the visits of a sweep: each place at its first, its second and a
-// random later passage, with each action. A short one visits each place once, with an
-// action and at one of the first two passages, as the seed draws them.
+// Plan returns the visits of a sweep: each place at its first, its second and a random later
+// passage, with each action. A short plan visits each place once. The seed draws the action
+// and one of the first two passages.
 func Plan(seed int64, short bool) []Visit {
-	dice := rand.New(rand.NewPCG(uint64(seed), 0x5eeb)) //nolint:gosec // a seed is to be repeated, not to be secret
+	dice := rand.New(rand.NewPCG(uint64(seed), 0x5eeb)) //nolint:gosec // a seed must be repeatable, not secret
 	var visits []Visit
 	for _, place := range allPlaces() {
 		var ofPlace []Visit
@@ -103,7 +103,7 @@ func Plan(seed int64, short bool) []Visit {
 	return visits
 }
 
-// itinerary is which visits were made. It is safe for concurrent use.
+// itinerary records which visits were made. It is safe for concurrent use.
 type itinerary struct {
 	mu    sync.Mutex
 	open  []Visit // not made yet
@@ -114,7 +114,7 @@ func newItinerary(visits []Visit) *itinerary {
 	return &itinerary{open: slices.Clone(visits), fired: make(map[Visit]int)}
 }
 
-// rules are those that a process gets: all visits that are to be made.
+// rules returns the failpoint rules for a process: all outstanding visits of a leg.
 func (i *itinerary) rules(leg leg) string {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -127,15 +127,15 @@ func (i *itinerary) rules(leg leg) string {
 	return strings.Join(rules, ",")
 }
 
-// left are the visits of a leg that are to be made.
+// left returns the outstanding visits of a leg.
 func (i *itinerary) left(leg leg) []Visit {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	return slices.DeleteFunc(slices.Clone(i.open), func(v Visit) bool { return !leg(v) })
 }
 
-// made notes a visit, which processes may make more than once. It reports whether the
-// visit was planned.
+// made notes a visit, which processes may make more than once. It reports whether the visit
+// was planned.
 func (i *itinerary) made(v Visit) bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -147,7 +147,7 @@ func (i *itinerary) made(v Visit) bool {
 	return true
 }
 
-// readingLists are the places that a pass over a list goes through.
+// readingLists reports whether a pass over a list makes the visit.
 func readingLists(v Visit) bool {
 	transaction, _, _ := strings.Cut(v.Place, ".")
 	return slices.Contains([]string{
@@ -155,7 +155,7 @@ func readingLists(v Visit) bool {
 	}, transaction)
 }
 
-// The visits that some lanes are for.
+// The visits of particular lanes.
 func keepingHouse(v Visit) bool { return ofRetention(v.Place) }
 func takingBack(v Visit) bool   { return strings.HasPrefix(v.Place, "take_back_claim.") }
 
@@ -168,7 +168,7 @@ func delays(v Visit) bool      { return v.Action == Delay }
 func killsAtWork(v Visit) bool { return v.Action == Kill && !passedOnce(v.Place) }
 func killsAtEnd(v Visit) bool  { return v.Action == Kill && passedOnce(v.Place) }
 
-// parseVisit reads what String writes.
+// parseVisit parses the format of String.
 func parseVisit(text string) (Visit, error) {
 	var v Visit
 	place, rest, _ := strings.Cut(text, "=")

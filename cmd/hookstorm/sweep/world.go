@@ -21,7 +21,7 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/sweep/witness"
 )
 
-// world is all that a sweep needs around its processes.
+// world holds everything that a sweep needs around its processes.
 type world struct {
 	*stage.Stage
 
@@ -31,32 +31,32 @@ type world struct {
 	tally    *tally
 	calls    *receivers.Receivers
 	listed   *listed.Sender
-	url      string // of the destinations, of the desk of witnesses, and of the list
+	url      string // of the destinations, the desk of witnesses, and the list
 
 	binary, actor string // paths
 	gateways      []senders.Gateway
 	health        []string            // URLs
 	steady        []*lane             // of processes that live
-	dying         []*lane             // of processes that are killed: all
-	calm          []*programs.Program // that heal: one actor among them, whose orders nobody else gives
+	dying         []*lane             // all lanes; their processes are killed
+	calm          []*programs.Program // processes that heal; one actor among them, the only one to give its orders
 	sent          []*senders.Senders  // one for each part
 	line          *riverLine          // of the first worker
 }
 
-// How many lanes there are of each kind, in the legs of kills.
+// Numbers of lanes in the legs of kills.
 const (
 	gatewayLanes = 2
 	workerLanes  = 3
 )
 
-// role is what actors do.
+// role is the task of actors.
 type role struct {
 	name   string
 	lanes  int
 	env    []string
 	always string // rules that all its processes get
-	only   leg    // the visits it is for; nil: all
-	calm   bool   // the first of them heals in the end
+	only   leg    // the visits it makes; nil for all
+	calm   bool   // whether the first of them heals at the end
 }
 
 func roles() []role {
@@ -64,7 +64,7 @@ func roles() []role {
 		{name: "actor", lanes: 2, calm: true},
 		{name: "lists", lanes: 2, env: []string{"SWEEP_ROLE=lists"}, only: readingLists},
 		{name: "house", lanes: 2, env: []string{"SWEEP_ROLE=house"}, only: keepingHouse},
-		// All claims of these end without an answer.
+		// All their claims end without an answer.
 		{name: "doubtful", lanes: 3, env: []string{"SWEEP_ROLE=doubt"}, always: "claim.after_commit=error", only: takingBack},
 	}
 }
@@ -117,7 +117,7 @@ func (w *world) setUp(ctx context.Context) error {
 	return nil
 }
 
-// startDatabase starts a Postgres with our tables and those of the run.
+// startDatabase starts a Postgres with Hooklatch's tables and those of the run.
 func (w *world) startDatabase(ctx context.Context) error {
 	server, err := w.Postgres(ctx, cluster.Options{Settings: map[string]string{"max_connections": "400"}})
 	if err != nil {
@@ -146,7 +146,7 @@ func (w *world) startDatabase(ctx context.Context) error {
 	return err
 }
 
-// describe says what the run is.
+// describe describes the run.
 func (w *world) describe(ctx context.Context) *history.Run {
 	commit, err := programs.Commit(ctx, w.opts.Root)
 	if err != nil {
@@ -158,8 +158,8 @@ func (w *world) describe(ctx context.Context) *history.Run {
 	return stage.Describe(run, destinations())
 }
 
-// serve starts the other ends: the receivers, the object that one route reads, and
-// the desk of witnesses.
+// serve starts the servers that processes call: the receivers, the object that one route
+// reads, and the desk of witnesses.
 func (w *world) serve(ctx context.Context) (err error) {
 	if w.calls, err = w.Receive(ctx, receivers.Options{Seed: w.opts.Seed, Destinations: destinations()}); err != nil {
 		return err
@@ -176,7 +176,7 @@ func (w *world) serve(ctx context.Context) (err error) {
 	return err
 }
 
-// place is where the processes of a lane run, with their configuration.
+// place creates the place of a lane's processes, with their configuration.
 func (w *world) place(name, databaseURL string, lacking bool) (*stage.Place, error) {
 	place, err := w.Place(name)
 	if err != nil {
@@ -188,7 +188,7 @@ func (w *world) place(name, databaseURL string, lacking bool) (*stage.Place, err
 	return place, err
 }
 
-// add makes a program of the binary, and its lanes.
+// add creates a program of the binary, and its lanes.
 func (w *world) add(name, command, databaseURL string, lacking bool) error {
 	place, err := w.place(name, databaseURL, lacking)
 	if err != nil {
@@ -215,8 +215,8 @@ func (w *world) addActor(r role, n int) error {
 	})
 }
 
-// addLane adds a lane. A steady one takes part where processes live: few of them, so that
-// each passes places often. One that is calm heals in the end.
+// addLane adds a lane. A steady lane takes part in the leg in which processes live. There are
+// few of these, so that each passes places often. A calm lane heals at the end.
 func (w *world) addLane(at *stage.Place, l *lane, steady, calm bool, o programs.Options) (err error) {
 	o.Build, o.StopTimeout = "failpoint", stopsWithin
 	if l.program, err = at.Program(o); err != nil {
