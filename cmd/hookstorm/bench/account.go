@@ -9,16 +9,16 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/bench/report"
 )
 
-// account is what a scene has used until a moment.
+// account is what a scene has used up to a moment.
 type account struct {
-	server   time.Duration // whatever takes the events
+	server   time.Duration // the process that takes the events
 	worker   time.Duration
 	postgres time.Duration
 	client   time.Duration
 	wal      meter.Position
 }
 
-// account takes stock.
+// account returns what the scene has used so far.
 func (s *scene) account(ctx context.Context) (account, error) {
 	a := account{client: meter.Self()}
 	for _, p := range s.processes {
@@ -37,7 +37,7 @@ func (s *scene) account(ctx context.Context) (account, error) {
 	return a, err
 }
 
-// costsSince writes down what each of n events cost from then on.
+// costsSince reports the cost per event since before, for n events.
 func (s *scene) costsSince(ctx context.Context, section, who string, n int, before account) error {
 	now, err := s.account(ctx)
 	if err != nil {
@@ -46,7 +46,7 @@ func (s *scene) costsSince(ctx context.Context, section, who string, n int, befo
 	return s.costs(ctx, section, who, n, before, now)
 }
 
-// costs writes down what each of n events cost between two moments.
+// costs reports the cost per event between two moments, for n events.
 func (s *scene) costs(ctx context.Context, section, who string, n int, before, now account) error {
 	add := func(q report.Quantity, value float64) { s.bench.report.Add(section, who, q, value) }
 	perEvent := func(d time.Duration) float64 { return float64(d.Microseconds()) / float64(n) }
@@ -74,7 +74,7 @@ func (s *scene) costs(ctx context.Context, section, who string, n int, before, n
 	return nil
 }
 
-// timings writes down rate and latencies of a run.
+// timings reports the rate and latencies of a run.
 func (b *bench) timings(section, who string, run load.Run) {
 	b.report.Add(section, who, report.Rate, run.Rate())
 	b.latencies(section, who, run)

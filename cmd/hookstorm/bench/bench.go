@@ -1,6 +1,6 @@
-// Package bench measures Hooklatch beside what it is compared with, in one run and in
-// turn: real processes, each contender on a durable Postgres of its own, with the cost
-// of every process told apart.
+// Package bench measures Hooklatch against its contenders, in turn and in one run. It uses
+// real processes, gives each contender a durable Postgres of its own, and reports the cost of
+// every process separately.
 package bench
 
 import (
@@ -16,7 +16,7 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/stage"
 )
 
-// bench is everything that one run starts.
+// bench holds everything that one run starts.
 type bench struct {
 	opts     Options
 	sizes    sizes
@@ -25,17 +25,16 @@ type bench struct {
 	binaries binaries
 	receiver *receiver
 	servers  map[schemaKind]*postgres
-	started  int // processes so far
+	started  int // number of processes so far
 	round    int
-	// ends are called, the last first, when the turn that is measured is over.
+	// ends are called in reverse order at the end of a turn.
 	ends []func(ctx context.Context) error
 
 	stolen func() func() float64 // stolenFromNow
 	marks  int                   // of the rounds in the report
 }
 
-// Run measures what the options name. What was measured until then is returned also
-// with an error.
+// Run measures what the options name. With an error it returns the measurements so far.
 func Run(ctx context.Context, opts Options) (_ *report.Report, err error) {
 	opts = opts.withDefaults()
 	if err := opts.validate(); err != nil {
@@ -63,15 +62,14 @@ func Run(ctx context.Context, opts Options) (_ *report.Report, err error) {
 	return b.report, b.measure(ctx)
 }
 
-// rowPatience is how long a scenario that fills tables may take for each of their
-// rows.
+// rowPatience is how long a scenario that fills tables may take for each row.
 const rowPatience = 400 * time.Microsecond
 
-// measure gives every scenario its turns: those that take turns in each round, then
-// the others, which compare within themselves.
+// measure gives every scenario its turns: first those that take turns in each round, then the
+// others, which compare within themselves.
 func (b *bench) measure(ctx context.Context) error {
 	turns, alone := b.chosen()
-	if len(turns) > 0 { // rounds of nothing would count as undisturbed ones
+	if len(turns) > 0 { // empty rounds would count as undisturbed ones
 		for b.round = range b.rounds {
 			if err := b.takeTurns(ctx, turns); err != nil {
 				return err
@@ -87,7 +85,8 @@ func (b *bench) measure(ctx context.Context) error {
 	return nil
 }
 
-// takeTurns gives each scenario its turn in a round, one for all that only take events.
+// takeTurns gives each scenario its turn in a round. All scenarios that only take events
+// share one turn.
 func (b *bench) takeTurns(ctx context.Context, turns []Scenario) error {
 	taking := Scenario{Name: "limit, naive and accept"}
 	for _, s := range turns {
@@ -109,7 +108,7 @@ func (b *bench) takeTurns(ctx context.Context, turns []Scenario) error {
 	return nil
 }
 
-// chosen are the scenarios to run, in the order in which they are listed.
+// chosen returns the scenarios to run, in the order of Scenarios.
 func (b *bench) chosen() (turns, alone []Scenario) {
 	for _, s := range Scenarios() {
 		switch {
@@ -123,7 +122,7 @@ func (b *bench) chosen() (turns, alone []Scenario) {
 	return turns, alone
 }
 
-// turn runs a scenario once, and not for longer than it may take.
+// turn runs a scenario once, with a time limit.
 func (b *bench) turn(ctx context.Context, s Scenario, patience time.Duration) (err error) {
 	defer func() {
 		for _, end := range slices.Backward(b.ends) {
@@ -139,8 +138,8 @@ func (b *bench) turn(ctx context.Context, s Scenario, patience time.Duration) (e
 	return nil
 }
 
-// server is the Postgres of those contenders that have this schema, of which one has
-// its turn at a time. It starts with the first.
+// server returns the Postgres of the contenders with this schema, and starts it if necessary.
+// Only one of these contenders has its turn at a time.
 func (b *bench) server(ctx context.Context, kind schemaKind) (*postgres, error) {
 	if p := b.servers[kind]; p != nil {
 		return p, nil
@@ -153,7 +152,7 @@ func (b *bench) server(ctx context.Context, kind schemaKind) (*postgres, error) 
 	return p, nil
 }
 
-// ownServer is a Postgres that ends with the turn.
+// ownServer starts a Postgres that ends with the turn.
 func (b *bench) ownServer(ctx context.Context, kind schemaKind, change cluster.Options) (*postgres, error) {
 	p, err := b.startPostgres(ctx, kind, change)
 	if err != nil {
@@ -163,8 +162,8 @@ func (b *bench) ownServer(ctx context.Context, kind schemaKind, change cluster.O
 	return p, nil
 }
 
-// startPostgres starts a server, and writes down what the first of the run says of
-// itself.
+// startPostgres starts a server. For the first server of the run, it adds version and
+// settings to the report.
 func (b *bench) startPostgres(ctx context.Context, kind schemaKind, change cluster.Options) (*postgres, error) {
 	p, err := startPostgres(ctx, kind, change)
 	if err != nil || b.report.Postgres != "" {
@@ -176,7 +175,7 @@ func (b *bench) startPostgres(ctx context.Context, kind schemaKind, change clust
 	return p, nil
 }
 
-// end stops what was started and removes every file.
+// end stops everything that was started and removes every file.
 func (b *bench) end(ctx context.Context) error {
 	b.stage.Forget()
 	failed := []error{b.stage.Kill()}

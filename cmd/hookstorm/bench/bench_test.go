@@ -14,11 +14,11 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/bench/report"
 )
 
-// root is that of the module.
+// root is the root of the module.
 const root = "../../.."
 
-// Everything is small: what is looked at is that each scenario does its work and that
-// the report has it. The figures are worth nothing.
+// Everything is small. The test checks that each scenario does its work and that the report
+// contains it. The figures are meaningless.
 func TestEveryTurnIsMeasured(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
@@ -59,8 +59,8 @@ func TestEveryTurnIsMeasured(t *testing.T) {
 	require.Equal(t, r.Stolen, read.Stolen)
 }
 
-// What is filled by SQL is worked on as if it had come by itself: nothing is left, and
-// each of the effects that waited is delivered once with a body of its own.
+// Rows filled by SQL are processed like ordinary ones. Nothing is left, and each waiting
+// effect is delivered once with its own body.
 func TestRowsOfYearsAreWorkedOn(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

@@ -10,18 +10,18 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/bench/meter"
 )
 
-// bursts are the pieces in which events are taken in turn.
+// bursts is the number of pieces in which contestants take events in turn.
 const bursts = 10
 
-// contestant is a subject at work that takes events in turn with others.
+// contestant is a running subject that takes events in turn with others.
 type contestant struct {
 	name   string
 	scene  *scene
 	client *load.Client
 }
 
-// compete starts subjects, has each take some events, so that everything is warm, and then
-// has them do something in turn. Each is measured under its name.
+// compete starts subjects, has each take some events to warm up, and then calls do. Each
+// subject is measured under its name.
 func (b *bench) compete(ctx context.Context, subjects []subject, o load.Options, warm int, do func(all []*contestant) error) (err error) {
 	var all []*contestant
 	defer func() {
@@ -56,9 +56,9 @@ func (s *scene) dialWarm(ctx context.Context, o load.Options, warm int) (*load.C
 	return client, nil
 }
 
-// inTurn has each contestant take n events, in bursts that follow each other in turn:
-// so all meet the same machine, whose speed changes within seconds where it is a guest.
-// What one does between its bursts, Postgres' work on what it wrote, counts as its own.
+// inTurn has each contestant take n events, in bursts that alternate between them. So all
+// meet the same machine, whose speed changes within seconds if it is a guest. Postgres' work
+// between the bursts of a contestant counts as the contestant's own.
 func (b *bench) inTurn(ctx context.Context, section string, n int, all []*contestant) error {
 	before := make([]account, len(all))
 	for i, c := range all {
@@ -71,7 +71,7 @@ func (b *bench) inTurn(ctx context.Context, section string, n int, all []*contes
 	client := make([]time.Duration, len(all))
 	for burst := range bursts {
 		for turn := range all {
-			i := (turn + burst) % len(all) // each is the first, and comes behind each other
+			i := (turn + burst) % len(all) // each comes first at times, and follows each of the others
 			began := meter.Self()
 			run, err := all[i].client.Closed(ctx, max(n/bursts, 1))
 			if err != nil {

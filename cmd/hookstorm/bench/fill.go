@@ -13,37 +13,36 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/bench/load"
 )
 
-// fill makes rows of years: copies of the rows of one real life, each with keys of
-// its own. So it needs to know the tables of no version, and a new column needs no
-// change here.
+// fill creates rows as of years: copies of the rows of one real life, each with keys of its
+// own. So it does not depend on the tables of any version, and a new column needs no change
+// here.
 type fill struct {
-	event  string // whose life it was
+	event  string // whose life is copied
 	tables []string
 	first  int // number of the first copy
 	lives  int
 	order  load.Order
-	// every is the time from one to the next, the last of which is now. 0: all are of
-	// the moment of the life that is copied.
+	// every is the time between two copies, of which the last is now. 0: all have the time of
+	// the copied life.
 	every time.Duration
 }
 
 const (
-	// filledFirst is the number of the first copy: the numbers before are those of
-	// lives that really were.
+	// filledFirst is the number of the first copy. Smaller numbers are for real lives.
 	filledFirst = 10_001
-	// filledAtOnce is how many lives one statement copies.
+	// filledAtOnce is the number of lives that one statement copies.
 	filledAtOnce = 250_000
 )
 
-// filled is a table of which a fill copies rows.
+// filled is a table whose rows a fill copies.
 type filled struct {
 	name   string
 	where  string // the rows of a life, whose event is $1
 	change string // as JSON, besides the keys: s is the row, f the copy
 }
 
-// filledTables are those of this version and of those before: what a version does
-// not have, or does not write, is left out.
+// filledTables lists the tables of this version and of earlier ones. fill skips tables that a
+// version lacks or does not write.
 func filledTables() []filled {
 	const none, ofKey = "'{}'", "key = $1"
 	later := func(column string) string {
@@ -71,7 +70,8 @@ func filledTables() []filled {
 	}
 }
 
-// keptTables are those whose rows stay when a life has ended: bodies and jobs do not.
+// keptTables returns the tables whose rows stay after the end of a life. Bodies and jobs do
+// not.
 func keptTables() []string {
 	var kept []string
 	for _, t := range filledTables() {
@@ -82,7 +82,7 @@ func keptTables() []string {
 	return kept
 }
 
-// allTables are those of a life that waits.
+// allTables returns the tables of a waiting life.
 func allTables() []string {
 	var all []string
 	for _, t := range filledTables() {
@@ -106,7 +106,7 @@ var fillIndexesSQL string
 //go:embed query/table_exists.sql
 var tableExistsSQL string
 
-// fillTables makes the rows, one fill after the other.
+// fillTables makes the rows of the fills, one fill after the other.
 func (b *bench) fillTables(ctx context.Context, server *postgres, database string, fills ...fill) error {
 	conn, err := pgx.Connect(ctx, server.cluster.Primary(database))
 	if err != nil {
@@ -129,8 +129,8 @@ func (b *bench) fillTables(ctx context.Context, server *postgres, database strin
 	return nil
 }
 
-// prepareFill makes ready what all fills need. The indexes on random keys are given
-// as much room as those have that grew by and by.
+// prepareFill prepares everything that all fills need. Indexes on random keys get as much
+// free space as indexes that grew gradually.
 func prepareFill(ctx context.Context, conn *pgx.Conn) error {
 	rows, err := conn.Query(ctx, fillIndexesSQL)
 	if err != nil {
@@ -192,8 +192,8 @@ func (b *bench) fill(ctx context.Context, conn *pgx.Conn, f fill) error {
 	return err
 }
 
-// takeLife keeps the rows of a life for the session. False: there are none, or no
-// such table.
+// takeLife stores the rows of a life for the session. It returns false if the rows or the
+// table do not exist.
 func takeLife(ctx context.Context, conn *pgx.Conn, t filled, event string) (bool, error) {
 	var exists bool
 	if err := conn.QueryRow(ctx, tableExistsSQL, t.name).Scan(&exists); err != nil {

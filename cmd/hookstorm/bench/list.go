@@ -11,11 +11,11 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/bench/load"
 )
 
-// listPage is how many events a page of the list shows, as the lists of most providers.
+// listPage is the number of events on a page of the list, as in the lists of most providers.
 const listPage = 100
 
-// list is the API of a sender whose webhooks brought nothing. It shows n events, evenly
-// spread over a time, and makes each of them when it is asked for it.
+// list is the API of a sender whose webhooks delivered nothing. It has n events, evenly
+// spread over a time, and creates each of them on request.
 type list struct {
 	n     int
 	first time.Time
@@ -23,13 +23,13 @@ type list struct {
 	body  func(to []byte, id string) []byte
 }
 
-// newList lists n events from since on, up to until.
+// newList returns a list of n events between since and until.
 func newList(n int, since, until time.Time) *list {
 	return &list{n: n, first: since, step: until.Sub(since) / time.Duration(n), body: load.Unsigned()}
 }
 
-// ServeHTTP writes a page of what happened in [since, until), the oldest first. A cursor
-// is the index of an event.
+// ServeHTTP writes a page of the events in [since, until), the oldest first. A cursor is the
+// index of an event.
 func (l *list) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	since, errSince := strconv.ParseInt(r.FormValue("since"), 10, 64)
 	until, errUntil := strconv.ParseInt(r.FormValue("until"), 10, 64)
@@ -54,18 +54,18 @@ func (l *list) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		page = append(strconv.AppendInt(append(page, `,"next":"`...), int64(i), 10), '"')
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write(append(page, '}')) // the reader has gone
+	_, _ = w.Write(append(page, '}')) // the reader has closed the connection
 }
 
-// at is when the i-th event happened.
+// at returns the time of the i-th event.
 func (l *list) at(i int) time.Time { return l.first.Add(time.Duration(i) * l.step) }
 
-// index returns the index of the first event that happened at a second or later.
+// index returns the index of the first event at a second or later.
 func (l *list) index(second int64) int {
 	after := time.Unix(second, 0).Sub(l.first)
 	return min(max(int((after+l.step-1)/l.step), 0), l.n)
 }
 
-// idAt is the id of the i-th event: like those of live events, it falls anywhere in an
+// idAt returns the id of the i-th event. Like the ids of live events, it falls anywhere in an
 // index.
 func idAt(i int) string { return fmt.Sprintf("evt_%016x%08x", bits.Reverse64(uint64(i)), i) } //nolint:gosec // an index

@@ -33,7 +33,7 @@ func page(t *testing.T, url string, since, until time.Time, cursor string) shown
 	return p
 }
 
-// Whatever spans are asked for, each event is in the one in which it happened.
+// Each event is in the span in which it happened, whatever the spans are.
 func TestTheListShowsEachEventOnce(t *testing.T) {
 	t.Parallel()
 	const n = 1234

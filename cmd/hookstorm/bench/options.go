@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Defaults of a run that is published.
+// Defaults of a published run.
 const (
 	DefaultRounds  = 5
 	DefaultEvents  = 50_000
@@ -21,58 +21,56 @@ const (
 
 // Options configure a run. Zero values are the defaults.
 type Options struct {
-	// Module is the root of the source tree that the programs are built from.
-	// Required.
+	// Module is the root of the source tree of the programs. Required.
 	Module string
-	// Self is the program that runs the bench, whose command `bench server` starts
-	// what Hooklatch is compared with. Empty: it is built from the tree, too.
+	// Self is the program that runs the bench. Its command `bench server` starts the servers
+	// that Hooklatch is measured against. Empty: it is built from the tree, too.
 	Self string
-	// Only names the scenarios, of Scenarios. Nil: those that take turns, which are
-	// what everything else is compared with.
+	// Only names the scenarios, from Scenarios. Nil: those that take turns, with which
+	// everything else is compared.
 	Only []string
-	// Quick makes everything small: it shows that everything works, and its figures
-	// are worth little.
+	// Quick makes everything small. It shows that everything works, but its figures mean
+	// little.
 	Quick bool
-	// Rounds are how often each scenario has its turn. Defaults to DefaultRounds, 1
-	// with Quick.
+	// Rounds is the number of turns of each scenario. Defaults to DefaultRounds, 1 with
+	// Quick.
 	Rounds int
-	// Events are those of a whole life. Defaults to DefaultEvents.
+	// Events is the number of events of a whole life. Defaults to DefaultEvents.
 	Events int
-	// Backlog are the events made while the receiver is down. Defaults to
+	// Backlog is the number of events made while the receiver is down. Defaults to
 	// DefaultBacklog.
 	Backlog int
-	// Rate is that of constant arrival, in events a second. Defaults to DefaultRate.
+	// Rate is the constant arrival rate, in events a second. Defaults to DefaultRate.
 	Rate float64
-	// Rows are the events and effects of years that growth and years make, ten times
-	// what waits for the destination that waiting pauses, and five times what is
-	// finished there, and a hundred times what backfill fetches. Defaults to
-	// DefaultRows, 20,000 with Quick.
+	// Rows is the number of events and effects that growth and years create. For the
+	// destination that waiting pauses, a tenth of Rows waits and a fifth is finished.
+	// Backfill fetches a hundredth. Defaults to DefaultRows, 20,000 with Quick.
 	Rows int
-	// Previous is a commit that years and collection measure this tree beside. Empty: none.
+	// Previous is a commit against which years and collection measure this tree. Empty: none.
 	Previous string
-	// Out gets what a person reads along. Defaults to nothing.
+	// Out receives progress messages. Defaults to nothing.
 	Out io.Writer
-	// Command repeats this run; it stands in the report.
+	// Command repeats this run. The report records it.
 	Command string
 }
 
-// sizes are what a run takes its time with.
+// sizes set the size and duration of the parts of a run.
 type sizes struct {
-	accept    int           // events of a closed loop of 64 connections
-	single    int           // events of one connection
-	open      time.Duration // of constant arrival
+	accept    int           // events of a closed loop with 64 connections
+	single    int           // events over one connection
+	open      time.Duration // duration of constant arrival
 	warm      int           // events before anything is measured
 	idle      int           // single events of an idle system
 	idleEvery time.Duration
-	idleAfter time.Duration // before an idle system is measured: connections may tell late what they did, and memory is given back after 5 s
+	idleAfter time.Duration // before an idle system is measured: connections may report their work late, and memory is returned after 5 s
 	idleTime  time.Duration // without any event
 	patience  time.Duration // longest turn of a scenario
 
-	connections int // that bring nothing
-	data        int // lives in the tables of cold, and those measured there
+	connections int // idle connections
+	data        int // lives in the tables of cold, and lives measured there
 	years       int // lives right after a checkpoint
-	few, many   int // that wait in an order
-	heads       int // of an order, that are delivered
+	few, many   int // effects that wait in an order
+	heads       int // delivered heads of an order
 
 	steady time.Duration // of live traffic without a backfill
 }

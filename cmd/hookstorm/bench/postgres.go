@@ -16,9 +16,8 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/stage"
 )
 
-// settings are those of every server of a bench, as on a small machine of production.
-// The rest is as Postgres has it; nothing is left out that a commit needs to survive
-// the loss of power.
+// settings are the settings of every server of a bench, as on a small production machine. The
+// rest are the defaults of Postgres. A commit survives the loss of power.
 func settings() map[string]string {
 	return map[string]string{
 		"shared_buffers":     "1GB",
@@ -29,12 +28,12 @@ func settings() map[string]string {
 	}
 }
 
-// printed are the settings that a report has, as the server says them.
+// printed are the settings in a report, as the server reports them.
 var printed = []string{
 	"fsync", "synchronous_commit", "full_page_writes", "wal_compression", "shared_buffers", "max_wal_size", "checkpoint_timeout", "autovacuum", "jit",
 }
 
-// schemaKind is what a database is prepared with.
+// schemaKind is the preparation of a database.
 type schemaKind string
 
 const (
@@ -44,17 +43,16 @@ const (
 	schemaNaiveWithoutGIN schemaKind = "naive_without_gin"
 )
 
-// postgres is the server of one contender. Each database on it is a copy of one that
-// was prepared.
+// postgres is the server of one contender. Each database on it is a copy of a prepared one.
 type postgres struct {
 	cluster    *cluster.Cluster
-	conn       *pgx.Conn // to look on; its own costs are left out
+	conn       *pgx.Conn // for observation; its own costs are not counted
 	backend    int       // process of conn
 	postmaster int
 	made       int
 }
 
-// original is the database that others are copies of.
+// original is the database that is copied.
 const original = "prepared"
 
 // startPostgres starts a server and prepares it.
@@ -99,7 +97,7 @@ func (p *postgres) prepare(ctx context.Context, kind schemaKind) error {
 	return stage.Migrate(ctx, pool)
 }
 
-// stop ends the server and removes what it stored.
+// stop ends the server and removes its data.
 func (p *postgres) stop(ctx context.Context) error {
 	if p.conn != nil {
 		_ = p.conn.Close(ctx) // nothing is under way on it
@@ -107,8 +105,8 @@ func (p *postgres) stop(ctx context.Context) error {
 	return p.cluster.Stop(ctx)
 }
 
-// copy makes a database like another one, and a checkpoint, so that each round
-// begins alike. It returns the name.
+// copy copies a database and makes a checkpoint, so that each round begins alike. It returns
+// the name of the copy.
 func (p *postgres) copy(ctx context.Context, of string) (string, error) {
 	p.made++
 	name := fmt.Sprintf("round_%d", p.made)
@@ -118,7 +116,8 @@ func (p *postgres) copy(ctx context.Context, of string) (string, error) {
 	return name, p.checkpoint(ctx)
 }
 
-// checkpoint makes the next change of each page write an image of it, and frees WAL.
+// checkpoint makes a checkpoint. The next change of each page then writes a full image, and
+// old WAL is removed.
 func (p *postgres) checkpoint(ctx context.Context) error {
 	if _, err := p.conn.Exec(ctx, "CHECKPOINT"); err != nil {
 		return fmt.Errorf("make a checkpoint: %w", err)
@@ -126,7 +125,7 @@ func (p *postgres) checkpoint(ctx context.Context) error {
 	return nil
 }
 
-// drop removes a database, and with a checkpoint the WAL that it took.
+// drop drops a database and, by a checkpoint, removes its WAL.
 func (p *postgres) drop(ctx context.Context, name string) error {
 	if _, err := p.conn.Exec(ctx, "DROP DATABASE "+name+" WITH (FORCE)"); err != nil {
 		return fmt.Errorf("drop the database %s: %w", name, err)
@@ -134,7 +133,7 @@ func (p *postgres) drop(ctx context.Context, name string) error {
 	return p.checkpoint(ctx)
 }
 
-// say is what the server says of its settings.
+// say returns the server's version and printed settings.
 func (p *postgres) say(ctx context.Context) (version string, said []report.Setting, err error) {
 	for _, name := range append([]string{"server_version"}, printed...) {
 		var value string

@@ -18,17 +18,17 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// readyTimeout bounds the start of a process, on a busy machine.
+// readyTimeout bounds the start of a process on a busy machine.
 const readyTimeout = 2 * time.Minute
 
-// binaries are what the processes are started from.
+// binaries are the programs that the processes are started from.
 type binaries struct {
 	hooklatch string
 	previous  string // of another commit
-	hookstorm string // the servers that Hooklatch is measured against
+	hookstorm string // with the servers that Hooklatch is measured against
 }
 
-// build builds them from the tree.
+// build builds the programs from the tree.
 func (b *bench) build(ctx context.Context) (err error) {
 	if b.report.Commit, err = programs.Commit(ctx, b.opts.Module); err != nil {
 		b.report.Commit = "unknown" // an archive has no history
@@ -45,23 +45,23 @@ func (b *bench) build(ctx context.Context) (err error) {
 	return err
 }
 
-// process is one that is measured.
+// process is a measured process.
 type process struct {
 	*programs.Program
 
 	role   string
-	events string // address that takes events; nobody listens there for a worker
+	events string // address that takes events; a worker does not listen there
 }
 
 // Roles of processes.
 const (
-	roleServer  = "server" // that Hooklatch is measured against
+	roleServer  = "server" // a contender of Hooklatch
 	roleGateway = "gateway"
 	roleWorker  = "worker"
 )
 
-// launch starts a process of a subject and waits until it can do its work. A server
-// without a database is the limit.
+// launch starts a process of a subject and waits until it can do its work. A server without a
+// database is the limit.
 func (b *bench) launch(ctx context.Context, who subject, role, databaseURL string) (*process, error) {
 	place, err := b.place(role)
 	if err != nil {
@@ -91,7 +91,7 @@ func (b *bench) launch(ctx context.Context, who subject, role, databaseURL strin
 	return p, nil
 }
 
-// place is where the next process runs.
+// place creates the place of the next process.
 func (b *bench) place(role string) (*stage.Place, error) {
 	b.started++
 	return b.stage.Place(fmt.Sprintf("%s-%d", role, b.started))
@@ -100,7 +100,7 @@ func (b *bench) place(role string) (*stage.Place, error) {
 //go:embed hooklatch.yaml.tmpl
 var configurationText string
 
-// configuration is what the file of a process says.
+// configuration is the content of a process's configuration file.
 type configuration struct {
 	scenario.Settings
 
@@ -111,7 +111,7 @@ type configuration struct {
 	List             string
 }
 
-// configure writes the file of a process.
+// configure writes the configuration file of a process.
 func (b *bench) configure(at *stage.Place, who subject, databaseURL string) error {
 	return at.Write(configurationText, configuration{
 		Settings: scenario.Settings{
@@ -122,7 +122,7 @@ func (b *bench) configure(at *stage.Place, who subject, databaseURL string) erro
 	})
 }
 
-// binaryOf is the program of a subject.
+// binaryOf returns the program of a subject.
 func (b *bench) binaryOf(who subject) string {
 	if who.previous {
 		return b.binaries.previous
@@ -130,7 +130,7 @@ func (b *bench) binaryOf(who subject) string {
 	return b.binaries.hooklatch
 }
 
-// command runs a command of the program to its end, and returns the CPU time it used.
+// command runs a command of the program and returns the CPU time that it used.
 func (b *bench) command(ctx context.Context, who subject, databaseURL string, args ...string) (time.Duration, error) {
 	place, err := b.place("command")
 	if err != nil {
@@ -147,7 +147,7 @@ func (b *bench) command(ctx context.Context, who subject, databaseURL string, ar
 	return cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), nil
 }
 
-// buildPrevious builds the commit that this tree is measured beside.
+// buildPrevious builds the commit against which this tree is measured.
 func (b *bench) buildPrevious(ctx context.Context) (err error) {
 	dir, remove, err := programs.Worktree(ctx, b.opts.Module, b.opts.Previous)
 	if err != nil {

@@ -15,18 +15,18 @@ import (
 	"github.com/hooklatch/hooklatch/worker/destination"
 )
 
-// receiver is the destination: it answers every call at once and remembers when the
-// first one for each event came.
+// receiver is the destination. It answers every call immediately and stores the time of the
+// first call for each event.
 type receiver struct {
 	server  *http.Server
 	address string
 	serving sync.WaitGroup
 
 	mu      sync.Mutex
-	first   map[string]time.Time // by the id of the event
-	order   []time.Time          // of those
+	first   map[string]time.Time // by event id
+	order   []time.Time          // of first
 	calls   int
-	fetched int           // events among those that no webhook brought
+	fetched int           // events among those that were not delivered by a webhook
 	changed chan struct{} // closed at the next call
 }
 
@@ -49,14 +49,14 @@ func (r *receiver) open(door net.Listener) {
 	r.serving.Go(func() { _ = server.Serve(door) }) // until it is closed
 }
 
-// forget begins anew.
+// forget resets the receiver.
 func (r *receiver) forget() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.first, r.order, r.calls, r.fetched, r.changed = map[string]time.Time{}, nil, 0, 0, make(chan struct{})
 }
 
-// ServeHTTP takes a call.
+// ServeHTTP handles a call.
 func (r *receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	at := time.Now()
 	body, err := io.ReadAll(request.Body)
@@ -79,21 +79,21 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	w.WriteHeader(http.StatusOK)
 }
 
-// idOf is the id of the event that a body is of: the first text behind the first colon.
+// idOf returns the event id in a body: the first text after the first colon.
 func idOf(body []byte) string {
 	_, rest, _ := bytes.Cut(body, []byte(`:"`))
 	id, _, _ := bytes.Cut(rest, []byte(`"`))
 	return string(id)
 }
 
-// seen is when each event came first, in that order, and how many calls there were.
+// seen returns the times at which events first came, in order, and the number of calls.
 func (r *receiver) seen() (order []time.Time, calls int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.order, r.calls
 }
 
-// of is when an event came, false while it did not.
+// of returns when an event came, or false if it has not.
 func (r *receiver) of(id string) (time.Time, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -106,7 +106,7 @@ func (r *receiver) await(ctx context.Context, n int) error {
 	return r.until(ctx, func() bool { return len(r.order) >= n }, func() string { return fmt.Sprintf("%d of %d events came", len(r.order), n) })
 }
 
-// awaitFetched waits until n events have come that no webhook brought.
+// awaitFetched waits until n events have come that were not delivered by a webhook.
 func (r *receiver) awaitFetched(ctx context.Context, n int) error {
 	return r.until(ctx, func() bool { return r.fetched >= n }, func() string { return fmt.Sprintf("%d of %d fetched events came", r.fetched, n) })
 }
@@ -116,7 +116,7 @@ func (r *receiver) awaitEvent(ctx context.Context, id string) error {
 	return r.until(ctx, func() bool { return !r.first[id].IsZero() }, func() string { return "event " + id + " did not come" })
 }
 
-// until waits for a call after which something holds.
+// until waits for a call after which a condition holds.
 func (r *receiver) until(ctx context.Context, holds func() bool, lack func() string) error {
 	for {
 		r.mu.Lock()
@@ -133,10 +133,10 @@ func (r *receiver) until(ctx context.Context, holds func() bool, lack func() str
 	}
 }
 
-// down makes the receiver refuse connections, and cuts those that are open: also
-// such over which nothing has come yet.
+// down makes the receiver refuse connections, and closes the open ones, including those
+// without any data yet.
 func (r *receiver) down() {
-	_ = r.server.Close() // nothing is left of its connections whatever it says
+	_ = r.server.Close() // its connections are closed whatever it returns
 	r.serving.Wait()
 }
 
@@ -148,10 +148,10 @@ func (r *receiver) up(ctx context.Context) error {
 		if door, err = net.Listen("tcp", r.address); err == nil {
 			r.open(door)
 			return nil
-		} // another program has the port for its side of a connection
+		} // another program uses the port for its side of a connection
 	}
 	return errors.Join(fmt.Errorf("listen for calls again: %w", err), context.Cause(ctx))
 }
 
-// stop ends it.
+// stop stops the receiver.
 func (r *receiver) stop() { r.down() }

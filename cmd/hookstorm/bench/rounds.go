@@ -7,14 +7,13 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/bench/meter"
 )
 
-// mostStolen is the share of the CPU time that the host of this machine may give to
-// others in a round, before one more round is measured.
+// mostStolen is the share of CPU time that the host of this machine may give to others in a
+// round. Above it, one more round is measured.
 const mostStolen = 0.05
 
-// rounds counts the rounds that are measured. Where the host gave CPU time to others,
-// as many again may follow, and those in which it gave most are left out: they are
-// chosen by what the host did, never by what was measured. A quick run measures none
-// again.
+// rounds yields the rounds to measure. If the host gave CPU time to others, as many rounds
+// again may follow, and the most disturbed ones are dropped. The choice depends only on the
+// host, never on the measurements. A quick run repeats no round.
 func (b *bench) rounds(yield func(round int) bool) {
 	type taken struct {
 		mark   int
@@ -44,8 +43,8 @@ func (b *bench) rounds(yield func(round int) bool) {
 	}
 }
 
-// alternately gives each round a turn without something and one with it, of which either
-// comes first every other time.
+// alternately gives each round one turn without something and one with it. The order
+// alternates from round to round.
 func (b *bench) alternately(turn func(with bool) error) error {
 	for round := range b.rounds {
 		first := round%2 == 1
@@ -59,7 +58,7 @@ func (b *bench) alternately(turn func(with bool) error) error {
 	return nil
 }
 
-// mostRounds is how many there may be, with those that are left out.
+// mostRounds returns the largest number of rounds, including dropped ones.
 func (b *bench) mostRounds() int {
 	if b.opts.Quick {
 		return b.opts.Rounds
@@ -67,8 +66,8 @@ func (b *bench) mostRounds() int {
 	return 2 * b.opts.Rounds
 }
 
-// stolenFromNow watches the host of this machine until it is asked for the share of
-// the CPU time that the host gave to others.
+// stolenFromNow starts to watch the host of this machine. The returned function returns the
+// share of CPU time that the host gave to others since then.
 func stolenFromNow() func() float64 {
 	before := meter.Host()
 	return func() float64 { return meter.Host().StolenSince(before) }

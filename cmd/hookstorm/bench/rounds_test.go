@@ -9,13 +9,13 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/bench/report"
 )
 
-// What the host did decides which rounds count, whatever they measured.
+// Only the behaviour of the host decides which rounds count, not their measurements.
 func TestRoundsThatTheHostDisturbedAreMeasuredAgain(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		quick  bool
-		stolen []float64 // in each round that there may be
-		kept   []float64 // what those rounds measured, which is their number
+		stolen []float64 // in each possible round
+		kept   []float64 // the measurements of the kept rounds, which are their numbers
 		says   string
 	}{
 		"an undisturbed machine": {stolen: []float64{0.01, 0, 0.02}, kept: []float64{0, 1, 2}, says: "gave 1.0 % (0.0..2.0) of the CPU time of a round to others.\n"},

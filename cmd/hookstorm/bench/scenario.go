@@ -5,18 +5,19 @@ import "context"
 // Scenario is something to measure.
 type Scenario struct {
 	Name string
-	// What it is, for people.
+	// What describes the scenario.
 	What string
-	// Turns: each round has one, so that what is compared meets the same drift of
-	// the machine. The others compare within themselves, and run when they are named.
+	// Turns is true if the scenario has a turn in each round, so that compared scenarios meet
+	// the same drift of the machine. The others compare within themselves, and run only if
+	// named.
 	Turns bool
 
-	// takes are those that only take events: they do so in one turn.
+	// takes are subjects that only take events, all in one turn.
 	takes []subject
-	run   func(ctx context.Context, b *bench) error // nil for those
+	run   func(ctx context.Context, b *bench) error // nil if takes is set
 }
 
-// Scenarios are all there are, in the order in which they run.
+// Scenarios returns all scenarios, in the order in which they run.
 func Scenarios() []Scenario {
 	return []Scenario{
 		{"limit", "the same Echo server verifies and answers, without a database", true, []subject{limit}, nil},
@@ -42,7 +43,7 @@ func Scenarios() []Scenario {
 	}
 }
 
-// ScenarioNames are those of all scenarios.
+// ScenarioNames returns the names of all scenarios.
 func ScenarioNames() []string {
 	var names []string
 	for _, s := range Scenarios() {

@@ -7,8 +7,8 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/bench/report"
 )
 
-// takeEvents measures how subjects take events, in turn: as fast as 64 connections
-// bring them, over one connection, and at a constant rate.
+// takeEvents measures how subjects take events, in turn: as fast as 64 connections deliver
+// them, over one connection, and at a constant rate.
 func (b *bench) takeEvents(ctx context.Context, subjects []subject) error {
 	return b.compete(ctx, subjects, load.Options{}, b.sizes.warm, func(many []*contestant) error {
 		if err := b.inTurn(ctx, report.SectionAccept, b.sizes.accept, many); err != nil {

@@ -13,19 +13,19 @@ import (
 )
 
 const (
-	// liveRate is the rate of live events, in events a second: a tenth of what two cores
-	// carry. liveConnections is how many connections send them.
+	// liveRate is the rate of live events, in events a second: a tenth of what two cores can
+	// do. liveConnections is the number of connections that send them.
 	liveRate        = 100
 	liveConnections = 16
 )
 
-// backfillTurn measures live traffic beside a backfill of the same source, whose events
-// go to the same destination, and without one.
+// backfillTurn measures live traffic with and without a backfill of the same source, whose
+// events go to the same destination.
 func backfillTurn(ctx context.Context, b *bench) error {
 	return b.alternately(func(beside bool) error { return b.liveBesideBackfill(ctx, beside) })
 }
 
-// listed is how many events the backfill fetches.
+// listed returns the number of events that the backfill fetches.
 func (b *bench) listed() int { return b.opts.Rows / 100 }
 
 func (b *bench) liveBesideBackfill(ctx context.Context, beside bool) error {
@@ -64,7 +64,7 @@ func (s *scene) fetch(ctx context.Context, who string, n int) error {
 	return s.bench.receiver.awaitFetched(ctx, n)
 }
 
-// steady measures single lives at a steady rate until meanwhile returns, which brings n
+// steady measures single lives at a steady rate until meanwhile returns. meanwhile brings n
 // more events to the receiver.
 func (s *scene) steady(ctx context.Context, client *load.Client, who string, n int, meanwhile func(ctx context.Context, who string, n int) error) error {
 	b := s.bench

@@ -9,9 +9,8 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/bench/report"
 )
 
-// backlogTurn makes events while the receiver is down, as an outage of an hour does,
-// and drains them. The receiver is back once all of them are dispatched and the
-// breaker is open.
+// backlogTurn makes events while the receiver is down, as in an outage of an hour, and drains
+// them. The receiver comes back once all of them are dispatched, when the breaker is open.
 func backlogTurn(ctx context.Context, b *bench) error {
 	return b.playLife(ctx, living, database{}, func(s *scene, client *load.Client) error {
 		n := b.opts.Backlog
@@ -29,8 +28,8 @@ func backlogTurn(ctx context.Context, b *bench) error {
 	})
 }
 
-// sendWhileDown sends n events while the receiver is down, and returns when it is back:
-// the stock that was taken at that moment, and the moment.
+// sendWhileDown sends n events while the receiver is down, and brings the receiver back. It
+// returns the account at that moment, and the moment.
 func (s *scene) sendWhileDown(ctx context.Context, client *load.Client, n int) (run load.Run, before account, back time.Time, err error) {
 	s.bench.receiver.down()
 	run, sendErr := client.Closed(ctx, n)
@@ -42,11 +41,11 @@ func (s *scene) sendWhileDown(ctx context.Context, client *load.Client, n int) (
 	return run, before, back, errors.Join(sendErr, accountErr, s.bench.receiver.up(ctx))
 }
 
-// middle is the rate over the middle 80 %, without the probes at the beginning and
-// those that come again at the end.
+// middle returns the rate over the middle 80 %, without the probes at the beginning and the
+// repeated ones at the end.
 func middle(came []time.Time) float64 { return between(came, 0.1, 0.9) }
 
-// between is the rate from one share of all deliveries to another.
+// between returns the rate from one share of all deliveries to another.
 func between(came []time.Time, begin, end float64) float64 {
 	from, to := int(begin*float64(len(came))), int(end*float64(len(came)))
 	return float64(to-from) / came[to].Sub(came[from]).Seconds()

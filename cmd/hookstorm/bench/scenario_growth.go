@@ -10,8 +10,8 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/cluster"
 )
 
-// growthTurn accepts beside the dedup rows of years, with ids as they come and with
-// ids that grow with time, and without any.
+// growthTurn accepts beside the dedup rows of years, with random ids and with ids that grow
+// with time, and without such rows.
 func growthTurn(ctx context.Context, b *bench) error {
 	server, err := b.ownServer(ctx, schemaHooklatch, cluster.Options{})
 	if err != nil {
@@ -38,7 +38,7 @@ func growthTurn(ctx context.Context, b *bench) error {
 	return nil
 }
 
-// yearsOfRows is how far back the rows of years begin.
+// yearsOfRows is the age of the oldest of the rows of years.
 const yearsOfRows = 90 * 24 * time.Hour
 
 // grow makes a database with many dedup rows and returns its name.
@@ -57,7 +57,7 @@ func (b *bench) grow(ctx context.Context, server *postgres, order load.Order) (s
 	})
 }
 
-// liveOn lets one event live in a database, which stays.
+// liveOn lets one event live in a database, which is kept.
 func (b *bench) liveOn(ctx context.Context, who subject, server *postgres, name string) (event string, err error) {
 	err = b.play(ctx, who, database{server, name, true}, func(s *scene) error {
 		if event, err = s.one(ctx, load.Source); err != nil {
@@ -71,17 +71,17 @@ func (b *bench) liveOn(ctx context.Context, who subject, server *postgres, name 
 	return event, err
 }
 
-// dedupRows are those of a database, and as what it is measured how events are accepted
-// beside them.
+// dedupRows are a database's dedup rows, with the names under which accepting beside them is
+// measured.
 type dedupRows struct {
 	database       database
 	order          load.Order
 	atFirst, later string
 }
 
-// acceptBeside measures how events are accepted beside dedup rows: right after a
-// checkpoint, when each random id costs the image of an old page, and again when four
-// times as many have come. A checkpoint comes every quarter of an hour.
+// acceptBeside measures accepting beside dedup rows. It does so right after a checkpoint,
+// when each random id costs the image of an old page, and again after four times as many
+// events. In production a checkpoint comes every quarter of an hour.
 func (b *bench) acceptBeside(ctx context.Context, rows dedupRows) error {
 	return b.play(ctx, accepting, rows.database, func(s *scene) error {
 		client, err := s.dialWarm(ctx, load.Options{Order: rows.order}, b.sizes.warm)
@@ -102,7 +102,7 @@ func (b *bench) acceptBeside(ctx context.Context, rows dedupRows) error {
 	})
 }
 
-// accept measures how n events are accepted.
+// accept measures accepting n events.
 func (s *scene) accept(ctx context.Context, client *load.Client, n int, section, who string) error {
 	before, err := s.account(ctx)
 	if err != nil {

@@ -12,8 +12,7 @@ import (
 	"github.com/hooklatch/hooklatch/internal/retry"
 )
 
-// idleTurn sends single events to a system that has nothing else to do, and then
-// none at all.
+// idleTurn sends single events to an otherwise idle system, and then none.
 func idleTurn(ctx context.Context, b *bench) error {
 	return b.playLife(ctx, living, database{}, func(s *scene, client *load.Client) error {
 		var took []time.Duration
@@ -43,7 +42,7 @@ func idleTurn(ctx context.Context, b *bench) error {
 	})
 }
 
-// spread writes down the median and the time below which 99 % are.
+// spread reports the median and the 99th percentile.
 func (b *bench) spread(section, who string, median, most report.Quantity, took []time.Duration) {
 	slices.Sort(took)
 	b.report.Add(section, who, median, milliseconds(took[len(took)/2]))
@@ -53,8 +52,8 @@ func (b *bench) spread(section, who string, median, most report.Quantity, took [
 //go:embed query/transactions.sql
 var transactionsSQL string
 
-// rest measures what the processes do while nothing comes. What they did right
-// before is not told at once, so it begins a moment later.
+// rest measures what the processes do while nothing comes. It begins a moment later, because
+// their recent work is reported with a delay.
 func (s *scene) rest(ctx context.Context) error {
 	var counts [2]int64
 	for i, after := range []time.Duration{s.bench.sizes.idleAfter, s.bench.sizes.idleTime} {

@@ -10,8 +10,7 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/bench/report"
 )
 
-// lifeTurn offers events as fast as they are accepted, and ends when the last effect
-// is done.
+// lifeTurn offers events as fast as they are accepted, and ends when the last effect is done.
 func lifeTurn(ctx context.Context, b *bench) error {
 	return b.playLife(ctx, living, database{}, func(s *scene, client *load.Client) error {
 		before, err := s.deliveriesSize(ctx)
@@ -33,7 +32,7 @@ func lifeTurn(ctx context.Context, b *bench) error {
 //go:embed query/deliveries_size.sql
 var deliveriesSizeSQL string
 
-// deliveriesSize is what bodies and headers take with their index, in bytes.
+// deliveriesSize returns the size of bodies and headers with their index, in bytes.
 func (s *scene) deliveriesSize(ctx context.Context) (n int64, err error) {
 	if err := s.watch.QueryRow(ctx, deliveriesSizeSQL).Scan(&n); err != nil {
 		return 0, fmt.Errorf("measure the deliveries: %w", err)
@@ -53,7 +52,7 @@ func (s *scene) warmUp(ctx context.Context) (*load.Client, error) {
 	return client, nil
 }
 
-// rehearse lets n events live and measures nothing.
+// rehearse lets n events live without measuring.
 func (s *scene) rehearse(ctx context.Context, client *load.Client, n int) error {
 	s.bench.receiver.forget()
 	defer s.bench.receiver.forget()
@@ -66,8 +65,8 @@ func (s *scene) rehearse(ctx context.Context, client *load.Client, n int) error 
 	return s.awaitQuiet(ctx)
 }
 
-// allDone waits until the receiver has n effects and the scene is quiet, and returns when
-// the last of them was done.
+// allDone waits until the receiver has n effects and the scene is quiet, and returns when the
+// last of them was done.
 func (s *scene) allDone(ctx context.Context, began time.Time, n int) (last time.Time, err error) {
 	if err := s.bench.receiver.await(ctx, n); err != nil {
 		return last, err

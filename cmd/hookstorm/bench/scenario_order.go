@@ -10,7 +10,7 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/bench/report"
 )
 
-// orderTurn delivers the heads of an order with few and with many waiting behind
+// orderTurn delivers the heads of an order with few and with many effects waiting behind
 // them.
 func orderTurn(ctx context.Context, b *bench) error {
 	for range b.rounds {
@@ -23,8 +23,8 @@ func orderTurn(ctx context.Context, b *bench) error {
 	return nil
 }
 
-// deliverHeads makes an order of effects while the receiver is down, and takes the
-// time from one delivery to the next once it is back.
+// deliverHeads makes an order of effects while the receiver is down. Once it is back, it
+// measures the time from one delivery to the next.
 func (b *bench) deliverHeads(ctx context.Context, waiting int, who string) error {
 	return b.playLife(ctx, ordering, database{}, func(s *scene, warm *load.Client) error {
 		warm.Close()

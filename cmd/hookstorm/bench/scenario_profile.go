@@ -19,11 +19,11 @@ import (
 //go:embed query/statements.sql
 var statementsSQL string
 
-// profiled is how many kinds of statement a profile has.
+// profiled is the number of statement kinds in a profile.
 const profiled = 15
 
-// profileTurn says where Postgres' time goes in a whole life. The server counts each
-// statement, which costs something: its rates are not those of other scenarios.
+// profileTurn reports where Postgres spends its time in a whole life. Its rates are not those
+// of other scenarios, because the server counts each statement, which has a cost.
 func profileTurn(ctx context.Context, b *bench) error {
 	server, err := b.ownServer(ctx, schemaHooklatch, cluster.Options{Settings: map[string]string{
 		"shared_preload_libraries": "pg_stat_statements", "pg_stat_statements.track": "top",
@@ -34,7 +34,7 @@ func profileTurn(ctx context.Context, b *bench) error {
 	return b.playLife(ctx, living, database{server: server}, func(s *scene, client *load.Client) error { return s.profile(ctx, client, b.sizes.data) })
 }
 
-// profile lives n lives and writes down what their statements took.
+// profile lives n lives and reports the cost of their statements.
 func (s *scene) profile(ctx context.Context, client *load.Client, n int) error {
 	for _, statement := range []string{"CREATE EXTENSION pg_stat_statements", "SELECT pg_stat_statements_reset()"} {
 		if _, err := s.watch.Exec(ctx, statement); err != nil {
@@ -60,13 +60,13 @@ func (s *scene) profile(ctx context.Context, client *load.Client, n int) error {
 	return nil
 }
 
-// statementCost is what the statements of one kind took.
+// statementCost is the cost of the statements of one kind.
 type statementCost struct {
 	what                              string
 	calls, milliseconds, buffers, wal float64
 }
 
-// statements are the kinds of statement that others ran, what took longest first.
+// statements returns the kinds of statement that others ran, the slowest first.
 func (s *scene) statements(ctx context.Context) ([]statementCost, error) {
 	rows, err := s.watch.Query(ctx, statementsSQL)
 	if err != nil {
@@ -99,8 +99,8 @@ func (s *scene) statements(ctx context.Context) ([]statementCost, error) {
 	return costs, nil
 }
 
-// looksOn tells whether a statement is one of ours. The server has put numbers in the
-// place of constants.
+// looksOn reports whether a statement is one of the bench's own. The server replaces
+// constants with numbers.
 func looksOn(text string) bool {
 	for _, own := range []string{
 		unfinishedSQL, doneSQL, "SELECT pg_current_wal_flush_lsn()", "SELECT pg_wal_lsn_diff(", "SELECT coalesce(sum(fpi_size)",
@@ -120,8 +120,8 @@ var (
 	begins = regexp.MustCompile(`WITH (?:RECURSIVE )?(\w+)`)
 )
 
-// kindOf says what a statement does: which tables it writes, or else the first that it
-// reads; and the name of its first part, by which those of River are told apart.
+// kindOf returns what a statement does: the tables that it writes, or else the first that it
+// reads. It adds the name of the first part, which distinguishes River's statements.
 func kindOf(text string) string {
 	text = strings.Join(strings.Fields(text), " ")
 	var said []string

@@ -15,16 +15,16 @@ import (
 )
 
 const (
-	// standbyRoundTrip is how far away the standby is: in another zone.
+	// standbyRoundTrip is the round trip to the standby, as in another zone.
 	standbyRoundTrip = 5 * time.Millisecond
-	// standbyGateways is how many accept.
+	// standbyGateways is the number of accepting gateways.
 	standbyGateways = 4
-	// notifications are the commits that are timed one after another.
+	// notifications is the number of commits that are timed one after another.
 	notifications = 40
 )
 
-// standbyTurn accepts with four gateways while every commit waits for a standby that
-// is 5 ms away.
+// standbyTurn accepts with four gateways while every commit waits for a standby that is 5 ms
+// away.
 func standbyTurn(ctx context.Context, b *bench) error {
 	far, err := cluster.NewDistance(standbyRoundTrip / 2)
 	if err != nil {
@@ -32,7 +32,7 @@ func standbyTurn(ctx context.Context, b *bench) error {
 	}
 	b.ends = append(b.ends, func(context.Context) error { far.Close(); return nil }) // after the servers
 	server, err := b.ownServer(ctx, schemaHooklatch, cluster.Options{
-		// A standby that is far behind must find the WAL still.
+		// The WAL must still be there for a standby that is far behind.
 		Standby: true, Synchronous: true, Upstream: far.Upstream, Settings: map[string]string{"wal_keep_size": "1GB"},
 	})
 	if err != nil {
@@ -54,8 +54,8 @@ var lastAcceptedSQL string
 //go:embed query/commits.sql
 var commitsSQL string
 
-// acceptFar measures how four gateways accept, and how many of their commits are under
-// way at once: one that notifies waits for the one before.
+// acceptFar measures how four gateways accept, and how many of their commits overlap. A
+// commit that notifies waits for the one before.
 func (s *scene) acceptFar(ctx context.Context) error {
 	alone, err := notifyingCommit(ctx, s.watch)
 	if err != nil {
@@ -94,13 +94,12 @@ func (s *scene) acceptFar(ctx context.Context) error {
 	return nil
 }
 
-// notifyingCommit is how long a commit takes that notifies, and that nothing else
-// disturbs.
+// notifyingCommit returns how long an undisturbed commit with a notification takes.
 func notifyingCommit(ctx context.Context, conn *pgx.Conn) (time.Duration, error) {
 	var took []time.Duration
 	for range notifications {
 		began := time.Now()
-		// Without a record of its own there would be nothing to wait for.
+		// Without a WAL record of its own there would be nothing to wait for.
 		if _, err := conn.Exec(ctx, "SELECT pg_notify('hookstorm', ''), pg_logical_emit_message(true, 'hookstorm', '')"); err != nil {
 			return 0, fmt.Errorf("time a commit: %w", err)
 		}

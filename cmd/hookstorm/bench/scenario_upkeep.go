@@ -24,11 +24,11 @@ import (
 //go:embed query/ended_job.sql
 var endedJobSQL string
 
-// upkeepPause is between two runs of upkeep, which are a minute apart in earnest.
+// upkeepPause is the pause between two runs of upkeep, which are a minute apart in
+// production.
 const upkeepPause = 500 * time.Millisecond
 
-// upkeepTurn measures whole lives while upkeep runs all the time, beside lives
-// without.
+// upkeepTurn measures whole lives with constant upkeep, and lives without upkeep.
 func upkeepTurn(ctx context.Context, b *bench) error {
 	return b.alternately(func(upkeep bool) error {
 		return b.playLife(ctx, living, database{}, func(s *scene, client *load.Client) error {
@@ -54,7 +54,7 @@ func (s *scene) liveBesideUpkeep(ctx context.Context, client *load.Client) error
 	return errors.Join(err, <-ended)
 }
 
-// jobs is a client that inserts into the queues of the stage, until end.
+// jobs returns a client that inserts into the queues of the scene, until end is called.
 func (s *scene) jobs(ctx context.Context) (_ *river.Client[pgx.Tx], end func(), err error) {
 	pool, err := pgxpool.New(ctx, s.database.server.cluster.Primary(s.database.name))
 	if err != nil {
@@ -97,13 +97,13 @@ func (s *scene) reconcile(ctx context.Context) (time.Duration, error) {
 	}
 }
 
-// reconcile is the upkeep that looks at everything that is not finished.
+// reconcile is the upkeep that checks everything unfinished.
 type reconcile struct{}
 
 // Kind implements river.JobArgs.
 func (reconcile) Kind() string { return "upkeep.reconcile" }
 
-// orderUpkeep inserts the job again and again, until ctx is done.
+// orderUpkeep inserts the job repeatedly until ctx is done.
 func orderUpkeep(ctx context.Context, jobs *river.Client[pgx.Tx]) error {
 	for retry.Wait(ctx, upkeepPause) == nil {
 		if _, err := jobs.Insert(ctx, reconcile{}, &river.InsertOpts{Queue: riverjob.QueueUpkeep, MaxAttempts: 1}); err != nil && ctx.Err() == nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/hooklatch/hooklatch/internal/retry"
 )
 
-// duplicatesTurn measures how events are accepted of which some came before, and the
-// same server without a database, which has no more to do for events that are known.
+// duplicatesTurn measures accepting with some duplicates. It compares with the same server
+// without a database, for which duplicates cost nothing extra.
 func duplicatesTurn(ctx context.Context, b *bench) error {
 	for range b.rounds {
 		if err := b.storm(ctx); err != nil {
@@ -30,8 +30,8 @@ func duplicatesTurn(ctx context.Context, b *bench) error {
 	return nil
 }
 
-// storm measures events all of which came before, in turn with the limit. It takes
-// seconds: in its first one a server still grows.
+// storm measures duplicates only, in turn with the limit. It takes seconds, because a server
+// still grows in its first one.
 func (b *bench) storm(ctx context.Context) error {
 	both := []subject{limit, accepting.as(fmt.Sprintf(report.CameBefore, 100.0))}
 	return b.compete(ctx, both, load.Options{Duplicates: 1}, b.sizes.accept, func(both []*contestant) error {
@@ -59,9 +59,9 @@ func gatewaysTurn(ctx context.Context, b *bench) error {
 	return nil
 }
 
-// collectionTurn measures what statistics cost those who accept: a commit of before they
-// were gathered has the other half of each turn, which is so long that each adds its
-// counts and collects several times.
+// collectionTurn measures what statistics cost when accepting. A commit from before they were
+// gathered has the other half of each turn. A turn is long enough for each to add its counts
+// and collect several times.
 func collectionTurn(ctx context.Context, b *bench) error {
 	if b.opts.Previous == "" {
 		return errors.New("collection needs --previous, a commit that does not count")
@@ -80,7 +80,7 @@ func collectionTurn(ctx context.Context, b *bench) error {
 	return nil
 }
 
-// bodiesTurn measures what large bodies cost.
+// bodiesTurn measures the cost of large bodies.
 func bodiesTurn(ctx context.Context, b *bench) error {
 	for range b.rounds {
 		if err := b.acceptAs(ctx, accepting, load.Options{Size: 1_000_000}, report.SectionBodies, report.Hooklatch, b.sizes.accept/20); err != nil {
@@ -90,7 +90,7 @@ func bodiesTurn(ctx context.Context, b *bench) error {
 	return nil
 }
 
-// acceptAs measures how n events are accepted, and the memory it takes.
+// acceptAs measures accepting n events, and the memory it takes.
 func (b *bench) acceptAs(ctx context.Context, who subject, o load.Options, section, name string, n int) error {
 	return b.play(ctx, who, database{}, func(s *scene) error {
 		client, err := s.dialWarm(ctx, o, min(b.sizes.warm, n/4))
@@ -105,8 +105,7 @@ func (b *bench) acceptAs(ctx context.Context, who subject, o load.Options, secti
 	})
 }
 
-// connectionsTurn opens many connections, of which each has brought one event and
-// waits.
+// connectionsTurn opens many connections, each of which delivers one event and then waits.
 func connectionsTurn(ctx context.Context, b *bench) error {
 	for range b.rounds {
 		if err := b.play(ctx, accepting, database{}, func(s *scene) error {
@@ -117,7 +116,7 @@ func connectionsTurn(ctx context.Context, b *bench) error {
 			if err := client.Each(ctx); err != nil {
 				return err
 			}
-			if err := retry.Wait(ctx, b.sizes.idleAfter); err != nil { // a gateway at rest gives back what a burst took
+			if err := retry.Wait(ctx, b.sizes.idleAfter); err != nil { // a gateway at rest returns the memory of a burst
 				return err
 			}
 			b.report.Add(report.SectionConnections, report.Hooklatch, report.Connections, float64(client.Connected()))
@@ -130,7 +129,7 @@ func connectionsTurn(ctx context.Context, b *bench) error {
 	return nil
 }
 
-// memory writes down what the gateways hold, of all of them together.
+// memory reports the memory of all gateways together.
 func (b *bench) memory(section, who string, s *scene) {
 	if !meter.Known() {
 		return

@@ -17,9 +17,8 @@ var unfinishedOfAppSQL string
 //go:embed query/temporary_files.sql
 var temporaryFilesSQL string
 
-// waitingTurn lives beside a destination that is paused and for which very much
-// waits, in tables in which as much again is finished twice, and beside nothing. Then
-// that destination is resumed.
+// waitingTurn measures lives beside a paused destination with very many waiting effects and
+// twice as many finished ones, and lives on empty tables. Then it resumes that destination.
 func waitingTurn(ctx context.Context, b *bench) error {
 	server, err := b.ownServer(ctx, schemaHooklatch, cluster.Options{})
 	if err != nil {
@@ -41,7 +40,7 @@ func waitingTurn(ctx context.Context, b *bench) error {
 	if err := b.play(ctx, resuming, database{server, full, true}, func(s *scene) error { return s.resume(ctx) }); err != nil {
 		return err
 	}
-	after, err := server.temporaryFiles(ctx, full) // all processes have ended and said what they made
+	after, err := server.temporaryFiles(ctx, full) // all processes have ended and reported their files
 	if err != nil {
 		return err
 	}
@@ -49,7 +48,7 @@ func waitingTurn(ctx context.Context, b *bench) error {
 	return nil
 }
 
-// temporaryFiles is how many statements in a database had to make.
+// temporaryFiles returns how many temporary files statements in a database made.
 func (p *postgres) temporaryFiles(ctx context.Context, database string) (n int64, err error) {
 	if err := p.conn.QueryRow(ctx, temporaryFilesSQL, database).Scan(&n); err != nil {
 		return 0, fmt.Errorf("count the temporary files: %w", err)
@@ -57,12 +56,11 @@ func (p *postgres) temporaryFiles(ctx context.Context, database string) (n int64
 	return n, nil
 }
 
-// waiting is how many effects wait for the destination that is paused; twice as many
+// waiting returns the number of effects that wait for the paused destination. Twice as many
 // are finished.
 func (b *bench) waiting() int { return b.opts.Rows / 10 }
 
-// fillWaiting makes a database of what waits and what is finished, and returns its
-// name.
+// fillWaiting makes a database with waiting and finished effects, and returns its name.
 func (b *bench) fillWaiting(ctx context.Context, server *postgres) (string, error) {
 	name, err := server.copy(ctx, original)
 	if err != nil {
@@ -80,8 +78,8 @@ func (b *bench) fillWaiting(ctx context.Context, server *postgres) (string, erro
 	)
 }
 
-// liveOnce lets one effect wait for the destination that is paused, and another one be
-// done. It returns their events.
+// liveOnce lets one effect wait for the paused destination, and lets another one be done. It
+// returns their events.
 func (b *bench) liveOnce(ctx context.Context, server *postgres, name string) (pending, done string, err error) {
 	err = b.play(ctx, pausing, database{server, name, true}, func(s *scene) error {
 		if _, err := s.command(ctx, "destinations", "pause", pausing.second); err != nil {
@@ -104,10 +102,10 @@ func (b *bench) liveOnce(ctx context.Context, server *postgres, name string) (pe
 	return pending, done, err
 }
 
-// liveBesideWaiting measures lives beside what waits, or on empty tables: right after a
-// checkpoint, when beside what waits nearly each row costs the image of an old page, and
-// again when three times as many lives have passed. A checkpoint comes every quarter of an
-// hour.
+// liveBesideWaiting measures lives beside waiting effects, or on empty tables. The first
+// measurement is right after a checkpoint, when nearly each row beside waiting effects costs
+// the image of an old page. The second follows three times as many lives. In production a
+// checkpoint comes every quarter of an hour.
 func (b *bench) liveBesideWaiting(ctx context.Context, server *postgres, full string, beside bool) error {
 	on, atFirst, later := database{server: server}, report.EmptyAtFirst, report.Empty
 	if beside {
@@ -128,15 +126,15 @@ func (b *bench) liveBesideWaiting(ctx context.Context, server *postgres, full st
 	})
 }
 
-// resume resumes the destination and drains all that waits for it. Reconcile runs
-// before and while it drains.
+// resume resumes the destination and drains its effects. Reconcile runs before and during the
+// drain.
 func (s *scene) resume(ctx context.Context) error {
 	b := s.bench
 	paused, err := s.reconcile(ctx)
 	if err != nil {
 		return err
 	}
-	n := b.waiting() + 1 // the one that the others are copies of
+	n := b.waiting() + 1 // including the one that the others are copies of
 	before, err := s.account(ctx)
 	if err != nil {
 		return err
@@ -163,7 +161,7 @@ func (s *scene) resume(ctx context.Context) error {
 		b.report.Add(report.SectionResumed, report.WholeLife, q, value)
 	}
 	add(report.FirstDelivery, came[0].Sub(resumed).Seconds())
-	for i := range 10 { // each of a fiftieth: Postgres vacuums and analyses meanwhile
+	for i := range 10 { // a fiftieth each: Postgres vacuums and analyses meanwhile
 		from := 0.02 * float64(i)
 		add(report.RateBeginning, between(came, 0.02+from, 0.04+from))
 		add(report.RateEnd, between(came, 0.78+from, 0.80+from))

@@ -12,13 +12,13 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/cluster"
 )
 
-// roomOfLife is the most that the rows of a life take in any version, with the WAL
-// beside them, in bytes.
+// roomOfLife is the most disk space that the rows of a life take in any version, with their
+// WAL, in bytes.
 const roomOfLife = 3300
 
-// yearsTurn measures whole lives right after a checkpoint, in tables of years: there
-// each random key costs the image of a page. The program of another commit has its
-// turn first, with its own tables; both are not on the disk at the same time.
+// yearsTurn measures whole lives right after a checkpoint, in tables of years, in which each
+// random key costs the image of a page. The program of another commit has its turn first,
+// with its own tables. The two sets of tables are never on the disk together.
 func yearsTurn(ctx context.Context, b *bench) error {
 	subjects := []subject{living.as(report.ThisTree)}
 	if b.opts.Previous != "" {
@@ -81,7 +81,7 @@ func (b *bench) liveAfterYears(ctx context.Context, who subject) (err error) {
 	})
 }
 
-// size is that of a database with its indexes, in bytes.
+// size returns the size of a database with its indexes, in bytes.
 func (p *postgres) size(ctx context.Context, database string) (n int64, err error) {
 	if err := p.conn.QueryRow(ctx, "SELECT pg_database_size($1)", database).Scan(&n); err != nil {
 		return 0, fmt.Errorf("measure the database: %w", err)
@@ -89,7 +89,7 @@ func (p *postgres) size(ctx context.Context, database string) (n int64, err erro
 	return n, nil
 }
 
-// hasRoom fails when the disk of the server has less room than is needed: other
+// hasRoom returns an error if the server's disk has less free space than needed. Other
 // programs need the disk too.
 func (p *postgres) hasRoom(ctx context.Context, need int64) error {
 	var dir string

@@ -15,18 +15,18 @@ import (
 	"github.com/hooklatch/hooklatch/internal/retry"
 )
 
-// subject is who is measured: a server with its own Postgres, or without.
+// subject is a measured system: a server with or without a Postgres of its own.
 type subject struct {
 	name   string
 	schema schemaKind // empty: without a database
 	roles  []string   // of its processes
-	// second names another source, route and destination besides the one of load.
-	// Empty: there is none.
+	// second names another source, route and destination besides the one of load. Empty:
+	// none.
 	second  string
 	orderBy string // of the second route
-	list    string // URL of the list of its source; empty: there is none
-	left    string // tells whether something is left to do; empty: unfinishedSQL
-	// previous: it is another commit's program.
+	list    string // URL of the list of its source; empty: none
+	left    string // query for unfinished work; empty: unfinishedSQL
+	// previous means that the program is that of another commit.
 	previous bool
 }
 
@@ -37,41 +37,40 @@ var (
 	naiveWithoutGIN = subject{name: report.NaiveWithoutGIN, schema: schemaNaiveWithoutGIN, roles: []string{roleServer}}
 	accepting       = subject{name: report.Hooklatch, schema: schemaHooklatch, roles: []string{roleGateway}}
 	living          = subject{name: report.WholeLife, schema: schemaHooklatch, roles: []string{roleGateway, roleWorker}}
-	// Its second source has one order, of all events.
+	// Its second source has one order for all events.
 	ordering = subject{
 		name: report.WholeLife, schema: schemaHooklatch, roles: []string{roleGateway, roleWorker}, second: "ordered", orderBy: "body.type",
 	}
-	// Its second destination is paused, and what waits for that is not waited for.
+	// Its second destination is paused. awaitQuiet does not wait for its effects.
 	pausing = subject{
 		name: report.WholeLife, schema: schemaHooklatch, roles: []string{roleGateway, roleWorker}, second: "paused", left: unfinishedOfAppSQL,
 	}
 )
 
-// as is the subject under another name, of this tree or of the commit before.
+// as returns the subject under another name, of this tree or of the previous commit.
 func (who subject) as(name string) subject {
 	who.name, who.previous = name, name == report.PreviousCommit
 	return who
 }
 
-// scene is a subject at work, for one turn: processes on a database.
+// scene is a running subject for one turn: processes on a database.
 type scene struct {
 	bench     *bench
 	who       subject
 	database  database
-	watch     *pgx.Conn // to the database; its own costs are left out
+	watch     *pgx.Conn // to the database; its own costs are not counted
 	processes []*process
 	clients   []*load.Client
 }
 
-// database is where a scene plays.
+// database is the database of a scene.
 type database struct {
 	server *postgres // nil: the subject's own
-	name   string    // empty: a copy of the one that was prepared
-	keep   bool      // it outlives the scene
+	name   string    // empty: a copy of the prepared one
+	keep   bool      // whether it outlives the scene
 }
 
-// play starts the processes of a subject on a database, has them do something, and ends
-// them.
+// play starts the processes of a subject on a database, calls do, and ends them.
 func (b *bench) play(ctx context.Context, who subject, on database, do func(s *scene) error) (err error) {
 	s, err := b.enter(ctx, who, on)
 	if err != nil {
@@ -81,7 +80,7 @@ func (b *bench) play(ctx context.Context, who subject, on database, do func(s *s
 	return do(s)
 }
 
-// playLife is play with some events that lived before, so that everything is warm.
+// playLife is play after some events that warm everything up.
 func (b *bench) playLife(ctx context.Context, who subject, on database, do func(s *scene, client *load.Client) error) error {
 	return b.play(ctx, who, on, func(s *scene) error {
 		client, err := s.warmUp(ctx)
@@ -130,15 +129,15 @@ func (b *bench) enter(ctx context.Context, who subject, on database) (_ *scene, 
 	return s, nil
 }
 
-// watch connects to a database to look on, in one process: what others of its own
-// would use could not be left out.
+// watch connects to a database for observation, with one server process only: the costs of
+// further ones could not be excluded.
 func watch(ctx context.Context, url string) (*pgx.Conn, error) {
 	config, err := pgx.ParseConfig(url)
 	if err != nil {
-		return nil, errors.New("the URL of the database cannot be read") // the error would quote it
+		return nil, errors.New("the URL of the database cannot be read") // the error would quote the URL
 	}
 	config.RuntimeParams["max_parallel_workers_per_gather"] = "0"
-	config.RuntimeParams["enable_seqscan"] = "off" // it looks often, and the tables may be large
+	config.RuntimeParams["enable_seqscan"] = "off" // it queries often, and the tables may be large
 	conn, err := pgx.ConnectConfig(ctx, config)
 	if err != nil {
 		return nil, fmt.Errorf("connect: %w", err)
@@ -146,8 +145,8 @@ func watch(ctx context.Context, url string) (*pgx.Conn, error) {
 	return conn, nil
 }
 
-// command runs a command of the program beside its processes, and returns the CPU time
-// it used.
+// command runs a command of the program beside its processes, and returns the CPU time it
+// used.
 func (s *scene) command(ctx context.Context, args ...string) (time.Duration, error) {
 	return s.bench.command(ctx, s.who, s.database.server.cluster.Primary(s.database.name), args...)
 }
@@ -170,7 +169,7 @@ func (s *scene) leave(ctx context.Context) error {
 	return errors.Join(failed...)
 }
 
-// dial opens connections to whichever process takes events, until leave.
+// dial opens connections to the processes that take events, until leave.
 func (s *scene) dial(ctx context.Context, o load.Options) (*load.Client, error) {
 	for _, p := range s.processes {
 		if p.role != roleWorker {
@@ -201,11 +200,11 @@ var unfinishedSQL string
 //go:embed query/undispatched.sql
 var undispatchedSQL string
 
-// pollPause is between looks at what is left to do.
+// pollPause is the pause between two checks for unfinished work.
 const pollPause = 50 * time.Millisecond
 
-// awaitQuiet waits until nothing is left to do: no event, no effect, no job, as far
-// as the scene looks.
+// awaitQuiet waits until no event, effect or job is unfinished, as far as the subject's query
+// checks.
 func (s *scene) awaitQuiet(ctx context.Context) error {
 	return s.awaitFalse(ctx, cmp.Or(s.who.left, unfinishedSQL), "wait until nothing is left to do")
 }
@@ -215,7 +214,7 @@ func (s *scene) awaitDispatched(ctx context.Context) error {
 	return s.awaitFalse(ctx, undispatchedSQL, "wait until all events are dispatched")
 }
 
-// awaitFalse asks until the answer is no.
+// awaitFalse repeats a query until it returns false.
 func (s *scene) awaitFalse(ctx context.Context, sql, what string) error {
 	for {
 		var still bool
@@ -234,8 +233,8 @@ func (s *scene) awaitFalse(ctx context.Context, sql, what string) error {
 //go:embed query/done.sql
 var doneSQL string
 
-// done is how many of the effects that were made since then are done, and when the
-// last one was.
+// done returns how many of the effects made since a moment are done, and when the last one
+// was.
 func (s *scene) done(ctx context.Context, since time.Time) (n int, last time.Time, err error) {
 	if err := s.watch.QueryRow(ctx, doneSQL, since).Scan(&n, &last); err != nil {
 		return 0, last, fmt.Errorf("count the effects that were done: %w", err)

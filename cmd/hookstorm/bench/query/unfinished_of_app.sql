@@ -1,4 +1,4 @@
--- What waits for another destination is not asked about.
+-- Effects that wait for another destination do not count.
 SELECT EXISTS (SELECT FROM hooklatch.processed_events WHERE outcome = 'received')
     OR EXISTS (
         SELECT
