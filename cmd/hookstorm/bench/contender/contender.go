@@ -1,6 +1,6 @@
-// Package contender serves what Hooklatch is measured against: a server that only
-// verifies and answers, and the pattern a good engineer writes first, one transaction
-// for each event with a dedup row and a River job.
+// Package contender serves the systems that Hooklatch is measured against. One is a server
+// that only verifies and answers. The other is the pattern that a good engineer writes first:
+// one transaction for each event with a dedup row and a River job.
 package contender
 
 import (
@@ -24,16 +24,17 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// DatabaseEnv is the environment variable with the URL of the database: on a command
-// line others could read the password.
+// DatabaseEnv is the environment variable with the URL of the database. On a command line
+// other users could read the password.
 const DatabaseEnv = "HOOKSTORM_BENCH_DATABASE"
 
 const (
-	// conns are the connections of the pool: of 8 to 64 this many took most.
+	// conns is the number of connections in the pool. Of 8 to 64, this number accepted most
+	// events.
 	conns = 32
-	// maxBody is the largest body that is taken, in bytes.
+	// maxBody is the largest accepted body, in bytes.
 	maxBody = 1 << 20
-	// stopTimeout bounds the wait for requests that are under way.
+	// stopTimeout bounds the wait for current requests.
 	stopTimeout = 5 * time.Second
 )
 
@@ -41,14 +42,14 @@ const (
 type Options struct {
 	// Listen is the address, host:port. Required.
 	Listen string
-	// DatabaseURL is where events are stored. Empty: they are verified and answered,
-	// no more, which is the limit of what any gateway here can do.
+	// DatabaseURL is where events are stored. Empty: they are only verified and answered,
+	// which is the limit of any gateway here.
 	DatabaseURL secret.Value
-	// Logger gets a line for each event that is stored. Required.
+	// Logger gets a line for each stored event. Required.
 	Logger *slog.Logger
 }
 
-// Serve takes events until ctx is done.
+// Serve accepts events until ctx is done.
 func Serve(ctx context.Context, o Options) error {
 	s := &server{logger: o.Logger}
 	var err error
@@ -87,7 +88,7 @@ func Serve(ctx context.Context, o Options) error {
 	return served.Shutdown(stopping)
 }
 
-// server is Echo as the gateway has it, without its limits.
+// server uses Echo as the gateway does, without the gateway's limits.
 type server struct {
 	provider *provider.Provider
 	store    *store // nil: nothing is stored
@@ -131,7 +132,7 @@ func (s *server) receive(c echo.Context) error {
 	return c.JSON(http.StatusOK, answer{Status: "accepted"})
 }
 
-// answer is what the sender is told.
+// answer is the answer to the sender.
 type answer struct {
 	Status string `json:"status"`
 }

@@ -25,11 +25,11 @@ var dropSQL string
 //go:embed insert_event.sql
 var insertSQL string
 
-// Prepare makes the tables in an empty database: River's as River migrates them, and
-// that of the events. WithoutGIN drops River's two GIN indexes afterwards, which cost
-// more than the rest of a job.
+// Prepare makes the tables in an empty database: River's as River migrates them, and the
+// table of the events. withoutGIN drops River's two GIN indexes afterwards, which cost more
+// than the rest of a job.
 func Prepare(ctx context.Context, pool *pgxpool.Pool, withoutGIN bool) error {
-	// River logs each migration; a bench has other things to say.
+	// River logs each migration, which a bench does not need.
 	migrator, err := rivermigrate.New(riverpgxv5.New(pool), &rivermigrate.Config{Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		return fmt.Errorf("prepare River: %w", err)
@@ -48,7 +48,7 @@ func Prepare(ctx context.Context, pool *pgxpool.Pool, withoutGIN bool) error {
 	return nil
 }
 
-// store is the pattern: one transaction for one event.
+// store is the pattern: one transaction for each event.
 type store struct {
 	pool *pgxpool.Pool
 	jobs *river.Client[pgx.Tx]
@@ -71,7 +71,7 @@ type process struct {
 // Kind implements river.JobArgs.
 func (process) Kind() string { return "process_event" }
 
-// accept stores an event with its job, once, and says whether it was there.
+// accept stores an event with its job, once, and returns whether it was new.
 func (s *store) accept(ctx context.Context, event provider.Event, body []byte) (status string, err error) {
 	status = "accepted"
 	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {

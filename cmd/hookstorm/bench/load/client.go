@@ -17,26 +17,26 @@ import (
 type Options struct {
 	// Addresses of the servers, host:port, which share the connections. Required.
 	Addresses []string
-	// Source is the endpoint that is posted to. Defaults to Source.
+	// Source is the endpoint that receives the events. Defaults to Source.
 	Source string
-	// Connections are how many there are in all. Defaults to 64.
+	// Connections is the total number of connections. Defaults to 64.
 	Connections int
-	// Size is that of a body in bytes. Defaults to DefaultSize.
+	// Size is the size of a body in bytes. Defaults to DefaultSize.
 	Size int
-	// Order is that of the ids. Defaults to Random.
+	// Order is the order of the ids. Defaults to Random.
 	Order Order
 	// Duplicates is the share of events that were sent before. Defaults to 0.
 	Duplicates float64
-	// Lazy opens a connection with its first event.
+	// Lazy opens each connection only for its first event.
 	Lazy bool
 }
 
-// Client has connections that stay open. It is for one call at a time.
+// Client has connections that stay open. It is not safe for concurrent use.
 type Client struct {
 	conns []*conn
 }
 
-// Dial opens the connections. What is under way on them ends with ctx.
+// Dial opens the connections. Requests on them end with ctx.
 func Dial(ctx context.Context, o Options) (*Client, error) {
 	if len(o.Addresses) == 0 {
 		return nil, errors.New("load needs a server")
@@ -69,30 +69,29 @@ func (c *Client) Close() {
 	}
 }
 
-// Run is what came of some events.
+// Run is the result of sending some events.
 type Run struct {
 	Events   int
-	Repeated int // how often one was sent again, because the server asked for it
+	Repeated int // number of requests that were repeated because the server asked for it
 	Began    time.Time
 	Ended    time.Time
 
 	// Sent are the events of Steady, in no order.
 	Sent []Sent
 
-	latencies []time.Duration // in order of their length
+	latencies []time.Duration // ascending
 }
 
-// Sent is one event that a server took.
+// Sent is one event that a server accepted.
 type Sent struct {
 	ID    string
-	Began time.Time // when it was to begin
+	Began time.Time // when it was due
 }
 
-// Rate is how many events were taken in a second.
+// Rate returns the number of accepted events per second.
 func (r Run) Rate() float64 { return float64(r.Events) / r.Ended.Sub(r.Began).Seconds() }
 
-// Join puts runs of one client together, as if each had begun when the one before
-// ended.
+// Join combines runs of one client as if each had begun when the one before ended.
 func Join(runs []Run) Run {
 	var all Run
 	for i, run := range runs {
@@ -107,7 +106,7 @@ func Join(runs []Run) Run {
 	return all
 }
 
-// Latency is the one below which a share of all is.
+// Latency returns the latency below which a share of all latencies is.
 func (r Run) Latency(share float64) time.Duration {
 	if len(r.latencies) == 0 {
 		return 0
@@ -115,15 +114,14 @@ func (r Run) Latency(share float64) time.Duration {
 	return r.latencies[int(share*float64(len(r.latencies)-1))]
 }
 
-// Closed sends n events: each connection begins the next one when the one before was
-// answered.
+// Closed sends n events. Each connection sends the next one after the answer to the one
+// before.
 func (c *Client) Closed(ctx context.Context, n int) (Run, error) {
 	return c.run(ctx, plan{begin: func(_ context.Context, i int) (time.Time, bool) { return time.Now(), i < n }})
 }
 
-// Open begins n events at a constant rate, whatever becomes of those before. The
-// latency counts from the moment at which an event was to begin, also when it waited
-// for a connection.
+// Open begins n events at a constant rate, whatever happens to earlier ones. The latency
+// counts from the moment at which an event was due, even if it waited for a connection.
 func (c *Client) Open(ctx context.Context, n int, perSecond float64) (Run, error) {
 	due := constant(perSecond)
 	return c.run(ctx, plan{begin: func(ctx context.Context, i int) (time.Time, bool) {
@@ -159,14 +157,14 @@ func constant(perSecond float64) func(ctx context.Context, i int) time.Time {
 	}
 }
 
-// One sends an event over the first connection and says when it began.
+// One sends an event over the first connection and returns its id and when it began.
 func (c *Client) One(ctx context.Context) (id string, began time.Time, err error) {
 	began = time.Now()
 	id, _, err = c.conns[0].deliver(ctx)
 	return id, began, err
 }
 
-// atOnce is how many connections Each uses at the same time.
+// atOnce is the number of connections that Each uses simultaneously.
 const atOnce = 64
 
 // Each sends one event over every connection, a few at a time.
@@ -185,7 +183,7 @@ func (c *Client) Each(ctx context.Context) error {
 	return nil
 }
 
-// Connected is how many connections are open, as far as the client knows.
+// Connected returns how many connections are open, as far as the client knows.
 func (c *Client) Connected() int {
 	n := 0
 	for _, one := range c.conns {
@@ -196,12 +194,12 @@ func (c *Client) Connected() int {
 	return n
 }
 
-// plan is what a run sends.
+// plan describes what a run sends.
 type plan struct {
-	// begin waits until the i-th event is to begin and returns since when its latency
-	// counts, or false if there is no such event.
+	// begin waits until the i-th event is due and returns the start of its latency, or false
+	// if there is no such event.
 	begin func(ctx context.Context, i int) (time.Time, bool)
-	sent  bool // Run.Sent is wanted
+	sent  bool // whether Run.Sent is wanted
 }
 
 // run sends the events of a plan over all connections.

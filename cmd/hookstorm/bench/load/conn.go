@@ -16,21 +16,21 @@ import (
 )
 
 const (
-	// dialTimeout bounds the wait for a server to take a connection.
+	// dialTimeout bounds the wait for a connection to a server.
 	dialTimeout = 10 * time.Second
-	// again is the pause before an event is sent once more.
+	// again is the pause before an event is repeated.
 	again = 20 * time.Millisecond
-	// excerpt is how much of an answer stands in an error, in bytes.
+	// excerpt is the length of an answer quoted in an error, in bytes.
 	excerpt = 300
 )
 
-// conn is one connection. It is written by hand, because the client shares the
-// machine with what it measures: net/http costs twice as much.
+// conn is one connection. It is written by hand because the client shares the machine with
+// what it measures, and net/http costs twice as much.
 type conn struct {
 	address string
 	maker   *maker
-	net     net.Conn    // nil while there is none
-	release func() bool // ends that the connection ends with its context
+	net     net.Conn    // nil while disconnected
+	release func() bool // stops the connection from ending with its context
 	reader  *bufio.Reader
 	out     []byte
 }
@@ -41,7 +41,7 @@ func (c *conn) dial(ctx context.Context) error {
 		return err
 	}
 	c.net = dialed
-	c.release = context.AfterFunc(ctx, func() { _ = dialed.SetDeadline(time.Unix(1, 0)) }) // fails on one that is closed
+	c.release = context.AfterFunc(ctx, func() { _ = dialed.SetDeadline(time.Unix(1, 0)) }) // fails on a closed connection
 	if c.reader == nil {
 		c.reader = bufio.NewReader(dialed)
 	} else {
@@ -58,11 +58,11 @@ func (c *conn) close() {
 	}
 }
 
-// errRefused: the server asked to come back, or the connection broke.
+// errRefused is returned when the server asked for a retry or the connection broke.
 var errRefused = errors.New("not taken")
 
-// deliver sends a new event until it is taken, as providers do. It returns how often
-// it had to be sent again.
+// deliver sends a new event until the server accepts it, as providers do. It returns the
+// number of repetitions.
 func (c *conn) deliver(ctx context.Context) (id string, repeated int, err error) {
 	id, request, err := c.maker.next(time.Now())
 	if err != nil {
@@ -80,7 +80,7 @@ func (c *conn) deliver(ctx context.Context) (id string, repeated int, err error)
 			return id, repeated, err
 		}
 		repeated++
-		_ = retry.Wait(ctx, again) // the loop looks at ctx
+		_ = retry.Wait(ctx, again) // the loop checks ctx
 	}
 }
 

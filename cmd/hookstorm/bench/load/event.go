@@ -15,45 +15,45 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// What a server must know to take what is sent.
+// The configuration that a server needs to accept the events.
 const (
-	// Provider is who the events seem to come from.
+	// Provider is the provider that the events seem to come from.
 	Provider = "stripe"
 	// Source is the name of the endpoint: POST /webhooks/{source}.
 	Source = "bench"
-	// EventType is that of all events.
+	// EventType is the type of all events.
 	EventType = "invoice.paid"
 )
 
 // Secret signs the events.
 func Secret() secret.Value { return secret.New("whsec_bench_0123456789abcdef0123456789abcdef") }
 
-// DefaultSize is that of a body, in bytes.
+// DefaultSize is the default size of a body, in bytes.
 const DefaultSize = 1000
 
-// Order is that of the ids of events that are sent one after another.
+// Order is the order of the ids of consecutive events.
 type Order string
 
 // The orders.
 const (
 	Random Order = "random" // every id falls anywhere in an index
-	Timely Order = "time"   // later ids are greater, as those of many providers are
+	Timely Order = "time"   // later ids are greater, as with many providers
 )
 
-// maker makes signed events, for one connection.
+// maker makes signed events for one connection.
 type maker struct {
 	provider   *provider.Provider
 	key        secret.Value
 	order      Order
 	duplicates float64 // share of events that were sent before
 	dice       *rand.Rand
-	sent       []string // ids to send again
+	sent       []string // ids to repeat
 
 	request provider.Request
-	rest    []byte // of a body behind its id
+	rest    []byte // of a body after its id
 }
 
-// remembered is how many ids of a connection may come again.
+// remembered is how many ids of a connection may be repeated.
 const remembered = 4096
 
 func newMaker(o Options) (*maker, error) {
@@ -73,14 +73,14 @@ func newDice() *rand.Rand {
 	return rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())) //nolint:gosec // ids must differ, not be secret
 }
 
-// begin is how each body begins: the id follows.
+// begin is the beginning of each body, before the id.
 const begin = `{"id":"`
 
-// idLength is that of all ids, in bytes.
+// idLength is the length of all ids, in bytes.
 const idLength = len("evt_") + 24
 
-// restOf is a body behind its id, so that the whole has the size. It is of letters
-// as they come, for a text that repeats itself would be stored compressed.
+// restOf returns the part of a body after its id, for a total of size bytes. It is random,
+// because Postgres would compress a repetitive text.
 func restOf(dice *rand.Rand, size int) []byte {
 	head := `","object":"event","api_version":"2025-09-30","created":1760000000,"type":"` + EventType + `","data":{"object":{"note":"`
 	const tail = `"}}}`
@@ -92,8 +92,8 @@ func restOf(dice *rand.Rand, size int) []byte {
 	return []byte(head + base64.RawURLEncoding.EncodeToString(noise)[:n] + tail)
 }
 
-// Unsigned returns a function that appends the body of an event with an id, as an API
-// shows it: all of them are alike behind the id.
+// Unsigned returns a function that appends the body of an event with an id, as an API shows
+// it. All bodies have the same content after the id.
 func Unsigned() func(to []byte, id string) []byte {
 	rest := restOf(newDice(), DefaultSize)
 	return func(to []byte, id string) []byte { return append(append(append(to, begin...), id...), rest...) }
@@ -111,7 +111,7 @@ func (m *maker) next(now time.Time) (id string, r *provider.Request, err error) 
 	return id, &m.request, nil
 }
 
-// id is that of a new event, or of one that was sent before.
+// id returns the id of a new event, or of one that was sent before.
 func (m *maker) id(now time.Time) string {
 	if len(m.sent) > 0 && m.duplicates > 0 && m.dice.Float64() < m.duplicates {
 		return m.sent[m.dice.IntN(len(m.sent))]

@@ -23,15 +23,15 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// taker verifies what comes, and remembers the ids.
+// taker verifies requests and remembers their ids.
 type taker struct {
 	*httptest.Server
 
 	mu     sync.Mutex
 	ids    []string
 	wrong  []error
-	refuse int           // that many, with 503
-	hold   chan struct{} // nil: every request is answered at once
+	refuse int           // number of requests to refuse with 503
+	hold   chan struct{} // nil: every request is answered immediately
 }
 
 func newTaker(t *testing.T) *taker {
@@ -83,7 +83,7 @@ func (s *taker) dial(t *testing.T, o load.Options) *load.Client {
 	return client
 }
 
-// came returns the ids in the order in which they came, after none was wrong.
+// came returns the ids in order of arrival. It fails the test if a request was wrong.
 func (s *taker) came(t *testing.T) []string {
 	t.Helper()
 	s.mu.Lock()
@@ -92,7 +92,7 @@ func (s *taker) came(t *testing.T) []string {
 	return s.ids
 }
 
-// different counts the ids that came.
+// different counts the different ids.
 func (s *taker) different(t *testing.T) int {
 	t.Helper()
 	ids := map[string]bool{}
@@ -113,7 +113,7 @@ func TestEveryEventIsSignedAndNew(t *testing.T) {
 	require.LessOrEqual(t, run.Latency(0.5), run.Latency(0.99))
 }
 
-// What lies between two runs is not theirs.
+// The time between two runs belongs to neither.
 func TestRunsAreJoined(t *testing.T) {
 	t.Parallel()
 	client := newTaker(t).dial(t, load.Options{Connections: 2})

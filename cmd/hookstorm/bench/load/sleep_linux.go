@@ -10,8 +10,8 @@ import (
 // longest bounds one sleep, so that the end of a context is noticed.
 const longest = 50 * time.Millisecond
 
-// sleepUntil sleeps in the kernel: Go's own timers are up to a millisecond late,
-// which is half the latency of a server that has little to do.
+// sleepUntil sleeps in the kernel. Go's own timers are up to a millisecond late, which is
+// half the latency of a server with little to do.
 func sleepUntil(ctx context.Context, at time.Time) {
 	for ctx.Err() == nil {
 		left := time.Until(at)
@@ -19,6 +19,6 @@ func sleepUntil(ctx context.Context, at time.Time) {
 			return
 		}
 		pause := unix.NsecToTimespec(int64(min(left, longest)))
-		_ = unix.Nanosleep(&pause, nil) // an interrupted one is continued
+		_ = unix.Nanosleep(&pause, nil) // an interrupted sleep is continued
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// sleepUntil sleeps as precisely as Go's timers are.
+// sleepUntil sleeps as precisely as Go's timers allow.
 func sleepUntil(ctx context.Context, at time.Time) {
 	timer := time.NewTimer(time.Until(at))
 	defer timer.Stop()

@@ -1,5 +1,5 @@
-// Package meter measures what a bench costs: the CPU of each process from /proc, the
-// memory it holds, and the WAL that Postgres writes.
+// Package meter measures the costs of a bench: the CPU time of each process from /proc, its
+// memory, and the WAL that Postgres writes.
 package meter
 
 import (
@@ -16,16 +16,16 @@ import (
 // clockTick is USER_HZ, which is 100 on every Linux that Go runs on.
 const clockTick = 10 * time.Millisecond
 
-// Fields of /proc/PID/stat behind the name of the program, which may contain anything
-// and stands in parentheses: proc(5).
+// Fields of /proc/PID/stat after the name of the program, which is in parentheses and may
+// contain anything: proc(5).
 const (
 	fieldParent    = 1
 	fieldUser      = 11
 	fieldSystem    = 12
-	fieldWaitedSys = 14 // of children that ended and were waited for; user before it
+	fieldWaitedSys = 14 // of ended children that were waited for; user before it
 )
 
-// statOf reads /proc/PID/stat; nil for a process that there is not.
+// statOf reads /proc/PID/stat. It returns nil for a process that does not exist.
 func statOf(pid int) []string {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -38,7 +38,7 @@ func statOf(pid int) []string {
 	return fields
 }
 
-// ticks adds fields up.
+// ticks returns the sum of fields.
 func ticks(fields []string) time.Duration {
 	var sum int64
 	for _, field := range fields {
@@ -50,10 +50,10 @@ func ticks(fields []string) time.Duration {
 	return time.Duration(sum) * clockTick
 }
 
-// Known says whether this machine tells what processes use.
+// Known reports whether this machine shows what processes use.
 func Known() bool { return statOf(os.Getpid()) != nil }
 
-// CPU is what a process has used so far, 0 for one that there is not.
+// CPU returns what a process has used so far, or 0 if it does not exist.
 func CPU(pid int) time.Duration {
 	fields := statOf(pid)
 	if fields == nil {
@@ -62,9 +62,9 @@ func CPU(pid int) time.Duration {
 	return ticks(fields[fieldUser : fieldSystem+1])
 }
 
-// Server is what a Postgres server has used so far: the postmaster, the processes
-// below it that run, and those that ended. Except leaves out those of a bench that
-// looks on.
+// Server returns what a Postgres server has used so far: the postmaster, its running child
+// processes, and those that ended. except lists processes to exclude, such as a bench's own
+// backends.
 func Server(postmaster int, except ...int) time.Duration {
 	own := statOf(postmaster)
 	if own == nil {
@@ -80,11 +80,11 @@ func Server(postmaster int, except ...int) time.Duration {
 	return sum
 }
 
-// children are the processes that another has started.
+// children returns the child processes of a process.
 func children(parent int) []int {
 	found, err := filepath.Glob("/proc/[0-9]*")
 	if err != nil {
-		return nil // the pattern is right
+		return nil // the pattern is valid
 	}
 	var pids []int
 	for _, path := range found {
@@ -96,7 +96,7 @@ func children(parent int) []int {
 	return pids
 }
 
-// Parent is the process that started another, 0 when it is not known.
+// Parent returns the process that started another, or 0 if it is unknown.
 func Parent(pid int) int {
 	fields := statOf(pid)
 	if fields == nil {
@@ -106,7 +106,7 @@ func Parent(pid int) int {
 	return parent
 }
 
-// Self is what this process has used so far.
+// Self returns what this process has used so far.
 func Self() time.Duration {
 	var used syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {

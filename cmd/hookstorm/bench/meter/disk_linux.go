@@ -2,7 +2,7 @@ package meter
 
 import "golang.org/x/sys/unix"
 
-// FreeDisk is what the disk of a directory has left, in bytes.
+// FreeDisk returns the free space on the disk of a directory, in bytes.
 func FreeDisk(dir string) (free int64, known bool) {
 	var disk unix.Statfs_t
 	if err := unix.Statfs(dir, &disk); err != nil {

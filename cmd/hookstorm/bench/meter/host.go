@@ -6,21 +6,21 @@ import (
 	"time"
 )
 
-// CPUTime is what a machine's processors have done so far.
+// CPUTime is the time that a machine's processors have spent so far.
 type CPUTime struct {
 	all    time.Duration
-	stolen time.Duration // they were ready, and the host let others run
+	stolen time.Duration // they were ready, but the host let others run
 }
 
-// The fields of the first line of /proc/stat that are added up, and the one of them
-// that the host gave to others: proc(5). The guests behind them are in the others.
+// The number of fields in the first line of /proc/stat to add up, and the field of time that
+// the host gave to others: proc(5). The guest fields behind them are included in the others.
 const (
 	fieldsOfCPU = 8
 	fieldStolen = 7
 )
 
-// Host is what this machine's processors have done so far; nothing where /proc does
-// not say.
+// Host returns the time of this machine's processors so far, or zero if /proc does not have
+// it.
 func Host() CPUTime {
 	text, err := os.ReadFile("/proc/stat")
 	if err != nil {
@@ -34,7 +34,7 @@ func Host() CPUTime {
 	return CPUTime{all: ticks(fields[:fieldsOfCPU]), stolen: ticks(fields[fieldStolen : fieldStolen+1])}
 }
 
-// StolenSince is the share of the time since before that the host gave to others.
+// StolenSince returns the share of the time since before that the host gave to others.
 func (t CPUTime) StolenSince(before CPUTime) float64 {
 	if t.all <= before.all {
 		return 0

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Machine describes this one in a line.
+// Machine describes this machine in one line.
 func Machine() string {
 	parts := []string{fmt.Sprintf("%d CPUs", runtime.NumCPU())}
 	if model := valueIn("/proc/cpuinfo", "model name"); model != "" {
@@ -23,8 +23,7 @@ func Machine() string {
 	return strings.Join(append(parts, system, runtime.Version()), ", ")
 }
 
-// valueIn is behind the first line of a file that has the name; empty where there is
-// none.
+// valueIn returns the value in the first line of a file with the name, or "" if none exists.
 func valueIn(path, name string) string {
 	text, err := os.ReadFile(path)
 	if err != nil {

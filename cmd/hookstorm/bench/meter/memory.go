@@ -7,8 +7,7 @@ import (
 	"strings"
 )
 
-// Memory is what a process holds now and what it held at most, in bytes; 0 where it
-// is not known.
+// Memory returns the current and the peak memory of a process in bytes, or 0 if unknown.
 func Memory(pid int) (now, peak int64) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
@@ -26,7 +25,7 @@ func Memory(pid int) (now, peak int64) {
 	return now, peak
 }
 
-// kilobytes reads a number as /proc has it: "   1234 kB".
+// kilobytes parses a number in the format of /proc: "   1234 kB".
 func kilobytes(value string) int64 {
 	fields := strings.Fields(value)
 	if len(fields) != 2 {

@@ -88,7 +88,7 @@ func TestImagesInWALThatIsGoneAreNotKnown(t *testing.T) {
 	require.NoError(t, err)
 	_, err = conn.Exec(t.Context(), `CREATE TABLE written (n bigint)`)
 	require.NoError(t, err)
-	for range 2 { // the checkpoint before the last one is what a server keeps WAL for
+	for range 2 { // a server keeps WAL back to the checkpoint before the last one
 		for _, do := range []string{`INSERT INTO written VALUES (1)`, `SELECT pg_switch_wal()`, `CHECKPOINT`} {
 			_, err := conn.Exec(t.Context(), do)
 			require.NoError(t, err)

@@ -10,19 +10,19 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// WAL is what Postgres wrote between two moments.
+// WAL is the WAL that Postgres wrote between two moments.
 type WAL struct {
 	Bytes int64
-	// Images are the bytes of it that are images of whole pages, which depend on how
-	// long the last checkpoint is ago; -1 when the server has no pg_walinspect, or a
-	// checkpoint removed the first of it since.
+	// Images is the size of the full-page images in it, which depends on the time since the
+	// last checkpoint. It is -1 if the server has no pg_walinspect, or if a checkpoint has
+	// since removed the first of the WAL.
 	Images int64
 }
 
 // Position is a place in the WAL.
 type Position string
 
-// Now is the place that is on disk.
+// Now returns the position up to which the WAL is on disk.
 func Now(ctx context.Context, conn *pgx.Conn) (Position, error) {
 	var at string
 	if err := conn.QueryRow(ctx, "SELECT pg_current_wal_flush_lsn()::text").Scan(&at); err != nil {
@@ -31,13 +31,13 @@ func Now(ctx context.Context, conn *pgx.Conn) (Position, error) {
 	return Position(at), nil
 }
 
-// undefinedFile is the SQLSTATE of a segment of the WAL that is not there any more.
+// undefinedFile is the SQLSTATE for a segment of the WAL that no longer exists.
 const undefinedFile = "58P01"
 
 //go:embed images.sql
 var imagesSQL string
 
-// Between is what was written between two places.
+// Between returns what was written between two positions.
 func Between(ctx context.Context, conn *pgx.Conn, from, to Position) (WAL, error) {
 	wal := WAL{Images: -1}
 	if err := conn.QueryRow(ctx, "SELECT pg_wal_lsn_diff($1::pg_lsn, $2::pg_lsn)::bigint", string(to), string(from)).Scan(&wal.Bytes); err != nil {
@@ -47,9 +47,9 @@ func Between(ctx context.Context, conn *pgx.Conn, from, to Position) (WAL, error
 		wal.Images = 0
 		return wal, nil
 	}
-	// The server may have been built without it, or be older than 15.
+	// The server may have been built without pg_walinspect, or be older than 15.
 	if _, err := conn.Exec(ctx, "CREATE EXTENSION IF NOT EXISTS pg_walinspect"); err != nil {
-		return wal, nil //nolint:nilerr // then it is not known
+		return wal, nil //nolint:nilerr // then it is unknown
 	}
 	err := conn.QueryRow(ctx, imagesSQL, string(from), string(to)).Scan(&wal.Images)
 	if failed := (*pgconn.PgError)(nil); errors.As(err, &failed) && failed.Code == undefinedFile {

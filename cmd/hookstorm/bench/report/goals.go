@@ -6,16 +6,16 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/bench/load"
 )
 
-// Goal is a number that we want to reach.
+// Goal is a target value.
 type Goal struct {
 	Name string
 	Unit string
-	// Want is the number, a least one with AtLeast and a most one otherwise.
+	// Want is the target, a lower bound with AtLeast and an upper bound otherwise.
 	Want    float64
 	AtLeast bool
-	// Loose is what must hold even in a quick run on a busy machine; 0 for nothing.
+	// Loose is the bound that must hold even in a quick run on a busy machine; 0 for none.
 	Loose float64
-	// From says which measurements it is made of.
+	// From describes the measurements behind the goal.
 	From string
 
 	of measure
@@ -24,12 +24,12 @@ type Goal struct {
 // measure returns a value for each round, or nil if the run did not measure it.
 type measure func(r *Report) []float64
 
-// of measures the sum of quantities of one who was measured.
+// of returns the sum of quantities of one measured subject.
 func of(section, who string, quantities ...Quantity) measure {
 	return func(r *Report) []float64 { return r.sum(section, who, quantities...) }
 }
 
-// naives measures the same of the faster variant of the naive pattern.
+// naives returns the same for the faster variant of the naive pattern.
 func naives(section string, quantities ...Quantity) measure {
 	return func(r *Report) []float64 { return r.sum(section, r.fasterNaive(), quantities...) }
 }
@@ -39,7 +39,7 @@ func (m measure) per(by measure) measure {
 	return func(r *Report) []float64 { return ratio(m(r), by(r)) }
 }
 
-// lessBody subtracts the body of an event.
+// lessBody subtracts the size of an event's body.
 func (m measure) lessBody() measure {
 	return func(r *Report) []float64 { return minus(m(r), load.DefaultSize) }
 }
@@ -49,7 +49,7 @@ const (
 	most  = false
 )
 
-// Goals are all of them, in the order of the report.
+// Goals returns all goals, in the order of the report.
 func Goals() []Goal {
 	knownBefore := fmt.Sprintf(CameBefore, 100.0)
 	return []Goal{

@@ -2,7 +2,8 @@ package report
 
 import "github.com/hooklatch/hooklatch/internal/spread"
 
-// fasterNaive is the variant of the naive pattern that we are compared with.
+// fasterNaive returns the faster variant of the naive pattern, with which Hooklatch is
+// compared.
 func (r *Report) fasterNaive() string {
 	if median(r.values(SectionAccept, Naive, Rate)) > median(r.values(SectionAccept, NaiveWithoutGIN, Rate)) {
 		return Naive
@@ -28,7 +29,7 @@ func (r *Report) sum(section, who string, quantities ...Quantity) []float64 {
 	return sums
 }
 
-// ratio divides what was measured in the same round.
+// ratio divides values of the same round.
 func ratio(of, by []float64) []float64 {
 	var ratios []float64
 	for i := range min(len(of), len(by)) {
@@ -48,28 +49,28 @@ func minus(of []float64, less float64) []float64 {
 	return left
 }
 
-// Outcome is a goal and what came of it.
+// Outcome is a goal and its result.
 type Outcome struct {
 	Name    string  `json:"name"`
 	Unit    string  `json:"unit"`
 	Want    float64 `json:"want"`
 	AtLeast bool    `json:"at_least"`
 	From    string  `json:"from"`
-	// Measured: this run has the scenarios it is made of. Without them the values
-	// are 0.
+	// Measured reports whether this run has the scenarios behind the goal. Otherwise the
+	// values are 0.
 	Measured bool    `json:"measured"`
 	Median   float64 `json:"median"`
 	Low      float64 `json:"low"` // of the spread
 	High     float64 `json:"high"`
-	// Met: the median reaches the goal. Sure: so does the whole spread of enough rounds,
-	// or none of it does.
+	// Met means that the median reaches the goal. Sure means that the whole spread of enough
+	// rounds does, or none of it.
 	Met  bool `json:"met"`
 	Sure bool `json:"sure"`
-	// Broken: not even the loose bound of a quick run holds.
+	// Broken means that not even the loose bound of a quick run holds.
 	Broken bool `json:"broken"`
 }
 
-// Judge holds the measurements against the goals, each of them.
+// Judge compares the measurements with every goal.
 func (r *Report) Judge() {
 	r.Goals = nil
 	for _, goal := range Goals() {
@@ -84,7 +85,7 @@ func (r *Report) Judge() {
 	}
 }
 
-// Broken are the goals of which not even the loose bound of a quick run holds.
+// Broken returns the goals for which not even the loose bound of a quick run holds.
 func (r *Report) Broken() []Outcome {
 	var broken []Outcome
 	for _, o := range r.Goals {

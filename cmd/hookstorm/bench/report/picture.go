@@ -8,13 +8,13 @@ import (
 	"strings"
 )
 
-// bar is one of the picture.
+// bar is a bar of the picture.
 type bar struct {
 	title  string
 	values []float64
 }
 
-// The measures of the picture, in pixels.
+// The dimensions of the picture, in pixels.
 const (
 	pictureWidth = 760
 	titleWidth   = 270
@@ -24,14 +24,14 @@ const (
 	numberWidth  = 150
 )
 
-// style is readable on light and on dark ground: the picture has none of its own.
+// style is readable on light and dark backgrounds, because the picture has none of its own.
 const style = `text{font:13px system-ui,sans-serif;fill:#57606a}
 .head{font-weight:600}
 .bar{fill:#3b82c4}
 .spread{stroke:#57606a;stroke-width:1.5}
 @media(prefers-color-scheme:dark){text{fill:#b1bac4}.bar{fill:#58a6ff}.spread{stroke:#b1bac4}}`
 
-// Picture writes bars as SVG: what each does in a second, and what an event costs.
+// Picture writes bars as SVG: the rate of each subject, and the cost of an event.
 func (r *Report) Picture(w io.Writer) error {
 	var body strings.Builder
 	y := 0
@@ -71,7 +71,7 @@ func (r *Report) Picture(w io.Writer) error {
 	return err
 }
 
-// draw draws bars below one another, the longest as wide as there is room.
+// draw draws bars below one another. The longest one fills the available width.
 func draw(body *strings.Builder, top int, bars []bar) {
 	var longest float64
 	for _, b := range bars {

@@ -10,20 +10,19 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/page"
 )
 
-// Place is where the figures stand in docs/performance.md.
+// Place is the place of the figures in docs/performance.md.
 var Place = page.Place{
 	Begin: "<!-- figures: written by hookstorm bench --publish -->",
 	End:   "<!-- end of figures -->",
 }
 
-// SizingPlace is where the sizing stands, which is computed from them.
+// SizingPlace is the place of the sizing, which is computed from the figures.
 var SizingPlace = page.Place{
 	Begin: "<!-- sizing: written by hookstorm bench --publish -->",
 	End:   "<!-- end of sizing -->",
 }
 
-// Publish writes the report into a page, in the place of the one that stands there,
-// with a picture when there is one.
+// Publish replaces the report in a page, with a picture if one is given.
 func (r *Report) Publish(path, picture string) error {
 	var text strings.Builder
 	if err := r.Print(&text); err != nil {
@@ -45,19 +44,19 @@ func (r *Report) Publish(path, picture string) error {
 	return nil
 }
 
-// WriteJSON writes the report into a file.
+// WriteJSON writes the report to a file.
 func (r *Report) WriteJSON(path string) error {
 	text, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
 		return fmt.Errorf("encode the report: %w", err)
 	}
-	if err := os.WriteFile(path, append(text, '\n'), 0o644); err != nil { //nolint:gosec // anybody may read it
+	if err := os.WriteFile(path, append(text, '\n'), 0o644); err != nil { //nolint:gosec // anyone may read it
 		return fmt.Errorf("write the report: %w", err)
 	}
 	return nil
 }
 
-// WritePicture writes the picture into a file.
+// WritePicture writes the picture to a file.
 func (r *Report) WritePicture(path string) error {
 	var text strings.Builder
 	if err := r.Picture(&text); err != nil {

@@ -1,5 +1,5 @@
-// Package report reports a bench: the measurements of all rounds and the goals they are
-// held against, as a table, as JSON and as a picture.
+// Package report reports a bench. It formats the measurements of all rounds, and the goals
+// that they are compared with, as a table, as JSON and as a picture.
 package report
 
 import (
@@ -15,30 +15,30 @@ type Report struct {
 	Postgres string        `json:"postgres"`
 	Settings []Setting     `json:"settings"` // of every Postgres
 	Commit   string        `json:"commit"`
-	Previous string        `json:"previous,omitempty"` // commit that this one is measured beside
+	Previous string        `json:"previous,omitempty"` // commit against which this one is measured
 	Command  string        `json:"command"`
 	Began    time.Time     `json:"began"`
 	Took     time.Duration `json:"took"`
 	Rounds   int           `json:"rounds"`
 	Rows     int           `json:"rows"`  // of years, where a scenario makes them
-	Quick    bool          `json:"quick"` // everything was small: the figures are worth little
-	// Stolen is the share of the CPU time that the host gave to others, in each round
-	// that is kept. LeftOut are the rounds in which it gave more.
+	Quick    bool          `json:"quick"` // everything was small: the figures mean little
+	// Stolen is the share of CPU time that the host gave to others in each round kept.
+	// LeftOut is the number of dropped rounds, in which it gave more.
 	Stolen  []float64 `json:"stolen"`
 	LeftOut int       `json:"left_out"`
 	Series  []Series  `json:"series"`
-	Goals   []Outcome `json:"goals"` // all of them
+	Goals   []Outcome `json:"goals"` // all goals
 
-	mark int // of what is added now
+	mark int // of the values being added
 }
 
-// Setting is one of Postgres.
+// Setting is a setting of Postgres.
 type Setting struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`
 }
 
-// Series are the values of one quantity, one of each round.
+// Series holds the values of one quantity, one for each round.
 type Series struct {
 	Section  string    `json:"section"`
 	Who      string    `json:"who"`
@@ -76,7 +76,7 @@ const (
 	SectionBackfill    = "Live traffic at a steady rate, beside a backfill of the same source"
 )
 
-// Who was measured.
+// The measured subjects.
 const (
 	Limit           = "limit"
 	Naive           = "naive"
@@ -107,7 +107,7 @@ const (
 	WithoutBackfill      = "without a backfill"
 )
 
-// Quantity is what a value says.
+// Quantity is the kind of a value.
 type Quantity string
 
 // The quantities.
@@ -148,7 +148,7 @@ const (
 	CPUPass          Quantity = "CPU of the command"
 )
 
-// units are those of the quantities: per event where nothing else is said.
+// units are the units of the quantities, per event unless stated otherwise.
 var units = map[Quantity]string{
 	Rate: "/s", Accepted: "/s", Delivered: "%", P50: "ms", P99: "ms", Repeated: "", CPUServer: "us", CPUWorker: "us", CPUPostgres: "us", CPUClient: "us",
 	WAL: "B", WALWithoutImages: "B", FirstDelivery: "s", Transactions: "/s", BetweenHeads: "ms", Connections: "", Memory: "MB", MemoryPeak: "MB",
@@ -167,10 +167,10 @@ func (r *Report) Add(section, who string, quantity Quantity, value float64) {
 	r.Series[i].marks = append(r.Series[i].marks, r.mark)
 }
 
-// Mark marks what is added from now on, so that it can be forgotten.
+// Mark marks the values added from now on, so that Forget can remove them.
 func (r *Report) Mark(mark int) { r.mark = mark }
 
-// Forget leaves out the round whose values have a mark.
+// Forget removes the round whose values have a mark.
 func (r *Report) Forget(mark int) {
 	for i := range r.Series {
 		s := &r.Series[i]
@@ -183,7 +183,7 @@ func (r *Report) Forget(mark int) {
 	r.LeftOut++
 }
 
-// values are those of all rounds, nil when it was not measured.
+// values returns the values of all rounds, or nil if the quantity was not measured.
 func (r *Report) values(section, who string, quantity Quantity) []float64 {
 	i := r.index(section, who, quantity)
 	if i < 0 {
@@ -196,5 +196,5 @@ func (r *Report) index(section, who string, quantity Quantity) int {
 	return slices.IndexFunc(r.Series, func(s Series) bool { return s.Section == section && s.Who == who && s.Quantity == quantity })
 }
 
-// median is the value in the middle, 0 of none.
+// median returns the median, or 0 if values is empty.
 func median(values []float64) float64 { return spread.Of(values).Median }

@@ -14,11 +14,11 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/bench/report"
 )
 
-// measured is a report of three rounds.
+// measured returns a report of three rounds.
 func measured() *report.Report {
 	r := &report.Report{Machine: "2 CPUs", Postgres: "15.1", Settings: []report.Setting{{Name: "fsync", Value: "on"}}, Command: "hookstorm bench", Rounds: 3}
 	for round := range 3 {
-		slow := float64(1 + round) // the machine gets slower and slower
+		slow := float64(1 + round) // the machine becomes slower and slower
 		r.Add(report.SectionAccept, report.Limit, report.Rate, 30_000/slow)
 		r.Add(report.SectionAccept, report.Naive, report.Rate, 2000/slow)
 		r.Add(report.SectionAccept, report.NaiveWithoutGIN, report.Rate, 3000/slow)
@@ -63,12 +63,11 @@ func TestTheReportHasSpreadGoalAndGap(t *testing.T) {
 	require.Contains(t, page.String(), "Postgres 15.1, one for each: fsync on.")
 }
 
-// A median on the right side of a goal shows little while the goal lies within the
-// spread.
+// A median on the right side of a goal proves little while the goal lies within the spread.
 func TestAGoalWithinTheSpreadIsNotSure(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		p50  []float64 // of which the goal is at most 6 ms
+		p50  []float64 // the goal is at most 6 ms
 		says string
 	}{
 		"all rounds below":  {p50: []float64{5.1, 5.2, 5.3, 5.4, 5.5}, says: "| 5.30 ms (5.10..5.50) | reached"},
@@ -140,7 +139,7 @@ func TestThePageHasPlacesForTheFigures(t *testing.T) {
 	require.True(t, strings.HasPrefix(string(written), before))
 }
 
-// lived is measured with whole lives, and with rows of years.
+// lived returns a report with whole lives and with rows of years.
 func lived() *report.Report {
 	r := measured()
 	r.Rows = 10_000_000
@@ -157,8 +156,8 @@ func lived() *report.Report {
 func TestSizingIsComputedFromTheMeasurements(t *testing.T) {
 	t.Parallel()
 	require.Empty(t, measured().Sizing(), "without whole lives there is none")
-	// 10,000,000 a day are 347 in a second of the busiest hour. Each takes a millisecond
-	// of CPU, and 90 x 1,500 + 30 x 1,500 bytes.
+	// 10,000,000 a day are 347 per second in the busiest hour. Each takes a millisecond of
+	// CPU, and 90 x 1,500 + 30 x 1,500 bytes.
 	require.Contains(t, lived().Sizing(), "| 10,000,000   | 347/s        | 0.58  | 1.80 TB | 50.0 GB   | 150 GB                  |")
 }
 

@@ -2,22 +2,22 @@ package report
 
 import "fmt"
 
-// What the sizing supposes; docs/performance.md says why.
+// The assumptions of the sizing. docs/performance.md gives the reasons.
 const (
-	// peak is how much busier the busiest hour is than the average one.
+	// peak is how many times busier the busiest hour is than the average one.
 	peak = 3
-	// busy is the share of the cores that may be at work in it.
+	// busy is the share of the cores that may be busy in that hour.
 	busy = 0.6
-	// dedupDays and payloadDays are retention.dedup and retention.payloads, as they
-	// are by default.
+	// dedupDays and payloadDays are the defaults of retention.dedup and retention.payloads.
 	dedupDays, payloadDays = 90, 30
 )
 
 // eventsADay are the rows of the sizing.
 func eventsADay() []float64 { return []float64{100_000, 1_000_000, 10_000_000, 50_000_000} }
 
-// Sizing is what so many events a day need, each with one effect, computed from what
-// was measured: a table in Markdown. Empty: the run has no whole lives.
+// Sizing returns the resources needed for numbers of events a day, each with one effect,
+// computed from the measurements. It is a table in Markdown, or empty if the run has no whole
+// lives.
 func (r *Report) Sizing() string {
 	cpu := median(r.sum(SectionLife, WholeLife, CPUServer, CPUWorker, CPUPostgres))
 	wal := median(r.values(SectionLife, WholeLife, WAL))
@@ -43,7 +43,7 @@ func (r *Report) Sizing() string {
 	return said + ".\n\n" + grid(table)
 }
 
-// amount is a number of bytes for people; "-" for what is not known.
+// amount formats a number of bytes, or "-" if it is unknown.
 func amount(bytes float64) string {
 	switch {
 	case bytes == 0:

@@ -12,7 +12,7 @@ import (
 	"github.com/hooklatch/hooklatch/internal/spread"
 )
 
-// Print writes the report for people, in Markdown that is as easy to read as text.
+// Print writes the report in Markdown that is as easy to read as text.
 func (r *Report) Print(w io.Writer) error {
 	var page strings.Builder
 	r.heading(&page)
@@ -26,7 +26,7 @@ func (r *Report) Print(w io.Writer) error {
 	return err
 }
 
-// heading says what the figures were measured on.
+// heading writes what the figures were measured on.
 func (r *Report) heading(page *strings.Builder) {
 	fmt.Fprintf(page, "%s, commit %s, %s. Client, servers and Postgres share the machine.\n", r.Began.Format("2 January 2006"), r.Commit, r.Machine)
 	if r.Postgres != "" {
@@ -49,7 +49,7 @@ func (r *Report) heading(page *strings.Builder) {
 	}
 }
 
-// disturbances says what the host of the machine did meanwhile.
+// disturbances writes how the host disturbed the measurements.
 func (r *Report) disturbances(page *strings.Builder) {
 	if len(r.Stolen) > 0 && slices.Max(r.Stolen) > 0 {
 		fmt.Fprintf(page, "The host gave %.1f %% (%.1f..%.1f) of the CPU time of a round to others.", 100*median(r.Stolen), 100*slices.Min(r.Stolen), 100*slices.Max(r.Stolen))
@@ -60,7 +60,7 @@ func (r *Report) disturbances(page *strings.Builder) {
 	}
 }
 
-// filled tells whether tables were filled with rows of years.
+// filled reports whether tables were filled with rows of years.
 func (r *Report) filled() bool {
 	return slices.ContainsFunc(r.sections(), func(section string) bool {
 		return slices.Contains([]string{SectionGrowth, SectionYears, SectionWaiting, SectionBackfill}, section)
@@ -74,7 +74,7 @@ func counted(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// sections are those that were measured.
+// sections returns the measured sections.
 func (r *Report) sections() []string {
 	var sections []string
 	for _, s := range r.Series {
@@ -85,7 +85,7 @@ func (r *Report) sections() []string {
 	return sections
 }
 
-// table has a row for each that was measured and a column for each quantity.
+// table has a row for each measured subject and a column for each quantity.
 func (r *Report) table(section string) [][]string {
 	var who []string
 	var quantities []Quantity
@@ -119,7 +119,7 @@ func (r *Report) table(section string) [][]string {
 	return rows
 }
 
-// goals has a row for each goal, also for those that were not measured.
+// goals has a row for each goal, including those that were not measured.
 func (r *Report) goals() [][]string {
 	rows := [][]string{{"", "goal", "result", "gap"}}
 	for _, o := range r.Goals {
@@ -143,7 +143,7 @@ func (o Outcome) unit() string {
 	return " " + o.Unit
 }
 
-// gap is by which factor a goal was missed, and whether that is sure.
+// gap describes by which factor a goal was missed, and whether that is certain.
 func (o Outcome) gap() string {
 	const unsure = ", but not surely"
 	switch {
@@ -168,7 +168,7 @@ func (o Outcome) gap() string {
 	return missed
 }
 
-// ranged is the median with the least and the greatest of all rounds.
+// ranged formats the median with the smallest and largest value of all rounds.
 func ranged(values []float64) string {
 	switch len(values) {
 	case 0:
@@ -179,7 +179,7 @@ func ranged(values []float64) string {
 	return fmt.Sprintf("%s (%s..%s)", number(median(values)), number(slices.Min(values)), number(slices.Max(values)))
 }
 
-// number has three digits that count, and thousands told apart.
+// number formats a value with three significant digits and separated thousands.
 func number(value float64) string {
 	switch abs := math.Abs(value); {
 	case abs == 0:
@@ -198,7 +198,7 @@ func number(value float64) string {
 	return fmt.Sprintf("%.2f", value)
 }
 
-// grid is a table in Markdown, its columns aligned.
+// grid formats a table in Markdown with aligned columns.
 func grid(rows [][]string) string {
 	widths := make([]int, len(rows[0]))
 	for _, row := range rows {
