@@ -7,14 +7,14 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/checker"
 )
 
-// Case is a bug and the schedule that finds it.
+// Case is a bug and the schedule that reveals it.
 type Case struct {
 	Bug bugs.Bug
-	// Rules are those of the checker that must find it: one of them is enough.
+	// Rules are the checker's rules for the bug. At least one of them must report it.
 	Rules []checker.Rule
-	// Schedule is what is done, in words.
+	// Schedule describes the schedule in words.
 	Schedule string
 
 	run      func(ctx context.Context, s *scene) error
-	settings map[string]string // of a server of its own; nil: the one that all share
+	settings map[string]string // of a server of its own; nil: the shared server
 }

@@ -1,6 +1,6 @@
-// Package planted proves the checker: it plants each of the bugs into real processes,
-// drives them along a directed schedule, and says whether the checker finds the bug, and
-// nothing where there is none.
+// Package planted tests the checker. It plants each bug into real processes, drives them
+// along a directed schedule, and verifies that the checker finds the bug, and finds nothing
+// without a bug.
 package planted
 
 import (
@@ -25,22 +25,22 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/stage"
 )
 
-// scheduleTimeout bounds one run, on a busy machine.
+// scheduleTimeout bounds one run on a busy machine.
 const scheduleTimeout = 5 * time.Minute
 
-// template is the database that those of runs are copies of.
+// template is the database that runs copy.
 const template = "planted_template"
 
 // Options configure a Hunt.
 type Options struct {
-	// Hooklatch and Hookstorm are the binaries, built by Build. Required.
+	// Hooklatch and Hookstorm are the binaries that Build builds. Required.
 	Hooklatch, Hookstorm string
-	// Dir gets histories, configurations and logs. Required.
+	// Dir receives histories, configurations and logs. Required.
 	Dir string
 }
 
-// Build builds the binaries of the module at root into dir, with all bugs: the
-// environment of a process chooses one. The files of root stay as they are.
+// Build builds the binaries of the module at root into dir, with all bugs. The environment of
+// a process selects one. The files in root stay unchanged.
 func Build(ctx context.Context, root, dir string) (Options, error) {
 	opts := Options{Dir: dir}
 	overlay, err := plant(root, dir)
@@ -62,7 +62,7 @@ func Build(ctx context.Context, root, dir string) (Options, error) {
 	return opts, nil
 }
 
-// plant writes the files with the bugs, and returns the overlay that names them.
+// plant writes the files with the bugs, and returns the overlay that lists them.
 func plant(root, dir string) (overlay string, err error) {
 	root, err = filepath.Abs(root)
 	if err != nil {
@@ -85,7 +85,7 @@ type Hunt struct {
 	server *cluster.Cluster
 	runs   atomic.Int64
 
-	cloning sync.Mutex // a template is copied by one at a time
+	cloning sync.Mutex // only one run at a time can copy a template
 }
 
 // New returns a Hunt.
@@ -96,7 +96,7 @@ func New(opts Options) (*Hunt, error) {
 	return &Hunt{opts: opts}, nil
 }
 
-// Start starts the Postgres that runs share.
+// Start starts the Postgres that the runs share.
 func (h *Hunt) Start(ctx context.Context) error {
 	server, err := startServer(ctx, map[string]string{"max_connections": "500"})
 	if err != nil {
@@ -106,7 +106,7 @@ func (h *Hunt) Start(ctx context.Context) error {
 	return nil
 }
 
-// Stop stops it. It may be called again, and before Start.
+// Stop stops the Postgres. It may be called again, and before Start.
 func (h *Hunt) Stop(ctx context.Context) error {
 	if h.server == nil {
 		return nil
@@ -114,17 +114,17 @@ func (h *Hunt) Stop(ctx context.Context) error {
 	return h.server.Stop(ctx)
 }
 
-// Found is what came of a run.
+// Found is the result of a run.
 type Found struct {
 	Case    Case
-	Bug     bugs.Bug // that was planted; empty: none
+	Bug     bugs.Bug // the planted bug; empty: none
 	Verdict checker.Verdict
 	Took    time.Duration
-	History string // the file
+	History string // path
 }
 
-// Message is what the checker says of the bug; empty when none of the rules that
-// must find it did.
+// Message returns the checker's message about the bug, or "" if none of the case's rules
+// found it.
 func (f Found) Message() string {
 	for _, v := range f.Verdict.Violations {
 		if slices.Contains(f.Case.Rules, v.Rule) {
@@ -134,7 +134,7 @@ func (f Found) Message() string {
 	return ""
 }
 
-// Run drives the schedule of c once, with the bug, or with none, in the code.
+// Run drives the schedule of c once, with or without a bug in the code.
 func (h *Hunt) Run(ctx context.Context, c Case, bug bugs.Bug) (Found, error) {
 	ctx, cancel := context.WithTimeout(ctx, scheduleTimeout)
 	defer cancel()
@@ -159,7 +159,7 @@ func (h *Hunt) Run(ctx context.Context, c Case, bug bugs.Bug) (Found, error) {
 	return Found{Case: c, Bug: bug, Verdict: verdict, Took: time.Since(began), History: s.HistoryPath()}, nil
 }
 
-// startServer starts a Postgres whose template has our tables and those of runs.
+// startServer starts a Postgres whose template has Hooklatch's tables and those of runs.
 func startServer(ctx context.Context, settings map[string]string) (*cluster.Cluster, error) {
 	server, err := cluster.Start(ctx, cluster.Options{Settings: settings})
 	if err != nil {
@@ -184,7 +184,7 @@ func prepare(ctx context.Context, url string) error {
 	return stage.Prepare(ctx, pool)
 }
 
-// database makes a database for one run and returns its URL.
+// database creates a database for one run and returns its URL.
 func (h *Hunt) database(ctx context.Context, server *cluster.Cluster) (string, error) {
 	h.cloning.Lock()
 	defer h.cloning.Unlock()

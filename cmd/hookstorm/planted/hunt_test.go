@@ -14,8 +14,8 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/planted"
 )
 
-// Each bug is found by the rule that must find it, and the same schedule finds
-// nothing in the honest code: a checker that always cries is worth nothing.
+// Each bug is found by its rule, and the same schedule finds nothing in the code without the
+// bug. A checker that always reports something is worthless.
 func TestEveryPlantedBugIsFound(t *testing.T) {
 	t.Parallel()
 	times := 1

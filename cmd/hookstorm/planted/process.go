@@ -13,18 +13,18 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/scenario"
 )
 
-// process is one of ours.
+// process is a process of Hooklatch or of the application.
 type process struct {
 	*programs.Program
 
 	gateway string // its URL
 	config  string
-	passed  string // file with the failpoints that were passed, 20 times each at most
-	fired   string // file with those that did something
+	passed  string // file with the failpoints passed, at most 20 entries for each
+	fired   string // file with the failpoints that fired
 }
 
-// launch starts a process on a database. command is one of hooklatch, or app, the program
-// with handlers.
+// launch starts a process on a database. command is a command of hooklatch, or app, the
+// program with handlers.
 func (s *scene) launch(ctx context.Context, url, command string, rules ...string) (*process, error) {
 	s.launched++
 	place, err := s.Place(fmt.Sprintf("%s-%d", command, s.launched))
@@ -65,8 +65,7 @@ func start(command string, rules ...string) step {
 	}
 }
 
-// startToStop starts a process that stops itself at a place, perhaps before it is
-// ready.
+// startToStop starts a process that stops itself at a place, perhaps before it is ready.
 func startToStop(command, place string) step {
 	return func(ctx context.Context, s *scene) error {
 		if _, err := s.launch(ctx, s.url, command, place+"=stop@1"); err != nil {
@@ -76,8 +75,8 @@ func startToStop(command, place string) step {
 	}
 }
 
-// startBehindProxy is start for a process whose connections pass the proxy, as a
-// listener of the name of the command.
+// startBehindProxy is start for a process that connects through the proxy, as a listener with
+// the command's name.
 func startBehindProxy(command string) step {
 	return func(ctx context.Context, s *scene) (err error) {
 		if s.proxy, err = s.Proxy(s.server.Address(), func() string { return s.url }); err != nil {
@@ -95,8 +94,8 @@ func startBehindProxy(command string) step {
 	}
 }
 
-// deploy starts a worker of the next deployment beside those that run, and waits until its
-// configuration is certainly the newest.
+// deploy starts a worker of the next deployment beside the running processes, and waits until
+// its configuration is certainly the newest.
 func deploy(next scenario.Deployment) step {
 	return func(ctx context.Context, s *scene) error {
 		s.deployed = next
@@ -115,8 +114,8 @@ func deploy(next scenario.Deployment) step {
 	}
 }
 
-// The processes of these steps are named by command and number of its start, as in
-// worker-2, or by the command: the last one.
+// These steps name a process by its command and the number of its start, as in worker-2. The
+// command alone names the last one.
 
 func kill(name string) step {
 	return func(_ context.Context, s *scene) error { return s.processes[name].Kill() }

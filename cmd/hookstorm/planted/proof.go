@@ -14,26 +14,26 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/bugs"
 )
 
-// Proof says how often to run which schedules.
+// Proof selects the schedules to run, and how often.
 type Proof struct {
 	Cases []Case
-	Times int // each with its bug, and once for all of them without
-	// AtOnce is how many run at the same time: they mostly wait.
+	Times int // runs of each with its bug, and of all without
+	// AtOnce is the number of simultaneous runs. They mostly wait.
 	AtOnce int
 }
 
-// Row is what came of all runs of a case.
+// Row is the result of all runs of a case.
 type Row struct {
 	Case    Case
 	Found   int // how often the checker found the bug
 	Times   int
 	Longest time.Duration
-	Message string // of the first time
+	Message string // of the first run
 	Faults  []error
 }
 
-// Prove runs the schedules: with its bug each must be found by its rule, and without
-// any the same schedule must find nothing. The error says for which that is not so.
+// Prove runs the schedules. With its bug, each must be reported by its rule. Without a bug,
+// the same schedule must report nothing. The error names the schedules that fail.
 func (h *Hunt) Prove(ctx context.Context, p Proof) ([]Row, error) {
 	rows := make([]Row, len(p.Cases))
 	slots := make(chan struct{}, max(p.AtOnce, 1))
@@ -92,7 +92,7 @@ func (r *Row) add(f Found, bug bugs.Bug, err error) {
 	}
 }
 
-// rulesOf are the rules that found something.
+// rulesOf lists the rules that found something.
 func rulesOf(f Found) string {
 	var names []string
 	for _, v := range f.Verdict.Violations {

@@ -17,10 +17,10 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/stage"
 )
 
-// slow is how long a slow receiver takes: below the time-out of destinations, 1 s.
+// slow is how long a slow receiver takes, below the time-out of destinations, 1 s.
 const slow = 700 * time.Millisecond
 
-// scene is what a schedule plays on: a database, the processes on it, and those
+// scene is the setting of a schedule: a database, the processes on it, and the receivers that
 // they call.
 type scene struct {
 	*stage.Stage
@@ -31,13 +31,13 @@ type scene struct {
 	server    *cluster.Cluster
 	url       string
 	pool      *pgxpool.Pool
-	proxy     *stage.Line         // nil until somebody wants it
-	processes map[string]*process // by command and number, as in gateway-1; and the last of a command by that
+	proxy     *stage.Line         // nil until a step needs it
+	processes map[string]*process // by command and number, as in gateway-1; and the last of a command by the command alone
 	launched  int
-	deployed  scenario.Deployment // what the next process is configured with
+	deployed  scenario.Deployment // the configuration of the next process
 
 	mu     sync.Mutex
-	calls  []history.Record // of receivers, as they began and ended
+	calls  []history.Record // of receivers: their beginnings and ends
 	events map[string]event // by source and id
 }
 
@@ -73,7 +73,7 @@ func (h *Hunt) newScene(ctx context.Context, c Case, bug bugs.Bug, dir string) (
 	return s, err
 }
 
-// watch keeps what receivers saw.
+// watch records the calls that receivers saw.
 func (s *scene) watch(r history.Record) {
 	if r.Op != history.OpCall {
 		return
@@ -83,7 +83,7 @@ func (s *scene) watch(r history.Record) {
 	s.calls = append(s.calls, r)
 }
 
-// called counts the calls of a destination that began, or ended.
+// called counts the calls of a destination that began or ended.
 func (s *scene) called(destination string, ended bool) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

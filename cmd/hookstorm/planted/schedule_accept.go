@@ -14,7 +14,7 @@ import (
 	"github.com/hooklatch/hooklatch/internal/retry"
 )
 
-// late is where an accept waits with its COMMIT.
+// late is the place at which an accept waits before its COMMIT.
 const late = "accept.before_commit"
 
 func accepting() []Case {
@@ -44,18 +44,18 @@ func accepting() []Case {
 			acknowledge("serve", "poison", "one-body-1", "one-body-2"),
 		}.play},
 		{Bug: bugs.CommitOnRequestContext, Rules: []checker.Rule{"I1"}, run: steps{
-			// The first two keep both committers busy, while the others collect. All times
-			// of a delivery together stay below accept_timeout, 2 s.
+			// The first two keep both committers busy while the others collect. The times of
+			// a delivery add up to less than accept_timeout, 2 s.
 			start("serve", late+"=delay(900ms)@1", late+"=delay(900ms)@2", late+"=delay(600ms)@3+"),
 			hangUpBesideNeighbour,
 		}.play},
 		{Bug: bugs.SafeToRetryBelieved, Rules: []checker.Rule{checker.RuleLinear}, run: steps{
 			startBehindProxy("gateway"),
-			// What else a gateway commits comes before: where its first delivery came from.
+			// The gateway's other commit, of the address of its first sender, must come before.
 			acknowledge("gateway", "github", "before"),
 			sees("the address of the sender is noted", `SELECT FROM hooklatch.known_addresses`),
-			// A gateway also commits what it counted: three times in a row that is not what comes
-			// first.
+			// A gateway also commits its counters, but these cannot come first three times in
+			// a row.
 			loseAnswer("answer-lost-0"), loseAnswer("answer-lost-1"), loseAnswer("answer-lost-2"),
 			start("worker"),
 		}.play},
@@ -66,7 +66,8 @@ func accepting() []Case {
 				crashServer,
 				start("worker"),
 			}.play,
-			// What nobody waits for is written late, and by nobody else.
+			// The server writes commits without a waiter late, and no other process writes
+			// them.
 			settings: map[string]string{"wal_writer_delay": "10s", "autovacuum": "off", "max_connections": "100"},
 		},
 		{Bug: bugs.CacheFilledBeforeCommit, Rules: []checker.Rule{"I1"}, run: steps{
@@ -81,11 +82,11 @@ func accepting() []Case {
 	}
 }
 
-// twiceAtOnce delivers an event twice at once. Both must have asked before either commits,
-// which takes some rounds where the machine is busy; the first opens the connections.
+// twiceAtOnce delivers an event twice simultaneously. Both must have checked before either
+// commits, which takes some rounds on a busy machine. The first round opens the connections.
 func twiceAtOnce(ctx context.Context, s *scene) error {
 	for round := range 10 {
-		// Not of a source with a replay guard, which lets one in after the other.
+		// The source must have no replay guard, which would admit one after the other.
 		e, err := s.event("stripe", fmt.Sprintf("evt_twice_at_once_%d", round))
 		if err != nil {
 			return err
@@ -107,8 +108,8 @@ func twiceAtOnce(ctx context.Context, s *scene) error {
 	return nil
 }
 
-// hangUpBesideNeighbour has a sender hang up whose event is in one transaction with that
-// of another.
+// hangUpBesideNeighbour has a sender hang up whose event shares a transaction with another
+// sender's event.
 func hangUpBesideNeighbour(ctx context.Context, s *scene) error {
 	var senders sync.WaitGroup
 	defer senders.Wait()
@@ -117,7 +118,7 @@ func hangUpBesideNeighbour(ctx context.Context, s *scene) error {
 	for i, step := range []struct {
 		ctx   context.Context //nolint:containedctx // of one sender
 		id    string
-		place string // that is passed before the next step
+		place string // passed before the next step
 		times int
 	}{
 		{ctx, "evt_busy_1", late, 1},
@@ -128,7 +129,7 @@ func hangUpBesideNeighbour(ctx context.Context, s *scene) error {
 		senders.Go(func() { _ = delivers("serve", "stripe", step.id, 1)(step.ctx, s) }) // the history says what came of it
 		err := passes("serve", step.place, step.times)(ctx, s)
 		if err == nil && step.ctx == hurried {
-			err = retry.Wait(ctx, 150*time.Millisecond) // no place says that it is first in the batch
+			err = retry.Wait(ctx, 150*time.Millisecond) // no place shows that it is first in the batch
 		}
 		if err != nil {
 			return fmt.Errorf("sender %d: %w", i+1, err)
@@ -156,11 +157,11 @@ func loseAnswer(event string) step {
 	}
 }
 
-// knownEarly delivers events twice until the second delivery of one is a duplicate before
-// the first is committed, at which the gateway is killed.
+// knownEarly delivers events twice until a second delivery is answered as a duplicate before
+// the first is committed. The gateway is killed at that moment.
 func knownEarly(ctx context.Context, s *scene) error {
-	// Duplicates of another event keep the cache in use: the database has just said
-	// that it is the same.
+	// Duplicates of another event keep the cache in use: the database has just confirmed that
+	// it is the same database.
 	storm := delivers("gateway", "stripe", "evt_storm", 1)
 	for round := range 10 {
 		for range 3 {
@@ -183,7 +184,7 @@ func knownEarly(ctx context.Context, s *scene) error {
 		if err != nil || !committed {
 			return err
 		}
-		// On a busy machine the gateway may die after its COMMIT: that proves nothing.
+		// On a busy machine the gateway may die after its COMMIT, which proves nothing.
 		if err := start("gateway", late+"=delay(800ms)")(ctx, s); err != nil {
 			return err
 		}
@@ -191,9 +192,9 @@ func knownEarly(ctx context.Context, s *scene) error {
 	return nil
 }
 
-// comesAgain delivers an event whose COMMIT is late, and delivers it again until
-// that is answered. When it is a duplicate before the first delivery has an answer,
-// the gateway is killed.
+// comesAgain delivers an event whose COMMIT is late, and delivers it a second time before
+// that COMMIT. If the second delivery is acknowledged before the first has an answer, it
+// kills the gateway.
 func (s *scene) comesAgain(ctx context.Context, to *process, e event) (early bool, err error) {
 	first := make(chan error, 1)
 	go func() {
@@ -217,7 +218,7 @@ func (s *scene) comesAgain(ctx context.Context, to *process, e event) (early boo
 	return early, errors.Join(err, <-first)
 }
 
-// says delivers an event of the source whose bodies decide.
+// says delivers an event of the source that deduplicates by body.
 func says(id, text string, attempt int) step {
 	return func(ctx context.Context, s *scene) error {
 		e, err := s.event("repeats", id)

@@ -6,7 +6,7 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/scenario"
 )
 
-// calm is an event that the application handles at once.
+// calm is an event that the application handles immediately.
 const calm = "calm-1"
 
 func dispatching() []Case {

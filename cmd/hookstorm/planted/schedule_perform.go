@@ -20,7 +20,7 @@ func performing() []Case {
 		isCalled("app", 1, true),
 		behave("app", receivers.OK),
 	}.play
-	// Nearer than that the clocks of history and database do not agree.
+	// The clocks of history and database agree only to within this time.
 	apart := wait(250 * time.Millisecond)
 	return []Case{
 		{Bug: bugs.SettleWithoutFence, Rules: []checker.Rule{checker.RuleLedger}, run: steps{
@@ -29,7 +29,7 @@ func performing() []Case {
 			acknowledge("gateway", "github", "settled-late"),
 			startToStop("worker", "effect.answered"),
 			behave("app", receivers.OK),
-			// As time would.
+			// As if the time had passed.
 			changes(`UPDATE hooklatch.effects SET lease_until = now() - interval '1 second' WHERE state = 'started'`),
 			copyJobs("effect", "app"),
 			startToStop("worker", "effect.answered"),
@@ -73,8 +73,8 @@ func performing() []Case {
 	}
 }
 
-// failingTransactions are so many that the at_most_once effects are among them: an effect
-// that fails again and again would need seconds to use them up.
+// failingTransactions returns rules for so many failures that the at_most_once effects are
+// among them. An effect that fails repeatedly would need seconds to use them up.
 func failingTransactions() (rules []string) {
 	for n := range 16 {
 		rules = append(rules, fmt.Sprintf("claim.before_commit=error@%d", n+1), fmt.Sprintf("run_effect.before_commit=error@%d", n+1))
@@ -82,8 +82,8 @@ func failingTransactions() (rules []string) {
 	return rules
 }
 
-// cancelSecond cancels the second effect of an order while the first is settled, but for
-// its COMMIT.
+// cancelSecond cancels the second effect of an order while the settlement of the first waits
+// for its COMMIT.
 func cancelSecond(ctx context.Context, s *scene) error {
 	const inOrder = `FROM hooklatch.effects WHERE destination = 'ordered' ORDER BY accept_seq`
 	var first, second string
@@ -93,8 +93,8 @@ func cancelSecond(ctx context.Context, s *scene) error {
 	if err := s.pool.QueryRow(ctx, `SELECT idempotency_key `+inOrder+` OFFSET 1 LIMIT 1`).Scan(&second); err != nil {
 		return err
 	}
-	// Its row is locked as long as its settlement is not committed. A session that has
-	// asked nothing for so long is past the look at who is next, and before its COMMIT.
+	// The effect's row is locked until its settlement is committed. A session that has been
+	// idle this long has already looked for the next effect, and has not sent its COMMIT.
 	if err := sees("the first is settled, but for its COMMIT", `
 SELECT
 FROM pg_stat_activity

@@ -25,9 +25,10 @@ var queries embed.FS
 
 const (
 	// quietTimeout bounds the wait for the end of all work. On a busy machine a job that an
-	// old process leaves to a new one may wait a minute for its next look.
+	// old process leaves to a new one may wait a minute for its next try.
 	quietTimeout = 3 * time.Minute
-	// still is for how long there must be no job: one that ends inserts the next.
+	// still is how long no job may exist before the work counts as finished: a job that ends
+	// inserts the next.
 	still = 300 * time.Millisecond
 )
 
@@ -37,7 +38,7 @@ type step func(ctx context.Context, s *scene) error
 // steps are parts of a schedule.
 type steps []step
 
-// play takes the steps, one after another.
+// play takes the steps one after another.
 func (all steps) play(ctx context.Context, s *scene) error {
 	for i, do := range all {
 		if err := do(ctx, s); err != nil {
@@ -47,7 +48,7 @@ func (all steps) play(ctx context.Context, s *scene) error {
 	return nil
 }
 
-// query is the text of a file.
+// query returns the text of a file.
 func query(name string) string {
 	text, err := queries.ReadFile("query/" + name + ".sql")
 	if err != nil {
@@ -56,7 +57,7 @@ func query(name string) string {
 	return string(text)
 }
 
-// until waits for something; the error says what for.
+// until waits until something has happened. what describes it in the error.
 func until(ctx context.Context, what string, happened func() (bool, error)) error {
 	for range (retry.Pauses{First: 2 * time.Millisecond, Max: 20 * time.Millisecond}).Until(ctx) {
 		yes, err := happened()
@@ -70,32 +71,32 @@ func until(ctx context.Context, what string, happened func() (bool, error)) erro
 	return fmt.Errorf("wait until %s: %w", what, context.Cause(ctx))
 }
 
-// sees waits until a query has a row that is true.
+// sees waits until a query returns a row.
 func sees(what, query string, args ...any) step {
 	return func(ctx context.Context, s *scene) error {
 		return until(ctx, what, func() (bool, error) { return s.holds(ctx, query, args...) })
 	}
 }
 
-// holds reports whether a query has a row.
+// holds reports whether a query returns a row.
 func (s *scene) holds(ctx context.Context, query string, args ...any) (yes bool, err error) {
 	err = s.pool.QueryRow(ctx, "SELECT EXISTS ("+query+")", args...).Scan(&yes)
 	return yes, err
 }
 
-// fires waits until a failpoint of a process did something.
+// fires waits until a failpoint of a process has fired.
 func fires(name, place string) step {
 	return func(ctx context.Context, s *scene) error { return appears(ctx, s.processes[name].fired, place+" ", 1) }
 }
 
-// passes waits until a process has passed a place so many times.
+// passes waits until a process has passed a place the given number of times.
 func passes(name, place string, times int) step {
 	return func(ctx context.Context, s *scene) error {
 		return appears(ctx, s.processes[name].passed, place+"\n", times)
 	}
 }
 
-// appears waits until a file contains a text so many times.
+// appears waits until a file contains a text the given number of times.
 func appears(ctx context.Context, path, text string, times int) error {
 	return until(ctx, fmt.Sprintf("%q stands %d times in %s", text, times, path), func() (bool, error) {
 		said, err := os.ReadFile(path)
@@ -106,7 +107,7 @@ func appears(ctx context.Context, path, text string, times int) error {
 	})
 }
 
-// isCalled waits until a destination got so many calls, or answered them.
+// isCalled waits until a destination received, or answered, the given number of calls.
 func isCalled(destination string, times int, ended bool) step {
 	return func(ctx context.Context, s *scene) error {
 		return until(ctx, fmt.Sprintf("%s is called %d times", destination, times), func() (bool, error) {
@@ -115,23 +116,23 @@ func isCalled(destination string, times int, ended bool) step {
 	}
 }
 
-// behave has a receiver do something to the calls that come from now on.
+// behave sets a receiver's behaviour for the calls from now on.
 func behave(destination string, b receivers.Behaviour) step {
 	return func(_ context.Context, s *scene) error { s.receivers.Behave(destination, b); return nil }
 }
 
-// wait lets time pass.
+// wait waits for a time.
 func wait(d time.Duration) step {
 	return func(ctx context.Context, _ *scene) error { return retry.Wait(ctx, d) }
 }
 
-// quiet waits until there is nothing left to do, or no job left to do it. The
-// reconciler, which would find that, comes after a minute, and so too late.
+// quiet waits until no work is left, or no job to do it. The reconciler, which would find
+// such work, runs only after a minute, which is too late.
 func (s *scene) quiet(ctx context.Context) error {
 	s.Phase(history.PhaseQuiet)
 	ctx, cancel := context.WithTimeout(ctx, quietTimeout)
 	defer cancel()
-	last := time.Now() // that there was a job
+	last := time.Now() // when a job was last seen
 	err := until(ctx, "nothing is left to do", func() (bool, error) {
 		var jobs, unfinished int
 		if err := s.pool.QueryRow(ctx, query("left")).Scan(&jobs, &unfinished); err != nil {
@@ -148,12 +149,12 @@ func (s *scene) quiet(ctx context.Context) error {
 		return false, nil
 	})
 	if errors.Is(err, context.DeadlineExceeded) {
-		return nil // the checker says what is left
+		return nil // the checker reports what is left
 	}
 	return err
 }
 
-// copyJobs gives the jobs that run a second time to whoever is free.
+// copyJobs copies running jobs for idle workers.
 func copyJobs(kind, destination string) step {
 	return func(ctx context.Context, s *scene) error {
 		return until(ctx, "a job of "+kind+" runs", func() (bool, error) {
@@ -183,10 +184,10 @@ func crashServer(ctx context.Context, s *scene) error {
 	return nil
 }
 
-// person is who orders.
+// person is the operator.
 var person = ledger.Operator{Who: "hookstorm", Via: "api", Reason: "the schedule"}
 
-// order has a person do something, and writes down what came of it.
+// order performs an operator action, and records the result.
 func (s *scene) order(told history.Order, do func(o *outbox.Outbox) error) error {
 	box, err := outbox.New(outbox.Options{Pool: s.pool})
 	if err != nil {
@@ -203,7 +204,7 @@ func (s *scene) order(told history.Order, do func(o *outbox.Outbox) error) error
 	return nil
 }
 
-// pause pauses a destination, or ends that.
+// pause pauses or resumes a destination.
 func pause(destination string, paused bool) step {
 	action := "resume"
 	if paused {

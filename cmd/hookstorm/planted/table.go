@@ -6,7 +6,7 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/bugs"
 )
 
-// Cases returns all of them, in the order of bugs.All.
+// Cases returns all cases, in the order of bugs.All.
 func Cases() []Case {
 	all := slices.Concat(accepting(), dispatching(), performing(), keeping())
 	for i, c := range all {

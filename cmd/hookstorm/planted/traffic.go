@@ -17,7 +17,7 @@ import (
 // senderDeadline is the patience of a sender that does not hang up.
 const senderDeadline = 20 * time.Second
 
-// event is what a sender delivers.
+// event is an event that a sender delivers.
 type event struct {
 	source scenario.Source
 	id     string
@@ -25,8 +25,8 @@ type event struct {
 	body   []byte
 }
 
-// event is the event of a source with an id, the same each time it is asked for. All of one
-// source with an account are about the same.
+// event returns the event of a source with an id, always the same one. All events of a source
+// that have an account are about the same account.
 func (s *scene) event(source, id string) (e event, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -56,8 +56,8 @@ func (s *scene) event(source, id string) (e event, err error) {
 	return e, nil
 }
 
-// deliver sends the event to a gateway once, and writes down what came of it; ctx
-// is the sender's patience.
+// deliver sends the event to a gateway once, and records the result. ctx is the sender's
+// patience.
 func (s *scene) deliver(ctx context.Context, to *process, e event, attempt int) (post.Outcome, error) {
 	p, err := catalog.New(e.source.Provider, e.source.Options)
 	if err != nil {
@@ -74,11 +74,11 @@ func (s *scene) deliver(ctx context.Context, to *process, e event, attempt int) 
 	return post.Delivery{
 		Who: "sender", Request: r, Client: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: senderDeadline},
 		Told: history.Delivery{Source: e.source.Name, Gateway: to.Name(), EventIDs: []string{e.id}, Signed: true, Attempt: attempt},
-	}.Make(ctx, s.History), nil // that none is acknowledged is what schedules are for
+	}.Make(ctx, s.History), nil // no acknowledgement is no error here: schedules check for it
 }
 
-// acknowledge delivers events, each of its own, that are acknowledged, which an idle
-// gateway does at once.
+// acknowledge delivers events that must be acknowledged, one after another. An idle gateway
+// does so immediately.
 func acknowledge(by, source string, ids ...string) step {
 	return func(ctx context.Context, s *scene) error {
 		for _, id := range ids {
@@ -102,7 +102,7 @@ func (s *scene) acknowledge(ctx context.Context, to *process, e event, attempt i
 	return err
 }
 
-// delivers is a step that sends an event once, whatever comes of it.
+// delivers sends an event once, whatever the result.
 func delivers(to, source, id string, attempt int) step {
 	return func(ctx context.Context, s *scene) error {
 		e, err := s.event(source, id)
@@ -114,7 +114,7 @@ func delivers(to, source, id string, attempt int) step {
 	}
 }
 
-// numbered are n ids.
+// numbered returns n ids.
 func numbered(prefix string, n int) []string {
 	ids := make([]string, n)
 	for i := range ids {

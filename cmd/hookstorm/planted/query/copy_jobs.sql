@@ -1,5 +1,5 @@
--- The jobs of what is at work are there a second time: a job may come twice. $1 is a
--- kind of jobs, $2 a destination, or empty.
+-- Copies the jobs of current work, because a job may run twice. $1 is a kind of jobs, $2 a
+-- destination, or empty.
 WITH copied AS (
     INSERT INTO hooklatch.river_job (state, args, kind, max_attempts, metadata, priority, queue, scheduled_at, tags)
     SELECT 'available', args, kind, max_attempts, metadata, priority, queue, now(), tags

@@ -1,4 +1,4 @@
--- How much is left to do: live jobs of ours, and what is not finished.
+-- Counts live jobs of Hooklatch, and unfinished events and effects.
 SELECT
     (
         SELECT count(*)
