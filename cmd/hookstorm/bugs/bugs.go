@@ -1,5 +1,5 @@
-// Package bugs lists the mistakes that hookstorm plants, to see that its checker and its
-// model find each. bugs.mutants says what each changes in the code.
+// Package bugs lists the mistakes that hookstorm plants to test its checker and its model.
+// bugs.mutants describes how each changes the code.
 package bugs
 
 import (
@@ -12,7 +12,7 @@ import (
 // Bug is the name of a mistake in bugs.mutants.
 type Bug string
 
-// The bugs that schedules and the model name. bugs.mutants says what they are.
+// The bugs that schedules and the model name. bugs.mutants describes them.
 const (
 	AckBeforeCommit         Bug = "ack_before_commit"
 	SelectThenInsert        Bug = "select_then_insert"

@@ -9,25 +9,25 @@ import (
 	"time"
 )
 
-// Writer appends records to a history. It is safe for concurrent use: the order
-// of the lines is the order of their times.
+// Writer appends records to a history. It is safe for concurrent use: the order of the lines
+// is the order of their times.
 type Writer struct {
 	started time.Time
 
 	mu     sync.Mutex
 	lines  *bufio.Writer
 	lastID int64
-	err    error // the first failure to write; all that follow are dropped
+	err    error // the first write error; all later records are dropped
 	seen   []func(Record)
 }
 
-// NewWriter begins a history now. Watchers see each record as it is written, in
-// order; they must be quick and must not write.
+// NewWriter begins a history now. Watchers see each record as it is written, in order. They
+// must be quick and must not write.
 func NewWriter(w io.Writer, watchers ...func(Record)) *Writer {
 	return &Writer{started: time.Now(), lines: bufio.NewWriterSize(w, 1<<20), seen: watchers}
 }
 
-// Begin writes that an operation begins, and returns what ends it.
+// Begin writes the beginning of an operation, and returns the Operation to end it.
 func (w *Writer) Begin(r Record) *Operation {
 	r.Kind = Invoke
 	w.mu.Lock()
@@ -38,7 +38,7 @@ func (w *Writer) Begin(r Record) *Operation {
 	return &Operation{writer: w, record: r}
 }
 
-// Add writes a record that stands alone.
+// Add writes a record without an end.
 func (w *Writer) Add(r Record) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -63,8 +63,8 @@ func (w *Writer) append(r *Record) {
 	}
 }
 
-// Flush writes out what is buffered. It returns the first failure to write since
-// the history began: without all its lines a history proves nothing.
+// Flush writes out what is buffered. It returns the first write error since the history
+// began: a history proves nothing without all its lines.
 func (w *Writer) Flush() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -74,16 +74,16 @@ func (w *Writer) Flush() error {
 	return w.err
 }
 
-// Operation is one that began.
+// Operation is an operation that began.
 type Operation struct {
 	writer *Writer
 	record Record
 	once   sync.Once
 }
 
-// End writes how the operation ended, once; further calls do nothing. Change, which
-// may be nil, adds what only the end knows; it must replace the members of the
-// record that are pointers, not write through them.
+// End writes the end of the operation, once. Further calls do nothing. change, which may be
+// nil, adds what only the end knows. It must replace the members of the record that are
+// pointers, not write through them.
 func (o *Operation) End(kind Kind, text string, change func(r *Record)) {
 	o.once.Do(func() {
 		r := o.record

@@ -1,5 +1,4 @@
-// Package page writes the parts of documentation pages that commands of hookstorm
-// generate.
+// Package page writes the parts of documentation pages that hookstorm's commands generate.
 package page
 
 import (
@@ -8,12 +7,12 @@ import (
 	"strings"
 )
 
-// Place is what stands between two lines of a page.
+// Place is the part of a page between two lines.
 type Place struct {
 	Begin, End string
 }
 
-// Fill writes text into the page, in the place of what stands there.
+// Fill replaces the text at the place.
 func (p Place) Fill(path, text string) error {
 	old, err := os.ReadFile(path)
 	if err != nil {

@@ -1,8 +1,8 @@
--- Retention begins with all of the past anew, also with days and deliveries of which
--- runs before kept something, and is done with everything else. Where a source is new
--- beside others it would have nothing from before their last run, and with keys that
--- were imported it would begin now: it has come to nowhere yet with these. Versions are
--- taken to be as old as effects, of which a run that ended early may have left none.
+-- Makes retention start over with all of the past, including days and deliveries of which
+-- earlier runs kept something. Retention is done with all other sources. A source that is new
+-- beside others would have nothing from before their last run, and one with imported keys
+-- would begin now. Neither would reach the past. Versions count as being as old as effects,
+-- of which an earlier run may have left none.
 DELETE FROM hooklatch.retention_progress
 WHERE source IN ('', 'past');
 
@@ -16,8 +16,8 @@ VALUES
     ('guards', 'past', '1990-01-01 00:00:00+00')
 ON CONFLICT DO NOTHING;
 
--- Which of the events that are kept have gone is looked at when a source has events to
--- be deleted. Of the past there may be none left, and of the others nothing is old.
+-- Retention looks for deleted ones among the kept events only when a source has events to
+-- delete. The past may have none left, and the other sources have nothing old.
 UPDATE hooklatch.retention_progress
 SET horizon = horizon - interval '1 day'
 WHERE what = 'events'

@@ -1,5 +1,5 @@
-// Package past inserts rows that are years old into the database of a run. Retention
-// deletes them beside all that is live.
+// Package past inserts rows that are years old into the database of a run. Retention deletes
+// them beside all that is live.
 package past
 
 import (
@@ -18,15 +18,15 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/retention"
 )
 
-// Source is that of all events of the past. Nobody delivers it.
+// Source is the source of all events of the past. No sender delivers it.
 const Source = "past"
 
-// Reserved are the numbers that events of the past take, up to this one: events that
-// are accepted in a run have higher ones.
+// Reserved is the largest accept_seq of events of the past. Events accepted in a run have
+// larger ones.
 const Reserved = 1_000_000
 
-// Bounds of one run of retention. It rests six times as long as it works, and each run
-// begins with all of the past anew: the last ones need the time to come to its end.
+// Bounds of one run of retention. Retention rests six times as long as it works, and each run
+// starts over with all of the past. The last runs need the time to finish.
 const (
 	roundLimit = 10 * time.Second
 	endLimit   = time.Minute
@@ -44,8 +44,8 @@ var againSQL string
 //go:embed left.sql
 var leftSQL string
 
-// Prepare makes what Past needs in a migrated database that has no event yet, with a
-// schema torture. Its pool is the owner's.
+// Prepare makes what Past needs in a migrated database without events, which has a schema
+// torture. The pool must be the owner's.
 func Prepare(ctx context.Context, pool *pgxpool.Pool) error {
 	if _, err := pool.Exec(ctx, prepareSQL); err != nil {
 		return fmt.Errorf("prepare the past: %w", err)
@@ -53,10 +53,10 @@ func Prepare(ctx context.Context, pool *pgxpool.Pool) error {
 	return nil
 }
 
-// Role owns nothing, and may keep house: MakeRole makes it.
+// Role owns nothing, but may run retention. MakeRole creates it.
 const Role = "hookstorm_keeper"
 
-// MakeRole makes Role, and needs the rights to do so.
+// MakeRole creates Role. It needs the rights to do so.
 func MakeRole(ctx context.Context, pool *pgxpool.Pool) error {
 	if _, err := pool.Exec(ctx, roleSQL); err != nil {
 		return fmt.Errorf("make the role of who keeps house: %w", err)
@@ -71,16 +71,16 @@ type Past struct {
 	rounds  int
 }
 
-// New returns a Past. The keepers take turns: one of a role that owns the tables drops
-// their days in another way than one of a role that does not. Their pools and pool
-// lead to a database that was prepared.
+// New returns a Past. The keepers take turns. A keeper whose role owns the tables drops their
+// days in another way than one whose role does not. pool and the keepers' pools lead to a
+// prepared database.
 func New(pool *pgxpool.Pool, keepers ...*retention.Keeper) *Past {
 	return &Past{pool: pool, keepers: keepers}
 }
 
-// Round makes a day, unless many lie there, ends what was unfinished of the days before,
-// and has retention delete it all, as a person would who finds that it waits. Others may
-// do the same meanwhile.
+// Round makes a day, unless many exist, and ends unfinished work of earlier days. Then it has
+// retention delete everything, as an operator would on finding that retention waits. Other
+// processes may do the same simultaneously.
 func (p *Past) Round(ctx context.Context, by ledger.Operator) error {
 	if _, err := p.pool.Exec(ctx, `SELECT torture.make_past(), torture.end_past(2)`); err != nil {
 		return fmt.Errorf("make a day of the past: %w", err)
@@ -88,7 +88,7 @@ func (p *Past) Round(ctx context.Context, by ledger.Operator) error {
 	return p.keep(ctx, by, roundLimit)
 }
 
-// keep runs retention twice: the first run has to wait for a person.
+// keep runs retention twice, because the first run waits for an operator's approval.
 func (p *Past) keep(ctx context.Context, by ledger.Operator, limit time.Duration) error {
 	keeper := p.keepers[p.rounds%len(p.keepers)]
 	p.rounds++
@@ -104,8 +104,8 @@ func (p *Past) keep(ctx context.Context, by ledger.Operator, limit time.Duration
 	return nil
 }
 
-// End has retention delete all of the past, and returns what is left of it when ctx is
-// done.
+// End has retention delete all of the past, and returns an error with what is left when ctx
+// is done.
 func (p *Past) End(ctx context.Context, by ledger.Operator) error {
 	var left []string
 	var err error

@@ -17,7 +17,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
 
-// Processes that are killed make days and do not live to delete them.
+// Killed processes create days and do not live to delete them.
 func TestNoMoreDaysAreMadeThanLieThereUndeleted(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)
@@ -32,8 +32,8 @@ func TestNoMoreDaysAreMadeThanLieThereUndeleted(t *testing.T) {
 	require.Equal(t, 8, days)
 }
 
-// A run that ended by its time, or by a fault, deleted the effects of the past and not
-// their versions. What is oldest of versions is taken to be what is oldest of effects.
+// A run that ended early, by its time limit or by a fault, deleted the effects of the past
+// but not their versions. The oldest version counts as being as old as the oldest effect.
 func TestNothingIsLeftOfThePastWhereARunEndedAfterItsEffects(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)
@@ -53,8 +53,8 @@ func TestNothingIsLeftOfThePastWhereARunEndedAfterItsEffects(t *testing.T) {
 	require.NoError(t, past.New(pool, box.Retention()).End(ctx, ledger.Operator{Who: "keeper", Via: "test"}))
 }
 
-// A walk deleted an event that was kept, after those that are kept had been looked at: it
-// was ended in between. No source of the past is left to begin a walk with.
+// A walk deleted a kept event after the check of the kept events, because it was interrupted
+// in between. No source of the past is left to start a walk.
 func TestNothingIsLeftOfThePastWhereAnEventWentLast(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)

@@ -2,19 +2,19 @@
 SELECT setval('hooklatch.accept_seq', 1000000);
 CREATE SEQUENCE torture.past_event AS bigint MAXVALUE 1000000;
 
--- The past begins four years ago, so that it is over for all that is kept. The older it
--- is, the longer whoever has the key of an effect alone has to look for it.
+-- The past begins four years ago, so that every retention period is over. The older it is,
+-- the longer a search by only the key of an effect takes.
 DO $$
 BEGIN
     EXECUTE format('CREATE SEQUENCE torture.past_day AS bigint START %s', current_date - date '1990-01-01' - 1500);
 END
 $$;
 
--- The partition of all attempts of before there were days is empty, and in the way.
+-- The partition of all attempts from before the daily ones is empty, and in the way.
 ALTER TABLE hooklatch.attempts DETACH PARTITION hooklatch.attempts_past;
 DROP TABLE hooklatch.attempts_past;
 
--- What days of the past are stored in. Whatever is live is younger than 400 days.
+-- The tables with days of the past. All live data is younger than 400 days.
 CREATE VIEW torture.past_tables AS
 SELECT relname::text AS past_table
 FROM pg_class
@@ -23,10 +23,10 @@ WHERE relnamespace = 'hooklatch'::regnamespace
     AND relname ~ '_[0-9]{8}(_thin)?$'
     AND substring(relname FROM '_([0-9]{8})') < to_char(current_date - 400, 'YYYYMMDD');
 
--- Makes a day: an event that is done and one that failed, with an effect each and all
--- that is known of these, one that was imported, and of everything else that retention
--- deletes one row. While eight days lie there none is made: where nobody lives to delete
--- one, hundreds of partitions would slow everybody down.
+-- Makes a day: one skipped and one failed event, each with an effect and its rows, an
+-- imported event, and one row of everything else that retention deletes. It makes none while
+-- eight days exist. If no process lives to delete them, hundreds of partitions would slow
+-- everything down.
 CREATE FUNCTION torture.make_past() RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -66,7 +66,7 @@ BEGIN
         )
         VALUES ('past/all', name, 1, name, 'past', 'past', 'at_least_once', 'past', name, event, '', noon)
         RETURNING effect_id INTO effect;
-        UPDATE hooklatch.effects -- as a person cancels it: nothing is needed for it any more
+        UPDATE hooklatch.effects -- as an operator's cancel does: retention needs to keep nothing for it
         SET
             state = 'cancelled',
             finished_at = noon
@@ -98,7 +98,7 @@ BEGIN
 END
 $$;
 
--- Ends what is unfinished, but of the newest days.
+-- Ends unfinished events, except those of the newest days.
 CREATE FUNCTION torture.end_past(newest integer) RETURNS void
 LANGUAGE sql AS $$
     UPDATE hooklatch.processed_events

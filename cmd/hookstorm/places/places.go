@@ -13,10 +13,10 @@ import (
 //go:embed places.txt
 var list string
 
-// All are the names of all places, in order.
+// All returns the names of all places, in order.
 func All() []string { return strings.Fields(list) }
 
-// Transactions are the names of all transactions that have places, in order.
+// Transactions returns the names of all transactions that have places, in order.
 func Transactions() []string {
 	var names []string
 	for _, place := range All() {

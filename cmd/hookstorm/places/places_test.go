@@ -21,8 +21,8 @@ var update = flag.Bool("update", false, "write places.txt instead of comparing")
 
 const module = "github.com/hooklatch/hooklatch"
 
-// The list is what the code says. A name that cannot be read from the code fails:
-// nobody could visit that place.
+// The list agrees with the code. A name that cannot be read from the code fails the test,
+// because the sweep could not visit that place.
 func TestListHasEveryPlace(t *testing.T) {
 	t.Parallel()
 	found := inTheCode(t)
@@ -35,12 +35,12 @@ func TestListHasEveryPlace(t *testing.T) {
 	require.NotContains(t, places.Transactions(), "gateway")
 }
 
-// naming are the functions that pass places, and which of their arguments is the
-// name; each such function is found by its package and name.
+// naming lists the functions that pass places, by package and name, with the argument that is
+// the place's name.
 var naming = []struct {
 	function    string
 	argument    int
-	transaction bool // the name is that of a transaction, which has three places
+	transaction bool // whether the name is that of a transaction, which has three places
 }{
 	{"(*" + module + "/outbox/commit.DB).Do", 1, true},
 	{module + "/outbox/commit.NewGroup", 1, true},
@@ -48,7 +48,7 @@ var naming = []struct {
 	{module + "/internal/failpoint.Hit", 0, false},
 }
 
-// inTheCode reads the names of all places out of the packages of the program.
+// inTheCode reads the names of all places from the packages of the program.
 func inTheCode(t *testing.T) []string {
 	t.Helper()
 	loaded, err := packages.Load(&packages.Config{
@@ -89,7 +89,7 @@ func inTheCode(t *testing.T) []string {
 	return sorted
 }
 
-// reader finds out which values an expression has.
+// reader finds the possible values of an expression.
 type reader struct {
 	t        *testing.T
 	packages []*packages.Package
@@ -107,7 +107,7 @@ func (r reader) calls(p *packages.Package) func(yield func(*ast.CallExpr) bool) 
 	}
 }
 
-// nameOf is the full name of what is called, empty for what has none.
+// nameOf returns the full name of the called function, or "" if it has none.
 func nameOf(p *packages.Package, call *ast.CallExpr) string {
 	called := ast.Unparen(call.Fun)
 	if index, ok := called.(*ast.IndexListExpr); ok {
@@ -130,9 +130,8 @@ func nameOf(p *packages.Package, call *ast.CallExpr) string {
 	return function.Origin().FullName()
 }
 
-// values are those that the expression can have: of a constant, its own; of a
-// parameter, those that are given for it; of what is converted from a type that has
-// constants, all of these.
+// values returns the possible values of the expression: of a constant, its value; of a
+// parameter, its arguments; of a conversion, all constants of the converted type.
 func (r reader) values(p *packages.Package, e ast.Expr) []string {
 	r.t.Helper()
 	if value := p.TypesInfo.Types[e].Value; value != nil {
@@ -158,7 +157,7 @@ func (r reader) values(p *packages.Package, e ast.Expr) []string {
 	return nil
 }
 
-// given are the values of a function's parameter in all its calls, which are all in
+// given returns the arguments for a function's parameter in all its calls, which are all in
 // its package.
 func (r reader) given(p *packages.Package, parameter *types.Var) []string {
 	for _, defined := range p.TypesInfo.Defs {
@@ -181,7 +180,7 @@ func (r reader) given(p *packages.Package, parameter *types.Var) []string {
 	return nil
 }
 
-// constantsOf are the values of all constants of a named type, in whichever package.
+// constantsOf returns the values of all constants of a named type, in any package.
 func (r reader) constantsOf(t types.Type) []string {
 	named, ok := t.(*types.Named)
 	if !ok {
@@ -189,7 +188,7 @@ func (r reader) constantsOf(t types.Type) []string {
 	}
 	full := func(n *types.Named) string { return n.Obj().Pkg().Path() + "." + n.Obj().Name() }
 	var values []string
-	for _, p := range r.packages { // each has types of its own of those it imports
+	for _, p := range r.packages { // each has its own types for its imports
 		for _, name := range p.Types.Scope().Names() {
 			c, ok := p.Types.Scope().Lookup(name).(*types.Const)
 			if !ok {

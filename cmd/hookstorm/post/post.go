@@ -1,5 +1,5 @@
-// Package post makes one delivery of a sender, and writes into the history how it began
-// and what the sender knew of it in the end.
+// Package post makes one delivery of a sender, and records its beginning and the sender's
+// view of its end in the history.
 package post
 
 import (
@@ -18,20 +18,20 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider"
 )
 
-// maxAnswer is how much of an answer is read, in bytes.
+// maxAnswer is the length of an answer that is read, in bytes.
 const maxAnswer = 4 << 10
 
 // Delivery is one request to a gateway.
 type Delivery struct {
-	Who     string // sends it
-	Text    string // for people
+	Who     string // the sender
+	Text    string // informative
 	Client  *http.Client
 	Request *provider.Request // signed
-	// Body is read in the place of that of Request. Nil: that one is.
+	// Body is read instead of the body of Request, unless it is nil.
 	Body io.Reader
 	// Deadline is how long the sender waits. 0: as long as the client does.
 	Deadline time.Duration
-	// Told is what the history says of it, but for body, deadline and answer.
+	// Told is the record in the history, without body, deadline and answer.
 	Told history.Delivery
 }
 
@@ -39,7 +39,7 @@ type Delivery struct {
 type Outcome struct {
 	Acknowledged bool
 	Status       int    // 0 without an answer
-	Result       string // accepted or duplicate, for people
+	Result       string // accepted or duplicate; informative
 	Err          error
 }
 
@@ -88,8 +88,8 @@ func (d Delivery) send(ctx context.Context) Outcome {
 	return Outcome{Acknowledged: response.StatusCode/100 == 2, Status: response.StatusCode, Result: response.Header.Get(gateway.StatusHeader)}
 }
 
-// kind is what the outcome says of the delivery: whether it certainly was taken,
-// or certainly was not.
+// kind returns whether the delivery was certainly accepted, was certainly not, or may have
+// been.
 func (out Outcome) kind() history.Kind {
 	if out.Acknowledged {
 		return history.OK
@@ -100,7 +100,7 @@ func (out Outcome) kind() history.Kind {
 	return history.Unknown
 }
 
-// unsent says whether there was no connection to send it over.
+// unsent reports whether no connection could be made.
 func (out Outcome) unsent() bool {
 	dial, ok := errors.AsType[*net.OpError](out.Err)
 	return ok && dial.Op == "dial"
