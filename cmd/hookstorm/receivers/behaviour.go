@@ -11,10 +11,10 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/scenario"
 )
 
-// Behaviour is what a receiver does to a call.
+// Behaviour is the way in which a receiver handles a call.
 type Behaviour string
 
-// The behaviours over HTTP. A mail server does what comes nearest.
+// The behaviours over HTTP. A mail server does the closest equivalent.
 const (
 	OK              Behaviour = "ok"                // apply it, 200
 	Slow            Behaviour = "slow"              // apply it, 200 after a while
@@ -36,21 +36,21 @@ const (
 	Random          Behaviour = "random"            // one of those after which an effect goes on
 )
 
-// act is what a behaviour does to a call, and what its caller then knows.
+// act is the effect of a behaviour on a call, and what its caller then knows.
 type act struct {
 	behaviour Behaviour
-	weight    int // among those that Random draws from; those that hold a worker until its time is up are rare
+	weight    int // among those that Random draws from; those that occupy a worker until its time-out are rare
 	applies   bool
 	kind      history.Kind // over HTTP
 	status    int          // 0: there is no answer
-	text      string       // for people
-	// mail is the answer over SMTP, 0 for none. A server that says 4yz or 5yz after the
-	// final dot has not taken the message (RFC 5321, section 4.2.5): so it never applies
-	// and then answers an error.
+	text      string       // informative
+	// mail is the answer over SMTP, 0 for none. A server that answers 4yz or 5yz after the
+	// final dot has not accepted the message (RFC 5321, section 4.2.5). So it never applies a
+	// message and then answers with an error.
 	mail int
 }
 
-// acts are those of all behaviours.
+// acts are the acts of all behaviours except Random.
 var acts = []act{
 	{OK, 60, true, history.OK, http.StatusOK, "", 250},
 	{Slow, 5, true, history.OK, http.StatusOK, "", 250},
@@ -61,7 +61,7 @@ var acts = []act{
 	{ErrorBefore, 5, false, history.Unknown, http.StatusInternalServerError, "", 451},
 	{ErrorAfterApply, 6, true, history.Unknown, http.StatusInternalServerError, "", 0},
 	{Busy, 2, false, history.Fail, http.StatusTooManyRequests, "", 451},
-	// For all the caller knows a proxy answers, behind which it was applied.
+	// As far as the caller knows, a proxy answers, and the call was applied behind it.
 	{Unavailable, 2, false, history.Unknown, http.StatusServiceUnavailable, "", 451},
 	{Unauthorized, 0, false, history.Fail, http.StatusUnauthorized, "", 530},
 	{Refused, 0, false, history.Fail, http.StatusUnprocessableEntity, "", 550},
@@ -72,12 +72,12 @@ var acts = []act{
 	{Switch, 2, true, history.Unknown, http.StatusSwitchingProtocols, "the connection stays open", 0},
 }
 
-// act is what the behaviour does. Random does nothing by itself.
+// act returns the act of the behaviour. Random has none.
 func (b Behaviour) act() act {
 	return acts[slices.IndexFunc(acts, func(a act) bool { return a.behaviour == b })]
 }
 
-// Behaviours returns all there are.
+// Behaviours returns all behaviours.
 func Behaviours() []Behaviour {
 	var all []Behaviour
 	for _, a := range acts {
@@ -86,11 +86,11 @@ func Behaviours() []Behaviour {
 	return append(all, Random)
 }
 
-// Final says whether the behaviour ends an effect for good: it is refused, and
+// Final reports whether the behaviour ends an effect permanently: the call is refused, and
 // never applied.
 func (b Behaviour) Final() bool { return b == Refused || b == Gone || b == Redirect }
 
-// orders are what each destination was told to do.
+// orders are the current behaviours of the destinations.
 type orders struct {
 	mu     sync.Mutex
 	told   map[string]Behaviour
@@ -99,7 +99,7 @@ type orders struct {
 }
 
 func newOrders(destinations []scenario.Destination, seed int64) *orders {
-	o := &orders{told: make(map[string]Behaviour), dice: rand.New(rand.NewPCG(uint64(seed), 0x4eca11))} //nolint:gosec // a seed is to be repeated, not to be secret
+	o := &orders{told: make(map[string]Behaviour), dice: rand.New(rand.NewPCG(uint64(seed), 0x4eca11))} //nolint:gosec // a seed must be repeatable, not secret
 	for _, d := range destinations {
 		if d.Kind != "sql" {
 			o.told[d.Name] = OK
@@ -111,8 +111,8 @@ func newOrders(destinations []scenario.Destination, seed int64) *orders {
 	return o
 }
 
-// Behave tells a destination what to do with the calls that come from now on. A
-// destination or a behaviour that there is not is a mistake of the program.
+// Behave sets a destination's behaviour for the calls from now on. It panics if the
+// destination or the behaviour does not exist.
 func (r *Receivers) Behave(destination string, b Behaviour) {
 	o := r.behaviour
 	o.mu.Lock()
@@ -123,8 +123,8 @@ func (r *Receivers) Behave(destination string, b Behaviour) {
 	o.told[destination] = b
 }
 
-// next is what a destination does to its next call: never Random. Known is false
-// for a destination that there is not.
+// next returns a destination's behaviour for its next call, never Random. known is false for
+// a destination that does not exist.
 func (o *orders) next(destination string) (_ Behaviour, known bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -141,7 +141,7 @@ func (o *orders) next(destination string) (_ Behaviour, known bool) {
 	return OK, known
 }
 
-// coin falls on either side.
+// coin tosses a coin.
 func (o *orders) coin() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -8,8 +8,8 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/history"
 )
 
-// desk is where all calls come by: it writes them down, and knows which keys were
-// applied with which body. A key counts for its destination.
+// desk records all calls, and knows which keys were applied with which body. A key counts for
+// its destination.
 type desk struct {
 	history *history.Writer
 
@@ -22,26 +22,26 @@ type desk struct {
 
 type keyOf struct{ destination, key string }
 
-// Totals count what came.
+// Totals count the calls.
 type Totals struct {
-	Calls   int // that arrived whole
+	Calls   int // that arrived completely
 	Applied int // keys
 	Known   int // calls with a key that had been applied before
-	Differ  int // of those, calls with another body than the one that was applied
+	Differ  int // of these, calls with another body than the applied one
 }
 
 func newDesk(w *history.Writer) *desk {
 	return &desk{history: w, applied: make(map[keyOf][sha256.Size]byte)}
 }
 
-// Totals returns what came until now.
+// Totals returns the counts so far.
 func (r *Receivers) Totals() Totals {
 	r.desk.mu.Lock()
 	defer r.desk.mu.Unlock()
 	return r.desk.totals
 }
 
-// call is a request that arrived whole.
+// call is a request that arrived completely.
 type call struct {
 	desk      *desk
 	operation *history.Operation
@@ -50,8 +50,7 @@ type call struct {
 	differs   bool
 }
 
-// arrived writes down that a call begins. It returns nil once the receivers are
-// stopped.
+// arrived records the beginning of a call. It returns nil once the receivers are stopped.
 func (d *desk) arrived(destination, key string, b Behaviour, body []byte, text string) *call {
 	c := &call{desk: d, body: sha256.Sum256(body)}
 	c.told = history.Call{Destination: destination, Key: key, Hash: hex.EncodeToString(c.body[:]), Behaviour: string(b)}
@@ -75,7 +74,7 @@ func (d *desk) arrived(destination, key string, b Behaviour, body []byte, text s
 	return c
 }
 
-// apply does what the call asks for, unless a call with its key has done so.
+// apply applies the call, unless a call with its key was applied before.
 func (c *call) apply() {
 	d, key := c.desk, keyOf{c.told.Destination, c.told.Key}
 	d.mu.Lock()
@@ -89,8 +88,8 @@ func (c *call) apply() {
 	c.told.Applied = true
 }
 
-// end writes down how the call ended. It comes before the answer: whoever acts on
-// the answer begins after it.
+// end records the end of the call. It comes before the answer, so that reactions to the
+// answer begin after it.
 func (c *call) end(kind history.Kind, status int, text string) {
 	if c.differs && text == "" {
 		text = "another body was applied under this key"
@@ -101,12 +100,12 @@ func (c *call) end(kind history.Kind, status int, text string) {
 	c.desk.open.Done()
 }
 
-// close keeps calls from arriving.
+// close keeps further calls from arriving.
 func (d *desk) close() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.closed = true
 }
 
-// wait returns when all calls have their end.
+// wait returns when all calls have ended.
 func (d *desk) wait() { d.open.Wait() }

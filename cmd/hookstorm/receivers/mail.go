@@ -17,8 +17,8 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/scenario"
 )
 
-// mailbox takes the messages of the SMTP destination. There is one at most: a
-// message does not say which destination it is for.
+// mailbox accepts the messages of the SMTP destination. There is at most one, because a
+// message does not name its destination.
 type mailbox struct{ *Receivers }
 
 // NewSession implements smtp.Backend.
@@ -37,7 +37,7 @@ func (mailSession) Logout() error                        { return nil }
 func (mailSession) Mail(string, *smtp.MailOptions) error { return nil }
 func (mailSession) Rcpt(string, *smtp.RcptOptions) error { return nil }
 
-// Data takes a message whose final dot arrived.
+// Data handles a message whose final dot arrived.
 func (s mailSession) Data(content io.Reader) error {
 	message, err := io.ReadAll(content)
 	if err != nil {
@@ -69,7 +69,7 @@ func (r *Receivers) mailDestination() string {
 	return r.opts.Destinations[i].Name
 }
 
-// behave does what comes nearest to a behaviour over HTTP.
+// behave does the closest equivalent of a behaviour over HTTP.
 func (s mailSession) behave(c *call, b Behaviour) error {
 	does := b.act()
 	if does.applies || b == Hang && s.Receivers.behaviour.coin() {
@@ -104,15 +104,14 @@ func refuse(c *call, code int) error {
 
 var errCut = errors.New("the connection was cut")
 
-// cut resets the connection, so that what Data returns reaches nobody.
+// cut resets the connection, so that the error of Data does not reach the client.
 func (s mailSession) cut() error {
 	reset(s.conn)
 	return errCut
 }
 
-// waitFor returns after d: true. Or before it: when the client hangs up, or when
-// the receivers stop, which closes the connection. The client has nothing to say
-// meanwhile.
+// waitFor returns true after d. It returns false earlier if the client hangs up, or if the
+// receivers stop, which closes the connection. The client sends nothing meanwhile.
 func (s mailSession) waitFor(d time.Duration) bool {
 	if s.conn.SetReadDeadline(time.Now().Add(d)) != nil {
 		return false

@@ -9,33 +9,32 @@ import (
 	"github.com/hooklatch/hooklatch/internal/retry"
 )
 
-// open serves HTTP on a listener, until that is closed.
+// open serves HTTP on a listener until it is closed.
 func (r *Receivers) open(door net.Listener) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.stopped {
-		_ = door.Close() // nobody was let in
+		_ = door.Close() // no connection was accepted
 		return
 	}
 	r.door = door
 	r.serving.Go(func() { _ = r.web.Serve(door) }) // until Stop or Down closes it
 }
 
-// Down makes all HTTP destinations refuse connections, until Up. Calls that are in
-// progress go on.
+// Down makes all HTTP destinations refuse connections, until Up. Calls in progress continue.
 func (r *Receivers) Down() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.door == nil {
 		return
 	}
-	_ = r.door.Close() // nothing can be done about one that fails to
+	_ = r.door.Close() // nothing can be done about a failure
 	r.door = nil
 	r.web.SetKeepAlivesEnabled(false) // ends the connections that wait for a call
 }
 
-// Up ends what Down began, at the same address. Another program may have that port
-// for its own side of a connection: then it is tried again until ctx ends.
+// Up ends what Down began, at the same address. Another program may use that port for its own
+// side of a connection. Then Up tries again until ctx ends.
 func (r *Receivers) Up(ctx context.Context) error {
 	r.mu.Lock()
 	away := r.door == nil

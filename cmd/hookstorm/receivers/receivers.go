@@ -1,5 +1,5 @@
-// Package receivers serves the other end of a torture run: HTTP and SMTP servers that
-// answer each call as they are told, apply each key once, and record every call.
+// Package receivers serves the destinations of a torture run: HTTP and SMTP servers that
+// handle each call as configured, apply each key once, and record every call.
 package receivers
 
 import (
@@ -22,21 +22,20 @@ import (
 
 // Options configure Receivers.
 type Options struct {
-	// History gets a call for every request that arrived whole. Required.
+	// History gets a call for every request that arrived completely. Required.
 	History *history.Writer
 	// Seed decides what Random and Hang do.
 	Seed int64
-	// Destinations that are served. Defaults to those of the scenario.
+	// Destinations are the destinations to serve. Defaults to those of the scenario.
 	Destinations []scenario.Destination
-	// Secrets of destinations whose requests must bear a signature of Standard
-	// Webhooks: whsec_ and Base64. None is asked for of the others.
+	// Secrets of the destinations whose requests must have a signature of Standard Webhooks:
+	// whsec_ and Base64. Other destinations need no signature.
 	Secrets map[string]secret.Value
 	// Slow is how long the behaviour of that name takes. Defaults to 300 ms.
 	Slow time.Duration
 }
 
-// Receivers are the servers of a run. All destinations behave well until they are
-// told otherwise.
+// Receivers are the servers of a run. Their behaviour is OK until Behave changes it.
 type Receivers struct {
 	opts      Options
 	desk      *desk
@@ -45,7 +44,7 @@ type Receivers struct {
 	mail      *smtp.Server
 	webAddr   netip.AddrPort
 	mailAddr  netip.AddrPort
-	stopping  chan struct{} // closed by Stop: nobody waits any longer
+	stopping  chan struct{} // closed by Stop: all waits end
 	serving   sync.WaitGroup
 
 	mu      sync.Mutex
@@ -53,7 +52,7 @@ type Receivers struct {
 	stopped bool
 }
 
-// New makes receivers.
+// New returns receivers, which Start starts.
 func New(o Options) *Receivers {
 	if o.Destinations == nil {
 		o.Destinations = scenario.Destinations()
@@ -62,14 +61,14 @@ func New(o Options) *Receivers {
 		o.Slow = 300 * time.Millisecond
 	}
 	r := &Receivers{opts: o, desk: newDesk(o.History), behaviour: newOrders(o.Destinations, o.Seed), stopping: make(chan struct{})}
-	quiet := slog.NewLogLogger(slog.DiscardHandler, slog.LevelError) // all they have to tell is that calls were cut
+	quiet := slog.NewLogLogger(slog.DiscardHandler, slog.LevelError) // they only log that calls were cut
 	r.web = &http.Server{Handler: r, ReadHeaderTimeout: time.Minute, ErrorLog: quiet}
 	r.mail = smtp.NewServer(mailbox{r})
 	r.mail.Domain, r.mail.ErrorLog = "mx.example.com", quiet
 	return r
 }
 
-// Start listens on ports of loopback that are free.
+// Start listens on free ports of loopback.
 func (r *Receivers) Start(ctx context.Context) error {
 	web, err := listen(ctx, "127.0.0.1:0")
 	if err != nil {
@@ -84,7 +83,7 @@ func (r *Receivers) Start(ctx context.Context) error {
 	r.serving.Go(func() { _ = r.mail.Serve(mail) }) // until Stop closes it
 	r.serving.Go(func() {
 		<-r.stopping
-		_ = mail.Close() // the server does not know it yet if it was stopped at once
+		_ = mail.Close() // the server does not know it yet if it is stopped immediately
 	})
 	return nil
 }
@@ -95,21 +94,21 @@ func listen(ctx context.Context, address string) (net.Listener, error) {
 
 func addressOf(l net.Listener) netip.AddrPort { return l.Addr().(*net.TCPAddr).AddrPort() }
 
-// URL is what the HTTP destinations stand under, by their names.
+// URL returns the URL under which the HTTP destinations are served, by name.
 func (r *Receivers) URL() string { return "http://" + r.webAddr.String() }
 
-// MailAddr is where the mail server listens.
+// MailAddr returns the address of the mail server.
 func (r *Receivers) MailAddr() netip.AddrPort { return r.mailAddr }
 
-// Stop cuts what is in progress and closes the servers. When it returns, the
-// history has the end of every call.
+// Stop cuts the calls in progress and closes the servers. When it returns, the history has
+// the end of every call.
 func (r *Receivers) Stop() {
 	r.mu.Lock()
 	if !r.stopped {
 		r.stopped = true
 		r.desk.close()
 		close(r.stopping)
-		_ = r.web.Close()  // nothing is left of its connections whatever it says
+		_ = r.web.Close()  // its connections are closed whatever it returns
 		_ = r.mail.Close() // likewise
 	}
 	r.mu.Unlock()

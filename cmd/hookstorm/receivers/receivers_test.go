@@ -23,7 +23,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// signingSecret is that of the destination "direct".
+// signingSecret is the secret of the destination "direct".
 const signingSecret = "whsec_aG9va2xhdGNoLXRvcnR1cmUtc2lnbmluZy1zZWNyZXQ="
 
 type testBundle struct {
@@ -67,13 +67,13 @@ func (b *testBundle) calls(t *testing.T) []history.Record {
 }
 
 const (
-	// patient is for answers that come, on a machine that is busy.
+	// patient is for answers that come, on a busy machine.
 	patient = time.Minute
-	// impatient is for those that never come.
+	// impatient is for answers that never come.
 	impatient = 250 * time.Millisecond
 )
 
-// sender is Hooklatch's own.
+// sender returns Hooklatch's own sender.
 func (b *testBundle) sender(t *testing.T, name string, timeout time.Duration) destination.Sender {
 	t.Helper()
 	if name == "mail" {
@@ -102,8 +102,8 @@ func effect(t *testing.T, name, key string) *ledger.Effect {
 	return e
 }
 
-// What the history says of a call is what its caller knew of it: ok where it was
-// told so, fail where it knows that nothing was applied.
+// The history records what the caller of a call knew: ok if it was confirmed, fail if
+// certainly nothing was applied.
 func TestHistorySaysWhatTheCallerKnew(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"app", "mail"} {
@@ -211,7 +211,7 @@ func TestSignatureIsAskedFor(t *testing.T) {
 	require.Equal(t, 1, b.Totals().Applied)
 }
 
-// A seed decides what Random does, and whatever it does an effect comes to its end.
+// A seed decides what Random does. An effect always finishes, whatever Random does.
 func TestRandomIsRepeatedBySeed(t *testing.T) {
 	t.Parallel()
 	run := func() []string {
@@ -236,7 +236,7 @@ func TestRandomIsRepeatedBySeed(t *testing.T) {
 		}
 		return behaviours
 	}
-	// A busy machine may make some calls more, which does not change the others.
+	// On a busy machine there may be some more calls, which does not change the others.
 	first, second := run(), run()
 	n := min(len(first), len(second))
 	require.Equal(t, first[:n], second[:n])
@@ -246,7 +246,7 @@ func TestRandomIsRepeatedBySeed(t *testing.T) {
 func TestNobodyListensWhileItIsDown(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	// Each sends over a connection of its own: one that was open is cut by an outage.
+	// Each send uses a connection of its own: an outage cuts open ones.
 	send := func(key string) ledger.Verdict {
 		return b.sender(t, "app", patient).Send(t.Context(), effect(t, "app", key)).Verdict
 	}
@@ -262,8 +262,8 @@ func TestNobodyListensWhileItIsDown(t *testing.T) {
 	require.Len(t, b.calls(t), 2)
 }
 
-// A call to where nothing is, or without a key, is written down: somebody must
-// have made a mistake.
+// A call to an unknown destination, or without a key, is recorded, because it shows a
+// mistake.
 func TestStrayCallsAreWrittenDown(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -282,7 +282,7 @@ func TestStrayCallsAreWrittenDown(t *testing.T) {
 	require.Panics(t, func() { b.Behave("nowhere", receivers.OK) })
 }
 
-// Stop ends what hangs, and the history has the ends.
+// Stop ends hanging calls, and the history has their ends.
 func TestStopEndsWhatHangs(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"app", "mail"} {

@@ -11,23 +11,23 @@ import (
 )
 
 const (
-	// elsewhere is where Redirect points. Nobody may follow it.
+	// elsewhere is the target of Redirect. No caller may follow it.
 	elsewhere = "elsewhere"
-	// retryAfter is what Busy and Unavailable ask for, in seconds.
+	// retryAfter is the delay that Busy and Unavailable ask for, in seconds.
 	retryAfter = "1"
-	// hugeHeader is more than clients take, in bytes.
+	// hugeHeader is larger than clients accept, in bytes.
 	hugeHeader = 512 << 10
-	// patience bounds how long a call hangs whose caller never gives up.
+	// patience bounds how long a call hangs if its caller never gives up.
 	patience = time.Minute
-	// maxBody is more than any body of a run, in bytes.
+	// maxBody is larger than any body of a run, in bytes.
 	maxBody = 16 << 20
 )
 
-// ServeHTTP takes the calls of all destinations.
+// ServeHTTP handles the calls of all destinations.
 func (r *Receivers) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, request.Body, maxBody))
 	if err != nil {
-		return // Its end did not arrive: nobody applies such a call.
+		return // The request is incomplete, so no receiver would apply it.
 	}
 	destination := strings.TrimPrefix(request.URL.Path, "/")
 	behaviour, known := r.behaviour.next(destination)
@@ -47,7 +47,7 @@ func (r *Receivers) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	}
 }
 
-// behave does to a call what the destination was told to do.
+// behave handles a call by a behaviour.
 func (r *Receivers) behave(w http.ResponseWriter, request *http.Request, c *call, b Behaviour) {
 	does := b.act()
 	if does.applies || b == Hang && r.behaviour.coin() {
@@ -87,8 +87,8 @@ func (r *Receivers) behave(w http.ResponseWriter, request *http.Request, c *call
 	w.WriteHeader(does.status)
 }
 
-// wait returns after d: true. Or before it: when the caller hangs up, or when the
-// receivers stop.
+// wait returns true after d. It returns false earlier if the caller hangs up or the receivers
+// stop.
 func (r *Receivers) wait(request *http.Request, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -101,7 +101,7 @@ func (r *Receivers) wait(request *http.Request, d time.Duration) bool {
 	return false
 }
 
-// writeForever writes a body until the caller has had enough of it.
+// writeForever writes a body until the caller gives up.
 func (r *Receivers) writeForever(w http.ResponseWriter, request *http.Request) {
 	chunk := make([]byte, 32<<10)
 	for range 1000 {
@@ -113,42 +113,42 @@ func (r *Receivers) writeForever(w http.ResponseWriter, request *http.Request) {
 	cut(w, "")
 }
 
-// keepOpen answers, and leaves the connection open until the caller closes it, or the
+// keepOpen answers, and leaves the connection open until the caller closes it or the
 // receivers stop.
 func (r *Receivers) keepOpen(w http.ResponseWriter, answer string) {
 	conn, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {
-		return // it is gone
+		return // it is closed
 	}
 	ended := make(chan struct{})
 	go func() {
 		select {
 		case <-ended:
 		case <-r.stopping:
-			_ = conn.Close() // the copy below ends by it
+			_ = conn.Close() // this ends the copy below
 		}
 	}()
-	_, _ = io.WriteString(conn, answer) // the caller may be gone
+	_, _ = io.WriteString(conn, answer) // the caller may have hung up
 	_, _ = io.Copy(io.Discard, conn)
 	close(ended)
 	reset(conn)
 }
 
-// cut resets the connection, after a last word.
+// cut resets the connection after a last text.
 func cut(w http.ResponseWriter, last string) {
 	conn, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {
-		return // it is gone
+		return // it is closed
 	}
-	_, _ = io.WriteString(conn, last) // the caller may be gone
+	_, _ = io.WriteString(conn, last) // the caller may have hung up
 	reset(conn)
 }
 
-// reset closes a connection so that the other side sees it broken, not ended.
-// What was written may or may not arrive before.
+// reset closes a connection so that the other side sees it broken, not ended. The data
+// written before may or may not arrive.
 func reset(conn net.Conn) {
 	if tcp, ok := conn.(*net.TCPConn); ok {
-		_ = tcp.SetLinger(0) // fails on a connection that is closed
+		_ = tcp.SetLinger(0) // fails on a closed connection
 	}
 	_ = conn.Close() // likewise
 }

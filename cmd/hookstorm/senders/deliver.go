@@ -20,14 +20,14 @@ type delivery struct {
 	event   *event
 	attempt int
 	manner  manner
-	forgery forgery      // not validly signed
-	path    string       // the source that is asked for; empty: that of the event
+	forgery forgery      // how the delivery is forged, if at all
+	path    string       // the requested source; empty: that of the event
 	last    post.Outcome // of the attempt before
 	to      target
 	by      *sender
 }
 
-// deliver makes the request and writes down what came of it.
+// deliver makes the request and records its result.
 func (s *Senders) deliver(ctx context.Context, d delivery, dice *rand.Rand) post.Outcome {
 	e, deadline := d.event, d.event.source.deadline
 	if d.manner == hangUp {
@@ -56,7 +56,7 @@ func (s *Senders) deliver(ctx context.Context, d delivery, dice *rand.Rand) post
 	return out
 }
 
-// text tells people what is special about a delivery.
+// text describes what is special about a delivery.
 func (d *delivery) text() string {
 	if d.forgery != genuine {
 		return string(d.forgery)
@@ -64,7 +64,7 @@ func (d *delivery) text() string {
 	return string(d.manner)
 }
 
-// mark are the headers by which a provider says that an attempt is not the first.
+// mark sets the headers by which a provider marks an attempt that is not the first.
 func (s *source) mark(header http.Header, attempt int, last post.Outcome) {
 	if s.Provider != "slack" || attempt == 1 {
 		return

@@ -16,13 +16,13 @@ import (
 const (
 	accounts   = 50 // that events are about
 	maxItems   = 20 // of a batch
-	maxShared  = 64 // items of former batches that are remembered
-	repeatOf   = 5  // one item of so many was in a batch before
-	twiceInOne = 50 // one batch of so many names an item twice
+	maxShared  = 64 // remembered items of earlier batches
+	repeatOf   = 5  // one item in so many repeats an item of an earlier batch
+	twiceInOne = 50 // one batch in so many contains an item twice
 )
 
-// event is what a sender signs: one or, in a batch, several events of Hooklatch.
-// It does not change once it is made.
+// event is what a sender signs: one event of Hooklatch, or several in a batch. It never
+// changes.
 type event struct {
 	source  *source
 	number  int64
@@ -33,7 +33,7 @@ type event struct {
 	body    []byte
 }
 
-// newEvent makes the event of a number, which is in its ids.
+// newEvent makes the event of a number. Its ids contain the number.
 func (s *source) newEvent(number int64, dice *rand.Rand, now time.Time) *event {
 	id := fmt.Sprintf("%s_%d_%d", s.Name, s.seed, number)
 	e := &event{source: s, number: number, ids: []string{id}, header: http.Header{"Content-Type": {"application/json"}}}
@@ -57,7 +57,7 @@ func (s *source) newEvent(number int64, dice *rand.Rand, now time.Time) *event {
 	return e
 }
 
-// sampleID is an id as the provider spells it.
+// sampleID returns an id in the provider's format.
 func sampleID(provider string, seed, number int64) string {
 	switch provider {
 	case "stripe":
@@ -68,7 +68,7 @@ func sampleID(provider string, seed, number int64) string {
 	return fmt.Sprintf("%08x-%04x-4000-8000-%012x", uint32(seed), uint16(seed>>32), number) //nolint:gosec // the bits are a name, not a number
 }
 
-// item is what happened to an account.
+// item is an occurrence that concerns an account.
 type item struct {
 	ID         string    `json:"id"`
 	Type       string    `json:"type"`
@@ -77,8 +77,8 @@ type item struct {
 	OccurredAt time.Time `json:"occurred_at"`
 }
 
-// item is the next version of some account: of one that is larger the time is
-// later, by at least a millisecond.
+// item returns the next version of some account. Larger versions have later times, by at
+// least a millisecond.
 func (s *source) item(id string, dice *rand.Rand, now time.Time) item {
 	name := fmt.Sprintf("acc_%d", dice.IntN(accounts))
 	s.mu.Lock()
@@ -97,7 +97,7 @@ func (s *source) item(id string, dice *rand.Rand, now time.Time) item {
 	return item{ID: id, Type: types[dice.IntN(len(types))], Account: name, Version: a.version, OccurredAt: a.occurred}
 }
 
-// batch is a list of new items, with some among them that were in others.
+// batch returns a list of new items, mixed with some items of earlier batches.
 func (s *source) batch(id string, dice *rand.Rand, now time.Time) (ids []string, body []byte) {
 	var items [][]byte
 	for i := range 1 + dice.IntN(maxItems) {
@@ -116,7 +116,7 @@ func (s *source) batch(id string, dice *rand.Rand, now time.Time) (ids []string,
 	return ids, slices.Concat([]byte("["), bytes.Join(items, []byte(",")), []byte("]"))
 }
 
-// former is an item of an earlier batch, now and then.
+// former returns an item of an earlier batch now and then, and otherwise nothing.
 func (s *source) former(dice *rand.Rand) (id string, text []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -138,8 +138,8 @@ func (s *source) remember(id string, text []byte, dice *rand.Rand) {
 	s.shared[i], s.sharedID[i] = text, id
 }
 
-// withOtherBody is the event with a body that says the same in other words, as
-// providers send it who render it anew for each attempt.
+// withOtherBody returns the event with another body of the same meaning, as from providers
+// that render each attempt anew.
 func (e *event) withOtherBody(dice *rand.Rand) *event {
 	other := *e
 	if rest, isObject := strings.CutPrefix(string(e.body), "{"); isObject && e.source.Shape != scenario.Poison {
@@ -150,8 +150,8 @@ func (e *event) withOtherBody(dice *rand.Rand) *event {
 	return &other
 }
 
-// underNewID is the event as a provider sends it that names its deliveries, not
-// its events: for Hooklatch it is another one.
+// underNewID returns the event as sent by a provider that numbers its deliveries, not its
+// events. To Hooklatch it is another event.
 func (e *event) underNewID(number int64) *event {
 	other := *e
 	other.number, other.ids, other.header = number, []string{sampleID(e.source.Provider, e.source.seed, number)}, e.header.Clone()

@@ -11,7 +11,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// forgery is what is wrong with a delivery that must be refused.
+// forgery is the defect of a delivery that must be refused.
 type forgery string
 
 const (
@@ -24,14 +24,14 @@ const (
 	unknownSource forgery = "unknown source"
 )
 
-// away is further off than any clock of a run.
+// away is larger than the error of any clock in a run.
 const away = 24 * time.Hour
 
-// nobody is the source that there is not.
+// nobody is a source that does not exist.
 const nobody = "nobody"
 
-// forge sends something that must be refused: an event that nobody ever signs, or
-// another body under the id of one there is.
+// forge sends a delivery that must be refused: an event that is never signed, or another body
+// under the id of an existing one.
 func (s *Senders) forge(src *source, dice *rand.Rand) {
 	kinds := []forgery{wrongSecret, tampered, unsigned, unknownSource}
 	if src.signsTime() {
@@ -49,10 +49,10 @@ func (s *Senders) forge(src *source, dice *rand.Rand) {
 	s.deliver(s.run, d, dice)
 }
 
-// signsTime says whether a signature of the source gets too old.
+// signsTime reports whether a signature of the source expires.
 func (s *source) signsTime() bool { return s.Provider == "stripe" || s.Provider == "slack" }
 
-// sign signs a request, or does not quite.
+// sign signs a request, with the defect of the forgery.
 func (f forgery) sign(r *provider.Request, src *source, dice *rand.Rand) error {
 	key, now := src.Secret, time.Now()
 	switch f {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// manner is how a delivery is sent.
+// manner is the way in which a delivery is sent.
 type manner string
 
 const (
@@ -21,7 +21,7 @@ const (
 	halfOnly manner = "half only"
 )
 
-// anyManner draws how a new event is sent first.
+// anyManner draws how a new event is first sent.
 func anyManner(dice *rand.Rand) manner {
 	switch n := dice.IntN(100); {
 	case n < 8:
@@ -40,7 +40,7 @@ func anyManner(dice *rand.Rand) manner {
 
 var errHungUp = errors.New("the sender hung up within the body")
 
-// reader reads the body as it is sent.
+// reader returns a reader that reads the body as it is sent.
 func (m manner) reader(ctx context.Context, body []byte, deadline time.Duration) io.Reader {
 	switch m {
 	case slowly:
@@ -51,14 +51,14 @@ func (m manner) reader(ctx context.Context, body []byte, deadline time.Duration)
 	return bytes.NewReader(body)
 }
 
-// failing is the middle of a body that does not go on.
+// failing is a body that breaks off.
 type failing struct{}
 
 func (failing) Read([]byte) (int, error) { return 0, errHungUp }
 
-// slowReader gives a body in four parts, with pauses between them.
+// slowReader yields a body in four parts, with pauses between them.
 type slowReader struct {
-	ctx   context.Context //nolint:containedctx // of the one request it is for
+	ctx   context.Context //nolint:containedctx // of its one request
 	left  []byte
 	step  int
 	pause time.Duration

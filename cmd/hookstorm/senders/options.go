@@ -1,6 +1,6 @@
-// Package senders sends the traffic of a torture run: signed deliveries of all sources,
-// repeated the way providers do, and deliveries that must be refused, each recorded with
-// the answer its sender received.
+// Package senders sends the traffic of a torture run. It sends signed deliveries of all
+// sources, repeats them as providers do, and sends deliveries that must be refused. It
+// records each delivery with the answer that the sender received.
 package senders
 
 import (
@@ -16,29 +16,30 @@ import (
 type Options struct {
 	// History gets a delivery for every request. Required.
 	History *history.Writer
-	// Gateways that deliveries go to, as through a load balancer. Required.
+	// Gateways are the targets of the deliveries, as behind a load balancer. Required.
 	Gateways []Gateway
-	// Seed decides what is sent. What comes of it takes its own course.
+	// Seed decides what is sent. The results are not deterministic.
 	Seed int64
-	// Rate is how many new events begin in a second, in all. Defaults to 80.
+	// Rate is the total number of new events in a second. Defaults to 80.
 	Rate float64
-	// Sources that are sent to. Defaults to those of the scenario.
+	// Sources are the sources to send for. Defaults to those of the scenario.
 	Sources []scenario.Source
-	// SendersPerSource share the events of a source. Defaults to 2.
+	// SendersPerSource is the number of senders that share the events of a source. Defaults
+	// to 2.
 	SendersPerSource int
 	// Haste divides the deadlines of the providers. Defaults to 5.
 	Haste float64
-	// Compression divides the times after which providers try again. Defaults to
-	// 600: an hour takes 6 s.
+	// Compression divides the waits before providers' retries. Defaults to 600: an hour takes
+	// 6 s.
 	Compression float64
 	// MaxWait bounds the time between two attempts. Defaults to 2 s.
 	MaxWait time.Duration
-	// MaxOpen is how many events may wait for their acknowledgement; while they
-	// do, no new ones begin. Defaults to 500.
+	// MaxOpen is how many events may wait for their acknowledgement before no new ones begin.
+	// Defaults to 500.
 	MaxOpen int
 }
 
-// Gateway is one that takes deliveries.
+// Gateway is a gateway that accepts deliveries.
 type Gateway struct {
 	Name string
 	URL  string // scheme, host and port
@@ -54,7 +55,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// dice are the random decisions of one subject, the same for equal seeds.
+// dice returns the random decisions of one subject, the same for equal seeds.
 func dice(seed, subject int64) *rand.Rand {
-	return rand.New(rand.NewPCG(uint64(seed), uint64(subject))) //nolint:gosec // a seed is to be repeated, not to be secret
+	return rand.New(rand.NewPCG(uint64(seed), uint64(subject))) //nolint:gosec // a seed must be repeatable, not secret
 }

@@ -10,14 +10,13 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/scenario"
 )
 
-// Of the moments at which something is sent, the share in which it is something
-// else than a new event.
+// The shares of sends that are not new events.
 const (
 	shareAgain  = 0.20 // an event of the past
-	shareForged = 0.05 // something that must be refused
+	shareForged = 0.05 // a delivery that must be refused
 )
 
-// pace begins something at random moments, Rate new events a second on average.
+// pace starts sends at random moments, with Rate new events a second on average.
 func (s *Senders) pace(ctx context.Context) {
 	perSecond := s.opts.Rate / (1 - shareAgain - shareForged)
 	timer := time.NewTimer(0)
@@ -33,7 +32,7 @@ func (s *Senders) pace(ctx context.Context) {
 	}
 }
 
-// begin begins one thing.
+// begin starts one send.
 func (s *Senders) begin() {
 	s.beginning.Lock()
 	defer s.beginning.Unlock()
@@ -53,7 +52,7 @@ func (s *Senders) begin() {
 	}
 }
 
-// roll makes dice of their own for one thing that is begun.
+// roll returns separate dice for one send.
 func (s *Senders) roll() *rand.Rand {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -74,23 +73,23 @@ func (s *Senders) fresh(src *source, dice *rand.Rand) *event {
 	return src.newEvent(s.number.Add(1), dice, time.Now())
 }
 
-// OnlyDuplicates makes senders send events of the past only, or ends that. What is open
-// when it returns ends as it was begun.
+// OnlyDuplicates makes senders send only events of the past, or ends that. Events that are
+// open when it returns are still pursued.
 func (s *Senders) OnlyDuplicates(on bool) {
 	s.beginning.Lock()
 	defer s.beginning.Unlock()
 	s.duplicatesOnly.Store(on)
 }
 
-// Storm sends one new event n times at once, to all gateways, and returns when all
+// Storm sends one new event n times simultaneously, to all gateways, and returns when all
 // deliveries have ended.
 func (s *Senders) Storm(ctx context.Context, n int) {
 	dice := s.roll()
 	s.together(ctx, s.fresh(s.anySource(dice), dice), n, dice)
 }
 
-// Poison sends n events of the source with the strangest bodies at once, and
-// returns when their first deliveries have ended.
+// Poison sends n events simultaneously for the source with the strangest bodies, and returns
+// when their first deliveries have ended.
 func (s *Senders) Poison(ctx context.Context, n int) {
 	var first sync.WaitGroup
 	for range n {
@@ -104,10 +103,10 @@ func (s *Senders) Poison(ctx context.Context, n int) {
 	first.Wait()
 }
 
-// together sends an event n times at once. Then it is pursued as any other.
+// together sends an event n times simultaneously. Then it is pursued like any other.
 func (s *Senders) together(ctx context.Context, e *event, n int, dice *rand.Rand) {
 	if s.healing.Load() {
-		return // Stop waits for what there is
+		return // Stop waits only for what has begun
 	}
 	first := make(chan struct{})
 	s.pursueWith(e, dice, func() post.Outcome {

@@ -11,8 +11,8 @@ const (
 	deep  = 100_000   // nested arrays
 )
 
-// poison is a body that breaks what looks into it too closely. It may be anything,
-// because the id is not in it.
+// poison returns a body that breaks careless parsers. It may contain anything, because the id
+// is not in it.
 func poison(dice *rand.Rand) []byte {
 	switch n := dice.IntN(400); {
 	case n == 0:

@@ -10,7 +10,7 @@ import (
 )
 
 // pursue sends an event until it is acknowledged, as its provider does. It returns
-// at once.
+// immediately.
 func (s *Senders) pursue(e *event, m manner, dice *rand.Rand) {
 	s.pursueWith(e, dice, func() post.Outcome {
 		switch m {
@@ -18,13 +18,13 @@ func (s *Senders) pursue(e *event, m manner, dice *rand.Rand) {
 			return s.parallel(e, 2+dice.IntN(4), dice)
 		case late:
 			// Newer events of its account overtake it.
-			_ = retry.Wait(s.run, time.Duration(dice.Int64N(int64(3*time.Second)))) // when that ends it is not sent
+			_ = retry.Wait(s.run, time.Duration(dice.Int64N(int64(3*time.Second)))) // not sent if s.run has ended
 		}
 		return s.deliver(s.run, delivery{event: e, attempt: 1, manner: m, to: s.anyGateway(dice), by: s.senderOf(e, 0)}, dice)
 	})
 }
 
-// pursueWith does so after a first attempt of another kind.
+// pursueWith pursues an event after a first attempt of another kind.
 func (s *Senders) pursueWith(e *event, dice *rand.Rand, first func() post.Outcome) {
 	s.open.Add(1)
 	s.past.add(e, dice)
@@ -37,19 +37,20 @@ func (s *Senders) pursueWith(e *event, dice *rand.Rand, first func() post.Outcom
 	})
 }
 
-// pause is how long a provider waits before an attempt, give or take a quarter.
+// pause returns how long a provider waits before an attempt, with a random variation of a
+// quarter.
 func (s *Senders) pause(src *source, attempt int, dice *rand.Rand) time.Duration {
 	wait := src.waits[min(attempt-2, len(src.waits)-1)]
 	if s.healing.Load() {
 		wait = min(wait, s.opts.MaxWait/2)
 	}
-	// Never at once for long: a gateway that is away answers fast.
+	// Never retry without a pause for long: an unavailable gateway answers fast.
 	wait = max(wait, time.Duration(min(attempt, 10))*10*time.Millisecond)
 	return time.Duration(float64(wait) * (0.75 + dice.Float64()/2))
 }
 
-// parallel sends n copies at once, by all senders of the source, to all gateways.
-// Its outcome is the best of theirs.
+// parallel sends n copies simultaneously, from all senders of the source, to all gateways. It
+// returns the best outcome.
 func (s *Senders) parallel(e *event, n int, dice *rand.Rand) post.Outcome {
 	outcomes := make([]post.Outcome, n)
 	firstGateway := dice.IntN(len(s.gateways))
@@ -70,8 +71,8 @@ func (s *Senders) parallel(e *event, n int, dice *rand.Rand) post.Outcome {
 	return outcomes[0]
 }
 
-// again begins to send an event of the past once more, acknowledged or not. Under a new
-// id it is open for as long.
+// again starts another delivery of a past event, acknowledged or not. Under a new id the
+// event counts as open meanwhile.
 func (s *Senders) again(e *event, dice *rand.Rand) {
 	attempt, opened := 2+dice.IntN(3), int64(0)
 	switch n := dice.IntN(10); {
@@ -92,20 +93,20 @@ func (s *Senders) again(e *event, dice *rand.Rand) {
 
 func (s *Senders) anyGateway(dice *rand.Rand) target { return s.gateways[dice.IntN(len(s.gateways))] }
 
-// senderOf is the sender of an event, or for i above 0 one of the others.
+// senderOf returns the sender of an event, or for i above 0 one of the others.
 func (s *Senders) senderOf(e *event, i int) *sender {
 	return e.source.senders[(int(e.number)+i)%len(e.source.senders)]
 }
 
-// maxPast bounds how many events are remembered, maxPastBody how large their
-// bodies may be, in bytes.
+// maxPast bounds the number of remembered events, maxPastBody the size of their bodies, in
+// bytes.
 const (
 	maxPast     = 4000
 	maxPastBody = 32 << 10
 )
 
-// past are events that were sent. Which one makes room for a new one is decided by
-// chance, so that some are old when they come again.
+// past are events that were sent. A random one makes room for a new one, so that some are old
+// when they are repeated.
 type past struct {
 	mu     sync.Mutex
 	events []*event
@@ -126,7 +127,7 @@ func (p *past) add(e *event, dice *rand.Rand) {
 	p.events[dice.IntN(maxPast)] = e
 }
 
-// any is one of them, nil while there is none.
+// any returns a random one, or nil if there is none.
 func (p *past) any(dice *rand.Rand) *event {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -19,7 +19,7 @@ type Senders struct {
 	weight   int // of all sources
 	tally    tally
 
-	beginning      sync.Mutex // held while something is begun, which then counts as open
+	beginning      sync.Mutex // held while a send starts, which then counts as open
 	duplicatesOnly atomic.Bool
 	number         atomic.Int64 // of the last event
 	open           atomic.Int64 // events that are not acknowledged yet
@@ -33,19 +33,19 @@ type Senders struct {
 	pacing    sync.WaitGroup
 	sending   sync.WaitGroup
 	endPacing context.CancelFunc
-	endAll    context.CancelFunc // cuts deliveries and gives up on what is open
+	endAll    context.CancelFunc // cuts deliveries and gives up on open events
 	run       context.Context    //nolint:containedctx // of all deliveries: they outlive the call that begins them
-	healing   atomic.Bool        // Stop waits for what is open
+	healing   atomic.Bool        // Stop waits for open events
 }
 
-// target is a gateway with its address read.
+// target is a gateway with its parsed address.
 type target struct {
 	Gateway
 
 	base *url.URL
 }
 
-// New makes senders. It fails where a source or a gateway cannot be.
+// New makes senders. It returns an error if a source or a gateway is invalid.
 func New(o Options) (*Senders, error) {
 	if len(o.Gateways) == 0 {
 		return nil, errors.New("senders need a gateway to send to")
@@ -71,16 +71,16 @@ func New(o Options) (*Senders, error) {
 	return s, nil
 }
 
-// Start begins to send, and returns at once.
+// Start starts to send, and returns immediately.
 func (s *Senders) Start() {
 	var ctx context.Context
 	ctx, s.endPacing = context.WithCancel(s.run)
 	s.pacing.Go(func() { s.pace(ctx) })
 }
 
-// Stop begins no new events, and waits until all that any sender signed are
-// acknowledged, those of senders apart that never try again. When ctx ends before,
-// it cuts what is under way and says how many are left.
+// Stop starts no new events, and waits until all signed events are acknowledged, except those
+// of senders that never retry. If ctx ends before, it cuts current deliveries and returns the
+// number of open events in an error.
 func (s *Senders) Stop(ctx context.Context) error {
 	var err error
 	s.stop.Do(func() { err = s.heal(ctx) })
@@ -112,15 +112,15 @@ func (s *Senders) heal(ctx context.Context) error {
 	return err
 }
 
-// Acked is how many deliveries were acknowledged.
+// Acked returns the number of acknowledged deliveries.
 func (s *Senders) Acked() int64 { return s.tally.acknowledged() }
 
-// AckedInLast is how many deliveries were acknowledged within the last d, at most
-// ten seconds.
+// AckedInLast returns the number of deliveries acknowledged within the last d, at most ten
+// seconds.
 func (s *Senders) AckedInLast(d time.Duration) int { return s.tally.inLast(d, time.Now()) }
 
-// InFlight is how many deliveries are under way.
+// InFlight returns the number of deliveries under way.
 func (s *Senders) InFlight() int { return int(s.inFlight.Load()) }
 
-// Open is how many events wait for their acknowledgement.
+// Open returns the number of events that wait for their acknowledgement.
 func (s *Senders) Open() int { return int(s.open.Load()) }

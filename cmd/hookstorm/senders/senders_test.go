@@ -29,7 +29,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
 
-// enough is how long a busy machine may take.
+// enough is a time limit for a busy machine.
 const enough = 2 * time.Minute
 
 type testBundle struct {
@@ -40,8 +40,8 @@ type testBundle struct {
 	save *history.Writer
 }
 
-// setup makes senders to two gateways on one database. The second is behind a
-// proxy that fails.
+// setup makes senders to two gateways on one database. The second is behind a proxy that
+// fails.
 func setup(t *testing.T, rate float64) *testBundle {
 	t.Helper()
 	b := &testBundle{pool: pgtest.New(t)}
@@ -91,7 +91,7 @@ func (f *failing) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// mute lets nothing of an answer through.
+// mute suppresses the whole answer.
 type mute struct{ http.ResponseWriter }
 
 func (*mute) WriteHeader(int)                   {}
@@ -100,7 +100,7 @@ func (*mute) Header() http.Header               { return http.Header{} }
 func (m *mute) Unwrap() http.ResponseWriter     { return m.ResponseWriter }
 func (*mute) ReadFrom(io.Reader) (int64, error) { return 0, nil }
 
-// finish waits until all is acknowledged, and returns the ends of the deliveries.
+// finish waits until everything is acknowledged, and returns the ends of the deliveries.
 func (b *testBundle) finish(t *testing.T) []history.Record {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), enough)
@@ -188,7 +188,7 @@ func TestEveryEventIsSentUntilItIsAcknowledged(t *testing.T) {
 		require.Contains(t, signed[key], hash, "%v is stored as somebody signed it", key)
 	}
 	for key := range signed {
-		if key.source != "github" { // which sends once
+		if key.source != "github" { // it sends once
 			require.True(t, acknowledged[key], "%v", key)
 		}
 		if acknowledged[key] {
@@ -199,7 +199,7 @@ func TestEveryEventIsSentUntilItIsAcknowledged(t *testing.T) {
 	t.Logf("%d events, %v", len(stored), kinds)
 }
 
-// The shapes of all sources are there, with what orders and versions go by.
+// The bodies have the shapes of all sources, with their order and version keys.
 func TestBodiesHaveTheirShapes(t *testing.T) {
 	t.Parallel()
 	b := setup(t, 300)
@@ -271,7 +271,7 @@ func TestOnlyDuplicatesBringNothingNew(t *testing.T) {
 	b.Start()
 	b.acked(t, 100)
 	b.OnlyDuplicates(true)
-	// All that is under way ends first.
+	// All open events end first.
 	require.Eventually(t, func() bool { return b.Open() == 0 }, enough, 5*time.Millisecond)
 	before := b.stored(t)
 	b.acked(t, b.Acked()+200)
@@ -281,7 +281,7 @@ func TestOnlyDuplicatesBringNothingNew(t *testing.T) {
 	b.finish(t)
 }
 
-// Nothing is ever acknowledged: Stop ends all the same, and says so.
+// No delivery is ever acknowledged. Stop still ends, and returns an error.
 func TestStopGivesUpWithItsContext(t *testing.T) {
 	t.Parallel()
 	away := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) }))

@@ -14,23 +14,23 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider/catalog"
 )
 
-// usualDeadline is how long senders wait that do not say it.
+// usualDeadline is how long senders wait if they do not document it.
 const usualDeadline = 10 * time.Second
 
-// source is one endpoint, and those who send to it.
+// source is one endpoint with its senders.
 type source struct {
 	scenario.Source
 
 	provider *provider.Provider
-	deadline time.Duration   // of a delivery, as it is kept here
-	waits    []time.Duration // before each further attempt, the last one for all that follow; empty: there is none
+	deadline time.Duration   // of a delivery, as applied here
+	waits    []time.Duration // before each further attempt, the last one for all later ones; empty: no further attempts
 	weight   int             // of its share in the traffic
 	seed     int64
 	senders  []*sender
 
 	mu       sync.Mutex
 	accounts map[string]*account
-	shared   [][]byte // items of former batches
+	shared   [][]byte // items of earlier batches
 	sharedID []string
 	said     atomic.Int64 // bodies of shape Repeat
 }
@@ -41,7 +41,7 @@ type account struct {
 	occurred time.Time
 }
 
-// sender is one of a source, with connections of its own.
+// sender is one sender of a source, with connections of its own.
 type sender struct {
 	name   string
 	client *http.Client
@@ -65,12 +65,12 @@ func newSource(given scenario.Source, firstSender int, o Options) (*source, erro
 	return s, nil
 }
 
-// schedule is when a provider tries again, as it documents it. What does not
-// say so does as Standard Webhooks advises.
+// schedule returns the waits before a provider's retries, as it documents them. Providers
+// that document none follow the advice of Standard Webhooks.
 func schedule(p *provider.Provider) []time.Duration {
 	switch p.Name {
 	case "github":
-		return nil // a person redelivers
+		return nil // an operator redelivers
 	case "slack":
 		return []time.Duration{0, time.Minute, 5 * time.Minute, time.Hour}
 	case "stripe":
@@ -79,7 +79,7 @@ func schedule(p *provider.Provider) []time.Duration {
 	return []time.Duration{5 * time.Second, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 5 * time.Hour, 10 * time.Hour}
 }
 
-// weightOf is how much of the traffic a source of the scenario has.
+// weightOf returns a source's share of the scenario's traffic.
 func weightOf(s scenario.Source) int {
 	switch s.Shape {
 	case scenario.Account:
@@ -104,7 +104,7 @@ func newClient() *http.Client {
 	}
 }
 
-// retries says whether the senders try again on their own.
+// retries reports whether the senders retry on their own.
 func (s *source) retries() bool { return len(s.waits) > 0 }
 
 func (s *source) hangUp() {

@@ -15,7 +15,7 @@ type tally struct {
 	mu     sync.Mutex
 	all    int64
 	latest [slots]struct {
-		at int64 // which slot of time
+		at int64 // number of the slot
 		n  int
 	}
 }
