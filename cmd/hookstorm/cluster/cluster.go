@@ -1,5 +1,5 @@
-// Package cluster runs a Postgres that is broken on purpose: a primary and, when wanted,
-// a physical standby that takes its place.
+// Package cluster runs a Postgres that is broken on purpose: a primary and, optionally, a
+// physical standby that can take over.
 package cluster
 
 import (
@@ -16,33 +16,32 @@ import (
 	"github.com/hooklatch/hooklatch/schema/embedded"
 )
 
-// settleTimeout bounds the wait for a server to do as it was told.
+// settleTimeout bounds the wait for a server to change its state.
 const settleTimeout = 60 * time.Second
 
-// Options say which servers to start. The zero value is a primary alone.
+// Options configure the servers. The zero value is a primary alone.
 type Options struct {
-	// Dir keeps the clusters. When empty they are thrown away by Stop.
+	// Dir keeps the clusters. If empty, Stop deletes them.
 	Dir string
 	// Standby gives the primary a physical standby, which Promote needs.
 	Standby bool
 	// Synchronous makes a COMMIT wait until the standby has it on disk.
 	Synchronous bool
-	// Durable turns fsync on. Without it a COMMIT survives the death of every process
-	// but not the loss of power.
+	// Durable turns fsync on. Without it a COMMIT survives the death of every process but not
+	// the loss of power.
 	Durable bool
-	// SmallDisk gives each server a disk of so many bytes, for FillDisk: a tmpfs that is
-	// mounted below Dir. Where that is not allowed Start fails; see Privately. Default:
-	// none.
+	// SmallDisk gives each server a disk of so many bytes, for FillDisk: a tmpfs mounted
+	// below Dir. If that is not allowed, Start fails; see Privately. Default: none.
 	SmallDisk int64
 	// Settings are further settings of the servers.
 	Settings map[string]string
-	// OnPrimary is called with the address, host:port, of each new primary: the proxy
-	// follows it. Default: nothing.
+	// OnPrimary is called with the address, host:port, of each new primary, so that the proxy
+	// can follow. Default: nothing.
 	OnPrimary func(address string)
-	// Upstream returns where the standby finds the primary at that address, host:port:
-	// a proxy may be in between. Default: there.
+	// Upstream returns the address at which the standby finds the primary with that address,
+	// host:port: a proxy may be in between. Default: the same address.
 	Upstream func(address string) string
-	// Log receives what the servers log. Default: dropped.
+	// Log receives the servers' logs. Default: dropped.
 	Log io.Writer
 }
 
@@ -59,7 +58,7 @@ type Cluster struct {
 	standby *embedded.Server // nil for none
 }
 
-// Start starts the servers and returns when replication is as it was asked for.
+// Start starts the servers and returns when replication works as requested.
 func Start(ctx context.Context, opts Options) (*Cluster, error) {
 	if opts.Synchronous && !opts.Standby {
 		return nil, errors.New("start cluster: Synchronous needs Standby")
@@ -84,10 +83,10 @@ func Start(ctx context.Context, opts Options) (*Cluster, error) {
 	return c, nil
 }
 
-// startServer starts another server, as a copy of one when there is a backup.
+// startServer starts another server, as a copy if backup is not nil.
 func (c *Cluster) startServer(ctx context.Context, backup *embedded.Backup) (*embedded.Server, error) {
 	settings := map[string]string{
-		// It would hide a crash from the run that caused it.
+		// A restart would hide a crash from the run that caused it.
 		"restart_after_crash": "off",
 		// A new standby starts from the WAL of its backup.
 		"wal_keep_size":               "512MB",
@@ -122,10 +121,10 @@ func (c *Cluster) release(ctx context.Context, server *embedded.Server) error {
 	return err
 }
 
-// Primary is the URL of a database on the server that is the primary now.
+// Primary returns the URL of a database on the current primary.
 func (c *Cluster) Primary(database string) string { return c.server().URL(database) }
 
-// Address is the primary's, host:port.
+// Address returns the primary's address, host:port.
 func (c *Cluster) Address() string {
 	u, err := url.Parse(c.server().URL(""))
 	if err != nil {
@@ -134,7 +133,7 @@ func (c *Cluster) Address() string {
 	return u.Host
 }
 
-// Standby is the URL of a database on the standby, empty when there is none.
+// Standby returns the URL of a database on the standby, or "" if none exists.
 func (c *Cluster) Standby(database string) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -150,8 +149,7 @@ func (c *Cluster) server() *embedded.Server {
 	return c.primary
 }
 
-// Freeze stops all processes of the primary in their tracks: connections stay open and
-// none answers.
+// Freeze stops all processes of the primary. Connections stay open, but none answers.
 func (c *Cluster) Freeze() error {
 	if err := c.server().Pause(); err != nil {
 		return fmt.Errorf("freeze primary: %w", err)
@@ -167,8 +165,8 @@ func (c *Cluster) Thaw() error {
 	return nil
 }
 
-// FreezeStandby does to the standby what Freeze does to the primary: a COMMIT that is
-// to be synchronous waits.
+// FreezeStandby does to the standby what Freeze does to the primary. A synchronous COMMIT
+// waits.
 func (c *Cluster) FreezeStandby() error { return c.onStandby("freeze", (*embedded.Server).Pause) }
 
 // ThawStandby ends a FreezeStandby.
@@ -199,7 +197,7 @@ func (c *Cluster) Stop(ctx context.Context) error {
 	defer c.mu.Unlock()
 	var err error
 	if c.standby != nil {
-		c.standby.Kill() // nobody wants its last checkpoint
+		c.standby.Kill() // its last checkpoint is not needed
 		err = c.release(ctx, c.standby)
 	}
 	return errors.Join(err, c.release(ctx, c.primary))

@@ -37,9 +37,9 @@ func connect(t *testing.T, url string) *pgx.Conn {
 	return conn
 }
 
-// writer stores one number after the other and remembers which were acknowledged.
+// writer stores one number after the other and records the acknowledged ones.
 type writer struct {
-	acked atomic.Int64 // how many
+	acked atomic.Int64 // number of them
 	last  chan []int64
 	stop  context.CancelFunc
 }
@@ -77,14 +77,14 @@ func write(t *testing.T, url string) *writer {
 	return w
 }
 
-// goesOn waits until more was acknowledged.
+// goesOn waits until more numbers were acknowledged.
 func (w *writer) goesOn(t *testing.T) {
 	t.Helper()
 	before := w.acked.Load()
 	require.Eventually(t, func() bool { return w.acked.Load() > before+20 }, 2*time.Minute, time.Millisecond)
 }
 
-// requireStored holds all that was acknowledged against the primary.
+// requireStored checks that the primary has all acknowledged numbers.
 func (w *writer) requireStored(t *testing.T, c *cluster.Cluster) {
 	t.Helper()
 	w.stop()
@@ -161,7 +161,7 @@ func TestAFrozenServerAnswersWhenItIsThawed(t *testing.T) {
 		select {
 		case err := <-done:
 			t.Fatalf("committed: %v", err)
-		case <-time.After(200 * time.Millisecond): // no event tells that nothing comes
+		case <-time.After(200 * time.Millisecond): // no event shows that nothing comes
 		}
 		require.NoError(t, one.thaw())
 		require.NoError(t, <-done)
@@ -183,7 +183,7 @@ func TestAStoppedClusterIsGone(t *testing.T) {
 	require.Error(t, c.Promote(t.Context(), cluster.Fast))
 }
 
-// openDir is t.TempDir that the account of the server can reach.
+// openDir returns a directory like t.TempDir that the server's account can reach.
 func openDir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "hooklatch-test-") //nolint:usetesting // t.TempDir is closed to other accounts

@@ -11,7 +11,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema/embedded"
 )
 
-// ballastName is the file that takes the room on the disk of a server.
+// ballastName is the file that fills the disk of a server.
 const ballastName = "ballast"
 
 // smallDisk gives the next server, whose directory is dir, a disk of its own.
@@ -26,8 +26,8 @@ func (c *Cluster) smallDisk(dir string) error {
 	return nil
 }
 
-// FillDisk takes all room on the primary's disk. Its writes fail from then on, or it
-// ends when it was the WAL that had no room. Without Options.SmallDisk it is an error.
+// FillDisk fills the primary's disk. From then on the primary's writes fail, or it ends if
+// the WAL ran out of space. Without Options.SmallDisk it returns an error.
 func (c *Cluster) FillDisk() (written int64, err error) {
 	if c.opts.SmallDisk == 0 {
 		return 0, errors.New("fill disk: the servers have none of their own")
@@ -52,7 +52,7 @@ func (c *Cluster) FillDisk() (written int64, err error) {
 	return written, nil
 }
 
-// FreeDisk gives the room back, and starts the primary when it has ended for want of it.
+// FreeDisk frees the space, and starts the primary if the full disk ended it.
 func (c *Cluster) FreeDisk(ctx context.Context) (crashed bool, err error) {
 	c.acting.Lock()
 	defer c.acting.Unlock()
@@ -73,5 +73,5 @@ func (c *Cluster) FreeDisk(ctx context.Context) (crashed bool, err error) {
 	return true, nil
 }
 
-// rootOf is the directory of a server, which has its data directory in it.
+// rootOf returns the directory of a server, which contains its data directory.
 func rootOf(server *embedded.Server) string { return filepath.Dir(server.DataDir()) }

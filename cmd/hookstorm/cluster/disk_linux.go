@@ -11,9 +11,9 @@ import (
 // capSysAdmin is the number of the capability to mount.
 const capSysAdmin = 21
 
-// Privately lets a command mount disks that nobody else sees and that are gone with
-// it, also where this process may not mount: in a mount namespace, and for an ordinary
-// user in a user namespace. Starting the command fails where that is not allowed.
+// Privately lets a command mount disks that only it sees and that vanish with it, even if
+// this process may not mount. It uses a mount namespace, and for an ordinary user also a user
+// namespace. Starting the command fails if that is not allowed.
 func Privately(cmd *exec.Cmd) {
 	if os.Geteuid() == 0 {
 		cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}
@@ -31,7 +31,7 @@ func mountSmall(dir string, size int64) error {
 	return syscall.Mount("hookstorm", dir, "tmpfs", syscall.MS_NOSUID|syscall.MS_NODEV, fmt.Sprintf("size=%d,mode=0755", size))
 }
 
-// unmount takes the disk away at once, whoever has files open on it.
+// unmount detaches the disk immediately, even if files on it are open.
 func unmount(dir string) error { return syscall.Unmount(dir, syscall.MNT_DETACH) }
 
 func isFull(err error) bool { return errors.Is(err, syscall.ENOSPC) }

@@ -14,7 +14,7 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/cluster"
 )
 
-// privateEnv says that the test runs where it may mount.
+// privateEnv marks the process in which the test may mount.
 const privateEnv = "CLUSTER_TEST_PRIVATE"
 
 func TestAFullDiskIsRealAndHasRoomAgain(t *testing.T) {
@@ -44,7 +44,7 @@ func TestAFullDiskIsRealAndHasRoomAgain(t *testing.T) {
 	for err == nil {
 		_, err = conn.Exec(t.Context(), "INSERT INTO large SELECT repeat('x', 7000) FROM generate_series(1, 100)")
 	}
-	// Where the table had room and the WAL had none the server has ended.
+	// If the table had space and the WAL had none, the server has ended.
 	if said, answered := errors.AsType[*pgconn.PgError](err); answered && said.Severity == "ERROR" {
 		require.Equal(t, "53100", said.Code)
 	}

@@ -7,7 +7,7 @@ import (
 	"os/exec"
 )
 
-// Privately does nothing on this system, where no disk can be mounted.
+// Privately does nothing on this system, which cannot mount disks.
 func Privately(*exec.Cmd) {}
 
 func mountSmall(string, int64) error { return errors.New("not supported on this system") }

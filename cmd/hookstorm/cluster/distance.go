@@ -7,25 +7,24 @@ import (
 	"time"
 )
 
-// Distance is a line between servers that takes its time, and carries any number of
-// bytes at once: those that are under way do not wait for each other, as they do at a
-// fault of the proxy.
+// Distance is a line between servers with a delay and without a limit on bytes in transit.
+// Pieces do not wait for each other, unlike at a fault of the proxy.
 type Distance struct {
 	oneWay   time.Duration
 	listener net.Listener
 	running  sync.WaitGroup
 }
 
-// piece is what one read brought.
+// piece is the result of one read.
 type piece struct {
 	due   time.Time // at the other end
 	bytes []byte
 }
 
 const (
-	// pieceSize is the most that one read brings, in bytes.
+	// pieceSize is the largest size of one read, in bytes.
 	pieceSize = 16 << 10
-	// piecesUnderway is how many a line holds: more than any distance here needs.
+	// piecesUnderway is how many pieces a line holds: more than any distance here needs.
 	piecesUnderway = 1 << 14
 )
 
@@ -38,8 +37,8 @@ func NewDistance(oneWay time.Duration) (*Distance, error) {
 	return &Distance{oneWay: oneWay, listener: listener}, nil
 }
 
-// Upstream leads connections to the primary at that address, and returns where they
-// begin: it is for Options.Upstream.
+// Upstream relays connections to the primary at that address, and returns the address where
+// they begin. It is for Options.Upstream.
 func (d *Distance) Upstream(primary string) string {
 	d.running.Go(func() {
 		for {
@@ -59,14 +58,14 @@ func (d *Distance) Upstream(primary string) string {
 	return d.listener.Addr().String()
 }
 
-// Close takes no more connections, and returns when those that there are have ended:
-// their servers must have.
+// Close accepts no more connections, and returns when the existing ones have ended. Their
+// servers must have ended.
 func (d *Distance) Close() {
 	_ = d.listener.Close() // nothing is left to do with it
 	d.running.Wait()
 }
 
-// carry ends with either side.
+// carry relays one direction until either side ends.
 func (d *Distance) carry(from, to net.Conn) {
 	underway := make(chan piece, piecesUnderway)
 	d.running.Go(func() {
@@ -78,7 +77,7 @@ func (d *Distance) carry(from, to net.Conn) {
 		}
 		_, _ = from.Close(), to.Close() // both sides notice
 		for range underway {
-			continue // what is under way is lost
+			continue // pieces in transit are lost
 		}
 	})
 	defer close(underway)

@@ -19,7 +19,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema"
 )
 
-// gateway is what the gateway of one process has of the outbox.
+// gateway returns an outbox as the gateway of one process has it.
 func gateway(t *testing.T, url string) *outbox.Outbox {
 	t.Helper()
 	config, err := pgxpool.ParseConfig(url)
@@ -34,12 +34,12 @@ func gateway(t *testing.T, url string) *outbox.Outbox {
 	return o
 }
 
-// several is how many commits wait at once where they do not wait for each other.
+// several is how many commits wait simultaneously if they do not wait for each other.
 const several = 3
 
-// commitsAtOnce is in what share of looks several commits of a server or more waited for its
-// standby while work was done. A look at all processes is not of one moment: a few looks see
-// one commit more than there is.
+// commitsAtOnce returns the share of looks in which at least several commits of a server
+// waited for its standby during work. A look at all processes is not atomic, so a few looks
+// see one commit too many.
 func commitsAtOnce(t *testing.T, pool *pgxpool.Pool, work func()) float64 {
 	t.Helper()
 	done := make(chan struct{})
@@ -77,8 +77,8 @@ func notify(ctx context.Context, database string, commits int) error {
 	return conn.Close(ctx)
 }
 
-// The commits of a server that notify are made one by one, and each waits for the
-// standby. Those of gateways do not, and are not.
+// The commits of a server that notify run one by one, and each waits for the standby. The
+// commits of gateways do not notify, so they run simultaneously.
 func TestGatewaysDoNotWaitForEachOtherWithADistantStandby(t *testing.T) {
 	t.Parallel()
 	const (

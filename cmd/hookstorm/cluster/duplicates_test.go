@@ -16,9 +16,9 @@ import (
 	"github.com/hooklatch/hooklatch/schema"
 )
 
-// A gateway knows an event again without asking the database. Once that is another
-// one, or the same after a restart, it asks: what was acknowledged before may be lost
-// there, which is what the deletion of its row stands for.
+// A gateway recognizes a repeated event without querying the database. It queries again once
+// the database is on another server, or restarted: acknowledged events may be lost there. The
+// test deletes a row to simulate that.
 func TestDuplicatesAreLookedUpAfterAPromotionAndARestart(t *testing.T) {
 	t.Parallel()
 	c, url := proxied(t, cluster.Options{Durable: true, Standby: true})
@@ -56,10 +56,10 @@ func TestDuplicatesAreLookedUpAfterAPromotionAndARestart(t *testing.T) {
 			_, err := accept("evt_" + name)
 			return err == nil
 		}, 2*time.Minute, 10*time.Millisecond)
-		for range 100 { // of an event that is known, so that the database is asked
+		for range 100 { // of a known event, so that the database is queried
 			_, err := accept("evt_" + name)
 			require.NoError(t, err)
-			time.Sleep(15 * time.Millisecond) //nolint:forbidigo // a rate is of a time
+			time.Sleep(15 * time.Millisecond) //nolint:forbidigo // a rate needs time
 		}
 		for _, id := range ids {
 			a, err := accept(id)
@@ -69,8 +69,8 @@ func TestDuplicatesAreLookedUpAfterAPromotionAndARestart(t *testing.T) {
 	}
 }
 
-// replicated waits until the standby has what the primary has: a row whose deletion is lost
-// with the primary would make its event a duplicate.
+// replicated waits until the standby has everything that the primary has. If the deletion of
+// a row were lost with the primary, its event would be a duplicate.
 func replicated(t *testing.T, c *cluster.Cluster) {
 	t.Helper()
 	conn := connect(t, c.Primary("postgres"))

@@ -11,7 +11,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema/embedded"
 )
 
-// Ending is how a server goes away.
+// Ending is the way in which a server ends.
 type Ending string
 
 // The endings.
@@ -20,10 +20,10 @@ const (
 	Fast Ending = "fast"
 	// Immediate leaves the data as after a crash.
 	Immediate Ending = "immediate"
-	// Killed is SIGKILL for all its processes at once.
+	// Killed is SIGKILL for all its processes simultaneously.
 	Killed Ending = "killed"
-	// Frozen leaves it there, holding its connections and answering none. Only Promote
-	// can do that: the standby takes over from a server that is not dead.
+	// Frozen keeps the server's connections open without answers. Only Promote supports it:
+	// the standby takes over from a server that is not dead.
 	Frozen Ending = "frozen"
 )
 
@@ -42,13 +42,13 @@ func (c *Cluster) Restart(ctx context.Context, ending Ending) error {
 	if err := end(ctx, c.server(), ending); err != nil {
 		return fmt.Errorf("restart primary: %w", err)
 	}
-	if err := c.server().Restart(ctx); err != nil { // fast, where it runs still
+	if err := c.server().Restart(ctx); err != nil { // a fast restart if it still runs
 		return fmt.Errorf("restart primary: %w", err)
 	}
 	return nil
 }
 
-// end ends a server; a fast shutdown is left to those who do it anyway.
+// end ends a server. It leaves a fast shutdown to its callers, which do it anyway.
 func end(ctx context.Context, server *embedded.Server, ending Ending) error {
 	switch ending {
 	case Fast:
@@ -67,9 +67,8 @@ func end(ctx context.Context, server *embedded.Server, ending Ending) error {
 	}
 }
 
-// Promote ends the primary, makes the standby the primary, and returns when that one
-// has a standby in the place of the old primary. Until then its COMMITs wait for
-// nobody.
+// Promote ends the primary, promotes the standby, and returns when the new primary has a
+// standby. Until then its COMMITs do not wait for a standby.
 func (c *Cluster) Promote(ctx context.Context, ending Ending) error {
 	c.acting.Lock()
 	defer c.acting.Unlock()
@@ -89,9 +88,9 @@ func (c *Cluster) promote(ctx context.Context, ending Ending) error {
 	case heir == nil:
 		return errors.New("there is none")
 	}
-	_ = heir.Resume() // one that is frozen cannot be promoted
+	_ = heir.Resume() // a frozen standby cannot be promoted
 	if ending == Fast {
-		// Ends when the standby has all WAL, as of a planned change.
+		// It ends when the standby has all WAL, as in a planned change.
 		if err := c.discard(ctx, old, false); err != nil {
 			return err
 		}
@@ -115,7 +114,7 @@ func (c *Cluster) promote(ctx context.Context, ending Ending) error {
 	return c.join(ctx)
 }
 
-// discard stops a server and removes its data: what only it had is lost, as with a
+// discard stops a server and removes its data. Data that only it had is lost, as with a
 // machine.
 func (c *Cluster) discard(ctx context.Context, server *embedded.Server, hard bool) error {
 	if hard {

@@ -16,7 +16,7 @@ import (
 // standbyName is the application_name of the standby's replication.
 const standbyName = "hookstorm_standby"
 
-// pollPause is between looks at a server that is to get ready.
+// pollPause is the pause between two checks of a server that is getting ready.
 const pollPause = 10 * time.Millisecond
 
 // join makes a standby of the primary and waits until it follows.
@@ -38,8 +38,8 @@ func (c *Cluster) join(ctx context.Context) error {
 		if !c.opts.Synchronous {
 			return nil
 		}
-		// A setting of the primary's, so that a standby that is promoted has none and waits
-		// for nobody.
+		// This is a setting of the primary only, so that a promoted standby does not wait for
+		// a standby.
 		for _, statement := range []string{
 			"ALTER SYSTEM SET synchronous_standby_names = 'FIRST 1 (" + standbyName + ")'",
 			"SELECT pg_reload_conf()",
@@ -52,7 +52,7 @@ func (c *Cluster) join(ctx context.Context) error {
 	})
 }
 
-// backupOf is a backup through a connection to the server, for a standby of it.
+// backupOf returns a backup through a connection to the server, for a standby.
 func (c *Cluster) backupOf(server *embedded.Server, conn *pgx.Conn) *embedded.Backup {
 	begin, end := "SELECT pg_backup_start('hookstorm', true)", "SELECT labelfile FROM pg_backup_stop(false)"
 	if server.Major() < 15 {
@@ -75,7 +75,7 @@ func (c *Cluster) backupOf(server *embedded.Server, conn *pgx.Conn) *embedded.Ba
 	}
 }
 
-// followSettings are those of a standby.
+// followSettings returns the settings of a standby.
 func (c *Cluster) followSettings(primary string) (string, error) {
 	u, err := url.Parse(primary)
 	if err != nil {
@@ -85,7 +85,7 @@ func (c *Cluster) followSettings(primary string) (string, error) {
 		u.Host = c.opts.Upstream(u.Host)
 	}
 	password, _ := u.User.Password()
-	// The password is of letters and digits.
+	// The password has only letters and digits.
 	return fmt.Sprintf("primary_conninfo = 'host=%s port=%s user=%s password=%s sslmode=disable application_name=%s'\n",
 		u.Hostname(), u.Port(), u.User.Username(), password, standbyName), nil
 }
@@ -94,7 +94,7 @@ func (c *Cluster) followSettings(primary string) (string, error) {
 var standbySQL string
 
 // awaitStandby waits until the standby is in a state of pg_stat_replication, and has
-// what the primary has written until now.
+// everything that the primary has written so far.
 func awaitStandby(ctx context.Context, conn *pgx.Conn, state string) error {
 	var written string
 	if err := conn.QueryRow(ctx, "SELECT pg_current_wal_lsn()::text").Scan(&written); err != nil {
@@ -112,7 +112,7 @@ func awaitStandby(ctx context.Context, conn *pgx.Conn, state string) error {
 	}
 }
 
-// withConn lends a connection to a server.
+// withConn calls use with a connection to a server.
 func withConn(ctx context.Context, server *embedded.Server, use func(context.Context, *pgx.Conn) error) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*settleTimeout)
 	defer cancel()

@@ -11,22 +11,22 @@ import (
 	"time"
 )
 
-// buildTimeout bounds one build, with a cold cache and a busy machine.
+// buildTimeout bounds one build, with a cold cache on a busy machine.
 const buildTimeout = 10 * time.Minute
 
-// BuildOptions say what to build.
+// BuildOptions configure Build.
 type BuildOptions struct {
-	// Dir is the root of the repository: the tree of now, or a Worktree. Required.
+	// Dir is the root of the repository: the current tree, or a Worktree. Required.
 	Dir string
 	// Out is the file to write. Required.
 	Out string
-	// Package is the directory of what to build, from Dir. Hooklatch and hookstorm are
+	// Package is the directory of the program, relative to Dir. Hooklatch and hookstorm are
 	// modules of their own. Defaults to cmd/hooklatch.
 	Package string
 	// Tags are build tags, such as failpoint.
 	Tags []string
-	// Overlay is a file that puts other contents in the place of files, as the go command
-	// reads it. Empty: none.
+	// Overlay is a file that replaces the contents of other files, as for the go command.
+	// Empty: none.
 	Overlay string
 }
 
@@ -44,7 +44,7 @@ func Build(ctx context.Context, opts BuildOptions) (string, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, buildTimeout)
 	defer cancel()
-	// Versions are named by Commit; stamping would fail outside of a repository.
+	// Versions are named by Commit. Stamping would fail outside of a repository.
 	args := []string{"build", "-buildvcs=false", "-o", out, "-tags", strings.Join(opts.Tags, ",")}
 	if opts.Overlay != "" {
 		args = append(args, "-overlay", opts.Overlay)
@@ -56,8 +56,7 @@ func Build(ctx context.Context, opts BuildOptions) (string, error) {
 	return out, nil
 }
 
-// Commit names what the tree in dir holds: the commit, and -dirty when files
-// differ from it.
+// Commit returns the name of the commit in dir, with -dirty appended if files differ from it.
 func Commit(ctx context.Context, dir string) (string, error) {
 	name, err := output(ctx, dir, "git", "rev-parse", "--short=12", "HEAD")
 	if err != nil {
@@ -73,8 +72,8 @@ func Commit(ctx context.Context, dir string) (string, error) {
 	return name, nil
 }
 
-// Worktree checks out a commit of the repository at root beside it. Remove clears
-// it away; it may be called again.
+// Worktree checks out a commit of the repository at root beside it. remove deletes the
+// worktree. It may be called again.
 func Worktree(ctx context.Context, root, ref string) (dir string, remove func() error, err error) {
 	commit, err := output(ctx, root, "git", "rev-parse", "--verify", "--end-of-options", ref+"^{commit}")
 	if err != nil {
@@ -89,7 +88,8 @@ func Worktree(ctx context.Context, root, ref string) (dir string, remove func() 
 		if err := os.RemoveAll(parent); err != nil {
 			return fmt.Errorf("remove the worktree of %s: %w", ref, err)
 		}
-		// Run to its end: the repository must not go on to list what is gone.
+		// The command runs to its end, so that the repository does not keep listing the
+		// removed worktree.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 		defer cancel()
 		if _, err := output(ctx, root, "git", "worktree", "prune"); err != nil {
@@ -97,14 +97,14 @@ func Worktree(ctx context.Context, root, ref string) (dir string, remove func() 
 		}
 		return nil
 	}
-	// Hooks are those of a person's work, and may do anything.
+	// Hooks serve the work of developers, and may do anything.
 	if _, err := output(ctx, root, "git", "-c", "core.hooksPath="+os.DevNull, "worktree", "add", "--detach", dir, commit); err != nil {
 		return "", nil, errors.Join(fmt.Errorf("worktree of %s: %w", ref, err), remove())
 	}
 	return dir, remove, nil
 }
 
-// output runs a command to its end and returns what it printed.
+// output runs a command to its end and returns its output.
 func output(ctx context.Context, dir, program string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Dir = dir

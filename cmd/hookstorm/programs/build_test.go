@@ -11,8 +11,7 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/programs"
 )
 
-// newRepository has two commits of a program that prints its version, and which
-// tag it was built with.
+// newRepository has two commits of a program that prints its version and its build tag.
 func newRepository(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()

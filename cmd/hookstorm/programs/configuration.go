@@ -9,7 +9,7 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/scenario"
 )
 
-// Configuration is the file of one process. It is safe for concurrent use.
+// Configuration is the configuration file of one process. It is safe for concurrent use.
 type Configuration struct {
 	path string
 
@@ -26,10 +26,11 @@ func NewConfiguration(path string, settings scenario.Settings) (*Configuration, 
 	return c, nil
 }
 
-// Path is where the file is.
+// Path returns the path of the file.
 func (c *Configuration) Path() string { return c.path }
 
-// Vary changes what a reload may change and no guarantee rests on, and ends Break.
+// Vary makes a change that a reload may make and that no guarantee depends on, and ends
+// Break.
 func (c *Configuration) Vary() error {
 	return c.change(func(s *scenario.Settings) {
 		s.Variation++
@@ -37,24 +38,24 @@ func (c *Configuration) Vary() error {
 	})
 }
 
-// Break makes the file one that a reload must refuse. A process does not start
-// with it: Mend it before.
+// Break makes the file invalid, so that a reload must refuse it. No process starts with it:
+// call Mend first.
 func (c *Configuration) Break() error {
 	return c.change(func(s *scenario.Settings) { s.Broken = true })
 }
 
-// Mend makes it what it was before Break.
+// Mend ends Break.
 func (c *Configuration) Mend() error {
 	return c.change(func(s *scenario.Settings) { s.Broken = false })
 }
 
-// Deploy makes it the configuration of a deployment.
+// Deploy changes the file to the configuration of a deployment.
 func (c *Configuration) Deploy(d scenario.Deployment) error {
 	return c.change(func(s *scenario.Settings) { s.Deployment = d })
 }
 
-// Cut writes the file again in place and only so many lines of it, as an editor or a copy
-// does that has not come further yet. Mend completes it.
+// Cut rewrites the file in place with only so many lines, like an editor or a copy that has
+// not finished. Mend completes it.
 func (c *Configuration) Cut(lines int) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -69,13 +70,13 @@ func (c *Configuration) Cut(lines int) error {
 	return nil
 }
 
-// MendFor is Mend for a process that is about to start: one of the previous version
-// knows fewer keys.
+// MendFor is Mend for a process that is about to start. The previous version knows fewer
+// keys.
 func (c *Configuration) MendFor(previous bool) error {
 	return c.change(func(s *scenario.Settings) { s.Broken, s.Previous = false, previous })
 }
 
-// change writes the file anew, at once: no process reads half of it.
+// change replaces the file atomically, so that no process reads half of it.
 func (c *Configuration) change(edit func(*scenario.Settings)) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -1,3 +1,4 @@
-// Package programs runs the processes of a run: it builds their binaries, starts, stops,
-// kills, pauses and reloads them, and records every start and every end, ordered or not.
+// Package programs runs the processes of a run. It builds their binaries, starts, stops,
+// kills, pauses and reloads them, and records every start and every end, whether hookstorm
+// caused it or not.
 package programs

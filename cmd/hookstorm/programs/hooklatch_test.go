@@ -17,7 +17,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// The real program takes everything a run does to it.
+// The real program handles everything that a run does to it.
 func TestHooklatchIsStartedReloadedPausedKilledAndStopped(t *testing.T) {
 	t.Parallel()
 	binary, err := programs.Build(t.Context(), programs.BuildOptions{Dir: root, Out: filepath.Join(t.TempDir(), "hooklatch")})

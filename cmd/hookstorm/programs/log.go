@@ -6,23 +6,23 @@ import (
 	"sync"
 )
 
-// endSize is how much of the end of a log stands in messages, in bytes.
+// endSize is the length of the end of a log in messages, in bytes.
 const endSize = 8 << 10
 
-// log is what the processes of one program print, in a file of bounded size: the
-// older half makes room, as path.old, whenever it is full. A log that cannot be
-// written stops nobody.
+// log is the output of the processes of one program, in a file of bounded size. Whenever it
+// is full, the older half is moved to path.old. A log that cannot be written blocks no
+// process.
 type log struct {
 	path  string // empty: only the end is kept
-	limit int64  // of both files together, bytes
+	limit int64  // of both files together, in bytes
 
 	mu      sync.Mutex
-	written int64 // to the file that is being written
+	written int64 // to the current file
 	last    []byte
 }
 
-// Write implements io.Writer for a process. It opens the file each time: a
-// program that never runs again holds no file.
+// Write implements io.Writer for a process. It opens the file each time, so that a program
+// that never runs again holds no open file.
 func (l *log) Write(b []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -47,7 +47,7 @@ func (l *log) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// end is what was printed last.
+// end returns the end of the output.
 func (l *log) end() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -15,7 +15,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// asParent makes the test binary one that starts a child and waits to be killed.
+// asParent makes the test binary start a child and wait to be killed.
 const asParent = "PROGRAMS_AS_PARENT"
 
 func TestMain(m *testing.M) {
@@ -26,10 +26,10 @@ func TestMain(m *testing.M) {
 	os.Exit(pgtest.Main(m))
 }
 
-// root is that of the repository.
+// root is the root of the repository.
 const root = "../../.."
 
-// notes are what a history says of processes.
+// notes holds the history's records about processes.
 type notes struct {
 	*history.Writer
 
@@ -53,7 +53,7 @@ func (n *notes) list() []string {
 	return n.seen
 }
 
-// newShell is a program that runs a script.
+// newShell returns a program that runs a script.
 func newShell(t *testing.T, script string, change func(*programs.Options)) (*programs.Program, *notes) {
 	t.Helper()
 	notes := newNotes()

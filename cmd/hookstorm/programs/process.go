@@ -14,36 +14,36 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/history"
 )
 
-// who is what the history calls this package.
+// who is the name of this package in the history.
 const who = "programs"
 
 // process is one start of a Program.
 type process struct {
 	cmd  *exec.Cmd
 	pid  int
-	done chan struct{} // closed when it ended and its log is complete
-	how  string        // it ended; read it after done
+	done chan struct{} // closed when it has ended and its log is complete
+	how  string        // how it ended; read it after done
 
-	ordered   atomic.Bool // we asked it to end
-	listening atomic.Bool // it has answered, so it heeds signals
+	ordered   atomic.Bool // hookstorm asked it to end
+	listening atomic.Bool // it has answered, so it handles signals
 }
 
-// launch starts a process that dies with us where the system can do that.
+// launch starts a process, which dies with hookstorm if the system supports that.
 func launch(ctx context.Context, opts Options, moreEnv []string, log *log) (*process, error) {
-	// It ends when we say so, not when the context of the start does.
+	// The process ends on request, not with the context of its start.
 	cmd := exec.CommandContext(context.WithoutCancel(ctx), opts.Binary, opts.Args...)
 	cmd.Env = slices.Concat(Environment(), opts.Env, moreEnv)
 	cmd.Stdout, cmd.Stderr = log, log
-	cmd.WaitDelay = 5 * time.Second // what a killed process started may hold its log open
-	// A Ctrl-C is for us: we stop the processes in order.
+	cmd.WaitDelay = 5 * time.Second // a killed process's children may hold its log open
+	// A Ctrl-C is only for hookstorm, which then stops the processes in order.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	setDeathSignal(cmd.SysProcAttr)
 	p := &process{cmd: cmd, done: make(chan struct{})}
 
 	started := make(chan error, 1)
 	go func() {
-		// The death signal is bound to the thread that forked, so that thread must
-		// live as long as the child.
+		// The death signal is bound to the thread that forked, so that thread must live as
+		// long as the child.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		err := cmd.Start()
@@ -56,7 +56,7 @@ func launch(ctx context.Context, opts Options, moreEnv []string, log *log) (*pro
 		opts.History.Add(history.Record{Who: who, Kind: history.Note, Op: history.OpProcess, Process: &note})
 		started <- nil
 
-		_ = cmd.Wait() // the state says more
+		_ = cmd.Wait() // the process state has the details
 		p.how = cmd.ProcessState.String()
 		ended := note
 		ended.Started, ended.Ordered = false, p.ordered.Load()
@@ -78,8 +78,8 @@ func (p *process) ended() bool {
 	}
 }
 
-// Environment is our own without what would change what our programs do: another
-// database, other telemetry, the failpoints of somebody else.
+// Environment returns hookstorm's environment without variables that would change what the
+// programs do: another database, other telemetry, failpoints.
 func Environment() []string {
 	var env []string
 	for _, entry := range os.Environ() {

@@ -14,34 +14,32 @@ import (
 
 // Options configure a Program.
 type Options struct {
-	// Name is what the history and messages call it, such as gateway-1. Required.
+	// Name is the program's name in the history and in messages, such as gateway-1. Required.
 	Name string
-	// Build names the binary for people: its commit and tags.
+	// Build describes the binary: its commit and tags.
 	Build string
 	// Binary is the file to run, with Args. Required.
 	Binary string
 	Args   []string
-	// Env is added to our own environment, without those variables of it that would
-	// change what our programs do.
+	// Env is added to Environment.
 	Env []string
-	// Log is the file that gets what it prints. Empty: nothing is kept but the end.
+	// Log is the file that receives the output. Empty: only its end is kept.
 	Log string
-	// LogSize bounds the file, in bytes: the newest half or more is kept. Defaults to
-	// 32 MB.
+	// LogSize bounds the file, in bytes. At least the newest half is kept. Defaults to 32 MB.
 	LogSize int64
-	// ReadyURL answers 200 when the process can do its work, and anything at all as
-	// soon as it heeds signals: /readyz of the admin listener. Empty: it is ready at
-	// once.
+	// ReadyURL answers 200 when the process can do its work, and answers at all as soon as it
+	// handles signals. An example is /readyz of the admin listener. Empty: it is ready
+	// immediately.
 	ReadyURL string
-	// StopTimeout is how long a process may take to end after SIGTERM. Defaults to
-	// 40 seconds.
+	// StopTimeout is how long a process may take to end after SIGTERM. Defaults to 40
+	// seconds.
 	StopTimeout time.Duration
 	// History gets a note of every start and end. Required.
 	History *history.Writer
 }
 
-// Program is one of which at most one process runs at a time. It may be started
-// again whenever that has ended. It is safe for concurrent use.
+// Program runs at most one process at a time. It may be started again whenever that has
+// ended. It is safe for concurrent use.
 type Program struct {
 	opts   Options
 	log    *log
@@ -51,7 +49,7 @@ type Program struct {
 	process *process   // the last one, nil before the first
 }
 
-// New returns a program. It starts nothing.
+// New returns a program without starting it.
 func New(opts Options) (*Program, error) {
 	if opts.Name == "" || opts.Binary == "" || opts.History == nil {
 		return nil, errors.New("program options: Name, Binary and History are required")
@@ -64,11 +62,11 @@ func New(opts Options) (*Program, error) {
 	}, nil
 }
 
-// Name is that of the options.
+// Name returns the name from the options.
 func (p *Program) Name() string { return p.opts.Name }
 
-// Start starts a process. More environment is for this process only, and goes
-// before that of the options. It is an error while one runs.
+// Start starts a process. moreEnv is for this process only, and overrides the environment of
+// the options. Start returns an error while a process runs.
 func (p *Program) Start(ctx context.Context, moreEnv ...string) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -86,20 +84,20 @@ func (p *Program) Start(ctx context.Context, moreEnv ...string) error {
 	return nil
 }
 
-// current is the last process, nil before the first.
+// current returns the last process, or nil before the first.
 func (p *Program) current() *process {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.process
 }
 
-// Alive tells whether a process runs; one that is paused does.
+// Alive reports whether a process runs. A paused one counts.
 func (p *Program) Alive() bool {
 	process := p.current()
 	return process != nil && !process.ended()
 }
 
-// PID is the id of the process that runs, 0 when none does.
+// PID returns the id of the running process, or 0 if none runs.
 func (p *Program) PID() int {
 	process := p.current()
 	if process == nil || process.ended() {
@@ -108,7 +106,7 @@ func (p *Program) PID() int {
 	return process.pid
 }
 
-// Exited is closed when the process that was started last has ended.
+// Exited returns a channel that is closed when the last process has ended.
 func (p *Program) Exited() <-chan struct{} {
 	process := p.current()
 	if process == nil {
@@ -119,8 +117,8 @@ func (p *Program) Exited() <-chan struct{} {
 	return process.done
 }
 
-// Ended says how the last process ended, and whether we ordered it. Empty while
-// it runs.
+// Ended returns how the last process ended, and whether hookstorm caused it. It returns ""
+// while the process runs.
 func (p *Program) Ended() (how string, ordered bool) {
 	process := p.current()
 	if process == nil || !process.ended() {
@@ -129,11 +127,11 @@ func (p *Program) Ended() (how string, ordered bool) {
 	return process.how, process.ordered.Load()
 }
 
-// LastLines is the end of what its processes printed.
+// LastLines returns the end of the processes' output.
 func (p *Program) LastLines() string { return p.log.end() }
 
-// Ready waits until the process can do its work. It fails when the process ends,
-// or ctx does.
+// Ready waits until the process can do its work. It returns an error if the process or ctx
+// ends first.
 func (p *Program) Ready(ctx context.Context) error {
 	process := p.current()
 	if process == nil {
@@ -158,7 +156,7 @@ func (p *Program) Ready(ctx context.Context) error {
 	}
 }
 
-// ask returns what /readyz answers, 0 for no answer.
+// ask returns the status of /readyz, or 0 if it does not answer.
 func (p *Program) ask(ctx context.Context, process *process) int {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, p.opts.ReadyURL, http.NoBody)
 	if err != nil {
@@ -168,7 +166,7 @@ func (p *Program) ask(ctx context.Context, process *process) int {
 	if err != nil {
 		return 0
 	}
-	_ = answer.Body.Close() // nobody reads it
+	_ = answer.Body.Close() // the body is not needed
 	process.listening.Store(true)
 	return answer.StatusCode
 }

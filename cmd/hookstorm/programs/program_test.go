@@ -138,7 +138,7 @@ func TestLogKeepsTheNewest(t *testing.T) {
 	require.Greater(t, kept, limit/3)
 }
 
-// beParent starts a child, says its id and waits.
+// beParent starts a child, prints its id and waits.
 func beParent(log string) {
 	p, err := programs.New(programs.Options{
 		Name: "child", Binary: "/bin/sleep", Args: []string{"60"}, Log: log, History: history.NewWriter(io.Discard),
@@ -175,7 +175,7 @@ func TestChildrenDieWithTheirParent(t *testing.T) {
 	require.Eventually(t, func() bool { return gone(pid) }, 2*time.Minute, time.Millisecond)
 }
 
-// gone tells whether a process has ended, be it that nobody has asked how.
+// gone reports whether a process has ended, even if it is still a zombie.
 func gone(pid int) bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	return err != nil || strings.Contains(string(stat), ") Z ")

@@ -26,7 +26,7 @@ import (
 const (
 	// previousEnv names the commit whose worker leads. The default is the one before this.
 	previousEnv = "HOOKLATCH_PREVIOUS"
-	longEnv     = "HOOKLATCH_LONG" // set: the test runs, without a commit too
+	longEnv     = "HOOKLATCH_LONG" // set: the test runs, even without a commit
 )
 
 const workerFile = `
@@ -43,7 +43,7 @@ routes:
   - {name: lines, from: main, to: lines, order_by: 'body.line'}
 `
 
-// counting is a receiver that is closed at first, and then counts what it applies.
+// counting is a receiver that refuses calls at first, and then counts what it applies.
 type counting struct {
 	open    atomic.Bool
 	mu      sync.Mutex
@@ -60,9 +60,9 @@ func (c *counting) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c.applied[r.Header.Get("Idempotency-Key")]++
 }
 
-// Somebody deletes all jobs, twice, and a worker of the version before leads, whose
-// upkeep it is: within three minutes everything has come to its end, and nothing was
-// applied twice. It builds two programs, and upkeep comes once a minute: it takes minutes.
+// All jobs are deleted, twice, while a worker of the previous version leads and does the
+// upkeep. Within three minutes all work is finished, and nothing was applied twice. The test
+// takes minutes, because it builds two programs and upkeep runs once a minute.
 func TestDeletedJobsComeBackWhileAWorkerOfBeforeLeads(t *testing.T) {
 	t.Parallel()
 	if os.Getenv(previousEnv) == "" && os.Getenv(longEnv) == "" {
@@ -134,7 +134,7 @@ func TestDeletedJobsComeBackWhileAWorkerOfBeforeLeads(t *testing.T) {
 	deleteJobs()
 	receiver.open.Store(true)
 	accept(events/2, events)
-	deleteJobs() // some of events that are not dispatched, some of effects that are at work
+	deleteJobs() // some of undispatched events, some of effects at work
 	began := time.Now()
 	const unfinished = `SELECT ((SELECT count(*) FROM hooklatch.processed_events WHERE outcome <> 'dispatched')
 		+ (SELECT count(*) FROM hooklatch.effects WHERE state NOT IN ('done', 'parked')))::text`

@@ -9,12 +9,11 @@ import (
 	"time"
 )
 
-// killTimeout bounds the wait for a process after SIGKILL, which only the kernel
-// can delay.
+// killTimeout bounds the wait for a process after SIGKILL, which only the kernel can delay.
 const killTimeout = 20 * time.Second
 
-// Kill ends the process as a crash would, also a paused one, and returns when it
-// is gone. Without a process it does nothing.
+// Kill ends the process as a crash would, even a paused one, and returns when it has ended.
+// Without a process it does nothing.
 func (p *Program) Kill() error {
 	process := p.current()
 	if process == nil || process.ended() {
@@ -34,16 +33,16 @@ func (p *Program) Kill() error {
 	}
 }
 
-// Stop asks the process to end (SIGTERM), and returns when it is gone. One that
-// takes longer than StopTimeout, or than ctx, is killed, which is an error. It
-// may be called again; without a process it does nothing.
+// Stop asks the process to end (SIGTERM), and returns when it has ended. A process that takes
+// longer than StopTimeout, or than ctx, is killed, which is an error. Stop may be called
+// again. Without a process it does nothing.
 func (p *Program) Stop(ctx context.Context) error {
 	process := p.current()
 	if process == nil || process.ended() {
 		return nil
 	}
 	process.ordered.Store(true)
-	// One that is paused could not heed it.
+	// A paused process could not handle it.
 	if err := errors.Join(process.signal(syscall.SIGTERM), process.signal(syscall.SIGCONT)); err != nil {
 		return fmt.Errorf("stop %s: %w", p.opts.Name, err)
 	}
@@ -61,11 +60,11 @@ func (p *Program) Stop(ctx context.Context) error {
 // Pause stops the process where it is (SIGSTOP), until Continue.
 func (p *Program) Pause() error { return p.send("pause", syscall.SIGSTOP) }
 
-// Continue lets a paused process go on.
+// Continue resumes a paused process.
 func (p *Program) Continue() error { return p.send("continue", syscall.SIGCONT) }
 
-// Reload makes the process read its configuration again (SIGHUP). It is an error
-// before the process listens: until then SIGHUP ends it.
+// Reload makes the process read its configuration again (SIGHUP). It returns an error before
+// the process listens, because until then SIGHUP would end the process.
 func (p *Program) Reload(ctx context.Context) error {
 	process := p.current()
 	if process != nil && p.opts.ReadyURL != "" && !process.listening.Load() && p.ask(ctx, process) == 0 {
@@ -74,7 +73,7 @@ func (p *Program) Reload(ctx context.Context) error {
 	return p.send("reload", syscall.SIGHUP)
 }
 
-// send signals the process that runs; without one it is an error.
+// send signals the running process. It returns an error if none runs.
 func (p *Program) send(what string, signal syscall.Signal) error {
 	process := p.current()
 	if process == nil || process.ended() {
@@ -86,7 +85,7 @@ func (p *Program) send(what string, signal syscall.Signal) error {
 	return nil
 }
 
-// signal is for what a process that ended meanwhile has no more need of.
+// signal sends a signal that a process that has ended does not need.
 func (p *process) signal(signal syscall.Signal) error {
 	if err := p.cmd.Process.Signal(signal); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return err
