@@ -8,7 +8,7 @@ import (
 	"github.com/hooklatch/hooklatch/internal/pgwire"
 )
 
-// relayAnswers leads what the server sends to the client, message by message.
+// relayAnswers relays the server's messages to the client one by one.
 func (c *conn) relayAnswers() {
 	defer c.close()
 	defer c.abandon()
@@ -28,7 +28,7 @@ func (c *conn) relayAnswers() {
 			}
 			out = c.deliver(message, out)
 		}
-		// A client that is gone does not hear it. The direction to the server notices that.
+		// The direction to the server notices if the client has closed the connection.
 		_ = c.send(toClient, c.client, out)
 		if err != nil {
 			c.mu.Lock()
@@ -37,14 +37,14 @@ func (c *conn) relayAnswers() {
 			if hung {
 				<-c.closed // until the client gives up
 			}
-			c.hold(toClient) // its end is held back like all it says
+			c.hold(toClient) // the server's end is held back like its messages
 			return
 		}
 	}
 }
 
-// deliver appends a message of the server to what the client gets, unless a fault
-// decides otherwise.
+// deliver appends a message of the server to the client's output, unless a fault decides
+// otherwise.
 func (c *conn) deliver(message pgwire.Message, out []byte) []byte {
 	if message.Type() == 'K' && len(message.Body()) >= 4 {
 		c.backend.Store(binary.BigEndian.Uint32(message.Body()))
@@ -76,7 +76,7 @@ func (c *conn) deliver(message pgwire.Message, out []byte) []byte {
 	switch {
 	case !shot.kind().swallows():
 		if !begun {
-			_ = c.send(toClient, c.client, out) // what came before is not delayed
+			_ = c.send(toClient, c.client, out) // earlier messages are not delayed
 			out = nil
 			shot.tell(c, "")
 			c.delay(shot)
@@ -86,7 +86,7 @@ func (c *conn) deliver(message pgwire.Message, out []byte) []byte {
 		}
 		return append(out, message...)
 	case ended:
-		_ = c.send(toClient, c.client, out) // what came before was answered
+		_ = c.send(toClient, c.client, out) // earlier messages were answered
 		c.breakOff(shot, answer)
 		return nil
 	default:
@@ -94,7 +94,7 @@ func (c *conn) deliver(message pgwire.Message, out []byte) []byte {
 	}
 }
 
-// settle takes the first exchange off when a message ends its answer; c.mu is held.
+// settle removes the first exchange if a message ends its answer. c.mu is held.
 func (c *conn) settle(message pgwire.Message) bool {
 	if !pgwire.EndsAnswer(message) || len(c.pending) == 0 {
 		return false
@@ -103,7 +103,7 @@ func (c *conn) settle(message pgwire.Message) bool {
 	return true
 }
 
-// note keeps what the server said about a statement.
+// note records the server's answer to a statement.
 func (e *exchange) note(message pgwire.Message) {
 	switch message.Type() {
 	case 'C':
@@ -141,7 +141,7 @@ func (c *conn) breakOff(s *shot, answer string) {
 	c.close()
 }
 
-// abandon gives back the faults whose answer never came.
+// abandon releases the faults whose answer never came.
 func (c *conn) abandon() {
 	c.mu.Lock()
 	pending := c.pending

@@ -20,13 +20,13 @@ type Armed struct {
 	left   int // -1 for no limit
 	flying int // shots that have not landed
 	count  int
-	felt   map[*conn]struct{} // connections that a fault of the line has fired for
+	felt   map[*conn]struct{} // connections for which a fault of the line has fired
 	timer  *time.Timer
 	over   bool
 }
 
-// Arm puts a fault in place, beside those that are. Of several for one statement the
-// one that was armed first takes it.
+// Arm puts a fault in place, besides others. If several match one statement, the one armed
+// first takes it.
 func (p *Proxy) Arm(fault Fault) (*Armed, error) {
 	if err := fault.validate(); err != nil {
 		return nil, err
@@ -64,22 +64,22 @@ func (a *Armed) Disarm() {
 	a.end()
 }
 
-// Count returns how often it fired.
+// Count returns how often the fault fired.
 func (a *Armed) Count() int {
 	a.proxy.mu.Lock()
 	defer a.proxy.mu.Unlock()
 	return a.count
 }
 
-// Fired receives each firing. Up to 1024 wait for a reader, further ones are only
-// counted.
+// Fired returns a channel that receives each firing. Up to 1024 wait for a reader, further
+// ones are only counted.
 func (a *Armed) Fired() <-chan Firing { return a.fired }
 
-// Done is closed when the fault fires no more: it was disarmed, its time is over, or
-// it fired as often as it was armed for.
+// Done returns a channel that is closed when the fault fires no more: it was disarmed, its
+// time is over, or it fired as often as it was armed for.
 func (a *Armed) Done() <-chan struct{} { return a.done }
 
-// end takes the fault away; the mutex is held.
+// end removes the fault. The mutex is held.
 func (a *Armed) end() {
 	if a.over {
 		return
@@ -93,22 +93,22 @@ func (a *Armed) end() {
 	a.proxy.wake()
 }
 
-// endIfSpent ends a fault that fired as often as it was armed for; the mutex is held.
+// endIfSpent ends a fault that fired as often as it was armed for. The mutex is held.
 func (a *Armed) endIfSpent() {
 	if a.left == 0 && a.flying == 0 {
 		a.end()
 	}
 }
 
-// shot is a fault that took a statement.
+// shot is a fault that has taken a statement.
 type shot struct {
 	armed *Armed
 	sql   string
 	told  bool
 }
 
-// aim returns the fault that takes one of the statements of a connection, nil for
-// none. It has to land.
+// aim returns the fault that takes one of the statements of a connection, or nil. The caller
+// must call land.
 func (p *Proxy) aim(c *conn, statements []string) *shot {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -138,15 +138,15 @@ func (a *Armed) matches(sql string) bool {
 
 func (s *shot) kind() Kind { return s.armed.fault.Kind }
 
-// tell reports that it happens.
+// tell reports the fault as it happens.
 func (s *shot) tell(c *conn, answer string) {
 	s.armed.proxy.mu.Lock()
 	s.told = true
 	s.armed.report(c, s.sql, answer)
 }
 
-// land ends it. When it was not told it did not come to pass, the server went away
-// before it answered: the fault can fire again.
+// land ends the shot. If it was not told, the server closed the connection before it
+// answered, and the fault can fire again.
 func (s *shot) land() {
 	a := s.armed
 	a.proxy.mu.Lock()
@@ -158,7 +158,7 @@ func (s *shot) land() {
 	a.endIfSpent()
 }
 
-// feel reports, once for each connection, that it felt a fault that lasts.
+// feel reports, once for each connection, that a lasting fault affects it.
 func (a *Armed) feel(c *conn) {
 	a.proxy.mu.Lock()
 	if _, told := a.felt[c]; told {
@@ -169,8 +169,7 @@ func (a *Armed) feel(c *conn) {
 	a.report(c, "", "")
 }
 
-// turnsAway reports which fault, Refuse or Cap, a connection that begins meets: the
-// empty kind for none.
+// turnsAway returns the fault, Refuse or Cap, that a new connection meets, or the empty kind.
 func (p *Proxy) turnsAway(c *conn) Kind {
 	p.mu.Lock()
 	armed := p.find(c, Refuse, Cap)
@@ -185,7 +184,7 @@ func (p *Proxy) turnsAway(c *conn) Kind {
 	return armed.fault.Kind
 }
 
-// report counts a firing and tells it. The mutex is held, and let go of.
+// report counts and reports a firing. The mutex is held, and released.
 func (a *Armed) report(c *conn, sql, answer string) {
 	firing := Firing{
 		At: time.Now(), Kind: a.fault.Kind, SQL: sql, Answer: answer,

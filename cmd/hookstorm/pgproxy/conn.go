@@ -13,50 +13,49 @@ import (
 	"github.com/hooklatch/hooklatch/internal/pgwire"
 )
 
-// startupTimeout bounds the wait for a client to say who it is.
+// startupTimeout bounds the wait for a client's startup message.
 const startupTimeout = 30 * time.Second
 
-// conn is a client's connection and the one to the server that belongs to it.
+// conn is a client's connection, with its connection to the server.
 type conn struct {
 	proxy    *Proxy
 	listener string
 	client   net.Conn
-	backend  atomic.Uint32 // id of the server's process, 0 before it told
+	backend  atomic.Uint32 // id of the server's process, 0 until known
 
 	closed chan struct{}
 	once   sync.Once
 
 	// Written with the mutex of the proxy held, before the server is connected.
 	application string
-	target      string // empty while there is no server
+	target      string // empty without a server
 
-	// The mutex of the proxy may be held while this one is taken, not the other way
-	// round.
+	// The mutex of the proxy may be held when this one is locked, but not the reverse.
 	mu      sync.Mutex
 	server  net.Conn    // nil before it is connected
-	pending []*exchange // requests whose answer has not ended, in their order
-	partial *exchange   // the last of pending, when more of it is to come
+	pending []*exchange // requests whose answer has not ended, in order
+	partial *exchange   // the last of pending, if more of it is to come
 	gone    bool        // the client has closed, or is about to
 	hung    bool        // an answer was swallowed and none is to come
-	silent  bool        // the server is gone
+	silent  bool        // the server has closed the connection
 }
 
 // exchange is a request and its answer.
 type exchange struct {
-	shot   *shot  // nil for an exchange that nothing breaks
-	answer string // tag or SQLSTATE of what came so far
-	begun  bool   // something of the answer has come
+	shot   *shot  // nil for an exchange without a fault
+	answer string // tag or SQLSTATE of the answer so far
+	begun  bool   // part of the answer has come
 }
 
-// serve leads the connection until one end closes it.
+// serve relays the connection until one end closes it.
 func (c *conn) serve() {
 	defer c.close()
 	startup, err := c.begin()
 	if err != nil || startup == nil {
-		return // nobody to tell: the client went away, or spoke another protocol
+		return // the client closed the connection, or used another protocol
 	}
-	// A request to cancel is of a connection that is there. Postgres hears it however
-	// many there are, and pgx sends one for each connection that it gives up.
+	// A request to cancel belongs to an existing connection. Postgres accepts it whatever the
+	// number of connections, and pgx sends one for each connection that it gives up.
 	if !startup.Cancels() {
 		switch c.proxy.turnsAway(c) {
 		case Refuse:
@@ -68,7 +67,7 @@ func (c *conn) serve() {
 		}
 	}
 	if err := c.connect(); err != nil {
-		c.reset() // as when nobody listens
+		c.reset() // as if no server listens
 		return
 	}
 	if err := c.send(toServer, c.server, startup); err != nil {
@@ -84,7 +83,7 @@ func (c *conn) serve() {
 	answers.Wait()
 }
 
-// begin reads who the client is. Encryption is refused.
+// begin reads the client's startup message. It refuses encryption.
 func (c *conn) begin() (pgwire.Startup, error) {
 	if err := c.client.SetReadDeadline(time.Now().Add(startupTimeout)); err != nil {
 		return nil, err
@@ -108,7 +107,7 @@ func (c *conn) begin() (pgwire.Startup, error) {
 	return startup, c.client.SetReadDeadline(time.Time{})
 }
 
-// connect connects to the server that is the target now.
+// connect connects to the current target.
 func (c *conn) connect() error {
 	target := c.proxy.Target()
 	dialer := net.Dialer{Timeout: dialTimeout}
@@ -134,18 +133,18 @@ func (c *conn) connect() error {
 	return nil
 }
 
-// say sends the client a fatal error, as the last it hears.
+// say sends the client a fatal error as the last message.
 func (c *conn) say(code, message string) {
 	farewell, _ := (&pgproto3.ErrorResponse{ // encoding it cannot fail
 		Severity: "FATAL", SeverityUnlocalized: "FATAL", Code: code, Message: message,
 	}).Encode(nil)
-	_ = c.send(toClient, c.client, farewell) // a client that is gone need not hear it
+	_ = c.send(toClient, c.client, farewell) // the client may have closed the connection
 }
 
-// reset closes the client's side in the way of a machine where nobody listens.
+// reset closes the client's side like a machine on which no server listens.
 func (c *conn) reset() {
 	if tcp, ok := c.client.(*net.TCPConn); ok {
-		_ = tcp.SetLinger(0) // else it is closed politely
+		_ = tcp.SetLinger(0) // otherwise it is closed gracefully
 	}
 }
 
@@ -153,7 +152,7 @@ func (c *conn) reset() {
 func (c *conn) close() {
 	c.once.Do(func() {
 		close(c.closed)
-		_ = c.client.Close() // either end may be gone already
+		_ = c.client.Close() // either end may be closed already
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		if c.server != nil {

@@ -7,38 +7,38 @@ import (
 	"time"
 )
 
-// Kind is what a fault does.
+// Kind is the kind of a fault.
 type Kind string
 
-// Faults at a statement: a COMMIT, or what Fault.Match matches. Each firing is for
-// one statement of one connection.
+// Faults at a statement: a COMMIT, or a match of Fault.Match. Each firing is for one
+// statement of one connection.
 const (
-	// LoseRequest cuts the connection in the place of the statement: the server rolls
+	// LoseRequest cuts the connection instead of relaying the statement: the server rolls
 	// back.
 	LoseRequest Kind = "lose_request"
-	// LoseAnswer lets the server execute the statement, swallows the answer and cuts
-	// the connection: the client cannot know.
+	// LoseAnswer lets the server execute the statement, swallows the answer and cuts the
+	// connection: the client cannot know the outcome.
 	LoseAnswer Kind = "lose_answer"
-	// HangAnswer swallows the answer and leaves the connection open until the client
-	// gives up.
+	// HangAnswer swallows the answer and leaves the connection open until the client gives
+	// up.
 	HangAnswer Kind = "hang_answer"
-	// Terminate lets the server execute the statement, and delivers in the place of its
-	// answer that the connection was ended (57P01), as a shutdown or a pooler may.
+	// Terminate lets the server execute the statement, and replaces its answer with the error
+	// that the connection was terminated (57P01), as a shutdown or a pooler may.
 	Terminate Kind = "terminate"
 	// DelayRequest holds the statement back for Fault.Delay.
 	DelayRequest Kind = "delay_request"
-	// DelayAnswer holds the answer back for Fault.Delay: what the statement did is
-	// there for others already.
+	// DelayAnswer holds the answer back for Fault.Delay. The effects of the statement are
+	// already visible to others.
 	DelayAnswer Kind = "delay_answer"
 )
 
-// Faults of the line: they last. Each firing is for one connection that felt it.
+// Faults of the line, which last. Each firing is for one affected connection.
 const (
-	// PartitionRequests holds back what clients send, their good-byes and new
-	// connections too. What was held back arrives when the fault ends, as TCP has it:
-	// a COMMIT perhaps after its client gave up and did its work again.
+	// PartitionRequests holds back everything that clients send, including good-byes and new
+	// connections. It all arrives when the fault ends, as TCP does. A COMMIT may thus arrive
+	// after its client gave up and repeated its work.
 	PartitionRequests Kind = "partition_requests"
-	// PartitionAnswers holds back what the server sends.
+	// PartitionAnswers holds back everything that the server sends.
 	PartitionAnswers Kind = "partition_answers"
 	// Partition holds back both.
 	Partition Kind = "partition"
@@ -46,17 +46,16 @@ const (
 	Latency Kind = "latency"
 	// SlowBytes passes Fault.Bytes at a time, one piece each Fault.Delay.
 	SlowBytes Kind = "slow_bytes"
-	// Refuse resets connections that begin. One process or all of them; those that are
-	// there remain.
+	// Refuse resets new connections of one process or of all. Existing connections remain.
 	Refuse Kind = "refuse"
-	// Cap answers connections that begin as a server whose slots are taken (53300)
-	// when Fault.Connections are there already.
+	// Cap answers new connections like a server without free slots (53300) if
+	// Fault.Connections already exist.
 	Cap Kind = "cap"
 )
 
-// Who are the connections a fault is for. The zero value is all of them.
+// Who selects the connections of a fault. The zero value selects all.
 type Who struct {
-	// Listener is the name of the listener they came through.
+	// Listener is the name of the listener of the connections.
 	Listener string
 	// Application is their application_name.
 	Application string
@@ -66,44 +65,44 @@ func (w Who) has(c *conn) bool {
 	return (w.Listener == "" || w.Listener == c.listener) && (w.Application == "" || w.Application == c.application)
 }
 
-// Fault says what breaks, for whom and how often.
+// Fault describes a fault, its targets and its number.
 type Fault struct {
 	Kind Kind
 	Who  Who
-	// Match chooses the statements of a fault at a statement. Default: COMMIT.
+	// Match selects the statements of a fault at a statement. Default: COMMIT.
 	Match *regexp.Regexp
-	// Count is how often it fires; 0 for as often as it can.
+	// Count is how often it fires; 0 for as often as possible.
 	Count int
-	// For is how long it is armed; 0 for until Disarm. What it did to a connection
-	// before that stays done: a hanging answer is never delivered.
+	// For is how long it is armed; 0 for until Disarm. Its effect on a connection before that
+	// remains: a hanging answer is never delivered.
 	For time.Duration
 	// Delay is the time of DelayRequest, DelayAnswer, Latency and SlowBytes.
 	Delay time.Duration
-	// Bytes are those of SlowBytes.
+	// Bytes is the number for SlowBytes.
 	Bytes int
-	// Connections are those of Cap.
+	// Connections is the number for Cap.
 	Connections int
-	// OnFiring is called for each firing; it must not wait. Default: nothing.
+	// OnFiring is called for each firing. It must not block. Default: nothing.
 	OnFiring func(Firing)
 }
 
 // Firing is a fault that happened to a connection.
 type Firing struct {
-	// At is when: for LoseAnswer, HangAnswer and Terminate after the server has
-	// answered, for delays and what lasts at their beginning.
+	// At is the time: for LoseAnswer, HangAnswer and Terminate after the server has answered,
+	// for delays and lasting faults at their beginning.
 	At time.Time
-	// Kind is that of the fault.
+	// Kind is the kind of the fault.
 	Kind Kind
-	// Listener is the name of the listener the connection came through.
+	// Listener is the name of the connection's listener.
 	Listener string
 	// Application is the connection's application_name.
 	Application string
-	// BackendPID is the server's process for the connection, 0 before it told.
+	// BackendPID is the server's process for the connection, 0 if it was not known yet.
 	BackendPID uint32
 	// SQL is the statement, empty for a fault of the line.
 	SQL string
-	// Answer is what the server said and the client never heard: the tag of the last
-	// command, or the SQLSTATE of an error.
+	// Answer is the server's answer that the client never got: the tag of the last command,
+	// or the SQLSTATE of an error.
 	Answer string
 }
 
@@ -129,7 +128,7 @@ func (k Kind) lasts() bool {
 	}
 }
 
-// validate reports all that is wrong with a fault.
+// validate returns everything that is wrong with a fault.
 func (f Fault) validate() error {
 	var wrong []error
 	refuse := func(bad bool, format string, args ...any) {

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// direction is that of a stream.
+// direction is the direction of a stream.
 type direction int
 
 const (
@@ -13,8 +13,8 @@ const (
 	toClient
 )
 
-// send writes to one end of a connection in the way the faults of the line let it.
-// It returns an error when the connection was closed meanwhile.
+// send writes to one end of a connection as the faults of the line allow. It returns an error
+// if the connection was closed meanwhile.
 func (c *conn) send(d direction, to net.Conn, b []byte) error {
 	for first := true; len(b) > 0; first = false {
 		if !c.hold(d) {
@@ -35,8 +35,8 @@ func (c *conn) send(d direction, to net.Conn, b []byte) error {
 	return nil
 }
 
-// hold returns when nothing holds a direction of the connection back any more, false
-// when the connection was closed before that.
+// hold returns true when no fault holds a direction of the connection back. It returns false
+// if the connection was closed before.
 func (c *conn) hold(d direction) bool {
 	for {
 		armed, changed := c.proxy.partition(c, d)
@@ -52,7 +52,7 @@ func (c *conn) hold(d direction) bool {
 	}
 }
 
-// wait returns false when the connection was closed before the time was over.
+// wait returns false if the connection is closed before the time is over.
 func (c *conn) wait(d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -64,7 +64,7 @@ func (c *conn) wait(d time.Duration) bool {
 	}
 }
 
-// partition returns the fault that holds a direction back, nil for none, and what is
+// partition returns the fault that holds a direction back, or nil, and a channel that is
 // closed when that may have changed.
 func (p *Proxy) partition(c *conn, d direction) (*Armed, <-chan struct{}) {
 	one := PartitionRequests
@@ -76,7 +76,7 @@ func (p *Proxy) partition(c *conn, d direction) (*Armed, <-chan struct{}) {
 	return p.find(c, one, Partition), p.changed
 }
 
-// latency returns how long a piece of the stream takes.
+// latency returns the delay of a piece of the stream.
 func (p *Proxy) latency(c *conn) time.Duration {
 	p.mu.Lock()
 	armed := p.find(c, Latency)
@@ -88,7 +88,7 @@ func (p *Proxy) latency(c *conn) time.Duration {
 	return armed.fault.Delay
 }
 
-// pace returns how many bytes pass in one piece, and how long the line rests then.
+// pace returns how many bytes pass in one piece, and the pause of the line after it.
 func (p *Proxy) pace(c *conn, size int) (int, time.Duration) {
 	p.mu.Lock()
 	armed := p.find(c, SlowBytes)
@@ -100,7 +100,7 @@ func (p *Proxy) pace(c *conn, size int) (int, time.Duration) {
 	return min(size, armed.fault.Bytes), armed.fault.Delay
 }
 
-// find returns the first fault of the kinds that is for a connection; p.mu is held.
+// find returns the first fault of the kinds that is for a connection. p.mu is held.
 func (p *Proxy) find(c *conn, kinds ...Kind) *Armed {
 	for _, armed := range p.armed {
 		for _, kind := range kinds {

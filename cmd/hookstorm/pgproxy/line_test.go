@@ -15,7 +15,8 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// A COMMIT that was held back arrives after its client is gone, and is executed.
+// A COMMIT that was held back arrives after its client closed the connection, and is
+// executed.
 func TestWhatAPartitionHeldBackArrivesAfterwards(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -34,7 +35,7 @@ func TestWhatAPartitionHeldBackArrivesAfterwards(t *testing.T) {
 	require.NoError(t, err)
 	_, err = hijacked.Conn.Write(commit)
 	require.NoError(t, err)
-	require.NoError(t, hijacked.Conn.Close()) // without a word, as of a killed process
+	require.NoError(t, hijacked.Conn.Close()) // without a message, like a killed process
 	require.Equal(t, "killed", next(t, armed).Application)
 	var stored int
 	require.NoError(t, b.sound.QueryRow(t.Context(), "SELECT count(*) FROM cells").Scan(&stored))
@@ -182,7 +183,7 @@ func TestConnectionsAreToldApartAndCut(t *testing.T) {
 	require.NoError(t, one.Ping(t.Context()))
 }
 
-// A statement of a client that gives up is cancelled, through the proxy as well.
+// A statement of a client that gives up is cancelled, also through the proxy.
 func TestCancelRequestsArrive(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -19,7 +19,8 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
 
-// bundle is a database with one table, a proxy before it, and a sound pool beside it.
+// bundle is a database with one table, a proxy in front of it, and a pool that bypasses the
+// proxy.
 type bundle struct {
 	*pgproxy.Proxy
 	sound  *pgxpool.Pool
@@ -45,7 +46,7 @@ func address(t *testing.T, server string) string {
 	return u.Host
 }
 
-// url leads through a listener.
+// url returns the URL through a listener.
 func (b *bundle) url(t *testing.T, listener string) string {
 	t.Helper()
 	l, err := b.Listener(listener)
@@ -55,7 +56,7 @@ func (b *bundle) url(t *testing.T, listener string) string {
 	return through
 }
 
-// pool is one whose connections go through a listener.
+// pool returns a pool whose connections use a listener.
 func (b *bundle) pool(t *testing.T, listener string) *pgxpool.Pool {
 	t.Helper()
 	config, err := pgxpool.ParseConfig(b.url(t, listener))
@@ -84,11 +85,11 @@ func store(ctx context.Context, t *testing.T, pool *pgxpool.Pool) error {
 	_, err = tx.Exec(t.Context(), "INSERT INTO cells VALUES ($1)", t.Name())
 	require.NoError(t, err)
 	err = tx.Commit(ctx)
-	_ = tx.Rollback(t.Context()) // gives the connection back
+	_ = tx.Rollback(t.Context()) // returns the connection to the pool
 	return err
 }
 
-// rows counts what was committed, after every transaction has ended that writes.
+// rows counts the committed rows, after all writing transactions have ended.
 func (b *bundle) rows(t *testing.T) (n int) {
 	t.Helper()
 	require.NoError(t, pgx.BeginFunc(t.Context(), b.sound, func(tx pgx.Tx) error {
@@ -100,7 +101,7 @@ func (b *bundle) rows(t *testing.T) (n int) {
 	return n
 }
 
-// next is the next firing of a fault.
+// next returns the next firing of a fault.
 func next(t *testing.T, armed *pgproxy.Armed) pgproxy.Firing {
 	t.Helper()
 	select {

@@ -1,5 +1,5 @@
-// Package pgproxy proxies the connections between processes and Postgres: it leads to
-// the current primary, sees the statements, and breaks on order.
+// Package pgproxy proxies the connections between processes and Postgres. It connects to the
+// current primary, reads the statements, and makes faults on request.
 package pgproxy
 
 import (
@@ -12,21 +12,20 @@ import (
 	"time"
 )
 
-// dialTimeout bounds the wait for the server to take a connection.
+// dialTimeout bounds the wait for a connection to the server.
 const dialTimeout = 5 * time.Second
 
-// acceptPause is between tries to accept a connection.
+// acceptPause is the pause between tries to accept a connection.
 const acceptPause = 10 * time.Millisecond
 
-// Options say where the proxy leads to.
+// Options configure a Proxy.
 type Options struct {
-	// Target is the server's address, host:port. While there is none, connections that
-	// begin are reset. SetTarget changes it.
+	// Target is the server's address, host:port. If empty, new connections are reset.
+	// SetTarget changes it.
 	Target string
 }
 
-// Proxy leads connections to a server. They are not encrypted, so that it can read
-// them.
+// Proxy relays connections to a server. They are not encrypted, so that it can read them.
 type Proxy struct {
 	ctx     context.Context // of connections to the server that are being made
 	cancel  context.CancelFunc
@@ -41,14 +40,13 @@ type Proxy struct {
 	changed   chan struct{} // closed when armed changes
 }
 
-// Listener is an address of the proxy. Processes that each have their own can be told
-// apart.
+// Listener is an address of the proxy. Separate listeners make processes distinguishable.
 type Listener struct {
 	name string
 	net  net.Listener
 }
 
-// Start listens.
+// Start starts a proxy with one listener.
 func Start(opts Options) (*Proxy, error) {
 	p := &Proxy{
 		target: opts.Target, changed: make(chan struct{}),
@@ -78,8 +76,7 @@ func (p *Proxy) Stop() {
 	p.running.Wait()
 }
 
-// Listener returns the listener of a name, after opening it on a free port when there
-// is none.
+// Listener returns the listener of a name. If necessary, it opens one on a free port.
 func (p *Proxy) Listener(name string) (*Listener, error) {
 	p.mu.Lock()
 	l := p.listeners[name]
@@ -99,7 +96,7 @@ func (p *Proxy) listen(name string) (*Listener, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.stopped {
-		_ = listener.Close() // it was never told
+		_ = listener.Close() // it was never in use
 		return nil, errors.New("open listener of the proxy: it was stopped")
 	}
 	p.listeners[name] = l
@@ -107,10 +104,10 @@ func (p *Proxy) listen(name string) (*Listener, error) {
 	return l, nil
 }
 
-// Address is where clients connect to, host:port.
+// Address returns the address for clients, host:port.
 func (l *Listener) Address() string { return l.net.Addr().String() }
 
-// URL is a server's URL with the address of the listener in the place of the server's.
+// URL returns a server's URL with the listener's address instead of the server's.
 func (l *Listener) URL(server string) (string, error) {
 	u, err := url.Parse(server)
 	if err != nil {
@@ -123,8 +120,8 @@ func (l *Listener) URL(server string) (string, error) {
 	return u.String(), nil
 }
 
-// SetTarget leads connections to another server from now on, and cuts those that lead
-// elsewhere. An empty address leads nowhere.
+// SetTarget relays connections to another server from now on, and cuts those to any other.
+// With an empty address, connections are reset.
 func (p *Proxy) SetTarget(address string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -136,21 +133,21 @@ func (p *Proxy) SetTarget(address string) {
 	}
 }
 
-// Target is the address of the server.
+// Target returns the address of the server.
 func (p *Proxy) Target() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.target
 }
 
-// Connection is one that the server has accepted.
+// Connection is a connection that the server has accepted.
 type Connection struct {
 	Listener    string
 	Application string
 	BackendPID  uint32
 }
 
-// accepted counts the connections of some that lead to the server; p.mu is held.
+// accepted counts the selected connections that lead to the server. p.mu is held.
 func (p *Proxy) accepted(who Who) int {
 	count := 0
 	for c := range p.conns {
@@ -161,7 +158,7 @@ func (p *Proxy) accepted(who Who) int {
 	return count
 }
 
-// Connections are those that the server has accepted.
+// Connections returns the selected connections that the server has accepted.
 func (p *Proxy) Connections(who Who) []Connection {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -174,7 +171,7 @@ func (p *Proxy) Connections(who Who) []Connection {
 	return found
 }
 
-// Cut closes connections at both ends and returns how many there were.
+// Cut closes connections at both ends and returns their number.
 func (p *Proxy) Cut(who Who) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -195,7 +192,7 @@ func (p *Proxy) accept(l *Listener) {
 		case errors.Is(err, net.ErrClosed):
 			return
 		case err != nil:
-			time.Sleep(acceptPause) // the process has no file left
+			time.Sleep(acceptPause) // the process has no free file descriptor
 			continue
 		}
 		c := &conn{proxy: p, listener: l.name, client: client, closed: make(chan struct{})}
@@ -219,7 +216,7 @@ func (p *Proxy) accept(l *Listener) {
 	}
 }
 
-// wake makes those that are held back look again; p.mu is held.
+// wake makes connections that are held back check again. p.mu is held.
 func (p *Proxy) wake() {
 	close(p.changed)
 	p.changed = make(chan struct{})

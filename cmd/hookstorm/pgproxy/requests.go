@@ -6,13 +6,13 @@ import (
 	"github.com/hooklatch/hooklatch/internal/pgwire"
 )
 
-// readSize is how much is read at once.
+// readSize is the size of one read.
 const readSize = 32 << 10
 
-// drainTimeout bounds the wait for the rest of an answer whose client is gone.
+// drainTimeout bounds the wait for the rest of an answer after the client closed.
 const drainTimeout = 30 * time.Second
 
-// relayRequests leads what the client sends to the server, request by request.
+// relayRequests relays the client's requests to the server one by one.
 func (c *conn) relayRequests() {
 	var messages pgwire.Splitter
 	var requests pgwire.Requests
@@ -23,7 +23,7 @@ func (c *conn) relayRequests() {
 		for {
 			message, err := messages.Next()
 			if err != nil {
-				c.close() // it speaks another protocol
+				c.close() // it uses another protocol
 				return
 			}
 			if message == nil {
@@ -45,7 +45,7 @@ func (c *conn) relayRequests() {
 	}
 }
 
-// forward leads one request to the server, false when no other is to follow.
+// forward relays one request to the server. It returns false if no other may follow.
 func (c *conn) forward(request *pgwire.Request) bool {
 	c.mu.Lock()
 	hung := c.hung
@@ -53,7 +53,7 @@ func (c *conn) forward(request *pgwire.Request) bool {
 	c.mu.Unlock()
 	if hung {
 		if request.GoodBye {
-			c.close() // the client waits for it, pgx for 15 s
+			c.close() // the client waits for the close, pgx for 15 s
 		}
 		return !request.GoodBye
 	}
@@ -78,12 +78,11 @@ func (c *conn) forward(request *pgwire.Request) bool {
 		}
 		return false
 	}
-	// When the server is gone the other direction closes, after what it has still to
-	// deliver.
+	// If the server has closed, the other direction closes after it has delivered its rest.
 	return c.send(toServer, c.server, request.Bytes) == nil
 }
 
-// delay waits as long as the fault says, or until it is disarmed.
+// delay waits for the fault's delay, or until it is disarmed.
 func (c *conn) delay(s *shot) {
 	timer := time.NewTimer(s.armed.fault.Delay)
 	defer timer.Stop()
@@ -94,8 +93,7 @@ func (c *conn) delay(s *shot) {
 	}
 }
 
-// expect notes that an answer will come, and what is to happen to it. It returns false
-// when none will.
+// expect notes that an answer will come, and its fault. It returns false if none will come.
 func (c *conn) expect(request *pgwire.Request, shot *shot) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -118,8 +116,8 @@ func (c *conn) expect(request *pgwire.Request, shot *shot) bool {
 	return true
 }
 
-// leave ends the server's side after the client's has ended: at once, or when the
-// answer has come that a fault swallows.
+// leave closes the server's side after the client's has ended: immediately, or after an
+// answer that a fault swallows.
 func (c *conn) leave() {
 	if !c.hold(toServer) {
 		return

@@ -77,7 +77,7 @@ func TestAHangingCommitIsCommittedAndNotAnswered(t *testing.T) {
 		"the client has given up")
 }
 
-// A fault that was armed and whose server goes away before it answers has not fired.
+// An armed fault has not fired if the server closes the connection before it answers.
 func TestAFaultWithoutAnAnswerIsArmedAgain(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -91,7 +91,7 @@ func TestAFaultWithoutAnAnswerIsArmedAgain(t *testing.T) {
 	require.Equal(t, 1, armed.Count())
 }
 
-// Prepared under a name, in a pipeline, and as a simple query.
+// Statements are prepared under a name, in a pipeline, and sent as a simple query.
 func TestStatementsAreMatchedHoweverTheyAreSent(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
