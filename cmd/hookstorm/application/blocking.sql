@@ -1,4 +1,4 @@
--- Effects that were parked for a person, and keep others of their order waiting.
+-- Parked effects that need an operator and block others of their order.
 SELECT parked.idempotency_key, parked.destination, parked.source, parked.event_id
 FROM hooklatch.effects AS parked
 WHERE parked.state = 'parked'

@@ -23,13 +23,13 @@ const (
 	actionResume = "resume"
 )
 
-// chooser finds something to order.
+// chooser chooses operator actions and their targets.
 type chooser struct {
 	box    *outbox.Outbox
 	random *rand.Rand
 }
 
-// next returns an order, nil when it found nothing to do it to.
+// next returns an operator action, or nil if it found no target.
 func (c *chooser) next(ctx context.Context) (*history.Order, error) {
 	ctx, cancel := context.WithTimeout(ctx, orderTimeout)
 	defer cancel()
@@ -56,7 +56,8 @@ func (c *chooser) replay(ctx context.Context) (*history.Order, error) {
 	return &history.Order{Action: actionReplay, Source: string(e.Source), EventID: string(e.EventID), NewKeys: c.random.IntN(2) == 0}, nil
 }
 
-// erase chooses an event to erase. It is refused while anything of it is unfinished.
+// erase chooses an event to erase. The erasure is refused while anything of the event is
+// unfinished.
 func (c *chooser) erase(ctx context.Context) (*history.Order, error) {
 	e, err := c.event(ctx)
 	if err != nil || e == nil {
@@ -65,7 +66,7 @@ func (c *chooser) erase(ctx context.Context) (*history.Order, error) {
 	return &history.Order{Action: actionErase, Source: string(e.Source), EventID: string(e.EventID)}, nil
 }
 
-// event chooses among all, not the latest only; nil when there is none.
+// event chooses among all events, not only the latest. It returns nil if none exists.
 func (c *chooser) event(ctx context.Context) (*inbox.Event, error) {
 	latest, err := c.box.Finder().Events(ctx, find.Events{}, find.Beginning, 1)
 	if err != nil || len(latest.Rows) == 0 {
@@ -83,15 +84,15 @@ func (c *chooser) event(ctx context.Context) (*inbox.Event, error) {
 	return back.Rows[0], nil
 }
 
-// onEffect chooses an effect in one of the states. It may have left that by the
-// time of the order, which is then refused.
+// onEffect chooses an effect in one of the states. It may have left the state by the time of
+// the action, which is then refused.
 func (c *chooser) onEffect(ctx context.Context, action string, states []ledger.EffectState) (*history.Order, error) {
 	effects, err := c.box.Finder().Effects(ctx, find.Effects{States: []ledger.EffectState{states[c.random.IntN(len(states))]}}, find.Beginning, 100)
 	if err != nil || len(effects.Rows) == 0 {
 		return nil, err
 	}
 	e := effects.Rows[c.random.IntN(len(effects.Rows))]
-	if e.Event.Source == past.Source { // nobody works for its destination
+	if e.Event.Source == past.Source { // no worker serves its destination
 		return nil, nil
 	}
 	return &history.Order{

@@ -20,8 +20,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// noteNotReplicated stands on a connection whose last COMMIT did not reach the
-// standby.
+// noteNotReplicated marks a connection whose last COMMIT did not reach the standby.
 const noteNotReplicated = "hookstorm.not_replicated"
 
 // fate is how a transaction of the application ends.
@@ -32,10 +31,10 @@ const (
 	commits    fate = iota
 	rollsBack       // ROLLBACK
 	disappears      // the connection ends before COMMIT
-	hangsUp         // COMMIT is sent, and its answer not waited for
+	hangsUp         // COMMIT is sent without waiting for its answer
 )
 
-// via is the way an effect is enqueued.
+// via is the way in which an effect is enqueued.
 type via string
 
 // The ways.
@@ -45,21 +44,21 @@ const (
 	viaSQLBytes via = "sql_bytes"
 )
 
-// enqueue is one effect that the application wants.
+// enqueue is one effect that the application enqueues.
 type enqueue struct {
 	key      string
 	body     []byte
 	via      via
 	fate     fate
-	patience time.Duration // for the answer of COMMIT, of one that hangs up
+	patience time.Duration // wait for the answer of COMMIT before hanging up
 }
 
 func newEnqueue(random *rand.Rand, key string) enqueue {
-	// As jsonb prints it, which is what the receiver gets of hooklatch.enqueue.
+	// In the format of jsonb, which is what the receiver gets from hooklatch.enqueue.
 	e := enqueue{key: key, body: fmt.Appendf(nil, `{"n": %d, "key": %q}`, random.IntN(1e6), key)}
 	e.via = []via{viaGo, viaSQL, viaSQLBytes}[random.IntN(3)]
 	if e.via == viaSQLBytes {
-		e.body = append(e.body, 0, 0xff, 0xfe) // no text at all
+		e.body = append(e.body, 0, 0xff, 0xfe) // not text
 	}
 	switch n := random.IntN(20); {
 	case n < 4:
@@ -73,10 +72,10 @@ func newEnqueue(random *rand.Rand, key string) enqueue {
 	return e
 }
 
-// rollsBack tells whether nothing may come of it.
+// rollsBack reports whether the transaction must have no effect.
 func (e enqueue) rollsBack() bool { return e.fate == rollsBack || e.fate == disappears }
 
-// enqueue makes the transaction and writes down what came of it.
+// enqueue runs the transaction and records its result.
 func (t *Traffic) enqueue(e enqueue) history.Kind {
 	hash := sha256.Sum256(e.body)
 	op := t.opts.History.Begin(history.Record{Who: "application", Op: history.OpEnqueue, Enqueue: &history.Enqueue{
@@ -93,8 +92,8 @@ func (t *Traffic) enqueue(e enqueue) history.Kind {
 	return kind
 }
 
-// transact is the transaction. Until COMMIT is sent nothing can have come of it;
-// from then on only the server's own refusal says that nothing did.
+// transact runs the transaction. Until COMMIT is sent, it certainly has no effect. After
+// that, only a refusal by the server itself proves that.
 func (t *Traffic) transact(ctx context.Context, e enqueue) (history.Kind, error) {
 	conn, err := t.pool.Acquire(ctx)
 	if err != nil {
@@ -106,15 +105,15 @@ func (t *Traffic) transact(ctx context.Context, e enqueue) (history.Kind, error)
 		return history.Fail, fmt.Errorf("begin: %w", err)
 	}
 	if err := t.write(ctx, tx, e); err != nil {
-		_ = tx.Rollback(ctx) // the error that led here is the one to report
+		_ = tx.Rollback(ctx) // the first error is the one to report
 		return history.Fail, err
 	}
 	switch e.fate {
 	case rollsBack:
-		_ = tx.Rollback(ctx) // without an answer it is as good as done: there was no COMMIT
+		_ = tx.Rollback(ctx) // without an answer it still counts: there was no COMMIT
 		return history.Fail, nil
 	case disappears:
-		_ = conn.Conn().PgConn().Conn().Close() // as a process does that dies
+		_ = conn.Conn().PgConn().Conn().Close() // like a process that dies
 		return history.Fail, nil
 	case hangsUp:
 		var hangUp context.CancelFunc
@@ -125,8 +124,8 @@ func (t *Traffic) transact(ctx context.Context, e enqueue) (history.Kind, error)
 	return commitTx(ctx, conn, tx)
 }
 
-// write makes the row of the application and its effect. A key that was used
-// before has its row.
+// write inserts the application's row and enqueues the effect. A key that was used before
+// already has its row.
 func (t *Traffic) write(ctx context.Context, tx pgx.Tx, e enqueue) error {
 	var created bool
 	var err error
@@ -153,7 +152,8 @@ func (t *Traffic) write(ctx context.Context, tx pgx.Tx, e enqueue) error {
 	return nil
 }
 
-// errNotReplicated is the answer COMMIT of a primary whose standby may not have it.
+// errNotReplicated is returned if the primary answered a COMMIT that its standby may not
+// have.
 var errNotReplicated = errors.New("the wait for the standby was cancelled")
 
 func commitTx(ctx context.Context, conn *pgxpool.Conn, tx pgx.Tx) (history.Kind, error) {
@@ -170,8 +170,8 @@ func commitTx(ctx context.Context, conn *pgxpool.Conn, tx pgx.Tx) (history.Kind,
 	return history.Unknown, fmt.Errorf("commit: %w", err)
 }
 
-// refused tells whether the server itself said that it did not commit. An end of
-// the session in the place of an answer leaves that open.
+// refused reports whether the server itself refused to commit. An end of the session instead
+// of an answer leaves that open.
 func refused(err error) bool {
 	pg, answered := sqlstate.Of(err)
 	if !answered {

@@ -16,18 +16,18 @@ import (
 	"github.com/hooklatch/hooklatch/worker"
 )
 
-// Direct is the destination that applications enqueue effects for.
+// Direct is the destination for which applications enqueue effects.
 const Direct = "direct"
 
-// mood is how an event is handled; its id decides.
+// mood is how an event is handled. The event's id decides.
 type mood int
 
-// The moods. What is wrong with an event passes with its youth, so that all are
-// handled in the end, whatever became of the processes that tried.
+// The moods. Every problem ends when the event is old enough. So all events are handled in
+// the end, whatever happened to the processes that tried.
 const (
 	calm      mood = iota
 	impatient      // asks to be called again soon
-	failing        // an error
+	failing        // returns an error
 	panicking      //
 	slow           // holds its transaction open for a while
 )
@@ -47,7 +47,7 @@ func moodOf(id identity.EventID) (m mood, youth time.Duration) {
 	return m, youth
 }
 
-// HandledEffect is the effect that the handler enqueues for an event: exactly one,
+// HandledEffect returns the effect that the handler enqueues for an event: exactly one,
 // however often the event is replayed.
 func HandledEffect(id string) (key string, body []byte) {
 	return "handled-" + id, fmt.Appendf(nil, `{"event":%q}`, id)
@@ -58,7 +58,7 @@ type handler struct{ box *outbox.Outbox }
 
 var errYoung = errors.New("not yet, as hookstorm wants it")
 
-// handle fails, where it does, after all its writes: they must be rolled back.
+// handle returns its error, if any, after all its writes, which must then be rolled back.
 func (h *handler) handle(ctx context.Context, tx pgx.Tx, e inbox.Event) error {
 	if _, err := tx.Exec(ctx, `INSERT INTO torture.handled (source, event_id, generation) VALUES ($1, $2, $3)`,
 		e.Source, e.EventID, e.Generation); err != nil {

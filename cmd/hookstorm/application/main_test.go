@@ -21,12 +21,12 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
 
-// records is a history that is kept.
+// records is a history that keeps its records.
 type records struct {
 	*history.Writer
 
 	mu   sync.Mutex
-	ends []history.Record // of operations
+	ends []history.Record // ends of operations
 }
 
 func newRecords() *records {
@@ -47,7 +47,8 @@ func (r *records) list() []history.Record {
 	return r.ends
 }
 
-// newDatabase has our tables and those of the run, and knows the destinations.
+// newDatabase returns a database with Hooklatch's tables, those of the run, and the
+// destinations.
 func newDatabase(t *testing.T) (*pgxpool.Pool, *outbox.Outbox) {
 	t.Helper()
 	pool := pgtest.New(t)

@@ -22,37 +22,38 @@ import (
 )
 
 const (
-	// orderTimeout bounds one order, so that Stop has an end.
+	// orderTimeout bounds one operator action, so that Stop ends.
 	orderTimeout = 20 * time.Second
-	// longestPause is how long a destination stays paused, about.
+	// longestPause is about the longest time for which a destination stays paused.
 	longestPause = 3 * time.Second
 )
 
 // OperatorOptions configure an Operator.
 type OperatorOptions struct {
-	// History gets an OpOrder for every order. Required.
+	// History gets an OpOrder for every operator action. Required.
 	History *history.Writer
-	// DatabaseURL is where orders through the Go API go. Required.
+	// DatabaseURL is the database for actions through the Go API. Required.
 	DatabaseURL secret.Value
 	Seed        int64
-	// Rate is how many orders begin in a second. Defaults to 2.
+	// Rate is the number of operator actions in a second. Defaults to 2.
 	Rate float64
-	// Binary is a hooklatch that every fourth order goes through, with the
-	// configuration file Config. Empty: all go through the Go API.
+	// Binary is a hooklatch that carries out every fourth action, with the configuration file
+	// Config. Empty: all use the Go API.
 	Binary, Config string
 }
 
-// way is how an order gets to the database.
+// way is a way to carry out an operator action.
 type way interface {
-	// carryOut does what is ordered. It says what came of it in order, where that
-	// is known. A notDoneError says whether it certainly was not done.
+	// carryOut does the action. It stores the result in order, as far as it is known. A
+	// notDoneError reports whether the action was certainly not done.
 	carryOut(ctx context.Context, order *history.Order, reason string) error
 }
 
 //go:embed blocking.sql
 var blockingSQL string
 
-// Operator is a person who orders things at random. New, Start, Rest, Stop.
+// Operator performs operator actions at random. It is used in the order New, Start, Rest,
+// Stop.
 type Operator struct {
 	opts   OperatorOptions
 	pool   *pgxpool.Pool
@@ -65,7 +66,7 @@ type Operator struct {
 	done    atomic.Int64
 
 	stop   sync.Mutex           // one Stop at a time
-	paused map[string]time.Time // destinations that may be, and until when
+	paused map[string]time.Time // destinations that may be paused, and until when
 }
 
 // NewOperator returns an Operator. It does not connect.
@@ -93,16 +94,16 @@ func NewOperator(ctx context.Context, opts OperatorOptions) (*Operator, error) {
 	return o, nil
 }
 
-// Start begins. ctx does not end it: Stop does.
+// Start begins the actions. Only Stop ends them, not ctx.
 func (o *Operator) Start(ctx context.Context) {
 	ctx, o.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	o.running.Go(func() { o.work(ctx) })
 }
 
-// Done counts the orders that took effect.
+// Done returns the number of actions that took effect.
 func (o *Operator) Done() int64 { return o.done.Load() }
 
-// Stop rests, and disconnects. It may be called again, also to try once more.
+// Stop rests and disconnects. It may be called again, for example after an error.
 func (o *Operator) Stop(ctx context.Context) error {
 	if err := o.Rest(ctx); err != nil {
 		return fmt.Errorf("stop operator: %w", err)
@@ -111,8 +112,8 @@ func (o *Operator) Stop(ctx context.Context) error {
 	return nil
 }
 
-// Unblock retries what was parked for a person and keeps others of its order
-// waiting. Without somebody who does that they wait for ever, as they should.
+// Unblock retries parked effects that block others of their order. Without an operator these
+// would wait for ever, as they should.
 func (o *Operator) Unblock(ctx context.Context) error {
 	rows, err := o.pool.Query(ctx, blockingSQL)
 	if err != nil {
@@ -131,8 +132,8 @@ func (o *Operator) Unblock(ctx context.Context) error {
 	return nil
 }
 
-// Rest orders nothing more at random, but that all destinations work again: it
-// tries until the database has said so, or ctx is done. It may be called again.
+// Rest ends the random actions, and resumes all destinations. It tries until the database has
+// confirmed that, or ctx is done. It may be called again.
 func (o *Operator) Rest(ctx context.Context) error {
 	o.stop.Lock()
 	defer o.stop.Unlock()
@@ -151,7 +152,7 @@ func (o *Operator) Rest(ctx context.Context) error {
 	return fmt.Errorf("%v may still be paused: %w", slices.Sorted(maps.Keys(o.paused)), context.Cause(ctx))
 }
 
-// work orders one thing after another, until ctx is done.
+// work performs one action after another, until ctx is done.
 func (o *Operator) work(ctx context.Context) {
 	between := time.Duration(float64(time.Second) / o.opts.Rate)
 	for n := 1; retry.Wait(ctx, between/2+time.Duration(o.choice.random.Int64N(int64(between)+1))) == nil; n++ {
@@ -162,31 +163,31 @@ func (o *Operator) work(ctx context.Context) {
 		}
 		order, err := o.choice.next(ctx)
 		if err != nil || order == nil {
-			continue // the database is away, or there is nothing to order yet
+			continue // the database is unavailable, or there is no target yet
 		}
 		by := o.api
 		if o.cli != nil && o.choice.random.IntN(4) == 0 {
 			by = o.cli
 		}
 		if order.Action == actionPause {
-			// Before it is tried: nobody may know what came of it.
+			// Noted before the attempt, whose result may stay unknown.
 			o.paused[order.Destination] = time.Now().Add(time.Duration(o.choice.random.Int64N(int64(longestPause))))
 		}
 		o.order(ctx, by, *order, fmt.Sprintf("hookstorm %d", n))
 	}
 }
 
-// resume ends a pause, if the database says so.
+// resume ends a pause, if the database confirms it.
 func (o *Operator) resume(ctx context.Context, destination string) {
 	order := history.Order{Action: actionResume, Destination: destination}
-	// It is refused for a destination that nobody knows, and so did not pause.
+	// An unknown destination, which was not paused, is refused.
 	if o.order(ctx, o.api, order, "the pause is over") != history.Unknown {
 		delete(o.paused, destination)
 	}
 }
 
-// order has one thing done and writes down what came of it. What has begun is not
-// interrupted by the end of ctx.
+// order performs one action and records its result. The end of ctx does not interrupt a
+// started action.
 func (o *Operator) order(ctx context.Context, by way, order history.Order, reason string) history.Kind {
 	op := o.opts.History.Begin(history.Record{Who: "operator", Op: history.OpOrder, Order: &order})
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), orderTimeout)

@@ -16,8 +16,8 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// People order at random; what the history says of it is what the operator log has,
-// and in the end every destination works.
+// After random operator actions, the history agrees with the operator log, and in the end
+// every destination works.
 func TestOrdersAreThoseOfTheOperatorLog(t *testing.T) {
 	t.Parallel()
 	pool, box := newDatabase(t)

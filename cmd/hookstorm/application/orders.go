@@ -19,10 +19,10 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// person is who orders, for the operator log.
+// person is the operator in the operator log.
 const person = "hookstorm"
 
-// notDoneError is an order that was not carried out: certainly, or perhaps.
+// notDoneError is the error of an action that was certainly, or perhaps, not carried out.
 type notDoneError struct {
 	err     error
 	certain bool
@@ -31,7 +31,7 @@ type notDoneError struct {
 func (e *notDoneError) Error() string { return e.err.Error() }
 func (e *notDoneError) Unwrap() error { return e.err }
 
-// apiOrders orders through the Go API.
+// apiOrders carries out actions through the Go API.
 type apiOrders struct{ box *outbox.Outbox }
 
 func (a *apiOrders) carryOut(ctx context.Context, order *history.Order, reason string) error {
@@ -61,8 +61,8 @@ func (a *apiOrders) carryOut(ctx context.Context, order *history.Order, reason s
 	return &notDoneError{err: err, certain: Refused(err)}
 }
 
-// Refused says whether an error of an order through the Go API is a refusal, after the API
-// looked. Whatever else went wrong, the order may have been carried out.
+// Refused reports whether an error of the Go API is a refusal after a check. With any other
+// error, the action may have been carried out.
 func Refused(err error) bool {
 	_, wrongState := errors.AsType[*ledger.StateError](err)
 	_, unfinished := errors.AsType[*erasure.UnfinishedError](err)
@@ -71,7 +71,7 @@ func Refused(err error) bool {
 	}, func(refusal error) bool { return errors.Is(err, refusal) })
 }
 
-// cliOrders orders as people do, by the command line.
+// cliOrders carries out actions as operators do, by the command line.
 type cliOrders struct{ binary, config string }
 
 func (c *cliOrders) carryOut(ctx context.Context, order *history.Order, reason string) error {
@@ -104,7 +104,7 @@ func (c *cliOrders) carryOut(ctx context.Context, order *history.Order, reason s
 	return nil
 }
 
-// refusals begin what the command line says when it looked and changed nothing.
+// refusals are the beginnings of command line errors that mean: checked, and nothing changed.
 var refusals = []string{"the effect is ", "the request of the effect ", "there is no ", "not finished: ", inbox.ErrNotReplayable.Error()}
 
 func saysRefused(text string) bool {

@@ -26,7 +26,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// build builds a command of ours.
+// build builds a command of the repository.
 func build(t *testing.T, name string) string {
 	t.Helper()
 	path, err := programs.Build(t.Context(), programs.BuildOptions{Dir: "../../..", Out: filepath.Join(t.TempDir(), name), Package: "cmd/" + name})
@@ -34,8 +34,8 @@ func build(t *testing.T, name string) string {
 	return path
 }
 
-// newProgram is `hookstorm app` on the database of pool, whose effects answer
-// handles, and the path of its configuration.
+// newProgram returns `hookstorm app` on the database of pool, and the path of its
+// configuration. answer receives its effects.
 func newProgram(t *testing.T, pool *pgxpool.Pool, answer http.HandlerFunc) (program *programs.Program, config string) {
 	t.Helper()
 	receiver := httptest.NewServer(answer)
@@ -84,11 +84,11 @@ func number(t *testing.T, pool *pgxpool.Pool, query string, args ...any) int {
 	return collect[int](t, pool, query, args...)[0]
 }
 
-// The program is killed while it handles, and its handlers fail and panic. In the
-// end every event has one row for each of its generations, and one effect.
+// The program is killed while it handles events, and its handlers fail and panic. In the end
+// every event has one row for each of its generations, and one effect.
 func TestHandlersWriteOnceWhateverHappens(t *testing.T) {
 	t.Parallel()
-	const old, events, kills = 150, 200, 3 // the handler fails with young events only
+	const old, events, kills = 150, 200, 3 // the handler fails only for young events
 	pool, box := newDatabase(t)
 	program, config := newProgram(t, pool, func(http.ResponseWriter, *http.Request) {})
 	logPath := config + ".log"
@@ -104,11 +104,11 @@ func TestHandlersWriteOnceWhateverHappens(t *testing.T) {
 		require.Eventually(t, func() bool { return waiting() < before }, 2*time.Minute, time.Millisecond)
 		require.NoError(t, program.Kill())
 	}
-	// What it was committing is decided once the server has noticed that it is gone.
+	// Its last COMMIT is decided once the server has noticed that the process is dead.
 	require.Eventually(t, func() bool {
 		return number(t, pool, `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'hooklatch'`) == 0
 	}, 2*time.Minute, time.Millisecond)
-	// What River's rescuer does a minute later.
+	// Does what River's rescuer does a minute later.
 	_, err := pool.Exec(t.Context(), `UPDATE hooklatch.river_job SET state = 'available', attempt = 0 WHERE state = 'running'`)
 	require.NoError(t, err)
 	startProgram(t, program)

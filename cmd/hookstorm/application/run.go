@@ -14,18 +14,18 @@ import (
 
 // Options configure Run.
 type Options struct {
-	// Config is the file of the scenario: a program of the user's has the same
-	// routes and destinations as the workers beside it. Its admin listener says
-	// whether it is ready. Required.
+	// Config is the configuration file of the scenario: the user's program has the same
+	// routes and destinations as the workers beside it. Its admin listener reports whether it
+	// is ready. Required.
 	Config string
-	// Reloads asks for the file to be read again. Nil: never.
+	// Reloads requests the file to be read again. Nil: never.
 	Reloads <-chan struct{}
 	// Logger defaults to one that discards.
 	Logger *slog.Logger
 }
 
-// Run is the program of the user's: a worker that also handles the events of the
-// sources with handlers. It drains when ctx is done.
+// Run is the user's program: a worker that also handles the events of the sources with
+// handlers. It drains when ctx is done.
 func Run(ctx context.Context, opts Options) error {
 	load := func() (*config.Config, error) {
 		cfg, err := config.Load(opts.Config, os.LookupEnv)
@@ -43,7 +43,7 @@ func Run(ctx context.Context, opts Options) error {
 	}, opts.Reloads, nil)
 }
 
-// handleSources registers our handler for every source that waits for one.
+// handleSources registers the handler for every source that needs one.
 func handleSources(w *worker.Worker, box *outbox.Outbox) {
 	h := &handler{box: box}
 	for _, source := range scenario.Sources() {

@@ -20,9 +20,9 @@ import (
 )
 
 const (
-	// clients are how many transactions may be under way at once.
+	// clients is the largest number of simultaneous transactions.
 	clients = 8
-	// enqueueTimeout bounds one transaction, so that Stop has an end.
+	// enqueueTimeout bounds one transaction, so that Stop ends.
 	enqueueTimeout = 10 * time.Second
 )
 
@@ -30,16 +30,16 @@ const (
 type TrafficOptions struct {
 	// History gets an OpEnqueue for every transaction. Required.
 	History *history.Writer
-	// DatabaseURL is where the application connects to. Required.
+	// DatabaseURL is the application's database. Required.
 	DatabaseURL secret.Value
 	Seed        int64
-	// Rate is how many transactions begin in a second. Defaults to 20.
+	// Rate is the number of transactions in a second. Defaults to 20.
 	Rate float64
 }
 
-// Traffic is the application's own transactions, each of which writes a row of its
-// own and enqueues an effect: committed, rolled back, or with an end that nobody
-// knows. New, Start, Stop.
+// Traffic is the application's own transactions. Each writes a row and enqueues an effect. It
+// is committed, rolled back, or ends with an unknown outcome. A Traffic is used in the order
+// New, Start, Stop.
 type Traffic struct {
 	opts      TrafficOptions
 	pool      *pgxpool.Pool
@@ -69,12 +69,11 @@ func NewTraffic(ctx context.Context, opts TrafficOptions) (*Traffic, error) {
 	return t, nil
 }
 
-// NewPool makes a pool whose connections tell of a COMMIT that did not reach the
-// standby.
+// NewPool makes a pool whose connections note a COMMIT that did not reach the standby.
 func NewPool(ctx context.Context, url secret.Value, conns int32, name string) (*pgxpool.Pool, error) {
 	config, err := pgxpool.ParseConfig(url.Reveal())
 	if err != nil {
-		return nil, errors.New("the database URL cannot be read") // the cause quotes it
+		return nil, errors.New("the database URL cannot be read") // the cause quotes the URL
 	}
 	config.MaxConns = conns
 	config.ConnConfig.ConnectTimeout = 3 * time.Second
@@ -92,7 +91,7 @@ func NewPool(ctx context.Context, url secret.Value, conns int32, name string) (*
 	return pool, nil
 }
 
-// Start begins. ctx does not end it: Stop does.
+// Start begins the transactions. Only Stop ends them, not ctx.
 func (t *Traffic) Start(ctx context.Context) {
 	ctx, t.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	for i := range clients {
@@ -100,8 +99,8 @@ func (t *Traffic) Start(ctx context.Context) {
 	}
 }
 
-// Stop begins no more, waits for what is under way, and closes the connections. It
-// may be called again.
+// Stop starts no more transactions, waits for the current ones, and closes the connections.
+// It may be called again.
 func (t *Traffic) Stop() {
 	if t.cancel != nil {
 		t.cancel()
@@ -110,18 +109,19 @@ func (t *Traffic) Stop() {
 	t.pool.Close()
 }
 
-// Committed counts the transactions whose COMMIT was answered.
+// Committed returns the number of transactions whose COMMIT was answered.
 func (t *Traffic) Committed() int64 { return t.committed.Load() }
 
-// client makes one transaction after another, until ctx is done.
+// client runs one transaction after another, until ctx is done.
 func (t *Traffic) client(ctx context.Context, number int) {
-	//nolint:gosec // a seed is to be repeated
+	//nolint:gosec // a seed must be repeatable
 	random := rand.New(rand.NewPCG(uint64(t.opts.Seed), uint64(number)))
 	between := time.Duration(float64(time.Second) * clients / t.opts.Rate)
 	for n := 1; retry.Wait(ctx, between/2+time.Duration(random.Int64N(int64(between)+1))) == nil; n++ {
 		e := newEnqueue(random, fmt.Sprintf("app-%d-%d-%d", t.opts.Seed, number, n))
 		kind := t.enqueue(e)
-		// Who does not know asks again, with the same key: it must make nothing new.
+		// After an unknown outcome it tries again with the same key, which must create
+		// nothing new.
 		for range 3 {
 			if kind != history.Unknown || retry.Wait(ctx, between) != nil {
 				break

@@ -14,8 +14,8 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// While the server ends connections of the application, its effects are exactly
-// those of the transactions that committed, as the history says.
+// While the server ends connections of the application, its effects are exactly those of the
+// transactions that committed by the history.
 func TestEffectsAreThoseOfCommittedTransactions(t *testing.T) {
 	t.Parallel()
 	const enough = 400

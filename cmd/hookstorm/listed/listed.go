@@ -1,6 +1,6 @@
-// Package listed plays a sender that never retries and has a list, as GitHub does:
-// events that no webhook brought can be fetched from its API, or are delivered again on
-// request. Torture runs and sweeps have one.
+// Package listed plays a sender that never retries and has a list, as GitHub does. Events
+// that no webhook delivered can be fetched from its API, or are delivered again on request.
+// Torture runs and sweeps have one.
 package listed
 
 import (
@@ -26,8 +26,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// Source is what gateways know the sender as, and Secret what it signs with; Endpoint is
-// what its API knows theirs as, and Token what the API asks for.
+// Source is the sender's name in gateways, and Secret its signing secret. Endpoint is the
+// gateways' endpoint in its API, and Token is the API's token.
 const (
 	Source   = "listed"
 	Secret   = "listed_secret_0123456789abcdef"
@@ -38,9 +38,10 @@ const (
 const (
 	patience = 5 * time.Second // with an answer
 	perPage  = 100
-	// firstNumber is that of the first delivery: as floats, two of them are one.
+	// firstNumber is the number of the first delivery. As floats, adjacent numbers of this
+	// size are equal.
 	firstNumber = 9007199254740993
-	// refusedOf is of how many events the API redelivers all but one: that has to be
+	// refusedOf makes the API refuse to redeliver one event in so many. That event has to be
 	// fetched.
 	refusedOf = 4
 )
@@ -49,13 +50,13 @@ const (
 type Options struct {
 	// History gets a record of every event, and of every request. Required.
 	History *history.Writer
-	// Gateways that webhooks go to: URLs with a scheme, host and port. Required.
+	// Gateways are the targets of webhooks: URLs with a scheme, host and port. Required.
 	Gateways []string
-	// Pace is how long it rests between two events. Defaults to 100 ms.
+	// Pace is the pause between two events. Defaults to 100 ms.
 	Pace time.Duration
 }
 
-// Sender makes events, and is an http.Handler: its API. It is safe for concurrent use.
+// Sender makes events, and is the http.Handler of its API. It is safe for concurrent use.
 type Sender struct {
 	opts     Options
 	provider *provider.Provider
@@ -63,13 +64,13 @@ type Sender struct {
 	gateways []*url.URL
 
 	began sync.Once
-	read  chan struct{} // closed when the list is read for the first time
+	read  chan struct{} // closed when the list is first read
 
 	mu     sync.Mutex
 	events []*event
 }
 
-// event is one, with its only webhook.
+// event is an event with its only webhook.
 type event struct {
 	id        string
 	at        time.Time
@@ -78,7 +79,7 @@ type event struct {
 	delivered bool
 }
 
-// New makes a sender that sends nothing yet.
+// New makes a sender that does not send yet.
 func New(opts Options) (*Sender, error) {
 	p, err := catalog.New("github", provider.Options{})
 	if err != nil {
@@ -98,9 +99,9 @@ func New(opts Options) (*Sender, error) {
 	return s, nil
 }
 
-// Run makes events until ctx is done, from when its list is read for the first time: what
-// happened before is history, which nobody fetches by himself. Of each event that it tells
-// at all it tells once.
+// Run makes events until ctx is done, starting when its list is first read: earlier events
+// would be history, which is not fetched automatically. It sends each event's webhook at most
+// once.
 func (s *Sender) Run(ctx context.Context) {
 	select {
 	case <-s.read:
@@ -111,7 +112,7 @@ func (s *Sender) Run(ctx context.Context) {
 		if n%3 > 0 {
 			s.deliver(e, 1)
 		}
-		_ = retry.Wait(ctx, s.opts.Pace) // the loop looks at ctx
+		_ = retry.Wait(ctx, s.opts.Pace) // the loop checks ctx
 	}
 }
 
@@ -121,7 +122,7 @@ func (s *Sender) happen(n int) *event {
 	e := &event{id: id, at: time.Now().UTC()}
 	sample := s.provider.Sample("push", id, e.at)
 	e.header, e.body = sample.Header, sample.Body
-	// Listed and not sent: from now on somebody has to fetch it.
+	// The event is listed but not sent. From now on it has to be fetched.
 	s.opts.History.Begin(history.Record{Who: Source, Op: history.OpDeliver, Delivery: s.told(e, 0, "")}).End(history.Fail, "no webhook was sent yet", nil)
 	s.mu.Lock()
 	s.events = append(s.events, e)
@@ -141,9 +142,9 @@ func (s *Sender) deliver(e *event, attempt int) {
 	to := s.gateways[rand.IntN(len(s.gateways))] //nolint:gosec // no secret depends on it
 	signed := &provider.Request{Method: http.MethodPost, URL: to.JoinPath("webhooks", Source), Header: e.header.Clone(), Body: e.body}
 	if err := s.provider.Sign(signed, secret.New(Secret), time.Now()); err != nil {
-		panic(fmt.Sprintf("sign as %s: %s", Source, err)) // with a secret that is good
+		panic(fmt.Sprintf("sign as %s: %s", Source, err)) // the secret is valid
 	}
-	// Not the context of the run: a delivery that was begun is waited for.
+	// The context of the run is not used, so that a started delivery is completed.
 	out := post.Delivery{
 		Who: Source, Client: s.client, Request: signed, Deadline: patience, Told: *s.told(e, attempt, to.String()),
 	}.Make(context.Background(), s.opts.History)
@@ -154,7 +155,7 @@ func (s *Sender) deliver(e *event, attempt int) {
 	}
 }
 
-// Missing is how many of its events are not stored, in the database of a run.
+// Missing returns the number of events that are not stored in the database of a run.
 func (s *Sender) Missing(ctx context.Context, pool *pgxpool.Pool) (int, error) {
 	var stored int
 	if err := pool.QueryRow(ctx, "SELECT count(*) FROM hooklatch.processed_events WHERE source = $1", Source).Scan(&stored); err != nil {
@@ -163,15 +164,15 @@ func (s *Sender) Missing(ctx context.Context, pool *pgxpool.Pool) (int, error) {
 	return s.Events() - stored, nil
 }
 
-// Events is how many there are.
+// Events returns the number of events.
 func (s *Sender) Events() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.events)
 }
 
-// ServeHTTP is the API: our endpoint, the list of deliveries, one of them with its
-// request, and its redelivery.
+// ServeHTTP serves the API: the gateways' endpoint, the list of deliveries, a delivery with
+// its request, and its redelivery.
 func (s *Sender) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.began.Do(func() { close(s.read) })
 	path, found := strings.CutPrefix(r.URL.Path, "/"+Endpoint)
@@ -192,7 +193,7 @@ func (s *Sender) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// list is a page, the newest first. Its cursor is the index of an event.
+// list writes a page, the newest first. Its cursor is the index of an event.
 func (s *Sender) list(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -214,7 +215,7 @@ func (s *Sender) list(w http.ResponseWriter, r *http.Request) {
 	if at > 0 {
 		w.Header().Set("Link", fmt.Sprintf(`</%s/deliveries?per_page=%d&cursor=%d>; rel="next"`, Endpoint, perPage, at))
 	}
-	_ = json.NewEncoder(w).Encode(items) // the reader has gone
+	_ = json.NewEncoder(w).Encode(items) // the reader has closed the connection
 }
 
 func (s *Sender) event(reference string) *event {
@@ -239,7 +240,7 @@ func (s *Sender) redeliver(w http.ResponseWriter, reference string) {
 	}
 }
 
-// show has the body as it was sent, byte by byte.
+// show writes a delivery with its body as sent, byte by byte.
 func (s *Sender) show(w http.ResponseWriter, reference string) {
 	e := s.event(reference)
 	if e == nil {

@@ -2,34 +2,34 @@ package scenario
 
 import "fmt"
 
-// Deployment is what a rolling deployment changes in the configuration of a process. The
-// zero value is what a run begins with.
+// Deployment is the change of a rolling deployment to the configuration of a process. The
+// zero value is the start of a run.
 type Deployment struct {
-	// Number counts the deployments of a run. Each has a configuration of its own, so
-	// that one that looks like an earlier one is not taken for that.
+	// Number counts the deployments of a run. Each has a configuration of its own, so that
+	// one that looks like an earlier one is not mistaken for it.
 	Number int
-	// Late tells whether workers have the source Late and its route. Gateways always
-	// have the source.
+	// Late is true if workers have the source Late and its route. Gateways always have the
+	// source.
 	Late bool
-	// Types are those of the route from Moving to Deployed. None: there is no such route.
+	// Types are the types of the route from Moving to Deployed. Empty: no such route exists.
 	Types []string
-	// Named is the number of the deployment that added the route, which is in its name.
+	// Named is the number of the deployment that added the route. It is in the route's name.
 	Named int
 }
 
 const (
 	// Late is the source that workers do not always have.
 	Late = "late"
-	// Moving is the source of the route that comes and goes.
+	// Moving is the source of the changing route.
 	Moving = "orders"
 	// Deployed is the destination of that route.
 	Deployed = "deployed"
 )
 
-// AccountTypes are the types of events about accounts.
+// AccountTypes returns the types of events about accounts.
 func AccountTypes() []string { return []string{"account.updated", "account.closed"} }
 
-// Route is the name of the route that comes and goes. Empty: there is none.
+// Route returns the name of the changing route, or "" if it does not exist.
 func (d Deployment) Route() string {
 	if len(d.Types) == 0 {
 		return ""
@@ -37,7 +37,7 @@ func (d Deployment) Route() string {
 	return fmt.Sprintf("deployed-%d", d.Named)
 }
 
-// Change is what a deployment changes.
+// Change is the change of a deployment.
 type Change string
 
 // The changes.
@@ -49,13 +49,13 @@ const (
 	SourceRemoved Change = "source removed"
 )
 
-// Changes are all of them, in an order in which each can follow the one before, and the
-// first the last.
+// Changes returns all changes, in an order in which each can follow the one before, and the
+// first can follow the last.
 func Changes() []Change {
 	return []Change{SourceAdded, RouteAdded, TypesWidened, RouteRemoved, SourceRemoved}
 }
 
-// Next is the deployment after d, which changes one thing.
+// Next returns the deployment after d, with one change.
 func (d Deployment) Next(change Change) Deployment {
 	d.Number++
 	switch change {
@@ -71,7 +71,7 @@ func (d Deployment) Next(change Change) Deployment {
 	return d
 }
 
-// Last is a deployment after which every event can be dispatched.
+// Last returns a deployment after which every event can be dispatched.
 func (d Deployment) Last() Deployment {
 	d.Number++
 	d.Late = true

@@ -1,6 +1,5 @@
-// Package scenario defines the cast of a torture run: which sources, destinations and
-// routes there are, what each is there to prove, and the configuration file that says
-// so.
+// Package scenario defines the sources, destinations and routes of a torture run, what each
+// proves, and the configuration file with them.
 package scenario
 
 import (
@@ -18,29 +17,29 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// Source is an endpoint of the run. What its body looks like is decided by its
-// provider, or by Shape for provider hmac.
+// Source is an endpoint of the run. Its provider decides the shape of the bodies, or Shape
+// for provider hmac.
 type Source struct {
 	Name     string
 	Provider string
 	Options  provider.Options // as configured
 	Secret   secret.Value
 	Shape    Shape
-	Handlers bool // its events go to the handlers of the application
-	Content  bool // what repeats a body within the window is a duplicate, whatever its id
-	Weight   int  // of its share in the traffic. Defaults to that of its shape
+	Handlers bool // whether the application's handlers process its events
+	Content  bool // whether a body repeated within the window is a duplicate, whatever its id
+	Weight   int  // share of the traffic; defaults to that of its shape
 }
 
-// Shape is what the bodies of a source look like.
+// Shape is the shape of a source's bodies.
 type Shape string
 
 // The shapes.
 const (
-	Sample  Shape = "sample"  // the provider's own sample, with our id in it
+	Sample  Shape = "sample"  // the provider's own sample, with an id of the run in it
 	Account Shape = "account" // {"id", "type", "account", "version", "occurred_at"}: belongs to an account, newer by version
 	Batch   Shape = "batch"   // a list of 1 to 20 such objects: a delivery of many events
-	Repeat  Shape = "repeat"  // {"said"}: the same for two ids, which stand in the header X-Id, signed
-	Poison  Shape = "poison"  // any bytes at all; the id stands in the header X-Id, signed
+	Repeat  Shape = "repeat"  // {"said"}: the same for two ids, which are in the signed header X-Id
+	Poison  Shape = "poison"  // any bytes; the id is in the signed header X-Id
 )
 
 // Sources returns the endpoints.
@@ -71,7 +70,7 @@ func Sources() []Source {
 	}
 }
 
-// SourceNamed returns the endpoint of a name.
+// SourceNamed returns the endpoint with a name.
 func SourceNamed(name string) Source {
 	sources := Sources()
 	i := slices.IndexFunc(sources, func(s Source) bool { return s.Name == name })
@@ -81,19 +80,19 @@ func SourceNamed(name string) Source {
 	return sources[i]
 }
 
-// Destination is where effects go.
+// Destination is a destination of effects.
 type Destination struct {
 	Name   string
-	Kind   string // http, email or sql, as the ledger calls it
+	Kind   string // http, email or sql, as in the ledger
 	Policy ledger.Policy
-	Route  string // that leads here; empty: what the application enqueues
+	Route  string // the route to it; empty: for effects that the application enqueues
 	From   []string
 	// OrderBy and LatestBy are the expressions of the route.
 	OrderBy, LatestBy string
 }
 
-// Destinations returns them with their routes. All HTTP receivers honour keys, so
-// that each effect must be applied once.
+// Destinations returns the destinations with their routes. All HTTP receivers apply each key
+// once, so each effect must be applied once.
 func Destinations() []Destination {
 	return []Destination{
 		{Name: "app", Kind: "http", Policy: ledger.AtLeastOnce, Route: "everything", From: []string{"stripe", "github", "slack", "batches", "poison", "repeats"}},
@@ -108,8 +107,8 @@ func Destinations() []Destination {
 	}
 }
 
-// Tables are those of the run's own schema, torture: what the sql effects and the
-// handlers write, once for each event (I10). The statement can be repeated.
+// Tables creates the tables of the run's own schema, torture: those that the sql effects and
+// the handlers write, once for each event (I10). The statement can be repeated.
 //
 //go:embed tables.sql
 var Tables string
@@ -117,41 +116,40 @@ var Tables string
 // BookStatement is the name of the statement of the sql destination.
 const BookStatement = "book"
 
-// Settings are what differs from one process of a run to another.
+// Settings are the settings that differ between processes of a run.
 type Settings struct {
 	DatabaseURL   secret.Value
 	GatewayListen string
 	AdminListen   string
-	ReceiverURL   string // destinations stand under it by their names
-	ListURL       string // of the API of the sender that has a list; empty: there is none
+	ReceiverURL   string // base of the destinations' URLs, to which their names are appended
+	ListURL       string // of the API of the sender that has a list; empty: none
 	MailHost      string
 	MailPort      int
-	// Production leaves all times at their defaults. Otherwise they are short, so
-	// that a run sees many leases end.
+	// Production leaves all times at their defaults. Otherwise they are short, so that many
+	// leases end in a run.
 	Production bool
-	// Accepts leaves the source Late in, whatever the deployment says: a gateway has it.
+	// Accepts includes the source Late, whatever the deployment. It is for gateways.
 	Accepts bool
-	// Deployment is what the last rolling deployment made of the process.
+	// Deployment is the state after the process's last rolling deployment.
 	Deployment Deployment
-	// Variation changes what a reload may change and no guarantee rests on.
+	// Variation changes something that a reload may change and that no guarantee depends on.
 	Variation int
-	// Broken makes a file that must be refused.
+	// Broken makes the file invalid, so that it must be refused.
 	Broken bool
-	// Previous leaves out keys that the previous version does not know.
+	// Previous omits keys that the previous version does not know.
 	Previous bool
-	// Mine are settings that win over those of the run.
+	// Mine are settings that override those of the run.
 	Mine Own
 }
 
-// Own are keys of the configuration that a user runs with: of gateway, of worker,
-// and of every destination.
+// Own are a user's configuration keys for the gateway, the worker and every destination.
 type Own struct {
 	Gateway     map[string]any `yaml:"gateway"`
 	Worker      map[string]any `yaml:"worker"`
 	Destination map[string]any `yaml:"destination"`
 }
 
-// shortTimes let a run see many leases end, and many attempts.
+// shortTimes returns times with which many leases end and many attempts happen in a run.
 func shortTimes() Own {
 	return Own{
 		Gateway: map[string]any{"drain_timeout": "2s"},
@@ -164,7 +162,7 @@ func shortTimes() Own {
 	}
 }
 
-// blocks are the parts of the configuration that settings decide.
+// blocks returns the parts of the configuration that the settings decide.
 func (s Settings) blocks() Own {
 	all := Own{
 		Gateway:     map[string]any{},
@@ -187,14 +185,14 @@ func (s Settings) blocks() Own {
 //go:embed hooklatch.yaml.tmpl
 var fileText string
 
-// File returns the configuration of a process.
+// File returns the configuration file of a process.
 func File(s Settings) ([]byte, error) {
 	text, err := template.New("hooklatch.yaml").Funcs(template.FuncMap{
 		"list":   func(names []string) string { return "[" + strings.Join(names, ", ") + "]" },
 		"has":    func(source string) bool { return source != Late || s.Accepts || s.Deployment.Late },
 		"routed": func(from []string) bool { return s.Deployment.Late || !slices.Contains(from, Late) },
 		"json": func(value any) (string, error) {
-			text, err := json.Marshal(value) // which is YAML too
+			text, err := json.Marshal(value) // which is also YAML
 			return string(text), err
 		},
 	}).Parse(fileText)
