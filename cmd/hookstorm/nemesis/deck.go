@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// deck deals the faults of a lane: all of them once, in a random order, before any
-// comes again. So a short run sees every kind, and a long one each about as often.
+// deck deals the faults of a lane. All come once, in a random order, before any is repeated.
+// So a short run has every kind, and in a long one each comes about as often.
 type deck struct {
 	faults []Fault
 	left   []Fault

@@ -1,5 +1,5 @@
-// Package nemesis causes the faults of a run: it deals faults to lanes that run side by
-// side, so that faults of different kinds combine.
+// Package nemesis causes the faults of a run. It deals faults to lanes that run side by side,
+// so that faults of different kinds combine.
 package nemesis
 
 import (
@@ -15,33 +15,33 @@ import (
 	"github.com/hooklatch/hooklatch/internal/retry"
 )
 
-// inFlightWait is how long a fault waits for a delivery to be under way: one that
-// strikes an idle system proves nothing.
+// inFlightWait is how long a fault waits for a delivery to be under way. A fault in an idle
+// system proves nothing.
 const inFlightWait = 2 * time.Second
 
 // DefaultPause is the mean pause between two faults of a lane.
 const DefaultPause = 3 * time.Second
 
-// Lane is what a fault is done to. The faults of one lane follow one another, those
-// of different lanes meet.
+// Lane is the target of faults. The faults of one lane follow one another, those of different
+// lanes overlap.
 type Lane string
 
 // The lanes.
 const (
-	Server   Lane = "server"   // the Postgres server as a whole
+	Server   Lane = "server"   // the whole Postgres server
 	Network  Lane = "network"  // connections to it
 	Session  Lane = "session"  // other sessions of the database
 	Process  Lane = "process"  // gateways, workers and the application
-	Receiver Lane = "receiver" // where effects go
-	Input    Lane = "input"    // what comes from outside: storms, poison, configurations
+	Receiver Lane = "receiver" // the receivers of effects
+	Input    Lane = "input"    // external input: storms, poison, configurations
 )
 
 // Fault is one kind of fault.
 type Fault struct {
 	Kind      string
 	Lane      Lane
-	Simulated bool // it stands for one that cannot be made here
-	// Fire makes it, calls struck in the moment it strikes, and returns when it has
+	Simulated bool // whether it replaces a fault that cannot be made here
+	// Fire makes the fault, calls struck at the moment it strikes, and returns when it has
 	// healed, soon after ctx is done. A fault that did not call struck did not fire.
 	Fire func(ctx context.Context, rnd *rand.Rand, struck func(target, detail string)) error
 }
@@ -51,11 +51,11 @@ type Options struct {
 	History *history.Writer
 	Faults  []Fault
 	Seed    uint64
-	// Load returns how many deliveries are under way, and how many were acknowledged
-	// in the last second. Required.
+	// Load returns the number of deliveries under way, and the number acknowledged in the
+	// last second. Required.
 	Load func() (inFlight, acked int)
-	// Pause is the mean time between the end of a fault and the next of its lane.
-	// Defaults to DefaultPause.
+	// Pause is the mean time between the end of a fault and the next of its lane. Defaults to
+	// DefaultPause.
 	Pause time.Duration
 }
 
@@ -92,8 +92,8 @@ func (n *Nemesis) Start(ctx context.Context) {
 	}
 }
 
-// Stop ends all faults and returns when they have healed. Its error joins those of
-// faults that could not be made or healed.
+// Stop ends all faults and returns when they have healed. It returns the errors of faults
+// that could not be made or healed.
 func (n *Nemesis) Stop() error {
 	n.stopped.Do(func() {
 		n.cancel()
@@ -107,8 +107,8 @@ func (n *Nemesis) Stop() error {
 // run deals the faults of one lane.
 func (n *Nemesis) run(ctx context.Context, lane *deck) {
 	for {
-		// Between half and one and a half of the mean, so that lanes drift apart and
-		// meet in every phase.
+		// Between half and one and a half of the mean, so that lanes drift apart and meet in
+		// every phase.
 		pause := time.Duration((0.5 + lane.rnd.Float64()) * float64(n.opts.Pause))
 		if !sleep(ctx, pause) {
 			return
@@ -123,7 +123,7 @@ func (n *Nemesis) run(ctx context.Context, lane *deck) {
 	}
 }
 
-// waitForDeliveries returns when one is under way, or the patience for it is over.
+// waitForDeliveries returns when a delivery is under way, or after inFlightWait.
 func (n *Nemesis) waitForDeliveries(ctx context.Context) {
 	for deadline := time.Now().Add(inFlightWait); time.Now().Before(deadline); {
 		if inFlight, _ := n.opts.Load(); inFlight > 0 || !sleep(ctx, 2*time.Millisecond) {
@@ -132,8 +132,8 @@ func (n *Nemesis) waitForDeliveries(ctx context.Context) {
 	}
 }
 
-// fire makes one fault, writes down when it struck and when it had healed, and
-// reports whether it struck.
+// fire makes one fault, records when it struck and when it had healed, and reports whether it
+// struck.
 func (n *Nemesis) fire(ctx context.Context, fault Fault, rnd *rand.Rand) bool {
 	var op *history.Operation
 	struck := func(target, detail string) {

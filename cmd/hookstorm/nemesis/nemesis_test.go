@@ -18,7 +18,7 @@ import (
 
 var errNoDisk = errors.New("there is no disk")
 
-// harmless is a fault of a second that does nothing.
+// harmless returns a fault that lasts a second and does nothing.
 func harmless(kind string, lane Lane) Fault {
 	return Fault{Kind: kind, Lane: lane, Fire: func(ctx context.Context, _ *rand.Rand, struck func(string, string)) error {
 		struck("", "")
@@ -27,7 +27,7 @@ func harmless(kind string, lane Lane) Fault {
 	}}
 }
 
-// deal runs faults for a time and returns what the history has of them.
+// deal runs faults for a time and returns their records in the history.
 func deal(t *testing.T, d time.Duration, seed uint64, faults ...Fault) ([]history.Record, error) {
 	t.Helper()
 	var file bytes.Buffer
@@ -94,7 +94,7 @@ func TestFaultsOfDifferentLanesMeet(t *testing.T) {
 	require.NoError(t, err)
 	open, met := 0, 0
 	for _, r := range records {
-		switch r.Kind { //nolint:exhaustive // others do not stand in this history
+		switch r.Kind { //nolint:exhaustive // this history has no others
 		case history.Invoke:
 			open++
 		case history.OK:

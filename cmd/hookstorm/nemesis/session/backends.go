@@ -11,13 +11,13 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// lookPause is between looks for a backend at work.
+// lookPause is the pause between two looks for a backend at work.
 const lookPause = 5 * time.Millisecond
 
 //go:embed statement/backends.sql
 var backendsSQL string
 
-// backend is a session of ours.
+// backend is a session of Hooklatch's processes.
 type backend struct {
 	PID         int32
 	Application string
@@ -25,7 +25,7 @@ type backend struct {
 	Query       string
 }
 
-// cancelBackend cancels the statement of a backend of ours that is executing one.
+// cancelBackend cancels the statement of a backend that is executing one.
 func cancelBackend(ctx context.Context, rnd *rand.Rand, target Target) (Struck, error) {
 	for deadline := time.Now().Add(waitTimeout); time.Now().Before(deadline) && ctx.Err() == nil; time.Sleep(lookPause) {
 		found, err := strikeBackend(ctx, rnd, target, true, "pg_cancel_backend")
@@ -36,7 +36,7 @@ func cancelBackend(ctx context.Context, rnd *rand.Rand, target Target) (Struck, 
 	return Struck{}, ErrNothing
 }
 
-// terminateBackend ends any session of ours.
+// terminateBackend ends any session.
 func terminateBackend(ctx context.Context, rnd *rand.Rand, target Target) (Struck, error) {
 	return strikeBackend(ctx, rnd, target, false, "pg_terminate_backend")
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// The statements of a deadlock: ours lock rows in the order of their keys, these in
-// the opposite one.
+// The statements of a deadlock. Hooklatch locks rows in the order of their keys, these in the
+// opposite order.
 var (
 	//go:embed statement/lock_last_effects.sql
 	lockLastEffectsSQL string
@@ -29,17 +29,18 @@ var (
 	waitsForEachOtherSQL string
 )
 
-// gatherPause is how long ours may run into the locked rows: the more of them wait,
-// the likelier one has locked a row before. It is well below the deadlock_timeout of
-// one second, so that the one that has waited longer, ours, is ended.
+// gatherPause is how long Hooklatch's transactions may run into the locked rows. The more of
+// them wait, the likelier one has locked another row before. It is well below the
+// deadlock_timeout of one second. So the transaction that has waited longer, which is
+// Hooklatch's, is ended.
 const gatherPause = 300 * time.Millisecond
 
-// deadlock locks the latter half of the busy rows, waits until transactions of ours
-// wait for them, and locks what those may have locked before. It is over when it
+// deadlock locks the latter half of the busy rows, waits until transactions of Hooklatch wait
+// for them, and locks rows that those may have locked before. The deadlock is over when it
 // returns.
 func deadlock(ctx context.Context, _ *rand.Rand, target Target) (Struck, error) {
-	// Those who waited may have held nothing: it tries again. They have their rows for a
-	// moment then, so that there may be none to lock.
+	// The waiting transactions may have held nothing, and then it tries again. They briefly
+	// have the rows then, so there may be none to lock.
 	missed := false
 	for deadline := time.Now().Add(2 * waitTimeout); ; time.Sleep(lookPause) {
 		struck, err := deadlockOnce(ctx, target)
@@ -56,7 +57,7 @@ func deadlock(ctx context.Context, _ *rand.Rand, target Target) (Struck, error) 
 	}
 }
 
-// errNoneMet says that nobody who waited held another row.
+// errNoneMet is returned if no waiting transaction held another row.
 var errNoneMet = errors.New("nobody who waited held another row")
 
 func deadlockOnce(ctx context.Context, target Target) (Struck, error) {
@@ -119,12 +120,12 @@ func lock(ctx context.Context, tx pgx.Tx, statement string) ([]string, error) {
 	return pgx.CollectRows(rows, pgx.RowTo[string])
 }
 
-// someoneWaits returns when a session waits for another one, or ErrNothing when none does
-// in time.
+// someoneWaits returns when another session waits for the given one, or ErrNothing if none
+// does in time.
 func someoneWaits(ctx context.Context, target Target, pid int32) error {
 	for deadline := time.Now().Add(waitTimeout); time.Now().Before(deadline) && ctx.Err() == nil; time.Sleep(lookPause) {
-		// Looked at by another session: the one that holds the locks would see the
-		// same snapshot of pg_stat_activity throughout its transaction.
+		// Another session looks, because the one that holds the locks would see the same
+		// snapshot of pg_stat_activity throughout its transaction.
 		var waiting bool
 		if err := target.Pool.QueryRow(ctx, waitsForUsSQL, pid).Scan(&waiting); err != nil {
 			return err

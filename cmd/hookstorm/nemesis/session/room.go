@@ -15,12 +15,11 @@ import (
 )
 
 const (
-	// maxDeleted is how many jobs are deleted at once.
+	// maxDeleted is the largest number of jobs deleted together.
 	maxDeleted = 5
-	// leftFree are the slots that are left when all are taken: one for whoever looks
-	// after the server.
+	// leftFree is the number of slots that stay free, one for the operator of the server.
 	leftFree = 1
-	// healPause is between tries to take a simulated fault away.
+	// healPause is the pause between tries to end a simulated fault.
 	healPause = 50 * time.Millisecond
 )
 
@@ -31,8 +30,8 @@ var (
 	diskFullSQL string
 )
 
-// deleteJobs deletes jobs that are waiting or running, as somebody does who clears a
-// table he does not know. It cannot be healed: our reconciler has to.
+// deleteJobs deletes waiting or running jobs, like an operator who clears an unknown table.
+// It cannot be healed, except by Hooklatch's reconciler.
 func deleteJobs(ctx context.Context, rnd *rand.Rand, target Target) (Struck, error) {
 	rows, err := target.Pool.Query(ctx, deleteJobsSQL, 1+rnd.IntN(maxDeleted))
 	if err != nil {
@@ -48,7 +47,7 @@ func deleteJobs(ctx context.Context, rnd *rand.Rand, target Target) (Struck, err
 	return Struck{What: fmt.Sprintf("jobs deleted: %s", deleted)}, nil
 }
 
-// fillDisk makes writes to a table fail as those to a full disk do, by a trigger.
+// fillDisk makes writes to a table fail as on a full disk, by a trigger.
 func fillDisk(ctx context.Context, rnd *rand.Rand, target Target) (Struck, error) {
 	full := append(tables(), "hooklatch.deliveries")
 	table := pick(rnd, full)
@@ -67,7 +66,7 @@ func fillDisk(ctx context.Context, rnd *rand.Rand, target Target) (Struck, error
 	return Struck{What: "no room left for " + table, Heal: heal}, nil
 }
 
-// insist tries until it succeeds: other faults may have the server for the moment.
+// insist tries until it succeeds, because other faults may affect the server at the moment.
 func insist(ctx context.Context, try func() error) error {
 	var err error
 	for range (retry.Pauses{First: healPause}).Until(ctx) {
@@ -91,7 +90,7 @@ func takeSlots(ctx context.Context, _ *rand.Rand, target Target) (Struck, error)
 	}
 	for {
 		config := pool.ConnConfig.Copy()
-		if follow := pool.BeforeConnect; follow != nil { // the primary may be another by now
+		if follow := pool.BeforeConnect; follow != nil { // the primary may have changed
 			if err := follow(ctx, config); err != nil {
 				return Struck{}, errors.Join(err, heal(ctx))
 			}

@@ -1,5 +1,5 @@
-// Package session disturbs our sessions from other sessions of the database: it locks,
-// cancels, blocks, deletes, and takes all connections.
+// Package session disturbs Hooklatch's sessions from other sessions of the database: it
+// locks, cancels, blocks, deletes, and takes all connections.
 package session
 
 import (
@@ -17,37 +17,37 @@ import (
 // ErrNothing is returned by a fault that found nothing to strike.
 var ErrNothing = errors.New("nothing there to strike")
 
-// waitTimeout bounds the wait of a fault for a lock of its own, and for somebody to
-// run into it.
+// waitTimeout bounds the wait of a fault for a lock of its own, and for a session to run into
+// it.
 const waitTimeout = 5 * time.Second
 
-// Needs is what a fault needs beyond a role that owns our tables.
+// Needs is what a fault needs beyond a role that owns Hooklatch's tables.
 type Needs string
 
 // The needs.
 const (
-	// Owner is a role that owns our tables: enough for a database of somebody else's
+	// Owner is a role that owns Hooklatch's tables. It is enough for a database on a shared
 	// server.
 	Owner Needs = "owner"
-	// WholeServer says that other databases of the server would feel it.
+	// WholeServer means that other databases of the server are affected.
 	WholeServer Needs = "server"
 )
 
-// Target is what faults are done to.
+// Target is the target of faults.
 type Target struct {
-	// Pool leads to the primary, not through the line that other faults break. Its
-	// connections are never struck.
+	// Pool leads to the primary, bypassing the line that other faults break. Its connections
+	// are never struck.
 	Pool *pgxpool.Pool
-	// Ours returns the ids of the backends of our processes. Default: those of all
-	// sessions of the database but the pool's.
+	// Ours returns the ids of the backends of the run's processes. Default: those of all
+	// sessions of the database except the pool's.
 	Ours func() []int32
 }
 
 // Struck is a fault that has happened.
 type Struck struct {
-	// What says what it struck.
+	// What describes what it struck.
 	What string
-	// Heal ends it. It is never nil, and does nothing when the fault is over already.
+	// Heal ends the fault. It is never nil, and does nothing if the fault is already over.
 	Heal func(ctx context.Context) error
 }
 
@@ -55,15 +55,15 @@ type Struck struct {
 type Fault struct {
 	Kind  string
 	Needs Needs
-	// Simulated says that it only looks like the real one.
+	// Simulated means that it only looks like the real fault.
 	Simulated bool
-	// Slow says that it takes seconds, in which the server must not go away.
+	// Slow means that it takes seconds, during which the server must stay up.
 	Slow bool
-	// Strike makes it. The error is ErrNothing when there was nothing to strike.
+	// Strike makes the fault. It returns ErrNothing if there was nothing to strike.
 	Strike func(ctx context.Context, rnd *rand.Rand, target Target) (Struck, error)
 }
 
-// Faults are all there are.
+// Faults returns all faults.
 func Faults() []Fault {
 	faults := []Fault{
 		{Kind: "lock_held_by_ddl", Needs: Owner, Strike: lockByDDL},
@@ -91,7 +91,7 @@ func Faults() []Fault {
 	return faults
 }
 
-// tables are those of ours that sessions lock, rewrite and fill.
+// tables returns the tables that sessions lock, rewrite and fill.
 func tables() []string {
 	return []string{
 		"hooklatch.processed_events", "hooklatch.effects", "hooklatch.links", "hooklatch.attempts",
@@ -108,7 +108,7 @@ func open(ctx context.Context, target Target, level pgx.TxIsoLevel) (pgx.Tx, fun
 		return nil, nil, fmt.Errorf("begin: %w", err)
 	}
 	heal := func(ctx context.Context) error {
-		_ = tx.Rollback(ctx) // a session that another fault has ended holds nothing any more
+		_ = tx.Rollback(ctx) // a session that another fault has ended holds nothing
 		return nil
 	}
 	if _, err := tx.Exec(ctx, fmt.Sprintf("SET LOCAL lock_timeout = %d", waitTimeout.Milliseconds())); err != nil {
@@ -117,8 +117,8 @@ func open(ctx context.Context, target Target, level pgx.TxIsoLevel) (pgx.Tx, fun
 	return tx, heal, nil
 }
 
-// lockByDDL leaves the transaction of a schema change open: nobody else reads or
-// writes the table.
+// lockByDDL leaves the transaction of a schema change open, so that no other session can read
+// or write the table.
 func lockByDDL(ctx context.Context, rnd *rand.Rand, target Target) (Struck, error) {
 	table := pick(rnd, tables())
 	tx, heal, err := open(ctx, target, pgx.ReadCommitted)
@@ -131,8 +131,8 @@ func lockByDDL(ctx context.Context, rnd *rand.Rand, target Target) (Struck, erro
 	return Struck{What: "ALTER TABLE " + table + " in an open transaction", Heal: heal}, nil
 }
 
-// vacuumFull rewrites a table, which nobody else can use meanwhile. It is over when it
-// returns.
+// vacuumFull rewrites a table, which other sessions cannot use meanwhile. The fault is over
+// when it returns.
 func vacuumFull(ctx context.Context, rnd *rand.Rand, target Target) (Struck, error) {
 	table := pick(rnd, tables())
 	conn, err := target.Pool.Acquire(ctx)

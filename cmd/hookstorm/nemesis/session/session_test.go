@@ -19,7 +19,8 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
 
-// bundle is a database in which ours is the application and target.Pool is the storm's.
+// bundle is a database in which ours is the application's pool and target.Pool is the
+// fault's.
 type bundle struct {
 	ours   *pgxpool.Pool
 	target session.Target
@@ -43,7 +44,7 @@ func setup(t *testing.T, opts ...pgtest.Option) bundle {
 	return bundle{ours: ours, target: session.Target{Pool: foreign}}
 }
 
-// strike makes the fault of a kind.
+// strike makes a fault of a kind.
 func (b bundle) strike(t *testing.T, kind string) (session.Struck, error) {
 	t.Helper()
 	for _, fault := range session.Faults() {
@@ -70,7 +71,7 @@ func (b bundle) exec(t *testing.T, sql string, args ...any) {
 	require.NoError(t, err)
 }
 
-// effect stores one that is due.
+// effect stores an effect that is due.
 func (b bundle) effect(t *testing.T, key string) {
 	t.Helper()
 	b.exec(t, `INSERT INTO hooklatch.effects (scope, key, idempotency_key, destination, queue, policy)
@@ -123,7 +124,8 @@ func TestADeadlockEndsTheTransactionThatWaitedLonger(t *testing.T) {
 		}
 		done <- err
 	}()
-	// The fault says who it is once it has its locks. To look at the row would lock it.
+	// The fault selects its own backend id once it has its locks. A look at the row would
+	// lock it.
 	untilLocked := func() {
 		require.Eventually(t, func() bool {
 			var locked bool
@@ -160,7 +162,7 @@ func TestBackendsAreCancelledAndTerminated(t *testing.T) {
 			done <- err
 		}()
 		struck := b.mustStrike(t, kind)
-		// A connection that is terminated before its statement says so as well.
+		// A connection that is terminated before its statement reports the same error.
 		require.Equal(t, want, code(<-done), struck.What)
 		conn.Release()
 	}

@@ -11,19 +11,18 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// doubted is how many effects are claimed at once, each of a destination of its own.
+// doubted is the number of effects claimed simultaneously, each for a destination of its own.
 const doubted = 8
 
-// doubt claims effects of destinations that no worker serves. In the process that
-// does this every COMMIT of a claim fails to be answered: the ledger gives up after
-// ten seconds, and takes the claims back.
+// doubt claims effects of destinations that no worker serves. In its process no COMMIT of a
+// claim gets an answer. The ledger gives up after ten seconds, and takes the claims back.
 func (a *actor) doubt(ctx context.Context) error {
 	for ctx.Err() == nil {
 		var claims sync.WaitGroup
 		for range doubted {
 			name := gone + uuid.NewString()[:8]
 			if err := a.box.Fleet().RegisterDestinations(ctx, []fleet.Destination{{Name: name, Kind: "http", Queue: "dst_gone"}}); err != nil {
-				continue // errors are what this process is made for
+				continue // this process expects errors
 			}
 			id, err := a.enqueue(ctx, name)
 			if err != nil {
@@ -41,7 +40,7 @@ func (a *actor) doubt(ctx context.Context) error {
 	return nil
 }
 
-// waited is false when ctx is done first.
+// waited returns false if ctx is done first.
 func waited(ctx context.Context, group *sync.WaitGroup) bool {
 	done := make(chan struct{})
 	go func() {

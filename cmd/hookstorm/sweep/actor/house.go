@@ -8,13 +8,13 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// keepHouse makes days of years ago and has retention delete them, until ctx is done.
-// Errors are what this process is made for, and the sweep looks in the end whether all
-// of it is gone.
+// keepHouse creates days that are years old and has retention delete them, until ctx is done.
+// It ignores errors, because this process expects them. At its end the sweep checks that
+// everything was deleted.
 func keepHouse(ctx context.Context, days *past.Past) error {
 	for ctx.Err() == nil {
 		_ = days.Round(ctx, ledger.Operator{Who: who, Via: "sweep"})
-		_ = retry.Wait(ctx, pace) // the loop looks at ctx
+		_ = retry.Wait(ctx, pace) // the loop checks ctx
 	}
 	return nil
 }

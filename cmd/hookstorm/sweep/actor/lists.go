@@ -16,20 +16,20 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// passEvery is how long a reader of lists rests: a worker reads them seldom.
+// passEvery is the pause of a reader of lists, since a worker reads them rarely.
 const passEvery = 100 * time.Millisecond
 
 const (
-	// eager are the rounds in which the operator of a reader overtakes each time. Two that
-	// always do let no pass end where a pass takes long.
+	// eager is the number of rounds in which a reader's operator overtakes the current pass
+	// every time. If two readers always did, no long pass would ever end.
 	eager = 10
-	// rests is how long the operator lets passes come to their end later.
+	// rests is how long the operator later lets passes finish.
 	rests = 30 * time.Second
 )
 
-// readLists makes passes over the lists of all sources until ctx is done: those that are
-// due, and those of an operator, who overtakes the pass at work. Errors are what this
-// process is made for.
+// readLists makes passes over the lists of all sources until ctx is done: those that are due,
+// and those of an operator, who overtakes the current pass. It ignores errors, because this
+// process expects them.
 func readLists(ctx context.Context, box *outbox.Outbox, logger *slog.Logger) error {
 	cfg, err := config.Load(os.Getenv(configVariable), os.LookupEnv)
 	if err != nil {
@@ -48,7 +48,7 @@ func readLists(ctx context.Context, box *outbox.Outbox, logger *slog.Logger) err
 			overtook = time.Now()
 			_, _ = lists.Run(ctx, listed.Source, backfill.Order{By: "sweep"})
 		}
-		_ = retry.Wait(ctx, passEvery) // the loop looks at ctx
+		_ = retry.Wait(ctx, passEvery) // the loop checks ctx
 	}
 	return nil
 }

@@ -1,6 +1,6 @@
 // Command actor plays an application and its operators during a sweep: a worker with
-// handlers, effects of its own, and actions on effects, events and destinations. It is
-// built with failpoints, and dies like any other process.
+// handlers, effects of its own, and actions on effects, events and destinations. It is built
+// with failpoints, and dies like any other process.
 package main
 
 import (
@@ -35,18 +35,18 @@ const (
 	configVariable   = "SWEEP_CONFIG" // the file of the workers beside it
 	databaseVariable = "SWEEP_DATABASE"
 	deskVariable     = "SWEEP_DESK" // URL of the desk of witnesses
-	roleVariable     = "SWEEP_ROLE" // empty: handle events and give orders
+	roleVariable     = "SWEEP_ROLE" // empty: handle events and act as an operator
 )
 
 // The roles.
 const (
-	calm  = "calm"  // handle events, and end what was begun
+	calm  = "calm"  // handle events, and finish everything that was begun
 	doubt = "doubt" // only claim effects, without ever learning whether they are claimed
-	house = "house" // only keep house
+	house = "house" // only run retention
 	lists = "lists" // only read the lists of providers
 )
 
-// maxConns is for the orders; the worker has connections of its own.
+// maxConns is for the operator actions. The worker has connections of its own.
 const maxConns = 10
 
 func main() {
@@ -118,7 +118,7 @@ func run(ctx context.Context) (err error) {
 	return errors.Join(err, keeper.Stop(context.WithoutCancel(ctx)), box.Stop(context.WithoutCancel(ctx)), notOwning.Stop(context.WithoutCancel(ctx)))
 }
 
-// connect connects to the database of the sweep, as another role when one is named.
+// connect connects to the database of the sweep, as another role if one is named.
 func connect(ctx context.Context, role string) (*pgxpool.Pool, error) {
 	pools, err := pgxpool.ParseConfig(os.Getenv(databaseVariable))
 	if err != nil {
@@ -136,8 +136,8 @@ func connect(ctx context.Context, role string) (*pgxpool.Pool, error) {
 	return pool, nil
 }
 
-// work is a worker with a handler, until ctx is done. It has the routes and
-// destinations of the workers beside it: each of them dispatches events.
+// work runs a worker with a handler, until ctx is done. It has the routes and destinations of
+// the workers beside it, because each of them dispatches events.
 func work(ctx context.Context, logger *slog.Logger) error {
 	cfg, err := config.Load(os.Getenv(configVariable), os.LookupEnv)
 	if err != nil {

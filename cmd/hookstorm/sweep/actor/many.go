@@ -10,12 +10,12 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/runs"
 )
 
-// atRun is how long a round works off its run, where no worker is faster.
+// atRun is how long a round processes its bulk run, unless a worker is faster.
 const atRun = 2 * time.Second
 
-// many gives orders about many, all of them about none: what a run does to each is what
-// other orders do. They are slowed, paused, resumed and stopped, gone on with after nobody
-// was at them, and come to their end.
+// many requests bulk runs that match nothing, since their action on each effect is what other
+// actions do, too. The runs are slowed, paused, resumed and stopped, continued after an
+// interruption, and finish.
 func (a *actor) many(ctx context.Context, _ int) error {
 	order := runs.Order{Action: ledger.ActionCancelEffect, Effects: find.Effects{States: []ledger.EffectState{ledger.EffectFailed}, Destination: "nobody"}}
 	for _, stopped := range []bool{true, false} {
@@ -26,7 +26,7 @@ func (a *actor) many(ctx context.Context, _ int) error {
 		}); err != nil || run.ID == 0 {
 			return err
 		}
-		// Errors are what this process is made for, and a worker may have ended it already.
+		// This process expects errors, and a worker may have ended the run already.
 		by := ledger.Operator{Who: who, Via: "sweep"}
 		_ = a.runs.Pause(ctx, run.ID, by)
 		_ = a.runs.SetPace(ctx, run.ID, 10, by)
@@ -35,7 +35,7 @@ func (a *actor) many(ctx context.Context, _ int) error {
 			_ = a.runs.Stop(ctx, run.ID, by)
 			continue
 		}
-		// As one whose process was killed: a run that has ended keeps its state.
+		// As if its process was killed. A run that has ended keeps its state.
 		if _, err := a.pool.Exec(ctx, `UPDATE hooklatch.replay_runs SET enqueued_at = now() - interval '1 hour', leased_until = '-infinity'
 			WHERE id = $1 AND state = 'running'`, run.ID); err != nil {
 			return nil //nolint:nilerr // the next round

@@ -37,11 +37,11 @@ const (
 	elsewhere = "elsewhere" // the source whose keys are imported
 	who       = "actor"
 
-	// pace is how long a round of orders rests.
+	// pace is the pause after a round of actions.
 	pace = 20 * time.Millisecond
 )
 
-// actor gives orders.
+// actor performs operator actions.
 type actor struct {
 	pool       *pgxpool.Pool
 	box        *outbox.Outbox
@@ -53,7 +53,7 @@ type actor struct {
 	witness    *witness.Witness
 }
 
-// act gives one round of orders after the other until ctx is done.
+// act performs one round of actions after the other until ctx is done.
 func (a *actor) act(ctx context.Context) error {
 	for round := 0; ctx.Err() == nil; round++ {
 		for _, step := range []func(context.Context, int) error{
@@ -63,12 +63,13 @@ func (a *actor) act(ctx context.Context) error {
 				return err
 			}
 		}
-		_ = retry.Wait(ctx, pace) // the loop looks at ctx
+		_ = retry.Wait(ctx, pace) // the loop checks ctx
 	}
 	return nil
 }
 
-// check asks whether deliveries can be stored, as `hooklatch check` does. No is an answer.
+// check checks whether deliveries can be stored, as `hooklatch check` does. A negative answer
+// is no error.
 func (a *actor) check(ctx context.Context, _ int) error {
 	_ = a.box.CanStore(ctx)
 	return nil
@@ -97,7 +98,8 @@ func (a *actor) settleDown(ctx context.Context) error {
 	return nil
 }
 
-// retireNamed retires a destination, by which a run begins that parks what waits for it.
+// retireNamed retires a destination, which begins a bulk run that parks the effects waiting
+// for it.
 func (a *actor) retireNamed(ctx context.Context, name string) error {
 	return a.order(ctx, history.Order{Action: "park"}, func(ledger.Operator) error {
 		return a.order(ctx, history.Order{Action: "retire", Destination: name}, func(by ledger.Operator) error {
@@ -107,7 +109,7 @@ func (a *actor) retireNamed(ctx context.Context, name string) error {
 	})
 }
 
-// effects enqueues an effect while its destination is paused, and has it parked,
+// effects enqueues an effect while its destination is paused. It has the effect parked,
 // retried and, mostly, cancelled.
 func (a *actor) effects(ctx context.Context, round int) error {
 	pause := func(paused bool, action string) error {
@@ -146,8 +148,8 @@ func (a *actor) effects(ctx context.Context, round int) error {
 	return pause(false, "resume")
 }
 
-// erase has the content of an event taken away, and what a source does not keep: its
-// bodies stay as they were sent, since the pointer leads nowhere.
+// erase has the content of an event erased, and redacts what a source does not keep. The
+// bodies stay as sent, because the pointer matches nothing.
 func (a *actor) erase(ctx context.Context, _ int) error {
 	_, err := a.box.Erasure().Redact(ctx, []erasure.Redaction{{Source: handled, Pointers: []string{"/nowhere"}, After: 2 * time.Second}})
 	if err != nil && !errors.Is(err, commit.ErrUnavailable) {
@@ -178,30 +180,31 @@ func (a *actor) retire(ctx context.Context, _ int) error {
 	if _, err := a.enqueue(ctx, name); err != nil {
 		return err
 	}
-	// Its breaker is open for as long as it is there, so that a person can have it probed.
+	// Its breaker stays open while the destination exists, so that an operator can have it
+	// probed.
 	if _, err := a.pool.Exec(ctx, `UPDATE hooklatch.destinations SET breaker_state = 'open', opened_at = now(), probe_at = now() + interval '1 hour'
 		WHERE name = $1`, name); err == nil {
-		_ = a.box.Fleet().ProbeNow(ctx, name, ledger.Operator{Who: who, Via: "sweep"}) // errors are what this process is made for
+		_ = a.box.Fleet().ProbeNow(ctx, name, ledger.Operator{Who: who, Via: "sweep"}) // this process expects errors
 	}
 	return a.retireNamed(ctx, name)
 }
 
-// mute keeps an alert from being told that nobody would be told of anyway.
+// mute mutes an alert that would not fire anyway.
 func (a *actor) mute(ctx context.Context, _ int) error {
-	_ = a.alerts.Mute(ctx, "source_silent", time.Minute, ledger.Operator{Who: who, Via: "sweep"}) // errors are what this process is made for
+	_ = a.alerts.Mute(ctx, "source_silent", time.Minute, ledger.Operator{Who: who, Via: "sweep"}) // this process expects errors
 	return nil
 }
 
-// signOut signs somebody out who has signed in for that.
+// signOut signs out a user whom it has signed in before.
 func (a *actor) signOut(ctx context.Context, _ int) error {
 	if _, err := a.pool.Exec(ctx, `INSERT INTO hooklatch.console_logins (hash, name, role, way, basis)
 		VALUES (gen_random_uuid()::text::bytea, 'somebody', 'viewer', 'token', '')`); err == nil {
-		_, _ = a.logins.EndOf(ctx, a.box.Ledger(), "somebody", ledger.Operator{Who: who, Via: "sweep"}) // errors are what this process is made for
+		_, _ = a.logins.EndOf(ctx, a.box.Ledger(), "somebody", ledger.Operator{Who: who, Via: "sweep"}) // this process expects errors
 	}
 	return nil
 }
 
-// held drops an event that a guard holds, and releases it after all.
+// held drops an event that a guard holds, and then releases it.
 func (a *actor) held(ctx context.Context, _ int) error {
 	id, err := texts(ctx, a.pool, `SELECT event_id FROM hooklatch.processed_events WHERE source = $1 AND outcome = 'held' LIMIT 1`, "guarded")
 	if err != nil || len(id) == 0 {
@@ -217,8 +220,8 @@ func (a *actor) held(ctx context.Context, _ int) error {
 	return a.order(ctx, told, func(by ledger.Operator) error { return a.box.Inbox().Release(ctx, ref, by) })
 }
 
-// releaseAll releases whatever is held or dropped until ctx is done: the last
-// deliveries are still to come.
+// releaseAll releases held and dropped events until ctx is done: the last deliveries are
+// still to come.
 func (a *actor) releaseAll(ctx context.Context) error {
 	ticker := time.NewTicker(10 * pace)
 	defer ticker.Stop()
@@ -280,13 +283,13 @@ func (a *actor) replay(ctx context.Context, round int) error {
 	})
 }
 
-// senderKey keeps a key, as gateways do for senders that publish theirs.
+// senderKey stores a key, as gateways do for senders that publish theirs.
 func (a *actor) senderKey(_ context.Context, round int) error {
 	a.box.KeepSenderKey(outbox.SenderKey{Source: "main", ID: strconv.Itoa(round % 20), Document: []byte("a key")})
 	return nil
 }
 
-// importKeys makes an event known that another system accepted.
+// importKeys imports the key of an event that another system accepted.
 func (a *actor) importKeys(ctx context.Context, _ int) error {
 	key := inbox.ImportedKey{EventID: identity.EventID(uuid.NewString()), ReceivedAt: time.Now().Add(-time.Hour)}
 	told := history.Order{Action: "import", Source: elsewhere, EventID: string(key.EventID)}
@@ -318,15 +321,15 @@ func (a *actor) enqueue(ctx context.Context, destination string) (identity.Effec
 	return id, err
 }
 
-// order gives an order of which the history tells. Its error is that the history
-// could not be told.
+// order performs an operator action that the history records. It returns an error if the
+// history could not be written.
 func (a *actor) order(ctx context.Context, told history.Order, give func(by ledger.Operator) error) error {
 	return a.witness.Watch(ctx, history.Record{Who: who, Op: history.OpOrder, Order: &told}, func() (history.Kind, string) {
 		return outcome(give(ledger.Operator{Who: who, Via: "sweep"}))
 	})
 }
 
-// outcome is what an error of a transaction says of it.
+// outcome returns what an error of a transaction says about its outcome.
 func outcome(err error) (history.Kind, string) {
 	switch {
 	case err == nil:
@@ -337,7 +340,7 @@ func outcome(err error) (history.Kind, string) {
 	return history.Unknown, err.Error()
 }
 
-// texts are the rows of a statement with one column.
+// texts returns the rows of a statement with one column.
 func texts(ctx context.Context, pool *pgxpool.Pool, statement string, arguments ...any) ([]string, error) {
 	rows, err := pool.Query(ctx, statement, arguments...)
 	if err != nil {

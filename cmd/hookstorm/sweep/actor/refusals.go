@@ -10,10 +10,10 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/quarantine"
 )
 
-// refusal keeps a delivery that was refused, as gateways do, and takes others out, as
-// people do. Errors are what this process is made for.
+// refusal keeps a refused delivery, as gateways do, and takes others out of quarantine, as
+// operators do. It ignores errors, because this process expects them.
 func (a *actor) refusal(ctx context.Context, round int) error {
-	from := netip.PrefixFrom(netip.AddrFrom4([4]byte{192, 0, 2, byte(round)}), 32) //nolint:gosec // any will do
+	from := netip.PrefixFrom(netip.AddrFrom4([4]byte{192, 0, 2, byte(round)}), 32) //nolint:gosec // any address will do
 	a.keeper.Accepted("main", from)
 	body := []byte("{}")
 	a.keeper.Keep("main", from, len(body), func() quarantine.Refused {
@@ -29,7 +29,7 @@ func (a *actor) refusal(ctx context.Context, round int) error {
 	return nil
 }
 
-// retry delivers an event again whose sender says that it does.
+// retry delivers an event again as a marked retry of its sender.
 func (a *actor) retry(ctx context.Context, _ int) error {
 	ids, err := texts(ctx, a.pool, `SELECT event_id FROM hooklatch.processed_events WHERE source = 'main' LIMIT 1`)
 	if err != nil || len(ids) == 0 {

@@ -8,36 +8,37 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// repairEvery is in how many rounds the database changes its server once: meanwhile
-// at_most_once effects come to their end by themselves.
+// repairEvery is the number of rounds between two changes of the database's server. Meanwhile
+// at_most_once effects finish by themselves.
 const repairEvery = 8
 
-// repair has the database on another server, as far as its workers can tell, and says
-// what happened: in turn nothing, and a restore.
+// repair makes the database appear to be on another server, three times. In turn the
+// promotion is followed automatically, an operator confirms a promotion without loss, and an
+// operator reports a restore.
 func (a *actor) repair(ctx context.Context, round int) error {
 	if round%repairEvery != 0 {
 		return nil
 	}
 	if err := a.elsewhere(ctx); err == nil {
-		_, _ = a.box.Repair().FollowPromotion(ctx) // errors are what the sweep is for
+		_, _ = a.box.Repair().FollowPromotion(ctx) // the sweep expects errors
 	}
 	if err := a.elsewhere(ctx); err == nil {
 		_ = a.box.Repair().Promoted(ctx, ledger.Operator{Who: who, Via: "sweep"})
 	}
 	if err := a.elsewhere(ctx); err != nil {
-		return nil //nolint:nilerr // it is tried in another round
+		return nil //nolint:nilerr // another round tries again
 	}
 	return a.speak(ctx)
 }
 
-// elsewhere makes the server one that nobody has spoken of.
+// elsewhere makes the server one that no operator has confirmed.
 func (a *actor) elsewhere(ctx context.Context) error {
 	_, err := a.pool.Exec(ctx, `UPDATE hooklatch.installation SET timeline = timeline - 1`)
 	return err
 }
 
-// speak says that the database was restored to a moment ago. Which effects and
-// destinations that is done to nobody knows before.
+// speak reports that the database was restored to a moment ago. It is recorded as three
+// actions, because the affected effects and destinations are not known beforehand.
 func (a *actor) speak(ctx context.Context) error {
 	by := ledger.Operator{Who: who, Via: "sweep"}
 	restored := func(ledger.Operator) error {

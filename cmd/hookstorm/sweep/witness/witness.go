@@ -1,6 +1,6 @@
-// Package witness adds the operations of another process of a sweep to the history: the
-// process announces each operation before it begins, and reports how it ended. A process
-// that is killed in between leaves an operation without an end.
+// Package witness adds the operations of another process of a sweep to the history. The
+// process announces each operation before it begins, and reports how it ended. A process that
+// is killed in between leaves an operation without an end.
 package witness
 
 import (
@@ -16,14 +16,14 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/history"
 )
 
-// end is how an operation ended.
+// end is the end of an operation.
 type end struct {
 	ID   int64        `json:"id"`
 	Kind history.Kind `json:"kind"`
 	Text string       `json:"text"`
 }
 
-// Desk takes what witnesses say. It is an http.Handler.
+// Desk receives the reports of witnesses. It is an http.Handler.
 type Desk struct {
 	history *history.Writer
 
@@ -32,7 +32,7 @@ type Desk struct {
 	open map[int64]*history.Operation
 }
 
-// NewDesk returns one that writes into w.
+// NewDesk returns a Desk that writes to w.
 func NewDesk(w *history.Writer) *Desk {
 	return &Desk{history: w, open: make(map[int64]*history.Operation)}
 }
@@ -56,7 +56,7 @@ func (d *Desk) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		id := d.last
 		d.open[id] = d.history.Begin(record)
 		d.mu.Unlock()
-		_ = json.NewEncoder(w).Encode(id) // the witness has gone, and says nothing more
+		_ = json.NewEncoder(w).Encode(id) // the witness has closed the connection
 	case "/end":
 		var e end
 		if err := json.Unmarshal(body, &e); err != nil {
@@ -75,19 +75,19 @@ func (d *Desk) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// Witness says what its process does.
+// Witness reports what its process does.
 type Witness struct {
 	url    string
 	client *http.Client
 }
 
-// New returns a witness who speaks to the desk at url.
+// New returns a Witness that reports to the desk at url.
 func New(url string) *Witness {
 	return &Witness{url: url, client: &http.Client{Timeout: 5 * time.Second}}
 }
 
-// Watch says that an operation begins, does it, and says how it ended, which do
-// decides. Its error is that nobody listened: then nothing was done.
+// Watch announces an operation, does it, and reports how it ended, as do returns. Its error
+// means that a report did not arrive. If the announcement did not, nothing was done.
 func (w *Witness) Watch(ctx context.Context, r history.Record, do func() (history.Kind, string)) error {
 	var id int64
 	if err := w.say(ctx, "/begin", r, &id); err != nil {
