@@ -12,7 +12,7 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/application"
 )
 
-// newApp is the command by which a run starts the program of the user's.
+// newApp returns the command by which a run starts the user's program.
 func newApp() *cobra.Command {
 	var config string
 	cmd := &cobra.Command{

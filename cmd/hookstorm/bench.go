@@ -42,7 +42,7 @@ Scenarios:
 			if measured == nil {
 				return err
 			}
-			if err := errors.Join(err, measured.Print(s.stdout)); err != nil { // also what was measured before it failed
+			if err := errors.Join(err, measured.Print(s.stdout)); err != nil { // also the measurements before an error
 				return err
 			}
 			if err := files.write(measured); err != nil {
@@ -69,7 +69,7 @@ Scenarios:
 	return cmd
 }
 
-// newBenchMerge is the command that puts the runs of several scenarios together.
+// newBenchMerge returns the command that merges the runs of several scenarios.
 func newBenchMerge(s streams) *cobra.Command {
 	var files reportFiles
 	cmd := &cobra.Command{
@@ -99,7 +99,7 @@ func newBenchMerge(s streams) *cobra.Command {
 	return cmd
 }
 
-// reportFiles are the files that a report is written to; empty: it is not.
+// reportFiles are the files to write a report to; an empty one is not written.
 type reportFiles struct{ json, svg, page string }
 
 func (f *reportFiles) addTo(flags *pflag.FlagSet) {
@@ -130,7 +130,8 @@ func scenarioList() string {
 	return strings.TrimRight(list.String(), "\n")
 }
 
-// newBenchServer is the command by which a run starts what Hooklatch is compared with.
+// newBenchServer returns the command by which a run starts a system that Hooklatch is
+// compared with.
 func newBenchServer(s streams) *cobra.Command {
 	var listen string
 	cmd := &cobra.Command{

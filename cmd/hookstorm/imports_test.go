@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What a package of this module must not depend on, and why. What the product must not
-// depend on is held in the product's own module, which does not know this one.
+// The packages of this module must not depend on certain others, for the given reasons. The
+// product's own module, which does not know this one, checks the product's dependencies.
 func TestNothingDependsOnWhatItMustNot(t *testing.T) {
 	t.Parallel()
 	for _, rule := range []struct{ of, forbidden, reason string }{

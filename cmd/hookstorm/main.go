@@ -1,6 +1,6 @@
-// Command hookstorm tries to break the promise of Hooklatch: it runs real processes
-// on a Postgres of its own, does to them whatever happens to machines, and checks
-// every operation of the run afterwards.
+// Command hookstorm tries to break the promise of Hooklatch. It runs real processes on a
+// Postgres of its own, exposes them to the faults that happen to machines, and then checks
+// every operation of the run.
 package main
 
 import (
@@ -21,8 +21,8 @@ const (
 
 func main() { os.Exit(run()) }
 
-// run is main with an exit code. Only here are signals known: the first one ends
-// what runs in order, the second one at once.
+// run is main with an exit code. Only run handles signals: the first one ends the command
+// gracefully, the second one immediately.
 func run() int {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()

@@ -10,7 +10,7 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/model"
 )
 
-// newModel makes the command that proves the protocol on paper.
+// newModel returns the command that explores the model of the protocol.
 func newModel(s streams) *cobra.Command {
 	var bug string
 	cmd := &cobra.Command{

@@ -10,10 +10,10 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/planted"
 )
 
-// proofAtOnce is how many schedules run at the same time: they mostly wait.
+// proofAtOnce is the number of simultaneous schedules. They mostly wait.
 const proofAtOnce = 4
 
-// provePlanted plants bugs, all of them or one, and has each found.
+// provePlanted plants bugs, all of them or one, and checks that each is found.
 func provePlanted(ctx context.Context, s streams, module, dir, name string, times int) (err error) {
 	cases := planted.Cases()
 	if name != "all" {
@@ -29,7 +29,7 @@ func provePlanted(ctx context.Context, s streams, module, dir, name string, time
 		}
 		defer func() {
 			if err == nil {
-				_ = os.RemoveAll(dir) // it is of use only when something went wrong
+				_ = os.RemoveAll(dir) // it is useful only after a failure
 			}
 		}()
 	}
@@ -41,7 +41,7 @@ func provePlanted(ctx context.Context, s streams, module, dir, name string, time
 	if err != nil {
 		return err
 	}
-	defer hunt.Stop(context.WithoutCancel(ctx)) //nolint:errcheck // what was found is said
+	defer hunt.Stop(context.WithoutCancel(ctx)) //nolint:errcheck // the findings were reported
 	if err := hunt.Start(ctx); err != nil {
 		return err
 	}

@@ -13,28 +13,28 @@ import (
 )
 
 const (
-	// privateEnv says that this process may mount disks that nobody else sees.
+	// privateEnv marks a process that may mount disks that only it sees.
 	privateEnv = "HOOKSTORM_PRIVATE"
 	// privateEnding is how long a run may take to end after it was interrupted.
 	privateEnding = 2 * time.Minute
 )
 
-// errNotPrivate: this machine lets us mount nothing.
+// errNotPrivate is returned if this machine allows no mounts.
 var errNotPrivate = errors.New("this machine allows no disks of our own, so a full one is only simulated")
 
-// privately runs this command again where it may mount disks of its own, so that
+// privately runs this command again in a process that may mount disks of its own, so that
 // they can really be full. Errors: errNotPrivate, errFound.
 func privately(ctx context.Context, s streams) error {
 	self, err := os.Executable()
 	if err != nil {
 		return errors.Join(errNotPrivate, err)
 	}
-	cmd := exec.CommandContext(ctx, self, os.Args[1:]...) //nolint:gosec // ourselves
+	cmd := exec.CommandContext(ctx, self, os.Args[1:]...) //nolint:gosec // this program itself
 	cmd.Env = append(os.Environ(), privateEnv+"=1")
 	cmd.Stdout, cmd.Stderr = s.stdout, s.stderr
 	cluster.Privately(cmd)
 	if cmd.SysProcAttr != nil {
-		// An interrupt of the terminal is for us; we pass it on, once.
+		// An interrupt of the terminal is only for this process, which passes it on, once.
 		cmd.SysProcAttr.Setpgid = true
 	}
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
@@ -44,7 +44,7 @@ func privately(ctx context.Context, s streams) error {
 	}
 	err = cmd.Wait()
 	if ended, exited := errors.AsType[*exec.ExitError](err); exited && ended.ExitCode() > 0 {
-		return errFound // it said why
+		return errFound // it has printed the reason
 	}
 	if err != nil {
 		return fmt.Errorf("run privately: %w", err)

@@ -7,13 +7,13 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// errFound ends a command that said all there is to say about what it found.
+// errFound ends a command that has already reported its findings.
 var errFound = errors.New("a promise was broken")
 
-// streams are where a command writes.
+// streams are the outputs of a command.
 type streams struct{ stdout, stderr io.Writer }
 
-// newRoot makes the tree of commands.
+// newRoot returns the tree of commands.
 func newRoot(s streams) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "hookstorm",

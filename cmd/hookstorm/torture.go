@@ -97,8 +97,8 @@ func ownSettings(path string) (own scenario.Own, err error) {
 	return own, nil
 }
 
-// repositoryRoot is the directory above us that has Hooklatch in it: programs are built
-// from it.
+// repositoryRoot returns the directory above the current one that contains Hooklatch.
+// Programs are built from it.
 func repositoryRoot() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {
@@ -116,8 +116,8 @@ func repositoryRoot() (string, error) {
 	}
 }
 
-// commandLine is a command with the flags that were given, but for the DSN, which
-// is a secret, and for where its files go.
+// commandLine returns a command with its flags, without the DSN, which is a secret, and
+// without the locations of its files.
 func commandLine(cmd *cobra.Command) string {
 	line := cmd.Name()
 	cmd.Flags().Visit(func(f *pflag.Flag) {
