@@ -17,55 +17,54 @@ import (
 	"github.com/hooklatch/hooklatch/worker"
 )
 
-// Case is a handler, the events it is tried with, and what counts as its result.
+// Case is a handler, the events to try it with, and the definition of its result.
 type Case struct {
-	// Make prepares an empty database, such as by creating tables, and returns the
-	// handler to try there. It is called once for each trial, and each has a
-	// database of its own: what a handler keeps elsewhere, Make makes anew.
-	// Required.
+	// Make prepares an empty database, such as by creating tables, and returns the handler to
+	// try there. It is called once for each trial, and each trial has a database of its own.
+	// If the handler has state elsewhere, Make must create that anew. Required.
 	Make func(ctx context.Context, w World) (worker.HandlerFunc, error)
-	// State reads the end state: all that must be the same after trouble. Leave
-	// out what may differ, such as generated ids and the time of writing. A
-	// string is compared as it is, everything else as JSON. Query reads rows.
-	// Required.
+	// State reads the end state: everything that must be the same after trouble. Omit what
+	// may differ, such as generated ids and times of writing. A string is compared as it is,
+	// everything else as JSON. Query reads rows. Required.
 	State func(ctx context.Context, w World) (any, error)
-	// Events are about one object, in the order in which they happened. With more
-	// than one, their order is tried too. At least one, at most MaxEvents.
+	// Events are about one object, in the order in which they happened. If there are several,
+	// other orders are tried, too. At least one, at most MaxEvents.
 	Events []Event
 	// Source is the name of the events' source. Defaults to "hooktest".
 	Source string
-	// Destinations are those that the handler enqueues effects for, with EnqueueTx
-	// of World.Outbox. They accept whatever they are sent. Which effects there
-	// are, by destination and key, is part of the state.
+	// Destinations are the destinations for which the handler enqueues effects, with
+	// EnqueueTx of World.Outbox. They accept everything. The set of effects, by destination
+	// and key, is part of the state.
 	Destinations []string
-	// Without leaves out troubles that the handler need not stand. Say why, next
-	// to it.
+	// Without omits troubles that the handler need not withstand. State the reason next to
+	// it.
 	Without []Trouble
 }
 
-// MaxEvents bounds Case.Events: the trials grow with it.
+// MaxEvents bounds Case.Events, because the number of trials grows with it.
 const MaxEvents = 8
 
-// Event is one event, as the provider of its source would have found it.
+// Event is one event, as the provider of its source would extract it from a delivery.
 type Event struct {
 	ID   string
 	Type string
 	// Body is the payload. Its content type is application/json.
 	Body []byte
-	// OccurredAt is when it happened by the provider's clock. Zero: it does not say.
+	// OccurredAt is when it happened by the provider's clock. Zero: the provider does not
+	// say.
 	OccurredAt time.Time
 }
 
-// World is what a trial takes place in.
+// World is the environment of a trial.
 type World struct {
-	// DB is a database of this trial alone, with the schema of Hooklatch in it.
+	// DB is a database for this trial alone, with the schema of Hooklatch in it.
 	DB *pgxpool.Pool
-	// Outbox is that of the worker, for EnqueueTx.
+	// Outbox is the outbox of the worker, for EnqueueTx.
 	Outbox *outbox.Outbox
 }
 
-// Query returns a Case.State that reads the rows of a query, each as a line of
-// JSON. Without an ORDER BY the rows may come in any order.
+// Query returns a Case.State that reads the rows of a query, each as a line of JSON. Without
+// an ORDER BY the rows may come in any order.
 func Query(sql string) func(ctx context.Context, w World) (any, error) {
 	return func(ctx context.Context, w World) (any, error) {
 		rows, err := w.DB.Query(ctx, "SELECT row_to_json(state)::text FROM ("+sql+"\n) AS state")
@@ -80,8 +79,8 @@ func Query(sql string) func(ctx context.Context, w World) (any, error) {
 	}
 }
 
-// Run tries the handler of a case, and fails the test with everything it finds.
-// Tests that run in parallel share the server, not its databases.
+// Run tries the handler of a case, and fails the test with all findings. Tests that run in
+// parallel share the server, not its databases.
 func Run(t testing.TB, c Case) {
 	t.Helper()
 	findings, err := Find(t.Context(), c)
@@ -93,10 +92,9 @@ func Run(t testing.TB, c Case) {
 	}
 }
 
-// Find tries the handler of a case and returns what it found, in the order of the
-// troubles: nothing for a handler that stands them all. An error means that it
-// could not be tried to the end: the case is wrong, or the handler fails without any
-// trouble.
+// Find tries the handler of a case and returns the findings, in the order of the troubles. A
+// handler that withstands all troubles has none. Find returns an error if a trial could not
+// be completed: the case is invalid, or the handler fails without any trouble.
 func Find(ctx context.Context, c Case) ([]Finding, error) {
 	if c.Source == "" {
 		c.Source = "hooktest"
@@ -121,8 +119,8 @@ func Find(ctx context.Context, c Case) ([]Finding, error) {
 	return findings, nil
 }
 
-// undisturbed is the state that every trial must end in. Two trials have to agree
-// on it, or it would be blamed on the first trouble that it changes by itself.
+// undisturbed returns the state in which every trial must end. Two trials have to agree on
+// it. Otherwise a state that changes by itself would be blamed on the first trouble.
 func (c Case) undisturbed(ctx context.Context) (string, error) {
 	var states [2]string
 	for i := range states {
@@ -173,7 +171,7 @@ func (c Case) validate() error {
 	return nil
 }
 
-// delivery is how the gateway would hand over an event, under an id.
+// delivery returns an event, under an id, as the gateway would hand it over.
 func (c Case) delivery(e Event, id string) outbox.Delivery {
 	return outbox.Delivery{
 		Source: identity.Source(c.Source), Provider: "hooktest", ContentType: "application/json", Body: e.Body, Handlers: true,

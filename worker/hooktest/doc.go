@@ -1,11 +1,11 @@
-// Package hooktest tests what repeated, interrupted and reordered deliveries do to a Go
-// handler.
+// Package hooktest tests how a Go handler copes with repeated, interrupted and reordered
+// deliveries.
 //
-// Providers deliver at least once and in any order, processes die, and a person
-// replays events. A handler stands all of that when it sets a desired end state,
-// and not when it adds to what is there. Which of the two it does is hard to see
-// and easy to try: hooktest runs it with a real worker on a real Postgres, once
-// undisturbed and then in trouble, and compares what is left each time.
+// Providers deliver at least once and in any order, processes die, and operators replay
+// events. A handler withstands all of that if it sets a desired end state, and does not if it
+// adds to the existing state. The difference is hard to see and easy to try. hooktest runs
+// the handler with a real worker on a real Postgres, once undisturbed and then in trouble,
+// and compares the end states.
 //
 //	func TestPaymentsStandTrouble(t *testing.T) {
 //		hooktest.Run(t, hooktest.Case{
@@ -18,7 +18,7 @@
 //		})
 //	}
 //
-// The Postgres is that of package pgtest: its binaries must be installed, nothing
-// has to run, and TEST_DATABASE_URL names another server. A TestMain that calls
-// pgtest.Main stops it; without one it dies with the test binary.
+// Package pgtest provides the Postgres. Its binaries must be installed, but no server has to
+// run. TEST_DATABASE_URL selects another server. A TestMain that calls pgtest.Main stops the
+// server. Without one, it ends with the test binary.
 package hooktest

@@ -6,20 +6,20 @@ import (
 	"strings"
 )
 
-// Finding is a trouble that a handler does not stand.
+// Finding is a trouble that a handler does not withstand.
 type Finding struct {
 	Trouble Trouble
-	// Story is what happened, in a sentence.
+	// Story describes what happened, in a sentence.
 	Story string
-	// Want is the state that undisturbed deliveries lead to, and Got that of the
-	// trial; empty after a Failure.
+	// Want is the state after undisturbed deliveries, and Got the state after the trial. Both
+	// are empty after a Failure.
 	Want, Got string
-	// Failure is why the events were not handled to the end; nil: they were.
+	// Failure is the reason why the events were not handled completely, or nil if they were.
 	Failure error
 }
 
-// String is the story and what came of it. Lines that are missing begin with a
-// minus, those that should not be there with a plus.
+// String returns the story and its result. Missing lines begin with a minus, unexpected ones
+// with a plus.
 func (f Finding) String() string {
 	text := fmt.Sprintf("%s: %s.\n", f.Trouble, f.Story)
 	if f.Failure != nil {
@@ -28,7 +28,7 @@ func (f Finding) String() string {
 	return text + f.verdict() + "\n" + differences(f.Want, f.Got)
 }
 
-// verdict says which mistake the trouble shows.
+// verdict describes the mistake that the trouble shows.
 func (f Finding) verdict() string {
 	switch f.Trouble {
 	case Late, Shuffled:

@@ -33,7 +33,8 @@ type invoice struct {
 	}
 }
 
-// event is that of a file in testdata, which happened so many minutes after the first.
+// event returns the event of a file in testdata. It happened the given number of minutes
+// after the first.
 func event(t *testing.T, id, eventType string, minutes int) hooktest.Event {
 	t.Helper()
 	body, err := os.ReadFile(filepath.Join("testdata", eventType+".json"))
@@ -42,7 +43,7 @@ func event(t *testing.T, id, eventType string, minutes int) hooktest.Event {
 	return hooktest.Event{ID: id, Type: eventType, Body: body, OccurredAt: at}
 }
 
-// invoices is a case about one invoice, with a table of the given handler's.
+// invoices returns a case about one invoice, with a table for the given handler.
 func invoices(t *testing.T, table string, handle func(ctx context.Context, w hooktest.World, tx pgx.Tx, e inbox.Event, v invoice) error) hooktest.Case {
 	t.Helper()
 	return hooktest.Case{
@@ -65,15 +66,15 @@ func invoices(t *testing.T, table string, handle func(ctx context.Context, w hoo
 	}
 }
 
-// about leaves out the troubles that a test is not about: each is a trial or more, and
-// a trial takes a second. With HOOKLATCH_LONG=1 all are tried.
+// about omits troubles that a test is not about: each takes at least one trial, and a trial
+// takes a second. With HOOKLATCH_LONG=1 all are tried.
 func about(c *hooktest.Case, troubles ...hooktest.Trouble) {
 	if os.Getenv("HOOKLATCH_LONG") == "" {
 		c.Without = slices.DeleteFunc(hooktest.Troubles(), func(trouble hooktest.Trouble) bool { return slices.Contains(troubles, trouble) })
 	}
 }
 
-// found are the troubles that a handler does not stand.
+// found returns the troubles that a handler does not withstand.
 func found(t *testing.T, c hooktest.Case) (troubles []hooktest.Trouble, texts map[hooktest.Trouble]string) {
 	t.Helper()
 	findings, err := hooktest.Find(t.Context(), c)
@@ -89,7 +90,7 @@ func found(t *testing.T, c hooktest.Case) (troubles []hooktest.Trouble, texts ma
 	return troubles, texts
 }
 
-// setInvoice is how a handler should be: the end state, unless a newer one is there.
+// setInvoice is a correct handler: it sets the end state, unless a newer one is stored.
 func setInvoice(ctx context.Context, _ hooktest.World, tx pgx.Tx, e inbox.Event, v invoice) error {
 	_, err := tx.Exec(ctx, `
 		INSERT INTO invoices (id, amount, status, as_of) VALUES ($1, $2, $3, $4)
@@ -151,7 +152,7 @@ func TestAHandlerThatTakesTheLastEventForTheNewestIsFound(t *testing.T) {
 			v.Data.Object.ID, v.Data.Object.Status)
 		return err
 	})
-	c.Without = []hooktest.Trouble{hooktest.AllAtOnce} // which of them comes last is chance
+	c.Without = []hooktest.Trouble{hooktest.AllAtOnce} // which event comes last is random
 	about(&c, hooktest.Late, hooktest.Shuffled)
 	troubles, texts := found(t, c)
 	require.Equal(t, []hooktest.Trouble{hooktest.Late, hooktest.Shuffled}, troubles)
@@ -160,8 +161,8 @@ func TestAHandlerThatTakesTheLastEventForTheNewestIsFound(t *testing.T) {
 	require.Contains(t, texts[hooktest.Shuffled], "in the order evt_1, evt_3, evt_2.")
 }
 
-// It compares times, and reads without a lock what it then writes: one at a time it
-// stands every order.
+// The handler compares times, but reads without a lock before it writes. If events are
+// handled one at a time, it withstands every order.
 func TestAHandlerThatReadsWithoutALockIsFound(t *testing.T) {
 	t.Parallel()
 	c := invoices(t, `id text PRIMARY KEY, status text, as_of timestamptz`, func(ctx context.Context, _ hooktest.World, tx pgx.Tx, e inbox.Event, v invoice) error {

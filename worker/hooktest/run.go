@@ -16,17 +16,17 @@ import (
 	"github.com/hooklatch/hooklatch/worker/destination"
 )
 
-// maxStatements is after how many statements of a handler no more interruptions are
-// tried.
+// maxStatements is the largest number of a handler's statements after which an interruption
+// is tried.
 const maxStatements = 20
 
-// run is the handler as the worker calls it: the first run of each event is
-// disturbed as the plan says.
+// run is the handler as the worker calls it. The first run of each event is disturbed by the
+// plan.
 func (t *trial) run(ctx context.Context, tx pgx.Tx, e inbox.Event) error {
 	first := t.first(e.EventRef)
 	if first && t.disturb == doubled {
 		ctx := outbox.ContextWithEvent(t.ctx, &e)              // a process that was cut off does not notice that its run is over
-		t.behind.Go(func() { _, _ = t.rolledBack(ctx, e, 0) }) // nobody is left to tell
+		t.behind.Go(func() { _, _ = t.rolledBack(ctx, e, 0) }) // its result reaches no caller
 	}
 	if first && t.disturb == crashing {
 		for after := 1; after <= maxStatements; after++ {
@@ -62,8 +62,8 @@ func (t *trial) first(ref identity.EventRef) bool {
 	return !begun
 }
 
-// rolledBack runs the handler in a transaction that never commits, and cancels it
-// after so many statements; 0: never. It reports whether it came to that.
+// rolledBack runs the handler in a transaction that never commits, and cancels it after a
+// number of statements, or never if that is 0. It reports whether it was cancelled.
 func (t *trial) rolledBack(ctx context.Context, e inbox.Event, after int) (interrupted bool, err error) {
 	tx, err := t.DB.Begin(ctx)
 	if err != nil {
@@ -76,7 +76,7 @@ func (t *trial) rolledBack(ctx context.Context, e inbox.Event, after int) (inter
 	return errors.Is(context.Cause(ctx), errInterrupted), nil
 }
 
-// call is the handler itself. A panic is its error.
+// call calls the handler itself. It returns a panic as an error.
 func (t *trial) call(ctx context.Context, tx pgx.Tx, e inbox.Event) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -102,7 +102,7 @@ func (t *interruptedTx) ran() {
 	}
 }
 
-// AfterCommit is there as it is in the worker's transactions. There is no commit.
+// AfterCommit exists as in the worker's transactions. There is no commit.
 func (t *interruptedTx) AfterCommit(func()) {}
 
 // Begin implements pgx.Tx.
@@ -120,7 +120,7 @@ func (t *interruptedTx) Exec(ctx context.Context, sql string, args ...any) (pgco
 	return t.Tx.Exec(ctx, sql, args...)
 }
 
-// Query implements pgx.Tx. The rows that are there already can be read.
+// Query implements pgx.Tx. Rows that have arrived can be read.
 func (t *interruptedTx) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error) {
 	defer t.ran()
 	return t.Tx.Query(ctx, sql, args...)
@@ -144,7 +144,7 @@ func (t *interruptedTx) CopyFrom(ctx context.Context, table pgx.Identifier, colu
 	return t.Tx.CopyFrom(ctx, table, columns, rows)
 }
 
-// accepting is a destination that takes whatever it is sent.
+// accepting is a destination that accepts everything.
 type accepting struct{}
 
 // Kind implements destination.Sender.

@@ -20,15 +20,15 @@ import (
 )
 
 const (
-	// handlers is how many run at once, and beside them the runs that are rolled
-	// back.
+	// handlers is the number of handlers that run simultaneously, besides the runs that are
+	// rolled back.
 	handlers = MaxEvents
-	// patience is how long a step may take. The machine may be busy.
+	// patience is how long a step may take on a busy machine.
 	patience = 2 * time.Minute
-	// lookEvery is how soon the end of a step is noticed.
+	// lookEvery is how quickly the end of a step is noticed.
 	lookEvery = 5 * time.Millisecond
-	// maxErrors is after how many errors of one event a handler is taken not to
-	// come to an end. Deadlocks and the like repair themselves before.
+	// maxErrors is the number of errors of one event after which a handler counts as never
+	// finishing. Deadlocks and the like are resolved before.
 	maxErrors = 4
 )
 
@@ -44,11 +44,10 @@ type trial struct {
 
 	mu     sync.Mutex
 	begun  map[identity.EventRef]bool
-	errors map[identity.EventRef][]error // of runs that nobody disturbed
+	errors map[identity.EventRef][]error // of undisturbed runs
 }
 
-// try carries a plan out and returns the state it ends in, or why it does not come
-// to an end.
+// try carries out a plan and returns the state in which it ends, or why it does not end.
 func (c Case) try(ctx context.Context, p plan) (state string, failure, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -77,9 +76,9 @@ func (c Case) try(ctx context.Context, p plan) (state string, failure, err error
 		t.behind.Wait()
 		state, err = t.state(ctx)
 	}
-	cancel() // what is behind and still runs
+	cancel() // runs in the background that still run
 	err = errors.Join(err, t.worker.Stop(context.WithoutCancel(ctx)))
-	t.behind.Wait() // no run begins another now
+	t.behind.Wait() // no run starts another now
 	return state, failure, err
 }
 
@@ -110,8 +109,7 @@ func (t *trial) carryOut(ctx context.Context, steps []step) (failure, err error)
 	return nil, nil
 }
 
-// begin delivers or replays the events of a step, and returns which are to be
-// handled.
+// begin delivers or replays the events of a step, and returns the events to be handled.
 func (t *trial) begin(ctx context.Context, s step) ([]identity.EventRef, error) {
 	var refs []identity.EventRef
 	var delivering sync.WaitGroup
@@ -179,7 +177,7 @@ func (t *trial) wait(ctx context.Context, refs []identity.EventRef) (failure, er
 	return nil, nil
 }
 
-// notHandled is the failure of a step that took too long.
+// notHandled returns the failure of a step that took too long.
 func notHandled(ref identity.EventRef, errs []error) error {
 	if len(errs) == 0 {
 		return fmt.Errorf("event %s was not handled within %s, and no run of it has failed", ref.EventID, patience)
@@ -187,7 +185,7 @@ func notHandled(ref identity.EventRef, errs []error) error {
 	return fmt.Errorf("event %s was not handled within %s: %w", ref.EventID, patience, errs[len(errs)-1])
 }
 
-// state is what is compared.
+// state returns the state to compare.
 func (t *trial) state(ctx context.Context) (string, error) {
 	state, err := t.State(ctx, t.World)
 	if err != nil {

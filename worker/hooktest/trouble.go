@@ -11,40 +11,38 @@ type Trouble string
 
 // The troubles, in the order in which they are tried.
 const (
-	// TwiceAtOnce: the provider delivers the event four times in parallel, and the
-	// handler runs twice in parallel, as it does when a process was cut off and
-	// taken for dead. What the run that was cut off wrote with tx is rolled back.
-	// What it did by other ways stays.
+	// TwiceAtOnce delivers the event four times in parallel, and runs the handler twice in
+	// parallel, as happens when a process was cut off and presumed dead. The writes of the
+	// cut-off run with tx are rolled back. Anything it did by other means remains.
 	TwiceAtOnce Trouble = "twice at once"
-	// Crashed: the handler is cancelled after its first statement, then after its
-	// second and so on; then it succeeds, and the connection is lost before the
-	// COMMIT. Each time what it wrote with tx is rolled back, and it runs again.
+	// Crashed cancels the handler after its first statement, then after its second and so on.
+	// Then the handler succeeds, and the connection is lost before the COMMIT. Each time its
+	// writes with tx are rolled back, and it runs again.
 	Crashed Trouble = "crashed"
-	// TwoIDs: the provider delivers the same fact under two ids in parallel, as
-	// happens where two of its endpoints lead to one source, or where two of its
-	// types say the same. Both are handled, and committed.
+	// TwoIDs delivers the same fact under two ids in parallel. That happens if two endpoints
+	// of the provider lead to one source, or if two of its event types announce the same
+	// fact. Both are handled and committed.
 	TwoIDs Trouble = "two ids"
-	// Replayed: a person replays the event when it was handled, as `hooklatch
-	// events replay` does.
+	// Replayed replays the event after it was handled, as `hooklatch events replay` does.
 	Replayed Trouble = "replayed"
-	// Late: when all events were handled, the older ones are replayed.
+	// Late replays the older events after all events were handled.
 	Late Trouble = "late"
-	// Shuffled: the events come in other orders than that in which they happened.
+	// Shuffled delivers the events in other orders than the one in which they happened.
 	Shuffled Trouble = "shuffled"
-	// AllAtOnce: all events come at the same time, and are handled in parallel.
+	// AllAtOnce delivers all events simultaneously, and they are handled in parallel.
 	AllAtOnce Trouble = "all at once"
 )
 
-// Troubles are all there are.
+// Troubles returns all troubles.
 func Troubles() []Trouble {
 	return []Trouble{TwiceAtOnce, Crashed, TwoIDs, Replayed, Late, Shuffled, AllAtOnce}
 }
 
-// plan is one trial: what is done step by step, each when what the step before
-// began has been handled.
+// plan is one trial: a list of steps. Each step begins when all events of the step before
+// have been handled.
 type plan struct {
 	trouble Trouble
-	story   string // what happens, for the finding
+	story   string // for the finding
 	steps   []step
 	disturb disturbance
 }
@@ -52,9 +50,9 @@ type plan struct {
 // step is what happens at one time.
 type step struct {
 	events []Event
-	times  int    // each is delivered in parallel; 0 counts as 1
-	also   string // they come a second time, their ids with this behind them
-	replay bool   // they are not delivered, but replayed
+	times  int    // of each event in parallel; 0 counts as 1
+	also   string // suffix of a second id under which each event is delivered as well
+	replay bool   // whether they are replayed instead of delivered
 }
 
 // disturbance is what happens to the first run of each event.
@@ -62,17 +60,17 @@ type disturbance int
 
 const (
 	none     disturbance = iota
-	doubled              // it runs twice in parallel, and one of them is rolled back
+	doubled              // it runs twice in parallel, and one run is rolled back
 	crashing             // it is rolled back at each place
 )
 
-// asSecond is behind the id of an event that comes under two.
+// asSecond is the suffix of the second id of an event that is delivered under two.
 const asSecond = "-again"
 
-// deliveries is how often one event comes in parallel.
+// deliveries is the number of parallel deliveries of one event.
 const deliveries = 4
 
-// plans are all the trials of a case.
+// plans returns all trials of a case.
 func (c Case) plans() []plan {
 	var plans []plan
 	add := func(trouble Trouble, story string, steps []step, disturb disturbance) {
@@ -120,9 +118,9 @@ func eachWith(events []Event, s step) []step {
 	return steps
 }
 
-// orders are others than the given one: with every two neighbours changed over, and
-// all of it reversed. A handler that stands those stands all that follow from them,
-// or compares more than two events, which none should.
+// orders returns other orders than the given one: every two neighbours swapped, and
+// everything reversed. A handler that withstands these withstands all that follow from them,
+// or it compares more than two events, which no handler should.
 func orders(events []Event) [][]Event {
 	var found [][]Event
 	for i := range len(events) - 1 {
