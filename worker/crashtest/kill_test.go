@@ -14,16 +14,16 @@ import (
 
 const (
 	kills  = 4  // at each point
-	batch  = 20 // effects a worker process has under way at once
-	caught = 10 // of them, that a kill must meet at its point to count
-	// A process killed while it settles may have claimed the next batch too, and a kill
-	// that came too late is repeated, on a busy machine many times.
+	batch  = 20 // effects that a worker process has under way simultaneously
+	caught = 10 // of these, the least that a kill must meet at its point to count
+	// A process killed while it settles may also have claimed the next batch. A kill that
+	// comes too late is repeated, on a busy machine many times.
 	tries   = 4 * kills
 	effects = tries*2*batch + batch
 )
 
-// I6, I7, I8: worker processes are killed with SIGKILL at each point of an
-// attempt, and a plain one goes on after them.
+// I6, I7, I8: worker processes are killed with SIGKILL at each point of an attempt. An
+// undisturbed one then finishes the work.
 func TestKilledWorkersNeitherLoseNorDouble(t *testing.T) {
 	t.Parallel()
 	for _, policy := range []ledger.Policy{ledger.AtLeastOnce, ledger.AtMostOnce} {
@@ -65,10 +65,9 @@ type crash struct {
 	uncalled []string // unsettled when their process died, before the call
 }
 
-// kill starts a worker process, kills it when it has a batch at the point, and
-// returns how many effects it caught there. Of the kills while it settles every
-// second one comes when some outcomes are committed, the others at any moment
-// from the first to be settled.
+// kill starts a worker process, kills it when it has a batch at the point, and returns how
+// many effects it caught there. If the process is settling, every second kill comes when some
+// outcomes are committed. The others come at any moment from the first one to be settled.
 func (c *crash) kill(t *testing.T, try int) int {
 	t.Helper()
 	called := c.receiver.total()
@@ -97,7 +96,7 @@ func (c *crash) kill(t *testing.T, try int) int {
 
 	keys := p.marked(markBefore)
 	if c.at == settling {
-		keys = p.marked(markAnswered) // the others have come no further than before the call
+		keys = p.marked(markAnswered) // the others have not reached their call yet
 	}
 	running := c.count(t, `SELECT count(*) FROM hooklatch.effects AS e JOIN hooklatch.river_job AS j ON j.id = e.job_id
 		WHERE e.idempotency_key = ANY($1) AND j.state = 'running'`, keys)
@@ -119,7 +118,7 @@ func (c *crash) settled(t *testing.T, keys []string) int {
 	return c.count(t, `SELECT count(*) FROM hooklatch.effects WHERE idempotency_key = ANY($1) AND state = 'done'`, keys)
 }
 
-// unsettled lists what the dead processes left behind.
+// unsettled lists the effects that the dead processes left unsettled.
 func (c *crash) unsettled(t *testing.T) (inDoubt, uncalled []string) {
 	t.Helper()
 	for _, key := range c.inState(t, ledger.EffectStarted) {

@@ -1,5 +1,5 @@
-// Package crashtest proves the promises of the worker about effects on real processes
-// that are killed or stopped at chosen moments.
+// Package crashtest proves the worker's promises about effects on real processes that are
+// killed or stopped at chosen moments.
 package crashtest
 
 import (
@@ -70,7 +70,7 @@ func startWorker(t *testing.T, pool *pgxpool.Pool, s setting) *process {
 			p.lines = append(p.lines, scanner.Text())
 			p.mu.Unlock()
 		}
-		_, _ = io.Copy(io.Discard, output) // a line too long for the scanner must not stop the process
+		_, _ = io.Copy(io.Discard, output) // a line too long for the scanner must not block the process
 	})
 	t.Cleanup(func() {
 		p.kill()
@@ -94,7 +94,7 @@ func (p *process) kill() {
 	p.reader.Wait()
 }
 
-// marked lists the keys the process reported a marker for.
+// marked lists the keys for which the process reported a marker.
 func (p *process) marked(marker string) []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -178,8 +178,8 @@ func (l *scene) count(t *testing.T, query string, args ...any) int {
 	return n
 }
 
-// settleDown waits until the server has noticed that its client is gone: only
-// then are the dead client's transactions decided.
+// settleDown waits until the server has noticed that its client is dead. Only then are the
+// client's transactions decided.
 func (l *scene) settleDown(t *testing.T) {
 	t.Helper()
 	require.Eventually(t, func() bool { return l.openTransactions(t) == 0 }, patience, time.Millisecond)
@@ -191,8 +191,8 @@ func (l *scene) openTransactions(t *testing.T) int {
 		WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend' AND state <> 'idle'`)
 }
 
-// passTime does what the end of the leases and River's rescuer do in the
-// minutes after a crash.
+// passTime does what the end of the leases and River's rescuer do in the minutes after a
+// crash.
 func (l *scene) passTime(t *testing.T) {
 	t.Helper()
 	_, err := l.pool.Exec(t.Context(), `UPDATE hooklatch.effects SET lease_until = now() - interval '1 second' WHERE state = 'started'`)
@@ -201,7 +201,7 @@ func (l *scene) passTime(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// finish waits until no effect is left to be attempted.
+// finish waits until no effect needs another attempt.
 func (l *scene) finish(t *testing.T) {
 	t.Helper()
 	require.Eventually(t, func() bool {

@@ -11,9 +11,9 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// A rate of 50 a second over three worker processes is measured at the
-// receiver: it is never exceeded. HOOKLATCH_LONG=1, on a quiet machine, measures for 20 s
-// that it is reached as well.
+// A rate of 50 a second over three worker processes is measured at the receiver and never
+// exceeded. With HOOKLATCH_LONG=1, on a quiet machine, the test also measures for 20 s that
+// the rate is reached.
 //
 //nolint:paralleltest // it measures time, so the others wait
 func TestRateOverThreeProcesses(t *testing.T) {
@@ -35,7 +35,7 @@ func TestRateOverThreeProcesses(t *testing.T) {
 	defer r.mu.Unlock()
 	slices.SortFunc(r.times, time.Time.Compare)
 	took := r.times[len(r.times)-1].Sub(r.times[0])
-	begin := r.times[0].Add(time.Second) // the burst is over, and all processes are there
+	begin := r.times[0].Add(time.Second) // the burst is over, and all processes have started
 	within := 0
 	for _, at := range r.times {
 		if !at.Before(begin) && at.Before(begin.Add(window)) {
@@ -49,8 +49,8 @@ func TestRateOverThreeProcesses(t *testing.T) {
 		require.Positive(t, shares[i], "a process took no part")
 	}
 	t.Logf("%.1f calls a second over %s, by processes %v", perSecond, window, shares)
-	// A slow machine makes fewer calls a second, and never more: each slot may hold a token
-	// whose call is late.
+	// A slow machine makes fewer calls a second, never more. Each slot may hold a token for a
+	// late call.
 	require.LessOrEqual(t, float64(len(r.times)), rate*took.Seconds()+burst+processes*concurrency)
 	if long {
 		require.InDelta(t, rate, perSecond, rate/10)

@@ -10,8 +10,7 @@ import (
 	"time"
 )
 
-// receiver records every call and applies each key once, as a good receiver
-// does.
+// receiver records every call and applies each key once, as a good receiver does.
 type receiver struct {
 	url string
 
@@ -39,7 +38,7 @@ func newReceiver(t *testing.T) *receiver {
 func (r *receiver) ServeHTTP(_ http.ResponseWriter, request *http.Request) {
 	body, err := io.ReadAll(request.Body)
 	if err != nil {
-		return // not a whole request
+		return // the request is incomplete
 	}
 	key := request.Header.Get("Idempotency-Key")
 	r.mu.Lock()
@@ -61,15 +60,15 @@ func (r *receiver) ServeHTTP(_ http.ResponseWriter, request *http.Request) {
 	}
 }
 
-// holdAnswers makes the calls from now on wait.
+// holdAnswers makes answers to the calls from now on wait.
 func (r *receiver) holdAnswers() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.hold, r.held = make(chan struct{}), 0
 }
 
-// answerOthers lets the calls from now on through; those that wait go on
-// waiting for the function it returns.
+// answerOthers answers the calls from now on. Waiting ones keep waiting until the returned
+// function is called.
 func (r *receiver) answerOthers() (release func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

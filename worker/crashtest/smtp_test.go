@@ -19,7 +19,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// mailbox is a real SMTP server that keeps every message it takes.
+// mailbox is a real SMTP server that keeps every message it accepts.
 type mailbox struct {
 	port int
 
@@ -57,7 +57,7 @@ func (mailSession) Logout() error                        { return nil }
 func (mailSession) Mail(string, *smtp.MailOptions) error { return nil }
 func (mailSession) Rcpt(string, *smtp.RcptOptions) error { return nil }
 
-// Data takes the message, whatever becomes of the answer.
+// Data accepts the message, whatever happens to the answer.
 func (s mailSession) Data(r io.Reader) error {
 	content, err := io.ReadAll(r)
 	if err != nil {
@@ -102,8 +102,8 @@ func (m *mailbox) waiting() int {
 	return m.held
 }
 
-// copies counts the copies of each message and requires that all of one are
-// equal: the same bytes, and so the same Message-ID. No two messages share one.
+// copies counts the copies of each message. It requires that all copies of a message have the
+// same bytes, and so the same Message-ID, and that no two messages share one.
 func (m *mailbox) copies(t *testing.T) map[int]int {
 	t.Helper()
 	m.mu.Lock()
@@ -127,8 +127,7 @@ func (m *mailbox) copies(t *testing.T) map[int]int {
 	return histogram
 }
 
-// killMailers kills worker processes at each point in turn, passing the time
-// between them.
+// killMailers kills worker processes at each point in turn. Time passes between the kills.
 func killMailers(t *testing.T, l *scene, m *mailbox, policy ledger.Policy, kills, concurrency int) {
 	t.Helper()
 	for i := range kills {
@@ -158,7 +157,7 @@ func killMailers(t *testing.T, l *scene, m *mailbox, policy ledger.Policy, kills
 	l.finish(t)
 }
 
-// I8: nobody gets an e-mail twice, over 20 kills.
+// I8: no e-mail is sent twice, over 20 kills.
 func TestKilledMailersSendAtMostOnce(t *testing.T) {
 	t.Parallel()
 	const kills, concurrency = 20, 4
@@ -180,7 +179,7 @@ func TestKilledMailersSendAtMostOnce(t *testing.T) {
 	}
 }
 
-// I7: where copies are allowed, they are the same message.
+// I7: if copies are allowed, they are the same message.
 func TestKilledMailersSendTheSameCopies(t *testing.T) {
 	t.Parallel()
 	const kills, concurrency = 4, 10

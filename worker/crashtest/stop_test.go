@@ -13,8 +13,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// A worker process is stopped past its lease while its requests are under way;
-// another finishes them; the first goes on, gets its answers and settles late.
+// A worker process is stopped past its lease while its requests are under way. Another
+// process finishes them. Then the first one continues, gets its answers and settles too late.
 func TestStoppedWorkerSettlesNothing(t *testing.T) {
 	t.Parallel()
 	for policy, end := range map[ledger.Policy]ledger.EffectState{
@@ -61,8 +61,8 @@ func TestStoppedWorkerSettlesNothing(t *testing.T) {
 	}
 }
 
-// freeze stops the process, but not in the middle of a transaction: its locks
-// would stop the other one too.
+// freeze stops the process, but not within a transaction, whose locks would block the other
+// process, too.
 func freeze(t *testing.T, l *scene, p *process) {
 	t.Helper()
 	require.Eventually(t, func() bool {
@@ -75,7 +75,7 @@ func freeze(t *testing.T, l *scene, p *process) {
 	}, patience, 5*time.Millisecond)
 }
 
-// rows are all effects with all columns, and their attempts.
+// rows returns all effects with all columns, and their attempts.
 func (l *scene) rows(t *testing.T) string {
 	t.Helper()
 	var rows string

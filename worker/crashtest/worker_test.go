@@ -22,41 +22,41 @@ import (
 )
 
 const (
-	// asWorker makes the test binary run as a worker process; it holds the
-	// setting as JSON.
+	// asWorker makes the test binary run as a worker process. Its value is the setting as
+	// JSON.
 	asWorker        = "CRASHTEST_WORKER"
 	destinationName = "app"
 )
 
-// The markers a process prints, each followed by an idempotency key.
+// The markers that a process prints, each followed by an idempotency key.
 const (
 	markBefore   = "before"   // the claim is committed, the destination not yet called
 	markAnswered = "answered" // the destination was called and answered
 )
 
-// point is where a worker process waits to be killed.
+// point is the place at which a worker process waits to be killed.
 type point string
 
 const (
 	nowhere   point = ""
-	beforeIt  point = "before"   // the call
-	afterSent point = "sent"     // the receiver holds its answer
-	answered  point = "answered" // and the outcome is not settled
-	settling  point = "settling" // a batch of outcomes is let go at once to be settled
+	beforeIt  point = "before"   // before the call
+	afterSent point = "sent"     // after the request was sent, while the receiver holds its answer
+	answered  point = "answered" // after the answer, before the outcome is settled
+	settling  point = "settling" // while a batch of outcomes, released together, is settled
 )
 
-// setting is what a worker process is told.
+// setting configures a worker process.
 type setting struct {
 	DatabaseURL string
 	URL         string        // of the HTTP receiver
-	SMTPPort    int           // of the SMTP server, instead
+	SMTPPort    int           // of the SMTP server, which is used instead
 	Timeout     time.Duration // of a call; 0: the default
 	Policy      ledger.Policy
 	Concurrency int
 	Rate        float64
 	Burst       int
 	WaitAt      point
-	Batch       int // of settling
+	Batch       int // of outcomes to settle
 }
 
 // effectID is the id of effect i of a test.
@@ -64,7 +64,7 @@ func effectID(i int) identity.EffectID {
 	return identity.EffectID{Scope: identity.ScopeOfEnqueue(destinationName), Key: identity.Key(fmt.Sprintf("order_%04d", i)), Generation: 1}
 }
 
-// runWorker is the worker process. It ends by a signal, or with its parent.
+// runWorker runs the worker process. It ends by a signal, or with its parent.
 func runWorker(encoded string) {
 	if err := startToWork(encoded); err != nil {
 		fmt.Println(err) //nolint:forbidigo // to the parent process
@@ -111,8 +111,8 @@ func startToWork(encoded string) error {
 	return w.Start(context.Background())
 }
 
-// waitingSender is the real sender. It tells the parent what it does, and waits
-// to be killed where the setting says.
+// waitingSender is the real sender. It reports its progress to the parent, and waits to be
+// killed at the point in the setting.
 type waitingSender struct {
 	destination.Sender
 	setting

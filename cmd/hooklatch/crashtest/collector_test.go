@@ -15,20 +15,20 @@ import (
 )
 
 const (
-	// followedWithin is how long nobody may export what waits after a collector is gone.
-	// The long form holds it.
+	// followedWithin is how long the waiting work may go unexported after a collector fails.
+	// Only the long form requires it.
 	followedWithin = 30 * time.Second
-	// freshWithin is how old what is exported may be: a lease lasts 15 seconds.
+	// freshWithin is how old exported values may be: a lease lasts 15 seconds.
 	freshWithin = 20 * time.Second
 )
 
-// metrics is what the process exports; empty when it does not answer.
+// metrics returns the metrics that the process exports, or "" if it does not answer.
 func (g *process) metrics(t *testing.T) string {
 	t.Helper()
 	return g.page(t, "metrics")
 }
 
-// page is what the admin listener shows. Empty: the process does not answer.
+// page returns a page of the admin listener, or "" if the process does not answer.
 func (g *process) page(t *testing.T, path string) string {
 	t.Helper()
 	answer, err := g.client.Get(strings.TrimSuffix(g.ready, "readyz") + path)
@@ -42,7 +42,8 @@ func (g *process) page(t *testing.T, path string) string {
 	return string(text)
 }
 
-// collected is when the process has last read what waits; zero when it exports nothing.
+// collected returns when the process last counted waiting work, or zero if it exports no such
+// count.
 func (g *process) collected(t *testing.T) time.Time {
 	t.Helper()
 	for line := range strings.Lines(g.metrics(t)) {
@@ -55,8 +56,8 @@ func (g *process) collected(t *testing.T) time.Time {
 	return time.Time{}
 }
 
-// A process that collects and is killed, or hangs, is followed by another; and when the
-// one that hung goes on, it does not export what it knew.
+// If a collecting process is killed or hangs, another one takes over. If the hanging one
+// continues, it does not export its old values.
 func TestACollectorThatIsGoneIsFollowed(t *testing.T) {
 	t.Parallel()
 	for name, gone := range map[string]func(t *testing.T, p *process){
@@ -74,7 +75,8 @@ func TestACollectorThatIsGoneIsFollowed(t *testing.T) {
 				p.client.Timeout = time.Second
 				p.start(t)
 			}
-			// holder is who exports what waits, and nobody exports anything old meanwhile.
+			// holder returns the process that exports the waiting work. No process may export
+			// old values meanwhile.
 			holder := func() (by *process) {
 				for _, p := range fleet {
 					if at := p.collected(t); !at.IsZero() {

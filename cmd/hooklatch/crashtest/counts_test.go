@@ -22,8 +22,8 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// Statistics lose what a process counted since it last added it, ten seconds before it was
-// killed at most, and count nothing twice. HOOKLATCH_LONG=1 makes it 50,000 events.
+// Statistics lose only what a killed process counted since it last added its counts, at most
+// ten seconds before. They count nothing twice. HOOKLATCH_LONG=1 makes it 50,000 events.
 func TestCountsLoseTenSecondsOfAKilledProcess(t *testing.T) {
 	t.Parallel()
 	events, every := 1_500, 2*time.Second
@@ -80,11 +80,10 @@ func TestCountsLoseTenSecondsOfAKilledProcess(t *testing.T) {
 	}
 }
 
-// compare holds the sums of what was counted against the ledger: all of them, and minute
-// by minute.
+// compare compares the sums of the counts with the ledger, in total and minute by minute.
 func compare(t *testing.T, pool *pgxpool.Pool, lost *losses, ledger, kind, what string) {
 	t.Helper()
-	// What is counted as a minute ends may stand in the next one, and the other way round.
+	// A count at the end of a minute may be in the next one, and the reverse.
 	const aside = 200
 	rows, err := pool.Query(t.Context(), `
 		SELECT minute, sum(happened)::bigint, sum(counted)::bigint
@@ -111,7 +110,7 @@ func compare(t *testing.T, pool *pgxpool.Pool, lost *losses, ledger, kind, what 
 	require.Positive(t, allCounted)
 }
 
-// losses are how much may not have been counted, by minute.
+// losses are the numbers that may not have been counted, by minute.
 type losses struct {
 	kills    int
 	byMinute map[time.Time]int64
@@ -141,16 +140,16 @@ func (l *losses) all() int64 {
 type member struct {
 	*process
 
-	counted  string // the line of its log for each thing that is counted
-	unlogged int64  // how many can be committed and not logged yet
+	counted  string // the log line for each counted occurrence
+	unlogged int64  // how many may be committed but not logged yet
 }
 
-// crash kills the process, and returns what it may have counted and not added.
+// crash kills the process, and returns what it may have counted without adding it.
 func (m *member) crash(t *testing.T) map[time.Time]int64 {
 	t.Helper()
 	at := time.Now()
 	m.kill()
-	since := at.Add(-measure.AddEvery - time.Second) // a second, for the adding
+	since := at.Add(-measure.AddEvery - time.Second) // a second for the adding
 	may := map[time.Time]int64{at.UTC().Truncate(time.Minute): m.unlogged}
 	lines := bufio.NewScanner(bytes.NewReader(m.log.Bytes()))
 	lines.Buffer(nil, 1<<20)

@@ -15,7 +15,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// openFiles starts a process that may have so many files open.
+// openFiles starts a process with a limit on open files.
 func openFiles(n int) func(*exec.Cmd) {
 	return func(cmd *exec.Cmd) {
 		cmd.Args = append([]string{"sh", "-c", fmt.Sprintf(`ulimit -n %d && exec "$@"`, n), "sh", cmd.Path}, cmd.Args[1:]...)
@@ -23,8 +23,8 @@ func openFiles(n int) func(*exec.Cmd) {
 	}
 }
 
-// crowd opens connections from addresses of as many networks, asks on each, and keeps
-// those open that are answered.
+// crowd opens connections from addresses of as many networks, sends a request on each, and
+// keeps the answered ones open.
 func crowd(t *testing.T, address string, n int) (open []net.Conn) {
 	t.Helper()
 	for i := range n {
@@ -46,8 +46,8 @@ func crowd(t *testing.T, address string, n int) (open []net.Conn) {
 	return open
 }
 
-// Strangers who fill every listener of a process leave descriptors for Postgres, for
-// receivers, for known senders and for those who signed in.
+// Strangers who fill every listener of a process leave descriptors for Postgres, receivers,
+// known senders and signed-in users.
 func TestStrangersLeaveDescriptors(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t, pgtest.MaxConns(4))
@@ -66,7 +66,7 @@ func TestStrangersLeaveDescriptors(t *testing.T) {
 			t.Skip("this machine has no addresses but one on loopback")
 		}
 	}
-	g.client.CloseIdleConnections() // what follows needs new ones
+	g.client.CloseIdleConnections() // the requests below need new ones
 	g.deliverMany(t, "beside", 50)
 	done(t, pool, 51)
 	status, _ = g.ask(t, adminToken, "/api/events", "", nil)

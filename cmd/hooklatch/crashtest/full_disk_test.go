@@ -11,9 +11,9 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// Postgres on a full disk: the process is not ready and says why, `hooklatch check` finds
-// it, and without any delivery the process is ready again once there is room. A trigger
-// fails as a table does that cannot be extended.
+// With Postgres on a full disk, the process is not ready and gives the reason, and `hooklatch
+// check` reports it. Once the disk has space, the process is ready again without any
+// delivery. A trigger fails like a table that cannot be extended.
 func TestAFullDiskIsNotReady(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t, pgtest.MaxConns(4))

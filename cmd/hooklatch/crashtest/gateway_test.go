@@ -12,9 +12,8 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// I1: a gateway is killed with SIGKILL under load 20 times. Every delivery that
-// was answered 2xx is in the database, with its bytes and its job, and one that
-// comes again is a duplicate.
+// I1: a gateway is killed with SIGKILL under load 20 times. Every delivery that was answered
+// 2xx is in the database, with its bytes and its job, and a repeated one is a duplicate.
 func TestKilledGatewayLosesNothingItAcknowledged(t *testing.T) {
 	t.Parallel()
 	const kills, clients = 20, 16

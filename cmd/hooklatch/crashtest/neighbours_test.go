@@ -22,7 +22,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// timeout is that of every attempt to a neighbour.
+// timeout is the time-out of every attempt that uses a neighbour.
 const timeout = time.Second
 
 // neighbour is something outside Postgres that a process needs, and that stops working.
@@ -33,10 +33,10 @@ type neighbour struct {
 	harm   func(t *testing.T)
 	heal   func(t *testing.T) // nil: it stays as it is
 
-	elsewhere bool // another test looks at what it holds
+	elsewhere bool // another test checks what it blocks
 }
 
-// neighbours are the kinds of harm by what happens.
+// neighbours are the kinds of harm, by what happens.
 var neighbours = map[string]func(t *testing.T) neighbour{
 	"a receiver answers 101": func(t *testing.T) neighbour {
 		server, harmed := newSwitchingReceiver(t)
@@ -97,7 +97,7 @@ var neighbours = map[string]func(t *testing.T) neighbour{
 	},
 }
 
-// newSwitchingReceiver answers 200, and while it is harmed 101 with a body that never ends.
+// newSwitchingReceiver answers 200, or, while it is harmed, 101 with a body that never ends.
 func newSwitchingReceiver(t *testing.T) (url string, harmed *atomic.Bool) {
 	t.Helper()
 	harmed = new(atomic.Bool)
@@ -148,7 +148,7 @@ func startLogReader(t *testing.T) (log *os.File, reader *os.Process) {
 // mailServerEnv makes this binary a mail server, which the test stops and continues.
 const mailServerEnv = "HOOKLATCH_CRASHTEST_MAIL_SERVER"
 
-// mails takes every mail and keeps none.
+// mails accepts every mail and keeps none.
 type mails struct{}
 
 func (m mails) NewSession(*smtp.Conn) (smtp.Session, error) { return m, nil }
@@ -189,9 +189,9 @@ func startMailServer(t *testing.T) (*os.Process, int) {
 	return cmd.Process, parsed.Port
 }
 
-// Nothing outside Postgres takes more than what needs it: other sources are accepted and
-// other destinations are served at their rate while it hangs, its own place is free again
-// in time, and a stop ends in time.
+// A neighbour outside Postgres that hangs blocks only what needs it. Meanwhile other sources
+// are accepted and other destinations are served at their rate. Its own slot is free again in
+// time, and a stop ends in time.
 //
 //nolint:paralleltest // it measures time
 func TestANeighbourThatHangsHoldsNothingElse(t *testing.T) {
@@ -268,7 +268,8 @@ func (g *process) affect(t *testing.T, n neighbour, name string, events int) {
 	}
 }
 
-// served is how many events were accepted, and their effects done, in a second.
+// served returns the number of events per second that were accepted and whose effects were
+// done.
 func (g *process) served(t *testing.T, pool *pgxpool.Pool, length time.Duration, name string) float64 {
 	t.Helper()
 	began := time.Now()

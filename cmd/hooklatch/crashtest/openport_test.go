@@ -19,7 +19,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// strangers is a configuration with sources for people without a secret.
+// strangers is a configuration of sources that are open to senders without a secret.
 const strangers = `  github: {provider: github, secrets: [an-unknown-secret]}
   microsoft-graph: {provider: microsoft-graph, secrets: [an-unknown-secret]}
   adyen: {provider: adyen, secrets: ["44782DEF547AAA06C910C43932B1EB0C71FC68D9D0C057550C48EC2ACF6BA056"]}
@@ -27,12 +27,12 @@ const strangers = `  github: {provider: github, secrets: [an-unknown-secret]}
   mailgun: {provider: mailgun, secrets: [an-unknown-secret]}
 ` + forward
 
-// long asks for the measurement in place of the short form, whose bounds are
-// loose, so that it holds on a busy machine.
+// long asks for the measurement instead of the short form. The bounds of the short form are
+// loose, so that it passes on a busy machine.
 func long() bool { return os.Getenv("HOOKLATCH_LONG") != "" }
 
-// watchMemory returns the largest resident memory of the process, in MiB, until
-// the function it returns is called.
+// watchMemory measures the largest resident memory of the process, in MiB, until the returned
+// function is called.
 func (g *process) watchMemory(t *testing.T) (stop func() int) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -51,7 +51,7 @@ func (g *process) watchMemory(t *testing.T) (stop func() int) {
 	}
 }
 
-// resident is the VmRSS of the process in KiB, 0 when it is gone.
+// resident returns the VmRSS of the process in KiB, or 0 if it has ended.
 func (g *process) resident() int {
 	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", g.cmd.Process.Pid))
 	for line := range strings.Lines(string(text)) {
@@ -63,8 +63,8 @@ func (g *process) resident() int {
 	return 0
 }
 
-// besiege keeps connections open to the source of a provider that begin a body
-// and never end it. One that is closed is opened anew a second later.
+// besiege keeps connections open to a provider's source that begin a body and never end it. A
+// closed one is opened again a second later.
 func (g *process) besiege(t *testing.T, connections, declared, sent int) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -97,8 +97,8 @@ func (g *process) besiege(t *testing.T, connections, declared, sent int) (stop f
 	}
 }
 
-// Whoever holds connections with large or with endless bodies open to one source
-// costs the process little memory, and the other sources no delivery.
+// An attacker who holds connections with large or endless bodies open to one source costs the
+// process little memory, and the other sources no delivery.
 //
 //nolint:paralleltest // it measures time
 func TestStrangersDoNotStopOtherSources(t *testing.T) {
@@ -143,9 +143,9 @@ func TestStrangersDoNotStopOtherSources(t *testing.T) {
 	}
 }
 
-// Bodies of 1 MiB with well-formed wrong signatures, of the most and of the
-// smallest items, cost a small multiple of what such a body costs at a sender
-// that is refused by one hash.
+// Bodies of 1 MiB with well-formed wrong signatures, of the most and of the smallest items,
+// cost little CPU. They cost a small multiple of such a body at a source that refuses it
+// after one hash.
 //
 //nolint:paralleltest // it measures time
 func TestStrangersBodiesCostLittleCPU(t *testing.T) {
@@ -192,7 +192,7 @@ func TestStrangersBodiesCostLittleCPU(t *testing.T) {
 	}
 }
 
-// cpuOf is the CPU time of the process for one such request, in milliseconds.
+// cpuOf returns the CPU time of the process for one such request, in milliseconds.
 func (g *process) cpuOf(t *testing.T, requests int, source, contentType, body string) float64 {
 	t.Helper()
 	before := g.cpuTicks(t)
@@ -213,7 +213,7 @@ func (g *process) cpuOf(t *testing.T, requests int, source, contentType, body st
 	return float64(g.cpuTicks(t)-before) * tick / float64(requests)
 }
 
-// cpuTicks is the CPU time of the process, of user and system.
+// cpuTicks returns the CPU time of the process, user and system.
 func (g *process) cpuTicks(t *testing.T) int {
 	t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", g.cmd.Process.Pid))

@@ -18,8 +18,8 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// A process whose url leads through a pooler of transactions, and its direct_url past it,
-// works as without: before and after the server behind the pooler is restarted.
+// A process whose url leads through a transaction pooler, and whose direct_url bypasses it,
+// works as without one: before and after the server behind the pooler is restarted.
 func TestAPoolerOfTransactions(t *testing.T) {
 	t.Parallel()
 	deliveries := 200
@@ -80,8 +80,8 @@ routes:
 	g.stop(t)
 }
 
-// A pooler of transactions without a way past it is a problem that check names, and with
-// which no process starts.
+// A transaction pooler without a direct_url is a problem that check reports, and with which
+// no process starts.
 func TestAPoolerOfTransactionsWithoutAWayPastIt(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t, pgtest.MaxConns(2))

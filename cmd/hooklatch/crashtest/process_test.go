@@ -1,5 +1,5 @@
-// Package crashtest proves the promise on real processes of the binary that are killed
-// with SIGKILL.
+// Package crashtest proves the promise on real processes of the binary that are killed with
+// SIGKILL.
 package crashtest
 
 import (
@@ -24,17 +24,17 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// patience is how long a test waits for what must happen, on a busy machine too.
+// patience is how long a test waits for what must happen, even on a busy machine.
 const patience = 2 * time.Minute
 
 const testSecret = "whsec_crashtest_0123456789abcdef"
 
-// buildDir holds the binary until the tests are over.
+// buildDir contains the binary until the tests are over.
 var buildDir string
 
 func TestMain(m *testing.M) {
 	if address := os.Getenv(mailServerEnv); address != "" {
-		panic(serveMails(address)) // it ends with its signal only
+		panic(serveMails(address)) // it ends only by its signal
 	}
 	dir, err := os.MkdirTemp("", "hooklatch-crashtest-*")
 	if err != nil {
@@ -56,7 +56,7 @@ var binary = sync.OnceValues(func() (string, error) {
 	return path, nil
 })
 
-// process is one process of the binary that takes deliveries.
+// process is one process of the binary that accepts deliveries.
 type process struct {
 	command string
 	config  string
@@ -67,7 +67,7 @@ type process struct {
 	log     *bytes.Buffer
 }
 
-// forward is a configuration whose events nobody in the test receives.
+// forward is a configuration whose events have no receiver in the test.
 const forward = `
 destinations:
   app: {http: {url: "http://127.0.0.1:9/"}}
@@ -75,8 +75,8 @@ routes:
   - {name: everything, from: "*", to: app}
 `
 
-// newProcess prepares `hooklatch COMMAND` on the database of pool, with a source
-// stripe and more configuration; start starts it.
+// newProcess prepares `hooklatch COMMAND` on the database of pool, with a source stripe and
+// the configuration in more. start starts it.
 func newProcess(t *testing.T, pool *pgxpool.Pool, command, more string) *process {
 	t.Helper()
 	free := freeAddresses(t, 2)
@@ -126,8 +126,7 @@ func (g *process) awaitReady(t *testing.T) {
 	}, patience, 2*time.Millisecond, "the process is not ready")
 }
 
-// run runs another command of the binary with the same configuration and
-// returns what it prints.
+// run runs another command of the binary with the same configuration and returns its output.
 func (g *process) run(t *testing.T, args ...string) []byte {
 	t.Helper()
 	path, err := binary()
@@ -151,8 +150,8 @@ func (g *process) kill() {
 	g.client.CloseIdleConnections()
 }
 
-// deliver sends one Stripe event and returns the status, 0 without an answer,
-// and what the answer says of the event.
+// deliver sends one Stripe event. It returns the status, or 0 without an answer, and the
+// result in the answer.
 func (g *process) deliver(ctx context.Context, eventType, id string) (status int, result string) {
 	stripe, err := catalog.New("stripe", provider.Options{})
 	if err != nil {
@@ -175,7 +174,7 @@ func (g *process) deliver(ctx context.Context, eventType, id string) (status int
 	return answer.StatusCode, answer.Header.Get("Hooklatch-Status")
 }
 
-// freeAddresses returns n different addresses nobody listens on.
+// freeAddresses returns n different unused addresses.
 func freeAddresses(t *testing.T, n int) []string {
 	t.Helper()
 	addresses, err := freeport.Addresses(n)

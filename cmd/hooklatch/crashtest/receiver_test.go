@@ -16,7 +16,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// shownEffect is what `hooklatch effects show --json` prints.
+// shownEffect is the output of `hooklatch effects show --json`.
 type shownEffect struct {
 	IdempotencyKey    string     `json:"idempotency_key"`
 	State             string     `json:"state"`
@@ -40,13 +40,13 @@ func (e shownEffect) applied() string {
 	return strings.Join(list, ",")
 }
 
-// calls records what a receiver saw of each key.
+// calls records the calls of each key at a receiver.
 type calls struct {
 	mu     sync.Mutex
 	bodies map[string][]string
 }
 
-// count records a call and returns how many there were of its key.
+// count records a call and returns the number of calls of its key.
 func (c *calls) count(r *http.Request) int {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -59,8 +59,8 @@ func (c *calls) count(r *http.Request) int {
 	return len(c.bodies[key])
 }
 
-// Each way a receiver can fail ends as the protocol says, seen with `effects
-// show` of the real binary.
+// Each way in which a receiver can fail ends as the protocol says, as `effects show` of the
+// real binary shows.
 func TestReceiversThatFail(t *testing.T) {
 	t.Parallel()
 	seen := &calls{bodies: make(map[string][]string)}

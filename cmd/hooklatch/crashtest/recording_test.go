@@ -17,13 +17,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// step is how far apart the recording says that its scrapes are.
+// step is the interval between scrapes in the recording.
 const step = 30 * time.Second
 
 // collectedAt is the one metric whose value is a time.
 const collectedAt = "hooklatch_collected_timestamp_seconds"
 
-// recording is what Prometheus would have scraped, the time between scrapes made longer.
+// recording is what Prometheus would have scraped, with longer times between scrapes.
 type recording struct {
 	steps  int
 	series map[string][]string // by name and labels; a value for each step
@@ -31,7 +31,7 @@ type recording struct {
 
 var sample = regexp.MustCompile(`(?m)^(hooklatch_\w+)(?:\{(.*)\})? (\S+)$`)
 
-// scrape adds what processes export now, by their names: those that do not answer are
+// scrape adds the current metrics of processes, by name. A process that does not answer is
 // down.
 func (r *recording) scrape(t *testing.T, fleet map[string]*process) {
 	t.Helper()
@@ -40,7 +40,7 @@ func (r *recording) scrape(t *testing.T, fleet map[string]*process) {
 		for _, found := range sample.FindAllStringSubmatch(fleet[name].metrics(t), -1) {
 			metric, labels, value := found[1], found[2], found[3]
 			if strings.HasSuffix(metric, "_bucket") {
-				continue // no rule asks for them
+				continue // no rule uses them
 			}
 			if metric == collectedAt { // that many seconds ago
 				at, err := strconv.ParseFloat(value, 64)
@@ -56,7 +56,7 @@ func (r *recording) scrape(t *testing.T, fleet map[string]*process) {
 	r.add(now)
 }
 
-// add is one more step.
+// add adds one more step.
 func (r *recording) add(now map[string]string) {
 	if r.series == nil {
 		r.series = map[string][]string{}
@@ -82,7 +82,7 @@ func (r *recording) add(now map[string]string) {
 	r.steps++
 }
 
-// hold lets the last scrape be for a while what is scraped.
+// hold repeats the last scrape for a while.
 func (r *recording) hold(d time.Duration) {
 	now := map[string]string{}
 	for series, values := range r.series {
@@ -101,17 +101,18 @@ func (r *recording) hold(d time.Duration) {
 	}
 }
 
-// at is the time of the last step.
+// at returns the time of the last step.
 func (r *recording) at() time.Duration { return time.Duration(r.steps-1) * step }
 
-// firing is what fires at a moment, or has fired until then.
+// firing lists the alerts that fire at a moment, or that have fired until then.
 type firing struct {
 	at     time.Duration
 	ever   bool
-	alerts []string // name, and behind a slash the destination or source
+	alerts []string // name, and after a slash the destination or source
 }
 
-// promtool is nil where there is none; CI must have it.
+// promtool returns the path of promtool, and skips the test if it is not installed. CI must
+// have it.
 func promtool(t *testing.T) string {
 	t.Helper()
 	path, err := exec.LookPath("promtool")

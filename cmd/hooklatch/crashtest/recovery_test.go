@@ -12,9 +12,9 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// I5, at the settings people run with: a worker is killed with SIGKILL while a
-// receiver holds its requests. Another process ends every effect within two
-// minutes, with the same key and body (I7).
+// I5, at production settings: a worker is killed with SIGKILL while a receiver holds its
+// requests. Another process ends every effect within two minutes, with the same key and body
+// (I7).
 func TestRecoveryAtProductionSettings(t *testing.T) {
 	t.Parallel()
 	const effects = 10

@@ -15,8 +15,8 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// I7: SIGHUP changes the body a route makes, between two attempts of one
-// effect. The second sends what the first sent; the next event's effect is new.
+// I7: SIGHUP changes the body that a route makes, between two attempts of one effect. The
+// second attempt sends the same as the first. The next event's effect is new.
 func TestReloadBetweenTwoAttempts(t *testing.T) {
 	t.Parallel()
 	seen := &calls{bodies: make(map[string][]string)}

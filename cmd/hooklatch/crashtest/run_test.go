@@ -17,13 +17,14 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// The people who give orders in these tests, by their tokens.
+// The tokens of the operators in these tests.
 const (
 	adminToken    = "token-of-ada-0123456789abcdef"
 	operatorToken = "token-of-otto-0123456789abcdef"
 )
 
-// signedIn gives the admin listener of a process tokens, and lets operators order as many.
+// signedIn gives the admin listener of a process tokens, and lets operators change up to
+// maxRun effects in one bulk run.
 func (g *process) signedIn(t *testing.T, maxRun int) {
 	t.Helper()
 	dir := filepath.Dir(g.config)
@@ -38,7 +39,7 @@ func (g *process) signedIn(t *testing.T, maxRun int) {
 	require.NoError(t, os.WriteFile(g.config, []byte(changed), 0o600))
 }
 
-// ask asks the API of a process; with a body it is an order.
+// ask sends a request to the API of a process. With a body it is an operator action.
 func (g *process) ask(t *testing.T, token, path, body string, into any) (status int, took time.Duration) {
 	t.Helper()
 	method := http.MethodGet
@@ -60,8 +61,8 @@ func (g *process) ask(t *testing.T, token, path, body string, into any) (status 
 	return answer.StatusCode, took
 }
 
-// failedAtOnce are effects that were refused, of a destination that is paused: what is
-// retried waits, and can be counted.
+// failedAtOnce inserts failed effects of a paused destination, so that retried ones wait and
+// can be counted.
 func failedAtOnce(t *testing.T, pool *pgxpool.Pool, n int) {
 	t.Helper()
 	_, err := pool.Exec(t.Context(), `SET session_replication_role = replica;
@@ -75,7 +76,7 @@ func failedAtOnce(t *testing.T, pool *pgxpool.Pool, n int) {
 	require.NoError(t, err)
 }
 
-// runNow is what the API says of a run.
+// runNow is the API's view of a bulk run.
 type runNow struct {
 	State             string
 	Worked            bool
@@ -83,10 +84,11 @@ type runNow struct {
 	Total             int64
 }
 
-// An order about 100,000 effects, 4,000 without HOOKLATCH_LONG: a person without the right
-// is refused, real processes work it off, it is paused, its process is killed with SIGKILL,
-// another process continues it, and it is stopped. The counts add up, the record says who
-// did what, and in the long form each part of the preview takes less than a second.
+// A bulk run of 100,000 effects, or 4,000 without HOOKLATCH_LONG, outlives its process. A
+// user without the right is refused. Real processes work on the run. It is paused, its
+// process is killed with SIGKILL, another process continues it, and it is stopped. The counts
+// add up, and the record names each actor. In the long form each part of the preview takes
+// less than a second.
 func TestARunOutlivesItsProcess(t *testing.T) {
 	t.Parallel()
 	n := 4_000
@@ -121,7 +123,7 @@ func TestARunOutlivesItsProcess(t *testing.T) {
 	require.Equal(t, http.StatusForbidden, status)
 	require.Zero(t, count(t, pool, `SELECT count(*) FROM hooklatch.replay_runs`))
 
-	pace := strconv.Itoa(n / 16) // as fast as it goes with 100,000
+	pace := strconv.Itoa(n / 16) // as fast as possible with 100,000
 	status, _ = first.ask(t, adminToken, preview.Order, `{"name": "all of them", "pace": `+pace+`, "reason": "the route is deployed"}`, nil)
 	require.Equal(t, http.StatusOK, status)
 	began := time.Now()

@@ -20,7 +20,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// idle is a configuration that nothing is sent by.
+// idle is a configuration that sends nothing.
 const idle = `
 destinations:
   app: {http: {url: "http://127.0.0.1:9/"}}
@@ -28,7 +28,7 @@ routes:
   - {name: nothing, from: stripe, types: [none.such], to: app}
 `
 
-// eventsAtOnce are events with a delivery each, which have an outcome.
+// eventsAtOnce inserts events with a delivery each, which have an outcome.
 func eventsAtOnce(t *testing.T, pool *pgxpool.Pool, n int, outcome string) {
 	t.Helper()
 	_, err := pool.Exec(t.Context(), `SET session_replication_role = replica;
@@ -45,7 +45,7 @@ func eventsAtOnce(t *testing.T, pool *pgxpool.Pool, n int, outcome string) {
 	require.NoError(t, err)
 }
 
-// waitingAtOnce are effects of a destination that no process has.
+// waitingAtOnce inserts effects of a destination that no process serves.
 func waitingAtOnce(t *testing.T, pool *pgxpool.Pool, n int) {
 	t.Helper()
 	_, err := pool.Exec(t.Context(), `INSERT INTO hooklatch.destinations (name, kind, queue, config_hash) VALUES ('gone', 'http', 'dst_gone', '');
@@ -59,7 +59,8 @@ func waitingAtOnce(t *testing.T, pool *pgxpool.Pool, n int) {
 	require.NoError(t, err)
 }
 
-// refusedAtOnce are genuine deliveries that were refused, the oldest with the highest number.
+// refusedAtOnce inserts genuine deliveries that were refused, the oldest with the highest
+// number.
 func refusedAtOnce(t *testing.T, pool *pgxpool.Pool, n int) {
 	t.Helper()
 	stripe, err := catalog.New("stripe", provider.Options{})
@@ -79,9 +80,9 @@ func refusedAtOnce(t *testing.T, pool *pgxpool.Pool, n int) {
 	require.NoError(t, err)
 }
 
-// A command begins a run about 20,000 rows, 1,000 without HOOKLATCH_LONG, and is killed with
-// SIGKILL in the middle, where a row is locked. It is paused by a command and resumed by the
-// API, and a worker ends it: the counts add up, and the record says who ordered it.
+// A command begins a bulk run of 20,000 rows, or 1,000 without HOOKLATCH_LONG. It is killed
+// with SIGKILL in the middle, at a locked row. A command pauses the run, the API resumes it,
+// and a worker finishes it. The counts add up, and the record names the operator.
 func TestRunsOfEveryKindOutliveTheirCommand(t *testing.T) {
 	t.Parallel()
 	n := 1_000
@@ -92,7 +93,7 @@ func TestRunsOfEveryKindOutliveTheirCommand(t *testing.T) {
 		fill    func(*testing.T, *pgxpool.Pool, int)
 		command []string
 		lock    string // a row in the middle
-		done    string // how many were changed
+		done    string // query for the number of changed rows
 		records int    // rows of the operator log that the run writes besides its own
 	}{
 		"erase": {
@@ -129,7 +130,7 @@ func TestRunsOfEveryKindOutliveTheirCommand(t *testing.T) {
 			c.fill(t, pool, n)
 			now := func() (run runNow) {
 				_ = pool.QueryRow(t.Context(), `SELECT state, selected, changed, leased_until > now() FROM hooklatch.replay_runs WHERE id = 1`).
-					Scan(&run.State, &run.Selected, &run.Changed, &run.Worked) // there is none yet
+					Scan(&run.State, &run.Selected, &run.Changed, &run.Worked) // none exists yet
 				return run
 			}
 			changed := func() int { return count(t, pool, c.done) }

@@ -17,19 +17,17 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// deepSearch is an expression as deep and as long as a search may have, which no event
-// fulfils.
+// deepSearch is an expression as deep and as long as a search may have. No event matches it.
 var deepSearch = func() string {
 	const depth = 28
 	one := strings.Repeat("[", depth) + "body.id" + strings.Repeat("]", depth) + ".size() == 2"
 	return strings.Join([]string{one, one, one, one, one, one, one, one, one, one}, " || ")
 }()
 
-// Viewers who search for what is not there, four at once and again and again, do not slow
-// accepting down.
+// Four viewers who search repeatedly for what does not exist do not slow accepting down.
 //
-// Every test run makes one short round; HOOKLATCH_LONG=1 makes five of 6 seconds and
-// compares their medians.
+// Every test run makes one short round; HOOKLATCH_LONG=1 makes five of 6 seconds and compares
+// their medians.
 //
 //nolint:paralleltest // it measures time
 func TestSearchesOfViewersDoNotSlowAcceptingDown(t *testing.T) {
@@ -88,7 +86,7 @@ func TestSearchesOfViewersDoNotSlowAcceptingDown(t *testing.T) {
 
 func viewerToken(i int) string { return fmt.Sprintf("viewer-%d-0123456789abcdef0123456789abcdef", i) }
 
-// search returns the status of a search, 0 without an answer.
+// search returns the status of a search, or 0 without an answer.
 func (g *process) search(ctx context.Context, token string) int {
 	ask := strings.TrimSuffix(g.ready, "/readyz") + "/api/events?when=" + url.QueryEscape(deepSearch)
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, ask, http.NoBody)

@@ -17,7 +17,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// stage is a gateway and a worker in which a situation is acted out.
+// stage is a gateway and a worker in which a situation takes place.
 type stage struct {
 	*testing.T
 
@@ -25,7 +25,7 @@ type stage struct {
 	gateway  *process
 	worker   *process
 	fleet    map[string]*process
-	receiver atomic.Pointer[http.HandlerFunc] // nil: it takes all
+	receiver atomic.Pointer[http.HandlerFunc] // nil: it accepts everything
 	record   recording
 	sent     int
 }
@@ -54,7 +54,7 @@ func newStage(t *testing.T, breaker string) *stage {
 	return s
 }
 
-// answer is how the receiver answers from now on; nil: as it should.
+// answer sets how the receiver answers from now on. nil: as it should.
 func (s *stage) answer(how http.HandlerFunc) {
 	if how == nil {
 		s.receiver.Store(nil)
@@ -83,12 +83,12 @@ func (s *stage) deliver(n, status int) {
 	}
 }
 
-// seenWithin is how long it may take until metrics say something: a process that was
-// killed is there until it is presumed gone.
+// seenWithin is how long it may take until metrics show something: a killed process counts as
+// present until it is presumed dead.
 const seenWithin = retention.PresumedGone + patience
 
-// see waits until the metrics of all processes say something while one of them
-// collects, and scrapes.
+// see waits until the metrics of all processes show something while one of them collects, and
+// scrapes.
 func (s *stage) see(what func(metrics string) bool) {
 	s.Helper()
 	require.Eventually(s, func() bool {
@@ -114,13 +114,13 @@ func (s *stage) seeLine(metric, value string) {
 	})
 }
 
-// situation is what may happen: what it does, what ends it, and what must fire.
+// situation is something that may happen: its cause, its end, and the alerts that must fire.
 type situation struct {
 	breaker string // of the destination, in YAML
 	act     func(s *stage)
 	end     func(s *stage)
 	alerts  []string
-	short   bool // acted out without HOOKLATCH_LONG too
+	short   bool // whether it also runs without HOOKLATCH_LONG
 }
 
 func fails(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) }
@@ -226,7 +226,7 @@ var situations = map[string]situation{
 	"source is silent": {
 		act: func(s *stage) {
 			s.usual(20, 0)
-			require.Eventually(s, func() bool { // the gateway has added what it counted
+			require.Eventually(s, func() bool { // the gateway has added its counts
 				return count(s.T, s.pool, `SELECT count(*) FROM hooklatch.last_seen WHERE what = 'accepted'`) == 1
 			}, patience, 100*time.Millisecond)
 			s.exec(`UPDATE hooklatch.last_seen SET seen_at = now() - interval '2 hours' WHERE what = 'accepted'`)
@@ -242,7 +242,7 @@ var situations = map[string]situation{
 			s.deliver(60, 200)
 			s.sent -= 60
 			s.deliver(60, 200)
-			require.Eventually(s, func() bool { // the gateway has added all it counted
+			require.Eventually(s, func() bool { // the gateway has added all its counts
 				return count(s.T, s.pool, `SELECT COALESCE(sum(n), 0)::bigint FROM hooklatch.minutes WHERE what = 'duplicate'`) == 60
 			}, patience, 100*time.Millisecond)
 			s.see(func(m string) bool {
@@ -271,7 +271,7 @@ var situations = map[string]situation{
 	},
 	"partition is missing": {
 		act: func(s *stage) {
-			require.Eventually(s, func() bool { // the worker has looked after them, and will again in an hour
+			require.Eventually(s, func() bool { // the worker has checked them, and will again in an hour
 				return count(s.T, s.pool, `SELECT count(*) FROM hooklatch.river_job WHERE kind = 'upkeep.partitions' AND state = 'completed'`) == 1
 			}, patience, 100*time.Millisecond)
 			s.exec(`
@@ -305,7 +305,7 @@ var situations = map[string]situation{
 	},
 }
 
-// usual makes a history: in each of the hours around this one, on seven days.
+// usual makes a history in each of the hours around this one, on seven days.
 func (s *stage) usual(events, duplicates int) {
 	s.Helper()
 	s.exec(`
@@ -318,7 +318,7 @@ func (s *stage) usual(events, duplicates int) {
 
 const silence = "hooklatch_source_silence_seconds"
 
-// largest is the largest value of a metric, 0 when there is none.
+// largest returns the largest value of a metric, or 0 if it has none.
 func largest(metrics, name string) float64 {
 	most := 0.0
 	for line := range strings.Lines(metrics) {
@@ -334,8 +334,8 @@ func largest(metrics, name string) float64 {
 	return most
 }
 
-// drain waits until every effect had its first attempt, and scrapes: all of them are in
-// the window of the rules then, whatever the machine took for them.
+// drain waits until every effect had its first attempt, and scrapes. Then all of them are in
+// the window of the rules, however long the machine took.
 func (s *stage) drain() {
 	s.Helper()
 	require.Eventually(s, func() bool {
@@ -345,8 +345,8 @@ func (s *stage) drain() {
 	s.record.scrape(s.T, s.fleet)
 }
 
-// done waits until every event is dispatched and every effect done, and what is collected
-// says so.
+// done waits until every event is dispatched and every effect done, and the collected metrics
+// show that.
 func (s *stage) done() {
 	s.Helper()
 	require.Eventually(s, func() bool {
@@ -356,8 +356,8 @@ func (s *stage) done() {
 	s.see(func(m string) bool { return !strings.Contains(m, "hooklatch_effects{") })
 }
 
-// Each situation makes its alert fire, and no other, and lets it resolve, in the eyes of
-// Prometheus' own tool. HOOKLATCH_LONG=1 acts all of them out.
+// Each situation makes its alert fire, and no other, and lets it resolve, as evaluated by
+// Prometheus' own tool. HOOKLATCH_LONG=1 runs all of them.
 func TestAlertsFireInTheirSituation(t *testing.T) {
 	t.Parallel()
 	promtool(t)

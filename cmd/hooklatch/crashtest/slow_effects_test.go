@@ -13,8 +13,8 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// slowStatement is an sql destination whose every effect holds a transaction
-// until a lock is free, with as many at once as there are effects.
+// slowStatement is an sql destination whose every effect holds a transaction until a lock is
+// free. Its concurrency is the number of effects.
 const slowStatement = `
 destinations:
   books: {sql: {statements: {wait: "SELECT pg_advisory_xact_lock_shared(1)"}}, timeout: 30s, concurrency: %d}
@@ -22,11 +22,11 @@ routes:
   - {name: slow, from: stripe, types: [test.slow], to: books, sql: {statement: wait}}
 `
 
-// Effects in our own Postgres hold a connection for as long as they run. One
-// process accepts and performs, and accepting must not wait for them.
+// Effects in Hooklatch's own Postgres hold a connection while they run. One process accepts
+// and runs effects, and accepting must not wait for them.
 //
-// Every test run makes one short round, in which an accept that waits for the statements
-// is never answered; HOOKLATCH_LONG=1 makes three of 5 seconds and compares their medians.
+// Every test run makes one short round, in which an accept that waits for the statements is
+// never answered. HOOKLATCH_LONG=1 makes three of 5 seconds and compares their medians.
 func TestAcceptingDoesNotWaitForSlowSQLEffects(t *testing.T) {
 	t.Parallel()
 	const effects = 40
@@ -49,8 +49,8 @@ func TestAcceptingDoesNotWaitForSlowSQLEffects(t *testing.T) {
 			status, _ := p.deliver(t.Context(), "test.slow", fmt.Sprintf("slow_%d_%d", round, i))
 			require.Equal(t, 200, status)
 		}
-		// The server tells how many statements run; the ledger learns of them
-		// when their transactions end.
+		// The server shows how many statements run. The ledger learns of them only when their
+		// transactions end.
 		require.Eventually(t, func() bool { return waiting(t, pool) == effects }, patience, 5*time.Millisecond, "not all effects run at once")
 		busy = append(busy, p99(p.deliverFor(t, time.Duration(seconds)*time.Second, fmt.Sprintf("busy_%d", round))))
 		require.Equal(t, effects, waiting(t, pool), "not all effects ran all the time")
@@ -71,8 +71,8 @@ func waiting(t *testing.T, pool *pgxpool.Pool) int {
 		WHERE datname = current_database() AND state = 'active' AND query LIKE '%pg_advisory_xact_lock_shared(%' AND pid <> pg_backend_pid()`)
 }
 
-// deliverFor sends events that lead to nothing, all answered 200, from a few
-// senders at once, and returns how long each took.
+// deliverFor sends events without effects, all answered 200, from a few simultaneous senders.
+// It returns how long each took.
 func (g *process) deliverFor(t *testing.T, length time.Duration, name string) []time.Duration {
 	t.Helper()
 	const senders, pause = 4, 10 * time.Millisecond

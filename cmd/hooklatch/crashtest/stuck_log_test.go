@@ -24,14 +24,14 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// softStop is worker.soft_stop of these processes, and stopBound is how long a stop may
-// take with it.
+// softStop is worker.soft_stop of these processes, and stopBound is how long a stop may take
+// with it.
 const (
 	softStop  = 2 * time.Second
 	stopBound = softStop + 5*time.Second
 )
 
-// blockedReceiver answers calls of /slow after release, and all others at once.
+// blockedReceiver answers calls of /slow after release, and all others immediately.
 type blockedReceiver struct {
 	*httptest.Server
 
@@ -54,7 +54,7 @@ func newBlockedReceiver(t *testing.T) *blockedReceiver {
 	return r
 }
 
-// quickAndSlow are routes to a receiver that answers at once, and to one that waits.
+// quickAndSlow returns routes to a receiver that answers immediately, and to one that waits.
 func quickAndSlow(r *blockedReceiver) string {
 	return fmt.Sprintf(`
 worker: {soft_stop: %s}
@@ -72,8 +72,8 @@ func logTo(log *os.File) func(*exec.Cmd) {
 	return func(cmd *exec.Cmd) { cmd.Stdout, cmd.Stderr = log, log }
 }
 
-// stop sends SIGTERM and requires the process to end with exit code 0, and in time by
-// the long form.
+// stop sends SIGTERM and requires the process to end with exit code 0, in the long form also
+// in time.
 func (g *process) stop(t *testing.T) {
 	t.Helper()
 	began := time.Now()
@@ -92,7 +92,7 @@ func (g *process) stop(t *testing.T) {
 	}
 }
 
-// metric is the value of a metric without labels, or the sum over its labels.
+// metric returns the value of a metric without labels, or the sum over its labels.
 func (g *process) metric(t *testing.T, name string) (sum float64) {
 	t.Helper()
 	answer, err := g.client.Get(strings.TrimSuffix(g.ready, "/readyz") + "/metrics")
@@ -108,7 +108,7 @@ func (g *process) metric(t *testing.T, name string) (sum float64) {
 	return sum
 }
 
-// probe is what /readyz answers.
+// probe returns the answer of /readyz.
 func (g *process) probe(t *testing.T) (status int, body string) {
 	t.Helper()
 	answer, err := g.client.Get(g.ready)
@@ -119,7 +119,7 @@ func (g *process) probe(t *testing.T) (status int, body string) {
 	return answer.StatusCode, string(text)
 }
 
-// deliverMany sends n deliveries and requires 2xx of each.
+// deliverMany sends n deliveries and requires 2xx for each.
 func (g *process) deliverMany(t *testing.T, prefix string, n int) {
 	t.Helper()
 	var sending sync.WaitGroup
@@ -151,7 +151,7 @@ func done(t *testing.T, pool *pgxpool.Pool, n int) {
 	}, patience, 20*time.Millisecond, "%d effects are done", n)
 }
 
-// openFIFO makes a named pipe of the least size that nobody reads. It is open for both
+// openFIFO makes a named pipe of the smallest size without a reader. It is open for both
 // directions, so that the process never sees it closed.
 func openFIFO(t *testing.T) *os.File {
 	t.Helper()
@@ -166,8 +166,8 @@ func openFIFO(t *testing.T) *os.File {
 	return fifo
 }
 
-// A log that nobody reads costs log lines, and nothing else: deliveries are answered,
-// effects are done, and a stop ends in time.
+// A log without a reader costs log lines, and nothing else: deliveries are answered, effects
+// are done, and a stop ends in time.
 func TestALogThatNobodyReadsHoldsNothing(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t, pgtest.MaxConns(4))
@@ -229,13 +229,13 @@ func TestAStopDoesNotWaitForTheLog(t *testing.T) {
 	pool := pgtest.New(t, pgtest.MaxConns(4))
 	g := newProcess(t, pool, "serve", quickAndSlow(newBlockedReceiver(t)))
 	g.start(t, logTo(openFIFO(t)))
-	g.deliverMany(t, "evt", 50) // more than the pipe has room for
+	g.deliverMany(t, "evt", 50) // more than the pipe can hold
 	done(t, pool, 50)
 	g.stop(t)
 }
 
-// A log whose reader is gone, or whose disk is full, ends nothing: at_most_once effects
-// under way are done, and so is what follows.
+// A log whose reader has closed it, or whose disk is full, ends nothing. at_most_once effects
+// under way are done, and so are later ones.
 func TestALogThatCannotBeWrittenEndsNothing(t *testing.T) {
 	t.Parallel()
 	for name, open := range map[string]func(t *testing.T) (log *os.File, end func()){
