@@ -1,5 +1,5 @@
 // Command hookstorm tries to break the promise of Hooklatch. It runs real processes on a
-// Postgres of its own, exposes them to the faults that happen to machines, and then checks
+// Postgres of its own and exposes them to the faults that happen to machines. Then it checks
 // every operation of the run.
 package main
 

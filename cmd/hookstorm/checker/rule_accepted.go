@@ -3,8 +3,9 @@ package checker
 import "slices"
 
 // acknowledgedIsStored checks I1. Every delivery that was answered 2xx has all its events
-// stored, with a body that was sent, and with its own body if it was answered accepted. Every
-// event in the list of a sender is stored, whatever its deliveries were answered.
+// stored, with a body that was sent. If it was answered accepted, at least one event has its
+// body.
+// Every event in the list of a sender is stored, whatever its deliveries were answered.
 func (j *judge) acknowledgedIsStored() {
 	for _, d := range j.deliveries {
 		if d.listed && !d.acknowledged() && d.events[0].row == nil {

@@ -44,6 +44,7 @@ var invariants = [...]string{
 	NewestDecides: "newest: an event is planned by the newest configuration, whichever process plans it",
 }
 
+// String describes the promise.
 func (i Invariant) String() string { return invariants[i] }
 
 // broken returns the first invariant that a state breaks.

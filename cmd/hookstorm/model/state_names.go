@@ -17,6 +17,7 @@ const (
 
 var effectStates = [...]string{"missing", "pending", "started", "in_doubt", "done", "failed", "parked", "cancelled"}
 
+// String returns the state's name in the database.
 func (s EffectState) String() string { return effectStates[s] }
 
 // unfinished reports whether the effect still needs work.
@@ -40,6 +41,7 @@ const (
 
 var whats = [...]string{"claim", "done", "refused", "not applied", "maybe applied", "key_ttl over", "park", "cancel", "retry"}
 
+// String returns the name of the column in package ledger.
 func (w What) String() string { return whats[w] }
 
 // Transition is a change of an effect's state.
@@ -77,6 +79,7 @@ func (v Verdict) what() What {
 // certainlyNotApplied reports whether the receiver did nothing.
 func (v Verdict) certainlyNotApplied() bool { return v != verdictDone && v != verdictMaybeApplied }
 
+// String describes the transition in a sentence.
 func (t Transition) String() string {
 	return t.From.String() + " becomes " + t.To.String() + " by " + t.What.String()
 }

@@ -24,6 +24,7 @@ const (
 
 var actors = [...]string{"gateway 1", "gateway 2", "worker 1", "worker 2", "operator", "upkeep", "River", "time", "Postgres"}
 
+// String returns the actor's name in a trace.
 func (a Actor) String() string { return actors[a] }
 
 func gatewayOf(send int) Actor  { return actorGateway1 + Actor(send) }

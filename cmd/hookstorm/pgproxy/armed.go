@@ -145,7 +145,7 @@ func (s *shot) tell(c *conn, answer string) {
 	s.armed.report(c, s.sql, answer)
 }
 
-// land ends the shot. If it was not told, the server closed the connection before it
+// land ends the shot. If it was not reported, the server closed the connection before it
 // answered, and the fault can fire again.
 func (s *shot) land() {
 	a := s.armed

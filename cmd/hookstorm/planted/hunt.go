@@ -1,6 +1,6 @@
 // Package planted tests the checker. It plants each bug into real processes, drives them
-// along a directed schedule, and verifies that the checker finds the bug, and finds nothing
-// without a bug.
+// along a directed schedule, and verifies that the checker finds the bug. Without a bug, the
+// checker must find nothing.
 package planted
 
 import (

@@ -29,6 +29,7 @@ const (
 // lock (250 ms), so that others meet the lock of the delayed one.
 const delayed = "(400ms)"
 
+// String formats the visit as place=action@passage.
 func (v Visit) String() string { return fmt.Sprintf("%s=%s@%d", v.Place, v.Action, v.Passage) }
 
 // rule formats the visit for HOOKLATCH_FAILPOINTS.

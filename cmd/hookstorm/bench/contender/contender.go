@@ -29,8 +29,8 @@ import (
 const DatabaseEnv = "HOOKSTORM_BENCH_DATABASE"
 
 const (
-	// conns is the number of connections in the pool. Of 8 to 64, this number accepted most
-	// events.
+	// conns is the number of connections in the pool. It accepted the most events among the
+	// numbers from 8 to 64.
 	conns = 32
 	// maxBody is the largest accepted body, in bytes.
 	maxBody = 1 << 20
