@@ -17,10 +17,10 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// RefusedError says why a delivery of the quarantine is still refused.
+// RefusedError is the reason why a quarantined delivery is still refused.
 type RefusedError struct {
 	Reason string // from a fixed set, as in the log
-	// Ours: it is no fault of the delivery, and the same call may be repeated.
+	// Ours is true if the delivery is not at fault and the same call may be repeated.
 	Ours  bool
 	cause error
 }
@@ -35,22 +35,22 @@ func (e *RefusedError) Error() string {
 // Unwrap returns the cause.
 func (e *RefusedError) Unwrap() error { return e.cause }
 
-// The reasons that only a delivery of the quarantine is refused for.
+// Reasons for which only a quarantined delivery is refused.
 const (
 	reasonNoSource   = "unknown_source"
-	reasonNoProof    = "proof_not_kept" // of what carried a secret, only an HMAC is
-	reasonNoDelivery = "no_delivery"    // a sender's check of the endpoint
+	reasonNoProof    = "proof_not_kept" // a secret that was sent is kept only as an HMAC
+	reasonNoDelivery = "no_delivery"    // the sender's check of the endpoint
 )
 
-// AcceptAgain verifies a delivery of the quarantine as if it had been sent again, with
-// the configuration of today, and accepts it. A signed time is compared with that of
-// its arrival. Errors: *RefusedError.
+// AcceptAgain verifies a quarantined delivery with the current configuration, as if it had
+// been sent again, and accepts it. A signed time is compared with the time of its arrival.
+// Errors: *RefusedError.
 func (g *Gateway) AcceptAgain(ctx context.Context, kept *quarantine.Delivery) (outbox.Acceptance, error) {
 	return g.judgeAgain(ctx, kept, false)
 }
 
-// WouldAccept tells whether AcceptAgain would accept a delivery, as far as that depends on
-// its proof and its content. Nothing is accepted or counted. Errors: *RefusedError.
+// WouldAccept reports whether AcceptAgain would accept a delivery, judging only its proof
+// and its content. It accepts and counts nothing. Errors: *RefusedError.
 func (g *Gateway) WouldAccept(ctx context.Context, kept *quarantine.Delivery) error {
 	_, err := g.judgeAgain(ctx, kept, true)
 	return err
@@ -83,7 +83,7 @@ func (g *Gateway) judgeAgain(ctx context.Context, kept *quarantine.Delivery, tri
 	return answered.acceptance, nil
 }
 
-// messageOf is what the sender of something unusable is told.
+// messageOf returns the message that the sender of an unusable delivery receives.
 func messageOf(r *refusal) error {
 	if r.result == resultInvalid {
 		return errors.New(r.message)
@@ -91,8 +91,9 @@ func messageOf(r *refusal) error {
 	return nil
 }
 
-// restoreSecrets puts back what the request carried as its secret, of which only HMACs
-// were kept: it is that of today's secrets whose HMACs are the same.
+// restoreSecrets puts the secrets that a request carried back into it. Only their HMACs
+// were kept, so it looks for a current secret with the same HMACs. It reports false if none
+// has.
 func (s *source) restoreSecrets(rx *reception, request *provider.Request, kept *quarantine.Delivery) bool {
 	names := kept.Carried()
 	if len(names) == 0 {

@@ -14,23 +14,22 @@ import (
 	"github.com/hooklatch/hooklatch/outbox"
 )
 
-// StatusHeader says how a delivery was answered 2xx, whatever body its sender
-// requires: accepted, duplicate or empty. A handshake has none.
+// StatusHeader names the response header of a 2xx to a delivery: accepted, duplicate or
+// empty, whatever body the sender requires. The answer to a handshake does not have it.
 const StatusHeader = "Hooklatch-Status"
 
 // Values of StatusHeader, and of "status" in the answer.
 const (
 	statusAccepted  = "accepted"  // at least one event was new
-	statusDuplicate = "duplicate" // all events were known
-	statusEmpty     = "empty"     // there was no event in it; nothing is stored
+	statusDuplicate = "duplicate" // every event is a duplicate
+	statusEmpty     = "empty"     // the delivery contains no event; nothing is stored
 )
 
-// maxRetryAfter is the longest wait a 503 asks for, in seconds. It is spread
-// over 1..maxRetryAfter, so that what was refused together does not come back
-// together.
+// maxRetryAfter is the longest wait that a 503 asks for, in seconds. The wait is random in
+// 1..maxRetryAfter, so that requests refused together do not return together.
 const maxRetryAfter = 5
 
-// reply is the answer to a request that was not refused.
+// reply is the answer to a request that is not refused.
 type reply struct {
 	result     result
 	status     string // of StatusHeader; empty for a handshake
@@ -38,16 +37,17 @@ type reply struct {
 	answer     provider.Answer
 }
 
-// summary is the body of a 2xx where the sender does not want another one.
+// summary is the body of a 2xx if the sender requires no other.
 type summary struct {
 	Status string `json:"status"`
-	// Events is how many events the delivery carried, Duplicates how many of
-	// them were known already.
+	// Events is the number of events in the delivery, Duplicates the number of duplicates
+	// among them.
 	Events     int `json:"events"`
 	Duplicates int `json:"duplicates"`
 }
 
-// json is s as encoding/json has it, for every delivery: the status is a word.
+// json encodes s as encoding/json does, without reflection: it runs for every delivery, and
+// the status needs no escaping.
 func (s summary) json() []byte {
 	body := make([]byte, 0, 64)
 	body = append(append(body, `{"status":"`...), s.Status...)
@@ -56,8 +56,8 @@ func (s summary) json() []byte {
 	return append(body, '}')
 }
 
-// replyTo makes the answer to a committed delivery. wanted is the answer its
-// sender requires, or nil.
+// replyTo makes the answer to a committed delivery. wanted is the answer that the sender
+// requires, or nil.
 func replyTo(a outbox.Acceptance, wanted *provider.Answer) *reply {
 	sum := summary{Status: statusAccepted, Events: len(a.Events), Duplicates: a.Duplicates()}
 	r := &reply{result: resultAccepted, acceptance: a}
@@ -82,7 +82,7 @@ func (r *reply) write(c echo.Context) error {
 		header.Set(StatusHeader, r.status)
 	}
 	maps.Copy(header, r.answer.Header)
-	// A handshake echoes what the request said: it must not be sniffed as HTML.
+	// A handshake echoes part of the request, which browsers must not sniff as HTML.
 	header.Set(echo.HeaderXContentTypeOptions, "nosniff")
 	if len(r.answer.Body) == 0 {
 		return c.NoContent(r.answer.Status)
@@ -93,7 +93,7 @@ func (r *reply) write(c echo.Context) error {
 	return c.Blob(r.answer.Status, r.answer.ContentType, r.answer.Body)
 }
 
-// writeInHalves passes a place when the sender has one half of the answer.
+// writeInHalves passes a failpoint after the first half of the answer was sent.
 func (r *reply) writeInHalves(c echo.Context) error {
 	body := r.answer.Body
 	c.Response().Header().Set(echo.HeaderContentLength, strconv.Itoa(len(body)))
@@ -102,7 +102,7 @@ func (r *reply) writeInHalves(c echo.Context) error {
 	}
 	c.Response().Flush()
 	if err := failpoint.Hit("gateway.half_answer"); err != nil {
-		panic(http.ErrAbortHandler) // the connection ends here
+		panic(http.ErrAbortHandler) // closes the connection here
 	}
 	_, err := c.Response().Write(body[len(body)/2:])
 	return err
@@ -139,9 +139,9 @@ func writeError(c echo.Context, status int, message string) error {
 	return c.Blob(status, echo.MIMEApplicationJSON, body)
 }
 
-// hangUpOnUnreadBody closes the connection after the answer when a body was
-// not read to its end. Otherwise net/http would read on for up to 256 KiB
-// before it sends the answer, at the pace of the sender.
+// hangUpOnUnreadBody closes the connection after the answer if the body was not read to its
+// end. Otherwise net/http would read up to 256 KiB more before it sends the answer, at the
+// sender's pace.
 func hangUpOnUnreadBody(c echo.Context) {
 	if c.Request().ContentLength != 0 {
 		hangUp(c)

@@ -7,12 +7,11 @@ import (
 	"net/http"
 )
 
-// firstChunked is what a body without Content-Length begins with.
+// firstChunked is the size of the first buffer for a body without Content-Length.
 const firstChunked = 4 << 10
 
-// readBody reads the whole body and counts what it reads: Content-Length is a
-// claim, and a chunked body has none. Memory is reserved before it is
-// allocated.
+// readBody reads the whole body and counts the bytes: Content-Length is only a claim, and a
+// chunked body has none. It reserves memory before it allocates it.
 func (rx *reception) readBody(pace *pace) ([]byte, *refusal) {
 	r := rx.echo.Request()
 	limit := rx.source.limit(r.Header.Get("Content-Type"))
@@ -20,13 +19,13 @@ func (rx *reception) readBody(pace *pace) ([]byte, *refusal) {
 		return nil, refuseTooLarge(limit)
 	}
 	if !rx.memory.fits(r.ContentLength) {
-		return nil, refuseUnavailable(reasonMemory, nil) // unread
+		return nil, refuseUnavailable(reasonMemory, nil) // before anything is read
 	}
-	// The Writer inside Echo's is net/http's own, which MaxBytesReader tells to
-	// close the connection.
+	// Echo wraps net/http's own Writer. Only the inner one lets MaxBytesReader close the
+	// connection.
 	from := http.MaxBytesReader(rx.echo.Response().Writer, r.Body, limit)
 	room := firstRoom(r.ContentLength)
-	body := make([]byte, 0, room+1) // one byte more: the end is found by reading on
+	body := make([]byte, 0, room+1) // one byte more, because the end is found by reading on
 	for {
 		if len(body) == cap(body) {
 			room = nextRoom(room, r.ContentLength, limit)
@@ -50,8 +49,8 @@ func (rx *reception) readBody(pace *pace) ([]byte, *refusal) {
 	}
 }
 
-// firstRoom is for how many bytes the first buffer of a body is. length is -1
-// for a chunked one.
+// firstRoom returns the size of the first buffer of a body. length is -1 for a chunked
+// body.
 func firstRoom(length int64) int64 {
 	if length < 0 {
 		return firstChunked
@@ -59,7 +58,7 @@ func firstRoom(length int64) int64 {
 	return min(length, unbudgeted)
 }
 
-// nextRoom is for how many bytes the buffer after one for room bytes is.
+// nextRoom returns the size of the buffer that follows one of room bytes.
 func nextRoom(room, length, limit int64) int64 {
 	switch {
 	case room < believed:

@@ -15,34 +15,34 @@ import (
 	"github.com/hooklatch/hooklatch/outbox"
 )
 
-// Anyone can make us log: requests without a valid signature get this many lines
-// a second. Faults of ours have as many of their own, and so have the replays of
-// each source, so that an attack can hide neither.
+// Limits of log lines. Anyone can cause log lines, so requests without a valid signature
+// get this many a second. Our own faults have a separate budget of the same size, and so
+// have the replays of each source: an attack can hide neither.
 const (
 	linesPerSecond = 10
 	linesAtOnce    = 20
 )
 
-// A storm of duplicates costs no more than its answers: a line of the log for each
-// would be a third of that.
+// Limits of duplicate lines. In a storm of duplicates, logging each would add a third to
+// the cost of answering it.
 const (
 	duplicatesPerSecond = 100
 	duplicatesAtOnce    = 1000
 )
 
-// maxLoggedPath cuts the path of requests for unknown sources, in bytes.
+// maxLoggedPath is where the path of a request to an unknown source is cut, in bytes.
 const maxLoggedPath = 100
 
-// deliveryLog writes what became of deliveries: a line for each event, as far as
-// duplicates do not come too fast, a line for each request that was refused. It never writes a query string, a header
-// or a body.
+// deliveryLog logs the outcome of deliveries: one line for each event and one for each
+// refused request. Duplicates and refusals are throttled. It never logs a query string, a
+// header or a body.
 type deliveryLog struct {
 	logger     *slog.Logger
 	now        func() time.Time
 	refusals   *throttle
 	faults     *throttle
 	duplicates *throttle
-	replays    sync.Map // *throttle by the name of the source: those of a configuration are few
+	replays    sync.Map // *throttle by source name; bounded by the configured sources
 }
 
 func newDeliveryLog(logger *slog.Logger, now func() time.Time) *deliveryLog {
@@ -52,8 +52,8 @@ func newDeliveryLog(logger *slog.Logger, now func() time.Time) *deliveryLog {
 	}
 }
 
-// replaysOf is the throttle for the replays of a source. Only what was proven
-// once is a replay, so that noise from elsewhere never takes its lines.
+// replaysOf returns the throttle for the replays of a source. A replay has a valid proof,
+// so other traffic never uses up its lines.
 func (l *deliveryLog) replaysOf(src *source) *throttle {
 	found, ok := l.replays.Load(src.Name)
 	if !ok {
@@ -73,8 +73,7 @@ func newThrottle(now func() time.Time) *throttle {
 	return &throttle{limiter: rate.NewLimiter(linesPerSecond, linesAtOnce), now: now}
 }
 
-// allow reports whether to write a line, and how many were left out since the
-// last one that was written.
+// allow reports whether to write a line, and how many were suppressed since the last one.
 func (t *throttle) allow() (suppressed int64, ok bool) {
 	if !t.limiter.AllowN(t.now(), 1) {
 		t.suppressed.Add(1)
@@ -112,7 +111,8 @@ func (l *deliveryLog) duplicate(ctx context.Context, src *source, e outbox.Accep
 	l.write(ctx, slog.LevelInfo, "duplicate received", suppressed, attrs)
 }
 
-// suspect is throttled: one captured delivery is enough to make any number.
+// suspect logs suspected replays. It is throttled: an attacker can send one captured
+// delivery any number of times.
 func (l *deliveryLog) suspect(ctx context.Context, src *source, remote string, events []outbox.AcceptedEvent) {
 	suppressed, ok := l.replaysOf(src).allow()
 	if !ok {
@@ -133,7 +133,7 @@ func (l *deliveryLog) suspect(ctx context.Context, src *source, remote string, e
 	l.write(ctx, slog.LevelWarn, message, suppressed, attrs)
 }
 
-// maxEventAttrs is how many attributes the line of an event has.
+// maxEventAttrs is the number of attributes in the line of an event.
 const maxEventAttrs = 9
 
 func eventAttrs(src *source, e outbox.AcceptedEvent) []slog.Attr {
@@ -189,7 +189,7 @@ func (l *deliveryLog) refused(ctx context.Context, src *source, c echo.Context, 
 	l.write(ctx, level, message, suppressed, attrs)
 }
 
-// unread is of a request that nothing is known of but where it came from.
+// unread logs a request of which only the peer's address is known.
 func (l *deliveryLog) unread(peer net.Addr, r *refusal) {
 	suppressed, ok := l.refusals.allow()
 	if !ok {
@@ -204,7 +204,7 @@ func (l *deliveryLog) unread(peer net.Addr, r *refusal) {
 	})
 }
 
-// write adds how many lines like this one were left out before it.
+// write logs a line, with the number of similar lines that were suppressed before it.
 func (l *deliveryLog) write(ctx context.Context, level slog.Level, message string, suppressed int64, attrs []slog.Attr) {
 	if suppressed > 0 {
 		attrs = append(attrs, slog.Int64(logkey.Count, suppressed))
@@ -212,7 +212,7 @@ func (l *deliveryLog) write(ctx context.Context, level slog.Level, message strin
 	l.logger.LogAttrs(ctx, level, message, attrs...)
 }
 
-// flush logs how many lines were left out and not yet counted.
+// flush logs the number of suppressed lines that no line has reported yet.
 func (l *deliveryLog) flush() {
 	n := l.refusals.suppressed.Swap(0) + l.faults.suppressed.Swap(0)
 	l.replays.Range(func(_, of any) bool {

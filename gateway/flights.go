@@ -7,8 +7,8 @@ import (
 	"github.com/hooklatch/hooklatch/internal/strangers"
 )
 
-// admission is the answer to a delivery that asks for a place: admitted, or the reason
-// why not.
+// admission is the answer to a delivery that asks for a place: admitted, or the reason for
+// the refusal.
 type admission string
 
 const (
@@ -20,14 +20,14 @@ const (
 	refusedDraining admission = "shutting_down"
 )
 
-// flightLimits is how many deliveries there may be at once, in each of two stages.
+// flightLimits bound the simultaneous deliveries in each of two stages.
 type flightLimits struct {
-	arriving  int // whose bodies are being read
-	all       int // whose bodies are whole: they are proven, committed and answered
+	arriving  int // deliveries whose bodies are being read
+	all       int // deliveries whose bodies are complete: they are proven, committed and answered
 	perSource int // of all
-	// perAddress bounds those of one address in both stages, until their sender is proven.
-	// One source may take half of them: behind a proxy that is not configured all
-	// senders have one address, and then one of them can hold up one source only. A
+	// perAddress bounds the deliveries of one address in both stages, until their sender is
+	// proven. One source may take half of it: behind a proxy that is not configured all
+	// senders have one address, and this way one of them can block only one source. A
 	// network of strangers may take twice as many.
 	perAddress int
 }
@@ -35,38 +35,38 @@ type flightLimits struct {
 // origin is where a delivery goes and where it comes from.
 type origin struct {
 	source  string
-	address netip.Prefix // see addressOf; the zero value has no limit
+	address netip.Prefix // see addressOf; the zero value is not limited
 }
 
-// flights counts deliveries in two stages, and bounds each. A delivery whose body is
-// still arriving costs memory and a connection. It takes one of the places of a commit
-// once its body is whole: such a place is free again within milliseconds, whatever the
-// sender does. In each stage strangers may have a part, and the rest is for known
-// addresses. Where there is no room for a delivery that begins to arrive, the slowest
-// one that is not proven ends for it.
+// flights counts and bounds deliveries in two stages. A delivery whose body is still
+// arriving costs memory and a connection. Once its body is complete it takes a commit
+// place, which is free again within milliseconds, whatever the sender does. Strangers may
+// use a part of each stage; the rest is reserved for known addresses. If a new delivery
+// finds no room to arrive, the slowest unproven one is evicted.
 //
-// One mutex keeps counts and draining together: once a drain has begun, none is admitted.
+// One mutex guards counts and draining together: once a drain has begun, no delivery is
+// admitted.
 type flights struct {
-	underway sync.WaitGroup // of the deliveries that are counted
+	underway sync.WaitGroup // of the counted deliveries
 
 	mu        sync.Mutex
 	limits    flightLimits
 	count     int
 	arriving  stage
 	placed    stage
-	bySource  map[string]*sourceFlights // no more than there are sources
-	byAddress map[netip.Prefix]int      // not proven yet
-	byNetwork map[netip.Prefix]int      // of strangers, not proven yet
-	byOrigin  map[origin]int            // not proven yet
-	bodies    []*flight                 // those that are arriving
+	bySource  map[string]*sourceFlights // at most one entry for each source
+	byAddress map[netip.Prefix]int      // unproven deliveries
+	byNetwork map[netip.Prefix]int      // unproven deliveries of strangers
+	byOrigin  map[origin]int            // unproven deliveries
+	bodies    []*flight                 // the deliveries whose body is arriving
 	draining  bool
 }
 
-// stage counts the deliveries of one stage. A delivery of a stranger that is proven
-// is no longer one of a stranger.
+// stage counts the deliveries of one stage. A stranger's delivery counts among strangers
+// only until it is proven.
 type stage struct{ all, strangers int }
 
-// full reports whether a stage of so many places has none for a delivery.
+// full reports whether a stage with limit places has none for a delivery.
 func (s *stage) full(limit int, known bool) bool {
 	return s.all >= limit || !known && s.strangers >= strangers.Part(limit)
 }
@@ -103,8 +103,8 @@ func (f *flights) of(source string) *sourceFlights {
 	return of
 }
 
-// arrive admits a delivery whose body is read next. It must be followed by leave when it
-// returns admitted.
+// arrive admits a delivery whose body is read next. If it returns admitted, the caller must
+// call leave later.
 func (f *flights) arrive(one *flight) admission {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -134,7 +134,7 @@ func (f *flights) arrive(one *flight) admission {
 	return admitted
 }
 
-// place takes a place of a commit for a delivery whose body is whole.
+// place takes a commit place for a delivery whose body is complete.
 func (f *flights) place(one *flight) admission {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -152,8 +152,8 @@ func (f *flights) place(one *flight) admission {
 	return admitted
 }
 
-// prove gives back what a delivery took of its address, and of what strangers may have:
-// its sender is known from now on.
+// prove records that the sender of a delivery is known. The delivery no longer counts
+// against its address or among the strangers.
 func (f *flights) prove(one *flight) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -178,7 +178,7 @@ func (f *flights) leave(one *flight) {
 	f.underway.Done()
 }
 
-// arrived ends the first stage of a delivery, unless it was thrown out of it.
+// arrived ends the first stage of a delivery, unless it was evicted from it.
 func (f *flights) arrived(one *flight) {
 	if !one.arriving {
 		return
@@ -210,17 +210,19 @@ func (f *flights) countUnproven(one *flight, n int) {
 	}
 }
 
-// count keeps a map as small as what it counts: its keys are a stranger's choice.
+// count adds n to a counter and deletes it at 0. The keys are chosen by strangers, so the
+// map must stay as small as what it counts.
 func count[K comparable, N int | int64](counts map[K]N, key K, n N) {
 	if counts[key] += n; counts[key] == 0 {
 		delete(counts, key)
 	}
 }
 
-// half is what one may take where none may take all, and never nothing.
+// half is the share of a limit where no single taker may have all. It is at least 1 if n
+// is.
 func half[N int | int64](n N) N { return (n + 1) / 2 }
 
-// close refuses all from now on, so that underway comes to its end.
+// close refuses all later deliveries, so that underway reaches zero.
 func (f *flights) close() {
 	f.mu.Lock()
 	defer f.mu.Unlock()

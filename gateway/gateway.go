@@ -1,5 +1,5 @@
-// Package gateway takes deliveries of webhooks over HTTP, proves who sent them,
-// and answers 2xx only for what is committed.
+// Package gateway receives webhook deliveries over HTTP, verifies their senders, and
+// answers 2xx only for what is committed.
 package gateway
 
 import (
@@ -19,18 +19,18 @@ import (
 	"github.com/hooklatch/hooklatch/outbox"
 )
 
-// Accepter commits a delivery. When Accept returns without an error, every
-// event of the delivery is committed; *outbox.Outbox is the one we ship. It
-// calls the Release of a delivery when it no longer holds the body. When the
-// sender hung up meanwhile, that is the only call.
+// Accepter commits a delivery. When Accept returns without an error, every event of the
+// delivery is committed. It calls the Release of a delivery when it no longer holds the
+// body; if the sender has hung up meanwhile, nothing else calls it. *outbox.Outbox is the
+// implementation of this module.
 type Accepter interface {
 	Accept(ctx context.Context, d outbox.Delivery) (outbox.Acceptance, error)
 }
 
 var _ Accepter = (*outbox.Outbox)(nil)
 
-// Gateway is the HTTP server of all sources. It is safe for concurrent use and
-// for one Start.
+// Gateway is the HTTP server of all sources. It is safe for concurrent use, and Start may
+// be called once.
 type Gateway struct {
 	opts        Options
 	echo        *echo.Echo
@@ -40,14 +40,14 @@ type Gateway struct {
 	connections *strangers.Connections
 	flights     *flights
 	memory      *memory
-	// acquaintances are where accepted deliveries came from, of sources without a
-	// quarantine.
+	// acquaintances are the addresses from which deliveries were accepted, for sources
+	// without a quarantine.
 	acquaintances *strangers.Known[origin]
 	meters        *meters
-	tracer        trace.Tracer // nil when nobody asks for spans
+	tracer        trace.Tracer // nil if spans are discarded
 	log           *deliveryLog
 	progress      progress
-	nowhere       tally // requests for sources we do not have
+	nowhere       tally // requests to unknown sources
 
 	mu       sync.Mutex // guards listener and stopped
 	listener net.Listener
@@ -101,13 +101,12 @@ func New(opts Options) (*Gateway, error) {
 	return g, nil
 }
 
-// Handler is the gateway as a handler, for a server of the caller's. The
-// time-outs and the header cap of Options are those of Start only; Stop drains
-// both.
+// Handler returns the gateway as a handler for the caller's own server. The timeouts and
+// the header limit of Options apply only to Start. Stop drains both.
 func (g *Gateway) Handler() http.Handler { return g.echo }
 
-// SetSources replaces all sources at once. Deliveries in flight end with the
-// sources they began with. On an error the old ones stay.
+// SetSources replaces all sources atomically. Deliveries in flight keep the sources with
+// which they began. On an error the old sources stay.
 func (g *Gateway) SetSources(sources []Source) error {
 	set, err := newSourceSet(sources, g.opts)
 	if err != nil {

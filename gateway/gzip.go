@@ -13,15 +13,15 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider"
 )
 
-// Gzip says what the signature of a body with Content-Encoding: gzip covers. Empty: such
-// a body is refused.
+// Gzip is what the signature of a body with Content-Encoding: gzip covers. If it is empty,
+// such a body is refused.
 type Gzip string
 
-// The values of Gzip.
+// Values of Gzip.
 const (
-	// GzipUnpacked: the signature covers the body as it is after unpacking.
+	// GzipUnpacked means that the signature covers the unpacked body.
 	GzipUnpacked Gzip = "unpacked"
-	// GzipSent: the signature covers the bytes that were sent.
+	// GzipSent means that the signature covers the bytes that were sent.
 	GzipSent Gzip = "sent"
 )
 
@@ -32,7 +32,7 @@ func (g Gzip) validate() error {
 	return nil
 }
 
-// encodingOf is the content encoding of a request, "" for none. Names are
+// encodingOf returns the content encoding of a request, "" for none. Names are
 // case-insensitive, and x-gzip is gzip (RFC 9110, 8.4.1.3).
 func encodingOf(header http.Header) string {
 	var codings []string
@@ -49,13 +49,13 @@ func encodingOf(header http.Header) string {
 	return strings.Join(codings, ", ")
 }
 
-// accepts reports whether the source takes a content encoding.
+// accepts reports whether the source accepts a content encoding.
 func (s *source) accepts(encoding string) bool {
 	return encoding == "" || encoding == "gzip" && s.Gzip != ""
 }
 
-// largest is the memory for the largest body of the source: with gzip it is there twice,
-// as it was sent and unpacked.
+// largest is the memory that the largest body of the source needs. With gzip the body is
+// held twice, as it was sent and unpacked.
 func (s *source) largest() int64 {
 	if s.Gzip != "" {
 		return 2 * s.maxForm
@@ -66,7 +66,7 @@ func (s *source) largest() int64 {
 // errContentEncoding does not name the encoding: a header may contain anything.
 var errContentEncoding = errors.New("the body has a content encoding that this source does not accept; for gzip, set gzip of the source to unpacked or sent")
 
-// refuseEncoding says which encodings would be accepted (RFC 9110, 15.5.16).
+// refuseEncoding names the encodings that would be accepted (RFC 9110, 15.5.16).
 func refuseEncoding(src *source) *refusal {
 	r := &refusal{status: http.StatusUnsupportedMediaType, result: resultEncoding, reason: "content_encoding", cause: errContentEncoding,
 		message: "send the body without content encoding; for gzip, set gzip of the source", acceptEncoding: "identity"}
@@ -76,9 +76,9 @@ func refuseEncoding(src *source) *refusal {
 	return r
 }
 
-// unpack returns the request with its body unpacked and without the header that says so;
-// r itself if its body is not encoded. The size is limited while it is unpacked, and
-// memory is reserved before it is allocated.
+// unpack returns the request with its body unpacked and without its Content-Encoding
+// header, or r itself if its body is not encoded. It limits the size while it unpacks, and
+// reserves memory before it allocates it.
 func (rx *reception) unpack(r *provider.Request) (*provider.Request, *refusal) {
 	if encodingOf(r.Header) == "" {
 		return r, nil
@@ -92,7 +92,7 @@ func (rx *reception) unpack(r *provider.Request) (*provider.Request, *refusal) {
 	if !rx.memory.cover(int64(len(r.Body)) + room) {
 		return nil, refuseUnavailable(reasonMemory, nil)
 	}
-	body := make([]byte, 0, room+1) // one byte more: the end is found by reading on
+	body := make([]byte, 0, room+1) // one byte more, because the end is found by reading on
 	for {
 		if len(body) == cap(body) {
 			if room == limit {

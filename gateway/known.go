@@ -8,8 +8,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
-// Which addresses a process remembers of sources that have no quarantine. Those of the
-// others are in the database.
+// Limits of the addresses that a process remembers for sources without a quarantine. Those
+// of the other sources are in the database.
 const (
 	rememberedOrigins = 16_384
 	rememberedFor     = 30 * 24 * time.Hour
@@ -20,7 +20,7 @@ func newAcquaintances() *strangers.Known[origin] {
 }
 
 // knowsOrigin reports whether a delivery of a source from an address was accepted before.
-// It asks no database.
+// It does not query the database.
 func (g *Gateway) knowsOrigin(src *source, address netip.Prefix) bool {
 	if !address.IsValid() {
 		return false
@@ -31,12 +31,13 @@ func (g *Gateway) knowsOrigin(src *source, address netip.Prefix) bool {
 	return g.acquaintances.Has(origin{source: src.Name, address: address})
 }
 
-// knowsPeer reports the same of any source, for connections: they come without one.
+// knowsPeer is knowsOrigin for any source. A new connection does not belong to a source
+// yet.
 func (g *Gateway) knowsPeer(address netip.Prefix) bool {
 	return g.acquaintances.Has(origin{address: address}) || g.opts.Quarantine != nil && g.opts.Quarantine.Known("", address)
 }
 
-// noteSender notes where an accepted delivery came from.
+// noteSender records the address from which an accepted delivery came.
 func (rx *reception) noteSender(r *reply) {
 	if r.result != resultAccepted && r.result != resultDuplicate || !rx.flight.from.address.IsValid() {
 		return

@@ -6,25 +6,24 @@ import (
 	"github.com/hooklatch/hooklatch/internal/strangers"
 )
 
-// How a body comes by its memory.
+// Sizes that govern the memory of a body.
 const (
-	// unbudgeted bytes of every body are outside the budget, so that ordinary
-	// deliveries are taken whatever the large ones do. MaxArriving and MaxInFlight
-	// bound them.
+	// unbudgeted is how many bytes of every body are outside the budget, so that large
+	// bodies cannot crowd out ordinary deliveries. MaxArriving and MaxInFlight bound them.
 	unbudgeted = 64 << 10
-	// believed is how much of a body must have come before room is made for the
+	// believed is how much of a body must have arrived before memory is reserved for the
 	// rest that its Content-Length claims. Below it the buffer doubles.
 	believed = 1 << 20
-	// large is from how much on LargeBody is told.
+	// large is the size above which LargeBody is called.
 	large = 256 << 10
-	// chunkStep is how far a body without Content-Length grows at once above
-	// that size.
+	// chunkStep is the step by which the buffer of a body without Content-Length grows
+	// above believed.
 	chunkStep = 4 << 20
 )
 
-// memory is the budget for the bodies of all deliveries. What is not reserved
-// here is not allocated. Bodies of strangers have a part of it, and of the share of each
-// source, until they are proven.
+// memory is the budget for the bodies of all deliveries. Nothing is allocated that is not
+// reserved here, except the first unbudgeted bytes. Until they are proven, bodies of
+// strangers may use only a part of it, and of the share of each source.
 type memory struct {
 	mu          sync.Mutex
 	limit       int64
@@ -38,22 +37,21 @@ func newMemory(limit int64) *memory {
 	return &memory{limit: limit, bySource: make(map[string]int64), unproven: make(map[string]int64)}
 }
 
-// reservation is what one body takes of the budget.
+// reservation is the part of the budget that one body uses.
 type reservation struct {
 	memory *memory
 	source *source
 
 	// guarded by memory.mu
 	bytes int64
-	known bool // the sender is: it is proven, or others from its address were
+	known bool // whether the sender is known: it is proven, or earlier deliveries from its address were
 }
 
 func (m *memory) reservation(src *source, known bool) *reservation {
 	return &reservation{memory: m, source: src, known: known}
 }
 
-// cover reserves what a body of that size needs, and reports whether there was
-// room.
+// cover reserves the memory for a body of that size, and reports whether it was available.
 func (r *reservation) cover(size int64) bool {
 	m := r.memory
 	m.mu.Lock()
@@ -68,7 +66,7 @@ func (r *reservation) cover(size int64) bool {
 	return true
 }
 
-// fits reports whether cover would find room at this moment.
+// fits reports whether cover would succeed now.
 func (r *reservation) fits(size int64) bool {
 	r.memory.mu.Lock()
 	defer r.memory.mu.Unlock()
@@ -76,7 +74,7 @@ func (r *reservation) fits(size int64) bool {
 }
 
 // fitsLocked leaves half of the budget to the other sources, and a part of each half to
-// known senders, but lets each source have one body of its own cap.
+// known senders. It still lets each source have one body of its own limit.
 func (r *reservation) fitsLocked(size int64) bool {
 	m, more := r.memory, size-unbudgeted-r.bytes
 	share := max(half(m.limit), r.source.largest())
@@ -103,7 +101,7 @@ func (r *reservation) countStranger(more int64) {
 	count(r.memory.unproven, r.source.Name, more)
 }
 
-// prove gives back what the body took of the part of strangers.
+// prove returns the body's share of the strangers' part.
 func (r *reservation) prove() {
 	r.memory.mu.Lock()
 	defer r.memory.mu.Unlock()
@@ -113,7 +111,7 @@ func (r *reservation) prove() {
 	}
 }
 
-// release gives everything back. It may be called again, from any goroutine.
+// release returns the whole reservation. It may be called again, from any goroutine.
 func (r *reservation) release() {
 	m := r.memory
 	m.mu.Lock()

@@ -14,18 +14,18 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/measure"
 )
 
-// result is what became of a request, as the metrics count it.
+// result is the outcome of a request, as a metric label.
 type result string
 
-// The results: a fixed set.
+// The results are a fixed set.
 const (
 	resultAccepted      result = "accepted"       // at least one event was new
-	resultDuplicate     result = "duplicate"      // all events were known
-	resultEmpty         result = "empty"          // proven, without an event
+	resultDuplicate     result = "duplicate"      // every event is a duplicate
+	resultEmpty         result = "empty"          // proven, but without an event
 	resultHandshake     result = "handshake"      // the sender's check was answered
 	resultRejected      result = "rejected"       // not proven: 401
 	resultInvalid       result = "invalid"        // proven, but unreadable or without a usable id: 400, 422
-	resultIncomplete    result = "incomplete"     // the body did not come to its end: 400, 408
+	resultIncomplete    result = "incomplete"     // the body did not arrive completely: 400, 408
 	resultTooLarge      result = "too_large"      // 413
 	resultEncoding      result = "encoding"       // 415
 	resultMethod        result = "method"         // 405
@@ -35,16 +35,15 @@ const (
 	resultFault         result = "fault"          // 500: a bug of ours
 )
 
-// noSource labels requests for sources we do not have. Their names are the
-// attacker's choice; no configured name begins with an underscore.
+// noSource is the label of requests to unknown sources, whose names are the attacker's
+// choice. No configured name begins with an underscore.
 const noSource = measure.Unknown
 
 func sourceLabels(source, kind string) []attribute.KeyValue {
 	return []attribute.KeyValue{attribute.String("source", source), attribute.String("provider", kind)}
 }
 
-// countedAs are the attribute sets of one source, made once for all its
-// deliveries.
+// countedAs holds the label sets of one source, built once for all its deliveries.
 type countedAs struct {
 	source  *instrument.Labels
 	results map[result]*instrument.Labels
@@ -82,11 +81,11 @@ type meters struct {
 	acceptDuration metric.Float64Histogram
 	duplicateDelay metric.Float64Histogram
 
-	nowhere  countedAs // requests for sources we do not have
+	nowhere  countedAs // requests to unknown sources
 	callback metric.Registration
 }
 
-// gauges are asked for what is there at the moment.
+// gauges are the functions that return current values.
 type gauges struct {
 	inFlight, buffered, connections, refused func() int64
 }
@@ -125,9 +124,9 @@ func newMeters(meterProvider metric.MeterProvider, now gauges) (*meters, error) 
 	return m, nil
 }
 
-// begin has the counters of what a wrong secret looks like begin at 0. Prometheus takes
-// what it sees first of a counter for its beginning: a burst of refusals right after the
-// start would not be one.
+// begin initializes the counters by which a wrong secret shows to 0. Prometheus takes the
+// first value that it sees of a counter as the start: without this it would miss a burst of
+// refusals right after the start.
 func (m *meters) begin(source string) {
 	for _, reason := range []provider.Reason{provider.ReasonMissingSignature, provider.ReasonWrongSignature, provider.ReasonMissingToken, provider.ReasonWrongToken} {
 		m.rejected.Add(context.Background(), 0, rejectedAs(source, string(reason)))
@@ -153,8 +152,8 @@ func (m *meters) refused(ctx context.Context, src *source, r *refusal, took time
 	m.rejected.Add(ctx, 1, rejectedAs(name, r.reason))
 }
 
-// proven counts what is known once a request is proven: by which secret, and
-// whether the sender tries again. position is the place of the secret, -1 without one.
+// proven counts the facts known once a request is proven: which secret proved it, and
+// whether the sender retries. position is the place of the secret, or -1 without one.
 func (m *meters) proven(ctx context.Context, src *source, position int, retry provider.RetryInfo) {
 	if position >= 0 && position < len(src.counted.secrets) {
 		m.secretsMatched.Add(1, src.counted.secrets[position])
@@ -165,5 +164,5 @@ func (m *meters) proven(ctx context.Context, src *source, position int, retry pr
 	}
 }
 
-// stop takes the callback away from a meter provider that outlives the gateway.
+// stop unregisters the callback from a meter provider that outlives the gateway.
 func (m *meters) stop() error { return m.callback.Unregister() }

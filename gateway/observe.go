@@ -13,11 +13,11 @@ import (
 	"github.com/hooklatch/hooklatch/outbox"
 )
 
-// scopeName is the instrumentation scope of our spans and metrics.
+// scopeName is the instrumentation scope of the package's spans and metrics.
 const scopeName = "github.com/hooklatch/hooklatch/gateway"
 
-// observeReply reports a request that was answered as its sender wanted: span,
-// metrics, and one log line for each event.
+// observeReply reports a request that was not refused: span, metrics, and one log line for
+// each event.
 func (rx *reception) observeReply(r *reply) {
 	g, src := rx.gateway, rx.source
 	events := r.acceptance.Events
@@ -53,7 +53,7 @@ func (rx *reception) observeReply(r *reply) {
 	}
 	for _, e := range events {
 		if e.Status == outbox.Duplicate {
-			// Two clocks: the database's and ours.
+			// The times come from two clocks, the database's and ours.
 			late := max(now.Sub(e.FirstReceivedAt), 0)
 			g.meters.duplicates.Add(1, src.counted.source)
 			g.meters.duplicateDelay.Record(rx.ctx, late.Seconds(), src.counted.source)
@@ -67,8 +67,8 @@ func (rx *reception) observeReply(r *reply) {
 	}
 }
 
-// isUntyped reports whether an event has no type of its sender's. Senders that
-// say more about such an event have that behind a dot.
+// isUntyped reports whether the sender gave no type for an event. Some senders add details
+// about such an event after a dot.
 func isUntyped(eventType string) bool {
 	first, _, _ := strings.Cut(eventType, ".")
 	return first == provider.UnknownType

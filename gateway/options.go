@@ -22,86 +22,87 @@ import (
 type Options struct {
 	// Accepter commits deliveries. Required.
 	Accepter Accepter `yaml:"-"`
-	// Quarantine keeps what is refused. Nil: nothing is kept.
+	// Quarantine keeps refused deliveries. Nil keeps nothing.
 	Quarantine Quarantine `yaml:"-"`
-	// Sources are the endpoints, one POST /webhooks/{name} each. SetSources
-	// replaces them while the gateway runs.
+	// Sources are the endpoints, one POST /webhooks/{name} each. SetSources replaces them
+	// while the gateway runs.
 	Sources []Source `yaml:"-"`
 
 	// Address to listen on, host:port. Defaults to :8080, every address.
 	Listen string `yaml:"listen,omitempty"`
-	// TLS makes Start serve HTTPS: HTTP/1.1 over TLS 1.2 or newer. Its
-	// GetCertificate may change certificates while the gateway runs. Nil: plain
-	// HTTP, for a proxy that ends TLS.
+	// TLS makes Start serve HTTPS: HTTP/1.1 over TLS 1.2 or newer. Its GetCertificate may
+	// change certificates while the gateway runs. Nil serves plain HTTP, for a proxy that
+	// terminates TLS.
 	TLS *tls.Config `yaml:"-"`
-	// PublicURL is how senders reach this gateway: scheme and host, and the
-	// path prefix a proxy strips, if any. Senders that sign their URL are
-	// verified against it. Nil: scheme and host of the request, and, from a
-	// trusted proxy, of X-Forwarded-Proto and X-Forwarded-Host.
+	// PublicURL is the URL at which senders reach this gateway: scheme and host, and the
+	// path prefix that a proxy strips, if any. Senders that sign their URL are verified
+	// against it. If nil, scheme and host come from the request, and from X-Forwarded-Proto
+	// and X-Forwarded-Host of a trusted proxy.
 	PublicURL *url.URL `yaml:"-"`
-	// Proxies whose X-Forwarded-* headers are believed. Defaults to none.
+	// Proxies whose X-Forwarded-* headers are trusted. Defaults to none.
 	TrustedProxies []netip.Prefix `yaml:"trusted_proxies,omitempty"`
 
-	// Largest body of a delivery whose provider does not say otherwise; larger
-	// ones are answered 413. Defaults to 1MiB.
+	// Largest body of a delivery unless its provider sets another limit; larger ones are
+	// answered 413. Defaults to 1MiB.
 	MaxBody size.Bytes `yaml:"max_body,omitempty"`
-	// Memory for bodies, over all deliveries; what finds no room is answered 503.
-	// The first 64 KiB of each body are outside it, and one source may take half
-	// of it. At least the cap of the source with the largest. Defaults to 256MiB.
+	// Memory for the bodies of all deliveries; a body that finds no room is answered 503.
+	// The first 64 KiB of each body are not counted, and one source may use half of it.
+	// Must be at least the largest body limit of any source. Defaults to 256MiB.
 	MaxBuffered size.Bytes `yaml:"max_buffered,omitempty"`
-	// Most deliveries at once whose body is whole, and that are proven, committed or
-	// answered; more are answered 503. Strangers may have three quarters of them.
+	// Most simultaneous deliveries with a complete body, while they are verified, committed
+	// and answered; more are answered 503. Unknown senders may use three quarters of them.
 	// Defaults to 1024.
 	MaxInFlight int `yaml:"max_in_flight,omitempty"`
-	// Most deliveries at once whose body is arriving. Strangers may have three quarters
-	// of them, and one source half. The slowest that is not proven is answered 503 in
-	// favor of a new one. Defaults to twice max_in_flight.
+	// Most simultaneous deliveries whose body is arriving. Unknown senders may use three
+	// quarters of them, and one source half. When all are taken, the slowest unverified
+	// delivery is answered 503 in favor of a new one. Defaults to twice max_in_flight.
 	MaxArriving int `yaml:"max_arriving,omitempty"`
-	// Most deliveries of max_in_flight that one source may have. Defaults to half of it.
+	// Most deliveries of max_in_flight that one source may use. Defaults to half of it.
 	MaxInFlightPerSource int `yaml:"max_in_flight_per_source,omitempty"`
-	// Most deliveries of one client address before their sender is proven: an IPv4
-	// address, or an IPv6 /64. One source may have half of them, and a network of
-	// strangers (IPv4 /24, IPv6 /48) twice as many. Defaults to a quarter of max_in_flight.
+	// Most simultaneous deliveries from one client address before their sender is verified:
+	// an IPv4 address, or an IPv6 /64. One source may use half of them, and a network of
+	// unknown senders (IPv4 /24, IPv6 /48) twice as many. Defaults to a quarter of
+	// max_in_flight.
 	MaxUnprovenPerAddress int `yaml:"max_unproven_per_address,omitempty"`
-	// Most connections that are open at once. Strangers may have three quarters of
-	// them, one address an eighth, and an address that deliveries were accepted from half.
-	// More are closed as they come. Defaults to 16384.
+	// Most open connections; more are closed as they arrive. Unknown senders may use three
+	// quarters of them, one address an eighth, and an address from which deliveries were
+	// accepted half. Defaults to 16384.
 	MaxConnections int `yaml:"max_connections,omitempty"`
-	// Fewest bytes a second that a body brings on average once it has been coming
-	// for 2s; a slower one is answered 408. Defaults to 10KiB.
+	// Lowest average rate of a body, in bytes a second, once it has been arriving for 2s; a
+	// slower one is answered 408. Defaults to 10KiB.
 	MinBodyRate size.Bytes `yaml:"min_body_rate,omitempty"`
-	// How long a request may take to send its headers. Defaults to 5s.
+	// Time limit for the headers of a request. Defaults to 5s.
 	ReadHeaderTimeout time.Duration `yaml:"read_header_timeout,omitempty"`
-	// How long a request may take to send all of itself. Defaults to 15s.
+	// Time limit for a whole request, headers and body. Defaults to 15s.
 	ReadTimeout time.Duration `yaml:"read_timeout,omitempty"`
-	// How long a request may take from the end of its headers to the end of its
-	// answer. Longer than read_timeout. Defaults to 30s, or to twice read_timeout
-	// where that is longer.
+	// Time limit from the end of a request's headers to the end of its answer. Must be
+	// longer than read_timeout. Defaults to 30s, or to twice read_timeout where that is
+	// longer.
 	WriteTimeout time.Duration `yaml:"write_timeout,omitempty"`
 	// How long a connection may stay open between requests. Defaults to 1m30s.
 	IdleTimeout time.Duration `yaml:"idle_timeout,omitempty"`
-	// Largest header block of a request, give or take the 4 KiB that net/http
-	// adds. Defaults to 16KiB.
+	// Largest header block of a request, plus up to 4 KiB that net/http allows in addition.
+	// Defaults to 16KiB.
 	MaxHeader size.Bytes `yaml:"max_header,omitempty"`
 
-	// LargeBody is called before memory is made for more than 256 KiB of a body: a
-	// process that has its garbage collected seldom, for it needs little, has it collected
-	// as usual from then on. Nil: nobody is told.
+	// LargeBody is called before memory is allocated for more than 256 KiB of a body. A
+	// process that needs little memory and collects garbage seldom can return to normal
+	// collection then. May be nil.
 	LargeBody func() `yaml:"-"`
-	// Minutes count what happens by the minute. Nil: nothing is counted.
+	// Minutes counts outcomes by the minute. Nil counts nothing.
 	Minutes *measure.Counts `yaml:"-"`
 	// Logger defaults to one that discards.
 	Logger *slog.Logger `yaml:"-"`
 	// TracerProvider and MeterProvider default to the global ones.
 	TracerProvider trace.TracerProvider `yaml:"-"`
 	MeterProvider  metric.MeterProvider `yaml:"-"`
-	// Now is the clock that signed timestamps are compared with. Defaults to
-	// that of this process.
+	// Now is the clock with which signed timestamps are compared. Defaults to the clock of
+	// this process.
 	Now func() time.Time `yaml:"-"`
 }
 
-// WithDefaults returns a copy in which what was left out has its default, of
-// what a file can set.
+// WithDefaults returns a copy in which every unset field that a file can set has its
+// default.
 func (o Options) WithDefaults() Options {
 	o.Listen = cmp.Or(o.Listen, ":8080")
 	o.MaxBody = cmp.Or(o.MaxBody, 1<<20)
@@ -120,7 +121,7 @@ func (o Options) WithDefaults() Options {
 	return o
 }
 
-// withServices fills in what no file can set.
+// withServices fills in the fields that no file can set.
 func (o Options) withServices() Options {
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	o.TracerProvider = cmp.Or(o.TracerProvider, otel.GetTracerProvider())
@@ -134,8 +135,8 @@ func (o Options) withServices() Options {
 	return o
 }
 
-// Validate finds what is wrong with options that have their defaults, of what a
-// file can set. Its error is option.Faults.
+// Validate checks the fields that a file can set, after WithDefaults. Its error is
+// option.Faults.
 func (o Options) Validate() error {
 	var c option.Check
 	c.Address("listen", o.Listen)
@@ -158,7 +159,7 @@ func (o Options) Validate() error {
 	return c.Err()
 }
 
-// checkShare wants a share of MaxInFlight.
+// checkShare checks a share of MaxInFlight.
 func (o Options) checkShare(c *option.Check, field string, share int) {
 	c.AtLeast(field, int64(share), 1)
 	if o.MaxInFlight > 0 && share > o.MaxInFlight {

@@ -4,15 +4,14 @@ import (
 	"time"
 )
 
-// paceGrace is for how long a body may come as slowly as it likes.
+// paceGrace is how long a body may arrive at any speed.
 const paceGrace = 2 * time.Second
 
-// pace cuts off a body that comes too slowly: a sender that dribbles holds a place
-// that others want. The clock is the real one, as it is for all time-outs of a
-// connection.
+// pace cuts off a body that arrives too slowly: a dribbling sender holds a place that
+// others need. It uses the real clock, as all timeouts of a connection do.
 type pace struct {
 	flight *flight
-	end    time.Time // of the whole body, however fast it comes
+	end    time.Time // of the whole body, at any speed
 	rate   int64     // bytes a second, after the grace
 }
 
@@ -21,9 +20,9 @@ func (rx *reception) newPace() pace {
 	return pace{flight: &rx.flight, end: rx.flight.began.Add(opts.ReadTimeout), rate: int64(opts.MinBodyRate)}
 }
 
-// expect gives the next byte the time that what has been received earned. A
-// server of the caller's may know no deadlines (see Gateway.Handler); a broken
-// connection shows when it is read.
+// expect extends the deadline of the next byte by the time that the bytes received so far
+// have earned. Errors are ignored: a server of the caller's may not support deadlines (see
+// Gateway.Handler), and a broken connection shows at the next read.
 func (p *pace) expect(received int) {
 	if received > 0 {
 		p.flight.received(received, p.rate, time.Now())
@@ -39,15 +38,15 @@ func (p *pace) expect(received int) {
 	}
 	_ = p.flight.connection.SetReadDeadline(deadline)
 	if p.flight.thrownOut.Load() {
-		p.flight.cut() // it came before this deadline
+		p.flight.cut() // it was evicted before this deadline was set
 	}
 }
 
-// scarce reports whether a body that did not come in time had less time than usual.
+// scarce reports whether a body that did not arrive in time had less time than usual.
 func (p *pace) scarce() bool {
 	return p.flight.thrownOut.Load() || p.flight.hurried && time.Since(p.flight.began) < paceGrace
 }
 
-// done ends it with the body. net/http goes on reading, to see whether the
-// sender hangs up: that may take any time.
+// done removes the deadline once the body is read. net/http keeps reading to notice a
+// sender that hangs up, which may take any time.
 func (p *pace) done() { _ = p.flight.connection.SetReadDeadline(time.Time{}) }

@@ -6,9 +6,8 @@ import (
 	"time"
 )
 
-// patience is a context that is over after a time, and runs a timer only once
-// somebody waits for that: few proofs wait for anything, and all of them would
-// pay for the timer.
+// patience is a context with a deadline that starts a timer only once a caller waits for
+// it. Few proofs wait for anything, and a timer for each would cost them all.
 type patience struct {
 	context.Context
 
@@ -19,8 +18,8 @@ type patience struct {
 	cancel context.CancelFunc
 }
 
-// withPatience returns a context that ends with ctx, or after d. Call end when
-// nobody uses it any more.
+// withPatience returns a context that ends with ctx, or after d. Call end when it is no
+// longer used.
 func withPatience(ctx context.Context, d time.Duration) *patience {
 	return &patience{Context: ctx, until: time.Now().Add(d)}
 }

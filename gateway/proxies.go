@@ -14,13 +14,12 @@ import (
 	"github.com/hooklatch/hooklatch/internal/strangers"
 )
 
-// proxies are the peers whose X-Forwarded-* headers are believed. By default
-// there are none: anyone can send these headers.
+// proxies are the peers whose X-Forwarded-* headers are trusted. The default is none,
+// because anyone can send these headers.
 type proxies []netip.Prefix
 
-// ipExtractor finds the address of the sender for the log. Echo's own default
-// believes X-Forwarded-For from every peer, and its trusted ranges begin with all
-// private networks; both are turned off.
+// ipExtractor finds the address of the sender. Echo's default trusts X-Forwarded-For from
+// every peer, and its trusted ranges include all private networks; both are turned off.
 func (p proxies) ipExtractor() echo.IPExtractor {
 	if len(p) == 0 {
 		return echo.ExtractIPDirect()
@@ -35,8 +34,8 @@ func (p proxies) ipExtractor() echo.IPExtractor {
 	return echo.ExtractIPFromXFFHeader(trust...)
 }
 
-// addressOf is what limits per address count by: an IPv4 address, or the /64
-// that one subscriber of IPv6 has. It is not valid for what is no address.
+// addressOf returns the unit of per-address limits: an IPv4 address, or the /64 that one
+// IPv6 subscriber has. It is not valid if ip is no address.
 func addressOf(ip string) netip.Prefix {
 	addr, err := netip.ParseAddr(ip)
 	if err != nil {
@@ -60,8 +59,8 @@ func (p proxies) contain(addr netip.Addr) bool {
 	return false
 }
 
-// publicURL is the URL the sender called, as URL-signing senders sign it: path
-// and query exactly as they came. A forged one only makes the signature wrong.
+// publicURL is the URL that the sender called, as senders sign it: path and query exactly
+// as they arrived. A forged host only makes the signature wrong.
 func (g *Gateway) publicURL(src *source, r *http.Request) *url.URL {
 	called := &url.URL{RawQuery: r.URL.RawQuery, ForceQuery: r.URL.ForceQuery}
 	switch {
@@ -88,7 +87,7 @@ func (g *Gateway) calledAt(r *http.Request) (scheme, host string) {
 	if !g.proxies.trust(r.RemoteAddr) {
 		return scheme, host
 	}
-	// In a chain the first value is what the sender itself used.
+	// In a chain of proxies the first value is the one that the sender used.
 	if proto := strings.ToLower(firstForwarded(r.Header, "X-Forwarded-Proto")); proto == "http" || proto == "https" {
 		scheme = proto
 	}

@@ -12,30 +12,30 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// Quarantine keeps deliveries that are refused, within its bounds, to be verified
-// again. It is called once the answer is written, and must not block. *quarantine.Keeper
-// is the one we ship.
+// Quarantine keeps refused deliveries, within its limits, so that they can be verified
+// again. It is called after the answer is written, and must not block. *quarantine.Keeper
+// is the implementation of this module.
 type Quarantine interface {
-	// Keep offers a request with a body of a size. refused makes it, for as long as
-	// Keep runs.
+	// Keep offers a request with a body of the given size. refused builds it, and may be
+	// called only while Keep runs.
 	Keep(source identity.Source, from netip.Prefix, size int, refused func() quarantine.Refused)
-	// Accepted notes where an accepted delivery came from.
+	// Accepted records the address from which a delivery was accepted.
 	Accepted(source identity.Source, from netip.Prefix)
-	// Known reports whether a delivery of a source from an address was accepted before.
-	// An empty source means any. It is called for each delivery and each connection.
+	// Known reports whether a delivery of a source from an address was accepted before. An
+	// empty source means any. It is called for each delivery and each connection.
 	Known(source identity.Source, from netip.Prefix) bool
 }
 
 var _ Quarantine = (*quarantine.Keeper)(nil)
 
-// keepsRefused reports whether a source has a quarantine. It is nil for a request to none.
+// keepsRefused reports whether a source has a quarantine. src is nil for an unknown source.
 func (g *Gateway) keepsRefused(src *source) bool {
 	return g.opts.Quarantine != nil && src != nil && !src.QuarantineOff
 }
 
-// keep offers a refused request to the quarantine: one that may turn out to be
-// genuine once our configuration is right. A sender checks its endpoint again by
-// itself, and is told to come back after a fault of ours.
+// keep offers a refused request to the quarantine if it may prove genuine once our
+// configuration is corrected. Handshakes and requests refused for a fault of ours are not
+// offered: their senders try again.
 func (rx *reception) keep(r *refusal) {
 	mayBeGenuine := r.result == resultRejected && !r.replay || r.result == resultInvalid
 	if !rx.gateway.keepsRefused(rx.source) || !mayBeGenuine || rx.request == nil || len(rx.request.Body) == 0 {
@@ -46,8 +46,8 @@ func (rx *reception) keep(r *refusal) {
 	})
 }
 
-// refused is the request as the quarantine keeps it: without anything that is itself
-// a secret, or repeats one (I12).
+// refused builds the request that the quarantine keeps, without anything that is a secret
+// or repeats one (I12).
 func (rx *reception) refused(r *refusal) quarantine.Refused {
 	original, src := rx.echo.Request(), rx.source
 	scheme, host := rx.gateway.calledAt(original)
@@ -78,14 +78,13 @@ func (rx *reception) refused(r *refusal) quarantine.Refused {
 	return kept
 }
 
-// Names of what carries a secret, in the quarantine.
+// Prefixes of the places that carry a secret, in the quarantine.
 const (
 	inHeader = "header "
 	inQuery  = "query "
 )
 
-// carriedSecrets are the values of a request that are secrets themselves, by where
-// they stand.
+// carriedSecrets returns the values of a request that are secrets themselves, by place.
 func (s *source) carriedSecrets(request *provider.Request) map[string][]secret.Value {
 	found := make(map[string][]secret.Value)
 	for name, values := range s.carried(request) {
@@ -114,11 +113,11 @@ func (s *source) carried(request *provider.Request) map[string][]string {
 	return found
 }
 
-// shortestShown is how long a secret is at least that other headers are searched for.
+// shortestShown is the minimum length of a secret for which other headers are searched.
 const shortestShown = 4
 
-// shownSecrets are the texts that stand for secrets a request carried: as they are,
-// without the word before them, and of name and password the password.
+// shownSecrets returns the texts by which a header could repeat a carried secret: the value
+// itself, the value without the word before it, and the password of a Basic credential.
 func shownSecrets(secrets map[string][]secret.Value) []string {
 	var texts []string
 	add := func(text string) {
@@ -141,7 +140,7 @@ func shownSecrets(secrets map[string][]secret.Value) []string {
 	return texts
 }
 
-// restored is a request of the quarantine as its provider's rules see it.
+// restored rebuilds a quarantined request as the provider's rules see it.
 func (g *Gateway) restored(src *source, kept *quarantine.Delivery) (*provider.Request, error) {
 	original, err := http.NewRequest(kept.Method, kept.Target, nil) //nolint:noctx // it is not sent
 	if err != nil {

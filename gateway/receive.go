@@ -17,33 +17,33 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
-// proofTimeout bounds the proof of a request, for providers that must fetch a
-// key. The shortest deadline of a sender is 3 s, and the commit needs its share.
+// proofTimeout bounds the proof of a request, for providers that must fetch a key. The
+// shortest deadline of any sender is 3 s, and the commit needs its share.
 const proofTimeout = 1 * time.Second
 
-// reception is one request to a source on its way from header to answer.
+// reception is one request to a source, from header to answer.
 type reception struct {
 	gateway *Gateway
-	source  *source // nil when there is none of that name
+	source  *source // nil if no source has that name
 	echo    echo.Context
 	ctx     context.Context // carries the span
 	span    trace.Span
 	started time.Time
-	secrets *usable            // accepted at that time
-	retry   provider.RetryInfo // what the sender of a proven request says of it
+	secrets *usable            // those accepted at that time
+	retry   provider.RetryInfo // what the sender of a proven request says about its retry
 
 	flight   flight
-	request  *provider.Request // as it was sent; nil before all of it is read
-	signed   *provider.Request // as its proof covers it
+	request  *provider.Request // as it was sent; nil until it is read completely
+	signed   *provider.Request // as the proof covers it
 	inFlight bool
 	bodyRead bool
 	bodySize int
-	// memory is what the body has of the budget, nil before it is read. Once
-	// the body is handed over to the outbox, that releases it too.
+	// memory is the body's reservation in the budget, nil before the body is read. Once the
+	// body is handed over, the outbox releases it too.
 	memory     *reservation
 	handedOver bool
 	judging    bool // counted by progress
-	trial      bool // nothing is accepted or counted: what would be is wanted
+	trial      bool // a trial run: nothing is accepted or counted
 }
 
 func (g *Gateway) receive(c echo.Context) error {
@@ -76,8 +76,8 @@ func (g *Gateway) receive(c echo.Context) error {
 
 func (rx *reception) leave() {
 	rx.judged()
-	// When the sender has hung up, the outbox may still hold the body, and
-	// releases it itself.
+	// If the sender has hung up, the outbox may still hold the body, and releases it
+	// itself.
 	if rx.memory != nil && (!rx.handedOver || rx.ctx.Err() == nil) {
 		rx.memory.release()
 	}
@@ -87,8 +87,8 @@ func (rx *reception) leave() {
 	rx.span.End()
 }
 
-// take is the receive path up to the answer. Exactly one of its results is set.
-// A panic in it is a refusal: it fails closed, never 2xx.
+// take is the receive path up to the answer. Exactly one of its results is set. A panic
+// becomes a refusal: it fails closed, never 2xx.
 func (rx *reception) take() (_ *reply, refused *refusal) {
 	defer refuseIfPanicked(&refused)
 	if refused := rx.admit(); refused != nil {
@@ -107,7 +107,7 @@ func (rx *reception) take() (_ *reply, refused *refusal) {
 	return rx.judge(request)
 }
 
-// judge decides on a whole request: it is a check of the endpoint, or proven and
+// judge decides on a complete request: it is a check of the endpoint, or proven and
 // committed, or refused. Exactly one of its results is set.
 func (rx *reception) judge(request *provider.Request) (*reply, *refusal) {
 	proof := withPatience(rx.ctx, proofTimeout)
@@ -116,7 +116,7 @@ func (rx *reception) judge(request *provider.Request) (*reply, *refusal) {
 		// Our configuration is at fault, so the sender should try again.
 		return nil, refuseUnavailable("no_valid_secret", errNoValidSecret)
 	}
-	if !rx.source.accepts(encodingOf(request.Header)) { // one of the quarantine
+	if !rx.source.accepts(encodingOf(request.Header)) { // only a quarantined one: admit has checked all others
 		return nil, refuseEncoding(rx.source)
 	}
 	if rx.source.Gzip == GzipUnpacked {
@@ -151,7 +151,7 @@ func (rx *reception) judge(request *provider.Request) (*reply, *refusal) {
 	return rx.accept(request)
 }
 
-// judgeSafely is judge of a request that was not taken.
+// judgeSafely is judge for callers outside take: it turns a panic into a refusal.
 func (rx *reception) judgeSafely(request *provider.Request) (_ *reply, refused *refusal) {
 	defer refuseIfPanicked(&refused)
 	return rx.judge(request)
@@ -181,12 +181,12 @@ func (rx *reception) newFlight() {
 	rx.flight = flight{
 		from: origin{source: rx.source.Name, address: address}, network: strangers.Network(address),
 		known: rx.gateway.knowsOrigin(rx.source, address), began: time.Now(),
-		// The Writer inside Echo's is net/http's own.
+		// Echo wraps net/http's own Writer; the controller needs the inner one.
 		connection: http.NewResponseController(rx.echo.Response().Writer),
 	}
 }
 
-// read reads the body, and takes a place of a commit once it is whole.
+// read reads the body, and takes a commit place once it is complete.
 func (rx *reception) read() (*provider.Request, *refusal) {
 	known := rx.flight.known
 	rx.memory = rx.gateway.memory.reservation(rx.source, known)
@@ -199,8 +199,8 @@ func (rx *reception) read() (*provider.Request, *refusal) {
 	place := rx.gateway.flights.place(&rx.flight)
 	pace.done()
 	if rx.flight.thrownOut.Load() {
-		// net/http reads on after the body, and the deadline that threw it out looks
-		// to it as if the sender had hung up.
+		// net/http keeps reading after the body, and takes the deadline that evicted it for
+		// a sender that hung up.
 		rx.ctx = context.WithoutCancel(rx.ctx)
 		hangUp(rx.echo)
 	}
@@ -215,7 +215,7 @@ func (rx *reception) read() (*provider.Request, *refusal) {
 	return rx.request, nil
 }
 
-// prove notes that the sender is known: it no longer counts against its address, or as a
+// prove records that the sender is known: it no longer counts against its address, or as a
 // stranger.
 func (rx *reception) prove() {
 	rx.memory.prove()
@@ -224,8 +224,8 @@ func (rx *reception) prove() {
 	}
 }
 
-// handshake answers the sender's own check of the endpoint. Both results are
-// nil when the request is an ordinary delivery.
+// handshake answers the sender's own check of the endpoint. Both results are nil if the
+// request is an ordinary delivery.
 func (rx *reception) handshake(ctx context.Context, request *provider.Request) (*reply, *refusal) {
 	if rx.source.Provider.Handshake == nil {
 		return nil, nil
@@ -240,8 +240,8 @@ func (rx *reception) handshake(ctx context.Context, request *provider.Request) (
 	return &reply{result: resultHandshake, answer: *answer}, nil
 }
 
-// accept finds the events of a proven request and commits them. Only after that
-// is there a reply (I1, I3).
+// accept finds the events of a proven request and commits them. It replies only after the
+// commit (I1, I3).
 func (rx *reception) accept(request *provider.Request) (*reply, *refusal) {
 	if rx.source.Livemode && rx.source.Provider.TestEvent(request) {
 		return nil, refuseTest()
@@ -250,7 +250,7 @@ func (rx *reception) accept(request *provider.Request) (*reply, *refusal) {
 	if err != nil {
 		return nil, refuseEvents(err)
 	}
-	// Before the commit: should it panic, the answer is 500 and nothing stored.
+	// Before the commit: if this panics, the answer is 500 and nothing is stored.
 	var answer *provider.Answer
 	if rx.source.Provider.Answer != nil {
 		answer = rx.source.Provider.Answer(request)
@@ -258,8 +258,8 @@ func (rx *reception) accept(request *provider.Request) (*reply, *refusal) {
 	if len(events) == 0 || rx.trial {
 		return replyTo(outbox.Acceptance{}, answer), nil
 	}
-	// The request's context: a client that hangs up while it waits in the queue
-	// is dropped there, and the outbox never commits on it.
+	// This is the request's context: if the client hangs up while its delivery waits in the
+	// queue, the delivery is dropped there. The outbox never commits on it.
 	rx.handedOver = true
 	acceptance, err := rx.gateway.opts.Accepter.Accept(rx.ctx, rx.delivery(request, events))
 	if err != nil {
@@ -305,11 +305,10 @@ func (rx *reception) delivery(request *provider.Request, events []provider.Event
 	}
 }
 
-// hangUpIfNeeded closes the connection after the answer: when a body was left
-// unread, when we shut down, and after every chunked body. A request with both
-// Content-Length and Transfer-Encoding reaches us as chunked only; if a proxy
-// in front believed the length, what follows on the connection is not what it
-// thinks (RFC 9112, 6.3).
+// hangUpIfNeeded closes the connection after the answer: if the body was left unread,
+// during shutdown, and after every chunked body. A request with both Content-Length and
+// Transfer-Encoding reaches us as chunked only. If a proxy in front trusted the length, it
+// misreads what follows on the connection (RFC 9112, 6.3).
 func (rx *reception) hangUpIfNeeded(refused *refusal) {
 	switch {
 	case !rx.bodyRead:
@@ -322,10 +321,10 @@ func (rx *reception) hangUpIfNeeded(refused *refusal) {
 	}
 }
 
-// startSpan begins the span of a delivery. What the sender says of its trace is
-// a link: a stranger decides neither our trace ids nor what is sampled. Unknown
-// sources get no span, and nobody does where no spans are made: their attributes
-// cost more than finding the event.
+// startSpan begins the span of a delivery. The sender's trace context becomes a link: a
+// stranger must decide neither our trace ids nor what is sampled. Unknown sources get no
+// span. Where spans are discarded none is started, because its attributes cost more than
+// finding the event.
 func (g *Gateway) startSpan(c echo.Context, src *source) (context.Context, trace.Span) {
 	ctx := c.Request().Context()
 	if src == nil || g.tracer == nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox"
 )
 
-// refusal is the answer to a request that gets no 2xx. The message to the sender
-// and the cause for the log are apart: the sender may be a forger.
+// refusal is the answer to a request that gets no 2xx. The message for the sender and the
+// cause for the log are separate: the sender may be a forger.
 type refusal struct {
 	status  int
 	result  result // label of the metric
@@ -24,18 +24,18 @@ type refusal struct {
 	challenge string
 	// acceptEncoding are the content encodings that a 415 would accept.
 	acceptEncoding string
-	replay         bool // of something that was proven
-	bare           bool // the sender accepts no body in an answer
+	replay         bool // whether the request was proven before
+	bare           bool // whether the sender accepts no body in an answer
 }
 
 const (
-	// reasonMemory: all memory for bodies, or that for bodies of the source, is taken.
+	// reasonMemory: the memory for bodies, or the source's share of it, is used up.
 	reasonMemory = "overload_memory"
-	// reasonSlow: the body came too slowly while others wanted its place.
+	// reasonSlow: the body arrived too slowly while others waited for its place.
 	reasonSlow = "overload_slow"
 )
 
-// ours is true when the sender did nothing wrong.
+// ours reports whether the sender did nothing wrong.
 func (r *refusal) ours() bool { return r.status >= http.StatusInternalServerError }
 
 func refuseUnknownSource() *refusal {
@@ -51,8 +51,8 @@ func refuseTooLarge(limit int64) *refusal {
 		message: fmt.Sprintf("the body has more than %d bytes", limit)}
 }
 
-// refuseUnavailable is the answer to every fault of ours that may pass: never
-// 4xx, which some senders take as a reason to give up, and never 410.
+// refuseUnavailable is the answer to every fault of ours that may pass. It is never 4xx,
+// which some senders take as a reason to give up, and never 410.
 func refuseUnavailable(reason string, cause error) *refusal {
 	return &refusal{status: http.StatusServiceUnavailable, result: resultUnavailable, reason: reason,
 		message: "unavailable, try again later", cause: cause}
@@ -64,8 +64,8 @@ func refuseFault(reason string, cause error) *refusal {
 		message: "internal error", cause: cause}
 }
 
-// refuseProof maps what a provider could not prove. Whatever a proof lacks, the
-// answer is one and the same: it must not help a forger.
+// refuseProof maps the error of a proof. The answer is the same whatever the proof lacks,
+// so that it does not help a forger.
 func refuseProof(err error) *refusal {
 	if unproven, ok := errors.AsType[*provider.VerifyError](err); ok {
 		return &refusal{status: http.StatusUnauthorized, result: resultRejected, reason: string(unproven.Reason),
@@ -77,14 +77,14 @@ func refuseProof(err error) *refusal {
 	return refuseUnavailable("proof", err)
 }
 
-// The reasons of what a replay guard found.
+// Reasons of a replay guard.
 const (
 	reasonReplayed = "replayed"
 	reasonForged   = "replayed_with_other_content"
 )
 
-// refuseReplay is the answer to a captured delivery sent again: for its sender
-// it looks like any other that is not proven.
+// refuseReplay is the answer to a captured delivery that was sent again. To its sender it
+// looks like any other unproven delivery.
 func refuseReplay(a outbox.Acceptance) *refusal {
 	r := &refusal{status: http.StatusUnauthorized, result: resultRejected, reason: reasonReplayed, message: "unauthorized", replay: true,
 		cause: fmt.Errorf("the proof of this delivery came before, under other ids; %d of its %d events are new", a.Refused(), len(a.Events))}
@@ -94,8 +94,8 @@ func refuseReplay(a outbox.Acceptance) *refusal {
 	return r
 }
 
-// asking adds to a 401 what to send: the scheme of the source and, as the realm,
-// its name. It is the same for every reason, so that it helps no forger.
+// asking adds to a 401 the challenge: the scheme of the source and, as the realm, its name.
+// It is the same for every reason, so that it does not help a forger.
 func (r *refusal) asking(src *source) *refusal {
 	if r.status == http.StatusUnauthorized && src != nil {
 		r.challenge = cmp.Or(src.Provider.Challenge, provider.SignatureChallenge) + ` realm="` + src.Name + `"`
@@ -110,8 +110,7 @@ func refuseEvents(err error) *refusal {
 	return refuseFault("provider", err)
 }
 
-// refuseTest is the answer to a test of the sender where only what really happened is
-// taken.
+// refuseTest is the answer to the sender's test event where only live events are accepted.
 func refuseTest() *refusal {
 	return &refusal{status: http.StatusUnprocessableEntity, result: resultInvalid, reason: "test_event",
 		message: "this is a test event, and this endpoint takes live ones only"}
@@ -137,11 +136,11 @@ func refuseAccept(err error) *refusal {
 	case errors.Is(err, outbox.ErrUnavailable):
 		return refuseUnavailable("database", err)
 	}
-	// Unknown: it may well pass, and a repeated delivery is harmless.
+	// The error is unknown: it may pass, and a repeated delivery is harmless.
 	return refuseUnavailable("accept_error", err)
 }
 
-// refuseIfPanicked makes a panic a refusal, for use with defer.
+// refuseIfPanicked turns a panic into a refusal, for use with defer.
 func refuseIfPanicked(refused **refusal) {
 	if value := recover(); value != nil {
 		*refused = refuseFault("panic", errors.New(panicked.Text(value)))

@@ -8,17 +8,17 @@ import (
 	"github.com/hooklatch/hooklatch/outbox"
 )
 
-// ReplayGuard says what becomes of new events in a delivery whose proof came
-// before: an attacker who captured it may have sent it again under fresh ids. It
-// has an effect only for providers with a ReplayToken.
+// ReplayGuard is what happens to new events in a delivery whose proof was used before: an
+// attacker who captured it may have sent it again under new ids. It has an effect only for
+// providers with a ReplayToken.
 type ReplayGuard string
 
-// The values of ReplayGuard. Whichever is set but ReplayOff, a delivery that
-// brings another type or body than its proof came with before is at least held.
+// Values of ReplayGuard. With any value but ReplayOff, a delivery whose type or body
+// differs from the one first seen with its proof is at least held.
 const (
-	ReplayOff    ReplayGuard = "off"    // nothing is remembered
-	ReplayFlag   ReplayGuard = "flag"   // accepted, marked as suspect, and warned of
-	ReplayHold   ReplayGuard = "hold"   // accepted, and kept back until a person decides
+	ReplayOff    ReplayGuard = "off"    // no proof is remembered
+	ReplayFlag   ReplayGuard = "flag"   // accepted, marked as suspect, and logged as a warning
+	ReplayHold   ReplayGuard = "hold"   // accepted, and held until an operator decides
 	ReplayRefuse ReplayGuard = "refuse" // answered 401 and not stored
 )
 
@@ -30,10 +30,9 @@ func (g ReplayGuard) validate() error {
 	return fmt.Errorf("ReplayGuard %q must be one of off, flag, hold, refuse", string(g))
 }
 
-// DefaultReplayGuard is what a source of p has that sets none: ReplayRefuse
-// where the proof does not cover the body, ReplayFlag where it does not cover
-// the id. Elsewhere a proof comes with the same id always, and remembering it
-// costs a row.
+// DefaultReplayGuard returns the guard of a source of p that sets none: ReplayRefuse if the
+// proof does not cover the body, ReplayFlag if it does not cover the id. For other
+// providers a proof always has the same id, and remembering it would cost a row.
 func DefaultReplayGuard(p *provider.Provider) ReplayGuard {
 	switch {
 	case p.UnsignedBody:
@@ -44,8 +43,7 @@ func DefaultReplayGuard(p *provider.Provider) ReplayGuard {
 	return ReplayOff
 }
 
-// replayGuard is what the outbox must remember of a proven request, nil when
-// there is nothing.
+// replayGuard returns what the outbox must remember of a proven request, or nil.
 func (s *source) replayGuard(request *provider.Request, events []provider.Event) *outbox.ReplayGuard {
 	if s.ReplayGuard == ReplayOff || s.Provider.ReplayToken == nil {
 		return nil
@@ -57,21 +55,20 @@ func (s *source) replayGuard(request *provider.Request, events []provider.Event)
 	return &outbox.ReplayGuard{Proof: []byte(token), Content: unproven(request, events), Action: outbox.ReplayAction(s.ReplayGuard)}
 }
 
-// unproven is what may come under one proof in more than one way: the types of
-// the events, which many senders put into a header that they do not sign, and
-// the body, which some proofs do not cover.
+// unproven hashes what may vary under one proof: the types of the events, which many
+// senders put into an unsigned header, and the body, which some proofs do not cover.
 func unproven(request *provider.Request, events []provider.Event) []byte {
 	content := sha256.New()
 	content.Write(request.Body)
 	types := sha256.New()
 	for _, e := range events {
 		types.Write([]byte(e.Type))
-		types.Write([]byte{0}) // is in no type
+		types.Write([]byte{0}) // no type contains it
 	}
 	return types.Sum(content.Sum(nil))
 }
 
-// suspects are the events that came under a proof that had come before.
+// suspects returns the accepted events whose proof was used before.
 func suspects(a outbox.Acceptance) []outbox.AcceptedEvent {
 	var found []outbox.AcceptedEvent
 	for _, e := range a.Events {

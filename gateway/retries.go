@@ -7,20 +7,19 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider"
 )
 
-// Values of the label "reason" of hooklatch.provider.retries beside those of
-// retryReasons.
+// Values of the label "reason" of hooklatch.provider.retries besides those of retryReasons.
 const (
 	retryUnstated = "unstated" // the sender gives no reason
-	retryOther    = "other"    // one we do not know
+	retryOther    = "other"    // an unknown reason
 )
 
-// retryReasons are what senders are known to say, in lower case. It is a fixed
-// set: most senders do not sign it, and a label must not grow without bound.
+// retryReasons are the known reasons of senders, in lower case. The set is fixed: most
+// senders do not sign the reason, and a label must not grow without bound.
 var retryReasons = []string{
 	"http_timeout", "http_error", "connection_failed", "too_many_redirects", "ssl_error", "unknown_error", "timeout",
 }
 
-// retryReason is the label for a reason in the sender's words.
+// retryReason returns the label for a reason in the sender's words.
 func retryReason(given string) string {
 	if given == "" {
 		return retryUnstated
@@ -32,8 +31,8 @@ func retryReason(given string) string {
 	return retryOther
 }
 
-// retry reads what the sender says of its attempt. Number is at least 1 for
-// what it says it sent before.
+// retry reads what the sender says about its attempt. Number is at least 1 if the sender
+// says that it sent the delivery before.
 func (s *source) retry(request *provider.Request) provider.RetryInfo {
 	if s.Provider.Retry == nil {
 		return provider.RetryInfo{}

@@ -7,61 +7,61 @@ import (
 	"time"
 )
 
-// How a body keeps its place among those that arrive, once places are scarce.
+// Limits by which a body keeps its place among the arriving ones when places are scarce.
 const (
 	// scarceGrace replaces paceGrace for strangers while more than half of a share is
-	// taken. The body of an ordinary delivery comes with its header.
+	// taken. The body of an ordinary delivery arrives with its header.
 	scarceGrace = 200 * time.Millisecond
-	// headStart is how far the bytes of a body carry it ahead of the others: a sender
-	// that sent much and then nothing is soon the slowest.
+	// headStart is how far ahead of the others a body's bytes may carry it. A sender that
+	// sent much and then stops is soon the slowest.
 	headStart = 250 * time.Millisecond
 )
 
-// flight is one delivery in flights. Its fields are guarded by flights.mu, but for those
-// that its reader writes.
+// flight is one delivery in flights. flights.mu guards its fields, except those that its
+// reader writes.
 type flight struct {
 	from    origin
 	network netip.Prefix // around the address
-	known   bool         // deliveries from there were proven before
+	known   bool         // whether deliveries from there were proven before
 	began   time.Time    // when its body began to arrive
-	hurried bool         // it has scarceGrace, since places are scarce
+	hurried bool         // whether it has scarceGrace, because places are scarce
 
-	arriving bool // and is not thrown out
+	arriving bool // and is not evicted
 	unproven bool // and counts against its address
-	placed   bool // has a place of a commit
-	place    int  // in flights.bodies
+	placed   bool // has a commit place
+	place    int  // index in flights.bodies
 
-	// written by the reader of the body
+	// Written by the reader of the body.
 	connection *http.ResponseController
-	due        atomic.Int64 // see behind; in nanoseconds after began
+	due        atomic.Int64 // see dueAt; in nanoseconds after began
 	thrownOut  atomic.Bool  // written under flights.mu
 }
 
-// received notes how much of a body has come, at the rate that is asked for.
+// received records how much of a body has arrived, at the required rate.
 func (one *flight) received(bytes int, rate int64, now time.Time) {
 	earned := time.Duration(float64(bytes) / float64(rate) * float64(time.Second))
 	one.due.Store(int64(min(earned, now.Sub(one.began)+headStart)))
 }
 
-// dueAt is when the bytes of a body that has come are used up at the rate that is asked
-// for. The body with the earliest time is the slowest.
+// dueAt is when the bytes received so far are used up at the required rate. The body with
+// the earliest time is the slowest.
 func (one *flight) dueAt() time.Time { return one.began.Add(time.Duration(one.due.Load())) }
 
-// throwOut ends the reading of a body. A body that is whole in spite of that goes on.
+// throwOut ends the reading of a body. A body that is complete by then is still processed.
 func (one *flight) throwOut() {
 	one.thrownOut.Store(true)
 	one.cut()
 }
 
-// cut has the read of the body that waits, and the next one, fail.
+// cut makes the current read of the body, and the next one, fail.
 func (one *flight) cut() { _ = one.connection.SetReadDeadline(aLongTimeAgo) }
 
 // aLongTimeAgo is a deadline that has passed by every clock.
 var aLongTimeAgo = time.Unix(1, 0)
 
-// makeRoom throws out the slowest body of each share that has no room for a delivery. A
-// stranger's takes the place of a stranger's only; a known sender's takes a known one's
-// where no stranger has any.
+// makeRoom evicts the slowest body of each share that has no room for a delivery. A
+// stranger evicts strangers only. A known sender evicts another known one only if no
+// stranger is in the share.
 func (f *flights) makeRoom(one *flight, of *sourceFlights) admission {
 	for {
 		share, reason := f.takenShare(one, of)
@@ -81,8 +81,8 @@ func (f *flights) makeRoom(one *flight, of *sourceFlights) admission {
 	}
 }
 
-// takenShare finds a share that has no room for a delivery: the bodies that are in it,
-// and the reason that says so.
+// takenShare finds a share that has no room for a delivery. It returns a test for the
+// bodies in that share, and the reason for a refusal.
 func (f *flights) takenShare(one *flight, of *sourceFlights) (inShare func(*flight) bool, reason admission) {
 	address := one.from.address
 	switch {
@@ -100,7 +100,7 @@ func (f *flights) takenShare(one *flight, of *sourceFlights) (inShare func(*flig
 	return nil, admitted
 }
 
-// slowest finds the body of a share that is furthest behind: of strangers, or of known
+// slowest finds the body of a share that is furthest behind, among strangers or among known
 // addresses.
 func (f *flights) slowest(inShare func(*flight) bool, known bool) (slowest *flight) {
 	var due time.Time
@@ -115,7 +115,7 @@ func (f *flights) slowest(inShare func(*flight) bool, known bool) (slowest *flig
 	return slowest
 }
 
-// crowded reports whether more than half of a share of a delivery is taken.
+// crowded reports whether more than half of any share of a delivery is taken.
 func (f *flights) crowded(one *flight, of *sourceFlights) bool {
 	return f.arriving.crowded(f.limits.arriving) || of.arriving.crowded(half(f.limits.arriving)) ||
 		one.from.address.IsValid() && (f.byAddress[one.from.address] > f.limits.perAddress/2 ||

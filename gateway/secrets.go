@@ -8,14 +8,14 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// Secret is one key of a source, and when it is accepted: by the clock of the
-// gateway, at the moment a request arrives.
+// Secret is one key of a source, and the time during which it is accepted, by the clock of
+// the gateway when a request arrives.
 type Secret struct {
 	Value secret.Value
-	// NotBefore and NotAfter bound the time, themselves included. Zero: no
-	// bound. Where the sender signs retries of older events with the secret
-	// they were first sent with, NotAfter is taken to be the end of its use for
-	// new events: the secret stays accepted for Provider.RetryWindow after it.
+	// NotBefore and NotAfter bound the time, inclusively. Zero means no bound. Some senders
+	// sign retries of older events with the secret of the first delivery. For these,
+	// NotAfter is the end of its use for new events: the secret stays accepted for
+	// Provider.RetryWindow after it.
 	NotBefore, NotAfter time.Time
 }
 
@@ -36,14 +36,14 @@ func (s Secret) acceptedAt(now time.Time) bool {
 
 var errNoValidSecret = errors.New("every secret of the source has expired or is not accepted yet")
 
-// keyring is the secrets of a source, by their place in its configuration.
+// keyring holds the secrets of a source, by their place in its configuration.
 type keyring struct {
-	secrets []Secret // NotAfter as it counts for this sender
-	// always is all of them when none is bound to a time, which is nearly always so.
+	secrets []Secret // NotAfter includes the sender's RetryWindow
+	// always holds all secrets if none has a bound, which is the usual case.
 	always *usable
 }
 
-// usable are the secrets of one moment.
+// usable holds the secrets accepted at one moment.
 type usable struct {
 	values    []secret.Value
 	positions []int // of each value in the configuration, from 0
@@ -65,7 +65,7 @@ func newKeyring(secrets []Secret, p *provider.Provider) keyring {
 	return k
 }
 
-// at returns the secrets that are accepted at a moment. There may be none.
+// at returns the secrets that are accepted at a moment, possibly none.
 func (k keyring) at(now time.Time) *usable {
 	if k.always != nil {
 		return k.always
@@ -79,8 +79,8 @@ func (k keyring) at(now time.Time) *usable {
 	return u
 }
 
-// position is the place in the configuration of the secret that proved a
-// request, -1 when it was proven without one.
+// position returns the place in the configuration of the secret that proved a request, or
+// -1 if it was proven without one.
 func (u *usable) position(v provider.Verified) int {
 	if v.SecretIndex < 0 || v.SecretIndex >= len(u.positions) {
 		return -1

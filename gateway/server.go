@@ -20,20 +20,20 @@ import (
 
 const webhookPath = "/webhooks/:source"
 
-// routes has no middleware: no decompression (a bomb would unpack here), no
-// body limit that trusts Content-Length, no request log with query strings.
+// routes has no middleware: no decompression (a bomb would unpack here), no body limit that
+// trusts Content-Length, no request log with query strings.
 func (g *Gateway) routes() *echo.Echo {
 	e := echo.New()
 	e.IPExtractor = g.proxies.ipExtractor()
 	e.HTTPErrorHandler = g.fallback
-	e.Logger.SetOutput(slog.NewLogLogger(g.opts.Logger.Handler(), slog.LevelWarn).Writer()) // its own is stdout
-	// Not Any, which knows only some methods: the provider says which ones a
-	// source takes, and every other one is ours to refuse, with Allow.
+	e.Logger.SetOutput(slog.NewLogLogger(g.opts.Logger.Handler(), slog.LevelWarn).Writer()) // Echo's default is stdout
+	// Any covers only some methods. The provider decides which methods a source accepts,
+	// and the gateway must refuse every other one, with Allow.
 	e.RouteNotFound(webhookPath, g.receive)
 	return e
 }
 
-// fallback answers what Echo itself refuses: paths without a route.
+// fallback answers requests that Echo itself refuses: paths without a route.
 func (g *Gateway) fallback(err error, c echo.Context) {
 	if c.Response().Committed {
 		return
@@ -46,7 +46,7 @@ func (g *Gateway) fallback(err error, c echo.Context) {
 		g.observeUnknownPath(c)
 	}
 	hangUpOnUnreadBody(c)
-	_ = writeError(c, status, http.StatusText(status)) // the peer is gone
+	_ = writeError(c, status, http.StatusText(status)) // the peer has closed the connection
 }
 
 func (g *Gateway) newServer() *http.Server {
@@ -56,7 +56,7 @@ func (g *Gateway) newServer() *http.Server {
 		ReadTimeout:       g.opts.ReadTimeout,
 		WriteTimeout:      g.opts.WriteTimeout,
 		IdleTimeout:       g.opts.IdleTimeout,
-		// net/http adds 4096 bytes of its own to what is asked for.
+		// net/http adds 4096 bytes to this limit.
 		MaxHeaderBytes: int(g.opts.MaxHeader),
 		Protocols:      http1(),
 		ConnContext:    strangers.ConnContext,
@@ -71,8 +71,8 @@ func http1() *http.Protocols {
 	return only
 }
 
-// overHTTP1 is a configuration without HTTP/2, in which one connection carries
-// many deliveries and the limits of connections mean little.
+// overHTTP1 returns the configuration without HTTP/2, in which one connection carries many
+// deliveries and connection limits would mean little.
 func overHTTP1(given *tls.Config) *tls.Config {
 	config := given.Clone()
 	config.NextProtos = []string{"http/1.1"}
@@ -80,8 +80,8 @@ func overHTTP1(given *tls.Config) *tls.Config {
 	return config
 }
 
-// serverLog is the log of net/http. What a stranger can fill it with, failed
-// handshakes, is for those who look for them.
+// serverLog is the log of net/http. Failed handshakes, with which a stranger could fill it,
+// are logged at debug level.
 type serverLog struct{ slog.Handler }
 
 // Handle implements slog.Handler.
@@ -94,8 +94,7 @@ func (l serverLog) Handle(ctx context.Context, record slog.Record) error {
 	return l.Handler.Handle(ctx, record)
 }
 
-// Start binds the address of Options.Listen and serves until Stop. The error
-// names the address.
+// Start binds Options.Listen and serves until Stop. The error names the address.
 func (g *Gateway) Start() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -123,7 +122,7 @@ func (g *Gateway) Start() error {
 	return nil
 }
 
-// Addr is the address Start bound, nil before.
+// Addr returns the address that Start bound, or nil before.
 func (g *Gateway) Addr() net.Addr {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -133,20 +132,19 @@ func (g *Gateway) Addr() net.Addr {
 	return g.listener.Addr()
 }
 
-// Stop drains: it closes the listener, answers 503 with Retry-After and
-// Connection: close to what still arrives on open connections, and waits for
-// the deliveries in flight. When ctx is done first it cuts their connections
-// and returns an error that says how many there were; what their transactions
-// committed stays committed. It may be called again, and before Start.
+// Stop drains: it closes the listener, answers 503 with Retry-After and Connection: close
+// to requests that still arrive on open connections, and waits for the deliveries in
+// flight. If ctx is done first, it cuts their connections and returns an error with their
+// number; what their transactions committed stays committed. It may be called again, and
+// before Start.
 func (g *Gateway) Stop(ctx context.Context) error {
 	g.flights.close()
 	g.stopListening()
 
-	// Not Shutdown at once: it closes the connections of requests that arrive
-	// from now on without an answer.
+	// Shutdown must wait: it closes the connections of new requests without an answer.
 	err := failpoint.Hit("gateway.draining")
 	if err == nil {
-		err = drain.Wait(ctx, &g.flights.underway) // also for those that came through Handler
+		err = drain.Wait(ctx, &g.flights.underway) // including those that came through Handler
 	}
 	if err == nil {
 		err = ignoreClosed(g.server.Shutdown(ctx))
@@ -165,12 +163,12 @@ func (g *Gateway) stopListening() {
 	defer g.mu.Unlock()
 	g.stopped = true
 	if g.listener != nil {
-		_ = g.listener.Close() // closed already by an earlier Stop
+		_ = g.listener.Close() // an earlier Stop may have closed it
 	}
 }
 
-// ignoreClosed drops what http.Server has to say about a listener that
-// stopListening closed before it.
+// ignoreClosed drops the error of http.Server about a listener that stopListening closed
+// first.
 func ignoreClosed(err error) error {
 	if errors.Is(err, net.ErrClosed) {
 		return nil

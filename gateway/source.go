@@ -19,45 +19,44 @@ import (
 
 // Source is one inbound endpoint: POST /webhooks/{Name}.
 type Source struct {
-	// Name is the last part of the path and the scope of every dedup key: 1 to
-	// 63 of a-z, 0-9, - and _, beginning with a letter or digit.
+	// Name is the last part of the path and the scope of every dedup key: 1 to 63 of a-z,
+	// 0-9, - and _, beginning with a letter or digit.
 	Name string
-	// Provider knows the sender. Required.
+	// Provider implements the sender's protocol. Required.
 	Provider *provider.Provider
-	// Secrets that are accepted; several while one is rotated. At least one is
-	// required, unless the provider is Keyless.
+	// Secrets that are accepted; several during a rotation. At least one is required,
+	// unless the provider is Keyless.
 	Secrets []Secret
-	// MaxBody overrides the body cap for this source, in bytes. Zero: the
-	// largest one of Options.MaxBody, Provider.MaxBody and, for a form,
-	// Provider.MaxForm.
+	// MaxBody overrides the body limit of this source, in bytes. Zero means the largest of
+	// Options.MaxBody, Provider.MaxBody and, for a form, Provider.MaxForm.
 	MaxBody int64
 	// Gzip accepts bodies with Content-Encoding: gzip. They are stored unpacked.
 	Gzip Gzip
-	// Handlers is true when Go handlers are registered for the source: see
+	// Handlers is true if Go handlers are registered for the source: see
 	// outbox.Delivery.Handlers.
 	Handlers bool
-	// PublicURL is the complete URL the sender was given, without query, where
-	// it is not Options.PublicURL with /webhooks/{Name} behind it.
+	// PublicURL is the complete URL that the sender was given, without query, if it is not
+	// Options.PublicURL followed by /webhooks/{Name}.
 	PublicURL *url.URL
-	// ReplayGuard is for senders that do not sign all of a delivery. Defaults
-	// to DefaultReplayGuard.
+	// ReplayGuard is for senders that do not sign all of a delivery. Defaults to
+	// DefaultReplayGuard.
 	ReplayGuard ReplayGuard
-	// ContentWindow makes events of the same content one event for this long
-	// from the first, whatever their ids. 0: only ids count.
+	// ContentWindow treats events with the same content as one event for this long from the
+	// first, whatever their ids. 0 compares ids only.
 	ContentWindow time.Duration
-	// Livemode refuses what Provider.TestEvent takes for a test.
+	// Livemode refuses events that Provider.TestEvent reports as tests.
 	Livemode bool
-	// QuarantineOff: nothing that is refused is kept.
+	// QuarantineOff keeps no refused delivery.
 	QuarantineOff bool
 }
 
-// source is a Source as the receive path uses it: immutable.
+// source is a Source as the receive path uses it. It is immutable.
 type source struct {
 	Source
 
 	keys          keyring
 	maxBody       int64
-	maxForm       int64 // of a form, which is at least maxBody
+	maxForm       int64 // for a form; at least maxBody
 	methods       []string
 	secretHeaders []string // canonical
 	sent          []string // see sentSecrets
@@ -66,7 +65,7 @@ type source struct {
 	tally         tally
 }
 
-// sourceSet is all sources of one moment, by name.
+// sourceSet is all sources at one moment, by name.
 type sourceSet map[string]*source
 
 var sourceName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,62}$`)
@@ -92,7 +91,7 @@ func newSourceSet(sources []Source, opts Options) (*sourceSet, error) {
 	return &set, nil
 }
 
-// limit is the largest body that a request of this content type may have.
+// limit returns the largest body that a request of this content type may have.
 func (s *source) limit(contentType string) int64 {
 	if payload.IsForm(contentType, nil) {
 		return s.maxForm
@@ -101,7 +100,7 @@ func (s *source) limit(contentType string) int64 {
 }
 
 func newSource(s Source, opts Options) *source {
-	// The caller's slices may change later; a source in use may not.
+	// The caller may change its slices later; a source in use must not change.
 	s.Secrets = slices.Clone(s.Secrets)
 	s.ReplayGuard = cmp.Or(s.ReplayGuard, DefaultReplayGuard(s.Provider))
 	src := &source{

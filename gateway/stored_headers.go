@@ -8,15 +8,14 @@ import (
 	"strings"
 )
 
-// neverStored are the headers that may carry credentials of other parties:
-// those of a proxy, of a browser, of the sender's own account.
+// neverStored are the headers that may carry credentials of other parties: a proxy, a
+// browser, or the sender's own account.
 var neverStored = []string{"Authorization", "Cookie", "Proxy-Authorization", "Set-Cookie"}
 
-// storedHeaders are the headers of a delivery without any that is itself a
-// secret, or that repeats one (I12): a proxy in front puts the URL it was called
-// with, token and all, into headers of its own. Several values of one name stay
-// several. Where all of them may be stored, they are header itself: nobody may change
-// it any more.
+// storedHeaders returns the headers of a delivery without any value that is a secret or
+// repeats one (I12): a proxy in front may copy the URL that it was called with, token
+// included, into headers of its own. Several values of one name stay separate. If all may
+// be stored, it returns header itself, which must not change afterwards.
 func (s *source) storedHeaders(header http.Header) map[string][]string {
 	if !s.hidesAny(header) {
 		return header
@@ -41,7 +40,7 @@ func (s *source) hides(name string) bool {
 	return slices.Contains(neverStored, name) || slices.Contains(s.secretHeaders, name)
 }
 
-// hidesAny reports whether a value of a header is not stored.
+// hidesAny reports whether any value of the header must not be stored.
 func (s *source) hidesAny(header http.Header) bool {
 	for name, values := range header {
 		if s.hides(name) || slices.ContainsFunc(values, s.repeatsSecret) {
@@ -51,8 +50,8 @@ func (s *source) hidesAny(header http.Header) bool {
 	return false
 }
 
-// sentSecrets are the texts that requests of the source carry as their proof,
-// and that nothing else may keep. Nil where requests carry a signature.
+// sentSecrets returns the texts that requests of the source carry as their proof and that
+// must not be stored anywhere else. It is nil if requests carry a signature.
 func (s Source) sentSecrets() []string {
 	if len(s.Provider.SecretHeaders) == 0 && len(s.Provider.SecretQuery) == 0 {
 		return nil
@@ -66,12 +65,12 @@ func (s Source) sentSecrets() []string {
 	return texts
 }
 
-// maxUnescaped is how often the value of a header is unescaped to look for a
-// secret: a URL in the query of a URL is escaped twice.
+// maxUnescaped is how often a header value is unescaped in the search for a secret: a URL
+// in the query of a URL is escaped twice.
 const maxUnescaped = 3
 
-// repeatsSecret reports whether a value of a header contains a secret of the
-// source, also escaped as in a URL, or a parameter that carries one.
+// repeatsSecret reports whether a header value contains a secret of the source, also
+// escaped as in a URL, or a parameter that carries one.
 func (s *source) repeatsSecret(value string) bool { return s.repeatsAny(value, s.sent) }
 
 func (s *source) repeatsAny(value string, secrets []string) bool {
@@ -98,10 +97,10 @@ func (s *source) repeatsAny(value string, secrets []string) bool {
 	return false
 }
 
-// spaced takes a plus for a space: it is one in a query, and itself elsewhere.
+// spaced turns each plus into a space, because a plus means a space in a query.
 func spaced(text string) string { return strings.ReplaceAll(text, "+", " ") }
 
-// unescaped decodes what is escaped as in a URL, and leaves the rest.
+// unescaped decodes URL escapes and leaves the rest unchanged.
 func unescaped(value string) string {
 	if !strings.Contains(value, "%") {
 		return value

@@ -7,9 +7,9 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/measure"
 )
 
-// tally counts by the minute what the metrics count for a source.
+// tally counts for a source by the minute what the metrics count.
 type tally struct {
-	counts    *measure.Counts // nil: nothing is counted
+	counts    *measure.Counts // nil counts nothing
 	source    string
 	accepted  *measure.Counter
 	duplicate *measure.Counter
@@ -30,7 +30,7 @@ func newTally(counts *measure.Counts, source string, secrets int) tally {
 	return t
 }
 
-// replied counts a request that was answered as its sender wanted.
+// replied counts a request that was not refused.
 func (t *tally) replied(events, duplicates int, took time.Duration) {
 	t.answered.Add(took)
 	if events > duplicates {
@@ -41,12 +41,12 @@ func (t *tally) replied(events, duplicates int, took time.Duration) {
 	}
 }
 
-// refused counts a request that was not.
+// refused counts a request that was refused.
 func (t *tally) refused(reason string) {
 	t.counts.Of(measure.OfSource, t.source, measure.Refused(reason)).Add(1)
 }
 
-// proven counts what is known once a request is proven: see meters.proven.
+// proven counts the facts known once a request is proven: see meters.proven.
 func (t *tally) proven(position int, retry provider.RetryInfo) {
 	if position >= 0 && position < len(t.secrets) {
 		t.secrets[position].Add(1)

@@ -9,7 +9,7 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// errUnknownPath and errKeptPrefix say in the log why no source was found.
+// errUnknownPath and errKeptPrefix explain in the log why no source was found.
 var (
 	errUnknownPath = errors.New("sources are at /webhooks/{source}")
 	errKeptPrefix  = errors.New("the path begins with the path of public_url: the proxy in front must remove that prefix")

@@ -13,12 +13,12 @@ import (
 var (
 	errHeaderTooLarge = errors.New("the header is larger than max_header")
 	errMalformed      = errors.New("the request is malformed, or needs what this server does not do")
-	// errUnread is of TLS, where the answer of net/http is encrypted already.
+	// errUnread is for TLS, where the answer of net/http is already encrypted.
 	errUnread = errors.New("the request is malformed, or its header is larger than max_header")
 )
 
-// handler is what the server of Start calls. It tells requests that have come so far from
-// those that net/http refuses itself.
+// handler is what the server of Start calls. It marks requests that got this far, to tell
+// them from those that net/http refuses itself.
 func (g *Gateway) handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		strangers.Handled(r.Context())
@@ -26,7 +26,7 @@ func (g *Gateway) handler() http.Handler {
 	})
 }
 
-// observeUnread logs and counts a request that net/http answered before any handler.
+// observeUnread logs and counts a request that net/http answered before any handler ran.
 func (g *Gateway) observeUnread(peer net.Addr, status int) {
 	r := &refusal{status: cmp.Or(status, http.StatusBadRequest), result: resultUnread, reason: "unread_request", cause: errMalformed}
 	switch status {
