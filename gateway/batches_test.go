@@ -24,8 +24,8 @@ type batch struct {
 	provider string
 	key      string
 	size     int
-	empty    string              // a delivery without an event, where the sender has such
-	around   func(string) string // the body around the items, which commas join
+	empty    string              // a delivery without an event, if the sender has such
+	around   func(string) string // the body around the items, which are joined by commas
 	item     func(n int) string  // the n-th event
 }
 
@@ -72,7 +72,7 @@ func batches() []batch {
 	}
 }
 
-// body has the events from first up to and without last.
+// body has the events from first up to, but not including, last.
 func (b batch) body(first, last int) string {
 	var items []string
 	for n := first; n < last; n++ {
@@ -81,8 +81,8 @@ func (b batch) body(first, last int) string {
 	return b.around(strings.Join(items, ","))
 }
 
-// send delivers a body, signed as the provider signs. It returns the answer
-// and the exact body, which some providers put their signature into.
+// send delivers a body, signed as the provider signs. It returns the answer and the exact
+// body, into which some providers put their signature.
 func (b batch) send(t *testing.T, s *stored, p *provider.Provider, body string) (answer, []byte) {
 	t.Helper()
 	signed := &provider.Request{
@@ -106,8 +106,8 @@ const (
 	countJobs       = `SELECT count(*) FROM hooklatch.river_job`
 )
 
-// A delivery of many events takes one transaction and is stored once; of one
-// that is half known exactly the new half is accepted.
+// A delivery of many events takes one transaction and is stored once. If half of its events
+// are duplicates, exactly the other half is accepted.
 func TestBatches(t *testing.T) {
 	t.Parallel()
 	for _, b := range batches() {
@@ -186,8 +186,8 @@ func TestEmptyDeliveriesStoreNothing(t *testing.T) {
 	}
 }
 
-// A fault in the last of many events refuses the whole delivery: none of it is
-// stored, and the sender comes back with all of it.
+// A fault in the last of many events refuses the whole delivery: none of it is stored, and
+// the sender sends all of it again.
 func TestBatchIsAllOrNothing(t *testing.T) {
 	t.Parallel()
 	s := setupStored(t, func(*gateway.Options) {})
@@ -202,8 +202,8 @@ func TestBatchIsAllOrNothing(t *testing.T) {
 	require.Zero(t, s.count(t, countEvents)+s.count(t, countDeliveries)+s.count(t, countJobs))
 }
 
-// Of equal keys the last one counts everywhere: for the ids of the events, and for
-// the bytes that each of them is.
+// The last of equal keys counts everywhere: for the ids of the events, and for the bytes
+// that make up each event.
 func TestEqualKeysMeanTheSameToAll(t *testing.T) {
 	t.Parallel()
 	p, err := catalog.New("line", provider.Options{})

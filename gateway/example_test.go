@@ -15,8 +15,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// A gateway for one Stripe endpoint. In a program of your own Accepter is the
-// *outbox.Outbox of your database; here it is one that remembers in memory.
+// A gateway for one Stripe endpoint. In your own program Accepter is the *outbox.Outbox of
+// your database; this example uses one in memory.
 func ExampleNew() {
 	key := secret.New("whsec_of_the_endpoint")
 	stripe, err := catalog.New("stripe", provider.Options{})
@@ -39,7 +39,7 @@ func ExampleNew() {
 	}
 	defer func() { _ = g.Stop(context.Background()) }()
 
-	// What Stripe does: sign a delivery, and send it twice.
+	// Stripe's side: sign a delivery, and send it twice.
 	delivery := stripe.Sample("invoice.paid", "evt_1", time.Now())
 	if err := stripe.Sign(delivery, key, time.Now()); err != nil {
 		fmt.Println(err)

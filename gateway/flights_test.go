@@ -19,8 +19,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox"
 )
 
-// behindProxy makes every client of a test one behind a trusted proxy, so that
-// it chooses its own address.
+// behindProxy makes every client of a test one behind a trusted proxy, so that it can
+// choose its own address.
 func behindProxy(o *gateway.Options) {
 	o.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
 }
@@ -57,16 +57,16 @@ func (b *testBundle) pauseCommits(t *testing.T, source string) (release func()) 
 	return release
 }
 
-// postUntilAccepted delivers as senders do: what a machine that stood still for a moment
-// has refused is sent again.
+// postUntilAccepted retries as senders do: the gateway may refuse a delivery while the
+// machine stalls.
 func (b *testBundle) postUntilAccepted(t *testing.T, source, body string) {
 	for status := 0; status != http.StatusOK; {
 		status = b.post(t, source, body).status
 	}
 }
 
-// A source whose commits wait has half of all places. The other half is left to the
-// other sources.
+// A source whose commits wait gets half of all places. The other half is left to the other
+// sources.
 func TestOneSourceCannotTakeAllPlaces(t *testing.T) {
 	t.Parallel()
 	b := setup(t, func(o *gateway.Options) {
@@ -86,8 +86,8 @@ func TestOneSourceCannotTakeAllPlaces(t *testing.T) {
 	waiting.Wait()
 }
 
-// An address has a share of what may arrive: an IPv4 address, or the /64 that one
-// subscriber of IPv6 has. A delivery beyond it ends the oldest one of that address.
+// An address has a share of the arriving deliveries: an IPv4 address, or the /64 that one
+// IPv6 subscriber has. A delivery beyond it ends the oldest one of that address.
 func TestOneAddressCannotTakeAllPlaces(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ name, first, second, same, other string }{
@@ -117,8 +117,8 @@ func TestOneAddressCannotTakeAllPlaces(t *testing.T) {
 	}
 }
 
-// A sender whose signature fits is not counted against its address any more: it
-// may have as many deliveries waiting for their commit as it likes.
+// A sender with a valid signature no longer counts against its address: it may have any
+// number of deliveries waiting for their commit.
 func TestProvenDeliveryGivesThePlaceOfItsAddressBack(t *testing.T) {
 	t.Parallel()
 	b := setup(t, func(o *gateway.Options) { o.MaxUnprovenPerAddress = 2 })
@@ -135,7 +135,7 @@ func TestProvenDeliveryGivesThePlaceOfItsAddressBack(t *testing.T) {
 	b.requireInFlight(t, 0)
 }
 
-// Bodies that never come do not take the places of commits, however many there are.
+// Bodies that never arrive take no commit places, however many there are.
 func TestArrivingBodiesTakeNoPlaceOfACommit(t *testing.T) {
 	t.Parallel()
 	b := setup(t, func(o *gateway.Options) {
@@ -149,8 +149,8 @@ func TestArrivingBodiesTakeNoPlaceOfACommit(t *testing.T) {
 	require.Equal(t, http.StatusOK, b.post(t, "orders", event("a", 100), forwardedFor("203.0.113.9")).status)
 }
 
-// A body that comes too slowly is cut off after two seconds, long before
-// ReadTimeout; one that brings what is asked for is not.
+// A body that arrives too slowly is cut off after two seconds, long before ReadTimeout. One
+// that keeps the required rate is not.
 func TestBodyMustBringTheMinimumRate(t *testing.T) {
 	t.Parallel()
 	b := setup(t, func(o *gateway.Options) { o.MinBodyRate = 50 })

@@ -30,7 +30,7 @@ const (
 	floodIPs = 200
 )
 
-// flood is how many forgeries come before what is genuine, and after it.
+// floodSize is the number of forgeries before the genuine deliveries, and again after them.
 func floodSize() int {
 	if os.Getenv("HOOKLATCH_LONG") == "1" {
 		return 50_000
@@ -38,7 +38,7 @@ func floodSize() int {
 	return 2000
 }
 
-// from is a client whose connections begin at a loopback address: the n-th.
+// clientFrom returns a client whose connections come from the n-th loopback address.
 func clientFrom(t *testing.T, n int) *http.Client {
 	t.Helper()
 	dialer := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, byte(1+n/200), byte(1+n%200))}}
@@ -63,7 +63,7 @@ func (q *quarantined) send(ctx context.Context, client *http.Client, source, key
 	return response.StatusCode, time.Since(began), err
 }
 
-// forge sends forgeries from many addresses, at most so many a second.
+// forge sends forgeries from many addresses, at most perSecond a second.
 func (q *quarantined) forge(ctx context.Context, t *testing.T, clients []*http.Client, n int, perSecond float64) {
 	t.Helper()
 	var next atomic.Int64
@@ -84,8 +84,8 @@ func (q *quarantined) forge(ctx context.Context, t *testing.T, clients []*http.C
 	workers.Wait()
 }
 
-// A secret is wrong while strangers send 100,000 forgeries (HOOKLATCH_LONG=1): all that
-// the sender sent is there when it is right, and is accepted once.
+// Strangers send 100,000 forgeries (HOOKLATCH_LONG=1) while the secret is wrong. Once it is
+// right, every genuine delivery is still in the quarantine and is accepted once.
 func TestFloodOfForgeriesPushesNothingOutOfTheQuarantine(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS != "linux" {
@@ -148,12 +148,12 @@ func TestFloodOfForgeriesPushesNothingOutOfTheQuarantine(t *testing.T) {
 	require.Zero(t, q.count(t, `SELECT count(*) FROM hooklatch.rejected_deliveries WHERE known`))
 }
 
-// Deliveries are accepted in turn with a flood of forgeries and without: with it the
-// slowest hundredth takes at most twice as long, as the spread of the ratios shows. What
-// is measured is only held against that with HOOKLATCH_LONG=1, on a quiet machine.
-func TestFloodOfForgeriesDelaysNobody(t *testing.T) { //nolint:paralleltest // not when it measures
+// Deliveries are accepted alternately with and without a flood of forgeries. With it, the
+// slowest hundredth takes at most twice as long, as the spread of the ratios shows. The
+// result is checked only with HOOKLATCH_LONG=1, on a quiet machine.
+func TestFloodOfForgeriesDelaysNobody(t *testing.T) { //nolint:paralleltest // not while it measures
 	long := os.Getenv("HOOKLATCH_LONG") == "1"
-	if !long { // what is measured has the machine for itself
+	if !long { // a measurement needs the machine to itself
 		t.Parallel()
 	}
 	if runtime.GOOS != "linux" {

@@ -21,8 +21,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// signedBy makes a delivery of a provider, and changes it before and after it
-// is signed.
+// signedBy returns a provider's sample delivery of that type and id, signed at a time.
 func signedBy(t *testing.T, p *provider.Provider, key secret.Value, eventType, id string, at time.Time) *provider.Request {
 	t.Helper()
 	r := p.Sample(eventType, id, at)
@@ -30,7 +29,7 @@ func signedBy(t *testing.T, p *provider.Provider, key secret.Value, eventType, i
 	return r
 }
 
-// deliver posts a request as a provider's rules know it.
+// deliver posts a request as a provider's rules see it.
 func (b *testBundle) deliver(t *testing.T, name string, r *provider.Request) answer {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, b.url+"/webhooks/"+name, bytes.NewReader(r.Body))
@@ -39,9 +38,9 @@ func (b *testBundle) deliver(t *testing.T, name string, r *provider.Request) ans
 	return b.do(t, request)
 }
 
-// withCRC changes body, which has at least 64 letters of padding "aaaa", until
-// it has a CRC-32: the sum is linear in every bit, so that 64 bits of choice
-// leave a solution.
+// withCRC changes body, which contains at least 64 letters of padding "aaaa", until it has
+// the wanted CRC-32. The checksum is linear in every bit, so that 64 free bits always leave
+// a solution.
 func withCRC(t *testing.T, body []byte, want uint32) []byte {
 	t.Helper()
 	at := bytes.Index(body, bytes.Repeat([]byte("a"), 64))
@@ -104,7 +103,7 @@ func forgedPayment(t *testing.T, body []byte, id string) []byte {
 	return withCRC(t, forged, crc32.ChecksumIEEE(body))
 }
 
-// PayPal signs a checksum of the body, for which anyone can find another body.
+// PayPal signs a checksum of the body, and anyone can construct another body with it.
 func TestCapturedPayPalDeliveryTakesNoOtherBody(t *testing.T) {
 	t.Parallel()
 	source, key := paypalSource(t)
@@ -145,8 +144,8 @@ func TestPayPalTransmissionsGrowOld(t *testing.T) {
 	require.Equal(t, map[string]int64{"reason=old_timestamp,source=pay": 1}, b.counts(t, "hooklatch.rejected"))
 }
 
-// A reader of the database, or a receiver of deliveries as they came, must not get
-// what it takes to sign another body.
+// A reader of the database, or a receiver of verbatim deliveries, must not get what is
+// needed to sign another body.
 func TestPayPalSignatureIsNotStored(t *testing.T) {
 	t.Parallel()
 	source, key := paypalSource(t)

@@ -18,8 +18,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
-// FuzzReceive: whatever is sent, 2xx is answered exactly when all events of a
-// signed delivery are stored as they came (I1, I3).
+// FuzzReceive checks that any request is answered 2xx exactly if all events of a signed
+// delivery are stored as they arrived (I1, I3).
 func FuzzReceive(f *testing.F) {
 	f.Add(http.MethodPost, "", "", []byte(`{"id":"a","type":"x"}`), true)
 	f.Add(http.MethodPost, "", "", []byte(`{"id":"a","type":"x"}`), false)
@@ -65,8 +65,8 @@ func FuzzReceive(f *testing.F) {
 	})
 }
 
-// FuzzRawHTTP puts bytes on a socket: without a signature nothing is answered
-// 2xx or stored, and the gateway goes on serving.
+// FuzzRawHTTP writes raw bytes to a socket. Without a signature nothing is answered 2xx or
+// stored, and the gateway continues to serve.
 func FuzzRawHTTP(f *testing.F) {
 	post := "POST /webhooks/orders HTTP/1.1\r\nHost: x\r\n"
 	f.Add([]byte(post + "Content-Length: 2\r\n\r\n{}"))

@@ -20,13 +20,13 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// proves is a Verify that takes everything.
+// proves is a Verify that accepts everything.
 func proves(context.Context, *provider.Request, []secret.Value, time.Time) (provider.Verified, error) {
 	return provider.Verified{}, nil
 }
 
-// loose is a sender as some are: it signs the body, but its id stands in a
-// header that is not signed, and it says which retry a request is.
+// loose is a sender with weaknesses that real ones have: it signs the body, but its id is
+// in an unsigned header, and it reports the retry number of a request.
 func loose() *provider.Provider {
 	p := signer()
 	p.UnsignedID = true
@@ -67,7 +67,7 @@ func setupStored(t *testing.T, change func(*gateway.Options)) *stored {
 
 func setupOnPool(t *testing.T, pool *pgxpool.Pool, change func(*gateway.Options)) *stored {
 	t.Helper()
-	o, err := outbox.New(outbox.Options{Pool: pool, AcceptTimeout: time.Minute}) // a busy machine is no reason for a 503
+	o, err := outbox.New(outbox.Options{Pool: pool, AcceptTimeout: time.Minute}) // a busy machine must not cause a 503
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, o.Stop(context.WithoutCancel(t.Context()))) })
 	b := setup(t, func(opts *gateway.Options) {
@@ -156,8 +156,7 @@ func TestReplayGuard(t *testing.T) {
 	})
 }
 
-// With two gateways on one database, copies under fresh ids are one event
-// within the window.
+// With two gateways on one database, copies under new ids are one event within the window.
 func TestContentWindow(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)

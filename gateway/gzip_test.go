@@ -40,8 +40,8 @@ func (b *testBundle) sendPacked(t *testing.T, packed, signed string, change ...f
 	}}, change...)...)
 }
 
-// The signature covers what the source says, and what is stored is the body that was
-// packed, without the header that says so.
+// The signature covers what the source says. The unpacked body is stored, without the
+// Content-Encoding header.
 func TestGzipIsAPropertyOfTheSource(t *testing.T) {
 	t.Parallel()
 	body := `{"id":"a","type":"x","text":"Grüße"}`
@@ -58,7 +58,7 @@ func TestGzipIsAPropertyOfTheSource(t *testing.T) {
 			require.Equal(t, body, string(stored.Body))
 			require.NotContains(t, stored.Headers, "Content-Encoding")
 
-			again := gzipped(t, body[:10]) + gzipped(t, body[10:]) // RFC 1952: members one after the other are one file
+			again := gzipped(t, body[:10]) + gzipped(t, body[10:]) // RFC 1952: concatenated members form one file
 			require.Equal(t, "duplicate", b.sendPacked(t, again, signedOver(again), withHeaders("Content-Encoding", " X-Gzip ")).header.Get(gateway.StatusHeader))
 			require.Equal(t, "duplicate", b.post(t, "orders", body).header.Get(gateway.StatusHeader), "a body that is not packed is still taken")
 
@@ -70,7 +70,7 @@ func TestGzipIsAPropertyOfTheSource(t *testing.T) {
 	}
 }
 
-// A refusal says which encodings are accepted, and the log which setting helps.
+// A refusal names the accepted encodings, and the log names the setting that helps.
 func TestAnEncodingThatIsNotAcceptedIsRefusedWithTheOnesThatAre(t *testing.T) {
 	t.Parallel()
 	for mode, accepted := range map[gateway.Gzip]string{"": "identity", gateway.GzipUnpacked: "gzip, identity", gateway.GzipSent: "gzip, identity"} {
@@ -96,8 +96,8 @@ func TestAnEncodingThatIsNotAcceptedIsRefusedWithTheOnesThatAre(t *testing.T) {
 	}
 }
 
-// A body that unpacks to more than max_body is never unpacked further, and neither is one
-// for which there is no memory.
+// A body that unpacks to more than max_body is not unpacked further, and neither is one for
+// which no memory is available.
 func TestGzipIsBounded(t *testing.T) {
 	t.Parallel()
 	bomb := gzipped(t, `{"id":"a","pad":"`+strings.Repeat("x", 32<<20)+`"}`)
@@ -141,7 +141,7 @@ func TestGzipIsBounded(t *testing.T) {
 	require.ErrorContains(t, err, `gzip is "inside"; allowed: unpacked, sent`)
 }
 
-// A delivery that was packed is kept as it was sent, and verified again from that.
+// A packed delivery is kept as it was sent, and verified again in that form.
 func TestAPackedDeliveryIsAcceptedFromTheQuarantine(t *testing.T) {
 	t.Parallel()
 	body := `{"id":"a","type":"x"}`

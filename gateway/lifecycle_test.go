@@ -17,7 +17,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox"
 )
 
-// held makes the accepter wait in its first Accept until release is called.
+// held makes the first Accept of the accepter wait until release is called.
 func (b *testBundle) held(t *testing.T) (entered chan struct{}, release func()) {
 	t.Helper()
 	entered, released := make(chan struct{}), make(chan struct{})
@@ -63,7 +63,7 @@ func TestDrain(t *testing.T) {
 	require.Equal(t, http.StatusOK, (<-inFlight).status, "what was in flight is answered")
 	require.NoError(t, <-stopped)
 	require.NoError(t, b.gateway.Stop(t.Context()), "Stop may be called again")
-	_, err := http.Get(b.url + "/webhooks/orders") //nolint:bodyclose // there is no answer
+	_, err := http.Get(b.url + "/webhooks/orders") //nolint:bodyclose // no answer comes
 	require.Error(t, err, "the listener is closed")
 	require.ErrorContains(t, b.gateway.Start(), "is stopped")
 }
@@ -87,7 +87,7 @@ func TestStopThatCannotWait(t *testing.T) {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, b.url+"/webhooks/orders", strings.NewReader(`{"id":"a"}`))
 		if err == nil {
 			r.Header.Set("X-Signature", sign(testSecret, []byte(`{"id":"a"}`)))
-			_, err = b.client.Do(r) //nolint:bodyclose // there is no answer
+			_, err = b.client.Do(r) //nolint:bodyclose // no answer comes
 		}
 		failed <- err
 	}()

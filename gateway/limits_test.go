@@ -19,8 +19,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox"
 )
 
-// dial opens a raw connection to the gateway; a test that hangs on it fails
-// after 10 seconds.
+// dial opens a raw connection to the gateway; a test that hangs on it fails after two
+// minutes.
 func (b *testBundle) dial(t *testing.T) net.Conn {
 	t.Helper()
 	conn, err := net.Dial("tcp", b.gateway.Addr().String())
@@ -47,7 +47,8 @@ func statusOf(t *testing.T, from *bufio.Reader) *http.Response {
 	return response
 }
 
-// drip writes text over and over, a byte each time, until the peer closes the connection.
+// drip writes text over and over, one byte at each tick, until the peer closes the
+// connection.
 func drip(conn net.Conn, text string, each time.Duration) {
 	tick := time.NewTicker(each)
 	defer tick.Stop()
@@ -65,12 +66,12 @@ func TestSlowHeaderIsCutOff(t *testing.T) {
 	conn := b.dial(t)
 	write(t, conn, "POST /webhooks/orders HTTP/1.1\r\nHost: x\r\n")
 	go drip(conn, "X-Slow: 1\r\n", 5*time.Millisecond)
-	// Every byte in time does not help: the header as a whole has the limit.
+	// Sending every byte in time does not help: the limit applies to the header as a whole.
 	answered, err := io.ReadAll(conn)
 	if err != nil {
 		requireNoTimeout(t, err)
 	}
-	if len(answered) > 0 { // net/http takes the half of a line before a colon for a bad header
+	if len(answered) > 0 { // net/http takes a partial line without a colon for a bad header
 		require.Contains(t, string(answered), "400 Bad Request")
 	}
 }
@@ -106,7 +107,7 @@ func TestBodyShorterThanItsContentLength(t *testing.T) {
 	require.Empty(t, b.accepter.all())
 }
 
-// What the header alone refuses is answered before the body: not one byte of it is sent.
+// A request refused for its header is answered before the body: not one byte of it is sent.
 func TestAHeaderIsRefusedBeforeItsBody(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -176,7 +177,7 @@ func TestMaxBodyOfProviderAndSource(t *testing.T) {
 	require.Equal(t, http.StatusRequestEntityTooLarge, b.post(t, "own", body(51)).status)
 }
 
-// What a sender caps is the content of its forms, which are longer.
+// A sender limits the content of its forms; the encoded forms are longer.
 func TestMaxBodyOfAForm(t *testing.T) {
 	t.Parallel()
 	large := signer()
@@ -197,8 +198,8 @@ func TestMaxBodyOfAForm(t *testing.T) {
 	require.Equal(t, http.StatusRequestEntityTooLarge, b.post(t, "own", body(51), form).status, "what the source says counts for forms too")
 }
 
-// RFC 9112, 6.3: the chunks decide, and the connection is closed, so that what
-// a proxy might have taken for the next request is never read.
+// RFC 9112, 6.3: the chunks decide, and the connection is closed, so that bytes that a
+// proxy might have taken for the next request are never read.
 func TestContentLengthAndChunkedTogether(t *testing.T) {
 	t.Parallel()
 	b := setup(t, nil)
@@ -241,7 +242,7 @@ func TestHeadersOf10MB(t *testing.T) {
 	require.Equal(t, http.StatusRequestHeaderFieldsTooLarge, response.StatusCode)
 }
 
-// A full gateway answers before it reads, also a sender that never sends.
+// A full gateway answers before it reads, even if the sender never sends a body.
 func TestOverload(t *testing.T) {
 	t.Parallel()
 	b := setup(t, func(o *gateway.Options) { o.MaxInFlight = 1 })

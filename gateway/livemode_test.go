@@ -13,8 +13,8 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider/catalog"
 )
 
-// A source in livemode refuses what its sender calls a test, once it is proven, and takes
-// the rest; one that is not takes both.
+// A source in livemode refuses proven test events and accepts the rest. A source without
+// livemode accepts both.
 func TestLivemodeRefusesTests(t *testing.T) {
 	t.Parallel()
 	for name, events := range map[string]struct{ test, live func(r *provider.Request) }{
@@ -61,7 +61,7 @@ func TestLivemodeRefusesTests(t *testing.T) {
 	}
 }
 
-// refusals are how many requests were refused for a reason.
+// refusals returns the number of requests refused for a reason.
 func (b *testBundle) refusals(t *testing.T, reason string) int {
 	t.Helper()
 	var n int64

@@ -38,8 +38,8 @@ const testSecret = "canary-secret-93b1f0"
 
 var testNow = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// memory is an Accepter that dedupes like the outbox does, for answers that do
-// not depend on a database. before, when set, may fail or delay an Accept.
+// memory is an Accepter that dedupes like the outbox, for tests that need no database.
+// before, if set, may fail or delay an Accept.
 type memory struct {
 	before func(ctx context.Context, d outbox.Delivery) error
 
@@ -78,8 +78,8 @@ func (m *memory) all() []outbox.Delivery {
 	return append([]outbox.Delivery(nil), m.deliveries...)
 }
 
-// signer is a small provider: a hex HMAC of the body in X-Signature, and a body
-// that is one event or {"events": [...]}.
+// signer is a small provider: a hex HMAC of the body in X-Signature, and a body that is one
+// event or {"events": [...]}.
 func signer() *provider.Provider {
 	return &provider.Provider{
 		Name:          "signer",
@@ -144,8 +144,7 @@ type testBundle struct {
 	url      string // http://127.0.0.1:port
 }
 
-// setup starts a gateway with the source "orders", after change had its way
-// with the options.
+// setup starts a gateway with the source "orders". change may modify the options first.
 func setup(t *testing.T, change func(*gateway.Options)) *testBundle {
 	t.Helper()
 	b := &testBundle{
@@ -227,7 +226,7 @@ func (l *logBuffer) String() string {
 	return l.buf.String()
 }
 
-// lines are the logged lines with that message.
+// lines returns the logged lines with that message.
 func (l *logBuffer) lines(t *testing.T, message string) []map[string]any {
 	t.Helper()
 	var found []map[string]any

@@ -23,8 +23,8 @@ const (
 	mib = 1 << 20
 )
 
-// budgeted is a gateway with room for 8 MiB of bodies and two sources with a
-// cap of 4 MiB each.
+// budgeted is a gateway with room for 8 MiB of bodies and two sources with a limit of 4 MiB
+// each.
 func budgeted(t *testing.T) *testBundle {
 	t.Helper()
 	return setup(t, func(o *gateway.Options) {
@@ -55,7 +55,7 @@ func (b *testBundle) requireBuffered(t *testing.T, want int64) {
 		"%d bytes are reserved, not %d", b.counts(t, "hooklatch.buffered")[""], want)
 }
 
-// acquaint has a delivery of the test's own address accepted by each source.
+// acquaint delivers once to each source, so that the test's own address is known.
 func (b *testBundle) acquaint(t *testing.T, sources ...string) {
 	t.Helper()
 	for _, name := range sources {
@@ -71,7 +71,7 @@ func requireUnavailable(t *testing.T, conn net.Conn) {
 	require.True(t, response.Close)
 }
 
-// What a stranger declares is believed, and reserved, after the first MiB only.
+// The length that a stranger declares is reserved only after the first MiB has arrived.
 func TestBodyIsReservedAsItArrives(t *testing.T) {
 	t.Parallel()
 	b := budgeted(t)
@@ -88,7 +88,7 @@ func TestBodyIsReservedAsItArrives(t *testing.T) {
 	b.requireBuffered(t, 0)
 }
 
-// Who decides how far the heap may grow is told before it does.
+// LargeBody is called before the memory is allocated, so that its owner can prepare.
 func TestLargeBodyIsToldBeforeItTakesMemory(t *testing.T) {
 	t.Parallel()
 	var told atomic.Int32
@@ -121,8 +121,8 @@ func TestChunkedBodyIsReservedInSteps(t *testing.T) {
 	b.requireBuffered(t, 0)
 }
 
-// One source takes its half, and is refused before its body is read. The others
-// go on, and so do its own ordinary deliveries.
+// One source takes its half, and is refused before its body is read. The other sources, and
+// its own ordinary deliveries, are not affected.
 func TestSourceTakesHalfOfTheMemory(t *testing.T) {
 	t.Parallel()
 	b := budgeted(t)
@@ -159,7 +159,7 @@ func TestAllBodiesStayWithinTheBudget(t *testing.T) {
 	require.Equal(t, http.StatusOK, b.post(t, "refunds", event("a", 64*kib)).status, "whose first 64 KiB are outside it")
 }
 
-// Two bodies that fit when they begin and no longer do when they grow.
+// Two bodies fit when they begin, but not when they grow.
 func TestGrowingBodyThatFindsNoRoomIsRefused(t *testing.T) {
 	t.Parallel()
 	b := budgeted(t)
@@ -167,12 +167,12 @@ func TestGrowingBodyThatFindsNoRoomIsRefused(t *testing.T) {
 	b.requireBuffered(t, 64*kib)
 	b.upload(t, "orders", 3*mib+512*kib, 2*mib)
 	b.requireBuffered(t, 3*mib+512*kib)
-	go func() { _, _ = growing.Write(make([]byte, mib)) }() // cut off somewhere
+	go func() { _, _ = growing.Write(make([]byte, mib)) }() // cut off at some point
 	requireUnavailable(t, growing)
 }
 
-// A sender that hangs up does not get the memory of its body back while the
-// outbox holds it: otherwise hanging up would be the way around the budget.
+// The memory of a body stays reserved while the outbox holds it, even if the sender hangs
+// up: otherwise hanging up would bypass the budget.
 func TestMemoryIsFreeWhenTheOutboxIsDoneWithTheBody(t *testing.T) {
 	t.Parallel()
 	b := budgeted(t)
@@ -181,7 +181,7 @@ func TestMemoryIsFreeWhenTheOutboxIsDoneWithTheBody(t *testing.T) {
 		entered <- d
 		select {
 		case <-ctx.Done():
-			return ctx.Err() // as the outbox does, which goes on with the delivery
+			return ctx.Err() // as the outbox does, which continues with the delivery
 		case <-release:
 			return nil
 		}
@@ -202,7 +202,7 @@ func TestMemoryIsFreeWhenTheOutboxIsDoneWithTheBody(t *testing.T) {
 	b.requireBuffered(t, 0)
 }
 
-// However small the budget is beside the cap of a source, one body of it fits.
+// However small the budget is beside the limit of a source, one body of that size fits.
 func TestSourceCanAlwaysHaveOneBodyOfItsCap(t *testing.T) {
 	t.Parallel()
 	b := setup(t, func(o *gateway.Options) { o.MaxBuffered, o.MaxBody = 4*mib, 4*mib })
@@ -211,7 +211,7 @@ func TestSourceCanAlwaysHaveOneBodyOfItsCap(t *testing.T) {
 	require.ErrorContains(t, err, `source "orders" takes bodies of 3145728 bytes, for which MaxBuffered (2097152) has no room`)
 }
 
-// The buffer of a large body is made once: no copy of a copy stays behind.
+// The buffer of a large body is allocated once, without leftover copies.
 func TestLargeBodyIsAllocatedOnce(t *testing.T) { //nolint:paralleltest // it counts what the process allocates
 	b := setup(t, func(o *gateway.Options) { o.MaxBody = 32 * mib })
 	conn := b.upload(t, "orders", 32*mib, 0)

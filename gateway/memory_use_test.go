@@ -22,20 +22,21 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// The memory that a gateway may use, with what the runtime keeps beside the heap.
+// Limits of the gateway's memory, including the runtime's overhead beside the heap.
 const (
-	maxForLargeBodies    = 300_000_000 // 64 connections with bodies of 1 MB; 210 MB today
+	maxForLargeBodies    = 300_000_000 // 64 connections with bodies of 1 MB; 210 MB when measured
 	maxForIdleConnection = 20_000      // each
 )
 
-// held is how much memory the process has from the system.
+// held is how much memory the process holds from the system.
 func held() int64 {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return int64(m.Sys) - int64(m.HeapReleased)
 }
 
-// watch returns how much more memory the process had, at most, than in the beginning.
+// watch returns a function that reports by how much memory use has risen at its peak since
+// the call.
 func watch(t *testing.T) (most func() int64) {
 	t.Helper()
 	runtime.GC()
@@ -76,7 +77,7 @@ func TestLargeBodiesFitTheirMemory(t *testing.T) { //nolint:paralleltest // it c
 	var all sync.WaitGroup
 	for c := range connections {
 		conn := b.dial(t)
-		require.NoError(t, conn.SetDeadline(time.Now().Add(2*time.Minute))) // all of it is a lot for a busy machine
+		require.NoError(t, conn.SetDeadline(time.Now().Add(2*time.Minute))) // the whole exchange takes long on a busy machine
 		all.Go(func() {
 			answers := bufio.NewReader(conn)
 			for i := range each {
@@ -95,7 +96,7 @@ func TestLargeBodiesFitTheirMemory(t *testing.T) { //nolint:paralleltest // it c
 	require.NoError(t, o.Stop(context.Background()))
 }
 
-// Both ends of the connections are in this process: the bound holds for them together.
+// Both ends of the connections are in this process: the limit covers them together.
 func TestConnectionsThatBringNothingFitTheirMemory(t *testing.T) { //nolint:paralleltest // it counts what the process holds
 	b := setup(t, func(opts *gateway.Options) {
 		opts.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
@@ -105,7 +106,8 @@ func TestConnectionsThatBringNothingFitTheirMemory(t *testing.T) { //nolint:para
 	for range connections {
 		b.dial(t)
 	}
-	// They are accepted in turn: who is answered was the last of them.
+	// Connections are accepted in order, so an answer on the last one means that all are
+	// open.
 	last := b.dial(t)
 	_, err := io.WriteString(last, "GET / HTTP/1.1\r\nHost: x\r\n\r\n")
 	require.NoError(t, err)

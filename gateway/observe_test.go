@@ -20,7 +20,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
-// counts are the sums of a counter, by its attributes as "k=v,k=v".
+// counts returns the sums of a counter, by its attributes as "k=v,k=v".
 func (b *testBundle) counts(t *testing.T, name string) map[string]int64 {
 	t.Helper()
 	sums := make(map[string]int64)
@@ -28,7 +28,7 @@ func (b *testBundle) counts(t *testing.T, name string) map[string]int64 {
 	require.True(t, ok, "%s is not a counter", name)
 	for _, point := range sum.DataPoints {
 		if point.Value == 0 && point.Attributes.Len() > 0 {
-			continue // it has begun, and nothing was counted
+			continue // the counter was initialized, and nothing was counted
 		}
 		sums[point.Attributes.Encoded(attribute.DefaultEncoder())] = point.Value
 	}
@@ -206,7 +206,7 @@ func TestRefusalsCannotFloodTheLog(t *testing.T) {
 	require.Len(t, b.logs.lines(t, "log lines about refused deliveries left out"), 1)
 }
 
-// I12: whatever happens, the secret and what carries it stay inside.
+// I12: the secret, and any header that carries it, never leaves the gateway.
 func TestSecretsStayInside(t *testing.T) {
 	t.Parallel()
 	p := signer()

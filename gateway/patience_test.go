@@ -15,7 +15,7 @@ func TestPatienceEndsByItsTime(t *testing.T) {
 		p := withPatience(t.Context(), time.Second)
 		defer p.end()
 		began := time.Now()
-		time.Sleep(300 * time.Millisecond) //nolint:forbidigo // synctest's clock; nobody waits yet
+		time.Sleep(300 * time.Millisecond) //nolint:forbidigo // synctest's clock; nothing waits yet
 		require.NoError(t, p.Err())
 		<-p.Done()
 		require.Equal(t, time.Second, time.Since(began))
@@ -39,7 +39,7 @@ func TestPatienceEndsWithItsParent(t *testing.T) {
 	require.ErrorIs(t, p.Err(), context.Canceled)
 }
 
-// Whoever still waits when it is ended waits no longer.
+// A caller that still waits when the context is ended stops waiting.
 func TestPatienceEndsWhenItIsNotNeeded(t *testing.T) {
 	t.Parallel()
 	p := withPatience(t.Context(), time.Hour)

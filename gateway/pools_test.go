@@ -24,15 +24,15 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// besieged is a gateway whose pools are small, with a known sender for each source.
+// besieged is a gateway with small pools, and a known sender for each source.
 type besieged struct {
 	*quarantined
 
 	fetched *fetches
 }
 
-// fetches counts what a gateway asks of a provider, which has nothing. It answers
-// once it may.
+// fetches counts the requests of a gateway to a provider, which answers that it has
+// nothing, once it is allowed to.
 type fetches struct {
 	may      chan struct{}
 	asked    atomic.Int64
@@ -53,7 +53,7 @@ func (f *fetches) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusNotFound, Body: http.NoBody, Request: r}, nil
 }
 
-// stuck is a provider whose proof waits as long as it may.
+// stuck is a provider whose proof waits until its deadline.
 func stuck() *provider.Provider {
 	p := signer()
 	verify := p.Verify
@@ -71,7 +71,7 @@ func besiege(t *testing.T) *besieged {
 	f := &fetches{may: make(chan struct{})}
 	f.answer = sync.OnceFunc(func() { close(f.may) })
 	t.Cleanup(func() {
-		f.answer() // a fetch that begins later ends at once
+		f.answer() // a fetch that begins later ends immediately
 		require.Eventually(t, func() bool { return f.underway.Load() == 0 }, 2*time.Minute, time.Millisecond)
 	})
 	paypal, err := catalog.New("paypal", provider.Options{Fetch: f})
@@ -92,8 +92,8 @@ func besiege(t *testing.T) *besieged {
 	return b
 }
 
-// fill has strangers at 500 addresses take what they can of a pool, until no more of it
-// is taken: taken says how much is.
+// fill has strangers at 500 addresses take places of a pool until taken, which reports the
+// number of taken places, no longer grows.
 func fill(t *testing.T, one func(n int), taken func() int64) {
 	t.Helper()
 	for n := range 500 {
@@ -109,8 +109,8 @@ func fill(t *testing.T, one func(n int), taken func() int64) {
 	}, 2*time.Minute, 10*time.Millisecond, "strangers took nothing")
 }
 
-// Each pool that senders share with strangers is filled from 500 addresses, and has room
-// for a known sender then.
+// Each pool that senders share with strangers is filled from 500 addresses, and still has
+// room for a known sender.
 func TestNoPoolIsTakenByStrangers(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS != "linux" {
@@ -147,7 +147,7 @@ func TestNoPoolIsTakenByStrangers(t *testing.T) {
 				conn := b.dial(t)
 				write(t, conn, fmt.Sprintf("POST /webhooks/orders HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: %s\r\nX-Signature: %s\r\nContent-Length: 1000\r\n\r\n%s",
 					knownSender, sign(testSecret, []byte(body)), body[:500]))
-				for n := range 100 { // each throws out a body, but never this one
+				for n := range 100 { // each evicts a body, but never this one
 					b.dribble(t, "orders", strangerAddress(n))
 				}
 				write(t, conn, body[500:])
@@ -176,7 +176,7 @@ func TestNoPoolIsTakenByStrangers(t *testing.T) {
 			name: "memory for bodies",
 			fill: func(t *testing.T, b *besieged) {
 				fill(t, func(n int) {
-					go func() { // it is cut off somewhere
+					go func() { // it is cut off at some point
 						conn, err := net.Dial("tcp", b.gateway.Addr().String())
 						if err != nil {
 							return

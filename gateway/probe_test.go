@@ -14,7 +14,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// genericOptions make each generic provider, with the id of an event at /id.
+// genericOptions returns the options of each generic provider, with the event id at /id.
 func genericOptions() map[string]provider.Options {
 	byID := provider.EventID{Pointer: "/id"}
 	return map[string]provider.Options{
@@ -65,7 +65,7 @@ func TestEveryGenericProviderGivesTheConfiguredAnswer(t *testing.T) {
 				}
 				got := deliverOwn(t, b, p, key, body)
 				if name == "standard-webhooks" || name == "svix" {
-					want = "accepted" // the id is in the header, fresh each time
+					want = "accepted" // the id is in the header, and new each time
 				}
 				require.Equal(t, http.StatusAccepted, got.status)
 				require.Empty(t, got.body)
@@ -100,7 +100,7 @@ type probeCase struct {
 	status                     int
 	answer                     string
 	headers                    map[string]string // of the answer
-	delivery                   bool              // it is taken as a delivery, and refused as one
+	delivery                   bool              // whether it is treated as a delivery, and refused as one
 }
 
 func probeCases(echo string) []probeCase {
@@ -154,8 +154,8 @@ func probeCases(echo string) []probeCase {
 	)
 }
 
-// A probe is answered as its sender demands, stores nothing, and is never a delivery; what
-// is more than a probe is refused like any delivery without a proof.
+// A probe is answered as its sender demands, stores nothing, and is never a delivery.
+// Anything more than a probe is refused like any delivery without a proof.
 func TestAProbeIsAnsweredAndStoresNothing(t *testing.T) {
 	t.Parallel()
 	echoes := map[string]provider.EchoOptions{"query": {Query: "challenge"}, "header": {Header: "x-hook-secret"}, "field": {Field: "/challenge"}}
@@ -191,7 +191,7 @@ func TestAProbeIsAnsweredAndStoresNothing(t *testing.T) {
 	}
 }
 
-// The ping of every generic provider is told from a delivery whose proof was lost.
+// Every generic provider tells its ping from a delivery whose proof was lost.
 func TestEveryGenericProviderAnswersAnUnsignedPing(t *testing.T) {
 	t.Parallel()
 	for name := range genericOptions() {

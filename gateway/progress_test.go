@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A delivery counts as progress from the end of its body to its answer: a slow sender
-// stalls nothing.
+// A delivery counts as progress from the end of its body to its answer, so that a slow
+// sender does not look like a stall.
 func TestProgressIsOfWhatTheGatewayDoes(t *testing.T) {
 	t.Parallel()
 	b := setup(t, nil)

@@ -31,8 +31,8 @@ type quarantined struct {
 	quarantine *quarantine.Quarantine
 }
 
-// setupQuarantined starts it by the real clock: that of the database says when what
-// was refused arrived.
+// setupQuarantined starts a gateway with the real clock, because the arrival of a refused
+// delivery is a time of the database.
 func setupQuarantined(t *testing.T, pool *pgxpool.Pool, change func(*gateway.Options)) *quarantined {
 	t.Helper()
 	keeper, err := quarantine.NewKeeper(quarantine.KeeperOptions{Pool: pool})
@@ -47,7 +47,7 @@ func setupQuarantined(t *testing.T, pool *pgxpool.Pool, change func(*gateway.Opt
 	return q
 }
 
-// kept waits until all is written and returns it.
+// kept waits until everything is written and returns it.
 func (q *quarantined) kept(t *testing.T) []quarantine.Delivery {
 	t.Helper()
 	require.NoError(t, q.keeper.Stop(t.Context()))
@@ -56,12 +56,12 @@ func (q *quarantined) kept(t *testing.T) []quarantine.Delivery {
 	return found
 }
 
-// notKept are the senders whose proof cannot be made again from the secret: a token
-// that is another one each time, and is itself a secret.
+// notKept are the senders whose proof cannot be rebuilt from the secret: a token that
+// differs each time and is itself a secret.
 var notKept = []string{"google-pubsub", "jwt"}
 
-// A delivery of every provider is refused for a wrong secret, and accepted once after
-// the secret is right. Nothing that carried a secret is in the database meanwhile.
+// A delivery of every provider is refused for a wrong secret, and accepted once after the
+// secret is right. Meanwhile the database contains nothing that carried a secret.
 func TestEveryProviderIsAcceptedFromTheQuarantine(t *testing.T) {
 	t.Parallel()
 	for _, name := range catalog.Names() {
@@ -89,7 +89,7 @@ func TestEveryProviderIsAcceptedFromTheQuarantine(t *testing.T) {
 			r, err := http.NewRequestWithContext(t.Context(), signed.Method, q.url+signed.URL.RequestURI(), bytes.NewReader(signed.Body))
 			require.NoError(t, err)
 			r.Header = signed.Header.Clone()
-			r.Header.Set("X-Forwarded-Uri", signed.URL.RequestURI()) // a proxy repeats the URL, token and all
+			r.Header.Set("X-Forwarded-Uri", signed.URL.RequestURI()) // a proxy repeats the URL, token included
 			r.Header.Set("Cookie", "session=1")
 			require.Equal(t, http.StatusUnauthorized, q.do(t, r).status)
 
@@ -126,8 +126,7 @@ func TestEveryProviderIsAcceptedFromTheQuarantine(t *testing.T) {
 	}
 }
 
-// requireNowhere searches what is in quarantine for a secret, in the spellings it is
-// sent in.
+// requireNowhere searches the quarantine for a secret, in each form in which it is sent.
 func (q *quarantined) requireNowhere(t *testing.T, key secret.Value) {
 	t.Helper()
 	text := key.Reveal()
@@ -141,7 +140,7 @@ func (q *quarantined) requireNowhere(t *testing.T, key secret.Value) {
 	}
 }
 
-// What a sender signed a while ago is verified by the time of its arrival.
+// A time signed earlier is compared with the delivery's arrival.
 func TestQuarantineComparesSignedTimesWithTheArrival(t *testing.T) {
 	t.Parallel()
 	p, err := catalog.New("stripe", provider.Options{})
@@ -170,7 +169,7 @@ func TestQuarantineComparesSignedTimesWithTheArrival(t *testing.T) {
 	require.Equal(t, "old_timestamp", refused.Reason, "it was too old when it arrived")
 }
 
-// What is kept, and what is not.
+// The test covers what is kept and what is not.
 func TestWhatIsKeptInQuarantine(t *testing.T) {
 	t.Parallel()
 	q := setupQuarantined(t, pgtest.New(t), func(o *gateway.Options) {
@@ -210,7 +209,7 @@ func TestWhatIsKeptInQuarantine(t *testing.T) {
 	require.Equal(t, 1, q.count(t, `SELECT count(*) FROM hooklatch.known_addresses WHERE source = 'orders'`))
 }
 
-// Nothing of the quarantine delays an answer, also when its only connection hangs.
+// The quarantine delays no answer, even if its only connection hangs.
 func TestQuarantineDelaysNoAnswer(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)

@@ -48,9 +48,8 @@ func (s *stored) outcomes(t *testing.T) map[string]string {
 	return outcomes
 }
 
-// GitHub signs neither the id nor the type. Under the default an equal body may
-// be a true event (workflow_dispatch), but one signature never comes with two
-// types.
+// GitHub signs neither the id nor the type. By default an equal body may be a genuine event
+// (workflow_dispatch), but one signature never has two types.
 func TestCapturedGitHubDelivery(t *testing.T) {
 	t.Parallel()
 	for guard, want := range map[gateway.ReplayGuard]map[string]string{
@@ -105,7 +104,7 @@ func TestWhatIsHeldIsToldOf(t *testing.T) {
 	require.Equal(t, map[string]int64{"source=code": 1}, b.counts(t, "hooklatch.replays"))
 }
 
-// Two pushes of a button in GitHub send the same bytes twice.
+// Pressing a button in GitHub twice sends the same bytes twice.
 func TestGenuineEventsWithEqualBytesBothSurvive(t *testing.T) {
 	t.Parallel()
 	source := githubSource(t, "")
@@ -121,7 +120,7 @@ func TestGenuineEventsWithEqualBytesBothSurvive(t *testing.T) {
 	require.True(t, e.ReplaySuspect)
 }
 
-// Noise that anyone can make takes none of the lines about replays, nor do the
+// Noise that anyone can make uses up none of the lines about replays, and neither do the
 // replays of another source.
 func TestReplayWarningsCannotBeSilenced(t *testing.T) {
 	t.Parallel()
@@ -133,7 +132,7 @@ func TestReplayWarningsCannotBeSilenced(t *testing.T) {
 	source := githubSource(t, "")
 	b := setupStored(t, func(o *gateway.Options) { o.Sources = []gateway.Source{source, other, refusing} })
 	genuine := signedBy(t, source.Provider, githubSecret, "push", "id-0", testNow)
-	for range 50 { // the clock of the test stands still: no line grows back
+	for range 50 { // the clock of the test stands still: the budget does not refill
 		b.deliver(t, "nobody", genuine)
 		b.deliver(t, "other", captured(genuine, uuid.NewString(), "push"))
 	}

@@ -19,8 +19,8 @@ func signedWith(key, body string) func(*http.Request) {
 	return func(r *http.Request) { r.Header.Set("X-Signature", sign(key, []byte(body))) }
 }
 
-// The steps of docs/receiving.md under load: no delivery is refused, and the
-// old secret is refused when it is over.
+// The test follows docs/receiving.md under load: no delivery is refused, and the old secret
+// is refused once it has expired.
 func TestRotationUnderLoad(t *testing.T) {
 	t.Parallel()
 	start := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
@@ -35,8 +35,8 @@ func TestRotationUnderLoad(t *testing.T) {
 		o.Now = func() time.Time { return start.Add(time.Duration(seconds.Load()) * time.Second) }
 	})
 
-	// The senders: each delivery is signed with the key of the moment it is
-	// made, and may arrive any time after it.
+	// The senders sign each delivery with the key current at that moment. It may arrive any
+	// time later.
 	var key atomic.Value
 	key.Store("old-key")
 	var sent, refused atomic.Int64
@@ -131,7 +131,7 @@ func TestSecretsAreAcceptedForTheirTime(t *testing.T) {
 	}
 }
 
-// Without any secret of the moment the fault is ours: the sender comes back.
+// If no secret is currently valid, the fault is ours: the sender is asked to retry.
 func TestNoSecretOfTheMoment(t *testing.T) {
 	t.Parallel()
 	b := setup(t, func(o *gateway.Options) {

@@ -35,9 +35,8 @@ func bodyFrom(source, address string, known bool) *flight {
 	}
 }
 
-// When no place is left, the body that is furthest behind the rate that is asked for
-// ends, and its reader learns of it: not one that brings more, not one that began later,
-// and not one of a known address.
+// When no place is left, the body furthest behind the required rate is evicted, and its
+// reader notices. It is not a faster one, a later one, or one of a known address.
 func TestSlowestBodyGivesWay(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -48,7 +47,7 @@ func TestSlowestBodyGivesWay(t *testing.T) {
 			require.Equal(t, admitted, f.arrive(one))
 			return one
 		}
-		known := begin("203.0.113.1", true) // is the oldest, and brings nothing
+		known := begin("203.0.113.1", true) // it is the oldest, and sends nothing
 		time.Sleep(time.Second)             //nolint:forbidigo // synctest's clock
 		fast := begin("198.51.100.1", false)
 		time.Sleep(time.Second) //nolint:forbidigo // synctest's clock
@@ -80,8 +79,8 @@ func TestSlowestBodyGivesWay(t *testing.T) {
 	})
 }
 
-// Whatever comes and goes: no stage and no part has more than it may have, a known
-// sender is only refused what known senders have taken, and nothing is counted twice.
+// Under any sequence, no stage and no part exceeds its limit, a known sender is refused
+// only for places that known senders hold, and nothing is counted twice.
 func TestSharesHoldWhateverComes(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

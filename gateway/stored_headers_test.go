@@ -16,8 +16,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// A proxy in front repeats the URL, token and all, in headers of its own: none
-// of them is stored.
+// A proxy in front repeats the URL, token included, in headers of its own: none of them is
+// stored.
 func TestATokenIsStoredThroughNoHeader(t *testing.T) {
 	t.Parallel()
 	const token = "s3cr3t/with spaces+and=more"
@@ -56,7 +56,7 @@ func TestATokenIsStoredThroughNoHeader(t *testing.T) {
 	}, headers)
 }
 
-// What names a source in the open is no secret, whatever the configuration calls it.
+// A public name of a source is no secret, whatever the configuration calls it.
 func TestPublicSecretsStayInHeaders(t *testing.T) {
 	t.Parallel()
 	p := signer()
@@ -66,8 +66,8 @@ func TestPublicSecretsStayInHeaders(t *testing.T) {
 	require.Equal(t, []string{testSecret}, b.accepter.all()[0].Headers["X-Topic"])
 }
 
-// The Host of a request can be anything: a signed URL is compared with the one
-// that is configured, and with no other.
+// The Host of a request can be anything: a signed URL is compared only with the configured
+// one.
 func TestSendersThatSignTheURLNeedIt(t *testing.T) {
 	t.Parallel()
 	key := gateway.Secret{Value: secret.New("0123456789abcdef0123456789abcdef")}

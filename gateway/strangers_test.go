@@ -21,13 +21,13 @@ import (
 	"github.com/hooklatch/hooklatch/gateway"
 )
 
-// strangerAddress is the n-th address that an attack comes from: in one /24 after
-// another, so that a few addresses share one and many have many.
+// strangerAddress is the n-th address of an attack. Addresses fill one /24 after another: a
+// few addresses share one network, many cover many.
 func strangerAddress(n int) string { return fmt.Sprintf("198.%d.%d.%d", 18+n/1000, n/4%250, 1+n%4) }
 
-// attack opens deliveries that never arrive, in so many threads, from so many addresses,
-// to sources in turn: a header, one byte, then nothing. A thread whose delivery is
-// refused begins the next. The result counts them.
+// attack opens deliveries that never arrive, in so many threads, from so many addresses, to
+// the sources in turn: a header, one byte, then nothing. A thread whose delivery is refused
+// begins the next. begun counts them.
 func (b *testBundle) attack(ctx context.Context, t *testing.T, threads, addresses int, sources ...string) (begun *atomic.Int64, wait func()) {
 	t.Helper()
 	begun = new(atomic.Int64)
@@ -60,10 +60,9 @@ const (
 	unknownSender = "192.0.2."     // had none
 )
 
-// Strangers at 5, 50 and 500 addresses open deliveries that never arrive. Whatever
-// sources they choose, a sender that is known gets all of its deliveries accepted, and
-// so does a genuine one at an address that nothing was accepted from, as long as its
-// body comes in one piece.
+// Strangers at 5, 50 and 500 addresses open deliveries that never arrive, to any sources. A
+// known sender still gets all of its deliveries accepted. So does a genuine sender at an
+// unknown address if its body arrives in one piece.
 func TestHangingBodiesKeepNobodyOut(t *testing.T) {
 	t.Parallel()
 	if os.Getenv("HOOKLATCH_LONG") == "1" {
@@ -97,9 +96,9 @@ func TestHangingBodiesKeepNobodyOut(t *testing.T) {
 	}
 }
 
-// The same for three minutes with each number of addresses, and in time: the slowest
-// hundredth of the deliveries of a known sender takes at most five times as long as
-// without the attack, or 250 ms.
+// TestHangingBodiesDelayNobody repeats this for three minutes with each number of
+// addresses, and measures: the slowest hundredth of a known sender's deliveries takes at
+// most five times as long as without the attack, or 250 ms.
 func TestHangingBodiesDelayNobody(t *testing.T) { //nolint:paralleltest // it measures
 	if os.Getenv("HOOKLATCH_LONG") != "1" {
 		t.Skip("set HOOKLATCH_LONG=1: it measures for ten minutes, on a quiet machine")

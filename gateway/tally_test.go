@@ -13,7 +13,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// What is counted by the minute is what TestMetrics sees in the metrics.
+// The counts by the minute equal what TestMetrics sees in the metrics.
 func TestMinutes(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)

@@ -14,8 +14,8 @@ import (
 	"github.com/hooklatch/hooklatch/gateway"
 )
 
-// overTLS is a gateway with the certificate of httptest, and a client that
-// trusts it and would rather speak HTTP/2.
+// overTLS is a gateway with the certificate of httptest, and a client that trusts it and
+// prefers HTTP/2.
 func overTLS(t *testing.T) (*testBundle, *tls.Config) {
 	t.Helper()
 	borrowed := httptest.NewUnstartedServer(nil)
@@ -51,8 +51,8 @@ func TestDeliveryOverTLS(t *testing.T) {
 	require.Error(t, err)
 }
 
-// What is no handshake ends, is not answered in the clear beyond that it is no
-// TLS, and does not fill the log.
+// A connection without a TLS handshake is closed, gets no answer in the clear except that
+// it is not TLS, and does not fill the log.
 func TestPlainHTTPOnATLSPort(t *testing.T) {
 	t.Parallel()
 	b, _ := overTLS(t)

@@ -44,7 +44,7 @@ func TestRequestsThatNobodyReadAreLoggedAndCounted(t *testing.T) {
 				if secure {
 					want, reason = http.StatusBadRequest, "the request is malformed, or its header is larger than max_header"
 				}
-				for _, first := range []string{"", post + "Content-Length: 0\r\n\r\n"} { // alone, and behind another one
+				for _, first := range []string{"", post + "Content-Length: 0\r\n\r\n"} { // alone, and after another request
 					conn := dial(t)
 					from := bufio.NewReader(conn)
 					if first != "" {
@@ -69,7 +69,7 @@ func TestRequestsThatNobodyReadAreLoggedAndCounted(t *testing.T) {
 	}
 }
 
-// dialed is a gateway, and how to connect to it.
+// dialed returns a gateway, and a function that connects to it.
 func dialed(t *testing.T, secure bool) (*testBundle, func(*testing.T) net.Conn) {
 	t.Helper()
 	if !secure {
@@ -86,7 +86,7 @@ func dialed(t *testing.T, secure bool) (*testBundle, func(*testing.T) net.Conn) 
 	}
 }
 
-// A sender that speaks HTTP to a port of HTTPS is answered, and the log says so.
+// A sender that speaks HTTP to an HTTPS port is answered and logged.
 func TestHTTPToAPortOfHTTPSIsLoggedAndCounted(t *testing.T) {
 	t.Parallel()
 	b, _ := overTLS(t)
@@ -96,8 +96,8 @@ func TestHTTPToAPortOfHTTPSIsLoggedAndCounted(t *testing.T) {
 	require.Len(t, b.logs.lines(t, "request refused before it was read"), 1)
 }
 
-// A connection that ends between requests was refused nothing. Nor was a request that a
-// handler answered.
+// A connection that ends between requests is not counted as a refusal, and neither is a
+// request that a handler answered.
 func TestConnectionsThatEndAreNoRefusals(t *testing.T) {
 	t.Parallel()
 	for _, secure := range []bool{false, true} {
