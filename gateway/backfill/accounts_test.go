@@ -55,7 +55,7 @@ func TestEachConnectedAccountIsRead(t *testing.T) {
 	require.Equal(t, 6, w.stored("backfill"))
 }
 
-// A token that was replaced does not stay in memory.
+// A replaced token does not stay in memory.
 func TestClientsOfReplacedTokensAreDropped(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "stripe", "we_1")

@@ -13,8 +13,8 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// listing is a provider with a list: our endpoint there, a type that the endpoint is
-// subscribed to, and one that it is not.
+// listing is a provider with a list: our endpoint there, a type to which the endpoint is
+// subscribed, and one to which it is not.
 type listing struct{ endpoint, eventType, foreign string }
 
 func listings() map[string]listing {
@@ -27,8 +27,8 @@ func listings() map[string]listing {
 	}
 }
 
-// subscribe has the passes fetch one type alone. Some lists are those of the account, and
-// their provider says what the endpoint is subscribed to.
+// subscribe restricts the passes to one type. Some lists are those of the account, and
+// their provider reports the endpoint's subscriptions.
 func (w *world) subscribe(eventType string) {
 	if name := w.provider.Name; name != "stripe" && name != "okta" {
 		w.source.Settings.Types = []string{eventType}
@@ -80,10 +80,10 @@ func isList(r *http.Request) bool {
 	return slices.ContainsFunc([]string{"/v1/events", "/deliveries", "/events", "/api/v1/logs", "/notifications"}, func(end string) bool { return strings.HasSuffix(r.URL.Path, end) })
 }
 
-// page is how many items the provider shows on one; w.mu is held.
+// page returns how many items the provider shows on one page; w.mu is held.
 func (w *world) page(usual int) int { return cmp.Or(w.perPage, usual) }
 
-// shown are the events that a list shows, the oldest first; w.mu is held.
+// shown returns the events that a list shows, the oldest first; w.mu is held.
 func (w *world) shown() []*happened {
 	return slices.DeleteFunc(slices.Clone(w.events), func(h *happened) bool { return h.hidden })
 }
@@ -138,10 +138,10 @@ func (w *world) gitlabPage(r *http.Request) any {
 	return items
 }
 
-// gitlabNumber soon has one more digit: as a text it would be smaller.
+// gitlabNumber soon gains a digit: compared as text it would be smaller.
 func gitlabNumber(h *happened) int { return h.number + 95 }
 
-// oktaPage is a feed: it always leads on.
+// oktaPage is a feed: it always has a next page.
 func (w *world) oktaPage(out http.ResponseWriter, r *http.Request) any {
 	w.mu.Lock()
 	defer w.mu.Unlock()

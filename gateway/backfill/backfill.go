@@ -1,27 +1,28 @@
-// Package backfill fetches deliveries that never came: it asks the API of a provider
-// what happened, and accepts what is missing, or has the provider deliver it again.
+// Package backfill recovers deliveries that never arrived: it lists the events at a
+// provider's API, and accepts the missing ones or has the provider deliver them again.
 // Package worker calls Turn as an upkeep job, and the command `hooklatch backfill` calls
 // Run.
 //
 // # A pass
 //
-// A pass reads the list of one source from its watermark to a little before now, asks the
-// database which of it is stored, and commits the rest in batches, each with the watermark
-// behind it in one transaction. It has a number, and a pass with an older one can write
-// nothing more. So a pass may be lost at any point, and run twice, and nothing is lost or
-// stored twice: dedup does the rest.
+// A pass reads the list of one source from its watermark to a little before now and asks
+// the database which events are stored. It commits the missing ones in batches, each in one
+// transaction with the watermark after it. Passes are numbered, and a pass with an older
+// number can write nothing more. So a pass may be lost at any point, or run twice, and
+// nothing is lost or stored twice: dedup does the rest.
 //
 // # Why nothing is missed
 //
-// A pass ends Lag before now, because lists show events late, and begins Overlap before
-// its watermark. What the list shows later than that is met by the pass over the whole
+// A pass ends Lag before now, because lists show events late, and begins Overlap before its
+// watermark. Events that the list shows even later are found by the pass over the whole
 // Window, once in Deep. A feed has a cursor of its own instead, and needs neither.
 //
 // # What is trusted
 //
-// An event is stored if the API said it over TLS, at the host that the provider or the
-// setting base_url names, to the credential of the source (I3). Where our endpoint is
-// listed too, it must lead to us first: a token of another account stores nothing.
+// An event is stored only if the API returned it over TLS, at the host that the provider or
+// the setting base_url names, for the credential of the source (I3). If the API also
+// describes our endpoint, that endpoint must lead to us: a token of another account stores
+// nothing.
 package backfill
 
 import (
@@ -46,26 +47,26 @@ import (
 type Source struct {
 	Name     string
 	Provider *provider.Provider
-	// URL is what the provider was told to send to; empty where nobody said it.
+	// URL is the address to which the provider was told to send; empty if unknown.
 	URL           string
 	Handlers      bool          // as outbox.Delivery.Handlers
 	ContentWindow time.Duration // as outbox.Delivery.ContentWindow
-	Livemode      bool          // tests of the provider are left out
+	Livemode      bool          // the provider's test events are skipped
 	Settings      Settings      // with their defaults
-	Remembered    time.Duration // how long the key of an event is; 0: always
+	Remembered    time.Duration // how long an event's key is remembered; 0: always
 }
 
 // Options configure a Backfill.
 type Options struct {
-	// Outbox accepts what is missing. Required.
+	// Outbox accepts the missing events. Required.
 	Outbox *outbox.Outbox
-	// Sources are those that have a list, asked for at each turn. Required.
+	// Sources returns the sources that have a list. It is called at each turn. Required.
 	Sources func() []Source
-	// Budget is how long one turn lasts; the next goes on where it ended. Defaults to 20
+	// Budget is how long one turn lasts; the next continues where it ended. Defaults to 20
 	// seconds.
 	Budget time.Duration
-	// GatewayGone is for how long a gateway may be silent before no redelivery is asked
-	// for. Defaults to 30 seconds.
+	// GatewayGone is how long the gateways may be silent before no redelivery is requested
+	// any more. Defaults to 30 seconds.
 	GatewayGone time.Duration
 	// Logger defaults to one that discards, MeterProvider to the global one.
 	Logger        *slog.Logger
@@ -89,7 +90,7 @@ func (o Options) withDefaults() Options {
 }
 
 // Backfill makes the passes over the lists of all sources. It is safe for concurrent use:
-// of two passes over one list the later one goes on.
+// of two passes over one list, the later one wins.
 type Backfill struct {
 	opts    Options
 	clients clients
@@ -112,8 +113,8 @@ func New(opts Options) (*Backfill, error) {
 }
 
 // Turn makes the passes that are due, until its budget is used up. Each turn begins one
-// source further, so that a long list keeps no other waiting. What a provider does wrong is
-// kept with its list, and is no error.
+// source later than the previous one, so that a long list cannot keep the others waiting. A
+// provider's failure is stored with its list and is not returned as an error.
 func (b *Backfill) Turn(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, b.opts.Budget)
 	defer cancel()
@@ -134,28 +135,28 @@ func (b *Backfill) Turn(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// Order is a pass that a person wants.
+// Order is a pass that an operator requests.
 type Order struct {
-	By           string    // who; empty: nobody, it is due
+	By           string    // the operator; empty: the pass is due, not requested
 	Since, Until time.Time // zero: from the watermark, until Lag ago
-	DryRun       bool      // nothing is written, and nothing asked for
-	Types        []string  // zero: those of the settings
-	Via          Via       // empty: that of the settings
+	DryRun       bool      // nothing is written, and no redelivery requested
+	Types        []string  // zero: the types of the settings
+	Via          Via       // empty: the setting
 	Limit        int       // of missing events; 0: none
-	// Met is called with each event that is listed, by a dry run. It may be nil.
+	// Met is called by a dry run with each listed event. It may be nil.
 	Met func(Item, Fate)
 	// Progress is called after each batch. It may be nil.
 	Progress func(coverage.Run)
 }
 
-// partial orders look at a part of what there is: they say nothing of the rest, and move
-// no watermark.
+// partial reports whether the order covers only a part of the list. Such a pass says
+// nothing about the rest, and moves no watermark.
 func (o Order) partial() bool {
 	return !o.Since.IsZero() || !o.Until.IsZero() || len(o.Types) > 0 || o.Limit > 0
 }
 
-// Run makes one pass over each list of a source by order of a person. Errors: what kept a
-// pass from its end.
+// Run makes one pass over each list of a source, as an operator requested. Its error is the
+// reason why a pass did not finish.
 func (b *Backfill) Run(ctx context.Context, source string, o Order) ([]coverage.Run, error) {
 	for _, s := range b.opts.Sources() {
 		if s.Name != source {

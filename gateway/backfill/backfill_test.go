@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// mostly is how often the webhook of the n-th of many events comes: some never do, some
-// come twice.
+// mostly is how often the webhook of the n-th of many events arrives: some never do, some
+// arrive twice.
 func mostly(n int) int {
 	switch {
 	case n%10 == 3:
@@ -21,7 +21,7 @@ func mostly(n int) int {
 	return 1
 }
 
-// A delivery that our gateway refuses would be asked for eternally: after its tries it is
+// A delivery that our gateway refuses would be requested forever. After its tries it is
 // fetched from the list.
 func TestRedeliveriesThatDoNotArriveArePulled(t *testing.T) {
 	t.Parallel()
@@ -41,8 +41,8 @@ func TestRedeliveriesThatDoNotArriveArePulled(t *testing.T) {
 	require.EqualValues(t, 3, w.recovered())
 }
 
-// GitHub sends forms where the owner of the hook wants that, and lists their content type
-// beside a payload of JSON.
+// GitHub sends forms if the owner of the hook wants that, and lists their content type
+// beside a JSON payload.
 func TestAFormThatIsListedAsJSONIsStoredAsJSON(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "github", "repos/octocat/hello-world/hooks/1")
@@ -55,7 +55,8 @@ func TestAFormThatIsListedAsJSONIsStoredAsJSON(t *testing.T) {
 	require.Equal(t, "application/json", contentType)
 }
 
-// What can neither be redelivered nor fetched is given up, told, and not asked for again.
+// An event that can be neither redelivered nor fetched is given up, reported, and not
+// requested again.
 func TestWhatIsLostIsGivenUp(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "github", "repos/acme/shop/hooks/1")
@@ -83,7 +84,7 @@ func TestWhatIsLostIsGivenUp(t *testing.T) {
 	require.Equal(t, maxTries, posts)
 }
 
-// A redelivery takes a while. Passes that come meanwhile do not ask for it again.
+// A redelivery takes a while. Passes in the meantime do not request it again.
 func TestARedeliveryIsAwaited(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "github", "repos/acme/shop/hooks/1")
@@ -109,7 +110,7 @@ func TestARedeliveryIsAwaited(t *testing.T) {
 	require.EqualValues(t, 2, w.turn().Recovered)
 }
 
-// While no gateway is there, nothing would take a redelivery.
+// While no gateway runs, nothing would take a redelivery.
 func TestNothingIsRedeliveredWithoutAGateway(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "github", "repos/acme/shop/hooks/1")

@@ -10,8 +10,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// A turn of a worker reads some pages only. The next one goes on where it ended, however
-// many events there are in an hour, or in the window of a deep pass.
+// A worker's turn reads only some pages. The next one continues where it ended, however
+// many events an hour or the window of a deep pass contains.
 func TestAListThatIsLongerThanATurnIsReadInSeveral(t *testing.T) {
 	t.Parallel()
 	for name, deep := range map[string]time.Duration{"deep": time.Nanosecond, "usual": day} {
@@ -56,8 +56,8 @@ func TestATurnStoresWhatItHasRead(t *testing.T) {
 	}, 2*time.Minute, time.Millisecond)
 }
 
-// A list that takes all of each turn keeps no other waiting: each turn begins with another
-// source.
+// A list that uses up each turn does not keep the others waiting: each turn begins with
+// another source.
 func TestALongListLeavesTurnsToTheOthers(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "stripe", "we_1")

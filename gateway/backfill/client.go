@@ -27,12 +27,13 @@ const (
 	maxAnswer = 64 << 20
 	// requestTimeout bounds one request with its answer.
 	requestTimeout = time.Minute
-	// usualPause is waited after a 429 that names no time, and longestPause at most.
+	// usualPause is the pause after a 429 that names no time, longestPause the longest
+	// pause.
 	usualPause   = time.Minute
 	longestPause = 6 * time.Hour
 )
 
-// throttledError says that the provider wants a pause.
+// throttledError is returned when the provider asks for a pause.
 type throttledError struct{ after time.Duration }
 
 func (e *throttledError) Error() string {
@@ -55,8 +56,8 @@ func (e *statusError) Error() string {
 	return fmt.Sprintf("%s: answered %d", e.about, e.status)
 }
 
-// clients are what calls the providers, one for each credential, so that the rate of one
-// is shared by its sources.
+// clients holds the HTTP clients of the providers, one for each credential, so that all
+// sources with that credential share its rate.
 type clients struct {
 	mu     sync.Mutex
 	byName map[string]*client
@@ -67,13 +68,13 @@ type client struct {
 	limit *rate.Limiter
 }
 
-// clientName is the same for settings that share a client.
+// clientName is equal for settings that share a client.
 func (s Settings) clientName() string {
 	return s.BaseURL + "\x00" + s.Token.Reveal() + "\x00" + s.Rate.String()
 }
 
-// keep drops the clients that no source uses any more: the token of each is in memory. A
-// pass that still has one ends with it.
+// keep drops the clients that no source uses any more, because each holds its token in
+// memory. A pass that still uses one finishes with it.
 func (c *clients) keep(sources []Source) {
 	used := map[string]bool{}
 	for _, s := range sources {
@@ -109,7 +110,7 @@ func (c *clients) of(s Settings) (*client, error) {
 			Transport:     roundtrip.Bounded(&http.Transport{DialContext: guard.DialContext, ForceAttemptHTTP2: true, IdleConnTimeout: time.Minute, MaxIdleConnsPerHost: 1}),
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
-		// Nobody waits for a pass: no burst.
+		// No burst: nothing waits for a pass.
 		limit: rate.NewLimiter(rate.Limit(s.Rate), 1),
 	}
 	if c.byName == nil {
@@ -129,7 +130,7 @@ func portOf(u *url.URL) string {
 	return "443"
 }
 
-// private are the networks that a base_url of the user's may lead to.
+// private returns the private networks to which a user's own base_url may lead.
 func (s Settings) private() []netip.Prefix {
 	if s.List != nil && s.BaseURL == s.List.Base {
 		return nil
@@ -139,7 +140,7 @@ func (s Settings) private() []netip.Prefix {
 	}
 }
 
-// answer is what the API said: valid JSON, or nothing.
+// answer is the answer of the API: valid JSON, or nothing.
 type answer struct {
 	body   gjson.Result
 	header http.Header
@@ -174,7 +175,7 @@ func (p *pass) call(ctx context.Context, method, address string) (answer, error)
 	response, err := p.client.http.Do(request)
 	if err != nil {
 		if failed, is := errors.AsType[*url.Error](err); is {
-			err = failed.Err // its URL has a cursor
+			err = failed.Err // its URL contains a cursor
 		}
 		return answer{}, fmt.Errorf("%s %s: %w", method, target.Path, err)
 	}
@@ -204,7 +205,7 @@ func (p *pass) authorize(request *http.Request) error {
 	return nil
 }
 
-// read reads an answer whole. Its errors quote nothing of it.
+// read reads a whole answer. Its errors quote nothing from it.
 func read(response *http.Response, about string) (answer, error) {
 	if after, wanted := pauseOf(response); wanted {
 		return answer{}, &throttledError{after: after}
@@ -230,7 +231,7 @@ func read(response *http.Response, about string) (answer, error) {
 	return answer{body: gjson.ParseBytes(body), header: response.Header}, nil
 }
 
-// pauseOf is how long the provider wants to be left alone.
+// pauseOf returns the pause that the provider asks for.
 func pauseOf(response *http.Response) (time.Duration, bool) {
 	h := response.Header
 	limited := response.StatusCode == http.StatusTooManyRequests || response.StatusCode == http.StatusServiceUnavailable && h.Get("Retry-After") != "" ||

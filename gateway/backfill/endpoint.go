@@ -14,11 +14,11 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/coverage"
 )
 
-// maxWhy bounds what a provider says of our endpoint, in bytes.
+// maxWhy bounds the provider's text about our endpoint, in bytes.
 const maxWhy = 400
 
-// checkEndpoint looks whether our endpoint is on and ours, and which types it gets. A
-// token that does not see it is that of another account: nothing it lists is stored.
+// checkEndpoint checks that our endpoint is on and ours, and which types it gets. A token
+// that does not see it belongs to another account: nothing that it lists is stored.
 func (p *pass) checkEndpoint(ctx context.Context) error {
 	facts := p.list.Check
 	if facts == nil {
@@ -77,13 +77,13 @@ func (p *pass) checkEndpoint(ctx context.Context) error {
 	return nil
 }
 
-// sameEndpoint compares where the provider sends with where it should; an unknown URL is
-// not compared.
+// sameEndpoint reports whether the provider sends to our URL. An unknown URL is not
+// compared.
 func sameEndpoint(theirs, ours string) bool {
 	return theirs == "" || ours == "" || strings.EqualFold(hostAndPath(theirs), hostAndPath(ours))
 }
 
-// hostAndPath leaves out what may be a secret.
+// hostAndPath leaves out the parts of a URL that may be secret.
 func hostAndPath(text string) string {
 	u, err := url.Parse(text)
 	if err != nil {
@@ -92,12 +92,12 @@ func hostAndPath(text string) string {
 	return u.Host + strings.TrimSuffix(u.Path, "/")
 }
 
-// chooseTypes says which types are wanted: the list of an account shows events that our
-// endpoint never asked for.
+// chooseTypes selects the wanted types: the list of an account also shows events that our
+// endpoint does not subscribe to.
 func (p *pass) chooseTypes() error {
 	ofEndpoint := p.endpointTypes
 	if strings.Contains(p.list.Path, "{endpoint}") {
-		ofEndpoint = []string{"*"} // the list has nothing else
+		ofEndpoint = []string{"*"} // the list contains nothing else
 	}
 	for _, types := range [][]string{p.order.Types, p.source.Settings.Types, ofEndpoint} {
 		if len(types) > 0 {
@@ -118,7 +118,7 @@ func (p *pass) wants(eventType string) bool {
 
 type accountKey struct{}
 
-// withoutAccount is for what belongs to the owner of the credential.
+// withoutAccount marks requests for objects of the credential's owner.
 func withoutAccount(ctx context.Context) context.Context {
 	return context.WithValue(ctx, accountKey{}, true)
 }

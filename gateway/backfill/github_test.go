@@ -44,7 +44,7 @@ func (w *world) githubPage(out http.ResponseWriter, r *http.Request) any {
 	return items
 }
 
-// delivery is that of a number; nil: there is none.
+// delivery returns the delivery with that number, or nil.
 func (w *world) delivery(ref string) *happened {
 	n, _ := strconv.ParseUint(ref, 10, 64)
 	w.mu.Lock()

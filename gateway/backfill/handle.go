@@ -13,9 +13,9 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
-// handle makes stored events of items, in the order in which they happened. behind is
-// where the pass is once all of them are, and is written with the last of them: a pass
-// that is lost before goes on from where the last whole handle ended.
+// handle stores the events of items, in the order in which they happened. behind is the
+// position of the pass after all of them, and is written with the last of them. If the pass
+// is lost earlier, the next one continues after the last complete handle.
 func (p *pass) handle(ctx context.Context, items []Item, behind coverage.Move) error {
 	items = once(items)
 	slices.SortStableFunc(items, func(a, b Item) int {
@@ -49,8 +49,9 @@ func (p *pass) handle(ctx context.Context, items []Item, behind coverage.Move) e
 	return p.accept(ctx, nil)
 }
 
-// once keeps the newest of several deliveries of one event, and says that one of them
-// came where one did. Pages that shift while they are read list an item twice, too.
+// once keeps the newest of several deliveries of one event, and marks it as delivered if
+// any of them was. It also drops the repeated items of pages that shift while they are
+// read.
 func once(items []Item) []Item {
 	at := map[string]int{}
 	var kept []Item
@@ -69,13 +70,13 @@ func once(items []Item) []Item {
 			kept[before].State = Delivered
 		}
 		if i.At.Before(kept[before].At) {
-			kept[before].At = i.At // when it happened, not when it was tried last
+			kept[before].At = i.At // when it happened, not when it was last tried
 		}
 	}
 	return kept
 }
 
-// sift returns what is missing of a batch.
+// sift returns the missing items of a batch.
 func (p *pass) sift(ctx context.Context, batch []Item) ([]*Item, error) {
 	var ids []identity.EventID
 	for n := range batch {
@@ -112,7 +113,7 @@ func (p *pass) sift(ctx context.Context, batch []Item) ([]*Item, error) {
 	return missing, nil
 }
 
-// bring fetches what is missing, or has it delivered once more.
+// bring fetches the missing items, or has them delivered again.
 func (p *pass) bring(ctx context.Context, missing []*Item) error {
 	if p.reports() || len(missing) == 0 {
 		return p.accept(ctx, nil)
@@ -124,7 +125,7 @@ func (p *pass) bring(ctx context.Context, missing []*Item) error {
 	return p.pull(ctx, missing)
 }
 
-// pull stores items of the list.
+// pull stores items from the list.
 func (p *pass) pull(ctx context.Context, missing []*Item) error {
 	var whole []*Item
 	for _, i := range missing {
@@ -143,7 +144,7 @@ func (p *pass) pull(ctx context.Context, missing []*Item) error {
 	return p.accept(ctx, whole)
 }
 
-// accept stores items, and moves the watermark behind them, in one transaction.
+// accept stores items and moves the watermark after them, in one transaction.
 func (p *pass) accept(ctx context.Context, items []*Item) error {
 	if p.dry() {
 		return nil

@@ -42,8 +42,8 @@ type history struct {
 	failures  []error // of webhooks
 }
 
-// happens makes events happen. Those of a pass that is at work may be listed behind its
-// back, and are not punctual.
+// happens makes events happen. Those that happen during a pass may be listed behind its
+// position, and are not punctual.
 func (h *history) happens(fates []fate) {
 	var now []*happened
 	for _, f := range fates {
@@ -81,8 +81,8 @@ func (h *history) deliverSoon(webhooks []*happened) {
 	})
 }
 
-// settle waits for the webhooks that are being delivered, and tells the database what the
-// list shows: see watched.
+// settle waits for the webhooks that are being delivered, and writes the list's events to
+// the database: see watched.
 func (h *history) settle() {
 	h.t.Helper()
 	h.arriving.Wait()
@@ -102,7 +102,7 @@ func (h *history) settle() {
 	require.NoError(h.t, err)
 }
 
-// place of an event in a list without times.
+// place is the position of an event in a list without times.
 func (h *history) place(e *happened) int {
 	if h.provider.Name == "gitlab" {
 		return gitlabNumber(e)
@@ -110,7 +110,7 @@ func (h *history) place(e *happened) int {
 	return slices.Index(h.feed, e)
 }
 
-// pass makes a pass of a process of its own, up to what has happened so far.
+// pass makes a pass in a process of its own, up to what has happened so far.
 func (h *history) pass(deep bool) error {
 	h.mu.Lock()
 	source, until := h.source, h.now
@@ -140,7 +140,7 @@ func (h *history) pass(deep bool) error {
 	return h.process(func() Source { return source }).Turn(ctx)
 }
 
-// readUntil is up to when passes have read, by their watermark.
+// readUntil returns the time up to which passes have read, by their watermark.
 func (h *history) readUntil() (until time.Time) {
 	if err := h.pool.QueryRow(context.Background(), `SELECT GREATEST(covered_until, pass_until) FROM hooklatch.coverage WHERE source = $1`, h.source.Name).Scan(&until); err != nil {
 		panic(err)
@@ -148,7 +148,7 @@ func (h *history) readUntil() (until time.Time) {
 	return until
 }
 
-// meet is what a request meets, as refuse of the world.
+// meet is what happens to a request; it serves as refuse of the world.
 func (h *history) meet(out http.ResponseWriter, r *http.Request) bool {
 	h.mu.Lock()
 	at := h.request
@@ -180,7 +180,7 @@ func (h *history) meet(out http.ResponseWriter, r *http.Request) bool {
 	return refusal != 0
 }
 
-// strike makes trouble, and reports whether that was the answer.
+// strike makes trouble, and reports whether it answered the request.
 func (h *history) strike(out http.ResponseWriter, one trouble) bool {
 	switch one.What {
 	case "cancel":
@@ -193,7 +193,7 @@ func (h *history) strike(out http.ResponseWriter, one trouble) bool {
 		h.mu.Lock()
 		h.takeovers++
 		h.mu.Unlock()
-		_ = h.pass(false) // it may be in trouble as well
+		_ = h.pass(false) // it may have trouble as well
 	case "500":
 		out.WriteHeader(http.StatusInternalServerError)
 		return true
@@ -228,7 +228,7 @@ func (h *history) showAll() {
 	}
 }
 
-// refuseAfter has the database refuse a batch after so many more events.
+// refuseAfter makes the database refuse a batch after that many more events.
 func (h *history) refuseAfter(n int) {
 	_, err := h.pool.Exec(context.Background(), `INSERT INTO refusals SELECT $1, $2 + count(*) FROM hooklatch.processed_events WHERE source = $1 AND origin = 'backfill'
 		ON CONFLICT (source) DO UPDATE SET most = EXCLUDED.most`, h.source.Name, n)

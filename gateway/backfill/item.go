@@ -17,21 +17,21 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
-// State is how a delivery went, as the provider says.
+// State is the outcome of a delivery, as the provider reports it.
 type State string
 
-// The values of State.
+// Values of State.
 const (
-	Unlisted  State = ""          // the list is of events, not of deliveries
+	Unlisted  State = ""          // the list contains events, not deliveries
 	Delivered State = "delivered" // our endpoint answered 2xx
 	Pending   State = "pending"   // the provider still tries
 	Failed    State = "failed"
 )
 
-// Fate is what a pass makes of an item.
+// Fate is what a pass does with an item.
 type Fate string
 
-// The values of Fate.
+// Values of Fate.
 const (
 	FateKnown    Fate = "known"
 	FateMissing  Fate = "missing"
@@ -39,20 +39,20 @@ const (
 	FateInvalid  Fate = "invalid"
 )
 
-// Item is an event, or a delivery of some, as a list shows it.
+// Item is an event, or a delivery of events, as a list shows it.
 type Item struct {
 	Ref     string // its name at the provider
 	At      time.Time
 	State   State
 	Events  []provider.Event
-	Altered string // in what it differs from what the webhook said
+	Altered string // how it differs from the webhook
 
 	raw     gjson.Result
-	request *provider.Request // nil: Fetch brings it
+	request *provider.Request // nil until Fetch brings it
 	invalid error
 }
 
-// ids are the keys of its events.
+// ids returns the keys of its events.
 func (i *Item) ids() []identity.EventID {
 	ids := make([]identity.EventID, len(i.Events))
 	for n, e := range i.Events {
@@ -61,8 +61,8 @@ func (i *Item) ids() []identity.EventID {
 	return ids
 }
 
-// shape makes of an item the request that the webhook was, and finds its events by the
-// rules for the webhook. What cannot be read is invalid; that is no reason to stop.
+// shape rebuilds the webhook's request from an item, and finds its events by the rules for
+// the webhook. An unreadable item becomes invalid, which does not stop the pass.
 func (p *pass) shape(i *Item, raw gjson.Result) error {
 	header := http.Header{"Content-Type": {"application/json"}}
 	if p.list.RequestHeaders != "" {
@@ -82,7 +82,7 @@ func (p *pass) shape(i *Item, raw gjson.Result) error {
 		i.invalid = errors.New("the list has no body of it")
 		return nil
 	}
-	// A webhook that was sent as a form is listed with the content type of a form, and its
+	// A webhook that was sent as a form is listed with a form's content type, but with its
 	// body as JSON.
 	if found.Type != gjson.String && !strings.Contains(header.Get("Content-Type"), "json") {
 		header.Set("Content-Type", "application/json")
@@ -93,7 +93,7 @@ func (p *pass) shape(i *Item, raw gjson.Result) error {
 	if p.list.Wrap != "" {
 		text = strings.Replace(p.list.Wrap, "{item}", text, 1)
 	}
-	// The text of gjson is a part of the whole answer, which is not to be held.
+	// The text of gjson is a slice of the whole answer, which must not stay in memory.
 	i.request = &provider.Request{Method: http.MethodPost, Header: header, Body: []byte(text)}
 	i.Events, i.invalid = p.source.Provider.Events(i.request)
 	if i.invalid == nil && len(i.Events) == 0 {
@@ -108,8 +108,8 @@ func (p *pass) shape(i *Item, raw gjson.Result) error {
 	return nil
 }
 
-// keeps reports whether a header of a listed request may be stored: one that the provider
-// describes its deliveries with, and no secret (I12).
+// keeps reports whether a header of a listed request may be stored: one with which the
+// provider describes its deliveries, and no secret (I12).
 func (p *pass) keeps(name string) bool {
 	name = http.CanonicalHeaderKey(name)
 	if name == "Content-Type" {
@@ -126,7 +126,7 @@ func (p *pass) keeps(name string) bool {
 	})
 }
 
-// fetch brings the request of an item that the list shows without.
+// fetch loads the request of an item if the list shows it without one.
 func (p *pass) fetch(ctx context.Context, i *Item) error {
 	if i.request != nil || p.list.Fetch == "" {
 		return nil
@@ -149,7 +149,7 @@ func (p *pass) fetch(ctx context.Context, i *Item) error {
 	return nil
 }
 
-// delivery is what is accepted of an item.
+// delivery builds the delivery that is accepted for an item.
 func (p *pass) delivery(i *Item) outbox.Delivery {
 	incoming := make([]outbox.Incoming, len(i.Events))
 	for n, e := range i.Events {
@@ -162,7 +162,7 @@ func (p *pass) delivery(i *Item) outbox.Delivery {
 	}
 }
 
-// judge decides on an item, as far as the list alone says it.
+// judge decides on an item, as far as the list alone allows.
 func (p *pass) judge(i *Item, known map[identity.EventID]bool) Fate {
 	switch {
 	case i.invalid != nil:
@@ -177,8 +177,7 @@ func (p *pass) judge(i *Item, known map[identity.EventID]bool) Fate {
 	return FateMissing
 }
 
-// isTest reports whether an item is of something that did not happen, which the source
-// does not take.
+// isTest reports whether an item is a test event and the source accepts live ones only.
 func (p *pass) isTest(i *Item) bool {
 	return i.request != nil && p.source.Livemode && p.source.Provider.TestEvent != nil && p.source.Provider.TestEvent(i.request)
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/coverage"
 )
 
-// A list that lies, or a provider that is ill, is a finding in words. Nothing is stored,
+// A list that lies, or a provider that fails, leads to a readable error. Nothing is stored,
 // and the watermark stays.
 func TestListsThatLieMoveNothing(t *testing.T) {
 	t.Parallel()
@@ -102,7 +102,7 @@ func TestListsThatLieMoveNothing(t *testing.T) {
 	}
 }
 
-// A provider that wants a pause gets it, also from the next process.
+// A provider's request for a pause is honored, also by the next process.
 func TestAPauseThatTheProviderWantsIsKept(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "github", "repos/acme/shop/hooks/1")
@@ -137,7 +137,7 @@ func TestAPauseThatTheProviderWantsIsKept(t *testing.T) {
 	require.ErrorContains(t, err, "left alone", "who orders a pass is told")
 }
 
-// An order about a time whose keys are forgotten would accept events once more.
+// An order about a time whose keys are forgotten would accept events again.
 func TestNothingIsFetchedThatIsForgotten(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "stripe", "we_1")
@@ -148,7 +148,7 @@ func TestNothingIsFetchedThatIsForgotten(t *testing.T) {
 	require.Zero(t, w.stored("backfill"))
 }
 
-// The endpoint that was switched off is what a person must know of.
+// An endpoint that was switched off must be reported to the operator.
 func TestAnEndpointThatIsOffIsTold(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "github", "repos/acme/shop/hooks/1")
@@ -168,7 +168,7 @@ func TestAnEndpointThatIsOffIsTold(t *testing.T) {
 	require.Equal(t, off.EndpointAt, w.state().EndpointAt, "since when it is so stays")
 }
 
-// A dry run says what is missing and writes nothing.
+// A dry run reports what is missing and writes nothing.
 func TestADryRunWritesNothing(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "stripe", "we_1")

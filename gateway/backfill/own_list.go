@@ -9,39 +9,41 @@ import (
 	"github.com/hooklatch/hooklatch/internal/option"
 )
 
-// OwnList is the list of a service of your own, or of a provider whose list Hooklatch does
-// not know. Places are JSON pointers (RFC 6901); an empty one is the whole.
+// OwnList is the list of your own service, or of a provider whose list Hooklatch does not
+// know. Places are JSON pointers (RFC 6901); an empty pointer is the whole document.
 type OwnList struct {
-	// Where the events are listed. {since} and {until} are times, {cursor} leads to the next
-	// page, and {last} is the ref of the last item. A parameter that would be empty is left
-	// out. Without {since} and {until} the list is read from its newest event down. Required.
+	// URL that lists the events. {since} and {until} are times, {cursor} leads to the next
+	// page, and {last} is the ref of the last item. An empty parameter is left out. Without
+	// {since} and {until} the list is read from its newest event down. Required.
 	URL string `yaml:"url,omitempty"`
 	// Header that carries the token. Defaults to Authorization: Bearer {token}.
 	Credential string `yaml:"credential,omitempty"`
-	// Place of the list in an answer. Defaults to the answer.
+	// Place of the list in an answer. Defaults to the whole answer.
 	Items string `yaml:"items,omitempty"`
-	// Place of the body of the webhook in an item: a JSON value, or its text. Defaults to
-	// the item.
+	// Place of the webhook's body in an item: a JSON value, or its text. Defaults to the
+	// whole item.
 	Body string `yaml:"body,omitempty"`
-	// Place of the headers of the webhook in an item, as an object. Defaults to none.
+	// Place of the webhook's headers in an item, as an object. Defaults to none.
 	Headers string `yaml:"headers,omitempty"`
-	// Place of the time in an item, in RFC 3339 or since 1970. Required.
+	// Place of the time in an item, in RFC 3339 or as seconds or milliseconds since 1970.
+	// Required.
 	Time string `yaml:"time,omitempty"`
-	// Place of a name of the item that is not repeated. Required with {last}.
+	// Place of a unique name of the item. Required with {last}.
 	Ref string `yaml:"ref,omitempty"`
 	// Place of the cursor, or of the URL, of the next page. Defaults to the header Link.
 	Next string `yaml:"next,omitempty"`
-	// newest_first, oldest_first or feed: a feed has a cursor that is kept, and shows what
-	// is new behind it. Defaults to newest_first.
+	// newest_first, oldest_first or feed. A feed has a cursor, which is stored, and shows
+	// the events after it. Defaults to newest_first.
 	Order string `yaml:"order,omitempty"`
-	// Whether {since} and {until} are seconds since 1970, not texts. Defaults to false.
+	// Whether {since} and {until} are seconds since 1970 instead of RFC 3339. Defaults to
+	// false.
 	Seconds bool `yaml:"seconds,omitempty"`
 }
 
-// Orders are the values of OwnList.Order.
+// Orders returns the values of OwnList.Order.
 func Orders() []string { return []string{"newest_first", "oldest_first", "feed"} }
 
-// list is what the engine reads.
+// list builds the provider's list from the settings.
 func (o OwnList) list() *provider.List {
 	l := &provider.List{
 		Credential: cmp.Or(o.Credential, "Authorization: Bearer {token}"), Seconds: o.Seconds, Items: o.Items, Time: o.Time, Ref: o.Ref,

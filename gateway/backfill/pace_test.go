@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A pass rests for most of the time while it stores events, so that live events do not
-// wait behind them. What is stored already is no reason to rest.
+// A pass rests for most of the time while it stores events, so that live events do not wait
+// behind them. It does not rest for events that are already stored.
 func TestAPassRestsAfterEachBatchItStores(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "stripe", "we_1")

@@ -18,13 +18,13 @@ import (
 	"github.com/hooklatch/hooklatch/internal/jsonpointer"
 )
 
-// errLimit ends a pass that met as many missing events as were wanted.
+// errLimit ends a pass that found as many missing events as the order allows.
 var errLimit = errors.New("the limit of missing events is reached")
 
-// errBudget ends a pass whose time is over. The next one goes on.
+// errBudget ends a pass whose time is over. The next one continues.
 var errBudget = errors.New("the time of the pass is over")
 
-// query is which page is asked for.
+// query selects a page.
 type query struct {
 	since, until time.Time
 	cursor, last string
@@ -33,11 +33,11 @@ type query struct {
 // page is one answer of a list.
 type page struct {
 	items []Item
-	next  string // cursor or URL of the next page; empty: this was the last
+	next  string // cursor or URL of the next page; empty after the last
 }
 
-// expand makes a URL of one of the list's: a parameter whose value would be empty is left
-// out.
+// expand fills in one of the list's URL templates. A parameter whose value would be empty
+// is left out.
 func (p *pass) expand(template string, q query, ref string) string {
 	endpoint := p.source.Settings.Endpoint
 	if alias := p.list.Aliases[endpoint]; alias != "" {
@@ -68,7 +68,7 @@ func (p *pass) expand(template string, q query, ref string) string {
 	return path + "?" + strings.Join(kept, "&")
 }
 
-// page reads one page. A cursor that is a URL leads there itself.
+// page reads one page. If the cursor is a URL, it is the address of the page.
 func (p *pass) page(ctx context.Context, q query) (page, error) {
 	if !p.readUntil.IsZero() && time.Now().After(p.readUntil) {
 		return page{}, errBudget
@@ -97,7 +97,7 @@ func (p *pass) page(ctx context.Context, q query) (page, error) {
 	return out, nil
 }
 
-// next is where the list goes on.
+// next returns where the list continues.
 func (p *pass) next(a answer, q query, items []Item) string {
 	switch n := p.list.Next; {
 	case n.Link:
@@ -109,13 +109,13 @@ func (p *pass) next(a answer, q query, items []Item) string {
 	case n.More != "" && len(items) > 0 && jsonpointer.Lookup(a.body, n.More).Bool():
 		return items[len(items)-1].Ref
 	case n.Numbers && len(items) >= n.PerPage:
-		number, _ := strconv.Atoi(q.cursor) // empty: the first
+		number, _ := strconv.Atoi(q.cursor) // empty means the first page
 		return strconv.Itoa(max(number, 1) + 1)
 	}
 	return ""
 }
 
-// after is the query of the page behind one.
+// after is the query of the following page.
 func (p *pass) after(q query, next string) query {
 	if p.list.Next.More != "" {
 		q.last = next
@@ -127,7 +127,7 @@ func (p *pass) after(q query, next string) query {
 
 var link = regexp.MustCompile(`<([^>]*)>((?:\s*;[^,<]*)*)`)
 
-// linkTo is the target of a header Link (RFC 8288) of a relation.
+// linkTo returns the target of the Link header (RFC 8288) with a relation.
 func linkTo(header http.Header, relation string) string {
 	for _, value := range header.Values("Link") {
 		for _, match := range link.FindAllStringSubmatch(value, -1) {
@@ -141,10 +141,11 @@ func linkTo(header http.Header, relation string) string {
 	return ""
 }
 
-// whole is a number as identifiers are written: those of GitHub do not fit into a float.
+// whole matches a number that is an identifier. It stays text: GitHub's do not fit into a
+// float.
 var whole = regexp.MustCompile(`^-?[0-9]+$`)
 
-// textAt is the text or whole number at a place; empty where there is nothing.
+// textAt returns the text or whole number at a place, or "" if neither is there.
 func textAt(root gjson.Result, place string) (string, error) {
 	found := jsonpointer.Lookup(root, place)
 	if found.Type == gjson.Number {
@@ -159,7 +160,7 @@ func textAt(root gjson.Result, place string) (string, error) {
 	return "", nil
 }
 
-// timeAt is the time at a place: seconds or milliseconds since 1970, or RFC 3339.
+// timeAt returns the time at a place: seconds or milliseconds since 1970, or RFC 3339.
 func timeAt(root gjson.Result, place string) (time.Time, error) {
 	found := jsonpointer.Lookup(root, place)
 	switch found.Type {
@@ -176,7 +177,7 @@ func timeAt(root gjson.Result, place string) (time.Time, error) {
 	return time.Time{}, fmt.Errorf("an item has no time at %s", place)
 }
 
-// item reads what the list says of one item.
+// item reads one item of the list.
 func (p *pass) item(raw gjson.Result) (Item, error) {
 	i := Item{raw: raw}
 	var err error

@@ -18,11 +18,12 @@ import (
 )
 
 const (
-	// leaseSlack is what a pass may take beyond its budget until another one begins.
+	// leaseSlack is how long a pass may exceed its budget before another one may begin.
 	leaseSlack = 10 * time.Second
-	// longestLease bounds how long a list is not read after the process of a pass was lost.
+	// longestLease bounds how long a list stays unread after the process of a pass was
+	// lost.
 	longestLease = 10 * time.Minute
-	// maxError bounds what is kept of an error, in bytes.
+	// maxError bounds a stored error, in bytes.
 	maxError = 500
 )
 
@@ -36,29 +37,29 @@ type pass struct {
 	row    *coverage.Pass
 	run    *coverage.Run
 
-	readUntil     time.Time       // no page is read later: what was read has to be stored; zero: always
-	counted       coverage.Counts // told as metrics so far
+	readUntil     time.Time       // no page is read after this, so that time remains to store what was read; zero: no limit
+	counted       coverage.Counts // already added to the metrics
 	types         []string
 	endpointTypes []string
 	version       string                    // of the payloads that our endpoint gets
-	gateway       bool                      // one runs, to which may be redelivered
-	waiting       map[identity.EventID]bool // redeliveries that were asked for and are not due again
+	gateway       bool                      // whether one runs that can take redeliveries
+	waiting       map[identity.EventID]bool // redeliveries that were requested and are not due again
 	move          coverage.Move
 	stored        time.Duration // how long the transaction of the batch took; 0: it stored no event
 }
 
-// dry passes write nothing.
+// dry reports whether the pass writes nothing.
 func (p *pass) dry() bool { return p.order.DryRun }
 
-// reports passes only tell.
+// reports reports whether the pass only reports what is missing.
 func (p *pass) reports() bool {
 	return p.dry() || p.order.By == "" && p.source.Settings.Mode == ModeReport
 }
 
 func (p *pass) coverage() *coverage.Coverage { return p.b.opts.Outbox.Coverage() }
 
-// pass makes a pass where it is due or ordered. Its error is one of ours; what the
-// provider did wrong stands in the run.
+// pass makes a pass if it is due or requested. Its error is one of ours; the provider's
+// failures are in the run.
 func (b *Backfill) pass(ctx context.Context, s Source, account string, o Order) (*coverage.Run, error) {
 	p := &pass{b: b, source: s, list: s.Settings.List, order: o, waiting: map[identity.EventID]bool{}}
 	if p.list == nil {
@@ -96,7 +97,7 @@ func (p *pass) mode() coverage.Mode {
 	return coverage.ModeAuto
 }
 
-// span is the time that the pass is about.
+// span returns the time that the pass covers.
 func (p *pass) span() (since, until time.Time, deep bool) {
 	settings := p.source.Settings
 	until = p.row.Now.Add(-settings.Lag)
@@ -164,7 +165,7 @@ func (p *pass) make(ctx context.Context, since, until time.Time, deep bool) erro
 	return p.accept(ctx, nil)
 }
 
-// end writes down how the pass ended. Where our database is away nothing can be.
+// end records how the pass ended. It cannot if our database is unavailable.
 func (p *pass) end(ctx context.Context, err error) error {
 	if p.dry() {
 		if err != nil && !errors.Is(err, errLimit) {
@@ -202,8 +203,8 @@ func (p *pass) end(ctx context.Context, err error) error {
 	return p.coverage().End(ctx, p.row, end)
 }
 
-// tell says what the pass found. That a pass repairs something in silence would hide the
-// outage that made it necessary.
+// tell logs what the pass found. A silent repair would hide the outage that made it
+// necessary.
 func (p *pass) tell(ctx context.Context) {
 	p.count(ctx)
 	attrs := []slog.Attr{
@@ -220,7 +221,7 @@ func (p *pass) tell(ctx context.Context) {
 	}
 }
 
-// met tells a dry run what an item came to.
+// met reports to a dry run what an item came to.
 func (p *pass) met(i *Item, fate Fate) {
 	if p.order.Met != nil {
 		p.order.Met(*i, fate)

@@ -14,8 +14,9 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// watched makes the database note each watermark that is committed beyond an event that
-// the list showed and nobody stored, and refuse a batch after so many events.
+// watched makes the database record each watermark that is committed beyond an event that
+// the list showed and that is not stored. It also makes it refuse a batch after a number of
+// events.
 const watched = `
 	CREATE TABLE listed (source text, event_id text, at timestamptz NOT NULL, place bigint NOT NULL, PRIMARY KEY (source, event_id));
 	CREATE TABLE beyond (source text NOT NULL, event_id text NOT NULL, watermark text NOT NULL);
@@ -43,8 +44,8 @@ const watched = `
 	CREATE TRIGGER refuse AFTER INSERT ON hooklatch.processed_events REFERENCING NEW TABLE AS came
 		FOR EACH STATEMENT EXECUTE FUNCTION refuse()`
 
-// watermark is the column that says how far a list was read, and in SQL whether that is
-// behind an event.
+// watermark returns the column that says how far a list was read, and the SQL condition
+// that it is beyond an event.
 func watermark(name string) (isBehind, column string) {
 	switch name {
 	case "gitlab":
@@ -55,11 +56,11 @@ func watermark(name string) (isBehind, column string) {
 	return "l.at < NEW.covered_until", "covered_until"
 }
 
-// Any events, of which any webhooks come, twice or late or while a pass is at work; passes
-// that are killed anywhere, overtaken, refused, or never hear of their COMMIT. In the end
-// each event is stored once and dispatched once, and counted as recovered if no webhook
-// had brought it. At no time is a watermark beyond an event that the list showed and that
-// is not stored.
+// Any events happen, and any of their webhooks arrive, twice, late or during a pass. Passes
+// are killed anywhere, overtaken, refused, or never learn the outcome of their COMMIT. In
+// the end each event is stored once and dispatched once, and counted as recovered if no
+// webhook brought it. At no time is a watermark beyond an event that the list showed and
+// that is not stored.
 func TestPropertyListedEventsAreStoredOnce(t *testing.T) {
 	t.Parallel()
 	for name, list := range listings() {
@@ -92,7 +93,7 @@ func TestPropertyListedEventsAreStoredOnce(t *testing.T) {
 					h.mu.Lock()
 					h.troubles, h.request = rapid.SliceOfN(rapid.Custom(drawTrouble), 0, 4).Draw(t, "troubles"), 0
 					h.mu.Unlock()
-					_ = h.pass(rapid.IntRange(0, 5).Draw(t, "deep") == 5) // it may be in trouble
+					_ = h.pass(rapid.IntRange(0, 5).Draw(t, "deep") == 5) // it may have trouble
 				}
 				h.heal()
 			})
@@ -100,7 +101,7 @@ func TestPropertyListedEventsAreStoredOnce(t *testing.T) {
 	}
 }
 
-// begin sets the clock of the provider back, by more than the history lasts.
+// begin sets the provider's clock back, by more than the history lasts.
 func (h *history) begin() {
 	h.t.Helper()
 	h.subscribe(h.list.eventType)
@@ -118,7 +119,7 @@ func (h *history) rest(d time.Duration) {
 }
 
 // heal ends all trouble. Passes must store what a list showed within the overlap, and the
-// pass over the whole window the rest.
+// pass over the whole window must store the rest.
 func (h *history) heal() {
 	h.t.Helper()
 	h.mu.Lock()
@@ -145,7 +146,7 @@ func (h *history) heal() {
 
 const storedEvents = "SELECT event_id FROM hooklatch.processed_events WHERE source = $1"
 
-// within are the events that passes must meet without a deep one.
+// within returns the events that passes must find without a deep one.
 func (h *history) within() (soon []string) {
 	h.t.Helper()
 	var covered time.Time
@@ -163,7 +164,7 @@ func (h *history) within() (soon []string) {
 	return soon
 }
 
-// untilWhole makes passes until two in a row came to their end, and nothing waits.
+// untilWhole makes passes until two in a row have finished, and nothing waits.
 func (h *history) untilWhole(deep bool) {
 	h.t.Helper()
 	deadline := time.Now().Add(2 * time.Minute)
@@ -179,7 +180,7 @@ func (h *history) untilWhole(deep bool) {
 	}
 }
 
-// requireAll compares what is stored with what was listed.
+// requireAll compares the stored events with the listed ones.
 func (h *history) requireAll() {
 	h.t.Helper()
 	var all []string

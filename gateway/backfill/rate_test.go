@@ -17,7 +17,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// inMemory answers requests without a network, which virtual time cannot wait for.
+// inMemory answers requests without a network, for which virtual time cannot wait.
 type inMemory struct{ http.Handler }
 
 func (m inMemory) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -65,8 +65,8 @@ func TestNoSecondHasMoreRequestsThanTheRate(t *testing.T) {
 	})
 }
 
-// All requests of a pass keep to the rate, whatever they are for. A busy machine only
-// makes them later.
+// All requests of a pass keep to the rate, whatever their purpose. A busy machine only
+// delays them.
 func TestAllRequestsOfAPassKeepToTheRate(t *testing.T) {
 	t.Parallel()
 	const rate = 40

@@ -16,21 +16,21 @@ const (
 	// maxItems and maxBytes bound what is read before any of it is stored.
 	maxItems = 10_000
 	maxBytes = 32 << 20
-	// crowdedSecond is how many times that many may have happened in the shortest slice.
+	// crowdedSecond is how many times those limits the shortest slice may exceed.
 	crowdedSecond = 8
 )
 
 var errTooMany = errors.New("too many events")
 
-// collection is what was read of a list and is not stored yet.
+// collection is what was read from a list and is not stored yet.
 type collection struct {
 	items  []Item
 	bytes  int
 	places map[string]bool // cursors that led to a page
 }
 
-// add appends what happened in the time that is asked for. A list that goes round in a
-// circle is an error.
+// add appends the items of a page that happened in the given time. It returns an error if
+// the list runs in a circle.
 func (c *collection) add(pg page, since, until time.Time) error {
 	if c.places == nil {
 		c.places = map[string]bool{}
@@ -54,7 +54,7 @@ func (c *collection) add(pg page, since, until time.Time) error {
 	return nil
 }
 
-// crowded refuses what no second can have.
+// crowded returns an error if one second has more events than is plausible.
 func (c *collection) crowded() error {
 	if len(c.items) > crowdedSecond*maxItems || c.bytes > crowdedSecond*maxBytes {
 		return fmt.Errorf("the list has %d events of one second and does not end", len(c.items))
@@ -62,9 +62,9 @@ func (c *collection) crowded() error {
 	return nil
 }
 
-// walk reads a list that cannot be asked for a time, from its newest item down to since,
-// or to where the last pass began. One that is too long for a pass is stored as far as it
-// was read; the next pass goes on from there, and only then the watermark moves.
+// walk reads a list without a time filter, from its newest item down to since, or to where
+// the last pass began. If the list is too long for one pass, what was read is stored and
+// the next pass continues there. The watermark moves only at the end.
 func (p *pass) walk(ctx context.Context, since, until time.Time, deep bool) error {
 	if !p.row.PassUntil.IsZero() && p.order.By == "" {
 		until = p.row.PassUntil
@@ -74,14 +74,14 @@ func (p *pass) walk(ctx context.Context, since, until time.Time, deep bool) erro
 		return p.beginMark(ctx)
 	}
 	if deep {
-		mark.until = "" // all that is listed
+		mark.until = "" // everything that is listed
 	}
 	q := query{cursor: mark.cursor}
 	var c collection
 	for {
 		pg, err := p.page(ctx, q)
 		if aged(err) && q.cursor != "" && q.cursor == mark.cursor {
-			q.cursor, mark.cursor = "", "" // the interrupted walk begins again
+			q.cursor, mark.cursor = "", "" // start the interrupted walk again
 			continue
 		}
 		if errors.Is(err, errBudget) && len(c.items) > 0 {
@@ -107,7 +107,8 @@ func (p *pass) walk(ctx context.Context, since, until time.Time, deep bool) erro
 	}
 }
 
-// beginMark is the first pass over a list without times: what it shows is history.
+// beginMark is the first pass over a list without times. Everything that it shows is
+// history, so it stores no event.
 func (p *pass) beginMark(ctx context.Context) error {
 	pg, err := p.page(ctx, query{})
 	if err != nil {
@@ -131,8 +132,8 @@ func (p *pass) pause(ctx context.Context, items []Item, until time.Time, cursor 
 	return errBudget
 }
 
-// inOrder refuses a list that is not in the order it is said to be in: reading it would
-// end too early.
+// inOrder returns an error if a list is not in its declared order: reading it would end too
+// early.
 func inOrder(items []Item, tolerance time.Duration) error {
 	for i := 1; i < len(items); i++ {
 		if items[i].At.Sub(items[i-1].At) > tolerance {
@@ -142,7 +143,7 @@ func inOrder(items []Item, tolerance time.Duration) error {
 	return nil
 }
 
-// aged reports whether a cursor of an earlier pass is refused: the provider forgets those.
+// aged reports whether a cursor of an earlier pass was refused: providers forget them.
 func aged(err error) bool {
 	refusal, is := errors.AsType[*statusError](err)
 	return is && slices.Contains([]int{http.StatusBadRequest, http.StatusNotFound, http.StatusGone, http.StatusUnprocessableEntity}, refusal.status)
@@ -154,7 +155,7 @@ func (p *pass) follow(ctx context.Context, since time.Time) error {
 	if p.order.By != "" && !p.order.Since.IsZero() {
 		cursor = ""
 	}
-	// A feed shows late what happened before: its order is that of its cursor.
+	// A feed may show old events late: it is ordered by its cursor, not by time.
 	oldest := p.row.CreatedAt
 	if p.order.By != "" && !p.order.Since.IsZero() {
 		oldest = p.order.Since
@@ -167,7 +168,7 @@ func (p *pass) follow(ctx context.Context, since time.Time) error {
 		places[cursor] = true
 		pg, err := p.page(ctx, query{since: since, cursor: cursor})
 		if aged(err) && cursor != "" && cursor == p.row.Mark {
-			cursor = "" // from the watermark on: dedup takes care of what is read twice
+			cursor = "" // restart from the watermark; dedup handles what is read twice
 			continue
 		}
 		if err != nil {

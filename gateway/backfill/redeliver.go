@@ -12,17 +12,17 @@ import (
 )
 
 const (
-	// maxTries is how often a redelivery is asked for before the event is pulled: one that
-	// our gateway refuses would be asked for eternally.
+	// maxTries is how often a redelivery is requested before the event is pulled. A
+	// delivery that our gateway refuses would be requested forever.
 	maxTries = 3
-	// arrivesWithin is how long a redelivery may take before it is asked for again.
+	// arrivesWithin is how long a redelivery may take before it is requested again.
 	arrivesWithin = time.Minute
 	// maxWaiting is how many redeliveries one pass looks at.
 	maxWaiting = 1_000
 )
 
-// redeliver asks for deliveries once more. They are written down first: a process that is
-// lost in between has counted a try, and the next pass knows of them.
+// redeliver requests deliveries again. Each is recorded first: if the process is lost in
+// between, the try is counted, and the next pass knows about it.
 func (p *pass) redeliver(ctx context.Context, missing []*Item) error {
 	var asked []coverage.Redelivery
 	for _, i := range missing {
@@ -33,7 +33,8 @@ func (p *pass) redeliver(ctx context.Context, missing []*Item) error {
 	return p.ask(ctx, asked)
 }
 
-// ask has no redelivery made while nobody would take it: such a pass counts no try.
+// ask requests redeliveries. While no gateway would take them it requests none, and such a
+// pass counts no try.
 func (p *pass) ask(ctx context.Context, asked []coverage.Redelivery) error {
 	open, err := p.coverage().Ask(ctx, p.row.Stream, asked, false)
 	if err != nil {
@@ -52,7 +53,7 @@ func (p *pass) ask(ctx context.Context, asked []coverage.Redelivery) error {
 		}
 		_, err := p.call(ctx, http.MethodPost, p.expand(p.list.Redeliver, query{}, r.Ref))
 		if refusal, is := errors.AsType[*statusError](err); is && refusal.status != http.StatusUnauthorized && refusal.status != http.StatusForbidden {
-			continue // this one cannot be redelivered: after its tries it is pulled
+			continue // this one cannot be redelivered; it is pulled after its tries
 		}
 		if err != nil {
 			return err
@@ -62,7 +63,7 @@ func (p *pass) ask(ctx context.Context, asked []coverage.Redelivery) error {
 	return p.accept(ctx, nil)
 }
 
-// settleRedeliveries looks what became of those that were asked for.
+// settleRedeliveries checks which of the requested redeliveries have arrived.
 func (p *pass) settleRedeliveries(ctx context.Context) error {
 	if p.reports() || p.list.Redeliver == "" {
 		return nil
@@ -102,7 +103,8 @@ func (p *pass) settleRedeliveries(ctx context.Context) error {
 	return p.ask(ctx, again)
 }
 
-// pullWaiting fetches what no redelivery brought. What is gone from the list is lost.
+// pullWaiting fetches an event that no redelivery brought. If the provider no longer lists
+// it, it is lost.
 func (p *pass) pullWaiting(ctx context.Context, r coverage.Redelivery) error {
 	i := &Item{Ref: r.Ref, At: r.HappenedAt, Events: []provider.Event{{ID: string(r.EventID)}}}
 	err := p.fetch(ctx, i)

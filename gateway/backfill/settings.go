@@ -13,62 +13,63 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// Via is how what is missing is fetched.
+// Via is how missing events are recovered.
 type Via string
 
-// The values of Via.
+// Values of Via.
 const (
-	ViaAuto      Via = "auto"      // redeliver where the provider can, else pull
-	ViaPull      Via = "pull"      // from the list
-	ViaRedeliver Via = "redeliver" // the provider delivers it once more
+	ViaAuto      Via = "auto"      // redeliver if the provider can, else pull
+	ViaPull      Via = "pull"      // fetch from the list
+	ViaRedeliver Via = "redeliver" // the provider delivers it again
 )
 
-// Settings are how the list of a source is read.
+// Settings configure how the list of a source is read.
 type Settings struct {
-	// Credential for the API of the provider, with the right to read what the page of the
-	// provider names. Of an App of GitHub, its private key. Required.
+	// Credential for the API of the provider, with the read permission that the provider's
+	// page names. For a GitHub App, its private key. Required.
 	Token secret.Value `yaml:"token,omitempty"`
-	// Our endpoint at the provider, as the page of the provider says.
+	// Our endpoint at the provider, as the provider's page describes it.
 	Endpoint string `yaml:"endpoint,omitempty"`
-	// URL of the API, where it is not the one that everybody has. It may lead to a private
+	// URL of the API, if it is not the provider's public one. It may lead to a private
 	// address.
 	BaseURL string `yaml:"base_url,omitempty"`
-	// Accounts whose events are listed one by one, where the credential sees several
-	// (Connect at Stripe). Defaults to that of the credential.
+	// Accounts whose events are listed one by one, if the credential sees several (Stripe
+	// Connect). Defaults to the account of the credential.
 	Accounts []string `yaml:"accounts,omitempty"`
-	// Client id of an App of GitHub, with endpoint: app.
+	// Client id of a GitHub App, with endpoint: app.
 	App string `yaml:"app,omitempty"`
 
-	// Whether what is missing is fetched (auto) or only told (report). Defaults to auto.
+	// Whether missing events are recovered (auto) or only reported (report). Defaults to
+	// auto.
 	Mode string `yaml:"mode,omitempty"`
-	// How it is fetched: auto, pull (from the list) or redeliver (the provider delivers it
-	// once more). Defaults to auto.
+	// How missing events are recovered: auto, pull (from the list) or redeliver (the
+	// provider delivers them again). Defaults to auto.
 	Via Via `yaml:"via,omitempty"`
-	// Types of events that are fetched, with * for any text. Defaults to those that the
-	// endpoint is subscribed to.
+	// Types of events to recover, with * for any text. Defaults to those that the endpoint
+	// is subscribed to.
 	Types []string `yaml:"types,omitempty"`
-	// How often the list is read. Defaults to 15m.
+	// Time between two passes over the list. Defaults to 15m.
 	Every time.Duration `yaml:"every,omitempty"`
-	// How often all of the window is read. Defaults to 24h.
+	// Time between two passes over the whole window. Defaults to 24h.
 	Deep time.Duration `yaml:"deep,omitempty"`
 	// How far back a pass reads. Defaults to 3d, or as far as the provider lists.
 	Window time.Duration `yaml:"window,omitempty"`
 	// How long the list may take to show an event. Defaults to 2m.
 	Lag time.Duration `yaml:"lag,omitempty"`
-	// How far a pass reads behind the end of the one before. Defaults to 10m.
+	// How far before the end of the previous pass a pass begins. Defaults to 10m.
 	Overlap time.Duration `yaml:"overlap,omitempty"`
-	// How often the provider is asked, at most, like 2/s. Defaults to what is far below its
-	// limit, else to 1/s.
+	// Most requests to the provider in a time, such as 2/s. Defaults to a rate far below
+	// the provider's limit, else to 1/s.
 	Rate rate.PerSecond `yaml:"rate,omitempty"`
-	// Confirms that the list of this provider rests on something that nobody confirmed.
+	// Confirms that you accept that the list of this provider rests on unconfirmed facts.
 	Experimental bool `yaml:"experimental,omitempty"`
-	// The list of a service of your own, or of a provider whose list is not known.
+	// The list of your own service, or of a provider whose list is not known.
 	Own *OwnList `yaml:"list,omitempty"`
-	// List is that of the provider, or made of Own.
+	// List is the list of the provider, or the one built from Own.
 	List *provider.List `yaml:"-"`
 }
 
-// The values of Settings.Mode.
+// Values of Settings.Mode.
 const (
 	ModeAuto   = "auto"
 	ModeReport = "report"
@@ -76,10 +77,10 @@ const (
 
 const day = 24 * time.Hour
 
-// usualRate is a request in a second.
+// usualRate is one request per second.
 const usualRate = 1
 
-// WithDefaults returns a copy in which what was left out has its default.
+// WithDefaults returns a copy in which every unset field has its default.
 func (s Settings) WithDefaults(list *provider.List) Settings {
 	if s.List = cmp.Or(s.List, list); s.Own != nil {
 		s.List = s.Own.list()
@@ -107,8 +108,8 @@ func (s Settings) back() time.Duration {
 	return time.Duration(s.List.BackDays) * day
 }
 
-// Validate finds what is wrong with settings that have their defaults. remembered is how
-// long the key of an event is. Its error is option.Faults.
+// Validate checks settings that have their defaults. remembered is how long an event's key
+// is remembered. Its error is option.Faults.
 func (s Settings) Validate(remembered time.Duration) error {
 	var c option.Check
 	if s.Token.IsZero() {
@@ -142,13 +143,13 @@ func (s Settings) Validate(remembered time.Duration) error {
 	return c.Err()
 }
 
-// isPrivate tells hosts that cannot be on the other side of the internet.
+// isPrivate reports whether a host cannot be on the public internet.
 func isPrivate(host string) bool {
 	address, err := netip.ParseAddr(host)
 	return host == "localhost" || err == nil && (address.IsLoopback() || address.IsPrivate())
 }
 
-// streams are the accounts, or one without a name.
+// streams returns the accounts, or one without a name.
 func (s Settings) streams() []string {
 	if len(s.Accounts) == 0 {
 		return []string{""}

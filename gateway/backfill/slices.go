@@ -10,13 +10,14 @@ import (
 )
 
 const (
-	// firstSlice is how long the first slice of a list is, and shortestSlice the shortest.
+	// firstSlice is the length of the first slice of a list, shortestSlice the shortest
+	// length.
 	firstSlice, shortestSlice = time.Hour, time.Second
-	// fewItems make the next slice twice as long.
+	// fewItems is the number of items below which the next slice is twice as long.
 	fewItems = maxItems / 4
 )
 
-// sliceMark is where an interrupted pass over slices goes on.
+// sliceMark is where an interrupted pass over slices continues.
 type sliceMark struct {
 	Since  time.Time
 	Length time.Duration // of the next slice
@@ -26,13 +27,13 @@ type sliceMark struct {
 func (m sliceMark) token() string {
 	text, err := json.Marshal(m)
 	if err != nil {
-		panic(err) // times and numbers
+		panic(err) // times and numbers always encode
 	}
 	return string(text)
 }
 
-// sliceMarkOf returns the mark of a pass that was interrupted, false if there is none of
-// the same depth.
+// sliceMarkOf returns the mark of an interrupted pass, and false if none of the same depth
+// exists.
 func sliceMarkOf(row *coverage.Pass, deep bool) (m sliceMark, found bool) {
 	if row.PassUntil.IsZero() || json.Unmarshal([]byte(row.PageToken), &m) != nil {
 		return m, false
@@ -40,9 +41,9 @@ func sliceMarkOf(row *coverage.Pass, deep bool) (m sliceMark, found bool) {
 	return m, m.Deep == deep && m.Length >= shortestSlice
 }
 
-// slices reads a list that can be asked for a time: the oldest first, each whole before
-// any of it is stored, so that events are accepted as they happened. A pass whose budget
-// ends notes where it is, and the next one goes on there.
+// slices reads a list with a time filter in slices, the oldest first. Each slice is read
+// whole before any of it is stored, so that events are accepted as they happened. A pass
+// whose budget ends records its position, and the next one continues there.
 func (p *pass) slices(ctx context.Context, since, until time.Time, deep bool) error {
 	length := firstSlice
 	if mark, found := sliceMarkOf(p.row, deep); found && p.order.By == "" && !p.dry() {
@@ -81,8 +82,8 @@ func (p *pass) slices(ctx context.Context, since, until time.Time, deep bool) er
 	return nil
 }
 
-// interrupt notes that a slice did not fit into the budget: the next pass begins with half
-// of it.
+// interrupt records that a slice did not fit into the budget: the next pass begins with
+// half of it.
 func (p *pass) interrupt(ctx context.Context, until time.Time, mark sliceMark) error {
 	if p.order.By == "" {
 		p.move.PassUntil, p.move.PageToken = until, mark.token()

@@ -9,15 +9,15 @@ import (
 	"github.com/hooklatch/hooklatch/internal/fault"
 )
 
-// fate is what becomes of an event that happens.
+// fate is what happens to an event.
 type fate struct {
-	After    time.Duration // since the event before
+	After    time.Duration // since the previous event
 	Foreign  bool          // of a type without a subscription
-	Webhooks int           // deliveries
-	Late     bool          // they come at some later time
+	Webhooks int           // number of deliveries
+	Late     bool          // they arrive at some later time
 	Hidden   bool          // the list shows it at some later time
 	Claimed  bool          // the provider says that it delivered the event
-	Refusal  int           // answer to a request for redelivery; 202: accepted and forgotten, 0: the redelivery comes
+	Refusal  int           // status of the answer to a request for redelivery; 202: accepted and forgotten, 0: the redelivery arrives
 }
 
 func drawFate(t *rapid.T) fate {
@@ -41,7 +41,7 @@ type trouble struct {
 	What string
 	Mode fault.Mode // of the COMMITs that break
 	Skip int        // COMMITs before them
-	N    int        // of COMMITs, or of events that the database takes before it refuses
+	N    int        // of COMMITs, or of events that the database accepts before it refuses
 	New  []fate     // events that happen
 }
 

@@ -8,12 +8,12 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/coverage"
 )
 
-// walkMark is where a walk down a list is, and where it ends. Numbers are compared as
-// texts of digits: those of some providers do not fit into any integer type.
+// walkMark is where a walk down a list is, and where it ends. Numbers are compared as digit
+// strings, because those of some providers fit into no integer type.
 type walkMark struct {
 	first  bool
-	cursor string // of the page where an interrupted walk goes on
-	until  string // largest number of the walk before; empty: unknown
+	cursor string // of the page where an interrupted walk continues
+	until  string // largest number of the previous walk; empty: unknown
 	newest string // largest number of this walk
 }
 
@@ -35,8 +35,8 @@ func (m *walkMark) see(items []Item) {
 	}
 }
 
-// reached reports whether a page has nothing any more that a pass looks for: the page
-// behind the first such page would have nothing either.
+// reached reports whether a page contains nothing that the pass looks for. Later pages
+// would contain nothing either.
 func (m *walkMark) reached(items []Item, since time.Time, timed bool) bool {
 	for _, i := range items {
 		switch {

@@ -13,7 +13,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/coverage"
 )
 
-// Of 300 events in one second each comes, whichever page and slice it is on.
+// All of 300 events in one second are read, whichever page and slice they are on.
 func TestAllEventsOfOneSecondAreRead(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "stripe", "we_1")
@@ -21,7 +21,7 @@ func TestAllEventsOfOneSecondAreRead(t *testing.T) {
 	require.EqualValues(t, 300, w.turn().Recovered)
 }
 
-// What the list shows late is met by the overlap of the next pass.
+// An event that the list shows late is found by the overlap of the next pass.
 func TestWhatIsListedLateIsMet(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "stripe", "we_1")
@@ -32,8 +32,7 @@ func TestWhatIsListedLateIsMet(t *testing.T) {
 	require.EqualValues(t, 1, w.turn().Recovered)
 }
 
-// A feed shows late what happened long before: its cursor says where it goes on, and no
-// time does.
+// A feed shows old events late: its cursor says where it continues, and no time does.
 func TestAFeedMayShowOldEventsLate(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "okta", "who8vt36qfNpCGz9H1e6")
@@ -45,7 +44,7 @@ func TestAFeedMayShowOldEventsLate(t *testing.T) {
 	require.EqualValues(t, 1, w.turn().Recovered)
 }
 
-// A cursor that the provider no longer knows does not stop a feed: it goes on from the
+// A cursor that the provider no longer knows does not stop a feed: it continues from the
 // watermark.
 func TestAFeedWhoseCursorHasAgedGoesOn(t *testing.T) {
 	t.Parallel()
@@ -82,8 +81,8 @@ func TestTheWatermarkMovesWithTheEvents(t *testing.T) {
 	require.EqualValues(t, 3, w.turn().Recovered)
 }
 
-// What the provider calls delivered may be missing here all the same: after our database
-// was restored, or where another server took the delivery.
+// An event that the provider calls delivered may still be missing here: after a restore of
+// our database, or if another server took the delivery.
 func TestWhatTheProviderCallsDeliveredIsComparedToo(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "paddle", "ntfset_01gkpjp8bkm3tm53kdgkx6sms7")
@@ -96,7 +95,7 @@ func TestWhatTheProviderCallsDeliveredIsComparedToo(t *testing.T) {
 	require.EqualValues(t, 3, w.turn().Recovered)
 }
 
-// What was listed later than the overlap is met by the pass over the whole window.
+// An event listed later than the overlap is found by the pass over the whole window.
 func TestTheDeepPassMeetsWhatWasListedVeryLate(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "stripe", "we_1")
@@ -108,8 +107,8 @@ func TestTheDeepPassMeetsWhatWasListedVeryLate(t *testing.T) {
 	require.EqualValues(t, 2, w.turn().Recovered)
 }
 
-// A pass that is lost between two batches has noted nothing beyond the first: the next one
-// stores the rest.
+// A pass that is lost between two batches has recorded nothing beyond the first: the next
+// one stores the rest.
 func TestAPassThatIsLostBetweenBatchesLosesNothing(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ endpoint, eventType string }{
@@ -139,8 +138,8 @@ func TestAPassThatIsLostBetweenBatchesLosesNothing(t *testing.T) {
 	}
 }
 
-// The times in payloads are not those of the list: GitLab tells of an issue when it was
-// last updated.
+// The times in payloads are not those of the list: GitLab reports when an issue was last
+// updated.
 func TestListsWithoutTimesAreReadByNumber(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "gitlab", "projects/7/hooks/1")
@@ -157,7 +156,7 @@ func TestListsWithoutTimesAreReadByNumber(t *testing.T) {
 	require.EqualValues(t, 25, w.turn().Recovered)
 }
 
-// What waits for its redelivery holds the watermark back, and never moves it.
+// An event that waits for its redelivery holds the watermark back, and never moves it.
 func TestWhatWaitsHoldsTheWatermarkBack(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "github", "repos/acme/shop/hooks/1")
@@ -176,7 +175,7 @@ func TestWhatWaitsHoldsTheWatermarkBack(t *testing.T) {
 	move(coverage.Move{CoveredUntil: waits.Add(time.Hour)})
 	require.Equal(t, waits, w.state().CoveredUntil)
 
-	// An older pass writes nothing more.
+	// An older pass can write nothing more.
 	_, err = c.Begin(t.Context(), stream, true, time.Minute, 0)
 	require.NoError(t, err)
 	err = pgx.BeginFunc(t.Context(), w.pool, func(tx pgx.Tx) error { return c.MoveTx(t.Context(), tx, row, coverage.Move{}) })

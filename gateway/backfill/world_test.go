@@ -30,18 +30,18 @@ type identitySource = identity.Source
 
 const signingSecret = "whsec_dGhlIHNlY3JldCBvZiB0aGUgdGVzdHMsIGxvbmcgZW5vdWdo"
 
-// sendersAtOnce is how many webhooks a provider delivers at the same time.
+// sendersAtOnce is how many webhooks a provider delivers simultaneously.
 const sendersAtOnce = 8
 
-// happened is one event at a provider, with the webhook that tells of it.
+// happened is one event at a provider, with its webhook.
 type happened struct {
 	id, eventType string
 	number        int // of the event at the provider, in the order in which they happened
 	at            time.Time
 	webhook       *provider.Request
-	delivered     bool   // the list says so
+	delivered     bool   // according to the list
 	hidden        bool   // the list does not show it yet
-	account       string // of several at Stripe
+	account       string // one of several at Stripe
 }
 
 // reporter is a test, or one check of a property.
@@ -73,11 +73,11 @@ type world struct {
 
 	mu       sync.Mutex
 	now      time.Time   // of the provider: the lists are read long after
-	events   []*happened // as they happened
-	feed     []*happened // as they were listed
-	perPage  int         // of a list; 0: as the provider has it
+	events   []*happened // in the order in which they happened
+	feed     []*happened // in the order in which they were listed
+	perPage  int         // of a list; 0: the provider's own
 	requests []time.Time
-	refuse   func(w http.ResponseWriter, r *http.Request) bool // an answer that is none
+	refuse   func(w http.ResponseWriter, r *http.Request) bool // reports whether it answered in place of the API
 	asked    map[string]int                                    // redeliveries, by event
 }
 
@@ -128,7 +128,7 @@ func newWorldOn(t reporter, db database, source, name, endpoint string) *world {
 	return w
 }
 
-// process is another one that makes passes.
+// process returns another process that makes passes.
 func (w *world) process(source func() Source) *Backfill {
 	w.t.Helper()
 	b, err := New(Options{Outbox: w.passes, Sources: func() []Source { return []Source{source()} }, Budget: 2 * time.Minute, GatewayGone: time.Hour})
@@ -162,7 +162,7 @@ func (w *world) lastRun() coverage.Run {
 	return runs[0]
 }
 
-// happen makes events, of which deliver says whether their webhooks come.
+// happen makes events; deliver returns how often the webhook of each arrives.
 func (w *world) happen(n int, eventType string, deliver func(i int) int) []*happened {
 	w.t.Helper()
 	var made, webhooks []*happened
@@ -179,7 +179,7 @@ func (w *world) happen(n int, eventType string, deliver func(i int) int) []*happ
 
 func never(int) int { return 0 }
 
-// event is one that happens a while after the last, of which no webhook tells yet.
+// event makes an event happen some time after the last one; no webhook of it is sent yet.
 func (w *world) event(eventType string, after time.Duration, hidden bool) *happened {
 	w.mu.Lock()
 	defer w.mu.Unlock()
