@@ -13,11 +13,10 @@ import (
 // maxChain bounds the certificates read of one document.
 const maxChain = 10
 
-// Certificates checks what a sender signs with by the authorities that vouch
-// for it.
+// Certificates checks a sender's certificate against the authorities that vouch for it.
 type Certificates struct {
 	Roots *x509.CertPool // nil: those of the system
-	// Names are host names of which the certificate must have one. Empty: any.
+	// Names are host names of which the certificate must have one. Empty: any name.
 	Names []string
 }
 

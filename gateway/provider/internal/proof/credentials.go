@@ -16,9 +16,9 @@ const (
 	basicChallenge  = "Basic"
 )
 
-// CutPrefix returns what stands behind a prefix. One that ends in a space is a
-// scheme of authentication: its case does not count, and neither does how many
-// spaces follow it (RFC 9110, 11.1 and 11.4).
+// CutPrefix returns the text after a prefix. A prefix that ends in a space is a scheme
+// of authentication: its case does not count, and neither does the number of spaces
+// after it (RFC 9110, 11.1 and 11.4).
 func CutPrefix(value, prefix string) (string, bool) {
 	scheme, ok := strings.CutSuffix(prefix, " ")
 	if !ok {
@@ -30,7 +30,7 @@ func CutPrefix(value, prefix string) (string, bool) {
 	return strings.TrimLeft(value[len(scheme):], " "), true
 }
 
-// ChallengeOf is the scheme to ask for where tokens stand behind a prefix in a
+// ChallengeOf is the authentication scheme to request if tokens follow a prefix in a
 // header.
 func ChallengeOf(header, prefix string) string {
 	scheme := strings.TrimSuffix(prefix, " ")

@@ -12,20 +12,20 @@ import (
 	"github.com/hooklatch/hooklatch/internal/jsonpointer"
 )
 
-// digest is the canonical hash of a JSON value: the same for the same value
-// whatever its white space, its escapes and the order of its keys. Numbers
-// count as they are written, since no number type holds all of them (10^400).
+// digest is the canonical hash of a JSON value. White space, escapes and the order of
+// keys do not change it. Numbers count as they are written, since no number type holds
+// all of them (10^400).
 type digest [sha256.Size]byte
 
-// digestOf hashes valid JSON in one pass: every container is the hash of the
-// hashes of what it holds.
+// digestOf hashes valid JSON in one pass: every container is the hash of its members'
+// hashes.
 func digestOf(valid string) digest {
 	s := scanner{text: valid}
 	return s.Value(nil)
 }
 
-// digestWithout leaves out the members at some pointers, one in a line. What
-// stands inside an array cannot be left out.
+// digestWithout leaves out the members at some pointers, one per line. Members inside
+// an array cannot be left out.
 func digestWithout(valid, pointers string) digest {
 	var without [][]string
 	for pointer := range strings.SplitSeq(pointers, "\n") {
@@ -44,7 +44,7 @@ type scanner struct {
 	at   int
 }
 
-// Value hashes the value at the scanner without what stands at some paths.
+// Value hashes the value at the scanner without the members at some paths.
 func (s *scanner) Value(without [][]string) digest {
 	s.space()
 	switch s.text[s.at] {
@@ -75,7 +75,7 @@ func (s *scanner) object(without [][]string) digest {
 			members = append(members, member{sha256.Sum256([]byte(name)), value})
 		}
 	}
-	// Stable: of equal keys the order counts, since the last one is what they say.
+	// Stable, because the order of equal keys counts: the last one is the value.
 	slices.SortStableFunc(members, func(a, b member) int { return bytes.Compare(a[0][:], b[0][:]) })
 	h := sha256.New()
 	h.Write([]byte("{"))

@@ -12,8 +12,8 @@ import (
 	"github.com/hooklatch/hooklatch/internal/payload"
 )
 
-// Document is the body of a proven request, parsed as far as it is asked for,
-// or one item of a list in it. The bytes themselves stay as they came.
+// Document is the body of a proven request, or one item of a list in it, parsed only as
+// far as needed. The bytes stay as they arrived.
 type Document struct {
 	R *provider.Request
 	// Payload is the form field that holds the JSON where the body is a form;
@@ -28,7 +28,7 @@ type Document struct {
 	Fields    url.Values
 	fieldsErr error
 
-	around *Document // of an item: what its list stands in
+	around *Document // of an item: the document that contains its list
 	item   string    // of an item: its JSON pointer inside the body
 	// found is what items looked up here. It keeps a batch linear in its size:
 	// a thousand items that read the same member scan for it once.
@@ -51,7 +51,7 @@ func (d *Document) above(levels int) *Document {
 	return d
 }
 
-// At returns what stands at a pointer, if anything does.
+// At returns the value at a pointer, which may not exist.
 func (d *Document) At(pointer string) (gjson.Result, error) {
 	if value, known := d.found[pointer]; known {
 		return value, nil
@@ -74,7 +74,7 @@ func (d *Document) part() []byte {
 	return []byte(d.root.Raw)
 }
 
-// Blame names the item an error is about.
+// Blame adds the item's place to an error.
 func (d *Document) Blame(err error) error {
 	if unusable, ok := errors.AsType[*provider.EventError](err); ok && d.item != "" {
 		return &provider.EventError{Unreadable: unusable.Unreadable, Message: d.item + ": " + unusable.Message}
@@ -162,8 +162,8 @@ func readJSON(body []byte) (*jsonpointer.Text, error) {
 // it does not begin as JSON does.
 func IsForm(r *provider.Request) bool { return payload.IsForm(r.Header.Get("Content-Type"), r.Body) }
 
-// hasFields reports the same of a form in one part or several, for sources whose options
-// say what is read.
+// hasFields is IsForm for forms in one part or several, for sources whose options
+// select the fields.
 func hasFields(r *provider.Request) bool {
 	return IsForm(r) || payload.IsMultipart(r.Header.Get("Content-Type"), r.Body)
 }
@@ -174,7 +174,7 @@ const (
 	JSONType = "application/json"
 )
 
-// Lookup returns what a JSON pointer points to, if anything does.
+// Lookup returns the value at a JSON pointer, which may not exist.
 func Lookup(root gjson.Result, pointer string) gjson.Result { return jsonpointer.Lookup(root, pointer) }
 
 // Scalar returns the text of a string or of an integer.

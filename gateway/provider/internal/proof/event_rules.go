@@ -8,8 +8,8 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider"
 )
 
-// EventRule finds the events of a document, in order. facts.of is one; each,
-// eachIfAny and allOf are made of others. Errors: *EventError.
+// EventRule finds the events of a document, in order. Facts.Of is one; Each, EachIfAny
+// and AllOf combine others. Errors: *EventError.
 type EventRule func(d *Document) ([]provider.Event, error)
 
 // Events applies the rule to a request.
@@ -17,17 +17,17 @@ func (rule EventRule) Events(r *provider.Request) ([]provider.Event, error) {
 	return rule(&Document{R: r})
 }
 
-// Each finds the events of a list: what item says of every one of its items.
-// The list stands at a JSON pointer, "" is the body (or the item around it)
-// itself; the pointers of item start at the item, those with up further out.
-// An empty list has no event, a missing one is an error. An item of which no
-// event can be made fails the whole delivery: nothing of it is stored.
+// Each finds the events of a list by applying item to each of its items. list is a JSON
+// pointer, "" for the body (or the surrounding item) itself. The pointers of item start
+// at the item, those with Up further out. An empty list has no event, a missing one is
+// an error. If any item yields no event, the whole delivery fails: nothing of it is
+// stored.
 //
-//	each("/events", facts{id: verbatim(at("/id")), kind: at("/type")}.of)
-//	each("/entry", each("/changes", facts{id: hashed(at("/id").up(1), at("")), kind: at("/field")}.of))
+//	Each("/events", Facts{ID: Verbatim(At("/id")), Kind: At("/type")}.Of)
+//	Each("/entry", Each("/changes", Facts{ID: Hashed(At("/id").Up(1), At("")), Kind: At("/field")}.Of))
 func Each(list string, item EventRule) EventRule { return listed(list, item, false) }
 
-// EachIfAny is each for a list that may be missing.
+// EachIfAny is Each for a list that may be missing.
 func EachIfAny(list string, item EventRule) EventRule { return listed(list, item, true) }
 
 // AllOf finds the events of several rules, one after the other.

@@ -96,7 +96,7 @@ func BenchmarkEach(b *testing.B) {
 	}
 }
 
-// batch is a delivery of n statuses. What all of them read stands behind them.
+// batch is a delivery of n statuses, followed by a member that all of them read.
 func batch(n int) *provider.Request {
 	items := make([]string, n)
 	for i := range items {

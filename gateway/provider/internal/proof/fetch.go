@@ -20,22 +20,22 @@ import (
 	"github.com/hooklatch/hooklatch/internal/strangers"
 )
 
-// Limits of one fetch. A sender waits for our answer meanwhile, and is told to
-// come back when it takes longer than its own patience: the fetch then goes on
-// and the next attempt finds it in the cache.
+// Limits of one fetch. The sender waits for our answer meanwhile. If a fetch takes
+// longer than the sender's patience, the sender is asked to retry, and the fetch
+// continues: the next attempt finds the document in the cache.
 const (
 	FetchTimeout  = 5 * time.Second
 	MaxFetched    = 256 << 10 // bytes; sets of keys and chains of certificates are a few kB
-	maxFetching   = 16        // at the same time, for one source, of what is not kept yet; strangers have a part
-	maxKept       = 64        // documents; a sender that names more has something in mind
+	maxFetching   = 16        // simultaneous fetches for one source of documents not cached yet; strangers have a part
+	maxKept       = 64        // documents; a sender that names more is abusing us
 	maxFetchedURL = 2048
 )
 
 var (
 	errFetchBusy     = errors.New("too many fetches at the same time")
 	errFetchTooLarge = errors.New("the document is larger than 256 KiB")
-	// ErrNoDocument says that the sender has nothing at a URL. Where the URL came
-	// with a request, that is no fault of ours.
+	// ErrNoDocument means that the sender has nothing at a URL. If the URL came with a
+	// request, that is no fault of ours.
 	ErrNoDocument = errors.New("there is no such document")
 )
 
@@ -48,16 +48,16 @@ type Fetcher struct {
 	allows    func(host string) bool
 	flights   singleflight.Group
 	slots     chan struct{}
-	strangers chan struct{} // those of slots that are taken for strangers
-	// Budget is for URLs that requests name. Nil: all come from the
-	// configuration, or from what is proven.
+	strangers chan struct{} // the slots that are taken for strangers
+	// Budget limits URLs that requests name. Nil: all URLs come from the configuration,
+	// or from proven content.
 	Budget *FetchBudget
 
 	mu   sync.Mutex
 	kept map[string]kept
 }
 
-// kept is what is remembered of a URL.
+// kept is the cached state of a URL.
 type kept struct {
 	document  []byte // nil: never fetched
 	fetchedAt time.Time
@@ -69,7 +69,7 @@ type kept struct {
 const (
 	// StaleFor is how long a document is used when it cannot be fetched again.
 	StaleFor = 24 * time.Hour
-	// AfterFailure is the least time between two tries that fail.
+	// AfterFailure is the shortest time between two tries that fail.
 	AfterFailure = 2 * time.Second
 )
 
@@ -109,12 +109,12 @@ func TransportOf(o provider.Options) http.RoundTripper {
 	})
 }
 
-// Cached returns the document at rawURL, fetched at most ttl before now. An
-// older one is returned once more while a new one is fetched, and for a day
-// when that does not succeed. Errors: *VerifyError (foreign_url) for a URL that
-// is not the sender's; any other error is a fault of ours or of the network.
+// Cached returns the document at rawURL, fetched at most ttl before now. An older one
+// is returned while a new one is fetched, and for a day if that does not succeed.
+// Errors: *VerifyError (foreign_url) for a URL that is not the sender's; any other
+// error is a fault of ours or of the network.
 //
-// by is the client that makes us ask, for the budget.
+// by is the client on whose behalf we fetch, for the budget.
 func (f *Fetcher) Cached(ctx context.Context, by Asker, rawURL string, ttl time.Duration, now time.Time) ([]byte, error) {
 	k, err := f.look(rawURL)
 	if err != nil {
@@ -137,7 +137,7 @@ func (f *Fetcher) Cached(ctx context.Context, by Asker, rawURL string, ttl time.
 	return wait(ctx, f.flight(ctx, by, rawURL, now))
 }
 
-// Proven keeps a document for as long as it is used: it has proven a request.
+// Proven keeps a document that has proven a request for as long as it is used.
 func (f *Fetcher) Proven(rawURL string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -147,8 +147,7 @@ func (f *Fetcher) Proven(rawURL string) {
 	}
 }
 
-// refreshed returns a document fetched at most ttl before now, and waits for
-// it.
+// refreshed waits for a document fetched at most ttl before now.
 func (f *Fetcher) refreshed(ctx context.Context, rawURL string, ttl time.Duration, now time.Time) ([]byte, error) {
 	k, err := f.look(rawURL)
 	switch {
@@ -162,8 +161,8 @@ func (f *Fetcher) refreshed(ctx context.Context, rawURL string, ttl time.Duratio
 	return wait(ctx, f.flight(ctx, ourselves, rawURL, now))
 }
 
-// Fetch gets rawURL now, whatever is kept: to confirm a subscription. Errors
-// are those of cached.
+// Fetch gets rawURL now, bypassing the cache: to confirm a subscription. Errors are
+// those of Cached.
 func (f *Fetcher) Fetch(ctx context.Context, rawURL string, now time.Time) ([]byte, error) {
 	if err := f.own(rawURL); err != nil {
 		return nil, err
@@ -186,20 +185,20 @@ func (f *Fetcher) own(rawURL string) error {
 	return nil
 }
 
-// IsDocument reports whether a URL leads to a document of that path and says
-// nothing else: a query or a second spelling would make one more URL of it.
+// IsDocument reports whether a URL leads to a document of that path and contains
+// nothing else: a query or a second spelling would make it another URL.
 func IsDocument(rawURL string, path *regexp.Regexp) bool {
 	u, err := url.Parse(rawURL)
 	return err == nil && path.MatchString(u.EscapedPath()) && !strings.ContainsAny(rawURL, "?#") &&
 		u.Port() == "" && u.Host == strings.ToLower(u.Host) && strings.HasPrefix(rawURL, "https://")
 }
 
-// flight starts to fetch a URL, or joins the fetch that is under way. It
-// outlives a caller who stops waiting.
+// flight starts to fetch a URL, or joins a running fetch. It outlives a caller that
+// stops waiting.
 func (f *Fetcher) flight(ctx context.Context, by Asker, rawURL string, now time.Time) <-chan singleflight.Result {
 	k, _ := f.look(rawURL)
 	return f.flights.DoChan(rawURL, func() (any, error) {
-		if k.document == nil { // what is kept is fetched again whatever strangers ask for
+		if k.document == nil { // cached documents are fetched again whatever strangers request
 			if !by.Known {
 				if !take(f.strangers) {
 					return nil, errFetchBusy
@@ -272,7 +271,7 @@ func (f *Fetcher) get(ctx context.Context, rawURL string) ([]byte, error) {
 	return document, nil
 }
 
-// look returns what is kept of a URL.
+// look returns the cached state of a URL.
 func (f *Fetcher) look(rawURL string) (kept, error) {
 	if err := f.own(rawURL); err != nil {
 		return kept{}, err
@@ -282,9 +281,9 @@ func (f *Fetcher) look(rawURL string) (kept, error) {
 	return f.kept[rawURL], nil
 }
 
-// keep remembers what came of a fetch. When there are too many, the one of least
-// worth makes room: a failure before a document, a document before one that has
-// proven something, and of equals the oldest.
+// keep caches the result of a fetch. If the cache is full, the least valuable entry is
+// evicted: a failure before a document, a document before one that has proven
+// something, and among equals the oldest.
 func (f *Fetcher) keep(rawURL string, document []byte, err error, now time.Time) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

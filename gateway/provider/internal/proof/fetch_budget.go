@@ -10,45 +10,45 @@ import (
 	"github.com/hooklatch/hooklatch/internal/strangers"
 )
 
-// Limits of what strangers can have us ask a sender for: certificates and keys
-// that a request names before anything of it is proven. What has proven
-// something is outside them. Senders change their keys a few times a year, so
-// that one client never needs more.
+// Limits of what strangers can make us fetch from a sender: certificates and keys that
+// a request names before it is proven. Documents that have proven something are not
+// limited. Senders change their keys a few times a year, so one client never needs
+// more.
 const (
 	askedInMinute          = 60 // by all clients of a source together; strangers have a part
 	askedInMinuteByNetwork = 15 // of strangers
 	askedInMinuteByClient  = 3
 )
 
-// Asker is the client whose request makes us ask a sender for something.
+// Asker is the client whose request makes us fetch something from a sender.
 type Asker struct {
-	Client netip.Prefix // not valid when it is unknown
+	Client netip.Prefix // not valid if unknown
 	Known  bool         // a delivery from there was accepted before
 }
 
 // AskerOf returns the client of a request.
 func AskerOf(r *provider.Request) Asker { return Asker{Client: r.Client, Known: r.Known} }
 
-// ourselves ask for what the configuration names, or what is proven.
+// ourselves is the Asker for documents named by the configuration or by proven content.
 var ourselves = Asker{Known: true}
 
-// ErrFetchBudget means that a key or a certificate was not asked for, so that it
-// is not known whether the request is genuine.
+// ErrFetchBudget means that a key or a certificate was not fetched, so it is unknown
+// whether the request is genuine.
 var ErrFetchBudget = errors.New("too many unknown keys and certificates in a minute")
 
-// FetchBudget counts what a source asked for in the current minute. Its zero
-// value is ready.
+// FetchBudget counts what a source fetched in the current minute. Its zero value is
+// ready.
 type FetchBudget struct {
 	mu        sync.Mutex
 	minute    time.Time
 	asked     int
 	strangers int
-	by        map[netip.Prefix]int // by client and network; as many as were asked for at most
+	by        map[netip.Prefix]int // by client and network; at most two entries per fetch
 }
 
-// Take reports whether a client may have one more thing asked for. Without the
-// client's own address only the limits of all hold: a private one is that of a
-// proxy, for which everybody comes from there.
+// Take reports whether one more document may be fetched for a client. Without the
+// client's own address only the common limits apply. A private address is that of a
+// proxy, from which every client seems to come.
 func (b *FetchBudget) Take(by Asker, now time.Time) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

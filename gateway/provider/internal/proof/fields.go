@@ -14,25 +14,25 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider"
 )
 
-// Field is where one text of a delivery stands. Exactly one of its members is
-// set; none is the whole body, or the whole item of a list.
+// Field is the place of one text in a delivery. Exactly one of its members is set; none
+// is the whole body, or the whole item of a list.
 type Field struct {
 	Header  string // name of a request header, in canonical form
 	Pointer string // JSON pointer (RFC 6901) into the body, or into the item
 	Form    string // field of a form body
 	Fixed   string // this text; not for ids
 
-	levels int    // see up
+	levels int    // see Up
 	less   string // see Except
 	ifAny  bool   // see IfAny
 }
 
-// Clock is where a time stands.
+// Clock is the place of a time.
 type Clock struct {
 	Pointer string // JSON pointer into the body, or into the item
 	Unit    Unit   // empty: rfc3339 for a JSON string, ms for a number from 1e11 on, else s
 
-	levels int // see field.up
+	levels int // see Field.Up
 }
 
 // fieldOf is the place an option names.
@@ -52,31 +52,31 @@ func At(pointer string) Field { return Field{Pointer: pointer} }
 // InForm is a field of a form body.
 func InForm(name string) Field { return Field{Form: name} }
 
-// Fixed is a text that stands in no request.
+// Fixed is a text that does not come from the request.
 func Fixed(text string) Field { return Field{Fixed: text} }
 
-// Up makes a pointer start so many lists above the item that is described:
-// of an item of /entry/0/changes, up(1) is its entry and up(2) the body.
+// Up makes a pointer start that many lists above the item: for an item of
+// /entry/0/changes, Up(1) is its entry and Up(2) the body.
 func (f Field) Up(levels int) Field {
 	f.levels = levels
 	return f
 }
 
-// IfAny makes a part of a key one that may be missing. It counts where it is
-// there, at its place among the other parts.
+// IfAny marks a part of a key that may be missing. If it is present, it counts at its
+// place among the other parts.
 func (f Field) IfAny() Field {
 	f.ifAny = true
 	return f
 }
 
-// Except leaves out of a hashed JSON value what stands at some pointers inside
-// it: what the sender changes from one attempt to the next.
+// Except leaves out of a hashed JSON value the members at some pointers inside it:
+// those that the sender changes from one attempt to the next.
 func (f Field) Except(pointers ...string) Field {
 	f.less = strings.Join(pointers, "\n")
 	return f
 }
 
-// Up is as for field.
+// Up is Field.Up for a Clock.
 func (c Clock) Up(levels int) Clock {
 	c.levels = levels
 	return c
@@ -85,7 +85,7 @@ func (c Clock) Up(levels int) Clock {
 // UnknownType is provider.UnknownType.
 const UnknownType = provider.UnknownType
 
-// place names where the field stands, for messages.
+// place names the place of the field, for messages.
 func (f Field) place() string {
 	switch {
 	case f.Header != "":
@@ -96,8 +96,8 @@ func (f Field) place() string {
 	return cmp.Or(strings.TrimSuffix(strings.Repeat("../", f.levels), "/")+f.Pointer, "the item itself")
 }
 
-// Text returns what stands there: not empty, and fit to be part of a key.
-// Errors: *EventError.
+// Text returns the text of the field: not empty, and fit to be part of a key. Errors:
+// *EventError.
 func (f Field) Text(d *Document) (string, error) {
 	text, err := f.Find(d)
 	switch {
@@ -111,8 +111,8 @@ func (f Field) Text(d *Document) (string, error) {
 	return text, nil
 }
 
-// Find returns what stands there as it is, or an empty text where nothing does.
-// What comes twice, or is a list or an object, is an error. Errors: *EventError.
+// Find returns the text of the field unchanged, or "" if it is missing. A repeated
+// value, a list or an object is an error. Errors: *EventError.
 func (f Field) Find(d *Document) (string, error) {
 	switch {
 	case f.Fixed != "":
@@ -150,8 +150,7 @@ func (f Field) Find(d *Document) (string, error) {
 	return text, nil
 }
 
-// Optional returns what stands there, or nothing where it is missing or
-// cannot be stored as a text.
+// Optional returns the text of the field, or "" if it is missing or cannot be stored.
 func (f Field) Optional(d *Document) string {
 	if f == (Field{}) {
 		return ""
@@ -163,7 +162,7 @@ func (f Field) Optional(d *Document) string {
 	return text
 }
 
-// Holds reports whether true stands there, as a text or as JSON.
+// Holds reports whether the field is true, as a text or as JSON.
 func (f Field) Holds(d *Document) bool {
 	if f.Pointer == "" {
 		return f.Optional(d) == "true"
@@ -175,13 +174,13 @@ func (f Field) Holds(d *Document) bool {
 	return value.Type == gjson.True || value.Type == gjson.String && value.Str == "true"
 }
 
-// Facts declares how one event is described: that of a whole delivery, or of
-// an item of a list (see each).
+// Facts declares how one event is described: that of a whole delivery, or of an item of
+// a list (see Each).
 type Facts struct {
 	ID       KeyRule
 	Kind     Field // the type
-	Fallback Field // the type where kind has none; zero: UnknownType
-	Detail   Field // appended to the type after a dot, where it is there
+	Fallback Field // the type if Kind has none; zero: UnknownType
+	Detail   Field // appended to the type after a dot, if present
 	Version  Field
 	Occurred Clock
 	Payload  string // form field with the JSON of a form body
@@ -251,8 +250,8 @@ var errNoTime = errors.New("no time")
 // milliseconds: as seconds it would be after the year 5000.
 const millisecondsFrom = 1e11
 
-// Time returns the time that stands there, or zero: an event without a usable
-// time is still an event.
+// Time returns the time of the field, or zero: an event without a usable time is still
+// an event.
 func (c Clock) Time(d *Document) time.Time {
 	if c.Pointer == "" {
 		return time.Time{}

@@ -14,7 +14,7 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider"
 )
 
-// MaxText is the length in bytes the outbox takes for ids and types.
+// MaxText is the longest id or type that the outbox accepts, in bytes.
 const MaxText = 255
 
 // KeyRule finds the dedup key of a document. Errors: *EventError.
@@ -34,8 +34,7 @@ func Verbatim(f Field) KeyRule {
 	}
 }
 
-// Composite joins several texts, all of which must be there, those with IfAny
-// apart.
+// Composite joins several texts. All must be present, except those with IfAny.
 func Composite(fields ...Field) KeyRule {
 	return func(d *Document) (string, error) {
 		parts := make([]string, len(fields))
@@ -49,8 +48,8 @@ func Composite(fields ...Field) KeyRule {
 	}
 }
 
-// part returns what stands at f as a part of a key. Where it may be missing, a
-// value that is no text counts by its hash.
+// part returns the value at f as a part of a key. If it may be missing, a value that is
+// no text counts by its hash.
 func (f Field) part(d *Document) (string, error) {
 	text, err := f.Text(d)
 	if err == nil || !f.ifAny {
@@ -63,12 +62,12 @@ func (f Field) part(d *Document) (string, error) {
 	return hashPrefix + hex.EncodeToString(content[:]), nil
 }
 
-// Hashed makes the key of what stands at some places, all of which must be
-// there, those with IfAny apart. JSON counts as a value: white space and the order of keys do not.
+// Hashed hashes the values at some places into a key. All must be present, except those
+// with IfAny. White space and the order of keys in JSON do not count.
 func Hashed(fields ...Field) KeyRule { return HashedSome(fields) }
 
-// HashedSome is hashed with further places where there may be nothing. Nothing
-// counts as another value than null or an empty text.
+// HashedSome is Hashed with further places that may be missing. A missing value differs
+// from null and from an empty text.
 func HashedSome(required []Field, optional ...Field) KeyRule {
 	fields := slices.Concat(required, optional)
 	return func(d *Document) (string, error) {
@@ -83,14 +82,14 @@ func HashedSome(required []Field, optional ...Field) KeyRule {
 			}
 			name := sha256.Sum256([]byte(f.place()))
 			h.Write(name[:])
-			h.Write(content[:]) // all zero when nothing is there
+			h.Write(content[:]) // all zero if nothing is there
 		}
 		return hashPrefix + hex.EncodeToString(h.Sum(nil)), nil
 	}
 }
 
-// Whole makes the key of a hash of the whole item. It is for senders that send
-// no id: all that they say counts, except for what an attempt changes.
+// Whole hashes the whole item into a key. It is for senders that send no id: all
+// content counts, except what an attempt changes.
 func Whole(attempt ...string) KeyRule { return Hashed(At("").Except(attempt...)) }
 
 // KeyHasMore is the note of senders whose keys had fewer fields in the past.
@@ -109,7 +108,7 @@ func OrWhole(rule KeyRule, attempt ...string) KeyRule {
 	}
 }
 
-// WholeForm makes the key of a hash of all fields of a form, except for some.
+// WholeForm hashes all fields of a form into a key, except for some.
 func WholeForm(attempt ...string) KeyRule {
 	return func(d *Document) (string, error) {
 		fields, err := d.Form()
@@ -126,13 +125,13 @@ func WholeForm(attempt ...string) KeyRule {
 	}
 }
 
-// isUnreadable reports whether the body is not what the format says.
+// isUnreadable reports whether the body does not have the declared format.
 func isUnreadable(err error) bool {
 	unusable, ok := errors.AsType[*provider.EventError](err)
 	return ok && unusable.Unreadable
 }
 
-// digest hashes what stands at f; false: nothing does.
+// digest hashes the value at f, or returns false if it is missing.
 func (f Field) digest(d *Document) (digest, bool, error) {
 	if f.Header != "" || f.Form != "" || f.Fixed != "" {
 		text, err := f.Find(d)
@@ -159,9 +158,8 @@ const hashPrefix = "sha256:"
 
 var escapeParts = strings.NewReplacer("%", "%25", ":", "%3A")
 
-// Join makes one key of several parts, so that no two lists of parts give the
-// same key: ":" stands between them and is escaped inside. What is too long
-// for a key becomes a hash.
+// Join makes one key of several parts, so that no two lists of parts give the same key:
+// ":" separates them and is escaped inside. A key that is too long becomes a hash.
 func Join(parts ...string) string {
 	var key strings.Builder
 	for i, part := range parts {

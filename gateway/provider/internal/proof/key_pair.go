@@ -32,7 +32,7 @@ type KeyPair struct {
 	Read func(s secret.Value) (any, error)
 	// Proves reports whether signature is that of message by a key.
 	Proves func(key crypto.PublicKey, message, signature []byte) bool
-	// hash is what the signer gets, crypto.Hash(0) for the message itself.
+	// hash is the digest that the signer gets, crypto.Hash(0) for the message itself.
 	hash crypto.Hash
 }
 
@@ -154,7 +154,7 @@ func (k *KeyPair) Check(s secret.Value) error {
 	return err
 }
 
-// Match returns the index of the first key one of the signatures is of.
+// Match returns the index of the first key that made one of the signatures.
 func (k *KeyPair) Match(secrets []secret.Value, signatures [][]byte, message []byte) (int, error) {
 	if len(secrets) == 0 {
 		return 0, ErrNoSecret

@@ -25,8 +25,8 @@ type PublishedKey struct {
 	algorithm string // the only one it is for; empty: any that fits its kind
 	key       crypto.PublicKey
 
-	// Issuer is whose tokens it signs, where the set says so: that of Microsoft
-	// does.
+	// Issuer is the issuer whose tokens the key signs, if the set names it, as
+	// Microsoft's does.
 	Issuer string
 }
 
@@ -36,11 +36,11 @@ type PublishedKey struct {
 type KeyFinder func(ctx context.Context, id string, now time.Time) ([]PublishedKey, error)
 
 const (
-	// KeysFor is how long a published set of keys is used without a look at
-	// the sender's. New keys are found earlier: see newKeysAfter.
+	// KeysFor is how long a published set of keys is used before it is fetched again.
+	// New keys are found earlier: see NewKeysAfter.
 	KeysFor = time.Hour
-	// NewKeysAfter is the least time between two looks for a key that was not
-	// there: anybody can send us an unknown key id.
+	// NewKeysAfter is the shortest time between two fetches for a missing key: any
+	// client can send us an unknown key id.
 	NewKeysAfter = time.Minute
 )
 
@@ -50,7 +50,7 @@ var errNoKeys = errors.New("the set has no public key that can be used")
 func KeysByURL(f *Fetcher, rawURL string) KeyFinder {
 	var mu sync.Mutex
 	var parsed []PublishedKey
-	var of []byte // the document parsed was made of
+	var of []byte // the document from which parsed was made
 	read := func(document []byte, err error) ([]PublishedKey, error) {
 		if err != nil {
 			return nil, err
@@ -108,8 +108,8 @@ func keysNamed(keys []PublishedKey, id string) []PublishedKey {
 	return found
 }
 
-// parseKeySet reads a JSON Web Key Set (RFC 7517). Keys of unknown kinds, and
-// those for encryption, are ignored, as the RFC wants.
+// parseKeySet reads a JSON Web Key Set (RFC 7517). Keys of unknown kinds, and those for
+// encryption, are ignored, as the RFC demands.
 func parseKeySet(document []byte) ([]PublishedKey, error) {
 	var set struct {
 		Keys []json.RawMessage `json:"keys"`
@@ -129,8 +129,8 @@ func parseKeySet(document []byte) ([]PublishedKey, error) {
 	return keys, nil
 }
 
-// ParseKey reads the public half of one JSON Web Key. Certificates in it are
-// not looked at: the set itself comes from the sender.
+// ParseKey reads the public half of one JSON Web Key. It ignores certificates in it,
+// because the set itself comes from the sender.
 func ParseKey(text []byte) (PublishedKey, bool) {
 	var given struct {
 		jwkset.JWKMarshal

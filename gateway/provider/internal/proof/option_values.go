@@ -10,8 +10,8 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider"
 )
 
-// Tolerance is what a source allows a scheme between the signed time and now,
-// standard where the source does not say: 0 is off.
+// Tolerance is the difference that a source allows between the signed time and now;
+// standard is the default of the scheme. 0 is off.
 func Tolerance(o provider.Options, standard time.Duration) time.Duration {
 	switch {
 	case o.Tolerance < 0:
@@ -117,7 +117,7 @@ func ValidateHeader(field, name string) error {
 	return nil
 }
 
-// validatePlaces refuses what places cannot read, and what stands there twice.
+// validatePlaces refuses texts that Places cannot read, and duplicates.
 func validatePlaces(field string, texts []string) error {
 	for i, text := range texts {
 		at := field + "[" + strconv.Itoa(i) + "]"

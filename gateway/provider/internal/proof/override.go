@@ -15,9 +15,9 @@ var OverrideOptions = []string{"event_id", ignoreOption}
 
 const ignoreOption = "dedup.ignore"
 
-// Override replaces the keys of a provider's events where the options say what
-// makes two deliveries the same event. The events themselves, with their types
-// and times, stay those that the provider finds. Errors: *provider.OptionError.
+// Override replaces the keys of a provider's events if the options say what makes two
+// deliveries the same event. The events themselves, with their types and times, stay
+// those that the provider finds. Errors: *provider.OptionError.
 func Override(p *provider.Provider, o provider.Options) error {
 	rule, parts, err := ownKey(o)
 	if rule == nil || err != nil {
@@ -53,8 +53,8 @@ func Override(p *provider.Provider, o provider.Options) error {
 	return nil
 }
 
-// ownKey is the rule that the options spell out, and the places it reads; nil
-// where they say nothing.
+// ownKey returns the key rule of the options and the places it reads, or nil if they
+// have none.
 func ownKey(o provider.Options) (KeyRule, []Field, error) {
 	given := o.EventID.Text() != ""
 	switch {
@@ -93,8 +93,8 @@ func ruleOf(e provider.EventID) (KeyRule, []Field) {
 	return Verbatim(field), []Field{field}
 }
 
-// contentWithout makes the key of a hash of the event's content, except for what
-// stands at some pointers: of a form, for the fields of these names.
+// contentWithout hashes the event's content into a key, except for the values at some
+// pointers. In a form these are names of fields.
 func contentWithout(pointers []string) KeyRule {
 	var fields []string
 	for _, pointer := range pointers {
@@ -113,7 +113,7 @@ func contentWithout(pointers []string) KeyRule {
 	}
 }
 
-// withContent is the request with the body that is stored of it.
+// withContent returns the request with the body that is stored for it.
 func withContent(p *provider.Provider, r *provider.Request) *provider.Request {
 	if p.Content == nil {
 		return r

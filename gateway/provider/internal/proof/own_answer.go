@@ -33,8 +33,8 @@ func SetEndpoint(p *provider.Provider, o provider.Options) error {
 // maxOwnAnswer bounds the configured body of an answer, in bytes.
 const maxOwnAnswer = 4 << 10
 
-// ownAnswer is a configured answer. A status outside 2xx would be a refusal of what is
-// committed.
+// ownAnswer is a configured answer. A status outside 2xx would refuse a delivery that
+// is committed.
 func ownAnswer(o provider.AnswerOptions) (*provider.Answer, error) {
 	status := cmp.Or(o.Status, http.StatusOK)
 	switch {

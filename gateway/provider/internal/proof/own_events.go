@@ -9,7 +9,7 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider"
 )
 
-// OwnEvents describes from options the events of a sender we do not know.
+// OwnEvents describes the events of an unknown sender by the options.
 type OwnEvents struct {
 	facts    Facts
 	list     string // JSON pointer to the list of events, "" for the body itself
@@ -91,7 +91,7 @@ func (g *OwnEvents) id(o provider.Options) (KeyRule, error) {
 	return rule, nil
 }
 
-// KindOf returns the place of the type and what stands in for it.
+// KindOf returns the place of the type and its fallback.
 func KindOf(o provider.Options) (kind, fallback Field, err error) {
 	if o.Type == (provider.Field{}) {
 		return At("/type"), Fixed(UnknownType), nil
@@ -112,7 +112,7 @@ func (g *OwnEvents) oneBody() error {
 		if f.Form != "" {
 			forms = append(forms, f.Form)
 		}
-		if f.Pointer != "" && (f != g.facts.Kind || g.facts.Fallback == (Field{})) { // not the default of the type
+		if f.Pointer != "" && (f != g.facts.Kind || g.facts.Fallback == (Field{})) { // except the default of the type
 			pointers = append(pointers, f.Pointer)
 		}
 	}
@@ -153,7 +153,7 @@ func (g *OwnEvents) UnsignedID() bool {
 	return slices.ContainsFunc(g.parts, func(f Field) bool { return f.Header != "" && f != g.signedID })
 }
 
-// Sample makes a body in which everything stands where the options say.
+// Sample makes a body with every value at the place that the options name.
 func (g *OwnEvents) Sample(eventType, id string, now time.Time) *provider.Request {
 	id = cmp.Or(id, FreshID("evt_"))
 	d := newDraft()

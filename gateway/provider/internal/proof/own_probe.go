@@ -76,7 +76,7 @@ func validateProbe(o provider.ProbeOptions) error {
 	return nil
 }
 
-// handshake answers a probe. A request by another method than POST is always one.
+// handshake answers a probe. A request with another method than POST is always one.
 func (p *ownProbe) handshake(ctx context.Context, r *provider.Request, secrets []secret.Value, now time.Time) (*provider.Answer, error) {
 	echoed, err := p.echoed(r)
 	if r.Method != http.MethodPost {
@@ -119,8 +119,8 @@ const (
 	allowedRate   = "Webhook-Allowed-Rate"
 )
 
-// permitted adds what the answer to OPTIONS says: the methods, and the permission that
-// the sender asks for. The rate is without limit: the gateway refuses what is too much.
+// permitted adds to the answer to OPTIONS the methods, and the permission that the
+// sender asks for. The rate is unlimited: the gateway itself refuses excess.
 func (p *ownProbe) permitted(r *provider.Request, answer *provider.Answer) (*provider.Answer, error) {
 	if answer.Header == nil {
 		answer.Header = http.Header{}
@@ -136,7 +136,7 @@ func (p *ownProbe) permitted(r *provider.Request, answer *provider.Answer) (*pro
 	return answer, nil
 }
 
-// echoed is the answer that repeats the value of a probe; nil where there is none.
+// echoed is the answer that repeats the value of a probe, or nil if the probe has none.
 // Errors: *EventError for a value that cannot be repeated.
 func (p *ownProbe) echoed(r *provider.Request) (*provider.Answer, error) {
 	switch {
@@ -154,8 +154,8 @@ func (p *ownProbe) echoed(r *provider.Request) (*provider.Answer, error) {
 	return nil, nil
 }
 
-// onlyHeader is the value of a header that can be repeated in an answer, "" where there
-// is none.
+// onlyHeader returns the value of a header if it can be repeated in an answer, or "" if
+// it is missing.
 func onlyHeader(h http.Header, name string) (string, error) {
 	values := h[name]
 	if len(values) == 0 {

@@ -48,8 +48,8 @@ func TestAPartOfASignatureProvesNothing(t *testing.T) {
 	}
 }
 
-// Of two times in one header one is signed, and the other could be the one that
-// is looked at.
+// If one header contains two times, one is signed, and the other could be the one that
+// is checked.
 func TestASecondTimeIsRefused(t *testing.T) {
 	t.Parallel()
 	pairs := &Pairs{Separator: ",", Assign: "=", Signature: "v1", Timestamp: "t"}

@@ -11,8 +11,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// Readings are the ways in which senders of one scheme spell their secrets. A secret can
-// name its own.
+// Readings are the encodings that senders of one scheme use for their secrets. A secret
+// can name its own.
 type Readings struct {
 	all []KeySpelling
 	// tries bounds how often a signature that fits nothing is compared with the other
@@ -39,8 +39,8 @@ func (k KeySpelling) SecretAs(s secret.Value, encoding string) (secret.Value, er
 	return secret.Value{}, fmt.Errorf("encoding is %q; allowed: %s", encoding, strings.Join(known, ", "))
 }
 
-// hint says how a secret would have to be read for one of the signatures to fit. Empty:
-// none does, or it was not tried.
+// hint says how a secret would have to be read for one of the signatures to match. It
+// is empty if none matches, or if that was not tried.
 func (k KeySpelling) hint(secrets []secret.Value, given [][]byte, macs func(key []byte) [][]byte) string {
 	if k.Readings == nil || !k.Readings.tries.Allow() {
 		return ""

@@ -11,18 +11,18 @@ const (
 	maxRetryNumber = 1_000_000 // more is not a count
 )
 
-// RetrySigns declares where a sender says that it tries again. Fields that are
-// not there count as nothing.
+// RetrySigns declares where a sender reports its retries. Missing fields count as
+// empty.
 type RetrySigns struct {
 	Number Field // a whole number
 	First  int   // the number of the first attempt
 	Reason Field
-	Again  Field // true for what was sent before
+	Again  Field // true for a redelivery
 	Token  Field
 }
 
-// Of returns what a request says of its being sent again, without texts that are
-// not safe to log.
+// Of returns what a request says about its retry, without texts that are not safe to
+// log.
 func (s RetrySigns) Of(r *provider.Request) provider.RetryInfo {
 	d := &Document{R: r}
 	info := provider.RetryInfo{Reason: loggable(s.Reason.Optional(d)), Token: loggable(s.Token.Optional(d))}
@@ -33,8 +33,8 @@ func (s RetrySigns) Of(r *provider.Request) provider.RetryInfo {
 	return info
 }
 
-// loggable leaves of a text what is safe to log: nothing of one that is too
-// long or not printable ASCII.
+// loggable returns a text that is safe to log, or "" for one that is too long or not
+// printable ASCII.
 func loggable(s string) string {
 	for i := range len(s) {
 		if s[i] < ' ' || s[i] > '~' {

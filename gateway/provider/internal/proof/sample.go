@@ -42,9 +42,9 @@ func Sample(body []byte, contentType string, headers ...string) *provider.Reques
 // FreshID makes an id that was never used before.
 func FreshID(prefix string) string { return prefix + strings.ToLower(rand.Text()) }
 
-// NumberOf is what a sample calls the thing its event is about. It follows from
-// the id of the event: where that stands in a header only, the signed texts of
-// two events would be equal otherwise, and look like a replay.
+// NumberOf is the number of the object in a sample. It follows from the event's id: if
+// only a header contained the id, the signed texts of two events would be equal and
+// look like a replay.
 func NumberOf(id string) int64 {
 	sum := sha256.Sum256([]byte(id))
 	return int64(binary.BigEndian.Uint32(sum[:]))
@@ -56,7 +56,7 @@ func CommitOf(id string) string {
 	return hex.EncodeToString(sum[:20]) // as long as those of git
 }
 
-// draft is a sample whose fields stand where options say.
+// draft is a sample whose fields are at the places that the options name.
 type draft struct {
 	header http.Header
 	body   any
@@ -65,7 +65,7 @@ type draft struct {
 
 func newDraft() *draft { return &draft{header: http.Header{}, body: Object{}} }
 
-// put sets what stands at f; for a fixed text there is nothing to set.
+// put sets the value at f. A fixed text needs no value.
 func (d *draft) put(f Field, value any) {
 	switch {
 	case f.Header != "":
@@ -80,7 +80,7 @@ func (d *draft) put(f Field, value any) {
 	}
 }
 
-// putTime sets the time that stands at c.
+// putTime sets the time at c.
 func (d *draft) putTime(c Clock, now time.Time) {
 	if c.Pointer == "" {
 		return
@@ -107,8 +107,7 @@ func (d *draft) request() *provider.Request {
 	return r
 }
 
-// plant returns node with value at the end of the path, over whatever was in
-// the way.
+// plant returns node with value at the end of the path, replacing anything in the way.
 func plant(node any, path []string, value any) any {
 	if len(path) == 0 {
 		return value

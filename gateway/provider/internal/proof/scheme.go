@@ -1,6 +1,5 @@
-// Package proof proves who sent a request and finds its events: it has the schemes and
-// the rules with which senders are declared, and the rules for what makes two events the
-// same.
+// Package proof proves who sent a request and finds its events. It has the schemes and
+// rules with which senders are declared, and the rules for dedup keys.
 package proof
 
 import (
@@ -22,20 +21,20 @@ import (
 // Scheme declares one way to sign a template: with an HMAC of a shared secret,
 // or with a key pair. Nearly all senders are a value of it.
 type Scheme struct {
-	// Headers are the families of header names the scheme goes by. The first
-	// one whose signature is there counts, all of it.
+	// Headers are the header families of the scheme. The first one whose signature is
+	// present counts.
 	Headers []HeaderNames
 	// Pairs is how the header lists several values; nil for one signature.
 	Pairs *Pairs
-	// Numbered: the signatures are in headers of that name with -1, -2, ...
-	// behind it. They start at 1, without a gap.
+	// Numbered: the signatures are in headers of that name followed by -1, -2, ... They
+	// start at 1, without a gap.
 	Numbered bool
-	// Prefix stands before each signature.
+	// Prefix precedes each signature.
 	Prefix string
 
 	Encoding Encoding
 	Template Template
-	// Of an HMAC.
+	// For an HMAC.
 	Hash   func() hash.Hash
 	Secret KeySpelling
 	// Public replaces the HMAC by signatures of a key pair.
@@ -44,8 +43,8 @@ type Scheme struct {
 	Unit      Unit
 	Tolerance time.Duration // 0: off
 
-	// Single are further headers the provider's rules read. A request in
-	// which one of them comes twice is refused: two readers could disagree.
+	// Single are further headers that the provider's rules read. A request that repeats
+	// one of them is refused: two readers could disagree.
 	Single []string
 }
 
@@ -54,8 +53,7 @@ type HeaderNames struct {
 	Signature, Timestamp, ID string
 }
 
-// Pairs is a header that lists key and value pairs, of which several may be
-// signatures.
+// Pairs is a header that lists key and value pairs. Several may be signatures.
 type Pairs struct {
 	Separator string // between pairs
 	Assign    string // between key and value
@@ -63,9 +61,9 @@ type Pairs struct {
 	Timestamp string // key of the time, at most one; empty for none
 }
 
-// TimedBody declares the scheme that Stripe began with and others took over: in
-// one header the time and an HMAC-SHA256 of time and body, t=...,v1=... Several
-// v1 may stand there while a secret is replaced. The secret is the key as it is.
+// TimedBody declares the scheme that Stripe introduced and others adopted: one header
+// contains the time and an HMAC-SHA256 of time and body, t=...,v1=... Several v1 may be
+// present while a secret is rotated. The secret itself is the key.
 func TimedBody(header string, unit Unit, tolerance time.Duration) *Scheme {
 	return &Scheme{
 		Headers:   []HeaderNames{{Signature: header}},
@@ -79,7 +77,7 @@ func TimedBody(header string, unit Unit, tolerance time.Duration) *Scheme {
 	}
 }
 
-// Claim is what a request says of itself, before any of it is proven.
+// Claim is what a request claims, before any of it is proven.
 type Claim struct {
 	Signatures    [][]byte
 	Timestamp, id string
@@ -117,8 +115,8 @@ func (s *Scheme) Verify(_ context.Context, r *provider.Request, secrets []secret
 	if err != nil {
 		return provider.Verified{}, err
 	}
-	// The time counts only once it is proven: "old" then always means a
-	// genuine delivery that came late, never noise.
+	// The time counts only once it is proven: "old" then always means a genuine
+	// delivery that arrived late, never noise.
 	if s.Template.Has(InTimestamp) {
 		if err := Within(c.SignedAt, now, s.Tolerance); err != nil {
 			return provider.Verified{}, err
@@ -145,8 +143,8 @@ func (s *Scheme) CheckSecret(v secret.Value) error {
 	return s.Secret.Check(v)
 }
 
-// usable reports whether a key can be made of a secret, however short: senders
-// sign with what they have.
+// usable reports whether a key can be made from a secret, however short: senders sign
+// with what they have.
 func (s *Scheme) usable(v secret.Value) error {
 	if s.Public != nil {
 		return s.Public.Check(v)
@@ -155,8 +153,8 @@ func (s *Scheme) usable(v secret.Value) error {
 	return err
 }
 
-// ReplayToken names what was signed, whatever the spelling of the signature
-// and the secret it was made with.
+// ReplayToken identifies the signed content, whatever the spelling of the signature and
+// its secret.
 func (s *Scheme) ReplayToken(r *provider.Request) string {
 	c, err := s.Claim(r)
 	if err != nil || s.Template.Has(InURL) && r.URL == nil {
@@ -167,7 +165,7 @@ func (s *Scheme) ReplayToken(r *provider.Request) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// ErrNoURL means that the public URL, which is part of what is signed, is not known.
+// ErrNoURL means that the public URL, which the scheme signs, is unknown.
 var ErrNoURL = errors.New("the request has no URL, which the scheme signs")
 
 func (s *Scheme) mac(key []byte, r *provider.Request, timestamp, id string) []byte {
@@ -246,7 +244,7 @@ func (s *Scheme) spelled(h http.Header, names HeaderNames) ([]string, error) {
 	return spelled, nil
 }
 
-// Decode returns the signatures that can be one; none is an error.
+// Decode returns the values that can be signatures; it is an error if none can.
 func (s *Scheme) Decode(spelled []string) ([][]byte, error) {
 	var signatures [][]byte
 	for _, text := range spelled {

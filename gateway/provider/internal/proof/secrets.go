@@ -11,17 +11,17 @@ import (
 )
 
 var (
-	// ErrNoSecret means that there is nothing to verify with.
+	// ErrNoSecret means that no secret is configured.
 	ErrNoSecret = errors.New("no secret is configured")
-	// ErrEmptySecret means that a secret is configured, and has no bytes to sign with.
+	// ErrEmptySecret means that a configured secret has no bytes to sign with.
 	ErrEmptySecret = errors.New("the secret is empty")
 )
 
-// KeySpelling is how a configured secret spells the key of a scheme.
+// KeySpelling is the encoding of a scheme's key in a configured secret.
 type KeySpelling struct {
 	Encoding Encoding
-	Prefix   string // taken off before decoding, where it is there
-	// Readings are the other spellings that senders use. Nil: there are none.
+	Prefix   string // removed before decoding, if present
+	// Readings are the other encodings that senders use. Nil: none exist.
 	Readings *Readings
 }
 
@@ -50,8 +50,8 @@ func (k KeySpelling) Key(s secret.Value) ([]byte, error) {
 	return key, nil
 }
 
-// Check is key for a secret that is to be configured: it refuses a key that
-// could be guessed, however long its spelling.
+// Check is Key for a secret that is being configured. It also refuses a key that could
+// be guessed, however long its encoding.
 func (k KeySpelling) Check(s secret.Value) error {
 	key, err := k.Key(s)
 	if err == nil && len(key) < minSecret {

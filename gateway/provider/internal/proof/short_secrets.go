@@ -7,15 +7,14 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// minSecret is the least length of a secret in bytes. Secrets that senders make
-// are longer; a shorter one is a slip, such as a placeholder never filled in.
+// minSecret is the shortest allowed secret, in bytes. Senders make longer ones; a
+// shorter one is a mistake, such as a placeholder that was never filled in.
 const minSecret = 8
 
 var errShortSecret = fmt.Errorf("the secret has fewer than %d bytes, so it could be guessed: "+
 	"write the one the sender made or, where you choose it, set a random one there and here (openssl rand -hex 32)", minSecret)
 
-// NotGuessable makes the check of a configured secret refuse short ones too,
-// whatever the provider does with it.
+// NotGuessable makes the check of a configured secret also refuse short ones.
 func NotGuessable(usable func(secret.Value) error) func(secret.Value) error {
 	return func(s secret.Value) error {
 		if usable != nil {

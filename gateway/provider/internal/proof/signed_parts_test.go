@@ -6,8 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Of all divisions of one signed text into id, time and body, one at most is
-// taken: otherwise who saw a delivery could make another event of it.
+// At most one division of a signed text into id, time and body is accepted. Otherwise
+// anyone who saw a delivery could turn it into another event.
 func TestSignedTextIsDividedInOneWayOnly(t *testing.T) {
 	t.Parallel()
 	s := StandardScheme(StandardSecret(), StandardTolerance, WebhookNames())

@@ -131,9 +131,9 @@ const (
 	whskPrefix = "whsk_" // the private one, which only the sender has
 )
 
-// standardSigned declares both schemes of Standard Webhooks: HMAC (v1) and
-// Ed25519 (v1a), which sign the same text and stand side by side in one header.
-// Which of them a secret is for, its prefix says.
+// standardSigned declares both schemes of Standard Webhooks: HMAC (v1) and Ed25519
+// (v1a). They sign the same text and appear side by side in one header. The prefix of a
+// secret says for which scheme it is.
 type standardSigned struct {
 	shared *Scheme // v1
 	paired *Scheme // v1a
@@ -161,8 +161,8 @@ func (s *standardSigned) of(v secret.Value) *Scheme {
 	return s.shared
 }
 
-// verify tries the secrets of both schemes. Where both refuse, the one that
-// found a signature of its own says why, and before it one that proved it.
+// verify tries the secrets of both schemes. If both refuse, the error is that of a scheme
+// whose signature matched, or else of one that found a signature of its own.
 func (s *standardSigned) verify(ctx context.Context, r *provider.Request, secrets []secret.Value, now time.Time) (provider.Verified, error) {
 	var refused error
 	for _, scheme := range []*Scheme{s.shared, s.paired} {
@@ -204,7 +204,7 @@ func (s *standardSigned) sign(r *provider.Request, key secret.Value, now time.Ti
 	return s.of(key).Sign(r, key, now)
 }
 
-// replayToken is the same for both schemes: they sign the same.
+// replayToken is the same for both schemes, because they sign the same text.
 func (s *standardSigned) replayToken(r *provider.Request) string {
 	if token := s.shared.ReplayToken(r); token != "" {
 		return token
@@ -212,8 +212,8 @@ func (s *standardSigned) replayToken(r *provider.Request) string {
 	return s.paired.ReplayToken(r)
 }
 
-// standardKeys declares Ed25519 with the spelling of Standard Webhooks. A
-// private key is its seed, or that and the public key behind it.
+// standardKeys declares Ed25519 with the key format of Standard Webhooks. A private key
+// is its seed, optionally followed by the public key.
 func standardKeys() *KeyPair {
 	public, private := KeySpelling{Encoding: Base64, Prefix: whpkPrefix}, KeySpelling{Encoding: Base64, Prefix: whskPrefix}
 	pair := Ed25519Keys(public)

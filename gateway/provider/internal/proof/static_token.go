@@ -16,16 +16,16 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// StaticToken declares the weakest scheme there is: the request carries the
-// secret itself. Anyone who sees one request can make any other, so that it needs
-// TLS, and no replay guard helps.
+// StaticToken declares the weakest scheme: the request carries the secret itself.
+// Anyone who sees one request can make any other, so it needs TLS, and no replay guard
+// helps.
 type StaticToken struct {
 	Header string // in canonical form; empty with query
 	Prefix string // of the header's value
 	Query  string // parameter of the URL
 	// Basic: the secret is user:password, as in RFC 7617.
 	Basic bool
-	// Single are further headers the provider's rules read; see scheme.
+	// Single are further headers that the provider's rules read; see Scheme.
 	Single []string
 }
 
@@ -122,7 +122,7 @@ func (t *StaticToken) Check(s secret.Value) error {
 	return nil
 }
 
-// CheckConfigured is check, and refuses passwords that could be guessed.
+// CheckConfigured is Check, and also refuses passwords that could be guessed.
 func (t *StaticToken) CheckConfigured(s secret.Value) error {
 	if err := t.Check(s); err != nil || !t.Basic {
 		return err

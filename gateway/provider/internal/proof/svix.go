@@ -11,7 +11,7 @@ import (
 // Source: github.com/svix/svix-webhooks, server/svix-server/config.default.toml.
 const svixRetries = 27*time.Hour + 35*time.Minute + 5*time.Second
 
-// Of all who send through Svix.
+// The values that all senders through Svix share.
 const (
 	SvixSigning = "HMAC-SHA256 over `id.time.body`, in base64, as `v1` of `svix-signature`, with `svix-id` and `svix-timestamp` (or the " +
 		"same with `webhook-`). The secret is base64 behind `whsec_`."

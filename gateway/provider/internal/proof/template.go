@@ -20,7 +20,7 @@ const (
 // Placeholders lists them for messages.
 const Placeholders = "{ts}, {id}, {body}, {url} and {method}"
 
-// Template is what a scheme signs: literal texts and placeholders, in order.
+// Template is the signed text: literal texts and placeholders, in order.
 type Template []string
 
 // ParseTemplate splits s at its placeholders. It returns false for a brace
@@ -50,11 +50,11 @@ func ParseTemplate(s string) (Template, bool) {
 	return parts, true
 }
 
-// Has reports whether a placeholder is part of what is signed.
+// Has reports whether a placeholder is part of the signed text.
 func (t Template) Has(placeholder string) bool { return slices.Contains(t, placeholder) }
 
-// after returns the literal text behind a placeholder. A value that contains
-// it could be cut in two ways, so that one signature would fit two requests.
+// after returns the literal text after a placeholder. A value that contains it could be
+// cut in two ways, so one signature would fit two requests.
 func (t Template) after(placeholder string) string {
 	for i, part := range t[:max(0, len(t)-1)] {
 		if part == placeholder && t[i+1][0] != '{' {
@@ -64,7 +64,7 @@ func (t Template) after(placeholder string) string {
 	return ""
 }
 
-// Text returns what is signed.
+// Text returns the signed text.
 func (t Template) Text(r *provider.Request, timestamp, id string) []byte {
 	var text []byte
 	for _, part := range t {
@@ -73,14 +73,14 @@ func (t Template) Text(r *provider.Request, timestamp, id string) []byte {
 	return text
 }
 
-// write feeds what is signed into mac, without copying the body.
+// write feeds the signed text into mac, without copying the body.
 func (t Template) write(mac hash.Hash, r *provider.Request, timestamp, id string) {
 	for _, part := range t {
 		mac.Write(valueOf(part, r, timestamp, id))
 	}
 }
 
-// valueOf returns what a part of a template stands for.
+// valueOf returns the value of one part of a template.
 func valueOf(part string, r *provider.Request, timestamp, id string) []byte {
 	switch part {
 	case InTimestamp:

@@ -8,7 +8,7 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider"
 )
 
-// TestWhereFalse takes deliveries for tests whose body says false at a pointer.
+// TestWhereFalse reports deliveries as tests if their body has false at a pointer.
 func TestWhereFalse(pointer string) func(*provider.Request) bool {
 	return func(r *provider.Request) bool {
 		value, err := (&Document{R: r}).At(pointer)
@@ -16,7 +16,7 @@ func TestWhereFalse(pointer string) func(*provider.Request) bool {
 	}
 }
 
-// TestWherePrefix takes deliveries for tests in which a field begins with a text, in any
+// TestWherePrefix reports deliveries as tests if a field begins with a text, in any
 // case.
 func TestWherePrefix(f Field, prefix string) func(*provider.Request) bool {
 	return func(r *provider.Request) bool {

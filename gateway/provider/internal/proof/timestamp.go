@@ -59,8 +59,8 @@ func (u Unit) Format(t time.Time) string {
 	return strconv.FormatInt(t.Unix(), 10)
 }
 
-// Within refuses a signed time more than tolerance before or after now; a
-// tolerance of 0 allows any.
+// Within refuses a signed time more than tolerance before or after now. A tolerance of
+// 0 allows any time.
 func Within(signedAt, now time.Time, tolerance time.Duration) error {
 	if tolerance <= 0 {
 		return nil
@@ -78,7 +78,7 @@ func Within(signedAt, now time.Time, tolerance time.Duration) error {
 // Day is the unit of the times senders retry for.
 const Day = 24 * time.Hour
 
-// HeaderTime reads an RFC 3339 time of a header, zero when there is none.
+// HeaderTime reads an RFC 3339 time of a header; it is zero if the header has none.
 func HeaderTime(r *provider.Request, f Field) time.Time {
 	t, err := time.Parse(time.RFC3339Nano, r.Header.Get(f.Header))
 	if err != nil || t.Year() < 1970 || t.Year() > 9999 {

@@ -11,8 +11,8 @@ import (
 	"github.com/hooklatch/hooklatch/internal/jsonpointer"
 )
 
-// What a stranger can make us read: bounds for bodies that carry their proof
-// inside, until it is found to be good.
+// Limits of what a stranger can make us read, for bodies that carry their proof inside,
+// until it is verified.
 const (
 	maxMembers  = 1000      // of an object
 	maxItems    = 10_000    // of a list
@@ -21,37 +21,37 @@ const (
 	MaxFormSize = 256 << 10 // bytes of a form that is signed as a whole
 )
 
-// Walk reads JSON that is not proven, once from front to back and no
-// further than it must: it makes nothing of what it passes over. It takes its
-// text for JSON without checking that; what is none ends in ErrNoJSON, or is
-// refused when the proven body is parsed.
+// Walk reads unproven JSON once, from front to back and no further than it must. It
+// builds nothing from the values that it skips. It assumes its text is JSON without
+// checking that: other text ends in ErrNoJSON, or is refused when the proven body is
+// parsed.
 type Walk struct {
 	Text []byte
 	at   int
 }
 
-// ErrNoJSON means that a Walk came upon what it cannot read or did not expect.
+// ErrNoJSON means that a Walk met something unreadable or unexpected.
 var ErrNoJSON = errors.New("the body is not the JSON it should be")
 
-// TooMany refuses a request with more of something than is read of a stranger.
+// TooMany refuses a request with more of something than is read from a stranger.
 func TooMany(what string) error {
 	return &provider.VerifyError{Reason: provider.ReasonTooManyItems, Detail: "more than can be read before the proof: " + what}
 }
 
-// Members visits those of the object the walk is at. A visit that reads nothing
-// passes over the value.
+// Members visits the members of the object at the walk. If a visit reads nothing, the
+// value is skipped.
 func (w *Walk) Members(visit func(name string) error) error {
 	return w.each('{', '}', maxMembers, "members", func(int) error {
 		raw, ok := w.quoted()
 		if !ok || !w.Take(':') {
 			return ErrNoJSON
 		}
-		name, _ := Plain(raw) // one that is too long is none of ours
+		name, _ := Plain(raw) // a name that is too long is none of ours
 		return w.visit(func() error { return visit(name) })
 	})
 }
 
-// Items visits those of the list the walk is at.
+// Items visits the items of the list at the walk.
 func (w *Walk) Items(visit func(i int) error) error {
 	return w.each('[', ']', maxItems, "items", func(i int) error {
 		return w.visit(func() error { return visit(i) })
@@ -94,7 +94,7 @@ func (w *Walk) visit(read func() error) error {
 	return nil
 }
 
-// Value passes over the value the walk is at and returns how it is written.
+// Value skips the value at the walk and returns its text.
 func (w *Walk) Value() ([]byte, error) {
 	w.space()
 	start, end := w.at, w.at
@@ -116,11 +116,10 @@ func (w *Walk) Value() ([]byte, error) {
 	return w.Text[start:end], nil
 }
 
-// endsNumber reports what cannot belong to a number, true, false or null.
+// endsNumber reports whether c cannot be part of a number, true, false or null.
 func endsNumber(c byte) bool { return c <= ' ' || c == ',' || c == ']' || c == '}' }
 
-// containerEnd is where the object or list ends that begins there, -1 when it
-// does not.
+// containerEnd is where the object or list that begins at a position ends, or -1.
 func containerEnd(text []byte, at int) int {
 	for depth := 0; at < len(text); at++ {
 		switch text[at] {
@@ -139,8 +138,8 @@ func containerEnd(text []byte, at int) int {
 	return -1
 }
 
-// stringEnd is where the string ends that begins there, behind its last quote;
-// -1 when it does not.
+// stringEnd is the position after the closing quote of the string that begins at a
+// position, or -1.
 func stringEnd(text []byte, at int) int {
 	for at++; at < len(text); at++ {
 		switch text[at] {
@@ -153,7 +152,7 @@ func stringEnd(text []byte, at int) int {
 	return -1
 }
 
-// quoted passes over a string and returns it with its quotes.
+// quoted skips a string and returns it with its quotes.
 func (w *Walk) quoted() ([]byte, bool) {
 	w.space()
 	if w.at == len(w.Text) || w.Text[w.at] != '"' {
@@ -163,7 +162,7 @@ func (w *Walk) quoted() ([]byte, bool) {
 	return raw, err == nil
 }
 
-// Take passes over white space and then over c, if that comes next.
+// Take skips white space and then c, if that comes next.
 func (w *Walk) Take(c byte) bool {
 	w.space()
 	if w.at < len(w.Text) && w.Text[w.at] == c {
@@ -182,8 +181,8 @@ func (w *Walk) space() {
 	}
 }
 
-// Plain returns the text of a string as it is written; false for what is none,
-// or too long to be part of a proof.
+// Plain returns the text of a string without escapes. It returns false if raw is no
+// such string, or too long to be part of a proof.
 func Plain(raw []byte) (string, bool) {
 	if len(raw) < 2 || len(raw) > MaxProof || raw[0] != '"' || !json.Valid(raw) {
 		return "", false

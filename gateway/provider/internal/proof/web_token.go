@@ -28,13 +28,13 @@ type WebToken struct {
 
 	Issuers     []string // the token has one of them; empty: any
 	Audience    string   // empty: any, unless URLAudience
-	URLAudience bool     // where audience is empty, it is the URL of the endpoint
+	URLAudience bool     // if Audience is empty, it is the URL of the endpoint
 	Claims      map[string]string
 	BodyHash    string        // claim with the SHA-256 of the body in hex; empty: none
-	MaxAge      time.Duration // since iat; 0: what exp says
+	MaxAge      time.Duration // since iat; 0: only exp counts
 	Leeway      time.Duration // between the two clocks
 
-	Single []string // further headers the provider's rules read; see scheme
+	Single []string // further headers that the provider's rules read; see Scheme
 }
 
 const (
@@ -50,10 +50,10 @@ var (
 	PublicAlgorithms = []string{"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"}
 )
 
-// Authorization is the header in which tokens stand.
+// Authorization is the header that carries tokens.
 const Authorization = "Authorization"
 
-// segments reads tokens strictly. What they say of time is checked apart.
+// segments reads tokens strictly. Claims about time are checked separately.
 var segments = jwt.NewParser(jwt.WithStrictDecoding(), jwt.WithoutClaimsValidation())
 
 // Verify proves a request by its token, as Provider.Verify describes.
@@ -81,7 +81,7 @@ func (w *WebToken) Verify(ctx context.Context, r *provider.Request, secrets []se
 	return verified, nil
 }
 
-// token returns the token a request came with.
+// token returns the token of a request.
 func (w *WebToken) token(r *provider.Request) (string, error) {
 	value, err := TheHeader(r.Header, w.Header, provider.ReasonMissingToken)
 	if err != nil {
@@ -94,8 +94,8 @@ func (w *WebToken) token(r *provider.Request) (string, error) {
 	return token, nil
 }
 
-// Proven checks a token by itself: who signed it, for whom and when. It is
-// also for tokens that stand elsewhere. Errors: as those of Provider.Verify.
+// Proven checks a token by itself: its signer, its audience and its time. It is also
+// for tokens elsewhere in a request. Errors: as those of Provider.Verify.
 func (w *WebToken) Proven(ctx context.Context, text string, secrets []secret.Value, now time.Time) (jwt.MapClaims, int, error) {
 	token, claims, signature, err := w.Read(text)
 	if err != nil {
@@ -116,14 +116,14 @@ func (w *WebToken) Read(text string) (*jwt.Token, jwt.MapClaims, []byte, error) 
 	}
 	claims := jwt.MapClaims{}
 	token, parts, err := segments.ParseUnverified(text, claims)
-	if err != nil && !errors.Is(err, jwt.ErrTokenUnverifiable) { // that one is of an unknown algorithm
+	if err != nil && !errors.Is(err, jwt.ErrTokenUnverifiable) { // that error means an unknown algorithm
 		return nil, nil, nil, &provider.VerifyError{Reason: provider.ReasonMalformedToken, Detail: "not a signed JSON Web Token"}
 	}
 	algorithm, _ := token.Header["alg"].(string)
 	if !slices.Contains(w.Algorithms, algorithm) || token.Method == nil {
 		return nil, nil, nil, &provider.VerifyError{Reason: provider.ReasonForbiddenAlgorithm, Detail: "want " + strings.Join(w.Algorithms, " or ")}
 	}
-	if token.Header["crit"] != nil { // RFC 7515, 4.1.11: what we do not know must not be ignored
+	if token.Header["crit"] != nil { // RFC 7515, 4.1.11: unknown extensions must not be ignored
 		return nil, nil, nil, &provider.VerifyError{Reason: provider.ReasonMalformedToken, Detail: "has a critical extension"}
 	}
 	signature, err := segments.DecodeSegment(parts[2])
@@ -133,9 +133,8 @@ func (w *WebToken) Read(text string) (*jwt.Token, jwt.MapClaims, []byte, error) 
 	return token, claims, signature, nil
 }
 
-// Plausible refuses a request by what its token says of time and body, so that
-// no key is fetched for what could not be taken anyway. None of it is proven:
-// that nothing is refused means nothing.
+// Plausible refuses a request by its token's claims about time and body, so that no key
+// is fetched for a request that would be refused anyway. Nothing is proven by it.
 func (w *WebToken) Plausible(r *provider.Request, now time.Time) error {
 	text, err := w.token(r)
 	if err != nil {
@@ -184,7 +183,7 @@ func (w *WebToken) Match(ctx context.Context, token *jwt.Token, signed string, s
 
 var webTokenSecret = KeySpelling{Encoding: Raw}
 
-// valid checks what a proven token says, without regard to the request.
+// valid checks the claims of a proven token, without regard to the request.
 func (w *WebToken) valid(claims jwt.MapClaims, now time.Time) error {
 	if err := w.inTime(claims, now); err != nil {
 		return err
@@ -203,8 +202,8 @@ func (w *WebToken) valid(claims jwt.MapClaims, now time.Time) error {
 	return nil
 }
 
-// inTime checks exp, nbf and iat. A token that never expires is taken only
-// where it is bound to a body or its age is.
+// inTime checks exp, nbf and iat. A token that never expires is accepted only if it is
+// bound to a body or its age is limited.
 func (w *WebToken) inTime(claims jwt.MapClaims, now time.Time) error {
 	expires, expiryErr := claims.GetExpirationTime()
 	starts, startErr := claims.GetNotBefore()
@@ -234,7 +233,7 @@ func MadeFor(claims jwt.MapClaims, audience string) bool {
 	return err == nil && slices.Contains(audiences, audience)
 }
 
-// fits checks what a token says of its request.
+// fits checks the claims of a token about its request.
 func (w *WebToken) fits(claims jwt.MapClaims, r *provider.Request) error {
 	if w.Audience == "" && w.URLAudience {
 		if r.URL == nil {
@@ -262,7 +261,7 @@ func endpoint(r *provider.Request) string {
 	return u.String()
 }
 
-// ReplayToken names the token itself.
+// ReplayToken is the token itself.
 func (w *WebToken) ReplayToken(r *provider.Request) string {
 	token, err := w.token(r)
 	if err != nil {

@@ -23,7 +23,8 @@ func refusedFor(t *testing.T, want provider.Reason, err error) {
 	require.Equal(t, want, refused.Reason)
 }
 
-// TestKeySetPassesOver what it cannot use, and what is not for signatures.
+// TestKeySetPassesOver checks that unusable keys, and keys not for signatures, are
+// ignored.
 func TestKeySetPassesOver(t *testing.T) {
 	t.Parallel()
 	var set struct {
