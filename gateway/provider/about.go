@@ -6,48 +6,48 @@ import (
 	"slices"
 )
 
-// About is what people must know of a sender. The pages of docs/providers and
-// the command `hooklatch providers` show it.
+// About is the information that an operator needs about a sender. The pages of
+// docs/providers and the command `hooklatch providers` show it.
 type About struct {
-	// Confirmed is by what each fact is confirmed on which the provider rests.
+	// Confirmed is the evidence for each fact that the provider relies on.
 	Confirmed Confirmed
-	// Signing says in plain words how the sender proves who it is.
+	// Signing explains how the sender proves its identity.
 	Signing string
-	// KeyRule says in plain words what makes two deliveries the same event.
+	// KeyRule explains what makes two deliveries the same event.
 	KeyRule string
 	// Setup are the steps at the sender's side, in order, with the place where
 	// the secret is found. {url} stands for the URL of the endpoint.
 	Setup []string
 	// Notes are pitfalls.
 	Notes []string
-	// Backfill says how what was missed is found at the sender. Empty: not at
-	// all.
+	// Backfill explains how missed events are found at the sender. Empty: they cannot
+	// be found.
 	Backfill string
 	// Docs is the URL of the sender's own documentation.
 	Docs string
 }
 
-// Confirmed says of each fact by what it is confirmed. Every provider declares
-// all of them.
+// Confirmed is the evidence for each fact. Every provider declares all of them.
 type Confirmed struct {
 	Signature   Evidence `json:"signature"`    // what is signed, and how
-	EventID     Evidence `json:"event_id"`     // that it names the event, and stays the same when it is sent again
+	EventID     Evidence `json:"event_id"`     // that it identifies the event, and stays the same when it is resent
 	Handshake   Evidence `json:"handshake"`    // how the sender checks the endpoint
 	RetryWindow Evidence `json:"retry_window"` // for how long it tries again by itself
-	Resend      Evidence `json:"resend"`       // for how long a person can make it send again
+	Resend      Evidence `json:"resend"`       // for how long an operator can make it resend
 }
 
-// Facts are what is confirmed, by the names of its JSON.
+// Facts returns the evidence by the JSON name of each fact.
 func (c Confirmed) Facts() map[string]Evidence {
 	return map[string]Evidence{
 		"signature": c.Signature, "event_id": c.EventID, "handshake": c.Handshake, "retry_window": c.RetryWindow, "resend": c.Resend,
 	}
 }
 
-// Evidence is what confirms a fact; several may do so at once.
+// Evidence is what confirms a fact, as a set of sources.
 type Evidence uint8
 
-// From best to worst. The last three stand alone.
+// The sources of evidence, from best to worst. The last three are never combined with
+// others.
 const (
 	// Documentation of the sender, or the source of its own libraries.
 	Documentation Evidence = 1 << iota
@@ -58,18 +58,18 @@ const (
 	// SDK is a library that signs and verifies against ours in the tests of
 	// sdktest. For signatures only.
 	SDK
-	// Others quote the sender in their code and texts.
+	// Others is third parties that quote the sender in their code and texts.
 	Others
-	// Nobody: general knowledge that could not be checked. A default to verify
-	// before relying on it.
+	// Nobody is general knowledge that could not be checked. Verify it before you rely
+	// on it.
 	Nobody
-	// Configured: the configuration of the source says it.
+	// Configured is the configuration of the source itself.
 	Configured
-	// NoSuchThing: the sender has nothing of the kind.
+	// NoSuchThing means that the sender has nothing of the kind.
 	NoSuchThing
 )
 
-// evidenceNames are the names of the constants, in their order.
+// evidenceNames returns the names of the constants, in their order.
 func evidenceNames() []string {
 	return []string{"documentation", "vector", "sdk", "others", "nobody", "configured", "no_such_thing"}
 }

@@ -5,21 +5,22 @@ import (
 	"time"
 )
 
-// KeyStore keeps public keys that have proven a delivery of one source, where
-// the next process finds them: it need not ask the sender before it can take
-// anything. What it returns is trusted like the sender's own answer.
+// KeyStore keeps public keys that have proven a delivery of one source, for the next
+// process: it need not query the sender before it can accept deliveries. Its keys are
+// trusted like the sender's own answer.
 type KeyStore interface {
-	// Kept returns the keys that are kept.
+	// Kept returns the stored keys.
 	Kept(ctx context.Context) ([]KeptKey, error)
-	// Keep keeps a key some time later, in place of what has its ID. It does not
-	// wait, and a failure goes to the log only.
+	// Keep stores a key some time later, replacing the one with its ID. It does not
+	// wait, and a failure is only logged.
 	Keep(key KeptKey)
 }
 
 // KeptKey is a key in a KeyStore.
 type KeptKey struct {
-	ID string // what the provider calls it
-	// Document is the key as the sender gave it. Nil: it has no such key any more.
+	ID string // the provider's name for it
+	// Document is the key as the sender returned it. Nil: the sender no longer has such
+	// a key.
 	Document []byte
-	Age      time.Duration // since it was kept; not for Keep
+	Age      time.Duration // since it was stored; not for Keep
 }

@@ -2,24 +2,24 @@ package provider
 
 import "strings"
 
-// List is what a sender's own API says of the events it made, as data: package
-// gateway/backfill asks it, and makes of each item the request that the webhook would have
-// been. Places in a text are JSON pointers (RFC 6901), those of Endpoint gjson paths.
+// List describes a sender's API that lists its events. Package gateway/backfill queries
+// it, and rebuilds from each item the request of the webhook. Places in a text are JSON
+// pointers (RFC 6901), those of Endpoint gjson paths.
 //
-// Path and the other URLs may contain {endpoint}, {since}, {until}, {cursor}, {last} (the
-// Ref of the last item) and {ref}. A parameter of a query that would be empty is left out.
+// Path and the other URLs may contain {endpoint}, {since}, {until}, {cursor}, {last}
+// (the Ref of the last item) and {ref}. An empty query parameter is left out.
 type List struct {
-	// Base is the URL of the API; empty where each customer has one of its own.
+	// Base is the URL of the API; empty if each customer has one of its own.
 	Base string
-	// Endpoint is a regular expression that the setting `endpoint` matches; Example shows
-	// one. Empty: there is no such setting.
+	// Endpoint is a regular expression that the setting `endpoint` matches; Example
+	// shows one. Empty: the setting does not exist.
 	Endpoint, Example string
-	// Aliases stand for {endpoint} where the setting is a word of ours.
+	// Aliases replace {endpoint} if the setting is one of our own words.
 	Aliases map[string]string
-	// Rights are what the token must be allowed, in the words of the sender.
+	// Rights are the permissions that the token needs, in the sender's words.
 	Rights string
-	// StrongToken is what a token begins with that may do more than Rights. Empty: a token
-	// does not tell.
+	// StrongToken is the prefix of a token that may do more than Rights. Empty: the
+	// token does not show it.
 	StrongToken string
 	// Credential is the header that carries the token, as "Name: text {token}".
 	Credential string
@@ -27,65 +27,66 @@ type List struct {
 	Headers map[string]string
 	// Account is a header that names one of several accounts that the credential sees.
 	Account string
-	// Rate is how many requests a second stay far below what the sender allows.
+	// Rate is a number of requests per second far below the sender's limit.
 	Rate float64
-	// Experimental: it rests on something that nobody has confirmed.
+	// Experimental: the list relies on an unconfirmed fact.
 	Experimental bool
 
-	// Path lists the events. Empty: there is no list, only Check.
+	// Path lists the events. Empty: no list exists, only Check.
 	Path string
-	// Seconds: {since} and {until} are seconds since 1970, not texts (RFC 3339).
+	// Seconds: {since} and {until} are seconds since 1970 instead of RFC 3339.
 	Seconds bool
 	// Items is the list in an answer.
 	Items string
 	// Next leads to the next page.
 	Next Next
-	// Order in which items come.
+	// Order is the order of the items.
 	Order Order
 
-	// Ref is the name of an item at the sender: of Fetch, Redeliver, and {last}.
+	// Ref is the item's name at the sender, for Fetch, Redeliver and {last}.
 	Ref string
-	// ID and Type are those of the event where an item does not have all of the request:
-	// Fetch brings that. Several places of Type are joined by dots, as far as there is
-	// something. Empty ID: the item has the request.
+	// ID and Type are those of the event, if an item does not contain the whole
+	// request: Fetch loads it. Several places of Type are joined by dots, skipping
+	// empty ones. Empty ID: the item has the request.
 	ID   string
 	Type []string
 	// Time is when it happened, or was delivered. Empty: an item does not say.
 	Time string
-	// State says how the delivery went: Delivered when it is this text, Pending when the
-	// sender still tries. Where there is none, an item is an event and not a delivery.
+	// State is the place of the delivery's outcome: delivered if it is one of
+	// Delivered, pending if it is one of Pending. Empty: an item is an event and not a
+	// delivery.
 	State              string
 	Delivered, Pending []string
 
-	// Fetch is the URL of one item with its request, where the list leaves that out.
+	// Fetch is the URL of one item with its request, if the list leaves that out.
 	Fetch string
-	// Body is the body of the webhook in an item, or in what Fetch brings: the text of a
-	// JSON string, else the JSON. Wrap makes it of that, with {item} in it.
+	// Body is the webhook's body in an item, or in the answer of Fetch: the text of a
+	// JSON string, else the JSON. Wrap is the body around it, with {item} in it.
 	Body, Wrap string
 	// RequestHeaders are the headers of the webhook there, as an object.
 	RequestHeaders string
-	// Altered says in what a body that contains Mark differs from that of the webhook.
+	// Altered says how a body that contains Mark differs from the webhook's.
 	Altered, Mark string
-	// Redeliver is where the sender is asked, by POST, to deliver an item once more.
+	// Redeliver is the URL that asks the sender, by POST, to deliver an item again.
 	Redeliver string
-	// BackDays is for how many days the sender lists an event. 0: it does not say.
+	// BackDays is for how many days the sender lists an event. 0: unknown.
 	BackDays int
 
-	// Check is our endpoint as the sender has it.
+	// Check describes our endpoint at the sender.
 	Check *EndpointFacts
 }
 
-// Sliced reports whether the list can be asked for a time.
+// Sliced reports whether the list can be filtered by time.
 func (l *List) Sliced() bool {
 	return strings.Contains(l.Path, "{since}") && strings.Contains(l.Path, "{until}")
 }
 
-// Next is how a list goes on. At most one is set; without any, a list has one page.
+// Next is how a list continues. At most one is set; if none is, the list has one page.
 type Next struct {
 	Link    bool   // header Link, rel="next" (RFC 8288)
 	URL     string // place of the whole URL
 	Cursor  string // place of {cursor}
-	More    string // place of a boolean; the next page begins behind {last}
+	More    string // place of a boolean; the next page begins after {last}
 	Numbers bool   // {cursor} counts pages from 1, until one is not full
 	PerPage int    // of Numbers
 }
@@ -95,16 +96,16 @@ type Order int
 
 // The orders of lists.
 const (
-	// NewestFirst: a list with {since} is asked for slices, one without is read down to
-	// where the last pass began.
+	// NewestFirst lists are read in slices if they have {since}, else down to where the
+	// last pass began.
 	NewestFirst Order = iota
-	// OldestFirst: in slices.
+	// OldestFirst lists are read in slices.
 	OldestFirst
-	// Feed: its cursor is kept, and what it shows from there on is all there is.
+	// Feed lists are read on from their stored cursor, and show everything after it.
 	Feed
 )
 
-// EndpointFacts are where a sender says how it is about our endpoint.
+// EndpointFacts are the places of the sender's facts about our endpoint.
 type EndpointFacts struct {
 	Path    string            // of the API
 	Aliases map[string]string // of Path, by the setting `endpoint`
@@ -113,8 +114,8 @@ type EndpointFacts struct {
 	OnIs    []string          // its values while the endpoint is on
 	Why     string            // why it is off, or how the last delivery failed
 	Until   string            // until when
-	Types   string            // the types it is subscribed to; "*" is every one
+	Types   string            // the subscribed types; "*" is every one
 	Version string            // of the format of its payloads
-	// WhoTurnsOff says in plain words who turns an endpoint off, and how it is turned on.
+	// WhoTurnsOff explains who turns an endpoint off, and how it is turned on.
 	WhoTurnsOff string
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// Options is what a source may set for its provider. Every provider takes
-// only the options that mean something to it; New refuses the others.
+// Options is what a source may set for its provider. Every provider accepts only the
+// options that apply to it; New refuses the others.
 type Options struct {
 	// Tolerance is how far the signed time may lie from ours, in both
 	// directions. 0 is the provider's default (300 s), negative is off. Only
@@ -65,21 +65,21 @@ type Options struct {
 	// it was entered there. Providers whatsapp and meta.
 	VerifyToken secret.Value `yaml:"verify_token,omitempty"`
 
-	// The rest describes a scheme of one's own: provider hmac, and for header,
-	// prefix and the last three also token, basic and jwt.
+	// The rest describes a custom scheme: provider hmac, and for header, prefix and the
+	// last three also token, basic and jwt.
 
-	// Header carries the signature or the token. Required for hmac. Default for
-	// token and jwt: Authorization, with the prefix "Bearer ". For hmac a name
-	// that ends in -{n} stands for several headers, numbered from 1: X-Sig-{n}.
+	// Header carries the signature or the token. Required for hmac. Default for token
+	// and jwt: Authorization, with the prefix "Bearer ". For hmac a name that ends in
+	// -{n} means several headers, numbered from 1: X-Sig-{n}.
 	Header string `yaml:"header,omitempty"`
 	// Algorithm of the HMAC: sha1, sha256 or sha512. Default sha256.
 	Algorithm string `yaml:"algorithm,omitempty"`
 	// Encoding of the signature: hex, base64 or base64url. Default hex.
 	Encoding string `yaml:"encoding,omitempty"`
-	// Prefix stands before the signature, such as "sha256=". Default none.
+	// Prefix precedes the signature, such as "sha256=". Default none.
 	Prefix string `yaml:"prefix,omitempty"`
-	// Template is what is signed, with {ts}, {id}, {body}, {url} and {method}
-	// in it; {body} is required. Default "{body}".
+	// Template is the signed text, with {ts}, {id}, {body}, {url} and {method} in it;
+	// {body} is required. Default "{body}".
 	Template string `yaml:"template,omitempty"`
 
 	// TimestampHeader carries {ts}.
@@ -94,26 +94,26 @@ type Options struct {
 	SignatureField string `yaml:"signature_field,omitempty"`
 	// TimestampField names the pair that carries {ts}.
 	TimestampField string `yaml:"timestamp_field,omitempty"`
-	// Separator stands between the pairs. Default ",".
+	// Separator is between the pairs. Default ",".
 	Separator string `yaml:"separator,omitempty"`
 
 	// Each says that a delivery carries several events: a JSON pointer to the
 	// list of them, or "body" where the body is the list itself. The pointers of
 	// EventID, Type and OccurredAt then start at the item.
 	Each string `yaml:"each,omitempty"`
-	// EventID says what makes two deliveries the same event. Required for a
-	// scheme of one's own, unless the id is signed (IDHeader). For every other
-	// provider it replaces the documented key.
+	// EventID says what makes two deliveries the same event. Required for a custom
+	// scheme, unless the id is signed (IDHeader). For every other provider it replaces
+	// the documented key.
 	EventID EventID `yaml:"event_id,omitempty"`
-	// Ignore are JSON pointers to what an attempt changes in an event. The id is
-	// a hash of all else of it. Instead of EventID. The configuration has it
-	// within dedup.
+	// Ignore are JSON pointers to values that change between attempts of an event. The
+	// id is a hash of the rest. Instead of EventID. In the configuration it is part of
+	// dedup.
 	Ignore []string `yaml:"-"`
-	// Type says where the event's type stands. Default: /type of a JSON body
-	// where there is one, else "unknown". Also for standard-webhooks.
+	// Type is the place of the event's type. Default: /type of a JSON body if present,
+	// else "unknown". Also for standard-webhooks.
 	Type Field `yaml:"type,omitempty"`
-	// OccurredAt says where the time of the event stands. Default: nowhere.
-	// Also for standard-webhooks.
+	// OccurredAt is the place of the event's time. Default: nowhere. Also for
+	// standard-webhooks.
 	OccurredAt Clock `yaml:"occurred_at,omitempty"`
 
 	// Answer replaces the answer to a proven delivery, for a sender that accepts no
@@ -129,13 +129,12 @@ type Options struct {
 	// Roots are the authorities that certificates of the sender must come from.
 	// Default: those of the system.
 	Roots *x509.CertPool `json:"-" yaml:"-"`
-	// Keys keeps what a sender gave us beyond a restart. Provider plaid, to which
-	// it may be nil: then every process asks for itself.
+	// Keys stores keys of a sender beyond a restart. Provider plaid, for which it may
+	// be nil: then every process fetches its own.
 	Keys KeyStore `json:"-" yaml:"-"`
 }
 
-// Field is where one text of a delivery stands. Exactly one of its members is
-// set.
+// Field is the place of one text in a delivery. Exactly one of its members is set.
 type Field struct {
 	Header  string `yaml:"header,omitempty"`  // name of a request header
 	Pointer string `yaml:"pointer,omitempty"` // JSON pointer (RFC 6901) into the body
@@ -143,31 +142,29 @@ type Field struct {
 	Fixed   string `yaml:"fixed,omitempty"`   // this text; not for ids
 }
 
-// EventID is where the id of an event stands, or what it is made of. Exactly
-// one of its members is set, Optional apart.
+// EventID is the place of an event's id, or what it is made of. Exactly one of its
+// members is set, besides Optional.
 type EventID struct {
 	Header  string `yaml:"header,omitempty"`
 	Pointer string `yaml:"pointer,omitempty"`
 	Form    string `yaml:"form,omitempty"`
-	// Join makes the id of several texts, all of which must be there: JSON
-	// pointers, header:NAME and form:NAME.
+	// Join makes the id of several texts, which must all be present: JSON pointers,
+	// header:NAME and form:NAME.
 	Join []string `yaml:"join,omitempty"`
-	// Fields are JSON pointers, header:NAME and form:NAME of what does not
-	// change when the event is sent again. The id is a hash of what stands
-	// there, whatever its white space and the order of its keys. All of them
-	// must be present.
+	// Fields are JSON pointers, header:NAME and form:NAME of values that do not change
+	// when the event is sent again. The id is a hash of these values, whatever their
+	// white space and the order of their keys. All of them must be present.
 	Fields []string `yaml:"fields,omitempty"`
-	// Optional are further places for the hash, where there may be nothing.
-	// Only with Fields.
+	// Optional are further values for the hash, which may be missing. Only with Fields.
 	Optional []string `yaml:"optional,omitempty"`
 }
 
-// Text is what is set, for messages; empty when nothing is.
+// Text is the member that is set, for messages; empty if none is.
 func (e EventID) Text() string {
 	return cmp.Or(e.Header, e.Pointer, e.Form, strings.Join(slices.Concat(e.Join, e.Fields, e.Optional), " "))
 }
 
-// Clock is where a time stands.
+// Clock is the place of a time.
 type Clock struct {
 	Pointer string `yaml:"pointer,omitempty"` // JSON pointer into the body
 	// Unit is s, ms or rfc3339. Default: rfc3339 for a JSON string, ms for a

@@ -1,6 +1,6 @@
-// Package provider declares what a provider is: how it signs, which options a source may
-// set, what an event is, and why a request is refused. Package catalog builds the
-// providers.
+// Package provider declares the type of a provider: how it signs, which options a
+// source may set, what an event is, and why a request is refused. Package catalog
+// builds the providers.
 package provider
 
 import (
@@ -13,36 +13,35 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// Provider declares one kind of sender. Values are
-// made by New, one for each source, and are safe for concurrent use.
+// Provider declares one kind of sender. Values are made by catalog.New, one for each
+// source, and are safe for concurrent use.
 type Provider struct {
 	// Name is the slug in the configuration: stripe, github, ...
 	Name string
-	// Title is the sender's own name, for people.
+	// Title is the sender's own name, for display.
 	Title string
-	// About is what a person must know to use it.
+	// About is what an operator must know to use it.
 	About About
 
-	// Verify proves who sent the request, over the raw bytes. It tries every
-	// secret and every signature without leaving early. Errors: *VerifyError
-	// for a request that is not proven (401). Any other error is a fault of
-	// ours (a secret that cannot be used, a key that cannot be fetched within
-	// ctx): the sender must be told to come back (503).
+	// Verify proves who sent the request, over the raw bytes. It tries every secret and
+	// every signature without leaving early. Errors: *VerifyError for a request that is
+	// not proven (401). Any other error is a fault of ours (a secret that cannot be
+	// used, a key that cannot be fetched within ctx): the sender must be asked to retry
+	// (503).
 	Verify func(ctx context.Context, r *Request, secrets []secret.Value, now time.Time) (Verified, error)
 
-	// Challenge is the scheme of authentication that a 401 asks for in its header
-	// WWW-Authenticate: Basic and Bearer where the sender uses them, which some
-	// senders wait for. It is the same for every reason. The catalog and the
-	// gateway fill in Signature where a declaration names none.
+	// Challenge is the authentication scheme of a 401's WWW-Authenticate: Basic and
+	// Bearer if the sender uses them, since some senders wait for it. It is the same
+	// for every reason. The catalog and the gateway fill in Signature if a declaration
+	// names none.
 	Challenge string
 
-	// Events finds the events of a verified request, in order. No event is a
-	// delivery to answer and not to store. Errors: *EventError.
+	// Events finds the events of a verified request, in order. A delivery without
+	// events is answered and not stored. Errors: *EventError.
 	Events func(r *Request) ([]Event, error)
 
-	// Content is the body to store, and its type, of a delivery that has none:
-	// of a GET, whose event is in its URL. It returns nil for any other. It may
-	// be nil.
+	// Content is the body to store, and its type, for a delivery without one: a GET,
+	// whose event is in its URL. It returns nil for any other. It may be nil.
 	Content func(r *Request) (contentType string, body []byte)
 
 	// Handshake answers the sender's own checks of the endpoint, signed or
@@ -51,13 +50,12 @@ type Provider struct {
 	// those of Verify and Events.
 	Handshake func(ctx context.Context, r *Request, secrets []secret.Value, now time.Time) (*Answer, error)
 
-	// Methods the endpoint takes: POST, and GET where a handshake needs it. The
-	// catalog fills in POST where a declaration names none.
+	// Methods that the endpoint accepts: POST, and GET if a handshake needs it. The
+	// catalog fills in POST if a declaration names none.
 	Methods []string
 
-	// Answer replaces the gateway's JSON 200 to an accepted delivery where the
-	// sender requires another answer, which may depend on what it asked. Nil
-	// for most.
+	// Answer replaces the gateway's JSON 200 to an accepted delivery if the sender
+	// requires another answer, which may depend on the request. Nil for most.
 	Answer func(r *Request) *Answer
 
 	// Bare: the sender accepts no body in any answer, so that refusals have none
@@ -74,16 +72,15 @@ type Provider struct {
 	// Its error never quotes the secret.
 	SecretAs func(s secret.Value, encoding string) (secret.Value, error)
 
-	// Sign makes r, with any body, a delivery of this sender: it sets the
-	// headers (or the fields of the body, or of the query of r.URL) that carry
-	// the signature, and replaces those that stand there. The send command and
-	// the tests use it.
+	// Sign makes r, with any body, a delivery of this sender: it sets the headers (or
+	// the fields of the body, or of the query of r.URL) that carry the signature,
+	// replacing existing ones. The send command and the tests use it.
 	Sign func(r *Request, key secret.Value, now time.Time) error
 
-	// Sample makes the body and the headers of an event of this sender, for
-	// the send command and the demo, unsigned and without URL. eventType "" is
-	// a usual one, id "" a fresh one; id stands where the provider's rule finds
-	// it, so that the key of the event depends on it.
+	// Sample makes the body and the headers of an event of this sender, for the send
+	// command and the demo, unsigned and without URL. eventType "" is a usual one, id
+	// "" a new one. id is put where the provider's rule finds it, so that the event's
+	// key depends on it.
 	Sample func(eventType, id string, now time.Time) *Request
 
 	// Keyless providers prove who sent a request without a secret of the
@@ -98,39 +95,40 @@ type Provider struct {
 	// query is stored or logged, nor any header that repeats one of these.
 	SecretQuery []string
 
-	// SignsURL: the URL the sender called is (part of) what proves it.
-	// The source must be told that URL: the Host of a request is anybody's.
+	// SignsURL: the called URL is (part of) the proof. The source must be configured
+	// with that URL: anyone can choose the Host of a request.
 	SignsURL bool
 
-	// HeaderFamilies are the headers the sender signs and describes deliveries
-	// with, beside the content type, in canonical form; "*" stands for any run of
+	// HeaderFamilies are the headers with which the sender signs and describes
+	// deliveries, beside the content type, in canonical form; "*" matches any run of
 	// characters. A sender without any puts everything into the body or the URL.
-	// Headers that others on the way may set under the same prefix are named
-	// one by one. The catalog adds those that the options of a source name.
+	// Headers that others on the way may set under the same prefix are named one by
+	// one. The catalog adds those that the options of a source name.
 	HeaderFamilies []string
 
-	// UnsignedID: (some) ids stand in a header that is not signed:
-	// anyone who saw one request can send it again under a new id, for as long as
-	// its signed time lets them, or forever. The replay guard is for these.
+	// UnsignedID: (some) ids are in an unsigned header. Anyone who saw one request can
+	// send it again under a new id, for as long as its signed time lets them, or
+	// forever. The replay guard is for these.
 	UnsignedID bool
-	// UnsignedBody: what is signed does not tie the sender to the
-	// body: anyone who saw one request can put another event under its signature.
-	// The replay guard of such a source refuses unless it is told otherwise.
+	// UnsignedBody: the signed text does not bind the body. Anyone who saw one request
+	// can put another event under its signature. The replay guard of such a source
+	// refuses by default.
 	UnsignedBody bool
 	// ReplayToken returns what the replay guard remembers of a proven request:
 	// the same for the same signed content, however the headers are spelled.
 	// Empty or nil: there is nothing to remember.
 	ReplayToken func(r *Request) string
 
-	// TestEvent reports whether a proven request tells of something that did not happen:
-	// a test of the sender, or of its own account. Nil when it does not say.
+	// TestEvent reports whether a proven request describes an event that did not
+	// happen: a test of the sender, or of its own account. Nil if the sender does not
+	// mark tests.
 	TestEvent func(r *Request) bool
 
-	// List is what the sender's own API says of its events. Nil: it has none that is known.
+	// List describes the sender's API that lists its events. Nil: none is known.
 	List *List
 
-	// Retry reads what the sender says of its attempts. Nil when it says
-	// nothing. It is not signed at most senders: for metrics and the log only.
+	// Retry reads the sender's information about its attempts. Nil if it gives none.
+	// Most senders do not sign it: for metrics and the log only.
 	Retry func(r *Request) RetryInfo
 
 	// OtherBodies says what bodies of this sender may be beside JSON and forms, such as
@@ -147,8 +145,8 @@ type Provider struct {
 	// Deadline is how long the sender waits for the answer; 0 when it does not
 	// say.
 	Deadline time.Duration
-	// RetryWindow is for how long it retries by itself; ResendWindow for how
-	// long a person can make it resend. Zero: not at all.
+	// RetryWindow is for how long it retries by itself; ResendWindow for how long an
+	// operator can make it resend. Zero: not at all.
 	RetryWindow, ResendWindow time.Duration
 	// OldSecretRetries: retries are signed with the secret that was
 	// valid when the event happened: a secret that was replaced stays accepted
@@ -156,15 +154,15 @@ type Provider struct {
 	OldSecretRetries bool
 }
 
-// minFloor is the least time a key is remembered.
+// minFloor is the shortest time for which a key is remembered.
 const minFloor = time.Hour
 
 // SignatureChallenge is the Challenge of senders that sign.
 const SignatureChallenge = "Signature"
 
-// Floor is the shortest retention of dedup keys that is safe: twice the time
-// in which the sender retries by itself, or all of the time in which a person
-// can make it resend, whichever is longer, and at least one hour.
+// Floor is the shortest retention of dedup keys that is safe: twice the time in which
+// the sender retries by itself, or the whole time in which an operator can make it
+// resend, whichever is longer, and at least one hour.
 func (p *Provider) Floor() time.Duration {
 	return max(2*p.RetryWindow, p.ResendWindow, minFloor)
 }
@@ -177,8 +175,8 @@ type Request struct {
 	URL    *url.URL
 	Header http.Header
 	Body   []byte
-	// Client is what limits per client count by: the address of who sent the
-	// request, or its network. Not valid when it is unknown.
+	// Client is the unit of per-client limits: the address of the sender, or its
+	// network. Not valid if unknown.
 	Client netip.Prefix
 	// Known is true when a delivery from Client was accepted before.
 	Known bool
@@ -194,7 +192,7 @@ type Event struct {
 	APIVersion string
 	OccurredAt time.Time // zero when the sender does not say
 	Item       string    // JSON pointer (RFC 6901) inside the body; empty for the whole body
-	// Part is the text of Item as it stands in the body. Nil for the whole body.
+	// Part is the text of Item as it appears in the body. Nil for the whole body.
 	Part []byte
 }
 

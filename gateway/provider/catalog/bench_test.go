@@ -78,7 +78,7 @@ func TestNothingGrowsWithProviders(t *testing.T) {
 	}
 }
 
-// sourcesOf makes the providers of some sources, of stripe at least.
+// sourcesOf makes the providers of some sources, and always stripe.
 func sourcesOf(t testing.TB, names []string) map[string]*provider.Provider {
 	t.Helper()
 	sources := map[string]*provider.Provider{"stripe": provide(t, "stripe", provider.Options{})}

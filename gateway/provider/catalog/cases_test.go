@@ -95,8 +95,8 @@ func (c *delivery) run(t *testing.T, name string, marks map[string]string) {
 	}
 }
 
-// require compares an event with what is wanted, except for the key of those
-// that have none to write down.
+// require compares an event with the expected one, except for keys that cannot be
+// written down.
 func (want expectedEvent) require(t *testing.T, r *provider.Request, got provider.Event, marks map[string]string) {
 	t.Helper()
 	if want.IDPrefix != "" {
@@ -137,8 +137,8 @@ func (want outcome) requireRefusal(t *testing.T, err error) {
 	require.Equal(t, want.unreadable, unusable.Unreadable)
 }
 
-// signatureHeader is the header Sign puts the signature into: of those it
-// sets, the one that is named so. Empty when there is none.
+// signatureHeader returns the header into which Sign puts the signature: the one named
+// so among those that it sets. It is empty if none is.
 func signatureHeader(t testing.TB, p *provider.Provider, r *provider.Request, key secret.Value) string {
 	t.Helper()
 	names := signing(t, p, r, key)

@@ -1,5 +1,5 @@
-// Package catalog lists the providers there are, makes them for sources and
-// describes them for people.
+// Package catalog lists the available providers, makes them for sources and describes
+// them for operators.
 package catalog
 
 import (
@@ -16,15 +16,14 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider/internal/sender"
 )
 
-// entry is one provider we know: its slug, the options it takes and how it is
-// made.
+// entry is one provider: its slug, its accepted options and its constructor.
 type entry struct {
 	name    string
 	accepts []string // options, by their name in the configuration
 	make    func(o provider.Options) (*provider.Provider, error)
 }
 
-// entries lists every provider there is, in alphabetical order.
+// entries lists every provider, in alphabetical order.
 func entries() []entry {
 	return []entry{
 		{"adyen", nil, sender.Adyen},
@@ -88,7 +87,7 @@ func entries() []entry {
 	}
 }
 
-// generic lists the options of a provider that stands for any sender of its scheme.
+// generic lists the options of a provider for any sender of its scheme.
 func generic(options ...[]string) []string {
 	return append(slices.Concat(options...), proof.EndpointOptions...)
 }
@@ -138,7 +137,7 @@ func New(name string, opts provider.Options) (*provider.Provider, error) {
 	return nil, &provider.OptionError{Field: "provider", Value: name, Allowed: "must be one of " + strings.Join(Names(), ", ")}
 }
 
-// Description is what a person must know to configure a source.
+// Description is the information that an operator needs to configure a source.
 type Description struct {
 	// Provider is made with the options of Example. It is to be read, not to
 	// receive with.

@@ -12,7 +12,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// withSDK are the providers of which the tests of sdktest run an SDK.
+// withSDK returns the providers whose SDK the tests of sdktest run.
 func withSDK(t *testing.T) map[string]bool {
 	t.Helper()
 	text, err := os.ReadFile("../sdktest/sdks.json")
@@ -26,8 +26,8 @@ func withSDK(t *testing.T) map[string]bool {
 	return with
 }
 
-// publishedVectors tells of which providers there are published vectors: of
-// signatures, and of handshakes.
+// publishedVectors returns the providers with published vectors, of signatures and of
+// handshakes.
 func publishedVectors(t *testing.T) (signatures, handshakes map[string]bool) {
 	t.Helper()
 	all, err := allDeliveries()

@@ -52,18 +52,18 @@ type samples struct {
 	Types []string `yaml:"types"`
 	// Unsigned: (part of) the body can be changed, the scheme does not cover it.
 	Unsigned bool `yaml:"unsigned"`
-	// InBody: the signature stands in the body, which therefore must be one of
-	// the sender's.
+	// InBody: the signature is in the body, which therefore must be one of the
+	// sender's.
 	InBody bool `yaml:"in_body"`
 	// Fresh: two samples are two events even with one id.
 	Fresh bool `yaml:"fresh"`
 	// Needs are the places without which no event has an id, * for the index
 	// of a list.
 	Needs []string `yaml:"needs"`
-	// Distinct are the places by which the sender tells events apart, for each
-	// kind of delivery: the first list counts whose places are all there. * is
-	// every member of the body, and a place behind ? is only there. Attempt are those that change from one attempt
-	// to the next.
+	// Distinct are the places by which the sender distinguishes events, for each kind
+	// of delivery. The first list whose places are all present counts. * is every
+	// member of the body, and a place after ? may be missing. Attempt are the places
+	// that change from one attempt to the next.
 	Distinct [][]string `yaml:"distinct"`
 	Attempt  []string   `yaml:"attempt"`
 	// Type are the places of the type in a sample, and Untyped is what the type
@@ -78,10 +78,10 @@ type delivery struct {
 	name    string
 	source  source
 	request *provider.Request
-	sign    *signSection // nil: the request stands there as it came
+	sign    *signSection // nil: the request is written down as it arrived
 	want    outcome
-	// published says where somebody else published what is signed, and the
-	// signature: a test vector. Empty for all others.
+	// published says where a third party published the signed text and the signature: a
+	// test vector. Empty for all others.
 	published string
 }
 
@@ -221,8 +221,8 @@ func (c *delivery) readAnswer(text []byte) error {
 	return nil
 }
 
-// parseRequest reads a request as it came. Its body ends before the line end
-// that closes the section.
+// parseRequest reads a request as it arrived. Its body ends before the line end that
+// closes the section.
 func parseRequest(text []byte, flags []string) (*provider.Request, error) {
 	head, body, _ := bytes.Cut(text, []byte("\n\n"))
 	body = bytes.TrimSuffix(body, []byte("\n"))
@@ -292,8 +292,8 @@ func (s source) options(t testing.TB, name string) provider.Options {
 	return o
 }
 
-// published are the documents the sender publishes. Those made of the keys of
-// the tests are called by what they are.
+// published are the documents that the sender publishes. Those made of the tests' keys
+// are named after their content.
 func (s source) published() prooftest.Published {
 	const name = "sns.amazonaws.com"
 	year := prooftest.Now().AddDate(1, 0, 0)
@@ -349,10 +349,10 @@ func (c *delivery) received(t testing.TB, name string) (*provider.Provider, []se
 	return p, secrets, r
 }
 
-// apply signs a request, and changes what the section says. In the values of
-// headers {ts} stands for the signed time in seconds, {header} for what Sign
-// put into the header of the signature, {HEADER} for that in upper case,
-// {signature} for its last part and {mac} for the bare signature.
+// apply signs a request, and changes what the section says. In the values of headers
+// {ts} is the signed time in seconds, {header} the value that Sign put into the
+// signature's header, {HEADER} that value in upper case, {signature} its last part and
+// {mac} the bare signature.
 func (s *signSection) apply(t testing.TB, p *provider.Provider, r *provider.Request, from source) {
 	t.Helper()
 	key := secretOf(cmp.Or(s.With, from.Secrets[0]))

@@ -13,8 +13,8 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider"
 )
 
-// Two events that differ in any one of the places by which their sender tells
-// events apart have two keys, and the attempts of one event have one.
+// Two events that differ in any one of the places by which their sender distinguishes
+// events have two keys, and the attempts of one event have one.
 func TestKeysHaveAllThatDistinguishesEvents(t *testing.T) {
 	t.Parallel()
 	for _, name := range Names() {
@@ -64,7 +64,7 @@ func onlyID(t *testing.T, p *provider.Provider, r *provider.Request) string {
 	return events[0].ID
 }
 
-// groupOf is the first group of which a delivery has all places.
+// groupOf returns the first group whose places a delivery has all.
 func groupOf(groups [][]string, places []place) []string {
 	for _, group := range groups {
 		if !slices.ContainsFunc(group, func(at string) bool {

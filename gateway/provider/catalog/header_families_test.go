@@ -41,7 +41,7 @@ func TestHeaderFamiliesCoverWhatSendersSend(t *testing.T) {
 	}
 }
 
-// What a stranger, a proxy or a framework may put beside them is in no family.
+// Headers that a stranger, a proxy or a framework may add belong to no family.
 func TestHeaderFamiliesLeaveOutWhatReceiversTrust(t *testing.T) {
 	t.Parallel()
 	for _, name := range Names() {

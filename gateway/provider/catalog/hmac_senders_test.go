@@ -52,7 +52,7 @@ func TestHMACExpressesEverySender(t *testing.T) {
 			require.Len(t, events, 1)
 			require.Equal(t, "demo.created", events[0].Type)
 
-			// What the scheme covers cannot be changed, and a time gets old.
+			// A signed part cannot be changed, and a signed time expires.
 			r.Body = []byte(s.Body + " ")
 			_, err = p.Verify(t.Context(), r, []secret.Value{key}, prooftest.Now())
 			require.ErrorContains(t, err, string(provider.ReasonWrongSignature))

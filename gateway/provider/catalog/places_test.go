@@ -62,7 +62,7 @@ func decoded(body []byte) (any, error) {
 	return value, err
 }
 
-// members lists the pointers into a value. Of a list the first item counts.
+// members lists the pointers into a value, using the first item of each list.
 func members(value any, at string) []place {
 	var found []place
 	switch value := value.(type) {
@@ -80,7 +80,7 @@ func members(value any, at string) []place {
 	return found
 }
 
-// of returns what stands at a pointer into a decoded body.
+// of returns the value at a pointer into a decoded body.
 func (p place) of(node any) any {
 	for _, token := range jsonpointer.Tokens(string(p)) {
 		switch in := node.(type) {
@@ -97,7 +97,7 @@ func (p place) of(node any) any {
 	return node
 }
 
-// absent as a value removes what stands at a place.
+// absent, as a value, removes the value at a place.
 type absent struct{}
 
 // with returns a copy of a request with another value at a place.

@@ -47,8 +47,8 @@ func TestReplayTokens(t *testing.T) {
 	require.NotEqual(t, token, p.ReplayToken(r))
 }
 
-// TestCapturedDeliveriesAreDuplicates where the id of an event comes from what
-// is signed: those senders need no replay guard.
+// TestCapturedDeliveriesAreDuplicates covers senders whose event id is part of the
+// signed content: they need no replay guard.
 func TestCapturedDeliveriesAreDuplicates(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"mollie", "plaid"} {

@@ -41,8 +41,8 @@ func everything(t testing.TB) *catalogue {
 	return c
 }
 
-// named returns the provider of a name: seeds name each, and of what the
-// fuzzer makes of the names none is wasted.
+// named returns the provider for a name. Seeds name each one, and any name that the
+// fuzzer makes maps to some provider.
 func (c *catalogue) named(name string) *provider.Provider {
 	if p := c.providers[name]; p != nil {
 		return p
@@ -167,8 +167,8 @@ func FuzzEvents(f *testing.F) {
 	})
 }
 
-// requireSound extracts the events of r: each can be stored, and none of them
-// touches the body. What else is read of a request is safe to log.
+// requireSound extracts the events of r and checks that each can be stored, that none
+// touches the body, and that everything else read from the request is safe to log.
 func requireSound(t *testing.T, p *provider.Provider, r *provider.Request) {
 	before := string(r.Body)
 	if p.Retry != nil {
@@ -207,8 +207,8 @@ func requireSound(t *testing.T, p *provider.Provider, r *provider.Request) {
 	}
 }
 
-// FuzzHandshake asks for an answer without a secret that signed the question.
-// What comes back can be no markup and no second header.
+// FuzzHandshake sends checks that no secret signed. The answer must never be markup or
+// a second header.
 func FuzzHandshake(f *testing.F) {
 	all := everything(f)
 	addRequests(f, all, "handshake")
@@ -241,7 +241,7 @@ func FuzzHandshake(f *testing.F) {
 	})
 }
 
-// FuzzAnyBit signs a body and changes one bit of what came of it.
+// FuzzAnyBit signs a body and changes one bit of the result.
 func FuzzAnyBit(f *testing.F) {
 	all := everything(f)
 	for _, name := range all.names {

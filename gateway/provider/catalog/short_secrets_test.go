@@ -10,7 +10,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// TestShortSecretsAreRefused of every provider, whatever stands around them.
+// TestShortSecretsAreRefused covers every provider, whatever surrounds the secret.
 func TestShortSecretsAreRefused(t *testing.T) {
 	t.Parallel()
 	named := []string{"basic", "postmark", "braintree"} // name:password

@@ -36,7 +36,7 @@ func eventOf(t testing.TB, p *provider.Provider, r *provider.Request) provider.E
 	require.NotEmpty(t, events)
 	require.Len(t, events, 1)
 	event := events[0]
-	event.Part = nil // has what is random in a sample
+	event.Part = nil // contains random parts in a sample
 	return event
 }
 
@@ -56,8 +56,8 @@ func TestSampleIsOneSignedEvent(t *testing.T) {
 	})
 }
 
-// A replay is a signed request that comes again under another id. Two samples
-// are two events, so they must not look like one.
+// A replay is a signed request that arrives again under another id. Two samples are two
+// events, so they must not look like one.
 func TestSamplesUnderTwoIDsAreNoReplay(t *testing.T) {
 	t.Parallel()
 	everyProvider(t, func(t *testing.T, p *provider.Provider, _ *provider.Request) {
@@ -145,7 +145,7 @@ func TestAnyBitCounts(t *testing.T) {
 	})
 }
 
-// sameForm tells whether two forms sign alike, or neither can be signed.
+// sameForm reports whether two forms sign alike, or neither can be signed.
 func sameForm(t *testing.T, p *provider.Provider, a, b string) bool {
 	t.Helper()
 	signature := func(body string) string {
@@ -168,7 +168,7 @@ func TestSecrets(t *testing.T) {
 		if p.Keyless {
 			return
 		}
-		// Without a usable secret nothing is proven, and nobody is to blame but us.
+		// Without a usable secret nothing is proven, and the fault is ours alone.
 		for _, secrets := range [][]secret.Value{nil, {secret.Value{}}} {
 			_, err := p.Verify(t.Context(), r, secrets, prooftest.Now())
 			require.Error(t, err)

@@ -93,10 +93,10 @@ func refuse(t testing.TB, p *provider.Provider, r *provider.Request, secrets []s
 	}
 }
 
-// TestStrangersBodiesAreCheapToRefuse compares with what a stranger's body costs
-// at stripe, a hash of the body: nothing is parsed, and nothing is made of a
-// body, before its proof is found. What it takes is the time of the processor, for
-// busy machines; BenchmarkUnproven has what a sender sees.
+// TestStrangersBodiesAreCheapToRefuse compares the cost of a stranger's body with its
+// cost at stripe, which is one hash of the body: nothing is parsed or built from a body
+// before it is proven. It measures processor time, which is stable on busy machines;
+// BenchmarkUnproven measures what a sender sees.
 //
 //nolint:paralleltest // it measures time and memory
 func TestStrangersBodiesAreCheapToRefuse(t *testing.T) {
@@ -142,8 +142,8 @@ func threadTime(t *testing.T) time.Duration {
 	return time.Duration(used.Nano())
 }
 
-// BenchmarkUnproven shows what a stranger's body of 1 MiB costs. What it costs
-// at stripe, a hash of the body, is the measure.
+// BenchmarkUnproven shows the cost of a stranger's body of 1 MiB. The cost at stripe,
+// one hash of the body, is the yardstick.
 func BenchmarkUnproven(b *testing.B) {
 	bodies := hostile()
 	for _, name := range slices.Sorted(maps.Keys(configured(b))) {
