@@ -20,7 +20,7 @@ import (
 const (
 	githubOwner, githubRepo = "octocat", "hello-world"
 	githubHook              = 109948940
-	// firstDelivery and the number behind it are one as floats.
+	// firstDelivery and the next number are equal as floats.
 	firstDelivery = 1<<53 + 1
 )
 

@@ -18,8 +18,8 @@ import (
 const gitlabProject, gitlabHook = 7, 1
 
 // gitlabHookEvent is an item of the log of a hook. The client has no type for it and no
-// method for its list: the names are those of docs.gitlab.com/api/project_webhooks, "Get a
-// list of project webhook events". What it contains is of the client's types.
+// method for its list: the names are those of docs.gitlab.com/api/project_webhooks,
+// "Get a list of project webhook events". Its content has the client's types.
 type gitlabHookEvent struct {
 	ID                int64             `json:"id"`
 	URL               string            `json:"url"`

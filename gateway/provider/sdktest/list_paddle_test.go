@@ -22,8 +22,8 @@ import (
 
 const paddleSetting = "ntfset_01gkpjp8bkm3tm53kdgkx6sms7"
 
-// paddleAnswer is what stands around every answer. The type of the SDK is internal to it;
-// the SDK reads this one.
+// paddleAnswer is the envelope of every answer. The SDK's type is internal to it; the
+// SDK reads this one.
 type paddleAnswer struct {
 	Data any `json:"data"`
 	Meta struct {

@@ -41,14 +41,14 @@ type sdkList struct {
 	read func(ctx context.Context, base string, since time.Time) (url string, refs []string, err error)
 }
 
-// listEvent is an event that a provider tells of twice: by webhook and in its list.
+// listEvent is an event that a provider reports twice: by webhook and in its list.
 type listEvent struct {
 	id, kind string
 	occurred time.Time // zero: neither of the two says it
 	altered  string    // in what the list differs
 
 	ref     string    // of the item
-	at      time.Time // by which the list is asked
+	at      time.Time // the time by which the list is filtered
 	webhook *provider.Request
 	item    any // of a type of the SDK
 }
@@ -57,7 +57,7 @@ type listEvent struct {
 type listAPI struct {
 	endpointURL string
 	events      []listEvent // oldest first
-	// deliver sends the webhook of the event with a ref once more.
+	// deliver sends the webhook of the event with a ref again.
 	deliver func(ref string) error
 }
 

@@ -105,7 +105,7 @@ func (w *listWorld) serve(t *testing.T, source string, a *listAPI) string {
 	return server.URL
 }
 
-// base is the URL of the API without the prefix of its paths, as SDKs want it.
+// base is the URL of the API without the prefix of its paths, as SDKs expect it.
 func (w *listWorld) base(source string) string {
 	return strings.TrimSuffix(w.sources[source].Settings.BaseURL, w.list.prefix)
 }

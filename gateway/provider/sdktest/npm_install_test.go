@@ -27,8 +27,8 @@ const (
 	minNode = 18
 	// npmTimeout bounds an installation; that of the SDKs downloads 35 MB.
 	npmTimeout = 5 * time.Minute
-	// keepNPM is how long an installation that nobody uses stays in the cache;
-	// that of the SDKs has 220 MB.
+	// keepNPM is how long an unused installation stays in the cache; that of the SDKs
+	// has 220 MB.
 	keepNPM = 30 * 24 * time.Hour
 )
 

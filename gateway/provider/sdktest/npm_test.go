@@ -63,7 +63,7 @@ func npmCases(t *testing.T) []npmCase {
 	return []npmCase{
 		{Name: "adyen", SDK: "@adyen/api-library", Secret: hexSecret, Signs: true},
 		{Name: "adyen-platform", SDK: "@adyen/api-library", Secret: hexSecret, Signs: true, provider: "adyen", event: "balancePlatform.transfer.updated"},
-		// The SDK wants more of a subscription than our sample has.
+		// The SDK requires more of a subscription than our sample has.
 		{Name: "braintree", SDK: "braintree", Secret: "public_key:private_key", Signs: true},
 		{Name: "clerk", SDK: "svix", Secret: whsec, Signs: true},
 		{Name: "discord", SDK: "discord-interactions", Secret: hex.EncodeToString(discordKey), PublicKey: hex.EncodeToString(discordPublic)},
@@ -125,7 +125,7 @@ type npmOutcome struct {
 	// Answers of the gateway to what the SDK signed: first, again, and with one
 	// byte changed.
 	Answers []npmAnswer `json:"answers"`
-	// Genuine and Tampered tell whether the SDK accepts what we signed.
+	// Genuine and Tampered report whether the SDK accepts what we signed.
 	Genuine  bool `json:"genuine"`
 	Tampered bool `json:"tampered"`
 }
@@ -196,8 +196,8 @@ func startGateway(t *testing.T, sources []gateway.Source, options outbox.Options
 	return "http://" + g.Addr().String()
 }
 
-// serveRequests gives the script requests at the moment it wants them: some
-// SDKs take a signature for a few seconds only. It returns its base URL.
+// serveRequests gives the script requests at the moment when it needs them: some SDKs
+// accept a signature for a few seconds only. It returns its base URL.
 func serveRequests(t *testing.T, cases []npmCase, sources []gateway.Source) string {
 	t.Helper()
 	type jsonRequest struct {

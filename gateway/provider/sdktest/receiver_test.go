@@ -193,7 +193,7 @@ func (r *receiver) enqueue(t *testing.T, key identity.Key, contentType, body str
 	require.NoError(t, tx.Commit(t.Context()))
 }
 
-// refuses sends what was accepted once more, with one thing changed.
+// refuses sends the accepted delivery again, with one thing changed.
 func (r *receiver) refuses(t *testing.T) {
 	t.Helper()
 	genuine := r.last.Load()

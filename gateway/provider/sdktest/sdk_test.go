@@ -163,7 +163,7 @@ func sdks(t *testing.T) []sdk {
 	}
 }
 
-// What we sign, the SDK accepts; what was changed since, it does not.
+// The SDK accepts what we sign, unless it was changed since.
 func TestSDKsAcceptWhatWeSign(t *testing.T) {
 	t.Parallel()
 	for _, s := range sdks(t) {
@@ -180,7 +180,7 @@ func TestSDKsAcceptWhatWeSign(t *testing.T) {
 	}
 }
 
-// What the SDK signs, we accept; what was changed since, we do not.
+// We accept what the SDK signs, unless it was changed since.
 func TestWeAcceptWhatSDKsSign(t *testing.T) {
 	t.Parallel()
 	for _, s := range sdks(t) {
@@ -217,7 +217,7 @@ func sample(t *testing.T, slug string) (*provider.Provider, *provider.Request) {
 	return p, r
 }
 
-// tamper changes one byte of what is signed.
+// tamper changes one byte of the signed text.
 func tamper(slug string, body []byte) []byte {
 	body = slices.Clone(body)
 	at := len(body) - 1

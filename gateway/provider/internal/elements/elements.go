@@ -14,7 +14,7 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
 )
 
-// What a document of a sender may have at most.
+// Limits of a sender's document.
 const (
 	maxElements     = 1_000_000
 	maxElementDepth = 100
@@ -31,15 +31,14 @@ func IsXML(body []byte) bool {
 	return bytes.HasPrefix(bytes.TrimLeft(body, " \t\r\n"), []byte("<"))
 }
 
-// Texts are texts of an XML document, by the path of the element they stand
-// in: the local names from the root on, "order/customer/name". Only those that
-// were asked for, and that are there, are among them.
+// Texts are texts of an XML document, by the path of their element: the local names
+// from the root on, "order/customer/name". It contains only requested paths that exist.
 type Texts map[string]string
 
-// Read reads the texts at some paths. It reads the document once, from
-// front to back, and keeps nothing else of it. It is strict where two readers
-// could understand a document differently: an element that was asked for may
-// stand there once, and nothing may declare entities. Errors: *provider.EventError.
+// Read reads the texts at some paths. It reads the document once, from front to back,
+// and keeps nothing else of it. It is strict where two readers could understand a
+// document differently: a requested element may occur only once, and nothing may
+// declare entities. Errors: *provider.EventError.
 func Read(body []byte, paths ...string) (Texts, error) {
 	found := Texts{}
 	at := make([]string, 0, 8)
@@ -81,8 +80,8 @@ func Read(body []byte, paths ...string) (Texts, error) {
 	return found, nil
 }
 
-// Text returns what stands at a path: not empty, and fit to be part of a key.
-// Errors: *provider.EventError.
+// Text returns the text at a path: not empty, and fit to be part of a key. Errors:
+// *provider.EventError.
 func (t Texts) Text(path string) (string, error) {
 	text := t[path]
 	switch {

@@ -43,8 +43,8 @@ func TestRead(t *testing.T) {
 	require.EqualError(t, err, "order/lines/line/id stands in the body more than once")
 }
 
-// What two readers could understand differently, and what is too much, is
-// refused.
+// Documents that two readers could understand differently, and those beyond the limits,
+// are refused.
 func TestReadIsStrictAndBounded(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{
@@ -73,8 +73,8 @@ func TestReadIsStrictAndBounded(t *testing.T) {
 	require.Equal(t, errTooMuchXML, err)
 }
 
-// FuzzElements reads anything: what is found is text that stands in the body,
-// once it is unescaped, and every error is one for the sender.
+// FuzzElements reads anything: every text found is in the body, once it is unescaped,
+// and every error is one for the sender.
 func FuzzElements(f *testing.F) {
 	f.Add([]byte("<a><b>1</b></a>"))
 	f.Add([]byte("<x:a xmlns:x='y'><b>&lt;</b><b/></x:a>"))

@@ -82,7 +82,7 @@ func conversation(channel string) proof.EventRule {
 		default:
 			return rule.Of(d)
 		}
-		// A deleted message comes again under its id, and an echo may.
+		// A deletion arrives under the id of the message, and an echo may too.
 		mark := ""
 		switch {
 		case proof.At("/message/is_deleted").Holds(d):
@@ -101,8 +101,8 @@ func conversation(channel string) proof.EventRule {
 	}
 }
 
-// kindOfItem names what an item of a conversation is about: the member that says
-// neither who nor when.
+// kindOfItem names the kind of a conversation's item: the member that is neither a
+// party nor a time.
 func kindOfItem(d *proof.Document) (string, error) {
 	root, err := d.JSON()
 	if err != nil {
@@ -112,10 +112,10 @@ func kindOfItem(d *proof.Document) (string, error) {
 	root.ForEach(func(key, value gjson.Result) bool {
 		switch name := key.Str; {
 		case !root.IsObject() || !value.IsObject() || name == "sender" || name == "recipient" || name == "account":
-		case name == "message" || kind == "": // other members may stand beside a message
+		case name == "message" || kind == "": // a message may have other members beside it
 			kind = name
 		case kind != "message":
-			kind = min(kind, name) // whatever their order
+			kind = min(kind, name) // independent of their order
 		}
 		return true
 	})

@@ -74,7 +74,7 @@ func readJSON(path string, into any) error {
 	return nil
 }
 
-// byWhat spells evidence for people; sdks are those that are run.
+// byWhat describes evidence to readers; sdks are the SDKs that the tests run.
 func byWhat(e provider.Evidence, sdks []string) string {
 	texts := map[provider.Evidence]string{
 		provider.Documentation: "the sender's documentation or code",

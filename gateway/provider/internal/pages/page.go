@@ -87,7 +87,7 @@ func newPage(name string, sdks []string) (page, error) {
 	return pg, nil
 }
 
-// span spells a duration for people.
+// span describes a duration to readers.
 func span(d time.Duration, none string) string {
 	units := []struct {
 		name string

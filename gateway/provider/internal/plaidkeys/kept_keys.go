@@ -20,9 +20,8 @@ const (
 	storeTimeout = 2 * time.Second
 )
 
-// keptKeys are the keys of Plaid that are kept beyond a restart. All of a
-// source are read at once: unknown ids are a stranger's, and each would cost a
-// question otherwise.
+// keptKeys are the keys of Plaid that outlive a restart. All keys of a source are read
+// in one query: unknown ids come from strangers, and each would otherwise cost a query.
 type keptKeys struct {
 	store provider.KeyStore // may be nil
 	loads singleflight.Group
@@ -86,7 +85,7 @@ func (p *keptKeys) load(ctx context.Context, now time.Time) {
 	for _, k := range kept {
 		keys, err := readKey(k.Document)
 		if err != nil {
-			continue // of a newer program, perhaps: Plaid is asked
+			continue // perhaps of a newer version: Plaid is queried instead
 		}
 		p.keys[k.ID] = accountKey{keys: keys, document: k.Document, fetchedAt: now.Add(-k.Age), stored: true}
 	}

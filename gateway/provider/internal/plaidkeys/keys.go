@@ -1,5 +1,5 @@
-// Package plaidkeys asks Plaid's API for the keys that Plaid signs with, and
-// keeps those it was given.
+// Package plaidkeys fetches from Plaid's API the keys with which Plaid signs, and
+// caches them.
 package plaidkeys
 
 import (
@@ -21,7 +21,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// Account is what Plaid gives keys to.
+// Account is the Plaid account that fetches keys.
 type Account struct{ host, client, secret string }
 
 var errNoAccount = errors.New("the secret is neither client_id:secret nor sandbox:client_id:secret")
@@ -44,46 +44,46 @@ func ReadAccount(s secret.Value) (Account, error) {
 	return a, nil
 }
 
-// isKeyID takes what ids of Plaid are made of. The id of a key comes from a
-// request before anything of that is proven.
+// isKeyID reports whether a text has the form of Plaid's key ids. The id of a key comes
+// from a request that is not proven yet.
 func isKeyID(s string) bool {
 	return s != "" && len(s) <= 64 && !strings.ContainsFunc(s, func(c rune) bool {
 		return (c < '0' || c > '9') && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && c != '-' && c != '_'
 	})
 }
 
-// Keys asks Plaid's API for keys, and keeps those it was given. Unknown ids
-// cost a stranger nothing, so questions about them are limited.
+// Keys fetches keys from Plaid's API and caches them. Unknown ids cost a stranger
+// nothing, so requests for them are limited.
 type Keys struct {
 	transport http.RoundTripper
 	flights   singleflight.Group
-	Budget    proof.FetchBudget // for questions about keys that are not known
+	Budget    proof.FetchBudget // for requests for unknown keys
 	kept      *keptKeys
 
 	mu    sync.Mutex
 	known map[Name]accountKey
 }
 
-// Name is a key as an account asks for it.
+// Name is a key as an account requests it.
 type Name struct {
 	Account Account
 	ID      string
 }
 
-// kept is what the key is called where it outlives us. That says nothing of the
+// kept is the name of the key in the store, which outlives us. It leaves out the
 // account: Plaid signs for all its customers with the same keys.
 func (n Name) kept() string { return n.Account.host + "/" + n.ID }
 
 type accountKey struct {
-	keys      []proof.PublishedKey // none: it is not valid any more
-	document  []byte               // they were read from; nil: there is none
+	keys      []proof.PublishedKey // none: it is no longer valid
+	document  []byte               // from which they were read; nil: none exists
 	fetchedAt time.Time
-	failedAt  time.Time // of the last question, if that failed
+	failedAt  time.Time // of the last request, if it failed
 	stored    bool      // as it is here
 }
 
-// fresh reports whether there is no need to ask Plaid again, usable whether there
-// is a key while Plaid does not answer.
+// fresh reports whether Plaid need not be queried again, usable whether a key may be
+// used while Plaid does not answer.
 func (k accountKey) fresh(now time.Time) bool { return now.Sub(k.fetchedAt) < proof.KeysFor }
 
 func (k accountKey) usable(now time.Time) bool {
@@ -100,14 +100,14 @@ var (
 	errAway      = errors.New("fetch the key from Plaid: it failed a moment ago")
 )
 
-// New makes Keys that ask over the transport of the options, by default over the
-// guarded one, and keep what they are given in its store of keys.
+// New makes Keys that fetch over the transport of the options, by default over the
+// guarded one, and that store fetched keys in the options' store.
 func New(o provider.Options) *Keys {
 	return &Keys{transport: proof.TransportOf(o), kept: &keptKeys{store: o.Keys}, known: map[Name]accountKey{}}
 }
 
-// Of returns the keys an account can have. may reports whether Plaid may be asked
-// about one that is not known.
+// Of returns the keys of an account. may reports whether Plaid may be queried for an
+// unknown one.
 func (k *Keys) Of(account Account, may func() bool) proof.KeyFinder {
 	return func(ctx context.Context, id string, now time.Time) ([]proof.PublishedKey, error) {
 		if !isKeyID(id) {
@@ -145,8 +145,8 @@ func (k *Keys) Of(account Account, may func() bool) proof.KeyFinder {
 	}
 }
 
-// look finds a key that is known here, or else was to an earlier process. A
-// store that is away leaves what is known here as it is.
+// look finds a key in memory, or else in the store. If the store is unavailable, the
+// key in memory stays as it is.
 func (k *Keys) look(ctx context.Context, name Name, now time.Time) (accountKey, bool, error) {
 	k.mu.Lock()
 	key, known := k.known[name]
@@ -167,7 +167,7 @@ func (k *Keys) look(ctx context.Context, name Name, now time.Time) (accountKey, 
 	return key, true, nil
 }
 
-// ask gets a key and remembers it. No key is an empty list.
+// ask fetches a key and remembers it. No key is an empty list.
 func (k *Keys) ask(ctx context.Context, name Name, now time.Time) ([]proof.PublishedKey, error) {
 	document, err := k.post(ctx, name)
 	var keys []proof.PublishedKey
@@ -184,18 +184,18 @@ func (k *Keys) ask(ctx context.Context, name Name, now time.Time) ([]proof.Publi
 		return nil, err
 	}
 	fetched := accountKey{keys: keys, document: document, fetchedAt: now}
-	if known && len(keys) == 0 { // Plaid took it back
+	if known && len(keys) == 0 { // Plaid revoked it
 		fetched.stored = true
 		k.kept.keep(name, document)
 	}
-	if known || len(keys) > 0 { // a stranger's id is not worth remembering
+	if known || len(keys) > 0 { // a stranger's id is not remembered
 		k.known[name] = fetched
 	}
 	return keys, nil
 }
 
-// Proven keeps a key that has proven a delivery, once for each time that Plaid
-// gave it to us.
+// Proven stores a key that has proven a delivery, once for each time that Plaid
+// returned it.
 func (k *Keys) Proven(name Name) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -208,7 +208,7 @@ func (k *Keys) Proven(name Name) {
 	k.kept.keep(name, key.document)
 }
 
-// post returns what Plaid says of a key; nil when it has none of that id.
+// post returns Plaid's document about a key; nil if Plaid has no key of that id.
 func (k *Keys) post(ctx context.Context, name Name) ([]byte, error) {
 	body, err := json.Marshal(proof.Object{"client_id": name.Account.client, "secret": name.Account.secret, "key_id": name.ID})
 	if err != nil {
@@ -246,7 +246,7 @@ func (k *Keys) post(ctx context.Context, name Name) ([]byte, error) {
 	return answer.Key, nil
 }
 
-// readKey reads what Plaid says of a key. One that has expired is none.
+// readKey reads Plaid's document about a key. An expired key counts as none.
 func readKey(document []byte) ([]proof.PublishedKey, error) {
 	if document == nil {
 		return nil, nil

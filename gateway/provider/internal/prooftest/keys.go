@@ -62,7 +62,7 @@ func RSABase64() string { return base64.StdEncoding.EncodeToString(pkcs8(RSAKey(
 // ECDSABase64 is ECDSAKey without the lines around its base64.
 func ECDSABase64() string { return base64.StdEncoding.EncodeToString(pkcs8(ECDSAKey())) }
 
-// Ed25519Hex is Ed25519Key: the seed, and the public key behind it.
+// Ed25519Hex is Ed25519Key: the seed, followed by the public key.
 func Ed25519Hex() string { return hex.EncodeToString(Ed25519Key().(ed25519.PrivateKey)) }
 
 // KeyPEM spells a private key.

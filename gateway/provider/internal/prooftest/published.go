@@ -24,7 +24,7 @@ func PublishedKeys(rawURL string) func() Published {
 	return func() Published { return Published{rawURL: KeySet(RSAKey(), ECDSAKey(), Ed25519Key())} }
 }
 
-// Counted counts what is fetched.
+// Counted counts fetches.
 type Counted struct {
 	Published
 
@@ -37,7 +37,7 @@ func (c Counted) RoundTrip(r *http.Request) (*http.Response, error) {
 	return c.Published.RoundTrip(r)
 }
 
-// Total is how much was fetched of all documents.
+// Total is the number of fetches of all documents.
 func (c Counted) Total() int {
 	n := 0
 	for _, times := range c.Fetched {

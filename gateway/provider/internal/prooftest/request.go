@@ -10,7 +10,7 @@ import (
 // Now is the gateway's clock in all tests with a fixed time.
 func Now() time.Time { return time.Unix(1767225600, 0).UTC() }
 
-// Endpoint is the URL that was given to the sender, unless a test says another.
+// Endpoint is the URL that was given to the sender, unless a test uses another.
 const Endpoint = "https://hooks.example.com/webhooks/demo"
 
 // URL parses a URL, that of the endpoint when it is empty.

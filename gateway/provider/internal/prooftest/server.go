@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// Server is a local HTTPS server that stands for every host of a sender.
+// Server is a local HTTPS server that acts as every host of a sender.
 type Server struct {
 	*httptest.Server
 
@@ -32,7 +32,7 @@ func NewServer(t *testing.T, respond http.HandlerFunc) *Server {
 	return s
 }
 
-// Transport connects to the server whatever host is asked for.
+// Transport connects to the server, whatever the requested host.
 func (s *Server) Transport() *http.Transport {
 	roots := x509.NewCertPool()
 	roots.AddCert(s.Certificate())

@@ -29,8 +29,8 @@ const (
 	adyenSignature = adyenItem + "/additionalData/hmacSignature"
 )
 
-// adyenSigned are the fields of an item that are signed, in that order, with
-// ":" between them. What is missing is signed as an empty text.
+// adyenSigned are the signed fields of an item, in that order, with ":" between them. A
+// missing field is signed as an empty text.
 func adyenSigned() []string {
 	return []string{
 		"/pspReference", "/originalReference", "/merchantAccountCode", "/merchantReference", "/amount/value", "/amount/currency",
@@ -227,8 +227,8 @@ func adyenMAC(key, text []byte) []byte {
 	return mac.Sum(nil)
 }
 
-// adyenText returns what is signed of an item. Nothing is escaped in it: a ":"
-// in a field, such as in the names of reports, could be one between two fields.
+// adyenText returns the signed text of an item. Nothing in it is escaped: a ":" in a
+// field, such as in the names of reports, looks like a separator.
 func adyenText(item gjson.Result) ([]byte, error) {
 	fields := make(map[string]gjson.Result, 16) // read once: each look for a member reads them all
 	proof.Lookup(item, adyenItem).ForEach(func(key, value gjson.Result) bool {
@@ -300,8 +300,8 @@ func adyenKey(d *proof.Document) (string, error) {
 	if !proof.Clean(text) || len(fields) > most && !adyenPlain.MatchString(fields[0]) {
 		return proof.HashOf(text), nil
 	}
-	// Where there are more colons than between fields, they are taken for those
-	// of merchantReference, which is not part of the key.
+	// Surplus colons are assumed to belong to merchantReference, which is not part of
+	// the key.
 	return proof.Join(fields[2], fields[0], fields[last-1], fields[last]), nil
 }
 

@@ -42,8 +42,8 @@ const (
 const snsCertificateTTL = proof.Day
 
 var (
-	// A region is us-east-1 or us-gov-west-1: other hosts of that form are
-	// buckets that anybody can have (sns.s3-us-west-2.amazonaws.com).
+	// A region is us-east-1 or us-gov-west-1. Other hosts of that form are buckets that
+	// anyone can own (sns.s3-us-west-2.amazonaws.com).
 	snsHost = regexp.MustCompile(`^sns\.[a-z]{2}(-[a-z]+){1,3}-[0-9]{1,2}\.amazonaws\.com(\.cn)?$`)
 	snsPath = regexp.MustCompile(`^/SimpleNotificationService-[0-9A-Za-z]{1,64}\.pem$`)
 	// snsName is in the certificate: sns.amazonaws.com, or that of some regions
@@ -271,9 +271,9 @@ func snsSigned(root gjson.Result) ([]byte, error) {
 	return signed, nil
 }
 
-// key returns the key of the certificate at rawURL, which must be of SNS. That
-// it comes from the host of SNS vouches for it; where AWS serves the chain with
-// it, the authorities of the system must too.
+// key returns the key of the certificate at rawURL, which must be of SNS. Its origin,
+// the host of SNS, vouches for it. If AWS serves the chain with it, the system's
+// authorities must too.
 func (s *sns) key(ctx context.Context, by proof.Asker, rawURL string, now time.Time) (*rsa.PublicKey, error) {
 	if !proof.IsDocument(rawURL, snsPath) {
 		return nil, &provider.VerifyError{Reason: provider.ReasonForeignURL, Detail: "SigningCertURL is not that of a certificate"}

@@ -145,7 +145,7 @@ func docusignClock(local, offset string) time.Time {
 		return time.Time{}
 	}
 	east, err := strconv.ParseFloat(offset, 64)
-	if err != nil || !(math.Abs(east) <= 14) { // also what is no number
+	if err != nil || !(math.Abs(east) <= 14) { // NaN is refused too
 		return time.Time{}
 	}
 	return t.Add(-time.Duration(east * float64(time.Hour)))

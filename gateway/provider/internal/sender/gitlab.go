@@ -25,7 +25,7 @@ var (
 )
 
 // GitLab declares GitLab's webhooks: with a signing token, which works as Standard
-// Webhooks do, and with the older secret token, which only stands in a header.
+// Webhooks do, and with the older secret token, which is only sent in a header.
 // Source: docs.gitlab.com/user/project/integrations/webhooks; gitlab-org/gitlab
 // merge requests 160952 (Idempotency-Key) and 230944 (signing token).
 func GitLab(o provider.Options) (*provider.Provider, error) {

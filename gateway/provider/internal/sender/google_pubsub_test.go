@@ -12,8 +12,8 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider/internal/prooftest"
 )
 
-// TestPubSubWantsTheAccount refuses tokens of Google made for others: an
-// audience is anybody's to choose, the e-mail is not.
+// TestPubSubWantsTheAccount refuses Google tokens made for others: anyone can choose an
+// audience, but not the e-mail.
 func TestPubSubWantsTheAccount(t *testing.T) {
 	t.Parallel()
 	_, err := GooglePubSub(provider.Options{})

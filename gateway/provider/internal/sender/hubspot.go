@@ -157,8 +157,8 @@ func hubspotDecode(url string) string {
 	return text.String()
 }
 
-// verifyOld proves versions 1 and 2. Behind what they hash a stranger could
-// add bytes, beginning with 0x80: no JSON and no URL goes on like that.
+// verifyOld proves versions 1 and 2. A stranger could append bytes to the text that
+// they hash, beginning with 0x80, but no JSON and no URL continues like that.
 func (h *hubspot) verifyOld(r *provider.Request, secrets []secret.Value) (provider.Verified, error) {
 	c, err := h.old.Claim(r)
 	if err != nil {

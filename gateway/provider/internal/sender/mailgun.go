@@ -104,7 +104,7 @@ func aboutMailgun() provider.About {
 	}
 }
 
-// mailgunProof is what is signed, and the signature.
+// mailgunProof is the signed text and its signature.
 type mailgunProof struct{ timestamp, token, signature string }
 
 // signed is the signed text: all of it, since a digit moved from the token to

@@ -39,7 +39,7 @@ func TestMailgunReplayToken(t *testing.T) {
 	require.Equal(t, token, p.ReplayToken(&moved))
 }
 
-// TestMailgunProof flips bits of what is signed.
+// TestMailgunProof flips bits of the signed text.
 func TestMailgunProof(t *testing.T) {
 	t.Parallel()
 	p := declared(t, Mailgun, provider.Options{Tolerance: -time.Second})

@@ -10,9 +10,8 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
 )
 
-// Meta declares the webhooks of the Graph API: Messenger, Instagram, Pages,
-// users, ... What WhatsApp adds is in whatsapp.go; either takes the other's
-// deliveries.
+// Meta declares the webhooks of the Graph API: Messenger, Instagram, Pages, users, ...
+// whatsapp.go adds what WhatsApp has in addition; each accepts the other's deliveries.
 // Source: developers.facebook.com/docs/graph-api/webhooks;
 // github.com/fbsamples/graph-api-webhooks-samples.
 func Meta(o provider.Options) (*provider.Provider, error) {

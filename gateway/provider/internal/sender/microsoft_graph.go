@@ -112,9 +112,9 @@ type graphDelivery struct {
 	encrypted bool // there is resource data
 }
 
-// verifyGraph wants a clientState that we know in every item, of which there
-// must be one: an empty list proves nothing. It stops at the first item that
-// has none, before it reads the rest.
+// verifyGraph requires a known clientState in every item, and at least one item: an
+// empty list proves nothing. It stops at the first item without one, before it reads
+// the rest.
 func verifyGraph(r *provider.Request, secrets []secret.Value) (provider.Verified, graphDelivery, error) {
 	var verified provider.Verified
 	var delivery graphDelivery
@@ -160,9 +160,9 @@ func verifyGraph(r *provider.Request, secrets []secret.Value) (provider.Verified
 	return verified, delivery, err
 }
 
-// verify proves every token of the delivery, and that there is one of each
-// tenant whose data is in it. They prove who sent the delivery, not what is in
-// it. Errors: as those of Provider.Verify.
+// verify proves every token of the delivery, and that each tenant whose data is in it
+// has one. The tokens prove who sent the delivery, not its content. Errors: as those of
+// Provider.Verify.
 func (d *graphDelivery) verify(ctx context.Context, tokens *entra.Tokens, now time.Time) error {
 	switch {
 	case !tokens.Wanted():
@@ -219,8 +219,8 @@ func (d *graphDelivery) readItem(w *proof.Walk) (string, error) {
 	return state, err
 }
 
-// readTokens notes the validation tokens the walk is at. What is no text is no
-// good token either.
+// readTokens records the validation tokens at the walk. A token that is no text is not
+// valid either.
 func (d *graphDelivery) readTokens(w *proof.Walk) error {
 	list, err := w.Value()
 	if err != nil || string(list) == "null" {

@@ -138,8 +138,8 @@ func TestGraphProvesValidationTokens(t *testing.T) {
 	}
 }
 
-// Whoever does not know clientState makes us fetch no keys, and a sender whose
-// keys cannot be fetched comes again.
+// A client that does not know clientState makes us fetch no keys. A sender whose keys
+// cannot be fetched is asked to retry.
 func TestGraphFetchesKeysForKnownClientsOnly(t *testing.T) {
 	t.Parallel()
 	s := prooftest.NewServer(t, prooftest.Status(http.StatusInternalServerError))

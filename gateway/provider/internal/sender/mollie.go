@@ -21,9 +21,9 @@ type mollie struct {
 
 const mollieSignature = "X-Mollie-Signature"
 
-// Mollie declares Mollie's signed webhooks with events, and the classic ones: a
-// form with the id of what changed, which Mollie does not sign at all. The
-// latter are proven by a token in the URL.
+// Mollie declares Mollie's signed webhooks with events, and the classic ones: a form
+// with the id of the changed object, which Mollie does not sign at all. The latter are
+// proven by a token in the URL.
 // Source: docs.mollie.com/reference/webhooks-new and /reference/webhooks;
 // mollie/mollie-api-php, SignatureValidator.
 func Mollie(provider.Options) (*provider.Provider, error) {

@@ -40,7 +40,7 @@ const (
 	paypalCertURL   = "Paypal-Cert-Url"
 
 	paypalSigns = "SHA256withRSA"
-	paypalKeep  = proof.Day // how long a certificate is kept; its URL names one for good
+	paypalKeep  = proof.Day // how long a certificate is kept; its URL names one permanently
 
 	// paypalTolerance is how long PayPal tries. Each attempt has a time of its
 	// own, so that this is room for doubt.
@@ -122,8 +122,8 @@ func PayPal(o provider.Options) (*provider.Provider, error) {
 	}, nil
 }
 
-// paypalSecret splits a secret into the id of the webhook and the key behind
-// it, if there is one.
+// paypalSecret splits a secret into the id of the webhook and the key after it, if
+// present.
 func paypalSecret(s secret.Value) (id string, key any, err error) {
 	if s.IsZero() {
 		return "", nil, proof.ErrEmptySecret

@@ -16,8 +16,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// asStranger is a request whose signature is worth nothing, and that has its
-// certificate fetched from rawURL.
+// asStranger is a request with a worthless signature that makes us fetch its
+// certificate from rawURL.
 func asStranger(p *provider.Provider, rawURL string, client netip.Prefix) *provider.Request {
 	r := p.Sample("", "WH-1", prooftest.Now())
 	r.Header.Set(paypalID, "1")
@@ -41,8 +41,9 @@ func paypalWithOwnRoot(t *testing.T) (*provider.Provider, prooftest.Counted) {
 	return declared(t, PayPal, provider.Options{Fetch: fetched, Roots: pool}), fetched
 }
 
-// TestStrangersOrderFewFetches that evict nothing: the certificate that proved
-// a delivery goes on doing so, without another look.
+// TestStrangersOrderFewFetches checks that strangers cause few fetches and evict
+// nothing: the certificate that proved a delivery continues to do so, without another
+// fetch.
 func TestStrangersOrderFewFetches(t *testing.T) {
 	t.Parallel()
 	p, fetched := paypalWithOwnRoot(t)

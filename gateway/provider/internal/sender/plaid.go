@@ -141,8 +141,8 @@ func checkPlaid(s secret.Value) error {
 // noKeys finds none.
 func noKeys(context.Context, string, time.Time) ([]proof.PublishedKey, error) { return nil, nil }
 
-// key makes the key of an event. A webhook with a timestamp is told by what it
-// says; the others say the same each time, so that the signed time counts too.
+// key makes the key of an event. A webhook with a timestamp is identified by its
+// content. The others have the same content each time, so the signed time counts too.
 func (p *plaid) key(d *proof.Document) (string, error) {
 	content := proof.Hashed(proof.At("/webhook_type").IfAny(), proof.At("/webhook_code").IfAny(), proof.At(""))
 	if proof.At("/timestamp").Optional(d) != "" {

@@ -82,8 +82,8 @@ func TestForgedPlaidKeysKeepNobodyOut(t *testing.T) {
 	require.Equal(t, asked+1, api.asked.Load(), "it was looked at again")
 }
 
-// TestPlaidTokensThatCannotBeTakenCauseNoFetch: what a token says of its age and
-// its body is looked at before anything is asked for.
+// TestPlaidTokensThatCannotBeTakenCauseNoFetch checks that a token's claims about its
+// age and its body are checked before anything is fetched.
 func TestPlaidTokensThatCannotBeTakenCauseNoFetch(t *testing.T) {
 	t.Parallel()
 	api := &plaidAPI{}

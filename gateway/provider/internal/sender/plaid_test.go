@@ -110,7 +110,7 @@ func TestPlaidKeysFromItsAPI(t *testing.T) {
 	require.EqualValues(t, 1, api.asked.Load())
 	require.Equal(t, "production.plaid.com", *api.host.Load())
 
-	// Of several secrets the one that got the key counts.
+	// The secret that fetched the key counts among several.
 	verified, err := p.Verify(t.Context(), r, []secret.Value{secret.New("client1:old"), account[0]}, prooftest.Now())
 	require.NoError(t, err)
 	require.Equal(t, 1, verified.SecretIndex)

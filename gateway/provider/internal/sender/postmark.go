@@ -61,7 +61,7 @@ func aboutPostmark() provider.About {
 	}
 }
 
-// postmarkTimes says for a RecordType where its time stands.
+// postmarkTimes returns the place of the time for each RecordType.
 func postmarkTimes() map[string]string {
 	return map[string]string{
 		"Bounce": "/BouncedAt", "SpamComplaint": "/BouncedAt", "Delivery": "/DeliveredAt", "Open": "/ReceivedAt", "Click": "/ReceivedAt",

@@ -11,8 +11,8 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
 )
 
-// Sanity declares GROQ-powered webhooks. Their body is whatever the projection
-// of the webhook says; what we need stands in headers.
+// Sanity declares GROQ-powered webhooks. The webhook's projection determines their
+// body; the fields that we need are in headers.
 // Source: sanity.io/docs/webhooks and its changelog of 2026-04-29;
 // sanity-io/webhook-toolkit src and test/signature.test.ts.
 func Sanity(o provider.Options) (*provider.Provider, error) {

@@ -62,8 +62,8 @@ func Slack(o provider.Options) (*provider.Provider, error) {
 		Verify:    s.scheme.Verify,
 		Events:    s.events,
 		Handshake: s.handshake,
-		// The answer to a command or an interaction is shown to the person
-		// who made it, so it is empty.
+		// The answer to a command or an interaction is shown to the Slack user who made
+		// it, so it is empty.
 		Answer:      func(*provider.Request) *provider.Answer { return &provider.Answer{Status: http.StatusOK} },
 		CheckSecret: s.scheme.Secret.Check,
 		Sign:        s.scheme.Sign,

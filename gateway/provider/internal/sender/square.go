@@ -12,8 +12,7 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
 )
 
-// Square declares Square, which signs the URL it was given with the body
-// behind it.
+// Square declares Square, which signs the URL it was given, followed by the body.
 // Source: developer.squareup.com/docs/webhooks, "Verify and validate an event
 // notification"; square-nodejs-sdk tests/integration/webhooks.test.ts.
 func Square(provider.Options) (*provider.Provider, error) {

@@ -50,7 +50,7 @@ func TestStandardWebhooksTakesBothSchemes(t *testing.T) {
 	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(private, whsk))
 	require.NoError(t, err)
 	long := whsk + base64.StdEncoding.EncodeToString(ed25519.NewKeyFromSeed(key))
-	// The public key is anybody's: it must never serve as the secret of an HMAC.
+	// The public key is no secret: it must never serve as the secret of an HMAC.
 	confused := whsec + strings.TrimPrefix(public, whpk)
 
 	p := declared(t, StandardWebhooks, provider.Options{})

@@ -68,9 +68,9 @@ func Stripe(o provider.Options) (*provider.Provider, error) {
 	}, nil
 }
 
-// checkStripeSecret refuses what stands beside the signing secret in Stripe's
-// dashboard: with an API key here no delivery would ever be proven, and the key
-// to the account would be in one more place.
+// checkStripeSecret refuses the keys shown beside the signing secret in Stripe's
+// dashboard. With an API key here no delivery would ever be proven, and the key to the
+// account would be stored in one more place.
 func checkStripeSecret(spelling proof.KeySpelling) func(secret.Value) error {
 	return func(s secret.Value) error {
 		for _, prefix := range []string{"sk_live_", "sk_test_", "rk_live_", "rk_test_", "pk_live_", "pk_test_"} {

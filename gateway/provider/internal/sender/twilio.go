@@ -19,12 +19,11 @@ import (
 
 const twilioSignature = "X-Twilio-Signature"
 
-// twilioSecret is the auth token as it stands in the console.
+// twilioSecret is the auth token as the console shows it.
 var twilioSecret = proof.KeySpelling{Encoding: proof.Raw}
 
-// Twilio declares Twilio's webhooks. They sign the public URL: with
-// the fields of a form behind it, or, for any other body, with the hash of the
-// body in its query.
+// Twilio declares Twilio's webhooks. They sign the public URL: followed by the fields
+// of a form, or, for any other body, with the hash of the body in its query.
 // Source: twilio.com/docs/usage/webhooks/webhooks-security; twilio-node
 // src/webhooks/webhooks.ts.
 func Twilio(provider.Options) (*provider.Provider, error) {
@@ -63,7 +62,7 @@ func Twilio(provider.Options) (*provider.Provider, error) {
 		Content: twilioforms.Content,
 		Methods: []string{http.MethodGet, http.MethodPost},
 		Events:  twilioforms.Events,
-		// What answers a message or a call is TwiML; an empty one does nothing.
+		// A message or a call is answered with TwiML; an empty document does nothing.
 		Answer: func(*provider.Request) *provider.Answer {
 			return &provider.Answer{Status: http.StatusOK, ContentType: "text/xml", Body: []byte("<Response/>")}
 		},

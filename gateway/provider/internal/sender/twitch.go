@@ -33,8 +33,8 @@ func Twitch(o provider.Options) (*provider.Provider, error) {
 		Prefix:   "sha256=",
 		Hash:     sha256.New,
 		Encoding: proof.Hex,
-		// Nothing stands between the parts, but a time can be read in one way
-		// only: no byte of it can move to a neighbour.
+		// No separator is between the parts, but a time can be read in one way only: no
+		// byte of it can move to a neighbor.
 		Template:  proof.Template{proof.InID, proof.InTimestamp, proof.InBody},
 		Secret:    proof.KeySpelling{Encoding: proof.Raw},
 		Unit:      proof.RFC3339,

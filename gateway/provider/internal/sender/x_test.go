@@ -14,8 +14,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// TestCheckSignsNoEvent asks X's check to sign anything. What it signs, and
-// what anybody can therefore send with a valid signature, is never an event.
+// TestCheckSignsNoEvent makes X's check sign anything. The texts that it signs, which
+// anyone can therefore send with a valid signature, are never an event.
 func TestCheckSignsNoEvent(t *testing.T) {
 	t.Parallel()
 	p := declared(t, X, provider.Options{})

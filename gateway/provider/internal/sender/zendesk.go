@@ -76,7 +76,7 @@ func Zendesk(o provider.Options) (*provider.Provider, error) {
 		CheckSecret: s.CheckSecret,
 		Sign:        s.Sign,
 		Sample:      sampleZendesk,
-		UnsignedID:  true, // of what triggers and automations send
+		UnsignedID:  true, // for triggers and automations
 		ReplayToken: s.ReplayToken,
 		Deadline:    10 * time.Second,
 		RetryWindow: 5 * time.Minute,

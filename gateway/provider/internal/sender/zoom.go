@@ -16,8 +16,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// zoomTolerance is longer than Zoom retries. A shorter one would gain little:
-// the key is made of what is signed, so a delivery sent again is a duplicate.
+// zoomTolerance is longer than Zoom retries. A shorter one would gain little: the key
+// is made of the signed text, so a replay is a duplicate.
 const zoomTolerance = 2 * time.Hour
 
 type zoom struct{ scheme proof.Scheme }

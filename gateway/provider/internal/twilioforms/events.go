@@ -13,17 +13,17 @@ import (
 // Token is the header by which Twilio names a callback over its attempts.
 const Token = "I-Twilio-Idempotency-Token"
 
-// callback is one kind of form Twilio sends. Its sid names the resource, not
-// the event: the key takes what changes from one callback to the next as well.
+// callback is one kind of form that Twilio sends. Its sid names the resource, not the
+// event: the key also includes what changes from one callback to the next.
 type callback struct {
 	name    string        // first part of the type
-	marks   []string      // form fields that mark it: all are there
-	without string        // a form field that is not there
-	status  []proof.Field // second part of the type: the first that is there
-	// key are the parts of the dedup key: of each list the first that is
-	// there, and none may be missing.
+	marks   []string      // form fields that mark it: all are present
+	without string        // a form field that is absent
+	status  []proof.Field // second part of the type: the first that is present
+	// key are the parts of the dedup key: of each list the first that is present. None
+	// may be missing.
 	key  [][]proof.Field
-	also []proof.Field // parts added to the key where they are there
+	also []proof.Field // parts added to the key if they are present
 }
 
 // callbacks lists the kinds, the most specific first.
@@ -43,8 +43,8 @@ func callbacks() []callback {
 			name: "conversation", marks: []string{"ConversationSid", "EventType"}, status: form("EventType"),
 			key: [][]proof.Field{
 				form("EventType"), form("DeliveryReceiptSid", "MessageSid", "ParticipantSid", "ConversationSid"),
-				// The sid comes again with each update, so a time must keep
-				// them apart; events that have none carry Twilio's token.
+				// Each update repeats the sid, so a time must distinguish them; events
+				// without a time carry Twilio's token.
 				append(form("DateRemoved", "DateUpdated", "DateCreated"), proof.InHeader(Token)),
 			},
 			also: form("Status"),
@@ -120,8 +120,8 @@ func Content(r *provider.Request) (contentType string, body []byte) {
 	return proof.FormType, []byte(r.URL.RawQuery)
 }
 
-// byToken is the key of a callback that has no id with what changes beside it:
-// Twilio's token, which names it over its attempts, or a hash of the form.
+// byToken is the key of a callback that has no id and nothing that changes: Twilio's
+// token, which names it across its attempts, or a hash of the form.
 func byToken(d *proof.Document) string {
 	if token := proof.InHeader(Token).Optional(d); token != "" {
 		return token
@@ -134,8 +134,8 @@ func byToken(d *proof.Document) string {
 }
 
 // otherKind is the type of a callback that callbacks does not list: those of
-// TaskRouter, of answering machine detection, of media streams, of the debugger,
-// of bundles, and whatever Twilio adds.
+// TaskRouter, of answering machine detection, of media streams, of the debugger, of
+// bundles, and any that Twilio adds.
 func otherKind(d *proof.Document) string {
 	for _, f := range []struct{ prefix, field string }{
 		{"", "EventType"}, {"", "StreamEvent"}, {"", "StatusCallbackEvent"}, {"amd.", "AnsweredBy"}, {"debugger.", "Level"},
@@ -156,8 +156,8 @@ func event(d *proof.Document, id func(*proof.Document) string, kind string) prov
 	return provider.Event{ID: id(d), Type: kind, APIVersion: proof.InForm("ApiVersion").Optional(d), OccurredAt: timeOf(d)}
 }
 
-// asksForTwiML distinguishes a call that asks what to do next, once for each step of
-// its dialogue, from one that reports its progress. The former is no event.
+// asksForTwiML reports whether a call asks what to do next, once for each step of its
+// dialogue, instead of reporting its progress. Such a call is no event.
 func asksForTwiML(form url.Values) bool {
 	if form.Get("CallbackSource") == "call-progress-events" || form.Get("SequenceNumber") != "" {
 		return false
@@ -182,7 +182,7 @@ func (c callback) events(d *proof.Document) []provider.Event {
 	return []provider.Event{event(d, c.id, kind)}
 }
 
-// id is the key of a callback. Where a part of it is missing it is byToken.
+// id is the key of a callback. If a part of it is missing, it is byToken.
 func (c callback) id(d *proof.Document) string {
 	var parts []string
 	for _, fields := range c.key {
@@ -200,8 +200,8 @@ func (c callback) id(d *proof.Document) string {
 	return proof.Join(parts...)
 }
 
-// firstOf returns the first of some texts that is there, and the error of the
-// first one when none is.
+// firstOf returns the first text that is present, or the error of the first one if none
+// is.
 func firstOf(d *proof.Document, fields []proof.Field) (string, error) {
 	var first error
 	for _, f := range fields {
@@ -216,8 +216,8 @@ func firstOf(d *proof.Document, fields []proof.Field) (string, error) {
 	return "", first
 }
 
-// timeOf reads the time of a callback: calls have one as in e-mail,
-// conversations as in RFC 3339, messages none.
+// timeOf reads the time of a callback: calls have it in the e-mail format,
+// conversations in RFC 3339, messages have none.
 func timeOf(d *proof.Document) time.Time {
 	for _, f := range []proof.Field{proof.InForm("Timestamp"), proof.InForm("DateRemoved"), proof.InForm("DateUpdated"), proof.InForm("DateCreated")} {
 		text := f.Optional(d)
@@ -230,8 +230,8 @@ func timeOf(d *proof.Document) time.Time {
 	return time.Time{}
 }
 
-// stream reads Event Streams: a CloudEvent, or an array of them. JSON of another
-// kind has no id: Twilio's token names it, or its content.
+// stream reads Event Streams: a CloudEvent, or an array of them. JSON of another kind
+// has no id: Twilio's token names it, or its content.
 func stream(d *proof.Document) ([]provider.Event, error) {
 	root, err := d.JSON()
 	if err != nil {

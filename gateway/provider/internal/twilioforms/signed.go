@@ -1,5 +1,5 @@
-// Package twilioforms reads the forms of Twilio: what is signed of them, and
-// which event each describes.
+// Package twilioforms reads the forms of Twilio: the signed text, and the event that
+// each form describes.
 package twilioforms
 
 import (
@@ -16,11 +16,10 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
 )
 
-// BodyHash is the parameter of the URL with the hash of a body that is no
-// form.
+// BodyHash is the URL parameter with the hash of a body that is no form.
 const BodyHash = "bodySHA256"
 
-// MACs signs, for each spelling of the URL, the URL with the parameters behind it.
+// MACs signs, for each spelling of the URL, the URL followed by the parameters.
 func MACs(key, params []byte, urls ...string) [][]byte {
 	macs := make([][]byte, len(urls))
 	mac := hmac.New(sha1.New, key)
@@ -33,9 +32,9 @@ func MACs(key, params []byte, urls ...string) [][]byte {
 	return macs
 }
 
-// Signed returns what is signed behind the URL. A body that neither a
-// hash in the URL nor its own fields bind to the signature is refused: any
-// signature of the same URL would fit it.
+// Signed returns the signed text after the URL. A body that neither a hash in the URL
+// nor its own fields bind to the signature is refused: any signature of the same URL
+// would fit it.
 func Signed(r *provider.Request) ([]byte, error) {
 	var hashes []string
 	if strings.Contains(r.URL.RawQuery, BodyHash) { // Twilio never escapes it
@@ -44,7 +43,7 @@ func Signed(r *provider.Request) ([]byte, error) {
 	switch {
 	case len(hashes) > 0 && !(len(r.Body) == 0 && r.Method == http.MethodGet && len(hashes) > 1):
 		return nil, hashed(hashes, r.Body)
-	case len(r.Body) == 0: // of a GET the URL is all there is
+	case len(r.Body) == 0: // a GET has only its URL
 		return nil, nil
 	case !proof.IsForm(r):
 		return nil, &provider.VerifyError{Reason: provider.ReasonMissingSignature, Detail: "a body that is no form needs " + BodyHash + " in the URL"}
@@ -152,8 +151,8 @@ func legacyQuery(query string) string {
 
 var nodeEscape = strings.NewReplacer("+", "%20", "%21", "!", "%27", "'", "%28", "(", "%29", ")", "%2A", "*")
 
-// Unescape reads a part of a URL as the SDK of Twilio for Node does, which signs
-// some of what is sent: what cannot be decoded stays as it is.
+// Unescape decodes a part of a URL as Twilio's SDK for Node does, which signs some
+// requests that way: escapes that cannot be decoded stay as they are.
 func Unescape(s string) string {
 	text, err := url.QueryUnescape(s)
 	if err != nil { // Node leaves alone what it cannot decode
