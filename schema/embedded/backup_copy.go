@@ -13,9 +13,9 @@ import (
 	"strings"
 )
 
-// leftOut are what a copy does without: what belongs to the running server, and the
-// contents of directories that a server fills anew. It gets the WAL from elsewhere,
-// as a standby does.
+// leftOut and emptied are what a copy omits: the files of the running server, and the
+// contents of directories that a server fills anew. It gets the WAL from elsewhere, as a
+// standby does.
 var (
 	leftOut = []string{"postmaster.pid", "postmaster.opts", "backup_label", "tablespace_map", "standby.signal"}
 	emptied = []string{
@@ -45,7 +45,7 @@ func takeBackup(ctx context.Context, backup Backup, dir string, own owner, sync 
 }
 
 // copyRunning copies a data directory whose server is writing. Files may vanish
-// meanwhile; the WAL repairs what is half old and half new.
+// meanwhile; the WAL repairs files that are half old and half new.
 func copyRunning(from, to string, own owner, sync bool) error {
 	return filepath.WalkDir(from, func(path string, entry fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) {

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// begin and end of a backup, of servers from 15 on and before.
+// backupStatements begin and end a backup, on servers from 15 on and on older ones.
 func backupStatements(major int) (begin, end string) {
 	if major >= 15 {
 		return "SELECT pg_backup_start('test', true)", "SELECT labelfile FROM pg_backup_stop(false)"

@@ -15,10 +15,10 @@ import (
 	"strings"
 )
 
-// oldest is the first major version that the tests run on.
+// oldest is the oldest major version that the tests run on.
 const oldest = 15
 
-// binaries is a directory with postgres and initdb, which must stand together.
+// binaries is a directory with both postgres and initdb.
 type binaries struct {
 	dir     string
 	version string // all of `postgres --version`
@@ -32,10 +32,10 @@ type search struct {
 	choice string   // value of BinariesEnv
 	path   []string // PGBIN and the directories of PATH
 	globs  []string
-	npm    func(ctx context.Context) (dir string, err error) // nil: npm is not there
+	npm    func(ctx context.Context) (dir string, err error) // nil: npm is not installed
 }
 
-// usual are the places where packages put a bin directory that is not on PATH.
+// usual returns the places where packages put a bin directory that is not on PATH.
 func usual() []string {
 	return []string{
 		"/usr/lib/postgresql/*/bin",
@@ -47,10 +47,9 @@ func usual() []string {
 	}
 }
 
-// locate returns the binaries to use: of the wanted major version, or of any
-// that is new enough when wanted is 0. The chosen place alone counts when there
-// is a choice; else PATH, then the usual places from the newest version down,
-// then npm.
+// locate returns the binaries to use: of the wanted major version, or of any that is new
+// enough if wanted is 0. If a choice is set, only that place counts; else PATH, then the
+// usual places from the newest version down, then npm.
 func (s search) locate(ctx context.Context, own owner, wanted int) (binaries, error) {
 	var looked []string
 	try := func(dir string) (binaries, bool) {
@@ -98,8 +97,8 @@ func (s search) locate(ctx context.Context, own owner, wanted int) (binaries, er
 func (s search) candidates() []string {
 	var dirs []string
 	for _, dir := range s.path {
-		// Debian links single programs into PATH; the others stand where the
-		// link points to.
+		// Debian links single programs into PATH; the others are at the target of the
+		// link.
 		real, err := filepath.EvalSymlinks(filepath.Join(dir, "postgres"))
 		if err == nil {
 			dirs = append(dirs, filepath.Dir(real))
@@ -123,8 +122,7 @@ func (s search) candidates() []string {
 
 var pathVersion = regexp.MustCompile(`(\d+)[^/\d]*/bin$`)
 
-// versionIn returns the version number a bin directory has in its name, 0 for
-// none.
+// versionIn returns the version number in the name of a bin directory, or 0.
 func versionIn(dir string) int {
 	if found := pathVersion.FindStringSubmatch(dir); found != nil {
 		version, _ := strconv.Atoi(found[1])
@@ -135,7 +133,7 @@ func versionIn(dir string) int {
 
 var programVersion = regexp.MustCompile(`PostgreSQL\) (\d+)`)
 
-// inspect looks at one bin directory.
+// inspect examines one bin directory.
 func inspect(ctx context.Context, own owner, dir string) (binaries, error) {
 	bin := binaries{dir: dir}
 	if !own.canReach(dir) {
@@ -166,7 +164,7 @@ func inspect(ctx context.Context, own owner, dir string) (binaries, error) {
 	return bin, nil
 }
 
-// notFoundError says where we looked and how to repair it.
+// notFoundError names the places that were searched and the remedy.
 type notFoundError struct {
 	wanted int
 	choice string

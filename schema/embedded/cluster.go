@@ -18,19 +18,18 @@ import (
 	"time"
 )
 
-// passwordName is the file beside Postgres' own in the data directory that
-// holds the superuser's password. The directory is open to its owner only.
+// passwordName is a file in the data directory that contains the superuser's password.
+// Only the owner can read the directory.
 const passwordName = "hooklatch_password"
 
-// Cached clusters that were not used for this long are removed. Prepared ones change
-// with every schema.
+// Lifetimes of unused cached clusters. A prepared one changes with every schema.
 const (
 	keepCluster  = 30 * 24 * time.Hour
 	keepPrepared = 3 * 24 * time.Hour
 )
 
-// cacheDir returns the directory for clusters and binaries, which the owner can
-// reach: the user's cache directory except for root, whose home is closed.
+// cacheDir returns the directory for clusters and binaries, which the owner can reach:
+// the user's cache directory except for root, whose home is closed.
 func cacheDir(own owner) (string, error) {
 	if dir, err := os.UserCacheDir(); err == nil && own.canReach(dir) {
 		return filepath.Join(dir, "hooklatch"), nil
@@ -53,9 +52,9 @@ func cacheDir(own owner) (string, error) {
 	return dir, nil
 }
 
-// cached returns the directory of the cache entry, after making it when it is
-// missing. Make gets a temporary directory to fill; entries appear complete or
-// not at all, whatever the number of processes that want one.
+// cached returns the directory of a cache entry, and makes it if it is missing. fill gets
+// a temporary directory to fill. Entries appear complete or not at all, however many
+// processes want one.
 func cached(ctx context.Context, cache, name string, own owner, fill func(dir string) error) (string, error) {
 	path := filepath.Join(cache, name)
 	used := func() bool {
@@ -97,8 +96,8 @@ func cached(ctx context.Context, cache, name string, own owner, fill func(dir st
 	return path, nil
 }
 
-// prune removes cache entries that are out of use. It is housekeeping: what
-// cannot be removed is left for the next time.
+// prune removes unused cache entries. It is housekeeping: entries that cannot be removed
+// are left for the next time.
 func prune(cache string) {
 	for pattern, age := range map[string]time.Duration{"cluster-*": keepCluster, "prepared-*": keepPrepared} {
 		entries, _ := filepath.Glob(filepath.Join(cache, pattern))
@@ -110,7 +109,7 @@ func prune(cache string) {
 	}
 }
 
-// initArgs are the arguments of initdb, beside directory and password.
+// initArgs are the arguments of initdb, besides directory and password.
 func initArgs() []string {
 	return []string{
 		"--username=" + Superuser, "--auth=scram-sha-256", "--encoding=UTF8", "--locale=C",
@@ -147,8 +146,8 @@ func makeCluster(ctx context.Context, cache string, bin binaries, own owner, dir
 	return errors.Join(os.WriteFile(path, []byte(password), 0o600), own.take(path))
 }
 
-// copyTree copies a directory that does not change meanwhile and gives the copy
-// to the owner. With sync it is on disk afterwards.
+// copyTree copies a directory that does not change meanwhile and gives the copy to the
+// owner. With sync it is on disk afterwards.
 func copyTree(from, to string, own owner, sync bool) error {
 	return filepath.WalkDir(from, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {

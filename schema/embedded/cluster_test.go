@@ -39,7 +39,7 @@ func TestPrepareRunsOncePerKey(t *testing.T) {
 	startServer(t, opts)
 	require.Equal(t, 2, prepared)
 
-	// What fails is not kept.
+	// A cluster whose preparation fails is not cached.
 	opts.PrepareKey = "three"
 	broken := opts
 	broken.Prepare = func(context.Context, *Server) error { return errors.New("does not work") }
@@ -102,7 +102,7 @@ func TestWaitLockEndsWithItsContext(t *testing.T) {
 	require.NoError(t, lock.Close())
 }
 
-// Without a home the cache is a directory that nobody else can have prepared.
+// Without a home, the cache is a directory that no other user can have prepared.
 func TestCacheDirWithoutHome(t *testing.T) {
 	base := openDir(t)
 	t.Setenv("HOME", "")

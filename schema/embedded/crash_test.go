@@ -22,7 +22,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema/internal/family"
 )
 
-// A parent that is killed takes its server along, where the system helps.
+// A killed parent takes its server with it, if the system supports that.
 func TestServerDiesWithItsParent(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS != "linux" {
@@ -37,7 +37,7 @@ func TestServerDiesWithItsParent(t *testing.T) {
 	require.NotEqual(t, h.DataDir, server.DataDir())
 }
 
-// Where it does not, the next start ends what the last one left.
+// If the system does not, the next start ends the orphaned server.
 func TestSweepEndsAnOrphan(t *testing.T) {
 	t.Parallel()
 	living := startHelper(t, exec.Command(os.Args[0]), "server")
@@ -50,7 +50,7 @@ func TestSweepEndsAnOrphan(t *testing.T) {
 		return os.IsNotExist(err)
 	}, 2*time.Minute, 5*time.Millisecond)
 
-	connect(t, living.URL) // the servers of the living are left alone
+	connect(t, living.URL) // servers with a living parent are left alone
 	living.stop(t)
 	require.NoDirExists(t, filepath.Dir(living.DataDir))
 }
@@ -82,13 +82,13 @@ func TestSweepLeavesForeignProcessesAlone(t *testing.T) {
 	require.NoDirExists(t, old)
 }
 
-// The persistent server of a killed parent is shut down in good order.
+// The persistent server of a killed parent is shut down cleanly.
 func TestOrphanOfPersistentDataDir(t *testing.T) {
 	t.Parallel()
 	opts := Options{DataDir: openDir(t), orphan: true}
 	server := startServer(t, opts)
 	pid := server.PID()
-	// A killed parent: nobody holds the lock, the server runs.
+	// A killed parent: no process holds the lock, but the server runs.
 	server.dir.lock.Close()
 
 	next := startServer(t, Options{DataDir: opts.DataDir})
@@ -97,7 +97,7 @@ func TestOrphanOfPersistentDataDir(t *testing.T) {
 	connect(t, next.URL("postgres"))
 }
 
-// Test binaries run at the same time and all want the same cluster.
+// Test binaries run simultaneously and all want the same cluster.
 func TestClusterIsMadeOnceForManyProcesses(t *testing.T) {
 	t.Parallel()
 	cache := openDir(t)
@@ -129,7 +129,7 @@ func TestClusterIsMadeOnceForManyProcesses(t *testing.T) {
 	require.Empty(t, left)
 }
 
-// The same as an ordinary user, who has a home of their own and nothing else.
+// TestAsOrdinaryUser runs as an ordinary user who has a home and nothing else.
 func TestAsOrdinaryUser(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {
@@ -140,7 +140,7 @@ func TestAsOrdinaryUser(t *testing.T) {
 	home := openDir(t)
 	const nobody = 65534
 	require.NoError(t, os.Chown(home, nobody, nobody))
-	program := filepath.Join(home, "embedded.test") // the original lies in a closed directory
+	program := filepath.Join(home, "embedded.test") // the original is in a closed directory
 	copyProgram(t, os.Args[0], program)
 
 	cmd := exec.Command(program)
@@ -160,8 +160,8 @@ func TestAsOrdinaryUser(t *testing.T) {
 	require.NoDirExists(t, filepath.Dir(h.DataDir))
 }
 
-// copyProgram lets no process be forked while it writes: a child holds the files of
-// its parent open until its exec, and a file that is open for writing does not run.
+// copyProgram prevents forks while it writes: a child holds the files of its parent open
+// until its exec, and a file that is open for writing cannot be executed.
 func copyProgram(t *testing.T, from, to string) {
 	t.Helper()
 	syscall.ForkLock.RLock()

@@ -4,6 +4,6 @@ package embedded
 
 import "syscall"
 
-// setDeathSignal does nothing: only Linux ends a child with its parent. The
-// next Start sweeps what a killed parent left.
+// setDeathSignal does nothing: only Linux ends a child with its parent. The next Start
+// sweeps the remains of a killed parent.
 func setDeathSignal(*syscall.SysProcAttr, syscall.Signal) {}

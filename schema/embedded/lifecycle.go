@@ -8,12 +8,11 @@ import (
 	"fmt"
 )
 
-// errNotRunning is the answer of a server that was killed or stopped.
+// errNotRunning is the error of a server that was killed or stopped.
 var errNotRunning = errors.New("server does not run")
 
-// Stop ends the server with a fast shutdown, harder when that takes longer than
-// 10 s or ctx is done, and removes a throw-away cluster. Further calls do
-// nothing.
+// Stop ends the server with a fast shutdown, or harder if that takes longer than 10 s or
+// ctx is done. It removes a throw-away cluster. Further calls do nothing.
 func (s *Server) Stop(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -28,8 +27,8 @@ func (s *Server) Stop(ctx context.Context) error {
 	return nil
 }
 
-// Restart ends the server with a fast shutdown, unless it was killed before,
-// and starts it again on the same port and data.
+// Restart ends the server with a fast shutdown, unless it was killed before, and starts
+// it again on the same port and data.
 func (s *Server) Restart(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -43,7 +42,7 @@ func (s *Server) Restart(ctx context.Context) error {
 	return nil
 }
 
-// end stops the process if there is one; s.mu is held.
+// end stops the process if it runs; s.mu is held.
 func (s *Server) end(ctx context.Context) {
 	if s.proc != nil {
 		s.proc.stop(ctx)

@@ -17,8 +17,8 @@ import (
 	"go.uber.org/goleak"
 )
 
-// helperEnv makes the test binary another program: one that starts a server,
-// says so, and waits for the end of its input.
+// helperEnv turns the test binary into another program: one that starts a server, reports
+// it, and waits for the end of its input.
 const helperEnv = "EMBEDDED_TEST_HELPER"
 
 func TestMain(m *testing.M) {
@@ -89,7 +89,7 @@ func startHelper(t *testing.T, cmd *exec.Cmd, mode string, env ...string) *helpe
 	return h
 }
 
-// stop ends the helper in good order.
+// stop ends the helper cleanly.
 func (h *helper) stop(t *testing.T) {
 	t.Helper()
 	require.NoError(t, h.in.Close())
@@ -103,7 +103,7 @@ func (h *helper) kill(t *testing.T) {
 	require.Error(t, h.cmd.Wait())
 }
 
-// openDir is t.TempDir that every account can reach.
+// openDir is a t.TempDir that every account can reach.
 func openDir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "hooklatch-test-") //nolint:usetesting // t.TempDir is closed to other accounts

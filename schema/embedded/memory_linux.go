@@ -5,14 +5,13 @@ import (
 	"syscall"
 )
 
-// enoughMemory is what a file system in memory must have free to hold servers
-// of tests: 2 GiB. Docker gives containers 64 MiB unless told otherwise.
+// enoughMemory is the space that a file system in memory must have free for the servers
+// of tests: 2 GiB. Docker gives containers 64 MiB by default.
 const enoughMemory = 2 << 30
 
-// memoryBase returns a directory in memory for throw-away clusters, where
-// making and cloning databases (a thousand files each) costs a tenth and less of
-// what it does on some disks; empty when there is none, or when TMPDIR says that
-// another place is asked for.
+// memoryBase returns a directory in memory for throw-away clusters. Making and cloning
+// databases there (a thousand files each) costs a tenth or less of what it does on some
+// disks. It returns "" if no such directory exists, or if TMPDIR requests another place.
 func memoryBase(own owner) string {
 	const (
 		shm        = "/dev/shm"

@@ -2,5 +2,5 @@
 
 package embedded
 
-// memoryBase returns nothing: there is no file system in memory to count on.
+// memoryBase returns nothing: no file system in memory can be relied on.
 func memoryBase(owner) string { return "" }

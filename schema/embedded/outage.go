@@ -30,7 +30,7 @@ func (s *Server) Abort(ctx context.Context) error {
 	if s.proc == nil || s.proc.ended() {
 		return nil
 	}
-	_ = family.Resume(s.proc.pid) // else it would not hear the signal
+	_ = family.Resume(s.proc.pid) // a paused process would not receive the signal
 	if err := syscall.Kill(s.proc.pid, syscall.SIGQUIT); err != nil {
 		return fmt.Errorf("abort postgres: %w", err)
 	}

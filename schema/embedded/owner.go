@@ -17,11 +17,11 @@ import (
 type owner struct {
 	name     string
 	uid, gid int
-	drop     bool // true when we are root, which Postgres refuses to run as
+	drop     bool // whether we are root, as which Postgres refuses to run
 }
 
-// serverOwner returns our own account or, for root, that of postgres or
-// nobody. It must exist in passwd: initdb looks its name up.
+// serverOwner returns our own account or, for root, that of postgres or nobody. It must
+// exist in passwd: initdb looks its name up.
 func serverOwner() (owner, error) {
 	if uid := os.Geteuid(); uid != 0 {
 		return owner{name: strconv.Itoa(uid), uid: uid, gid: os.Getegid()}, nil
@@ -44,7 +44,7 @@ func serverOwner() (owner, error) {
 	return owner{}, errors.New("postgres does not run as root, and this machine has neither a user postgres nor a user nobody to run it as")
 }
 
-// take makes path belong to the owner.
+// take gives path to the owner.
 func (o owner) take(path string) error {
 	if !o.drop {
 		return nil
@@ -52,8 +52,8 @@ func (o owner) take(path string) error {
 	return os.Lchown(path, o.uid, o.gid)
 }
 
-// canReach reports whether the owner may traverse dir and all directories above
-// it, as far as they exist. It reads mode bits only, no access lists.
+// canReach reports whether the owner may traverse dir and all existing directories above
+// it. It reads mode bits only, no access lists.
 func (o owner) canReach(dir string) bool {
 	if !o.drop {
 		return true
@@ -90,8 +90,8 @@ func (o owner) mayTraverse(dir fs.FileInfo) bool {
 	}
 }
 
-// makeDir makes dir, and what is missing above it, so that the owner can reach
-// it whatever our umask is.
+// makeDir makes dir and any missing parents so that the owner can reach them whatever our
+// umask is.
 func (o owner) makeDir(dir string) error {
 	if _, err := os.Stat(dir); err == nil {
 		return nil

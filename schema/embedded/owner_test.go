@@ -50,7 +50,7 @@ func TestMakeDirDespiteOfUmask(t *testing.T) {
 	}
 }
 
-// Root's home is closed to the account the server runs as.
+// Root's home is closed to the account that runs the server.
 func TestUnreachableDataDirIsSubstituted(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {

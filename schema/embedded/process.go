@@ -23,26 +23,26 @@ import (
 // readyTimeout bounds one start; crash recovery is the slow case.
 const readyTimeout = 60 * time.Second
 
-// process is a child that dies with us where the system can do that.
+// process is a child that dies with us if the system supports that.
 type process struct {
 	pid  int
-	done chan struct{} // closed when the child was waited for
+	done chan struct{} // closed after the child was waited for
 	err  error         // of the wait; read it after done
 	log  *tail
 }
 
-// launch starts a program as the owner. deathSignal is what the child gets when
-// this process is killed; 0 for nothing.
+// launch starts a program as the owner. deathSignal is the signal that the child gets if
+// this process is killed; 0 for none.
 func launch(own owner, deathSignal syscall.Signal, log io.Writer, program string, args ...string) (*process, error) {
 	p := &process{done: make(chan struct{}), log: &tail{next: log}}
 	cmd := exec.Command(program, args...)
 	cmd.Env = childEnv()
-	cmd.Dir = "/" // ours may be out of the owner's reach
+	cmd.Dir = "/" // our directory may be out of the owner's reach
 	cmd.Stdout, cmd.Stderr = p.log, p.log
 	// A killed server's children keep the pipe open a moment longer.
 	cmd.WaitDelay = 5 * time.Second
 	cmd.SysProcAttr = &syscall.SysProcAttr{
-		// A Ctrl-C is for us: the server has to be there while we drain.
+		// A Ctrl-C is for us: the server must run while we drain.
 		Setpgid: true,
 	}
 	setDeathSignal(cmd.SysProcAttr, deathSignal)
@@ -53,8 +53,8 @@ func launch(own owner, deathSignal syscall.Signal, log io.Writer, program string
 
 	started := make(chan error, 1)
 	go func() {
-		// The death signal is bound to the thread that forked, so that thread
-		// must live as long as the child.
+		// The death signal is bound to the thread that forked, so that thread must live
+		// as long as the child.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		err := cmd.Start()
@@ -74,7 +74,7 @@ func launch(own owner, deathSignal syscall.Signal, log io.Writer, program string
 	return p, nil
 }
 
-// ended reports whether the process is gone, and its id perhaps another's.
+// ended reports whether the process has ended, so that its id may belong to another.
 func (p *process) ended() bool {
 	select {
 	case <-p.done:
@@ -103,7 +103,7 @@ func run(ctx context.Context, own owner, program string, args ...string) error {
 	return nil
 }
 
-// childEnv is our environment without what would change the server.
+// childEnv returns our environment without variables that would change the server.
 func childEnv() []string {
 	env := []string{"LC_ALL=C", "TZ=UTC"}
 	for _, entry := range os.Environ() {
@@ -116,8 +116,8 @@ func childEnv() []string {
 	return env
 }
 
-// waitReady returns when the server accepts connections. It reads
-// postmaster.pid as pg_ctl does: attempts to connect would fill the log.
+// waitReady returns when the server accepts connections. It reads postmaster.pid as
+// pg_ctl does: attempts to connect would fill the log.
 func (p *process) waitReady(ctx context.Context, dataDir string) error {
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
@@ -137,7 +137,7 @@ func (p *process) waitReady(ctx context.Context, dataDir string) error {
 	}
 }
 
-// exitError is the end of a server that should be running.
+// exitError is the error of a server that ended unexpectedly.
 type exitError struct {
 	log   string
 	cause error
@@ -155,8 +155,8 @@ func portTaken(err error) bool {
 	return ok && strings.Contains(exit.log, "could not bind")
 }
 
-// readPidFile returns process id and status of the server in dataDir, zero
-// values when there is none.
+// readPidFile returns the process id and status of the server in dataDir, or zero values
+// if none runs.
 func readPidFile(dataDir string) (pid int, status string) {
 	text, err := os.ReadFile(filepath.Join(dataDir, "postmaster.pid"))
 	if err != nil {

@@ -18,17 +18,17 @@ const (
 	newPrefix = "hooklatch-new-"
 )
 
-// runDir is the directory of one server: the cluster in data, and a lock file
-// that is held as long as the server has a living parent.
+// runDir is the directory of one server: the cluster in data, and a lock file that is
+// held as long as the server has a living parent.
 type runDir struct {
 	path string
 	lock *fileLock
-	keep bool // true for a persistent data directory
+	keep bool // whether it is a persistent data directory
 }
 
 func (d *runDir) data() string { return filepath.Join(d.path, dataName) }
 
-// newRunDir makes a throw-away directory, after sweeping those of the dead.
+// newRunDir makes a throw-away directory, after sweeping those of dead parents.
 func newRunDir(own owner, opts Options) (*runDir, error) {
 	base := tempBase(own)
 	sweep(base, opts.progress)
@@ -38,7 +38,7 @@ func newRunDir(own owner, opts Options) (*runDir, error) {
 			base = memory
 		}
 	}
-	// A directory gets the name that sweeps look at only when its lock is held.
+	// A directory gets the name that sweeps look for only once its lock is held.
 	fresh, err := os.MkdirTemp(base, newPrefix)
 	if err != nil {
 		return nil, err
@@ -64,7 +64,7 @@ func newRunDir(own owner, opts Options) (*runDir, error) {
 	return dir, nil
 }
 
-// tempBase is the temporary directory, or the one that every user can reach.
+// tempBase is the temporary directory, or one that every user can reach.
 func tempBase(own owner) string {
 	if base := os.TempDir(); own.canReach(base) {
 		return base
@@ -72,8 +72,8 @@ func tempBase(own owner) string {
 	return "/tmp"
 }
 
-// keptRunDir opens the persistent directory asked for, or its substitute when
-// the owner cannot reach that one.
+// keptRunDir opens the requested persistent directory, or its substitute if the owner
+// cannot reach it.
 func keptRunDir(own owner, asked string) (*runDir, error) {
 	path, err := filepath.Abs(asked)
 	if err != nil {
@@ -103,8 +103,8 @@ func keptRunDir(own owner, asked string) (*runDir, error) {
 	return dir, nil
 }
 
-// substitute derives a reachable directory from one that is not. It is the
-// same at every start.
+// substitute derives a reachable directory from one that is not. It is the same at every
+// start.
 func substitute(own owner, path string) string {
 	sum := sha256.Sum256([]byte(path))
 	name := filepath.Base(path) + "-" + hex.EncodeToString(sum[:6])
@@ -115,7 +115,7 @@ func substitute(own owner, path string) string {
 	return filepath.Join(tempBase(own), "hooklatch-"+name)
 }
 
-// release removes a throw-away directory and lets go of the lock.
+// release removes a throw-away directory and releases the lock.
 func (d *runDir) release() error {
 	var err error
 	if !d.keep {
@@ -125,9 +125,9 @@ func (d *runDir) release() error {
 	return err
 }
 
-// sweep removes what servers of killed parents left in base: their directories,
-// and the processes that still run in them. What it cannot remove it
-// reports and leaves: a new server does not depend on it.
+// sweep removes the remains of killed parents from base: their directories, and the
+// processes that still run in them. It reports and keeps what it cannot remove: a new
+// server does not depend on it.
 func sweep(base string, tell func(string)) {
 	for _, path := range ourDirs(base, runPrefix) {
 		lock, err := tryLock(filepath.Join(path, lockName))
@@ -143,7 +143,7 @@ func sweep(base string, tell func(string)) {
 			tell(fmt.Sprintf("sweep %s: %v", path, err))
 		}
 	}
-	// Parents that died between making and locking a directory, which takes
+	// These are of parents that died between making and locking a directory, which takes
 	// microseconds.
 	for _, path := range ourDirs(base, newPrefix) {
 		if info, err := os.Stat(path); err == nil && time.Since(info.ModTime()) > time.Hour {
@@ -152,11 +152,10 @@ func sweep(base string, tell func(string)) {
 	}
 }
 
-// ourDirs returns the directories in base that have the prefix and belong to
-// us.
+// ourDirs returns the directories in base that have the prefix and belong to us.
 func ourDirs(base, prefix string) []string {
 	var dirs []string
-	found, _ := filepath.Glob(filepath.Join(base, prefix+"*")) // errs on patterns only
+	found, _ := filepath.Glob(filepath.Join(base, prefix+"*")) // fails on bad patterns only
 	for _, path := range found {
 		info, err := os.Lstat(path)
 		if err != nil || !info.IsDir() {

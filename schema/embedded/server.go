@@ -20,8 +20,7 @@ import (
 	"github.com/hooklatch/hooklatch/internal/freeport"
 )
 
-// Server is a running Postgres server. Its methods may be called from several
-// goroutines.
+// Server is a running Postgres server. It is safe for concurrent use.
 type Server struct {
 	opts     Options
 	own      owner
@@ -31,13 +30,12 @@ type Server struct {
 	password string
 
 	mu      sync.Mutex
-	proc    *process // nil when it does not run
+	proc    *process // nil if it does not run
 	stopped bool
 }
 
-// Start starts a server and returns when it accepts connections. It returns an
-// error that names the places looked at, and what to install, when there are no
-// binaries.
+// Start starts a server and returns when it accepts connections. If no binaries are
+// found, its error names the places searched, and what to install.
 func Start(ctx context.Context, opts Options) (*Server, error) {
 	server, err := start(ctx, opts)
 	if err != nil {
@@ -92,10 +90,10 @@ func start(ctx context.Context, opts Options) (_ *Server, err error) {
 	return s, nil
 }
 
-// systemSearch is where this machine may have binaries.
+// systemSearch returns the places where this machine may have binaries.
 func systemSearch(own owner, cache string, opts Options) search {
 	s := search{choice: os.Getenv(BinariesEnv), globs: usual()}
-	if dir := os.Getenv("PGBIN"); dir != "" { // of other tools for Postgres
+	if dir := os.Getenv("PGBIN"); dir != "" { // set by other Postgres tools
 		s.path = append(s.path, dir)
 	}
 	s.path = append(s.path, filepath.SplitList(os.Getenv("PATH"))...)
@@ -105,8 +103,8 @@ func systemSearch(own owner, cache string, opts Options) search {
 	return s
 }
 
-// wantedVersion returns the major version asked for, or the one that made the
-// data directory; 0 for any.
+// wantedVersion returns the requested major version, or the one that made the data
+// directory; 0 for any.
 func (s *Server) wantedVersion() (int, error) {
 	asked := 0
 	if s.opts.Backup != nil {
@@ -135,8 +133,7 @@ func (s *Server) wantedVersion() (int, error) {
 	return made, nil
 }
 
-// fillDataDir makes the data directory from the cached cluster unless there is
-// one.
+// fillDataDir makes the data directory from the cached cluster unless it exists.
 func (s *Server) fillDataDir(ctx context.Context, cache string) error {
 	if _, err := os.Stat(s.dir.data()); err == nil {
 		return nil
@@ -203,8 +200,8 @@ func (s *Server) preparedCluster(ctx context.Context, cache, source string) (str
 	})
 }
 
-// boot starts the server process. A free port may be taken by another program
-// before the server has it; then another one is tried.
+// boot starts the server process. Another program may take a free port before the server
+// does; then another port is tried.
 func (s *Server) boot(ctx context.Context) error {
 	deathSignal := syscall.SIGINT // fast shutdown
 	if s.opts.orphan {
@@ -226,7 +223,7 @@ func (s *Server) boot(ctx context.Context) error {
 		err = proc.waitReady(ctx, s.dir.data())
 		if err == nil {
 			s.proc = proc
-			if s.port == 0 { // a restart keeps it, and others read it meanwhile
+			if s.port == 0 { // a restart keeps the port, which others read meanwhile
 				s.port = port
 			}
 			return nil
@@ -255,14 +252,14 @@ func (s *Server) URL(database string) string {
 	return u.String()
 }
 
-// DataDir returns the directory of the cluster. For root it may be another one
-// than Options.DataDir asked for.
+// DataDir returns the directory of the cluster. For root it may differ from
+// Options.DataDir.
 func (s *Server) DataDir() string { return s.dir.data() }
 
 // Major returns the major version, such as 18.
 func (s *Server) Major() int { return s.bin.major }
 
-// PID returns the process id of the postmaster, 0 when the server does not run.
+// PID returns the process id of the postmaster, or 0 if the server does not run.
 func (s *Server) PID() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

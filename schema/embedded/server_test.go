@@ -77,7 +77,7 @@ func TestUnknownSettingNamesItself(t *testing.T) {
 	require.ErrorContains(t, err, `unrecognized configuration parameter "no_such_setting"`)
 }
 
-// What was committed is there after the death of all processes, fsync or not.
+// Committed rows survive the death of all processes, with fsync or without.
 func TestKillAndRestart(t *testing.T) {
 	t.Parallel()
 	server := startServer(t, Options{})

@@ -12,14 +12,14 @@ import (
 	"github.com/hooklatch/hooklatch/schema/internal/family"
 )
 
-// runsIn reports whether pid is a server of dataDir. A process id alone proves
-// nothing: it may have been given to another since.
+// runsIn reports whether pid is a server of dataDir. A process id alone proves nothing:
+// it may have been reused.
 func runsIn(pid int, dataDir string) bool {
 	return strings.Contains(family.CommandOf(pid), " -D "+dataDir+" ")
 }
 
-// stopOrphan ends the server that a killed parent left in dataDir: by a fast
-// shutdown when the data is to be kept.
+// stopOrphan ends the server that a killed parent left in dataDir, by a fast shutdown if
+// the data is to be kept.
 func stopOrphan(dataDir string, keep bool) error {
 	pid, _ := readPidFile(dataDir)
 	if pid <= 1 || !runsIn(pid, dataDir) {
@@ -50,8 +50,8 @@ func gone(pid int, atMost time.Duration) bool {
 	return true
 }
 
-// stop ends a server in three steps, each harder than the one before; the last
-// one cannot fail. A done context skips the waiting.
+// stop ends a server in three steps, each harder than the previous; the last one cannot
+// fail. A done context skips the waiting.
 func (p *process) stop(ctx context.Context) {
 	if p.ended() {
 		return

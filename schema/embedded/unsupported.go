@@ -7,7 +7,7 @@ import (
 	"errors"
 )
 
-// Server is a running Postgres server. There is none on this system.
+// Server is a running Postgres server. This system does not support one.
 type Server struct{}
 
 // Start always fails on this system.

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// children returns the processes whose parent is pid. The ones of Postgres are
-// session leaders each, so no process group has them all.
+// children returns the processes whose parent is pid. Each of Postgres's is a session
+// leader, so no process group contains them all.
 func children(pid int) []int {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
@@ -27,8 +27,8 @@ func children(pid int) []int {
 	return found
 }
 
-// procStat returns state letter and parent of a process, zero values when it
-// is gone.
+// procStat returns the state letter and the parent of a process, or zero values if it
+// does not exist.
 func procStat(pid int) (state string, parent int) {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -43,7 +43,7 @@ func procStat(pid int) (state string, parent int) {
 	return fields[0], parent
 }
 
-// ended reports whether pid only waits for its parent to look at its exit status.
+// ended reports whether pid is a zombie or does not exist.
 func ended(pid int) bool {
 	state, _ := procStat(pid)
 	return state == "Z" || state == "X" || state == ""

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// children returns the processes whose parent is pid. The ones of Postgres are
-// session leaders each, so no process group has them all.
+// children returns the processes whose parent is pid. Each of Postgres's is a session
+// leader, so no process group contains them all.
 func children(pid int) []int {
 	var found []int
 	for line := range strings.Lines(ps("-A", "-o", "pid=,ppid=")) {
@@ -24,7 +24,7 @@ func children(pid int) []int {
 	return found
 }
 
-// ended reports whether pid only waits for its parent to look at its exit status.
+// ended reports whether pid is a zombie or does not exist.
 func ended(pid int) bool {
 	state := strings.TrimSpace(ps("-o", "stat=", "-p", strconv.Itoa(pid)))
 	return state == "" || strings.HasPrefix(state, "Z")

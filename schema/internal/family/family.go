@@ -1,7 +1,7 @@
 //go:build linux || darwin || freebsd
 
-// Package family starts and ends a process together with its children, such as a
-// Postgres server with its backends.
+// Package family kills, pauses and resumes a process together with its children, such as
+// a Postgres server with its backends.
 package family
 
 import (
@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// Kill kills a process and its children at once. The parent is stopped first, or
-// it would see its children die and tell clients about it.
+// Kill kills a process and its children simultaneously. The parent is stopped first, or
+// it would see its children die and notify clients.
 func Kill(pid int) {
 	if pid <= 1 {
 		return // 0 would be our own group
@@ -52,7 +52,7 @@ func signal(pid int, signal syscall.Signal) error {
 	return nil
 }
 
-// Members are the process and its children.
+// Members returns the process and its children.
 func Members(pid int) []int { return append(children(pid), pid) }
 
 // Alive reports whether a process runs.

@@ -6,7 +6,7 @@ import "errors"
 
 var errUnsupported = errors.New("not supported on this system")
 
-// Kill kills a process and its children at once.
+// Kill kills a process and its children simultaneously.
 func Kill(int) {}
 
 // Pause freezes a process and its children.
