@@ -15,8 +15,8 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// extremes are arguments at the ends of what a type allows, as SQL. The delivery exists:
-// see fillEvents.
+// extremes are arguments at the ends of a type's range, as SQL. The delivery exists: see
+// fillEvents.
 var extremes = map[string][]string{
 	"integer":                  {"-2147483648", "2147483647", "NULL"},
 	"bigint":                   {"-9223372036854775808", "9223372036854775807", "10001", "7"},
@@ -32,7 +32,7 @@ var extremes = map[string][]string{
 	"jsonb":                    {"'{}'", "(SELECT jsonb_object_agg('x-' || n, 'a') FROM generate_series(1, 200000) AS n)"},
 }
 
-// fillEvents makes many deliveries with an event each.
+// fillEvents makes many deliveries with one event each.
 func fillEvents(t *testing.T, pool *pgxpool.Pool) {
 	t.Helper()
 	_, err := pool.Exec(t.Context(), `
@@ -42,7 +42,7 @@ func fillEvents(t *testing.T, pool *pgxpool.Pool) {
 	require.NoError(t, err)
 }
 
-// A role that may execute a function must not keep the server busy with an argument. Each
+// A role that may execute a function must not keep the server busy by its arguments. Each
 // function is called with each combination of extremes: it refuses, or reads little.
 func TestFunctionsDoBoundedWork(t *testing.T) {
 	t.Parallel()
@@ -83,7 +83,7 @@ func TestFunctionsDoBoundedWork(t *testing.T) {
 	}
 }
 
-// rowsReadBy returns how many rows of our tables a call reads, 0 when it is refused. Its
+// rowsReadBy returns how many rows of our tables a call reads, 0 if it is refused. Its
 // changes are rolled back.
 func rowsReadBy(t *testing.T, pool *pgxpool.Pool, call string) (read int) {
 	t.Helper()
@@ -109,8 +109,8 @@ func rowsReadBy(t *testing.T, pool *pgxpool.Pool, call string) (read int) {
 	return read
 }
 
-// The places that an erasure blots out are apart from each other, so that what takes their
-// place is bounded by the body.
+// The places that an erasure blanks do not overlap, so the size of the replacements is
+// bounded by the body.
 func TestPlacesToBlotOutAreApart(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)

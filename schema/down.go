@@ -9,10 +9,10 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Down removes the newest steps of our migrations, with all their data. With
-// steps <= 0 it removes all of ours, River's, and the schema if nothing else is
-// in it. Each migration is removed in a transaction of its own, as Up applies it. It
-// refuses a database that has migrations this program does not know.
+// Down removes the newest steps of our migrations, with all their data. With steps <= 0
+// it removes all of ours, River's, and the schema if nothing else is in it. Like Up, it
+// handles each migration in a transaction of its own. It refuses a database with
+// migrations that this program does not know.
 func (m *Migrator) Down(ctx context.Context, steps int) ([]Step, error) {
 	var done []Step
 	for steps <= 0 || len(done) < steps {
@@ -37,7 +37,7 @@ func (m *Migrator) Down(ctx context.Context, steps int) ([]Step, error) {
 	return append(done, river...), nil
 }
 
-// downNext removes the newest of our migrations. It returns nothing when there is none.
+// downNext removes the newest of our migrations. It returns nothing if none is applied.
 func (m *Migrator) downNext(ctx context.Context) (step []Step, err error) {
 	err = m.locked(ctx, func(tx pgx.Tx) error {
 		step = nil
@@ -53,8 +53,8 @@ func (m *Migrator) downNext(ctx context.Context) (step []Step, err error) {
 	return step, nil
 }
 
-// downRest removes what is left without our migrations: their history, River's tables
-// and the schema.
+// downRest removes what remains after our migrations: their history, River's tables and
+// the schema.
 func (m *Migrator) downRest(ctx context.Context) (river []Step, err error) {
 	err = m.locked(ctx, func(tx pgx.Tx) error {
 		if _, err := m.sql.HistoryDrop.Exec(ctx, tx); err != nil {
@@ -97,7 +97,7 @@ func (m *Migrator) downOurs(ctx context.Context, tx pgx.Tx) ([]Step, error) {
 	return nil, nil
 }
 
-// dropSchema drops the schema unless it holds something that is not ours.
+// dropSchema drops the schema unless it contains something foreign.
 func (m *Migrator) dropSchema(ctx context.Context, tx pgx.Tx) error {
 	exists, err := m.schemaExists(ctx, tx)
 	if err != nil || !exists || m.name == "public" {

@@ -10,7 +10,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// What a program of before the migration writes: as its statements do, shortened.
+// Statements of a program from before the migration, shortened.
 const (
 	olderEffect = `
 		WITH made AS (
@@ -54,7 +54,7 @@ const (
 		ON CONFLICT (scope, key, generation, attempt) DO NOTHING`
 )
 
-// story is what there is to tell of an effect, one line for each row.
+// story returns the history of an effect, one line for each row.
 func story(t *testing.T, pool *pgxpool.Pool, key string) []string {
 	t.Helper()
 	rows, err := pool.Query(t.Context(), `
@@ -81,8 +81,8 @@ const olderEvent = `
 	INSERT INTO hooklatch.processed_events (source, event_id, accept_seq, acceptance_id, provider, event_type, delivery_id, payload_hash, queue)
 	VALUES ('s', 'evt_1', nextval('hooklatch.accept_seq'), gen_random_uuid(), 'p', 't', gen_random_uuid(), '', 'dispatch')`
 
-// A rolling update: programs that know the old tables only go on, and whoever
-// reads the new ones misses nothing of what they do.
+// In a rolling update, programs that know only the old tables continue to work, and
+// readers of the new tables miss nothing that they do.
 func TestOlderProgramsWriteIntoTheNewTables(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)
@@ -106,8 +106,8 @@ func TestOlderProgramsWriteIntoTheNewTables(t *testing.T) {
 	require.Zero(t, count(t, pool, `SELECT (SELECT count(*) FROM hooklatch.effect_attempts) + (SELECT count(*) FROM hooklatch.effect_events)`))
 }
 
-// What was written before stays, is told in one story with what comes after, and
-// goes back with the migration.
+// Rows from before the migration stay, form one history with later ones, and are kept
+// when the migration is removed.
 func TestRowsOfBeforeAreToldWithThoseOfAfter(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)

@@ -10,7 +10,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema/embedded"
 )
 
-// What `hooklatch migrate up` does.
+// The example does what `hooklatch migrate up` does.
 func ExampleMigrator_Up() {
 	ctx := context.Background()
 	server, err := embedded.Start(ctx, embedded.Options{})

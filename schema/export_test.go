@@ -11,8 +11,8 @@ import (
 // SetPatience shortens the wait of a migration for a busy table.
 func (m *Migrator) SetPatience(d time.Duration) { m.patience = d }
 
-// RestoreRiverIndexes is what Up does before River's migrations after present
-// up to last.
+// RestoreRiverIndexes is the step of Up before River's migrations after present up to
+// last.
 func (m *Migrator) RestoreRiverIndexes(ctx context.Context, tx pgx.Tx, present, last int) (bool, error) {
 	return m.restoreRiverIndexes(ctx, tx, present, last)
 }

@@ -8,7 +8,8 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// What is no mail is refused in the transaction of the application, and says what a mail is.
+// A body that is no mail is refused in the application's transaction, and the error says
+// why.
 func TestAMailIsCheckedWhenItIsEnqueued(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)

@@ -16,8 +16,8 @@ import (
 	"github.com/riverqueue/river/rivermigrate"
 )
 
-// DaysAhead is how many days after today have a partition of deliveries after
-// Up and after each round of upkeep.
+// DaysAhead is how many days after today have a partition of deliveries after Up and
+// after each upkeep.
 const DaysAhead = 14
 
 // Owners of a Step.
@@ -26,7 +26,7 @@ const (
 	OwnerRiver     = "river"
 )
 
-// SQLSTATEs that Up and Down handle in different ways.
+// SQLSTATEs that Up and Down handle specially.
 const (
 	codeLockTimeout = "55P03" // lock_not_available
 	codeDeadlock    = "40P01" // deadlock_detected
@@ -42,12 +42,12 @@ type Migrator struct {
 	migrations []migration
 	river      *rivermigrate.Migrator[pgx.Tx]
 
-	patience time.Duration // of all tries of one migration
+	patience time.Duration // for all tries of one migration
 }
 
-// While a migration waits for a table that is in use, all later users of the table wait
-// behind it, deliveries too. So it waits for a moment only, and tries again when those
-// have had their turn.
+// While a migration waits for a table in use, all later users of the table wait behind
+// it, deliveries too. So it waits only briefly, and tries again after they have had their
+// turn.
 const (
 	lockTimeout  = 100 * time.Millisecond
 	betweenTries = 400 * time.Millisecond
@@ -63,8 +63,8 @@ type Step struct {
 	Duration  time.Duration `json:"duration"`
 }
 
-// NewMigrator returns a migrator for the schema name, Default when empty. A nil
-// logger logs nothing.
+// NewMigrator returns a migrator for the schema name, Default if empty. A nil logger logs
+// nothing.
 func NewMigrator(pool *pgxpool.Pool, name Name, logger *slog.Logger) (*Migrator, error) {
 	name = name.OrDefault()
 	if err := name.Validate(); err != nil {
@@ -88,13 +88,14 @@ func NewMigrator(pool *pgxpool.Pool, name Name, logger *slog.Logger) (*Migrator,
 	return &Migrator{pool: pool, name: name, sql: sql, logger: logger, migrations: migrations, river: river, patience: patience}, nil
 }
 
-// locked runs fn in a transaction that has the database's migrations to itself, and
-// tries again where a table is in use.
+// locked runs fn in a transaction that holds the lock of migrations, and tries again if a
+// table is in use.
 func (m *Migrator) locked(ctx context.Context, fn func(tx pgx.Tx) error) error {
 	return m.untilFree(ctx, func() error { return m.once(ctx, fn) })
 }
 
-// untilFree tries f until no table that it needs is in use, or the patience is over.
+// untilFree tries f until no table that it needs is in use, or until the patience is used
+// up.
 func (m *Migrator) untilFree(ctx context.Context, f func() error) error {
 	for over := time.Now().Add(m.patience); ; {
 		err := f()
@@ -125,8 +126,8 @@ func (m *Migrator) once(ctx context.Context, fn func(tx pgx.Tx) error) error {
 	})
 }
 
-// setTimeouts replaces the time-outs of the role, which are for an application.
-// A lock time-out of 0 waits forever.
+// setTimeouts replaces the role's timeouts, which are meant for an application. A lock
+// timeout of 0 waits forever.
 func (m *Migrator) setTimeouts(ctx context.Context, tx pgx.Tx, lock time.Duration) error {
 	limits := timeouts{LockTimeout: strconv.FormatInt(lock.Milliseconds(), 10)}
 	if _, err := m.sql.Timeouts.With(limits).Exec(ctx, tx); err != nil {
@@ -143,7 +144,7 @@ func (m *Migrator) log(ctx context.Context, steps []Step) {
 	}
 }
 
-// explain adds what to do about errors that have a usual cause.
+// explain adds advice to errors that have a usual cause.
 func (m *Migrator) explain(err error) error {
 	if codeOf(err) == codeLockTimeout {
 		return fmt.Errorf("a table was in use at each try for %v, and waiting in one go would hold up all who use it; run it again when no long transaction or backup is running, it goes on where it ended: %w", m.patience, err)

@@ -27,14 +27,14 @@ func newMigrator(t *testing.T, pool *pgxpool.Pool, name schema.Name) *schema.Mig
 	return migrator
 }
 
-// count returns the number a query has in its only field.
+// count returns the number in a query's only field.
 func count(t *testing.T, pool *pgxpool.Pool, query string, args ...any) (n int) {
 	t.Helper()
 	require.NoError(t, pool.QueryRow(t.Context(), query, args...).Scan(&n))
 	return n
 }
 
-// leftovers counts what is in schemas that are not Postgres' own.
+// leftovers counts the objects in schemas other than Postgres's own.
 func leftovers(t *testing.T, pool *pgxpool.Pool) int {
 	t.Helper()
 	return count(t, pool, `
@@ -168,14 +168,14 @@ func TestInvalidNameIsRefused(t *testing.T) {
 	require.ErrorContains(t, err, "must consist of lower-case letters")
 }
 
-// An administrator may give us a schema instead of the right to make one.
+// An administrator may give us a schema instead of the right to create one.
 func TestUpWithoutTheRightToCreateSchemas(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t, pgtest.Empty())
 	role := fmt.Sprintf("migrator_%d", time.Now().UnixNano())
 	_, err := pool.Exec(t.Context(), "CREATE ROLE "+role+"; CREATE SCHEMA hooklatch AUTHORIZATION "+role)
 	require.NoError(t, err)
-	t.Cleanup(func() { // roles are the server's, not the database's
+	t.Cleanup(func() { // roles belong to the server, not to the database
 		_, err := pool.Exec(context.Background(), "DROP OWNED BY "+role+" CASCADE; DROP ROLE "+role)
 		require.NoError(t, err)
 	})
@@ -265,11 +265,11 @@ func TestRiverBehind(t *testing.T) {
 	require.Zero(t, count(t, pool, droppedIndexes))
 }
 
-// droppedIndexes counts those of River's that our migrations drop.
+// droppedIndexes counts the River indexes that our migrations drop.
 const droppedIndexes = `SELECT count(*) FROM pg_indexes WHERE indexdef LIKE '%river_job USING gin%' OR indexname = 'river_job_kind'`
 
-// Version 2 is the one of River's that names the indexes we drop, 6 names one that
-// begins like them.
+// River's version 2 names the indexes that we drop; version 6 names one that begins like
+// them.
 func TestRiverIndexesAreRestoredForMigrationsThatNameThem(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)
@@ -304,8 +304,7 @@ func TestRiverJobHasTheIndexesThatAreUsedAndIsVacuumedByCount(t *testing.T) {
 	require.Equal(t, 1, count(t, pool, "SELECT count(*) FROM pg_class WHERE oid = 'hooklatch.river_job'::regclass AND 'autovacuum_vacuum_threshold=5000' = ANY (reloptions)"))
 }
 
-// Settings of a role or database that suit an application do not suit a
-// migration.
+// Settings of a role or database may suit an application but not a migration.
 func TestSettingsOfTheRoleDoNotMatter(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t, pgtest.Empty())

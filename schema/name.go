@@ -8,27 +8,27 @@ import (
 	"strings"
 )
 
-// Default is the Postgres schema that holds our tables and River's when the
-// configuration does not say otherwise.
+// Default is the Postgres schema that contains our tables and River's unless the
+// configuration names another.
 const Default Name = "hooklatch"
 
-// maxNameLen leaves room for ".river_leadership" in a 63-byte notification
-// topic, the longest one River derives from the schema name.
+// maxNameLen leaves room for ".river_leadership" in a 63-byte notification topic, the
+// longest one that River derives from the schema name.
 const maxNameLen = 46
 
-// reservedWords are the key words of Postgres 14 to 18 that no schema may be called without
-// quotes, as pg_get_keywords tells them.
+// reservedWords are the key words of Postgres 14 to 18 that cannot name a schema without
+// quotes, according to pg_get_keywords.
 //
 //go:embed reserved_words.txt
 var reservedWords string
 
 var namePattern = regexp.MustCompile(`^[a-z_][a-z0-9_]*$`)
 
-// Name is the Postgres schema Hooklatch lives in. It is restricted to names
-// that never need quoting, so it can stand in SQL text as it is.
+// Name is the Postgres schema of Hooklatch. It is restricted to names that never need
+// quoting, so it can be used in SQL text unchanged.
 type Name string
 
-// OrDefault returns n, or Default when n is empty.
+// OrDefault returns n, or Default if n is empty.
 func (n Name) OrDefault() Name {
 	if n == "" {
 		return Default
@@ -36,7 +36,7 @@ func (n Name) OrDefault() Name {
 	return n
 }
 
-// Validate says why n cannot be used as a schema name.
+// Validate returns an error that says why n cannot be a schema name, or nil.
 func (n Name) Validate() error {
 	if len(n) > maxNameLen {
 		return fmt.Errorf("schema name %q has %d characters, at most %d are allowed", string(n), len(n), maxNameLen)
@@ -53,9 +53,9 @@ func (n Name) Validate() error {
 	return nil
 }
 
-// SQL returns text with every "hooklatch." replaced by this schema. All SQL of
-// this repository is written for the default schema, so that a statement can
-// be read, and pasted into psql, as it stands in its file.
+// SQL returns text with every "hooklatch." replaced by this schema. All SQL of this
+// repository is written for the default schema, so a statement can be read, and pasted
+// into psql, as it is in its file.
 func (n Name) SQL(text string) string {
 	if n == Default {
 		return text

@@ -30,7 +30,7 @@ func TestNameSQL(t *testing.T) {
 	require.Equal(t, schema.Name("other"), schema.Name("other").OrDefault())
 }
 
-// Whatever the server reserves is refused before it is asked to make it.
+// Every word that the server reserves is refused before the server sees it.
 func TestReservedWordsAreRefused(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)

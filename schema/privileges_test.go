@@ -8,9 +8,9 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// Postgres lets every role execute a new function: each migration that makes
-// one has to say who may. River's own are called by index expressions, in the
-// name of the role that inserts a job.
+// Postgres lets every role execute a new function, so each migration that makes one must
+// restrict it. River's own are called by index expressions, as the role that inserts a
+// job.
 func TestNobodyButTheOwnerMayExecuteOurFunctions(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)

@@ -12,8 +12,8 @@ import (
 	"github.com/riverqueue/river/rivermigrate"
 )
 
-// newRiver returns River's own migrator for the schema. It works in
-// transactions we give it, so it needs no pool.
+// newRiver returns River's own migrator for the schema. It works in our transactions, so
+// it needs no pool.
 func newRiver(name Name) (*rivermigrate.Migrator[pgx.Tx], error) {
 	return rivermigrate.New(riverpgxv5.New(nil), &rivermigrate.Config{
 		Schema: string(name),
@@ -25,13 +25,12 @@ func newRiver(name Name) (*rivermigrate.Migrator[pgx.Tx], error) {
 func riverVersions() []rivermigrate.Migration {
 	river, err := newRiver(Default)
 	if err != nil {
-		return nil // cannot be: the default line exists
+		return nil // cannot happen: the default line exists
 	}
 	return river.AllVersions()
 }
 
-// riverVersion returns the newest of River's migrations that is applied, 0 for
-// none.
+// riverVersion returns the newest applied migration of River, or 0.
 func (m *Migrator) riverVersion(ctx context.Context, tx pgx.Tx) (int, error) {
 	exists, err := m.ask(ctx, tx, m.sql.RiverExists)
 	if err != nil || !exists {
@@ -44,7 +43,7 @@ func (m *Migrator) riverVersion(ctx context.Context, tx pgx.Tx) (int, error) {
 	return version, nil
 }
 
-// upRiver applies the first of River's migrations that is pending, if any is.
+// upRiver applies the first pending migration of River, if any.
 func (m *Migrator) upRiver(ctx context.Context, tx pgx.Tx) ([]Step, error) {
 	present, err := m.riverVersion(ctx, tx)
 	if err != nil || present >= m.wantedRiver() {
@@ -74,9 +73,9 @@ func (m *Migrator) upRiver(ctx context.Context, tx pgx.Tx) ([]Step, error) {
 	return riverSteps(result), nil
 }
 
-// restoreRiverIndexes puts back the indexes that our migrations dropped when
-// one of River's pending migrations names them. Otherwise it leaves them out:
-// on a big table making them would stop all inserts for their duration.
+// restoreRiverIndexes restores the indexes that our migrations dropped if one of River's
+// pending migrations names them. Otherwise it leaves them out: on a large table, making
+// them would stop all inserts meanwhile.
 func (m *Migrator) restoreRiverIndexes(ctx context.Context, tx pgx.Tx, present, last int) (bool, error) {
 	named := false
 	for _, version := range m.river.AllVersions() {
@@ -94,7 +93,7 @@ func (m *Migrator) restoreRiverIndexes(ctx context.Context, tx pgx.Tx, present, 
 	return true, nil
 }
 
-// droppedRiverIndexes are those that our migrations drop.
+// droppedRiverIndexes matches the indexes that our migrations drop.
 var droppedRiverIndexes = regexp.MustCompile(`\b(river_job_args_index|river_job_kind|river_job_metadata_index)\b`)
 
 func namesRiverIndexes(sql string) bool { return droppedRiverIndexes.MatchString(sql) }
@@ -109,7 +108,7 @@ func (m *Migrator) downRiver(ctx context.Context, tx pgx.Tx) ([]Step, error) {
 	return riverSteps(result), nil
 }
 
-// wantedRiver is the newest of River's migrations in this binary.
+// wantedRiver returns the newest migration of River in this binary.
 func (m *Migrator) wantedRiver() int {
 	versions := m.river.AllVersions()
 	return versions[len(versions)-1].Version

@@ -18,22 +18,22 @@ type Status struct {
 	Schema     Name              `json:"schema"`
 	Migrations []MigrationStatus `json:"migrations"`
 	River      RiverStatus       `json:"river"`
-	DaysAhead  int               `json:"days_ahead"` // days after today with a partition of deliveries; -1 when today has none
+	DaysAhead  int               `json:"days_ahead"` // days after today with a partition of deliveries; -1 if today has none
 }
 
-// MigrationStatus is one of our migrations.
+// MigrationStatus is the state of one of our migrations.
 type MigrationStatus struct {
 	Version   int        `json:"version"`
 	Name      string     `json:"name"`
 	AppliedAt *time.Time `json:"applied_at"` // nil: pending
-	Changed   bool       `json:"changed"`    // the text in this program is not the one that was applied
+	Changed   bool       `json:"changed"`    // the text in this program differs from the one that was applied
 	Unknown   bool       `json:"unknown"`    // applied by a newer program
 }
 
 func (s MigrationStatus) String() string { return fmt.Sprintf("%04d_%s", s.Version, s.Name) }
 
-// RiverStatus is the version of River's tables. A newer one than wanted is
-// fine: River changes its tables in a compatible way.
+// RiverStatus is the version of River's tables. A newer one than wanted is fine: River
+// changes its tables compatibly.
 type RiverStatus struct {
 	Present int `json:"present"` // 0: no tables
 	Wanted  int `json:"wanted"`
@@ -95,10 +95,9 @@ func (m *Migrator) migrationStatus(applied map[int]applied) []MigrationStatus {
 	return all
 }
 
-// Validate returns nil when this program can work with the database's schema,
-// or an error that says what is missing and how to repair it. A schema that a
-// newer program has migrated further is fine: that is the middle of a rolling
-// update.
+// Validate returns nil if this program can work with the database's schema, or an error
+// that says what is missing and how to repair it. A schema that a newer program has
+// migrated further is fine: a rolling update is in progress.
 func (m *Migrator) Validate(ctx context.Context) error {
 	status, err := m.Status(ctx)
 	if err != nil {
@@ -125,7 +124,7 @@ func (m *Migrator) Validate(ctx context.Context) error {
 	return nil
 }
 
-// history returns what schema_migrations has, by version.
+// history returns the rows of schema_migrations, by version.
 func (m *Migrator) history(ctx context.Context, tx pgx.Tx) (map[int]applied, error) {
 	rows, err := m.sql.History.Query(ctx, tx)
 	if err != nil {
@@ -144,7 +143,7 @@ func (m *Migrator) history(ctx context.Context, tx pgx.Tx) (map[int]applied, err
 	return found, nil
 }
 
-// ask runs a query that answers yes or no.
+// ask runs a query that returns true or false.
 func (m *Migrator) ask(ctx context.Context, db statement.DB, question statement.Bound) (bool, error) {
 	var yes bool
 	if err := question.QueryRow(ctx, db).Scan(&yes); err != nil {

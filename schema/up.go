@@ -10,14 +10,14 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Up applies what is pending, River's migrations first, and makes the
-// partitions of the next DaysAhead days. It may run in many processes at once:
-// each migration is applied by one of them, the others find it done.
+// Up applies the pending migrations, River's first, and makes the partitions of the next
+// DaysAhead days. It may run in many processes simultaneously: one of them applies each
+// migration, the others find it applied.
 //
-// Each migration is a transaction of its own, so that its locks end with it: a lock
-// that one migration needs for a moment would last through the work of all that
-// follow. After an error the next Up goes on where this one ended. Indexes of large
-// tables are built at the end, concurrently.
+// Each migration has a transaction of its own, so that its locks end with it. In a common
+// transaction, a lock that one migration needs for a moment would last until all later
+// ones are done. After an error the next Up continues where this one ended. Indexes of
+// large tables are built at the end, concurrently.
 func (m *Migrator) Up(ctx context.Context) ([]Step, error) {
 	var steps []Step
 	for {
@@ -37,8 +37,8 @@ func (m *Migrator) Up(ctx context.Context) ([]Step, error) {
 	return steps, nil
 }
 
-// upNext applies the first migration that is pending, and makes the partitions that it
-// calls for. It returns nothing when none is pending.
+// upNext applies the first pending migration, and makes the partitions that it needs. It
+// returns nothing if none is pending.
 func (m *Migrator) upNext(ctx context.Context) (step []Step, err error) {
 	err = m.locked(ctx, func(tx pgx.Tx) error {
 		if err := m.createSchema(ctx, tx); err != nil {
@@ -61,7 +61,7 @@ func (m *Migrator) upNext(ctx context.Context) (step []Step, err error) {
 	return step, nil
 }
 
-// upOurs applies the first of our migrations that is pending, if any is.
+// upOurs applies the first of our pending migrations, if any.
 func (m *Migrator) upOurs(ctx context.Context, tx pgx.Tx) ([]Step, error) {
 	if _, err := m.sql.HistoryCreate.Exec(ctx, tx); err != nil {
 		return nil, fmt.Errorf("create table of migrations: %w", err)
@@ -92,8 +92,8 @@ func (m *Migrator) upOurs(ctx context.Context, tx pgx.Tx) ([]Step, error) {
 	return nil, nil
 }
 
-// createSchema makes the schema unless an administrator did: IF NOT EXISTS
-// would ask for the right to create one even then.
+// createSchema makes the schema unless an administrator has. IF NOT EXISTS would require
+// the right to create one even then.
 func (m *Migrator) createSchema(ctx context.Context, tx pgx.Tx) error {
 	exists, err := m.schemaExists(ctx, tx)
 	if err != nil || exists {

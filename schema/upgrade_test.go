@@ -14,11 +14,11 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// oldest is the schema of before anything that upgrades speak of: its programs had
-// processed_events and effects already.
+// oldest is the schema from before all upgrades described here. Its programs already had
+// processed_events and effects.
 const oldest = 8
 
-// deliver stores a delivery with what every program since oldest writes for it.
+// deliver stores a delivery with everything that each program since oldest writes for it.
 func deliver(ctx context.Context, pool *pgxpool.Pool) error {
 	return pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
 		_, err := tx.Exec(ctx, `
@@ -36,9 +36,9 @@ func deliver(ctx context.Context, pool *pgxpool.Pool) error {
 	})
 }
 
-// A lock that one migration needs for a moment ends with it, and a table in use is waited
-// for in short tries: deliveries go on while a migration waits for a table that they have
-// nothing to do with, and for one of theirs that somebody reads for long.
+// A lock that one migration needs for a moment ends with it, and a migration waits for a
+// table in use in short tries. Deliveries continue while it waits for a table that they
+// do not use, and for one of theirs that a long transaction reads.
 func TestDeliveriesGoOnWhileAMigrationWaits(t *testing.T) {
 	t.Parallel()
 	for table, mode := range map[string]string{"effects": "ROW EXCLUSIVE", "processed_events": "ACCESS SHARE"} {
@@ -75,7 +75,7 @@ func TestDeliveriesGoOnWhileAMigrationWaits(t *testing.T) {
 	}
 }
 
-// An upgrade and a downgrade of large tables, beside somebody who reads for long.
+// Large tables are upgraded and downgraded during a long read.
 func TestUpgradesLetDeliveriesPass(t *testing.T) {
 	t.Parallel()
 	if os.Getenv("HOOKLATCH_LONG") == "" {

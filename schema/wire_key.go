@@ -11,10 +11,10 @@ import (
 	"github.com/hooklatch/hooklatch/internal/statement"
 )
 
-// makeWireKeyIndex replaces the unique index on the key of effects on the wire.
-// Building an index in a transaction would keep writers out for as long as that
-// takes, so it is built concurrently, once the tables stand. What was interrupted,
-// the next Up begins anew; where another process builds it, there is nothing to do.
+// makeWireKeyIndex replaces the unique index on the wire key of effects. Building an
+// index in a transaction would keep writers out meanwhile, so it is built concurrently,
+// once the tables exist. The next Up starts an interrupted build again. If another
+// process is building it, nothing is done.
 func (m *Migrator) makeWireKeyIndex(ctx context.Context) error {
 	conn, err := m.pool.Acquire(ctx)
 	if err != nil {
@@ -56,8 +56,8 @@ func (m *Migrator) alone(ctx context.Context, conn *pgxpool.Conn, f func() error
 	if err != nil || !alone {
 		return err
 	}
-	// A session that cannot be put back as it was is of no use to others. Its lock
-	// goes with it.
+	// A session that cannot be reset is of no use to others. Its lock is released with
+	// it.
 	defer func() {
 		ctx := context.WithoutCancel(ctx)
 		_, failed := m.sql.WireKeyUnlock.Exec(ctx, conn)
@@ -68,8 +68,7 @@ func (m *Migrator) alone(ctx context.Context, conn *pgxpool.Conn, f func() error
 	return f()
 }
 
-// inSession runs statements outside any transaction. A lock time-out of 0 waits
-// forever.
+// inSession runs statements outside any transaction. A lock timeout of 0 waits forever.
 func (m *Migrator) inSession(ctx context.Context, conn *pgxpool.Conn, lock time.Duration, steps ...statement.Bound) error {
 	limits := sessionTimeouts{LockTimeout: strconv.FormatInt(lock.Milliseconds(), 10)}
 	if _, err := m.sql.SessionTimeouts.With(limits).Exec(ctx, conn); err != nil {

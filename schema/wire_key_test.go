@@ -20,8 +20,8 @@ func requireWireKeyIndex(t *testing.T, pool *pgxpool.Pool) {
 	require.Zero(t, count(t, pool, wireKeyUnique))
 }
 
-// Up replaces the unique index outside its transaction, begins anew after an
-// interruption, and leaves the database to who is at it already.
+// Up replaces the unique index outside its transaction, starts over after an
+// interruption, and leaves the database alone if another process is building.
 func TestIndexOfWireKeysReplacesTheUniqueOne(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)
@@ -29,7 +29,7 @@ func TestIndexOfWireKeysReplacesTheUniqueOne(t *testing.T) {
 	requireWireKeyIndex(t, pool)
 	status, err := migrator.Status(t.Context())
 	require.NoError(t, err)
-	_, err = migrator.Down(t.Context(), len(status.Migrations)-16) // 0017, and what came after
+	_, err = migrator.Down(t.Context(), len(status.Migrations)-16) // 0017, and later ones
 	require.NoError(t, err)
 	require.Equal(t, 1, count(t, pool, wireKeyUnique))
 	require.Zero(t, count(t, pool, wireKeyValid))
@@ -45,7 +45,7 @@ func TestIndexOfWireKeysReplacesTheUniqueOne(t *testing.T) {
 	require.NoError(t, err)
 	other.Release()
 
-	// What an interrupted CREATE INDEX CONCURRENTLY leaves behind.
+	// This is what an interrupted CREATE INDEX CONCURRENTLY leaves behind.
 	run(t, pool, `CREATE INDEX effects_wire_key ON hooklatch.effects (created_at)`)
 	run(t, pool, `UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'hooklatch.effects_wire_key'::regclass`)
 	_, err = migrator.Up(t.Context())

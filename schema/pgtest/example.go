@@ -7,8 +7,8 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// Open returns a pool on a fresh database with our schema in it, and what closes
-// the one and removes the other. It is New for what has no testing.TB, and takes
+// Open returns a pool on a fresh database with our schema, and a function that closes the
+// pool and removes the database. It is New for callers without a testing.TB, and accepts
 // the options Empty and MaxConns.
 func Open(ctx context.Context, opts ...Option) (pool *pgxpool.Pool, done func() error, err error) {
 	o := options{maxConns: defaultMaxConns}
@@ -41,7 +41,7 @@ func Open(ctx context.Context, opts ...Option) (pool *pgxpool.Pool, done func() 
 	}, nil
 }
 
-// Example is Open for an Example, which has nothing to fail: it panics instead.
+// Example is Open for an Example, which cannot fail: it panics instead.
 func Example(ctx context.Context) (pool *pgxpool.Pool, done func()) {
 	pool, closeAndDrop, err := Open(ctx)
 	if err != nil {

@@ -19,10 +19,10 @@ import (
 // templatePrefix begins the names of migrated templates; day and hash follow.
 const templatePrefix = "hooklatch_template_"
 
-// host is a server databases are made on.
+// host is a server on which databases are made.
 type host struct {
-	server   *embedded.Server // nil for that of TEST_DATABASE_URL
-	own      bool             // true when one test has it alone
+	server   *embedded.Server // nil for the server of TEST_DATABASE_URL
+	own      bool             // whether one test has it alone
 	base     url.URL          // to any database of it
 	template string
 	strategy string // clause of CREATE DATABASE
@@ -34,8 +34,7 @@ type database struct {
 	name string
 }
 
-// startHost starts a server whose cluster has the template in it already, from
-// the cache.
+// startHost starts a server whose cluster already contains the template, from the cache.
 func startHost(ctx context.Context, durable bool, settings map[string]string) (*host, error) {
 	template := templateName(time.Now())
 	server, err := embedded.Start(ctx, embedded.Options{
@@ -85,8 +84,8 @@ func (h *host) url(database string) string {
 	return u.String()
 }
 
-// admin runs one statement on the database all have. Connections are not kept:
-// a pool's goroutines would look like leaks of the test.
+// admin runs one statement on the maintenance database. It keeps no connections: a pool's
+// goroutines would look like leaks of the test.
 func admin(ctx context.Context, base url.URL, statement string) error {
 	conn, err := pgx.Connect(ctx, base.String())
 	if err != nil {
@@ -113,14 +112,14 @@ func (h *host) drop(ctx context.Context, name string) error {
 	return admin(ctx, h.base, "DROP DATABASE "+name+" WITH (FORCE)")
 }
 
-// templateName changes with the schema, and with the day: the template has the
+// templateName changes with the schema and with the day, because the template has the
 // partitions of the days after it was made.
 func templateName(now time.Time) string {
 	return templatePrefix + now.UTC().Format("20060102") + "_" + schema.Hash()
 }
 
-// makeTemplate makes a migrated database that refuses connections. It gets its
-// name last, so that a template is complete or not there.
+// makeTemplate makes a migrated database that refuses connections. It is named last, so
+// that a template is complete or does not exist.
 func makeTemplate(ctx context.Context, base url.URL, template string) error {
 	building := databaseName("building")
 	if err := admin(ctx, base, "CREATE DATABASE "+building+" TEMPLATE template0"); err != nil {
@@ -158,8 +157,9 @@ func migrate(ctx context.Context, target string) error {
 	return publish(ctx, pool)
 }
 
-// publish has every test run under a publication of all our tables, where the server and
-// our rights allow one: Postgres then refuses to change or delete rows that no key names.
+// publish runs every test under a publication of all our tables, if the server and our
+// rights allow one. Postgres then refuses to change or delete rows that no key
+// identifies.
 func publish(ctx context.Context, pool *pgxpool.Pool) error {
 	var may bool
 	err := pool.QueryRow(ctx, "SELECT rolsuper AND current_setting('server_version_num')::integer >= 150000 FROM pg_roles WHERE rolname = current_user").Scan(&may)
@@ -170,8 +170,8 @@ func publish(ctx context.Context, pool *pgxpool.Pool) error {
 	return err
 }
 
-// shareTemplate makes the template on a server that other test binaries use at
-// the same time, and removes the templates of past days.
+// shareTemplate makes the template on a server that other test binaries use
+// simultaneously, and removes the templates of past days.
 func shareTemplate(ctx context.Context, base url.URL, template string) error {
 	conn, err := pgx.Connect(ctx, base.String())
 	if err != nil {
@@ -208,8 +208,7 @@ func shareTemplate(ctx context.Context, base url.URL, template string) error {
 
 var notForNames = regexp.MustCompile(`[^a-z0-9]+`)
 
-// databaseName makes a name from a test's that no other database has and that
-// fits into 63 bytes.
+// databaseName derives from a test's name a unique one that fits into 63 bytes.
 func databaseName(test string) string {
 	name := "t_" + strings.Trim(notForNames.ReplaceAllString(strings.ToLower(test), "_"), "_")
 	return name[:min(len(name), 50)] + "_" + strings.ToLower(rand.Text()[:12])

@@ -22,8 +22,8 @@ const (
 	keepEnv = "HOOKLATCH_PGTEST_KEEP"
 )
 
-// shared is what the tests of one binary have in common. Tests reach New
-// through nothing but their testing.TB, so it is the one place that is global.
+// shared is the state that the tests of one binary share. Tests reach New only with their
+// testing.TB, so this state must be global.
 var shared struct {
 	sync.Mutex
 	hosts     [2]*host // plain and durable
@@ -33,14 +33,14 @@ var shared struct {
 	later     []*host  // servers of failed tests, to be stopped at the end
 }
 
-// Main runs the tests of a binary, stops the servers they shared, and returns
-// the exit code. When all tests passed it also looks for goroutines they left;
-// options are those of goleak.
+// Main runs the tests of a binary, stops the servers that they shared, and returns the
+// exit code. If all tests passed, it also looks for goroutines that they left; options
+// are those of goleak.
 //
-// With HOOKLATCH_PGTEST_KEEP=1 in the environment the server outlives failed
-// tests until Ctrl-C, to look at their databases.
+// With HOOKLATCH_PGTEST_KEEP=1 in the environment, the server outlives failed tests until
+// Ctrl-C, so that their databases can be examined.
 //
-// At least leastParallel of its tests run at once, unless -parallel says otherwise.
+// At least leastParallel of its tests run in parallel, unless -parallel says otherwise.
 func Main(m *testing.M, options ...goleak.Option) int {
 	flag.Parse()
 	if err := raiseParallel(); err != nil {
@@ -62,11 +62,12 @@ func Main(m *testing.M, options ...goleak.Option) int {
 	return code
 }
 
-// leastParallel is how many parallel tests run at once on a machine of few cores. Tests
-// with a database wait for most of their time: for a timer, a process or a server.
+// leastParallel is how many parallel tests run simultaneously on a machine with few
+// cores. Tests with a database spend most of their time waiting: for a timer, a process
+// or a server.
 const leastParallel = 6
 
-// raiseParallel raises the flag -parallel to leastParallel where nobody set it.
+// raiseParallel raises the flag -parallel to leastParallel unless it was set.
 func raiseParallel() error {
 	const name = "test.parallel"
 	set := false
@@ -77,8 +78,8 @@ func raiseParallel() error {
 	return flag.Set(name, strconv.Itoa(leastParallel))
 }
 
-// sharedHost returns the server all tests use, after starting it for the first
-// one. An error stays: the next test would wait for the same.
+// sharedHost returns the server that all tests use, and starts it for the first one. An
+// error is kept: the next test would wait for the same.
 func sharedHost(ctx context.Context, durable bool) (*host, error) {
 	shared.Lock()
 	defer shared.Unlock()
@@ -134,7 +135,7 @@ func forget(pool *pgxpool.Pool) {
 	delete(shared.databases, pool)
 }
 
-// keeping is true when the databases of failed tests are to be looked at.
+// keeping reports whether the databases of failed tests are kept for examination.
 func keeping() bool { return os.Getenv(keepEnv) != "" }
 
 // stopLater leaves a test's own server running until the end of Main.
@@ -144,7 +145,7 @@ func stopLater(host *host) {
 	shared.later = append(shared.later, host)
 }
 
-// keep leaves the database of a failed test and says how to look at it.
+// keep leaves the database of a failed test and logs how to connect to it.
 func keep(t testing.TB, db *database) {
 	t.Helper()
 	line := fmt.Sprintf("psql %q", db.host.url(db.name))
@@ -161,8 +162,8 @@ func keep(t testing.TB, db *database) {
 	}
 }
 
-// waitForReader leaves the servers running until Ctrl-C if that was asked for
-// and there is something to see.
+// waitForReader leaves the servers running until Ctrl-C if requested and if a database
+// was kept.
 func waitForReader() {
 	shared.Lock()
 	kept := strings.Join(shared.kept, "\n")

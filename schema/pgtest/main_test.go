@@ -15,8 +15,8 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// childEnv makes this test binary run one of the tests that need a process of
-// their own; they skip otherwise.
+// childEnv makes this test binary run one of the tests that need a process of their own;
+// otherwise they skip.
 const childEnv = "PGTEST_TEST_CHILD"
 
 func TestMain(m *testing.M) {
@@ -52,8 +52,7 @@ func TestChildUsesOneDatabase(t *testing.T) {
 	require.Equal(t, 14, ahead)
 }
 
-// A package without TestMain gets its server all the same; it dies with the
-// process.
+// A package without TestMain still gets its server, which dies with the process.
 func TestNewWithoutMain(t *testing.T) {
 	t.Parallel()
 	out, err := child(t, "TestChildUsesOneDatabase", "without main").CombinedOutput()
@@ -89,7 +88,7 @@ func TestMainWithoutPostgresSaysWhatToDo(t *testing.T) {
 	require.Contains(t, string(out), embedded.BinariesEnv+"=/nowhere cannot be used")
 }
 
-// The database of a failed test can be looked at until Ctrl-C.
+// The database of a failed test can be examined until Ctrl-C.
 func TestKeepForReader(t *testing.T) {
 	t.Parallel()
 	cmd := child(t, "TestChildFails", "fail", "HOOKLATCH_PGTEST_KEEP=1")

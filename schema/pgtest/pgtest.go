@@ -1,8 +1,8 @@
 // Package pgtest gives each test a real, migrated Postgres database.
 //
-// One server is started for all tests of a test binary, when the first one asks
-// for a database, unless TEST_DATABASE_URL names one to use. A database is a
-// clone of a migrated template and takes about 30 ms.
+// One server is started for all tests of a test binary, when the first one needs a
+// database, unless TEST_DATABASE_URL names one to use. A database is a clone of a
+// migrated template and takes about 30 ms.
 //
 //	func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
 //
@@ -27,10 +27,10 @@ import (
 // defaultMaxConns is the size of a test's pool.
 const defaultMaxConns = 10
 
-// setupTimeout bounds what is done before and after a test.
+// setupTimeout bounds the setup before and the cleanup after a test.
 const setupTimeout = 2 * time.Minute
 
-// Option changes the database New makes.
+// Option changes the database that New makes.
 type Option func(*options)
 
 type options struct {
@@ -47,9 +47,8 @@ func Empty() Option { return func(o *options) { o.empty = true } }
 // MaxConns sets the size of the pool. Default: 10.
 func MaxConns(n int) Option { return func(o *options) { o.maxConns = int32(n) } }
 
-// Durable makes the database on a server with fsync and full_page_writes on,
-// which tests share among each other: for benchmarks. Under TEST_DATABASE_URL
-// it is the server named there.
+// Durable makes the database on a server with fsync and full_page_writes on, which tests
+// share: for benchmarks. Under TEST_DATABASE_URL it is the server named there.
 func Durable() Option { return func(o *options) { o.durable = true } }
 
 // Own starts a server for this test alone, also under TEST_DATABASE_URL: for
@@ -68,10 +67,10 @@ func Setting(name, value string) Option {
 	}
 }
 
-// New returns a pool on a fresh database with our schema in it. Both are gone
-// at the end of the test; the database of a failed test is kept for as long as
-// its server lives, and the line to connect to it is logged. A machine without
-// Postgres fails the test with what to install.
+// New returns a pool on a fresh database with our schema. Both are removed at the end of
+// the test. The database of a failed test is kept while its server lives, and the command
+// to connect to it is logged. On a machine without Postgres the test fails with
+// instructions to install it.
 func New(t testing.TB, opts ...Option) *pgxpool.Pool {
 	t.Helper()
 	o := options{maxConns: defaultMaxConns}
@@ -104,7 +103,7 @@ func New(t testing.TB, opts ...Option) *pgxpool.Pool {
 	return pool
 }
 
-// URL returns the connection URL of the database a pool of New is on.
+// URL returns the connection URL of the database of a pool from New.
 func URL(t testing.TB, pool *pgxpool.Pool) string {
 	t.Helper()
 	db := lookup(pool)
@@ -114,8 +113,8 @@ func URL(t testing.TB, pool *pgxpool.Pool) string {
 	return db.host.url(db.name)
 }
 
-// Server returns the server a pool of New is on. Stop, Kill and Pause are for
-// servers of Own only: others are shared.
+// Server returns the server of a pool from New. Stop, Kill and Pause are for servers of
+// Own only: others are shared.
 func Server(t testing.TB, pool *pgxpool.Pool) *embedded.Server {
 	t.Helper()
 	db := lookup(pool)
@@ -128,7 +127,7 @@ func Server(t testing.TB, pool *pgxpool.Pool) *embedded.Server {
 	return db.host.server
 }
 
-// hostFor returns the server the options ask for.
+// hostFor returns the server that the options request.
 func hostFor(ctx context.Context, t testing.TB, o options) (*host, error) {
 	t.Helper()
 	if !o.own {
@@ -176,7 +175,7 @@ func finish(t testing.TB, pool *pgxpool.Pool, db *database) {
 		return
 	}
 	if db.host.own {
-		return // gone with its server
+		return // removed with its server
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), setupTimeout)
 	defer cancel()

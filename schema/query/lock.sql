@@ -1,2 +1,2 @@
--- One migration at a time per schema name. The key is derived from it.
+-- One migration at a time per schema name, from which the key is derived.
 SELECT pg_advisory_xact_lock(hashtextextended('hooklatch.migrate', 0));

@@ -1,4 +1,4 @@
--- An index whose building was interrupted is there and not valid.
+-- An index whose building was interrupted exists, but is not valid.
 SELECT EXISTS (
     SELECT
     FROM pg_index

@@ -1,5 +1,4 @@
--- What a role or database sets suits an application, not a session that builds an
--- index.
+-- Settings of a role or database suit an application, not a session that builds an index.
 SELECT set_config('lock_timeout', :lock_timeout, false),
        set_config('statement_timeout', '0', false),
        set_config('default_transaction_read_only', 'off', false),
