@@ -64,9 +64,10 @@ type Options struct {
 	// unknown senders (IPv4 /24, IPv6 /48) twice as many. Defaults to a quarter of
 	// max_in_flight.
 	MaxUnprovenPerAddress int `yaml:"max_unproven_per_address,omitempty"`
-	// Most open connections; more are closed as they arrive. Unknown senders may use three
-	// quarters of them, one address an eighth, and an address from which deliveries were
-	// accepted half. Defaults to 16384.
+	// Most open connections. Unknown senders may use three quarters of them, one address an
+	// eighth, and an address from which deliveries were accepted half; more are closed as
+	// they arrive. If all connections, or all of the unknown senders, are open, the oldest
+	// one of an unknown sender is closed for a new one. Defaults to 16384.
 	MaxConnections int `yaml:"max_connections,omitempty"`
 	// Lowest average rate of a body, in bytes a second, once it has been arriving for 2s; a
 	// slower one is answered 408. Defaults to 10KiB.
