@@ -1,6 +1,6 @@
-// Package agreement checks whether the tables of an application agree with what was
-// accepted: it runs the user's own queries, which change nothing, take a bounded time
-// and return a bounded number of rows.
+// Package agreement checks whether an application's tables agree with the accepted
+// events. It runs the user's own queries, which change nothing, take a bounded time and
+// return a bounded number of rows.
 package agreement
 
 import (
@@ -11,16 +11,16 @@ import (
 	"github.com/hooklatch/hooklatch/internal/statement"
 )
 
-// Bounds of a check.
+// Limits of a check.
 const (
 	// Timeout is how long a check may take on the server.
 	Timeout = 10 * time.Second
 	// lockTimeout is how long it waits for a lock, which readers seldom do.
 	lockTimeout = 2 * time.Second
-	// answerSlack is what the answer may take beyond Timeout, before the connection
-	// is given up.
+	// answerSlack is how long the answer may take beyond Timeout before the connection is
+	// closed.
 	answerSlack = 2 * time.Second
-	// MaxCount is up to where rows are counted.
+	// MaxCount is the number up to which rows are counted.
 	MaxCount = 1000
 	// MaxShown is how many rows are shown.
 	MaxShown = 20
@@ -28,17 +28,17 @@ const (
 	maxValue = 200
 )
 
-// Check is a query of the user's own. It returns a row for each thing that is wrong.
+// Check is a query of the user's own. It returns a row for each problem.
 type Check struct {
 	// Name of the check in findings, logs and metrics. Required.
 	Name string `yaml:"name,omitempty"`
-	// One query that returns a row for each thing that is wrong, and so none when
-	// all is well. It can change nothing, and takes at most 10s. Names without a
-	// schema are looked for in public. Required.
+	// One query that returns a row for each problem, and none if all is well. It cannot
+	// change anything, and may take at most 10s. Names without a schema are looked up in
+	// public. Required.
 	SQL string `yaml:"sql,omitempty"`
 }
 
-// Validate finds what is wrong with a check without asking Postgres. Its error is
+// Validate checks the fields of a check without querying Postgres. Its error is
 // option.Faults.
 func (c Check) Validate() error {
 	var check option.Check
@@ -58,5 +58,5 @@ func (c Check) Validate() error {
 	return check.Err()
 }
 
-// query is the SQL without what ends a statement.
+// query is the SQL without its final semicolons and white space.
 func (c Check) query() string { return strings.TrimRight(c.SQL, "; \t\r\n") }

@@ -15,16 +15,16 @@ import (
 	"github.com/hooklatch/hooklatch/internal/sqlstate"
 )
 
-// Found is what a check returned.
+// Found is the result of a check.
 type Found struct {
-	// Count is the number of rows, or MaxCount when there are More.
+	// Count is the number of rows, or MaxCount if there are More.
 	Count int
 	More  bool
 	// Rows are the first MaxShown.
 	Rows []Row
 }
 
-// Row is one thing that is wrong.
+// Row is one problem.
 type Row []Column
 
 // Column is a value of a row as text, at most its first 200 characters.
@@ -33,7 +33,7 @@ type Column struct {
 	Value *string // nil: NULL
 }
 
-// RefusedError says that Postgres would not run the query, or ended it: the check
+// RefusedError is returned when Postgres refused to run the query, or ended it: the check
 // is wrong, not the connection. Its text may quote values of rows.
 type RefusedError struct {
 	Code    string // SQLSTATE
@@ -42,10 +42,10 @@ type RefusedError struct {
 
 func (e *RefusedError) Error() string { return e.Message }
 
-// Run asks one check. It changes nothing, whatever the query says: it has a
-// connection of its own, in a read-only transaction that is rolled back, and what
-// outlives a transaction ends with the connection. As a part of a larger query it
-// can be nothing but a query.
+// Run executes one check. It changes nothing, whatever the query says: the query has a
+// connection of its own, in a read-only transaction that is rolled back. Anything that
+// outlives a transaction ends with the connection. As a part of a larger query it cannot
+// be anything but a query.
 func Run(ctx context.Context, pool *pgxpool.Pool, c Check) (Found, error) {
 	ctx, cancel := context.WithTimeout(ctx, Timeout+answerSlack)
 	defer cancel()
@@ -54,7 +54,7 @@ func Run(ctx context.Context, pool *pgxpool.Pool, c Check) (Found, error) {
 		return Found{}, fmt.Errorf("run check %q: %w", c.Name, err)
 	}
 	defer conn.Release()
-	defer func() { _ = conn.Conn().Close(context.WithoutCancel(ctx)) }() // with whatever it rolled back or holds
+	defer func() { _ = conn.Conn().Close(context.WithoutCancel(ctx)) }() // ends all that outlives the rollback, such as locks
 	found, err := run(ctx, conn.Conn(), c.query(), Timeout)
 	if refused, ok := errors.AsType[*pgconn.PgError](err); ok {
 		err = &RefusedError{Code: refused.Code, Message: messageOf(refused)}
@@ -71,7 +71,7 @@ func run(ctx context.Context, conn *pgx.Conn, query string, timeout time.Duratio
 		return Found{}, err
 	}
 	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }() // it changed nothing
-	// From its first query on, a read-only transaction stays one.
+	// After its first query, a read-only transaction cannot become writable.
 	const prepare = "SELECT set_config('statement_timeout', $1, true), set_config('lock_timeout', $2, true), set_config('search_path', 'public, pg_temp', true)"
 	if _, err := tx.Exec(ctx, prepare, strconv.FormatInt(timeout.Milliseconds(), 10), strconv.FormatInt(lockTimeout.Milliseconds(), 10)); err != nil {
 		return Found{}, err
@@ -80,7 +80,7 @@ func run(ctx context.Context, conn *pgx.Conn, query string, timeout time.Duratio
 	if err != nil {
 		return Found{}, err
 	}
-	// Whatever the pool is set to, this protocol takes one statement.
+	// This protocol accepts one statement only, whatever the pool's settings.
 	answer := conn.PgConn().ExecParams(ctx, bounded(query, len(names)), nil, nil, nil, nil)
 	found := collect(answer, names)
 	if _, err := answer.Close(); err != nil {
@@ -89,8 +89,8 @@ func run(ctx context.Context, conn *pgx.Conn, query string, timeout time.Duratio
 	return found, nil
 }
 
-// columnsOf lets Postgres look at the query, as the part of a larger one that it
-// will be.
+// columnsOf makes Postgres describe the query, as the part of the larger one that it will
+// be.
 func columnsOf(ctx context.Context, conn *pgconn.PgConn, query string) ([]string, error) {
 	described, err := conn.Prepare(ctx, "", "SELECT * FROM ("+query+"\n) AS finding", nil)
 	if err != nil {
@@ -106,8 +106,8 @@ func columnsOf(ctx context.Context, conn *pgconn.PgConn, query string) ([]string
 	return names, nil
 }
 
-// bounded is the query with a bound to its rows and to its values. Columns get
-// names of ours, since two of its own may have the same.
+// bounded is the query with limits on its rows and values. Its columns are renamed, since
+// two of them may have the same name.
 func bounded(query string, columns int) string {
 	values, names := make([]string, columns), make([]string, columns)
 	for i := range columns {

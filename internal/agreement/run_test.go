@@ -21,7 +21,7 @@ func poolOf(t *testing.T, config *pgxpool.Config) *pgxpool.Pool {
 	return pool
 }
 
-// text is a row as people write it.
+// text is a row in readable form.
 func text(row Row) string {
 	var values []string
 	for _, c := range row {
@@ -134,8 +134,8 @@ func TestAQueryIsNothingButAQuery(t *testing.T) {
 	}
 }
 
-// A session's lock outlives a transaction, and a setting could change what the next
-// user of the connection sees.
+// A session's lock outlives a transaction, and a setting could affect the next user of
+// the connection.
 func TestAQueryLeavesNothingBehind(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t, pgtest.MaxConns(1))
@@ -173,7 +173,7 @@ func TestAQueryCannotEscapeItsTimeout(t *testing.T) {
 	}
 }
 
-// The simple protocol would take several statements.
+// The simple protocol would accept several statements.
 func TestAQueryIsOneStatementWhateverThePoolIsSetTo(t *testing.T) {
 	t.Parallel()
 	config := pgtest.New(t).Config()
@@ -189,7 +189,7 @@ func TestAQueryIsOneStatementWhateverThePoolIsSetTo(t *testing.T) {
 func TestAnErrorOfTheConnectionIsNotTheChecks(t *testing.T) {
 	t.Parallel()
 	config := pgtest.New(t).Config()
-	config.ConnConfig.Port = 1 // nobody is there
+	config.ConnConfig.Port = 1 // no server listens there
 	config.ConnConfig.Fallbacks = nil
 	_, err := Run(t.Context(), poolOf(t, config), Check{Name: "away", SQL: `SELECT 1`})
 	require.ErrorContains(t, err, `run check "away": `)

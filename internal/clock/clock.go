@@ -1,14 +1,14 @@
-// Package clock tells the time by this process's own clock, wherever that time meets one
-// of another machine: in what a sender has signed, in what the database says, in what we
-// sign.
+// Package clock returns the time by this process's own clock, wherever that time meets
+// the time of another machine: in texts that a sender signed, in answers of the database,
+// in our own signatures.
 //
-// In a binary built with -tags failpoint, HOOKLATCH_CLOCK sets that clock wrong:
-// +1h, or -90s. Durations within the process are measured by package time.
+// In a binary built with -tags failpoint, HOOKLATCH_CLOCK sets that clock wrong: +1h, or
+// -90s. Durations within the process are measured by package time.
 package clock
 
 import "time"
 
-// Now is the time by this process's clock.
+// Now returns the time by this process's clock.
 func Now() time.Time {
 	if skew := Skew(); skew != 0 {
 		return time.Now().Add(skew)
@@ -16,7 +16,7 @@ func Now() time.Time {
 	return time.Now()
 }
 
-// Until is how long it is until t by this process's clock.
+// Until returns the duration until t by this process's clock.
 func Until(t time.Time) time.Duration {
 	if skew := Skew(); skew != 0 {
 		return time.Until(t) - skew
@@ -24,7 +24,7 @@ func Until(t time.Time) time.Duration {
 	return time.Until(t)
 }
 
-// Since is how long it is since t by this process's clock.
+// Since returns the duration since t by this process's clock.
 func Since(t time.Time) time.Duration {
 	if skew := Skew(); skew != 0 {
 		return time.Since(t) + skew

@@ -4,5 +4,5 @@ package clock
 
 import "time"
 
-// Skew is how far the clock is ahead on purpose: not at all.
+// Skew is the deliberate error of the clock: none in this build.
 func Skew() time.Duration { return 0 }

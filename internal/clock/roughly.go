@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Roughly is a duration as people say it.
+// Roughly returns a duration as a reader would say it.
 func Roughly(d time.Duration) string {
 	switch d = max(d, 0); {
 	case d >= 48*time.Hour:

@@ -14,7 +14,7 @@ import (
 	"github.com/hooklatch/hooklatch/internal/clock"
 )
 
-// asked makes this test binary a program that says how wrong its clock is.
+// asked makes this test binary a program that prints the error of its clock.
 const asked = "CLOCK_TEST_ASKED"
 
 func TestMain(m *testing.M) {

@@ -1,5 +1,5 @@
-// Package condition removes the literals from a condition on events before it is kept: a
-// CEL expression keeps what it looks at, and not what it looks for.
+// Package condition removes the literals from a condition on events before it is stored:
+// a CEL expression keeps the fields that it compares, but not the values.
 package condition
 
 import (
@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// Concealed is an expression with a hash in the place of each literal of a string, of bytes
-// or of a number, and without its comments. Salt, the id of the order, is part of the hash:
-// somebody who has the text can see that it was meant, and the same text has another hash
-// in another order. The literals are returned too, as they were written.
+// Concealed returns an expression with a hash in place of each string, bytes or number
+// literal, and without its comments. Salt, the id of the bulk run, is part of the hash:
+// anyone who knows a literal can verify that it was meant, and it has another hash in
+// another run. The literals are returned too, as they were written.
 func Concealed(expression, salt string) (text string, literals []string) {
 	text = WithoutLiterals(expression, func(literal string) string {
 		literals = append(literals, literal)
@@ -21,8 +21,8 @@ func Concealed(expression, salt string) (text string, literals []string) {
 	return text, literals
 }
 
-// WithoutLiterals is an expression with another text in the place of each literal. instead
-// is called with each as it was written.
+// WithoutLiterals returns an expression with another text in place of each literal.
+// instead is called with each literal as it was written.
 func WithoutLiterals(expression string, instead func(literal string) string) string {
 	var out strings.Builder
 	for i := 0; i < len(expression); {
@@ -39,7 +39,7 @@ func WithoutLiterals(expression string, instead func(literal string) string) str
 	return out.String()
 }
 
-// literalAt is where the token at i ends, and whether it is a literal.
+// literalAt returns where the token at i ends, and whether it is a literal.
 func literalAt(text string, i int) (end int, literal bool) {
 	switch c := text[i]; {
 	case strings.HasPrefix(text[i:], "//"):
@@ -66,7 +66,7 @@ func literalAt(text string, i int) (end int, literal bool) {
 	return i + 1, false
 }
 
-// numberEnd is where a number ends, with its fraction, exponent and suffix.
+// numberEnd returns where a number ends, with its fraction, exponent and suffix.
 func numberEnd(text string, i int) int {
 	for ; i < len(text); i++ {
 		signed := (text[i] == '+' || text[i] == '-') && (text[i-1] == 'e' || text[i-1] == 'E')
@@ -77,7 +77,7 @@ func numberEnd(text string, i int) int {
 	return i
 }
 
-// stringEnd is where a string ends whose quote is at i.
+// stringEnd returns where the string ends whose quote is at i.
 func stringEnd(text string, i int, raw bool) int {
 	quote := text[i : i+1]
 	if triple := strings.Repeat(quote, 3); strings.HasPrefix(text[i:], triple) {

@@ -1,4 +1,4 @@
-// Package drain waits, with a deadline, until work under way has ended.
+// Package drain waits, with a deadline, until running work has ended.
 package drain
 
 import (
@@ -6,9 +6,8 @@ import (
 	"sync"
 )
 
-// Wait returns once all of underway has ended. Errors: that of ctx, when it is
-// done before; what is under way goes on then. Nothing may join an empty group
-// once Wait was called.
+// Wait returns once all of underway has ended. Errors: that of ctx, if it is done first;
+// the work then continues. Nothing may join an empty group after Wait was called.
 func Wait(ctx context.Context, underway *sync.WaitGroup) error {
 	ended := make(chan struct{})
 	go func() {
@@ -21,7 +20,7 @@ func Wait(ctx context.Context, underway *sync.WaitGroup) error {
 	case <-ctx.Done():
 	}
 	select {
-	case <-ended: // together with ctx
+	case <-ended: // simultaneously with ctx
 		return nil
 	default:
 		return ctx.Err()

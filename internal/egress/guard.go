@@ -1,5 +1,4 @@
-// Package egress decides which addresses this program may connect to on behalf of
-// others.
+// Package egress decides to which addresses this program may connect on behalf of others.
 package egress
 
 import (
@@ -15,7 +14,7 @@ import (
 	"code.dny.dev/ssrf"
 )
 
-// BlockedError says that the egress guard refused an address.
+// BlockedError is returned when the egress guard refused an address.
 type BlockedError struct {
 	host string
 	why  string
@@ -25,33 +24,32 @@ func (e *BlockedError) Error() string {
 	return fmt.Sprintf("egress guard refused %s: %s", e.host, e.why)
 }
 
-// Options say whom a Guard dials for, and what it may reach besides public
-// addresses.
+// Options are the target of a Guard, and the addresses that it may reach besides public
+// ones.
 type Options struct {
-	// Host and Port are those of the target's own configured URL. Empty: there is
-	// none, and nothing is exempt.
+	// Host and Port are those of the target's own configured URL. Empty: nothing is
+	// exempt.
 	Host, Port string
 	// AllowPrivate are prefixes of non-global addresses that may be reached.
 	AllowPrivate []netip.Prefix
-	// Resolver looks up hosts; nil: the system's. What it answers is checked.
+	// Resolver looks up hosts; nil: the system's. Its answers are checked.
 	Resolver *net.Resolver
 }
 
-// Guard dials for one target, such as a destination, and checks every address
-// after it was resolved and right before the connection is made, so that neither
-// a literal in disguise nor a name that resolves differently the second time gets
-// past.
+// Guard dials for one target, such as a destination. It checks every address after it was
+// resolved and right before the connection is made, so that neither a disguised literal
+// nor a name that resolves differently the second time gets past.
 //
-// An address is reached when it is global unicast by the registries of IANA,
-// when AllowPrivate names it, or when the target's own configured URL names it:
-// the same literal address, or a loopback one for `localhost`. That last
-// exemption holds for host and port of that URL only; a URL computed from event
-// data with another host or port never has it. The metadata services of clouds
-// are not reached by a network in AllowPrivate, but by their address alone.
+// An address is reachable if it is global unicast by the registries of IANA, if
+// AllowPrivate names it, or if the target's own configured URL names it: the same literal
+// address, or a loopback one for `localhost`. That last exemption holds for host and port
+// of that URL only; a URL computed from event data with another host or port never has
+// it. The metadata services of clouds need their own address in AllowPrivate: a network
+// that contains it is not enough.
 type Guard struct {
 	host      string // as configured, canonical
 	port      string
-	only      string     // the one port that is dialled; empty: any
+	only      string     // the one port that may be dialed; empty: any
 	literal   netip.Addr // valid when host is a literal address
 	localhost bool
 	alone     map[netip.Addr]bool // addresses that AllowPrivate names one by one
@@ -93,14 +91,13 @@ func New(o Options) (*Guard, error) {
 	return g, nil
 }
 
-// Public makes a guard that reaches nothing but public addresses, and of these
-// only the one port.
+// Public makes a guard that reaches only public addresses, and only one port.
 func Public(port string) *Guard {
 	return &Guard{only: port, addresses: ssrf.New(ssrf.WithAnyPort(), ssrf.WithAnyNetwork())}
 }
 
-// DialContext connects to a host and port, if the guard lets it. Its error is
-// a *BlockedError when no address of the host was allowed.
+// DialContext connects to a host and port, if the guard allows it. Its error is a
+// *BlockedError if no address of the host was allowed.
 func (g *Guard) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -117,7 +114,7 @@ func (g *Guard) DialContext(ctx context.Context, network, address string) (net.C
 		address = net.JoinHostPort("localhost", port) // Not every resolver knows "localhost.".
 	}
 
-	// The dialer may try two addresses at the same time.
+	// The dialer may try two addresses simultaneously.
 	var mu sync.Mutex
 	var blocked error
 	allowed := false
@@ -154,7 +151,7 @@ func (g *Guard) DialContext(ctx context.Context, network, address string) (net.C
 	return nil, err
 }
 
-// checkName refuses what must not even be looked up.
+// checkName refuses names that must not even be looked up.
 func (g *Guard) checkName(host string, own bool) error {
 	if _, err := netip.ParseAddr(host); err == nil {
 		return nil
@@ -172,8 +169,7 @@ func (g *Guard) checkName(host string, own bool) error {
 	return nil
 }
 
-// checkAddr refuses an address that is neither global, nor allowed, nor the
-// target's own.
+// checkAddr refuses an address that is neither global, nor allowed, nor the target's own.
 func (g *Guard) checkAddr(host string, ip netip.Addr, own bool) error {
 	ip = ip.Unmap()
 	if own && (ip == g.literal || g.localhost && ip.IsLoopback()) {
@@ -196,20 +192,20 @@ func (g *Guard) blocked(host string, ip netip.Addr, what, alone string) error {
 	return &BlockedError{host: host, why: why}
 }
 
-// CanonicalHost is the one spelling of a host's name: in lower case, without the
-// dot of the root.
+// CanonicalHost returns the canonical spelling of a host name: in lower case, without the
+// final dot.
 func CanonicalHost(host string) string {
 	return strings.TrimSuffix(strings.ToLower(host), ".")
 }
 
-// isLocalhost tells whether a host has one of the names of RFC 6761, section 6.3.
+// isLocalhost reports whether a host has one of the names of RFC 6761, section 6.3.
 func isLocalhost(host string) bool {
 	return host == "localhost" || strings.HasSuffix(host, ".localhost")
 }
 
-// endsInNumber tells whether the last label of a name is a number, decimal or
-// hexadecimal: such a host is an IPv4 address in some notation, or nothing
-// (WHATWG URL standard, "ends in a number checker").
+// endsInNumber reports whether the last label of a name is a number, decimal or
+// hexadecimal. Such a host is an IPv4 address in some notation, or invalid (WHATWG URL
+// standard, "ends in a number checker").
 func endsInNumber(host string) bool {
 	last := host[strings.LastIndexByte(host, '.')+1:]
 	if last != "" && strings.Trim(last, "0123456789") == "" {

@@ -2,10 +2,9 @@ package egress
 
 import "net/netip"
 
-// isMetadataService tells whether a cloud answers at the address with the
-// credentials of the machine that asks. Most are link-local or private
-// addresses, which a wide allow_private would open along with a network; that
-// of Azure is a public one.
+// isMetadataService reports whether a cloud gives out the calling machine's credentials
+// at the address. Most are link-local or private addresses, which a wide allow_private
+// would open with their network; Azure's is a public one.
 func isMetadataService(ip netip.Addr) bool {
 	switch ip.WithZone("").String() {
 	case "169.254.169.254", // AWS, Google, Azure, Oracle, DigitalOcean, OpenStack and others

@@ -1,8 +1,9 @@
-// Package explained records the plans that the statements of a test ran by, and how many
-// pages each read.
+// Package explained records the plans of a test's statements, and how many pages each
+// read.
 //
-// Those of triggers are among them. Postgres tells by its module auto_explain, which some builds of it lack: see
-// [Available]. Plans come as notices, and are taken after each step of a test:
+// The statements of triggers are included. The plans come from Postgres's module
+// auto_explain, which some builds lack: see [Available]. They arrive as notices, and are
+// taken after each step of a test:
 //
 //	log := explained.Watch(config) // before pgxpool.NewWithConfig
 //	...
@@ -24,34 +25,34 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// Statement is one that ran.
+// Statement is a statement that ran.
 type Statement struct {
-	Text string // as Postgres knows it
-	Plan string // for people, as JSON
-	// Buffers is how many pages it read, from memory or from disk. What its triggers
-	// ran are statements of their own.
+	Text string // as Postgres received it
+	Plan string // as JSON, for display
+	// Buffers is how many pages it read, from memory or from disk. The statements of its
+	// triggers are counted separately.
 	Buffers int
 	// Took is how long the server worked on it.
 	Took time.Duration
-	// JIT is true when Postgres compiled parts of it.
+	// JIT is true if Postgres compiled parts of it.
 	JIT bool
 }
 
-// Log has what the connections of a pool ran. It is safe for concurrent use.
+// Log has the statements that the connections of a pool ran. It is safe for concurrent
+// use.
 type Log struct {
 	mu  sync.Mutex
 	ran []Statement
 	err error
 }
 
-// Available tells whether the server has the module.
+// Available reports whether the server has the module.
 func Available(ctx context.Context, pool *pgxpool.Pool) bool {
 	_, err := pool.Exec(ctx, `LOAD 'auto_explain'`)
 	return err == nil
 }
 
-// Watch makes the connections of a pool tell their plans. They have to be those of a
-// superuser.
+// Watch makes the connections of a pool report their plans. They must be a superuser's.
 func Watch(config *pgxpool.Config) *Log {
 	maps.Copy(config.ConnConfig.RuntimeParams, map[string]string{
 		"session_preload_libraries":          "auto_explain",
@@ -74,7 +75,8 @@ func Watch(config *pgxpool.Config) *Log {
 	return log
 }
 
-// Take returns what ran since the last time, in the order in which it ended.
+// Take returns the statements that ran since the last call, in the order in which they
+// ended.
 func (l *Log) Take() ([]Statement, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -88,7 +90,7 @@ func (l *Log) note(message string) {
 	if !found {
 		return
 	}
-	var took float64 // an unknown duration is none
+	var took float64 // an unknown duration stays 0
 	_, _ = fmt.Sscanf(head, "duration: %f ms", &took)
 	var told struct {
 		Text string `json:"Query Text"` //nolint:tagliatelle // Postgres' name

@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// Names knows statements by the files they are read from.
+// Names identifies statements by the files from which they are read.
 type Names map[string]string // how the text begins, by the name of the statement
 
-// Read adds the statements of a folder: a file begins as its statement does, up to
-// the first parameter or fragment.
+// Read adds the statements of a folder. A file begins as its statement does, up to the
+// first parameter or fragment.
 func (n Names) Read(files fs.FS) error {
 	found, err := fs.Glob(files, "*.sql")
 	if err != nil {
@@ -48,8 +48,8 @@ func inComment(before string) bool {
 	return strings.Contains(line, "--")
 }
 
-// Of is the name of the statement with this text: the one that it has most in common
-// with. Empty: it is none of them.
+// Of returns the name of the statement with this text: the one with the longest common
+// beginning. It is empty if none matches.
 func (n Names) Of(text string) string {
 	var name string
 	for candidate, begins := range n {

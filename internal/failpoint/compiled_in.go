@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// Enabled says that this binary has failpoints.
+// Enabled reports whether this binary has failpoints.
 const Enabled = true
 
 const (
@@ -17,7 +17,7 @@ const (
 	firedVariable = "HOOKLATCH_FAILPOINT_FIRED"
 )
 
-// Hit passes the place of that name. It returns an error if that was asked for.
+// Hit passes the place of that name. It returns an error if a rule requests one.
 func Hit(name string) error { return ofProcess().hit(name) }
 
 // HitIn passes a place of the transaction of that name.
@@ -25,8 +25,8 @@ func HitIn[T ~string](transaction T, moment Moment) error {
 	return Hit(string(transaction) + "." + string(moment))
 }
 
-// ofProcess reads the environment once. A mistake in it ends the process: a test
-// would take a fault that never comes for one that was survived.
+// ofProcess reads the environment once. A mistake in it ends the process: otherwise a
+// test would seem to survive a fault that never happened.
 var ofProcess = sync.OnceValue(func() *places {
 	p, err := fromEnvironment(os.Getenv)
 	if err != nil {
@@ -51,7 +51,7 @@ func fromEnvironment(getenv func(string) string) (*places, error) {
 	return p, nil
 }
 
-// appendTo is nil without a path.
+// appendTo opens a file for appending. It returns nil for an empty path.
 func appendTo(path string) (*os.File, error) {
 	if path == "" {
 		return nil, nil

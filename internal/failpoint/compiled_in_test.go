@@ -15,8 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// passages makes this test binary a program that passes a place so many times, and
-// says which passages it survived.
+// passages makes this test binary a program that passes a place so many times, and prints
+// the passages that it survived.
 const passages = "FAILPOINT_TEST_PASSAGES"
 
 func TestMain(m *testing.M) {
@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// program is one that passes pay.before_commit four times.
+// program returns a command that passes pay.before_commit four times.
 func program(t *testing.T, rules string) (cmd *exec.Cmd, trace, fired string) {
 	t.Helper()
 	dir := t.TempDir()

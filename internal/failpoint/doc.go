@@ -4,16 +4,15 @@
 //	go build -tags failpoint ./cmd/hooklatch
 //	HOOKLATCH_FAILPOINTS='settle.after_commit=kill@3' hooklatch serve
 //
-// Without the tag every call here is empty, and the compiler leaves nothing of it
-// behind.
+// Without the tag every call here is empty, and the compiler removes it.
 //
 // # Places
 //
 // Package commit passes three in every transaction, so that none can be forgotten:
-// <name>.begin, <name>.before_commit and <name>.after_commit. The others stand in the
-// code by name. What error means is decided there: before a COMMIT it is a fault of
-// the moment, and nothing was committed; after it the outcome is unknown to the
-// caller, although it is committed.
+// <name>.begin, <name>.before_commit and <name>.after_commit. The others are named in the
+// code. The place also decides what error means. Before a COMMIT it is a transient fault,
+// and nothing was committed. After it the outcome is unknown to the caller, although it
+// is committed.
 //
 // # Environment
 //
@@ -22,16 +21,16 @@
 //
 //   - kill: SIGKILL, to this process
 //   - stop: SIGSTOP, to this process; it goes on after a SIGCONT
-//   - error
+//   - stop: SIGSTOP, to this process; it continues after a SIGCONT
 //   - delay(200ms)
 //
-// Passages are counted by the process, from 1: @3 is the third only, @3+ the third
-// and all later ones, none means every one.
+// The process counts passages, from 1: @3 is the third only, @3+ the third and all later
+// ones, none means every one.
 //
-// HOOKLATCH_FAILPOINT_TRACE is a file to which the name of each place is appended
-// when it is passed, one to a line, the first 20 times of each.
-// HOOKLATCH_FAILPOINT_FIRED is one to which name, action and passage are appended
-// before an action is taken. Processes can share both.
+// HOOKLATCH_FAILPOINT_TRACE is a file to which the name of each place is appended when it
+// is passed, one per line, the first 20 times of each. HOOKLATCH_FAILPOINT_FIRED is a
+// file to which name, action and passage are appended before an action is taken.
+// Processes can share both.
 package failpoint
 
 // Moment is a place in every transaction.

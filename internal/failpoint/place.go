@@ -14,7 +14,7 @@ import (
 // maxTraced is how many passages of one place are written to the trace.
 const maxTraced = 20
 
-// places are those of one process.
+// places are the failpoints of one process.
 type places struct {
 	rules        map[string][]rule
 	trace, fired *os.File // nil: none
@@ -27,11 +27,12 @@ func (p *places) hit(name string) error {
 	r, passage := p.pass(name)
 	switch r.action {
 	case actionKill:
-		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL) // our own process: there is nobody to refuse it
-		select {}                                      // nothing after this place may run before the signal has come
+		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL) // our own process: this cannot be refused
+		select {}                                      // no later code may run before the signal arrives
 	case actionStop:
-		// The signal goes to a thread of the system's choice, and stops the others only
-		// when that one is scheduled: what is behind this place waits for the end of it.
+		// The signal goes to a thread that the system chooses, and stops the others only
+		// when that one is scheduled. The code after this place waits until the stop has
+		// ended.
 		continued := make(chan os.Signal, 1)
 		signal.Notify(continued, syscall.SIGCONT)
 		defer signal.Stop(continued)
@@ -63,8 +64,8 @@ func (p *places) pass(name string) (rule, int) {
 	return rule{}, passage
 }
 
-// record appends a line in one write, which others that append to the same file
-// do not cut in two.
+// record appends a line in one write, so that other processes appending to the same file
+// do not cut it.
 func record(file *os.File, line string) {
 	if file == nil {
 		return

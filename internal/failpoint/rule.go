@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// What a rule does.
+// Actions of a rule.
 const (
 	actionKill  = "kill"
 	actionStop  = "stop"
@@ -18,12 +18,12 @@ const (
 	actionDelay = "delay"
 )
 
-// rule says what happens at some passages of a place.
+// rule is the action at some passages of a place.
 type rule struct {
 	action string
 	delay  time.Duration
 	first  int  // passage, from 1
-	onward bool // and all after it
+	onward bool // and all later ones
 }
 
 func (r rule) covers(passage int) bool {

@@ -16,7 +16,7 @@ import (
 // drainTimeout bounds the wait for the server's answer to a COMMIT.
 const drainTimeout = 30 * time.Second
 
-// errCut is what writing to a cut connection returns.
+// errCut is returned by writes to a cut connection.
 var errCut = errors.New("connection was cut by a fault")
 
 // conn is a client's connection that watches for COMMIT.
@@ -24,17 +24,16 @@ type conn struct {
 	net.Conn
 	fault *Fault
 
-	// reading is held while reading from the server: by the client, or by Write
-	// when it takes the answer away from the client. pgx may have a read under way while
-	// it writes.
+	// reading is held while reading from the server: by the client, or by Write when it
+	// swallows the answer. pgx may have a read under way while it writes.
 	reading  sync.Mutex
 	answer   answer // guarded by reading
 	reported bool   // guarded by reading
 
 	mu       sync.Mutex
-	mode     Mode // of the broken COMMIT, "" before it
+	mode     Mode // that broke the COMMIT, "" before it
 	cut      bool
-	farewell []byte        // what the client reads before the cut
+	farewell []byte        // bytes that the client reads before the cut
 	patience time.Time     // the client's read deadline, zero for none
 	changed  chan struct{} // closed when patience or cut change
 	closed   chan struct{} // closed with the connection
@@ -47,8 +46,8 @@ func newConn(inner net.Conn, fault *Fault) *conn {
 
 func (c *conn) Write(b []byte) (int, error) {
 	if c.state() != "" {
-		// A client that has given up says good-bye and waits for the server to
-		// close, pgx for 15 s.
+		// A client that has given up says good-bye and waits for the server to close, pgx
+		// for 15 s.
 		c.hangUp()
 		return 0, errCut
 	}
@@ -59,15 +58,14 @@ func (c *conn) Write(b []byte) (int, error) {
 	if mode == "" {
 		return c.Conn.Write(b)
 	}
-	// Spoiled before it is sent: a read that is under way must not deliver the
-	// answer.
+	// Spoiled before the COMMIT is sent: a read under way must not deliver the answer.
 	if err := c.spoil(mode); err != nil {
 		return 0, err
 	}
 	if mode == LoseRequest {
 		c.fault.report(mode)
 		c.hangUp()
-		return len(b), nil // the kernel took it, as it does
+		return len(b), nil // success, as if the kernel had accepted it
 	}
 	if n, err := c.Conn.Write(b); err != nil {
 		return n, err
@@ -97,8 +95,8 @@ func (c *conn) Read(b []byte) (int, error) {
 }
 
 // drain reads the server's answer to its end and reports the fault, before the client
-// learns of it; c.reading is held. After that the connection is cut unless it is to hang.
-// Without an answer it is cut all the same, and the test sees that nothing fired.
+// learns of it; c.reading is held. Then it cuts the connection unless it is to hang.
+// Without an answer it also cuts the connection, and the test sees that nothing fired.
 func (c *conn) drain() {
 	buf := make([]byte, 4096)
 	for !c.answer.complete && c.state() != LoseRequest {
@@ -124,7 +122,7 @@ func (c *conn) drain() {
 	}
 }
 
-// sayFarewell makes the client read that its session was ended, once.
+// sayFarewell makes the client read, once, that its session was ended.
 func (c *conn) sayFarewell() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -137,7 +135,7 @@ func (c *conn) sayFarewell() {
 	}).Encode(nil)
 }
 
-// silence is what the client gets instead of the answer.
+// silence makes the client wait instead of getting the answer.
 func (c *conn) silence(b []byte) (int, error) {
 	for {
 		c.mu.Lock()
@@ -173,7 +171,7 @@ func (c *conn) state() Mode {
 	return c.mode
 }
 
-// spoil gives the connection over to the fault.
+// spoil hands the connection over to the fault.
 func (c *conn) spoil(mode Mode) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -205,8 +203,8 @@ func (c *conn) SetDeadline(t time.Time) error { return c.wait(t, c.Conn.SetDeadl
 // SetReadDeadline sets the deadline of reads.
 func (c *conn) SetReadDeadline(t time.Time) error { return c.wait(t, c.Conn.SetReadDeadline) }
 
-// wait notes the client's patience. It reaches the server's side only before
-// the fault: the answer is read whatever that is.
+// wait records the client's read deadline. It is passed on to the server's side only
+// before the fault: the answer is read whatever the deadline.
 func (c *conn) wait(t time.Time, set func(time.Time) error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -218,14 +216,14 @@ func (c *conn) wait(t time.Time, set func(time.Time) error) error {
 	return set(t)
 }
 
-// wake makes a hanging read look again; c.mu is held.
+// wake makes a hanging read check again; c.mu is held.
 func (c *conn) wake() {
 	close(c.changed)
 	c.changed = make(chan struct{})
 }
 
-// isCommit reports whether b is one simple Query message that says COMMIT, the
-// form in which pgx sends it.
+// isCommit reports whether b is one simple Query message with COMMIT, the form in which
+// pgx sends it.
 func isCommit(b []byte) bool {
 	if len(b) == 0 || b[0] != 'Q' {
 		return false
@@ -241,7 +239,7 @@ func isCommit(b []byte) bool {
 	return err == nil && pgwire.IsCommit(request.SQL[0])
 }
 
-// answer follows the messages of the server until it is ready for a query.
+// answer follows the server's messages until it is ready for a query.
 type answer struct {
 	messages pgwire.Splitter
 	complete bool

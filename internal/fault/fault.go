@@ -12,24 +12,24 @@ import (
 // Mode is what happens to a COMMIT.
 type Mode string
 
-// The modes.
+// Values of Mode.
 const (
 	// LoseAnswer lets the server commit, swallows its answer and cuts the
 	// connection: the client cannot know.
 	LoseAnswer Mode = "lose_answer"
-	// LoseRequest cuts the connection in the place of the COMMIT, which looks
-	// the same to the client: the server rolls back.
+	// LoseRequest cuts the connection instead of sending the COMMIT, which looks the same
+	// to the client: the server rolls back.
 	LoseRequest Mode = "lose_request"
-	// Terminate lets the server commit, and delivers in the place of its answer
-	// that it ended the connection (57P01), as a shutdown or a pooler may.
+	// Terminate lets the server commit, and replaces its answer by the message that it
+	// ended the connection (57P01), as a shutdown or a pooler may.
 	Terminate Mode = "terminate"
 	// Hang lets the server commit and never delivers the answer; the connection
 	// stays open until the client closes it or gives up waiting.
 	Hang Mode = "hang"
 )
 
-// Fault breaks the COMMITs of the connections it was applied to, when it is
-// armed. The zero value is ready for use and breaks nothing.
+// Fault breaks the COMMITs of the connections to which it was applied, while it is armed.
+// The zero value is ready for use and breaks nothing.
 type Fault struct {
 	mu    sync.Mutex
 	mode  Mode
@@ -42,8 +42,8 @@ type Fault struct {
 // firedSize is how many firings may wait in the channel of Fired.
 const firedSize = 1024
 
-// Apply makes the connections of a pool go through the fault. Call it before
-// the pool is made. Connections are not encrypted: the fault reads them.
+// Apply makes the connections of a pool go through the fault. Call it before the pool is
+// made. Connections are not encrypted, because the fault reads them.
 func (f *Fault) Apply(config *pgxpool.Config) {
 	dial := config.ConnConfig.DialFunc
 	config.ConnConfig.TLSConfig = nil
@@ -57,8 +57,8 @@ func (f *Fault) Apply(config *pgxpool.Config) {
 	}
 }
 
-// Arm breaks the next n COMMITs in the given way, on whichever connections they
-// come. It replaces what was armed before; n = 0 disarms.
+// Arm breaks the next n COMMITs in the given way, on any connections. It replaces the
+// previous Arm; n = 0 disarms.
 func (f *Fault) Arm(mode Mode, n int) { f.ArmAfter(0, mode, n) }
 
 // ArmAfter is Arm that leaves the next skip COMMITs alone.
@@ -68,9 +68,8 @@ func (f *Fault) ArmAfter(skip int, mode Mode, n int) {
 	f.skip, f.mode, f.left = skip, mode, n
 }
 
-// Fired receives the mode of each broken COMMIT: after the server has
-// committed, except for LoseRequest. Up to 1024 wait for a reader, further ones are only
-// counted.
+// Fired receives the mode of each broken COMMIT: after the server has committed, except
+// for LoseRequest. Up to 1024 wait for a reader, further ones are only counted.
 func (f *Fault) Fired() <-chan Mode {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -84,7 +83,7 @@ func (f *Fault) Count() int {
 	return f.count
 }
 
-// take returns what is to be done to a COMMIT, "" for nothing.
+// take returns what to do to a COMMIT, "" for nothing.
 func (f *Fault) take() Mode {
 	f.mu.Lock()
 	defer f.mu.Unlock()

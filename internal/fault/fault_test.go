@@ -18,8 +18,8 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
 
-// faulty returns a pool whose connections go through a fault, beside a sound
-// one to look at what was stored.
+// faulty returns a pool whose connections go through a fault, and a sound one to inspect
+// the stored rows.
 func faulty(t *testing.T) (broken, sound *pgxpool.Pool, f *fault.Fault) {
 	t.Helper()
 	sound = pgtest.New(t, pgtest.Empty())
@@ -43,7 +43,7 @@ func store(ctx context.Context, t *testing.T, pool *pgxpool.Pool) error {
 	_, err = tx.Exec(t.Context(), "INSERT INTO cells VALUES ($1)", t.Name())
 	require.NoError(t, err)
 	err = tx.Commit(ctx)
-	_ = tx.Rollback(t.Context()) // gives the connection back
+	_ = tx.Rollback(t.Context()) // returns the connection to the pool
 	return err
 }
 
@@ -53,12 +53,11 @@ func rows(t *testing.T, pool *pgxpool.Pool) (n int) {
 	return n
 }
 
-// After a lost COMMIT answer pgx 5.9 to 5.12 say that it is safe to retry
-// although the row is committed (MultiResultReader.NextResult drops the error
-// that closed the connection, and the caller gets the one of a connection that
-// was never used). This is why outbox never asks pgconn.SafeToRetry after BEGIN.
-// When this test fails after an update of pgx: good news, the fault is fixed;
-// turn the last line round and keep the rule.
+// After a lost COMMIT answer, pgx 5.9 to 5.12 report that it is safe to retry although
+// the row is committed: MultiResultReader.NextResult drops the error that closed the
+// connection, and the caller gets that of an unused connection. This is why outbox never
+// calls pgconn.SafeToRetry after BEGIN. If this test fails after an update of pgx, the
+// fault is fixed: invert the last line and keep the rule.
 func TestLoseAnswerCommitsAndLooksSafeToRetry(t *testing.T) {
 	t.Parallel()
 	broken, sound, f := faulty(t)
@@ -96,7 +95,7 @@ func TestLoseRequestRollsBack(t *testing.T) {
 	err := store(t.Context(), t, broken)
 	require.Error(t, err)
 	require.Equal(t, fault.LoseRequest, <-f.Fired())
-	// Waits for the lock of the transaction, until the server has seen the cut.
+	// This waits for the lock of the transaction, until the server has seen the cut.
 	require.NoError(t, pgx.BeginFunc(t.Context(), sound, func(tx pgx.Tx) error {
 		_, err := tx.Exec(t.Context(), "LOCK TABLE cells IN ACCESS EXCLUSIVE MODE")
 		return err
@@ -130,19 +129,19 @@ func TestHangEndsWithTheDeadline(t *testing.T) {
 
 	for patience := 50 * time.Millisecond; f.Count() == 0; patience *= 2 {
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
-		// On a busy machine the time may be over before the COMMIT is sent.
+		// On a busy machine the time may be up before the COMMIT is sent.
 		require.ErrorIs(t, store(ctx, t, broken), context.DeadlineExceeded)
 		cancel()
 	}
 	require.Equal(t, 1, rows(t, sound))
 }
 
-// The answer is swallowed completely even if the client gave up before it came.
+// The answer is swallowed completely even if the client gave up before it arrived.
 func TestLoseAnswerToImpatientClient(t *testing.T) {
 	t.Parallel()
 	broken, sound, f := faulty(t)
 	f.Arm(fault.LoseAnswer, 1)
-	// Holds the COMMIT up until the client is gone.
+	// This delays the COMMIT until the client has left.
 	_, err := sound.Exec(t.Context(), `
 		CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_advisory_xact_lock(1); RETURN NULL; END $$;
 		CREATE CONSTRAINT TRIGGER slow AFTER INSERT ON cells DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION slow()`)

@@ -1,6 +1,5 @@
-// Package freeport finds ports of this machine that nobody uses. Embedded Postgres, the
-// harness and tests of whole processes use it for a server that has to keep its port
-// while it is down.
+// Package freeport finds unused ports of this machine. Embedded Postgres, the harness and
+// tests of whole processes use it for a server that must keep its port while it is down.
 package freeport
 
 import (
@@ -12,22 +11,22 @@ import (
 	"syscall"
 )
 
-// The ports that are given out are below those from which systems take one for an
-// outgoing connection, or for who listens at any: Linux begins at 32768.
+// These ports are below those from which systems take one for an outgoing connection, or
+// for a server that listens on any port: Linux begins at 32768.
 const (
 	first = 16_384
 	ports = 16_384
 )
 
-// Find returns n different ports at whose address on 127.0.0.1 nobody listens. Where the
-// system allows it, Find gives none of them to anybody else until this process ends. A
-// program that chooses its port in another way may still take one before it is listened
-// at; a process that fails for that says so.
+// Find returns n different ports of 127.0.0.1 on which nothing listens. If the system
+// allows it, Find returns none of them again, to any process, until this process ends. A
+// program that chooses its port in another way may still take one first. A server that
+// fails for that reports it.
 func Find(n int) ([]int, error) {
 	found := make([]int, 0, n)
 	var listeners []net.Listener
 	defer func() {
-		for _, listener := range listeners { // all at the end: none is given twice
+		for _, listener := range listeners { // all at the end: no port is returned twice
 			listener.Close()
 		}
 	}()

@@ -11,8 +11,8 @@ import (
 	"github.com/hooklatch/hooklatch/internal/freeport"
 )
 
-// No port is one that the system may give to an outgoing connection before the server
-// is there, or while it is down.
+// No port is one that the system may use for an outgoing connection before the server
+// starts, or while it is down.
 func TestPortsAreNotThoseOfOutgoingConnections(t *testing.T) {
 	t.Parallel()
 	ports, err := freeport.Find(200)
@@ -25,8 +25,7 @@ func TestPortsAreNotThoseOfOutgoingConnections(t *testing.T) {
 	require.Len(t, slices.Compact(ports), 200)
 }
 
-// A port is given out once, also while the server that it is for is down: by this process,
-// and by others.
+// A port is returned once, even while its server is down: by this process, and by others.
 func TestAPortIsGivenOutOnce(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS != "linux" {
@@ -43,7 +42,7 @@ func TestAPortIsGivenOutOnce(t *testing.T) {
 	}
 }
 
-// Nobody is given a port at which somebody listens.
+// No port on which a process listens is returned.
 func TestAddressesAreListenedAt(t *testing.T) {
 	t.Parallel()
 	addresses, err := freeport.Addresses(20)

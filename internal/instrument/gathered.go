@@ -8,7 +8,7 @@ import (
 	"go.opentelemetry.io/otel/metric"
 )
 
-// Labels are attributes that are made once for many measurements.
+// Labels are attributes that are built once for many measurements.
 type Labels struct{ metric.MeasurementOption }
 
 // NewLabels makes labels of attributes.
@@ -16,24 +16,24 @@ func NewLabels(attributes ...attribute.KeyValue) *Labels {
 	return &Labels{metric.WithAttributeSet(attribute.NewSet(attributes...))}
 }
 
-// Gathered is a counter of what happens often: it counts in memory and tells
-// OpenTelemetry whenever metrics are read, which would take it longer for each. It is
-// safe for concurrent use.
+// Gathered is a counter of frequent events. It counts in memory and reports to
+// OpenTelemetry only when metrics are read, because a call for each event would take
+// longer. It is safe for concurrent use.
 type Gathered struct {
 	counter metric.Int64Counter
 
 	mu     sync.Mutex
-	counts map[*Labels]int64 // since metrics were read last
+	counts map[*Labels]int64 // since metrics were last read
 }
 
-// Add counts n more.
+// Add adds n to the count.
 func (g *Gathered) Add(n int64, as *Labels) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.counts[as] += n
 }
 
-// tell hands over what was gathered.
+// tell hands over the gathered counts.
 func (g *Gathered) tell(ctx context.Context) {
 	g.mu.Lock()
 	counts := g.counts
@@ -44,7 +44,7 @@ func (g *Gathered) tell(ctx context.Context) {
 	}
 }
 
-// registration tells what was gathered before it ends.
+// registration hands over the gathered counts before it ends.
 type registration struct {
 	metric.Registration
 
