@@ -1,5 +1,5 @@
-// Package jsonpointer finds, in JSON as it came, what a JSON pointer (RFC 6901) points
-// to: gateway and outbox must agree on which bytes an event is.
+// Package jsonpointer finds the target of a JSON pointer (RFC 6901) in JSON as it
+// arrived: gateway and outbox must agree on which bytes an event is.
 package jsonpointer
 
 import (
@@ -9,10 +9,10 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// Lookup follows a pointer from root; the empty pointer is root itself. What is
-// not there does not exist (gjson.Result.Exists). Of equal keys the last one
-// counts, as in encoding/json and in jsonb. It walks members instead of using
-// gjson's path language, in which a key can be an operator.
+// Lookup follows a pointer from root; the empty pointer is root itself. A missing value
+// does not exist (gjson.Result.Exists). Among equal keys the last one counts, as in
+// encoding/json and in jsonb. It walks members instead of using gjson's path language, in
+// which a key can be an operator.
 func Lookup(root gjson.Result, pointer string) gjson.Result {
 	if pointer != "" && pointer[0] != '/' {
 		return gjson.Result{}
@@ -54,13 +54,13 @@ func member(of gjson.Result, token string) gjson.Result {
 	return found
 }
 
-// indexOf reads the place of an item in a list.
+// indexOf reads the index of an item in a list.
 func indexOf(token string) (int, bool) {
 	index, err := strconv.Atoi(token)
 	return index, err == nil && strconv.Itoa(index) == token
 }
 
-// Tokens splits a pointer into the names and indexes it goes through.
+// Tokens splits a pointer into its names and indexes.
 func Tokens(pointer string) []string {
 	var tokens []string
 	for pointer != "" {

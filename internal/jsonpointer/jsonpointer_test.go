@@ -43,7 +43,7 @@ func TestLookup(t *testing.T) {
 	require.Empty(t, jsonpointer.Tokens(""))
 }
 
-// encoding/json, which takes the last of equal keys too, is the judge.
+// encoding/json, which also takes the last of equal keys, is the reference.
 func FuzzLookupAgreesWithEncodingJSON(f *testing.F) {
 	f.Add([]byte(`{"events":[{"id":"A"}],"events":[{"id":"B"}]}`), "/events/0/id")
 	f.Add([]byte(`{"a":1,"\u0061":{"b":[true,null]}}`), "/a/b/1")

@@ -6,6 +6,6 @@ import "bytes"
 // JSON ignore it, and some senders begin their bodies with it.
 var byteOrderMark = []byte("\xef\xbb\xbf")
 
-// WithoutMark returns text without a byte order mark in front, to be read. The
-// text itself stays as it came.
+// WithoutMark returns text without a leading byte order mark, for parsing. The text
+// itself stays as it arrived.
 func WithoutMark(text []byte) []byte { return bytes.TrimPrefix(text, byteOrderMark) }

@@ -2,16 +2,16 @@ package jsonpointer
 
 import "github.com/tidwall/gjson"
 
-// Place is where a value stands in a text: from Start up to, and without, End.
+// Place is the position of a value in a text, from Start up to, but not including, End.
 type Place struct{ Start, End int }
 
-// Places are where everything stands that a pointer leads to in text, in order. Where
-// names are equal Lookup takes the last of them, and this takes them all: nobody can
-// tell which of them another reader took. There are none in what is not JSON.
+// Places returns the positions of all values to which a pointer leads in text, in order.
+// Among equal names Lookup takes the last, but this takes all of them: another reader may
+// have taken any. Text that is not JSON has none.
 func Places(text []byte, pointer string) []Place { return find(reader{}, text, pointer) }
 
-// Siblings are where everything stands that has the place of what a pointer leads to, each
-// index on the way counting for all: for /entry/0/changes/1 all changes of all entries.
+// Siblings is Places with each index in the pointer matching every item: for
+// /entry/0/changes/1 it returns all changes of all entries.
 func Siblings(text []byte, pointer string) []Place { return find(reader{every: true}, text, pointer) }
 
 func find(r reader, text []byte, pointer string) []Place {
@@ -28,7 +28,7 @@ func find(r reader, text []byte, pointer string) []Place {
 	return found
 }
 
-// places adds those of the value that begins at i.
+// places adds the positions in the value that begins at i.
 func (r *reader) places(i int, tokens []string, found []Place) []Place {
 	if len(tokens) == 0 {
 		return append(found, Place{i, r.value(i, 0)})

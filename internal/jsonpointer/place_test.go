@@ -44,7 +44,7 @@ func TestPlacesAreWhereTheValuesStand(t *testing.T) {
 	}
 }
 
-// What Lookup finds is the last of them.
+// Lookup finds the last of them.
 func TestPlacesAgreeWithLookup(t *testing.T) {
 	t.Parallel()
 	name := rapid.SampledFrom([]string{"a", "b", "", "0", `\u0061`})

@@ -10,26 +10,25 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// maxDepth is how deep lists and objects may stand in each other: that of
-// encoding/json.
+// maxDepth is how deeply lists and objects may be nested: the limit of encoding/json.
 const maxDepth = 10_000
 
 // maxMembers is how many members of the outermost object are remembered.
 const maxMembers = 128
 
-// Text is valid JSON that was read once: what pointers to members of its outermost
-// object point to is found without reading it again.
+// Text is valid JSON that was read once: pointers to members of its outermost object are
+// resolved without reading it again.
 type Text struct {
 	text    []byte
-	members []place // nil when the text is no object, or has too many
+	members []place // nil if the text is no object, or has too many
 	root    gjson.Result
 }
 
-// place is where a name, without its quotes, and its value stand.
+// place is the position of a name, without its quotes, and of its value.
 type place struct{ name, nameEnd, value, valueEnd int32 }
 
-// Read reports whether text is JSON, as encoding/json.Valid does. A byte order
-// mark in front is not read. The text must not be changed afterwards.
+// Read reports whether text is JSON, as encoding/json.Valid does. A leading byte order
+// mark is skipped. The text must not be changed afterwards.
 func Read(text []byte) (*Text, bool) {
 	text = WithoutMark(text)
 	r := reader{text: text}
@@ -44,7 +43,7 @@ func Read(text []byte) (*Text, bool) {
 	return &Text{text: text, members: r.members}, true
 }
 
-// Root is all of it.
+// Root is the whole text.
 func (t *Text) Root() gjson.Result {
 	if t.root.Type == gjson.Null { // not parsed yet, or as quickly parsed again
 		t.root = gjson.ParseBytes(t.text)
@@ -66,8 +65,8 @@ func (t *Text) Lookup(pointer string) gjson.Result {
 	return gjson.Result{}
 }
 
-// at is the value of a member. What most are, a text without escapes or a whole
-// number, needs no parser to say so.
+// at returns the value of a member. Most are texts without escapes or whole numbers,
+// which need no parser.
 func (t *Text) at(m place) gjson.Result {
 	raw := string(t.text[m.value:m.valueEnd])
 	switch {
@@ -92,12 +91,12 @@ func (t *Text) isNamed(m place, name string) bool {
 	return gjson.ParseBytes(t.text[m.name-1:m.nameEnd+1]).Str == name
 }
 
-// reader checks JSON. Its methods take where something begins and return where it
-// ends, or -1.
+// reader checks JSON. Its methods take the position where something begins and return
+// where it ends, or -1.
 type reader struct {
 	text    []byte
-	members []place // of the outermost object; nil: not wanted
-	every   bool    // an index counts for all of its list
+	members []place // of the outermost object; nil: not needed
+	every   bool    // an index matches every item of its list
 }
 
 func (r *reader) space(i int) int {
@@ -192,7 +191,7 @@ func (r *reader) list(i, depth int) int {
 	}
 }
 
-// str reads the rest of a string, eight bytes at a time where nothing is special.
+// str reads the rest of a string, eight bytes at a time if none of them is special.
 func (r *reader) str(i int) int {
 	for i < len(r.text) {
 		if i+8 <= len(r.text) && isPlain(binary.LittleEndian.Uint64(r.text[i:])) {
@@ -216,7 +215,7 @@ func (r *reader) str(i int) int {
 }
 
 // isPlain reports whether none of eight bytes is a quote, a backslash or a control
-// character. It takes some bytes after one of those for special, too.
+// character. It may take some bytes after one of those for special, too.
 func isPlain(x uint64) bool {
 	const each, high = 0x0101010101010101, 0x8080808080808080
 	quote, slash := x^('"'*each), x^('\\'*each)
@@ -264,7 +263,7 @@ func (r *reader) number(i int) int {
 	return i
 }
 
-// digits reads one and more.
+// digits reads at least one digit.
 func (r *reader) digits(i int) int {
 	first := i
 	for i < len(r.text) && isDigit(r.text[i]) {

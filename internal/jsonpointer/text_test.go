@@ -37,8 +37,7 @@ func manyMembers(n int) string {
 
 var pointers = []string{"", "/id", "/type", "/data/object/id", "/", "//", "/a\"b", "/é", "/0", "/1/id", "/l/2/0", "/id0/id", "/id127/id", "/id999", "no"}
 
-// What is JSON is what encoding/json takes for it, and what stands where is what
-// Lookup finds.
+// Text must accept the same JSON as encoding/json, and find the same values as Lookup.
 func TestTextIsReadAsByOthers(t *testing.T) {
 	t.Parallel()
 	for _, text := range texts {

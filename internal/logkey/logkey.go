@@ -1,63 +1,63 @@
-// Package logkey lists the keys of our logs: every attribute of a line of Hooklatch has
-// one of them. Lengths of time are seconds, as a
-// number with a fraction, and the key ends in their unit.
+// Package logkey lists the keys of Hooklatch's logs: every attribute of a log line uses
+// one of them. Durations are seconds, as a number with a fraction, and their keys end in
+// the unit.
 package logkey
 
-// The keys, by what they hold.
+// The keys, with their values.
 const (
-	Asked        = "asked"         // redeliveries that a provider was asked for
+	Asked        = "asked"         // redeliveries requested from a provider
 	Admin        = "admin"         // address of the admin listener
-	Alert        = "alert"         // condition that needs a person
+	Alert        = "alert"         // condition that needs attention
 	Attempt      = "attempt"       // number of an attempt, from 1
 	Batch        = "batch"         // members of one group commit
-	Before       = "before"        // when the time of what is older is over
-	Bytes        = "bytes"         // size of what the message names
+	Before       = "before"        // time before which all has expired
+	Bytes        = "bytes"         // size of the object in the message
 	Check        = "check"         // name of a check in the configuration
 	Config       = "config"        // path of the configuration
-	ConfigHash   = "config_hash"   // what events and effects remember of the configuration
-	Count        = "count"         // how many of what the message names
+	ConfigHash   = "config_hash"   // configuration hash stored with events and effects
+	Count        = "count"         // number of the objects in the message
 	Destination  = "destination"   // name in the configuration
-	Duration     = "duration_s"    // of what the message names
+	Duration     = "duration_s"    // of the operation in the message
 	EffectKey    = "effect_key"    // idempotency key on the wire
-	Err          = "err"           // logged cause; the public message is another
+	Err          = "err"           // logged cause; the public message differs
 	EventID      = "event_id"      // dedup key within the source
-	EventType    = "event_type"    // the provider's name for what happened
-	FirstAttempt = "first_attempt" // true for the first try of a dispatch, handler or effect
+	EventType    = "event_type"    // the provider's name for the event
+	FirstAttempt = "first_attempt" // whether it is the first try of a dispatch, handler or effect
 	Gateway      = "gateway"       // address of the gateway
-	Horizon      = "horizon"       // everything older was deleted before
-	Invalid      = "invalid"       // listed items of which no event can be made
+	Horizon      = "horizon"       // time up to which earlier runs have deleted
+	Invalid      = "invalid"       // listed items that yield no event
 	JobID        = "job_id"        // of river_job
 	Kind         = "kind"          // of a job
-	KnownServer  = "known_server"  // on which it is known what was done
-	Late         = "late_s"        // how long after the first delivery a duplicate came
-	Limit        = "limit"         // of what the message names, in bytes
-	Listed       = "listed"        // events that the list of a provider showed
+	KnownServer  = "known_server"  // server whose completed work is known
+	Late         = "late_s"        // time from the first delivery to the duplicate
+	Limit        = "limit"         // of the resource in the message, in bytes
+	Listed       = "listed"        // events in a provider's list
 	Lost         = "lost"          // listed events that were given up
 	Missing      = "missing"       // listed events that were not stored
-	Newest       = "newest"        // when the newest of what was missing happened
-	Oldest       = "oldest"        // when the oldest of what was missing happened
-	Recovered    = "recovered"     // events that were fetched, or redelivered when asked for
+	Newest       = "newest"        // time of the newest missing event
+	Oldest       = "oldest"        // time of the oldest missing event
+	Recovered    = "recovered"     // events that were fetched, or redelivered on request
 	Migration    = "migration"     // number and name of a schema change
-	Outcome      = "outcome"       // what came of it, from a fixed set
+	Outcome      = "outcome"       // result, from a fixed set
 	Path         = "path"          // of a request, or of a file
-	Provider     = "provider"      // slug of the sender's kind
+	Provider     = "provider"      // slug of the provider
 	Queue        = "queue"         // River queue
-	Reason       = "reason"        // why something was refused, from a fixed set
+	Reason       = "reason"        // why it was refused, from a fixed set
 	RequestID    = "request_id"    // of a page, which shows it too
-	Person       = "person"        // who asked for a page, as far as that is known
-	Role         = "role"          // what a person may do
+	Person       = "person"        // operator who requested a page, if known
+	Role         = "role"          // the operator's permissions
 	Remote       = "remote"        // address of the peer
 	Route        = "route"         // name in the configuration
 	SameAs       = "same_as"       // id of the event whose content a duplicate repeats
 	Server       = "server"        // system identifier and timeline of the database's server
 	Source       = "source"        // name in the configuration
 	Stack        = "stack"         // of a panic
-	Run          = "run"           // an order about many
+	Run          = "run"           // bulk run
 	State        = "state"         // of an effect, or of a run
 	Status       = "status"        // HTTP status, or that of an acceptance
-	Subject      = "subject"       // what an alert is about: a source, a destination
+	Subject      = "subject"       // the object of an alert: a source, a destination
 	TraceID      = "trace_id"      // of the trace the line belongs to
 	URL          = "url"           // without user, password and query
 	Version      = "version"       // of this program
-	Way          = "way"           // how somebody signed in
+	Way          = "way"           // how the operator signed in
 )

@@ -10,11 +10,10 @@ import (
 	"time"
 )
 
-// Check collects the faults of one struct of options. Its zero value is ready
-// to use.
+// Check collects the faults of one struct of options. Its zero value is ready for use.
 type Check struct{ faults Faults }
 
-// Err is nil where nothing is wrong, else Faults.
+// Err returns Faults, or nil if nothing is wrong.
 func (c *Check) Err() error {
 	if len(c.faults) == 0 {
 		return nil
@@ -22,13 +21,13 @@ func (c *Check) Err() error {
 	return c.faults
 }
 
-// Failf reports a value; nil is not repeated.
+// Failf reports a wrong value. A nil value is not quoted.
 func (c *Check) Failf(field string, given any, format string, args ...any) {
 	c.faults = append(c.faults, &Fault{Field: field, Given: given, Problem: fmt.Sprintf(format, args...)})
 }
 
-// Missing reports an option that must be given. The problem is about the struct
-// that has none: "has no url".
+// Missing reports an option that must be given. The problem is worded about the struct
+// that lacks it: "has no url".
 func (c *Check) Missing(field, problem string) {
 	c.faults = append(c.faults, &Fault{Field: field, Problem: problem, Missing: true})
 }
@@ -38,42 +37,42 @@ func (c *Check) Within(field string, err error) {
 	c.faults = append(c.faults, FaultsOf(field, err)...)
 }
 
-// AtLeast wants a number that is not below a bound.
+// AtLeast reports a number below a bound.
 func (c *Check) AtLeast(field string, given, least int64) {
 	if given < least {
 		c.Failf(field, given, "is too small; it must be at least %d", least)
 	}
 }
 
-// AtMost wants a number that is not above a bound.
+// AtMost reports a number above a bound.
 func (c *Check) AtMost(field string, given, most int64) {
 	if given > most {
 		c.Failf(field, given, "is too much; it must be at most %d", most)
 	}
 }
 
-// Between wants a number between two, themselves included.
+// Between reports a number outside a range, whose ends are allowed.
 func (c *Check) Between(field string, given, least, most int64, what string) {
 	if given < least || given > most {
 		c.Failf(field, given, "is not %s; allowed: %d to %d", what, least, most)
 	}
 }
 
-// Positive wants a duration that is longer than nothing.
+// Positive reports a duration that is not longer than 0.
 func (c *Check) Positive(field string, given time.Duration) {
 	if given <= 0 {
 		c.Failf(field, given, "is too short; it must be longer than 0s")
 	}
 }
 
-// NotNegative wants a duration, where nothing is one.
+// NotNegative reports a duration below 0.
 func (c *Check) NotNegative(field string, given time.Duration) {
 	if given < 0 {
 		c.Failf(field, given, "is too short; it must be longer than 0s")
 	}
 }
 
-// OneOf wants one of some words.
+// OneOf reports a word that is not allowed.
 func (c *Check) OneOf(field, what, given string, allowed ...string) {
 	switch {
 	case slices.Contains(allowed, given):
@@ -86,18 +85,18 @@ func (c *Check) OneOf(field, what, given string, allowed ...string) {
 
 var namePattern = regexp.MustCompile(NamePattern)
 
-// NamePattern is what names of sources, destinations, routes and statements
-// match.
+// NamePattern is the pattern of the names of sources, destinations, routes and
+// statements.
 const NamePattern = `^[a-z0-9][a-z0-9_-]{0,62}$`
 
-// Name wants a name that can stand in a path, in a key and in a label.
+// Name reports a name that cannot be used in a path, in a key and in a label.
 func (c *Check) Name(field, given string) {
 	if !namePattern.MatchString(given) {
 		c.Failf(field, given, "is not a name; allowed: 1 to 63 lower-case letters, digits, hyphens and underscores, beginning with a letter or a digit")
 	}
 }
 
-// Address wants a host:port to listen on, and returns its host.
+// Address reports a value that is no host:port to listen on, and returns its host.
 func (c *Check) Address(field, given string) (host string, ok bool) {
 	host, port, err := net.SplitHostPort(given)
 	if err == nil {
@@ -111,8 +110,8 @@ func (c *Check) Address(field, given string) (host string, ok bool) {
 
 const allowedURL = "allowed: an http:// or https:// URL with a host"
 
-// URL wants an absolute http or https URL. It is repeated only where it has no
-// user and password, and can be read at all.
+// URL reports a value that is no absolute http or https URL. It quotes the value only if
+// it has no user and password and can be parsed.
 func (c *Check) URL(field, given string) (*url.URL, bool) {
 	u, err := url.Parse(given)
 	if err != nil {
@@ -122,7 +121,7 @@ func (c *Check) URL(field, given string) (*url.URL, bool) {
 	return u, c.WebURL(field, given, u)
 }
 
-// WebURL is URL for one that was read already; given is its text.
+// WebURL is URL for a parsed value; given is its text.
 func (c *Check) WebURL(field, given string, u *url.URL) bool {
 	_, err := strconv.ParseUint(u.Port(), 10, 16)
 	switch {

@@ -7,7 +7,7 @@ import (
 	"github.com/hooklatch/hooklatch/internal/option"
 )
 
-// schedule is a struct of options as the packages of Hooklatch have them.
+// schedule is a struct of options like those in the packages of Hooklatch.
 type schedule struct {
 	Max         time.Duration `yaml:"max"`
 	MaxAttempts int           `yaml:"max_attempts"`
@@ -20,7 +20,7 @@ func (s schedule) Validate() error {
 	return c.Err()
 }
 
-// The one that holds other options gives their faults the path from itself.
+// A struct that contains other options adds its own path to their faults.
 func Example() {
 	var c option.Check
 	c.OneOf("policy", "policy", "once", "at_least_once", "at_most_once")

@@ -1,10 +1,10 @@
-// Package option says which option is wrong, what was given, and what is
-// allowed, in the names that the configuration file has for options.
+// Package option describes which option is wrong, which value was given, and which are
+// allowed, with the names of the configuration file.
 //
-// A struct of options belongs to the package that uses it: its yaml tags are
-// the names in the file, its comments are the documentation, its defaults stand
-// in WithDefaults and its rules in Validate. What reads files adds no more than
-// the place of a Fault in the file.
+// A struct of options belongs to the package that uses it. Its yaml tags are the names in
+// the file, its comments are the documentation, WithDefaults sets its defaults and
+// Validate checks its rules. Code that reads files adds only the position of a Fault in
+// the file.
 package option
 
 import (
@@ -14,20 +14,20 @@ import (
 	"strings"
 )
 
-// Fault is what is wrong with one option. It never contains a secret (I12).
-type Fault struct { //nolint:errname // people find and correct faults; the list is the error
+// Fault is an error in one option. It never contains a secret (I12).
+type Fault struct { //nolint:errname // operators find and correct faults; the list is the error
 	// Field is the path of the option from the struct that was checked:
 	// retry.max, headers.X-Id, retry_on[1].
 	Field string
-	// Given is the value that is wrong; nil where it must not be repeated, or
-	// where there is none. A text from elsewhere than the file may be masked.
+	// Given is the wrong value; nil if it must not be quoted, or if none was given. A
+	// text from outside the file may be masked.
 	Given any
-	// Problem goes on after the value: "is not a method".
+	// Problem continues after the value: "is not a method".
 	Problem string
-	// Allowed are the words that it may be.
+	// Allowed are the allowed words.
 	Allowed []string
-	// Missing says that the last name of Field is not there. Problem is then
-	// about the struct around it: "has no url".
+	// Missing means that the last name of Field is absent. Problem is then worded about
+	// the struct around it: "has no url".
 	Missing bool
 }
 
@@ -53,14 +53,15 @@ func (f *Fault) Error() string {
 	return at + ": " + text
 }
 
-// Around is the path of what contains the field; empty: the struct itself.
+// Around is the path of the struct that contains the field; empty: the checked struct
+// itself.
 func (f *Fault) Around() string { return f.Field[:max(strings.LastIndexByte(f.Field, '.'), 0)] }
 
-// TheSecret stands in a Problem for a secret that may not. What reads files may
-// put there how the secret is referred to: ${NAME}.
+// TheSecret replaces a secret in a Problem, which must not contain one. Code that reads
+// files may replace it by a reference to the secret: ${NAME}.
 const TheSecret = "THE-SECRET"
 
-// Faults are all that is wrong with a struct of options.
+// Faults are all errors in a struct of options.
 type Faults []*Fault //nolint:errname // see Fault
 
 func (fs Faults) Error() string {
@@ -71,7 +72,7 @@ func (fs Faults) Error() string {
 	return strings.Join(texts, "; ")
 }
 
-// Unwrap gives errors.As each Fault.
+// Unwrap returns each Fault, for errors.As.
 func (fs Faults) Unwrap() []error {
 	errs := make([]error, len(fs))
 	for i, f := range fs {
@@ -80,9 +81,9 @@ func (fs Faults) Unwrap() []error {
 	return errs
 }
 
-// FaultsOf are the faults in an error of Validate, their fields as seen from a
-// struct that has the one that was checked as a field of its own; an empty name
-// is that struct itself. An error that is no fault is one of the whole field.
+// FaultsOf returns the faults in an error of Validate, with their fields as seen from a
+// struct that contains the checked one in a field. An empty name is that struct itself.
+// Any other error becomes a fault of the whole field.
 func FaultsOf(field string, err error) Faults {
 	if err == nil {
 		return nil

@@ -1,4 +1,4 @@
-// Package panicked describes a panic without what it was called with.
+// Package panicked describes a panic without the arguments of the call.
 package panicked
 
 import (
@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// Text describes a recovered value, for the deferred function that recovered
-// it: the type and the place that panicked. It keeps the value's own text only
-// when the runtime made it: anything else may quote a body or a secret (I12).
+// Text describes a recovered value, for the deferred function that recovered it: the type
+// and the place of the panic. It keeps the value's own text only if the runtime made it:
+// any other text may quote a body or a secret (I12).
 func Text(value any) string {
 	text := fmt.Sprintf("%T", value)
 	if fault, ok := value.(runtime.Error); ok {
@@ -18,8 +18,7 @@ func Text(value any) string {
 	return fmt.Sprintf("panic: %s at %s", text, site())
 }
 
-// site names the function and line that panicked: the first frame above the
-// runtime's own.
+// site names the function and line of the panic: the first frame above the runtime's own.
 func site() string {
 	var counters [64]uintptr
 	frames := runtime.CallersFrames(counters[:runtime.Callers(1, counters[:])])

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Contains reports whether a text stands in a body: in its bytes, in a name or value of
+// Contains reports whether a body contains a text: in its bytes, in a name or value of
 // JSON however its characters are escaped, or in a name or value of a form.
 func Contains(contentType string, body []byte, text string) bool {
 	if bytes.Contains(body, []byte(text)) {
@@ -19,7 +19,7 @@ func Contains(contentType string, body []byte, text string) bool {
 		return bytes.IndexByte(body, '\\') >= 0 && inJSON(body, text)
 	case Form:
 		if media, _, err := mime.ParseMediaType(contentType); err == nil && media == "multipart/form-data" {
-			return false // its values stand as they are
+			return false // its values are not escaped
 		}
 		for pair := range bytes.SplitSeq(body, []byte("&")) {
 			for part := range bytes.SplitSeq(pair, []byte("=")) {
@@ -33,7 +33,7 @@ func Contains(contentType string, body []byte, text string) bool {
 	return false
 }
 
-// inJSON looks at each name and text by itself.
+// inJSON checks each name and text separately.
 func inJSON(body []byte, text string) bool {
 	tokens := json.NewDecoder(bytes.NewReader(bytes.TrimPrefix(body, []byte("\ufeff"))))
 	tokens.UseNumber()

@@ -14,21 +14,23 @@ import (
 	"github.com/hooklatch/hooklatch/internal/jsonpointer"
 )
 
-// MultipartType is the content type of a form in several parts (RFC 7578).
+// MultipartType is the content type of a multipart form (RFC 7578).
 const MultipartType = "multipart/form-data"
 
-// The bounds of a form in several parts.
+// Limits of a multipart form.
 const (
 	maxParts = 1000
-	// maxPart is how many bytes of a part are a text. A larger one counts as a file.
+	// maxPart is the largest part, in bytes, that counts as text. A larger one counts as
+	// a file.
 	maxPart = 64 << 10
 )
 
-// ErrNotMultipart means that a body is not the form in several parts that its content
-// type says, or has more than 1,000 parts.
+// ErrNotMultipart is returned when a body is not the multipart form that its content type
+// declares, or has more than 1,000 parts.
 var ErrNotMultipart = errors.New("the body is not a form in several parts (multipart/form-data)")
 
-// boundaryOf returns what separates the parts of a body; false: it has no parts.
+// boundaryOf returns the boundary between the parts of a body, and false if it has no
+// parts.
 func boundaryOf(contentType string, body []byte) (string, bool) {
 	if beginsAsJSON(body) {
 		return "", false
@@ -37,15 +39,15 @@ func boundaryOf(contentType string, body []byte) (string, bool) {
 	return params["boundary"], err == nil && mediaType == MultipartType
 }
 
-// IsMultipart reports whether a body is a form in several parts.
+// IsMultipart reports whether a body is a multipart form.
 func IsMultipart(contentType string, body []byte) bool {
 	_, is := boundaryOf(contentType, body)
 	return is
 }
 
 // Fields returns the fields of a form of either kind. The value of a file, and of a part
-// of more than 64 KiB, is "sha256:" with the hash of its bytes in hex, so that a key or a
-// condition can tell two files apart.
+// of more than 64 KiB, is "sha256:" followed by the hash of its bytes in hex, so that a
+// key or a condition can distinguish two files.
 func Fields(contentType string, body []byte) (url.Values, error) {
 	if boundary, is := boundaryOf(contentType, body); is {
 		return parts(body, boundary)
@@ -58,7 +60,7 @@ func parts(body []byte, boundary string) (url.Values, error) {
 	reader := multipart.NewReader(bytes.NewReader(body), boundary)
 	for range maxParts {
 		part, err := reader.NextRawPart()
-		if errors.Is(err, io.EOF) && bytes.Contains(body, []byte("--"+boundary+"--")) { // else it was cut short
+		if errors.Is(err, io.EOF) && bytes.Contains(body, []byte("--"+boundary+"--")) { // otherwise it was cut short
 			return fields, nil
 		}
 		if err != nil {

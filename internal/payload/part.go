@@ -6,8 +6,8 @@ import (
 	"github.com/hooklatch/hooklatch/internal/jsonpointer"
 )
 
-// Part returns the bytes of body that item points to, exactly as they came;
-// the whole body when item is empty or points nowhere.
+// Part returns the bytes of body to which item points, exactly as they arrived; the whole
+// body if item is empty or points nowhere.
 func Part(body []byte, item string) []byte {
 	if item == "" {
 		return body

@@ -1,6 +1,6 @@
-// Package payload tells what kind of text a delivery's body is, for everybody
-// who reads it: the gateway that finds events in it and the worker whose
-// conditions and keys look at it must not differ.
+// Package payload determines the format of a delivery's body for all its readers: the
+// gateway that finds events in it, and the worker whose conditions and keys read it, must
+// agree.
 package payload
 
 import (
@@ -13,9 +13,9 @@ import (
 // FormType is the content type of a form.
 const FormType = "application/x-www-form-urlencoded"
 
-// IsForm tells whether a body is a form: by its content type, which no sender
-// signs, and by how it begins, which no form shares with a JSON container.
-// Else a JSON body could be made to look like a form, as curl -d does by itself.
+// IsForm reports whether a body is a form: by its content type, which no sender signs,
+// and by its beginning, which no form shares with a JSON container. Otherwise a JSON body
+// could be made to look like a form, as curl -d does by default.
 func IsForm(contentType string, body []byte) bool {
 	if beginsAsJSON(body) {
 		return false

@@ -9,17 +9,17 @@ import (
 	"github.com/hooklatch/hooklatch/internal/jsonpointer"
 )
 
-// Kind is what a body is read as.
+// Kind is the format as which a body is read.
 type Kind string
 
-// The kinds of bodies.
+// Values of Kind.
 const (
 	JSON  Kind = "json"
 	Form  Kind = "form"
 	Other Kind = "other"
 )
 
-// KindOf is what a body is read as, by its content type and by how it begins.
+// KindOf returns the format of a body, by its content type and its beginning.
 func KindOf(contentType string, body []byte) Kind {
 	if IsForm(contentType, body) {
 		return Form
@@ -30,10 +30,10 @@ func KindOf(contentType string, body []byte) Kind {
 	return Other
 }
 
-// Places are where the values stand in a body that pointers lead to, in order and none
-// within another. Pointers begin at the item that is the event, or at the body where
-// that is empty. In a form a pointer is the name of a field, and the values of all
-// fields of that name are meant. A body of another kind has none.
+// Places returns the positions of the values in a body to which pointers lead, in order
+// and none within another. Pointers begin at the item that is the event, or at the body
+// if item is empty. In a form a pointer is the name of a field and stands for the values
+// of all fields of that name. A body of another kind has none.
 func Places(contentType string, body []byte, item string, pointers []string) []jsonpointer.Place {
 	var found []jsonpointer.Place
 	switch KindOf(contentType, body) {
@@ -57,7 +57,7 @@ func Places(contentType string, body []byte, item string, pointers []string) []j
 	})
 }
 
-// fields are where the values of the fields stand that pointers name.
+// fields returns the positions of the values of the named fields.
 func fields(body []byte, pointers []string) []jsonpointer.Place {
 	var named []string
 	for _, pointer := range pointers {

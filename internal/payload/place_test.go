@@ -25,7 +25,7 @@ func TestPlacesAreThoseOfTheValues(t *testing.T) {
 		{payload.FormType, `{"From":1}`, "", []string{"/From"}, []string{"1"}},
 		{"text/xml", "<From>1</From>", "", []string{"/From"}, nil},
 		{"", "", "", []string{"/From"}, nil},
-		// A byte order mark is not read, and counts in where values stand.
+		// A byte order mark is not parsed, but counts in the positions of values.
 		{"application/json", "\ufeff" + `{"a":{"b":"x"}}`, "", []string{"/a/b"}, []string{`"x"`}},
 		{"application/json", "\ufeff" + `[{"a":1},{"a":2}]`, "/1", []string{""}, []string{`{"a":2}`}},
 		{payload.FormType, "\ufeffFrom=1&To=2", "", []string{"/From", "/To"}, []string{"1", "2"}},

@@ -25,13 +25,13 @@ import (
 // patience is how long a busy machine may take to start it.
 const patience = 2 * time.Minute
 
-// Start returns the URL of a pooler of transactions in front of a database, which ends
-// with the test. CI must have the program; elsewhere the test is skipped without it.
+// Start returns the URL of a transaction pooler in front of a database, which ends with
+// the test. CI must have the program; elsewhere the test is skipped without it.
 func Start(t *testing.T, database string) string {
 	t.Helper()
 	path, err := exec.LookPath("pgbouncer")
 	if err != nil {
-		path, err = exec.LookPath("/usr/sbin/pgbouncer") // not in everybody's PATH
+		path, err = exec.LookPath("/usr/sbin/pgbouncer") // not in every PATH
 	}
 	if err != nil {
 		require.Empty(t, os.Getenv("CI"), "install Debian's package pgbouncer: %s", err)
@@ -44,7 +44,7 @@ func Start(t *testing.T, database string) string {
 	address := free[0]
 	host, port, err := net.SplitHostPort(address)
 	require.NoError(t, err)
-	dir, err := os.MkdirTemp("", "hooklatch-pooler-*") //nolint:usetesting // which another user cannot read
+	dir, err := os.MkdirTemp("", "hooklatch-pooler-*") //nolint:usetesting // which other users cannot read
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	require.NoError(t, os.Chmod(dir, 0o755))
@@ -61,7 +61,7 @@ default_pool_size = 8
 max_client_conn = 200
 `, at.ConnConfig.Database, at.ConnConfig.Host, at.ConnConfig.Port, at.ConnConfig.User, at.ConnConfig.Password, host, port), 0o644))
 	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), path, config)
-	if os.Getuid() == 0 { // which it refuses
+	if os.Getuid() == 0 { // PgBouncer refuses to run as root
 		const nobody = 65534
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
 	}

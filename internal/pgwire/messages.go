@@ -1,5 +1,5 @@
 // Package pgwire follows the Postgres protocol between a client and its server: where a
-// message ends, which SQL a request carries, and when it has been answered.
+// message ends, which SQL a request carries, and when it was answered.
 package pgwire
 
 import (
@@ -12,7 +12,7 @@ import (
 // the type.
 const headerSize = 5
 
-// maxSize is the longest message a server takes or gives, 1 GiB.
+// maxSize is the longest message that a server accepts or sends, 1 GiB.
 const maxSize = 1 << 30
 
 // Message is a whole message with its header. It is valid until the next Feed.
@@ -31,9 +31,10 @@ type Splitter struct {
 	next int // where the next message begins in buf
 }
 
-// Feed appends what was read.
+// Feed appends the bytes read.
 func (s *Splitter) Feed(b []byte) {
-	// Messages that were taken are given up here, not in Next, which hands them out.
+	// Messages returned by Next stay valid until here, so they are dropped here and not
+	// in Next.
 	if s.next > 0 {
 		s.buf = append(s.buf[:0], s.buf[s.next:]...)
 		s.next = 0
@@ -41,7 +42,7 @@ func (s *Splitter) Feed(b []byte) {
 	s.buf = append(s.buf, b...)
 }
 
-// Next returns the next message, nil when there is none that is complete.
+// Next returns the next complete message, or nil if none is complete.
 func (s *Splitter) Next() (Message, error) {
 	rest := s.buf[s.next:]
 	if len(rest) < headerSize {
@@ -59,10 +60,10 @@ func (s *Splitter) Next() (Message, error) {
 	return rest[:size:size], nil
 }
 
-// maxStartup is the longest packet a server takes before it knows the client.
+// maxStartup is the longest packet that a server accepts before it knows the client.
 const maxStartup = 10_000
 
-// Codes that stand in the place of a protocol's version.
+// Codes in place of a protocol version.
 const (
 	codeCancel = 80877102
 	codeSSL    = 80877103
@@ -92,12 +93,12 @@ func ReadStartup(r io.Reader) (Startup, error) {
 
 func (s Startup) code() uint32 { return binary.BigEndian.Uint32(s[4:8]) }
 
-// AsksForEncryption reports whether the client wants to be answered with one letter
-// first: whether it may encrypt.
+// AsksForEncryption reports whether the client first asks, for an answer of one letter,
+// whether it may encrypt.
 func (s Startup) AsksForEncryption() bool { return s.code() == codeSSL || s.code() == codeGSS }
 
-// Cancels reports whether the client wants nothing but a statement of another
-// connection ended.
+// Cancels reports whether the client only wants to cancel a statement of another
+// connection.
 func (s Startup) Cancels() bool { return s.code() == codeCancel }
 
 // Body is the packet without its length, as pgproto3.StartupMessage decodes it.

@@ -9,31 +9,30 @@ import (
 	"github.com/jackc/pgx/v5/pgproto3"
 )
 
-// Request is what a client sends in one piece: a simple query, or the messages of the
-// extended protocol up to its next Sync or Flush, which may be a pipeline.
+// Request is a unit that a client sends: a simple query, or the messages of the extended
+// protocol up to its next Sync or Flush, which may be a pipeline.
 type Request struct {
-	// Bytes are the messages as they came.
+	// Bytes are the messages as they arrived.
 	Bytes []byte
-	// SQL are the statements it has executed, in their order. One simple query may
-	// hold several, which stand here as one text.
+	// SQL are the executed statements, in order. One simple query may contain several,
+	// which are one text here.
 	SQL []string
-	// Answered says that the server ends its answer with ReadyForQuery.
+	// Answered means that the server ends its answer with ReadyForQuery.
 	Answered bool
-	// GoodBye says that the client closes the connection.
+	// GoodBye means that the client closes the connection.
 	GoodBye bool
 }
 
-// Requests puts the messages of a client together to requests, and remembers which
-// SQL its prepared statements and portals stand for. The zero value is for a
-// connection that has just begun.
+// Requests assembles a client's messages into requests, and remembers the SQL of its
+// prepared statements and portals. The zero value is for a new connection.
 type Requests struct {
 	statements map[string]string
 	portals    map[string]string
 	open       Request
 }
 
-// Add takes the next message of the client and returns the request it completes,
-// nil for none.
+// Add takes the next message of the client and returns the request that it completes, or
+// nil.
 func (r *Requests) Add(m Message) (*Request, error) {
 	r.open.Bytes = append(r.open.Bytes, m...)
 	complete := true
@@ -68,7 +67,7 @@ func (r *Requests) Add(m Message) (*Request, error) {
 		complete = false
 	case 'D':
 		complete = false
-	case 'S', 'F': // Sync, and the call of a function from before there was SQL for it
+	case 'S', 'F': // Sync, and the older call of a function
 		r.open.Answered = true
 	case 'X':
 		r.open.GoodBye = true

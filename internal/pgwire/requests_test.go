@@ -10,7 +10,7 @@ import (
 	"github.com/hooklatch/hooklatch/internal/pgwire"
 )
 
-// follow sends messages in pieces of some size and returns the requests they make.
+// follow sends messages in pieces of some size and returns the requests that they form.
 func follow(t *testing.T, piece int, messages ...pgproto3.FrontendMessage) (requests []*pgwire.Request) {
 	t.Helper()
 	var stream []byte
@@ -111,7 +111,7 @@ func TestAnImpossibleLengthIsAnError(t *testing.T) {
 	require.ErrorContains(t, err, "claims a length of 7 bytes")
 }
 
-// What a client could send to make the proxy panic or hang.
+// FuzzRequests looks for input with which a client could make the proxy panic or hang.
 func FuzzRequests(f *testing.F) {
 	seed, err := (&pgproto3.Query{String: "commit"}).Encode(nil)
 	require.NoError(f, err)

@@ -7,16 +7,17 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// Settings have what follows them in a transaction planned by its indexes. A plan that
-// was made while a table had few rows is kept, and would read it whole when it has
-// many: each of our statements has an index to go by. A bitmap is the same by another name:
-// where Postgres expects few rows it reads all that a part of the key selects and sorts
-// them, instead of the first in the order of the index. None of them runs for so long
-// that compiling it pays.
+// Settings make Postgres plan the following statements of a transaction by index. A plan
+// made while a table had few rows is kept, and would later read the whole large table;
+// each of our statements has a suitable index. Bitmap scans have the same problem: if
+// Postgres expects few rows, it reads and sorts all rows that a part of the key selects,
+// instead of the first in the order of the index. None of the statements runs long enough
+// for compilation to pay.
 const Settings = "set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true), set_config('jit', 'off', true)"
 
-// SettingsInOrder have what follows them walk an index in its order as well: from a
-// table that nobody analysed all rows would be read and sorted, to give the first few.
+// SettingsInOrder also make the following statements walk an index in its order. On a
+// table that was never analyzed, Postgres would otherwise read and sort all rows to
+// return the first few.
 const SettingsInOrder = "set_config('enable_sort', 'off', true)"
 
 // Sender is a pool, or a connection outside of a transaction.
@@ -24,8 +25,8 @@ type Sender interface {
 	SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults
 }
 
-// ByIndex runs statements that look rows up, each in a transaction and a round trip of
-// its own. What reads a table whole is better run as it is.
+// ByIndex runs statements that look up rows, each in a transaction and a round trip of
+// its own. Statements that read a whole table are better run directly.
 type ByIndex struct {
 	Sender
 
@@ -48,9 +49,9 @@ func (d ByIndex) QueryRow(ctx context.Context, sql string, args ...any) pgx.Row 
 	return Row(d.Query(ctx, sql, args...))
 }
 
-// send leaves the results at the statement.
+// send returns the results positioned at the statement.
 func (d ByIndex) send(ctx context.Context, sql string, args []any) pgx.BatchResults {
-	var batch pgx.Batch // one transaction, since it is answered at once
+	var batch pgx.Batch // one transaction, since it is sent as one batch
 	settings := "SELECT " + Settings
 	if d.InOrder {
 		settings += ", " + SettingsInOrder
@@ -58,6 +59,6 @@ func (d ByIndex) send(ctx context.Context, sql string, args []any) pgx.BatchResu
 	batch.Queue(settings)
 	batch.Queue(sql, args...)
 	results := d.SendBatch(ctx, &batch)
-	_, _ = results.Exec() // the statement has the same error
+	_, _ = results.Exec() // the statement returns the same error
 	return results
 }

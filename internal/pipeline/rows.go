@@ -1,5 +1,5 @@
-// Package pipeline sends a statement together with the settings that must come before
-// it, in one round trip.
+// Package pipeline sends a statement together with the settings that must precede it, in
+// one round trip.
 package pipeline
 
 import (
@@ -7,7 +7,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// Exec runs the next statement of results, which is their last.
+// Exec runs the next statement of results, which is the last.
 func Exec(results pgx.BatchResults) (pgconn.CommandTag, error) {
 	tag, err := results.Exec()
 	if closed := results.Close(); err == nil {
@@ -16,7 +16,7 @@ func Exec(results pgx.BatchResults) (pgconn.CommandTag, error) {
 	return tag, err
 }
 
-// Query returns the rows of the next statement of results, which is their last. The
+// Query returns the rows of the next statement of results, which is the last. The
 // connection is free once they are closed.
 func Query(results pgx.BatchResults) (pgx.Rows, error) {
 	rows, err := results.Query()
@@ -27,10 +27,10 @@ func Query(results pgx.BatchResults) (pgx.Rows, error) {
 	return &lastRows{Rows: rows, results: results}, nil
 }
 
-// Row is the only one of what Query returned.
+// Row returns the only row of Query's result.
 func Row(rows pgx.Rows, err error) pgx.Row { return onlyRow{rows: rows, err: err} }
 
-// lastRows close the results they came in.
+// lastRows close the results to which they belong.
 type lastRows struct {
 	pgx.Rows
 

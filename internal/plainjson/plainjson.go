@@ -1,4 +1,4 @@
-// Package plainjson encodes what is stored as the JSON that commands and the API show.
+// Package plainjson encodes stored values as the JSON that commands and the API show.
 package plainjson
 
 import (
@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// Marshal is json.Marshal without the escapes that only HTML needs: a URL stays
-// readable.
+// Marshal is json.Marshal without the escapes that only HTML needs: a URL stays readable.
 func Marshal(value any) ([]byte, error) {
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)
@@ -19,7 +18,7 @@ func Marshal(value any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
-// OrNull is a time, or nil for the zero time, which JSON shows as null.
+// OrNull returns a pointer to a time, or nil for the zero time, which JSON shows as null.
 func OrNull(t time.Time) *time.Time {
 	if t.IsZero() {
 		return nil
@@ -27,8 +26,8 @@ func OrNull(t time.Time) *time.Time {
 	return &t
 }
 
-// Joined becomes one object with the members of all its parts, in their order.
-// Every part must become an object, and no two may have a member in common.
+// Joined is encoded as one object with the members of all its parts, in order. Every part
+// must encode as an object, and no two may have a member in common.
 type Joined []any
 
 // MarshalJSON implements json.Marshaler.

@@ -1,4 +1,4 @@
-// Package rate reads and writes how often something may start, such as 20/s.
+// Package rate reads and writes rates, such as 20/s.
 package rate
 
 import (
@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// PerSecond is how often something may start, in a second; 0 is no limit. It is
-// written like 50/s, 10/m or 1000/h.
+// PerSecond is how often something may start per second; 0 is no limit. It is written
+// like 50/s, 10/m or 1000/h.
 type PerSecond float64
 
-// rateUnits are the spans a rate can be written for, in seconds.
+// rateUnits are the units of time of a rate, in seconds.
 var rateUnits = []struct {
 	name    string
 	seconds float64
@@ -36,7 +36,7 @@ func (r *PerSecond) UnmarshalText(text []byte) error {
 	return errRate
 }
 
-// String is for the shortest span in which a whole number may start.
+// String uses the shortest unit in which the rate is a whole number.
 func (r PerSecond) String() string {
 	if r <= 0 {
 		return ""

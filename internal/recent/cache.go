@@ -1,5 +1,5 @@
-// Package recent remembers events that were committed a moment ago, so that a duplicate
-// is recognised without a query, for as long as the database is the same one.
+// Package recent remembers recently committed events, so that a duplicate is recognized
+// without a query, for as long as the database is the same.
 package recent
 
 import (
@@ -20,45 +20,45 @@ import (
 const (
 	// maxWeight bounds the memory of a Cache, in bytes: some 50,000 events.
 	maxWeight = 16 << 20
-	// overhead is what an entry takes beside the texts of its key: the value, and
-	// what the cache keeps with it.
+	// overhead is the size of an entry besides the texts of its key: the value, and the
+	// cache's own data.
 	overhead = 256
-	// remembered is for how long an event is known after its last COMMIT. A storm
-	// comes within seconds. Whoever deletes an event by hand, so that it may come
-	// again, waits no longer than this.
+	// remembered is how long an event is remembered after its last COMMIT. A storm
+	// arrives within seconds. An operator who deletes an event by hand, so that it may be
+	// accepted again, waits no longer than this.
 	remembered = time.Minute
-	// vouched is for how long the word of the database counts that it is the same
-	// one, from the moment it was asked.
+	// vouched is how long the database's answer that it is the same one counts, from the
+	// moment of the query.
 	vouched    = time.Second
 	askTimeout = time.Second
 )
 
-// Event is what is known of an event that was committed.
+// Event is the remembered state of a committed event.
 type Event struct {
 	AcceptanceID uuid.UUID
 	ReceivedAt   time.Time
 	Hash         [sha256.Size]byte // of its payload; zero where that was never seen
-	// Guard is what its delivery gave a replay guard to remember, in the same
-	// COMMIT; zero where there is none.
+	// Guard identifies what its delivery gave a replay guard to remember, in the same
+	// COMMIT; zero if nothing.
 	Guard [sha256.Size]byte
 }
 
-// Life is a time in which the database was one and the same: until a standby is
-// promoted, a backup is restored, or the server starts anew.
+// Life is a period in which the database was the same: until a standby is promoted, a
+// backup is restored, or the server restarts.
 type Life int64
 
-// Ask returns a text that is another one in each life of the database.
+// Ask returns a text that differs in each life of the database.
 type Ask func(ctx context.Context) (string, error)
 
-// Cache knows events again. It is bounded, and safe for concurrent use.
+// Cache recognizes events. It is bounded, and safe for concurrent use.
 type Cache struct {
 	ask    Ask
 	failed func(error)
-	began  time.Time // all times are since then
+	began  time.Time // all times are relative to it
 	events *otter.Cache[identity.EventRef, entry]
 	state  atomic.Pointer[state]
 
-	mu       sync.Mutex // guards what follows
+	mu       sync.Mutex // guards the fields below
 	asking   bool
 	lastAsk  time.Duration
 	closed   bool
@@ -72,16 +72,16 @@ type entry struct {
 	keptAt time.Duration
 }
 
-// state is what the database said last.
+// state is the database's last answer.
 type state struct {
 	life     Life
-	name     string        // of that life, as Ask has it
-	askedAt  time.Duration // when it was asked
-	answered bool          // and what it said was the name
+	name     string        // of that life, as returned by Ask
+	askedAt  time.Duration // time of the query
+	answered bool          // and the answer was the name
 }
 
-// New returns a Cache. It asks only while there are hits; failed is told when
-// the database does not answer.
+// New returns a Cache. It queries the database only while there are hits, and calls
+// failed if the database does not answer.
 func New(ask Ask, failed func(error)) *Cache {
 	c := &Cache{
 		ask: ask, failed: failed, began: time.Now(), lastAsk: -vouched,
@@ -90,27 +90,27 @@ func New(ask Ask, failed func(error)) *Cache {
 			Weigher: func(ref identity.EventRef, _ entry) uint32 {
 				return uint32(len(ref.Source) + len(ref.EventID) + overhead) //nolint:gosec // ids have 255 bytes at most
 			},
-			Executor: func(f func()) { f() }, // it has no goroutine to end
+			Executor: func(f func()) { f() }, // it needs no goroutine, which would have to be ended
 		}),
 	}
 	c.state.Store(&state{})
 	return c
 }
 
-// Life is the one that goes on. Ask for it before a transaction begins, and keep
-// under it what the transaction has committed.
+// Life returns the current life. Call it before a transaction begins, and call Keep with
+// it for what the transaction has committed.
 func (c *Cache) Life() Life { return c.state.Load().life }
 
-// Keep remembers an event whose COMMIT was heard: with synchronous replication the
-// standby has it too. In another life than the one its transaction began in, it is
+// Keep remembers an event whose COMMIT was confirmed: with synchronous replication the
+// standby has it too. If the life has changed since its transaction began, the event is
 // not found.
 func (c *Cache) Keep(in Life, ref identity.EventRef, e Event) {
 	ref.EventID = identity.EventID(strings.Clone(string(ref.EventID))) // it may be a part of the body
 	c.events.Set(ref, entry{Event: e, life: in, keptAt: time.Since(c.began)})
 }
 
-// Find returns an event that is committed in the database as it is now, or was a
-// second ago. What it does not find may be committed all the same.
+// Find returns an event that is committed in the current database, as of at most a second
+// ago. An event that it does not find may still be committed.
 func (c *Cache) Find(ref identity.EventRef) (Event, bool) {
 	e, found := c.events.GetIfPresent(ref)
 	if !found {
@@ -127,7 +127,7 @@ func (c *Cache) Find(ref identity.EventRef) (Event, bool) {
 	return e.Event, e.life == state.life
 }
 
-// askAgain asks the database in the background, at most once a second.
+// askAgain queries the database in the background, at most once a second.
 func (c *Cache) askAgain(now time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -159,8 +159,8 @@ func (c *Cache) askNow() {
 	c.asking = false
 }
 
-// Stop waits until nothing is asked any more, or ctx is done. What is found after
-// it may be used for a second more. It may be called again.
+// Stop waits until no query runs, or ctx is done. Events found after it may be used for
+// another second. It may be called again.
 func (c *Cache) Stop(ctx context.Context) error {
 	c.mu.Lock()
 	c.closed = true

@@ -9,7 +9,7 @@ import (
 	"github.com/hooklatch/hooklatch/internal/retry"
 )
 
-// An operation that is tried until it succeeds, fails for good, or was tried often
+// An operation is tried until it succeeds, fails permanently, or has been tried often
 // enough.
 func ExamplePauses_Until() {
 	errBusy := errors.New("busy")

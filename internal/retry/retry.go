@@ -8,20 +8,20 @@ import (
 	"time"
 )
 
-// Pauses are those between two tries: First after the first, each twice as long
-// as the one before, up to Max.
+// Pauses are the pauses between tries: First after the first try, each twice as long as
+// the previous one, up to Max.
 type Pauses struct {
 	First, Max time.Duration
-	// Spread makes each last 50 to 150 %, so that those who failed together do not
-	// come back together.
+	// Spread makes each pause last 50 to 150 %, so that callers that failed together do
+	// not return together.
 	Spread bool
-	// Tries bounds how often something is tried; 0: until the context is done.
+	// Tries bounds the number of tries; 0: until the context is done.
 	Tries int
 }
 
-// Until yields, once for each try, the pause that follows unless the loop is left,
-// and waits it. It ends after the last try, or as soon as ctx is done, but never
-// before the first try:
+// Until yields, once for each try, the pause that follows, and waits for it unless the
+// loop is left. It ends after the last try, or as soon as ctx is done, but never before
+// the first try:
 //
 //	for range pauses.Until(ctx) {
 //		if err = operation(ctx); err == nil || !transient(err) {
@@ -45,7 +45,7 @@ func (p Pauses) Until(ctx context.Context) iter.Seq[time.Duration] {
 	}
 }
 
-// Wait lets d pass. Errors: that of ctx, when it is done before.
+// Wait waits for d. Errors: that of ctx, if it is done first.
 func Wait(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return ctx.Err()
