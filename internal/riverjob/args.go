@@ -4,16 +4,15 @@ package riverjob
 
 import "github.com/hooklatch/hooklatch/outbox/identity"
 
-// The kinds of our jobs. They never change: a River leader discards stuck jobs
-// of kinds it does not know.
+// The kinds of our jobs. They must never change: a River leader discards stuck jobs of
+// kinds that it does not know.
 const (
 	KindDispatch = "dispatch"
 	KindEffect   = "effect"
 	KindRun      = "upkeep.run"
 )
 
-// MaxDispatchAttempts is how often a dispatch is tried before its event counts
-// as failed.
+// MaxDispatchAttempts is how often a dispatch is tried before its event counts as failed.
 const MaxDispatchAttempts = 25
 
 // DispatchArgs are the arguments of a dispatch job: a reference, never a payload.
@@ -25,12 +24,12 @@ type DispatchArgs struct {
 // Kind implements river.JobArgs.
 func (DispatchArgs) Kind() string { return KindDispatch }
 
-// Ref is the event to dispatch.
+// Ref returns the event to dispatch.
 func (a DispatchArgs) Ref() identity.EventRef {
 	return identity.EventRef{Source: a.Source, EventID: a.EventID}
 }
 
-// RunArgs are the arguments of the job of a run.
+// RunArgs are the arguments of the job of a bulk run.
 type RunArgs struct {
 	Run int64 `json:"run"`
 }
@@ -49,7 +48,7 @@ type EffectArgs struct {
 // Kind implements river.JobArgs.
 func (EffectArgs) Kind() string { return KindEffect }
 
-// ID is the effect to attempt.
+// ID returns the effect to attempt.
 func (a EffectArgs) ID() identity.EffectID {
 	return identity.EffectID{Scope: a.Scope, Key: a.Key, Generation: a.Generation}
 }

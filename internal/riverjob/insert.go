@@ -35,15 +35,15 @@ type InserterOptions struct {
 	// Pool is for notifications, which are short.
 	Pool   *pgxpool.Pool
 	Schema schema.Name
-	// ConsoleURL is where the console shows events and effects; links to it go
-	// into the metadata of jobs. Empty: no links.
+	// ConsoleURL is where the console shows events and effects; the metadata of jobs
+	// contains links to it. Empty: no links.
 	ConsoleURL string
 	// Logger defaults to one that discards.
 	Logger *slog.Logger
 }
 
-// Inserter inserts our jobs, always inside a transaction of the caller's, and
-// pauses their queues.
+// Inserter inserts our jobs, always inside a transaction of the caller's, and pauses
+// their queues.
 type Inserter struct {
 	client     *river.Client[pgx.Tx] // pauses only
 	pool       *pgxpool.Pool
@@ -53,7 +53,7 @@ type Inserter struct {
 	consoleURL string
 
 	mu       sync.Mutex
-	notified map[string]time.Time // queues, by transactions of callers
+	notified map[string]time.Time // queues, by the last notification in a caller's transaction
 }
 
 // NewInserter returns an Inserter. It starts nothing.
@@ -80,8 +80,8 @@ func NewInserter(opts InserterOptions) (*Inserter, error) {
 	return in, nil
 }
 
-// Stop waits until the queues were told of what was committed, or ctx is done. They
-// are told of nothing later.
+// Stop waits until the queues of all committed jobs were notified, or ctx is done. No
+// queue is notified afterwards.
 func (in *Inserter) Stop(ctx context.Context) error { return in.waker.stop(ctx) }
 
 // InsertDispatches inserts one job for each event. After an error the
@@ -118,7 +118,7 @@ func (in *Inserter) insert(ctx context.Context, tx pgx.Tx, rows []jobRow) error 
 	return in.Tell(ctx, tx, queues)
 }
 
-// toWake are the queues that get jobs which may run at once.
+// toWake returns the queues that get jobs which may run immediately.
 func toWake(rows []jobRow) ([]string, error) {
 	var queues []string
 	for _, row := range rows {
@@ -135,11 +135,12 @@ func toWake(rows []jobRow) ([]string, error) {
 	return queues, nil
 }
 
-// ending is a transaction that says when it was committed: those of package commit.
+// ending is a transaction that reports its commit: those of package commit.
 type ending interface{ AfterCommit(f func()) }
 
-// Tell has River's clients told of queues that got jobs, once the transaction is
-// committed. One whose end we do not hear of has to do it itself, if none did just now.
+// Tell notifies River's clients of queues that got jobs, once the transaction is
+// committed. A transaction whose end we cannot observe notifies itself, unless another
+// did just now.
 func (in *Inserter) Tell(ctx context.Context, tx pgx.Tx, queues []string) error {
 	if len(queues) == 0 {
 		return nil
@@ -157,10 +158,10 @@ func (in *Inserter) Tell(ctx context.Context, tx pgx.Tx, queues []string) error 
 	return nil
 }
 
-// Wake tells River's clients of a queue in which a job is due.
+// Wake notifies River's clients of a queue in which a job is due.
 func (in *Inserter) Wake(queue string) { in.waker.wake([]string{queue}) }
 
-// untold are the queues that no transaction of a caller notified just now.
+// untold returns the queues that no caller's transaction notified just now.
 func (in *Inserter) untold(queues []string) []string {
 	now := time.Now()
 	in.mu.Lock()
@@ -183,7 +184,7 @@ func rowsOf[J any](jobs []J, row func(J) jobRow) []jobRow {
 	return rows
 }
 
-// PauseQueue lets no job of the queue start. The queue must have a row.
+// PauseQueue stops jobs of the queue from starting. The queue must have a row.
 func (in *Inserter) PauseQueue(ctx context.Context, tx pgx.Tx, queue string) error {
 	return in.client.QueuePauseTx(ctx, tx, queue, nil)
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// bundle is an Inserter on a database, and what River says that it hears there.
+// bundle is an Inserter on a database, with the notifications that River receives there.
 type bundle struct {
 	*Inserter
 
@@ -48,8 +48,8 @@ var (
 	}
 )
 
-// What stands in the table is what River's own client would have written. It is
-// what to run first with another version of River.
+// The rows in the table are those that River's own client would have written. Run this
+// test first with another version of River.
 func TestJobsAreThoseOfRiversClient(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -99,7 +99,7 @@ func TestAJobInNoQueueIsRefused(t *testing.T) {
 	require.ErrorContains(t, err, `"Queue, mine" is not the name of a queue`)
 }
 
-// listen returns what River's clients hear.
+// listen returns the notifications of River's clients.
 func (b *bundle) listen(t *testing.T) <-chan string {
 	t.Helper()
 	conn, err := b.pool.Acquire(t.Context())
@@ -127,7 +127,7 @@ func (b *bundle) listen(t *testing.T) <-chan string {
 	return heard
 }
 
-// A transaction of ours does not notify: that is done after its COMMIT, outside of it.
+// Our own transactions do not notify: that happens after their COMMIT, outside of them.
 func TestQueuesAreToldAfterTheCommit(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -148,7 +148,7 @@ func TestQueuesAreToldAfterTheCommit(t *testing.T) {
 	require.Empty(t, heard, "each queue once")
 }
 
-// A transaction of a caller's notifies by itself: nobody tells us when it is committed.
+// A caller's transaction notifies by itself, because we do not learn of its commit.
 func TestATransactionOfACallerNotifies(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -159,8 +159,8 @@ func TestATransactionOfACallerNotifies(t *testing.T) {
 	require.JSONEq(t, `{"queue": "dst_app"}`, <-heard)
 }
 
-// Nobody waits for a notification: one that is under way takes along what comes
-// meanwhile.
+// Nothing waits for a notification: queues that are added while one is sent share the
+// next.
 func TestNotificationsAreShared(t *testing.T) {
 	t.Parallel()
 	sent := make(chan []string)

@@ -11,15 +11,15 @@ import (
 )
 
 const (
-	// maxEffectAttempts is River's own bound. It is out of reach: the ledger
-	// decides when an effect's attempts are used up, and a rescue, which River
-	// counts, is not a failure.
+	// maxEffectAttempts is River's own limit. It is out of reach: the ledger decides when
+	// an effect's attempts are used up, and a rescue, which River counts, is not a
+	// failure.
 	maxEffectAttempts = 10_000
 
 	maxTagLen = 60
 )
 
-// metadata is what a person, and the span of the work, need to know of a
+// metadata is the information that an operator, and the span of the work, need about a
 // job. River UI shows it.
 type metadata struct {
 	DedupKey       identity.EventID `json:"dedup_key,omitempty"`
@@ -30,13 +30,13 @@ type metadata struct {
 	Traceparent    string           `json:"traceparent,omitempty"`
 }
 
-// DispatchJob is what the job of one event is made of.
+// DispatchJob describes the job of one event.
 type DispatchJob struct {
 	Event       identity.EventRef
 	EventType   string
 	Queue       string
 	Traceparent string
-	Since       time.Time // its place in the queue, where it had one before; zero: the end
+	Since       time.Time // its place in the queue if it had one before; zero: the end
 }
 
 // jobRow is a job as insert_jobs.sql reads it.
@@ -50,10 +50,10 @@ type jobRow struct {
 	MaxAttempts int16
 	Tags        string     // separated by commas, which none contains
 	Since       *time.Time // nil: now
-	NotBefore   *time.Time // nil: it may run at once
+	NotBefore   *time.Time // nil: it may run immediately
 }
 
-// known is nil for a time that is not given.
+// known returns nil for the zero time.
 func known(t time.Time) *time.Time {
 	if t.IsZero() {
 		return nil
@@ -61,8 +61,8 @@ func known(t time.Time) *time.Time {
 	return &t
 }
 
-// Priority is River's: 1 goes first, 4 last. What was fetched is late already and leaves
-// the places to what comes live.
+// Priority is River's: 1 goes first, 4 last. Events recovered by backfill are late
+// already, and leave their places to live ones.
 func Priority(origin identity.Origin) int16 {
 	if origin == identity.Backfill {
 		return 4
@@ -70,7 +70,7 @@ func Priority(origin identity.Origin) int16 {
 	return 1
 }
 
-// DispatchText is what a dispatch job says of its event, for a statement that inserts
+// DispatchText is a dispatch job's description of its event, for a statement that inserts
 // it together with the event.
 type DispatchText struct {
 	Args     string // JSON
@@ -78,7 +78,7 @@ type DispatchText struct {
 	Tags     string // separated by commas, which none contains
 }
 
-// Describe says what the job says of its event.
+// Describe returns the job's description of its event.
 func (in *Inserter) Describe(j DispatchJob) DispatchText {
 	return DispatchText{
 		Args: string(encode(DispatchArgs{Source: j.Event.Source, EventID: j.Event.EventID})),
@@ -105,7 +105,7 @@ func (in *Inserter) dispatch(j DispatchJob) jobRow {
 	}
 }
 
-// maxRunAttempts bounds how often a run is begun again after an error of the database.
+// maxRunAttempts bounds how often a bulk run restarts after a database error.
 const maxRunAttempts = 1_000
 
 func (in *Inserter) run(id int64) jobRow {
@@ -115,7 +115,7 @@ func (in *Inserter) run(id int64) jobRow {
 	}
 }
 
-// EffectJob is what the job of one effect is made of.
+// EffectJob describes the job of one effect.
 type EffectJob struct {
 	ID          identity.EffectID
 	Destination string
@@ -124,9 +124,10 @@ type EffectJob struct {
 	EventType   string
 	Origin      identity.Origin // of the event
 	Traceparent string
-	Since       time.Time // its place in the queue, where it had one before; zero: the end
-	// An effect that began with its first attempt has its job in reserve, for when that
-	// is lost: with the number that the effect knows, and not before the lease ends.
+	Since       time.Time // its place in the queue if it had one before; zero: the end
+	// JobID and NotBefore are for an effect that began with its first attempt. Its
+	// reserve job, for when that attempt is lost, has the number that the effect stores,
+	// and does not run before the lease ends.
 	JobID     int64
 	NotBefore time.Time
 }
@@ -149,9 +150,9 @@ func (in *Inserter) effect(j EffectJob) jobRow {
 	return row
 }
 
-// Labels are the metadata, as JSON, and the tags, separated by commas, by which people
-// find the job of an effect. One in reserve is inserted without them: it is deleted, as
-// a rule, before anybody could look.
+// Labels returns the metadata, as JSON, and the tags, separated by commas, by which
+// operators find the job of an effect. A reserve job is inserted without them: it is
+// usually deleted before an operator could look.
 func (in *Inserter) Labels(j EffectJob) (about []byte, labels string) {
 	said := metadata{
 		EffectURL:      in.effectURL(j.ID),
@@ -195,8 +196,8 @@ func encode[T DispatchArgs | EffectArgs | RunArgs | metadata](value T) []byte {
 	return encoded
 }
 
-// tags makes labels fit River's grammar: at least three of [A-Za-z0-9_-], and
-// no dash at either end.
+// tags makes labels fit River's grammar: at least three of [A-Za-z0-9_-], and no dash at
+// either end.
 func tags(labels ...string) string {
 	out := make([]string, 0, len(labels))
 	for _, label := range labels {

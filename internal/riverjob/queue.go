@@ -10,13 +10,13 @@ import (
 	"github.com/hooklatch/hooklatch/schema"
 )
 
-// The queues every deployment has, besides one for each destination and one for
-// each source with handlers.
+// The queues of every deployment, besides one for each destination and one for each
+// source with handlers.
 const (
 	QueueDispatch = "dispatch" // events whose source has no handlers
 	QueueUpkeep   = "upkeep"   // periodic jobs
-	// QueueHandlers held the events of all sources with handlers, before each
-	// source had a queue. It is still worked.
+	// QueueHandlers contained the events of all sources with handlers, before each source
+	// had a queue. It is still processed.
 	QueueHandlers = "handlers"
 )
 
@@ -35,15 +35,15 @@ var (
 	notInQueueName = regexp.MustCompile(`[^a-z0-9]+`)
 )
 
-// ControlTopic is where River's clients of a schema hear that a queue is paused or
-// resumed, as {"action": "pause", "queue": "..."}.
+// ControlTopic is the topic that notifies River's clients of a schema when a queue is
+// paused or resumed, as {"action": "pause", "queue": "..."}.
 func ControlTopic(name schema.Name) string { return string(name) + ".river_control" }
 
-// IsQueueName tells whether River takes the name for a queue.
+// IsQueueName reports whether River accepts the name of a queue.
 func IsQueueName(name string) bool { return len(name) <= MaxQueueName && queueName.MatchString(name) }
 
-// HandlersQueue is the queue of events whose source has handlers. Programs with
-// handlers of other sources do not work it.
+// HandlersQueue returns the queue of events whose source has handlers. Programs with
+// handlers of other sources do not process it.
 func HandlersQueue(source identity.Source) string {
 	if queue := handlersPrefix + string(source); IsQueueName(queue) {
 		return queue
@@ -51,13 +51,13 @@ func HandlersQueue(source identity.Source) string {
 	return HashedQueue(handlersPrefix, string(source))
 }
 
-// IsHandlersQueue tells whether the queue holds events that wait for handlers.
+// IsHandlersQueue reports whether the queue contains events that wait for handlers.
 func IsHandlersQueue(queue string) bool {
 	return queue == QueueHandlers || strings.HasPrefix(queue, handlersPrefix)
 }
 
-// AsideQueue is where jobs of a destination are set aside that cannot start now. No
-// process works it, so that however many wait there, they cost nothing.
+// AsideQueue returns the queue for a destination's jobs that cannot start now. No process
+// works it, so any number of jobs may wait there at no cost.
 func AsideQueue(destination string) string {
 	if queue := asidePrefix + destination; IsQueueName(queue) {
 		return queue
@@ -65,13 +65,13 @@ func AsideQueue(destination string) string {
 	return HashedQueue(asidePrefix, destination)
 }
 
-// IsReservedQueue tells whether no destination may use the queue.
+// IsReservedQueue reports whether no destination may use the queue.
 func IsReservedQueue(queue string) bool {
 	return queue == QueueDispatch || queue == QueueUpkeep || IsHandlersQueue(queue) || strings.HasPrefix(queue, asidePrefix)
 }
 
-// HashedQueue makes a queue of a name that is none as it stands: what River
-// takes of it, and a hash, so that two names never become one queue by accident.
+// HashedQueue makes a queue name from a name that is not valid as it is: the characters
+// that River accepts, and a hash, so that two names do not become one queue by accident.
 func HashedQueue(prefix, name string) string {
 	sum := sha256.Sum256([]byte(name))
 	fits := strings.Trim(notInQueueName.ReplaceAllString(strings.ToLower(name), "_"), "_")

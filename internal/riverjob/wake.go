@@ -12,24 +12,24 @@ import (
 )
 
 const (
-	// wakePause is between two notifications: what is inserted meanwhile shares
-	// the next one.
+	// wakePause is the pause between two notifications: jobs inserted meanwhile share the
+	// next one.
 	wakePause = 10 * time.Millisecond
-	// wakeTimeout bounds one.
+	// wakeTimeout bounds one notification.
 	wakeTimeout = 5 * time.Second
 )
 
-// queueNames are what a notification is about.
+// queueNames are the arguments of a notification.
 type queueNames struct {
 	Topic  string
 	Queues []string
 }
 
-// waker tells River's clients of new jobs after their transaction was committed, and
-// outside of it. Commits that notify wait for each other, all those of a server
-// one by one until each is on disk and at the standby. A process that notifies for
-// itself does so seldom, and its commit waits for nobody. What it loses when it ends
-// costs one poll.
+// waker notifies River's clients of new jobs after their transaction was committed, and
+// outside of it. Commits that notify wait for each other: a server runs them one by one
+// until each is on disk and on the standby. A process that notifies separately does so
+// seldom, and its commit waits for nothing. The notifications that it loses when it ends
+// cost one poll.
 type waker struct {
 	send   func(ctx context.Context, queues []string) error
 	logger *slog.Logger
@@ -37,12 +37,12 @@ type waker struct {
 	underway sync.WaitGroup // run
 
 	mu     sync.Mutex
-	queues map[string]struct{} // to be told of
-	active bool                // whether run is at work
+	queues map[string]struct{} // to be notified
+	active bool                // whether run is running
 	closed bool
 }
 
-// wake tells of the queues some time later: at once, when nothing was told just now.
+// wake notifies the queues some time later: immediately, if none was notified just now.
 func (w *waker) wake(queues []string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -58,7 +58,7 @@ func (w *waker) wake(queues []string) {
 	}
 }
 
-// run ends when there is nothing to tell, so an idle process has no goroutine.
+// run ends when no queue is left to notify, so an idle process has no goroutine.
 func (w *waker) run() {
 	for queues := w.take(); len(queues) > 0; queues = w.take() {
 		ctx, cancel := context.WithTimeout(context.Background(), wakeTimeout)
@@ -70,7 +70,7 @@ func (w *waker) run() {
 	}
 }
 
-// take returns the queues to tell of, and counts run out when there are none.
+// take returns the queues to notify. If there are none, it marks run as ended.
 func (w *waker) take() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -84,7 +84,7 @@ func (w *waker) take() []string {
 	return queues
 }
 
-// stop tells what is still to be told. Nothing is told afterwards.
+// stop sends the outstanding notifications. None is sent afterwards.
 func (w *waker) stop(ctx context.Context) error {
 	w.mu.Lock()
 	w.closed = true

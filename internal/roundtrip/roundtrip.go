@@ -1,6 +1,6 @@
 // Package roundtrip bounds the HTTP exchanges of this program with other servers. The
-// context of a request does not reach everything that net/http does for it: the body of
-// a 101 is the raw connection, and a silent HTTP/2 connection stays in the pool.
+// context of a request does not cover everything that net/http does for it: the body of a
+// 101 is the raw connection, and a silent HTTP/2 connection stays in the pool.
 package roundtrip
 
 import (
@@ -18,12 +18,12 @@ const (
 )
 
 // Transport is a RoundTripper whose responses are bounded by the contexts of their
-// requests. All requests of this program go through one: a test in this package looks at
+// requests. All requests of this program go through one: a test in this package checks
 // each http.Transport and http.Client in the source.
 type Transport struct{ base http.RoundTripper }
 
-// Bounded returns a Transport that sends requests by base. It has an http.Transport ping
-// its HTTP/2 connections, and must see it before its first request.
+// Bounded returns a Transport that sends requests by base. It makes an http.Transport
+// ping its HTTP/2 connections, and must be called before its first request.
 func Bounded(base http.RoundTripper) *Transport {
 	if own, ok := base.(*http.Transport); ok {
 		own.HTTP2 = &http.HTTP2Config{SendPingTimeout: pingAfter, PingTimeout: pingTimeout}
@@ -31,10 +31,10 @@ func Bounded(base http.RoundTripper) *Transport {
 	return &Transport{base: base}
 }
 
-// RoundTrip implements http.RoundTripper. The response of a server that switches
-// protocols, which no request of ours asks for, has status 101 and no body: its
-// connection is closed. The body of any other response is closed when the context of the
-// request is done, which ends a Read that waits for the server.
+// RoundTrip implements http.RoundTripper. If a server switches protocols, which no
+// request of ours asks for, the response has status 101 and no body, and its connection
+// is closed. The body of any other response is closed when the context of the request is
+// done, which ends a Read that waits for the server.
 func (t *Transport) RoundTrip(request *http.Request) (*http.Response, error) {
 	response, err := t.base.RoundTrip(request)
 	if err != nil {
@@ -58,7 +58,7 @@ func (t *Transport) CloseIdleConnections() {
 	}
 }
 
-// body is closed by its context, until its owner closes it.
+// body is closed by its context unless its owner closes it first.
 type body struct {
 	io.ReadCloser
 

@@ -21,10 +21,10 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// patience is longer than anything here takes on a loaded machine.
+// patience is longer than any step takes on a loaded machine.
 const patience = time.Minute
 
-// raw answers the request of each connection by f, and returns the URL.
+// raw makes f answer the request of each connection, and returns the URL.
 func raw(t *testing.T, f func(conn net.Conn)) string {
 	t.Helper()
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -42,7 +42,8 @@ func raw(t *testing.T, f func(conn net.Conn)) string {
 			}
 			serving.Go(func() {
 				defer conn.Close()
-				// A response that comes before its request is not taken for its response.
+				// A response that arrives before its request is not taken for its
+				// response.
 				if _, err := http.ReadRequest(bufio.NewReader(conn)); err == nil {
 					f(conn)
 				}
@@ -68,8 +69,8 @@ func exchange(ctx context.Context, t *testing.T, url string) (*http.Response, []
 	return response, body, err
 }
 
-// A server that switches protocols and keeps the connection says nothing more: its status
-// is all there is, and the connection is closed.
+// A server that switches protocols and keeps the connection sends nothing more: only its
+// status is returned, and the connection is closed.
 func TestTheBodyOfA101IsNotRead(t *testing.T) {
 	t.Parallel()
 	closed := make(chan struct{})
@@ -150,8 +151,8 @@ func TestABodyIsClosedByTheContextItself(t *testing.T) {
 	require.ErrorIs(t, err, io.ErrClosedPipe)
 }
 
-// silent is a connection from which nothing comes any more once it is hushed, as behind a
-// NAT that has forgotten it.
+// silent is a connection that delivers nothing once it is hushed, as behind a NAT that
+// has forgotten it.
 type silent struct {
 	net.Conn
 
@@ -174,8 +175,8 @@ func (c *silent) Close() error {
 	return c.Conn.Close()
 }
 
-// An HTTP/2 connection that falls silent is closed within seconds, whatever the time-out
-// of the request is, and the next request has a new one.
+// An HTTP/2 connection that falls silent is closed within seconds, whatever the timeout
+// of the request, and the next request gets a new one.
 func TestASilentHTTP2ConnectionIsClosed(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

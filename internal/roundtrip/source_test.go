@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// unbounded are the functions and variables of net/http that send requests by a
-// transport of their own.
+// unbounded are the functions and variables of net/http that send requests by a transport
+// of their own.
 var unbounded = map[string]bool{
 	"DefaultClient": true, "DefaultTransport": true, "Get": true, "Head": true, "Post": true, "PostForm": true,
 }
@@ -61,7 +61,8 @@ func TestAnUnboundedTransportIsFound(t *testing.T) {
 	}
 }
 
-// faultsOf counts the transports of a file, and names what sends requests unbounded.
+// faultsOf counts the transports of a file, and names the places that send requests
+// unbounded.
 func faultsOf(files *token.FileSet, file *ast.File) (transports int, faults []string) {
 	fault := func(n ast.Node, text string) {
 		faults = append(faults, fmt.Sprint(files.Position(n.Pos()), ": ", text))
@@ -95,7 +96,7 @@ func faultsOf(files *token.FileSet, file *ast.File) (transports int, faults []st
 	return transports, faults
 }
 
-// hasBounded tells whether a client has a transport of Bounded.
+// hasBounded reports whether a client has a transport of Bounded.
 func hasBounded(client *ast.CompositeLit) bool {
 	for _, element := range client.Elts {
 		field, ok := element.(*ast.KeyValueExpr)

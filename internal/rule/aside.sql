@@ -1,5 +1,5 @@
--- Effects that only a person sets going again, by destination and state, at most :most
--- of each, since when, and whether there may be more.
+-- Effects that only an operator can restart, by destination and state: at most :most of
+-- each, since when, and whether there may be more.
 (
     WITH RECURSIVE kind AS (
         (

@@ -1,5 +1,5 @@
--- Whether this server is the one on which it is known what was done. Where another one
--- asks, an at_most_once effect may have been applied although its row does not say so.
+-- Whether this server is the one whose completed work is known. On another server, an
+-- at_most_once effect may have been applied although its row does not say so.
 COALESCE((
     SELECT (i.system_id, i.timeline) IS NOT DISTINCT FROM (s.system_id, s.timeline)
     FROM hooklatch.installation AS i

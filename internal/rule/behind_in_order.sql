@@ -1,4 +1,4 @@
--- Whether one that was accepted before the effect e comes first in its order.
+-- Whether an effect that was accepted before e comes first in its order.
 EXISTS (
     SELECT
     FROM hooklatch.effects AS earlier

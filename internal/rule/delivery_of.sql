@@ -1,5 +1,5 @@
--- The delivery of the event p, from its day or, when retention dropped that, from what
--- was kept of it. The second is looked for only when it is not in the first.
+-- The delivery of the event p, from its day or, if retention dropped that, from the rows
+-- kept of it. The second is looked up only if the first has no row.
 SELECT d.headers, d.content_type, d.body
 FROM (
     SELECT d.headers, d.content_type, d.body

@@ -1,5 +1,5 @@
--- Whether workers run and none of them has the source in waits. Those of a version that
--- announces no configuration take every event.
+-- Whether workers run and none of them has the source in waits. Workers of a version that
+-- announces no configuration process every event.
 EXISTS (
     SELECT
     FROM hooklatch.workers AS w

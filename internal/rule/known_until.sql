@@ -1,6 +1,6 @@
--- Until when it is known, from the live jobs in job, what has none: what became due
--- later may have one that was not read. A job waits in its queue from when its work
--- was due; one that was told to come again comes within minutes.
+-- The time up to which the live jobs in job tell which work has no job: work that became
+-- due later may have a job that was not read. A job waits in its queue from when its work
+-- was due; a snoozed one runs again within minutes.
 COALESCE((
     SELECT min(CASE
         WHEN list.state = 'available' THEN list.last

@@ -1,5 +1,5 @@
--- The live jobs in :queues, the first :look of each queue and state, and ten times
--- as many that run: however many wait, no more are read.
+-- The live jobs in :queues: the first :look of each queue and state, and ten times as
+-- many running ones. However many wait, no more are read.
 (
     SELECT q.name AS queue, live.state, j.scheduled_at, j.kind, j.args
     FROM unnest(:queues::text[]) AS q (name)

@@ -12,8 +12,8 @@ import (
 	"github.com/hooklatch/hooklatch/internal/rule"
 )
 
-// What statements of only one package contain belongs into its own folder, where
-// the loader notices that none contains it any more.
+// A fragment in the statements of only one package belongs in that package's folder,
+// where the loader notices when no statement contains it any more.
 func TestRulesAreOfSeveralPackages(t *testing.T) {
 	t.Parallel()
 	names, err := fs.Glob(rule.Fragments(), "*.sql")

@@ -8,12 +8,12 @@ import (
 	"unicode/utf8"
 )
 
-// Storable replaces what a text column refuses: NUL and invalid UTF-8.
+// Storable replaces characters that a text column refuses: NUL and invalid UTF-8.
 func Storable(s string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
 }
 
-// Excerpt is storable text of at most limit bytes.
+// Excerpt returns storable text of at most limit bytes.
 func Excerpt(s string, limit int) string { return Cut(Storable(s), limit) }
 
 // Cut returns at most limit bytes of valid UTF-8, cut between two characters.
@@ -27,9 +27,9 @@ func Cut(s string, limit int) string {
 	return s[:limit]
 }
 
-// Line is one line of at most limit bytes, for logs, spans and stored errors:
-// valid UTF-8 in which each control character became a space, without those that
-// reorder what is shown. What was cut ends in "...".
+// Line returns one line of at most limit bytes, for logs, spans and stored errors: valid
+// UTF-8 with spaces for control characters, and without characters that reorder text. A
+// shortened line ends in "...".
 func Line(s string, limit int) string {
 	const ellipsis = "..."
 	s = line(s, ' ')
@@ -39,13 +39,13 @@ func Line(s string, limit int) string {
 	return Cut(s, limit-len(ellipsis)) + ellipsis
 }
 
-// Printable is text on one line from which control characters are gone rather
-// than replaced: they cannot keep apart the parts of a word that is searched for.
+// Printable returns text on one line without control characters. They are removed, not
+// replaced, so they cannot split a word that is searched for.
 func Printable(s string) string { return line(s, -1) }
 
-// line makes a space of what ends a line and of a tab, takes out what reorders
-// text, and puts instead in the place of all other control characters. Bytes that
-// are not UTF-8 become U+FFFD.
+// line replaces line ends and tabs by spaces, removes characters that reorder text, and
+// puts instead in place of all other control characters. Bytes that are not UTF-8 become
+// U+FFFD.
 func line(s string, instead rune) string {
 	return strings.TrimSpace(strings.Map(func(r rune) rune {
 		switch {
@@ -60,8 +60,8 @@ func line(s string, instead rune) string {
 	}, s))
 }
 
-// Shown is text for a terminal: s itself, or s quoted if it holds a character that
-// could move the cursor or break the line.
+// Shown returns text for a terminal: s itself, or s quoted if it contains a character
+// that could move the cursor or break the line.
 func Shown(s string) string {
 	if strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) {
 		return strconv.Quote(s)

@@ -7,8 +7,9 @@ import (
 	"unicode/utf8"
 )
 
-// Shell is a word as a POSIX shell takes it, for commands that people copy. What a terminal
-// could act on when it is pasted, such as a control character, is spelled out.
+// Shell returns a word quoted for a POSIX shell, for commands that operators copy.
+// Characters on which a terminal could act when they are pasted, such as control
+// characters, are spelled out.
 func Shell(word string) string {
 	safe := func(r rune) bool {
 		return r <= unicode.MaxASCII && (unicode.IsLetter(r) || unicode.IsDigit(r)) || strings.ContainsRune("-_./:@+,=", r)
@@ -33,7 +34,7 @@ func Shell(word string) string {
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
-// Operands are words that end a command, none of which is taken for a flag.
+// Operands returns the words at the end of a command, so that none is taken for a flag.
 func Operands(words ...string) string {
 	var line []string
 	for _, word := range words {

@@ -1,29 +1,29 @@
-// Package spread summarises measurements of several rounds: a median, and the interval
-// it lies in with enough certainty.
+// Package spread summarizes measurements of several rounds: a median, and the interval
+// that contains it with enough certainty.
 package spread
 
 import "slices"
 
-// Certainty is the least probability with which the median of what is measured lies
-// within a Spread, of at least as many rounds as it takes.
+// Certainty is the lowest probability with which the true median lies within a Spread of
+// at least fewest rounds.
 const (
 	Certainty = 0.93
 	fewest    = 5
 )
 
-// Spread is what some rounds measured. Two of them are told apart from one another, or
-// one from a bound, when that lies outside of Low to High. More rounds make these
-// narrower, whereas Least and Most move apart with each.
+// Spread summarizes the measurements of some rounds. Two differ, or one differs from a
+// bound, if the other lies outside of Low to High. More rounds bring Low and High closer
+// together, but move Least and Most apart.
 type Spread struct {
 	Median      float64
-	Low, High   float64 // between which the median lies, with Certainty; of five rounds, the least and the greatest
+	Low, High   float64 // between which the median lies, with Certainty; of five rounds, the smallest and the largest
 	Least, Most float64 // of all rounds
 	Rounds      int
 }
 
-// Of is the spread of what was measured, one value of each round, zero of none. It
-// supposes nothing of how the values are distributed: each is as likely above the
-// median as below, so how many are is a binomial distribution.
+// Of returns the spread of the measurements, one value for each round; it is zero if
+// there are none. It assumes nothing about the distribution of the values: each is as
+// likely above the median as below, so the number above it has a binomial distribution.
 func Of(values []float64) Spread {
 	if len(values) == 0 {
 		return Spread{}
@@ -39,7 +39,7 @@ func Of(values []float64) Spread {
 	}
 }
 
-// Reaches tells whether the median reaches a bound, a least one or a most one.
+// Reaches reports whether the median reaches a bound, a lower or an upper one.
 func (s Spread) Reaches(bound float64, atLeast bool) bool {
 	if atLeast {
 		return s.Median >= bound
@@ -47,15 +47,15 @@ func (s Spread) Reaches(bound float64, atLeast bool) bool {
 	return s.Median <= bound
 }
 
-// Excludes tells whether a bound lies outside the spread. Otherwise another run might
-// find it on the other side of the median, as it might with fewer than five rounds.
+// Excludes reports whether a bound lies outside the spread. Otherwise another run might
+// find it on the other side of the median. With fewer than five rounds it never does.
 func (s Spread) Excludes(bound float64) bool {
 	return s.Rounds >= fewest && (bound <= s.Low || s.High <= bound)
 }
 
-// outside is how many of n values may be left out at each end.
+// outside returns how many of n values may be left out at each end.
 func outside(n int) int {
-	// ways are the subsets of n that have k of them, of all that there are.
+	// ways is the share of the subsets of n that have k elements.
 	ways := 1.0
 	for range n {
 		ways /= 2

@@ -36,7 +36,7 @@ func TestTheSpreadLeavesOutWhatTellsNothingOfTheMedian(t *testing.T) {
 	require.Zero(t, spread.Of(nil))
 }
 
-// With whatever distribution, the median is where the spread says it is.
+// For any distribution, the median is where the spread says it is.
 func TestTheMedianLiesWithinTheSpread(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 2))
@@ -50,8 +50,8 @@ func TestTheMedianLiesWithinTheSpread(t *testing.T) {
 					values[i] *= 100 // a stall
 				}
 			}
-			// The median of all that could have been drawn: 0.9 of them from one
-			// distribution, 0.1 from another, where 0.9 exp(-m) + 0.1 exp(-m/100) = 0.5.
+			// The median of the whole distribution: 0.9 of it is one distribution, 0.1
+			// another, where 0.9 exp(-m) + 0.1 exp(-m/100) = 0.5.
 			if !spread.Of(values).Excludes(0.80892) {
 				within++
 			}

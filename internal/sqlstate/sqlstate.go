@@ -1,4 +1,4 @@
-// Package sqlstate names the codes of Postgres' errors that we act on:
+// Package sqlstate names the Postgres error codes on which we act:
 // https://www.postgresql.org/docs/current/errcodes-appendix.html.
 package sqlstate
 
@@ -13,7 +13,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// The codes that are asked for one by one.
+// The codes that are checked individually.
 const (
 	CheckViolation         = "23514"
 	ReadOnly               = "25006"
@@ -25,23 +25,23 @@ const (
 	QueryCanceled          = "57014"
 )
 
-// Of is the error of the server in err, if it answered.
+// Of returns the server's error in err, if the server answered.
 func Of(err error) (*pgconn.PgError, bool) { return errors.AsType[*pgconn.PgError](err) }
 
-// Is tells whether the server answered with this code.
+// Is reports whether the server answered with this code.
 func Is(err error, code string) bool {
 	pg, answered := Of(err)
 	return answered && pg.Code == code
 }
 
-// InClass tells whether a code belongs to one of the classes, or is one of the
-// codes, that are given by how they begin.
+// InClass reports whether a code belongs to one of the classes, or is one of the codes,
+// that are given by their beginnings.
 func InClass(code string, beginnings ...string) bool {
 	return slices.ContainsFunc(beginnings, func(b string) bool { return strings.HasPrefix(code, b) })
 }
 
-// Transient tells whether a code goes away by itself. A wrong password (28), a
-// database that is not there (3D) and a missing right (42501) do not.
+// Transient reports whether the error of a code goes away by itself. A wrong password
+// (28), a missing database (3D) and a missing right (42501) do not.
 func Transient(code string) bool {
 	return InClass(code,
 		"08",     // connection exception
@@ -55,12 +55,11 @@ func Transient(code string) bool {
 	)
 }
 
-// Lock tells whether a code says that the lock of another transaction was in the
-// way.
+// Lock reports whether a code means that another transaction's lock was in the way.
 func Lock(code string) bool { return code == LockNotAvailable || code == Deadlock }
 
-// Away tells whether the database that err came from may be fine a moment later:
-// it says so itself, or it cannot be reached.
+// Away reports whether the database behind err may work again a moment later: it says so
+// itself, or it cannot be reached.
 func Away(err error) bool {
 	if pg, answered := Of(err); answered {
 		return Transient(pg.Code) || Lock(pg.Code)

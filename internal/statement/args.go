@@ -6,20 +6,20 @@ import (
 	"strings"
 )
 
-// argument is a field that is the value of a parameter.
+// argument is a field that provides the value of a parameter.
 type argument struct {
 	name  string // Field, or Rows.Field
 	field []int  // of the struct of arguments
-	// column is the field of rows; nil when the field above is the value.
+	// column is the field of rows; nil if the field above is the value.
 	column []int
 	array  reflect.Type // of a column without a cell
 	cell   func() element
-	// text is whether the value is of a type of ours that is a string, or a slice
-	// of one. pgx would find out how to encode it for each element.
+	// text is whether the value's type is a named string type, or a slice of one. pgx
+	// would look up its encoding for each element.
 	text bool
 }
 
-// folded is what names are compared by: event_id is the field EventID.
+// folded is the form in which names are compared: event_id is the field EventID.
 func folded(name string) string { return strings.ToLower(strings.ReplaceAll(name, "_", "")) }
 
 // match finds the argument of each parameter. Both must have the same names.
@@ -56,8 +56,8 @@ func match(args reflect.Type, params []param) ([]argument, error) {
 	return found, nil
 }
 
-// argumentsIn are the fields of a struct, with those of embedded ones. Of a slice
-// of structs they are the fields of its elements.
+// argumentsIn returns the fields of a struct, with those of embedded ones. For a slice of
+// structs it returns the fields of its elements.
 func argumentsIn(args reflect.Type) ([]argument, error) {
 	fields, err := fieldsOf(args)
 	if err != nil {
@@ -100,8 +100,8 @@ func fieldsOf(t reflect.Type) ([]reflect.StructField, error) {
 	return fields, nil
 }
 
-// isRows reports whether a slice holds rows, and not values that happen to be
-// structs, as times are.
+// isRows reports whether a slice contains rows, and not values that happen to be structs,
+// such as times.
 func isRows(t reflect.Type) bool {
 	if t.Kind() != reflect.Slice || t.Elem().Kind() != reflect.Struct {
 		return false
@@ -121,7 +121,7 @@ func isText(t reflect.Type) bool {
 	return t.Kind() == reflect.String && t.PkgPath() != ""
 }
 
-// value is that of the parameter.
+// value returns the value of the parameter.
 func (a argument) value(args reflect.Value) any {
 	value := args.FieldByIndex(a.field)
 	switch {

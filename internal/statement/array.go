@@ -8,15 +8,15 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 )
 
-// array is a column of rows as pgx takes it. pgx asks for one element after
-// another and encodes it before it asks for the next, so that all of them are one
-// cell that moves along. A slice of values would cost an allocation for each, and
-// for those that pgx knows only as a driver.Valuer (uuid.UUID) a failed attempt
-// and a text that is parsed again.
+// array is a column of rows in the form that pgx accepts. pgx requests one element after
+// another and encodes it before it requests the next, so all of them are one cell that
+// moves along. A slice of values would cost an allocation for each. Values that pgx knows
+// only as a driver.Valuer (uuid.UUID) would also cost a failed attempt and a text that is
+// parsed again.
 type array struct {
 	length int
 	cell   *cell
-	asked  any // the cell, as a type that pgx knows how to ask
+	asked  any // the cell, as a type that pgx can read
 }
 
 // Dimensions implements pgtype.ArrayGetter.
@@ -42,7 +42,7 @@ type cell struct {
 
 func (c *cell) value() reflect.Value { return c.rows.Index(c.row).FieldByIndex(c.field) }
 
-// The kinds of cells. What they hold is decided when a program starts: see cellOf.
+// The kinds of cells. cellOf decides at program start which kind a column has.
 type (
 	boolCell  struct{ cell }
 	bytesCell struct{ cell }
@@ -99,8 +99,8 @@ type element interface{ of() *cell }
 
 func (c *cell) of() *cell { return c }
 
-// cellOf makes the cell of columns that have these types in Go and in SQL. It is
-// nil for all others, which pgx encodes as it finds them.
+// cellOf returns the constructor of the cell for columns of these types in Go and in SQL.
+// It returns nil for all others, which pgx encodes directly.
 func cellOf(column reflect.Type, sql string) func() element {
 	kind := column.Kind()
 	switch {

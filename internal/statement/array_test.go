@@ -27,7 +27,7 @@ type kinds struct {
 	ID     uuid.UUID
 }
 
-// Postgres gets of each column what pgx makes of the values themselves.
+// Postgres receives for each column what pgx makes of the values themselves.
 func TestColumnsAreEncodedAsTheirValues(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 11, 22, 1, 2, 3, 4000, time.FixedZone("", 3600))
@@ -65,7 +65,7 @@ func TestColumnsAreEncodedAsTheirValues(t *testing.T) {
 	}
 }
 
-// A column costs no allocation for its rows. AllocsPerRun wants nothing else to run.
+// A column costs no allocation for its rows. AllocsPerRun needs nothing else to run.
 func TestEncodingAColumnAllocatesNothingForItsRows(t *testing.T) { //nolint:paralleltest // see above
 	all := make([]kinds, 100)
 	types, buf := pgtype.NewMap(), make([]byte, 0, 1<<14)
@@ -93,7 +93,7 @@ func columnOf[T any](all []kinds, of func(kinds) T) []T {
 	return values
 }
 
-// What a cell would encode as something else than pgx does is left to pgx.
+// A column whose cell would be encoded differently from its values is left to pgx.
 func TestOtherColumnsHaveNoCell(t *testing.T) {
 	t.Parallel()
 	for sql, column := range map[string]reflect.Type{

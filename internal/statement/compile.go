@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// fragmentFolder holds what is part of statements, below their folder.
+// fragmentFolder is the folder of fragments, below the folder of statements.
 const fragmentFolder = "fragment"
 
 var (
@@ -19,7 +19,7 @@ var (
 	includePattern = regexp.MustCompile(`^\{\{([a-z][a-z0-9_]*)(?: ([a-z]+)=([a-z]+))?\}\}$`)
 )
 
-// compiled is a statement as Postgres takes it.
+// compiled is a statement in the form that Postgres accepts.
 type compiled struct {
 	name   string  // its file, without folder and ending
 	text   string  // with $1, $2, ...
@@ -32,7 +32,7 @@ type param struct {
 	column string // the SQL type of a column, empty for a value
 }
 
-// names are those of its parameters.
+// names returns the names of its parameters.
 func (c *compiled) names() []string {
 	names := make([]string, len(c.params))
 	for i, p := range c.params {
@@ -41,7 +41,7 @@ func (c *compiled) names() []string {
 	return names
 }
 
-// number is how Postgres knows a parameter.
+// number returns the number of a parameter, such as $1.
 func (c *compiled) number(p param) string {
 	i := slices.IndexFunc(c.params, func(other param) bool { return other.name == p.name })
 	if i < 0 {
@@ -51,15 +51,15 @@ func (c *compiled) number(p param) string {
 	return "$" + strconv.Itoa(i+1)
 }
 
-// folder is where statements are read from.
+// folder is the folder from which statements are read.
 type folder struct {
 	files fs.FS
 	path  string
 	// shared have fragments at their top.
 	shared []fs.FS
-	// used has the fragments that a statement contains.
+	// used is the set of fragments that a statement contains.
 	used map[string]bool
-	// expanded has the fragments that were read, without their comments.
+	// expanded caches the fragments that were read, without their comments.
 	expanded map[string][]token
 }
 
@@ -99,8 +99,8 @@ func (f folder) compile(name string) (compiled, error) {
 	return c, nil
 }
 
-// expand reads a file with its fragments in their places. within are the
-// fragments that this one is part of.
+// expand reads a file and inserts its fragments. within are the fragments that contain
+// this one.
 func (f folder) expand(file string, within []string) ([]token, error) {
 	text, err := f.read(file)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -131,8 +131,8 @@ func (f folder) expand(file string, within []string) ([]token, error) {
 	return all, nil
 }
 
-// read reads a file of the folder, or a fragment that others share with it. One
-// that is in both is refused: which of the two applies would be hard to see.
+// read reads a file of the folder, or a shared fragment. A fragment in both is refused:
+// it would be hard to see which of the two applies.
 func (f folder) read(file string) ([]byte, error) {
 	text, err := fs.ReadFile(f.files, path.Join(f.path, file))
 	name, isFragment := strings.CutPrefix(file, fragmentFolder+"/")
@@ -154,8 +154,8 @@ func (f folder) read(file string) ([]byte, error) {
 	return text, err
 }
 
-// fragment is what stands for {{name}}: the file without its comments. With
-// {{name e=a}} what it says of the alias e is said of a.
+// fragment returns the replacement of {{name}}: the file without its comments. {{name
+// e=a}} replaces the alias e by a.
 func (f folder) fragment(reference string, within []string) ([]token, error) {
 	parts := includePattern.FindStringSubmatch(reference)
 	if parts == nil {
@@ -190,7 +190,7 @@ func (f folder) fragment(reference string, within []string) ([]token, error) {
 	return tokens, nil
 }
 
-// trimmed is a fragment without its comments and the white space around it.
+// trimmed returns a fragment without its comments and the white space around it.
 func trimmed(tokens []token) []token {
 	blank := func(t token) bool { return strings.TrimSpace(t.text) == "" }
 	tokens = slices.DeleteFunc(tokens, func(t token) bool { return t.kind == comment })

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// forEachFile runs a test for each statement of a folder of testdata, with what
-// is wanted of it.
+// forEachFile runs a test for each statement of a folder of testdata, with its expected
+// result.
 func forEachFile(t *testing.T, dir string, test func(t *testing.T, f folder, name, want string)) {
 	t.Helper()
 	files, err := filepath.Glob("testdata/" + dir + "/*.sql")

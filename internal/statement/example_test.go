@@ -8,7 +8,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema"
 )
 
-// A name that is misspelt keeps a program from starting.
+// A misspelled name prevents a program from starting.
 func ExampleLoad() {
 	files := fstest.MapFS{
 		"query/note_success.sql": {Data: []byte("UPDATE hooklatch.destinations SET succeeded_at = now() WHERE name = :destinations")},

@@ -32,11 +32,10 @@ func (b *Bound) load(c compiled) error {
 	return nil
 }
 
-// Load fills a struct of statements, each field an Of or a Bound, from the files
-// of a folder. rewrite adapts the texts, which are written for the default
-// schema, to another one. The statements may contain the fragments of the folder
-// and those of shared, which other folders have in common with it. The error names
-// every file that is wrong, and why.
+// Load fills a struct of statements, each field an Of or a Bound, from the files of a
+// folder. rewrite adapts the texts, which are written for the default schema, to another
+// one. The statements may contain the fragments of the folder and those of shared, which
+// several folders use. The error names every wrong file, and the reason.
 func Load(statements any, files fs.FS, dir string, rewrite func(text string) string, shared ...fs.FS) error {
 	names, err := namesIn(files, dir)
 	if err != nil {
@@ -73,7 +72,7 @@ func Load(statements any, files fs.FS, dir string, rewrite func(text string) str
 	return nil
 }
 
-// unused are the fragments that no statement contains.
+// unused returns an error for each fragment that no statement contains.
 func (f folder) unused() []error {
 	names, err := namesIn(f.files, path.Join(f.path, fragmentFolder))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -88,7 +87,7 @@ func (f folder) unused() []error {
 	return errs
 }
 
-// namesIn are the names of the SQL files of a folder.
+// namesIn returns the names of the SQL files of a folder.
 func namesIn(files fs.FS, dir string) ([]string, error) {
 	entries, err := fs.ReadDir(files, dir)
 	if err != nil {

@@ -225,7 +225,8 @@ func TestEachColumnIsAParameter(t *testing.T) {
 		"no field is the parameter :rows")
 }
 
-// What a batch of the size that group commits have costs, beside its round trip.
+// BenchmarkWith measures the cost of a batch as large as a group commit's, without its
+// round trip.
 func BenchmarkWith(b *testing.B) {
 	var sql struct {
 		Create statement.Of[struct{ Effects []effectRow }]

@@ -1,10 +1,8 @@
-// Package statement loads the SQL texts of this repository from their files, gives their
-// parameters names, and checks once, when the program starts, that program and texts
-// agree.
+// Package statement loads the SQL texts of this repository from their files, names their
+// parameters, and checks once, when the program starts, that program and texts agree.
 //
-// A folder of statements and a struct describe each other. The field NoteSuccess
-// is the file note_success.sql, and the type of the field says which arguments
-// it takes:
+// A folder of statements and a struct describe each other. The field NoteSuccess is the
+// file note_success.sql, and the type of the field says which arguments it takes:
 //
 //	type statements struct {
 //		NoteSuccess statement.Of[success]  // ... WHERE name = :destination
@@ -15,27 +13,26 @@
 //	...
 //	tag, err := sql.NoteSuccess.With(success{Destination: "app", Ago: 2}).Exec(ctx, tx)
 //
-// Parameters are written :name, as in psql, and stand for the field of that name
-// (event_id is EventID). A parameter without a field, a field without a
-// parameter, a file without a field and a field without a file keep the program
-// from starting. So an argument cannot be forgotten, misspelt, or given twice,
-// and two of one type cannot change places unseen, as they can as $1 and $2.
+// Parameters are written :name, as in psql, and take the value of the field of that name
+// (event_id is EventID). The program does not start if a parameter has no field, a field
+// has no parameter, a file has no field, or a field has no file. So an argument cannot be
+// forgotten, misspelled or given twice, and two of one type cannot be swapped unnoticed,
+// as $1 and $2 can.
 //
-// Rows are a slice of structs, whose fields are the columns. Postgres gets an array
-// for each of them, which it unnests:
+// Rows are a slice of structs, whose fields are the columns. Postgres gets an array for
+// each of them, which it unnests:
 //
 //	FROM :ended AS e (scope text, key text, generation integer)
 //
-// What several statements have in common is a file in the folder fragment, and
-// {{name}} where it belongs; what several folders have in common, Load is given.
-// A fragment is written for an alias, which the statement may
-// call otherwise: {{effect_columns e=a}}. A SQL function would not do: Postgres
-// plans one with a sub-select apart from the statement that calls it.
+// Text that several statements share is a file in the folder fragment, inserted by
+// {{name}}. Fragments that several folders share are passed to Load. A fragment is
+// written for an alias, which the statement may rename: {{effect_columns e=a}}. A SQL
+// function would not do: Postgres plans one with a sub-select apart from the statement
+// that calls it.
 //
-// pgx.NamedArgs does less and costs more: it parses the text at each call, and
-// a name without an argument is NULL. pgx.StrictStructArgs compares the names,
-// but also at each call, so that a mistake in a statement that rarely runs is
-// found when it does.
+// pgx.NamedArgs does less and costs more: it parses the text at each call, and a name
+// without an argument is NULL. pgx.StrictStructArgs compares the names, but also at each
+// call, so a mistake in a rarely used statement is found only when it runs.
 package statement
 
 import (
@@ -78,25 +75,25 @@ type Bound struct { //nolint:recvcheck // a value that runs; only Load fills one
 	values []any
 }
 
-// Name is that of its file.
+// Name returns the name of its file, without the extension.
 func (b Bound) Name() string { return b.name }
 
-// Exec runs it for its effect.
+// Exec runs the statement.
 func (b Bound) Exec(ctx context.Context, db DB) (pgconn.CommandTag, error) {
 	return db.Exec(ctx, b.text, b.values...)
 }
 
-// Query runs it for its rows.
+// Query runs the statement and returns its rows.
 func (b Bound) Query(ctx context.Context, db DB) (pgx.Rows, error) {
 	return db.Query(ctx, b.text, b.values...)
 }
 
-// QueryRow runs it for its only row.
+// QueryRow runs the statement and returns its only row.
 func (b Bound) QueryRow(ctx context.Context, db DB) pgx.Row {
 	return db.QueryRow(ctx, b.text, b.values...)
 }
 
-// Queue puts it into a batch.
+// Queue adds the statement to a batch.
 func (b Bound) Queue(batch *pgx.Batch) *pgx.QueuedQuery {
 	return batch.Queue(b.text, b.values...)
 }

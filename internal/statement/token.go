@@ -10,7 +10,7 @@ import (
 // dollarTag begins a dollar-quoted string, and ends it.
 var dollarTag = regexp.MustCompile(`^\$(?:[A-Za-z_[:^ascii:]][\w[:^ascii:]]*)?\$`)
 
-// kind is what a piece of SQL is to the loader.
+// kind is the meaning of a piece of SQL to the loader.
 type kind int
 
 const (
@@ -29,8 +29,8 @@ type token struct {
 	text string
 }
 
-// Positionals is the highest n of the parameters $n of a text; 0 without one.
-// What stands after a literal without an end is not looked at.
+// Positionals returns the highest n of the parameters $n in a text, or 0. It ignores
+// everything after an unterminated literal.
 func Positionals(text string) int {
 	tokens, _ := tokenize(text) // Postgres refuses the text, and says why
 	highest := 0
@@ -45,9 +45,8 @@ func Positionals(text string) int {
 	return highest
 }
 
-// tokenize cuts SQL as Postgres does with standard_conforming_strings on, as far
-// as that decides where a parameter can stand. With an error it returns what
-// stands before.
+// tokenize splits SQL as Postgres does with standard_conforming_strings on, as far as
+// needed to find parameters. With an error it returns the tokens before it.
 func tokenize(text string) ([]token, error) {
 	all := make([]token, 0, len(text)/4)
 	for at := 0; at < len(text); {
@@ -62,8 +61,8 @@ func tokenize(text string) ([]token, error) {
 	return all, nil
 }
 
-// scan returns the first token of a text that is not empty. Its length is
-// negative when the token has no end.
+// scan returns the first token of a non-empty text. Its length is negative if the token
+// has no end.
 func scan(text string) (kind, int) {
 	switch {
 	case strings.HasPrefix(text, "--"):
@@ -89,8 +88,8 @@ func scan(text string) (kind, int) {
 	return other, max(1, len(text)-len(strings.TrimLeft(text, " \t\r\n")))
 }
 
-// colon is a parameter, a cast, an assignment, or a colon. A slice of an array
-// is written with spaces, as psql wants it too: [1 : n].
+// colon reads a parameter, a cast, an assignment, or a colon. An array slice is written
+// with spaces, as psql requires too: [1 : n].
 func colon(text string) (kind, int) {
 	if strings.HasPrefix(text, "::") || strings.HasPrefix(text, ":=") {
 		return other, 2
@@ -101,7 +100,7 @@ func colon(text string) (kind, int) {
 	return other, 1
 }
 
-// dollar is a positional parameter or a dollar-quoted string.
+// dollar reads a positional parameter or a dollar-quoted string.
 func dollar(text string) (kind, int) {
 	digits := 1
 	for digits < len(text) && isDigit(text[digits]) {
@@ -117,8 +116,8 @@ func dollar(text string) (kind, int) {
 	return literal, through(text, len(tag), tag)
 }
 
-// quoted is the length of a literal whose quote stands at the index open. A
-// doubled quote is part of it, and so is one after a backslash if those escape.
+// quoted returns the length of a literal whose quote is at the index open. A doubled
+// quote is part of it, and so is one after a backslash if backslashes escape.
 func quoted(text string, open int, escapes bool) int {
 	for i := open + 1; i < len(text); i++ {
 		switch {
@@ -134,7 +133,7 @@ func quoted(text string, open int, escapes bool) int {
 	return -1
 }
 
-// blockComment is the length of a comment, which may hold others.
+// blockComment returns the length of a comment, which may contain others.
 func blockComment(text string) int {
 	depth := 0
 	for i := 0; i+1 < len(text); i++ {
@@ -153,7 +152,7 @@ func blockComment(text string) int {
 	return -1
 }
 
-// through is the index behind the first end that follows the index from.
+// through returns the index after the first end that follows the index from.
 func through(text string, from int, end string) int {
 	i := strings.Index(text[from:], end)
 	if i < 0 {
@@ -164,7 +163,7 @@ func through(text string, from int, end string) int {
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
-// wordLength is how long the word is that a text begins with.
+// wordLength returns the length of the word at the beginning of a text.
 func wordLength(text string) int {
 	for i := range len(text) {
 		c := text[i]

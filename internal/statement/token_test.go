@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Whatever a text is, its tokens are all of it, and the parameters of one that
-// compiles can be put back.
+// The tokens of any text are the whole text, and the parameters of one that compiles can
+// be put back.
 func FuzzCompile(f *testing.F) {
 	files, err := filepath.Glob("testdata/*/*.sql")
 	require.NoError(f, err)

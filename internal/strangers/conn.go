@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Conn is a connection that has a place, and gives it back when it is closed.
+// Conn is a connection that has a place, and returns it when it is closed.
 type Conn struct {
 	net.Conn
 
@@ -21,7 +21,7 @@ type Conn struct {
 	known       bool // when it was accepted
 	proven      atomic.Bool
 	idle        atomic.Bool // between two requests
-	handled     atomic.Bool // the request has reached a handler, or its refusal was told
+	handled     atomic.Bool // the request has reached a handler, or its refusal was reported
 
 	// guarded by Connections.mu
 	place *list.Element // among the strangers; nil for a known connection
@@ -36,8 +36,8 @@ func (c *Conn) Close() error {
 	return c.Conn.Close()
 }
 
-// CloseWrite lets net/http close its half first, so that the answer to a request whose
-// body was left unread is not lost in a reset.
+// CloseWrite lets net/http close its half first, so that the answer to a request with an
+// unread body is not lost in a reset.
 func (c *Conn) CloseWrite() error {
 	if side, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return side.CloseWrite()
@@ -45,7 +45,8 @@ func (c *Conn) CloseWrite() error {
 	return nil
 }
 
-// Write implements net.Conn. It tells of answers that net/http gives before a handler.
+// Write implements net.Conn. It reports answers that net/http gives before a handler
+// runs.
 func (c *Conn) Write(b []byte) (int, error) {
 	if !c.handled.Load() && c.connections.opts.Refused != nil {
 		if status, answer := answered(b); answer {
@@ -56,11 +57,11 @@ func (c *Conn) Write(b []byte) (int, error) {
 	return c.Conn.Write(b)
 }
 
-// tlsAlert is the most that a record takes which holds an alert: a header of 5 bytes, two
-// bytes of alert, and what a cipher adds. An answer is longer.
+// tlsAlert is the largest record that contains an alert: a header of 5 bytes, two bytes
+// of alert, and the cipher's overhead. An answer is longer.
 const tlsAlert = 64
 
-// answered reports whether bytes begin an answer of HTTP, and its status. Over TLS the
+// answered reports whether bytes begin an HTTP answer, and its status. Over TLS the
 // status is hidden: 0.
 func answered(b []byte) (status int, answer bool) {
 	if len(b) > len("HTTP/1.1 400") && string(b[:len("HTTP/1.")]) == "HTTP/1." {
@@ -118,15 +119,15 @@ func ConnContext(ctx context.Context, conn net.Conn) context.Context {
 	return ctx
 }
 
-// Proven notes that a request on the connection of ctx was proven: the connection is
-// no stranger's any more.
+// Proven records that a request on the connection of ctx was proven: the connection no
+// longer counts as a stranger's.
 func Proven(ctx context.Context) {
 	if c, ok := ctx.Value(connKey{}).(*Conn); ok {
 		c.prove()
 	}
 }
 
-// Handled notes that the request of a context has reached a handler, for
+// Handled records that the request of a context has reached a handler, for
 // ConnectionOptions.Refused.
 func Handled(ctx context.Context) {
 	if c, ok := ctx.Value(connKey{}).(*Conn); ok {
@@ -134,7 +135,7 @@ func Handled(ctx context.Context) {
 	}
 }
 
-// Track is for http.Server.ConnState. It notes when a connection waits for its next
+// Track is for http.Server.ConnState. It records when a connection waits for its next
 // request, for ConnectionOptions.IdleTimeout and Refused.
 func Track(conn net.Conn, state http.ConnState) {
 	c := of(conn)

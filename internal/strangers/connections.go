@@ -10,28 +10,28 @@ import (
 
 // ConnectionOptions configure Connections.
 type ConnectionOptions struct {
-	// Max is the most connections that are open at once. Required.
+	// Max is the maximum number of open connections. Required.
 	Max int
 	// Known reports whether an address was proven before. Nil: no address was.
 	Known func(address netip.Prefix) bool
 	// Trusted reports whether a peer is a proxy of ours, which has no limit of its own.
 	// Nil: no peer is.
 	Trusted func(addr netip.Addr) bool
-	// IdleTimeout bounds how long a stranger's connection stays open between requests.
-	// It needs Track. 0: as long as any other.
+	// IdleTimeout bounds how long a stranger's connection stays open between requests. It
+	// needs Track. 0: as long as any other.
 	IdleTimeout time.Duration
-	// Refused is told of each request that net/http answers itself, since no handler can
-	// be given it: its header is too large or malformed. status is 0 over TLS. It needs
-	// Track, and Handled in each handler. Nil: nobody is told.
+	// Refused is called for each request that net/http answers itself, because no handler
+	// can receive it: its header is too large or malformed. status is 0 over TLS. It
+	// needs Track, and Handled in each handler. It may be nil.
 	Refused func(peer net.Addr, status int)
 }
 
-// Connections bounds the open connections of a listener. A known address may have half
-// of them, a stranger's address an eighth, and a stranger's network a quarter.
-// Connections beyond that are closed as they come: a sender that waits in the queue of
-// the kernel would take this machine for gone. Where strangers have all of their part,
-// the oldest of their connections is closed for the newcomer. It is safe for concurrent
-// use.
+// Connections bounds the open connections of a listener. A known address may have half of
+// them, a stranger's address an eighth, and a stranger's network a quarter. Connections
+// beyond that are closed as they arrive: a sender that waits in the kernel's queue would
+// think that this machine is down. If strangers have used up their part, or if all
+// connections are open, the oldest stranger's connection is closed for the new one. It is
+// safe for concurrent use.
 type Connections struct {
 	opts ConnectionOptions
 
@@ -49,10 +49,10 @@ func NewConnections(opts ConnectionOptions) *Connections {
 }
 
 // Listener returns a listener that accepts the connections of another one within the
-// bounds.
+// limits.
 func (c *Connections) Listener(from net.Listener) net.Listener { return listener{from, c} }
 
-// Open returns how many connections are open.
+// Open returns the number of open connections.
 func (c *Connections) Open() int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -76,7 +76,7 @@ func (c *Connections) admit(accepted net.Conn) *Conn {
 	}
 	admitted, oldest := c.enter(conn)
 	if oldest != nil {
-		_ = oldest.Conn.Close() // its server learns of it by the next read
+		_ = oldest.Conn.Close() // its server notices at the next read
 	}
 	if !admitted {
 		return nil
@@ -88,7 +88,7 @@ func (c *Connections) trusts(addr netip.Addr) bool {
 	return c.opts.Trusted != nil && c.opts.Trusted(addr)
 }
 
-// enter counts a connection, and returns the one that has to be closed for it, if any.
+// enter counts a connection, and returns the one that must be closed for it, if any.
 func (c *Connections) enter(conn *Conn) (admitted bool, oldest *Conn) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -116,7 +116,7 @@ func (c *Connections) enter(conn *Conn) (admitted bool, oldest *Conn) {
 	return true, oldest
 }
 
-// shareTaken reports whether the peer of a connection has all that one may have.
+// shareTaken reports whether the peer of a connection has used up its share.
 func (c *Connections) shareTaken(conn *Conn) bool {
 	limit := c.opts.Max
 	switch {
@@ -128,7 +128,7 @@ func (c *Connections) shareTaken(conn *Conn) bool {
 	return c.byAddress[conn.address] >= (limit+7)/8 || c.byNetwork[conn.network] >= (limit+3)/4
 }
 
-// forget takes the place of a connection back. It may be called again.
+// forget releases the place of a connection. It may be called again.
 func (c *Connections) forget(conn *Conn) {
 	if conn.gone {
 		return
@@ -141,7 +141,7 @@ func (c *Connections) forget(conn *Conn) {
 	c.acquaint(conn)
 }
 
-// acquaint takes a connection out of what strangers have.
+// acquaint removes a connection from the strangers.
 func (c *Connections) acquaint(conn *Conn) {
 	if conn.place != nil {
 		c.strangers.Remove(conn.place)
@@ -150,7 +150,8 @@ func (c *Connections) acquaint(conn *Conn) {
 	}
 }
 
-// decrement keeps a map as small as what it counts: strangers choose its keys.
+// decrement deletes a counter at 0. Strangers choose the keys, so the map must stay
+// small.
 func decrement[K comparable](counts map[K]int, key K) {
 	if counts[key]--; counts[key] == 0 {
 		delete(counts, key)
@@ -173,6 +174,6 @@ func (l listener) Accept() (net.Conn, error) {
 		if conn := l.connections.admit(accepted); conn != nil {
 			return conn, nil
 		}
-		_ = accepted.Close() // the peer learns of it either way
+		_ = accepted.Close() // the peer notices either way
 	}
 }

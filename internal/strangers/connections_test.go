@@ -15,7 +15,7 @@ import (
 	"github.com/hooklatch/hooklatch/internal/strangers"
 )
 
-// queue is a listener of connections that a test makes.
+// queue is a listener for connections that a test makes.
 type queue chan net.Conn
 
 func (q queue) Accept() (net.Conn, error) {
@@ -66,7 +66,7 @@ func newDoor(opts strangers.ConnectionOptions) *door {
 	return d
 }
 
-// open returns nil for a connection that is not let in.
+// open returns nil for a connection that is not admitted.
 func (d *door) open(from string) (*peer, net.Conn) {
 	p := &peer{from: from}
 	d.queue <- p
@@ -106,8 +106,9 @@ func TestConnectionsAreShared(t *testing.T) {
 	}
 }
 
-// Where strangers have their part, the oldest of their connections is closed for a new
-// one. A known sender gets in without that, and one whose delivery was accepted stays.
+// If strangers have used up their part, the oldest of their connections is closed for a
+// new one. A known sender is admitted without that, and a sender whose delivery was
+// accepted stays.
 func TestOldestStrangerGivesWay(t *testing.T) {
 	t.Parallel()
 	d := newDoor(strangers.ConnectionOptions{Max: 16, Known: isKnown})
@@ -138,8 +139,8 @@ func TestOldestStrangerGivesWay(t *testing.T) {
 	require.EqualValues(t, 15, d.Open())
 }
 
-// Between two requests a stranger's connection stays open for less time, but not while
-// it sends one.
+// Between two requests a stranger's connection stays open for less time, but not while it
+// sends one.
 func TestStrangersIdleLessLong(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -166,7 +167,7 @@ func TestKnownForgets(t *testing.T) {
 	k := strangers.NewKnown[string](2, time.Hour, func() time.Time { return now })
 	k.Note("a")
 	k.Note("b")
-	k.Note("c") // a and b are the generation before
+	k.Note("c") // a and b are the previous generation
 	require.True(t, k.Has("a") && k.Has("b") && k.Has("c"))
 	k.Note("d")
 	k.Note("e")
@@ -178,8 +179,7 @@ func TestKnownForgets(t *testing.T) {
 	require.False(t, k.Has("e"))
 }
 
-// However connections come and go, no part has more than it may have, and nothing stays
-// counted.
+// However connections come and go, no part exceeds its limit, and no count is left over.
 func TestConnectionsHoldWhateverComes(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

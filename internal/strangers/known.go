@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Known remembers keys, such as addresses, that were proven not long ago. It is safe for
+// Known remembers keys, such as addresses, that were proven recently. It is safe for
 // concurrent use.
 type Known[K comparable] struct {
 	limit int
@@ -15,11 +15,11 @@ type Known[K comparable] struct {
 	mu     sync.Mutex
 	since  time.Time // when recent began
 	recent map[K]struct{}
-	former map[K]struct{} // the keys of the time before
+	former map[K]struct{} // the keys of the previous period
 }
 
-// NewKnown returns a Known that remembers a key for lasts, and at least its last limit
-// keys until then.
+// NewKnown returns a Known that remembers a key for lasts, and until then at least the
+// last limit keys.
 func NewKnown[K comparable](limit int, lasts time.Duration, now func() time.Time) *Known[K] {
 	return &Known[K]{limit: limit, lasts: lasts, now: now, since: now(), recent: make(map[K]struct{})}
 }

@@ -9,9 +9,9 @@ import (
 	"github.com/hooklatch/hooklatch/internal/logkey"
 )
 
-// LogHandler adds the trace id to every line whose context has one, so that a
-// line leads to its trace and a trace to its lines. Below slog's WithGroup it
-// stands in the group, as all attributes of a line do.
+// LogHandler adds the trace id to every line whose context has one, so that a line leads
+// to its trace and a trace to its lines. Below slog's WithGroup it is part of the group,
+// as all attributes of a line are.
 func LogHandler(next slog.Handler) slog.Handler { return logHandler{next} }
 
 type logHandler struct{ next slog.Handler }

@@ -1,11 +1,11 @@
-// Package wildcard matches patterns in which "*" stands for any run of characters, also
-// an empty one, and every other character for itself: event types in routes and lists,
-// and names of headers.
+// Package wildcard matches patterns in which "*" matches any run of characters, also an
+// empty one, and every other character itself: event types in routes and lists, and names
+// of headers.
 package wildcard
 
 import "strings"
 
-// Match reports whether all of a text is what a pattern stands for.
+// Match reports whether a pattern matches the whole text.
 func Match(pattern, text string) bool {
 	parts := strings.Split(pattern, "*")
 	first, last := parts[0], parts[len(parts)-1]
@@ -28,5 +28,5 @@ func Match(pattern, text string) bool {
 
 var like = strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`, `*`, `%`)
 
-// Like is the pattern as LIKE of SQL has it.
+// Like returns the pattern in the syntax of SQL's LIKE.
 func Like(pattern string) string { return like.Replace(pattern) }
