@@ -25,6 +25,7 @@ type RefusedError struct {
 	cause error
 }
 
+// Error implements error.
 func (e *RefusedError) Error() string {
 	if e.cause == nil {
 		return e.Reason

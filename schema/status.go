@@ -30,6 +30,7 @@ type MigrationStatus struct {
 	Unknown   bool       `json:"unknown"`    // applied by a newer program
 }
 
+// String implements fmt.Stringer.
 func (s MigrationStatus) String() string { return fmt.Sprintf("%04d_%s", s.Version, s.Name) }
 
 // RiverStatus is the version of River's tables. A newer one than wanted is fine: River

@@ -179,6 +179,7 @@ type OptionError struct {
 	Allowed string // what may be given
 }
 
+// Error implements error.
 func (e *OptionError) Error() string {
 	return fmt.Sprintf("%s: %q is not allowed: %s", e.Field, e.Value, e.Allowed)
 }

@@ -250,6 +250,7 @@ type VerifyError struct {
 	Detail string // for the log; names no secret and no signature
 }
 
+// Error implements error.
 func (e *VerifyError) Error() string {
 	if e.Detail == "" {
 		return string(e.Reason)
@@ -266,4 +267,5 @@ type EventError struct {
 	Message    string
 }
 
+// Error implements error.
 func (e *EventError) Error() string { return e.Message }

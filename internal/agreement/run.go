@@ -40,6 +40,7 @@ type RefusedError struct {
 	Message string
 }
 
+// Error implements error.
 func (e *RefusedError) Error() string { return e.Message }
 
 // Run executes one check. It changes nothing, whatever the query says: the query has a

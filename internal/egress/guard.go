@@ -20,6 +20,7 @@ type BlockedError struct {
 	why  string
 }
 
+// Error implements error.
 func (e *BlockedError) Error() string {
 	return fmt.Sprintf("egress guard refused %s: %s", e.host, e.why)
 }

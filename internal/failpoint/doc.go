@@ -20,8 +20,8 @@
 // commas. Actions:
 //
 //   - kill: SIGKILL, to this process
-//   - stop: SIGSTOP, to this process; it goes on after a SIGCONT
 //   - stop: SIGSTOP, to this process; it continues after a SIGCONT
+//   - error
 //   - delay(200ms)
 //
 // The process counts passages, from 1: @3 is the third only, @3+ the third and all later

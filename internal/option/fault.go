@@ -31,6 +31,7 @@ type Fault struct { //nolint:errname // operators find and correct faults; the l
 	Missing bool
 }
 
+// Error implements error.
 func (f *Fault) Error() string {
 	text := f.Problem
 	switch given := f.Given.(type) {
@@ -64,6 +65,7 @@ const TheSecret = "THE-SECRET"
 // Faults are all errors in a struct of options.
 type Faults []*Fault //nolint:errname // see Fault
 
+// Error implements error.
 func (fs Faults) Error() string {
 	texts := make([]string, len(fs))
 	for i, f := range fs {

@@ -94,7 +94,7 @@ func (s *Scheme) Names(h http.Header) HeaderNames {
 	return s.Headers[0]
 }
 
-// Signature is the header of the first signature.
+// signature is the header of the first signature.
 func (s *Scheme) signature(names HeaderNames) string {
 	if s.Numbered {
 		return names.Signature + "-1"
