@@ -7,16 +7,16 @@ type AnswerOptions struct {
 	// Body of the answer, at most 4 KiB. An empty body also leaves the body out of
 	// refusals. Defaults to empty.
 	Body string `yaml:"body,omitempty"`
-	// Headers of the answer. Content-Type defaults to text/plain where there is a body.
+	// Headers of the answer. Content-Type defaults to text/plain if there is a body.
 	Headers map[string]string `yaml:"headers,omitempty"`
 }
 
 // ProbeOptions are the requests by which a sender tests the endpoint. A probe is
 // answered 200, and no event is ever accepted from one.
 type ProbeOptions struct {
-	// Methods of probes, beside the POST of deliveries: HEAD, GET or OPTIONS. OPTIONS
-	// also grants the permission of CloudEvents web hooks. Defaults to GET with echo.query,
-	// else to none.
+	// Methods of probes, besides the POST of deliveries: HEAD, GET or OPTIONS. OPTIONS
+	// also grants the permission of CloudEvents web hooks. Defaults to GET with
+	// echo.query, else to none.
 	Methods []string `yaml:"methods,omitempty"`
 	// Unsigned answers a POST without a signature that is a ping: one without a body, or a
 	// form with a single short field. Defaults to false.
@@ -32,7 +32,7 @@ type EchoOptions struct {
 	Query string `yaml:"query,omitempty"`
 	// Header is a header of the request. The answer has the same header and no body.
 	Header string `yaml:"header,omitempty"`
-	// Field is a JSON pointer into the body. The answer is a JSON object that holds only
-	// this value, at the same place.
+	// Field is a JSON pointer into the body. The answer is a JSON object that contains
+	// only this value, at the same place.
 	Field string `yaml:"field,omitempty"`
 }

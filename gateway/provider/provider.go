@@ -87,9 +87,9 @@ type Provider struct {
 	// source: by keys the sender publishes. A source of theirs may have none.
 	Keyless bool
 
-	// SecretHeaders are headers that carry the secret itself, or a signature
-	// that vouches for more than the body beside it; they are never stored or
-	// logged. Authorization and Cookie never are.
+	// SecretHeaders are headers that carry the secret itself, or a signature that
+	// vouches for more than the body beside it; they are never stored or logged.
+	// Neither are Authorization and Cookie.
 	SecretHeaders []string
 	// SecretQuery are parameters of the URL that carry the secret itself. No
 	// query is stored or logged, nor any header that repeats one of these.
@@ -114,9 +114,9 @@ type Provider struct {
 	// can put another event under its signature. The replay guard of such a source
 	// refuses by default.
 	UnsignedBody bool
-	// ReplayToken returns what the replay guard remembers of a proven request:
-	// the same for the same signed content, however the headers are spelled.
-	// Empty or nil: there is nothing to remember.
+	// ReplayToken returns what the replay guard remembers of a proven request: the same
+	// for the same signed content, however the headers are spelled. Empty or nil:
+	// nothing is remembered.
 	ReplayToken func(r *Request) string
 
 	// TestEvent reports whether a proven request describes an event that did not
@@ -131,16 +131,16 @@ type Provider struct {
 	// Most senders do not sign it: for metrics and the log only.
 	Retry func(r *Request) RetryInfo
 
-	// OtherBodies says what bodies of this sender may be beside JSON and forms, such as
-	// "XML". Empty: they are nothing else, or what an option says.
+	// OtherBodies names the formats of this sender's bodies besides JSON and forms,
+	// such as "XML". Empty: none, or those that an option names.
 	OtherBodies string
 
 	// MaxBody is the largest body the sender is known to send, in bytes; 0
 	// leaves the gateway's own cap.
 	MaxBody int64
-	// MaxForm is the largest form the sender is known to send where that is more
-	// than MaxBody: what it caps is the content, which grows up to three times
-	// as long when it is escaped. 0: MaxBody.
+	// MaxForm is the largest form that the sender is known to send if that exceeds
+	// MaxBody: the sender limits the content, which grows up to three times as long
+	// when it is escaped. 0: MaxBody.
 	MaxForm int64
 	// Deadline is how long the sender waits for the answer; 0 when it does not
 	// say.
@@ -148,9 +148,8 @@ type Provider struct {
 	// RetryWindow is for how long it retries by itself; ResendWindow for how long an
 	// operator can make it resend. Zero: not at all.
 	RetryWindow, ResendWindow time.Duration
-	// OldSecretRetries: retries are signed with the secret that was
-	// valid when the event happened: a secret that was replaced stays accepted
-	// for RetryWindow.
+	// OldSecretRetries: retries are signed with the secret that was valid when the
+	// event happened. A replaced secret stays accepted for RetryWindow.
 	OldSecretRetries bool
 }
 
@@ -211,8 +210,8 @@ type Answer struct {
 	Body        []byte
 }
 
-// Reason says why a request was refused. It goes to log and metric, never to
-// the sender: the values are a fixed set, safe as a metric label.
+// Reason is why a request was refused. It is logged and counted, but never sent to the
+// sender: the values are a fixed set, safe as a metric label.
 type Reason string
 
 // The reasons to refuse a request as not proven (401).
@@ -244,7 +243,7 @@ const (
 	ReasonTooManyItems       Reason = "too_many_items" // to look for the proof among them
 )
 
-// VerifyError says why a request was not proven to come from the sender.
+// VerifyError is returned when a request is not proven to come from the sender.
 type VerifyError struct {
 	Reason Reason
 	Detail string // for the log; names no secret and no signature
@@ -261,8 +260,8 @@ func (e *VerifyError) Error() string {
 // EventError says why no event could be made of a proven request. Its text is
 // shown to the sender.
 type EventError struct {
-	// Unreadable: the body is not what the sender's format says (400).
-	// Otherwise the body can be read but names no usable id (422).
+	// Unreadable: the body does not have the sender's format (400). Otherwise the body
+	// can be read but has no usable id (422).
 	Unreadable bool
 	Message    string
 }

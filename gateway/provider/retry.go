@@ -1,7 +1,7 @@
 package provider
 
-// RetryInfo is what a sender says of the attempt a request is. The zero value
-// is a first attempt, or says nothing.
+// RetryInfo is the sender's description of an attempt. The zero value is a first
+// attempt, or no description.
 type RetryInfo struct {
 	// Number of the retry: 0 for the first attempt, 1 for the first retry.
 	Number int

@@ -12,7 +12,7 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider/internal/prooftest"
 )
 
-// TestAttempts reads what senders say of their attempts, each in its place.
+// TestAttempts reads the senders' reports of their attempts, each at its place.
 func TestAttempts(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -35,7 +35,8 @@ func TestAttempts(t *testing.T) {
 	}
 }
 
-// TestFloors are long enough for the longest way a delivery can come back.
+// TestFloors checks that retention covers the longest way in which a delivery can
+// return.
 func TestFloors(t *testing.T) {
 	t.Parallel()
 	for name, atLeast := range map[string]time.Duration{
@@ -47,7 +48,7 @@ func TestFloors(t *testing.T) {
 	}
 }
 
-// TestRetrySignsOfLineTwitchAndPubSub reads what senders say of their attempts.
+// TestRetrySignsOfLineTwitchAndPubSub reads the senders' reports of their attempts.
 func TestRetrySignsOfLineTwitchAndPubSub(t *testing.T) {
 	t.Parallel()
 	line := provide(t, "line", provider.Options{})

@@ -17,7 +17,7 @@ import (
 )
 
 // BenchmarkVerify proves a body of 1 kB. The goal is under 10 us for an HMAC;
-// signatures of key pairs cost what their mathematics cost.
+// signatures of key pairs cost what their mathematics costs.
 func BenchmarkVerify(b *testing.B) {
 	for _, name := range slices.Sorted(maps.Keys(configured(b))) {
 		b.Run(strings.ReplaceAll(name, " ", "-"), func(b *testing.B) {
@@ -35,7 +35,7 @@ func BenchmarkVerify(b *testing.B) {
 }
 
 // BenchmarkVerifyAmong proves deliveries of one source beside sources of other
-// providers: what a proof costs does not depend on how many there are.
+// providers: the cost of a proof does not depend on their number.
 func BenchmarkVerifyAmong(b *testing.B) {
 	all := slices.Sorted(maps.Keys(configured(b)))
 	for _, others := range []int{0, len(all) / 2, len(all)} {

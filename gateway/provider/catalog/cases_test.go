@@ -15,7 +15,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// maxKey is the length in bytes the outbox takes for ids and types.
+// maxKey is the longest id or type that the outbox accepts, in bytes.
 const maxKey = 255
 
 func TestCases(t *testing.T) {
@@ -44,7 +44,7 @@ func TestCases(t *testing.T) {
 	}
 }
 
-// Each file is of a provider there is.
+// Each file belongs to an existing provider.
 func TestEveryFileIsOfAProvider(t *testing.T) {
 	t.Parallel()
 	all, err := allDeliveries()

@@ -44,7 +44,7 @@ func TestSchemesAreCaseInsensitive(t *testing.T) {
 	}, found)
 }
 
-// Every provider has a scheme to ask for, and one only: a token of RFC 9110.
+// Every provider has exactly one scheme to request: a token of RFC 9110.
 func TestEveryProviderHasAChallenge(t *testing.T) {
 	t.Parallel()
 	token := regexp.MustCompile(`^[A-Z][A-Za-z0-9-]*$`)

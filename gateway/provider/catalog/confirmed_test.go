@@ -73,9 +73,8 @@ func TestPublishedDeliveriesAreTakenAsTheyAre(t *testing.T) {
 	}
 }
 
-// Every provider says of each fact by what it is confirmed, and what it names
-// is there: the vector among those that our tests verify, the SDK among those
-// that they run.
+// Every provider names the evidence of each fact, and that evidence exists: the vector
+// among those that our tests verify, the SDK among those that they run.
 func TestEveryFactIsConfirmedByWhatItNames(t *testing.T) {
 	t.Parallel()
 	const alone = provider.Nobody | provider.Configured | provider.NoSuchThing

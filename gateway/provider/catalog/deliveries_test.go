@@ -27,27 +27,27 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// deliveries are testdata/<provider>.txtar: what the tests must know of a
-// provider, and requests with what becomes of each. testdata/README.md
-// describes the files.
+// deliveries are testdata/<provider>.txtar: the facts about a provider that the tests
+// need, and requests with their expected results. testdata/README.md describes the
+// files.
 type deliveries struct {
 	source  source
 	samples samples
 	cases   []delivery
 }
 
-// source is the section that says what takes the deliveries.
+// source is the section that describes the source of the deliveries.
 type source struct {
 	Clock   time.Time         `yaml:"clock"`
 	Options *provider.Options `yaml:"options"`
 	Secrets []string          `yaml:"secrets"` // {rsa}, {ecdsa} ... are keys of the tests
 	// Index of the secret that proves the delivery.
 	Index int `yaml:"index"`
-	// Publishes is what the sender answers to fetches, by URL.
+	// Publishes is the sender's answer to fetches, by URL.
 	Publishes map[string]string `yaml:"publishes"`
 }
 
-// samples is the section about what the provider makes itself.
+// samples is the section about the provider's own samples.
 type samples struct {
 	Types []string `yaml:"types"`
 	// Unsigned: (part of) the body can be changed, the scheme does not cover it.
@@ -72,7 +72,7 @@ type samples struct {
 	Untyped string  `yaml:"untyped"`
 }
 
-// delivery is a request and what becomes of it.
+// delivery is a request and its expected result.
 type delivery struct {
 	kind    string // accepted, refused, unusable or handshake
 	name    string
@@ -85,7 +85,7 @@ type delivery struct {
 	published string
 }
 
-// signSection makes the test sign the request, and says what happens to it then.
+// signSection makes the test sign the request, and names the changes after that.
 type signSection struct {
 	With    string              `yaml:"with"` // default: the first secret
 	At      time.Time           `yaml:"at"`   // default: the clock
@@ -277,7 +277,8 @@ func unmarshal(text []byte, into any) error {
 	}))
 }
 
-// options are those of the source, or what the provider cannot be made without.
+// options returns those of the source, or the ones without which the provider cannot be
+// made.
 func (s source) options(t testing.TB, name string) provider.Options {
 	t.Helper()
 	var o provider.Options

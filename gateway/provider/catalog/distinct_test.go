@@ -53,7 +53,8 @@ func TestKeysHaveAllThatDistinguishesEvents(t *testing.T) {
 	}
 }
 
-// onlyID is the key of the event of a delivery, empty where there is not one.
+// onlyID is the key of the only event of a delivery, empty if it does not have exactly
+// one.
 func onlyID(t *testing.T, p *provider.Provider, r *provider.Request) string {
 	t.Helper()
 	events, err := p.Events(r)

@@ -106,8 +106,8 @@ func TestOverridesThatAreRefused(t *testing.T) {
 	require.Equal(t, []string{"event_id", "dedup.ignore"}, proof.OverrideOptions)
 }
 
-// A form in several parts has fields and files by name for every source that says itself
-// what its events are.
+// A multipart form has fields and files by name for every source that defines its own
+// events.
 func TestGenericSourcesReadFormsInSeveralParts(t *testing.T) {
 	t.Parallel()
 	body := func(id, file, sent string) string {

@@ -12,8 +12,8 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider/internal/prooftest"
 )
 
-// TestReplayTokens are the same for what was signed, however it is spelled and
-// whatever the unsigned headers say, and others for anything else.
+// TestReplayTokens checks that tokens are equal for the same signed content, however it
+// is spelled and whatever the unsigned headers, and differ otherwise.
 func TestReplayTokens(t *testing.T) {
 	t.Parallel()
 	everyProvider(t, func(t *testing.T, p *provider.Provider, r *provider.Request) {

@@ -101,7 +101,7 @@ func addRequests(f *testing.F, all *catalogue, kinds ...string) {
 	}
 }
 
-// strangers are secrets that signed nothing, of all the kinds there are.
+// strangers are secrets of every kind that signed nothing.
 var strangers = sync.OnceValue(func() []string {
 	ecdsaOther := prooftest.Must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))
 	_, ed25519Other, err := ed25519.GenerateKey(rand.Reader)
@@ -137,7 +137,7 @@ func stranger(t testing.TB, name string, p *provider.Provider) (*provider.Provid
 	return nil, secret.Value{}
 }
 
-// FuzzVerify sends what no secret of the source signed: nothing panics,
+// FuzzVerify sends requests that no secret of the source signed: nothing panics,
 // nothing is proven, and every refusal is the sender's fault.
 func FuzzVerify(f *testing.F) {
 	all := everything(f)
@@ -253,7 +253,7 @@ func FuzzAnyBit(f *testing.F) {
 	f.Fuzz(func(t *testing.T, name, headers string, body []byte, bit uint32) {
 		p := all.named(name)
 		r := requestText{name, http.MethodPost, "a=b", headers}.request(body)
-		for header, values := range r.Header { // a header that comes twice is refused, which is another test
+		for header, values := range r.Header { // a repeated header is refused, which is another test
 			r.Header[header] = values[:1]
 		}
 		if err := p.Sign(r, keyOf(t, p), prooftest.Now()); err != nil {

@@ -36,8 +36,8 @@ func TestShortSecretsAreRefused(t *testing.T) {
 	}
 }
 
-// TestEncodedSecretsCountAsTheKeyTheySpell since their text is longer than what
-// must be guessed.
+// TestEncodedSecretsCountAsTheKeyTheySpell: the text is longer than the key, which is
+// what must be guessed.
 func TestEncodedSecretsCountAsTheKeyTheySpell(t *testing.T) {
 	t.Parallel()
 	p := provide(t, "standard-webhooks", configured(t)["standard-webhooks"])

@@ -80,7 +80,7 @@ func TestSampleTypes(t *testing.T) {
 	}
 }
 
-// TestSignTakesAnyBody signs what no sample looks like, and finds it untouched.
+// TestSignTakesAnyBody signs bodies unlike any sample, and finds them unchanged.
 func TestSignTakesAnyBody(t *testing.T) {
 	t.Parallel()
 	bodies := map[string]string{
@@ -187,7 +187,8 @@ func TestSecrets(t *testing.T) {
 	require.Error(t, p.CheckSecret(secret.New("whsec_")))
 }
 
-// TestSamplesAreReal finds in samples what the demo routes and most users read.
+// TestSamplesAreReal finds in samples the fields that the demo routes and most users
+// read.
 func TestSamplesAreReal(t *testing.T) {
 	t.Parallel()
 	var body struct {

@@ -26,8 +26,8 @@ func fill(head, text, tail string) string {
 	return head + strings.Repeat(text, (1<<20-len(head)-len(tail))/len(text)) + tail
 }
 
-// hostile are bodies of 1 MiB that a stranger sends: of the most and the
-// smallest items, and of whatever else is dear to read.
+// hostile are bodies of 1 MiB from a stranger: with the most and smallest items, and
+// with anything else that is expensive to read.
 func hostile() map[string]struct{ contentType, body string } {
 	const boundary = "multipart/form-data; boundary=b"
 	return map[string]struct{ contentType, body string }{
@@ -134,7 +134,7 @@ func TestStrangersBodiesAreCheapToRefuse(t *testing.T) {
 	}
 }
 
-// threadTime is what this thread has had of the processor.
+// threadTime is the processor time that this thread has used.
 func threadTime(t *testing.T) time.Duration {
 	t.Helper()
 	var used unix.Timespec

@@ -17,8 +17,8 @@ func unusual() []any {
 	return []any{absent{}, nil, "", 7, 1.5, true, []any{}, map[string]any{}, "made-up", strings.Repeat("x", maxKey+1), "a\u0001b"}
 }
 
-// Only a missing or unusable id is fatal: whatever else of a delivery is missing
-// or of another kind, it is an event with a type.
+// Only a missing or unusable id is fatal. If anything else of a delivery is missing or
+// of another kind, it is still an event with a type.
 func TestOnlyAnIDIsFatal(t *testing.T) {
 	t.Parallel()
 	for _, name := range Names() {
@@ -52,8 +52,8 @@ func TestOnlyAnIDIsFatal(t *testing.T) {
 	}
 }
 
-// needed reports whether a place, or one within it, is among those without
-// which there is no event.
+// needed reports whether a place, or one within it, is among those required for an
+// event.
 func needed(places []string, at place) bool {
 	return slices.ContainsFunc(places, func(needed string) bool {
 		return needed == at.general() || strings.HasPrefix(needed, at.general()+"/")

@@ -45,7 +45,7 @@ type sdkList struct {
 type listEvent struct {
 	id, kind string
 	occurred time.Time // zero: neither of the two says it
-	altered  string    // in what the list differs
+	altered  string    // how the list differs
 
 	ref     string    // of the item
 	at      time.Time // the time by which the list is filtered
@@ -80,7 +80,7 @@ func (a *listAPI) find(ref string) *listEvent {
 	return nil
 }
 
-// pageBehind returns the page that begins behind the event with a ref; without one, the
+// pageBehind returns the page that begins after the event with a ref; without one, the
 // first page. more reports whether another page follows.
 func pageBehind(events []listEvent, ref string) (page []listEvent, more bool) {
 	if n := slices.IndexFunc(events, func(e listEvent) bool { return e.ref == ref }); n >= 0 {
@@ -128,8 +128,8 @@ func (l *listRequests) note(by map[string]map[string]bool, r *http.Request, cred
 	}
 }
 
-// compare requires that Hooklatch asks as the SDK does: for the same paths, with the same
-// credential, and with no query parameter that the SDK does not send.
+// compare requires that Hooklatch queries as the SDK does: the same paths, with the
+// same credential, and with no query parameter that the SDK does not send.
 func (l *listRequests) compare(t *testing.T) {
 	t.Helper()
 	l.mu.Lock()
@@ -145,7 +145,7 @@ func sdkLists() []sdkList {
 	return []sdkList{githubList(), stripeList(), gitlabList(), oktaList(), paddleList()}
 }
 
-// Each provider whose list the product reads has a list of the SDK's types here.
+// Each provider whose list the product reads has a list with the SDK's types here.
 func TestEveryListHasAnSDK(t *testing.T) {
 	t.Parallel()
 	var read, have []string

@@ -120,8 +120,7 @@ func (w *listWorld) pass(t *testing.T, source string, via backfill.Via) [4]int64
 	return [4]int64{runs[0].Listed, runs[0].Known, runs[0].Recovered, runs[0].Invalid}
 }
 
-// deliver signs the webhook of an event and sends it. It returns what the gateway made of
-// it.
+// deliver signs the webhook of an event and sends it. It returns the gateway's answer.
 func (w *listWorld) deliver(ctx context.Context, source string, e *listEvent) (string, error) {
 	signed := &provider.Request{Method: http.MethodPost, Header: e.webhook.Header.Clone(), Body: e.webhook.Body}
 	if err := w.provider.Sign(signed, secret.New(whsec), time.Now()); err != nil {
@@ -152,7 +151,7 @@ func (w *listWorld) deliverAll(t *testing.T, source, want string) {
 	}
 }
 
-// storedEvent is what the database has of an event.
+// storedEvent is an event in the database.
 type storedEvent struct {
 	Type        string
 	Occurred    time.Time
@@ -182,7 +181,7 @@ func (w *listWorld) stored(t *testing.T, source identity.Source) map[string]stor
 	return events
 }
 
-// endpoints returns what the passes noted of the endpoints of sources.
+// endpoints returns the state of the sources' endpoints, as the passes recorded it.
 func (w *listWorld) endpoints(t *testing.T, sources ...string) map[string]string {
 	t.Helper()
 	rows, err := w.pool.Query(t.Context(), "SELECT source, endpoint FROM hooklatch.coverage WHERE source = ANY($1)", sources)

@@ -68,8 +68,8 @@ func requireNPM(t *testing.T) {
 	}
 }
 
-// cachedModules returns the directory node_modules of an installation of
-// exactly what the lock names, from the user's cache when it is there already.
+// cachedModules returns the directory node_modules of an installation of exactly the
+// packages of the lock, from the user's cache if it exists there.
 func cachedModules(t *testing.T, folder string) string {
 	t.Helper()
 	cache := t.TempDir()
@@ -104,8 +104,8 @@ func cachedModules(t *testing.T, folder string) string {
 	return filepath.Join(installed, "node_modules")
 }
 
-// pruneNPM removes installations of older locks. It is housekeeping: what
-// cannot be removed stays.
+// pruneNPM removes installations of older locks. It is housekeeping: an installation
+// that cannot be removed stays.
 func pruneNPM(cache string) {
 	entries, _ := filepath.Glob(filepath.Join(cache, "npm-*")) // the pattern is a constant
 	for _, entry := range entries {

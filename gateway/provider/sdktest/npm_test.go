@@ -35,8 +35,8 @@ import (
 // publicBase is how senders reach the gateway; some sign it.
 const publicBase = "https://hooks.example.com"
 
-// npmCase is what an npm SDK does for one source, which has the name of the
-// case. All SDKs look at what we sign; those that can also sign to the gateway.
+// npmCase is the work of an npm SDK for one source, which has the name of the case. All
+// SDKs verify what we sign; those that can also sign to the gateway.
 type npmCase struct {
 	Name      string `json:"name"`
 	SDK       string `json:"sdk"`
@@ -118,11 +118,11 @@ func (c npmCase) request(p *provider.Provider, sign bool) (*provider.Request, er
 	return r, err
 }
 
-// npmOutcome is what the script says of a case.
+// npmOutcome is the script's result for a case.
 type npmOutcome struct {
 	Name  string `json:"name"`
 	Error string `json:"error"`
-	// Answers of the gateway to what the SDK signed: first, again, and with one
+	// Answers of the gateway to the SDK's signed requests: first, again, and with one
 	// byte changed.
 	Answers []npmAnswer `json:"answers"`
 	// Genuine and Tampered report whether the SDK accepts what we signed.
@@ -180,8 +180,8 @@ func TestNPMSDKs(t *testing.T) {
 	}
 }
 
-// startGateway starts a gateway as the program does, behind a proxy that there
-// is not. It returns its base URL.
+// startGateway starts a gateway as the program does, configured for a proxy that does
+// not exist. It returns its base URL.
 func startGateway(t *testing.T, sources []gateway.Source, options outbox.Options) string {
 	t.Helper()
 	o, err := outbox.New(options)

@@ -74,7 +74,7 @@ func TestReceiversOfThePage(t *testing.T) {
 			r.enqueue(t, "form-2", "application/x-www-form-urlencoded", "a=1&b=%C3%BC") // no JSON: verification must not parse
 			r.enqueue(t, "binary-3", "application/octet-stream", "\x00\xff\r\n")
 
-			// The first answer to each is lost on its way: the worker asks again.
+			// The first answer to each is lost on its way: the worker retries.
 			said := map[string]int{}
 			for range 6 {
 				said[r.line(t)]++

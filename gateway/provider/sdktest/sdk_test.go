@@ -50,10 +50,10 @@ const (
 type sdk struct {
 	slug   string
 	module string // of Go, that the SDK is in
-	secret string // what we sign with
-	// accepts asks the SDK whether the request is genuine.
+	secret string // the key with which we sign
+	// accepts reports whether the SDK considers the request genuine.
 	accepts func(t *testing.T, r *provider.Request, key string) bool
-	// sign lets the SDK sign the request; nil when it cannot.
+	// sign makes the SDK sign the request; nil if it cannot.
 	sign func(t *testing.T, r *provider.Request, key string, now time.Time)
 }
 

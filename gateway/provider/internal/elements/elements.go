@@ -1,5 +1,5 @@
 // Package elements reads texts from XML that a sender has signed: strictly, within
-// bounds, and only the elements asked for.
+// limits, and only the requested elements.
 package elements
 
 import (

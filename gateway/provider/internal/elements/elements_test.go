@@ -58,7 +58,7 @@ func TestReadIsStrictAndBounded(t *testing.T) {
 		"bytes that are none": "<a>\xff</a>",
 	} {
 		_, err := Read([]byte(text), "a")
-		if name == "not XML" { // text beside the root: there is just nothing
+		if name == "not XML" { // text beside the root: no element is found
 			require.NoError(t, err, name)
 			continue
 		}

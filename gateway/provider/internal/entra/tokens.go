@@ -21,8 +21,7 @@ const (
 	KeysURL = "https://" + host + "/common/discovery/v2.0/keys"
 )
 
-// Tokens proves tokens that one application of Microsoft's makes for
-// applications of ours.
+// Tokens proves tokens that one application of Microsoft makes for our applications.
 // Source: learn.microsoft.com/graph/change-notifications-with-resource-data,
 // "How to validate"; learn.microsoft.com/entra/identity-platform/access-tokens,
 // "Validate the issuer" (of keys, too).
@@ -74,7 +73,7 @@ func (e *Tokens) TenantOf(ctx context.Context, text string, now time.Time) (stri
 	if err != nil {
 		return "", err
 	}
-	tenant, _ := claims["tid"].(string) // says whose keys and issuers to try: nothing is proven yet
+	tenant, _ := claims["tid"].(string) // selects the keys and issuers to try: nothing is proven yet
 	token := e.token
 	token.Issuers = []string{"https://sts.windows.net/" + tenant + "/", Issuer(tenant)} // of versions 1 and 2
 	token.Keys = func(ctx context.Context, id string, now time.Time) ([]proof.PublishedKey, error) {

@@ -10,8 +10,8 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
 )
 
-// events fans a delivery out: its entries hold changes of fields, or what
-// happened in conversations.
+// events fans a delivery out: its entries contain changes of fields, or items of
+// conversations.
 func events() proof.EventRule {
 	lists := proof.AllOf(
 		proof.EachIfAny("/changes", change),
@@ -24,13 +24,13 @@ func events() proof.EventRule {
 				return lists(d)
 			}
 		}
-		// An app that does not ask for values gets the names of the changed
-		// fields only.
+		// An app that does not request values gets only the names of the changed
+		// fields.
 		return proof.Facts{ID: proof.Hashed(proof.At("")), Kind: proof.Fixed(objectPart(d, 1) + "changed")}.Of(d)
 	})
 }
 
-// objectPart is the first part of a type: whose change it is, so many lists
+// objectPart is the first part of a type: the object of the change, that many lists
 // above d.
 func objectPart(d *proof.Document, levels int) string {
 	object := proof.At("/object").Up(levels).Optional(d)
@@ -61,8 +61,7 @@ func update(d *proof.Document) ([]provider.Event, error) {
 	}.Of(d)
 }
 
-// conversation describes what happened in a conversation: a message, or
-// something about one.
+// conversation describes an item of a conversation: a message, or a report about one.
 func conversation(channel string) proof.EventRule {
 	return func(d *proof.Document) ([]provider.Event, error) {
 		kind, err := kindOfItem(d)

@@ -1,4 +1,4 @@
-// Package graphapi holds what all products of Meta share whose webhooks come
+// Package graphapi contains the code shared by all products of Meta whose webhooks come
 // from the Graph API.
 package graphapi
 
@@ -14,7 +14,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// Signing is what the page of a product says of its signature.
+// Signing is the text about the signature on the page of a product.
 const Signing = "HMAC-SHA256 over the body, in hex behind sha256= in the header `X-Hub-Signature-256`. No time is signed."
 
 // Setup is how a source of a product is set up in the App Dashboard.
@@ -39,7 +39,7 @@ func Notes() []string {
 
 const verifyToken = "hub.verify_token"
 
-// Product makes what all products of Meta share.
+// Product makes the provider that all products of Meta share.
 func Product(o provider.Options) *provider.Provider {
 	s := &proof.Scheme{
 		Headers:  []proof.HeaderNames{{Signature: "X-Hub-Signature-256"}},
@@ -66,7 +66,7 @@ func Product(o provider.Options) *provider.Provider {
 	}
 }
 
-// handshake echoes the challenge of a GET that knows the verify token.
+// handshake echoes the challenge of a GET with the verify token.
 func handshake(r *provider.Request, token secret.Value) (*provider.Answer, error) {
 	if r.Method != http.MethodGet || r.URL == nil {
 		return nil, nil

@@ -7,8 +7,8 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
 )
 
-// WhatsAppObject is the value of /object in what WhatsApp delivers. No other
-// product has the field first in the types of its events.
+// WhatsAppObject is the value of /object in WhatsApp's deliveries. No other product has
+// the field first in the types of its events.
 const WhatsAppObject = "whatsapp_business_account"
 
 // whatsAppMessages finds messages and statuses in a change of the field

@@ -10,8 +10,8 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider"
 )
 
-// sdkRun is an SDK that the tests of sdktest run. A test there holds the list
-// against those tests.
+// sdkRun is an SDK that the tests of sdktest run. A test there compares the list with
+// those tests.
 type sdkRun struct {
 	Provider string   `json:"provider"`
 	Go       []string `json:"go"`  // modules

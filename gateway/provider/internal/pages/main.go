@@ -1,4 +1,4 @@
-// Command pages writes docs/providers from what the providers say of themselves.
+// Command pages writes docs/providers from the declarations of the providers.
 package main
 
 import (

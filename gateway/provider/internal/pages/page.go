@@ -10,7 +10,7 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider/catalog"
 )
 
-// page is what a page of docs/providers shows.
+// page is the content of a page of docs/providers.
 type page struct {
 	*provider.Provider
 
@@ -24,7 +24,7 @@ type page struct {
 	Handshake, Options string
 	Guard              string
 	Setup              []string
-	By                 map[string]string // what confirms each fact
+	By                 map[string]string // the evidence for each fact
 }
 
 func newPage(name string, sdks []string) (page, error) {

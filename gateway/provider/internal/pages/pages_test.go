@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestPagesAreCurrent compares the pages with the declarations. It says how to
-// write them anew.
+// TestPagesAreCurrent compares the pages with the declarations. Its error says how to
+// regenerate them.
 func TestPagesAreCurrent(t *testing.T) {
 	t.Parallel()
 	want, err := render()

@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// storePatience is how long a request waits for the keys that are kept. It
-	// leaves time to ask Plaid before the sender's own patience ends.
+	// storePatience is how long a request waits for the stored keys. It leaves time to
+	// query Plaid before the sender's own patience ends.
 	storePatience = 400 * time.Millisecond
 	// storeTimeout bounds one look into the store.
 	storeTimeout = 2 * time.Second

@@ -6,8 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestEqualKeysCountInOrder where a hash of the content is the id: the last of
-// them is what they say.
+// TestEqualKeysCountInOrder covers ids that are a hash of the content: the last of
+// equal keys is the value.
 func TestEqualKeysCountInOrder(t *testing.T) {
 	t.Parallel()
 	require.NotEqual(t, digestOf(`{"a":1,"a":2}`), digestOf(`{"a":2,"a":1}`))

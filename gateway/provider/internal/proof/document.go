@@ -16,22 +16,22 @@ import (
 // far as needed. The bytes stay as they arrived.
 type Document struct {
 	R *provider.Request
-	// Payload is the form field that holds the JSON where the body is a form;
-	// empty for senders that know no such thing.
+	// Payload is the form field that contains the JSON if the body is a form; empty for
+	// senders without such a field.
 	Payload string
 
 	text     *jsonpointer.Text // nil before it is read, and of an item
 	root     gjson.Result      // of an item
 	isRead   bool
-	unusable error // why there is no text
+	unusable error // why no text exists
 
 	Fields    url.Values
 	fieldsErr error
 
 	around *Document // of an item: the document that contains its list
 	item   string    // of an item: its JSON pointer inside the body
-	// found is what items looked up here. It keeps a batch linear in its size:
-	// a thousand items that read the same member scan for it once.
+	// found caches the look-ups of items. It keeps a batch linear in its size: a
+	// thousand items that read the same member scan for it once.
 	found map[string]gjson.Result
 }
 

@@ -39,10 +39,9 @@ var (
 	ErrNoDocument = errors.New("there is no such document")
 )
 
-// Fetcher gets documents that a proof needs (certificates, sets of keys) or
-// that a handshake asks for, by GET over https, from the sender's own hosts
-// only and only from public addresses. It follows no redirect and sends no
-// credentials.
+// Fetcher gets documents that a proof needs (certificates, sets of keys) or that a
+// handshake requests, by GET over https, from the sender's own hosts only and only from
+// public addresses. It follows no redirect and sends no credentials.
 type Fetcher struct {
 	transport http.RoundTripper
 	allows    func(host string) bool
@@ -92,9 +91,9 @@ func NewFetcherFor(o provider.Options, allows func(host string) bool) *Fetcher {
 	return &Fetcher{transport: TransportOf(o), allows: allows, slots: make(chan struct{}, maxFetching), strangers: make(chan struct{}, strangers.Part(maxFetching)), kept: map[string]kept{}}
 }
 
-// TransportOf returns the transport by which a provider asks its sender: that of the
-// options, or else one that connects to public addresses and to port 443 only, and keeps
-// no connection: fetches are rare.
+// TransportOf returns the transport by which a provider queries its sender: that of the
+// options, or else one that connects to public addresses and to port 443 only, and
+// keeps no connection, because fetches are rare.
 func TransportOf(o provider.Options) http.RoundTripper {
 	if o.Fetch != nil {
 		return roundtrip.Bounded(struct{ http.RoundTripper }{o.Fetch}) // its settings stay
@@ -170,8 +169,8 @@ func (f *Fetcher) Fetch(ctx context.Context, rawURL string, now time.Time) ([]by
 	return wait(ctx, f.flight(ctx, ourselves, rawURL, now))
 }
 
-// own refuses a URL that is not one of the sender's: it may come from the
-// request, before anything of that is proven.
+// own refuses a URL that is not one of the sender's: it may come from a request that is
+// not proven yet.
 func (f *Fetcher) own(rawURL string) error {
 	u, err := url.Parse(rawURL)
 	switch {

@@ -44,10 +44,11 @@ func TestFetchIsCached(t *testing.T) {
 	}, 2*time.Minute, time.Millisecond)
 	require.EqualValues(t, 2, s.Requests.Load())
 
-	// And for a day when there is no new one, which is not asked for each time.
+	// The old one is used for a day if no new one is available, without a fetch for
+	// each use.
 	s.Answer(prooftest.Status(http.StatusBadGateway))
 	for range 3 {
-		require.Eventually(t, func() bool { // asked, and the failure kept: the first may join the flight of before
+		require.Eventually(t, func() bool { // failed and cached: the first may join the earlier flight
 			text, err := cached(4 * time.Hour)
 			require.NoError(t, err)
 			require.Equal(t, "two", text)

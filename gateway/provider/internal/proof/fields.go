@@ -46,7 +46,7 @@ func clockOf(c provider.Clock) Clock { return Clock{Pointer: c.Pointer, Unit: Un
 // InHeader is the value of a header, however its name is spelled.
 func InHeader(name string) Field { return Field{Header: http.CanonicalHeaderKey(name)} }
 
-// At is what a JSON pointer points to, from the item that is described.
+// At is the value at a JSON pointer, from the item that is described.
 func At(pointer string) Field { return Field{Pointer: pointer} }
 
 // InForm is a field of a form body.

@@ -13,7 +13,7 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider/internal/prooftest"
 )
 
-// FuzzPairs reads signature headers: what is found stands in the header.
+// FuzzPairs reads signature headers: every value found is in the header.
 func FuzzPairs(f *testing.F) {
 	f.Add("t=1,v1=ab,v1=cd,v0=ef")
 	f.Add("v1,AAAA v1a,BBBB")
@@ -76,7 +76,7 @@ func FuzzTemplate(f *testing.F) {
 	})
 }
 
-// FuzzDigest hashes any JSON, and the same after it was written anew.
+// FuzzDigest hashes any JSON, and hashes it again after re-encoding.
 func FuzzDigest(f *testing.F) {
 	f.Add(`{"a":[1,{"b":"\u0000\ud800\\"}],"c":1e400, "a" : ""}`)
 	f.Add(` [ ] `)

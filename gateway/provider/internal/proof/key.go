@@ -95,8 +95,7 @@ func Whole(attempt ...string) KeyRule { return Hashed(At("").Except(attempt...))
 // KeyHasMore is the note of senders whose keys had fewer fields in the past.
 const KeyHasMore = "Earlier versions of Hooklatch made the key of fewer fields: a delivery that is repeated across the upgrade may be accepted twice."
 
-// OrWhole is another rule, or Whole where a part of its key is missing or
-// unusable.
+// OrWhole is another rule, or Whole if a part of its key is missing or unusable.
 func OrWhole(rule KeyRule, attempt ...string) KeyRule {
 	whole := Whole(attempt...)
 	return func(d *Document) (string, error) {

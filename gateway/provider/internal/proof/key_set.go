@@ -30,9 +30,9 @@ type PublishedKey struct {
 	Issuer string
 }
 
-// KeyFinder returns the keys a token may be signed with, by the key id of its
-// header; "" when it names none. No key is an empty list. Errors are faults of
-// ours or of the network.
+// KeyFinder returns the keys with which a token may be signed, by the key id of its
+// header; "" if it names none. No key is an empty list. Errors are faults of ours or of
+// the network.
 type KeyFinder func(ctx context.Context, id string, now time.Time) ([]PublishedKey, error)
 
 const (

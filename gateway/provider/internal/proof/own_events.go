@@ -136,8 +136,8 @@ func (g *OwnEvents) Events(r *provider.Request) ([]provider.Event, error) {
 	return g.facts.Events(r)
 }
 
-// Headers lists the headers that describe events, in canonical form: in one
-// request each may come once only.
+// Headers lists the headers that describe events, in canonical form. Each may appear
+// only once in a request.
 func (g *OwnEvents) Headers() []string {
 	var names []string
 	for _, f := range append(slices.Clone(g.parts), g.facts.Kind) {

@@ -167,7 +167,8 @@ func onlyHeader(h http.Header, name string) (string, error) {
 	return values[0], nil
 }
 
-// echoField answers with a JSON object that holds the text at pointer, and nothing else.
+// echoField answers with a JSON object that contains the text at pointer, and nothing
+// else.
 func echoField(r *provider.Request, pointer string) (*provider.Answer, error) {
 	if len(r.Body) == 0 || len(r.Body) > maxProbe {
 		return nil, nil

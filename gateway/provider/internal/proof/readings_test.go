@@ -38,8 +38,8 @@ func schemesWithReadings() map[string]read {
 	}
 }
 
-// A secret that names its encoding proves what was signed with it, whatever the encoding
-// of its source is.
+// A secret that names its encoding proves its own signatures, whatever the encoding of
+// its source.
 func TestASecretIsReadInItsOwnEncoding(t *testing.T) {
 	t.Parallel()
 	for name, scheme := range schemesWithReadings() {

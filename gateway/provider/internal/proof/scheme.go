@@ -342,7 +342,7 @@ func (s *Scheme) make(v secret.Value, r *provider.Request, timestamp, id string)
 	return s.mac(key, r, timestamp, id), nil
 }
 
-// TheHeader returns the one value of a header that must come exactly once.
+// TheHeader returns the only value of a header that must appear exactly once.
 func TheHeader(h http.Header, name string, missing provider.Reason) (string, error) {
 	switch values := h[name]; {
 	case len(values) > 1:

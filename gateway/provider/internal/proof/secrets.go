@@ -60,10 +60,10 @@ func (k KeySpelling) Check(s secret.Value) error {
 	return err
 }
 
-// Match returns the index of the first secret that made one of the given
-// signatures. It computes and compares all of them whatever it finds, in
-// constant time. A secret that cannot be used is an error only when no other
-// one matches: the sender is not at fault then.
+// Match returns the index of the first secret that made one of the given signatures. It
+// computes and compares all of them regardless of the result, in constant time. An
+// unusable secret is an error only if no other one matches: the sender is not at fault
+// then.
 func (k KeySpelling) Match(secrets []secret.Value, given [][]byte, macs func(key []byte) [][]byte) (int, error) {
 	if len(secrets) == 0 {
 		return 0, ErrNoSecret

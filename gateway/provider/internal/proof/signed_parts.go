@@ -10,12 +10,11 @@ import (
 // brackets begin the JSON containers that senders send.
 const brackets = "{["
 
-// isDivisible reports whether a signed text can be divided in one way only into
-// its id, time and body. An id may contain what separates it from the next part
-// where that is a time in digits and the body is a JSON container: a time cannot
-// move into the id then, since no body is one that begins with a bracket, nor a
-// part of the id into the body, since that would end in a time before the
-// bracket.
+// isDivisible reports whether a signed text can be divided in only one way into its id,
+// time and body. An id may contain the separator if a time in digits follows and the
+// body is a JSON container. A time cannot move into the id then, because no other body
+// begins with a bracket. A part of the id cannot move into the body, because that would
+// end in a time before the bracket.
 func (s *Scheme) isDivisible(id string, body []byte) bool {
 	separator := s.Template.after(InID)
 	if separator == "" {

@@ -21,7 +21,7 @@ func WebhookNames() HeaderNames {
 	return HeaderNames{Signature: "Webhook-Signature", Timestamp: "Webhook-Timestamp", ID: "Webhook-Id"}
 }
 
-// SvixNames are those of Svix, where the scheme comes from.
+// SvixNames are those of Svix, the origin of the scheme.
 func SvixNames() HeaderNames {
 	return HeaderNames{Signature: "Svix-Signature", Timestamp: "Svix-Timestamp", ID: "Svix-Id"}
 }
@@ -46,8 +46,8 @@ const whsecPrefix = "whsec_"
 // StandardSecret is how the specification spells a key.
 func StandardSecret() KeySpelling { return KeySpelling{Encoding: Base64, Prefix: whsecPrefix} }
 
-// StandardWebhooks makes the provider for some families of headers. Senders of
-// the family with a name of their own change what differs.
+// StandardWebhooks makes the provider for some families of headers. Named senders of
+// the family change the parts that differ.
 func StandardWebhooks(o provider.Options, headers ...HeaderNames) (*provider.Provider, error) {
 	spelling, err := OneOf("secret_encoding", o.SecretEncoding, string(Base64), string(Base64), string(Raw))
 	if err != nil {
@@ -102,7 +102,7 @@ func StandardWebhooks(o provider.Options, headers ...HeaderNames) (*provider.Pro
 		},
 		Verify: s.verify,
 		Events: func(r *provider.Request) ([]provider.Event, error) {
-			// The id of the family whose signature was verified.
+			// The id comes from the family whose signature was verified.
 			id := Verbatim(Field{Header: s.shared.Names(r.Header).ID})
 			return Facts{ID: id, Kind: kind, Fallback: fallback, Occurred: occurred, NeedJSON: true}.Events(r)
 		},

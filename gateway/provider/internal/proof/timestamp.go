@@ -8,8 +8,8 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider"
 )
 
-// StandardTolerance is what Stripe, Slack, Standard Webhooks and most others
-// allow between the signed time and now.
+// StandardTolerance is the difference between the signed time and now that Stripe,
+// Slack, Standard Webhooks and most others allow.
 const StandardTolerance = 300 * time.Second
 
 // Unit is how a sender spells a time.

@@ -41,7 +41,7 @@ func TestKeySetPassesOver(t *testing.T) {
 	require.Equal(t, prooftest.ECDSAKey().Public(), keys[0].key)
 }
 
-// TestURLAudience is what senders do that make tokens for the endpoint itself.
+// TestURLAudience covers senders that make tokens for the endpoint itself.
 func TestURLAudience(t *testing.T) {
 	t.Parallel()
 	w := &WebToken{
@@ -64,8 +64,8 @@ func TestURLAudience(t *testing.T) {
 	refusedFor(t, provider.ReasonWrongIssuer, verify("", claims))
 }
 
-// FuzzWebToken reads any header as a token: nothing panics and nothing is
-// proven, except what was signed, and that only as it was spelled.
+// FuzzWebToken reads any header as a token: nothing panics, and only signed tokens are
+// proven, and only as they were spelled.
 func FuzzWebToken(f *testing.F) {
 	good := jwt.NewWithClaims(jwt.SigningMethodHS256, jwt.MapClaims{"exp": prooftest.Now().Unix()})
 	text := prooftest.Must(good.SignedString([]byte(prooftest.Secret)))

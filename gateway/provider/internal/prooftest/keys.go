@@ -1,6 +1,5 @@
-// Package prooftest holds what the tests of the engine, of the senders and of
-// the catalog share: a clock, keys, certificates, and a sender that answers
-// fetches.
+// Package prooftest contains what the tests of the engine, of the senders and of the
+// catalog share: a clock, keys, certificates, and a sender that answers fetches.
 package prooftest
 
 import (
@@ -72,8 +71,7 @@ func KeyPEM(key crypto.Signer) string {
 
 func pkcs8(key crypto.Signer) []byte { return Must(x509.MarshalPKCS8PrivateKey(key)) }
 
-// KeyID is the id by which tokens name a key of ours: the hash of its public
-// half.
+// KeyID is the id by which tokens name one of our keys: the hash of its public half.
 func KeyID(key crypto.Signer) string {
 	sum := sha256.Sum256(Must(x509.MarshalPKIXPublicKey(key.Public())))
 	return base64.RawURLEncoding.EncodeToString(sum[:])

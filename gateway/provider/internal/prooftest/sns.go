@@ -2,7 +2,7 @@ package prooftest
 
 import "time"
 
-// The topic whose messages SNS signs in the tests, and the host of its region.
+// The topic of the messages that SNS signs in the tests, and the host of its region.
 const (
 	SNSTopic = "arn:aws:sns:us-east-1:123456789012:orders"
 	SNSHost  = "https://sns.us-east-1.amazonaws.com/"

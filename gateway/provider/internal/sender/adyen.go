@@ -110,8 +110,7 @@ const (
 	maxAdyenItem = 64 << 10
 )
 
-// handshake answers a delivery without items: there is nothing in it that
-// could be signed, and nothing to store.
+// handshake answers a delivery without items: nothing in it could be signed or stored.
 func (a *adyen) handshake(_ context.Context, r *provider.Request, _ []secret.Value, _ time.Time) (*provider.Answer, error) {
 	if len(r.Header[a.platform.Headers[0].Signature]) > 0 || len(r.Body) > maxAdyenTest {
 		return nil, nil
@@ -122,7 +121,7 @@ func (a *adyen) handshake(_ context.Context, r *provider.Request, _ []secret.Val
 	return adyenAccepted(), nil
 }
 
-// adyenPayments returns the items of a payment webhook; false when it is none.
+// adyenPayments returns the items of a payment webhook, and false if the body is none.
 // It is for bodies that are proven, or short.
 func adyenPayments(r *provider.Request) ([]gjson.Result, bool) {
 	root, err := proof.ParseJSON(r.Body)
@@ -133,9 +132,9 @@ func adyenPayments(r *provider.Request) ([]gjson.Result, bool) {
 	return list.Array(), list.IsArray()
 }
 
-// verify takes a payment webhook only if each of its items is proven, all by
-// the same secret. It stops at the first item that no secret proves together
-// with those before it, and reads nothing behind.
+// verify accepts a payment webhook only if each of its items is proven, all by the same
+// secret. It stops at the first item that no secret proves together with the previous
+// ones, and reads no further.
 func (a *adyen) verify(ctx context.Context, r *provider.Request, secrets []secret.Value, now time.Time) (provider.Verified, error) {
 	if len(r.Header[a.platform.Headers[0].Signature]) > 0 {
 		return a.platform.Verify(ctx, r, secrets, now)
@@ -200,7 +199,7 @@ func (a *adyen) prove(raw []byte, i int, secrets []secret.Value, able []int) ([]
 	}
 	var still []int
 	var unusable error
-	for _, index := range able { // all of them, whatever is found
+	for _, index := range able { // all of them, whatever the result
 		_, err := a.platform.Secret.Match(secrets[index:index+1], [][]byte{signature}, func(key []byte) [][]byte {
 			return [][]byte{adyenMAC(key, signed)}
 		})
@@ -276,12 +275,12 @@ func adyenEvents(d *proof.Document) ([]provider.Event, error) {
 	return proof.Facts{ID: proof.OrWhole(id), Kind: proof.At("/type"), Occurred: occurred}.Of(d)
 }
 
-// adyenPlain is what the references of payments are made of.
+// adyenPlain matches the references of payments.
 var adyenPlain = regexp.MustCompile(`^[0-9A-Za-z]+$`)
 
-// adyenKey is made of the signed text alone: text moved from one field to the
-// next gives the same key. The names of reports, which are their references, are
-// the same in every merchant account.
+// adyenKey is made of the signed text alone: text moved from one field to the next
+// gives the same key. Reports have their names as references, which are the same in
+// every merchant account.
 func adyenKey(d *proof.Document) (string, error) {
 	item, err := d.JSON()
 	if err != nil {

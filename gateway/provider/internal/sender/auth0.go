@@ -61,8 +61,8 @@ func Auth0(provider.Options) (*provider.Provider, error) {
 	}, nil
 }
 
-// verify takes the secret in the spelling the stream is set to: behind Bearer,
-// in base64 behind Basic, or as it is.
+// verify accepts the secret in the spelling that the stream is set to: after Bearer, in
+// base64 after Basic, or as it is.
 func (a *auth0) verify(_ context.Context, r *provider.Request, secrets []secret.Value, _ time.Time) (provider.Verified, error) {
 	token, err := proof.TheHeader(r.Header, proof.Authorization, provider.ReasonMissingToken)
 	if err != nil {

@@ -124,8 +124,8 @@ func checkSNS(s secret.Value) error {
 	return errNoTopic
 }
 
-// handshake confirms a subscription of a topic of ours. The message is signed,
-// and the URL in it must be one of SNS.
+// handshake confirms a subscription to one of our topics. The message is signed, and
+// the URL in it must be one of SNS.
 func (s *sns) handshake(ctx context.Context, r *provider.Request, secrets []secret.Value, now time.Time) (*provider.Answer, error) {
 	if gjson.GetBytes(jsonpointer.WithoutMark(r.Body), "Type").String() != snsConfirmation {
 		return nil, nil
@@ -175,8 +175,8 @@ func (s *sns) verify(ctx context.Context, r *provider.Request, secrets []secret.
 	return provider.Verified{SecretIndex: index}, nil
 }
 
-// snsMatch returns the index of the topic a message is of, or of the key that
-// signed it; own says whether it is such a key.
+// snsMatch returns the index of the message's topic, or of the key that signed it; own
+// reports whether it is such a key.
 func snsMatch(secrets []secret.Value, m snsMessage) (index int, own bool, err error) {
 	if len(secrets) == 0 {
 		return 0, false, proof.ErrNoSecret
@@ -207,7 +207,7 @@ func snsMatch(secrets []secret.Value, m snsMessage) (index int, own bool, err er
 	return 0, false, &provider.VerifyError{Reason: refused, Detail: "not a topic of the source"}
 }
 
-// snsMessage is what a message says of itself.
+// snsMessage is the description of a message in its body.
 type snsMessage struct {
 	topic, certificate string
 	hash               crypto.Hash

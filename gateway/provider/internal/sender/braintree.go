@@ -30,13 +30,12 @@ var (
 	errBraintreeForm = errors.New("only a form with " + braintreePayload + " can carry the signature")
 )
 
-// braintreeDigits is what a challenge looks like. No payload does: an answer
-// to a stranger's challenge is the signature of nothing.
+// braintreeDigits matches a challenge and never a payload: the answer to a stranger's
+// challenge must not be the signature of a payload.
 var braintreeDigits = regexp.MustCompile(`^[0-9a-f]{20,32}$`)
 
-// Braintree declares Braintree's webhooks: a form with a base64 payload of XML
-// and its signatures, each behind the public key it goes with. The secret of a
-// source is both keys.
+// Braintree declares Braintree's webhooks: a form with a base64 payload of XML and its
+// signatures, each after its public key. The secret of a source is both keys.
 // Source: developer.paypal.com/braintree/docs/guides/webhooks;
 // braintree/braintree_node, webhook_notification_gateway.
 func Braintree(provider.Options) (*provider.Provider, error) {
@@ -85,7 +84,8 @@ func aboutBraintree() provider.About {
 	}
 }
 
-// braintreeKeys is a secret: both keys, and what the private one signs with.
+// braintreeKeys is a secret: both keys, and the signing key derived from the private
+// one.
 type braintreeKeys struct {
 	public string
 	key    []byte

@@ -163,8 +163,8 @@ func discordInteraction(d *proof.Document, kind string) ([]provider.Event, error
 // discordEpoch is when snowflakes begin, in Unix milliseconds.
 const discordEpoch = 1420070400000
 
-// discordTime reads the time of an event, which comes without a zone and means
-// UTC, or the one inside a snowflake.
+// discordTime reads the time of an event, which is UTC without a zone, or the time
+// inside a snowflake.
 func discordTime(s string) time.Time {
 	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999"} {
 		if t, err := time.Parse(layout, s); err == nil && t.Year() >= 1970 {

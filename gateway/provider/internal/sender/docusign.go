@@ -97,8 +97,8 @@ func sampleDocuSign(eventType, id string, now time.Time) *provider.Request {
 	})
 }
 
-// Where the older format of Connect has what the events are made of. It is the
-// state of an envelope: what of it has just changed is not said.
+// The places of the older format of Connect. It contains the state of an envelope, and
+// does not say which part has just changed.
 // Source: developers.docusign.com/platform/webhooks/connect/legacy-message-formats.
 const (
 	docusignEnvelope = "DocuSignEnvelopeInformation/EnvelopeStatus/EnvelopeID"
@@ -137,8 +137,8 @@ func docusignXML(r *provider.Request) ([]provider.Event, error) {
 	}}, nil
 }
 
-// docusignClock reads a local time and how far its zone is from UTC. Without a
-// usable offset there is no time: an error of some hours would be worse.
+// docusignClock reads a local time and its zone's offset from UTC. Without a usable
+// offset it returns no time: an error of some hours would be worse.
 func docusignClock(local, offset string) time.Time {
 	t, err := time.Parse("2006-01-02T15:04:05.999999999", local)
 	if err != nil || t.Year() < 1970 {

@@ -112,7 +112,7 @@ func sampleGitHub(eventType, id string, now time.Time) *provider.Request {
 		"User-Agent", "GitHub-Hookshot/hooklatch")
 }
 
-// githubList has every attempt, for 3 days. GitHub never retries by itself.
+// githubList lists every attempt, for 3 days. GitHub never retries by itself.
 // Source: docs.github.com, "REST API endpoints for repository webhooks".
 func githubList() *provider.List {
 	return &provider.List{

@@ -91,8 +91,8 @@ func gitlabSigns(s secret.Value) bool {
 	return strings.HasPrefix(s.Reveal(), proof.StandardSecret().Prefix)
 }
 
-// verify proves a signature where there is one and a signing token to it, and
-// else the secret token. A signing token is never taken as a secret token.
+// verify proves a signature if the request has one and a signing token is configured,
+// and else the secret token. A signing token is never accepted as a secret token.
 func (g *gitlab) verify(ctx context.Context, r *provider.Request, secrets []secret.Value, now time.Time) (provider.Verified, error) {
 	var of [2]struct { // secret tokens, signing tokens
 		secrets []secret.Value
@@ -205,7 +205,7 @@ func sampleGitLab(eventType, id string, now time.Time) *provider.Request {
 		"User-Agent", "GitLab/18.6.0")
 }
 
-// gitlabList has what was delivered, without times, for 7 days: while a webhook is
+// gitlabList lists the deliveries, without times, for 7 days. While a webhook is
 // switched off nothing is recorded.
 // Source: docs.gitlab.com/api/project_webhooks; gitlabhq lib/api/hooks/events.rb.
 func gitlabList() *provider.List {

@@ -19,8 +19,8 @@ var HmacOptions = []string{
 	"timestamp_unit", "id_header", "signature_field", "timestamp_field", "separator",
 }
 
-// HMAC builds from options what the other files of this package declare:
-// any scheme that is an HMAC over a template.
+// HMAC builds from options any scheme that is an HMAC over a template, like those that
+// the other files of this package declare.
 func HMAC(o provider.Options) (*provider.Provider, error) {
 	s, err := hmacScheme(o)
 	if err != nil {

@@ -73,7 +73,7 @@ func Jira(provider.Options) (*provider.Provider, error) {
 		Retry:        proof.RetrySigns{Number: attempt}.Of,
 		Deadline:     30 * time.Second,
 		RetryWindow:  75 * time.Minute,
-		ResendWindow: 3 * proof.Day, // what failed can be fetched and sent on
+		ResendWindow: 3 * proof.Day, // failed deliveries can be fetched and forwarded
 	}, nil
 }
 

@@ -199,7 +199,8 @@ func mailgunFields(r *provider.Request) (url.Values, error) {
 	return fields, err
 }
 
-// mailgunForm reads the form a route forwards; false when the body is none.
+// mailgunForm reads the form that a route forwards, and returns false if the body is
+// none.
 func mailgunForm(r *provider.Request) (url.Values, bool, error) {
 	if proof.IsForm(r) {
 		fields, err := (&proof.Document{R: r}).Form()
@@ -210,7 +211,7 @@ func mailgunForm(r *provider.Request) (url.Values, bool, error) {
 		fields, err := multipartFields(r.Body, params["boundary"])
 		return fields, true, err
 	}
-	return nil, false, nil // whatever it says it is, it may be JSON
+	return nil, false, nil // whatever its content type says, it may be JSON
 }
 
 // multipartFields reads the short fields of a multipart form that are no files.

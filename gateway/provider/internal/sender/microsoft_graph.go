@@ -18,9 +18,9 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// Microsoft Graph signs no body: every item of a delivery repeats the
-// clientState that the subscription was made with. Deliveries with resource data
-// have tokens besides.
+// graphState reads the clientState with which a subscription was made. Microsoft Graph
+// signs no body: every item of a delivery repeats the clientState. Deliveries with
+// resource data also have tokens.
 // Source: learn.microsoft.com/graph, "Receive change notifications through
 // webhooks", "Change notifications that include resource data",
 // "changeNotification resource type".
@@ -29,8 +29,8 @@ var graphState = proof.KeySpelling{Encoding: proof.Raw}
 const (
 	// graphPublisher is the application that sends all change notifications.
 	graphPublisher = "0bf30f3b-4a52-48df-9a82-234910c4a086"
-	// maxGraphTokens bounds the tokens of a delivery: there is one for each pair
-	// of application and tenant among its items.
+	// maxGraphTokens bounds the tokens of a delivery, which has one for each pair of
+	// application and tenant among its items.
 	maxGraphTokens = 100
 )
 
@@ -104,12 +104,12 @@ func graphValidation(_ context.Context, r *provider.Request, _ []secret.Value, _
 	return proof.EchoQuery(r, "validationToken")
 }
 
-// graphDelivery is what a delivery has beside the events: its tokens, and the
-// tenants whose resource data is in it.
+// graphDelivery is the part of a delivery besides the events: its tokens, and the
+// tenants whose resource data it contains.
 type graphDelivery struct {
 	tokens    []string
 	tenants   []string
-	encrypted bool // there is resource data
+	encrypted bool // whether it contains resource data
 }
 
 // verifyGraph requires a known clientState in every item, and at least one item: an
@@ -186,8 +186,8 @@ func (d *graphDelivery) verify(ctx context.Context, tokens *entra.Tokens, now ti
 	return nil
 }
 
-// readItem returns the clientState of the item the walk is at, and notes whose
-// data the item has.
+// readItem returns the clientState of the item at the walk, and records the tenant of
+// its data.
 func (d *graphDelivery) readItem(w *proof.Walk) (string, error) {
 	state, tenant, encrypted := "", "", false
 	err := w.Members(func(name string) error {

@@ -51,7 +51,8 @@ func graphToken(t *testing.T, key crypto.Signer, changes jwt.MapClaims) string {
 	return text
 }
 
-// graphKeys publishes keys as Microsoft does: each says whose tokens it signs.
+// graphKeySet publishes keys as Microsoft does: each names the issuer whose tokens it
+// signs.
 func graphKeySet(t *testing.T, issuers map[string]crypto.Signer) prooftest.Published {
 	t.Helper()
 	var all []map[string]any

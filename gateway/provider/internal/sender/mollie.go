@@ -100,13 +100,13 @@ func mollieEvents(r *provider.Request) ([]provider.Event, error) {
 	if !proof.IsForm(r) {
 		return proof.Facts{ID: proof.Verbatim(proof.At("/id")), Kind: proof.At("/type"), Occurred: proof.Clock{Pointer: "/createdAt"}}.Of(d)
 	}
-	// The same id comes with every change, and nothing else comes with it: a
-	// key of it would lose all changes but the first.
+	// Every change has the same id and no other content: a key made of it would lose
+	// all changes but the first.
 	id := proof.InForm("id")
 	return proof.Facts{ID: proof.EveryTime(id), Kind: proof.Fixed(mollieKind(id.Optional(d)))}.Of(d)
 }
 
-// mollieKind says by the prefix of its id what a classic webhook is about.
+// mollieKind returns the type of a classic webhook by the prefix of its id.
 func mollieKind(id string) string {
 	prefix, _, _ := strings.Cut(id, "_")
 	return cmp.Or(map[string]string{"tr": "payment", "ord": "order", "sub": "subscription"}[prefix], proof.UnknownType)

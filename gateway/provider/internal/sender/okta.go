@@ -78,11 +78,11 @@ func Okta(o provider.Options) (*provider.Provider, error) {
 
 const oktaChallenge = "X-Okta-Verification-Challenge"
 
-// maxChallenge bounds what a handshake echoes of an unsigned request.
+// maxChallenge bounds the text that a handshake echoes from an unsigned request.
 const maxChallenge = 1024
 
-// oktaHandshake answers the one GET by which Okta verifies the endpoint. It is
-// not signed, and its answer reveals nothing of ours.
+// oktaHandshake answers the only GET by which Okta verifies the endpoint. It is not
+// signed, and its answer reveals nothing of ours.
 func oktaHandshake(_ context.Context, r *provider.Request, _ []secret.Value, _ time.Time) (*provider.Answer, error) {
 	if r.Method != http.MethodGet {
 		return nil, nil

@@ -42,8 +42,8 @@ const (
 	paypalSigns = "SHA256withRSA"
 	paypalKeep  = proof.Day // how long a certificate is kept; its URL names one permanently
 
-	// paypalTolerance is how long PayPal tries. Each attempt has a time of its
-	// own, so that this is room for doubt.
+	// paypalTolerance is how long PayPal retries. Each attempt has a time of its own,
+	// so this is generous.
 	paypalTolerance = 3 * proof.Day
 )
 
@@ -54,8 +54,8 @@ var (
 	errPayPalKey = errors.New("signing needs a private key behind the webhook id")
 )
 
-// PayPal declares PayPal's webhooks. PayPal signs, with a certificate of its
-// own, a text that holds the id of our webhook and the CRC of the body.
+// PayPal declares PayPal's webhooks. PayPal signs, with a certificate of its own, a
+// text with the id of our webhook and the CRC of the body.
 // Source: developer.paypal.com/api/rest/webhooks/rest, "Self verification
 // method"; PayPal-Java-SDK SSLUtil (the name in the certificate).
 func PayPal(o provider.Options) (*provider.Provider, error) {
@@ -150,7 +150,7 @@ func paypalSecret(s secret.Value) (id string, key any, err error) {
 	return id, key, nil
 }
 
-// paypalClaim is what a request says of its signature.
+// paypalClaim is a request's description of its signature.
 type paypalClaim struct {
 	id, time, certURL string
 	signedAt          time.Time
@@ -296,7 +296,7 @@ func (p *paypal) withIssuer(ctx context.Context, by proof.Asker, chain []byte, n
 	return chain, nil
 }
 
-// sign signs with the private key behind the webhook id.
+// sign signs with the private key after the webhook id.
 func (p *paypal) sign(r *provider.Request, s secret.Value, now time.Time) error {
 	webhook, key, err := paypalSecret(s)
 	if err != nil {

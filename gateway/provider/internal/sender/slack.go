@@ -130,8 +130,8 @@ func (s *slack) interaction(d *proof.Document) ([]provider.Event, error) {
 	return proof.Facts{ID: slackTrigger(proof.InForm("trigger_id")), Kind: proof.InForm("type")}.Of(d) // of a kind that is not known
 }
 
-// slackTrigger takes the trigger id where there is one. Slack never repeats
-// interactions, so without it the signed time and content are the event.
+// slackTrigger takes the trigger id if present. Slack never repeats interactions, so
+// without it the signed time and content are the event.
 func slackTrigger(trigger proof.Field) proof.KeyRule {
 	return func(d *proof.Document) (string, error) {
 		if id := trigger.Optional(d); id != "" {

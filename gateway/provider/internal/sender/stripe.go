@@ -1,5 +1,5 @@
-// Package sender declares every provider there is, one file for each: how it
-// signs, what makes two of its deliveries the same event, and what it waits for.
+// Package sender declares every provider, one file for each: how it signs, what makes
+// two of its deliveries the same event, and how it expects to be answered.
 package sender
 
 import (
@@ -94,8 +94,8 @@ func sampleStripe(eventType, id string, now time.Time) *provider.Request {
 	})
 }
 
-// stripeObject is what an event of a type is about, in the state in which it is then: a
-// route that is tried with it meets what it will meet.
+// stripeObject is the object of an event type, in the state that it has then, so that a
+// route tested with it sees realistic data.
 func stripeObject(eventType, suffix string, now time.Time) proof.Object {
 	at := max(0, strings.LastIndexByte(eventType, '.'))
 	kind, verb := eventType[:at], strings.TrimPrefix(eventType[at:], ".")
@@ -156,7 +156,8 @@ func stripeObject(eventType, suffix string, now time.Time) proof.Object {
 	return add(proof.Object{"id": "obj_" + suffix})
 }
 
-// stripeList is that of the account, with types that our endpoint never asked for.
+// stripeList lists the events of the account, including types to which our endpoint
+// does not subscribe.
 // Source: docs.stripe.com/api/events/list.
 func stripeList() *provider.List {
 	return &provider.List{

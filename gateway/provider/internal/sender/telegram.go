@@ -75,8 +75,7 @@ func Telegram(provider.Options) (*provider.Provider, error) {
 
 const telegramID = "update_id"
 
-// telegramEvents reads an update: beside its id it has one member, which is
-// its type.
+// telegramEvents reads an update. It has one member besides its id, which is its type.
 func telegramEvents(r *provider.Request) ([]provider.Event, error) {
 	d := &proof.Document{R: r}
 	root, err := d.JSON()

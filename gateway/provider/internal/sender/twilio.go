@@ -70,7 +70,7 @@ func Twilio(provider.Options) (*provider.Provider, error) {
 		Sign:        signTwilio,
 		Sample:      sampleTwilio,
 		SignsURL:    true,
-		UnsignedID:  true, // of conversation events without a time, whose key has the token
+		UnsignedID:  true, // for conversation events without a time, whose key has the token
 		ReplayToken: twilioReplayToken,
 		Retry:       proof.RetrySigns{Token: proof.InHeader(twilioforms.Token)}.Of,
 		Deadline:    15 * time.Second,
