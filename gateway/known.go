@@ -8,8 +8,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
-// Limits of the addresses that a process remembers for sources without a quarantine. Those
-// of the other sources are in the database.
+// Limits of the addresses that a process remembers for sources without a quarantine. For
+// other sources they are in the database.
 const (
 	rememberedOrigins = 16_384
 	rememberedFor     = 30 * 24 * time.Hour

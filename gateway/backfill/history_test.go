@@ -42,7 +42,7 @@ type history struct {
 	failures  []error // of webhooks
 }
 
-// happens makes events happen. Those that happen during a pass may be listed behind its
+// happens makes events happen. Events that happen during a pass may be listed behind its
 // position, and are not punctual.
 func (h *history) happens(fates []fate) {
 	var now []*happened

@@ -12,7 +12,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/coverage"
 )
 
-// A gateway that starts during a pass makes the list due. That must not let another pass
+// A gateway that starts during a pass makes the list due, which must not let another pass
 // overtake an operator's: the next pass begins right after it.
 func TestAListThatIsMadeDueWaitsForThePassAtWork(t *testing.T) {
 	t.Parallel()

@@ -10,10 +10,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Of a thousand events of each provider, the webhooks of 100 never arrive, those of 50
-// arrive twice, and 20 are late, during a pass or after it. Each event is stored once and
-// dispatched once, and the passes count exactly the events that no webhook brought before
-// them. Types without a subscription are not stored.
+// Each provider has a thousand events. The webhooks of 100 never arrive, 50 arrive twice,
+// and 20 are late, during a pass or after it. Each event is stored once and dispatched
+// once, and the passes count exactly the events that no webhook brought before them.
+// Types without a subscription are not stored.
 func TestEachProvidersListBringsWhatItsWebhooksDidNot(t *testing.T) {
 	t.Parallel()
 	for name, c := range listings() {

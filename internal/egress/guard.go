@@ -43,7 +43,7 @@ type Options struct {
 //
 // An address is reachable if it is global unicast by the registries of IANA, if
 // AllowPrivate names it, or if the target's own configured URL names it: the same literal
-// address, or a loopback one for `localhost`. That last exemption holds for host and port
+// address, or a loopback one for `localhost`. The last exemption holds for host and port
 // of that URL only; a URL computed from event data with another host or port never has
 // it. The metadata services of clouds need their own address in AllowPrivate: a network
 // that contains it is not enough.

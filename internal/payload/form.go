@@ -46,8 +46,8 @@ func IsMultipart(contentType string, body []byte) bool {
 }
 
 // Fields returns the fields of a form of either kind. The value of a file, and of a part
-// of more than 64 KiB, is "sha256:" followed by the hash of its bytes in hex, so that a
-// key or a condition can distinguish two files.
+// of more than 64 KiB, is "sha256:" followed by the hash of its bytes in hex. So a key or
+// a condition can distinguish two files.
 func Fields(contentType string, body []byte) (url.Values, error) {
 	if boundary, is := boundaryOf(contentType, body); is {
 		return parts(body, boundary)

@@ -293,8 +293,8 @@ func (s source) options(t testing.TB, name string) provider.Options {
 	return o
 }
 
-// published are the documents that the sender publishes. Those made of the tests' keys
-// are named after their content.
+// published are the documents that the sender publishes. Documents made of the tests'
+// keys are named after their content.
 func (s source) published() prooftest.Published {
 	const name = "sns.amazonaws.com"
 	year := prooftest.Now().AddDate(1, 0, 0)
@@ -350,9 +350,9 @@ func (c *delivery) received(t testing.TB, name string) (*provider.Provider, []se
 	return p, secrets, r
 }
 
-// apply signs a request, and changes what the section says. In the values of headers
-// {ts} is the signed time in seconds, {header} the value that Sign put into the
-// signature's header, {HEADER} that value in upper case, {signature} its last part and
+// apply signs a request, and changes what the section says. In the values of headers {ts}
+// is the signed time in seconds, and {header} the value that Sign put into the
+// signature's header. {HEADER} is that value in upper case, {signature} its last part and
 // {mac} the bare signature.
 func (s *signSection) apply(t testing.TB, p *provider.Provider, r *provider.Request, from source) {
 	t.Helper()
