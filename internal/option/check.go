@@ -47,7 +47,7 @@ func (c *Check) AtLeast(field string, given, least int64) {
 // AtMost reports a number above a bound.
 func (c *Check) AtMost(field string, given, most int64) {
 	if given > most {
-		c.Failf(field, given, "is too much; it must be at most %d", most)
+		c.Failf(field, given, "is too large; it must be at most %d", most)
 	}
 }
 
@@ -68,7 +68,7 @@ func (c *Check) Positive(field string, given time.Duration) {
 // NotNegative reports a duration below 0.
 func (c *Check) NotNegative(field string, given time.Duration) {
 	if given < 0 {
-		c.Failf(field, given, "is too short; it must be longer than 0s")
+		c.Failf(field, given, "is negative; it must be at least 0s")
 	}
 }
 

@@ -45,3 +45,21 @@ func TestURLKeepsItsPassword(t *testing.T) {
 		}
 	}
 }
+
+// Each check takes its bounds and refuses what is next to them, with a text that is true of them.
+func TestBoundsAreAsTheirTextsSay(t *testing.T) {
+	t.Parallel()
+	for want, check := range map[string]struct{ wrong, right func(*Check) }{
+		"n: 1 is too small; it must be at least 2":      {func(c *Check) { c.AtLeast("n", 1, 2) }, func(c *Check) { c.AtLeast("n", 2, 2) }},
+		"n: 3 is too large; it must be at most 2":       {func(c *Check) { c.AtMost("n", 3, 2) }, func(c *Check) { c.AtMost("n", 2, 2) }},
+		"n: 101 is not a percentage; allowed: 1 to 100": {func(c *Check) { c.Between("n", 101, 1, 100, "a percentage") }, func(c *Check) { c.Between("n", 100, 1, 100, "a percentage") }},
+		"n: 0s is too short; it must be longer than 0s": {func(c *Check) { c.Positive("n", 0) }, func(c *Check) { c.Positive("n", 1) }},
+		"n: -1ns is negative; it must be at least 0s":   {func(c *Check) { c.NotNegative("n", -1) }, func(c *Check) { c.NotNegative("n", 0) }},
+	} {
+		var wrong, right Check
+		check.wrong(&wrong)
+		check.right(&right)
+		require.EqualError(t, wrong.Err(), want)
+		require.NoError(t, right.Err(), want)
+	}
+}
