@@ -42,6 +42,7 @@ type HTTP struct {
 	name              string
 	url               *url.URL
 	shownURL          string // stands in the ledger for url
+	preset            Preset
 	method            string
 	headers           map[string]string // canonical names
 	secretHeaders     map[string]string // canonical names
@@ -92,7 +93,7 @@ func NewHTTP(o HTTPOptions) (*HTTP, error) {
 		return nil, fmt.Errorf("http destination %q: %w", o.Name, err)
 	}
 	h := &HTTP{
-		name: o.Name, url: target, shownURL: o.ShownURL(), method: o.Method,
+		name: o.Name, url: target, shownURL: o.ShownURL(), preset: o.Preset, method: o.Method,
 		headers: make(map[string]string, len(o.Headers)), secretHeaders: secretHeaders(o),
 		signer: signer, signOrigins: signOrigins, idempotencyHeader: o.IdempotencyHeader, replayedHeader: o.ReplayedHeader, userAgent: o.UserAgent,
 		retryOn: o.RetryOn,

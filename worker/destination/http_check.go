@@ -23,6 +23,9 @@ func Methods() []string { return slices.Clone(methods) }
 func (o HTTPOptions) Validate() error {
 	var c option.Check
 	o.checkURL(&c)
+	if o.Preset != "" {
+		c.OneOf("preset", "preset", string(o.Preset), Presets()...)
+	}
 	c.OneOf("method", "method", o.Method, methods...)
 	o.checkCredentials(&c)
 	c.Within("sign", o.Sign.validate())

@@ -39,6 +39,10 @@ type HTTPOptions struct {
 	// only its origin, like https://hooks.slack.com; an effect that is tried again
 	// goes to the URL that is configured by then.
 	SecretURL secret.Value `yaml:"secret_url,omitempty"`
+	// Chat whose incoming webhook the URL is: slack, teams or discord. Routes then give
+	// http.text, the message. Sets the rate that the chat allows: 1/s for slack, 2/s for
+	// teams and discord. Defaults to none.
+	Preset Preset `yaml:"preset,omitempty"`
 	// Method of requests that bring none: POST, PUT, PATCH, DELETE or GET.
 	// Defaults to POST.
 	Method string `yaml:"method,omitempty"`

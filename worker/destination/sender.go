@@ -56,6 +56,14 @@ type HeaderChecker interface {
 	CheckHeader(name, value string) error
 }
 
+// Messenger is a Sender that can post a text as a message. Asked when routes are compiled, for
+// those with http.text, and when their events are planned.
+type Messenger interface {
+	// Message returns the JSON of a request that posts a text, or false if the sender posts
+	// no messages.
+	Message(text string) (body []byte, posts bool)
+}
+
 // StatementChecker is a Sender that runs statements by name. Asked when routes
 // are compiled, for the statement of each.
 type StatementChecker interface {
@@ -91,6 +99,7 @@ var (
 	_ TimeLimited   = (*HTTP)(nil)
 	_ HeaderOwner   = (*HTTP)(nil)
 	_ HeaderChecker = (*HTTP)(nil)
+	_ Messenger     = (*HTTP)(nil)
 	_ StateReader   = (*HTTP)(nil)
 
 	_ Sender      = (*Email)(nil)

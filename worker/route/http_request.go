@@ -30,6 +30,8 @@ type HTTPRequest struct {
 	// CEL expression of the body, sent as JSON. Defaults to the event's own
 	// body, as it came; with GET and DELETE to none.
 	Body string `yaml:"body,omitempty"`
+	// CEL expression of a message, for a destination with a preset; in place of body.
+	Text string `yaml:"text,omitempty"`
 	// CEL expressions of further headers, by header name.
 	Headers map[string]string `yaml:"headers,omitempty"`
 }
@@ -38,6 +40,9 @@ func (r *HTTPRequest) validate() error {
 	var c option.Check
 	if r.Method != "" {
 		c.OneOf("method", "method", r.Method, destination.Methods()...)
+	}
+	if r.Text != "" && r.Body != "" {
+		c.Failf("text", nil, "at most one of body and text may be given")
 	}
 	seen := map[string]bool{}
 	for _, name := range slices.Sorted(maps.Keys(r.Headers)) {
@@ -68,7 +73,9 @@ func forwardType(e *inbox.Event) string {
 // httpRequest is an HTTPRequest, compiled.
 type httpRequest struct {
 	method    string
-	url, body *expression // nil when the field is empty
+	url, body *expression           // nil when the field is empty
+	text      *expression           // nil when the field is empty
+	messenger destination.Messenger // of text
 	headers   map[string]*expression
 }
 
@@ -86,6 +93,17 @@ func compileHTTP(env *cel.Env, r *HTTPRequest, to destination.Sender, fail failF
 	}
 	compiled.url = compile("http.url", r.URL, wantText)
 	compiled.body = compile("http.body", r.Body, wantAny)
+	compiled.text = compile("http.text", r.Text, wantText)
+	if r.Text != "" {
+		messenger, is := to.(destination.Messenger)
+		if is {
+			_, is = messenger.Message("")
+		}
+		if !is {
+			fail("http.text", r.Text, errors.New("needs a destination with http.preset: "+strings.Join(destination.Presets(), ", ")))
+		}
+		compiled.messenger = messenger
+	}
 	checker, checks := to.(destination.HeaderChecker)
 	for _, name := range slices.Sorted(maps.Keys(r.Headers)) {
 		field, text := "http.headers."+name, r.Headers[name]
@@ -126,6 +144,13 @@ func (r *httpRequest) build(scope *eventScope) (ledger.Request, error) {
 		request.URL = text
 	}
 	switch {
+	case r.text != nil:
+		text, err := r.text.evalText(scope)
+		if err != nil {
+			return ledger.Request{}, fmt.Errorf("http.text: %w", err)
+		}
+		request.Body, _ = r.messenger.Message(text)
+		request.ContentType = jsonContentType
 	case r.body != nil:
 		value, err := r.body.eval(scope)
 		if err == nil {

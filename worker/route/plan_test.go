@@ -78,7 +78,10 @@ func planTargets(t *testing.T) []Target {
 		"note":   "INSERT INTO notes VALUES ('$2', $1)",
 	}})
 	require.NoError(t, err)
+	chat, err := destination.NewHTTP(destination.HTTPOptions{Name: "chat", Preset: "slack", URL: "https://hooks.example.com/T0/B0"})
+	require.NoError(t, err)
 	return []Target{
+		{Name: "chat", Queue: "dst_chat", Policy: ledger.AtLeastOnce, Sender: chat},
 		{Name: "app", Queue: "dst_app", Policy: ledger.AtLeastOnce, Sender: app},
 		{Name: "mail", Queue: "dst_mail", Policy: ledger.AtMostOnce, Sender: kindOnly("email")},
 		{Name: "books", Queue: "dst_books", Policy: ledger.AtLeastOnce, Sender: books},

@@ -20,6 +20,7 @@ var _ interface {
 	destination.TimeLimited
 	destination.HeaderOwner
 	destination.HeaderChecker
+	destination.Messenger
 	destination.StateReader
 } = (*renewableHTTP)(nil)
 
@@ -53,6 +54,9 @@ func (r *renewableHTTP) OwnHeaders() []string { return r.current.Load().OwnHeade
 func (r *renewableHTTP) CheckHeader(name, value string) error {
 	return r.current.Load().CheckHeader(name, value)
 }
+
+// Message implements destination.Messenger.
+func (r *renewableHTTP) Message(text string) ([]byte, bool) { return r.current.Load().Message(text) }
 
 // Fetch implements destination.StateReader.
 func (r *renewableHTTP) Fetch(ctx context.Context, url string) ([]byte, *destination.Outcome) {

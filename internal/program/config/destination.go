@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"net/netip"
 	"strings"
 
@@ -68,6 +69,9 @@ func (dest Destination) kind() string {
 
 func (dest Destination) withDefaults() Destination {
 	off := dest.Breaker.Off
+	if dest.HTTP != nil {
+		dest.Rate = cmp.Or(dest.Rate, dest.HTTP.UsualRate())
+	}
 	dest.DestinationOptions = dest.DestinationOptions.WithDefaults()
 	if off {
 		dest.Breaker = lane.Breaker{Off: true} // the rest means nothing

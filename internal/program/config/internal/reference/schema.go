@@ -57,6 +57,7 @@ var refinements = map[string]object{
 	"Source.Provider":                  {"enum": catalog.Names()},
 	"DestinationOptions.Policy":        {"enum": []string{string(ledger.AtLeastOnce), string(ledger.AtMostOnce)}},
 	"EmailOptions.TLS":                 {"enum": []string{destination.TLSStartTLS, destination.TLSImplicit, destination.TLSNone}},
+	"HTTPOptions.Preset":               {"enum": destination.Presets()},
 	"HTTPOptions.Method":               {"enum": destination.Methods()},
 	"HTTPRequest.Method":               {"enum": destination.Methods()},
 	"DestinationOptions.OnStoredError": {"enum": []string{string(worker.OnStoredErrorKeep), string(worker.OnStoredErrorNewKey)}},
