@@ -42,18 +42,27 @@ func (e *throttledError) Error() string {
 
 // statusError is an answer that is not 2xx.
 type statusError struct {
-	status int
-	about  string
+	status        int
+	about         string
+	needs, scopes string // rights that the token needs, and scopes that it has; empty: not known
 }
 
 func (e *statusError) Error() string {
 	switch e.status {
 	case http.StatusUnauthorized, http.StatusForbidden:
-		return fmt.Sprintf("%s: the token is refused (%d): it has expired, lacks a right, or is of another account", e.about, e.status)
+		return fmt.Sprintf("%s: the token is refused (%d): it has expired, lacks a right, or is of another account%s", e.about, e.status, e.rights())
 	case http.StatusNotFound:
-		return fmt.Sprintf("%s: there is no such thing (404) for this token: another account, test in place of live, or a wrong endpoint", e.about)
+		return fmt.Sprintf("%s: not found (404) with this token: it is of another account, of test instead of live, or lacks a right, or the endpoint is wrong%s", e.about, e.rights())
 	}
 	return fmt.Sprintf("%s: answered %d", e.about, e.status)
+}
+
+// rights compares the rights that the token needs with its scopes, if the provider names them.
+func (e *statusError) rights() string {
+	if e.scopes == "" {
+		return ""
+	}
+	return "; the token has the scopes " + e.scopes + " and needs: " + strings.TrimSuffix(e.needs, ".")
 }
 
 // clients holds the HTTP clients of the providers, one for each credential, so that all
@@ -181,7 +190,11 @@ func (p *pass) call(ctx context.Context, method, address string) (answer, error)
 	}
 	defer response.Body.Close()
 	p.b.meters.requests.Add(ctx, 1, p.attributes(response.StatusCode))
-	return read(response, method+" "+target.Path)
+	got, err := read(response, method+" "+target.Path)
+	if refusal, is := errors.AsType[*statusError](err); is && p.list.Scopes != "" {
+		refusal.needs, refusal.scopes = p.list.Rights, safetext.Excerpt(response.Header.Get(p.list.Scopes), 200)
+	}
+	return got, err
 }
 
 func (p *pass) authorize(request *http.Request) error {

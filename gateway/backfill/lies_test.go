@@ -46,7 +46,11 @@ func TestListsThatLieMoveNothing(t *testing.T) {
 		"wrong order":     {say(200, "application/json", "["+item("1", now.Add(-3*time.Hour))+","+item("2", now)+"]"), "not in its order"},
 		"token refused":   {say(401, "application/json", `{}`), "token is refused"},
 		"another account": {say(404, "application/json", `{}`), "another account"},
-		"an error":        {say(500, "application/json", `{}`), "answered 500"},
+		"too few scopes": {func(out http.ResponseWriter, r *http.Request) bool {
+			out.Header().Set("X-OAuth-Scopes", "gist, repo:status")
+			return say(404, "application/json", `{}`)(out, r)
+		}, "the token has the scopes gist, repo:status and needs: of the repository or organization, Webhooks: read and write"},
+		"an error": {say(500, "application/json", `{}`), "answered 500"},
 		"a redirect": {func(out http.ResponseWriter, r *http.Request) bool {
 			http.Redirect(out, r, "http://127.0.0.1:1/", http.StatusFound)
 			return true

@@ -18,6 +18,8 @@ type List struct {
 	Aliases map[string]string
 	// Rights are the permissions that the token needs, in the sender's words.
 	Rights string
+	// Scopes is the header of an answer that names the scopes of the token. Empty: none does.
+	Scopes string
 	// StrongToken is the prefix of a token that may do more than Rights. Empty: the
 	// token does not show it.
 	StrongToken string
