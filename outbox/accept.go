@@ -92,7 +92,7 @@ func (o *Outbox) Accept(ctx context.Context, d Delivery) (Acceptance, error) {
 	if known, ok := o.knownAgain(d); ok {
 		d.release()
 		o.retries.add(d)
-		o.noteDuplicates(known)
+		o.noteDuplicates(d.Origin, known)
 		return known, nil
 	}
 	a, err := o.newArrival(d)
@@ -108,7 +108,7 @@ func (o *Outbox) Accept(ctx context.Context, d Delivery) (Acceptance, error) {
 	}
 	o.remember(life, d, acceptance)
 	o.retries.add(d)
-	o.noteDuplicates(acceptance)
+	o.noteDuplicates(d.Origin, acceptance)
 	return acceptance, nil
 }
 

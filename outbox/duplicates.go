@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
 
 	"github.com/hooklatch/hooklatch/internal/logkey"
 	"github.com/hooklatch/hooklatch/outbox/identity"
@@ -34,6 +36,7 @@ type duplicateNote struct {
 	ref         identity.EventRef
 	count       int64
 	bodyDiffers bool
+	webhook     bool        // a webhook is among them
 	times       []time.Time // of the last ones, at most keptTimes
 }
 
@@ -41,6 +44,7 @@ type duplicateNote struct {
 func (n *duplicateNote) add(later duplicateNote) {
 	n.count += later.count
 	n.bodyDiffers = n.bodyDiffers || later.bodyDiffers
+	n.webhook = n.webhook || later.webhook
 	n.times = append(n.times, later.times...)
 	n.times = slices.Delete(n.times, 0, max(len(n.times)-keptTimes, 0))
 }
@@ -62,17 +66,17 @@ func newDuplicateCount(offer func(duplicateNote) bool) *duplicateCount {
 }
 
 // add counts a duplicate. It reports false if the count is full or stopped.
-func (c *duplicateCount) add(ref identity.EventRef, bodyDiffers bool, at time.Time) bool {
+func (c *duplicateCount) add(ref identity.EventRef, bodyDiffers, webhook bool, at time.Time) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch known := c.notes[ref]; {
 	case known != nil:
-		known.add(duplicateNote{count: 1, bodyDiffers: bodyDiffers, times: []time.Time{at}})
+		known.add(duplicateNote{count: 1, bodyDiffers: bodyDiffers, webhook: webhook, times: []time.Time{at}})
 	case len(c.notes) >= maxCounted:
 		return false
 	default:
 		ref.EventID = identity.EventID(strings.Clone(string(ref.EventID))) // it may be a part of the body
-		c.notes[ref] = &duplicateNote{ref: ref, count: 1, bodyDiffers: bodyDiffers, times: []time.Time{at}}
+		c.notes[ref] = &duplicateNote{ref: ref, count: 1, bodyDiffers: bodyDiffers, webhook: webhook, times: []time.Time{at}}
 	}
 	return c.runner.Wake()
 }
@@ -93,13 +97,13 @@ func (c *duplicateCount) write() {
 // noteDuplicates counts duplicates on the rows they repeat, after the answer. Waiting for the
 // row would make a duplicate wait for a handler that has locked it. The counts are
 // informational; a crash may lose some.
-func (o *Outbox) noteDuplicates(a Acceptance) {
+func (o *Outbox) noteDuplicates(origin identity.Origin, a Acceptance) {
 	for _, e := range a.Events {
 		if e.Status != Duplicate {
 			continue
 		}
 		ref := identity.EventRef{Source: e.Source, EventID: cmp.Or(e.SameAs, e.EventID)}
-		if !o.counted.add(ref, e.BodyDiffers, time.Now()) {
+		if !o.counted.add(ref, e.BodyDiffers, origin != identity.Backfill, time.Now()) {
 			o.logger.Debug("duplicate not counted", slog.String(logkey.Source, string(e.Source)), slog.String(logkey.EventID, string(e.EventID)))
 		}
 	}
@@ -110,6 +114,7 @@ type duplicatesRow struct {
 
 	Duplicates  int64
 	BodyDiffers bool
+	Webhook     bool
 	SecondsAgo  string // of the last ones, separated by spaces
 }
 
@@ -130,9 +135,20 @@ func (o *Outbox) noteDuplicateBatch(ctx context.Context, tx pgx.Tx, batch []dupl
 	}
 	rows := make([]duplicatesRow, 0, len(notes))
 	for ref, note := range notes {
-		rows = append(rows, duplicatesRow{EventRef: ref, Duplicates: note.count, BodyDiffers: note.bodyDiffers, SecondsAgo: secondsAgo(note.times)})
+		rows = append(rows, duplicatesRow{EventRef: ref, Duplicates: note.count, BodyDiffers: note.bodyDiffers, Webhook: note.webhook, SecondsAgo: secondsAgo(note.times)})
 	}
-	if _, err := o.sql.NoteDuplicates.With(noteDuplicates{Noted: rows, Kept: keptTimes}).Exec(ctx, tx); err != nil {
+	noted, err := o.sql.NoteDuplicates.With(noteDuplicates{Noted: rows, Kept: keptTimes}).Query(ctx, tx)
+	if err != nil {
+		return nil, fmt.Errorf("note duplicates: %w", err)
+	}
+	var source string
+	var overtaken bool
+	if _, err := pgx.ForEachRow(noted, []any{&source, &overtaken}, func() error {
+		if overtaken {
+			o.overtaken.Add(ctx, 1, metric.WithAttributes(attribute.String("source", source)))
+		}
+		return nil
+	}); err != nil {
 		return nil, fmt.Errorf("note duplicates: %w", err)
 	}
 	return make([]struct{}, len(batch)), nil

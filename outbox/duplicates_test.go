@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
@@ -20,7 +22,7 @@ func TestTheLastTimesOfDuplicatesAreKept(t *testing.T) {
 	})
 	first := time.Now()
 	for i := range keptTimes + 3 {
-		require.True(t, counted.add(identity.EventRef{Source: "stripe", EventID: "evt_1"}, i == 1, first.Add(time.Duration(i)*time.Second)))
+		require.True(t, counted.add(identity.EventRef{Source: "stripe", EventID: "evt_1"}, i == 1, true, first.Add(time.Duration(i)*time.Second)))
 	}
 	room.Store(true)
 	require.NoError(t, counted.runner.Stop(t.Context())) // writes the rest
@@ -29,4 +31,47 @@ func TestTheLastTimesOfDuplicatesAreKept(t *testing.T) {
 	require.Len(t, note.times, keptTimes)
 	require.Equal(t, first.Add(3*time.Second), note.times[0])
 	require.Equal(t, first.Add((keptTimes+2)*time.Second), note.times[keptTimes-1])
+}
+
+// An event that a backfill fetched before its webhook arrived was no gap: it is counted, so that
+// an operator sees that lag is too short. A second webhook, or a second look at the list, is not.
+func TestFetchedEventsWhoseWebhookComesLaterAreCounted(t *testing.T) {
+	t.Parallel()
+	reader := metric.NewManualReader()
+	b := setup(t, func(o *Options) { o.MeterProvider = metric.NewMeterProvider(metric.WithReader(reader)) })
+	come := func(origin identity.Origin, ids ...string) {
+		t.Helper()
+		before := b.count(t, `SELECT coalesce(sum(duplicates), 0) FROM hooklatch.processed_events`)
+		d := delivery("github", ids...)
+		d.Origin = origin
+		acceptance, err := b.Accept(t.Context(), d)
+		require.NoError(t, err)
+		for _, e := range acceptance.Events {
+			if e.Status == Duplicate {
+				before++
+			}
+		}
+		require.Eventually(t, func() bool {
+			return b.count(t, `SELECT coalesce(sum(duplicates), 0) FROM hooklatch.processed_events`) == before
+		}, 2*time.Minute, 10*time.Millisecond)
+	}
+	come(identity.Backfill, "fetched-1", "fetched-2", "fetched-3")
+	come("", "delivered")
+	come("", "fetched-1", "delivered")
+	come("", "fetched-1")
+	come(identity.Backfill, "fetched-3", "delivered")
+	come(identity.Webhook, "fetched-2")
+	var got metricdata.ResourceMetrics
+	require.NoError(t, reader.Collect(t.Context(), &got))
+	var overtaken int64
+	for _, scope := range got.ScopeMetrics {
+		for _, m := range scope.Metrics {
+			if m.Name == "hooklatch.backfill.overtaken" {
+				for _, point := range m.Data.(metricdata.Sum[int64]).DataPoints { //nolint:forcetypeassert // a test
+					overtaken += point.Value
+				}
+			}
+		}
+	}
+	require.EqualValues(t, 2, overtaken)
 }

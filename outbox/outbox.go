@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
+	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/metric"
 
 	"github.com/hooklatch/hooklatch/internal/recent"
@@ -123,6 +124,7 @@ type Outbox struct {
 	accepts    *commit.Group[arrival, Acceptance]
 	recent     *recent.Cache
 	counted    *duplicateCount
+	overtaken  metric.Int64Counter
 	duplicates *commit.Group[duplicateNote, struct{}]
 	retries    *retryCount
 	senderKeys *commit.Group[SenderKey, struct{}]
@@ -206,6 +208,11 @@ func New(opts Options) (*Outbox, error) {
 		Run: o.noteDuplicateBatch, Committers: 1, Timeout: noteTimeout,
 	})
 	o.counted = newDuplicateCount(o.duplicates.Offer)
+	o.overtaken, err = cmp.Or(opts.MeterProvider, otel.GetMeterProvider()).Meter("github.com/hooklatch/hooklatch/outbox").Int64Counter("hooklatch.backfill.overtaken",
+		metric.WithDescription("Events that a backfill fetched before their webhook arrived."), metric.WithUnit("{event}"))
+	if err != nil {
+		return nil, fmt.Errorf("outbox options: MeterProvider: %w", err)
+	}
 	o.retries = newRetryCount(o.noteRetries)
 	o.recent = recent.New(o.databaseLife, o.missDatabaseLife)
 	o.senderKeys = commit.NewGroup(o.acceptDB, "keep_sender_keys", commit.GroupOptions[SenderKey, struct{}]{

@@ -151,7 +151,7 @@ func (o *Outbox) eventsWithoutJob(ctx context.Context, in statement.DB, source u
 	}
 	jobs, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (riverjob.DispatchJob, error) {
 		var j riverjob.DispatchJob
-		err := row.Scan(&j.Event.Source, &j.Event.EventID, &j.EventType, &j.Since, &j.Queue, &j.Traceparent)
+		err := row.Scan(&j.Event.Source, &j.Event.EventID, &j.EventType, &j.Origin, &j.Since, &j.Queue, &j.Traceparent)
 		return j, err
 	})
 	if err != nil {

@@ -34,6 +34,7 @@ type metadata struct {
 type DispatchJob struct {
 	Event       identity.EventRef
 	EventType   string
+	Origin      identity.Origin
 	Queue       string
 	Traceparent string
 	Since       time.Time // its place in the queue if it had one before; zero: the end
@@ -96,7 +97,7 @@ func (in *Inserter) dispatch(j DispatchJob) jobRow {
 	return jobRow{
 		Kind:        KindDispatch,
 		Queue:       j.Queue,
-		Priority:    Priority(""),
+		Priority:    Priority(j.Origin),
 		Args:        []byte(text.Args),
 		Metadata:    []byte(text.Metadata),
 		MaxAttempts: MaxDispatchAttempts,
@@ -110,7 +111,7 @@ const maxRunAttempts = 1_000
 
 func (in *Inserter) run(id int64) jobRow {
 	return jobRow{
-		Kind: KindRun, Queue: QueueUpkeep, Priority: Priority(""), MaxAttempts: maxRunAttempts, Tags: tags("run-" + strconv.FormatInt(id, 10)),
+		Kind: KindRun, Queue: QueueUpkeep, Priority: Priority(identity.Webhook), MaxAttempts: maxRunAttempts, Tags: tags("run-" + strconv.FormatInt(id, 10)),
 		Args: encode(RunArgs{Run: id}), Metadata: encode(metadata{RunURL: in.runURL(id)}),
 	}
 }

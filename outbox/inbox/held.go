@@ -28,7 +28,7 @@ func (i *Inbox) Release(ctx context.Context, ref identity.EventRef, by ledger.Op
 // ReleaseTx is Release in the caller's transaction, which records who ordered it.
 func (i *Inbox) ReleaseTx(ctx context.Context, tx pgx.Tx, ref identity.EventRef) error {
 	j := riverjob.DispatchJob{Event: ref}
-	err := i.sql.ReleaseEvent.With(ref).QueryRow(ctx, tx).Scan(&j.EventType, &j.Queue, &j.Traceparent)
+	err := i.sql.ReleaseEvent.With(ref).QueryRow(ctx, tx).Scan(&j.EventType, &j.Origin, &j.Queue, &j.Traceparent)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return i.whyNotHeld(ctx, tx, ref)
 	}

@@ -59,7 +59,7 @@ func (i *Inbox) ReplayTx(ctx context.Context, tx pgx.Tx, ref identity.EventRef, 
 	var r Replayed
 	once := replayEvent{EventRef: ref, NewKeys: opts.NewKeys, Route: opts.Route, RequestedBy: by.Who, Reason: column.Reason(by.Reason), RunID: column.NumberOrNull(opts.Run)}
 	err := i.sql.ReplayEvent.With(once).QueryRow(ctx, tx).
-		Scan(&j.EventType, &j.Queue, &j.Traceparent, &r.Generation)
+		Scan(&j.EventType, &j.Origin, &j.Queue, &j.Traceparent, &r.Generation)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return r, i.whyNotReplayed(ctx, tx, ref, opts)
 	}

@@ -5,14 +5,14 @@ WITH job AS MATERIALIZED {{live_jobs}}, known AS MATERIALIZED (
     SELECT {{known_until}} AS until
 ), undispatched AS MATERIALIZED (
     -- Later events are checked once these are dispatched.
-    SELECT p.source, p.event_id, p.event_type, p.received_at, p.queue, p.traceparent, p.generation
+    SELECT p.source, p.event_id, p.event_type, p.origin, p.received_at, p.queue, p.traceparent, p.generation
     FROM hooklatch.processed_events AS p
     WHERE p.source = :source
         AND p.outcome = 'received'
     ORDER BY p.accept_seq
     LIMIT 3 * :look::bigint
 )
-SELECT p.source, p.event_id, p.event_type, p.received_at, p.queue, p.traceparent
+SELECT p.source, p.event_id, p.event_type, p.origin, p.received_at, p.queue, p.traceparent
 FROM undispatched AS p
 WHERE p.received_at < LEAST(now() - make_interval(secs => :grace_seconds::float8), (SELECT until FROM known))
     AND (p.generation = 1 OR (SELECT until FROM known) = 'infinity')

@@ -1,8 +1,8 @@
 -- Counts duplicates on the rows they repeat, outside the path of the answer, and keeps the
--- times of the last ones.
+-- times of the last ones. Returns whether a backfill fetched the event before its webhook came.
 WITH noted AS (
     SELECT n.*
-    FROM :noted AS n (source text, event_id text, duplicates bigint, body_differs boolean, seconds_ago text)
+    FROM :noted AS n (source text, event_id text, duplicates bigint, body_differs boolean, webhook boolean, seconds_ago text)
     ORDER BY n.source COLLATE "C", n.event_id COLLATE "C"
 ), locked AS (
     SELECT noted.*
@@ -38,3 +38,4 @@ SET
     body_differs = p.body_differs OR came.body_differs
 FROM came
 WHERE {{same_event locked=came}}
+RETURNING p.source, came.webhook AND p.origin = 'backfill' AND p.duplicates = came.duplicates AS overtaken

@@ -20,4 +20,4 @@ SET
 FROM before
 WHERE {{same_event locked=before}}
     AND (before.stored OR EXISTS (SELECT FROM kept))
-RETURNING p.event_type, p.queue, p.traceparent
+RETURNING p.event_type, p.origin, p.queue, p.traceparent

@@ -28,7 +28,7 @@ WITH before AS (
     WHERE {{same_event locked=before}}
         AND (before.stored OR EXISTS (SELECT FROM kept))
     RETURNING
-        p.source, p.event_id, p.generation, p.event_type, p.queue, p.traceparent,
+        p.source, p.event_id, p.generation, p.event_type, p.origin, p.queue, p.traceparent,
         before.outcome AS previous_outcome, before.processed_at AS previous_at, before.error AS previous_error
 ), recorded AS (
     INSERT INTO hooklatch.event_replays (
@@ -37,5 +37,5 @@ WITH before AS (
     SELECT source, event_id, generation, :new_keys, :route, :requested_by, :reason, previous_outcome, previous_at, previous_error, :run_id
     FROM replayed
 )
-SELECT event_type, queue, traceparent, generation
+SELECT event_type, origin, queue, traceparent, generation
 FROM replayed
