@@ -9,56 +9,55 @@ import (
 	"github.com/hooklatch/hooklatch/worker/lane"
 )
 
-// task is one attempt that a job asks for.
+// task is one attempt requested by a job.
 type task struct {
 	id    identity.EffectID
 	jobID int64
 	probe bool // see ledger.Claim
-	// endsJob: the job is of no more use if its effect is done at its first attempt.
+	// Whether the job is of no further use if the first attempt does the effect.
 	endsJob bool
 }
 
-// attempt is what came of a task: unanswered, denied or ended. Each is a value
-// that is made when all of it is known, and then only read.
+// attempt is the result of a task: unanswered, denied or ended. Each is created when all of it
+// is known, and is only read afterwards.
 type attempt interface {
-	// granted is false when nothing was attempted, so that another run may use
-	// the rate token.
+	// granted reports whether the claim was granted. If not, nothing was attempted, and another
+	// run may use the rate token.
 	granted() bool
 }
 
-// unanswered is an attempt of which the ledger did not say whether it may begin.
+// unanswered is an attempt for which the ledger did not say whether it may begin.
 type unanswered struct{ err error }
 
-// denied is an attempt that the ledger did not grant, and why.
+// denied is an attempt that the ledger did not grant, with the reason.
 type denied struct{ ledger.Claimed }
 
-// ended is an attempt that the ledger granted, and that is over.
+// ended is an attempt that the ledger granted and that has ended.
 type ended struct {
 	call
 
 	settled ledger.Settled
-	// err is why the ledger does not know yet how the attempt ended.
+	// err is the reason why the ledger does not know the outcome yet.
 	err error
 }
 
-// call is what an attempt did at its destination.
+// call is the call of one attempt to its destination.
 type call struct {
 	effect   ledger.Effect // with the request as it was sent
-	made     bool          // false: nothing was sent
+	made     bool          // whether anything was sent
 	outcome  destination.Outcome
 	duration time.Duration
 
 	abandoned bool      // the sender did not return
-	notBefore time.Time // when another attempt may begin; zero: whenever it is due
+	notBefore time.Time // earliest start of the next attempt; zero for no bound beyond its due time
 }
 
 func (unanswered) granted() bool { return false }
 func (denied) granted() bool     { return false }
 func (ended) granted() bool      { return true }
 
-// settlement is what the ledger is told of a call. Only attempts that count make
-// the wait longer and use up those there are; a probe that does not count never
-// ends its effect.
+// settlement returns what the ledger records of a call. Only counted attempts lengthen the wait
+// and use up attempts. A probe that does not count never ends its effect.
 func (c call) settlement(l *served, t task, ownFault bool) ledger.Settlement {
 	counted := c.effect.Attempt - c.effect.UncountedAttempts
 	usedUp := l.Retry.Exhausted(counted) && (!t.probe || ownFault)
@@ -77,8 +76,9 @@ func (c call) settlement(l *served, t task, ownFault bool) ledger.Settlement {
 	}
 }
 
-// refusedFor is how long before this attempt the first of those began that were
-// all refused like it; 0 when the last was not. Both times are the database's.
+// refusedFor returns the time from the first of the effect's latest attempts that were all
+// refused like this one to this attempt. It is 0 if the attempt before was not refused. Both
+// times are the database's.
 func (c call) refusedFor() time.Duration {
 	if c.effect.RefusedSince.IsZero() {
 		return 0

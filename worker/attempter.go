@@ -21,21 +21,21 @@ import (
 	"github.com/hooklatch/hooklatch/worker/route"
 )
 
-// minSettle is what an attempt keeps of its lease for its settlement.
+// minSettle is the part of its lease that an attempt reserves for its settlement.
 const minSettle = ledgerSlack / 2
 
-// errLeaseShort ends an attempt before its call: another could begin while the
-// receiver is still at it.
+// errLeaseShort ends an attempt before its call: another attempt could begin while the receiver
+// still works on this one.
 var errLeaseShort = errors.New("too little of the lease was left for a call: the ledger, or this process, was slow")
 
-// attempter makes attempts: T3. It knows nothing about River; effectWorker and
-// probeWorker bring it tasks and say in River how they ended, births brings it those
-// that begin with their effect.
+// attempter makes attempts (T3). It does not know River: effectWorker and probeWorker bring it
+// tasks and report the results to River, and births brings it first attempts that start with
+// their dispatch.
 //
-// What makes an attempt safe is its order. Nothing is called before the ledger
-// has granted the claim, the request that is sent was committed before, and the
-// settlement carries the attempt's number, so that an attempt that lost its lease
-// settles nothing. Everything a crash can cut short is in the ledger by then.
+// The order of the steps makes an attempt safe. The destination is called only after the ledger
+// has granted the claim. The request was committed before it is sent. The settlement carries
+// the attempt's number, so an attempt that lost its lease settles nothing. Everything a crash
+// can cut short is in the ledger by then.
 type attempter struct {
 	ledger    *ledger.Ledger
 	events    eventReader
@@ -62,9 +62,9 @@ func (a *attempter) run(ctx context.Context, l *served, t task) attempt {
 	return a.runClaim(ctx, l, t, claim)
 }
 
-// runClaim asks for a claim, and makes the attempt if it is granted.
+// runClaim requests a claim, and makes the attempt if it is granted.
 func (a *attempter) runClaim(ctx context.Context, l *served, t task, claim ledger.Claim) attempt {
-	// The lease begins when the ledger grants it: no sooner than now.
+	// The lease begins when the ledger grants it, so not before now.
 	leaseEnds := time.Now().Add(claim.Lease)
 	claimed, err := a.ledger.Claim(ctx, claim)
 	if err != nil || claimed.Status != ledger.ClaimGranted {
@@ -73,8 +73,8 @@ func (a *attempter) runClaim(ctx context.Context, l *served, t task, claim ledge
 	return a.perform(ctx, l, t, claimed, leaseEnds, nil)
 }
 
-// perform makes an attempt that the ledger granted, unless err says why it cannot be
-// made.
+// perform makes an attempt that the ledger granted. If err is not nil, the attempt cannot be
+// made and err is its outcome.
 func (a *attempter) perform(ctx context.Context, l *served, t task, claimed ledger.Claimed, leaseEnds time.Time, err error) attempt {
 	if err == nil {
 		err = a.ledger.LoadBody(ctx, &claimed.Effect)
@@ -93,8 +93,8 @@ func (a *attempter) perform(ctx context.Context, l *served, t task, claimed ledg
 // inTx applies an effect with a transaction: see destination.Transactional.
 type inTx func(ctx context.Context, tx pgx.Tx, e *ledger.Effect) (destination.Outcome, error)
 
-// runInTx does it all in one transaction, which the ledger repeats when it does
-// not learn whether it was committed.
+// runInTx makes the whole attempt in one transaction. The ledger repeats the transaction if it
+// does not learn whether it was committed.
 func (a *attempter) runInTx(ctx context.Context, l *served, run inTx, t task, claim ledger.Claim) attempt {
 	var span trace.Span // of all repetitions; nil until the first
 	var last call
@@ -123,8 +123,8 @@ func (a *attempter) runInTx(ctx context.Context, l *served, run inTx, t task, cl
 	return a.end(trace.ContextWithSpan(ctx, span), l, t, span, ended{call: last, settled: settled})
 }
 
-// claimOf asks for the attempt. Its id is that of one run of a job: a claim that
-// is repeated because its answer was lost gets the same attempt.
+// claimOf returns the claim for an attempt. Its id belongs to one run of a job: a claim that is
+// repeated because its answer was lost gets the same attempt.
 func claimOf(l *served, t task) (ledger.Claim, error) {
 	claimID, err := uuid.NewV7()
 	if err != nil {
@@ -145,7 +145,7 @@ func claimOf(l *served, t task) (ledger.Claim, error) {
 	}, nil
 }
 
-// notGranted reports what a claim did on its own.
+// notGranted reports the effect of a claim that was not granted.
 func (a *attempter) notGranted(ctx context.Context, l *served, t task, claimed ledger.Claimed, err error) attempt {
 	if err != nil {
 		return unanswered{err}
@@ -160,11 +160,11 @@ func (a *attempter) notGranted(ctx context.Context, l *served, t task, claimed l
 	return denied{claimed}
 }
 
-// call calls the destination, once the request is what will always be sent.
+// call calls the destination, once the request is the one that every attempt will send.
 func (a *attempter) call(ctx context.Context, l *served, effect ledger.Effect, leaseEnds time.Time) call {
 	began := time.Now()
 	if effect.Request.Late {
-		// Refetching has a time-out of its own, and sends nothing.
+		// A refetch has its own time-out, and sends nothing.
 		fixed, out := a.render(ctx, l, effect)
 		if out != nil {
 			return call{effect: effect, abandoned: isAbandoned(out.Err), outcome: *out, duration: time.Since(began)}
@@ -180,7 +180,7 @@ func (a *attempter) call(ctx context.Context, l *served, effect ledger.Effect, l
 	}
 	out := a.send(ctx, l, effect)
 	if isAbandoned(out.Err) {
-		// Its request may still be on the wire: no other attempt begins within the lease.
+		// Its request may still be on the wire: no other attempt may begin within the lease.
 		return call{effect: effect, made: true, abandoned: true, outcome: out, duration: time.Since(began), notBefore: leaseEnds}
 	}
 	if err := failpoint.Hit("effect.answered"); err != nil {
@@ -189,10 +189,9 @@ func (a *attempter) call(ctx context.Context, l *served, effect ledger.Effect, l
 	return call{effect: effect, made: true, outcome: out, duration: time.Since(began)}
 }
 
-// render makes the request of an effect whose route has a refetch, by the routes
-// of today, and commits it before anything is sent: this and all later attempts
-// send the same (I7). It returns the outcome of an attempt that has nothing to
-// send.
+// render renders the request of an effect whose route has a refetch, with the current routes,
+// and commits it before anything is sent: this attempt and all later ones send the same request
+// (I7). It returns an outcome if the attempt has nothing to send.
 func (a *attempter) render(ctx context.Context, l *served, effect ledger.Effect) (ledger.Effect, *destination.Outcome) {
 	event, err := a.events.Event(ctx, effect.Event)
 	if err != nil {
@@ -204,7 +203,7 @@ func (a *attempter) render(ctx context.Context, l *served, effect ledger.Effect)
 		out     *destination.Outcome
 	}
 	made, err := callSender(ctx, l, bounds{refetchSlack, a.patience}, func(ctx context.Context) (made rendered) {
-		of := effect // of its own: an abandoned sender may still read it
+		of := effect // a copy: an abandoned sender may still read it
 		made.request, made.out = a.routes.Load().Render(ctx, event, &of)
 		return made
 	})
@@ -222,9 +221,8 @@ func (a *attempter) render(ctx context.Context, l *served, effect ledger.Effect)
 	return fixed, nil
 }
 
-// settle records the outcome even when the job's time is over: what is not
-// settled is in doubt. It is tried again for a ledger that is busy, or that was
-// away for longer than it repeats by itself.
+// settle records the outcome even if the job's time is over: an unsettled attempt is in doubt.
+// It retries if the ledger is busy, or unavailable for longer than the ledger's own retries.
 func (a *attempter) settle(ctx context.Context, s ledger.Settlement) (settled ledger.Settled, err error) {
 	ctx = context.WithoutCancel(ctx)
 	for range (retry.Pauses{First: 100 * time.Millisecond, Max: time.Second, Tries: 3}).Until(ctx) {
@@ -239,8 +237,7 @@ func (a *attempter) settle(ctx context.Context, s ledger.Settlement) (settled le
 	return settled, nil
 }
 
-// end reports an attempt, and pauses the destination if that is what its
-// attempts say.
+// end reports an attempt, and pauses the destination if its attempts call for it.
 func (a *attempter) end(ctx context.Context, l *served, t task, span trace.Span, e ended) attempt {
 	outcome, err := string(e.settled.State), e.outcome.Err
 	switch {
@@ -257,8 +254,7 @@ func (a *attempter) end(ctx context.Context, l *served, t task, span trace.Span,
 	if e.abandoned {
 		a.telemetry.countAbandoned(ctx, l, &e.effect)
 	}
-	// A stop of this process is no fault of the destination, and the probe's job
-	// deals with probes.
+	// A stop of this process is not the destination's fault. The probe's job handles probes.
 	if e.made && !t.probe && !errors.Is(ctx.Err(), context.Canceled) {
 		reason := l.Record(e.outcome, e.refusedFor())
 		switch {

@@ -19,17 +19,17 @@ import (
 	"github.com/hooklatch/hooklatch/worker/destination"
 )
 
-// births makes the first attempts of effects that this process dispatches, where a slot
-// of their destination is free: they are claimed by the transaction that creates them.
-// Their jobs are in reserve, for when this process dies.
+// births makes the first attempts of effects that this process dispatches, where their
+// destination has a free slot. The transaction that creates such an effect also claims it. Its
+// job is a reserve in case this process dies.
 type births struct {
 	attempts *attempter
 	lanes    map[string]*served
 	running  *underway // runs that a stop waits for
 	life     context.Context
-	end      context.CancelFunc // cancels what still runs
-	stopped  atomic.Bool        // nothing is born any more
-	off      bool               // what tests and measurements of jobs need
+	end      context.CancelFunc // cancels the attempts that are still running
+	stopped  atomic.Bool        // no further first attempt begins
+	off      bool               // for tests and measurements of jobs
 }
 
 func newBirths(attempts *attempter, lanes map[string]*served, running *underway) *births {
@@ -38,22 +38,22 @@ func newBirths(attempts *attempter, lanes map[string]*served, running *underway)
 	return b
 }
 
-// birth is an effect that begins with its first attempt if its dispatch is committed.
+// birth is an effect whose first attempt begins when its dispatch is committed.
 type birth struct {
 	of        *served
 	claim     ledger.Claim
 	leaseEnds time.Time // at the earliest
 }
 
-// firstAttempts are those that begin with the dispatch of an event, if it is committed.
+// firstAttempts are the attempts that begin with the dispatch of an event, if it is committed.
 type firstAttempts struct {
 	births *births
 	event  *inbox.Event
 	of     []birth
 }
 
-// expect gives a claim to each of the effects of an event that can be attempted as soon
-// as it is dispatched. The caller must call begin or giveBack when that is over.
+// expect adds a claim to each effect of an event that can be attempted as soon as it is
+// dispatched. The caller must call begin or giveBack after the dispatch.
 func (b *births) expect(event *inbox.Event, effects []ledger.NewEffect) *firstAttempts {
 	expected := &firstAttempts{births: b, event: event}
 	if b.off || b.stopped.Load() || event.Generation > 1 {
@@ -77,17 +77,17 @@ func (b *births) expect(event *inbox.Event, effects []ledger.NewEffect) *firstAt
 	return expected
 }
 
-// mayBeBorn tells whether the first attempt needs nothing but its effect: no turn, no
-// token, no request that is rendered late, and no person where it is lost.
+// mayBeBorn reports whether the first attempt needs nothing but its effect: no turn in an
+// order, no rate token, no request that is rendered late, and no operator if it is lost.
 func mayBeBorn(l *served, e *ledger.NewEffect) bool {
 	_, inTx := l.Sender.(destination.Transactional)
 	return !inTx && !l.Limited() && e.Policy != ledger.AtMostOnce && e.OrderKey == "" && e.LatestKey == "" && e.Parked == "" && !e.Request.Late
 }
 
-// begin makes the attempts of what was born, each beside the job of the event, and gives
-// back the slots of the others. What an unanswered dispatch has committed nobody knows,
-// nor whether an event that was dispatched before was so by an earlier try of this one:
-// the ledger is asked.
+// begin starts the attempts whose claims were committed, beside the job of the event, and gives
+// back the slots of the others. After an unanswered dispatch it is unknown what was committed.
+// If the event was dispatched before, an earlier try of this dispatch may have done it. In both
+// cases begin queries the ledger.
 func (f *firstAttempts) begin(ctx context.Context, dispatched outbox.Dispatched, err error) {
 	unsure := errors.Is(err, commit.ErrUnavailable) || err == nil && !dispatched.Fenced
 	b, born := f.births, f.of
@@ -107,7 +107,7 @@ func (f *firstAttempts) begin(ctx context.Context, dispatched outbox.Dispatched,
 	}
 }
 
-// giveBack gives back the slots of attempts that were not begun. It may be called again.
+// giveBack gives back the slots of attempts that did not begin. It may be called again.
 func (f *firstAttempts) giveBack() {
 	for _, x := range f.of {
 		x.of.EndFirst()
@@ -115,12 +115,12 @@ func (f *firstAttempts) giveBack() {
 	f.of = nil
 }
 
-// run is one attempt. Its context is that of the job it came from, but for its end.
+// run makes one attempt. Its context is that of the event's job without its cancellation.
 func (b *births) run(job context.Context, x birth, attempt func(context.Context)) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(job))
 	detach := context.AfterFunc(b.life, cancel)
 	if b.life.Err() != nil {
-		cancel() // at once
+		cancel() // immediately
 	}
 	b.running.attempt(func() {
 		defer x.of.EndFirst()
@@ -139,8 +139,8 @@ func (b *births) run(job context.Context, x birth, attempt func(context.Context)
 	})
 }
 
-// attempt is the first attempt of an effect that was born. One that a stop ends before
-// its call gives the effect back.
+// attempt makes the first attempt of an effect. If a stop ends it before its call, the effect
+// is given back.
 func (b *births) attempt(ctx context.Context, x birth, effect ledger.Effect) {
 	err := failpoint.Hit("effect.born")
 	if err == nil {
@@ -150,8 +150,8 @@ func (b *births) attempt(ctx context.Context, x birth, effect ledger.Effect) {
 	b.attempts.perform(ctx, x.of, t, ledger.Claimed{Status: ledger.ClaimGranted, Effect: effect}, x.leaseEnds, err)
 }
 
-// ask asks for a claim that may be committed, until there is an answer or its lease
-// would have ended: nobody was called for it. pending says that the effect may come yet.
+// ask repeats a claim that may be committed, until the ledger answers or the lease would have
+// ended: no destination was called for it. pending reports that the effect may still appear.
 func (b *births) ask(ctx context.Context, x birth, pending bool) {
 	asking, cancel := context.WithDeadline(ctx, x.leaseEnds)
 	defer cancel()
@@ -168,7 +168,7 @@ func (b *births) ask(ctx context.Context, x birth, pending bool) {
 	}
 }
 
-// stop lets nothing begin any more, and what runs end within d.
+// stop prevents new attempts, and ends running ones within d.
 func (b *births) stop(d time.Duration) (ended func()) {
 	b.stopped.Store(true)
 	timer := time.AfterFunc(d, b.end)

@@ -18,8 +18,8 @@ import (
 
 const (
 	checksEvery = 10 * time.Minute
-	// checksBudget is how long the checks of one run may take together. It leaves
-	// one of them room to end before the shortest time-out of a job.
+	// checksBudget bounds the checks of one run together. It leaves time for one more check to
+	// end before the shortest time-out of a job.
 	checksBudget = minJobTimeout - agreement.Timeout - 5*time.Second
 )
 
@@ -28,7 +28,7 @@ type checksArgs struct{}
 // Kind implements river.JobArgs.
 func (checksArgs) Kind() string { return kindChecks }
 
-// checksWorker runs the checks of the configuration.
+// checksWorker runs the configured checks.
 type checksWorker struct {
 	river.WorkerDefaults[checksArgs]
 	*Worker
@@ -41,8 +41,8 @@ func (w *Worker) checks() []agreement.Check {
 	return w.opts.Checks()
 }
 
-// Work implements river.Worker. When the checks take too long together, those that
-// were left are as likely as any to come first the next time.
+// Work implements river.Worker. The checks run in random order, so that if they take too long
+// together, no check is always the one left over.
 func (w *checksWorker) Work(ctx context.Context, _ *river.Job[checksArgs]) error {
 	checks, began := slices.Clone(w.checks()), time.Now()
 	rand.Shuffle(len(checks), func(i, j int) { checks[i], checks[j] = checks[j], checks[i] }) //nolint:gosec // no secret depends on it
@@ -58,8 +58,8 @@ func (w *checksWorker) Work(ctx context.Context, _ *river.Job[checksArgs]) error
 	return nil
 }
 
-// runCheck logs how many rows a check returned, and none of their values: those are
-// for `hooklatch check` to show.
+// runCheck logs how many rows a check returned, and none of their values: `hooklatch check`
+// shows those.
 func (w *checksWorker) runCheck(ctx context.Context, check agreement.Check) error {
 	found, err := agreement.Run(ctx, w.pool, check)
 	outcome := outcomeClean

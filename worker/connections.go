@@ -9,20 +9,20 @@ import (
 	"github.com/hooklatch/hooklatch/worker/destination"
 )
 
-// connsForTheRest counts two committers each for dispatch, claim and settlement,
-// and six connections for River: one listens, the others fetch jobs, complete
-// them, clean up, and load what a job is about.
+// connsForTheRest counts two committers each for dispatch, claim and settlement, and six
+// connections for River: one listens, the others fetch jobs, complete them, clean up, and load
+// the data of jobs.
 const connsForTheRest = 12
 
-// ConnsNeeded is how many connections a Worker and its Outbox may hold at once:
-// one for each attempt in the same Postgres (their destinations' Concurrency
-// together), one for each handler that runs (Options.HandlerWorkers, when
-// handlers are registered), and 12 for everything else. With a smaller pool,
-// claims and settlements wait for slow effects and handlers to end.
+// ConnsNeeded returns how many connections a Worker and its Outbox may hold simultaneously: one
+// for each attempt in the same Postgres (the sum of their destinations' Concurrency), one for
+// each running handler (Options.HandlerWorkers, if handlers are registered), and 12 for
+// everything else. With a smaller pool, claims and settlements wait until slow effects and
+// handlers end.
 func ConnsNeeded(inPostgres, handlers int) int { return inPostgres + handlers + connsForTheRest }
 
-// warnOfFewConns warns of a pool that slow work can use up. It is no error: a
-// program may know that less runs at once than its options allow.
+// warnOfFewConns logs a warning if slow work can use up the pool. It is not an error: a program
+// may know that less runs simultaneously than its options allow.
 func (w *Worker) warnOfFewConns(ctx context.Context) {
 	inPostgres, handlers := 0, 0
 	for _, d := range w.opts.Destinations {

@@ -25,21 +25,21 @@ import (
 )
 
 const (
-	// commitTimeout bounds the end of a handlers' transaction. It does not
-	// depend on the job's context: a cancelled COMMIT has an unknown outcome.
+	// commitTimeout bounds the end of a handlers' transaction. It does not depend on the job's
+	// context: a cancelled COMMIT has an unknown outcome.
 	commitTimeout = 5 * time.Second
 	// recordTimeout bounds recording that a dispatch failed.
 	recordTimeout = 5 * time.Second
-	// transactionOfHandlers is the one that handlers write in.
+	// transactionOfHandlers is the transaction in which handlers write.
 	transactionOfHandlers commit.Name = "dispatch_with_handlers"
 )
 
-// dispatchArgs are those of riverjob, and what the run leaves for NextRetry.
+// dispatchArgs are the arguments of riverjob, and what the run leaves for NextRetry.
 type dispatchArgs struct {
 	riverjob.DispatchArgs
 
-	ran  bool          // false when the rescuer asks
-	wait time.Duration // until the next run, when a handler asked for it
+	ran  bool          // false if the rescuer calls NextRetry
+	wait time.Duration // until the next run, if a handler set it
 }
 
 // dispatchWorker plans an event and commits its effects: T2.
@@ -69,7 +69,7 @@ type dispatchRun struct {
 func (r dispatchRun) first() bool { return r.job.Attempt <= 1 }
 func (r dispatchRun) last() bool  { return r.job.Attempt >= r.job.MaxAttempts }
 
-// attrs are what every log line about the event carries.
+// attrs are the attributes of every log line about the event.
 func (r dispatchRun) attrs(e *inbox.Event) []slog.Attr {
 	return []slog.Attr{
 		slog.String(logkey.Source, string(e.Source)),
@@ -124,7 +124,7 @@ func (d *dispatchWorker) Work(ctx context.Context, job *river.Job[dispatchArgs])
 	case err != nil:
 		outcome = outcomeError
 		job.Args.wait, _ = retryWait(err)
-		// A stop is not the event's failure: River gives such a run back.
+		// A stop is not the event's failure: River makes the job of such a run available again.
 		if isGivenUp(err) || run.last() && !errors.Is(err, context.Canceled) {
 			outcome = outcomeFailed
 			left, err = d.fail(ctx, run, event, err)
@@ -156,8 +156,8 @@ func (d *dispatchWorker) Work(ctx context.Context, job *river.Job[dispatchArgs])
 	return nil
 }
 
-// dispatch plans the event and commits the plan. A panic is an error of the
-// event, so that its last attempt is recorded like any other.
+// dispatch plans the event and commits the plan. A panic becomes an error of the event, so that
+// its last attempt is recorded like any other.
 func (d *dispatchWorker) dispatch(ctx context.Context, run dispatchRun, event *inbox.Event) (dispatched outbox.Dispatched, err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -172,7 +172,7 @@ func (d *dispatchWorker) dispatch(ctx context.Context, run dispatchRun, event *i
 		Event: event, Effects: effects, ConfigHash: run.routing.table.ConfigHash(),
 		Configuration: run.routing.configuration(run.job.Queue), Traceparent: tracing.Parent(ctx),
 	}
-	// A replay of one route is none of what handlers did.
+	// A replay of one route does not repeat the work of handlers.
 	if handlers := d.handlers.matching(string(event.Source), event.Type); len(handlers) > 0 && event.OnlyRoute == "" {
 		return d.dispatchWithHandlers(ctx, run, planned, handlers)
 	}
@@ -180,7 +180,7 @@ func (d *dispatchWorker) dispatch(ctx context.Context, run dispatchRun, event *i
 		planned.JobID = run.job.ID
 	}
 	born := d.births.expect(event, planned.Effects)
-	defer born.giveBack() // of a dispatch that panicked
+	defer born.giveBack() // if the dispatch panicked
 	dispatched, err = d.outbox.Dispatch(ctx, planned)
 	born.begin(ctx, dispatched, err)
 	if err != nil {
@@ -188,7 +188,7 @@ func (d *dispatchWorker) dispatch(ctx context.Context, run dispatchRun, event *i
 	}
 	d.logParked(ctx, run, planned, dispatched)
 	if dispatched.Left || planned.JobID > 0 && dispatched.Fenced {
-		return dispatched, nil // the job waits again, or is gone
+		return dispatched, nil // the job waits again, or is deleted
 	}
 	return dispatched, recordDispatched(ctx, run, dispatched)
 }
@@ -208,9 +208,9 @@ func (d *dispatchWorker) logParked(ctx context.Context, run dispatchRun, planned
 	}
 }
 
-// dispatchWithHandlers commits the fence, what the handlers write, the effects
-// and the completion of the job as one (I10). A run that was taken for dead and
-// wakes up after another run has dispatched the event does not pass the fence.
+// dispatchWithHandlers commits the fence, the handlers' writes, the effects and the completion
+// of the job in one transaction (I10). A run that stalled until it was rescued does not pass
+// the fence if another run has dispatched the event meanwhile.
 func (d *dispatchWorker) dispatchWithHandlers(ctx context.Context, run dispatchRun, planned outbox.Dispatch, handlers handlerSet) (outbox.Dispatched, error) {
 	planned.Handled = true
 	tx, err := d.pool.BeginTx(ctx, d.handlersTx)
@@ -244,8 +244,8 @@ func (d *dispatchWorker) dispatchWithHandlers(ctx context.Context, run dispatchR
 	if !dispatched.Fenced {
 		return dispatched, nil
 	}
-	// A job that is no longer running was rescued while this run went on. The
-	// fence is ours all the same; the next run finds the event dispatched.
+	// A job that is no longer running was rescued while this run went on. This run holds the
+	// fence all the same; the next run finds the event dispatched.
 	if _, err := river.JobCompleteTx[*riverpgxv5.Driver](ending, tx, run.job); err != nil && !errors.Is(err, rivertype.ErrNotFound) {
 		return outbox.Dispatched{}, fmt.Errorf("complete job: %w", err)
 	}
@@ -276,8 +276,8 @@ func recordDispatched(ctx context.Context, run dispatchRun, dispatched outbox.Di
 	return out.record(ctx)
 }
 
-// fail gives the event up, or leaves that to a process with a newer configuration. If it
-// cannot be recorded, the job is tried again.
+// fail gives up the event, or leaves that to a process with a newer configuration. If the
+// failure cannot be recorded, the job is tried again.
 func (d *dispatchWorker) fail(ctx context.Context, run dispatchRun, event *inbox.Event, cause error) (left bool, err error) {
 	if left, err = d.recordFailure(ctx, run, event, cause); err != nil || left {
 		return left, errors.Join(cause, err)
@@ -288,8 +288,8 @@ func (d *dispatchWorker) fail(ctx context.Context, run dispatchRun, event *inbox
 	return false, cause
 }
 
-// recordFailure marks the event failed. An event that another run dispatched in
-// the meantime stays dispatched.
+// recordFailure marks the event as failed. An event that another run dispatched meanwhile stays
+// dispatched.
 func (d *dispatchWorker) recordFailure(ctx context.Context, run dispatchRun, event *inbox.Event, cause error) (left bool, err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
 	defer cancel()

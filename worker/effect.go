@@ -19,29 +19,29 @@ import (
 )
 
 const (
-	// minSnooze keeps a run that comes a little early, by a clock that is a
-	// little ahead of the database's, from asking again at once.
+	// minSnooze prevents a run that starts a little early, because its clock is ahead of the
+	// database's, from querying again immediately.
 	minSnooze = 250 * time.Millisecond
-	// blockedSnooze is when an ordered effect asks again whose job came before its
-	// turn, because an earlier event is still being dispatched. One that waits for
-	// long asks less often: it waits a little longer than it had to, at most
-	// maxBlockedSnooze and half of that again.
+	// blockedSnooze is the wait of an ordered effect whose job ran before its turn because an
+	// earlier event is still being dispatched. The wait grows with the time it has been due, up
+	// to maxBlockedSnooze and half of that again, so that an effect that waits for long asks
+	// less often.
 	blockedSnooze    = 500 * time.Millisecond
 	maxBlockedSnooze = 30 * time.Second
-	// pausedSnooze is when an effect asks again that this process cannot attempt and
-	// could not set aside. It is spread over twice the time.
+	// pausedSnooze is the wait of an effect that this process cannot attempt and could not set
+	// aside. The waits are spread over up to twice this time.
 	pausedSnooze = 5 * time.Second
-	// withheldSnooze is when an effect asks again that waits until a person has spoken,
-	// also spread. Thousands may wait, for hours.
+	// withheldSnooze is the wait of an effect that is withheld until an operator confirms the
+	// server, also spread. Thousands may wait, for hours.
 	withheldSnooze = 10 * time.Second
 )
 
-// effectArgs are those of riverjob, and what the run leaves for NextRetry.
+// effectArgs are the arguments of riverjob, and what the run leaves for NextRetry.
 type effectArgs struct {
 	riverjob.EffectArgs
 
-	ran  bool      // false when the rescuer asks
-	next time.Time // when the ledger says; zero when it did not answer
+	ran  bool      // false if the rescuer calls NextRetry
+	next time.Time // the ledger's time for the next attempt; zero if it did not answer
 }
 
 // effectWorker brings the tasks of effect jobs to the attempter.
@@ -50,11 +50,11 @@ type effectWorker struct {
 	*Worker
 }
 
-// NextRetry implements river.Worker. The schedule is the ledger's, which
-// counts attempts and not runs. A rescued job runs at once: it is the claim
-// that knows whether the dead attempt's lease has ended.
+// NextRetry implements river.Worker. The ledger sets the schedule: it counts attempts, not
+// runs. A rescued job runs immediately: the claim finds out whether the dead attempt's lease
+// has ended.
 func (w *effectWorker) NextRetry(job *river.Job[effectArgs]) time.Time {
-	// River takes a time in the past for a mistake.
+	// River treats a time in the past as a mistake.
 	soonest := clock.Now().Add(minSnooze)
 	switch {
 	case !job.Args.ran:
@@ -92,8 +92,8 @@ func (w *effectWorker) Work(ctx context.Context, job *river.Job[effectArgs]) err
 	return fmt.Errorf("%s: an attempt ended as %T", l.Name, made)
 }
 
-// leaveToOthers gives back a job that came here because processes of different
-// configurations share its queue, or shared it once.
+// leaveToOthers gives back a job of a destination that this process does not have. It came here
+// because processes with different configurations share its queue, or did so once.
 func (w *effectWorker) leaveToOthers(ctx context.Context, job *river.Job[effectArgs]) error {
 	if _, told := w.foreign.LoadOrStore("destination "+job.Args.Destination, true); !told {
 		w.telemetry.logger.LogAttrs(ctx, slog.LevelWarn, "effect left to another process",
@@ -107,7 +107,7 @@ func (w *effectWorker) leaveToOthers(ctx context.Context, job *river.Job[effectA
 	return river.JobSnooze(pausedSnooze + rand.N(pausedSnooze)) //nolint:gosec // no secret depends on it
 }
 
-// waitForRoom sets a job aside that found no slot, or whose token is far away.
+// waitForRoom sets aside a job that found no slot, or whose rate token is far away.
 func (w *effectWorker) waitForRoom(ctx context.Context, l *served, jobID int64, err error) error {
 	snooze, ok := errors.AsType[*rivertype.JobSnoozeError](err)
 	if !ok {
@@ -119,8 +119,8 @@ func (w *effectWorker) waitForRoom(ctx context.Context, l *served, jobID int64, 
 	return w.setAside(ctx, l, jobID)
 }
 
-// setAside makes a job wait, at no cost, until the pauseKeeper of a process that has
-// its destination recalls it.
+// setAside makes a job wait, at no cost, until the pauseKeeper of a process that has its
+// destination recalls it.
 func (w *effectWorker) setAside(ctx context.Context, l *served, jobID int64) error {
 	if err := w.fleet.SetAside(ctx, l.Name, jobID); err != nil {
 		w.telemetry.logger.LogAttrs(ctx, slog.LevelWarn, "effect asks again soon", slog.String(logkey.Destination, l.Name), errAttr(err))
@@ -130,7 +130,7 @@ func (w *effectWorker) setAside(ctx context.Context, l *served, jobID int64) err
 	return river.JobSnooze(0)
 }
 
-// concludeDenied says in River why there was no attempt.
+// concludeDenied ends the run of a job for which no attempt was made.
 func (w *effectWorker) concludeDenied(ctx context.Context, l *served, jobID int64, d denied) error {
 	effect := &d.Effect
 	switch d.Status {
@@ -158,13 +158,13 @@ func (w *effectWorker) concludeDenied(ctx context.Context, l *served, jobID int6
 		return w.finish(ctx, l, effect, output{Outcome: outcomeAlready + " " + string(effect.State)}, onlyByCommand(effect))
 	case ledger.ClaimMissing:
 		return river.JobCancel(fmt.Errorf("%s: there is no such effect any more", l.Name))
-	case ledger.ClaimGranted: // and nothing was attempted: not possible
+	case ledger.ClaimGranted: // not possible: a granted claim is attempted
 	}
 	return fmt.Errorf("%s: claim answered %q", l.Name, d.Status)
 }
 
-// onlyByCommand is for an operator who retried the job of a finished effect:
-// only the ledger decides what is done with an effect.
+// onlyByCommand explains to an operator who retried the job of a finished effect that only the
+// ledger decides what is done with an effect.
 func onlyByCommand(effect *ledger.Effect) string {
 	text := "a retried job does not try it again, this does: hooklatch effects retry " + effect.IdempotencyKey
 	if effect.Error != "" {
@@ -173,13 +173,13 @@ func onlyByCommand(effect *ledger.Effect) string {
 	return text
 }
 
-// concludeEnded says in River how an attempt ended.
+// concludeEnded ends the run of a job whose attempt has ended.
 func (w *effectWorker) concludeEnded(ctx context.Context, l *served, job *river.Job[effectArgs], e ended) error {
 	if e.err != nil {
 		return fmt.Errorf("%s: %w", l.Name, e.err)
 	}
 	if e.settled.Late {
-		// Another attempt is in charge of effect and job: leave both alive.
+		// Another attempt is in charge of the effect and the job: leave both alive.
 		return river.JobSnooze(l.lease())
 	}
 	if e.settled.State == ledger.EffectDone && e.effect.Attempt == 1 && !w.keepsJobs {
@@ -202,7 +202,7 @@ func (w *effectWorker) concludeEnded(ctx context.Context, l *served, job *river.
 	return fmt.Errorf("%s: %s", l.Name, errorLine(e.outcome))
 }
 
-// finish ends the job of a finished effect. Only done completes it.
+// finish ends the job of a finished effect. Only a done effect completes it.
 func (w *effectWorker) finish(ctx context.Context, l *served, effect *ledger.Effect, out output, reason string) error {
 	if err := out.record(ctx); err != nil {
 		return err

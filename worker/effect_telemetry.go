@@ -40,9 +40,8 @@ func (t *telemetry) timeEffect(ctx context.Context, l *served, took time.Duratio
 	t.effectDuration.Record(ctx, took.Seconds(), metric.WithAttributes(attribute.String(attrDestination, l.Name)))
 }
 
-// beginEffects has the counters of first attempts begin at 0. Prometheus takes what it
-// sees first of a counter for its beginning: a burst of failures right after the start
-// would not be one.
+// beginEffects starts the counters of first attempts at 0. Prometheus treats the first value it
+// sees of a counter as its start, so it would miss a burst of failures right after the start.
 func (t *telemetry) beginEffects(destination string) {
 	for _, state := range []ledger.EffectState{
 		ledger.EffectDone, ledger.EffectPending, ledger.EffectInDoubt, ledger.EffectFailed, ledger.EffectParked,

@@ -9,9 +9,9 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// fencedTx is the transaction of a statement that may be abandoned. Its methods are
-// called by the sender's goroutine, and by no other once abandon has returned: what
-// rolls the transaction back has it for itself.
+// fencedTx is the transaction of a statement that may be abandoned. The sender's goroutine
+// calls its methods, and nothing calls them after abandon has returned: the rollback then has
+// the transaction for itself.
 type fencedTx struct {
 	tx   pgx.Tx
 	wire net.Conn
@@ -24,8 +24,8 @@ var _ pgx.Tx = (*fencedTx)(nil)
 
 func newFencedTx(tx pgx.Tx) *fencedTx { return &fencedTx{tx: tx, wire: tx.Conn().PgConn().Conn()} }
 
-// abandon closes the connection, which ends what the sender waits for there, and takes
-// the transaction from the sender. The rollback finds the connection closed.
+// abandon closes the connection, which ends any wait of the sender there, and takes the
+// transaction from the sender. The rollback finds the connection closed.
 func (f *fencedTx) abandon() {
 	_ = f.wire.Close()
 	f.mu.Lock()

@@ -20,15 +20,14 @@ import (
 	"github.com/hooklatch/hooklatch/worker/route"
 )
 
-// HandlerFunc handles one event inside the transaction of its dispatch. What
-// it writes with tx is committed together with the event's dispatch and its
-// effects, once for each event (I10), or not at all.
+// HandlerFunc handles one event inside the transaction of its dispatch. Its writes with tx are
+// committed together with the event's dispatch and its effects, once for each event (I10), or
+// not at all.
 //
-// It must use nothing but tx for what must happen once, must not commit or
-// roll back, and must return when ctx is done. An error rolls everything back,
-// and the event is dispatched again later. ctx carries the span of the
-// dispatch and the event, to which EnqueueTx links what it enqueues, but none of
-// River's values.
+// It must use only tx for work that must happen once, must not commit or roll back, and must
+// return when ctx is done. An error rolls everything back, and the event is dispatched again
+// later. ctx carries the span of the dispatch and the event, to which EnqueueTx links the
+// effects it enqueues, but none of River's values.
 type HandlerFunc func(ctx context.Context, tx pgx.Tx, e inbox.Event) error
 
 // registration is one call of Worker.Handle.
@@ -38,7 +37,7 @@ type registration struct {
 	handle HandlerFunc
 }
 
-// handlerSet holds registrations in the order they were made.
+// handlerSet lists registrations in the order in which they were made.
 type handlerSet []registration
 
 func (r registration) validate() error {
@@ -53,7 +52,7 @@ func (r registration) validate() error {
 	return nil
 }
 
-// serves says whether any handler is registered for the source.
+// serves reports whether any handler is registered for the source.
 func (s handlerSet) serves(source string) bool {
 	for _, r := range s {
 		if r.source == source || r.source == route.EverySource {
@@ -118,15 +117,15 @@ func (r registration) call(ctx context.Context, tx pgx.Tx, e inbox.Event) (err e
 	return r.handle(ctx, tx, e)
 }
 
-// handlersTx is the transaction that handlers write in. It says when it was committed,
-// as those of package commit do: queues are told of their jobs outside of it.
+// handlersTx is the transaction in which handlers write. Like those of package commit, it calls
+// functions after its commit: queues are notified of their jobs outside the transaction.
 type handlersTx struct {
 	pgx.Tx
 
 	committed []func()
 }
 
-// AfterCommit has f called when the transaction was committed.
+// AfterCommit registers f to be called after the transaction is committed.
 func (t *handlersTx) AfterCommit(f func()) { t.committed = append(t.committed, f) }
 
 func (t *handlersTx) tell() {
@@ -135,9 +134,8 @@ func (t *handlersTx) tell() {
 	}
 }
 
-// hiddenContext has the deadline of the job, but none of its values: through
-// them a handler could record an output or metadata that River's completer
-// cannot store.
+// hiddenContext has the deadline of the job, but none of its values: through them a handler
+// could record an output or metadata that River's completer cannot store.
 type hiddenContext struct {
 	context.Context
 
@@ -152,9 +150,9 @@ func hideRiver(ctx context.Context, e *inbox.Event) context.Context {
 // Value implements context.Context.
 func (c hiddenContext) Value(key any) any { return c.values.Value(key) }
 
-// Payload decodes the event's JSON into a T, for handlers. Where a delivery
-// carries many events, that is the part that is this one. Fields that T does not
-// have are ignored, because providers may add some at any time.
+// Payload decodes the event's JSON into a T, for handlers. If a delivery contains many events,
+// it decodes the part for this event. Fields that T lacks are ignored, because providers may
+// add fields at any time.
 func Payload[T any](e inbox.Event) (T, error) {
 	var value T
 	if err := json.Unmarshal(jsonpointer.WithoutMark(e.Payload()), &value); err != nil {
@@ -164,10 +162,9 @@ func Payload[T any](e inbox.Event) (T, error) {
 	return value, nil
 }
 
-// RetryIn says that the event is to be dispatched again after d, instead of
-// when the usual backoff would. Like every error of a handler it rolls back
-// what was written, and counts as one of the event's 25 attempts. A nil cause
-// is allowed.
+// RetryIn returns an error by which a handler has the event dispatched again after d, instead
+// of after the usual backoff. Like every error of a handler, it rolls back what was written and
+// counts as one of the event's 25 attempts. A nil cause is allowed.
 func RetryIn(d time.Duration, cause error) error { return &retryInError{wait: d, cause: cause} }
 
 type retryInError struct {
@@ -184,15 +181,15 @@ func (e *retryInError) Error() string {
 
 func (e *retryInError) Unwrap() error { return e.cause }
 
-// GiveUp says that trying again is useless: what was written is rolled back,
-// and the event is failed at once, with the reason. A person can replay it.
+// GiveUp returns an error by which a handler ends the event: what was written is rolled back,
+// and the event fails immediately, with the reason. An operator can replay it.
 func GiveUp(reason string) error { return &giveUpError{reason: reason} }
 
 type giveUpError struct{ reason string }
 
 func (e *giveUpError) Error() string { return "given up: " + e.reason }
 
-// retryWait is how long an error asks to wait.
+// retryWait returns the wait that an error requests.
 func retryWait(err error) (time.Duration, bool) {
 	asked, ok := errors.AsType[*retryInError](err)
 	if !ok {

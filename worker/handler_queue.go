@@ -23,18 +23,17 @@ import (
 )
 
 const (
-	// foreignSnooze is when an event that waits for the handlers of another
-	// process is looked at again; patientSnooze is that after foreignLooks, because
-	// then no such process is running. Both are spread over twice the time.
+	// foreignSnooze is the wait of an event that needs the handlers of another process. After
+	// foreignLooks snoozes the wait is patientSnooze, because then no such process is running.
+	// Both are spread over up to twice the time.
 	foreignSnooze = 300 * time.Millisecond
 	patientSnooze = 5 * time.Second
 	foreignLooks  = 30
-	// completionSlack is how long River takes to store that a job is snoozed.
+	// completionSlack is the time that River takes to store that a job is snoozed.
 	completionSlack = 100 * time.Millisecond
-	// handlerSlotWait is how long a run waits for others of this process to end.
+	// handlerSlotWait is how long a run waits for another run of this process to free a slot.
 	handlerSlotWait = time.Second
-	// findQueuesEvery is how soon a process with handlers of all sources notices
-	// a new source.
+	// findQueuesEvery is how soon a process with handlers for all sources finds a new source.
 	findQueuesEvery = time.Second
 )
 
@@ -46,9 +45,9 @@ type statements struct {
 	HandlerQueues statement.Bound
 }
 
-// enter decides whether the event is dispatched here. If not, its error is a
-// snooze, which counts as no attempt: the event belongs to another process, or
-// all slots for handlers are taken. leave gives the slot back.
+// enter decides whether the event is dispatched here. If not, its error is a snooze, which does
+// not count as an attempt: the event belongs to another process, or all slots for handlers are
+// in use. The caller must call leave, which frees the slot.
 func (d *dispatchWorker) enter(ctx context.Context, run dispatchRun, event *inbox.Event) (leave func(), err error) {
 	switch {
 	case riverjob.IsHandlersQueue(run.job.Queue):
@@ -73,8 +72,8 @@ func (d *dispatchWorker) enter(ctx context.Context, run dispatchRun, event *inbo
 	}
 }
 
-// leave is a snooze, which counts as no attempt, after which a process takes the event that
-// may decide. The reason is logged once for each source.
+// leave returns a snooze, which does not count as an attempt, and then wakes the queue so that
+// a process that may decide takes the event. The reason is logged once for each source.
 func (d *dispatchWorker) leave(ctx context.Context, run dispatchRun, event *inbox.Event, reason string) error {
 	if _, told := d.foreign.LoadOrStore("source "+string(event.Source)+" "+reason, true); !told {
 		d.telemetry.logger.LogAttrs(ctx, slog.LevelWarn, "event left to another process", append(run.attrs(event),
@@ -86,13 +85,13 @@ func (d *dispatchWorker) leave(ctx context.Context, run dispatchRun, event *inbo
 		wait = patientSnooze
 	}
 	wait += rand.N(wait) //nolint:gosec // no secret depends on it
-	// Polls alone would not do: the process that polls first would take it every time.
+	// Polls alone are not enough: the process that polls first would take the event every time.
 	time.AfterFunc(wait+completionSlack, func() { d.fleet.Wake(run.job.Queue) })
 	return river.JobSnooze(wait)
 }
 
-// queues are those of the sources that the handlers are for. With a handler for
-// all sources there are more, which only the jobs themselves show.
+// queues returns the queues of the sources that have handlers. With a handler for all sources
+// there are more, which only the jobs themselves reveal.
 func (s handlerSet) queues() (known []string, all bool) {
 	if len(s) == 0 {
 		return nil, false
@@ -108,8 +107,7 @@ func (s handlerSet) queues() (known []string, all bool) {
 	return known, all
 }
 
-// queueFinder adds the queues of sources to a process whose handlers are for
-// all of them.
+// queueFinder adds the queues of new sources to a process that has handlers for all sources.
 type queueFinder struct {
 	worker *Worker
 	client *river.Client[pgx.Tx]
@@ -118,7 +116,7 @@ type queueFinder struct {
 	done   sync.WaitGroup
 }
 
-// findQueues looks at once, and then from time to time until stop.
+// findQueues looks for queues immediately, and then periodically until stop.
 func (w *Worker) findQueues(client *river.Client[pgx.Tx], worked []string) *queueFinder {
 	ctx, cancel := context.WithCancel(context.Background())
 	f := &queueFinder{worker: w, client: client, worked: make(map[string]bool), cancel: cancel}
@@ -163,7 +161,7 @@ func (f *queueFinder) look(ctx context.Context) error {
 	return nil
 }
 
-// stop returns when no queue is added any more. It may be called again.
+// stop returns when no more queues are added. It may be called again.
 func (f *queueFinder) stop() {
 	f.cancel()
 	f.done.Wait()

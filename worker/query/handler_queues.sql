@@ -1,4 +1,4 @@
--- The queues with something to do, one step through River's index for each.
+-- The queues with available jobs, one step through River's index for each.
 WITH RECURSIVE queues AS (
     (
         SELECT j.queue
