@@ -28,14 +28,14 @@ import (
 	"github.com/hooklatch/hooklatch/worker/route"
 )
 
-// Bounds of Options, and what runs may take beside their work.
+// Bounds of Options, and the time that runs may take beside their work.
 const (
 	minJobTimeout = 30 * time.Second
-	// rescueSlack is what a rescue waits beyond the time-out of a run, so that
-	// a run that honours its context has ended before it is rescued.
+	// rescueSlack is the time that a rescue waits beyond the time-out of a run, so that a run
+	// that honours its context has ended before it is rescued.
 	rescueSlack = 30 * time.Second
-	// ledgerSlack is what a run of an effect may take beside the call: one
-	// claim and one settlement.
+	// ledgerSlack is the time that a run of an effect may take beside the call: for one claim
+	// and one settlement.
 	ledgerSlack = 10 * time.Second
 	// maxClientID is River's limit for the ID of a client.
 	maxClientID = 100
@@ -45,67 +45,66 @@ const (
 
 // Options configure a Worker.
 type Options struct {
-	// Pool is the migrated database. River keeps one connection of it for
-	// LISTEN, and each running handler holds one; effects in the same Postgres
-	// hold one of the pool of Outbox. See ConnsNeeded. Required.
+	// Pool connects to the migrated database. River keeps one of its connections for LISTEN,
+	// and each running handler holds one. Effects in the same Postgres hold one from the pool
+	// of Outbox. See ConnsNeeded. Required.
 	Pool *pgxpool.Pool `yaml:"-"`
 	// Schema holds our tables and River's. Defaults to schema.Default.
 	Schema schema.Name `yaml:"-"`
 	// Outbox is the ledger, on the same database and schema. Required.
 	Outbox *outbox.Outbox `yaml:"-"`
 
-	// Routes say which events lead to which effects. A Worker that has handlers, and
-	// no routes when it starts, leaves events without handlers to other processes.
+	// Routes map events to effects. A Worker that has handlers, but no routes when it starts,
+	// leaves events without handlers to other processes.
 	Routes []route.Route `yaml:"-"`
-	// Destinations are where effects go. Every name a route gives must be here.
+	// Destinations receive the effects. Every name that a route gives must be among them.
 	Destinations []DestinationOptions `yaml:"-"`
-	// Sources are those whose events are dispatched here; "*" is every source. Events of
-	// another source are left to processes that have it. Nil: the sources that Routes
-	// name.
+	// Sources are the sources whose events are dispatched here; "*" is every source. Events of
+	// other sources are left to processes that have them. If nil, the sources that Routes name.
 	Sources []string `yaml:"-"`
-	// ConfigHash names the configuration the routes are from. It is stored with
-	// every event they dispatch or skip.
+	// ConfigHash identifies the configuration of the routes. It is stored with every event that
+	// they dispatch or skip.
 	ConfigHash string `yaml:"-"`
 
-	// MaxBody is how many bytes of payload expressions and templates see of an
-	// event of a source; 0: any. An effect that would see more is parked. Nil: 0
-	// for every source.
+	// MaxBody returns how many bytes of payload expressions and templates see of an event of a
+	// source; 0 is no limit. An effect that would see more is parked. If nil, 0 for every
+	// source.
 	MaxBody func(source string) int64 `yaml:"-"`
 
-	// Retention says how long things are kept, at each run of it. Nil: this process
-	// deletes nothing.
+	// Retention returns how long data is kept. It is called before each run of retention. If
+	// nil, this process deletes nothing.
 	Retention func() retention.Settings `yaml:"-"`
 
-	// Redactions are what sources do not keep, asked for whenever it is looked for. Of
-	// several processes one works on that at a time, by what it knows. Nil: none.
+	// Redactions returns what sources do not keep. It is called before each run of redaction.
+	// One process redacts at a time, by its own settings. If nil, this process redacts nothing.
 	Redactions func() []erasure.Redaction `yaml:"-"`
 
-	// Synchronous says that commits wait for a standby, and that only such a standby is
-	// ever promoted: at_most_once effects go on after it, without a person who says that
-	// nothing is missing. See package repair.
+	// Synchronous declares that commits wait for a standby, and that only such a standby is
+	// ever promoted. After a promotion, at_most_once effects then continue without an operator
+	// who confirms that nothing is missing. See package repair.
 	Synchronous bool `yaml:"-"`
 
-	// Checks returns the checks that one process of the fleet runs every 10
-	// minutes. It is asked each time. Nil: there are none.
+	// Checks returns the checks that one process of the fleet runs every 10 minutes. It is
+	// called before each run. If nil, there are no checks.
 	Checks func() []agreement.Check `yaml:"-"`
 
-	// Minutes count attempts by the minute, and are tidied by the process that leads.
-	// Nil: nothing is counted.
+	// Minutes counts attempts by the minute; the process that leads tidies it. If nil, nothing
+	// is counted.
 	Minutes *measure.Counts `yaml:"-"`
-	// Alarm is asked every 15 seconds, by one process at a time, to tell people what needs
-	// them. Nil: nobody is told.
+	// Alarm is called every 15 seconds, in one process at a time, to notify operators of what
+	// needs attention. If nil, nothing is sent.
 	Alarm interface {
 		Turn(ctx context.Context) error
 	} `yaml:"-"`
-	// Backfill is asked every 15 seconds, by one process at a time, to make the passes over
-	// the lists of providers that are due. Nil: there are none.
+	// Backfill is called every 15 seconds, in one process at a time, to make the passes over
+	// provider lists that are due. If nil, there are none.
 	Backfill interface {
 		Turn(ctx context.Context) error
 	} `yaml:"-"`
-	// Verify verifies refused deliveries again, for bulk runs. Nil: such runs are left to
+	// Verify verifies refused deliveries again, for bulk runs. If nil, such runs are left to
 	// other processes.
 	Verify quarantine.Verify `yaml:"-"`
-	// Accepts says that a gateway runs in this process.
+	// Whether a gateway runs in this process.
 	Accepts bool `yaml:"-"`
 	// Logger defaults to a logger that discards.
 	Logger *slog.Logger `yaml:"-"`
@@ -113,31 +112,30 @@ type Options struct {
 	TracerProvider trace.TracerProvider `yaml:"-"`
 	MeterProvider  metric.MeterProvider `yaml:"-"`
 
-	// Events without handlers that are dispatched at once. Defaults to 50.
+	// Events without handlers that are dispatched simultaneously. Defaults to 50.
 	DispatchWorkers int `yaml:"dispatch_workers,omitempty"`
-	// Events in handlers at once, of all sources together; each holds a
-	// transaction and so a connection. Defaults to 20.
+	// Events in handlers simultaneously, of all sources together; each holds a transaction and
+	// so a connection. Defaults to 20.
 	HandlerWorkers int `yaml:"handler_workers,omitempty"`
-	// How long a stopping worker lets its jobs finish before it cancels them.
-	// Below the time-out of a destination, a stop can leave effects in doubt.
-	// The process ends at most 5 seconds after that.
-	// Defaults to 20s.
+	// How long a stopping worker lets its jobs finish before it cancels them. If it is shorter
+	// than the timeout of a destination, a stop can leave effects in doubt. The process ends at
+	// most 5 seconds later. Defaults to 20s.
 	SoftStop time.Duration `yaml:"soft_stop,omitempty"`
-	// JobTimeout bounds one run of a job, waiting for a rate token included.
-	// Defaults to what the slowest destination needs, and at least 30 seconds.
+	// JobTimeout bounds one run of a job, including the wait for a rate token. Defaults to what
+	// the slowest destination needs, and at least 30 seconds.
 	JobTimeout time.Duration `yaml:"-"`
-	// RescueAfter is when a job that still counts as running is taken for
-	// dead and run again. Defaults to JobTimeout and 30 seconds.
+	// RescueAfter is the time after which a job that still counts as running is assumed dead
+	// and run again. Defaults to JobTimeout and 30 seconds.
 	RescueAfter time.Duration `yaml:"-"`
 
-	// ID names this process in River's records; at most 100 characters, unique
-	// among running processes. Defaults to the host name, the process id and a
-	// random part.
+	// ID identifies this process in River's records. It has at most 100 characters and is
+	// unique among running processes. Defaults to the host name, the process id and a random
+	// part.
 	ID string `yaml:"-"`
 }
 
-// WithDefaults returns a copy in which what was left out has its default, of
-// what a file can set.
+// WithDefaults returns a copy with the defaults of the options that a configuration file can
+// set.
 func (o Options) WithDefaults() Options {
 	o.DispatchWorkers = cmp.Or(o.DispatchWorkers, 50)
 	o.HandlerWorkers = cmp.Or(o.HandlerWorkers, 20)
@@ -145,8 +143,8 @@ func (o Options) WithDefaults() Options {
 	return o
 }
 
-// Validate finds what is wrong with options that have their defaults, of what a
-// file can set. Its error is option.Faults.
+// Validate checks the options that a configuration file can set, with their defaults. Its error
+// is option.Faults.
 func (o Options) Validate() error {
 	var c option.Check
 	c.AtLeast("dispatch_workers", int64(o.DispatchWorkers), 1)
@@ -175,7 +173,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// table says how routes are compiled, those of New and later ones.
+// table returns the options to compile routes with, those of New and later ones.
 func (o Options) table(routes []route.Route, configHash string) route.Options {
 	targets := make([]route.Target, 0, len(o.Destinations))
 	for _, d := range o.Destinations {
@@ -184,7 +182,7 @@ func (o Options) table(routes []route.Route, configHash string) route.Options {
 	return route.Options{Routes: routes, Targets: targets, ConfigHash: configHash, MaxBody: o.MaxBody}
 }
 
-// jobTimeout is what a run needs at the slowest destination.
+// jobTimeout returns the time that a run needs at the slowest destination.
 func jobTimeout(destinations []DestinationOptions) time.Duration {
 	longest := minJobTimeout
 	for _, d := range destinations {
@@ -193,8 +191,8 @@ func jobTimeout(destinations []DestinationOptions) time.Duration {
 	return longest
 }
 
-// clientID is unique for each Worker, so that River's records say which process
-// made an attempt, and which start of it.
+// clientID returns an id that is unique for each Worker, so that River's records show which
+// process made an attempt, and which start of it.
 func clientID() string {
 	host, err := os.Hostname()
 	if err != nil {

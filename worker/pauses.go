@@ -17,25 +17,24 @@ import (
 
 const (
 	pausesEvery = 10 * time.Second
-	// pausesTimeout bounds one look.
+	// pausesTimeout bounds one round of syncPauses or watchServer.
 	pausesTimeout = 10 * time.Second
-	// tellWithheldEvery is how often it is said that at_most_once effects are withheld.
+	// tellWithheldEvery is the interval between log lines about withheld at_most_once effects.
 	tellWithheldEvery = 10 * time.Minute
 )
 
-// pauseKeeper makes River's queues agree with the destinations and with the
-// running processes, has every open breaker probed and every run worked off, and says so
-// while at_most_once effects are withheld. It is no job: one every
-// ten seconds would be all that can be seen among the completed jobs. Every
-// process does it, because it changes nothing where all agree.
+// pauseKeeper keeps River's queues in line with the destinations and with the running
+// processes. It has every open breaker probed and every bulk run processed, and logs while
+// at_most_once effects are withheld. It is not a job: one job every ten seconds would hide all
+// other completed jobs. Every process does it, because it changes nothing where all agree.
 type pauseKeeper struct {
 	cancel context.CancelFunc
 	done   sync.WaitGroup
 
-	withheldTold time.Time // when it was last said that effects are withheld; zero: they are not
+	withheldTold time.Time // last log line about withheld effects; zero if none are withheld
 }
 
-// keepPauses looks at once, and then from time to time until stop.
+// keepPauses starts a pauseKeeper, which works immediately and then periodically until stop.
 func (w *Worker) keepPauses(client *river.Client[pgx.Tx]) *pauseKeeper {
 	ctx, cancel := context.WithCancel(context.Background())
 	k := &pauseKeeper{cancel: cancel}
@@ -74,7 +73,7 @@ func (k *pauseKeeper) stop() {
 func (w *Worker) syncPauses(ctx context.Context, client *river.Client[pgx.Tx]) error {
 	ctx, cancel := context.WithTimeout(ctx, pausesTimeout)
 	defer cancel()
-	// Each on its own: one that fails must not keep the others from running.
+	// Each runs on its own: a failure of one must not keep the others from running.
 	errs := []error{w.syncQueues(ctx), w.fleet.SyncPauses(ctx), w.runs.Enqueue(ctx)}
 	states, err := w.fleet.Destinations(ctx)
 	if err != nil {
@@ -88,9 +87,9 @@ func (w *Worker) syncPauses(ctx context.Context, client *river.Client[pgx.Tx]) e
 	return errors.Join(errs...)
 }
 
-// watchServer says that at_most_once effects are withheld, because nobody has spoken of
-// the server that the database is on, unless told, which it changes, is not long ago.
-// Where nothing can be missing there, it needs no person.
+// watchServer logs that at_most_once effects are withheld because no operator has confirmed the
+// server of the database, unless it did so recently, at the time in told, which it updates. If
+// nothing can be missing on that server, it needs no operator.
 func (w *Worker) watchServer(ctx context.Context, told *time.Time) error {
 	ctx, cancel := context.WithTimeout(ctx, pausesTimeout)
 	defer cancel()
@@ -120,8 +119,8 @@ func (w *Worker) watchServer(ctx context.Context, told *time.Time) error {
 	return nil
 }
 
-// pausesArgs is the job that did this in older versions. One of them may still
-// insert it while a fleet is being updated.
+// pausesArgs is the job that did this in older versions. Such a version may still insert it
+// during a rolling update.
 type pausesArgs struct{}
 
 // Kind implements river.JobArgs.

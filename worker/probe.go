@@ -19,7 +19,7 @@ import (
 	"github.com/hooklatch/hooklatch/worker/lane"
 )
 
-// probeSoon is when a probe looks again that found nothing to do yet.
+// probeSoon is the wait of a probe that found nothing to do yet.
 const probeSoon = time.Second
 
 // probeArgs name a destination whose breaker is not closed.
@@ -30,7 +30,7 @@ type probeArgs struct {
 // Kind implements river.JobArgs.
 func (probeArgs) Kind() string { return kindProbe }
 
-// probeFromJob is insertProbe for the context of a job.
+// probeFromJob calls insertProbe with the River client of a job's context.
 func probeFromJob(ctx context.Context, name string) error {
 	client, err := river.ClientFromContextSafely[pgx.Tx](ctx)
 	if err != nil {
@@ -39,7 +39,7 @@ func probeFromJob(ctx context.Context, name string) error {
 	return insertProbe(ctx, client, name)
 }
 
-// insertProbe makes sure that the destination has a probe job.
+// insertProbe ensures that the destination has a probe job.
 func insertProbe(ctx context.Context, client *river.Client[pgx.Tx], name string) error {
 	_, err := client.Insert(ctx, probeArgs{Destination: name}, &river.InsertOpts{
 		MaxAttempts: 1, // the pauseKeeper inserts another one
@@ -55,8 +55,8 @@ func insertProbe(ctx context.Context, client *river.Client[pgx.Tx], name string)
 	return nil
 }
 
-// probeWorker brings the attempter the oldest due effect of a destination that is
-// down, until one attempt succeeds.
+// probeWorker has the attempter attempt the oldest due effect of a destination that is down,
+// until one attempt succeeds.
 type probeWorker struct {
 	river.WorkerDefaults[probeArgs]
 	*Worker
@@ -66,8 +66,9 @@ type probeWorker struct {
 func (w *probeWorker) Work(ctx context.Context, job *river.Job[probeArgs]) error {
 	l, known := w.lanes[job.Args.Destination]
 	if !known {
-		// For a process that has it. Not for a fixed time: all poll once a second, and
-		// after whole seconds it would come back to us.
+		// The job is for a process that has the destination. The wait is random: all processes
+		// poll once a second, and after a fixed number of seconds the job would come back to
+		// this one.
 		return river.JobSnooze(probeSoon + rand.N(probeSoon)) //nolint:gosec // no secret depends on it
 	}
 	state, err := w.stateOf(ctx, l.Name)
@@ -80,7 +81,7 @@ func (w *probeWorker) Work(ctx context.Context, job *river.Job[probeArgs]) error
 	case state.OperatorPaused:
 		return river.JobSnooze(pausesEvery)
 	}
-	// The ledger's clock decides; this only avoids asking it too early.
+	// The ledger's clock decides; this only avoids querying it too early.
 	if wait := clock.Until(state.ProbeAt); wait > 0 {
 		return river.JobSnooze(min(wait, pausesEvery))
 	}
@@ -116,7 +117,7 @@ func (w *probeWorker) conclude(ctx context.Context, l *served, state fleet.Desti
 	counts, failed := lane.Counts(e.outcome)
 	switch {
 	case !e.made:
-		// It says nothing about the destination: another run had the effect, or its
+		// The attempt says nothing about the destination: another run had the effect, or its
 		// request could not be made.
 		if err := w.fleet.ProbeFailed(ctx, l.Name, state.BreakerReason, probeSoon); err != nil {
 			return err

@@ -8,9 +8,9 @@ import (
 	"github.com/hooklatch/hooklatch/internal/riverjob"
 )
 
-// underway are the runs of this process: jobs, and attempts without a job. A stop waits for
-// them. Those that dispatch an event or attempt an effect count as progress; the upkeep
-// goes on also where neither does.
+// underway counts the runs of this process: jobs, and attempts without a job. A stop waits for
+// them. Runs that dispatch an event or attempt an effect count as progress. Upkeep does not: it
+// goes on even when neither happens.
 type underway struct {
 	runs         sync.WaitGroup
 	begun, ended atomic.Int64
@@ -29,7 +29,7 @@ func (r *underway) begin(kind string) (end func()) {
 	}
 }
 
-// attempt makes an attempt without a job in a goroutine of its own.
+// attempt makes an attempt without a job in a new goroutine.
 func (r *underway) attempt(attempt func()) {
 	end := r.begin(riverjob.KindEffect)
 	go func() {
@@ -41,13 +41,13 @@ func (r *underway) attempt(attempt func()) {
 // Wait returns when all runs have ended.
 func (r *underway) Wait() { r.runs.Wait() }
 
-// Progress returns how many dispatches and attempts are under way, and how many have
-// ended since the start. A worker whose underway stays above 0 while ended stays the same
-// for longer than LongestRun does not work.
+// Progress returns how many dispatches and attempts are under way, and how many have ended
+// since the start. A worker is stuck if underway stays above 0 while ended does not change for
+// longer than LongestRun.
 func (w *Worker) Progress() (underway, ended int64) {
 	ended = w.running.ended.Load() // first: underway is never too small
 	return w.running.begun.Load() - ended, ended
 }
 
-// LongestRun is how long a dispatch or an attempt may take.
+// LongestRun returns how long a dispatch or an attempt may take.
 func (w *Worker) LongestRun() time.Duration { return w.opts.JobTimeout }

@@ -14,7 +14,7 @@ import (
 // poll a second and its share of notifications.
 const maxOwnQueues = 32
 
-// ownPrefix begins the queues of destinations.
+// ownPrefix begins the names of the queues of destinations.
 const ownPrefix = "dst_"
 
 // maxOwnName leaves room for a hash in a queue name that had to be changed.
@@ -23,7 +23,8 @@ const maxOwnName = riverjob.MaxQueueName - len(ownPrefix) - 1 - 8
 // plainName matches the names that become part of a queue's name unchanged.
 var plainName = regexp.MustCompile(`^[a-z0-9]+(?:_[a-z0-9]+)*$`)
 
-// upkeepWorkers is enough for one job of each kind of upkeep, runsAtOnce, and some probes.
+// upkeepWorkers is enough for one job of each kind of upkeep, for runsAtOnce, and for some
+// probes.
 const upkeepWorkers = 10
 
 // assignQueues gives a queue to every destination that names none.
@@ -46,7 +47,7 @@ func assignQueues(destinations []DestinationOptions) {
 	}
 }
 
-// ownQueue is the queue of one destination.
+// ownQueue returns the queue of one destination.
 func ownQueue(name string) string {
 	if len(name) <= maxOwnName && plainName.MatchString(name) {
 		return ownPrefix + name
@@ -54,21 +55,21 @@ func ownQueue(name string) string {
 	return riverjob.HashedQueue(ownPrefix, name)
 }
 
-// sharedQueue depends on nothing but the name, so that adding or removing a
-// destination moves no other.
+// sharedQueue returns a shared queue that depends only on the name, so that adding or removing
+// a destination moves no other.
 func sharedQueue(name string) string {
 	sum := sha256.Sum256([]byte(name))
 	return fmt.Sprintf("dst_shared_%02d", sum[0]%maxOwnQueues)
 }
 
-// dispatchesAll says whether a program with that many handlers takes events without
-// handlers too: see riverQueues.
+// dispatchesAll reports whether a program with that many handlers also takes events without
+// handlers: see riverQueues.
 func dispatchesAll(o Options, handlers int) bool { return handlers == 0 || len(o.Routes) > 0 }
 
-// riverQueues are the queues that this process works. Queues of handlers are left
-// to the processes that have those handlers, and all other events by a program that
-// only has handlers to those that have the routes: it would skip them. A process
-// with neither is taken at its word: it wants nothing of any event.
+// riverQueues returns the queues that this process works. Queues of handlers are left to the
+// processes that have those handlers. A program that has only handlers leaves all other events
+// to the processes that have the routes, because it would skip them. A process with neither
+// does dispatch them: it skips every event, as configured.
 func riverQueues(o Options, handlers []string) map[string]river.QueueConfig {
 	queues := map[string]river.QueueConfig{riverjob.QueueUpkeep: {MaxWorkers: upkeepWorkers, FetchPollInterval: upkeepPollInterval}}
 	if dispatchesAll(o, len(handlers)) {

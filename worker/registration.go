@@ -10,10 +10,10 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/fleet"
 )
 
-// withdrawTimeout bounds how long a stopping process tries to sign off.
+// withdrawTimeout bounds how long a stopping process tries to withdraw its announcement.
 const withdrawTimeout = 2 * time.Second
 
-// registered are the destinations as the ledger stores them.
+// registered returns the destinations as the ledger stores them.
 func (w *Worker) registered() []fleet.Destination {
 	registered := make([]fleet.Destination, 0, len(w.opts.Destinations))
 	for _, d := range w.opts.Destinations {
@@ -28,8 +28,8 @@ func (w *Worker) registered() []fleet.Destination {
 	return registered
 }
 
-// registerDestinations makes the destinations known to programs that enqueue
-// effects, and moves what waits in a queue that a destination had before.
+// registerDestinations registers the destinations for programs that enqueue effects, and moves
+// jobs that wait in the former queue of a destination.
 func (w *Worker) registerDestinations(ctx context.Context) error {
 	registered := w.registered()
 	if len(registered) == 0 {
@@ -43,7 +43,7 @@ func (w *Worker) registerDestinations(ctx context.Context) error {
 	return err
 }
 
-// syncQueues moves what waits in queues that no process works.
+// syncQueues moves jobs that wait in queues that no process works.
 func (w *Worker) syncQueues(ctx context.Context) error {
 	moved, err := w.fleet.SyncQueues(ctx)
 	w.logMoved(ctx, moved)
@@ -62,7 +62,7 @@ type presence struct {
 	done   sync.WaitGroup
 }
 
-// stayAnnounced announces the process from time to time, until withdraw.
+// stayAnnounced announces the process periodically, until withdraw.
 func (w *Worker) stayAnnounced() *presence {
 	ctx, cancel := context.WithCancel(context.Background())
 	p := &presence{cancel: cancel}
@@ -81,8 +81,8 @@ func (w *Worker) stayAnnounced() *presence {
 	return p
 }
 
-// withdraw says that the process has stopped. If that cannot be said, the others
-// notice when the last announcement is half a minute old.
+// withdraw announces that the process has stopped. If that fails, the other processes notice
+// when the last announcement is half a minute old.
 func (w *Worker) withdraw(p *presence) {
 	p.cancel()
 	p.done.Wait()

@@ -9,22 +9,22 @@ import (
 
 const (
 	firstBackoff = time.Second
-	// maxDispatchBackoff spreads the 25 attempts of a dispatch over about 14
-	// hours: time for a person to repair a handler or a route.
+	// maxDispatchBackoff spreads the 25 attempts of a dispatch over about 14 hours: time for an
+	// operator to repair a handler or a route.
 	maxDispatchBackoff = time.Hour
-	// maxEffectBackoff is for runs that got no answer from the ledger. Attempts
-	// have their destination's schedule.
+	// maxEffectBackoff applies to runs that got no answer from the ledger. Attempts follow
+	// their destination's schedule.
 	maxEffectBackoff = 30 * time.Second
-	// backoffJitter keeps jobs that failed together from coming back together.
+	// backoffJitter spreads the next runs of jobs that failed together.
 	backoffJitter = 0.2
 )
 
-// rescueError is the text River's rescuer leaves as the error of a run it took
-// for dead.
+// rescueError is the text that River's rescuer stores as the error of a run that it assumed
+// dead.
 const rescueError = "Stuck job rescued by JobRescuer"
 
-// failures counts the runs that failed, this one included. A rescue is not a
-// failure: the process died, not the work.
+// failures returns the number of failed runs, including this one. A rescue is not a failure:
+// the process died, not the work.
 func failures(job *rivertype.JobRow) int {
 	n := 1
 	for _, e := range job.Errors {
@@ -35,7 +35,8 @@ func failures(job *rivertype.JobRow) int {
 	return n
 }
 
-// backoff doubles from one second with each failure, up to longest.
+// backoff returns a wait that doubles from one second with each failure, up to longest, plus
+// jitter.
 func backoff(failures int, longest time.Duration) time.Duration {
 	wait := firstBackoff
 	for i := 1; i < failures && wait < longest; i++ {

@@ -17,23 +17,23 @@ import (
 
 // Settings of River that differ from its defaults for a reason.
 const (
-	// fetchCooldown bounds how often a queue is fetched, and is the debounce of
-	// the notifications of what upkeep inserts.
+	// fetchCooldown bounds how often a queue is fetched, and debounces the notifications of
+	// jobs that upkeep inserts.
 	fetchCooldown = 10 * time.Millisecond
 	// fetchPollInterval is the latency of a job whose notification was lost.
 	fetchPollInterval = time.Second
-	// upkeepPollInterval is that of the upkeep, for which nobody waits.
+	// upkeepPollInterval is longer than fetchPollInterval, because upkeep is not urgent.
 	upkeepPollInterval = 5 * time.Second
 
-	// Completed jobs are short-lived: history is in our own tables. Cancelled and
-	// discarded ones are kept for an operator to look at.
+	// Completed jobs are short-lived: the history is in Hooklatch's own tables. Cancelled and
+	// discarded jobs are kept for operators to inspect.
 	completedRetention = 2 * time.Hour
 	cancelledRetention = 24 * time.Hour
 	discardedRetention = 7 * 24 * time.Hour
 )
 
-// reindexed are River's indexes without those that our migrations drop: its two GIN
-// indexes and that of kinds.
+// reindexed returns River's indexes except those that Hooklatch's migrations drop: its two GIN
+// indexes and the index of kinds.
 func reindexed() []string {
 	return []string{
 		"river_job_pkey",
@@ -43,11 +43,11 @@ func reindexed() []string {
 	}
 }
 
-// newRiverClient makes the client that runs our jobs, among them those in the
-// given queues of handlers.
+// newRiverClient returns the client that runs all jobs, including those in the given queues of
+// handlers.
 func (w *Worker) newRiverClient(handlers []string) (*river.Client[pgx.Tx], error) {
-	// Every process registers every kind: any of them may lead, and the leader's
-	// rescuer discards jobs of kinds it does not know.
+	// Every process registers every kind: any process may lead, and the leader's rescuer
+	// discards jobs of kinds that it does not know.
 	workers := river.NewWorkers()
 	err := errors.Join(
 		river.AddWorkerSafely(workers, &dispatchWorker{Worker: w}),
@@ -98,7 +98,7 @@ func (w *Worker) newRiverClient(handlers []string) (*river.Client[pgx.Tx], error
 	return client, nil
 }
 
-// fetchedPlace is the place between River's fetch of a job and the job.
+// fetchedPlace is a failpoint between River's fetch of a job and the job.
 type fetchedPlace struct{ river.MiddlewareDefaults }
 
 // Work implements rivertype.WorkerMiddleware.
@@ -109,17 +109,17 @@ func (*fetchedPlace) Work(ctx context.Context, _ *rivertype.JobRow, doInner func
 	return doInner(ctx)
 }
 
-// processClock makes River go by the clock that is set wrong with ours.
+// processClock makes River use this package's clock, which tests can set wrong.
 type processClock struct{}
 
 // Now implements rivertype.TimeGenerator.
 func (processClock) Now() time.Time { return clock.Now() }
 
-// NowOrNil implements rivertype.TimeGenerator: no time of ours goes into statements
-// in place of the database's.
+// NowOrNil implements rivertype.TimeGenerator. It is nil, so that statements use the database's
+// time.
 func (processClock) NowOrNil() *time.Time { return nil }
 
-// warnings drops what River says below a warning: it repeats our own lines.
+// warnings drops River's log lines below a warning: they repeat our own.
 type warnings struct{ slog.Handler }
 
 // Enabled implements slog.Handler.
@@ -135,7 +135,7 @@ func (h warnings) WithAttrs(attrs []slog.Attr) slog.Handler {
 // WithGroup implements slog.Handler.
 func (h warnings) WithGroup(name string) slog.Handler { return warnings{h.Handler.WithGroup(name)} }
 
-// output is what a run leaves in its job for River UI: flat, small and safe.
+// output is the result that a run stores in its job for River UI: flat, small and safe.
 type output struct {
 	Outcome    string `json:"outcome"`
 	HTTPStatus int    `json:"http_status,omitempty"`

@@ -14,7 +14,7 @@ import (
 // relistenAfter is how long a listener waits before it connects again.
 const relistenAfter = 2 * time.Second
 
-// driver is River's, with a listener that connects again by itself.
+// driver is River's driver with a listener that reconnects by itself.
 type driver struct {
 	*riverpgxv5.Driver
 
@@ -30,17 +30,17 @@ func (d driver) GetListener(params *riverdriver.GetListenenerParams) riverdriver
 	return &listener{Listener: d.Driver.GetListener(params), logger: d.logger, topics: make(map[string]bool)}
 }
 
-// listener loses its connection without telling River, which would wait twice as long each
-// time, for up to a minute, and never less again in the life of the process: an order of
-// effects goes by the poll meanwhile. Its methods fail with their context only, and it
-// connects while it waits. What is told while nobody listens is found by the poll, as ever.
+// listener reconnects while it waits, and hides lost connections from River. River would double
+// its wait each time, up to a minute, and never shorten it in the life of the process; ordered
+// effects would depend on polls meanwhile. Its methods fail only with their context. Jobs whose
+// notifications are lost meanwhile are found by polls, as always.
 type listener struct {
 	riverdriver.Listener
 
 	logger *slog.Logger
 	mu     sync.Mutex // guards what follows; the calls to Listener are River's one at a time
 	topics map[string]bool
-	broken bool // there is no connection, or none that listens to all topics
+	broken bool // true if there is no connection, or none that listens to all topics
 }
 
 // Connect implements riverdriver.Listener.
@@ -78,7 +78,7 @@ func (l *listener) Ping(ctx context.Context) error {
 	return l.attempt(ctx, func() error { return l.Listener.Ping(ctx) })
 }
 
-// attempt does something with a connection that is whole. If that fails, it is broken.
+// attempt calls do unless the connection is broken. If do fails, the connection is broken.
 func (l *listener) attempt(ctx context.Context, do func() error) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -95,7 +95,7 @@ func (l *listener) attempt(ctx context.Context, do func() error) error {
 	return err
 }
 
-// lost notes that there is no connection. With mu held.
+// lost records that the connection is broken. The caller holds mu.
 func (l *listener) lost(ctx context.Context, err error) {
 	if !l.broken && ctx.Err() == nil {
 		l.logger.LogAttrs(ctx, slog.LevelWarn, "no notification is heard: work is found by the poll until it is", errAttr(err))
@@ -119,7 +119,7 @@ func (l *listener) WaitForNotification(ctx context.Context) (*riverdriver.Notifi
 	}
 }
 
-// mend connects anew and listens to the same topics.
+// mend reconnects and listens to the same topics.
 func (l *listener) mend(ctx context.Context) error {
 	for again := false; ; again = true {
 		l.mu.Lock()
@@ -140,7 +140,7 @@ func (l *listener) mend(ctx context.Context) error {
 	}
 }
 
-// reconnect reports whether it has a connection that listens to all topics.
+// reconnect reports whether it made a connection that listens to all topics.
 func (l *listener) reconnect(ctx context.Context) bool {
 	_ = l.Listener.Close(ctx) // it is broken
 	err := l.Listener.Connect(ctx)

@@ -15,7 +15,7 @@ import (
 	"github.com/hooklatch/hooklatch/worker/route"
 )
 
-// announceTimeout bounds the announcement of another configuration.
+// announceTimeout bounds the announcement of a new configuration.
 const announceTimeout = 5 * time.Second
 
 // Routing is the part of a configuration that may change while a Worker runs.
@@ -27,7 +27,7 @@ type Routing struct {
 	ConfigHash string
 }
 
-// routing is what this process decides by, and how other processes know it.
+// routing is the configuration that this process decides by, and its announced identity.
 type routing struct {
 	table     *route.Table
 	routes    string              // digest of the routes
@@ -35,20 +35,21 @@ type routing struct {
 	announced fleet.Configuration // number 0 before the first announcement
 }
 
-// has says whether events of the source are dispatched here.
+// has reports whether events of the source are dispatched here.
 func (r *routing) has(source string) bool {
 	return slices.Contains(r.sources, source) || slices.Contains(r.sources, route.EverySource)
 }
 
-// configuration is the one announced, for an event whose job waits in the queue.
+// configuration returns the announced configuration, for an event whose job waits in the queue.
 func (r *routing) configuration(queue string) fleet.Configuration {
 	by := r.announced
 	by.ForHandlers = riverjob.IsHandlersQueue(queue)
 	return by
 }
 
-// compile checks the routes. Where no sources are given, they are the ones that routes name now, or
-// did before: an event of a source that lost its last route is skipped, not left.
+// compile checks and compiles the routes. If no sources are given, they are those that routes
+// name now or named before: an event of a source that lost its last route is skipped, not left
+// to other processes.
 func (w *Worker) compile(r Routing) (*routing, error) {
 	options := w.opts.table(r.Routes, r.ConfigHash)
 	table, err := route.Compile(options)
@@ -68,16 +69,16 @@ func (w *Worker) compile(r Routing) (*routing, error) {
 	return &routing{table: table, routes: route.Digest(r.Routes, options.Targets), sources: sources}, nil
 }
 
-// SetRoutes replaces all routes, or none when one of them is wrong. Runs that have
-// begun finish with the routes they began with. Destinations and Options.Sources stay as
-// they were given to New.
+// SetRoutes replaces all routes, or none if one of them is wrong. Runs that have begun finish
+// with the routes they began with. Destinations and Options.Sources stay as they were given to
+// New.
 func (w *Worker) SetRoutes(routes []route.Route, configHash string) error {
 	return w.SetRouting(context.Background(), Routing{Routes: routes, Sources: w.opts.Sources, ConfigHash: configHash})
 }
 
-// SetRouting replaces routes and sources, or nothing when one of the routes is wrong or a
-// running Worker cannot announce them to the other processes: events that those find
-// must not be decided by older routes.
+// SetRouting replaces routes and sources. It changes nothing if a route is wrong, or if a
+// running Worker cannot announce the change to the other processes: older routes must not
+// decide events that those processes find.
 func (w *Worker) SetRouting(ctx context.Context, r Routing) error {
 	w.announcing.Lock()
 	defer w.announcing.Unlock()
@@ -105,7 +106,7 @@ func (w *Worker) putRouting(r *routing) {
 	w.routes.Store(r.table)
 }
 
-// announceRouting announces the process with what it is to decide by from then on.
+// announceRouting announces the process with its next routing, and then puts that into effect.
 func (w *Worker) announceRouting(ctx context.Context, next *routing) error {
 	if w.withdrawn {
 		return errors.New("worker: it was stopped")
@@ -120,8 +121,8 @@ func (w *Worker) announceRouting(ctx context.Context, next *routing) error {
 	return nil
 }
 
-// presenceWith is how this process announces itself. A program that has handlers and had
-// no routes when it started takes no other events: see riverQueues.
+// presenceWith returns the announcement of this process. A program that has handlers and had no
+// routes when it started takes no other events: see riverQueues.
 func (w *Worker) presenceWith(r *routing) fleet.Presence {
 	p := fleet.Presence{
 		ID: w.opts.ID, Running: time.Since(w.made), ConfigHash: r.table.ConfigHash(), Destinations: w.registered(),
@@ -141,8 +142,8 @@ func (w *Worker) presenceWith(r *routing) fleet.Presence {
 	return p
 }
 
-// Announce tells the other processes what this one decides by, and goes on to do so until
-// Stop. Start does it too; a process that accepts events before it starts its Worker
+// Announce tells the other processes which configuration this one decides by, and repeats that
+// until Stop. Start does it too. A process that accepts events before it starts its Worker
 // calls Announce first, so that no process with an older configuration takes them.
 func (w *Worker) Announce(ctx context.Context) error {
 	w.mu.Lock()
@@ -153,7 +154,7 @@ func (w *Worker) Announce(ctx context.Context) error {
 	return w.announce(ctx)
 }
 
-// announce needs mu.
+// announce implements Announce. The caller holds mu.
 func (w *Worker) announce(ctx context.Context) error {
 	w.sealed = true
 	w.announcing.Lock()
@@ -172,7 +173,7 @@ func (w *Worker) announceAgain(ctx context.Context) {
 	w.announcing.Lock()
 	defer w.announcing.Unlock()
 	if err := w.announceRouting(ctx, w.routing.Load()); err != nil && ctx.Err() == nil {
-		// After half a minute the other processes assume that this one is gone.
+		// After half a minute the other processes assume that this one has stopped.
 		w.telemetry.logger.LogAttrs(ctx, slog.LevelWarn, "process could not announce itself", errAttr(err))
 	}
 }

@@ -13,18 +13,18 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/runs"
 )
 
-// runFor is how long one job works a run off; the next one goes on. It lies below the
+// runFor is how long one job processes a bulk run; the next job continues. It is below the
 // time-out of any job.
 const runFor = 20 * time.Second
 
-// runsAtOnce is how many runs a process works off at a time: the upkeep shares its workers
-// with them, and nothing of it may wait for them.
+// runsAtOnce is how many bulk runs a process works on simultaneously. Upkeep shares its workers
+// with them, and no upkeep may wait for them.
 const runsAtOnce = 2
 
-// runBusy is when a job looks again that found no place.
+// runBusy is the wait of a job that found no free place.
 const runBusy = 2 * time.Second
 
-// runWorker works off what a person ordered about many.
+// runWorker processes bulk runs requested by operators.
 type runWorker struct {
 	river.WorkerDefaults[riverjob.RunArgs]
 	*Worker

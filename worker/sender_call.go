@@ -13,19 +13,19 @@ import (
 	"github.com/hooklatch/hooklatch/worker/destination"
 )
 
-// senderPatience is how long after its time-out a sender may take to return. With the
-// second that the program adds to the time-out of a destination it is 5 seconds.
+// senderPatience is how long a sender may take to return after its time-out. With the second
+// that the program adds to the time-out of a destination, it is 5 seconds.
 const senderPatience = 4 * time.Second
 
-// bounds are how long a call may take until its context ends, and how long it may take
-// to return after that.
+// bounds are how long a call may take until its context ends, and how long it may then take to
+// return.
 type bounds struct{ timeout, patience time.Duration }
 
-// onceStopped returns how long a call may take to return once a stop has cancelled its
-// attempt: less than its patience, so that the stop ends in time.
+// onceStopped returns how long a call may take to return after a stop has cancelled its
+// attempt. It is less than its patience, so that the stop ends in time.
 func (b bounds) onceStopped() time.Duration { return b.patience * 3 / 4 }
 
-// abandonedError says that a sender did not return.
+// abandonedError is the error of a call whose sender did not return.
 type abandonedError struct{ bounds }
 
 func (e *abandonedError) Error() string {
@@ -37,24 +37,23 @@ func isAbandoned(err error) bool {
 	return ok
 }
 
-// returned is what a call came to.
+// returned is the result of a call.
 type returned[T any] struct {
 	result T
 	err    error
 }
 
-// callSender is the only way from the worker to a sender. It calls f, which calls the
-// sender of l, on a goroutine of its own. If f does not return within its bounds, or
-// soon after a stop cancelled ctx, callSender returns an abandonedError and drops
-// whatever f returns later. So nothing above depends on a sender that honours its
-// context. f must not share memory that it or its caller writes to. A panic of f is a
-// panicError.
+// callSender is the only way from the worker to a sender. It calls f, which calls the sender of
+// l, in a goroutine of its own. If f does not return within its bounds, or soon after a stop
+// cancelled ctx, callSender returns an abandonedError and drops any later result of f. So its
+// callers do not depend on senders that honour their context. f must not share memory that it
+// or its caller writes to. A panic of f becomes a panicError.
 func callSender[T any](ctx context.Context, l *served, b bounds, f func(ctx context.Context) T) (T, error) {
 	stopped := ctx.Done()
 	ctx, cancel := context.WithTimeout(ctx, b.timeout)
 	defer cancel()
 	results := make(chan returned[T], 1)
-	var over atomic.Bool // the first to set it decides whether f is abandoned
+	var over atomic.Bool // the side that sets it first decides whether f is abandoned
 	go func() {
 		made := protected(ctx, f)
 		if over.Swap(true) {
@@ -101,8 +100,8 @@ func protected[T any](ctx context.Context, f func(ctx context.Context) T) (made 
 	return made
 }
 
-// send makes the call. A sender that panics or does not return may have put the request
-// on the wire. It has an effect of its own, which it may read when it is abandoned.
+// send makes the call. A sender that panics or does not return may have put the request on the
+// wire. It gets its own copy of the effect, which it may still read when it is abandoned.
 func (a *attempter) send(ctx context.Context, l *served, effect ledger.Effect) destination.Outcome {
 	out, err := callSender(ctx, l, bounds{l.Timeout, a.patience}, func(ctx context.Context) destination.Outcome {
 		return l.Sender.Send(ctx, &effect)
@@ -113,10 +112,10 @@ func (a *attempter) send(ctx context.Context, l *served, effect ledger.Effect) d
 	return out
 }
 
-// runStatement calls a Transactional sender. The server ends a statement at the time-out
-// by itself, so that the context ends a little later. A panic of the sender makes a
-// broken transaction, which is rolled back. So does a sender that does not return: its
-// connection is closed, and nothing of it can be committed.
+// runStatement calls a Transactional sender. The server ends a statement at the time-out by
+// itself, so the context ends a little later. After a panic of the sender the transaction is
+// broken and rolled back. If the sender does not return, its connection is closed, so nothing
+// of it can be committed.
 func (a *attempter) runStatement(ctx context.Context, l *served, run inTx, tx pgx.Tx, e ledger.Effect) (destination.Outcome, error) {
 	half, fenced := a.patience/2, newFencedTx(tx)
 	ran, err := callSender(ctx, l, bounds{l.Timeout + half, half}, func(ctx context.Context) (ran returned[destination.Outcome]) {

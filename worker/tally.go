@@ -10,22 +10,22 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/measure"
 )
 
-// tally counts attempts by the minute. What is an attempt, a first one, and one that
-// failed, is defined in the package measure. An effect that is superseded, or parked by
-// its claim, comes to no attempt, and not here.
+// tally counts attempts by the minute. Package measure defines attempts, first attempts and
+// failed ones. An effect that is superseded, or parked by its claim, makes no attempt and is
+// not counted.
 type tally struct {
 	counts *measure.Counts
-	of     sync.Map // of whose: *attemptTally
+	of     sync.Map // whose: *attemptTally
 }
 
-// whose attempts are counted together.
+// whose is the source or destination whose attempts are counted together.
 type whose struct {
 	kind measure.Kind
 	name string
 }
 
-// attemptTally are the counters of the attempts of one destination, or for the events
-// of one source.
+// attemptTally has the counters for the attempts of one destination, or for the events of one
+// source.
 type attemptTally struct {
 	attempts, done, first, firstFailed *measure.Counter
 	took                               *measure.Timer
@@ -33,7 +33,7 @@ type attemptTally struct {
 
 func (t *tally) attemptsOf(w whose) *attemptTally {
 	if found, ok := t.of.Load(w); ok {
-		return found.(*attemptTally) //nolint:forcetypeassert // nothing else is in it
+		return found.(*attemptTally) //nolint:forcetypeassert // the map holds no other type
 	}
 	counter := func(what measure.What) *measure.Counter { return t.counts.Of(w.kind, w.name, what) }
 	made := &attemptTally{
@@ -41,17 +41,17 @@ func (t *tally) attemptsOf(w whose) *attemptTally {
 		first: counter(measure.First), firstFailed: counter(measure.FirstFailed),
 	}
 	if w.kind == measure.OfDestination {
-		made.took = t.counts.Timer(w.kind, w.name) // of a source that is how long it takes to accept
+		made.took = t.counts.Timer(w.kind, w.name) // the timer of a source measures accepts
 	}
 	found, _ := t.of.LoadOrStore(w, made)
-	return found.(*attemptTally) //nolint:forcetypeassert // nothing else is in it
+	return found.(*attemptTally) //nolint:forcetypeassert // the map holds no other type
 }
 
 // effect counts an attempt of an effect.
 func (t *tally) effect(effect *ledger.Effect, outcome string, took time.Duration) {
 	first := effect.Attempt == 1
 	t.attemptsOf(whose{measure.OfDestination, effect.Destination}).add(first, outcome, took)
-	if source := effect.Event.Source; source != "" { // an application enqueued it without an event
+	if source := effect.Event.Source; source != "" { // empty if an application enqueued it without an event
 		t.attemptsOf(whose{measure.OfSource, string(source)}).add(first, outcome, took)
 	}
 }

@@ -21,7 +21,7 @@ import (
 
 const instrumentationName = "github.com/hooklatch/hooklatch/worker"
 
-// Attribute keys of metrics. Spans have those of tracing: a metric has its
+// Attribute keys of metrics. Spans use the keys of package tracing instead: a metric has its
 // namespace in its name, and its attributes become labels.
 const (
 	attrCheck        = "check"
@@ -33,7 +33,7 @@ const (
 	attrSource       = "source"
 )
 
-// Outcomes of a run beside the outcomes of events and the states of effects.
+// Outcomes of a run, in addition to the outcomes of events and the states of effects.
 const (
 	outcomeAlready = "already" // another run had dispatched the event
 	outcomeLeft    = "left"    // a process with a newer configuration decides
@@ -46,7 +46,7 @@ const (
 	outcomeWaits   = "waits"   // for its turn in its order, which brings a new job
 )
 
-// telemetry are the logger, the tracer and the instruments of a worker.
+// telemetry has the logger, the tracer and the instruments of a worker.
 type telemetry struct {
 	logger *slog.Logger
 	tracer trace.Tracer
@@ -95,9 +95,9 @@ func newTelemetry(o Options) (*telemetry, error) {
 	return t, nil
 }
 
-// traceFor is how long after the arrival of an event its work still belongs to
-// the trace of the delivery. Backends close a trace after a while, and today's
-// retry is not looked for in yesterday's trace.
+// traceFor is how long after the arrival of an event its work still belongs to the trace of the
+// delivery. Backends close a trace after a while, and users do not look for today's retry in
+// yesterday's trace.
 const traceFor = time.Hour
 
 // work describes a run to startSpan.
@@ -110,9 +110,8 @@ type work struct {
 	again      bool      // a later attempt, or a replay
 }
 
-// startSpan starts the span of a run. The first run for an event that came
-// within the last hour continues the trace it follows from. Any other begins
-// one of its own, with a link.
+// startSpan starts the span of a run. The first run for an event that arrived within the last
+// hour continues the trace it follows from. Any other run begins a new trace, with a link.
 func (t *telemetry) startSpan(ctx context.Context, w work, attrs ...attribute.KeyValue) (context.Context, trace.Span) {
 	opts := []trace.SpanStartOption{
 		trace.WithSpanKind(trace.SpanKindConsumer),
@@ -135,8 +134,8 @@ func (t *telemetry) startSpan(ctx context.Context, w work, attrs ...attribute.Ke
 	return t.tracer.Start(ctx, w.name, opts...)
 }
 
-// endSpan records what came of the run. Its error text is one line, as it is
-// in River and in the log.
+// endSpan records the outcome of the run. The error text is one line, as in River and in the
+// log.
 func endSpan(span trace.Span, outcome string, err error) {
 	span.SetAttributes(tracing.Outcome.String(outcome))
 	if err != nil {
@@ -145,8 +144,8 @@ func endSpan(span trace.Span, outcome string, err error) {
 	span.End()
 }
 
-// jobStarted records how long the job waited, and whether an earlier run of it was
-// taken for dead.
+// jobStarted records how long the job waited, and whether an earlier run of it was assumed
+// dead.
 func (t *telemetry) jobStarted(ctx context.Context, job *rivertype.JobRow) {
 	wait := clock.Since(job.ScheduledAt)
 	t.queueWait.Record(ctx, max(wait, 0).Seconds(), metric.WithAttributes(attribute.String(attrQueue, job.Queue)))
@@ -155,7 +154,7 @@ func (t *telemetry) jobStarted(ctx context.Context, job *rivertype.JobRow) {
 	}
 }
 
-// runAttributes label an outcome. First is true for the first try.
+// runAttributes returns the labels of an outcome. first is true for the first try.
 func runAttributes(where, name, outcome string, first bool) metric.AddOption {
 	return metric.WithAttributes(
 		attribute.String(where, name),
@@ -164,7 +163,7 @@ func runAttributes(where, name, outcome string, first bool) metric.AddOption {
 	)
 }
 
-// errAttr is the logged cause. A nil error is left out.
+// errAttr returns the logged cause. A nil error is left out.
 func errAttr(err error) slog.Attr {
 	if err == nil {
 		return slog.Attr{}
@@ -172,7 +171,7 @@ func errAttr(err error) slog.Attr {
 	return slog.String(logkey.Err, oneLine(err.Error()))
 }
 
-// levelOf is a warning for what an operator should see.
+// levelOf returns a warning for errors, which an operator should see, and info otherwise.
 func levelOf(err error) slog.Level {
 	if err != nil {
 		return slog.LevelWarn

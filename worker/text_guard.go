@@ -15,19 +15,18 @@ import (
 	"github.com/hooklatch/hooklatch/internal/safetext"
 )
 
-// maxText bounds every text that goes to River, in bytes.
+// maxText bounds every text sent to River, in bytes.
 const maxText = 2048
 
-// textGuard is the outermost middleware of every job: nothing but safe text
-// leaves it. River stores errors as jsonb in batches, and repeats a batch that
-// fails forever. One NUL byte, quoted from the answer of some receiver, would
-// stop all completions of the process.
+// textGuard is the outermost middleware of every job: only safe text leaves it. River stores
+// errors as jsonb in batches, and repeats a failing batch forever. One NUL byte, quoted from a
+// receiver's answer, would stop all completions of the process.
 type textGuard struct {
 	river.MiddlewareDefaults
 
 	logger *slog.Logger
-	// running counts runs. River loses track of a run that goes on while its job is
-	// rescued and fetched again by the same process, and would not wait for it.
+	// running counts runs. River loses track of a run that goes on while its job is rescued and
+	// fetched again by the same process, and would not wait for it.
 	running *underway
 }
 
@@ -50,8 +49,8 @@ func (g *textGuard) Work(ctx context.Context, job *rivertype.JobRow, doInner fun
 	return doInner(ctx)
 }
 
-// guardedError shows a safe text. River stores the text of the outermost
-// error only, and still finds a cancel, a snooze or a cancelled context below.
+// guardedError has a safe text. River stores the text of the outermost error only, and still
+// finds a cancel, a snooze or a cancelled context below.
 type guardedError struct {
 	text  string
 	cause error
@@ -66,7 +65,7 @@ func guardError(err error) error {
 	}
 	text := err.Error()
 	if _, cancelled := errors.AsType[*river.JobCancelError](err); cancelled {
-		// The state says so already; the text begins with what matters.
+		// The job's state already says so; the text begins with what matters.
 		text = strings.TrimPrefix(text, "JobCancelError: ")
 	}
 	return &guardedError{text: oneLine(text), cause: err}
@@ -75,7 +74,8 @@ func guardError(err error) error {
 // panicError is a panic in a handler, a destination or a job.
 type panicError struct{ text string }
 
-// newPanicError is for the deferred function that recovered v.
+// newPanicError returns the error of a recovered panic with value v. Call it in the deferred
+// function that recovers.
 func newPanicError(v any) *panicError { return &panicError{text: panicked.Text(v)} }
 
 func (e *panicError) Error() string { return e.text }

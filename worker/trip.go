@@ -21,26 +21,26 @@ type tripper struct {
 	telemetry *telemetry
 }
 
-// trip pauses a destination for the fleet. ctx is that of a job.
+// trip pauses a destination for the fleet. ctx is the context of a job.
 func (t *tripper) trip(ctx context.Context, l *served, reason string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tripTimeout)
 	defer cancel()
 	attrs := []slog.Attr{slog.String(logkey.Destination, l.Name), slog.String(logkey.Reason, reason)}
 	if succeeded := l.LastSuccess(); !succeeded.IsZero() {
-		// If it is not recorded, a probe that should count as an attempt does not.
+		// If it is not recorded, a probe that should count as an attempt will not count.
 		if err := t.fleet.NoteSuccess(ctx, l.Name, time.Since(succeeded)); err != nil {
 			t.telemetry.logger.LogAttrs(ctx, slog.LevelWarn, "last success of the destination not recorded", slog.String(logkey.Destination, l.Name), errAttr(err))
 		}
 	}
 	if err := t.fleet.Trip(ctx, l.Name, reason, l.Breaker.Probe); err != nil {
-		// The next attempts that fail will try again.
+		// The next failed attempts will try again.
 		t.telemetry.logger.LogAttrs(ctx, slog.LevelWarn, "destination is down and could not be paused", append(attrs, errAttr(err))...)
 		return
 	}
 	t.telemetry.trips.Add(ctx, 1, metric.WithAttributes(attribute.String(attrDestination, l.Name)))
 	t.telemetry.logger.LogAttrs(ctx, slog.LevelWarn, "destination is down: paused until a probe succeeds", attrs...)
 	if err := probeFromJob(ctx, l.Name); err != nil {
-		// The pauseKeeper inserts it soon.
+		// The pauseKeeper inserts the probe soon.
 		t.telemetry.logger.LogAttrs(ctx, slog.LevelWarn, "probe not enqueued yet", slog.String(logkey.Destination, l.Name), errAttr(err))
 	}
 }

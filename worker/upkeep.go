@@ -16,8 +16,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/retention"
 )
 
-// The kinds of upkeep. Like all kinds they never change: a River leader
-// discards stuck jobs of kinds it does not know.
+// The kinds of upkeep. Like all kinds, they never change: a River leader discards stuck jobs of
+// kinds that it does not know.
 const (
 	kindPartitions = "upkeep.partitions"
 	kindReconcile  = "upkeep.reconcile"
@@ -34,20 +34,19 @@ const (
 const (
 	partitionsEvery = time.Hour
 	reconcileEvery  = time.Minute
-	// retentionEvery is how often retention looks whether there is something to
-	// delete, which is so once an hour, or goes on with what it did not finish.
+	// retentionEvery is how often retention checks whether there is enough to delete, which
+	// is so about once an hour, or continues unfinished work.
 	retentionEvery = 30 * time.Second
-	// retentionBudget is what a run may take: below the time-out of any job, and
-	// retentionEvery.
+	// retentionBudget bounds one run: below the time-out of any job, and below retentionEvery.
 	retentionBudget = 20 * time.Second
 	redactEvery     = time.Minute
-	// redactFor is how long one run redacts; the next goes on.
+	// redactFor is how long one run redacts; the next run continues.
 	redactFor = 15 * time.Second
-	// minutesEvery is how often hours are summed up and tables measured.
+	// minutesEvery is how often hours are summed up and tables are measured.
 	minutesEvery = 5 * time.Minute
-	// alarmEvery is how often it is decided who is told what.
+	// alarmEvery is how often alerts are evaluated.
 	alarmEvery = 15 * time.Second
-	// backfillEvery is how often it is looked which lists of providers are due.
+	// backfillEvery is how often due passes over provider lists are started.
 	backfillEvery = 15 * time.Second
 )
 
@@ -86,9 +85,9 @@ type backfillArgs struct{}
 // Kind implements river.JobArgs.
 func (backfillArgs) Kind() string { return kindBackfill }
 
-// periodicJobs are inserted by the process that leads. ByPeriod keeps a change of
-// leaders from inserting one twice. A run that fails is not repeated: the next
-// period comes soon.
+// periodicJobs returns the jobs that the process that leads inserts. ByPeriod prevents a change
+// of leaders from inserting one twice. A failed run is not repeated: the next period comes
+// soon.
 func (w *Worker) periodicJobs() []*river.PeriodicJob {
 	always := func() bool { return true }
 	every := func(period time.Duration, args river.JobArgs, wanted func() bool) *river.PeriodicJob {
@@ -117,7 +116,7 @@ func (w *Worker) periodicJobs() []*river.PeriodicJob {
 	}
 }
 
-// partitionsWorker keeps the partitions of deliveries ahead.
+// partitionsWorker creates the partitions of deliveries ahead of time.
 type partitionsWorker struct {
 	river.WorkerDefaults[partitionsArgs]
 	*Worker
@@ -150,8 +149,9 @@ func (w *reconcileWorker) Work(ctx context.Context, _ *river.Job[reconcileArgs])
 	return w.reconcile(ctx)
 }
 
-// reconcile is what the periodic job does, and every process once when it starts: it
-// may be the first for a while, and the one that leads may be of another version.
+// reconcile gives new jobs to work that lost its job. The periodic job calls it, and so does
+// every process once when it starts: the process may be the first for a while, or the leader
+// may have another version.
 func (w *Worker) reconcile(ctx context.Context) error {
 	found, err := w.outbox.Reconcile(ctx)
 	if err != nil {
@@ -171,7 +171,7 @@ func (w *Worker) reconcile(ctx context.Context) error {
 	return nil
 }
 
-// retentionWorker deletes what is past its time.
+// retentionWorker deletes expired data.
 type retentionWorker struct {
 	river.WorkerDefaults[retentionArgs]
 	*Worker
@@ -184,7 +184,7 @@ func (w *retentionWorker) Work(ctx context.Context, _ *river.Job[retentionArgs])
 	}
 	report, err := w.outbox.Retention().Run(ctx, retention.Order{Settings: w.opts.Retention(), Until: time.Now().Add(retentionBudget)})
 	if errors.Is(err, retention.ErrBusy) {
-		return nil // a person's run, or that of a process that led before
+		return nil // an operator's run, or one of a process that led before
 	}
 	w.tellRetention(ctx, report)
 	if err != nil {
@@ -193,7 +193,7 @@ func (w *retentionWorker) Work(ctx context.Context, _ *river.Job[retentionArgs])
 	return nil
 }
 
-// tellRetention says what a run did, and loudly that it did nothing.
+// tellRetention logs what a run did, and logs an error if it deleted nothing for safety.
 func (w *Worker) tellRetention(ctx context.Context, report retention.Report) {
 	for _, p := range report.Parts {
 		attrs := []slog.Attr{
@@ -230,8 +230,8 @@ func (w *minutesWorker) Work(ctx context.Context, _ *river.Job[minutesArgs]) err
 	return nil
 }
 
-// alarmWorker tells people what needs them. A process that has nobody to tell leaves it to
-// the next run.
+// alarmWorker notifies operators of what needs attention. A process without an Alarm leaves
+// that to the next run.
 type alarmWorker struct {
 	river.WorkerDefaults[alarmArgs]
 	*Worker
@@ -245,7 +245,7 @@ func (w *alarmWorker) Work(ctx context.Context, _ *river.Job[alarmArgs]) error {
 	return w.opts.Alarm.Turn(ctx)
 }
 
-// backfillWorker fetches what webhooks did not bring.
+// backfillWorker fetches events that webhooks did not deliver.
 type backfillWorker struct {
 	river.WorkerDefaults[backfillArgs]
 	*Worker
@@ -259,8 +259,8 @@ func (w *backfillWorker) Work(ctx context.Context, _ *river.Job[backfillArgs]) e
 	return w.opts.Backfill.Turn(ctx)
 }
 
-// redactWorker replaces what sources do not keep. A process that knows none leaves it to
-// others: some run finds one that does.
+// redactWorker replaces what sources do not keep. A process without Redactions leaves that to
+// others: some run reaches a process that has them.
 type redactWorker struct {
 	river.WorkerDefaults[redactArgs]
 	*Worker

@@ -47,26 +47,26 @@ type Worker struct {
 	foreign      sync.Map // sources and destinations of other processes that were logged
 	handlersTx   pgx.TxOptions
 	noStagger    bool // tests do not wait for River's staggered start
-	keepsJobs    bool // also those that did what they were for at once; tests look at them
+	keepsJobs    bool // whether to keep jobs that finished at their first run; for tests
 
-	announcing sync.Mutex // guards what the others are told; where mu is held too, it is locked first
-	withdrawn  bool       // nothing is announced any more
+	announcing sync.Mutex // guards the announcements to other processes; where mu is held too, it is locked first
+	withdrawn  bool       // true if nothing is announced any more
 
-	mu       sync.Mutex // guards what follows
+	mu       sync.Mutex // guards the fields below
 	started  bool
-	sealed   bool // no handler is added: the Worker was announced
+	sealed   bool // true once the Worker was announced: no handler can be added
 	stopped  bool
 	handlers handlerSet // read without mu once sealed
-	misuse   []error    // of Handle, reported by Start
+	misuse   []error    // errors of Handle, reported by Start
 	client   *river.Client[pgx.Tx]
 	presence *presence
 	finder   *queueFinder // nil unless a handler is for all sources
 	pauses   *pauseKeeper
-	ended    chan struct{} // made by the first Stop, closed when all has ended
+	ended    chan struct{} // made by the first Stop, closed when all work has ended
 }
 
-// New checks the options and compiles all routes. It does not touch the
-// database. Its error names every fault; those of routes are *route.Error.
+// New checks the options and compiles all routes. It does not access the database. Its error
+// names every fault; faults of routes are *route.Error.
 func New(opts Options) (*Worker, error) {
 	opts = opts.withDefaults()
 	if err := opts.validate(); err != nil {
@@ -92,9 +92,8 @@ func New(opts Options) (*Worker, error) {
 		lanes:        make(map[string]*served, len(opts.Destinations)),
 		runSlots:     make(chan struct{}, runsAtOnce),
 		handlerSlots: make(chan struct{}, opts.HandlerWorkers),
-		// The server ends the transaction of a handler that ignores its context
-		// between the end of its run and the rescue of its job, so that its locks
-		// do not outlive that.
+		// If a handler ignores its context, the server ends its transaction between the end of
+		// its run and the rescue of its job, so that its locks do not outlive that.
 		handlersTx: commit.TransactionOptions(opts.JobTimeout + (opts.RescueAfter-opts.JobTimeout)/2),
 	}
 	for _, d := range opts.Destinations {
@@ -112,12 +111,11 @@ func New(opts Options) (*Worker, error) {
 	return w, nil
 }
 
-// Handle registers a handler for the events of a source ("*": of all) whose
-// type matches; in eventType "*" stands for any run of characters. Several
-// handlers of one event run in the order they were registered, in one
-// transaction. The gateway must be told which sources have handlers
-// (outbox.Delivery.Handlers). With "*", the first event of a source may wait a
-// second or two until its queue is found. It panics after Start.
+// Handle registers a handler for the events of a source ("*": of all) whose type matches; in
+// eventType "*" matches any run of characters. Several handlers of one event run in the order
+// in which they were registered, in one transaction. The gateway must know which sources have
+// handlers (outbox.Delivery.Handlers). With "*", the first event of a source may wait a second
+// or two until its queue is found. Handle panics after Start.
 func (w *Worker) Handle(source, eventType string, fn HandlerFunc) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -132,8 +130,8 @@ func (w *Worker) Handle(source, eventType string, fn HandlerFunc) {
 	w.handlers = append(w.handlers, r)
 }
 
-// Start validates the schema, registers the destinations and starts to work.
-// ctx bounds the start only; Stop ends the work. A Worker starts once.
+// Start validates the schema, registers the destinations and starts to work. ctx bounds only
+// the start; Stop ends the work. A Worker can be started only once.
 func (w *Worker) Start(ctx context.Context) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -157,8 +155,8 @@ func (w *Worker) Start(ctx context.Context) error {
 	if err := w.registerDestinations(ctx); err != nil {
 		return fmt.Errorf("start worker: %w", err)
 	}
-	// Not only by the periodic job: after a long stop the days ahead may be
-	// used up, and then nothing can be accepted until it has run.
+	// The periodic job is not enough: after a long stop the partitions may be used up, and
+	// until it has run nothing could be accepted.
 	if err := w.makePartitions(ctx); err != nil {
 		return fmt.Errorf("start worker: %w", err)
 	}
@@ -177,15 +175,15 @@ func (w *Worker) Start(ctx context.Context) error {
 	return nil
 }
 
-// Stop takes no new jobs, lets running ones finish for Options.SoftStop, then
-// cancels them, and returns when all have ended or ctx is done. It may be
-// called again, also before Start and by several goroutines.
+// Stop takes no new jobs, lets running ones finish for Options.SoftStop, then cancels them. It
+// returns when all have ended or ctx is done. It may be called again, also before Start and by
+// several goroutines.
 func (w *Worker) Stop(ctx context.Context) error {
 	w.mu.Lock()
-	w.stopped = true // a Worker that was stopped does not start
+	w.stopped = true // a stopped Worker does not start
 	if w.presence != nil && w.ended == nil {
 		w.ended = make(chan struct{})
-		go w.drain() //nolint:gosec // the stop is not one caller's, and outlasts its context
+		go w.drain() //nolint:gosec // the stop belongs to no single caller, and outlasts its context
 	}
 	ended := w.ended
 	w.mu.Unlock()
@@ -200,11 +198,11 @@ func (w *Worker) Stop(ctx context.Context) error {
 	}
 }
 
-// drain is the stop itself. It runs on no caller's context: River would make a
-// second caller wait for the first, whatever its own context says.
+// drain is the stop itself. It does not run on a caller's context: River would make a second
+// caller wait for the first, regardless of its own context.
 func (w *Worker) drain() {
 	defer close(w.ended)
-	_ = failpoint.Hit("worker.draining") // there is nobody to tell
+	_ = failpoint.Hit("worker.draining") // an error here has no receiver
 	ended := w.births.stop(w.opts.SoftStop)
 	defer ended()
 	if w.pauses != nil {
@@ -214,7 +212,7 @@ func (w *Worker) drain() {
 		w.finder.stop()
 	}
 	if w.client != nil {
-		_ = w.client.Stop(context.Background()) // fails only with its context
+		_ = w.client.Stop(context.Background()) // it fails only with its context
 	}
 	w.running.Wait()
 	w.withdraw(w.presence)
