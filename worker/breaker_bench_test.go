@@ -20,10 +20,10 @@ import (
 	"github.com/hooklatch/hooklatch/worker/route"
 )
 
-// BenchmarkBesideADeadDestination measures from acceptance to the receiver, at
-// 100 events a second: once where nothing else goes on, and once where every
-// event also goes to a destination that fails 100 %. One operation is one event
-// by each; both take turns, on databases of their own on one server.
+// BenchmarkBesideADeadDestination measures the time from acceptance to the receiver, at 100
+// events a second: once with no other load, and once where every event also goes to a
+// destination that always fails. One operation is one event on each side. Both sides take
+// turns, on databases of their own on one server.
 func BenchmarkBesideADeadDestination(b *testing.B) {
 	alone, beside := newLatencySide(b, false), newLatencySide(b, true)
 	for _, side := range []*latencySide{alone, beside} {
@@ -54,7 +54,7 @@ type latencySide struct {
 	mu       sync.Mutex
 	accepted map[string]time.Time
 	arrived  map[string]time.Time
-	all      chan struct{} // gets one for each arrival
+	all      chan struct{} // receives a value for each arrival
 }
 
 func newLatencySide(b *testing.B, dead bool) *latencySide {

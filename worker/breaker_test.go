@@ -31,8 +31,8 @@ func (b *bundle) addHTTP(t *testing.T, name string, receiver http.HandlerFunc, c
 	b.opts.Routes = append(b.opts.Routes, route.Route{Name: "to-" + name, From: []string{"*"}, To: name})
 }
 
-// A destination that fails is paused, with the reason, for as long as probes
-// fail; no other attempt of it starts; others go on; it recovers by itself.
+// A failing destination is paused, with the reason, for as long as probes fail. No other
+// attempt of it starts, other destinations go on, and it recovers by itself.
 func TestBreakerTripsAndRecovers(t *testing.T) {
 	t.Parallel()
 	for _, shared := range []bool{false, true} {
@@ -65,7 +65,7 @@ func TestBreakerTripsAndRecovers(t *testing.T) {
 			require.Equal(t, !shared, down.QueuePaused, "a queue is paused only where nobody shares it")
 			require.Regexp(t, `failed.*with: HTTP 500`, down.BreakerReason)
 
-			// Probes go on, and nothing else, also after a while.
+			// Probes go on and nothing else does, also after a while.
 			waitFor(t, b, `SELECT (count(*) >= 3)::int FROM hooklatch.all_attempts AS a JOIN hooklatch.effects AS e USING (scope, key, generation)
 				WHERE e.destination = 'down' AND a.started_at > $1::timestamptz + interval '2 seconds'`, down.OpenedAt)
 			require.Zero(t, b.count(t, `SELECT count(*) FROM hooklatch.all_attempts AS a
@@ -82,8 +82,8 @@ func TestBreakerTripsAndRecovers(t *testing.T) {
 	}
 }
 
-// A probe that succeeds does not undo an operator's pause, and none is made
-// while it holds.
+// A probe that succeeds does not undo an operator's pause, and no probe is made during the
+// pause.
 func TestOperatorsPauseSurvivesTheBreaker(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -99,7 +99,7 @@ func TestOperatorsPauseSurvivesTheBreaker(t *testing.T) {
 	waitFor(t, b, `SELECT count(*) FROM hooklatch.river_job WHERE kind = 'upkeep.probe' AND metadata ? 'snoozes'`)
 	require.Zero(t, calls.Load(), "a person's pause holds for probes too")
 
-	// The breaker closes some time or other, and the pause stays.
+	// The breaker may close at any time, and the pause stays.
 	require.NoError(t, b.outbox.Fleet().CloseBreaker(t.Context(), "app"))
 	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.river_queue WHERE name = 'dst_app' AND paused_at IS NOT NULL`))
 	require.NoError(t, b.outbox.Fleet().SetPaused(t.Context(), "app", false, ledger.Operator{Who: "ann", Via: "test"}))
@@ -107,10 +107,9 @@ func TestOperatorsPauseSurvivesTheBreaker(t *testing.T) {
 	require.EqualValues(t, 1, calls.Load())
 }
 
-// A program that has other destinations, or only handlers, works the queue of probes
-// too. It gives a probe back for a moment that is never the same: all processes poll
-// at their own beat, and after a fixed time the same one would come first again, for
-// ever.
+// A program that has other destinations, or only handlers, also works the queue of probes. It
+// gives a probe back after a random wait: all processes poll at their own pace, and after a
+// fixed wait the same one would come first again, forever.
 func TestProbeIsLeftToThoseWithTheDestination(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -131,8 +130,8 @@ func TestProbeIsLeftToThoseWithTheDestination(t *testing.T) {
 	require.Greater(t, len(pauses), 1, "three times the same pause")
 }
 
-// An ordered effect is the oldest that is due, but an earlier event of its source
-// is not dispatched yet. The probe takes another.
+// The oldest due effect is ordered, and an earlier event of its source is not dispatched yet.
+// The probe takes another effect.
 func TestProbePassesOverEffectsThatMustWait(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

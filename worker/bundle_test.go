@@ -31,8 +31,7 @@ import (
 
 const testSource = "stripe"
 
-// bundle is an outbox on a database of its own, and what a worker needs to run
-// on it.
+// bundle is an outbox on a database of its own, with the options of a worker that runs on it.
 type bundle struct {
 	pool    *pgxpool.Pool
 	outbox  *outbox.Outbox
@@ -67,8 +66,8 @@ func onPool(t *testing.T, pool *pgxpool.Pool) *bundle {
 	return b
 }
 
-// worker makes a Worker that is not started yet, makes every attempt by a job, and keeps
-// all jobs: birth_test.go and ended_jobs_test.go have the others.
+// worker returns a Worker that is not started yet. It makes every attempt by a job, and keeps
+// all jobs: birth_test.go and ended_jobs_test.go have the other kinds.
 func (b *bundle) worker(t *testing.T) *Worker {
 	t.Helper()
 	w, err := New(b.opts)
@@ -97,8 +96,7 @@ func stop(t *testing.T, w *Worker) {
 	require.NoError(t, w.Stop(ctx))
 }
 
-// to adds an HTTP destination for a receiver, with a route that forwards
-// everything there.
+// to adds an HTTP destination for a receiver, with a route that forwards every event there.
 func (b *bundle) to(t *testing.T, receiver http.HandlerFunc, change ...func(*DestinationOptions)) {
 	t.Helper()
 	server := httptest.NewServer(receiver)
@@ -148,7 +146,7 @@ func (b *bundle) event(t *testing.T, id string) *inbox.Event {
 	return e
 }
 
-// count returns the one number a query yields.
+// count returns the one number that a query yields.
 func (b *bundle) count(t *testing.T, query string, args ...any) int {
 	t.Helper()
 	var n int
@@ -156,8 +154,8 @@ func (b *bundle) count(t *testing.T, query string, args ...any) int {
 	return n
 }
 
-// next waits for the event of a run that ends as wanted, of a job of the kind.
-// Runs of upkeep and of other kinds are passed over.
+// next waits for the next run of a job of the kind, and requires that it ends as wanted. Runs
+// of other kinds are skipped.
 func next(t *testing.T, events <-chan *river.Event, kind string, want river.EventKind) *rivertype.JobRow {
 	t.Helper()
 	timeout := time.After(2 * time.Minute)
@@ -175,7 +173,7 @@ func next(t *testing.T, events <-chan *river.Event, kind string, want river.Even
 	}
 }
 
-// outputOf is what a run recorded for River UI.
+// outputOf returns what a run recorded for River UI.
 func outputOf(t *testing.T, job *rivertype.JobRow) output {
 	t.Helper()
 	var out output
@@ -210,7 +208,7 @@ func (b *bundle) counted(t *testing.T, name string, attrs map[string]any) int64 
 	return sum
 }
 
-// lines are the log lines with the message.
+// lines returns the log lines with the message.
 func (b *bundle) lines(t *testing.T, message string) []map[string]any {
 	t.Helper()
 	var lines []map[string]any
@@ -224,7 +222,7 @@ func (b *bundle) lines(t *testing.T, message string) []map[string]any {
 	return lines
 }
 
-// syncBuffer is a log several goroutines write to.
+// syncBuffer is a log that several goroutines write to.
 type syncBuffer struct {
 	mu  sync.Mutex
 	buf bytes.Buffer
@@ -242,8 +240,8 @@ func (b *syncBuffer) bytes() []byte {
 	return bytes.Clone(b.buf.Bytes())
 }
 
-// rescue makes River's rescuer run once the running job of the kind is overdue.
-// The rescuer looks every 30 seconds, and when its process begins to lead.
+// rescue makes River's rescuer run once the running job of the kind is overdue. The rescuer
+// runs every 30 seconds, and when its process becomes the leader.
 func rescue(t *testing.T, b *bundle, w *Worker, kind string) {
 	t.Helper()
 	waitFor(t, b, `SELECT count(*) FROM hooklatch.river_job WHERE kind = $1 AND state = 'running'`, kind)
@@ -254,7 +252,7 @@ func rescue(t *testing.T, b *bundle, w *Worker, kind string) {
 	waitFor(t, b, `SELECT count(*) FROM hooklatch.river_job WHERE kind = $1 AND metadata ? 'river:rescue_count'`, kind)
 }
 
-// waitFor polls the database until the query counts something.
+// waitFor polls the database until the query returns a positive number.
 func waitFor(t *testing.T, b *bundle, query string, args ...any) {
 	t.Helper()
 	require.Eventually(t, func() bool { return b.count(t, query, args...) > 0 }, 2*time.Minute, 20*time.Millisecond, query)

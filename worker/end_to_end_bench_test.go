@@ -25,25 +25,24 @@ import (
 	"github.com/hooklatch/hooklatch/worker/route"
 )
 
-// BenchmarkEndToEnd brings events to an HTTP effect at a local receiver: once
-// with dispatch, claim and settle group-committed, as always, and once with a
-// transaction for each. One operation is one event by each. Both sides run in
-// turn on one server with fsync on.
+// BenchmarkEndToEnd brings events to an HTTP effect at a local receiver: once with dispatch,
+// claim and settlement committed in groups, as always, and once with a transaction for each.
+// One operation is one event on each side. Both sides take turns on one server with fsync on.
 //
-// It reports events/s of both and their ratio, the Postgres CPU of both and
-// its ratio (Linux only), and the mean members of a commit as proof of what was
-// compared. Client, receiver and server share the machine.
+// It reports events/s of both sides and their ratio, the Postgres CPU of both and its ratio
+// (Linux only), and the mean members of a commit as proof of what was compared. Client,
+// receiver and server share the machine.
 func BenchmarkEndToEnd(b *testing.B) {
 	pool := pgtest.New(b, pgtest.Own(), pgtest.Durable(), pgtest.MaxConns(80))
 	postmaster := pgtest.Server(b, pool).PID()
-	// With a committer for whoever comes, nobody waits for another's commit.
+	// With a committer for every caller, none waits for another's commit.
 	single, grouped := newBenchSide(b, pool, postmaster, "single", 1000), newBenchSide(b, pool, postmaster, "group", 0)
 	single.byJobs, grouped.byJobs = true, true
 	compare(b, single, grouped)
 }
 
-// BenchmarkBirths does the same with effects that are attempted by their jobs, and with
-// those that begin with their first attempt.
+// BenchmarkBirths compares effects that are attempted by their jobs with effects whose first
+// attempt begins with their dispatch.
 func BenchmarkBirths(b *testing.B) {
 	pool := pgtest.New(b, pgtest.Own(), pgtest.Durable(), pgtest.MaxConns(80))
 	postmaster := pgtest.Server(b, pool).PID()
@@ -52,7 +51,7 @@ func BenchmarkBirths(b *testing.B) {
 	compare(b, jobs, births)
 }
 
-// compare reports by how much the other side is better than one.
+// compare reports by how much other is better than one.
 func compare(b *testing.B, one, other *benchSide) {
 	b.Helper()
 	for _, side := range []*benchSide{one, other} {
@@ -60,7 +59,7 @@ func compare(b *testing.B, one, other *benchSide) {
 		side.effects, side.elapsed, side.cpu = 0, 0, 0
 	}
 	b.ResetTimer()
-	const round = 1000 // in turn, so that drift meets both
+	const round = 1000 // in turn, so that drift affects both
 	for range b.N {
 		one.run(b, round)
 		other.run(b, round)
@@ -84,7 +83,7 @@ type benchSide struct {
 	metrics    *sdkmetric.ManualReader
 	opts       Options
 	calls      atomic.Int64
-	byJobs     bool // no effect begins with its first attempt
+	byJobs     bool // whether every attempt is made by a job
 
 	sent    int
 	effects int
@@ -114,7 +113,7 @@ func newBenchSide(b *testing.B, pool *pgxpool.Pool, postmaster int, name string,
 	return side
 }
 
-// run brings n events to their effects, by a worker of its own.
+// run carries out the effects of n events, with a worker of its own.
 func (s *benchSide) run(b *testing.B, n int) {
 	b.Helper()
 	ctx := context.Background()
@@ -138,7 +137,7 @@ func (s *benchSide) run(b *testing.B, n int) {
 		require.Less(b, time.Since(start), 5*time.Minute)
 	}
 	s.elapsed += time.Since(start)
-	// Stopped, because settlements and completions are part of the price.
+	// The worker is stopped first, because settlements and completions are part of the cost.
 	require.NoError(b, w.Stop(ctx))
 	s.cpu += postgresCPU(s.postmaster) - before
 	s.effects += n
@@ -176,11 +175,11 @@ func (s *benchSide) report(b *testing.B) {
 	b.ReportMetric(members/commits, s.name+"-members/commit")
 }
 
-// clockTick is USER_HZ, which is 100 on every Linux that Go runs on.
+// clockTick is USER_HZ, which is 100 on every Linux system that Go runs on.
 const clockTick = 10 * time.Millisecond
 
-// postgresCPU is what a server's processes, and those that ended, have used so
-// far: proc(5). It is 0 where there is no /proc.
+// postgresCPU returns the CPU time that a server's processes, and those that ended, have used
+// so far: proc(5). It is 0 where /proc does not exist.
 func postgresCPU(postmaster int) time.Duration {
 	stats, err := filepath.Glob("/proc/[0-9]*/stat")
 	if err != nil {
@@ -192,7 +191,7 @@ func postgresCPU(postmaster int) time.Duration {
 		if err != nil {
 			continue // it has ended
 		}
-		// After the name, which may contain anything, in parentheses.
+		// The fields follow the name in parentheses, which may contain any character.
 		fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
 		own := strings.HasPrefix(path, fmt.Sprintf("/proc/%d/", postmaster))
 		if len(fields) < 15 || fields[1] != strconv.Itoa(postmaster) && !own {

@@ -12,8 +12,8 @@ import (
 	"github.com/hooklatch/hooklatch/internal/riverjob"
 )
 
-// ending is a Worker that makes every attempt by a job, and keeps no job that did at
-// once what it was for.
+// ending returns a Worker that makes every attempt by a job, and deletes jobs whose first run
+// did their work.
 func (b *bundle) ending(t *testing.T) *Worker {
 	t.Helper()
 	w := b.worker(t)
@@ -36,7 +36,7 @@ func TestJobsThatDidAtOnceWhatTheyWereForAreGone(t *testing.T) {
 	waitFor(t, b, effectDone)
 	require.Zero(t, b.count(t, dispatchJobs), "it went with the fence")
 	require.Zero(t, b.count(t, effectJobs), "it went with the settlement")
-	stop(t, w) // River hears of runs whose jobs are gone
+	stop(t, w) // River still reports on runs whose jobs are deleted
 	require.Zero(t, b.count(t, dispatchJobs))
 	require.Zero(t, b.count(t, effectJobs))
 	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.all_attempts WHERE attempt = 1 AND applied = 'yes' AND job_id > 0`))
@@ -62,7 +62,7 @@ func TestTheJobOfAnEffectThatWasNotDoneAtOnceIsKept(t *testing.T) {
 	require.Len(t, job.Errors, 1)
 }
 
-// A run that failed has an error that people see in River UI.
+// A run that failed has an error that operators see in River UI.
 func TestTheJobOfADispatchThatFailedOnceIsKept(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -75,7 +75,7 @@ func TestTheJobOfADispatchThatFailedOnceIsKept(t *testing.T) {
 	require.Equal(t, "dispatched", outputOf(t, job).Outcome)
 }
 
-// A probe is no job of the effect that it attempts.
+// A probe's job does not belong to the effect that it attempts.
 func TestAProbeKeepsItsOwnJob(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -92,7 +92,7 @@ func TestAProbeKeepsItsOwnJob(t *testing.T) {
 	require.False(t, made.settlement(w.lanes["app"], task{jobID: 1, endsJob: true}, false).EndsJob)
 }
 
-// What stands in the way of a job is not waited for: River completes it.
+// A settlement does not wait for a locked job: River completes it.
 func TestAJobThatSomebodyHasLockedIsLeftToRiver(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -22,8 +22,8 @@ import (
 	"github.com/hooklatch/hooklatch/worker/route"
 )
 
-// examplePool is a migrated database on a private Postgres. Yours is wherever
-// DATABASE_URL says.
+// examplePool returns a migrated database on a private Postgres. Yours is the one in
+// DATABASE_URL.
 func examplePool(ctx context.Context) (pool *pgxpool.Pool, stop func()) {
 	server, err := embedded.Start(ctx, embedded.Options{})
 	check(err)
@@ -45,8 +45,8 @@ func check(err error) {
 	}
 }
 
-// A worker sends what routes make of events. Start returns when it works, Stop
-// when the work it had begun is done.
+// A worker sends what routes make of events. Start returns when the worker runs, Stop when the
+// work it had begun is done.
 func ExampleNew() {
 	ctx := context.Background()
 	pool, stop := examplePool(ctx)
@@ -104,7 +104,7 @@ func ExampleWorker_SetRoutes() {
 	// Output: worker: route "all": to: "app" is not a destination; there are none
 }
 
-// A handler decides when its event is tried again, or that it never is.
+// A handler decides when its event is tried again, or that it is given up.
 func ExampleRetryIn() {
 	fmt.Println(worker.RetryIn(time.Minute, errors.New("the ledger of payments is closed")))
 	fmt.Println(worker.GiveUp("the invoice is older than the shop"))
@@ -113,7 +113,7 @@ func ExampleRetryIn() {
 	// given up: the invoice is older than the shop
 }
 
-// A handler reads the payload of its event as a type of its own.
+// A handler decodes the payload of its event into its own type.
 func ExamplePayload() {
 	event := inbox.Event{Body: []byte(`{"id":"in_7","amount":1200,"currency":"eur"}`)}
 	invoice, err := worker.Payload[struct {
@@ -124,8 +124,8 @@ func ExamplePayload() {
 	// Output: in_7 1200 <nil>
 }
 
-// A Go program handles events itself: what the handler writes with tx is
-// committed once for each event, together with the record that it was handled.
+// A Go program handles events itself: the handler's writes with tx are committed once for each
+// event, together with the record that it was handled.
 func ExampleWorker_Handle() {
 	ctx := context.Background()
 	pool, stop := examplePool(ctx)

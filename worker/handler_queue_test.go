@@ -17,8 +17,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 )
 
-// programs starts one program with the right handler beside three that have
-// handlers for other sources, and returns how often the right one ran.
+// programs starts one program with the right handler beside three that have handlers for other
+// sources, and returns the number of runs of the right one.
 func (b *bundle) programs(t *testing.T) *atomic.Int32 {
 	t.Helper()
 	var ran atomic.Int32
@@ -37,7 +37,7 @@ func (b *bundle) programs(t *testing.T) *atomic.Int32 {
 	return &ran
 }
 
-// requireHandled waits for n events, and requires that no run of theirs failed.
+// requireHandled waits for n events, and requires that none of their runs failed.
 func (b *bundle) requireHandled(t *testing.T, n int, ran *atomic.Int32) {
 	t.Helper()
 	waitLong(t, b, `SELECT count(*) FROM hooklatch.processed_events WHERE outcome = 'dispatched'`, n)
@@ -59,7 +59,7 @@ func TestProgramsWithHandlersOfOtherSourcesLeaveEventsAlone(t *testing.T) {
 	require.Empty(t, b.lines(t, "event left to another process"))
 }
 
-// A gateway from before there was a queue for each source uses one for all.
+// A gateway of a version without a queue for each source uses one queue for all.
 func TestEventsInTheQueueOfAllHandlersFindTheirProgram(t *testing.T) {
 	t.Parallel()
 	const events = 60
@@ -74,8 +74,8 @@ func TestEventsInTheQueueOfAllHandlersFindTheirProgram(t *testing.T) {
 	b.requireHandled(t, events, b.programs(t))
 }
 
-// An event that waits for a handler is never skipped, nor failed, by a process
-// that has handlers, but none for its source.
+// A process that has handlers, but none for the source of an event, never skips or fails an
+// event that waits for its handler.
 func TestEventWithoutItsHandlerWaits(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -93,7 +93,7 @@ func TestEventWithoutItsHandlerWaits(t *testing.T) {
 	require.Len(t, b.lines(t, "event left to another process"), 1, "told once, not with every look")
 }
 
-// Handlers of every source serve those that nobody had heard of at the start.
+// Handlers for all sources also serve sources that were unknown at the start.
 func TestHandlersOfAllSourcesFindNewQueues(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -104,7 +104,7 @@ func TestHandlersOfAllSourcesFindNewQueues(t *testing.T) {
 	require.Equal(t, "handlers-stripe", next(t, events, riverjob.KindDispatch, river.EventKindJobCompleted).Queue)
 }
 
-// HandlerWorkers bounds a process, whatever the number of its queues.
+// HandlerWorkers bounds the whole process, whatever the number of its queues.
 func TestHandlersOfSeveralSourcesShareTheirBound(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -141,8 +141,8 @@ func TestHandlersOfSeveralSourcesShareTheirBound(t *testing.T) {
 	require.EqualValues(t, 2, most.Load())
 }
 
-// A program that only has handlers leaves the events of other sources to the workers
-// that have the routes: it would skip them.
+// A program that has only handlers leaves the events of other sources to the workers that have
+// the routes: it would skip them.
 func TestProgramWithoutRoutesLeavesOtherEventsAlone(t *testing.T) {
 	t.Parallel()
 	const events = 60

@@ -14,15 +14,15 @@ import (
 const withheldLine = "at_most_once effects are withheld: the database was restored, promoted or moved, and they may have been done already; " +
 	"say what happened with `hooklatch repair --restored-to TIME` or `hooklatch repair --promoted`"
 
-// moved makes the database one that was promoted, as far as it can know.
+// moved makes the database look like one that was promoted.
 func (b *bundle) moved(t *testing.T) {
 	t.Helper()
 	_, err := b.pool.Exec(t.Context(), `UPDATE hooklatch.installation SET timeline = timeline - 1`)
 	require.NoError(t, err)
 }
 
-// A worker that meets another server says so, starts no at_most_once effect, goes on
-// with the rest, and starts what was withheld once a person has spoken.
+// A worker that finds another server logs it, starts no at_most_once effect and goes on with
+// the rest. It starts the withheld effects once an operator has confirmed the server.
 func TestAWorkerOnAnotherServerWithholdsAndSaysSo(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -43,7 +43,7 @@ func TestAWorkerOnAnotherServerWithholdsAndSaysSo(t *testing.T) {
 	require.Len(t, b.lines(t, withheldLine), 1, "it is said once in a while")
 }
 
-// Where commits wait for the standby, nobody has to say that it has everything.
+// Where commits wait for the standby, no operator has to confirm that it has everything.
 func TestAWorkerFollowsASynchronousStandby(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

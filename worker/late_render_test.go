@@ -20,7 +20,7 @@ import (
 	"github.com/hooklatch/hooklatch/worker/route"
 )
 
-// request is what a receiver got.
+// request is a request that a receiver got.
 type request struct{ key, body string }
 
 func got(t *testing.T, r *http.Request) request {
@@ -64,8 +64,8 @@ func TestNewRoutesChangeNoStartedEffect(t *testing.T) {
 	require.Equal(t, first, second)
 }
 
-// The current state is read before the effect is rendered: while that fails the
-// attempt counts as not applied; once it was rendered it stays (I7).
+// The current state is read before the effect is rendered. While that fails, the attempt counts
+// as not applied. Once rendered, the request stays the same (I7).
 func TestRefetch(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -110,8 +110,8 @@ func TestRefetch(t *testing.T) {
 	require.EqualValues(t, 2, fetches.Load(), "it is read for the rendering, not for each attempt")
 }
 
-// What depends on the event and fails parks its effect, with the reason, and
-// nothing else waits for it.
+// A failure that depends on the event parks its effect, with the reason, and no other effect
+// waits for it.
 func TestUnrenderableEffectIsParked(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -143,13 +143,13 @@ func TestUnrenderableEffectIsParked(t *testing.T) {
 	}
 	require.Equal(t, inbox.Dispatched, b.event(t, "evt_1").Outcome)
 
-	// A later event of the same order is not held up.
+	// A later event of the same order is not blocked.
 	require.NoError(t, w.SetRoutes([]route.Route{{Name: "body", From: []string{"*"}, To: "app", OrderBy: "body.id"}}, "repaired"))
 	b.take(t, incoming{id: "evt_2", body: `{"id":"x"}`})
 	require.Equal(t, `{"id":"x"}`, (<-calls).body)
 }
 
-// A receiver that replays a stored error gets another key, if that is wanted.
+// An effect gets another key after a replayed stored error, if new_key is configured.
 func TestNewKeyOnStoredError(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -183,7 +183,7 @@ func TestNewKeyOnStoredError(t *testing.T) {
 	require.Equal(t, first.key, effects.Rows[0].IdempotencyKey)
 }
 
-// Past the lifetime of its key an effect in doubt is parked, not tried again.
+// An effect that is in doubt past the lifetime of its key is parked, not tried again.
 func TestKeyTTLParks(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -23,8 +23,8 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// archived is a database on a server that archives its WAL, with a base backup, and a
-// pool that follows it to other servers, as an address of a real one does.
+// archived is a database on a server that archives its WAL, with a base backup. Its pool
+// follows the database to other servers, as a real address does.
 type archived struct {
 	server  *embedded.Server
 	archive string
@@ -37,7 +37,7 @@ const archiving = "cp %%p %s/%%f"
 
 func newArchived(t *testing.T) *archived {
 	t.Helper()
-	// The server's account, which may not be ours, has to reach it.
+	// The server's account, which may not be ours, needs access to the archive.
 	archive, err := os.MkdirTemp("/tmp", "hooklatch-archive-") //nolint:usetesting // t.TempDir is closed to other accounts
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, os.RemoveAll(archive)) })
@@ -61,7 +61,7 @@ func newArchived(t *testing.T) *archived {
 	return a
 }
 
-// follow has the pool connect to another server.
+// follow makes the pool connect to another server.
 func (a *archived) follow(t *testing.T, server *embedded.Server) {
 	t.Helper()
 	at, err := url.Parse(server.URL("postgres"))
@@ -73,16 +73,16 @@ func (a *archived) follow(t *testing.T, server *embedded.Server) {
 	a.port.Store(int64(port))
 }
 
-// on is a connection to a server.
+// on returns a connection to a server.
 func (a *archived) on(t *testing.T, server *embedded.Server) *pgx.Conn {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), server.URL(a.pool.Config().ConnConfig.Database))
 	require.NoError(t, err)
-	t.Cleanup(func() { _ = conn.Close(context.WithoutCancel(t.Context())) }) // its server may be gone
+	t.Cleanup(func() { _ = conn.Close(context.WithoutCancel(t.Context())) }) // its server may have stopped
 	return conn
 }
 
-// takeBackup takes a base backup, and puts it aside.
+// takeBackup takes a base backup and keeps it for restore.
 func (a *archived) takeBackup(t *testing.T) {
 	t.Helper()
 	conn := a.on(t, a.server)
@@ -113,11 +113,11 @@ func (a *archived) takeBackup(t *testing.T) {
 	})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, server.Stop(context.WithoutCancel(t.Context()))) })
-	require.NoError(t, server.Abort(t.Context())) // it has begun to follow; what comes later it gets when it is restored
+	require.NoError(t, server.Abort(t.Context())) // it has begun to follow; it gets later WAL when it is restored
 	a.backup = server
 }
 
-// restore kills the server, and opens the backup as of a time in its place.
+// restore kills the server, and opens the backup as of a given time in its place.
 func (a *archived) restore(t *testing.T, to time.Time) {
 	t.Helper()
 	conn := a.on(t, a.server)
@@ -143,8 +143,8 @@ func (a *archived) restore(t *testing.T, to time.Time) {
 	a.follow(t, a.backup)
 }
 
-// The timeline of a restored server is known at its first statement, long before it is
-// in the control file, where the last checkpoint has it.
+// The timeline of a restored server is known at its first statement. The control file has that
+// of the last checkpoint, and shows the new one only much later.
 func TestARestoredServerIsKnownAtOnce(t *testing.T) {
 	t.Parallel()
 	a := newArchived(t)
@@ -174,8 +174,8 @@ func TestARestoredServerIsKnownAtOnce(t *testing.T) {
 	t.Logf("timeline %d, in the last checkpoint %d", after.timeline, checkpoint.timeline)
 }
 
-// dumpOf is the pg_dump of a version: a newer one writes what an older server does not
-// know, and an older one refuses.
+// dumpOf returns the path of the pg_dump of a version. A newer one writes statements that an
+// older server does not know, and an older one refuses to dump.
 func dumpOf(t *testing.T, major int) string {
 	t.Helper()
 	for _, program := range []string{fmt.Sprintf("/usr/lib/postgresql/%d/bin/pg_dump", major), "pg_dump"} {

@@ -38,8 +38,8 @@ func (b *bundle) take(t *testing.T, in incoming) {
 	require.NoError(t, err)
 }
 
-// Effects of one key reach the receiver in the order their events were
-// accepted, while other keys go on beside them.
+// Effects of one key reach the receiver in the order in which their events were accepted, while
+// other keys go on beside them.
 func TestOrderEndToEnd(t *testing.T) {
 	t.Parallel()
 	const keys, perKey = 50, 20
@@ -99,7 +99,7 @@ func TestOrderEndToEnd(t *testing.T) {
 	require.Greater(t, together, 1)
 }
 
-// An effect is left out when a newer one of the same object was applied.
+// An effect is cancelled if a newer one of the same object was applied.
 func TestLatestByEndToEnd(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

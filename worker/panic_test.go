@@ -8,13 +8,13 @@ import (
 	"github.com/hooklatch/hooklatch/worker/route"
 )
 
-// River would discard the job, and Reconcile begin anew, forever.
+// Otherwise River would discard the job, and Reconcile would start over, forever.
 func TestPanicOfAPlanEndsTheEventFailed(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.opts.Destinations = []DestinationOptions{{Name: "app", Sender: fakeSender("http")}}
 	b.opts.Routes = []route.Route{{Name: "everything", From: []string{"*"}, To: "app"}}
-	b.opts.MaxBody = func(string) int64 { panic("oh no") } // asked by each plan
+	b.opts.MaxBody = func(string) int64 { panic("oh no") } // called by each plan
 	w := b.worker(t)
 	b.accept(t, "evt_1", false)
 	_, err := b.pool.Exec(t.Context(), `UPDATE hooklatch.river_job SET max_attempts = 1`)

@@ -13,9 +13,9 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// In a queue that destinations share, what cannot start waits where nobody fetches
-// it, once and for all: for a destination that is paused, one without a free slot,
-// and one without a token. The others go on, and each goes on when it may.
+// In a queue that destinations share, a job that cannot start is set aside once, where no
+// process fetches it. That holds for a destination that is paused, one without a free slot, and
+// one without a rate token. The other destinations go on, and each resumes when it may.
 func TestWhatWaitsInASharedQueueIsSetAside(t *testing.T) {
 	t.Parallel()
 	const events = 60
@@ -73,7 +73,7 @@ func TestPausesAreKeptWithoutAJob(t *testing.T) {
 
 	b.start(t, b.worker(t))
 	waitFor(t, b, `SELECT count(*) FROM hooklatch.river_queue WHERE name = 'dst_app' AND paused_at IS NOT NULL`)
-	// Upkeep has begun, and the pauses have no part in it.
+	// Upkeep has begun, and the pauses are not part of it.
 	waitFor(t, b, `SELECT count(*) FROM hooklatch.river_job WHERE kind = $1`, kindReconcile)
 	require.Zero(t, b.count(t, `SELECT count(*) FROM hooklatch.river_job WHERE kind = $1`, kindPauses))
 }
@@ -94,7 +94,7 @@ func TestARetriedJobOfAFailedEffectSaysHowToRetryTheEffect(t *testing.T) {
 	require.Contains(t, job.Errors[len(job.Errors)-1].Error, "hooklatch effects retry "+b.effects(t)[0].IdempotencyKey)
 }
 
-// Postgres keeps no notification for who is not listening at the moment.
+// Postgres keeps no notification for a process that is not listening at the moment.
 func TestAProcessThatWasNotListeningIsToldOfPausesAgain(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -119,7 +119,7 @@ func TestAProcessThatWasNotListeningIsToldOfPausesAgain(t *testing.T) {
 		}
 	}
 
-	// Paused behind its back, and it goes on fetching.
+	// The queue was paused without a notification, and the process goes on fetching.
 	exec(`UPDATE hooklatch.destinations SET operator_paused = true WHERE name = 'app'`)
 	exec(`UPDATE hooklatch.river_queue SET paused_at = now() - interval '1 minute' WHERE name = 'dst_app'`)
 	exec(`INSERT INTO hooklatch.river_job (kind, queue, state, attempted_at, attempt, max_attempts, args)
@@ -127,7 +127,7 @@ func TestAProcessThatWasNotListeningIsToldOfPausesAgain(t *testing.T) {
 	hears(river.EventKindQueuePaused)
 	exec(`DELETE FROM hooklatch.river_job WHERE queue = 'dst_app'`)
 
-	// Resumed behind its back, while somebody waits.
+	// The queue was resumed without a notification, while an effect waits.
 	b.accept(t, "evt_1", false)
 	waitFor(t, b, `SELECT count(*) FROM hooklatch.river_job WHERE queue = 'dst_app' AND state = 'available'`)
 	exec(`UPDATE hooklatch.destinations SET operator_paused = false WHERE name = 'app'`)

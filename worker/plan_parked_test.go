@@ -11,7 +11,7 @@ import (
 	"github.com/hooklatch/hooklatch/worker/route"
 )
 
-// What is too much for an expression parks its effect, and no other.
+// An expression with too much work parks its effect, and no other.
 func TestTooMuchWorkParksItsEffectOnly(t *testing.T) {
 	t.Parallel()
 	for name, when := range map[string]string{

@@ -15,7 +15,7 @@ import (
 	"github.com/hooklatch/hooklatch/worker/route"
 )
 
-// A wrong secret costs nobody anything but time: probes use up no attempts.
+// A wrong secret only costs time: probes use up no attempts.
 func TestWrongSecretTripsTheBreakerAndLosesNothing(t *testing.T) {
 	t.Parallel()
 	for _, status := range []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusProxyAuthRequired, http.StatusInternalServerError} {
@@ -37,7 +37,7 @@ func TestWrongSecretTripsTheBreakerAndLosesNothing(t *testing.T) {
 				b.take(t, incoming{id: fmt.Sprint("evt_", i), body: `{}`})
 			}
 			waitFor(t, b, `SELECT count(*) FROM hooklatch.destinations WHERE breaker_state <> 'closed'`)
-			// More probes than all of them have attempts.
+			// There are more probes than the effects have attempts together.
 			waitFor(t, b, `SELECT (count(*) > 2 * 3)::int FROM hooklatch.all_attempts AS a
 				JOIN hooklatch.river_job AS j ON j.id = a.job_id WHERE j.kind = 'upkeep.probe'`)
 			require.Equal(t, events, b.count(t, `SELECT count(*) FROM hooklatch.effects WHERE state IN ('pending', 'started', 'in_doubt')`))
@@ -50,8 +50,7 @@ func TestWrongSecretTripsTheBreakerAndLosesNothing(t *testing.T) {
 	}
 }
 
-// A few effects that are refused for good stop neither the others nor
-// themselves.
+// A few effects that are always refused stop neither the others nor themselves.
 func TestEffectsThatAreAlwaysRefusedDoNotStopTheOthers(t *testing.T) {
 	t.Parallel()
 	const events, every = 1030, 34 // 30 of them are refused, and the last 10 are not

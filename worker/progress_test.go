@@ -9,8 +9,8 @@ import (
 	"github.com/hooklatch/hooklatch/worker/route"
 )
 
-// Dispatches and attempts are progress, with and without a job. The upkeep is not: it goes
-// on where they stand still.
+// Dispatches and attempts are progress, with and without a job. Upkeep is not: it goes on while
+// they are stuck.
 func TestProgressIsOfEventsAndEffects(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

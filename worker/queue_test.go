@@ -12,7 +12,7 @@ import (
 	"github.com/hooklatch/hooklatch/internal/riverjob"
 )
 
-// A queue is asked for jobs as often as the most impatient of its destinations wants.
+// A queue is polled at the shortest interval of its destinations.
 func TestQueuesAreAskedAsOftenAsTheirDestinationsWant(t *testing.T) {
 	t.Parallel()
 	destinations := []DestinationOptions{

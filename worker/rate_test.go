@@ -12,8 +12,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox"
 )
 
-// A rate holds for the fleet: three workers together start as many attempts as
-// one would.
+// A rate holds for the fleet: three workers together start as many attempts as one would.
 func TestRateHoldsForTheFleet(t *testing.T) {
 	t.Parallel()
 	const rate, burst, concurrency, events = 50, 5, 20, 420
@@ -44,7 +43,7 @@ func TestRateHoldsForTheFleet(t *testing.T) {
 	}
 	mu.Lock()
 	defer mu.Unlock()
-	// A slow machine makes fewer calls a second, and never more: each slot may hold a token
+	// A slow machine makes fewer calls a second, and never more. Each slot may hold a token
 	// whose call is late.
 	const late = 3 * concurrency
 	took := calls[len(calls)-1].Sub(calls[0])

@@ -21,8 +21,8 @@ import (
 	"github.com/hooklatch/hooklatch/worker/lane"
 )
 
-// honest is a receiver that honours keys: it notes every call, and applies each key
-// once. Until it is open, it has no time for events whose id begins with "pending".
+// honest is a receiver that honours keys: it counts every call, and applies each key once.
+// Until it is open, it answers 429 to events whose id begins with "pending".
 type honest struct {
 	open atomic.Bool
 
@@ -43,7 +43,7 @@ func (h *honest) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.applied[r.Header.Get("Idempotency-Key")]++
 }
 
-// called counts the calls so far, and keys the effects that were applied.
+// called returns the calls so far, the applied keys, and the most calls for one key.
 func (h *honest) called() (calls, keys, most int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -53,14 +53,16 @@ func (h *honest) called() (calls, keys, most int) {
 	return h.calls, len(h.applied), most
 }
 
-// Two sources, one destination that honours keys and one that does not, workers that
-// are up all the time. The server is lost, and the backup restored to a while ago,
-// when some effects of both were still to be done: they were done since, and so were
-// those of events that are missing now. Before a person has spoken no at_most_once
-// effect starts, and all the rest goes on. Afterwards what was done may be done again
-// only under its key, and what waits for a person is what it cannot be known of.
+// Two sources send to one at_least_once and one at_most_once destination, with workers that run
+// all the time. The server is lost, and the backup is restored to an earlier time. At that time
+// some effects of both destinations were pending. They were done since, and so were effects of
+// events that are missing now.
 //
-// HOOKLATCH_LONG=1 restores to ten minutes ago, not to a second.
+// Before an operator confirms the server, no at_most_once effect starts, and everything else
+// goes on. Afterwards an effect may be done again only under its key. Effects wait for an
+// operator only where it is unknown whether they were done.
+//
+// HOOKLATCH_LONG=1 restores to ten minutes before, instead of a second.
 func TestARestoredDatabaseWaitsForAPerson(t *testing.T) {
 	t.Parallel()
 	const each = 10
@@ -82,7 +84,7 @@ func TestARestoredDatabaseWaitsForAPerson(t *testing.T) {
 	a.takeBackup(t)
 	b.start(t, b.worker(t))
 	sources := []string{"github", "stripe"}
-	acknowledged := map[string][]time.Time{} // of what is lost
+	acknowledged := map[string][]time.Time{} // of lost events
 	accept := func(kind string) {
 		t.Helper()
 		for i := range each {
@@ -121,10 +123,10 @@ func TestARestoredDatabaseWaitsForAPerson(t *testing.T) {
 
 	a.restore(t, restoredTo)
 	var err error
-	b.pool, err = pgxpool.New(t.Context(), a.backup.URL(a.pool.Config().ConnConfig.Database)) // those of the workers have to find out
+	b.pool, err = pgxpool.New(t.Context(), a.backup.URL(a.pool.Config().ConnConfig.Database)) // the pools of the workers have to find the server by themselves
 	require.NoError(t, err)
 	t.Cleanup(b.pool.Close)
-	accept("since") // nobody has spoken
+	accept("since") // no operator has confirmed yet
 	require.Eventually(t, done(app, 4*all), 2*time.Minute, 10*time.Millisecond, "the rest goes on")
 	waitLong(t, b, `SELECT count(*) FROM hooklatch.effects WHERE destination = 'app' AND state <> 'done'`, 0)
 	waitLong(t, b, `SELECT count(*) FROM hooklatch.effects WHERE destination = 'mail' AND event_id LIKE 'since%'`, all)
@@ -154,7 +156,7 @@ func TestARestoredDatabaseWaitsForAPerson(t *testing.T) {
 	}
 	require.Zero(t, b.count(t, `SELECT count(*) FROM hooklatch.destinations WHERE operator_paused`))
 
-	accept("lost") // sent again, as the interval asks for: the same events under the same keys
+	accept("lost") // sent again, as the reported interval suggests: the same events under the same keys
 	accept("late")
 	require.Eventually(t, func() bool { return done(app, 5*all)() && done(mail, 4*all)() }, 2*time.Minute, 50*time.Millisecond)
 	waitLong(t, b, `SELECT count(*) FROM hooklatch.effects WHERE state NOT IN ('done', 'parked')`, 0)
@@ -168,7 +170,7 @@ func TestARestoredDatabaseWaitsForAPerson(t *testing.T) {
 	}
 }
 
-// pendingKeys are those of the effects that were pending at the time of the restore.
+// pendingKeys returns the keys of the effects that were pending at the time of the restore.
 func pendingKeys(t *testing.T, b *bundle, name string) []string {
 	t.Helper()
 	var keys []string
@@ -178,7 +180,7 @@ func pendingKeys(t *testing.T, b *bundle, name string) []string {
 	return keys
 }
 
-// waitLong waits until a query counts so many, on a machine that does other things too.
+// waitLong waits until a query counts want, on a machine that does other work too.
 func waitLong(t *testing.T, b *bundle, query string, want int) {
 	t.Helper()
 	require.Eventually(t, func() bool { return b.count(t, query) == want }, 2*time.Minute, 50*time.Millisecond, query)

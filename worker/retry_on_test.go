@@ -12,7 +12,7 @@ import (
 	"github.com/hooklatch/hooklatch/worker/destination"
 )
 
-// A route that is deployed after the event came.
+// The receiver deploys its route after the event came.
 func TestNotFoundFourTimesThenFoundEndsDone(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -29,7 +29,7 @@ func TestNotFoundFourTimesThenFoundEndsDone(t *testing.T) {
 	require.Equal(t, 4, b.count(t, `SELECT count(*) FROM hooklatch.all_attempts WHERE response_status = 404 AND applied = 'no' AND state = 'pending'`))
 }
 
-// What was turned away to the last attempt has failed, and its order goes on.
+// An effect that is turned away until its last attempt fails, and its order goes on.
 func TestTurnedAwayToTheEndFailsAndItsOrderGoesOn(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -46,7 +46,7 @@ func TestTurnedAwayToTheEndFailsAndItsOrderGoesOn(t *testing.T) {
 	b.accept(t, "evt_1", false)
 	b.accept(t, "evt_2", false)
 	waitFor(t, b, `SELECT count(*) FROM hooklatch.effects WHERE key = 'evt_1' AND state = 'failed' AND attempt = 2`)
-	// The second one may have been told before that it waits for its turn.
+	// The second effect may already have been blocked by its order.
 	e := <-events
 	for e.Kind != river.EventKindJobFailed {
 		e = <-events

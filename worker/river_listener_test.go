@@ -15,8 +15,8 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// However often its connection was ended, a listener hears what is told next, without a
-// wait that grows.
+// A listener hears the next notification however often its connection was ended, and its wait
+// does not grow.
 func TestAListenerConnectsAgain(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)
@@ -29,7 +29,7 @@ func TestAListenerConnectsAgain(t *testing.T) {
 	require.NoError(t, l.Unlisten(t.Context(), "other"))
 	for i := range 12 {
 		want, heard := strconv.Itoa(i), make(chan error, 1)
-		go func() { // what was told before may still come
+		go func() { // earlier notifications may still come
 			for {
 				n, err := l.WaitForNotification(t.Context())
 				if err == nil && n.Topic != "one" {

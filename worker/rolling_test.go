@@ -22,9 +22,8 @@ import (
 	"github.com/hooklatch/hooklatch/worker/route"
 )
 
-// crew is configurations with more and more destinations, d0 to dn, and an
-// event type for each. Each effect is done at its second attempt, half a second
-// after its first.
+// crew has configurations with more and more destinations, d0 to dn, and an event type for
+// each. Each effect is done at its second attempt, half a second after its first.
 type crew struct {
 	*bundle
 
@@ -37,7 +36,7 @@ type crew struct {
 func newFleet(t *testing.T, size int) *crew {
 	t.Helper()
 	f := &crew{bundle: setup(t)}
-	f.opts.SoftStop = 2 * time.Minute // a busy machine drains too: what is interrupted waits for its rescue
+	f.opts.SoftStop = 2 * time.Minute // a busy machine drains too: an interrupted job waits for its rescue
 	var called sync.Map
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
@@ -80,12 +79,11 @@ func (f *crew) send(t *testing.T, id string, to int) {
 	f.take(t, incoming{id: id, eventType: fmt.Sprint("d", to), body: fmt.Sprintf(`{"id":%q}`, id)})
 }
 
-// retry is what an operator orders for the refused effects of the first n
-// destinations.
+// retry retries the refused effects of the first n destinations, as an operator would.
 func (f *crew) retry(t *testing.T, n int) {
 	t.Helper()
 	var failed []ledger.Effect
-	for from, more := find.Beginning, true; more; { // on a busy machine an answer does not look at all
+	for from, more := find.Beginning, true; more; { // on a busy machine a page may not look at all rows
 		page, err := f.outbox.Finder().Effects(t.Context(), find.Effects{States: []ledger.EffectState{ledger.EffectFailed}}, from, 100)
 		require.NoError(t, err)
 		failed = append(failed, page.Rows...)
@@ -101,12 +99,12 @@ func (f *crew) retry(t *testing.T, n int) {
 	}
 }
 
-// The 33rd destination changes the queue of every other. It comes by a rolling
-// deploy: processes with and without it work together, and one of the old is
-// started again after the first of the new. Every effect ends, also those that
-// were refused before and are retried, and Reconcile has nothing to do.
+// The 33rd destination changes the queue of every other one. It comes by a rolling deploy:
+// processes with and without it run together, and one of the old ones restarts after the first
+// of the new ones. Every effect ends, including those that were refused before and are retried,
+// and Reconcile finds nothing to do.
 //
-// HOOKLATCH_LONG=1 begins with one destination, not with 31.
+// HOOKLATCH_LONG=1 begins with one destination instead of 31.
 func TestDestinationsAddedOneByOneStallNothing(t *testing.T) {
 	t.Parallel()
 	first, last := 31, 34
@@ -122,7 +120,7 @@ func TestDestinationsAddedOneByOneStallNothing(t *testing.T) {
 	waitFor(t, f.bundle, `SELECT (count(*) = $1)::integer FROM hooklatch.effects WHERE state = 'failed'`, first)
 	f.refuse.Store(false)
 
-	const backlog = 500 // effects that wait: a slow machine is not given more than it works off
+	const backlog = 500 // waiting effects; a slow machine gets no more than it can process
 	var load sync.WaitGroup
 	var known, sent atomic.Int64
 	known.Store(int64(first))
@@ -169,8 +167,8 @@ func TestDestinationsAddedOneByOneStallNothing(t *testing.T) {
 	require.Zero(t, f.count(t, `SELECT COALESCE(sum(cardinality(errors)), 0) FROM hooklatch.river_job WHERE kind = 'dispatch'`))
 }
 
-// A process finds an effect of a destination it does not have in a queue that
-// both used before. It leaves it to those that have it.
+// A process that finds an effect of a destination it does not have, in a queue that both used
+// before, leaves it to the processes that have it.
 func TestEffectOfAForeignDestinationIsLeftToOthers(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, 2)
@@ -180,7 +178,7 @@ func TestEffectOfAForeignDestinationIsLeftToOthers(t *testing.T) {
 	f.send(t, "evt_1", 1)
 	waitFor(t, f.bundle, `SELECT count(*) FROM hooklatch.river_job WHERE state = 'available' AND queue = $1`, riverjob.AsideQueue("d1"))
 	stop(t, w)
-	// The last that it did was to recall the job, which it no longer began.
+	// The worker's last action was to recall the job, which it did not start any more.
 	require.NoError(t, f.outbox.Fleet().SetPaused(t.Context(), "d1", false, ledger.Operator{Who: "ann", Via: "test"}))
 	recalled, err := f.outbox.Fleet().Recall(t.Context(), "d1", 1)
 	require.NoError(t, err)
@@ -190,8 +188,8 @@ func TestEffectOfAForeignDestinationIsLeftToOthers(t *testing.T) {
 	waitFor(t, f.bundle, `SELECT count(*) FROM hooklatch.river_job WHERE kind = 'effect' AND (metadata ->> 'snoozes')::integer >= 2`)
 	require.Zero(t, f.count(t, `SELECT COALESCE(sum(cardinality(errors)), 0) FROM hooklatch.river_job WHERE kind = 'effect'`))
 
-	// Somebody who has it and works it elsewhere. What an older process puts into
-	// the common queue finds its way, although that queue is worked too.
+	// Another process has the destination and works it in another queue. A job that an older
+	// process puts into the common queue finds its way, although that queue is worked too.
 	require.NoError(t, f.outbox.Fleet().SetPaused(t.Context(), "d1", true, ledger.Operator{Who: "ann", Via: "test"}))
 	b := *f.bundle
 	b.opts.Destinations, b.opts.Routes = f.destinations[1:], f.routes[1:]

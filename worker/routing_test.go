@@ -19,7 +19,7 @@ import (
 // eventsOfADeploy is how many events each rolling deploy dispatches.
 const eventsOfADeploy = 40
 
-// programs start workers with routing of their own on one database.
+// programs starts workers, each with its own routing, on one database.
 type programs struct {
 	*bundle
 
@@ -61,7 +61,7 @@ func (p *programs) settled(t *testing.T) {
 	waitFor(t, p.bundle, `SELECT (count(*) FILTER (WHERE outcome = 'received') = 0)::integer FROM hooklatch.processed_events`)
 }
 
-// by counts the events with an effect of the route.
+// by returns the number of events with an effect of the route.
 func (p *programs) by(t *testing.T, route string) int {
 	t.Helper()
 	return p.count(t, `SELECT count(*) FROM hooklatch.effects WHERE route = $1`, route)
@@ -71,8 +71,8 @@ func named(name string, from string, types ...string) route.Route {
 	return route.Route{Name: name, From: []string{from}, Types: types, To: "app"}
 }
 
-// An event is planned by the newest configuration that has its source, whichever process
-// takes its job: also while a process of the old one starts again.
+// An event is planned by the newest configuration that has its source, whichever process takes
+// its job, even if a process with the old configuration restarts meanwhile.
 func TestNewestConfigurationDecides(t *testing.T) {
 	t.Parallel()
 	stripe, both := []string{"stripe"}, []string{"billing", "stripe"}
@@ -140,8 +140,7 @@ func TestNewestConfigurationDecides(t *testing.T) {
 	}
 }
 
-// Two programs share a schema, and each has a source of its own and a route of every
-// source.
+// Two programs share a schema. Each has a source of its own and a route for every source.
 func TestProgramsPlanOnlyTheirSources(t *testing.T) {
 	t.Parallel()
 	p := newPrograms(t)
@@ -158,8 +157,8 @@ func TestProgramsPlanOnlyTheirSources(t *testing.T) {
 	}
 }
 
-// A reload is announced before it is in effect: events that come after it are not taken by
-// a process that was not reloaded.
+// A reload is announced before it takes effect: a process that was not reloaded does not take
+// later events.
 func TestReloadedRoutesDecide(t *testing.T) {
 	t.Parallel()
 	p := newPrograms(t)
@@ -175,9 +174,9 @@ func TestReloadedRoutesDecide(t *testing.T) {
 	require.Equal(t, eventsOfADeploy, p.by(t, "book"))
 }
 
-// A process that dies without a word decides for half a minute more, and nobody takes its
-// events until then. A gateway decides nothing: it only makes workers wait for a while for
-// one of their own with its routes.
+// A process that dies without withdrawing decides for half a minute more, and no other process
+// takes its events until then. A gateway decides nothing: it only makes workers wait for a
+// while for a worker with its routes.
 func TestEventsWaitForTheNewestProcess(t *testing.T) {
 	t.Parallel()
 	other := fleet.Presence{ID: "other", Hash: "newer", Routes: "newer", Sources: []string{"stripe"}}
@@ -228,7 +227,7 @@ func TestEventsWaitForTheNewestProcess(t *testing.T) {
 	})
 }
 
-// A configuration that no process has run for a while begins anew: it is rolled back to.
+// A configuration that no process has run for a while begins anew when it is rolled back to.
 func TestConfigurationRolledBackToBeginsAnew(t *testing.T) {
 	t.Parallel()
 	p := newPrograms(t)
@@ -246,7 +245,7 @@ func TestConfigurationRolledBackToBeginsAnew(t *testing.T) {
 	require.Equal(t, eventsOfADeploy, p.by(t, "paid"))
 }
 
-// A program names no sources: they are those of its routes.
+// A program that names no sources has those of its routes.
 func TestSourcesDefaultToThoseOfRoutes(t *testing.T) {
 	t.Parallel()
 	p := newPrograms(t)

@@ -37,7 +37,7 @@ func (s *deafSender) Send(context.Context, *ledger.Effect) destination.Outcome {
 	return destination.Outcome{Verdict: ledger.VerdictDone}
 }
 
-// deaf adds a destination whose first calls block, with a route of everything.
+// deaf adds a destination whose first calls block, with a route for every event.
 func (b *bundle) deaf(t *testing.T, blocked int32, change ...func(*DestinationOptions)) *deafSender {
 	t.Helper()
 	s := &deafSender{fakeSender: "http", blocked: blocked, release: make(chan struct{})}
@@ -60,7 +60,7 @@ func (b *bundle) deaf(t *testing.T, blocked int32, change ...func(*DestinationOp
 	return s
 }
 
-// impatient is a Worker that abandons a sender soon.
+// impatient returns a Worker that soon abandons a sender.
 func (b *bundle) impatient(t *testing.T) *Worker {
 	t.Helper()
 	w := b.worker(t)
@@ -68,7 +68,7 @@ func (b *bundle) impatient(t *testing.T) *Worker {
 	return w
 }
 
-// A sender that never returns costs no slot, by jobs and by births.
+// A sender that never returns holds no slot, whether a job or a dispatch began its attempt.
 func TestASenderThatNeverReturnsFreesItsSlot(t *testing.T) {
 	t.Parallel()
 	for policy, end := range map[ledger.Policy]ledger.EffectState{
@@ -107,7 +107,7 @@ func TestASenderThatNeverReturnsFreesItsSlot(t *testing.T) {
 				}
 				before := b.count(t, `SELECT sum(attempt) FROM hooklatch.effects`)
 
-				close(s.release) // they return, and it changes nothing
+				close(s.release) // they return, and nothing changes
 				require.Eventually(t, func() bool { return l.Abandoned() == 0 }, 2*time.Minute, time.Millisecond)
 				stop(t, w)
 				require.EqualValues(t, 2, s.returned.Load())
@@ -119,7 +119,7 @@ func TestASenderThatNeverReturnsFreesItsSlot(t *testing.T) {
 	}
 }
 
-// An effect that was abandoned is tried again under the same key when its lease is over.
+// An abandoned effect is tried again under the same key when its lease is over.
 func TestAnAbandonedAttemptIsRepeatedAfterItsLease(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -135,7 +135,7 @@ func TestAnAbandonedAttemptIsRepeatedAfterItsLease(t *testing.T) {
 	waitFor(t, b, `SELECT count(*) FROM hooklatch.effects WHERE state = 'done' AND attempt = 2`)
 }
 
-// A stop waits for no sender that was abandoned, and not for long for one that is
+// A stop does not wait for an abandoned sender, and waits only briefly for one that is
 // cancelled and does not return.
 func TestStopWaitsForNoDeafSender(t *testing.T) {
 	t.Parallel()
@@ -168,7 +168,7 @@ func TestStopWaitsForNoDeafSender(t *testing.T) {
 	}
 }
 
-// A destination whose senders never return takes so much of the memory, and no more.
+// A destination whose senders never return takes only a bounded amount of memory.
 func TestAbandonedCallsAreBounded(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -199,7 +199,7 @@ func TestAbandonedCallsAreBounded(t *testing.T) {
 	require.Eventually(t, func() bool { return !l.Stuck() && l.Room(time.Now()) == slots }, 2*time.Minute, time.Millisecond)
 }
 
-// deafStatement is a Transactional that never returns.
+// deafStatement is a Transactional sender that never returns.
 type deafStatement struct {
 	fakeSender
 
@@ -218,7 +218,7 @@ func (s *deafStatement) Run(ctx context.Context, tx pgx.Tx, _ *ledger.Effect) (d
 	return destination.Outcome{Verdict: ledger.VerdictDone}, nil
 }
 
-// A statement that is abandoned is rolled back, and made once.
+// A statement that is abandoned is rolled back, and executed only once.
 func TestAnAbandonedStatementIsRolledBack(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

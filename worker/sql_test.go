@@ -45,7 +45,7 @@ func (b *bundle) books(t *testing.T, role string) {
 func TestSQLEffect(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	// A role is of the cluster, which other tests share.
+	// A role belongs to the cluster, which other tests share.
 	role := fmt.Sprintf("books_%d", time.Now().UnixNano())
 	_, err := b.pool.Exec(t.Context(), `CREATE ROLE `+role)
 	require.NoError(t, err)
@@ -62,14 +62,14 @@ func TestSQLEffect(t *testing.T) {
 	require.Equal(t, "done", outputOf(t, job).Outcome)
 	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM public.credits WHERE invoice = 'evt_1' AND cents = 500 AND tags = '["a", 1]' AND by_role = $1`, role))
 
-	// What the data makes impossible is refused, with the reason and without
-	// the values.
+	// A statement that the data makes impossible is refused, with the reason and without the
+	// values.
 	b.take(t, incoming{id: "evt_2", body: `{"cents":-1,"tags":null}`})
 	job = next(t, events, riverjob.KindEffect, river.EventKindJobCancelled)
 	require.Equal(t, "failed", outputOf(t, job).Outcome)
 	require.Contains(t, job.Errors[0].Error, `books: failed: statement "credit": new row for relation "credits" violates check constraint "credits_cents_check" (SQLSTATE 23514)`)
 
-	// What a person may repair is tried again.
+	// A failure that an operator can repair is tried again.
 	_, err = b.pool.Exec(t.Context(), `REVOKE INSERT ON public.credits FROM `+role)
 	require.NoError(t, err)
 	b.take(t, incoming{id: "evt_3", body: `{"cents":7,"tags":null}`})
@@ -81,8 +81,8 @@ func TestSQLEffect(t *testing.T) {
 	waitFor(t, b, `SELECT count(*) FROM public.credits WHERE invoice = 'evt_3' AND tags IS NULL`)
 }
 
-// Claim, statement and settlement are one transaction, so that an effect is
-// applied exactly once when the answer to its COMMIT is lost.
+// Claim, statement and settlement are one transaction, so an effect is applied exactly once
+// even if the answer to its COMMIT is lost.
 func TestSQLEffectSurvivesALostCommit(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []fault.Mode{fault.LoseAnswer, fault.LoseRequest} {
@@ -128,8 +128,8 @@ func TestSQLEffectSurvivesALostCommit(t *testing.T) {
 	}
 }
 
-// A schema of the connection's search_path, in which somebody else may create
-// objects, decides nothing.
+// A schema of the connection's search_path, in which other roles may create objects, has no
+// influence.
 func TestStatementsFindNamesInTheirOwnSearchPathOnly(t *testing.T) {
 	t.Parallel()
 	for name, one := range map[string]struct {
@@ -147,7 +147,7 @@ func TestStatementsFindNamesInTheirOwnSearchPathOnly(t *testing.T) {
 				_, err := b.pool.Exec(t.Context(), statement)
 				require.NoError(t, err, statement)
 			}
-			b.pool.Reset() // connections with the setting
+			b.pool.Reset() // new connections have the setting
 			sender, err := destination.NewSQL(destination.SQLOptions{
 				Name: "marks", Statements: map[string]string{"mark": `INSERT INTO marks (place) VALUES (current_setting('search_path'))`}, SearchPath: one.path,
 			})
@@ -162,8 +162,8 @@ func TestStatementsFindNamesInTheirOwnSearchPathOnly(t *testing.T) {
 	}
 }
 
-// Postgres quotes values in messages: in what does not fit a type, and wherever a function
-// of the database does. They are an answer, and never an error.
+// Postgres quotes values in messages: for a value that does not fit its type, and wherever a
+// function of the database does. They may appear in the excerpt, and never in an error.
 func TestErrorsOfStatementsHaveNoValues(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)

@@ -12,8 +12,8 @@ import (
 	"github.com/hooklatch/hooklatch/worker/route"
 )
 
-// An attempt is counted for the destination and for the source of the event; what is
-// only the first one's is counted once.
+// An attempt is counted for its destination and for the source of its event. A first
+// attempt is counted once.
 func TestAttemptsAreCountedByTheMinute(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

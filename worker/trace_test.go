@@ -29,7 +29,7 @@ func (b *bundle) traced() *tracetest.InMemoryExporter {
 	return exporter
 }
 
-// spansOf are the ended spans of the name, in order.
+// spansOf returns the ended spans of the name, in order.
 func spansOf(exporter *tracetest.InMemoryExporter, name string) []tracetest.SpanStub {
 	var found []tracetest.SpanStub
 	for _, span := range exporter.GetSpans() {
@@ -40,7 +40,7 @@ func spansOf(exporter *tracetest.InMemoryExporter, name string) []tracetest.Span
 	return found
 }
 
-// requireChild says that the span continues the trace of parent.
+// requireChild requires that the span continues the trace of parent.
 func requireChild(t *testing.T, span tracetest.SpanStub, parent trace.SpanContext) {
 	t.Helper()
 	require.Equal(t, parent.TraceID().String(), span.SpanContext.TraceID().String(), span.Name)
@@ -48,7 +48,7 @@ func requireChild(t *testing.T, span tracetest.SpanStub, parent trace.SpanContex
 	require.Empty(t, span.Links)
 }
 
-// requireRoot says that the span begins a trace, with a link to origin.
+// requireRoot requires that the span begins a trace, with a link to origin.
 func requireRoot(t *testing.T, span tracetest.SpanStub, origin trace.SpanContext) {
 	t.Helper()
 	require.False(t, span.Parent.IsValid(), span.Name)
@@ -67,7 +67,7 @@ func received(t *testing.T) trace.SpanContext {
 	return trace.NewSpanContext(trace.SpanContextConfig{TraceID: traceID, SpanID: spanID, TraceFlags: trace.FlagsSampled, Remote: true})
 }
 
-// failing answers 503 as often as it is told to, then 200.
+// failing returns a handler that answers 503 the given number of times, then 200.
 func failing(times int) http.HandlerFunc {
 	left := make(chan struct{}, times)
 	for range times {
@@ -104,7 +104,7 @@ func TestDispatchAndFirstAttemptContinueTheTraceOfTheDelivery(t *testing.T) {
 	requireChild(t, calls[0], attempts[0].SpanContext)
 	requireChild(t, calls[1], attempts[1].SpanContext)
 
-	// What the effect keeps is where it comes from: its dispatch.
+	// The effect stores its origin: its dispatch.
 	effect := b.effects(t)[0]
 	require.Equal(t, "00-"+dispatch.SpanContext.TraceID().String()+"-"+dispatch.SpanContext.SpanID().String()+"-01", effect.Traceparent)
 
@@ -194,7 +194,7 @@ func eventOf(span tracetest.SpanStub) string {
 	return ""
 }
 
-// age makes an event older than it is.
+// age makes an event older.
 func (b *bundle) age(t *testing.T, id string, by time.Duration) {
 	t.Helper()
 	_, err := b.pool.Exec(t.Context(), `DO $$ BEGIN

@@ -51,8 +51,8 @@ func TestStopDrains(t *testing.T) {
 	require.Error(t, w.Start(t.Context()))
 }
 
-// A stop that cuts an attempt short says nothing about the destination: the others
-// of the fleet go on calling it.
+// A stop that cuts an attempt short says nothing about the destination: the other processes go
+// on calling it.
 func TestAStopPausesNoDestination(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -129,7 +129,7 @@ func TestUpkeepRunsAtStart(t *testing.T) {
 	require.Equal(t, map[string]bool{kindPartitions: true, kindReconcile: true, kindRetention: true, kindRedact: true}, seen)
 }
 
-// Effects that wait in a queue their destination had before are brought along.
+// Effects that wait in the former queue of their destination are moved.
 func TestWaitingEffectsFollowTheirQueue(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -189,8 +189,8 @@ destination "c": policy: "exactly_once" is not a policy; allowed: at_least_once,
 destination "d": rate: -1 is too small; it must be at least 0, which is no limit`, err.Error())
 }
 
-// The lines of a log go far: they say how many rows a check returned, not what is in
-// them.
+// Logs are copied to many places: they have the number of rows that a check returned, not the
+// rows.
 func TestUpkeepRunsTheChecks(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -73,7 +73,7 @@ func TestBreakerCounts(t *testing.T) {
 		{ok, true, false},
 		{bad, true, true},
 		{destination.Outcome{Verdict: ledger.VerdictNotApplied}, true, true},                // no connection
-		{destination.Outcome{Verdict: ledger.VerdictNotApplied, Status: 429}, false, false}, // it lives
+		{destination.Outcome{Verdict: ledger.VerdictNotApplied, Status: 429}, false, false}, // it is alive
 		{destination.Outcome{Verdict: ledger.VerdictRefused, Status: 422}, true, false},
 		{destination.Outcome{Verdict: ledger.VerdictRefused, Status: 401}, true, true},
 		{destination.Outcome{Verdict: ledger.VerdictTurnedAway, Status: 403}, true, true},
@@ -85,7 +85,7 @@ func TestBreakerCounts(t *testing.T) {
 	}
 }
 
-// An effect is refused while others succeed: the fault is its own.
+// An effect that is refused while others succeed is itself at fault.
 func TestBreakerIgnoresWhatIsTheEffectsOwnFault(t *testing.T) {
 	t.Parallel()
 	now := time.Now()

@@ -1,5 +1,6 @@
-// Package lane limits the attempts of one destination in one process: its slots, its rate, and
-// the breaker that finds it down. Package worker sends every attempt through a Lane.
+// Package lane limits the attempts of one destination in one process: by its slots, its rate,
+// and the breaker that detects when it is down. Package worker sends every attempt through a
+// Lane.
 package lane
 
 import (
@@ -13,9 +14,9 @@ import (
 )
 
 const (
-	// NoSlotSnooze is how long a job sleeps that found no free slot or rate token. Slots
-	// run out only where destinations share a queue: River starts no more jobs of a queue
-	// than its destinations have slots together.
+	// NoSlotSnooze is how long a job sleeps after finding no free slot or rate token. Slots run
+	// out only where destinations share a queue: River starts no more jobs of a queue than its
+	// destinations have slots together.
 	NoSlotSnooze = time.Second
 	// asideSettles is longer than River takes to store the snooze of a job.
 	asideSettles = 5 * time.Second
