@@ -7,8 +7,8 @@ import (
 	"github.com/hooklatch/hooklatch/internal/option"
 )
 
-// notPublic are the networks a permission can make sense for: the registries
-// of special-purpose addresses (RFC 6890) without the multicast ranges.
+// notPublic lists the networks for which a permission can make sense: the registries of
+// special-purpose addresses (RFC 6890) without the multicast ranges.
 var notPublic = []netip.Prefix{
 	netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("172.16.0.0/12"), netip.MustParsePrefix("192.168.0.0/16"),
 	netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("169.254.0.0/16"), netip.MustParsePrefix("100.64.0.0/10"),
@@ -19,8 +19,8 @@ var notPublic = []netip.Prefix{
 	netip.MustParsePrefix("2001:db8::/32"), netip.MustParsePrefix("64:ff9b::/96"), netip.MustParsePrefix("64:ff9b:1::/48"),
 }
 
-// CheckAllowPrivate finds the prefixes for which a permission makes no sense.
-// Its error is option.Faults.
+// CheckAllowPrivate reports the prefixes for which a permission makes no sense. Its error is
+// option.Faults.
 func CheckAllowPrivate(prefixes []netip.Prefix) error {
 	var c option.Check
 	for i, prefix := range prefixes {

@@ -16,8 +16,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// notConnected is the outcome of an attempt that got no connection: nothing
-// was sent. Only a refusal by the egress guard is final.
+// notConnected is the outcome of an attempt that got no connection: nothing was sent. Only a
+// refusal by the egress guard is final.
 func notConnected(ctx context.Context, host string, timeout time.Duration, err error) Outcome {
 	if blocked, ok := errors.AsType[*egress.BlockedError](err); ok {
 		if host == foreignHost {
@@ -56,19 +56,18 @@ func connectionError(ctx context.Context, host string, timeout time.Duration, er
 	return "connect to " + host + " failed"
 }
 
-// unprocessed says whether an HTTP/2 receiver promised that it did nothing with the
-// request: by REFUSED_STREAM, or by a GOAWAY that names an earlier stream as the last one
-// (RFC 9113, sections 6.8 and 8.7). net/http has the promise in the text of its error only,
-// and would send again by itself if the body could be read twice. Text that it does not
-// know leaves the attempt in doubt.
+// unprocessed reports whether an HTTP/2 receiver promised that it did nothing with the request:
+// by REFUSED_STREAM, or by a GOAWAY that names an earlier stream as the last one (RFC 9113,
+// sections 6.8 and 8.7). net/http reports the promise only in the text of its error, and would
+// itself resend if the body could be read twice. An unknown text leaves the attempt in doubt.
 func unprocessed(err error) bool {
 	text := err.Error()
 	return strings.Contains(text, "cannot retry err [") &&
 		(strings.Contains(text, "; REFUSED_STREAM") || strings.Contains(text, "graceful shutdown GOAWAY"))
 }
 
-// noAnswer says why a connection that was made brought no usable answer. It
-// never quotes: the errors of net/http show pieces of what the receiver sent.
+// noAnswer returns why an established connection brought no usable answer. It never quotes the
+// error: errors of net/http contain parts of what the receiver sent.
 func noAnswer(ctx context.Context, host string, timeout time.Duration, err error) error {
 	if text := contextError(ctx, "no answer of "+host, timeout, err); text != "" {
 		return errors.New(oneLine(text))
@@ -85,7 +84,7 @@ func noAnswer(ctx context.Context, host string, timeout time.Duration, err error
 	return errors.New(oneLine(host + " " + text))
 }
 
-// contextError is empty when the attempt was not cut short.
+// contextError describes an attempt that was cut short. It is empty for any other.
 func contextError(ctx context.Context, what string, timeout time.Duration, err error) string {
 	netErr, isNet := errors.AsType[net.Error](err)
 	switch {

@@ -9,23 +9,24 @@ import (
 )
 
 const (
-	maxExcerpt = 2 << 10 // bytes of an answer that are kept
+	maxExcerpt = 2 << 10 // bytes of an answer that are stored
 	maxErrText = 300     // bytes of an error
 
-	// minRedacted is the length below which a secret is not searched for: it would
-	// be found everywhere.
+	// minRedacted is the length below which a secret is not searched for: it would match
+	// everywhere.
 	minRedacted = 4
 	redacted    = "<secret>"
 )
 
-// redactor takes the secrets of a destination out of what a receiver answers:
-// some echo the headers of the request (I12).
+// redactor removes the secrets of a destination from a receiver's answers: some receivers echo
+// the headers of the request (I12).
 type redactor struct {
 	secrets  []string
 	replacer *strings.Replacer
 }
 
-// newRedactor also finds the secrets as they are written in JSON, a URL or Base64.
+// newRedactor returns a redactor that also finds the secrets as written in JSON, a URL or
+// Base64.
 func newRedactor(secrets ...string) *redactor {
 	r := &redactor{}
 	var pairs []string
@@ -49,10 +50,10 @@ func newRedactor(secrets ...string) *redactor {
 	return r
 }
 
-// excerpt makes an answer safe to keep and to show. With cutOff it is only the
-// beginning of one, which may end within a secret.
+// excerpt makes an answer safe to store and to show. If cutOff, body is only the beginning of
+// an answer, which may end within a secret.
 func (r *redactor) excerpt(body []byte, cutOff bool) string {
-	// Printable first: a control character must not keep a secret from being found.
+	// Printable comes first: a control character must not hide a secret from the search.
 	text := r.replacer.Replace(safetext.Printable(string(body)))
 	if cutOff {
 		text = r.cutTail(text)

@@ -24,18 +24,17 @@ import (
 const (
 	// DefaultFetchTimeout is the Timeout of FetchOptions.
 	DefaultFetchTimeout = 5 * time.Second
-	// maxFetched bounds what is read of an object, in bytes: it is input of
-	// templates, not a download.
+	// maxFetched bounds the bytes that are read of an object: it is input of templates, not a
+	// download.
 	maxFetched = 1 << 20
 )
 
-// FetchOptions say how the current state of an object is read, before the
-// effect about it is rendered.
+// FetchOptions configure reading the current state of an object before its effect is rendered.
 type FetchOptions struct {
-	// Origin is scheme, host and port of the API as the configuration names
-	// them, "https://api.example.com". Bearer goes nowhere else, and the guard
-	// lets a literal address or localhost pass only there. Empty: every URL is
-	// guarded, and none gets Bearer.
+	// Origin is the configured scheme, host and port of the API, such as
+	// "https://api.example.com". Bearer is sent only there, and the guard lets a literal
+	// address or localhost pass only there. If empty, every URL is guarded, and none gets
+	// Bearer.
 	Origin string
 	// Bearer is sent as "Authorization: Bearer ..." to Origin.
 	Bearer secret.Value
@@ -43,16 +42,15 @@ type FetchOptions struct {
 	Timeout time.Duration
 	// AllowPrivate are the prefixes of non-global addresses that may be reached.
 	AllowPrivate []netip.Prefix
-	// RootCAs are the authorities certificates are checked against; nil: the
-	// system's.
+	// RootCAs are the authorities that must have signed certificates; nil for those of the
+	// system.
 	RootCAs *x509.CertPool
-	// Resolver looks up hosts; nil: the system's. What it answers is guarded.
+	// Resolver looks up hosts; nil for the system's. Its answers pass the egress guard.
 	Resolver *net.Resolver
 }
 
-// Fetcher reads the current state of objects: GET requests that follow no
-// redirects, use no proxy and pass the egress guard. It is safe for concurrent
-// use and keeps no connections.
+// Fetcher reads the current state of objects with GET requests that follow no redirects, use no
+// proxy and pass the egress guard. It is safe for concurrent use and keeps no connections.
 type Fetcher struct {
 	origin    *url.URL // nil without one
 	header    http.Header
@@ -105,9 +103,9 @@ func (f *Fetcher) Fetch(ctx context.Context, target string) ([]byte, *Outcome) {
 	})
 }
 
-// Fetch implements StateReader. It goes where the destination's effects would be
-// sent: with the destination's credentials if that is its own origin, through
-// its guard and within its time-out.
+// Fetch implements StateReader. It treats the URL like that of an effect: it sends the
+// destination's credentials if the URL has the destination's own origin, passes its guard and
+// keeps its time-out.
 func (h *HTTP) Fetch(ctx context.Context, target string) ([]byte, *Outcome) {
 	return fetch(ctx, h.bodiless, min(h.timeout, DefaultFetchTimeout), target, h.signOrigins, func(u *url.URL) http.Header {
 		header := fetchHeader()
@@ -121,9 +119,9 @@ func (h *HTTP) Fetch(ctx context.Context, target string) ([]byte, *Outcome) {
 	})
 }
 
-// fetch returns the body of a 200, or the outcome of the attempt it was for:
-// not applied, as nothing was sent to the destination, and refused only where
-// the guard says no.
+// fetch returns the body of a 200, or else the outcome of the attempt. The outcome is not
+// applied, because nothing was sent to the destination, and refused only if the guard or the
+// URL itself forbids the request.
 func fetch(ctx context.Context, transport http.RoundTripper, timeout time.Duration, target string, configured []*url.URL, header func(*url.URL) http.Header) ([]byte, *Outcome) {
 	failed := func(format string, args ...any) ([]byte, *Outcome) {
 		return nil, &Outcome{
@@ -165,9 +163,8 @@ func fetch(ctx context.Context, transport http.RoundTripper, timeout time.Durati
 	return body, nil
 }
 
-// OriginOf returns scheme, host and port of the URLs that begin with literal:
-// it must contain them up to the slash after them, so that nothing that
-// follows can lead elsewhere.
+// OriginOf returns scheme, host and port of the URLs that begin with literal. literal must
+// contain them up to the following slash, so that no continuation can lead elsewhere.
 func OriginOf(literal string) (string, error) {
 	scheme, rest, _ := strings.Cut(literal, "://")
 	authority, _, ends := strings.Cut(rest, "/")

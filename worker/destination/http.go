@@ -25,29 +25,29 @@ import (
 )
 
 const (
-	// idleTimeout is how long a connection waits for its next request. It is
-	// below what servers use (5 s in Node.js, 60 s and more elsewhere): one that
-	// closes just as we send leaves the attempt in doubt.
+	// idleTimeout is how long a connection waits for its next request. It is below the
+	// time-outs of servers (5 s in Node.js, 60 s and more elsewhere): if a server closes the
+	// connection while a request is being sent, the attempt is in doubt.
 	idleTimeout = 4 * time.Second
-	// maxIdle is how many connections are kept for a next request.
+	// maxIdle is how many connections are kept for later requests.
 	maxIdle = 64
 )
 
 // HTTP sends effects of kind "http".
 //
-// It follows no redirects, uses no proxy and asks for no compression. Once it has
-// a connection, an attempt without an answer may have been applied, unless an HTTP/2
-// receiver said that it did not process the request.
+// HTTP follows no redirects, uses no proxy and requests no compression. Once an attempt has a
+// connection, it may have been applied even without an answer, unless an HTTP/2 receiver
+// reports that it did not process the request.
 type HTTP struct {
 	name              string
 	url               *url.URL
-	shownURL          string // stands in the ledger for url
+	shownURL          string // replaces url in the ledger
 	preset            Preset
 	method            string
 	headers           map[string]string // canonical names
 	secretHeaders     map[string]string // canonical names
 	signer            *signer
-	signOrigins       []*url.URL // that of url is the first
+	signOrigins       []*url.URL // the first is that of url
 	idempotencyHeader string
 	replayedHeader    string
 	retryOn           []int
@@ -60,9 +60,8 @@ type HTTP struct {
 	now               func() time.Time
 
 	transport *roundtrip.Transport
-	// bodiless is for requests without a body, each on a connection of its own:
-	// net/http sends them a second time when a kept connection breaks, which it
-	// cannot do with a body it has read.
+	// bodiless is for requests without a body, each on a new connection. net/http resends such
+	// a request when a kept connection breaks, which it cannot do with a body it has read.
 	bodiless *roundtrip.Transport
 }
 
@@ -108,11 +107,11 @@ func NewHTTP(o HTTPOptions) (*HTTP, error) {
 	}
 
 	h.transport = newTransport(o, guard, connections{kept: true, http2: true})
-	h.bodiless = newTransport(o, guard, connections{}) // HTTP/2 resends on its own, too.
+	h.bodiless = newTransport(o, guard, connections{}) // HTTP/2 also resends on its own.
 	return h, nil
 }
 
-// connections are those that a transport makes.
+// connections are the kinds of connection that a transport makes.
 type connections struct {
 	kept  bool // for a next request
 	http2 bool // where the server offers it
@@ -123,7 +122,7 @@ func newTransport(o HTTPOptions, guard *egress.Guard, c connections) *roundtrip.
 	protocols.SetHTTP1(true)
 	protocols.SetHTTP2(c.http2)
 	return roundtrip.Bounded(&http.Transport{
-		Proxy:                  nil, // A proxy of the environment would bypass the guard.
+		Proxy:                  nil, // A proxy from the environment would bypass the guard.
 		DialContext:            guard.DialContext,
 		TLSClientConfig:        &tls.Config{RootCAs: o.RootCAs, MinVersion: tls.VersionTLS12},
 		TLSHandshakeTimeout:    o.Timeout,
@@ -137,7 +136,7 @@ func newTransport(o HTTPOptions, guard *egress.Guard, c connections) *roundtrip.
 	})
 }
 
-// secretHeaders are the credentials as they go over the wire.
+// secretHeaders returns the credentials as they are sent.
 func secretHeaders(o HTTPOptions) map[string]string {
 	headers := make(map[string]string, len(o.SecretHeaders)+1)
 	for name, value := range o.SecretHeaders {
@@ -153,7 +152,7 @@ func secretHeaders(o HTTPOptions) map[string]string {
 	return headers
 }
 
-// secretsOf are the texts that must not appear in an answer that is kept.
+// secretsOf returns the texts that must not appear in a stored answer.
 func secretsOf(o HTTPOptions) []string {
 	secrets := []string{o.Bearer.Reveal(), o.SecretURL.Reveal()}
 	if u, err := parseTarget(o.SecretURL.Reveal()); err == nil {
@@ -176,18 +175,18 @@ func secretsOf(o HTTPOptions) []string {
 	return secrets
 }
 
-// String keeps the secrets out of what prints the destination.
+// String returns a text without the secrets of the destination.
 func (h *HTTP) String() string { return "http destination " + h.name }
 
 // GoString does the same for %#v.
 func (h *HTTP) GoString() string { return h.String() }
 
-// signsWebhooks says whether the destination sets the headers of Standard
-// Webhooks, so that no request can bring others.
+// signsWebhooks reports whether the destination sets the headers of Standard Webhooks, so that
+// no request can set them.
 func (h *HTTP) signsWebhooks() bool { return len(h.signer.keys) > 0 }
 
-// OwnHeaders implements HeaderOwner: the header of the idempotency key, and
-// those of a signature.
+// OwnHeaders implements HeaderOwner. It returns the header of the idempotency key, and those of
+// a signature.
 func (h *HTTP) OwnHeaders() []string {
 	if !h.signsWebhooks() {
 		return []string{h.idempotencyHeader}
@@ -201,8 +200,7 @@ func (h *HTTP) Kind() string { return KindHTTP }
 // Timeout implements TimeLimited.
 func (h *HTTP) Timeout() time.Duration { return h.timeout }
 
-// Close closes the connections that wait for a request. A Send in progress
-// goes on.
+// Close closes idle connections. A Send in progress continues.
 func (h *HTTP) Close() error {
 	h.transport.CloseIdleConnections()
 	return nil
@@ -265,8 +263,8 @@ func (h *HTTP) exchange(ctx context.Context, e *ledger.Effect, req *http.Request
 	out := h.answered(e, resp.StatusCode, resp.Header)
 	replayable := out.Verdict == ledger.VerdictTurnedAway || resp.StatusCode >= 500 && resp.StatusCode <= 599
 	out.StoredError = replayable && strings.EqualFold(resp.Header.Get(h.replayedHeader), "true")
-	// The status is the answer, whatever becomes of the body. If the body is read to
-	// its end, the connection can be used again.
+	// The status is the answer, whatever happens to the body. If the body is read to its end,
+	// the connection can be reused.
 	body, err := io.ReadAll(io.LimitReader(resp.Body, int64(h.maxResponse)+1))
 	cutOff := err != nil || len(body) > h.maxResponse
 	out.Excerpt = h.redactor.excerpt(body[:min(len(body), h.maxResponse)], cutOff)

@@ -12,8 +12,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// A receiver that switches protocols and keeps the connection costs no time-out: the
-// status is its answer, and the effect is tried again or parked.
+// A receiver that switches protocols and keeps the connection causes no time-out: the status is
+// its answer, and the effect is tried again or parked.
 func TestA101IsAnAnswer(t *testing.T) {
 	t.Parallel()
 	closed := make(chan struct{}, 1)

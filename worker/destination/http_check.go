@@ -14,12 +14,11 @@ import (
 
 var methods = []string{http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodGet}
 
-// Methods are those that a request of an effect may have. The others change
+// Methods returns the methods that a request of an effect may have. Other methods change
 // nothing, or are not requests to a resource.
 func Methods() []string { return slices.Clone(methods) }
 
-// Validate finds what is wrong with options that have their defaults. Its error
-// is option.Faults.
+// Validate checks options that have their defaults. Its error is option.Faults.
 func (o HTTPOptions) Validate() error {
 	var c option.Check
 	o.checkURL(&c)
@@ -46,7 +45,7 @@ func (o HTTPOptions) Validate() error {
 	return c.Err()
 }
 
-// checkURL wants one URL. Nothing it reports repeats a secret one.
+// checkURL requires exactly one URL. Its reports never repeat a secret URL.
 func (o HTTPOptions) checkURL(c *option.Check) {
 	switch {
 	case o.URL == "" && o.SecretURL.IsZero():
@@ -64,8 +63,8 @@ func (o HTTPOptions) checkURL(c *option.Check) {
 	}
 }
 
-// checkCredentials wants one login at most, in texts that headers can carry.
-// Nothing it reports repeats a value.
+// checkCredentials allows at most one login, with texts that headers can carry. Its reports
+// never repeat a value.
 func (o HTTPOptions) checkCredentials(c *option.Check) {
 	loggedIn := !o.Bearer.IsZero() || o.Basic != nil
 	if !o.Bearer.IsZero() && o.Basic != nil {
@@ -100,8 +99,7 @@ func (o HTTPOptions) checkCredentials(c *option.Check) {
 	}
 }
 
-// headerProblem is what keeps a configuration from setting a header; empty:
-// nothing does.
+// headerProblem returns why a configuration may not set a header, or an empty string if it may.
 func headerProblem(name string) string {
 	switch canonical := http.CanonicalHeaderKey(name); {
 	case !isToken(name):
@@ -124,7 +122,7 @@ func (o HTTPOptions) checkSignOrigins(c *option.Check) {
 	}
 }
 
-// element is the path of an element of a list.
+// element returns the path of an element of a list.
 func element(list string, i int) string { return list + "[" + strconv.Itoa(i) + "]" }
 
 func isOrigin(u *url.URL) bool {

@@ -17,7 +17,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// DefaultTimeout bounds an attempt at a destination that says nothing else.
+// DefaultTimeout bounds an attempt at a destination that sets no time-out.
 const DefaultTimeout = 15 * time.Second
 
 const (
@@ -25,80 +25,78 @@ const (
 	userAgent          = "hooklatch"
 )
 
-// HTTPOptions say where effects of kind "http" go and how. At most one of
-// Bearer, Basic and an Authorization among SecretHeaders is given.
+// HTTPOptions configure where and how effects of kind "http" are sent. At most one of Bearer,
+// Basic and an Authorization among SecretHeaders may be set.
 type HTTPOptions struct {
 	// Name is the destination's name in the configuration. Required.
 	Name string `yaml:"-"`
-	// Where requests go that bring no URL of their own; http or https, without
-	// user and password. It is kept in the ledger: what it contains is not
-	// treated as a secret. Exactly one of url and secret_url is given.
+	// URL for requests that bring none; http or https, without user and password. It is stored
+	// in the ledger, so nothing in it is treated as a secret. Exactly one of url and secret_url
+	// is given.
 	URL string `yaml:"url,omitempty"`
-	// The same of a URL that is a secret itself, as that of an incoming webhook of
-	// Slack, Microsoft Teams or Discord. The ledger, and whatever shows requests, has
-	// only its origin, like https://hooks.slack.com; an effect that is tried again
-	// goes to the URL that is configured by then.
+	// URL that is itself a secret, in place of url, such as an incoming webhook of Slack,
+	// Microsoft Teams or Discord. The ledger, and everything that shows requests, has only its
+	// origin, like https://hooks.slack.com. An effect that is tried again goes to the URL
+	// configured at that time.
 	SecretURL secret.Value `yaml:"secret_url,omitempty"`
 	// Chat whose incoming webhook the URL is: slack, teams or discord. Routes then give
 	// http.text, the message. Sets the rate that the chat allows: 1/s for slack, 2/s for
 	// teams and discord. Defaults to none.
 	Preset Preset `yaml:"preset,omitempty"`
-	// Method of requests that bring none: POST, PUT, PATCH, DELETE or GET.
-	// Defaults to POST.
+	// Method of requests that bring none: POST, PUT, PATCH, DELETE or GET. Defaults to POST.
 	Method string `yaml:"method,omitempty"`
-	// Headers are sent with every request and kept in the ledger: no secrets.
-	// A request's own header of the same name wins.
+	// Headers are sent with every request and stored in the ledger: no secrets. A request's own
+	// header of the same name takes precedence.
 	Headers map[string]string `yaml:"-"`
-	// Headers of every request, such as an X-Api-Key. Their values are treated
-	// as secrets: they are neither logged nor stored. Like the other credentials
-	// they go to scheme, host and port of url only, never to a URL computed from
-	// event data elsewhere.
+	// Headers of every request, such as an X-Api-Key. Their values are treated as secrets: they
+	// are neither logged nor stored. Like the other credentials, they are sent only to scheme,
+	// host and port of url, never to a URL computed from event data elsewhere.
 	SecretHeaders map[string]secret.Value `yaml:"headers,omitempty"`
 	// Token of an Authorization: Bearer header.
 	Bearer secret.Value `yaml:"bearer,omitempty"`
 	// User and password of an Authorization: Basic header.
 	Basic *Basic `yaml:"basic,omitempty"`
-	// How requests are signed. Defaults to not at all.
+	// Signing of requests. Defaults to not at all.
 	Sign *Sign `yaml:"sign,omitempty"`
-	// Further origins that may be sent a signature, like
-	// https://other.example.com. Where requests are signed, one that leads to
-	// any but these and that of url is parked. Defaults to none.
+	// Further origins that may be sent a signature, like https://other.example.com. If requests
+	// are signed, a request to an origin other than these and that of url is parked. Defaults
+	// to none.
 	SignOrigins []string `yaml:"sign_origins,omitempty"`
 	// Header that carries the idempotency key of the effect. Defaults to
 	// Idempotency-Key.
 	IdempotencyHeader string `yaml:"idempotency_header,omitempty"`
-	// Header by which the receiver marks an answer it had stored for the key:
+	// Header by which the receiver marks a replay of an answer it had stored for the key:
 	// "true" together with a 5xx, or with a status of retry_on. Defaults to
 	// Idempotent-Replayed.
 	ReplayedHeader string `yaml:"replayed_header,omitempty"`
-	// Sends a traceparent header, so that the receiver's spans continue our trace
-	// (W3C Trace Context). Defaults to false.
+	// Sends a traceparent header, so that the receiver's spans continue the trace of the
+	// attempt (W3C Trace Context). Defaults to false.
 	PropagateTrace bool `yaml:"propagate_trace,omitempty"`
-	// How much of an answer is read; the rest is not. Defaults to 64KiB.
+	// Most bytes of an answer that are read. Defaults to 64KiB.
 	MaxResponse size.Bytes `yaml:"max_response,omitempty"`
 
-	// RetryOn are the statuses that mean that the receiver did not apply the
-	// effect and may yet take it. Nil: DefaultRetryOn of the effect's policy.
-	// Empty: none. Effects that are at_most_once are tried again
-	// after statuses of both this list and that default only.
+	// RetryOn are the statuses by which the receiver did not apply the effect and may still
+	// accept it. Nil means DefaultRetryOn of the effect's policy, empty means none. An
+	// at_most_once effect is tried again only after statuses that are also in the default of
+	// its policy.
 	RetryOn []int `yaml:"-"`
-	// Timeout bounds one attempt, from looking up the host to the last byte of
-	// the answer. Defaults to DefaultTimeout.
+	// Timeout bounds one attempt, from the lookup of the host to the last byte of the answer.
+	// Defaults to DefaultTimeout.
 	Timeout time.Duration `yaml:"-"`
-	// AllowPrivate are the prefixes of non-global addresses the destination
-	// may reach, besides the literal address or localhost that URL names.
+	// AllowPrivate are the prefixes of non-global addresses that the destination may reach, in
+	// addition to a literal address or localhost in URL.
 	AllowPrivate []netip.Prefix `yaml:"-"`
-	// MaxResponseHeaders is how many bytes of headers an answer may have; one
-	// with more is no answer. Defaults to 64 KiB.
+	// MaxResponseHeaders is the most bytes of headers in an answer; an answer with more is not
+	// accepted. Defaults to 64 KiB.
 	MaxResponseHeaders int `yaml:"-"`
 	// UserAgent is for requests that bring none. Defaults to hooklatch.
 	UserAgent string `yaml:"-"`
-	// TracerProvider makes a client span for each attempt; nil: none.
+	// TracerProvider makes a client span for each attempt; nil for no spans.
 	TracerProvider trace.TracerProvider `yaml:"-"`
-	// RootCAs are the authorities the receiver's certificate is checked
-	// against; nil: the system's.
+	// RootCAs are the authorities that must have signed the receiver's certificate; nil for
+	// those of the system.
 	RootCAs *x509.CertPool `yaml:"-"`
-	// Resolver looks up hosts; nil: the system's. What it answers is guarded.
+	// Resolver looks up hosts; nil for the system's. Its answers pass the egress guard.
 	Resolver *net.Resolver `yaml:"-"`
 }
 
@@ -110,11 +108,11 @@ type Basic struct {
 	Password secret.Value `yaml:"password,omitempty"`
 }
 
-// target is the URL that requests go to which bring none.
+// target returns the URL of requests that bring none.
 func (o HTTPOptions) target() string { return cmp.Or(o.SecretURL.Reveal(), o.URL) }
 
-// ShownURL is where requests go that bring no URL of their own, as it may be stored and
-// shown: of a secret URL its origin. It is empty where there is none that can be read.
+// ShownURL returns the URL of requests that bring none, as it may be stored and shown: a secret
+// URL is reduced to its origin. It is empty if the URL is invalid.
 func (o HTTPOptions) ShownURL() string {
 	u, err := parseTarget(o.target())
 	switch {
@@ -126,7 +124,7 @@ func (o HTTPOptions) ShownURL() string {
 	return u.Scheme + "://" + u.Host
 }
 
-// WithDefaults returns a copy in which what was left out has its default.
+// WithDefaults returns a copy with the defaults filled in.
 func (o HTTPOptions) WithDefaults() HTTPOptions {
 	o.Method = cmp.Or(o.Method, http.MethodPost)
 	o.IdempotencyHeader = cmp.Or(o.IdempotencyHeader, "Idempotency-Key")
@@ -138,11 +136,11 @@ func (o HTTPOptions) WithDefaults() HTTPOptions {
 	return o
 }
 
-// parseTarget reads a URL a request may go to.
+// parseTarget parses a URL to which a request may go.
 func parseTarget(raw string) (*url.URL, error) {
 	u, err := url.Parse(raw)
 	if err != nil {
-		return nil, errors.New("url is not valid") // The error of net/url quotes all of it.
+		return nil, errors.New("url is not valid") // The error of net/url quotes the whole URL.
 	}
 	switch {
 	case u.Scheme != "http" && u.Scheme != "https":
@@ -161,7 +159,7 @@ func parseTarget(raw string) (*url.URL, error) {
 	return u, nil
 }
 
-// portOf is the port of a URL, also when it is that of the scheme.
+// portOf returns the port of a URL, or the default port of its scheme.
 func portOf(u *url.URL) string {
 	if u.Scheme == "https" {
 		return cmp.Or(u.Port(), "443")

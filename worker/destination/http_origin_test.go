@@ -12,8 +12,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// A signature proves to any receiver that knows the secret that we sent this
-// body, so that whoever can put a URL into an event must not get one.
+// A signature proves to every receiver with the secret that Hooklatch sent this body. An
+// attacker who can put a URL into an event must not get one.
 func TestHTTPSignsForItsOwnOriginOnly(t *testing.T) {
 	t.Parallel()
 	var calls []string

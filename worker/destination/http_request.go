@@ -23,22 +23,22 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// Headers every request carries.
+// Headers of every request.
 const (
 	headerAttempt     = "Hooklatch-Attempt"      // from 1
 	headerEventID     = "Hooklatch-Event-Id"     // percent-encoded where a header cannot hold it
 	headerEventType   = "Hooklatch-Event-Type"   // likewise
 	headerEventSource = "Hooklatch-Event-Source" // likewise
 
-	// HeaderReceivedAt is when the delivery of a forwarded event was received,
-	// RFC 3339 in UTC. The request of a forward brings it.
+	// HeaderReceivedAt is the time at which the delivery of a forwarded event was received, RFC
+	// 3339 in UTC. The request of a forward sets it.
 	HeaderReceivedAt = "Hooklatch-Received-At"
-	// HeaderOrigin says how a forwarded event came that no webhook brought: backfill.
+	// HeaderOrigin is the origin of a forwarded event that did not come by webhook: backfill.
 	HeaderOrigin = "Hooklatch-Origin"
 )
 
-// FirstRequest implements Sender: method, URL and headers for a request that
-// has none. It is the same for every effect, so that e may be nil.
+// FirstRequest implements Sender. It returns method, URL and headers for a request that has
+// none. They are the same for every effect, so e may be nil.
 func (h *HTTP) FirstRequest(*ledger.Effect) ledger.Request {
 	headers := make(map[string][]string, len(h.headers))
 	for name, value := range h.headers {
@@ -47,8 +47,8 @@ func (h *HTTP) FirstRequest(*ledger.Effect) ledger.Request {
 	return ledger.Request{Method: h.method, URL: h.shownURL, Headers: headers}
 }
 
-// completed is the request of an effect as its first claim completed it. An
-// effect that was never claimed has no URL yet.
+// completed returns the request of an effect as its first claim completed it. An effect that
+// was never claimed has no URL yet.
 func (h *HTTP) completed(r ledger.Request) ledger.Request {
 	if r.URL != "" && r.Method != "" {
 		return r
@@ -72,15 +72,14 @@ func (h *HTTP) checkHeader(name, value string) error {
 		return err
 	}
 	canonical := http.CanonicalHeaderKey(name)
-	// Without keys a signature is the provider's own, which a forward passes on.
+	// Without keys, a signature is the provider's own, which a forward passes on.
 	if isWebhookHeader(canonical) && h.signsWebhooks() || canonical == h.idempotencyHeader {
 		return setByDestination(canonical)
 	}
 	return checkHeaderValue(canonical, value)
 }
 
-// CheckHeaderName says why no request may bring a header, whatever its
-// destination.
+// CheckHeaderName reports why no request may set a header, whatever its destination.
 func CheckHeaderName(name string) error {
 	canonical := http.CanonicalHeaderKey(name)
 	switch {
@@ -96,8 +95,8 @@ func setByDestination(canonical string) error {
 	return fmt.Errorf("header %s is set by the destination, a request may not", canonical)
 }
 
-// request builds what one attempt sends. Its error is final, because the ledger
-// keeps the request as it is.
+// request builds the request of one attempt. Its error is final, because the ledger stores the
+// request unchanged.
 func (h *HTTP) request(ctx context.Context, e *ledger.Effect) (*http.Request, error) {
 	r := h.completed(e.Request)
 	target, err := h.target(r.URL)
@@ -117,16 +116,16 @@ func (h *HTTP) request(ctx context.Context, e *ledger.Effect) (*http.Request, er
 		Body: http.NoBody,
 	}).WithContext(ctx)
 	if len(r.Body) > 0 {
-		// Without GetBody net/http cannot send the body a second time: it would,
-		// on a reused connection that breaks, because of the Idempotency-Key.
+		// Without GetBody, net/http cannot send the body a second time. It otherwise would, on
+		// a reused connection that breaks, because of the Idempotency-Key.
 		req.Body = io.NopCloser(bytes.NewReader(r.Body))
 		req.ContentLength = int64(len(r.Body))
 	}
 	return req, nil
 }
 
-// target is where a request goes: its URL in the ledger stands for the one that is
-// configured, which may be a secret.
+// target returns the URL for a request. The stored URL of the destination is replaced by the
+// configured one, which may be a secret.
 func (h *HTTP) target(stored string) (*url.URL, error) {
 	if stored == h.shownURL {
 		stored = h.url.String()
@@ -184,12 +183,12 @@ func (h *HTTP) header(ctx context.Context, e *ledger.Effect, r ledger.Request, t
 	return header, nil
 }
 
-// wireKeyOf is the key the attempt carries: the effect's own, until a receiver
-// that stored an error for it made the ledger rotate it.
+// wireKeyOf returns the key that the attempt carries: the effect's own, until the ledger
+// rotates it because a receiver stored an error for it.
 func wireKeyOf(e *ledger.Effect) string { return cmp.Or(e.WireKey, e.IdempotencyKey) }
 
-// headerOrder puts names in another spelling last, so that they win: the
-// ledger keeps a request's "x-key" beside the destination's own "X-Key".
+// headerOrder sorts names in non-canonical spelling last, so that they take precedence: the
+// ledger stores a request's "x-key" beside the destination's own "X-Key".
 func headerOrder(headers map[string][]string) []string {
 	return slices.SortedFunc(maps.Keys(headers), func(a, b string) int {
 		return cmp.Or(
@@ -206,8 +205,7 @@ func spelling(name string) int {
 	return 1
 }
 
-// propagate sends the trace of the attempt, or that of the event when the attempt
-// is not traced.
+// propagate sends the trace of the attempt, or that of the event if the attempt is not traced.
 func propagate(ctx context.Context, traceparent string, header http.Header) {
 	if !trace.SpanContextFromContext(ctx).IsValid() {
 		ctx = tracing.WithParent(ctx, traceparent)
@@ -215,8 +213,8 @@ func propagate(ctx context.Context, traceparent string, header http.Header) {
 	propagation.TraceContext{}.Inject(ctx, propagation.HeaderCarrier(header))
 }
 
-// reservedHeader says which headers, in canonical form, neither a configuration
-// nor a request may set, because the destination or the connection does.
+// reservedHeader reports whether neither a configuration nor a request may set a header, given
+// in canonical form, because the destination or the connection does.
 func reservedHeader(canonical string) bool {
 	switch canonical {
 	case "Authorization", "Connection", "Content-Length", "Expect", "Host", "Keep-Alive",
@@ -226,12 +224,12 @@ func reservedHeader(canonical string) bool {
 	return strings.HasPrefix(canonical, "Hooklatch-") || strings.HasPrefix(canonical, "Proxy-")
 }
 
-// isWebhookHeader says which headers the signature of a destination sets.
+// isWebhookHeader reports whether the signature of a destination sets the header.
 func isWebhookHeader(canonical string) bool {
 	return canonical == headerWebhookID || canonical == headerWebhookSignature || canonical == headerWebhookTimestamp
 }
 
-// isToken says whether a name can be that of a header (RFC 9110, section 5.6.2).
+// isToken reports whether a name can name a header (RFC 9110, section 5.6.2).
 func isToken(name string) bool {
 	for _, c := range []byte(name) {
 		letter := 'a' <= c|0x20 && c|0x20 <= 'z'
@@ -242,8 +240,7 @@ func isToken(name string) bool {
 	return name != ""
 }
 
-// checkHeaderValue refuses control characters: a line break would begin
-// another header.
+// checkHeaderValue rejects control characters: a line break would start another header.
 func checkHeaderValue(name, value string) error {
 	for _, c := range []byte(value) {
 		if c < ' ' && c != '\t' || c == 0x7f {
@@ -253,8 +250,8 @@ func checkHeaderValue(name, value string) error {
 	return nil
 }
 
-// headerText percent-encodes all but visible ASCII, and the percent sign: ids
-// and types of events are the provider's text.
+// headerText percent-encodes the percent sign and everything except visible ASCII: ids and
+// types of events are texts of the provider.
 func headerText(s string) string {
 	var b strings.Builder
 	for _, c := range []byte(s) {

@@ -33,7 +33,7 @@ func (c *capture) ServeHTTP(_ http.ResponseWriter, r *http.Request) {
 	c.body, _ = io.ReadAll(r.Body)
 }
 
-// port is where the request arrived.
+// port returns the port at which the request arrived.
 func (c *capture) port() int {
 	_, port, _ := strings.Cut(c.Host, ":")
 	number, _ := strconv.Atoi(port)

@@ -8,13 +8,13 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// DefaultRetryOn are the statuses after which an effect of the policy is tried
-// again, because they are about what an operator will repair and not about the
-// effect: a wrong secret (401, 403, 407), a route that is not deployed yet
-// (404), a request that reached the wrong server (421), a locked resource (423).
+// DefaultRetryOn returns the statuses after which an effect of the policy is tried again. Their
+// causes are not in the effect, and an operator will repair them: a wrong secret (401, 403,
+// 407), a route that is not deployed yet (404), a request that reached the wrong server (421),
+// a locked resource (423).
 //
-// A 403, 404 or 423 can also come from the middle of a handler that has already
-// done something. At_most_once does not try again after those.
+// A 403, 404 or 423 can also come from the middle of a handler that has already done something.
+// An at_most_once effect is not tried again after those.
 func DefaultRetryOn(policy ledger.Policy) []int {
 	if policy == ledger.AtMostOnce {
 		return []int{http.StatusUnauthorized, http.StatusProxyAuthRequired, http.StatusMisdirectedRequest}
@@ -25,8 +25,8 @@ func DefaultRetryOn(policy ledger.Policy) []int {
 	}
 }
 
-// CheckRetryOn finds the statuses that may not be in a list of an effect's
-// policy. Its error is option.Faults.
+// CheckRetryOn reports the statuses that may not be in a list for the policy. Its error is
+// option.Faults.
 func CheckRetryOn(policy ledger.Policy, statuses []int) error {
 	var c option.Check
 	for i, status := range statuses {
@@ -37,8 +37,7 @@ func CheckRetryOn(policy ledger.Policy, statuses []int) error {
 	return c.Err()
 }
 
-// allowedRetryOn says in words which statuses may be in a list of an effect's
-// policy.
+// allowedRetryOn describes the statuses that may be in a list for the policy.
 func allowedRetryOn(policy ledger.Policy) string {
 	if policy == ledger.AtMostOnce {
 		return "401, 407 and 421, which under at_most_once are the ones that certainly come before anything was done"
@@ -46,7 +45,7 @@ func allowedRetryOn(policy ledger.Policy) string {
 	return "400 to 499 without 408, 409, 425 and 429, which have a meaning of their own"
 }
 
-// mayRetryOn says whether the status may be in a list of an effect's policy.
+// mayRetryOn reports whether the status may be in a list for the policy.
 func mayRetryOn(policy ledger.Policy, status int) bool {
 	switch status {
 	case http.StatusRequestTimeout, http.StatusConflict, http.StatusTooEarly, http.StatusTooManyRequests:
@@ -58,8 +57,8 @@ func mayRetryOn(policy ledger.Policy, status int) bool {
 	return status >= 400 && status <= 499
 }
 
-// retriesOn says whether the status means that the effect is tried again. The
-// policy is that of the effect, which can be another than its destination's.
+// retriesOn reports whether the effect is tried again after the status. The policy is that of
+// the effect, which can differ from its destination's.
 func (h *HTTP) retriesOn(policy ledger.Policy, status int) bool {
 	if h.retryOn == nil {
 		return slices.Contains(DefaultRetryOn(policy), status)

@@ -10,7 +10,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// Which 4xx are tried again, by the list and by the policy of the effect.
+// The list and the effect's policy decide which 4xx are tried again.
 func TestHTTPRetriesOn(t *testing.T) {
 	t.Parallel()
 	url := receive(t, func(w http.ResponseWriter, r *http.Request) {

@@ -11,8 +11,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// A secret URL lets anyone who knows it post there, so nothing that is stored or shown
-// has it.
+// Anyone who knows a secret URL can post there, so it is neither stored nor shown.
 func TestASecretURLIsStoredAsItsOrigin(t *testing.T) {
 	t.Parallel()
 	var called []string

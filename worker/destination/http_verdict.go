@@ -7,24 +7,23 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// answered is what an HTTP status means for the effect:
+// answered returns the meaning of an HTTP status for the effect:
 //
 //	2xx            done
 //	101            maybe applied: no request asked to switch protocols
 //	3xx            refused: redirects are not followed
-//	425, 429       not applied: the receiver says it did not look at it
-//	408, 5xx       maybe applied, also 503: proxies send it after passing a request on
+//	425, 429       not applied: the receiver says that it did not look at it
+//	408, 5xx       maybe applied, including 503: proxies send it after passing a request on
 //	409            maybe applied, see below; else refused
 //	in retry_on    turned away
 //	other 4xx      refused
 //	anything else  maybe applied
 //
-// A 409 is the answer for "this exists already", which is final, and also for "a
-// request with this key is in progress" (draft-ietf-httpapi-idempotency-key-header;
-// Stripe). The second is possible only where an earlier attempt may have arrived,
-// or where the receiver asks to come back: there the answer is ambiguous. If it
-// meant the first, the attempts run out and the effect is parked as in doubt,
-// which is better than calling it failed although an earlier attempt was applied.
+// A 409 means "this exists already", which is final, or "a request with this key is in
+// progress" (draft-ietf-httpapi-idempotency-key-header; Stripe). The second is possible only if
+// an earlier attempt may have arrived, or if the receiver sends a Retry-After: then the answer
+// is ambiguous. If it meant the first, the attempts run out and the effect is parked as in
+// doubt. That is better than a failed effect of which an earlier attempt was applied.
 func (h *HTTP) answered(e *ledger.Effect, status int, header http.Header) Outcome {
 	out := Outcome{Status: status}
 	if status >= 200 && status <= 299 {

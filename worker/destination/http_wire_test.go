@@ -38,8 +38,8 @@ func nextRequest(r *bufio.Reader) (*http.Request, error) {
 	return req, err
 }
 
-// breaksKeptConnections answers the first request of the first connection,
-// and closes that connection once it has read the second. It counts requests.
+// breaksKeptConnections answers the first request of the first connection, and closes that
+// connection once it has read the second. It counts requests.
 func breaksKeptConnections(t *testing.T) (address string, requests *atomic.Int32) {
 	t.Helper()
 	requests = new(atomic.Int32)
@@ -66,7 +66,7 @@ func TestHTTPSendsOnceWhenAKeptConnectionBreaks(t *testing.T) {
 	t.Parallel()
 	t.Run("net/http by itself sends again", func(t *testing.T) {
 		t.Parallel()
-		// Shows that the receiver of these tests would notice.
+		// This shows that the receiver of these tests would notice a resend.
 		address, requests := breaksKeptConnections(t)
 		transport := &http.Transport{}
 		t.Cleanup(transport.CloseIdleConnections)
@@ -127,8 +127,8 @@ func TestHTTPUsesConnectionsAgain(t *testing.T) {
 	require.EqualValues(t, 1, connections.Load(), "the answer was read to its end")
 }
 
-// What an HTTP/2 receiver says about a request that it does not answer decides what the
-// attempt came to, and each attempt sends its request once.
+// The answer of an HTTP/2 receiver about an unanswered request decides the outcome, and each
+// attempt sends its request once.
 func TestHTTP2RequestsThatAreNotAnswered(t *testing.T) {
 	t.Parallel()
 	certificate := httptest.NewTLSServer(nil)
@@ -173,14 +173,14 @@ func resetStream(stream []byte, code byte) []byte {
 	return append(append([]byte{0, 0, 4, frameReset, 0}, stream...), 0, 0, 0, code)
 }
 
-// goAway closes a connection in good order, after the stream that is named.
+// goAway closes a connection gracefully, after the given last stream.
 func goAway(last uint32) []byte {
 	frame := binary.BigEndian.AppendUint32([]byte{0, 0, 8, frameGoAway, 0, 0, 0, 0, 0}, last)
 	return append(frame, 0, 0, 0, 0)
 }
 
-// serveHTTP2 is an HTTP/2 server (RFC 9113) that gives each request one frame for an
-// answer, and hangs up after a GOAWAY.
+// serveHTTP2 is an HTTP/2 server (RFC 9113) that answers each request with one frame, and hangs
+// up after a GOAWAY.
 func serveHTTP2(c net.Conn, requests *atomic.Int32, answerTo func(stream []byte) []byte) {
 	const preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 	if _, err := io.CopyN(io.Discard, c, int64(len(preface))); err != nil {

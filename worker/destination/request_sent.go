@@ -8,15 +8,15 @@ import (
 	"github.com/hooklatch/hooklatch/internal/failpoint"
 )
 
-// placeRequestSent is passed when all of a request is on its way, and the answer is
-// not read yet.
+// placeRequestSent is the failpoint after the whole request is sent and before the answer is
+// read.
 const placeRequestSent = "effect.request_sent"
 
-// requestSent is what came of passing that place, in a binary that has places.
+// requestSent receives the result of that failpoint, in a binary that has failpoints.
 type requestSent chan error
 
-// passWhenSent passes the place when net/http has written the request, on its own
-// goroutine.
+// passWhenSent hits the failpoint when net/http has written the request, in a goroutine of
+// net/http.
 func passWhenSent(client *httptrace.ClientTrace) requestSent {
 	sent := make(requestSent, 1)
 	client.WroteRequest = func(httptrace.WroteRequestInfo) {
@@ -28,7 +28,7 @@ func passWhenSent(client *httptrace.ClientTrace) requestSent {
 	return sent
 }
 
-// awaited is the answer, or the error in whose stead it is lost.
+// awaited returns the answer, or the error of the failpoint by which the answer is lost.
 func (s requestSent) awaited(ctx context.Context, resp *http.Response) (*http.Response, error) {
 	var err error
 	select {
@@ -37,7 +37,7 @@ func (s requestSent) awaited(ctx context.Context, resp *http.Response) (*http.Re
 		err = ctx.Err()
 	}
 	if err != nil {
-		_ = resp.Body.Close() // what it says is lost
+		_ = resp.Body.Close() // the answer is lost
 		return nil, err
 	}
 	return resp, nil

@@ -8,12 +8,12 @@ import (
 	"github.com/hooklatch/hooklatch/internal/option"
 )
 
-// maxWait bounds every wait, whatever a receiver asks for.
+// maxWait bounds every wait, even if a receiver asks for more.
 const maxWait = 24 * time.Hour
 
-// Schedule is when the next attempt of an effect follows: exponential backoff
-// with jitter, never sooner than a Retry-After. With the defaults twenty attempts
-// spread over about ten hours: after 5 s, 10 s, 20 s, ... 43 min, then hourly.
+// Schedule determines the wait before the next attempt of an effect: exponential backoff with
+// jitter, never shorter than a Retry-After. With the defaults, twenty attempts spread over
+// about ten hours: after 5 s, 10 s, 20 s, ... 43 min, then hourly.
 type Schedule struct {
 	// Wait after the first attempt. Defaults to 5s.
 	Initial time.Duration `yaml:"initial,omitempty"`
@@ -21,12 +21,12 @@ type Schedule struct {
 	Max time.Duration `yaml:"max,omitempty"`
 	// Attempts before the effect is parked. Defaults to 20.
 	MaxAttempts int `yaml:"max_attempts,omitempty"`
-	// Jitter is the share of the wait that is random, up to 1 (0.2: ±20 %);
-	// negative: none. Defaults to 0.2.
+	// Jitter is the random share of the wait, up to 1 (0.2: ±20 %); negative for none. Defaults
+	// to 0.2.
 	Jitter float64 `yaml:"-"`
 }
 
-// WithDefaults returns a copy in which what was left out has its default.
+// WithDefaults returns a copy with the defaults filled in.
 func (s Schedule) WithDefaults() Schedule {
 	s.Initial = cmp.Or(s.Initial, 5*time.Second)
 	s.Max = cmp.Or(s.Max, time.Hour)
@@ -35,7 +35,7 @@ func (s Schedule) WithDefaults() Schedule {
 	return s
 }
 
-// Validate finds what is wrong with a schedule. Its error is option.Faults.
+// Validate checks a schedule. Its error is option.Faults.
 func (s Schedule) Validate() error {
 	s = s.WithDefaults()
 	var c option.Check
@@ -54,10 +54,9 @@ func (s Schedule) Validate() error {
 	return c.Err()
 }
 
-// Delay is how long to wait after the given attempt, counted from 1. A
-// Retry-After is honoured as a minimum, with some jitter on top so that the
-// effects a receiver turned away together do not come back together. No wait
-// is longer than 24 h. Rnd returns numbers in [0, 1); nil means a fresh random one.
+// Delay returns the wait after the given attempt, counted from 1. It is at least retryAfter,
+// plus some jitter so that effects which a receiver turned away together do not return
+// together. No wait is longer than 24 h. rnd returns numbers in [0, 1); nil means random ones.
 func (s Schedule) Delay(attempt int, retryAfter time.Duration, rnd func() float64) time.Duration {
 	s = s.WithDefaults()
 	if rnd == nil {
@@ -71,13 +70,13 @@ func (s Schedule) Delay(attempt int, retryAfter time.Duration, rnd func() float6
 	random, jitter := rnd(), float64(wait)*max(s.Jitter, 0)
 	delay := time.Duration(float64(wait) - jitter + 2*jitter*random)
 	if delay < retryAfter {
-		// Capped first: the sum must not overflow.
+		// Capped first, because the sum must not overflow.
 		delay = min(retryAfter, maxWait) + time.Duration(jitter*random)
 	}
 	return min(max(delay, 0), maxWait)
 }
 
-// Exhausted says whether the given attempt, counted from 1, was the last one.
+// Exhausted reports whether the given attempt, counted from 1, was the last one.
 func (s Schedule) Exhausted(attempt int) bool {
 	return attempt >= s.WithDefaults().MaxAttempts
 }

@@ -15,7 +15,7 @@ import (
 
 const scopeName = "github.com/hooklatch/hooklatch/worker/destination"
 
-// newTracer makes spans that go nowhere when there is no provider.
+// newTracer returns a tracer, which discards its spans if there is no provider.
 func newTracer(provider trace.TracerProvider) trace.Tracer {
 	if provider == nil {
 		provider = noop.NewTracerProvider()
@@ -23,7 +23,7 @@ func newTracer(provider trace.TracerProvider) trace.Tracer {
 	return provider.Tracer(scopeName)
 }
 
-// spanOf describes the client span of one attempt.
+// spanOf returns the attributes of the client span of one attempt.
 func spanOf(destination string, e *ledger.Effect) trace.SpanStartEventOption {
 	return trace.WithAttributes(
 		tracing.Destination.String(destination),
@@ -32,8 +32,8 @@ func spanOf(destination string, e *ledger.Effect) trace.SpanStartEventOption {
 	)
 }
 
-// serverOf says where an attempt goes. Path and query stay out: those of some
-// destinations are secrets (I12).
+// serverOf returns where an attempt goes. Path and query are left out: some destinations have
+// secrets in them (I12).
 func serverOf(host, port string) []attribute.KeyValue {
 	attrs := []attribute.KeyValue{semconv.ServerAddress(host)}
 	if number, err := strconv.Atoi(port); err == nil {
@@ -42,7 +42,7 @@ func serverOf(host, port string) []attribute.KeyValue {
 	return attrs
 }
 
-// recordOutcome adds to the span what came of the attempt.
+// recordOutcome adds the outcome of the attempt to the span.
 func recordOutcome(span trace.Span, statusKey attribute.Key, out Outcome) {
 	if out.Status != 0 {
 		span.SetAttributes(statusKey.Int(out.Status))
