@@ -18,12 +18,12 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// headerFrom keeps the sender with the request, so that a changed
-// configuration does not change a message that was sent before (I7).
+// headerFrom stores the sender with the request, so that a changed configuration does not
+// change a message that was sent before (I7).
 const headerFrom = "From"
 
-// Email sends effects of kind "email" over SMTP (RFC 5321). The body of the
-// request is a Message. Each attempt has a connection of its own.
+// Email sends effects of kind "email" over SMTP (RFC 5321). The body of the request is a
+// Message. Each attempt uses a new connection.
 type Email struct {
 	name     string
 	host     string
@@ -69,7 +69,7 @@ func NewEmail(o EmailOptions) (*Email, error) {
 	}, nil
 }
 
-// String keeps the secrets out of what prints the destination.
+// String returns a text without the secrets of the destination.
 func (m *Email) String() string { return "email destination " + m.name }
 
 // GoString does the same for %#v.
@@ -81,8 +81,8 @@ func (m *Email) Kind() string { return KindEmail }
 // Timeout implements TimeLimited.
 func (m *Email) Timeout() time.Duration { return m.timeout }
 
-// FirstRequest implements Sender: the sender's address. It is the same for
-// every effect, so that e may be nil.
+// FirstRequest implements Sender. It adds the sender's address, which is the same for every
+// effect, so e may be nil.
 func (m *Email) FirstRequest(*ledger.Effect) ledger.Request {
 	return ledger.Request{Headers: map[string][]string{headerFrom: {m.from.String()}}}
 }

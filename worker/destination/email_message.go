@@ -16,12 +16,12 @@ import (
 // EmailContentType is the content type of a request that holds a Message.
 const EmailContentType = "application/vnd.hooklatch.email+json"
 
-// MaxSubject is what a subject may have, in bytes: a line of a message has at
-// most 998 (RFC 5322, section 2.1.1).
+// MaxSubject is the maximum length of a subject in bytes: a line of a message has at most 998
+// (RFC 5322, section 2.1.1).
 const MaxSubject = 900
 
 const (
-	maxRecipients = 100 // what every SMTP server takes (RFC 5321, section 4.5.3.1.8)
+	maxRecipients = 100 // the number that every SMTP server accepts (RFC 5321, section 4.5.3.1.8)
 	maxAddress    = 320 // bytes
 )
 
@@ -31,7 +31,7 @@ type Message struct {
 	To []string `json:"to"`
 	// Subject is one line of at most 900 bytes; it may be empty.
 	Subject string `json:"subject"`
-	// Text and HTML are the same content twice; at least one is not empty.
+	// Text and HTML are two versions of the same content; at least one is not empty.
 	Text string `json:"text,omitempty"`
 	HTML string `json:"html,omitempty"`
 }
@@ -60,7 +60,7 @@ func DecodeMessage(body []byte) (Message, error) {
 	return m, nil
 }
 
-// Validate says why the message cannot be sent.
+// Validate reports why the message cannot be sent.
 func (m Message) Validate() error {
 	if _, err := m.recipients(); err != nil {
 		return err
@@ -93,9 +93,9 @@ func (m Message) recipients() ([]*mail.Address, error) {
 	return addresses, nil
 }
 
-// parseAddress takes one mailbox (RFC 5322). A domain of other characters than ASCII
-// becomes its A-labels (RFC 5891), which every server takes. Its errors do not quote the
-// address: it is personal data.
+// parseAddress parses one mailbox (RFC 5322). A domain with non-ASCII characters is replaced by
+// its A-labels (RFC 5891), which every server accepts. Its errors do not quote the address: it
+// is personal data.
 func parseAddress(s string) (*mail.Address, error) {
 	if len(s) > maxAddress || !utf8.ValidString(s) || strings.ContainsFunc(s, unicode.IsControl) {
 		return nil, fmt.Errorf("is longer than %d bytes or has characters an address cannot have", maxAddress)
@@ -118,13 +118,13 @@ func parseAddress(s string) (*mail.Address, error) {
 	return address, nil
 }
 
-// domainOf is what follows the @ of an address.
+// domainOf returns the part of an address after the @.
 func domainOf(address *mail.Address) string {
 	return address.Address[strings.LastIndexByte(address.Address, '@')+1:]
 }
 
-// envelope is an address as MAIL and RCPT take it: in angle brackets, the
-// local part quoted where it must be.
+// envelope returns an address as MAIL and RCPT take it: in angle brackets, the local part
+// quoted if necessary.
 func envelope(address *mail.Address) string {
 	return (&mail.Address{Address: address.Address}).String()
 }

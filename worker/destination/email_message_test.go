@@ -106,7 +106,7 @@ func TestRenderEmailCanBeRead(t *testing.T) {
 	}
 }
 
-// readEmail reads a message as the recipient's program does.
+// readEmail reads a message as the recipient's mail program does.
 func readEmail(t *testing.T, content []byte) Message {
 	t.Helper()
 	msg, err := mail.ReadMessage(bytes.NewReader(content))
@@ -173,7 +173,7 @@ func FuzzDecodeMessage(f *testing.F) {
 		require.NoError(t, err)
 		msg, err := mail.ReadMessage(bytes.NewReader(content))
 		require.NoError(t, err)
-		// Nothing a message contains makes another header.
+		// No content of a message creates another header.
 		for name := range msg.Header {
 			require.Contains(t, []string{
 				"Auto-Submitted", "Content-Transfer-Encoding", "Content-Type", "Date", "From",

@@ -15,21 +15,20 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// How the connection to an SMTP server is protected.
+// Modes of protecting the connection to an SMTP server.
 const (
-	TLSStartTLS = "starttls" // begins in the clear, and goes on encrypted or not at all (RFC 3207)
+	TLSStartTLS = "starttls" // starts in the clear, and continues encrypted or not at all (RFC 3207)
 	TLSImplicit = "implicit" // encrypted from the first byte (RFC 8314)
 	TLSNone     = "none"     // in the clear
 )
 
-// EmailOptions say which SMTP server takes effects of kind "email".
+// EmailOptions configure the SMTP server for effects of kind "email".
 type EmailOptions struct {
 	// Name is the destination's name in the configuration. Required.
 	Name string `yaml:"-"`
 	// Name or address of the mail server. Required.
 	Host string `yaml:"host,omitempty"`
-	// Port of the mail server. Defaults to 587 with starttls, 465 with
-	// implicit, 25 with none.
+	// Port of the mail server. Defaults to 587 with starttls, 465 with implicit, 25 with none.
 	Port int `yaml:"port,omitempty"`
 	// Sender of the mails: an address, or a name and an address in <>. Required.
 	From string `yaml:"from,omitempty"`
@@ -38,32 +37,31 @@ type EmailOptions struct {
 	Username string `yaml:"username,omitempty"`
 	// Password of the user.
 	Password secret.Value `yaml:"password,omitempty"`
-	// How the connection is encrypted: starttls after a greeting in the clear,
-	// implicit from the first byte, or none. Defaults to starttls, which is
-	// required, not tried.
+	// Encryption of the connection: starttls after a greeting in the clear, implicit from the
+	// first byte, or none. Defaults to starttls, which is required, not tried.
 	TLS string `yaml:"tls,omitempty"`
 
-	// AllowPlaintext permits TLSNone to a Host that is not localhost or a
-	// loopback address: the messages can be read on the way. A password is
-	// never sent there.
+	// AllowPlaintext permits TLSNone to a Host that is not localhost or a loopback address: the
+	// messages can be read on the way. A password is never sent to such a host.
 	AllowPlaintext bool `yaml:"-"`
 	// Timeout bounds one attempt. Defaults to DefaultTimeout.
 	Timeout time.Duration `yaml:"-"`
-	// HELO is the name the client gives. Defaults to the name of the machine.
+	// HELO is the name by which the client introduces itself. Defaults to the name of the
+	// machine.
 	HELO string `yaml:"-"`
-	// AllowPrivate are the prefixes of non-global addresses the destination
-	// may reach, besides the literal address or localhost that Host is.
+	// AllowPrivate are the prefixes of non-global addresses that the destination may reach, in
+	// addition to a Host that is a literal address or localhost.
 	AllowPrivate []netip.Prefix `yaml:"-"`
-	// TracerProvider makes a client span for each attempt; nil: none.
+	// TracerProvider makes a client span for each attempt; nil for no spans.
 	TracerProvider trace.TracerProvider `yaml:"-"`
-	// RootCAs are the authorities the server's certificate is checked against;
-	// nil: the system's.
+	// RootCAs are the authorities that must have signed the server's certificate; nil for those
+	// of the system.
 	RootCAs *x509.CertPool `yaml:"-"`
-	// Resolver looks up Host; nil: the system's. What it answers is guarded.
+	// Resolver looks up Host; nil for the system's. Its answers pass the egress guard.
 	Resolver *net.Resolver `yaml:"-"`
 }
 
-// WithDefaults returns a copy in which what was left out has its default.
+// WithDefaults returns a copy with the defaults filled in.
 func (o EmailOptions) WithDefaults() EmailOptions {
 	o.TLS = cmp.Or(o.TLS, TLSStartTLS)
 	o.Port = cmp.Or(o.Port, portOfTLS(o.TLS))
@@ -81,8 +79,7 @@ func portOfTLS(mode string) int {
 	return 587
 }
 
-// Validate finds what is wrong with options that have their defaults. Its error
-// is option.Faults.
+// Validate checks options that have their defaults. Its error is option.Faults.
 func (o EmailOptions) Validate() error {
 	var c option.Check
 	if o.Host == "" {
@@ -119,7 +116,7 @@ func isLoopback(host string) bool {
 	return egress.CanonicalHost(host) == "localhost" || err == nil && ip.Unmap().IsLoopback()
 }
 
-// ownHELO is the name of this machine, if a server can take it for one.
+// ownHELO returns the name of this machine if it is usable in EHLO, else localhost.
 func ownHELO() string {
 	if name, err := os.Hostname(); err == nil && isHELO(name) {
 		return name
@@ -127,7 +124,7 @@ func ownHELO() string {
 	return "localhost"
 }
 
-// isHELO says whether a name can be an argument of EHLO.
+// isHELO reports whether a name can be an argument of EHLO.
 func isHELO(name string) bool {
 	for _, c := range []byte(name) {
 		if c <= ' ' || c > '~' {

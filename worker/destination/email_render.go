@@ -11,9 +11,9 @@ import (
 	gomail "github.com/wneessen/go-mail"
 )
 
-// renderEmail returns the message as it goes over the wire. Equal arguments
-// make equal bytes, so that all copies of one effect are the same (I7): the
-// Message-ID comes from the idempotency key and the date from the effect.
+// renderEmail returns the message as it is sent. Equal arguments give equal bytes, so all
+// copies of one effect are the same (I7): the Message-ID comes from the idempotency key and the
+// date from the effect.
 func renderEmail(m Message, from *mail.Address, idempotencyKey string, createdAt time.Time) ([]byte, error) {
 	to, err := m.recipients()
 	if err != nil {

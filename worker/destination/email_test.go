@@ -22,11 +22,11 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// smtpServer is a real SMTP server whose answers a test decides.
+// smtpServer is a real SMTP server whose answers a test controls.
 type smtpServer struct {
 	onRcpt   func(to string) error
 	onData   func(c *smtp.Conn) error
-	password string // login is required when it is not empty
+	password string // if not empty, login is required
 
 	mu       sync.Mutex
 	messages []string
@@ -100,8 +100,8 @@ func (s *smtpSession) Data(r io.Reader) error {
 	return nil
 }
 
-// start returns the port the server listens on; with a certificate it offers
-// STARTTLS, or is encrypted from the start when implicit.
+// start returns the port on which the server listens. With a certificate it offers STARTTLS, or
+// is encrypted from the start if implicit.
 func (s *smtpServer) start(t *testing.T, certificate *tls.Certificate, implicit bool) int {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -125,7 +125,7 @@ func (s *smtpServer) start(t *testing.T, certificate *tls.Certificate, implicit 
 	return port
 }
 
-// testCertificate is valid for 127.0.0.1, to those who trust its authority.
+// testCertificate returns a certificate for 127.0.0.1, and a pool with its authority.
 func testCertificate(t *testing.T) (*tls.Certificate, *x509.CertPool) {
 	t.Helper()
 	server := httptest.NewTLSServer(nil)
@@ -291,8 +291,8 @@ func TestEmailAnswersOfTheServer(t *testing.T) {
 	}
 }
 
-// An address with a domain of other characters goes to every server, by its A-labels. One
-// with such a local part goes only to servers that take it.
+// An address with a non-ASCII domain goes to every server, by its A-labels. An address with a
+// non-ASCII local part goes only to servers that accept it.
 func TestEmailAddressesOfOtherCharacters(t *testing.T) {
 	t.Parallel()
 	server := &smtpServer{}

@@ -48,7 +48,7 @@ func TestGuardRefusesEveryFormOfAnAddress(t *testing.T) {
 
 func TestGuardRefusesPrivateAddressesOfADestinationsOwnName(t *testing.T) {
 	t.Parallel()
-	// A name is not a literal: what it resolves to needs allow_private.
+	// A name is not a literal: the addresses it resolves to need allow_private.
 	h := newTestHTTP(t, HTTPOptions{
 		URL: "http://crm.example.com:8080/", Resolver: resolveTo(t, func() netip.Addr { return netip.MustParseAddr("10.1.2.3") }),
 	})
@@ -120,8 +120,8 @@ func TestGuardExemptsHostAndPortOfTheConfiguredURLOnly(t *testing.T) {
 	}
 }
 
-// resolveTo is a resolver that asks a real DNS server, which has one address
-// for every name.
+// resolveTo returns a resolver that queries a real DNS server, which has one address for every
+// name.
 func resolveTo(t *testing.T, address func() netip.Addr) *net.Resolver {
 	t.Helper()
 	server, err := net.ListenPacket("udp", "127.0.0.1:0")

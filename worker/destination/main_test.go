@@ -34,7 +34,7 @@ func testEffect() *ledger.Effect {
 	}
 }
 
-// newTestHTTP makes a destination that is closed with the test.
+// newTestHTTP returns a destination that is closed with the test.
 func newTestHTTP(t *testing.T, o HTTPOptions) *HTTP {
 	t.Helper()
 	if o.Name == "" {
@@ -46,7 +46,7 @@ func newTestHTTP(t *testing.T, o HTTPOptions) *HTTP {
 	return h
 }
 
-// receive starts a receiver.
+// receive starts a receiver and returns its URL.
 func receive(t *testing.T, handler http.HandlerFunc) string {
 	t.Helper()
 	server := httptest.NewServer(handler)
@@ -96,7 +96,7 @@ func serve(t *testing.T, listener net.Listener, handle func(net.Conn)) string {
 	return listener.Addr().String()
 }
 
-// closedAddress is one nobody listens on.
+// closedAddress returns an address on which no process listens.
 func closedAddress(t *testing.T) string {
 	t.Helper()
 	addresses, err := freeport.Addresses(1)

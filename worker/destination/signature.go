@@ -23,30 +23,30 @@ const (
 	headerWebhookSignature = "Webhook-Signature"
 )
 
-// signer signs after Standard Webhooks 1.0.0, every message with each of its
-// keys (https://github.com/standard-webhooks/standard-webhooks).
+// signer signs every message with each of its keys, as in Standard Webhooks 1.0.0
+// (https://github.com/standard-webhooks/standard-webhooks).
 type signer struct{ keys []signingKey }
 
-// What a secret may be.
+// Prefixes of a secret.
 const (
-	encodedSecret = "whsec_" // and Base64, as every library of Standard Webhooks reads it
+	encodedSecret = "whsec_" // and Base64, which every library of Standard Webhooks can read
 	privateKey    = "whsk_"  // and Base64 of an Ed25519 private key
-	publicKey     = "whpk_"  // and Base64 of the public key, which receivers verify with
+	publicKey     = "whpk_"  // and Base64 of the public key, with which receivers verify
 	rawSecret     = "raw:"   // and the bytes themselves, for receivers that compute the HMAC on their own
 
-	// The specification asks for this many bytes.
+	// Bounds of the specification.
 	minSecretBytes = 24
 	maxSecretBytes = 64
 )
 
-// Sign says how requests are signed. The webhook-id is the idempotency key and
-// the same for all attempts.
+// Sign configures how requests are signed. The webhook-id is the idempotency key as sent, the
+// same for all attempts until the key is rotated.
 type Sign struct {
-	// Secrets of a Standard Webhooks signature with a webhook-id that stays the
-	// same in every attempt: whsec_ and Base64 of 24 to 64 bytes, or raw: and the
-	// bytes themselves for a receiver that does not decode them; or whsk_ and
-	// Base64 of an Ed25519 private key, whose public key hooklatch check shows.
-	// Each of several signs, so that the receiver can change from one to the next.
+	// Secrets of a Standard Webhooks signature. Its webhook-id stays the same in every attempt
+	// under the same key. A secret is whsec_ and Base64 of 24 to 64 bytes; or raw: and the
+	// bytes themselves, for a receiver that does not decode them; or whsk_ and Base64 of an
+	// Ed25519 private key, whose public key hooklatch check shows. With several secrets each
+	// signs, so that the receiver can change from one to the next.
 	StandardWebhooks []secret.Value `yaml:"standard_webhooks,omitempty"`
 }
 
@@ -57,8 +57,8 @@ func (s *Sign) standardWebhooks() []secret.Value {
 	return s.StandardWebhooks
 }
 
-// validate says of each secret why nothing can be signed with it, or why the
-// receiver's library would take it for another one. It never quotes it.
+// validate reports for each secret why it cannot sign, or why the receiver's library would
+// interpret it differently. It never quotes a secret.
 func (s *Sign) validate() error {
 	var c option.Check
 	if s != nil && len(s.StandardWebhooks) == 0 {
@@ -78,16 +78,14 @@ func (s *Sign) validate() error {
 	return c.Err()
 }
 
-// isHalfOfPair says whether a secret is meant as half of a key pair, and not as
-// one that the receiver has, too.
+// isHalfOfPair reports whether a secret is meant as half of a key pair, not as a shared secret.
 func isHalfOfPair(value secret.Value) bool {
 	text := value.Reveal()
 	return strings.HasPrefix(text, privateKey) || strings.HasPrefix(text, publicKey)
 }
 
-// SigningPublicKey is what the receiver verifies the signatures of a secret
-// with, "whpk_" and Base64. It is empty for a secret that both sides know, and
-// for one that nothing can be signed with.
+// SigningPublicKey returns the key with which the receiver verifies the signatures of a secret:
+// "whpk_" and Base64. It is empty for a shared secret, and for one that cannot sign.
 func SigningPublicKey(value secret.Value) string {
 	key, err := readSigningKey(value)
 	if pair, ok := key.(asymmetricKey); ok && err == nil {
@@ -96,7 +94,7 @@ func SigningPublicKey(value secret.Value) string {
 	return ""
 }
 
-// readSigningKey is the key that a configured secret spells.
+// readSigningKey returns the key of a configured secret.
 func readSigningKey(value secret.Value) (signingKey, error) {
 	text := value.Reveal()
 	if text == "" {
@@ -129,8 +127,8 @@ func readSigningKey(value secret.Value) (signingKey, error) {
 	return symmetricKey(key), nil
 }
 
-// readPrivateKey reads both spellings of an Ed25519 private key that senders
-// use: its seed, and the seed followed by the public key.
+// readPrivateKey reads both forms of an Ed25519 private key in use: its seed, and the seed
+// followed by the public key.
 func readPrivateKey(encoded string) (signingKey, error) {
 	key, err := decodeKey(encoded)
 	if err != nil {
@@ -140,8 +138,7 @@ func readPrivateKey(encoded string) (signingKey, error) {
 	case ed25519.SeedSize:
 		return asymmetricKey(ed25519.NewKeyFromSeed(key)), nil
 	case ed25519.PrivateKeySize:
-		// Signatures made with the public key of another pair give the private
-		// key away.
+		// Signatures made with the public key of another pair reveal the private key.
 		pair := ed25519.NewKeyFromSeed(key[:ed25519.SeedSize])
 		if !pair.Equal(ed25519.PrivateKey(key)) {
 			return nil, errors.New("has a public key behind the private one that does not belong to it")
@@ -152,7 +149,7 @@ func readPrivateKey(encoded string) (signingKey, error) {
 		len(key), ed25519.SeedSize, ed25519.PrivateKeySize)
 }
 
-// decodeKey decodes Base64 with and without its padding.
+// decodeKey decodes Base64 with or without padding.
 func decodeKey(encoded string) ([]byte, error) {
 	return base64.RawStdEncoding.DecodeString(strings.TrimRight(encoded, "="))
 }
@@ -169,8 +166,8 @@ func newSigner(secrets []secret.Value) (*signer, error) {
 	return s, nil
 }
 
-// sign returns one signature for each secret, so that a receiver that knows
-// either the old or the new one accepts the message while they are rotated.
+// sign returns one signature for each secret, so that during a rotation a receiver that knows
+// either the old or the new secret accepts the message.
 func (s *signer) sign(id string, at time.Time, body []byte) (timestamp, signature string) {
 	timestamp = strconv.FormatInt(at.Unix(), 10)
 	message := slices.Concat([]byte(id+"."+timestamp+"."), body)
@@ -182,12 +179,12 @@ func (s *signer) sign(id string, at time.Time, body []byte) (timestamp, signatur
 	return timestamp, strings.Join(signatures, " ")
 }
 
-// signingKey signs "id.timestamp.body" after one scheme of the specification.
+// signingKey signs "id.timestamp.body" by one scheme of the specification.
 type signingKey interface {
 	sign(message []byte) (scheme string, signature []byte)
 }
 
-// symmetricKey is a secret that the receiver has, too: HMAC-SHA256.
+// symmetricKey is a secret that the receiver shares: HMAC-SHA256.
 type symmetricKey []byte
 
 func (k symmetricKey) sign(message []byte) (scheme string, signature []byte) {
@@ -196,8 +193,8 @@ func (k symmetricKey) sign(message []byte) (scheme string, signature []byte) {
 	return "v1", mac.Sum(nil)
 }
 
-// asymmetricKey is the private half of a key pair: Ed25519. The receiver has
-// the public one, with which it cannot sign.
+// asymmetricKey is the private half of a key pair: Ed25519. The receiver has the public half,
+// with which it cannot sign.
 type asymmetricKey ed25519.PrivateKey
 
 func (k asymmetricKey) sign(message []byte) (scheme string, signature []byte) {

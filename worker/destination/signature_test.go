@@ -14,11 +14,11 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// vector is a message and what someone else signed it with.
+// vector is a message and its signature by another implementation.
 type vector struct {
 	Source    string
 	Secret    string
-	Public    string // of a key pair, where it is published, too
+	Public    string // of a key pair, if it is published too
 	ID        string
 	Timestamp int64
 	Body      string
@@ -48,7 +48,7 @@ func TestSignPublishedVectors(t *testing.T) {
 	}
 }
 
-// The public key that we show verifies what we sign, and nothing else.
+// The public key that we show verifies our signatures, and no others.
 func TestSignaturesVerifyWithThePublicKey(t *testing.T) {
 	t.Parallel()
 	private := secret.New("whsk_" + base64.StdEncoding.EncodeToString([]byte("a seed with its thirty-two bytes")))
@@ -111,7 +111,7 @@ func TestSignRefusesUnusableSecrets(t *testing.T) {
 		"whsk_?%":                                          "is not Base64 after whsk_",
 		"whsk_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIz":            "spells 24 bytes after whsk_; an Ed25519 private key has 32, or 64 with the public key behind it",
 		"whsk_VEVTVFNJR05JTkdLRVlET05PVFVTRVRISVNGT1JBTlk": "", // unpadded
-		// The second half of the published key, with some of its bytes changed.
+		// This is the second half of the published key, with some of its bytes changed.
 		"whsk_6Xb/dCcHpPea21PS1N9VY/NZW723CEc77N4rJCubMbfVKIDij2HKpMKkioLlaaaaaaaaaaAJ6p9lMicMFs6Kvg==": "has a public key behind the " +
 			"private one that does not belong to it",
 		"whpk_1SiA4o9hyqTCpIqC5V9HUakiiaeACeqfZTInDBbOir4=": "is a public key, with which the receiver verifies; requests are signed " +
@@ -133,7 +133,7 @@ func TestSignRefusesUnusableSecrets(t *testing.T) {
 	}
 }
 
-// raw: takes the bytes after it as the key, whatever they look like.
+// raw: uses the bytes after it as the key, whatever they look like.
 func TestSignWithRawBytes(t *testing.T) {
 	t.Parallel()
 	s, err := newSigner([]secret.Value{secret.New("raw:whsec_abc")})

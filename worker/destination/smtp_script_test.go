@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// script is a server that gives its answers, one to each line it reads, and
-// then says nothing more.
+// script returns a server that sends one of its answers for each line it reads, and then stays
+// silent.
 func script(answers ...string) func(net.Conn) {
 	return func(c net.Conn) {
 		lines := bufio.NewReader(c)

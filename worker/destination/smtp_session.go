@@ -20,19 +20,19 @@ import (
 )
 
 const (
-	// maxReplies is how many bytes one session reads, TLS handshake included:
-	// a server that never ends its line must not fill the memory.
+	// maxReplies is how many bytes one session reads, including the TLS handshake: a server
+	// that never ends its line must not fill the memory.
 	maxReplies = 256 << 10
 	// quitTimeout bounds the end of a session.
 	quitTimeout = time.Second
 )
 
-// stage is how far an SMTP session has come. It decides what a failure means.
+// stage is how far an SMTP session has come. It determines the meaning of a failure.
 type stage string
 
 const (
-	// Before the message: what fails here is the connection or the login, which
-	// an operator can repair, also where the server says 5xx.
+	// Before the message: the connection or the login fails, which an operator can repair, even
+	// if the server answers 5xx.
 	stageGreeting stage = "greeting"
 	stageHello    stage = "EHLO"
 	stageStartTLS stage = "STARTTLS"
@@ -41,15 +41,15 @@ const (
 	stageFrom stage = "MAIL FROM"
 	stageTo   stage = "RCPT TO"
 	stageData stage = "DATA"
-	// The content, until its final dot is sent: the server must not deliver it
-	// (RFC 5321, section 4.1.1.4).
+	// The content, until its final dot is sent: the server must not deliver the message (RFC
+	// 5321, section 4.1.1.4).
 	stageContent stage = "message content"
 	// The final dot may have arrived.
 	stageEnd stage = "end of message"
 )
 
-// verdict is what a failure at this stage means for the effect. Code is the
-// server's reply, 0 without one.
+// verdict returns the meaning of a failure at this stage for the effect. code is the server's
+// reply, or 0 without one.
 func (s stage) verdict(code int) ledger.Verdict {
 	switch s {
 	case stageFrom, stageTo, stageData, stageEnd:
@@ -77,7 +77,7 @@ func (m *Email) transmit(ctx context.Context, from *mail.Address, to []*mail.Add
 		return notConnected(ctx, address, m.timeout, err)
 	}
 	defer plain.Close()
-	// The SMTP client has deadlines only; this ends it when ctx is cancelled.
+	// The SMTP client only knows deadlines; this ends it when ctx is cancelled.
 	defer context.AfterFunc(ctx, func() { plain.Close() })()
 	bounded := &boundedConn{Conn: plain, left: maxReplies}
 	var conn net.Conn = bounded
@@ -123,7 +123,7 @@ func (m *Email) transmit(ctx context.Context, from *mail.Address, to []*mail.Add
 	return out
 }
 
-// open introduces the client, encrypts and logs in.
+// open sends EHLO, starts encryption and logs in.
 func (m *Email) open(client *smtp.Client) (stage, error) {
 	if err := client.Hello(m.helo); err != nil {
 		return stageHello, err
@@ -170,8 +170,8 @@ func (m *Email) auth(client *smtp.Client) (smtp.Auth, error) {
 	return nil, errNoAuth
 }
 
-// envelop names sender and recipients. One refused recipient fails them all:
-// an effect is applied whole or not at all.
+// envelop names the sender and the recipients. One refused recipient fails the whole message:
+// an effect is applied completely or not at all.
 func envelop(client *smtp.Client, from *mail.Address, to []*mail.Address) (stage, error) {
 	international := !isASCII(from.Address) || slices.ContainsFunc(to, func(a *mail.Address) bool { return !isASCII(a.Address) })
 	client.SkipSMTPUTF8(!international)
@@ -191,7 +191,8 @@ func envelop(client *smtp.Client, from *mail.Address, to []*mail.Address) (stage
 		if !ok {
 			return stageTo, err
 		}
-		// One recipient that is refused for good decides it, whatever the others are.
+		// One permanently refused recipient decides the outcome, whatever happens to the
+		// others.
 		if kept, ok := errors.AsType[*textproto.Error](worst); !ok || reply.Code > kept.Code {
 			worst = err
 		}
@@ -199,7 +200,7 @@ func envelop(client *smtp.Client, from *mail.Address, to []*mail.Address) (stage
 	return stageTo, worst
 }
 
-// failed is the outcome of a session that ended at a stage.
+// failed returns the outcome of a session that ended at a stage.
 func (m *Email) failed(ctx context.Context, at stage, err error) Outcome {
 	if reply, ok := errors.AsType[*textproto.Error](err); ok {
 		return Outcome{
@@ -224,7 +225,7 @@ func (m *Email) failed(ctx context.Context, at stage, err error) Outcome {
 	return Outcome{Verdict: at.verdict(0), Err: why}
 }
 
-// quit ends a session whose outcome is known; how it ends does not matter.
+// quit ends a session whose outcome is known; errors of the end do not matter.
 func quit(client *smtp.Client, conn net.Conn) {
 	if conn.SetDeadline(time.Now().Add(quitTimeout)) == nil {
 		_ = client.Quit()
@@ -235,12 +236,12 @@ func isASCII(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r >= utf8.RuneSelf })
 }
 
-// boundedConn fails when more bytes are read than it may.
+// boundedConn fails when more than left bytes are read.
 type boundedConn struct {
 	net.Conn
 
 	left     int
-	passSent bool // pass the place of a request that is sent at the next read
+	passSent bool // whether the next read hits placeRequestSent
 }
 
 var errTooMuch = errors.New("the server sent too much")

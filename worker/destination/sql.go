@@ -27,7 +27,7 @@ import (
 type SQL struct {
 	name       string
 	statements map[string]sqlText
-	role       string // quoted; empty: that of the pool
+	role       string // quoted; empty for the pool's role
 	searchPath string // quoted
 	timeout    time.Duration
 	tracer     trace.Tracer
@@ -58,7 +58,7 @@ func NewSQL(o SQLOptions) (*SQL, error) {
 	for _, name := range o.SearchPath {
 		s.searchPath += pgx.Identifier{name}.Sanitize() + ", "
 	}
-	s.searchPath += "pg_temp" // last: it would be the first
+	s.searchPath += "pg_temp" // last, because Postgres searches it first unless it is listed
 	if o.Role != "" {
 		s.role = pgx.Identifier{o.Role}.Sanitize()
 	}
@@ -71,7 +71,7 @@ func (s *SQL) Kind() string { return KindSQL }
 // Timeout implements TimeLimited.
 func (s *SQL) Timeout() time.Duration { return s.timeout }
 
-// FirstRequest implements Sender: there is nothing to add.
+// FirstRequest implements Sender. It adds nothing.
 func (s *SQL) FirstRequest(*ledger.Effect) ledger.Request { return ledger.Request{} }
 
 // Send implements Sender. It sends nothing: see Run.
@@ -119,8 +119,8 @@ func (s *SQL) Run(ctx context.Context, tx pgx.Tx, e *ledger.Effect) (Outcome, er
 	return Outcome{Verdict: ledger.VerdictDone, Excerpt: tag}, nil
 }
 
-// recordSQL adds to the span what came of the statement: never the text of the
-// error, which may quote values.
+// recordSQL adds the result of the statement to the span: never the text of the error, which
+// may quote values.
 func recordSQL(span trace.Span, err error) {
 	if err == nil {
 		return
@@ -148,7 +148,7 @@ func (s *SQL) execute(ctx context.Context, tx pgx.Tx, call Statement) (string, e
 	args := make([]any, len(call.Params))
 	for i, param := range call.Params {
 		if param != nil {
-			args[i] = *param // pgx sends a string as text, whatever type Postgres wants
+			args[i] = *param // pgx sends a string as text, whatever type Postgres expects
 		}
 	}
 	tag, err := tx.Exec(ctx, s.statements[call.Name].text, args...)
@@ -156,7 +156,7 @@ func (s *SQL) execute(ctx context.Context, tx pgx.Tx, call Statement) (string, e
 		return "", err
 	}
 	if s.role != "" {
-		// The rest of tx is the ledger's.
+		// The rest of tx belongs to the ledger.
 		if _, err := tx.Exec(ctx, "RESET ROLE"); err != nil {
 			return "", err
 		}
@@ -164,9 +164,9 @@ func (s *SQL) execute(ctx context.Context, tx pgx.Tx, call Statement) (string, e
 	return tag.String(), nil
 }
 
-// sqlVerdict calls what the data decides refused: a constraint, a value, an
-// exception the statement raised. Everything else may be transient, or be
-// repaired: a lock, a missing table or right.
+// sqlVerdict returns refused for failures that the data causes: a constraint, a value, an
+// exception raised by the statement. Everything else may be transient or repairable: a lock, a
+// missing table or privilege.
 func sqlVerdict(code string) ledger.Verdict {
 	if sqlstate.InClass(code, "22", "23", "P0001") {
 		return ledger.VerdictRefused
@@ -174,10 +174,11 @@ func sqlVerdict(code string) ledger.Verdict {
 	return ledger.VerdictNotApplied
 }
 
-// sqlFailed is the outcome of a statement that Postgres refused. The details of its error
-// have rows, and are left out. Its message has none, but for a value that does not fit its
-// type, and what a function of the database says: such a message is the answer, which is
-// concealed and erased as answers are, and the error has only its code and what it is about.
+// sqlFailed returns the outcome of a statement that Postgres refused. The details of its error
+// contain rows, and are left out. Its message contains values only if a value does not fit its
+// type, or if a function of the database writes them. Such a message becomes the excerpt, which
+// is concealed and erased like other answers; the error then has only its code and the name of
+// its constraint, column or table.
 func sqlFailed(statement string, pg *pgconn.PgError) Outcome {
 	out, text := Outcome{Verdict: sqlVerdict(pg.Code)}, pg.Message
 	if sqlstate.InClass(pg.Code, "22") || pg.Where != "" {

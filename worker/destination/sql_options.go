@@ -12,29 +12,28 @@ import (
 	"github.com/hooklatch/hooklatch/internal/option"
 )
 
-// SQLOptions say what effects of kind "sql" run in the ledger's Postgres.
+// SQLOptions configure the statements that effects of kind "sql" run in the ledger's Postgres.
 type SQLOptions struct {
 	// Name is the destination's name in the configuration. Required.
 	Name string `yaml:"-"`
-	// SQL statements with parameters $1, $2 and so on, by name. Each is one
-	// statement; a parameter is text, so cast it where Postgres cannot know its
-	// type, like $1::jsonb. At least one.
+	// SQL statements with parameters $1, $2 and so on, by name; at least one. Each is a single
+	// statement. A parameter is text, so cast it where Postgres cannot infer its type, like
+	// $1::jsonb.
 	Statements map[string]string `yaml:"statements,omitempty"`
-	// Postgres role the statements run as, of which that of database.url must
-	// be a member. Defaults to that of database.url.
+	// Postgres role that runs the statements. The role of database.url must be a member of it.
+	// Defaults to that of database.url.
 	Role string `yaml:"role,omitempty"`
-	// Schemas in which the statements find names without one, in that order.
-	// The search_path of the connection or its role is not used: a role that may
-	// create objects in a schema of the path decides what such a name means.
-	// Defaults to public.
+	// Schemas in which the statements find unqualified names, in that order. The search_path of
+	// the connection or its role is not used: a role that may create objects in a schema of the
+	// path decides what such a name means. Defaults to public.
 	SearchPath []string `yaml:"search_path,omitempty"`
 	// Timeout bounds one statement. Defaults to DefaultTimeout.
 	Timeout time.Duration `yaml:"-"`
-	// TracerProvider gets a span for each statement; nil: none.
+	// TracerProvider makes a span for each statement; nil for no spans.
 	TracerProvider trace.TracerProvider `yaml:"-"`
 }
 
-// WithDefaults returns a copy in which what was left out has its default.
+// WithDefaults returns a copy with the defaults filled in.
 func (o SQLOptions) WithDefaults() SQLOptions {
 	o.Timeout = cmp.Or(o.Timeout, DefaultTimeout)
 	if len(o.SearchPath) == 0 {
@@ -43,8 +42,7 @@ func (o SQLOptions) WithDefaults() SQLOptions {
 	return o
 }
 
-// Validate finds what is wrong with options that have their defaults. Its error
-// is option.Faults.
+// Validate checks options that have their defaults. Its error is option.Faults.
 func (o SQLOptions) Validate() error {
 	var c option.Check
 	if len(o.Statements) == 0 {

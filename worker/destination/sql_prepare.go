@@ -10,7 +10,7 @@ import (
 	"github.com/hooklatch/hooklatch/internal/sqlstate"
 )
 
-// StatementError is a statement that Postgres would not run as things are.
+// StatementError is the error of a statement that Postgres would refuse in its current state.
 type StatementError struct {
 	Statement string // its name
 	Err       error
@@ -20,10 +20,10 @@ func (e *StatementError) Error() string { return e.Err.Error() }
 
 func (e *StatementError) Unwrap() error { return e.Err }
 
-// Prepare lets Postgres look at each statement without running it, as its role,
-// and returns those it refuses, such as one that names a table which does not
-// exist. Rights to tables are checked only when a statement runs. With an error,
-// nothing was found out.
+// Prepare lets Postgres parse each statement without running it, as its role. It returns the
+// statements that Postgres refuses, such as one that names a table which does not exist.
+// Privileges on tables are checked only when a statement runs. If Prepare returns an error, it
+// found out nothing.
 func (s *SQL) Prepare(ctx context.Context, conn *pgx.Conn) ([]*StatementError, error) {
 	var refused []*StatementError
 	for _, name := range slices.Sorted(maps.Keys(s.statements)) {

@@ -14,11 +14,10 @@ import (
 // SQLContentType is the content type of a request that holds a Statement.
 const SQLContentType = "application/vnd.hooklatch.sql+json"
 
-// Statement is the body of an effect at an sql destination: which of its
-// statements runs, with which parameters.
+// Statement is the body of an effect at an sql destination: the statement to run, with its
+// parameters.
 type Statement struct {
-	// Name is that of a statement of the destination; it may be empty where
-	// there is only one.
+	// Name of a statement of the destination; it may be empty if there is only one.
 	Name string `json:"statement"`
 	// Params are the parameters $1, $2, ... as text; nil is NULL.
 	Params []*string `json:"params"`
@@ -50,8 +49,8 @@ func DecodeStatement(body []byte) (Statement, error) {
 	return s, nil
 }
 
-// decodeStrictly reads the body of a request that is JSON. Unknown fields are
-// refused, because they would be lost silently.
+// decodeStrictly decodes the body of a request from JSON. It rejects unknown fields, because
+// they would be lost silently.
 func decodeStrictly(body []byte, into any) error {
 	decoder := json.NewDecoder(bytes.NewReader(body))
 	decoder.DisallowUnknownFields()
