@@ -10,9 +10,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 )
 
-// Condition is a compiled predicate over events: a CEL expression that yields a bool,
-// with the names and functions of a route's `when`. It may be used for several events at
-// once.
+// Condition is a compiled predicate over events: a CEL expression that yields a bool, with the
+// names and functions of a route's `when`. It may be used for several events simultaneously.
 type Condition struct {
 	when     *expression
 	demanded string
@@ -31,8 +30,7 @@ func compileCondition(env *cel.Env, text string) (*Condition, error) {
 	return &Condition{when: when, demanded: demanded(ast.Expr())}, nil
 }
 
-// Match reports whether the condition holds for an event, which must be loaded with its
-// body.
+// Match reports whether the condition is true for an event, which must be loaded with its body.
 func (c *Condition) Match(e *inbox.Event) (bool, error) {
 	yes, err := c.when.evalBool(newEventScope(context.Background(), e))
 	if err != nil {
@@ -41,11 +39,11 @@ func (c *Condition) Match(e *inbox.Event) (bool, error) {
 	return yes, nil
 }
 
-// found is the condition for those who look for events.
+// found returns the condition as a filter for finding events.
 func (c *Condition) found() find.Match { return find.Match{By: c.Match, Text: c.demanded} }
 
-// CompileCondition compiles a condition that a terminal or the database gave, as
-// find.Condition does. Conditions compiles for callers that share a process with others.
+// CompileCondition compiles a condition from a terminal or the database, as find.Condition
+// does. Conditions compiles for callers that share a process with others.
 func CompileCondition(_ context.Context, text string) (find.Match, error) {
 	envs, err := newExpressionEnvs()
 	if err != nil {

@@ -15,24 +15,24 @@ import (
 )
 
 const (
-	// maxTyped bounds the text of a condition that Conditions compile, in code points.
+	// maxTyped bounds the text of a condition that Conditions compiles, in code points.
 	maxTyped = 1_000
-	// compileTimeout bounds how long a caller waits for a condition to be compiled,
-	// with the wait for those before it.
+	// compileTimeout bounds how long a caller waits for its condition to be compiled, including
+	// the wait for earlier ones.
 	compileTimeout = 2 * time.Second
-	// keptConditions is how many compiled conditions are kept.
+	// keptConditions is the number of compiled conditions in the cache.
 	keptConditions = 64
 )
 
-// ErrCompileBusy means that a condition was not compiled in time: the caller may try
+// ErrCompileBusy is returned when a condition was not compiled in time: the caller may try
 // again.
 var ErrCompileBusy = errors.New("the condition was not compiled in time, as other conditions are being compiled: try again in a moment")
 
-// errTypedTooDeep is errTooDeep of Conditions, whose parser allows no longer chains.
+// errTypedTooDeep is errTooDeep for Conditions, whose parser limits chains to maxNesting.
 var errTypedTooDeep = tooDeepError(maxNesting)
 
-// Conditions compile what people type into a process that has other work to do: short
-// texts, one at a time, each once. They are safe for concurrent use.
+// Conditions compiles conditions that users type, in a process that has other work to do: short
+// texts, one at a time, each once. It is safe for concurrent use.
 type Conditions struct {
 	env       *cel.Env
 	timeout   time.Duration
@@ -43,13 +43,13 @@ type Conditions struct {
 	order []string // of known, the oldest first
 }
 
-// compiledCondition is a condition, or why there is none.
+// compiledCondition is a condition, or the reason why it could not be compiled.
 type compiledCondition struct {
 	match find.Match
 	err   error
 }
 
-// NewConditions declares what conditions see.
+// NewConditions returns a Conditions with the environment in which conditions are compiled.
 func NewConditions() (*Conditions, error) {
 	envs, err := newExpressionEnvs()
 	if err != nil {
@@ -62,9 +62,9 @@ func NewConditions() (*Conditions, error) {
 	return &Conditions{env: env, timeout: compileTimeout, compiling: make(chan struct{}, 1), known: map[string]compiledCondition{}}, nil
 }
 
-// Compile compiles a text, as find.Condition does. When ctx ends or too much time passes it
-// returns at once; a compilation that has begun goes on until its end, and holds up the
-// next one for as long. Errors: ErrCompileBusy, and those of the text.
+// Compile compiles a text, as find.Condition does. It returns immediately when ctx ends or too
+// much time passes. A compilation that has begun continues to its end, and delays the next one
+// until then. Errors: ErrCompileBusy, and errors of the text.
 func (c *Conditions) Compile(ctx context.Context, text string) (find.Match, error) {
 	if n := utf8.RuneCountInString(text); n > maxTyped {
 		return find.Match{}, fmt.Errorf("has %d characters; at most %d are allowed", n, maxTyped)
@@ -97,7 +97,7 @@ func (c *Conditions) Compile(ctx context.Context, text string) (find.Match, erro
 	}
 }
 
-// compile survives a panic of CEL, which would end the process.
+// compile recovers from a panic of CEL, which would end the process.
 func (c *Conditions) compile(text string) (done compiledCondition) {
 	defer func() {
 		if recovered := recover(); recovered != nil {
@@ -121,7 +121,7 @@ func (c *Conditions) find(text string) (compiledCondition, bool) {
 	return done, found
 }
 
-// keep remembers a compiled condition, in place of the oldest one when there are many.
+// keep caches a compiled condition, in place of the oldest one if the cache is full.
 func (c *Conditions) keep(text string, done compiledCondition) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

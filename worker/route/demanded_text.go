@@ -8,13 +8,14 @@ import (
 	"cel.dev/cel-go/common/types"
 )
 
-// minDemanded is how long a text is that is worth searching for, in bytes.
+// minDemanded is the length from which a text is worth searching for, in bytes.
 const minDemanded = 3
 
-// demanded is a text that stands in the body of every event for which a condition is true,
-// so that bodies without it need not be read any further: the longest one that one side of
-// an && asks a field of the body to be. It is made of letters, digits and "_.:-", which JSON
-// writes as they are or as \u00 and two digits. Empty: the condition demands none.
+// demanded returns a text that the body of every event contains for which a condition is true,
+// so that bodies without it need not be read further. It is the longest text that one side of
+// an && compares with a field of the body. It consists of letters, digits and "_.:-", which
+// JSON writes unchanged or as \u00 and two digits. It is empty if the condition demands no
+// text.
 func demanded(e celast.Expr) string {
 	if e.Kind() != celast.CallKind {
 		return ""
@@ -40,7 +41,7 @@ func demanded(e celast.Expr) string {
 	return longest
 }
 
-// plainLiteral is a string literal that looks the same in JSON, or nothing.
+// plainLiteral returns a string literal that looks the same in JSON, or an empty string.
 func plainLiteral(e celast.Expr) string {
 	if e.Kind() != celast.LiteralKind {
 		return ""
@@ -57,7 +58,7 @@ func isNotPlain(r rune) bool {
 	return !plain
 }
 
-// isOfBody tells whether an expression is a field of the body, or the body itself.
+// isOfBody reports whether an expression is a field of the body, or the body itself.
 func isOfBody(e celast.Expr) bool {
 	for {
 		switch e.Kind() {

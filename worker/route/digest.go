@@ -7,12 +7,12 @@ import (
 	"slices"
 )
 
-// digestLength is that of Digest, in hexadecimal digits.
+// digestLength is the length of a Digest, in hexadecimal digits.
 const digestLength = 16
 
-// Digest names what routes decide: which events lead to which effects at which of the
-// targets, under which policy. Queues, secrets and what follows from sources are not part
-// of it. Two processes with the same digest plan an event alike.
+// Digest identifies what routes decide: which events lead to which effects at which of the
+// targets, under which policy. It does not cover queues, secrets and settings derived from
+// sources. Two processes with the same digest plan an event alike.
 func Digest(routes []Route, targets []Target) string {
 	type decision struct {
 		Route  Route
@@ -36,7 +36,7 @@ func Digest(routes []Route, targets []Target) string {
 	}
 	text, err := json.Marshal(decisions) // maps are sorted, and secrets are <secret>
 	if err != nil {
-		panic(err) // strings, and lists and maps of strings
+		panic(err) // not possible for strings, and lists and maps of strings
 	}
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:])[:digestLength]

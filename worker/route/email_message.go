@@ -27,16 +27,15 @@ const (
 	renderTimeout = 2 * time.Second
 )
 
-// EmailMessage renders an e-mail. Its templates are Go templates over .event,
-// .body, .headers and .current, named as in CEL, and .values; a missing key is an error,
-// and so is a value that its format does not fit. Rendering is bounded to 4 MiB and 2
-// seconds.
+// EmailMessage renders an e-mail. Its templates are Go templates over .event, .body, .headers
+// and .current, named as in CEL, and .values. A missing key is an error, and so is a value that
+// does not fit its format. Rendering is bounded to 4 MiB and 2 seconds.
 type EmailMessage struct {
 	// CEL expression of the recipient's address, or of a list of addresses.
 	// Required.
 	Recipient string `yaml:"recipient,omitempty"`
-	// CEL expressions of texts and whole numbers by name, for what templates cannot
-	// compute: `amount: money(body.total, body.currency)` is `.values.amount` in them.
+	// CEL expressions of texts and whole numbers by name, for values that templates cannot
+	// compute: templates use `amount: money(body.total, body.currency)` as `.values.amount`.
 	Values map[string]string `yaml:"values,omitempty"`
 	// Go template of the subject; the result becomes one line. Required.
 	Subject string `yaml:"subject,omitempty"`
@@ -65,10 +64,10 @@ func (m *EmailMessage) validate() error {
 	return c.Err()
 }
 
-// valueName is what a template can write behind .values.
+// valueName matches the names that a template can write after .values.
 var valueName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// template is one of text/template or html/template, and its source.
+// template is a text/template or an html/template, with its source.
 type template struct {
 	source   string
 	compiled interface {
@@ -76,7 +75,7 @@ type template struct {
 	}
 }
 
-// emailRequest is an EmailMessage, compiled.
+// emailRequest is a compiled EmailMessage.
 type emailRequest struct {
 	recipient           *expression
 	values              map[string]*expression
@@ -159,10 +158,10 @@ func (m *emailRequest) build(scope *eventScope) (ledger.Request, error) {
 	return ledger.Request{ContentType: destination.EmailContentType, Body: body}, nil
 }
 
-// misfit is what fmt writes for a value that its verb cannot print.
+// misfit matches what fmt writes for a value that its verb cannot print.
 var misfit = regexp.MustCompile(`%![a-zA-Z]?\(`)
 
-// render names the template in its errors, as both packages do.
+// render executes the template. Its errors name the template, as both packages do.
 func (t *template) render(data any) (string, error) {
 	buffer := limitedBuffer{limit: maxRendered, deadline: time.Now().Add(renderTimeout)}
 	if err := t.compiled.Execute(&buffer, data); errors.Is(err, errTooLarge) || errors.Is(err, errTooSlow) {

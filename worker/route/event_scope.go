@@ -25,20 +25,19 @@ const jsonContentType = "application/json"
 
 var eventViewType = reflect.TypeFor[*eventView]()
 
-// eventScope is one event as expressions and templates see it. The payload is
-// parsed when something first asks for it, which a forward of the raw body never
-// does. It belongs to one goroutine.
+// eventScope is one event as expressions and templates see it. The payload is parsed on first
+// use, so never for a forward of the raw body. An eventScope belongs to one goroutine.
 type eventScope struct {
 	ctx     context.Context // of the run that evaluates
-	meter   meter           // of the evaluation that runs
-	maxBody int64           // of what is parsed; 0: any
-	timeout time.Duration   // of one evaluation; 0: evalTimeout
+	meter   meter           // of the current evaluation
+	maxBody int64           // of the body that is parsed, in bytes; 0 for no limit
+	timeout time.Duration   // of one evaluation; 0 for evalTimeout
 	event   *inbox.Event
 	view    *eventView
 	headers map[string]string
 	body    any
 	parsed  bool
-	// current is what a refetch read. Nil without one.
+	// current is the result of a refetch; nil without one.
 	current any
 }
 
@@ -82,7 +81,7 @@ func (s *eventScope) ResolveName(name string) (any, bool) {
 // Parent implements cel.Activation.
 func (s *eventScope) Parent() cel.Activation { return nil }
 
-// templateData gives templates the same names.
+// templateData returns the same names for templates.
 func (s *eventScope) templateData() (map[string]any, error) {
 	if err := s.loadBody(); err != nil {
 		return nil, err
@@ -105,8 +104,8 @@ func (s *eventScope) templateData() (map[string]any, error) {
 	}, nil
 }
 
-// loadBody parses the body. One that is larger than its source takes today, because
-// it was accepted under another limit, is kept from expressions.
+// loadBody parses the body. A body larger than its source accepts now, because it was accepted
+// under another limit, is kept from expressions.
 func (s *eventScope) loadBody() error {
 	if size := int64(len(s.event.Payload())); s.maxBody > 0 && size > s.maxBody {
 		return fmt.Errorf("body has %d bytes, and source %q takes %d (max_body)", size, s.event.Source, s.maxBody)
@@ -138,9 +137,9 @@ func (s *eventScope) parsedBody() any {
 	return s.body
 }
 
-// parsePayload returns the payload as maps, lists, strings, int64, uint64,
-// float64, bool and nil. A form, in one part or several, becomes a map of strings, or of
-// lists where a field is repeated; of a file it has the hash. What is neither JSON nor a form is nil.
+// parsePayload returns the payload as maps, lists, strings, int64, uint64, float64, bool and
+// nil. A form, in one part or several, becomes a map of strings, or of lists where a field is
+// repeated; a file becomes its hash. A payload that is neither JSON nor a form becomes nil.
 func parsePayload(contentType string, body []byte) any {
 	body = jsonpointer.WithoutMark(body)
 	if payload.IsForm(contentType, body) || payload.IsMultipart(contentType, body) {
@@ -190,8 +189,7 @@ func parseJSON(body []byte) (any, error) {
 	return exactNumbers(value), nil
 }
 
-// exactNumbers turns every json.Number into the exact integer it is, or else
-// into the nearest double.
+// exactNumbers converts every json.Number to its exact integer, or else to the nearest double.
 func exactNumbers(value any) any {
 	switch v := value.(type) {
 	case map[string]any:
@@ -217,7 +215,7 @@ func exactNumber(text string) any {
 			return n
 		}
 	}
-	// Out of range is an infinity, which no rendered request can contain.
+	// A number out of range becomes an infinity, which no rendered request can contain.
 	f, _ := strconv.ParseFloat(text, 64)
 	return f
 }

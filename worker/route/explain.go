@@ -10,17 +10,17 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 )
 
-// Explanation is what a route makes of an event, and why.
+// Explanation states whether a route matches an event, and why.
 type Explanation struct {
 	Route       string `json:"route"`
 	Destination string `json:"destination"`
 	Wants       bool   `json:"wants"`
-	// Why is what keeps the route from the event, or its effect from being rendered.
+	// Why is the reason why the route does not match the event, or why its effect is parked.
 	Why string `json:"why,omitzero"`
 }
 
-// Explain says of each route whether it wants an event, by the plan of a worker. What
-// depends on a body that is no longer stored cannot be told.
+// Explain reports for each route whether it matches an event, by the plan of a worker. A result
+// that depends on a body that is no longer stored is reported as unknown in Why.
 func (t *Table) Explain(ctx context.Context, e *inbox.Event) []Explanation {
 	scope := t.scope(ctx, e)
 	explained := make([]Explanation, 0, len(t.routes))
@@ -34,12 +34,12 @@ func (t *Table) Explain(ctx context.Context, e *inbox.Event) []Explanation {
 	return explained
 }
 
-// LeavesToHandlers reports whether Go handlers take the events of a source, and no route.
+// LeavesToHandlers reports whether Go handlers take the events of a source instead of routes.
 func (t *Table) LeavesToHandlers(source identity.Source) bool {
 	return slices.Contains(t.handled, string(source))
 }
 
-// allows says of an event that a route wants whether it may have it.
+// allows reports whether a route that matches an event may get it.
 func (t *Table) allows(e *inbox.Event, why string) (wants bool, instead string) {
 	switch {
 	case !e.ErasedAt.IsZero():

@@ -21,35 +21,34 @@ import (
 )
 
 const (
-	// costLimit bounds one evaluation, in CEL's units: about one for each step
-	// and for each ten characters that a function reads.
+	// costLimit bounds one evaluation, in CEL's units: about one for each step and for each ten
+	// characters that a function reads.
 	costLimit = 1_000_000
-	// evalTimeout bounds one evaluation beside the parsing of the body. CEL asks for
-	// it every interruptEvery steps of a loop.
+	// evalTimeout bounds one evaluation, without parsing the body. CEL checks it every
+	// interruptEvery steps of a loop.
 	evalTimeout    = 250 * time.Millisecond
 	interruptEvery = 100
 	// maxExpression bounds the text of one expression, in code points.
 	maxExpression = 10_000
-	// maxNesting bounds how deep lists, maps, arguments and macros may be nested. The
-	// time that CEL takes to check types grows with the third power of that depth:
-	// 200 levels take seconds.
+	// maxNesting bounds how deep lists, maps, arguments and macros may be nested. CEL's time to
+	// check types grows with the third power of that depth: 200 levels take seconds.
 	maxNesting = 32
-	// maxChain bounds how many operators, fields and method calls may follow each
-	// other. It is CEL's own default, and their cost is linear.
+	// maxChain bounds how many operators, fields and method calls may follow each other. It is
+	// CEL's own default, and their cost is linear.
 	maxChain = 250
 )
 
-// expressionEnvs are what expressions see at their time.
+// expressionEnvs are the environments of expressions, by the time of their evaluation.
 type expressionEnvs struct {
 	dispatch *cel.Env // event, body and headers
 	render   *cel.Env // and current
 }
 
-// errTooLong is about the machine and not about the event: trying again may help.
+// errTooLong is caused by the machine and not by the event: trying again may help.
 var errTooLong = fmt.Errorf("was not evaluated within %s", evalTimeout)
 
-// newExpressionEnvs declares what expressions see, and the functions of CEL's
-// strings, lists, math, sets and encoders extensions, of optional types, and our own.
+// newExpressionEnvs declares the variables of expressions, and the functions of CEL's strings,
+// lists, math, sets and encoders extensions, of optional types, and our own.
 func newExpressionEnvs() (expressionEnvs, error) {
 	dispatch, err := cel.NewEnv(append(ownFunctions(),
 		ext.NativeTypes(eventViewType, ext.ParseStructTag("json")),
@@ -74,9 +73,9 @@ func newExpressionEnvs() (expressionEnvs, error) {
 	return expressionEnvs{dispatch: dispatch, render: render}, nil
 }
 
-// encoderCosts replaces what CEL says of functions that it cannot estimate: that one
-// call costs more than any limit. Here each call is charged to the meter by the size
-// of its argument, before it is made.
+// encoderCosts replaces CEL's estimate for functions that it cannot estimate: one call would
+// cost more than any limit. Here the meter is charged for each call by the size of its
+// argument, before the call is made.
 func encoderCosts() []cost.OverloadModel {
 	var models []cost.OverloadModel
 	for _, overload := range []string{"json_encode_dyn", "json_parse_string", "json_parse_string_type",
@@ -86,8 +85,8 @@ func encoderCosts() []cost.OverloadModel {
 	return models
 }
 
-// wanted is a set of result types an expression may have. Body and current
-// have the type dyn, so that is always allowed, and checked again at run time.
+// wanted is a set of allowed result types of an expression. body and current have the type dyn,
+// so dyn is always allowed, and the type is checked again at run time.
 type wanted struct {
 	name  string // for messages
 	types []*cel.Type
@@ -137,7 +136,7 @@ func newExpression(env *cel.Env, text string, ast *celast.AST) (*expression, err
 	return &expression{program: program, text: text, usesBody: usesBody}, nil
 }
 
-// checkExpression parses text, refuses what is nested too deeply, and checks its types.
+// checkExpression parses text, rejects too deep nesting, and checks the types.
 func checkExpression(env *cel.Env, text string, want wanted) (*celast.AST, error) {
 	parsed, issues := env.Parse(text)
 	if issues.Err() != nil {
@@ -156,7 +155,7 @@ func checkExpression(env *cel.Env, text string, want wanted) (*celast.AST, error
 	return checked.NativeRep(), nil
 }
 
-// oneLineEach returns what is wrong with an expression, with hints.
+// oneLineEach returns the faults of an expression, with hints.
 func oneLineEach(env *cel.Env, text string, issues *cel.Issues) error {
 	var errs []error
 	for _, e := range issues.Errors() {
@@ -176,7 +175,7 @@ func oneLineEach(env *cel.Env, text string, issues *cel.Issues) error {
 	return errors.Join(errs...)
 }
 
-// planExpression makes a program whose evaluation is bounded.
+// planExpression returns a program whose evaluation is bounded.
 func planExpression(env *cel.Env, ast *celast.AST) (cel.Program, error) {
 	guard, err := guardCalls(env)
 	if err != nil {
@@ -190,8 +189,9 @@ func planExpression(env *cel.Env, ast *celast.AST) (cel.Program, error) {
 	return program, nil
 }
 
-// eval fails with errTooLong, or the cause of the scope's context, when that is
-// what ended it; all else is about the event, and has nothing of it in its text.
+// eval evaluates the expression. It fails with errTooLong, or the cause of the scope's context,
+// if that ended the evaluation. Any other error is caused by the event, and contains none of
+// its values.
 func (e *expression) eval(view *eventScope) (ref.Val, error) {
 	if e.usesBody {
 		if err := view.loadBody(); err != nil {
@@ -211,8 +211,7 @@ func (e *expression) eval(view *eventScope) (ref.Val, error) {
 	return value, nil
 }
 
-// isInterrupted says whether an evaluation ended for a reason that is not its
-// event's doing.
+// isInterrupted reports whether an evaluation ended for a reason that its event did not cause.
 func isInterrupted(err error) bool {
 	return errors.Is(err, errTooLong) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }
@@ -229,8 +228,8 @@ func (e *expression) evalBool(view *eventScope) (bool, error) {
 	return bool(b), nil
 }
 
-// evalKey refuses doubles: two large numbers that differ may be one double,
-// and then one key.
+// evalKey rejects doubles: two large numbers that differ may be the same double, and then the
+// same key.
 func (e *expression) evalKey(view *eventScope) (string, error) {
 	value, err := e.eval(view)
 	if err != nil {
@@ -282,16 +281,17 @@ type eventView struct {
 	Type       string    `json:"type"`
 	Source     string    `json:"source"`
 	Provider   string    `json:"provider"`
-	OccurredAt time.Time `json:"occurred_at"` // ReceivedAt when the provider does not say
+	OccurredAt time.Time `json:"occurred_at"` // ReceivedAt if the provider does not report it
 	ReceivedAt time.Time `json:"received_at"`
-	Origin     string    `json:"origin"`  // webhook, or backfill when it was fetched from the list of the provider
-	Altered    string    `json:"altered"` // in what that differs from the webhook; empty: in nothing that is known
-	// Age is how long after it happened it was received; 0 when the provider does not say.
+	Origin     string    `json:"origin"`  // webhook, or backfill if it was fetched from the list of the provider
+	Altered    string    `json:"altered"` // known differences from the webhook; empty for none
+	// Age is the time from the event's occurrence to its receipt; 0 if the provider does not
+	// report when it occurred.
 	Age time.Duration `json:"age"`
 }
 
-// MarshalJSON implements json.Marshaler. A duration is written as elsewhere in JSON: in
-// seconds, as text.
+// MarshalJSON implements json.Marshaler. It writes a duration in seconds, as text, like all
+// durations in rendered JSON.
 func (v *eventView) MarshalJSON() ([]byte, error) {
 	type fields eventView // without this method
 	return plainjson.Marshal(struct {

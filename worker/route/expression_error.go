@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// celWords are the words of what CEL and the templates say of a failed evaluation.
+// celWords are the words that CEL and templates use in errors of evaluations.
 var celWords = wordsOf(`
 	a accessing allowed already an and argument arguments as at attribute bad base64 be beyond bool by bytes call called calling
 	can cannot characters clause comparable comparison compile conversion convert converting could current data date decode deeply
@@ -20,10 +20,10 @@ var celWords = wordsOf(`
 	are 16 about actual bounds compiles do instructions it may mib most much multiply repeats through work
 	cancelled cost email html larger long render subject took`)
 
-// word is what a text is judged by.
+// word matches the units by which a text is judged.
 var word = regexp.MustCompile(`[\pL\pN_]+`)
 
-// templatePlace is where a template failed.
+// templatePlace matches the place at which a template failed.
 var templatePlace = regexp.MustCompile(`^template: [a-z.]+:\d+:\d+: `)
 
 func wordsOf(text string) map[string]bool {
@@ -34,9 +34,9 @@ func wordsOf(text string) map[string]bool {
 	return all
 }
 
-// withoutValues is err without what is of the event: errors of routes are shown to people
-// who may not see its payload, and are logged. Of the text of err, the words stay that the
-// source of the expression or template has, and those that its interpreter uses.
+// withoutValues returns err without values of the event: errors of routes are logged and shown
+// to users who may not see the payload. It keeps the words that are in the source of the
+// expression or template, and those that its interpreter uses.
 func withoutValues(err error, source string) error {
 	own := wordsOf(source)
 	place := templatePlace.FindString(err.Error())

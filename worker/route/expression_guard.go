@@ -14,19 +14,19 @@ import (
 	"cel.dev/cel-go/interpreter"
 )
 
-// maxWork bounds what the functions of one evaluation look at and make, in bytes.
-// CEL asks between the steps of a loop only whether it is to stop, and counts the
-// cost of a function when it has returned: distinct() of 340 kB takes 23 seconds,
-// split("").join(body) of 60 kB takes 4 GB.
+// maxWork bounds what the functions of one evaluation read and produce, in bytes. CEL checks
+// only between the steps of a loop whether to stop, and counts the cost of a function after it
+// has returned: distinct() of 340 kB takes 23 seconds, split("").join(body) of 60 kB takes 4
+// GB.
 const maxWork = 16 << 20
 
-// meterName resolves to the meter of the evaluation. No expression can say it.
+// meterName resolves to the meter of the evaluation. No expression can contain this name.
 const meterName = "@meter"
 
-// meter is what is left of maxWork.
+// meter is the part of maxWork that is left.
 type meter struct{ left int }
 
-// charge ends the evaluation when there is nothing left.
+// charge ends the evaluation if nothing is left.
 func (m *meter) charge(function string, work int) {
 	m.left -= work
 	if m.left < 0 {
@@ -44,7 +44,7 @@ func functionName(function string) string {
 	return function
 }
 
-// guardCalls charges every call before it is made, and its result after.
+// guardCalls charges the meter for every call before it is made, and for its result afterwards.
 func guardCalls(env *cel.Env) (interpreter.InterpretableDecoratorV2, error) {
 	bindings := make(map[string]*functions.Overload)
 	for _, function := range env.Functions() {
@@ -79,19 +79,18 @@ func guardCalls(env *cel.Env) (interpreter.InterpretableDecoratorV2, error) {
 	}, nil
 }
 
-// guardedCall makes the call of a node that cannot be asked to do it with
-// arguments that were evaluated already.
+// guardedCall makes the call of a node that does not itself accept evaluated arguments.
 type guardedCall struct {
 	interpreter.InterpretableCall
 
 	args     []interpreter.InterpretableV2
 	constant []ref.Val // arguments that follow args
 	rule     workRule
-	binding  *functions.Overload // nil: a method of its first argument
+	binding  *functions.Overload // nil for a method of its first argument
 }
 
-// compilePattern does at once what CEL would do with a constant pattern, and
-// hides the pattern so that CEL does not: its node would not be guarded.
+// compilePattern compiles a constant pattern now, as CEL would, and hides the pattern so that
+// CEL does not: CEL's node would not be guarded.
 func (c *guardedCall) compilePattern() error {
 	pattern, isConst := c.args[1].(interpreter.InterpretableConst)
 	if !isConst {
@@ -128,8 +127,8 @@ func (c *guardedCall) compilePattern() error {
 // Args implements interpreter.InterpretableCall.
 func (c *guardedCall) Args() []interpreter.InterpretableV2 { return c.args }
 
-// Exec implements interpreter.InterpretableV2. An error among the arguments is the
-// result, as with all functions that have a rule.
+// Exec implements interpreter.InterpretableV2. An error among the arguments is the result, as
+// for all functions that have a rule.
 func (c *guardedCall) Exec(frame *interpreter.ExecutionFrame) ref.Val {
 	args := make([]ref.Val, 0, len(c.args)+len(c.constant))
 	for _, arg := range c.args {
@@ -143,7 +142,7 @@ func (c *guardedCall) Exec(frame *interpreter.ExecutionFrame) ref.Val {
 	meter := meterOf(frame)
 	meter.charge(c.Function(), c.rule(args, meter.left))
 	result := types.LabelErrNode(c.ID(), c.call(args))
-	// The list that + makes in a loop is one and the same.
+	// A loop with + builds a single list.
 	if c.Function() != operators.Add {
 		meter.charge(c.Function(), textLen(result)+mul(countOf(result), valueWeight))
 	}
@@ -158,7 +157,7 @@ func (c *guardedCall) Eval(vars interpreter.Activation) ref.Val {
 	return interpreter.EvalActivation(vars, c.Exec)
 }
 
-// call does what the nodes of CEL's interpreter do.
+// call does the same as the nodes of CEL's interpreter.
 func (c *guardedCall) call(args []ref.Val) ref.Val {
 	switch c.Function() {
 	case operators.Equals:
@@ -182,7 +181,7 @@ func (c *guardedCall) call(args []ref.Val) ref.Val {
 	return types.NewErr("no such overload: %s", c.Function())
 }
 
-// meterOf is that of the evaluation. Constants are evaluated before there is one.
+// meterOf returns the meter of the evaluation. Constants are evaluated before it exists.
 func meterOf(vars interpreter.Activation) *meter {
 	if value, found := vars.ResolveName(meterName); found {
 		if m, ok := value.(*meter); ok {

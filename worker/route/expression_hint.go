@@ -8,7 +8,7 @@ import (
 	"cel.dev/cel-go/cel"
 )
 
-// What people write who know other languages, outside of quotes.
+// Patterns of mistakes by users of other languages, outside of quotes.
 var (
 	celText    = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'`)
 	celEquals  = regexp.MustCompile(`(?:^|[^=!<>])=(?:$|[^=])`)
@@ -16,7 +16,7 @@ var (
 	celField   = regexp.MustCompile(`^undefined field '`)
 )
 
-// spellings are words and signs of other languages, and how CEL writes them.
+// spellings are words and signs of other languages, with CEL's spelling.
 var spellings = []struct {
 	given *regexp.Regexp
 	hint  string
@@ -33,8 +33,8 @@ var spellings = []struct {
 	{regexp.MustCompile(`(?i)\bis\s+(?:not\s+)?null\b`), "CEL writes == null for is null"},
 }
 
-// spellingHint says how CEL writes what the text of a broken expression has of
-// other languages, or nothing.
+// spellingHint returns CEL's spelling for parts of other languages in a faulty expression, or
+// an empty string.
 func spellingHint(text string) string {
 	bare := celText.ReplaceAllString(text, `""`)
 	var hints []string
@@ -46,8 +46,8 @@ func spellingHint(text string) string {
 	return strings.Join(hints, "; ")
 }
 
-// translations are names that other languages and products have for a variable or
-// a function of ours, where the spelling is too far off for CEL's own guess.
+// translations maps names in other languages and products to a variable or a function of ours,
+// where the spelling differs too much for CEL's own guess.
 var translations = map[string]string{
 	"data": "body", "json": "body", "payload": "body",
 	"count": "size", "len": "size", "length": "size",
@@ -56,8 +56,8 @@ var translations = map[string]string{
 	"includes": "contains", "str": "string", "toString": "string",
 }
 
-// nameHint says which names there are, where an expression of this environment
-// uses one that does not exist.
+// nameHint returns the existing names if an expression of this environment uses a name that
+// does not exist.
 func nameHint(env *cel.Env, text, message string) string {
 	if celField.MatchString(message) {
 		return "; event has id, type, source, provider, occurred_at, received_at, origin, altered and age"

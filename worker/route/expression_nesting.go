@@ -7,7 +7,7 @@ import (
 	celast "cel.dev/cel-go/common/ast"
 )
 
-// tooDeepError says how deep an expression may be nested, and how long a chain may be.
+// tooDeepError states how deep an expression may be nested, and how long a chain may be.
 func tooDeepError(chain int) error {
 	return fmt.Errorf("is nested too deeply: at most %d lists, maps, arguments and macros may be inside each other, and at most %d operators, fields and calls may follow each other",
 		maxNesting, chain)
@@ -19,9 +19,9 @@ var errTooDeep = tooDeepError(maxChain)
 // exceeded.
 func isRecursionError(message string) bool { return strings.Contains(message, "recursion") }
 
-// nesting returns how deep lists, maps, arguments of functions and macros are nested in
-// an expression. Operators, fields, indexes and method calls in a row add nothing: the
-// type of their result is no deeper than that of what they are applied to.
+// nesting returns how deep lists, maps, arguments of functions and macros are nested in an
+// expression. Operators, fields, indexes and method calls in a row add nothing: the type of
+// their result is no deeper than the type of their operand.
 func nesting(e celast.Expr) int {
 	switch e.Kind() {
 	case celast.CallKind:
@@ -65,5 +65,5 @@ func deepestOf(list ...celast.Expr) int {
 	return deepest
 }
 
-// isOperator reports whether a function is written as a sign, or is one of CEL's own.
+// isOperator reports whether a function is written as a sign, or is internal to CEL.
 func isOperator(function string) bool { return strings.ContainsAny(function[:1], "_!-@") }

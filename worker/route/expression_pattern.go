@@ -5,13 +5,12 @@ import (
 	"regexp/syntax"
 )
 
-// maxPattern bounds a constant pattern of matches(), in instructions of the compiled
-// program. Repeats multiply: (?:900 letters){1000} has 900,000 of them, takes half a
-// second to compile and 100 MB.
+// maxPattern bounds a constant pattern of matches(), in instructions of the compiled program.
+// Repeats multiply: (?:900 letters){1000} has 900,000 instructions, and takes half a second and
+// 100 MB to compile.
 const maxPattern = 16_384
 
-// patternSize estimates how many instructions a pattern is compiled to, without
-// compiling it.
+// patternSize estimates the number of instructions of a compiled pattern, without compiling it.
 func patternSize(pattern string) (int, error) {
 	parsed, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil {

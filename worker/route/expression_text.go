@@ -11,7 +11,7 @@ import (
 	"cel.dev/cel-go/common/types/ref"
 )
 
-// ownFunctions are money and date, for texts that people read.
+// ownFunctions are money and date, for texts to be read by people.
 func ownFunctions() []cel.EnvOption {
 	return []cel.EnvOption{
 		cel.Function("money", cel.Overload("money_int_string", []*cel.Type{cel.IntType, cel.StringType}, cel.StringType,
@@ -45,8 +45,7 @@ var minorDigits = map[string]int{
 	"CLF": 4, "UYW": 4,
 }
 
-// money is an amount in the smallest unit of a currency, as people read it: 4200 of eur is
-// 42.00 EUR.
+// money formats an amount in the smallest unit of a currency: 4200 of eur is 42.00 EUR.
 func money(amount int64, currency string) (string, error) {
 	currency = strings.ToUpper(currency)
 	if len(currency) != 3 || strings.Trim(currency, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") != "" {
@@ -67,7 +66,7 @@ func money(amount int64, currency string) (string, error) {
 	return sign + text + " " + currency, nil
 }
 
-// date is a time in a layout of Go's, in a time zone by name.
+// date formats a time in a layout of package time, in a named time zone.
 func date(at time.Time, layout, zone string) (string, error) {
 	in, err := time.LoadLocation(zone)
 	if err != nil || zone == "Local" {

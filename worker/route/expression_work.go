@@ -9,26 +9,24 @@ import (
 	"cel.dev/cel-go/common/types/traits"
 )
 
-// Weights in bytes of work. They make 16 MiB about a tenth of a second and a few
-// times as much memory, whichever function it is.
+// Weights in bytes of work. They make 16 MiB about a tenth of a second and a few times as much
+// memory, for every function.
 const (
-	valueWeight = 32 // of a value, beside the bytes of a text
-	// scanWeight divides what functions read at the speed of memory.
+	valueWeight = 32 // of a value, in addition to the bytes of a text
+	// scanWeight divides the bytes of functions that read at the speed of memory.
 	scanWeight = 16
-	// A character or an instruction of a pattern costs so much to compile.
+	// patternWeight is the cost of compiling a character or an instruction of a pattern.
 	patternWeight = 4096
-	// A byte of a document that is parsed becomes so much.
+	// jsonWeight and yamlWeight are the cost of parsing a byte of a document.
 	jsonWeight, yamlWeight = 24, 512
 )
 
-// workRule says how much a call will do before it does it. It may stop counting
-// where that is more than limit.
+// workRule returns how much work a call will do. It may stop counting above limit.
 type workRule func(args []ref.Val, limit int) int
 
-// workOf is the rule of a function, nil for one whose work does not depend on the
-// sizes of its arguments. Known is false for a function that is not listed here,
-// as after an update of CEL: the rule then assumes that it compares everything
-// with everything.
+// workOf returns the rule of a function, or nil if its work does not depend on the sizes of its
+// arguments. known is false for a function that is not listed here, as after an update of CEL:
+// the rule then assumes that it compares everything with everything.
 func workOf(function string) (rule workRule, known bool) {
 	switch function {
 	case "!_", "-_", "_%_", "_*_", "_/_", "_-_", "_<_", "_<=_", "_>_", "_>=_", "_&&_", "_||_", "_?_:_",
@@ -105,7 +103,7 @@ func workOf(function string) (rule workRule, known bool) {
 	return allWithAll, false
 }
 
-// linear is for functions that look at everything once, and make as much.
+// linear is for functions that read everything once, and produce as much.
 func linear(weight int) workRule {
 	return func(args []ref.Val, limit int) int {
 		work := 0
@@ -124,7 +122,7 @@ func allWithAll(args []ref.Val, limit int) int {
 	return mul(size, size)
 }
 
-// concatWork is for texts: lists are joined without a look at their elements.
+// concatWork counts texts only: lists are joined without reading their elements.
 func concatWork(args []ref.Val, limit int) int {
 	switch args[0].(type) {
 	case types.String, types.Bytes:
@@ -133,8 +131,8 @@ func concatWork(args []ref.Val, limit int) int {
 	return 0
 }
 
-// equalWork is what the smaller one has: what differs in kind or length is told
-// apart at once.
+// equalWork is the size of the smaller value: values that differ in kind or length are
+// distinguished immediately.
 func equalWork(args []ref.Val, limit int) int {
 	for _, arg := range args {
 		switch arg.(type) {
@@ -183,7 +181,7 @@ func replaceWork(args []ref.Val, limit int) int {
 	return sizeOf(args[0], limit) + mul(places, valueWeight+textLen(args[2]))
 }
 
-// matchWork multiplies: each character is tried with each state of the pattern.
+// matchWork multiplies, because each character is tried with each state of the pattern.
 func matchWork(args []ref.Val, _ int) int {
 	pattern, _ := args[1].(types.String)
 	compile := mul(len(pattern), patternWeight)
@@ -192,7 +190,7 @@ func matchWork(args []ref.Val, _ int) int {
 	}
 	size, err := patternSize(string(pattern))
 	if err != nil {
-		return compile // the call says the same
+		return compile // the call returns the same error
 	}
 	if compile = max(compile, mul(size, patternWeight)); compile > maxWork {
 		return compile
@@ -206,15 +204,14 @@ func matchWork(args []ref.Val, _ int) int {
 
 func statesWork(states int, args []ref.Val) int { return mul(states, 2*textLen(args[0])) }
 
-// occurrences counts the places of part in text; of an empty part all between two
-// characters.
+// occurrences counts the places of part in text; an empty part occurs between all characters.
 func occurrences(text, part ref.Val) int {
 	t, _ := text.(types.String)
 	p, _ := part.(types.String)
 	return strings.Count(string(t), string(p))
 }
 
-// atMost is n, or the limit that a caller gave, where negative is none.
+// atMost returns n, or the limit given by the expression, where a negative one means no limit.
 func atMost(n int, limit ref.Val) int {
 	given, isInt := limit.(types.Int)
 	if !isInt || given < 0 {
@@ -233,7 +230,7 @@ func textLen(v ref.Val) int {
 	return 0
 }
 
-// countOf is 0 for what has no elements.
+// countOf returns the number of elements, or 0 for a value that has none.
 func countOf(v ref.Val) int {
 	switch v.(type) {
 	case traits.Lister, traits.Mapper:
@@ -245,8 +242,7 @@ func countOf(v ref.Val) int {
 	return 0
 }
 
-// sizeOf weighs a value with all that is in it. It stops where it is more than
-// limit.
+// sizeOf weighs a value with everything in it. It stops above limit.
 func sizeOf(v ref.Val, limit int) int {
 	size := valueWeight + textLen(v)
 	switch v := v.(type) {
@@ -266,7 +262,7 @@ func sizeOf(v ref.Val, limit int) int {
 	return size
 }
 
-// mul multiplies what is not negative, and stops far below an overflow.
+// mul multiplies numbers that are not negative, and stops far below an overflow.
 func mul(a, b int) int {
 	const most = 1 << 50
 	if a == 0 || b == 0 {

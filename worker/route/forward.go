@@ -15,7 +15,7 @@ import (
 	"github.com/hooklatch/hooklatch/worker/destination"
 )
 
-// What Forward.Headers says.
+// Values of Forward.Headers.
 const (
 	// ForwardNoHeaders sends none of the delivery's headers but its content type.
 	ForwardNoHeaders = "none"
@@ -23,27 +23,24 @@ const (
 	ForwardOriginalHeaders = "original"
 )
 
-// Forward sends the event as it came: the exact bytes, its content type and
-// when it was received (destination.HeaderReceivedAt), signed as the
-// destination says.
+// Forward sends the event as it came: the exact bytes, its content type and the time at which
+// it was received (destination.HeaderReceivedAt), signed as the destination is configured.
 //
-// Most senders do not sign their headers, and a receiver may trust what its own
-// proxies and frameworks read from them, so that only those are forwarded that
-// are known to be the sender's own. Those of the connection, of proxies on the
-// way to us, authorization and cookies never are.
+// Most senders do not sign their headers, and a receiver may trust what its own proxies and
+// frameworks read from them. So only headers known to be the sender's own are forwarded.
+// Headers of the connection and of proxies on the way to us, authorization and cookies never
+// are.
 type Forward struct {
-	// original forwards the headers of the delivery too that are the sender's
-	// own, such as Stripe-Signature or X-GitHub-Event; none does not. Defaults to
-	// none.
+	// original also forwards the headers of the delivery that are the sender's own, such as
+	// Stripe-Signature or X-GitHub-Event; none does not. Defaults to none.
 	Headers string `yaml:"headers,omitempty"`
-	// Names of further headers to forward, with * for any text. Those of the
-	// connection and of proxies, authorization and cookies never are. Defaults to
-	// none.
+	// Names of further headers to forward, with * for any text. Headers of the connection and
+	// of proxies, authorization and cookies are never forwarded. Defaults to none.
 	Also []string `yaml:"also,omitempty"`
-	// Names of all headers to forward, with * for any text, in place of the
-	// sender's own and also. Defaults to those.
+	// Names of all headers to forward, with * for any text, in place of the sender's own and
+	// also. Defaults to those.
 	Allow []string `yaml:"allow,omitempty"`
-	// Families are the headers that are the sender's own, by source.
+	// Families are the names of the sender's own headers, by source.
 	Families map[string][]string `yaml:"-"`
 }
 
@@ -71,13 +68,13 @@ func (f *Forward) validate() error {
 	return c.Err()
 }
 
-// forwardRequest is a Forward, compiled.
+// forwardRequest is a compiled Forward.
 type forwardRequest struct {
 	original bool
 	families map[string][]string // in lower case, by source
 	also     []string            // in lower case
-	allow    []string            // in lower case; empty: families and also
-	taken    map[string]bool     // canonical names the destination sets itself
+	allow    []string            // in lower case; empty for families and also
+	taken    map[string]bool     // canonical names that the destination sets itself
 }
 
 func compileForward(f *Forward, to destination.Sender) *forwardRequest {
@@ -147,8 +144,8 @@ func (f *forwardRequest) allows(source, canonical string) bool {
 	return among(f.families[source]) || among(f.also)
 }
 
-// connectionOptions are the headers that Connection declares to be of the
-// connection (RFC 9110, section 7.6.1).
+// connectionOptions returns the headers that Connection declares to belong to the connection
+// (RFC 9110, section 7.6.1).
 func connectionOptions(headers map[string][]string) map[string]bool {
 	named := map[string]bool{}
 	for name, values := range headers {
@@ -164,8 +161,8 @@ func connectionOptions(headers map[string][]string) map[string]bool {
 	return named
 }
 
-// ofTheWay says which headers of a delivery are about its way to us, or are
-// credentials: a receiver would take them for what its own proxies say.
+// ofTheWay reports whether a header of a delivery describes its way to us, or is a credential:
+// a receiver would take it for one from its own proxies.
 func ofTheWay(canonical string) bool {
 	switch canonical {
 	case "Accept-Encoding", "Authorization", "Connection", "Content-Encoding", "Content-Length", "Content-Type",

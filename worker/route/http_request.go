@@ -19,16 +19,15 @@ import (
 	"github.com/hooklatch/hooklatch/worker/destination"
 )
 
-// HTTPRequest renders an HTTP request. What is left out is as the destination
-// says.
+// HTTPRequest renders an HTTP request. Fields that are left out default to the destination's.
 type HTTPRequest struct {
 	// Method of the request: POST, PUT, PATCH, DELETE or GET. Defaults to that of
 	// the destination.
 	Method string `yaml:"method,omitempty"`
 	// CEL expression of the URL. Defaults to that of the destination.
 	URL string `yaml:"url,omitempty"`
-	// CEL expression of the body, sent as JSON. Defaults to the event's own
-	// body, as it came; with GET and DELETE to none.
+	// CEL expression of the body, sent as JSON. Defaults to the event's own body, as it came;
+	// with GET and DELETE to none.
 	Body string `yaml:"body,omitempty"`
 	// CEL expression of a message, for a destination with a preset; in place of body.
 	Text string `yaml:"text,omitempty"`
@@ -59,10 +58,10 @@ func (r *HTTPRequest) validate() error {
 	return c.Err()
 }
 
-// mayBeEmpty tells which methods have no body unless one is given.
+// mayBeEmpty reports whether requests with the method have no body unless one is given.
 func mayBeEmpty(method string) bool { return method == http.MethodGet || method == http.MethodDelete }
 
-// forwardType is the content type of what FromDelivery sends.
+// forwardType returns the content type for a request with FromDelivery.
 func forwardType(e *inbox.Event) string {
 	if e.Item != "" {
 		return jsonContentType // only JSON has parts
@@ -70,7 +69,7 @@ func forwardType(e *inbox.Event) string {
 	return e.ContentType
 }
 
-// httpRequest is an HTTPRequest, compiled.
+// httpRequest is a compiled HTTPRequest.
 type httpRequest struct {
 	method    string
 	url, body *expression           // nil when the field is empty
@@ -108,7 +107,7 @@ func compileHTTP(env *cel.Env, r *HTTPRequest, to destination.Sender, fail failF
 	for _, name := range slices.Sorted(maps.Keys(r.Headers)) {
 		field, text := "http.headers."+name, r.Headers[name]
 		if destination.CheckHeaderName(name) != nil {
-			continue // a fault
+			continue // already reported as a fault
 		}
 		if checks {
 			if err := checker.CheckHeader(name, ""); err != nil {
@@ -171,8 +170,8 @@ func (r *httpRequest) build(scope *eventScope) (ledger.Request, error) {
 	return request, nil
 }
 
-// checkURL refuses what cannot be called. Where it may lead is for the
-// destination's egress guard to say.
+// checkURL rejects URLs that cannot be called. The destination's egress guard decides where a
+// URL may lead.
 func checkURL(text string) error {
 	if !isHeaderValue(text) {
 		return errors.New("yields a URL with control characters")

@@ -21,9 +21,9 @@ const maxRendered = 4 << 20
 
 var errTooLarge = fmt.Errorf("is larger than %d bytes", maxRendered)
 
-// encodeJSON writes a CEL value as JSON: integers exactly, keys sorted, bytes
-// as base64, times as RFC 3339, durations as seconds. CEL's own conversion
-// turns integers into doubles, or into strings.
+// encodeJSON encodes a CEL value as JSON: integers exactly, keys sorted, bytes as base64, times
+// as RFC 3339, durations as seconds. CEL's own conversion turns integers into doubles, or into
+// strings.
 func encodeJSON(value ref.Val) ([]byte, error) { return appendJSON(nil, value) }
 
 func appendJSON(out []byte, value ref.Val) ([]byte, error) {
@@ -114,8 +114,8 @@ func appendArray(out []byte, array traits.Lister) ([]byte, error) {
 	return append(out, ']'), nil
 }
 
-// appendPlain encodes a Go value without escaping <, > and &: the result is
-// not meant for a browser.
+// appendPlain encodes a Go value without escaping <, > and &: the result is not meant for a
+// browser.
 func appendPlain(out []byte, value any) ([]byte, error) {
 	buffer := limitedBuffer{limit: maxRendered}
 	encoder := json.NewEncoder(&buffer)

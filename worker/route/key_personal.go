@@ -9,29 +9,29 @@ import (
 	"cel.dev/cel-go/common/types"
 )
 
-// PersonalKey is about an expression that makes a key of what names a person: keys
-// outlast an erasure.
+// PersonalKey reports an expression that makes a key from a field that identifies a person:
+// keys outlast an erasure.
 type PersonalKey struct {
 	Route string
 	Field string // of the route: key, order_by or latest_by
-	Name  string // of what it reads
+	Name  string // of the field that it reads
 }
 
 func (k PersonalKey) String() string {
 	return fmt.Sprintf("route %q: %s: reads %s, which names a person", k.Route, k.Field, k.Name)
 }
 
-// personal are the parts of the names of fields that hold addresses of people.
+// personal are the parts of the names of fields that contain addresses of people.
 var personal = []string{"email", "mail", "phone", "telephone", "mobile", "msisdn", "fax"}
 
-// NamesPerson tells that what has this name is an address of a person: of mail, or a
-// telephone number. The id of one is not.
+// NamesPerson reports whether a field of this name contains a mail address or a telephone
+// number of a person. The id of one does not count.
 func NamesPerson(name string) bool {
 	return hasWord(name, personal) && !hasWord(name, []string{"id", "hash", "sha256"})
 }
 
-// PersonalKeys finds keys that are made of fields which by their names hold addresses of
-// people. Keys that do not compile are passed over; Check reports them.
+// PersonalKeys finds keys made from fields whose names say that they contain addresses of
+// people. It skips keys that do not compile; Check reports them.
 func PersonalKeys(routes []Route) []PersonalKey {
 	envs, err := newExpressionEnvs()
 	if err != nil {
@@ -61,7 +61,7 @@ func PersonalKeys(routes []Route) []PersonalKey {
 	return found
 }
 
-// fieldRead is the name of the field that an expression reads; empty for others.
+// fieldRead returns the name of the field that an expression reads, or an empty string.
 func fieldRead(e ast.Expr) string {
 	switch e.Kind() {
 	case ast.SelectKind:

@@ -12,7 +12,7 @@ import (
 	"cel.dev/cel-go/common/types"
 )
 
-// KeyWarning is about a business key that looks as if it swallowed events.
+// KeyWarning reports a business key that seems to suppress events.
 type KeyWarning struct {
 	Route string
 	Key   string // the expression
@@ -23,25 +23,24 @@ func (w KeyWarning) String() string {
 	return fmt.Sprintf("route %q: key: %s, in %q", w.Route, w.Text, w.Key)
 }
 
-// repeating are the parts of event types that come more than once for one
-// object, each time with something new.
+// repeating are the parts of event types that occur more than once for one object, each time
+// with something new.
 var repeating = []string{
 	"update", "updated", "change", "changed", "edit", "edited", "modified", "synchronize", "sync",
 	"progress", "status", "transition", "transitioned", "renewed", "push", "adjusted", "moved",
 }
 
-// varying are the parts of the names of fields whose value differs between two
-// events of one object.
+// varying are the parts of the names of fields whose values differ between two events of one
+// object.
 var varying = []string{
 	"at", "date", "time", "timestamp", "ts", "version", "revision", "rev", "sequence", "seq", "nonce", "status", "state",
 	"action", "event", "etag", "updated", "modified", "changed", "occurred", "attempt", "hash", "sha", "commit", "after",
 	"amount", "balance", "quantity", "total", "period",
 }
 
-// KeyWarnings finds business keys with nothing in them that varies, on routes
-// whose event types repeat: all events of an object but the first would have no
-// effect. It goes by names, so it is advice and no error. Keys that do not
-// compile are passed over; Check reports them.
+// KeyWarnings finds business keys in which nothing varies, on routes whose event types repeat:
+// all events of an object except the first would have no effect. It judges by names, so a
+// warning is advice and not an error. It skips keys that do not compile; Check reports them.
 func KeyWarnings(routes []Route) []KeyWarning {
 	envs, err := newExpressionEnvs()
 	if err != nil {
@@ -69,7 +68,7 @@ func KeyWarnings(routes []Route) []KeyWarning {
 	return warnings
 }
 
-// repeatingType names the first of the types that repeat, or is empty.
+// repeatingType describes the first of the types that repeat, or returns an empty string.
 func repeatingType(types []string) string {
 	if len(types) == 0 {
 		return "events of all types"
@@ -82,15 +81,15 @@ func repeatingType(types []string) string {
 	return ""
 }
 
-// readsOf says whether an expression reads anything of the event, and whether
-// that may differ between two events of one object.
+// readsOf reports whether an expression reads anything of the event, and whether its value may
+// differ between two events of one object.
 func readsOf(compiled *cel.Ast) (reads, varies bool) {
 	ast.PreOrderVisit(compiled.NativeRep().Expr(), ast.NewExprVisitor(func(e ast.Expr) {
 		switch e.Kind() {
 		case ast.IdentKind:
 			name := e.AsIdent()
 			reads = reads || name == "event" || name == "body" || name == "headers"
-			// All of it, or of its headers, among which is the delivery's own id.
+			// The headers contain the delivery's own id.
 			varies = varies || name == "headers"
 		case ast.CallKind:
 			// body["version"] is body.version.
@@ -110,16 +109,16 @@ func readsOf(compiled *cel.Ast) (reads, varies bool) {
 	return reads, varies
 }
 
-// fieldVaries goes by the words of a field's name. The time at which an object
-// was created is the same in all its events.
+// fieldVaries judges by the words of a field's name. The time at which an object was created is
+// the same in all its events.
 func fieldVaries(name string) bool {
 	return hasWord(name, varying) && !hasWord(name, []string{"created"})
 }
 
 var words = regexp.MustCompile(`[A-Z]?[a-z0-9]+|[A-Z]+`)
 
-// hasWord says whether one of the words of customer.subscription_updated or
-// lastModifiedAt is on the list.
+// hasWord reports whether a word of a name, such as customer.subscription_updated or
+// lastModifiedAt, is on the list.
 func hasWord(name string, list []string) bool {
 	return slices.ContainsFunc(words.FindAllString(name, -1), func(w string) bool { return slices.Contains(list, strings.ToLower(w)) })
 }

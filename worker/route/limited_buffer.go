@@ -8,13 +8,13 @@ import (
 
 var errTooSlow = errors.New("took too long to render")
 
-// limitedBuffer refuses to grow beyond limit bytes, and to be written to after
-// deadline. A template that loops ends at its next write.
+// limitedBuffer rejects writes beyond limit bytes or after deadline. A template that loops ends
+// at its next write.
 type limitedBuffer struct {
 	bytes.Buffer
 
 	limit    int
-	deadline time.Time // zero: none
+	deadline time.Time // zero for none
 }
 
 // Write implements io.Writer.

@@ -17,26 +17,26 @@ import (
 	"github.com/hooklatch/hooklatch/worker/destination"
 )
 
-// RefetchAuthDestination in Refetch.Auth reads with the credentials of the
+// RefetchAuthDestination is a value of Refetch.Auth: it reads with the credentials of the
 // route's destination.
 const RefetchAuthDestination = "destination"
 
-// Refetch reads the current state of an object, because what an event says of
-// it may be old by the time its effect starts. It is read for the first
-// attempt, before the effect is rendered; what was rendered stays (I7). While
-// it cannot be read, attempts end as not applied and are repeated.
+// Refetch reads the current state of an object, because the event's data may be old by the time
+// its effect starts. The state is read for the first attempt, before the effect is rendered;
+// the rendered request does not change (I7). While reading fails, attempts end as not applied
+// and are repeated.
 type Refetch struct {
-	// CEL expression of the URL, over event, body and headers. It answers with
-	// JSON of at most 1 MiB. Required.
+	// CEL expression of the URL, over event, body and headers. The response must be JSON of at
+	// most 1 MiB. Required.
 	URL string `yaml:"url,omitempty"`
-	// destination reads with the credentials of the route's destination, if the
-	// URL leads there. Defaults to no credentials but bearer.
+	// destination reads with the credentials of the route's destination, if the URL leads
+	// there. Defaults to no credentials but bearer.
 	Auth string `yaml:"auth,omitempty"`
-	// Token of an Authorization: Bearer header. It needs a url that begins with
-	// a literal like "https://api.example.com/", and goes nowhere else.
+	// Token of an Authorization: Bearer header. It needs a url that begins with a literal like
+	// "https://api.example.com/", and is sent nowhere else.
 	Bearer secret.Value `yaml:"bearer,omitempty"`
-	// AllowPrivate are the prefixes of non-global addresses that may be
-	// reached, besides the literal address or localhost that URL begins with.
+	// AllowPrivate are the prefixes of non-global addresses that may be reached, in addition to
+	// a literal address or localhost with which URL begins.
 	AllowPrivate []netip.Prefix `yaml:"-"`
 }
 
@@ -63,7 +63,7 @@ func (f *Refetch) validate(r Route) error {
 	return c.Err()
 }
 
-// refetch is a Refetch, compiled.
+// refetch is a compiled Refetch.
 type refetch struct {
 	url  *expression
 	from destination.StateReader
@@ -72,7 +72,7 @@ type refetch struct {
 func compileRefetch(env *cel.Env, r Route, to destination.Sender, fail failFunc) *refetch {
 	compiled := &refetch{}
 	if r.Refetch.URL == "" {
-		return compiled // a fault
+		return compiled // already reported as a fault
 	}
 	url, err := compileExpression(env, r.Refetch.URL, wantText)
 	if err != nil {
@@ -102,8 +102,8 @@ func compileRefetch(env *cel.Env, r Route, to destination.Sender, fail failFunc)
 	return compiled
 }
 
-// literalOrigin is the origin that every value of an expression begins with:
-// its first operand is a literal with all of it.
+// literalOrigin returns the origin of every value of an expression: its first operand must be a
+// literal that contains the whole origin.
 func literalOrigin(env *cel.Env, text string) (string, error) {
 	parsed, issues := env.Parse(text)
 	if issues.Err() != nil {
@@ -122,7 +122,7 @@ func literalOrigin(env *cel.Env, text string) (string, error) {
 	return destination.OriginOf(literal)
 }
 
-// read puts the current state into the scope, or says what came of the attempt.
+// read puts the current state into the scope, or returns the outcome of the attempt.
 func (r *refetch) read(ctx context.Context, scope *eventScope) *destination.Outcome {
 	url, err := r.url.evalText(scope)
 	if err == nil {

@@ -9,10 +9,9 @@ import (
 	"github.com/hooklatch/hooklatch/worker/destination"
 )
 
-// Render makes the request of an effect that its plan left for later, because
-// its route reads the current state of an object first. That is the only I/O of
-// a Table. It returns the request, or the outcome of an attempt that has none
-// to send.
+// Render renders the request of an effect that its plan left for later, because its route reads
+// the current state of an object first. That is the only I/O of a Table. It returns the
+// request, or an outcome if the attempt has nothing to send.
 func (t *Table) Render(ctx context.Context, e *inbox.Event, effect *ledger.Effect) (ledger.Request, *destination.Outcome) {
 	r := t.named(effect.Route)
 	if r == nil {
@@ -40,8 +39,8 @@ func (t *Table) Render(ctx context.Context, e *inbox.Event, effect *ledger.Effec
 	return request, nil
 }
 
-// needsPerson is the outcome of an attempt whose event does not fit its route:
-// trying again is useless until a person has changed the route.
+// needsPerson is the outcome of an attempt whose event does not fit its route: trying again is
+// useless until an operator changes the route.
 func needsPerson(err error) *destination.Outcome {
 	return &destination.Outcome{Verdict: ledger.VerdictNotApplied, Err: err, NeedsPerson: true}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/hooklatch/hooklatch/worker/destination"
 )
 
-// The values of Route.Backfill.
+// Values of Route.Backfill.
 const (
 	BackfillRun  = "run"
 	BackfillSkip = "skip"
@@ -22,61 +22,59 @@ const (
 // EverySource means all sources, in Route.From and for a handler.
 const EverySource = "*"
 
-// Route says which events lead to which effect at which destination. Its
-// conditions, keys and scalar fields are CEL expressions over event, body,
-// headers and current; mail bodies are Go templates.
+// Route maps events to an effect at a destination. Its conditions, keys and scalar fields are
+// CEL expressions over event, body, headers and current; mail bodies are Go templates.
 type Route struct {
-	// Name of the route; part of the key of its effects, so a new name makes
-	// new effects. The rule for names is that of sources. Required.
+	// Name of the route. It is part of the key of its effects, so a new name makes new effects.
+	// The rule for names is that of sources. Required.
 	Name string `yaml:"name,omitempty"`
-	// Source or sources whose events it takes, or "*" for all. Required.
+	// Source or sources of the events to match, or "*" for all. Required.
 	From []string `yaml:"from,omitempty"`
-	// Event types it takes, with * for any text: invoice.*. Defaults to all.
+	// Event types to match, with * for any text: invoice.*. Defaults to all.
 	Types []string `yaml:"types,omitempty"`
 	// CEL condition that an event must meet. Defaults to true.
 	When string `yaml:"when,omitempty"`
 	// Name of the destination. Required.
 	To string `yaml:"to,omitempty"`
-	// CEL expression, string or int, of the business key of the effect: a later
-	// event of the source with the same key has no effect of its own. Defaults to
-	// the id of the event.
+	// CEL expression, string or int, of the business key of the effect. A later event of the
+	// source with the same key has no effect of its own. Defaults to the id of the event.
 	Key string `yaml:"key,omitempty"`
-	// CEL expression, string or int, of what is kept in order: effects of the
-	// route with the same value run one after another, as their events came.
-	// Defaults to no order.
+	// CEL expression, string or int, of the ordering key. Effects of the route with the same
+	// value run one after another, in the order in which their events came. Defaults to no
+	// order.
 	OrderBy string `yaml:"order_by,omitempty"`
-	// What a parked effect does to the later ones in its order: block holds them
-	// until a person has dealt with it, skip lets them pass. Defaults to block.
+	// What a parked effect does to later ones in its order: block holds them until an operator
+	// has dealt with it, skip lets them pass. Defaults to block.
 	OnPark ledger.OnPark `yaml:"on_park,omitempty"`
-	// CEL expression, string or int, of the object the effect is about: an effect
-	// is left out when that of a newer event of the same object was done before.
-	// It keeps order too. Defaults to no effect being left out.
+	// CEL expression, string or int, of the object of the effect. An effect is left out
+	// (cancelled) if the effect of a newer event of the same object was done before. It keeps
+	// order too. Defaults to no effect being left out.
 	LatestBy string `yaml:"latest_by,omitempty"`
-	// What becomes of an event that was fetched from the list of its provider, which may be
-	// days old: run (as any other), skip (it has no effect by this route) or park (a person
-	// decides). Defaults to run.
+	// What happens to an event that was fetched from the list of its provider, which may be
+	// days old: run (like any other event), skip (it has no effect by this route) or park (an
+	// operator decides). Defaults to run.
 	Backfill string `yaml:"backfill,omitempty"`
-	// Reads the object's current state before the effect is rendered, for
-	// expressions and templates to use as current.
+	// Reads the object's current state before the effect is rendered. Expressions and templates
+	// use it as current.
 	Refetch *Refetch `yaml:"refetch,omitempty"`
 
-	// The request, for a destination with http. Defaults to the event's own
-	// body, as it came. At most one of http, forward, email and sql is given.
+	// Request, for a destination with http. Defaults to the event's own body, as it came. At
+	// most one of http, forward, email and sql is given.
 	HTTP *HTTPRequest `yaml:"http,omitempty"`
-	// What of the delivery is forwarded beside its body, for a destination with
-	// http. Defaults to its content type and the time it was received.
+	// Parts of the delivery to forward in addition to its body, for a destination with http.
+	// Defaults to its content type and the time it was received.
 	Forward *Forward `yaml:"forward,omitempty"`
-	// The mail, for a destination with smtp, where it is required.
+	// Mail, for a destination with smtp, where it is required.
 	Email *EmailMessage `yaml:"email,omitempty"`
-	// The statement, for a destination with sql, where it is required.
+	// Statement, for a destination with sql, where it is required.
 	SQL *SQLStatement `yaml:"sql,omitempty"`
 }
 
-// Error says what is wrong with one field of a route.
+// Error is a fault of one field of a route.
 type Error struct {
 	Route      string
 	Field      string // as in the configuration: when, http.headers.X-Id, email.subject, ...
-	Expression string // the text given; may be empty
+	Expression string // the given text; may be empty
 	Err        error
 }
 
@@ -92,12 +90,12 @@ func (e *Error) Unwrap() error { return e.Err }
 // failFunc reports an Error.
 type failFunc func(field, expression string, err error)
 
-// requestBuilder renders what an effect sends. Its errors name the field.
+// requestBuilder renders the request of an effect. Its errors name the field.
 type requestBuilder interface {
 	build(scope *eventScope) (ledger.Request, error)
 }
 
-// compiledRoute is a Route that was checked, and where it leads.
+// compiledRoute is a checked Route with its target.
 type compiledRoute struct {
 	Route
 
@@ -142,7 +140,7 @@ func compileRoute(envs expressionEnvs, r Route, targets []Target, fail failFunc)
 	return compiled
 }
 
-// compileRequest compiles what the route sends, which fits its destination.
+// compileRequest compiles the request of the route, which fits its destination.
 func compileRequest(env *cel.Env, r Route, to destination.Sender, fail failFunc) requestBuilder {
 	switch {
 	case r.HTTP != nil:
@@ -156,7 +154,7 @@ func compileRequest(env *cel.Env, r Route, to destination.Sender, fail failFunc)
 	}
 }
 
-// wants says whether the route is for events of this source and type.
+// wants reports whether the route matches events of this source and type.
 func (r *compiledRoute) wants(source, eventType string) bool {
 	return r.fromSource(source) && r.ofType(eventType)
 }

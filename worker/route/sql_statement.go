@@ -17,8 +17,8 @@ import (
 type SQLStatement struct {
 	// Name of a statement of the destination. Defaults to its only one.
 	Statement string `yaml:"statement,omitempty"`
-	// CEL expressions of the parameters $1, $2 and so on, of any value: null is
-	// NULL, a list or a map is its JSON, and everything else is its text.
+	// CEL expressions of the parameters $1, $2 and so on, of any value: null becomes NULL, a
+	// list or a map becomes JSON, and everything else becomes its text.
 	Params []string `yaml:"params,omitempty"`
 }
 
@@ -32,7 +32,7 @@ func (s *SQLStatement) validate() error {
 	return c.Err()
 }
 
-// sqlRequest is an SQLStatement, compiled.
+// sqlRequest is a compiled SQLStatement.
 type sqlRequest struct {
 	statement string
 	params    []*expression
@@ -50,7 +50,7 @@ func compileSQL(env *cel.Env, s *SQLStatement, to destination.Sender, fail failF
 	for i, text := range s.Params {
 		field := "sql.params[" + strconv.Itoa(i) + "]"
 		if text == "" {
-			continue // a fault
+			continue // already reported as a fault
 		}
 		e, err := compileExpression(env, text, wantAny)
 		if err != nil {
@@ -79,7 +79,7 @@ func (s *sqlRequest) build(scope *eventScope) (ledger.Request, error) {
 	return ledger.Request{ContentType: destination.SQLContentType, Body: body}, nil
 }
 
-// sqlText is a value as Postgres reads it.
+// sqlText returns a value in the form that Postgres reads.
 func sqlText(value ref.Val) (*string, error) {
 	if optional, ok := value.(*types.Optional); ok {
 		if !optional.HasValue() {
@@ -100,7 +100,7 @@ func sqlText(value ref.Val) (*string, error) {
 	text := string(encoded)
 	switch value.(type) {
 	case types.Timestamp, types.Bytes, types.Duration:
-		text = text[1 : len(text)-1] // without the quotes of JSON: nothing in it is escaped
+		text = text[1 : len(text)-1] // without the quotes of JSON: its content has no escapes
 	}
 	return &text, nil
 }

@@ -13,31 +13,31 @@ import (
 // Options are one configuration of routes.
 type Options struct {
 	Routes []Route
-	// Targets are where routes may lead.
+	// Targets are the destinations to which routes may lead.
 	Targets []Target
-	// ConfigHash names the configuration the routes are from.
+	// ConfigHash identifies the configuration of the routes.
 	ConfigHash string
-	// MaxBody is how many bytes of payload expressions and templates see of an
-	// event of a source; 0: any. An effect that would see more is parked. Nil: 0
-	// for every source.
+	// MaxBody returns how many bytes of payload expressions and templates see of an event of a
+	// source; 0 is no limit. An effect that would see more is parked. If nil, 0 for every
+	// source.
 	MaxBody func(source string) int64
-	// LeftToHandlers are the sources whose events go to programs with Go handlers, so that
-	// no route of this configuration gets them. Explain says so.
+	// LeftToHandlers are the sources whose events go to programs with Go handlers, so that no
+	// route of this configuration gets them. Explain reports that.
 	LeftToHandlers []string
 }
 
-// Table is one configuration of routes, compiled. It never changes and is safe
-// for concurrent use.
+// Table is one compiled configuration of routes. It never changes and is safe for concurrent
+// use.
 type Table struct {
 	routes     []*compiledRoute
 	configHash string
 	maxBody    func(source string) int64
 	handled    []string      // see Options.LeftToHandlers
-	timeout    time.Duration // of one evaluation; 0: evalTimeout
+	timeout    time.Duration // of one evaluation; 0 for evalTimeout
 }
 
-// Compile checks everything that can be checked before an event comes.
-// Its error joins a *Error for each fault.
+// Compile checks everything that can be checked before an event comes. Its error joins a *Error
+// for each fault.
 func Compile(o Options) (*Table, error) {
 	envs, err := newExpressionEnvs()
 	if err != nil {
@@ -62,17 +62,17 @@ func Compile(o Options) (*Table, error) {
 	return table, nil
 }
 
-// Check says what is wrong with routes. Of the targets it asks only names
-// and kinds. Its error joins a *Error for each fault.
+// Check reports faults of routes. It does not use the queues and policies of targets. Its error
+// joins a *Error for each fault.
 func Check(routes []Route, targets []Target) error {
 	_, err := Compile(Options{Routes: routes, Targets: targets})
 	return err
 }
 
-// ConfigHash names the configuration the routes are from.
+// ConfigHash returns the identifier of the configuration of the routes.
 func (t *Table) ConfigHash() string { return t.configHash }
 
-// named returns nil where there is no route of that name.
+// named returns the route of that name, or nil.
 func (t *Table) named(name string) *compiledRoute {
 	at := slices.IndexFunc(t.routes, func(r *compiledRoute) bool { return r.Name == name })
 	if at < 0 {
@@ -81,7 +81,7 @@ func (t *Table) named(name string) *compiledRoute {
 	return t.routes[at]
 }
 
-// scope is the event as expressions see it, within the bounds of the table.
+// scope returns the event as expressions see it, within the bounds of the table.
 func (t *Table) scope(ctx context.Context, e *inbox.Event) *eventScope {
 	scope := newEventScope(ctx, e)
 	scope.timeout = t.timeout
@@ -91,5 +91,5 @@ func (t *Table) scope(ctx context.Context, e *inbox.Event) *eventScope {
 	return scope
 }
 
-// failed begins an error with the route it is about.
+// failed prefixes an error with the name of its route.
 func (r *compiledRoute) failed(err error) error { return fmt.Errorf("route %q: %w", r.Name, err) }

@@ -7,17 +7,16 @@ import (
 
 // Target is a destination as routes see it.
 type Target struct {
-	Name string // what Route.To calls it
-	// Queue and Policy are what its effects get.
+	Name string // the name in Route.To
+	// Queue and Policy of the destination's effects.
 	Queue  string
 	Policy ledger.Policy
-	// Sender is asked for its kind and, where it is one of the optional
-	// interfaces of package destination, for the requests it takes. A plan sends
-	// nothing.
+	// Sender is used for its kind, and for the optional interfaces of package destination that
+	// restrict requests. A plan sends nothing.
 	Sender destination.Sender
 }
 
-// kindsOf are the kinds of targets, by their names.
+// kindsOf returns the kinds of targets by name.
 func kindsOf(targets []Target) map[string]string {
 	kinds := make(map[string]string, len(targets))
 	for _, t := range targets {

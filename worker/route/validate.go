@@ -18,12 +18,12 @@ const maxRouteName = 100
 
 var routeName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]*$`)
 
-// requestFields are the fields that say what a route sends.
+// requestFields are the fields that define the request of a route.
 var requestFields = []string{"http", "forward", "email", "sql"}
 
-// Validate finds what is wrong with a route, but for expressions and templates,
-// which Check compiles. Kinds are the destinations by name, with what their
-// Sender.Kind says; empty: it is not known. Its error is option.Faults.
+// Validate checks a route except for expressions and templates, which Check compiles. kinds
+// maps the names of destinations to their Sender.Kind, or to an empty string if it is not
+// known. Its error is option.Faults.
 func (r Route) Validate(kinds map[string]string) error {
 	var c option.Check
 	switch {
@@ -49,7 +49,7 @@ func (r Route) Validate(kinds map[string]string) error {
 	return c.Err()
 }
 
-// checkType wants a pattern that some event type can match.
+// checkType requires a pattern that some event type can match.
 func checkType(c *option.Check, field, pattern string) {
 	switch {
 	case pattern == "" || strings.ContainsFunc(pattern, unicode.IsSpace):
@@ -59,12 +59,11 @@ func checkType(c *option.Check, field, pattern string) {
 	}
 }
 
-// regularExpression finds what no type of a sender has and regular expressions
-// do: anchors, escapes, and ".*" that does not end a word. In "invoice.*" the
-// dot is a dot.
+// regularExpression finds parts of regular expressions that no event type has: anchors,
+// escapes, and ".*" that does not follow a word. In "invoice.*" the dot is a dot.
 var regularExpression = regexp.MustCompile(`^\^|\$$|\\|(^|[^A-Za-z0-9_])\.[*+]|[)\]][*+?]|\([^)]*\|`)
 
-// asGlob says what was probably meant, where that is simple.
+// asGlob suggests the pattern that was probably meant, if that is simple.
 func asGlob(expression string) string {
 	glob := strings.TrimSuffix(strings.TrimPrefix(expression, "^"), "$")
 	glob = regexp.MustCompile(`(^|[^A-Za-z0-9_.\\])\.\*`).ReplaceAllString(glob, "$1*")
@@ -91,8 +90,7 @@ func (r Route) checkOrder(c *option.Check) {
 	}
 }
 
-// checkRequest checks what the route sends, and whether its destination can
-// send that.
+// checkRequest checks the request of the route, and whether its destination can send it.
 func (r Route) checkRequest(c *option.Check, kinds map[string]string) {
 	kind, known := kinds[r.To]
 	switch {
