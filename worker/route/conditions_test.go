@@ -12,14 +12,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Whoever waits for a condition gets an answer in time, and what is being compiled holds
-// up what comes after it.
+// A caller that waits for a condition gets an answer in time, and a running compilation delays
+// the next ones.
 func TestConditionsAreCompiledOneAtATime(t *testing.T) {
 	t.Parallel()
 	conditions, err := NewConditions()
 	require.NoError(t, err)
 	synctest.Test(t, func(t *testing.T) {
-		conditions.compiling = make(chan struct{}, 1) // of this bubble
+		conditions.compiling = make(chan struct{}, 1) // created in this bubble
 		conditions.compiling <- struct{}{}            // a compilation that does not end
 		began := time.Now()
 		_, err := conditions.Compile(t.Context(), "true")

@@ -34,8 +34,7 @@ func app() route.Target {
 	return route.Target{Name: "app", Queue: "dst_app", Policy: ledger.AtLeastOnce, Sender: sender}
 }
 
-// A plan says what an event would lead to. It sends nothing and needs no
-// database.
+// A plan shows which effects an event would have. It sends nothing and needs no database.
 func ExampleTable_Plan() {
 	table, err := route.Compile(route.Options{
 		Routes: []route.Route{
@@ -71,7 +70,7 @@ func ExampleCheck() {
 	// route "lost": to: "nowhere" is not a destination; allowed: app
 }
 
-// The expression of a route's when can choose among stored events, too.
+// The expression of a route's when can also select stored events.
 func ExampleCompileCondition() {
 	large, err := route.CompileCondition(context.Background(), `event.source == "stripe" && body.amount > 1000`)
 	if err != nil {

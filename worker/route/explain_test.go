@@ -10,7 +10,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 )
 
-// No route is said to want an event that it never gets.
+// Explain never reports that a route matches an event that it does not get.
 func TestARouteIsNotSaidToWantWhatItNeverGets(t *testing.T) {
 	t.Parallel()
 	table := compiled(t, Options{Routes: []Route{{Name: "everything", From: []string{"*"}, To: "app"}}, LeftToHandlers: []string{"shop"}})

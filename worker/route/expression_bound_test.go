@@ -18,8 +18,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// values are the worst a function can be given, of each type: a mebibyte, or
-// 100,000 elements.
+// worstValues returns the worst arguments of a function, by type: a mebibyte, or 100,000
+// elements.
 func worstValues() map[types.Kind][]any {
 	const mebi, many = 1 << 20, 100_000
 	numbers, texts, equal, nested := make([]any, many), make([]any, many), make([]any, many), make([]any, many)
@@ -71,7 +71,7 @@ func (s *callScope) ResolveName(name string) (any, bool) {
 }
 func (s *callScope) Parent() cel.Activation { return nil }
 
-// callOf is a call of the overload with the variables a0, a1, ...
+// callOf returns a call of the overload with the variables a0, a1, ...
 func callOf(function string, overload *decls.OverloadDecl) *celast.AST {
 	factory := celast.NewExprFactory()
 	args := make([]celast.Expr, len(overload.ArgTypes()))
@@ -112,11 +112,11 @@ func TestEveryFunctionHasABound(t *testing.T) {
 	}
 }
 
-// Every overload there is ends soon and in little memory, whatever it is given,
-// or is refused. With HOOKLATCH_LONG=1, on a quiet machine, the bounds are those
-// that are promised; else they are ten times as wide and fewer inputs are tried.
-// The race detector makes matches ten times as slow, and has nothing to find in one
-// goroutine: with it few inputs are tried, to see that none runs without end.
+// Every overload ends soon and in little memory for all arguments, or is refused. With
+// HOOKLATCH_LONG=1, on a quiet machine, the bounds are the documented ones; otherwise they are
+// ten times as wide and fewer inputs are tried. The race detector makes matches ten times as
+// slow, and finds nothing in one goroutine: with it few inputs are tried, to see that none runs
+// without end.
 //
 //nolint:paralleltest // it measures what the process allocates
 func TestEveryOverloadIsBounded(t *testing.T) {

@@ -13,8 +13,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 )
 
-// canaryEvent has a value in every place that an expression or a template reads, of every
-// kind. None of them may stand in an error.
+// canaryEvent has a value of every kind in every place that an expression or a template reads.
+// None of them may appear in an error.
 func canaryEvent() *inbox.Event {
 	return &inbox.Event{
 		EventRef: identity.EventRef{Source: "shop", EventID: "canary-id"}, Provider: "stripe", Type: "canary.type", EffectGeneration: 1,
@@ -34,7 +34,7 @@ func requireNoValues(t *testing.T, err error, from string) {
 	require.NotContains(t, err.Error(), "731947", from)
 }
 
-// Whatever function is called with whatever values of an event, its error has none of them.
+// The error of a function never contains values of an event, for all functions and arguments.
 func TestErrorsOfExpressionsHaveNoValues(t *testing.T) {
 	t.Parallel()
 	envs, err := newExpressionEnvs()
@@ -87,7 +87,7 @@ func TestErrorsOfTemplatesHaveNoValues(t *testing.T) {
 					for _, message := range []EmailMessage{
 						{Recipient: "'a@example.com'", Subject: "s", Text: text}, {Recipient: "'a@example.com'", Subject: "s", HTML: "<a href='" + text + "'>"},
 					} {
-						compiles := true // it has all arguments that it needs
+						compiles := true // false if it lacks an argument
 						compiled := compileEmail(envs.render, &message, func(string, string, error) { compiles = false })
 						if !compiles {
 							continue
@@ -104,7 +104,7 @@ func TestErrorsOfTemplatesHaveNoValues(t *testing.T) {
 	require.Greater(t, failed, 100)
 }
 
-// The same for what a route makes of a value.
+// The same holds for a value that a route uses.
 func TestErrorsOfRoutesHaveNoValues(t *testing.T) {
 	t.Parallel()
 	for name, r := range map[string]Route{

@@ -11,7 +11,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 )
 
-// Time is the machine's affair: the event is dispatched again.
+// A time-out is the machine's fault: the event is dispatched again.
 func TestAnEvaluationThatTakesTooLongIsNotTheEventsFault(t *testing.T) {
 	t.Parallel()
 	table := compiled(t, Options{Routes: []Route{{Name: "r", From: []string{"*"}, To: "app", When: `body.list.all(a, body.list.all(b, a < b + 1000000))`}}})
@@ -24,8 +24,8 @@ func TestAnEvaluationThatTakesTooLongIsNotTheEventsFault(t *testing.T) {
 	require.Empty(t, effects)
 }
 
-// A body that its source would not take any more is not for expressions; sent on
-// as it is, it does no harm.
+// A body that its source would not accept any more is kept from expressions. It may still be
+// forwarded unchanged.
 func TestExpressionsSeeBodiesUpToTheCapOfTheSource(t *testing.T) {
 	t.Parallel()
 	routes := []Route{
@@ -52,7 +52,7 @@ func TestExpressionsSeeBodiesUpToTheCapOfTheSource(t *testing.T) {
 	require.Equal(t, `route "reads": when: body has 9 bytes, and source "shop" takes 8 (max_body)`, effects[0].Parked)
 }
 
-// Guarded calls answer as CEL's own do.
+// Guarded calls return the same as CEL's own.
 func TestGuardedCallsAnswerAsCELDoes(t *testing.T) {
 	t.Parallel()
 	envs, err := newExpressionEnvs()

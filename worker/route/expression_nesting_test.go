@@ -12,11 +12,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// maxCompiled bounds the bytes that compiling a condition of 1,000 characters allocates:
-// three times the most that any kind of nesting does. Without a limit it is gigabytes.
+// maxCompiled bounds the bytes that compiling a condition of 1,000 characters allocates: three
+// times the maximum over all kinds of nesting. Without a limit it is gigabytes.
 const maxCompiled = 32 << 20
 
-// nested are the ways to nest an expression n levels deep.
+// nested returns the ways to nest an expression n levels deep.
 func nested() map[string]func(n int) string {
 	around := func(open, middle, end, after string) func(int) string {
 		return func(n int) string { return strings.Repeat(open, n) + middle + strings.Repeat(end, n) + after }
@@ -43,8 +43,8 @@ func nested() map[string]func(n int) string {
 	}
 }
 
-// Every kind of nesting is refused above the limit, in conditions and in routes, and the
-// error says the limit.
+// Every kind of nesting is refused above the limit, in conditions and in routes, and the error
+// states the limit.
 func TestDeepNestingIsRefused(t *testing.T) {
 	t.Parallel()
 	envs, err := newExpressionEnvs()
@@ -66,7 +66,7 @@ func TestDeepNestingIsRefused(t *testing.T) {
 	}
 }
 
-// Chains cost time in proportion to their length: routes may have long ones.
+// The cost of chains is proportional to their length, so routes may have long ones.
 func TestLongChainsAreCompiled(t *testing.T) {
 	t.Parallel()
 	envs, err := newExpressionEnvs()
@@ -101,8 +101,8 @@ func allocated(f func()) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-// A condition that people type is compiled with a bounded amount of work, whatever it is
-// made of. Allocations stand for the work, since time depends on the machine.
+// Compiling a condition that a user typed is a bounded amount of work, whatever it contains.
+// Allocations stand for the work, since time depends on the machine.
 func TestCompilingIsBoundedWork(t *testing.T) { //nolint:paralleltest // it counts allocations
 	typed, err := NewConditions()
 	require.NoError(t, err)
@@ -123,7 +123,7 @@ func TestCompilingIsBoundedWork(t *testing.T) { //nolint:paralleltest // it coun
 	}
 }
 
-// FuzzCompilingIsBounded holds that no text of a condition is much work to compile.
+// FuzzCompilingIsBounded checks that no text of a condition takes much work to compile.
 func FuzzCompilingIsBounded(f *testing.F) {
 	for _, of := range nested() {
 		for _, n := range []int{4, 24, maxNesting, 120} {
@@ -141,7 +141,7 @@ func FuzzCompilingIsBounded(f *testing.F) {
 	})
 }
 
-// A pattern is refused by the size that it is compiled to, not by the length of its text.
+// A pattern is refused by its compiled size, not by the length of its text.
 func TestLargePatternsAreRefused(t *testing.T) { //nolint:paralleltest // it counts allocations
 	typed, err := NewConditions()
 	require.NoError(t, err)
@@ -162,7 +162,7 @@ func TestLargePatternsAreRefused(t *testing.T) { //nolint:paralleltest // it cou
 	}
 }
 
-// The estimate is not below what Go's package makes of a pattern.
+// The estimate is never below the size that Go's package compiles.
 func TestPatternsAreNoLargerThanEstimated(t *testing.T) {
 	t.Parallel()
 	for _, pattern := range []string{

@@ -19,18 +19,18 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 )
 
-// expressionsPage is the page that these tests hold to what expressions do.
+// expressionsPage is the page that these tests compare with the behaviour of expressions.
 const expressionsPage = "../../docs/expressions.md"
 
-// pageExample is an expression on the page, and what it says the expression yields:
-// JSON, "error: ..." when evaluated or "refused: ..." when compiled.
+// pageExample is an expression on the page, with the result that the page states: JSON, "error:
+// ..." when evaluated or "refused: ..." when compiled.
 type pageExample struct {
 	expression, yields string
 	event              *inbox.Event
 	current            any
 }
 
-// pageEvent is a json block of the page. What it leaves out is as in the first one.
+// pageEvent is a json block of the page. Missing fields are taken from the first block.
 type pageEvent struct {
 	Event   *eventView        `json:"event"`
 	Headers map[string]string `json:"headers"`
@@ -51,8 +51,8 @@ func readExpressionsPage(t *testing.T) string {
 	return string(text)
 }
 
-// pageExamples are those of the cel blocks, which see the block of an event before
-// them, and of the tables of functions, which see the first one.
+// pageExamples returns the examples of the cel blocks, which see the event block before them,
+// and of the tables of functions, which see the first one.
 func pageExamples(t *testing.T, page string) []pageExample {
 	t.Helper()
 	var examples []pageExample
@@ -155,8 +155,8 @@ func compactJSON(t *testing.T, text []byte) string {
 	return out.String()
 }
 
-// unspeakable are functions that no expression can call by these names: former
-// names of operators, and parts of macros.
+// unspeakable are functions that no expression can call by these names: former names of
+// operators, and parts of macros.
 var unspeakable = []string{"in", "_in_", "__not_strictly_false__"}
 
 func TestThePageOfExpressionsNamesEveryVariableAndFunction(t *testing.T) {
@@ -201,7 +201,7 @@ func TestThePageOfExpressionsNamesEveryVariableAndFunction(t *testing.T) {
 	require.Equal(t, known, named, "functions of the environment, and of the page's tables")
 }
 
-// callsOf are the functions and operators that the examples call.
+// callsOf returns the functions and operators that the examples call.
 func callsOf(t *testing.T, env *cel.Env, examples []pageExample) map[string]bool {
 	t.Helper()
 	called := map[string]bool{}
@@ -220,7 +220,7 @@ func callsOf(t *testing.T, env *cel.Env, examples []pageExample) map[string]bool
 	return called
 }
 
-// firstColumn are the names in backquotes that begin the rows of a table.
+// firstColumn returns the names in backquotes that begin the rows of a table.
 func firstColumn(page, header string) []string {
 	_, table, _ := strings.Cut(page, "\n"+header)
 	table, _, _ = strings.Cut(table, "\n\n")
@@ -231,7 +231,7 @@ func firstColumn(page, header string) []string {
 	return names
 }
 
-// The limits are constants, and the page has their values.
+// The limits are constants, and the page states their values.
 func TestThePageOfExpressionsHasTheLimits(t *testing.T) {
 	t.Parallel()
 	page := readExpressionsPage(t)

@@ -28,7 +28,7 @@ func TestKeyWarnings(t *testing.T) {
 		{[]string{"customer.updated"}, `headers["x-request-id"]`, ""},
 		{[]string{"invoice.paid"}, `"always"`, "is the same for all events"},
 		{[]string{"customer.updated"}, "", ""},
-		{[]string{"customer.updated"}, "body.", ""}, // Check says why
+		{[]string{"customer.updated"}, "body.", ""}, // Check reports the reason
 	} {
 		warnings := KeyWarnings([]Route{{Name: "r", Types: c.types, Key: c.key}})
 		if c.want == "" {

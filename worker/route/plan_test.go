@@ -20,7 +20,7 @@ import (
 	"github.com/hooklatch/hooklatch/worker/destination"
 )
 
-// planCase is a file of testdata/plan: what an event and routes lead to.
+// planCase is a file of testdata/plan: an event and routes, with the planned effects.
 type planCase struct {
 	Event struct {
 		Source, Provider, Type, ID, Item string
@@ -35,7 +35,7 @@ type planCase struct {
 	Error    string // why the one effect is parked, exactly
 }
 
-// planned is an effect as the files write it. What is not given is the zero value.
+// planned is an effect in these files. A missing field is the zero value.
 type planned struct {
 	Route, Scope, Key, Destination, Queue, Policy, Method, URL string
 	Generation                                                 int
@@ -48,7 +48,7 @@ type planned struct {
 	OnPark                                                     string `yaml:"on_park"`
 }
 
-// kindOnly is a destination of which a plan needs nothing but the kind.
+// kindOnly is a destination whose kind is all that a plan needs.
 type kindOnly string
 
 func (k kindOnly) Kind() string                               { return string(k) }
@@ -57,8 +57,8 @@ func (k kindOnly) Send(context.Context, *ledger.Effect) destination.Outcome {
 	return destination.Outcome{}
 }
 
-// compiled is a Table of the targets of the tests, which evaluates for as long as a busy
-// machine takes: that there is an end is what another test is about.
+// compiled returns a Table of the targets of the tests. It evaluates for as long as a busy
+// machine takes: another test covers the time-out.
 func compiled(t *testing.T, o Options) *Table {
 	t.Helper()
 	o.Targets = planTargets(t)
@@ -68,7 +68,7 @@ func compiled(t *testing.T, o Options) *Table {
 	return table
 }
 
-// planTargets are what the files of testdata may name.
+// planTargets returns the targets that the files of testdata may name.
 func planTargets(t *testing.T) []Target {
 	t.Helper()
 	app, err := destination.NewHTTP(destination.HTTPOptions{Name: "app", URL: "https://app.example.com/hooks"})
@@ -149,7 +149,7 @@ func (c *planCase) event() *inbox.Event {
 	}
 }
 
-// want fills in what the files leave out because it is nearly always the same.
+// want fills in values that the files leave out because they are nearly always the same.
 func (c *planCase) want() []planned {
 	for i := range c.Want {
 		w := &c.Want[i]
@@ -183,7 +183,7 @@ func loadYAML(t *testing.T, file string, into any) {
 	require.NoError(t, yaml.UnmarshalWithOptions(data, into, yaml.Strict()))
 }
 
-// routesCase is a file of testdata/routes: routes that are refused, and why.
+// routesCase is a file of testdata/routes: refused routes, with the reasons.
 type routesCase struct {
 	Routes []Route
 	Errors []string // lines of the error, in order

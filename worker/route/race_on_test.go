@@ -2,5 +2,5 @@
 
 package route
 
-// raceDetector says that these tests were built with the race detector.
+// raceDetector reports that these tests were built with the race detector.
 const raceDetector = true
