@@ -97,7 +97,7 @@ type Options struct {
 		Turn(ctx context.Context) error
 	} `yaml:"-"`
 	// Backfill is called every 15 seconds, in one process at a time, to make the passes over
-	// provider lists that are due. If nil, there are none.
+	// provider lists that are due. If nil, no passes are made.
 	Backfill interface {
 		Turn(ctx context.Context) error
 	} `yaml:"-"`

@@ -38,7 +38,7 @@ type listener struct {
 	riverdriver.Listener
 
 	logger *slog.Logger
-	mu     sync.Mutex // guards what follows; the calls to Listener are River's one at a time
+	mu     sync.Mutex // guards the fields below; River calls Listener's methods one at a time
 	topics map[string]bool
 	broken bool // true if there is no connection, or none that listens to all topics
 }

@@ -16,8 +16,10 @@ type StatementError struct {
 	Err       error
 }
 
+// Error implements error.
 func (e *StatementError) Error() string { return e.Err.Error() }
 
+// Unwrap returns Err.
 func (e *StatementError) Unwrap() error { return e.Err }
 
 // Prepare lets Postgres parse each statement without running it, as its role. It returns the

@@ -30,7 +30,7 @@ const (
 type fleetRate struct {
 	take     func(ctx context.Context, n int) (wait time.Duration, err error)
 	interval time.Duration // between two tokens
-	prefetch int           // tokens taken at once
+	prefetch int           // tokens taken together
 	patience time.Duration // longest wait of a job for its token
 
 	waiting atomic.Int32

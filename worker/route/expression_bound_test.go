@@ -150,7 +150,7 @@ func TestEveryOverloadIsBounded(t *testing.T) {
 				}
 				calls++
 				took, allocated, err := measure(program, args)
-				for again := 0; again < 4 && took > limit; again++ { // somebody else had the processor
+				for again := 0; again < 4 && took > limit; again++ { // another process used the processor
 					next, _, _ := measure(program, args)
 					took = min(took, next)
 				}

@@ -62,7 +62,7 @@ func workOf(function string) (rule workRule, known bool) {
 	case "@in", "_in_", "in":
 		return memberWork, true
 	case "indexOf", "lastIndexOf":
-		// They compare at every place.
+		// Both compare at every place.
 		return func(args []ref.Val, limit int) int {
 			return mul(sizeOf(args[0], limit), 2+textLen(args[1])/8)
 		}, true

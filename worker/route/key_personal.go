@@ -17,6 +17,7 @@ type PersonalKey struct {
 	Name  string // of the field that it reads
 }
 
+// String implements fmt.Stringer.
 func (k PersonalKey) String() string {
 	return fmt.Sprintf("route %q: %s: reads %s, which names a person", k.Route, k.Field, k.Name)
 }

@@ -19,6 +19,7 @@ type KeyWarning struct {
 	Text  string
 }
 
+// String implements fmt.Stringer.
 func (w KeyWarning) String() string {
 	return fmt.Sprintf("route %q: key: %s, in %q", w.Route, w.Text, w.Key)
 }

@@ -43,15 +43,15 @@ type Route struct {
 	// value run one after another, in the order in which their events came. Defaults to no
 	// order.
 	OrderBy string `yaml:"order_by,omitempty"`
-	// What a parked effect does to later ones in its order: block holds them until an operator
-	// has dealt with it, skip lets them pass. Defaults to block.
+	// Handling of later effects in an order that has a parked one: block holds them until an
+	// operator has dealt with it, skip lets them pass. Defaults to block.
 	OnPark ledger.OnPark `yaml:"on_park,omitempty"`
 	// CEL expression, string or int, of the object of the effect. An effect is left out
 	// (cancelled) if the effect of a newer event of the same object was done before. It keeps
 	// order too. Defaults to no effect being left out.
 	LatestBy string `yaml:"latest_by,omitempty"`
-	// What happens to an event that was fetched from the list of its provider, which may be
-	// days old: run (like any other event), skip (it has no effect by this route) or park (an
+	// Handling of an event that was fetched from the list of its provider, which may be days
+	// old: run (like any other event), skip (it has no effect by this route) or park (an
 	// operator decides). Defaults to run.
 	Backfill string `yaml:"backfill,omitempty"`
 	// Reads the object's current state before the effect is rendered. Expressions and templates
@@ -78,6 +78,7 @@ type Error struct {
 	Err        error
 }
 
+// Error implements error.
 func (e *Error) Error() string {
 	if e.Expression == "" {
 		return fmt.Sprintf("route %q: %s: %s", e.Route, e.Field, e.Err)
@@ -85,6 +86,7 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("route %q: %s: %s, in %q", e.Route, e.Field, e.Err, e.Expression)
 }
 
+// Unwrap returns Err.
 func (e *Error) Unwrap() error { return e.Err }
 
 // failFunc reports an Error.
