@@ -62,7 +62,7 @@ Scenarios:
 	flags.IntVar(&opts.Backlog, "backlog", 0, fmt.Sprintf("events made while the receiver is down (default %d)", bench.DefaultBacklog))
 	flags.Float64Var(&opts.Rate, "rate", 0, fmt.Sprintf("constant arrival rate, events a second (default %d)", bench.DefaultRate))
 	flags.IntVar(&opts.Rows, "rows", 0, fmt.Sprintf("events and effects of years (default %d)", bench.DefaultRows))
-	flags.StringVar(&opts.Previous, "previous", "", "`commit` that the scenario years measures this tree beside")
+	flags.StringVar(&opts.Previous, "previous", "", "`commit` that years, collection and life measure this tree beside")
 	flags.StringVar(&files.json, "json", "", "`file` to write the report to, as JSON")
 	files.addTo(flags)
 	cmd.AddCommand(newBenchServer(s), newBenchMerge(s))

@@ -46,7 +46,7 @@ type Options struct {
 	// destination that waiting pauses, a tenth of Rows waits and a fifth is finished.
 	// Backfill fetches a hundredth. Defaults to DefaultRows, 20,000 with Quick.
 	Rows int
-	// Previous is a commit against which years and collection measure this tree. Empty: none.
+	// Previous is a commit against which years, collection and life measure this tree. Empty: none.
 	Previous string
 	// Out receives progress messages. Defaults to nothing.
 	Out io.Writer

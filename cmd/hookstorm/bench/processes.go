@@ -147,8 +147,11 @@ func (b *bench) command(ctx context.Context, who subject, databaseURL string, ar
 	return cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), nil
 }
 
-// buildPrevious builds the commit against which this tree is measured.
+// buildPrevious builds the commit against which this tree is measured, once.
 func (b *bench) buildPrevious(ctx context.Context) (err error) {
+	if b.binaries.previous != "" {
+		return nil
+	}
 	dir, remove, err := programs.Worktree(ctx, b.opts.Module, b.opts.Previous)
 	if err != nil {
 		return err

@@ -23,7 +23,7 @@ func Scenarios() []Scenario {
 		{"limit", "the same Echo server verifies and answers, without a database", true, []subject{limit}, nil},
 		{"naive", "one transaction for each event: dedup row with payload, River job; with River's GIN indexes and without", true, []subject{naive, naiveWithoutGIN}, nil},
 		{"accept", "Hooklatch accepts", true, []subject{accepting}, nil},
-		{"life", "Hooklatch accepts, dispatches and has one HTTP effect done", true, nil, lifeTurn},
+		{"life", "Hooklatch accepts, dispatches and has one HTTP effect done; in turn with --previous, if given", true, nil, lifeTurn},
 		{"backlog", "events made while the receiver was down are drained", true, nil, backlogTurn},
 		{"idle", "single events of an idle system, and what it does without any", true, nil, idleTurn},
 		{"duplicates", "Hooklatch accepts events of which 0, 50 and 100 % came before", false, nil, duplicatesTurn},

@@ -11,20 +11,34 @@ import (
 )
 
 // lifeTurn offers events as fast as they are accepted, and ends when the last effect is done.
+// With --previous, that commit does the same before.
 func lifeTurn(ctx context.Context, b *bench) error {
-	return b.playLife(ctx, living, database{}, func(s *scene, client *load.Client) error {
+	if b.opts.Previous != "" {
+		if err := b.buildPrevious(ctx); err != nil {
+			return err
+		}
+		if err := b.life(ctx, living.as(report.PreviousCommit), report.PreviousCommit); err != nil {
+			return err
+		}
+	}
+	return b.life(ctx, living, report.WholeLife)
+}
+
+// life measures whole lives of a subject.
+func (b *bench) life(ctx context.Context, who subject, name string) error {
+	return b.playLife(ctx, who, database{}, func(s *scene, client *load.Client) error {
 		before, err := s.deliveriesSize(ctx)
 		if err != nil {
 			return err
 		}
-		if err := s.live(ctx, client, b.opts.Events, report.SectionLife, report.WholeLife); err != nil {
+		if err := s.live(ctx, client, b.opts.Events, report.SectionLife, name); err != nil {
 			return err
 		}
 		after, err := s.deliveriesSize(ctx)
 		if err != nil {
 			return err
 		}
-		b.report.Add(report.SectionLife, report.WholeLife, report.DeliveryKept, float64(after-before)/float64(b.opts.Events))
+		b.report.Add(report.SectionLife, name, report.DeliveryKept, float64(after-before)/float64(b.opts.Events))
 		return nil
 	})
 }
