@@ -16,16 +16,16 @@ import (
 	"github.com/hooklatch/hooklatch/worker/route"
 )
 
-// selection are the flags that select events, effects or actions: one for each field of the
-// filter.
+// selection holds the flags that select events, effects or actions: one for each field of
+// the filter.
 type selection[Filter any] struct {
 	set    *pflag.FlagSet
 	fields []find.Field
 }
 
-// selectBy declares the flags of a filter; their help begins with doing, like "only " or
-// "replay ". But are fields that the command does not take, and words are the only ones of
-// a field.
+// selectBy declares the flags of a filter. Their help begins with doing, such as "only " or
+// "replay ". The command does not take the fields in but. The words of a field, if given,
+// are the only values that it takes.
 func selectBy[Filter any](cmd *cobra.Command, doing string, words map[string][]string, but ...string) *selection[Filter] {
 	s := &selection[Filter]{set: cmd.Flags()}
 	for _, f := range find.Fields[Filter]() {
@@ -35,7 +35,7 @@ func selectBy[Filter any](cmd *cobra.Command, doing string, words map[string][]s
 		if narrower := words[f.Name]; narrower != nil {
 			f = f.Narrowed(narrower)
 		}
-		help := doing + "those " + strings.ReplaceAll(f.Help, "'", "`")
+		help := doing + nounOf[Filter]() + " " + strings.ReplaceAll(f.Help, "'", "`")
 		if f.Many {
 			s.set.StringSlice(f.Name, nil, help)
 		} else {
@@ -49,7 +49,18 @@ func selectBy[Filter any](cmd *cobra.Command, doing string, words map[string][]s
 	return s
 }
 
-// text is what a flag was given, as find.Set reads it.
+// nounOf is the word for what a filter selects.
+func nounOf[Filter any]() string {
+	switch any(*new(Filter)).(type) {
+	case find.Events:
+		return "events"
+	case find.Effects:
+		return "effects"
+	}
+	return "actions"
+}
+
+// text returns the value of a flag in the format of find.Set.
 func (s *selection[Filter]) text(f find.Field) string {
 	if f.Many {
 		given, _ := s.set.GetStringSlice(f.Name) // declared above
@@ -64,7 +75,7 @@ func (s *selection[Filter]) given() bool {
 	return slices.ContainsFunc(s.fields, func(f find.Field) bool { return s.text(f) != "" })
 }
 
-// names are the flags in words.
+// names lists the flags in words.
 func (s *selection[Filter]) names() string {
 	names := make([]string, len(s.fields))
 	for i, f := range s.fields {
@@ -74,7 +85,7 @@ func (s *selection[Filter]) names() string {
 	return strings.Join(names[:last], ", ") + " and " + names[last]
 }
 
-// filter reads what was given.
+// filter parses the flags.
 func (s *selection[Filter]) filter() (Filter, error) {
 	var asked Filter
 	now := time.Now()
@@ -82,7 +93,7 @@ func (s *selection[Filter]) filter() (Filter, error) {
 		text := s.text(f)
 		for word := range strings.SplitSeq(text, ",") {
 			if f.Words != nil && word != "" && !slices.Contains(f.Words, word) {
-				return asked, misused("--%s %q is not one of %s", f.Name, word, strings.Join(f.Words, ", "))
+				return asked, misused("--%s %q: allowed are %s", f.Name, word, strings.Join(f.Words, ", "))
 			}
 		}
 		err := find.Set(&asked, f.Name, text, now)
@@ -104,8 +115,8 @@ func (s *selection[Filter]) filter() (Filter, error) {
 	return asked, nil
 }
 
-// commandFor is the command line that does what a preview counted: as it was given, with
-// times that stand still. Still are further times.
+// commandFor returns the command line that carries out what a preview counted: the command
+// as it was given, but with the absolute times in still.
 func commandFor(cmd *cobra.Command, still map[string]time.Time, reason bool) string {
 	words := []string{cmd.CommandPath()}
 	flag := func(name, value string) { words = append(words, "--"+name, safetext.Shell(value)) }
@@ -134,7 +145,7 @@ func commandFor(cmd *cobra.Command, still map[string]time.Time, reason bool) str
 	return fmt.Sprint(strings.Join(words, " "), " --yes")
 }
 
-// times are what --since and --until say, where they select nothing of the database.
+// times parses --since and --until of a command without a selection.
 func times(since, until string, now time.Time) (s find.Span, err error) {
 	if s.Since, err = timeFlag("since", since, now); err != nil {
 		return s, err
@@ -145,14 +156,14 @@ func times(since, until string, now time.Time) (s find.Span, err error) {
 	return s, err
 }
 
-// timeFlag reads a flag that is a point in time; empty is the zero time.
+// timeFlag parses a flag that is a point in time. An empty flag is the zero time.
 func timeFlag(flag, given string, now time.Time) (time.Time, error) {
 	if given == "" {
 		return time.Time{}, nil
 	}
 	at, ok := find.Time(given, now)
 	if !ok {
-		return at, misused("--%s %q is no time: %s", flag, given, find.Times)
+		return at, misused("--%s %q is not a time: %s", flag, given, find.Times)
 	}
 	return at, nil
 }

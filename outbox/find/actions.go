@@ -14,9 +14,9 @@ import (
 
 // Actions selects operator actions. Empty fields match all.
 type Actions struct {
-	Who    string        `find:"who" help:"that this 'person' ordered" label:"Person"`
-	Action ledger.Action `find:"action" help:"of this 'action', like effect.retry" label:"Action" hint:"effect.retry"`
-	Target string        `find:"target" help:"that were done to this 'thing': the key of an effect, SOURCE/EVENT_ID, a destination" label:"Done to"`
+	Who    string        `find:"who" help:"requested by this 'operator'" label:"Operator"`
+	Action ledger.Action `find:"action" help:"of this 'kind', such as effect.retry" label:"Action" hint:"effect.retry"`
+	Target string        `find:"target" help:"on this 'target': the key of an effect, SOURCE/EVENT_ID, or the name of a destination or alert" label:"Target"`
 	Span
 }
 

@@ -21,9 +21,9 @@ type Effects struct {
 	Destination string               `json:"destination,omitempty" find:"destination" help:"to this 'destination'" label:"Destination"`
 	States      []ledger.EffectState `json:"states,omitempty" find:"state" help:"in these 'states': %s" label:"State"`
 	Route       string               `json:"route,omitempty" find:"route" help:"of this 'route'" label:"Route"`
-	Source      identity.Source      `json:"source,omitempty" find:"source" help:"of events of this 'source'" label:"Source of the event"`
-	Type        string               `json:"type,omitempty" find:"type" help:"of events of this 'type', like invoice.*" label:"Type of the event" hint:"invoice.*"` // or a pattern of package wildcard
-	Event       identity.EventRef    `json:"event,omitzero" find:"event" help:"of this event, as 'SOURCE/EVENT_ID'" label:"Event" hint:"stripe/evt_123"`            // that led to it
+	Source      identity.Source      `json:"source,omitempty" find:"source" help:"of events of this 'source'" label:"Event source"`
+	Type        string               `json:"type,omitempty" find:"type" help:"of events of this 'type', such as invoice.*" label:"Event type" hint:"invoice.*"` // or a pattern of package wildcard
+	Event       identity.EventRef    `json:"event,omitzero" find:"event" help:"of this event, as 'SOURCE/EVENT_ID'" label:"Event" hint:"stripe/evt_123"`        // that led to it
 	Policy      ledger.Policy        `json:"policy,omitempty" find:"policy" help:"with this 'policy': %s" label:"Policy"`
 	Span
 	Content

@@ -61,7 +61,7 @@ func Fields[Filter any]() []Field {
 			field.template = field.Help
 			field = field.Narrowed(field.Words)
 		case name == "since":
-			field.Help = came[Filter]() + " at this 'time' or later, like 2026-11-21 or 36h"
+			field.Help = came[Filter]() + " at or after this 'time', such as 2026-11-21 or 36h (before now)"
 		case name == "until":
 			field.Help = came[Filter]() + " before this 'time'"
 		}
@@ -79,9 +79,9 @@ func came[Filter any]() string {
 	case Events:
 		return "received"
 	case Effects:
-		return "made"
+		return "created"
 	}
-	return "ordered"
+	return "requested"
 }
 
 // wordsOf returns the allowed values of a field's type; nil: any text.
@@ -125,7 +125,7 @@ func Set[Filter any](asked *Filter, name, value string, now time.Time) error {
 	fields := Fields[Filter]()
 	at := slices.IndexFunc(fields, func(f Field) bool { return f.Name == name })
 	if at < 0 {
-		return &ValueError{name, value, "there is no such field"}
+		return &ValueError{name, value, "no such field exists"}
 	}
 	f := fields[at]
 	into := reflect.ValueOf(asked).Elem().FieldByIndex(f.index)
@@ -150,7 +150,7 @@ func Set[Filter any](asked *Filter, name, value string, now time.Time) error {
 		case *identity.EventRef:
 			source, id, found := strings.Cut(value, "/")
 			if !found || source == "" || id == "" {
-				return &ValueError{name, value, "an event is named SOURCE/EVENT_ID, like stripe/evt_123"}
+				return &ValueError{name, value, "it must be SOURCE/EVENT_ID, such as stripe/evt_123"}
 			}
 			*target = identity.EventRef{Source: identity.Source(source), EventID: identity.EventID(id)}
 		case *[]ledger.EffectState:
@@ -169,7 +169,7 @@ func Set[Filter any](asked *Filter, name, value string, now time.Time) error {
 }
 
 // Times describes how a point in time is written.
-const Times = "a time is like 2026-11-21T08:00:00Z, 2026-11-21, which is UTC, or 36h for that long ago"
+const Times = "allowed are a time such as 2026-11-21T08:00:00Z, a day such as 2026-11-21 (UTC), or a duration before now such as 36h"
 
 // Time parses a point in time in the forms that Times describes.
 func Time(text string, now time.Time) (at time.Time, ok bool) {

@@ -74,10 +74,10 @@ func TestAFilterSaysWhatItDoesNotTake(t *testing.T) {
 	}{
 		{find.Set(&events, "state", "lost", now), `state "lost": allowed are received, dispatched`},
 		{find.Set(&events, "has", "duplicates,nothing", now), `has "nothing": allowed are duplicates, differs`},
-		{find.Set(&events, "since", "yesterday", now), `since "yesterday": a time is like`},
-		{find.Set(&events, "until", "-0h", now), `until "-0h": a time is like`},
-		{find.Set(&effects, "event", "evt_1", now), `event "evt_1": an event is named SOURCE/EVENT_ID`},
-		{find.Set(&effects, "tipe", "x", now), `tipe "x": there is no such field`},
+		{find.Set(&events, "since", "yesterday", now), `since "yesterday": allowed are a time such as`},
+		{find.Set(&events, "until", "-0h", now), `until "-0h": allowed are a time such as`},
+		{find.Set(&effects, "event", "evt_1", now), `event "evt_1": it must be SOURCE/EVENT_ID`},
+		{find.Set(&effects, "tipe", "x", now), `tipe "x": no such field exists`},
 	} {
 		require.ErrorContains(t, c.err, c.says)
 	}

@@ -98,8 +98,8 @@ func TestWhatCannotBeReadIsSaid(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	for path, want := range map[string]string{
-		"/events?from=yesterday": "a time is like",
-		"/events?to=-0h":         "a time is like",
+		"/events?from=yesterday": "allowed are a time such as",
+		"/events?to=-0h":         "allowed are a time such as",
 		"/events?has=nothing":    "allowed are duplicates, differs",
 		"/events?state=lost":     "allowed are received, dispatched",
 		"/events?when=" + url.QueryEscape("body.customer =="): "cannot be read",
