@@ -18,12 +18,12 @@ import (
 	"github.com/hooklatch/hooklatch/schema"
 )
 
-// checkup collects what check finds.
+// checkup collects the findings of check.
 type checkup struct {
 	*cli
 
 	findings     []doctor.Finding
-	configuredBy *config.Config // nil without a configuration that can be read
+	configuredBy *config.Config // nil if no configuration could be read
 }
 
 func (c *checkup) add(level doctor.Level, check, message, fix string) {
@@ -44,10 +44,10 @@ func (c *cli) newCheck() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check",
 		Short: "Check configuration, database, schema and invariants",
-		Long: `Check the configuration, whether the database can be reached and keeps what it
-commits, its schema, the invariants our guarantees rest on, and what the checks of the
-configuration return. It changes nothing, and calls nothing but the database. The
-exit code is 1 when there is a problem; warnings alone leave it 0.`,
+		Long: `Check the configuration, the connection to the database, the durability of its
+commits, its schema, the invariants that the guarantees of Hooklatch rest on, and the
+checks of the configuration. It changes nothing and connects to nothing but the
+database. The exit code is 1 if there is a problem; warnings alone leave it 0.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			found := &checkup{cli: c}
@@ -66,8 +66,8 @@ exit code is 1 when there is a problem; warnings alone leave it 0.`,
 	return cmd
 }
 
-// configuration returns what the database is checked with, nil when there is
-// nothing to connect to.
+// configuration returns the configuration that the database is checked with, or nil if no
+// database is known.
 func (c *checkup) configuration() *config.Config {
 	cfg, err := c.loadToRun()
 	if err == nil {
@@ -78,7 +78,7 @@ func (c *checkup) configuration() *config.Config {
 		return cfg
 	}
 	if !c.problems(err) {
-		c.add(doctor.Problem, "configuration", err.Error(), "make one, or begin with `hooklatch dev`")
+		c.add(doctor.Problem, "configuration", err.Error(), "create one, or start with `hooklatch dev`")
 	}
 	if c.givenDatabase().IsZero() {
 		return cfg
@@ -90,13 +90,13 @@ func (c *checkup) configuration() *config.Config {
 	return cfg
 }
 
-// problems adds every problem of a configuration, and reports whether err has any.
+// problems adds every problem of a configuration, and reports whether err contains any.
 func (c *checkup) problems(err error) bool {
 	if all, ok := errors.AsType[config.Problems](err); ok && !joined(err) {
 		for _, one := range all {
-			fix := "correct that line"
+			fix := "correct this line"
 			if strings.Contains(one.Message, config.NotSet) {
-				fix = "set the variable where this program runs; the line is right"
+				fix = "set the variable in the environment of this program; the line itself is correct"
 			}
 			c.add(doctor.Problem, "configuration", one.Error(), fix)
 		}
@@ -114,14 +114,14 @@ func (c *checkup) problems(err error) bool {
 }
 
 func joined(err error) bool {
-	if _, ok := err.(config.Problems); ok { //nolint:errorlint // not what is inside
+	if _, ok := err.(config.Problems); ok { //nolint:errorlint // a wrapped one does not count
 		return false
 	}
-	_, ok := err.(interface{ Unwrap() []error }) // not what is inside
+	_, ok := err.(interface{ Unwrap() []error }) // a wrapped one does not count
 	return ok
 }
 
-// configured warns of what is allowed and seldom meant.
+// configured warns of settings that are allowed but seldom intended.
 func (c *checkup) configured(cfg *config.Config) {
 	c.sources(cfg, time.Now())
 	c.certificates(cfg, time.Now())
@@ -129,11 +129,11 @@ func (c *checkup) configured(cfg *config.Config) {
 	tooFew, warning := app.CheckConns(cfg)
 	c.problems(tooFew)
 	if warning != nil {
-		c.add(doctor.Warning, "configuration", warning.Error(), "or run `hooklatch gateway` and `hooklatch worker` apart")
+		c.add(doctor.Warning, "configuration", warning.Error(), "or run `hooklatch gateway` and `hooklatch worker` as separate processes")
 	}
 	for name, s := range cfg.Sources {
 		if s.Handlers {
-			c.add(doctor.Warning, "handlers", fmt.Sprintf("source %q leaves its events to Go handlers, and this program has none", name),
+			c.add(doctor.Warning, "handlers", fmt.Sprintf("source %q leaves its events to Go handlers, and this program has no handlers", name),
 				"run a worker of your own with worker.Handle, or remove handlers: true")
 		}
 	}
@@ -141,21 +141,21 @@ func (c *checkup) configured(cfg *config.Config) {
 		c.add(doctor.Warning, warning.Check, warning.Message, warning.Fix)
 	}
 	if len(cfg.Sources) == 0 {
-		c.add(doctor.Warning, "sources", "there are no sources: nothing can be received", "add one, like sources: {stripe: {provider: stripe, secrets: [...]}}")
+		c.add(doctor.Warning, "sources", "no sources are configured: no deliveries can be received", "add one, such as sources: {stripe: {provider: stripe, secrets: [...]}}")
 	}
 	if len(cfg.Routes) == 0 {
-		c.add(doctor.Warning, "routes", "there are no routes: every event will be skipped", "add one, like routes: [{name: all, from: \"*\", to: app}]")
+		c.add(doctor.Warning, "routes", "no routes are configured: every event will be skipped", "add one, such as routes: [{name: all, from: \"*\", to: app}]")
 	}
 }
 
 func (c *checkup) database(ctx context.Context, cfg *config.Config) {
 	if cfg == nil {
-		c.add(doctor.Warning, "database", "not checked: without a configuration nothing says where it is", "give --database-url or set DATABASE_URL")
+		c.add(doctor.Warning, "database", "not checked: without a configuration its address is unknown", "pass --database-url or set DATABASE_URL")
 		return
 	}
 	pool, err := openPool(ctx, c.databaseOf(cfg))
 	if err != nil {
-		c.add(doctor.Problem, "database", err.Error(), "see the address above")
+		c.add(doctor.Problem, "database", err.Error(), "correct the connection URL that the error names")
 		return
 	}
 	defer pool.Close()
@@ -165,7 +165,7 @@ func (c *checkup) database(ctx context.Context, cfg *config.Config) {
 		found, err = doctor.Server(ctx, pool, doctor.ServerOptions{Schema: schema.Name(cfg.Database.Schema), AllowFsyncOff: cfg.Database.AllowsFsyncOff()})
 	}
 	if err != nil {
-		c.add(doctor.Problem, "database", err.Error(), "start it, or correct address and password in --database-url, DATABASE_URL or database.url")
+		c.add(doctor.Problem, "database", err.Error(), "start the database, or correct address and password in --database-url, DATABASE_URL or database.url")
 		return
 	}
 	at := pool.Config().ConnConfig
@@ -190,13 +190,13 @@ func (c *checkup) database(ctx context.Context, cfg *config.Config) {
 	}
 }
 
-// daysAhead is below which days of partitions are a warning, and a problem.
+// Fewer days of partitions ahead than these are a warning, or a problem.
 const (
 	fewDaysAhead    = 7
 	tooFewDaysAhead = 2
 )
 
-// schema reports whether the tables are there.
+// schema reports whether the tables exist.
 func (c *checkup) schema(ctx context.Context, pool *pgxpool.Pool, name schema.Name) bool {
 	const up = "run: hooklatch migrate up"
 	m, err := schema.NewMigrator(pool, name, nil)
@@ -206,11 +206,11 @@ func (c *checkup) schema(ctx context.Context, pool *pgxpool.Pool, name schema.Na
 	}
 	status, err := m.Status(ctx)
 	if err != nil {
-		c.add(doctor.Problem, "schema", err.Error(), "give this role the right to read the schema")
+		c.add(doctor.Problem, "schema", err.Error(), "grant this role the right to read the schema")
 		return false
 	}
 	if !slices.ContainsFunc(status.Migrations, func(one schema.MigrationStatus) bool { return one.AppliedAt != nil }) {
-		c.add(doctor.Problem, "schema", fmt.Sprintf("nothing is migrated yet in schema %q", name), up)
+		c.add(doctor.Problem, "schema", fmt.Sprintf("schema %q has no tables yet", name), up)
 		return false
 	}
 	ready := true
@@ -224,49 +224,49 @@ func (c *checkup) schema(ctx context.Context, pool *pgxpool.Pool, name schema.Na
 			ready = false
 			c.add(doctor.Problem, "schema", fmt.Sprintf("migration %s of schema %q is pending", one, name), up)
 		case one.Changed:
-			c.add(doctor.Problem, "schema", fmt.Sprintf("migration %s is not the one that was applied", one), "use the program that applied it")
+			c.add(doctor.Problem, "schema", fmt.Sprintf("migration %s differs from the one that was applied", one), "use the version of the program that applied it")
 		case one.Unknown:
-			c.add(doctor.Warning, "schema", fmt.Sprintf("migration %s was applied by a newer program", one), "finish the update of this one")
+			c.add(doctor.Warning, "schema", fmt.Sprintf("migration %s was applied by a newer version of the program", one), "finish the upgrade of this program")
 		}
 	}
 	if !ready {
-		c.add(doctor.Problem, "partitions", "no partition of deliveries: nothing can be stored", up)
+		c.add(doctor.Problem, "partitions", "deliveries have no partition: none can be stored", up)
 		return false
 	}
 	c.add(doctor.OK, "schema", fmt.Sprintf("schema %q is up to date", name), "")
 	days := fmt.Sprintf("partitions of deliveries reach %s ahead", counted(max(status.DaysAhead, 0), "day"))
 	switch {
 	case status.DaysAhead < tooFewDaysAhead:
-		c.add(doctor.Problem, "partitions", days, "a running worker makes them; or "+up)
+		c.add(doctor.Problem, "partitions", days, "a running worker creates them; or "+up)
 	case status.DaysAhead < fewDaysAhead:
-		c.add(doctor.Warning, "partitions", days, "a running worker makes them: is one running?")
+		c.add(doctor.Warning, "partitions", days, "a running worker creates them; check that one is running")
 	default:
 		c.add(doctor.OK, "partitions", days, "")
 	}
 	return true
 }
 
-// rows adds what a check of the rows found.
+// rows adds the findings of a check of the tables.
 func (c *checkup) rows(check string, found []doctor.Finding, err error) {
 	if err != nil {
-		c.add(doctor.Problem, check, err.Error(), "give this role the right to read the tables")
+		c.add(doctor.Problem, check, err.Error(), "grant this role the right to read the tables")
 		return
 	}
 	c.findings = append(c.findings, found...)
 }
 
-// statements lets Postgres look at those of sql destinations.
+// statements has Postgres prepare the statements of sql destinations.
 func (c *checkup) statements(ctx context.Context, pool *pgxpool.Pool, cfg *config.Config) {
 	refused, checked, err := app.PrepareStatements(ctx, pool, cfg)
 	switch {
 	case err != nil:
-		c.add(doctor.Problem, "statements", err.Error(), "see the error above")
+		c.add(doctor.Problem, "statements", err.Error(), "correct what the error names")
 	case len(refused) > 0:
 		for _, one := range refused {
 			c.add(doctor.Problem, one.Check, one.Message, one.Fix)
 		}
 	case checked > 0:
-		c.add(doctor.OK, "statements", fmt.Sprintf("Postgres accepts the %s of sql destinations", counted(checked, "statement")), "")
+		c.add(doctor.OK, "statements", fmt.Sprintf("Postgres accepts the %s of all sql destinations", counted(checked, "statement")), "")
 	}
 }
 
@@ -295,7 +295,7 @@ func (c *checkup) print() error {
 	}
 	problems, warnings := c.count(doctor.Problem), c.count(doctor.Warning)
 	if problems+warnings == 0 {
-		_, err := fmt.Fprintln(c.stdout, "all is well")
+		_, err := fmt.Fprintln(c.stdout, "no problems found")
 		return err
 	}
 	_, err := fmt.Fprintf(c.stdout, "%s, %s\n", counted(problems, "problem"), counted(warnings, "warning"))

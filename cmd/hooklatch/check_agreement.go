@@ -14,36 +14,36 @@ import (
 	"github.com/hooklatch/hooklatch/internal/program/doctor"
 )
 
-// agreement runs the checks of the configuration. Each row that one returns is
-// something the user has to look at.
+// agreement runs the checks of the configuration. Each row that a check returns needs the
+// user's attention.
 func (c *checkup) agreement(ctx context.Context, pool *pgxpool.Pool, cfg *config.Config) {
 	const check = "agreement"
 	for i, one := range cfg.Checks {
 		found, err := agreement.Run(ctx, pool, one)
 		if refused, ok := errors.AsType[*agreement.RefusedError](err); ok {
 			at := "checks[" + strconv.Itoa(i) + "].sql"
-			c.add(doctor.Problem, check, cfg.Problem(at, "cannot be run: "+refused.Error()).Error(), "correct the query, or create what it names: until then it finds nothing")
+			c.add(doctor.Problem, check, cfg.Problem(at, "cannot be run: "+refused.Error()).Error(), "correct the query, or create the tables that it names: until then the check finds nothing")
 			continue
 		}
 		if err != nil {
-			c.add(doctor.Problem, check, err.Error(), "see the error above")
+			c.add(doctor.Problem, check, err.Error(), "correct what the error names")
 			continue
 		}
 		c.findings = append(c.findings, agreed(check, one.Name, found))
 	}
 }
 
-// agreed is what a check found, with its first rows.
+// agreed returns the finding of a check, with its first rows.
 func agreed(check, name string, found agreement.Found) doctor.Finding {
 	if found.Count == 0 {
-		return doctor.Finding{Level: doctor.OK, Check: check, Message: name + ": found nothing"}
+		return doctor.Finding{Level: doctor.OK, Check: check, Message: name + ": found no rows"}
 	}
 	total := counted(found.Count, "row")
 	if found.More {
 		total = "more than " + total
 	}
 	lines := []string{name + ": " + total}
-	finding := doctor.Finding{Level: doctor.Problem, Check: check, Count: int64(found.Count), Fix: "see why, and repair your own tables; the query is in the configuration"}
+	finding := doctor.Finding{Level: doctor.Problem, Check: check, Count: int64(found.Count), Fix: "find the cause and repair your own tables; the query is in the configuration"}
 	for _, row := range found.Rows {
 		values := make([]string, len(row))
 		shown := make(map[string]*string, len(row))
@@ -56,15 +56,15 @@ func agreed(check, name string, found agreement.Found) doctor.Finding {
 	}
 	switch rest := found.Count - len(found.Rows); {
 	case found.More:
-		lines = append(lines, fmt.Sprintf("and more than %d more", rest))
+		lines = append(lines, fmt.Sprintf("and more than %d more rows", rest))
 	case rest > 0:
-		lines = append(lines, fmt.Sprintf("and %d more", rest))
+		lines = append(lines, fmt.Sprintf("and %d more rows", rest))
 	}
 	finding.Message = strings.Join(lines, "\n")
 	return finding
 }
 
-// quotedValue is a value on one line, in quotes where it would not stand for itself.
+// quotedValue returns a value on one line, in quotes if it would be ambiguous without.
 func quotedValue(value *string) string {
 	switch {
 	case value == nil:

@@ -37,7 +37,7 @@ checks:
 	require.Equal(t, exitFailed, code)
 	findings := found.of("agreement")
 	require.Len(t, findings, 3, "%+v", findings)
-	require.Equal(t, doctor.Finding{Level: doctor.OK, Check: "agreement", Message: "no-payments: found nothing"}, findings[0])
+	require.Equal(t, doctor.Finding{Level: doctor.OK, Check: "agreement", Message: "no-payments: found no rows"}, findings[0])
 
 	require.Equal(t, doctor.Problem, findings[1].Level)
 	require.EqualValues(t, 25, findings[1].Count)
@@ -52,7 +52,7 @@ checks:
 
 	var c command
 	require.Equal(t, exitFailed, c.run(t.Context(), "check", "--config", path))
-	require.Contains(t, c.stdout.String(), "ok    agreement                no-payments: found nothing\n")
+	require.Contains(t, c.stdout.String(), "ok    agreement                no-payments: found no rows\n")
 	require.Contains(t, c.stdout.String(), "FAIL  agreement                paid-without-order: 25 rows\n                               id=p_1 amount=1 note=NULL\n")
 	require.NotContains(t, c.stdout.String(), "\x1b")
 

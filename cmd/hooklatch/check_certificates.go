@@ -11,23 +11,23 @@ import (
 	"github.com/hooklatch/hooklatch/internal/program/doctor"
 )
 
-// renewBefore is how long before its end a certificate is warned of.
+// renewBefore is how long before the expiry of a certificate check warns.
 const renewBefore = 14 * 24 * time.Hour
 
-// certificates warns of what senders or people will refuse to talk to.
+// certificates warns of certificates that senders or browsers reject or soon will.
 func (c *checkup) certificates(cfg *config.Config, now time.Time) {
 	pairs, err := app.KeyPairs(cfg)
 	if err != nil {
-		return // a problem of the configuration, which told it
+		return // already reported as a problem of the configuration
 	}
 	for _, path := range slices.Sorted(maps.Keys(pairs)) {
 		ends, begins := pairs[path].Ends(), pairs[path].Begins()
-		const renew = "renew it, and reload: kill -HUP"
+		const renew = "renew it, and reload with: kill -HUP"
 		switch {
 		case now.After(ends):
-			c.add(doctor.Problem, "certificates", fmt.Sprintf("the certificate of %s has expired on %s", path, shown(ends)), renew)
+			c.add(doctor.Problem, "certificates", fmt.Sprintf("the certificate of %s expired on %s", path, shown(ends)), renew)
 		case now.Before(begins):
-			c.add(doctor.Problem, "certificates", fmt.Sprintf("the certificate of %s is valid from %s on only", path, shown(begins)), "wait, or use the one before")
+			c.add(doctor.Problem, "certificates", fmt.Sprintf("the certificate of %s is not valid before %s", path, shown(begins)), "wait, or use the previous certificate")
 		case now.Add(renewBefore).After(ends):
 			c.add(doctor.Warning, "certificates", fmt.Sprintf("the certificate of %s expires on %s", path, shown(ends)), renew)
 		default:

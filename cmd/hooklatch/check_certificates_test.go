@@ -34,8 +34,8 @@ func TestCheckSaysHowLongACertificateLasts(t *testing.T) {
 	}{
 		{"long", -day, 15 * day, doctor.OK, "the certificate of gateway.tls is valid until "},
 		{"soon", -day, 13 * day, doctor.Warning, "the certificate of gateway.tls expires on "},
-		{"expired", -2 * day, -day, doctor.Problem, "the certificate of gateway.tls has expired on "},
-		{"not yet", day, 90 * day, doctor.Problem, "the certificate of gateway.tls is valid from "},
+		{"expired", -2 * day, -day, doctor.Problem, "the certificate of gateway.tls expired on "},
+		{"not yet", day, 90 * day, doctor.Problem, "the certificate of gateway.tls is not valid before "},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()

@@ -16,8 +16,9 @@ import (
 	"github.com/hooklatch/hooklatch/schema"
 )
 
-// lists finds lists of providers that the last pass could not read, and endpoints that the
-// provider does not send to. It asks the database what passes left there, and no provider.
+// lists finds provider lists that the last pass could not read, and endpoints that the
+// provider does not send to. It reads what passes stored in the database and contacts no
+// provider.
 func (c *checkup) lists(ctx context.Context, pool *pgxpool.Pool, cfg *config.Config) {
 	const check = "backfill"
 	read := false
@@ -28,8 +29,8 @@ func (c *checkup) lists(ctx context.Context, pool *pgxpool.Pool, cfg *config.Con
 		}
 		read = true
 		if strong := s.Backfill.List.StrongToken; strong != "" && strings.HasPrefix(s.Backfill.Token.Reveal(), strong) {
-			c.add(doctor.Warning, check, fmt.Sprintf("the token of source %q begins with %s: it may do everything with the account", name, strong),
-				"make one that may only read: "+s.Backfill.List.Rights)
+			c.add(doctor.Warning, check, fmt.Sprintf("the token of source %q begins with %s: it has full access to the account", name, strong),
+				"create a token that can only read: "+s.Backfill.List.Rights)
 		}
 	}
 	if !read {
@@ -41,7 +42,7 @@ func (c *checkup) lists(ctx context.Context, pool *pgxpool.Pool, cfg *config.Con
 		states, err = o.Coverage().States(ctx)
 	}
 	if err != nil {
-		c.add(doctor.Problem, check, err.Error(), "give this role the right to read the tables")
+		c.add(doctor.Problem, check, err.Error(), "grant this role the right to read the tables")
 		return
 	}
 	for _, state := range states {
@@ -50,15 +51,15 @@ func (c *checkup) lists(ctx context.Context, pool *pgxpool.Pool, cfg *config.Con
 			continue
 		}
 		if state.Error != "" {
-			fix := "see what `" + c.name + " backfill status` says"
+			fix := "see: " + c.name + " backfill status"
 			if rights := s.Backfill.List.Rights; rights != "" {
 				fix += "; the token needs: " + rights
 			}
 			c.add(doctor.Warning, check, fmt.Sprintf("the list of source %q cannot be read: %s", state.Source, state.Error), fix)
 		}
 		if state.Endpoint == coverage.EndpointOff || state.Endpoint == coverage.EndpointForeign {
-			c.add(doctor.Warning, check, fmt.Sprintf("the provider of source %q does not send to it, known since %s: %s", state.Source, shown(state.EndpointAt), state.EndpointWhy),
-				"switch the endpoint on at the provider, or correct its URL there")
+			c.add(doctor.Warning, check, fmt.Sprintf("the provider of source %q does not send to it, as seen on %s: %s", state.Source, shown(state.EndpointAt), state.EndpointWhy),
+				"enable the endpoint at the provider, or correct its URL there")
 		}
 	}
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// Check finds lists that the last pass could not read, without a call to a provider, and
-// names the rights that the token needs.
+// Check finds lists that the last pass could not read, without calling a provider, and names
+// the rights that the token needs.
 func TestCheckFindsListsThatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)
@@ -39,6 +39,6 @@ func TestCheckFindsListsThatCannotBeRead(t *testing.T) {
 	}
 	require.Len(t, said, 3)
 	require.Regexp(t, `^the token of source "stripe" begins with sk_: .* -> .*a restricted key with Events: read`, said[0])
-	require.Regexp(t, `source "paddle" does not send to it, known since .*: active: false`, said[1])
+	require.Regexp(t, `source "paddle" does not send to it, as seen on .*: active: false`, said[1])
 	require.Regexp(t, `^the list of source "stripe" cannot be read: .*refused \(403\) -> .*backfill status.*the token needs: a restricted key with Events: read`, said[2])
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema"
 )
 
-// retention finds clean-up that waits for a person.
+// retention finds clean-up that waits for an operator to confirm.
 func (c *checkup) retention(ctx context.Context, pool *pgxpool.Pool, cfg *config.Config) {
 	const check = "retention"
 	o, err := outbox.New(outbox.Options{Pool: pool, Schema: schema.Name(cfg.Database.Schema)})
@@ -22,7 +22,7 @@ func (c *checkup) retention(ctx context.Context, pool *pgxpool.Pool, cfg *config
 		progress, err = o.Retention().Progress(ctx)
 	}
 	if err != nil {
-		c.add(doctor.Problem, check, err.Error(), "give this role the right to read the tables")
+		c.add(doctor.Problem, check, err.Error(), "grant this role the right to read the tables")
 		return
 	}
 	waits := false
@@ -33,11 +33,11 @@ func (c *checkup) retention(ctx context.Context, pool *pgxpool.Pool, cfg *config
 		waits = true
 		name := partName(retention.Part{What: p.What, Source: p.Source})
 		c.add(doctor.Warning, check,
-			fmt.Sprintf("nothing is deleted since %s: of %s all before %s would go at once, and the last run came to %s",
+			fmt.Sprintf("deletion has been stopped since %s: the next run would delete all %s before %s at once, and the last run reached %s",
 				shown(p.StoppedSince), name, shown(p.StoppedAt), shown(p.Horizon)),
-			fmt.Sprintf("if the clock of the database is right and the setting is meant: %s retention run --yes", c.name))
+			fmt.Sprintf("if the clock of the database is right and the setting is intended, run: %s retention run --yes", c.name))
 	}
 	if !waits {
-		c.add(doctor.OK, check, "retention waits for nobody", "")
+		c.add(doctor.OK, check, "retention does not wait for an operator", "")
 	}
 }

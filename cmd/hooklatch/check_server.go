@@ -13,11 +13,11 @@ import (
 	"github.com/hooklatch/hooklatch/schema"
 )
 
-// server finds that the database is on a server that nobody has spoken of, and that a
-// standby is trusted which may lack something.
+// server finds a database on a server that no operator has confirmed, and a standby that is
+// trusted although it may lack commits.
 func (c *checkup) server(ctx context.Context, pool *pgxpool.Pool, cfg *config.Config) {
 	const check = "server"
-	const cannot = "give this role the right to read the tables"
+	const cannot = "grant this role the right to read the tables"
 	o, err := outbox.New(outbox.Options{Pool: pool, Schema: schema.Name(cfg.Database.Schema)})
 	if err != nil {
 		c.add(doctor.Problem, check, err.Error(), cannot)
@@ -29,31 +29,31 @@ func (c *checkup) server(ctx context.Context, pool *pgxpool.Pool, cfg *config.Co
 	case err != nil:
 		c.add(doctor.Problem, check, err.Error(), cannot)
 	case state.Withheld:
-		c.add(doctor.Problem, check, fmt.Sprintf("at_most_once effects are withheld: the database is on %s, and what was done is known on %s", state.Here, state.Known),
-			"say what happened: `hooklatch repair --restored-to TIME`, or `hooklatch repair --promoted` if nothing is missing")
+		c.add(doctor.Problem, check, fmt.Sprintf("at_most_once effects are withheld: the database is on %s, and the confirmed server is %s", state.Here, state.Known),
+			"confirm the server: run `hooklatch repair --restored-to TIME` after a restore, or `hooklatch repair --promoted` if nothing is missing")
 	default:
-		c.add(doctor.OK, check, "it is known on this server what was done", "")
+		c.add(doctor.OK, check, "this server is confirmed: no work is missing on it", "")
 	}
 	if !cfg.HA.Synchronous {
 		return
 	}
 	var standbys string
 	if err := pool.QueryRow(ctx, "SHOW synchronous_standby_names").Scan(&standbys); err == nil && standbys == "" {
-		c.add(doctor.Warning, check, "ha.synchronous says that commits wait for a standby, and they do not: one that is promoted may lack what was done, "+
-			"and at_most_once effects would be done again", "set synchronous_standby_names, or leave out ha.synchronous")
+		c.add(doctor.Warning, check, "ha.synchronous says that commits wait for a standby, but they do not: a promoted standby may lack effects that were done, "+
+			"and at_most_once effects would be done again", "set synchronous_standby_names, or remove ha.synchronous")
 	}
 }
 
-// storing finds a database that cannot store a delivery, such as one whose disk is full. A
-// role that may only read, and a server that is read-only, have findings of their own.
+// storing finds a database that cannot store a delivery, for example because its disk is
+// full. A read-only role and a read-only server have findings of their own.
 func (c *checkup) storing(ctx context.Context, o *outbox.Outbox) {
 	const check = "storing"
 	err := o.CanStore(ctx)
 	switch {
 	case err == nil:
-		c.add(doctor.OK, check, "a delivery can be stored (it was rolled back)", "")
+		c.add(doctor.OK, check, "a delivery can be stored (the test was rolled back)", "")
 	case sqlstate.Is(err, sqlstate.ReadOnly), sqlstate.Is(err, sqlstate.InsufficientPrivilege):
 	default:
-		c.add(doctor.Problem, check, err.Error(), "look at the disk and the log of Postgres: deliveries are answered 503 meanwhile, and their senders try again")
+		c.add(doctor.Problem, check, err.Error(), "check the disk and the log of Postgres: until it is fixed, deliveries are answered 503 and senders retry")
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/hooklatch/hooklatch/worker/destination"
 )
 
-// signing shows the public keys that receivers verify with: the configuration
-// has the private ones only.
+// signing shows the public keys that receivers verify with. The configuration contains only
+// the private keys.
 func (c *checkup) signing(cfg *config.Config) {
 	for _, name := range slices.Sorted(maps.Keys(cfg.Destinations)) {
 		d := cfg.Destinations[name]
@@ -20,7 +20,7 @@ func (c *checkup) signing(cfg *config.Config) {
 		}
 		for _, value := range d.HTTP.Sign.StandardWebhooks {
 			if key := destination.SigningPublicKey(value); key != "" {
-				c.add(doctor.OK, "signing", fmt.Sprintf("the receiver of destination %q verifies v1a signatures with %s", name, key), "")
+				c.add(doctor.OK, "signing", fmt.Sprintf("the receiver of destination %q verifies v1a signatures with the public key %s", name, key), "")
 			}
 		}
 	}

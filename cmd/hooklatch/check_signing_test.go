@@ -9,7 +9,7 @@ import (
 	"github.com/hooklatch/hooklatch/internal/program/doctor"
 )
 
-// The pair is one that Svix publishes in the tests of its server.
+// The key pair is published by Svix in the tests of its server.
 const (
 	publishedPrivateKey = "whsk_6Xb/dCcHpPea21PS1N9VY/NZW723CEc77N4rJCubMbfVKIDij2HKpMKkioLlX0dRqSKJp4AJ6p9lMicMFs6Kvg=="
 	publishedPublicKey  = "whpk_1SiA4o9hyqTCpIqC5V9HUakiiaeACeqfZTInDBbOir4="
@@ -26,6 +26,6 @@ func TestCheckShowsThePublicKeyOfADestination(t *testing.T) {
 	c := &checkup{}
 	c.signing(cfg)
 	require.Equal(t, []doctor.Finding{{
-		Level: doctor.OK, Check: "signing", Message: `the receiver of destination "app" verifies v1a signatures with ` + publishedPublicKey,
+		Level: doctor.OK, Check: "signing", Message: `the receiver of destination "app" verifies v1a signatures with the public key ` + publishedPublicKey,
 	}}, c.findings)
 }

@@ -11,30 +11,30 @@ import (
 	"github.com/hooklatch/hooklatch/internal/program/doctor"
 )
 
-// soon is how long before its end a secret is warned of.
+// soon is how long before the expiry of a secret check warns.
 const soon = 7 * 24 * time.Hour
 
-// sources warns of what will refuse deliveries of a source some day.
+// sources warns of settings that will cause deliveries of a source to be refused.
 func (c *checkup) sources(cfg *config.Config, now time.Time) {
 	for _, name := range slices.Sorted(maps.Keys(cfg.Sources)) {
 		s := cfg.Sources[name]
 		p, err := s.Sender()
 		if err != nil {
-			continue // a problem of the configuration, which told it
+			continue // already reported as a problem of the configuration
 		}
 		c.secrets(name, s, p, now)
 		if s.OverridesKey(p) {
-			c.add(doctor.Warning, "event id", fmt.Sprintf("source %q: its key is not the one that %s documents, which is: %s", name, p.Title, p.About.KeyRule),
-				"remove event_id and dedup.ignore of the source, unless the documented key was seen to fail")
+			c.add(doctor.Warning, "event id", fmt.Sprintf("source %q: its event key differs from the one that %s documents: %s", name, p.Title, p.About.KeyRule),
+				"remove event_id and dedup.ignore of the source, unless you have seen the documented key fail")
 		}
 		if s.ReplayGuard != config.ReplayOff && p.ReplayToken == nil {
-			c.add(doctor.Warning, "replay guard", fmt.Sprintf("source %q: replay_guard has no effect: nothing in a delivery of %s tells a replay from a new event", name, p.Title),
-				"remove it, so that no one relies on it")
+			c.add(doctor.Warning, "replay guard", fmt.Sprintf("source %q: replay_guard has no effect: nothing in a delivery of %s distinguishes a replay from a new event", name, p.Title),
+				"remove replay_guard, so that no operator relies on it")
 		}
 	}
 }
 
-// secrets warns of those of a source that have expired or soon will.
+// secrets warns of secrets of a source that have expired or soon will.
 func (c *checkup) secrets(name string, s config.Source, p *provider.Provider, now time.Time) {
 	usable, later := 0, 0
 	for i, one := range s.Secrets {
@@ -45,11 +45,11 @@ func (c *checkup) secrets(name string, s config.Source, p *provider.Provider, no
 		which := fmt.Sprintf("secret %d of source %q", i+1, name)
 		switch {
 		case !end.IsZero() && now.After(end):
-			c.add(doctor.Warning, "secrets", fmt.Sprintf("%s has expired on %s", which, shown(end)), "remove it from the configuration")
+			c.add(doctor.Warning, "secrets", fmt.Sprintf("%s expired on %s", which, shown(end)), "remove it from the configuration")
 			continue
 		case !end.IsZero() && now.Add(soon).After(end):
-			c.add(doctor.Warning, "secrets", fmt.Sprintf("%s is accepted until %s only", which, shown(end)),
-				"make sure that the sender signs with another one by then, which hooklatch.secrets.matched shows")
+			c.add(doctor.Warning, "secrets", fmt.Sprintf("%s is accepted only until %s", which, shown(end)),
+				"make sure that the sender signs with another secret by then; the metric hooklatch.secrets.matched shows which secret it uses")
 		}
 		if one.NotBefore.After(now) {
 			continue
@@ -62,15 +62,15 @@ func (c *checkup) secrets(name string, s config.Source, p *provider.Provider, no
 	switch {
 	case p.Keyless && len(s.Secrets) == 0:
 	case usable == 0:
-		c.add(doctor.Problem, "secrets", fmt.Sprintf("source %q has no secret that is accepted now: all its deliveries are answered 503", name),
-			"give the secret that the sender signs with at present")
+		c.add(doctor.Problem, "secrets", fmt.Sprintf("source %q has no secret that is valid now: all its deliveries are answered 503", name),
+			"add the secret that the sender signs with now")
 	case later == 0 && !followed(s, now):
-		c.add(doctor.Warning, "secrets", fmt.Sprintf("source %q has no secret that is accepted in %s: all its deliveries will be answered 503", name, config.FormatDuration(soon)),
-			"add the one that follows, or move not_after")
+		c.add(doctor.Warning, "secrets", fmt.Sprintf("source %q has no secret that is still valid in %s: all its deliveries will then be answered 503", name, config.FormatDuration(soon)),
+			"add the next secret, or extend not_after")
 	}
 }
 
-// followed reports whether a secret begins to be accepted soon.
+// followed reports whether another secret becomes valid soon.
 func followed(s config.Source, now time.Time) bool {
 	return slices.ContainsFunc(s.Secrets, func(one config.Secret) bool {
 		return one.NotBefore.After(now) && one.NotBefore.Before(now.Add(soon))

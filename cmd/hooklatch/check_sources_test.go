@@ -23,46 +23,46 @@ func TestCheckWarnsOfSecretsThatEnd(t *testing.T) {
 		{"an end that is far", "a: {provider: stripe, secrets: [the-first-secret, {value: the-second-secret, not_after: 2026-12-21T00:00:00Z}]}", nil},
 		{
 			"expired", "a: {provider: stripe, secrets: [the-first-secret, {value: the-second-secret, not_after: 2026-11-20T00:00:00Z}]}",
-			[]string{`warning secret 2 of source "a" has expired on 2026-11-20 00:00:00.000Z`},
+			[]string{`warning secret 2 of source "a" expired on 2026-11-20 00:00:00.000Z`},
 		},
 		{
 			"soon", "a: {provider: stripe, secrets: [{value: the-first-secret, not_after: 2026-11-27T00:00:00Z}, the-second-secret]}",
-			[]string{`warning secret 1 of source "a" is accepted until 2026-11-27 00:00:00.000Z only`},
+			[]string{`warning secret 1 of source "a" is accepted only until 2026-11-27 00:00:00.000Z`},
 		},
 		{
 			"retries with old secrets", "a: {provider: razorpay, secrets: [{value: the-first-secret, not_after: 2026-11-20T13:00:00Z}, the-second-secret]}",
-			[]string{`warning secret 1 of source "a" is accepted until 2026-11-21 13:00:00.000Z only`},
+			[]string{`warning secret 1 of source "a" is accepted only until 2026-11-21 13:00:00.000Z`},
 		},
 		{
 			"the last one soon", "a: {provider: stripe, secrets: [{value: the-first-secret, not_after: 2026-11-27T00:00:00Z}]}",
 			[]string{
-				`warning secret 1 of source "a" is accepted until 2026-11-27 00:00:00.000Z only`,
-				`warning source "a" has no secret that is accepted in 7d: all its deliveries will be answered 503`,
+				`warning secret 1 of source "a" is accepted only until 2026-11-27 00:00:00.000Z`,
+				`warning source "a" has no secret that is still valid in 7d: all its deliveries will then be answered 503`,
 			},
 		},
 		{
 			"the last one soon, with the next", "a: {provider: stripe, secrets: [{value: the-first-secret, not_after: 2026-11-27T00:00:00Z}, {value: the-second-secret, not_before: 2026-11-26T00:00:00Z}]}",
-			[]string{`warning secret 1 of source "a" is accepted until 2026-11-27 00:00:00.000Z only`},
+			[]string{`warning secret 1 of source "a" is accepted only until 2026-11-27 00:00:00.000Z`},
 		},
 		{
 			"none now", "a: {provider: stripe, secrets: [{value: the-first-secret, not_after: 2026-11-20T00:00:00Z}, {value: the-second-secret, not_before: 2026-11-22T00:00:00Z}]}",
 			[]string{
-				`warning secret 1 of source "a" has expired on 2026-11-20 00:00:00.000Z`,
-				`problem source "a" has no secret that is accepted now: all its deliveries are answered 503`,
+				`warning secret 1 of source "a" expired on 2026-11-20 00:00:00.000Z`,
+				`problem source "a" has no secret that is valid now: all its deliveries are answered 503`,
 			},
 		},
 		{"keyless", "a: {provider: jwt, jwks_url: https://issuer.example.com/keys, audience: a, event_id: {pointer: /id}}", nil},
 		{
 			"guard of nothing", "a: {provider: pagerduty, secrets: [the-first-secret], replay_guard: refuse}",
-			[]string{`warning source "a": replay_guard has no effect: nothing in a delivery of PagerDuty tells a replay from a new event`},
+			[]string{`warning source "a": replay_guard has no effect: nothing in a delivery of PagerDuty distinguishes a replay from a new event`},
 		},
 		{
 			"own key", "a: {provider: vercel, secrets: [the-first-secret], event_id: {pointer: /payload/id}}",
-			[]string{`warning source "a": its key is not the one that Vercel documents, which is: /id of the body.`},
+			[]string{`warning source "a": its event key differs from the one that Vercel documents: /id of the body.`},
 		},
 		{
 			"key without a part", "a: {provider: vercel, secrets: [the-first-secret], dedup: {ignore: [/id]}}",
-			[]string{`warning source "a": its key is not the one that Vercel documents, which is: /id of the body.`},
+			[]string{`warning source "a": its event key differs from the one that Vercel documents: /id of the body.`},
 		},
 		{"key of a scheme of one's own", "a: {provider: token, secrets: [the-first-secret], dedup: {ignore: [/id]}}", nil},
 		{"guard", "a: {provider: github, secrets: [the-first-secret], replay_guard: refuse}", nil},
@@ -90,7 +90,7 @@ func TestCheckRefusesRetentionBelowTheFloor(t *testing.T) {
 	code, found := runCheck(t, "--config", path)
 	require.Equal(t, exitFailed, code)
 	require.Equal(t, []doctor.Finding{{
-		Level: doctor.Problem, Check: "configuration", Fix: "correct that line",
+		Level: doctor.Problem, Check: "configuration", Fix: "correct this line",
 		Message: path + ":3: sources.stripe.retention.dedup: 7d is below the floor of 30d of provider stripe (2 x 3d of retries, 30d of manual resends)",
 	}}, found.of("configuration"))
 }

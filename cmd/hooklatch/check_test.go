@@ -44,13 +44,13 @@ func TestCheckOfAFreshDatabaseSaysHowToFixIt(t *testing.T) {
 	code, found := runCheck(t, "--config", path)
 	require.Equal(t, exitFailed, code)
 	require.Equal(t, []doctor.Finding{{
-		Level: doctor.Problem, Check: "schema", Message: `nothing is migrated yet in schema "hooklatch"`, Fix: "run: hooklatch migrate up",
+		Level: doctor.Problem, Check: "schema", Message: `schema "hooklatch" has no tables yet`, Fix: "run: hooklatch migrate up",
 	}}, found.of("schema"))
 	require.Empty(t, found.of("partitions"))
 	c := command{name: "go run ./cmd/hooklatch"}
 	require.Equal(t, exitFailed, c.run(t.Context(), "check", "--config", path))
-	require.Regexp(t, `FAIL  schema +nothing is migrated yet in schema "hooklatch"\n +-> run: hooklatch migrate up\n`, c.stdout.String())
-	require.Contains(t, c.stdout.String(), "FAIL  fsync ") // the servers of tests are fast, not safe
+	require.Regexp(t, `FAIL  schema +schema "hooklatch" has no tables yet\n +-> run: hooklatch migrate up\n`, c.stdout.String())
+	require.Contains(t, c.stdout.String(), "FAIL  fsync ") // test servers run without fsync
 	require.Empty(t, c.stderr.String())
 	asJSON := command{}
 	require.Equal(t, exitFailed, asJSON.run(t.Context(), "check", "--json", "--config", path))
@@ -58,7 +58,7 @@ func TestCheckOfAFreshDatabaseSaysHowToFixIt(t *testing.T) {
 
 	require.Contains(t, must(t, "migrate", "status", "--config", path), "0001_inbox                pending")
 	require.Contains(t, must(t, "migrate", "up", "--config", path), "hooklatch 0001_inbox")
-	require.Equal(t, "the schema is up to date: nothing to do\n", must(t, "migrate", "up", "--config", path))
+	require.Equal(t, "the schema is up to date\n", must(t, "migrate", "up", "--config", path))
 	require.Contains(t, must(t, "migrate", "status", "--config", path), "applied 20")
 	_, found = runCheck(t, "--config", path)
 	require.Equal(t, 1, found.Problems, "%+v", found.Findings)
@@ -80,7 +80,7 @@ func TestCheckOfADurableServerIsFine(t *testing.T) {
 	require.Zero(t, code)
 	require.Zero(t, found.Problems, "%+v", found.Findings)
 	require.Zero(t, found.Warnings, "%+v", found.Findings)
-	require.Contains(t, must(t, "check", "--config", path), "all is well\n")
+	require.Contains(t, must(t, "check", "--config", path), "no problems found\n")
 }
 
 func TestCheckReportsAllMistakesOfAConfiguration(t *testing.T) {
@@ -106,7 +106,7 @@ routes:
 	require.Contains(t, mistakes[1].Message, path+":11: routes[0].key: ")
 	require.Equal(t, doctor.Problem, found.of("database")[0].Level)
 
-	// The same when it is to be run.
+	// serve reports the same.
 	var c command
 	require.Equal(t, exitFailed, c.run(t.Context(), "serve", "--config", path))
 	require.Contains(t, c.stderr.String(), "hooklatch: "+path+":10: routes[0].when: ")

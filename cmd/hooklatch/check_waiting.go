@@ -13,8 +13,8 @@ import (
 	"github.com/hooklatch/hooklatch/schema"
 )
 
-// unserved finds effects that wait for a destination or a route this
-// configuration does not have.
+// unserved finds effects that wait for a destination or a route that is not in this
+// configuration.
 func (c *checkup) unserved(ctx context.Context, pool *pgxpool.Pool, cfg *config.Config) {
 	const check = "effects_unserved"
 	o, err := outbox.New(outbox.Options{Pool: pool, Schema: schema.Name(cfg.Database.Schema)})
@@ -23,7 +23,7 @@ func (c *checkup) unserved(ctx context.Context, pool *pgxpool.Pool, cfg *config.
 		waiting, err = o.Fleet().Waiting(ctx)
 	}
 	if err != nil {
-		c.add(doctor.Problem, check, err.Error(), "give this role the right to read the tables")
+		c.add(doctor.Problem, check, err.Error(), "grant this role the right to read the tables")
 		return
 	}
 	found := app.FindUnserved(cfg, waiting)
@@ -31,6 +31,6 @@ func (c *checkup) unserved(ctx context.Context, pool *pgxpool.Pool, cfg *config.
 		c.add(doctor.Warning, check, u.String(), u.Fix())
 	}
 	if len(found) == 0 {
-		c.add(doctor.OK, check, "every waiting effect has its destination in the configuration", "")
+		c.add(doctor.OK, check, "the destination of every waiting effect is in the configuration", "")
 	}
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// A statement on a table that does not exist is found before its first effect,
-// and a source whose events lead nowhere is told of.
+// A statement on a missing table is found before its first effect, and a source without a
+// route is reported.
 func TestCheckFindsStatementsAndSourcesThatLeadNowhere(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)
@@ -45,6 +45,6 @@ routes:
 	_, err := pool.Exec(t.Context(), `CREATE TABLE ledger_of_nobody (id text)`)
 	require.NoError(t, err)
 	_, found = runCheck(t, "--config", path)
-	require.Equal(t, "Postgres accepts the 2 statements of sql destinations", found.of("statements")[0].Message)
+	require.Equal(t, "Postgres accepts the 2 statements of all sql destinations", found.of("statements")[0].Message)
 	require.Equal(t, "nothing waits; no worker runs", found.of("waiting")[0].Message)
 }

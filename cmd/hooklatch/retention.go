@@ -15,7 +15,7 @@ import (
 func (c *cli) newRetention() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "retention",
-		Short: "Delete what is past its time",
+		Short: "Delete expired data",
 		RunE:  needsCommand,
 	}
 	c.database.register(cmd.PersistentFlags())
@@ -23,7 +23,7 @@ func (c *cli) newRetention() *cobra.Command {
 	return cmd
 }
 
-// retentionFlags say how a run goes.
+// retentionFlags are the flags of retention run.
 type retentionFlags struct {
 	yes, dryRun bool
 	by          operatorFlags
@@ -33,18 +33,18 @@ func (c *cli) newRetentionRun() *cobra.Command {
 	var f retentionFlags
 	cmd := &cobra.Command{
 		Use:   "run",
-		Short: "Delete what the configuration keeps no longer, as workers do every hour",
-		Long: `Delete what the configuration keeps no longer, as workers do every hour by
-themselves. Nothing that unfinished work needs is touched.
+		Short: "Delete expired data now, as workers do every hour",
+		Long: `Delete data that is past its retention, as workers do by themselves every hour. Data
+that unfinished work needs is kept.
 
-A run that would go more than three days further than the one before deletes
-nothing and waits for a person: perhaps the clock of the database jumped, or a
-setting was shortened by mistake. Look at what would go with --dry-run, and let it
-go on with --yes, which is recorded. Interrupted, a run is gone on with by the next.`,
+A run that would delete more than three days beyond the previous run deletes nothing
+and waits for an operator: the clock of the database may have jumped, or a setting may
+have been shortened by mistake. See what would be deleted with --dry-run, and confirm
+with --yes, which is recorded. The next run continues an interrupted one.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if f.yes && f.dryRun {
-				return misused("--dry-run deletes nothing: leave out --yes")
+				return misused("--dry-run deletes nothing: omit --yes")
 			}
 			cfg, err := c.loadConfig()
 			if err != nil {
@@ -55,8 +55,8 @@ go on with --yes, which is recorded. Interrupted, a run is gone on with by the n
 			})
 		},
 	}
-	cmd.Flags().BoolVar(&f.yes, "yes", false, "go on although more than three days go at once")
-	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "only count what would go")
+	cmd.Flags().BoolVar(&f.yes, "yes", false, "delete even if more than three days are deleted at once")
+	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "only count what would be deleted")
 	f.by.register(cmd)
 	c.jsonFlag(cmd)
 	return cmd
@@ -68,7 +68,7 @@ func (c *cli) runRetention(ctx context.Context, keeper *retention.Keeper, settin
 		if err != nil {
 			return err
 		}
-		return c.printRetention(report, "WOULD GO")
+		return c.printRetention(report, "WOULD DELETE")
 	}
 	order := retention.Order{Settings: settings}
 	progress := c.eachSecond()
@@ -101,11 +101,11 @@ func (c *cli) printRetention(report retention.Report, rows string) error {
 	if c.asJSON {
 		return printJSON(c.stdout, report)
 	}
-	t := newTable(c.stdout, "WHAT", "SOURCE", "OLDER THAN", rows, "BYTES", "KEPT", "")
+	t := newTable(c.stdout, "DATA", "SOURCE", "OLDER THAN", rows, "BYTES", "KEPT", "")
 	for _, p := range report.Parts {
 		note := ""
 		if p.Stopped {
-			note = "more than three days at once: the last run came to " + shown(p.Horizon)
+			note = "more than three days at once: the last run reached " + shown(p.Horizon)
 		}
 		source := string(p.Source)
 		if source == "" {
@@ -119,7 +119,7 @@ func (c *cli) printRetention(report retention.Report, rows string) error {
 	if !report.Stopped {
 		return nil
 	}
-	_, err := fmt.Fprintf(c.stdout, "\nnothing is deleted before a person says so. Is the clock of the database right, and every setting meant?\n"+
-		"count it with:\n  %s retention run --dry-run\nlet it go on with:\n  %s retention run --yes\n", c.name, c.name)
+	_, err := fmt.Fprintf(c.stdout, "\nnothing is deleted until an operator confirms. Check the clock of the database and the retention settings.\n"+
+		"count what would be deleted with:\n  %s retention run --dry-run\nconfirm with:\n  %s retention run --yes\n", c.name, c.name)
 	return err
 }

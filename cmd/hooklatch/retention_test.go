@@ -11,7 +11,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/retention"
 )
 
-// A run that would go too far at once stops, check says so, and a person lets it go on.
+// A run that would delete too much at once stops, check reports it, and an operator confirms
+// it.
 func TestRetentionWaitsForAPerson(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t, systemOptions{})
@@ -22,8 +23,8 @@ func TestRetentionWaitsForAPerson(t *testing.T) {
 	require.Eventually(t, func() bool {
 		return !s.counts(t, 0, `SELECT count(*) FROM hooklatch.retention_progress`)
 	}, 2*time.Minute, 10*time.Millisecond)
-	require.NoError(t, s.app.Stop(t.Context())) // its worker runs retention at times of its own
-	// A worker ran before, and remembers; the new source is as old as the event.
+	require.NoError(t, s.app.Stop(t.Context())) // its worker would also run retention
+	// A worker ran before and stored its progress; the new source is as old as the event.
 	for _, statement := range []string{
 		`DELETE FROM hooklatch.retention_progress`,
 		`UPDATE hooklatch.processed_events SET received_at = now() - interval '200 days', processed_at = now() - interval '200 days'`,
@@ -33,11 +34,11 @@ func TestRetentionWaitsForAPerson(t *testing.T) {
 	}
 	var c command
 	require.Equal(t, exitFailed, c.run(t.Context(), s.args("retention", "run")...), c.stderr.String())
-	require.Regexp(t, `(?m)^events +stripe +\S+ \S+ +0 +0 +0 +more than three days at once: the last run came to `, c.stdout.String())
-	require.Contains(t, c.stdout.String(), "let it go on with:\n  hooklatch retention run --yes\n")
+	require.Regexp(t, `(?m)^events +stripe +\S+ \S+ +0 +0 +0 +more than three days at once: the last run reached `, c.stdout.String())
+	require.Contains(t, c.stdout.String(), "confirm with:\n  hooklatch retention run --yes\n")
 	_, found = runCheck(t, s.args()...)
 	require.Equal(t, doctor.Warning, found.of("retention")[0].Level)
-	require.Regexp(t, `^nothing is deleted since .*: of events of stripe all before .* would go at once`, found.of("retention")[0].Message)
+	require.Regexp(t, `^deletion has been stopped since .*: the next run would delete all events of stripe before .* at once`, found.of("retention")[0].Message)
 
 	var planned retention.Report
 	require.NoError(t, json.Unmarshal([]byte(must(t, s.args("retention", "run", "--dry-run", "--json")...)), &planned))
