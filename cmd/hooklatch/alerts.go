@@ -15,7 +15,7 @@ import (
 func (c *cli) newAlerts() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "alerts",
-		Short: "List and mute what people are told",
+		Short: "List and mute alerts",
 		Args:  cobra.NoArgs,
 		RunE:  needsCommand,
 	}
@@ -37,10 +37,11 @@ func (c *cli) withAlerts(cmd *cobra.Command, f func(*alarm.Book) error) error {
 func (c *cli) newAlertsList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "List what needs a person, and who was told",
-		Long: `List what needed a person when a worker last looked, every 15 seconds, and how
-often it was told to those in alerts.to of the configuration; and what is muted.
-Without alerts.to no worker looks: see status, which does so itself.`,
+		Short: "List firing alerts and active mutes",
+		Long: `List the alerts that fired when a worker last checked, and how often each was sent
+to the destinations in alerts.to. Mutes are listed too. Workers check every 15
+seconds, and only if alerts.to is set. Without it, use the status command, which
+checks by itself.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.withAlerts(cmd, func(book *alarm.Book) error {
@@ -48,8 +49,8 @@ Without alerts.to no worker looks: see status, which does so itself.`,
 				if err != nil {
 					return err
 				}
-				return printList(c, list, "nothing needs a person", []string{"ALERT", "ABOUT", "SEVERITY", "SINCE", "TOLD", "MUTED UNTIL", "WHAT"}, func(e alarm.Entry) []string {
-					if e.Message == "" { // needs nobody now
+				return printList(c, list, "no alerts", []string{"ALERT", "SUBJECT", "SEVERITY", "SINCE", "NOTIFIED", "MUTED UNTIL", "MESSAGE"}, func(e alarm.Entry) []string {
+					if e.Message == "" { // a mute of an alert that does not fire
 						return []string{e.Name, "-", "-", "-", "-", shown(e.MutedUntil), "-"}
 					}
 					return []string{e.Name, cmp.Or(e.Subject, "-"), string(e.Severity), shown(e.Since), counted(e.TimesTold, "time"), shown(e.MutedUntil), e.Message}
@@ -66,13 +67,13 @@ func (c *cli) newAlertsMute() *cobra.Command {
 	var by operatorFlags
 	cmd := &cobra.Command{
 		Use:   "mute NAME",
-		Short: "Tell nobody of an alert for a while",
-		Long: `Tell nobody of an alert for a while, whatever it is about. What begins meanwhile
-is told when that is over and it lasts. --for 0s tells it again at once.`,
+		Short: "Mute an alert for a while",
+		Long: `Mute an alert for a while, for all of its subjects. Alerts that fire meanwhile are
+sent when the mute ends, if they still hold. --for 0s ends a mute immediately.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if length < 0 {
-				return misused("--for must not be negative")
+				return misused("--for %s: it must not be negative", length)
 			}
 			return c.withAlerts(cmd, func(book *alarm.Book) error {
 				err := book.Mute(cmd.Context(), args[0], length, by.operator())
@@ -83,7 +84,7 @@ is told when that is over and it lasts. --for 0s tells it again at once.`,
 					return err
 				}
 				if length == 0 {
-					_, err = fmt.Fprintf(c.stdout, "%s is told again\n", args[0])
+					_, err = fmt.Fprintf(c.stdout, "%s is no longer muted\n", args[0])
 				} else {
 					_, err = fmt.Fprintf(c.stdout, "%s is muted for %s\n", args[0], clock.Roughly(length))
 				}
@@ -91,7 +92,7 @@ is told when that is over and it lasts. --for 0s tells it again at once.`,
 			})
 		},
 	}
-	cmd.Flags().DurationVar(&length, "for", 2*time.Hour, "for how long")
+	cmd.Flags().DurationVar(&length, "for", 2*time.Hour, "`duration` of the mute")
 	by.register(cmd)
 	return cmd
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/hooklatch/hooklatch/internal/program/config"
 )
 
-// alertsAfter is how soon people are told: what is asked is 2 minutes.
+// alertsAfter is the time to a notification; the requirement is 2 minutes.
 const alertsAfter = 2 * time.Minute
 
 // channel is a receiver of the messages of a chat.
@@ -47,7 +47,7 @@ func newChannel(t *testing.T) *channel {
 	return c
 }
 
-// with are the messages that contain a text.
+// with returns the messages that contain a text.
 func (c *channel) with(text string) []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -60,7 +60,7 @@ func (c *channel) with(text string) []string {
 	return found
 }
 
-// alertsYAML tells people by mail, and by a chat when the mail does not come.
+// alertsYAML sends alerts by mail, and to a chat if the mail fails.
 func alertsYAML(smtp, chat string) string {
 	return fmt.Sprintf(`
 admin: {listen: "localhost:0"}
@@ -77,13 +77,13 @@ alerts:
 
 func portIn(address string) string { return address[strings.LastIndexByte(address, ':')+1:] }
 
-// park makes an effect that waits for a person.
+// park creates a parked effect.
 const park = `
 	INSERT INTO hooklatch.effects (scope, key, idempotency_key, destination, queue, policy, state, attempt, finished_at)
 	VALUES ('s', 'parked', 'hl_parked', 'app', 'dst_app', 'at_most_once', 'parked', 0, now())`
 
-// Two workers tell one thing once, by a mail that does not wait behind 100,000 others to
-// the same server, which are sent one an hour; and when it is over they say so.
+// Two workers send one alert once, by a mail that does not wait behind 100,000 others to the
+// same server, which are sent one an hour. When the alert resolves they send that too.
 func TestPeopleAreToldByMail(t *testing.T) {
 	t.Parallel()
 	chat := newChannel(t)
@@ -124,12 +124,12 @@ func TestPeopleAreToldByMail(t *testing.T) {
 	require.Empty(t, chat.with("effects_parked"), "the mail came")
 }
 
-// A mail that does not come is followed by a message to the next one.
+// If a mail fails, the next destination gets the message.
 func TestTheNextOneIsToldWhenTheFirstIsDown(t *testing.T) {
 	t.Parallel()
 	chat := newChannel(t)
 	s := newSystem(t, systemOptions{noGateway: true, yaml: func(d *devSettings) string {
-		return databaseYAML(d) + alertsYAML("127.0.0.1:9", chat.URL) // discard: nobody is there
+		return databaseYAML(d) + alertsYAML("127.0.0.1:9", chat.URL) // discard: no server listens
 	}})
 	_, err := s.pool.Exec(t.Context(), park)
 	require.NoError(t, err)
@@ -140,17 +140,17 @@ func TestTheNextOneIsToldWhenTheFirstIsDown(t *testing.T) {
 	require.Contains(t, message, "monitoring.md#effects_parked|what to do>")
 }
 
-// What nobody is told of is listed until it is over, and stays in the operator log.
+// A mute is listed until it ends, and stays in the operator log.
 func TestAMuteIsListed(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t, systemOptions{noWorker: true})
-	require.Equal(t, "nothing needs a person\n", must(t, "alerts", "list", "--config", s.configPath))
+	require.Equal(t, "no alerts\n", must(t, "alerts", "list", "--config", s.configPath))
 	require.Equal(t, "breaker_open is muted for 2 h 0 min\n",
 		must(t, "alerts", "mute", "breaker_open", "--for", "2h", "--reason", "they deploy", "--config", s.configPath))
 	require.Regexp(t, `(?m)^breaker_open +- +- +- +- +20\S+ \S+ +-$`, must(t, "alerts", "list", "--config", s.configPath))
 	require.Regexp(t, `alert\.mute +breaker_open.*they deploy`, must(t, "audit", "--config", s.configPath))
-	require.Equal(t, "breaker_open is told again\n", must(t, "alerts", "mute", "breaker_open", "--for", "0s", "--config", s.configPath))
-	require.Equal(t, "nothing needs a person\n", must(t, "alerts", "list", "--config", s.configPath))
+	require.Equal(t, "breaker_open is no longer muted\n", must(t, "alerts", "mute", "breaker_open", "--for", "0s", "--config", s.configPath))
+	require.Equal(t, "no alerts\n", must(t, "alerts", "list", "--config", s.configPath))
 	var misspelt command
 	require.Equal(t, 2, misspelt.run(t.Context(), "alerts", "mute", "breaker", "--config", s.configPath))
 	require.Contains(t, misspelt.stderr.String(), "breaker_open")

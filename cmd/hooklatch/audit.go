@@ -18,10 +18,10 @@ func (c *cli) newAudit() *cobra.Command {
 	var limit int
 	cmd := &cobra.Command{
 		Use:   "audit",
-		Short: "List what people ordered, the newest first",
-		Long: `List what people ordered, the newest first: retries, cancellations, parked effects,
-replays, pauses and erasures, each with who ordered it, when, why, and what came of it. Each
-was recorded in the transaction that did it.`,
+		Short: "List operator actions, newest first",
+		Long: `List operator actions, newest first: retries, cancellations, parked effects, replays,
+pauses, erasures and others. Each has its operator, time, reason and result. An
+action is recorded in the transaction that carries it out.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			filter, err := selected.filter()
@@ -43,15 +43,15 @@ was recorded in the transaction that did it.`,
 	}
 	c.database.register(cmd.Flags())
 	selected = selectBy[find.Actions](cmd, "only ", nil)
-	cmd.Flags().StringVar(&cursor, "cursor", "", "go on from this `place`, which an earlier list named")
+	cmd.Flags().StringVar(&cursor, "cursor", "", "continue from this `cursor`, which an earlier list printed")
 	limitFlag(cmd, &limit)
 	c.jsonFlag(cmd)
 	return cmd
 }
 
 func (c *cli) printActions(actions []ledger.OperatorAction) error {
-	header := []string{"AT", "WHO", "VIA", "ACTION", "TARGET", "AFFECTED", "RESULT", "REASON"}
-	return printList(c, actions, "nothing was ordered", header, func(a ledger.OperatorAction) []string {
+	header := []string{"AT", "REQUESTED BY", "VIA", "ACTION", "TARGET", "AFFECTED", "RESULT", "REASON"}
+	return printList(c, actions, "no operator actions", header, func(a ledger.OperatorAction) []string {
 		return []string{shown(a.At), a.Who, a.Via, string(a.Action), a.Target, strconv.FormatInt(a.Affected, 10), a.Result, a.Reason}
 	})
 }

@@ -9,11 +9,11 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// What a person ordered is named wherever somebody may look for it.
+// An operator action is shown wherever a user may look for it.
 func TestWhoOrderedWhatIsShown(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t, systemOptions{})
-	require.Equal(t, "nothing was ordered\n", must(t, s.args("audit")...))
+	require.Equal(t, "no operator actions\n", must(t, s.args("audit")...))
 	must(t, s.args("destinations", "pause", "app", "--as", "ann", "--reason", "deploy")...)
 	must(t, s.args("send", "stripe", "--id", "evt_1")...)
 	var effects []ledger.Effect
@@ -26,7 +26,7 @@ func TestWhoOrderedWhatIsShown(t *testing.T) {
 	must(t, s.args("effects", "retry", key, "--as", "alice", "--reason", "it was not")...)
 	must(t, s.args("effects", "park", key, "--as", "alice")...)
 	must(t, s.args("events", "replay", "stripe/evt_1", "--as", "bob", "--reason", "once more")...)
-	// Its effect was reopened with the replay, and could be attempted before the dispatch.
+	// The effect was reopened with the replay, and could be attempted before the dispatch.
 	require.Eventually(t, func() bool { return s.isDispatched(t, "stripe", "evt_1") }, patience, tick)
 	must(t, s.args("destinations", "resume", "app")...)
 	s.waitDone(t, "stripe", "evt_1")
@@ -52,9 +52,9 @@ func TestWhoOrderedWhatIsShown(t *testing.T) {
 		require.Len(t, log, 1, flags)
 		require.Equal(t, "bob", log[0].Who)
 	}
-	require.Equal(t, "nothing was ordered\n", must(t, s.args("audit", "--until", "2020-01-01")...))
+	require.Equal(t, "no operator actions\n", must(t, s.args("audit", "--until", "2020-01-01")...))
 
-	// Sentences of their own.
+	// Actions with result lines of their own.
 	for order, text := range map[string]string{
 		"retry":  "the effect is done: what succeeded is not tried again",
 		"park":   "the effect is done: only what is pending, started or in doubt can be parked",

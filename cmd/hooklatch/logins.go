@@ -13,7 +13,7 @@ import (
 func (c *cli) newLogins() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "logins",
-		Short: "List who is signed in at the console, and sign people out",
+		Short: "List console sign-ins, and sign users out",
 		Args:  cobra.NoArgs,
 		RunE:  needsCommand,
 	}
@@ -35,9 +35,10 @@ func (c *cli) withLogins(cmd *cobra.Command, f func(*signin.Logins, *ledger.Ledg
 func (c *cli) newLoginsList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "List who is signed in at the console",
-		Long: `List who is signed in at the console, in which role, and how: with a token or
-through OIDC. Machines that carry a token, and people whom a proxy names, do not sign in.`,
+		Short: "List the users who are signed in to the console",
+		Long: `List the users who are signed in to the console, with their role and how they signed
+in: with a token or through OIDC. Programs that send a token with each request, and
+users whom a proxy authenticates, do not sign in and are not listed.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.withLogins(cmd, func(logins *signin.Logins, _ *ledger.Ledger) error {
@@ -45,7 +46,7 @@ through OIDC. Machines that carry a token, and people whom a proxy names, do not
 				if err != nil {
 					return err
 				}
-				return printList(c, list, "nobody is signed in", []string{"NAME", "ROLE", "WAY", "SIGNED IN", "LAST SEEN"}, func(l signin.Login) []string {
+				return printList(c, list, "no users are signed in", []string{"NAME", "ROLE", "METHOD", "SIGNED IN", "LAST SEEN"}, func(l signin.Login) []string {
 					return []string{l.Name, string(l.Role), string(l.Way), shown(l.SignedInAt), shown(l.SeenAt)}
 				})
 			})
@@ -59,16 +60,16 @@ func (c *cli) newLoginsEnd() *cobra.Command {
 	var by operatorFlags
 	cmd := &cobra.Command{
 		Use:   "end NAME",
-		Short: "Sign somebody out of the console, in every browser",
-		Long: `Sign somebody out of the console, in every browser: their next request leads to the
-page for signing in. Whoever is to stay out must lose the token, or the claim that gives
-the role, as well.`,
+		Short: "Sign a user out of the console in every browser",
+		Long: `Sign a user out of the console in every browser. The next request of each browser
+leads to the sign-in page. The user can sign in again: to prevent that, also remove
+the token, or the claim that grants the role.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.withLogins(cmd, func(logins *signin.Logins, book *ledger.Ledger) error {
 				ended, err := logins.EndOf(cmd.Context(), book, args[0], by.operator())
 				if errors.Is(err, ledger.ErrNotFound) {
-					return fmt.Errorf("%s is not signed in; see: %s logins list", args[0], c.name)
+					return fmt.Errorf("%s is not signed in; list sign-ins with: %s logins list", args[0], c.name)
 				}
 				if err != nil {
 					return err

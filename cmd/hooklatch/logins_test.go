@@ -12,15 +12,14 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// Somebody who has left is signed out by those who stay, in every browser, and that is
-// written down.
+// A user who has left can be signed out in every browser, and that is recorded.
 func TestPeopleAreSignedOutByOthers(t *testing.T) {
 	t.Parallel()
 	const token = "the-token-of-ada-0123456789"
 	s := newSystem(t, systemOptions{change: func(cfg *config.Config) {
 		cfg.Admin.Tokens = []config.AdminToken{{Name: "ada", Role: "operator", Token: secret.New(token)}}
 	}})
-	require.Equal(t, "nobody is signed in\n", must(t, s.args("logins", "list")...))
+	require.Equal(t, "no users are signed in\n", must(t, s.args("logins", "list")...))
 	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	signIn := func() *http.Cookie {
 		form := url.Values{"token": {token}}
@@ -49,7 +48,7 @@ func TestPeopleAreSignedOutByOthers(t *testing.T) {
 
 	var c command
 	require.Equal(t, exitFailed, c.run(t.Context(), s.args("logins", "end", "bob")...))
-	require.Contains(t, c.stderr.String(), "bob is not signed in; see: ")
+	require.Contains(t, c.stderr.String(), "bob is not signed in; list sign-ins with: ")
 	require.Equal(t, "ada is signed out: 2 logins ended\n", must(t, s.args("logins", "end", "ada", "--as", "eve", "--reason", "she has left")...))
 	require.Equal(t, http.StatusUnauthorized, page(one))
 	require.Equal(t, http.StatusUnauthorized, page(other))

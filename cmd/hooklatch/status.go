@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	// watchEvery is how often status --watch looks again.
+	// watchEvery is how often status --watch refreshes.
 	watchEvery = 2 * time.Second
-	// clearScreen takes a terminal to its upper left corner and wipes it.
+	// clearScreen moves the cursor of a terminal to the upper left corner and clears it.
 	clearScreen = "\x1b[H\x1b[2J"
 )
 
@@ -22,13 +22,13 @@ func (c *cli) newStatus() *cobra.Command {
 	var team string
 	cmd := &cobra.Command{
 		Use:   "status",
-		Short: "Show on one screen what waits, and what needs a person",
-		Long: `Show on one screen the share of first attempts that failed, the share of events
-that came before, and how the tables grow; what needs a person; what waits for
-each destination and of each source, and since when; and the processes that run.
+		Short: "Show what is waiting and what needs attention, on one screen",
+		Long: `Show first-attempt failure rate, duplicate rate and table growth, everything that
+needs attention, what is waiting for each destination and source and since when,
+and the running processes, on one screen.
 
-The exit code is 1 when something needs a person. Counts of the last hour are as
-late as ten seconds, sizes and the pictures of the last day five minutes.`,
+The exit code is 1 when something needs attention. Counts of the last hour are up to
+ten seconds old; table sizes and the charts of the last day up to five minutes.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.withDatabase(cmd.Context(), func(d database) error {
@@ -55,8 +55,8 @@ late as ten seconds, sizes and the pictures of the last day five minutes.`,
 	}
 	c.database.register(cmd.Flags())
 	c.jsonFlag(cmd)
-	cmd.Flags().StringVar(&team, "team", "", "only sources and destinations of this `team` of the configuration, and what concerns all")
-	cmd.Flags().BoolVar(&watch, "watch", false, "look again every two seconds until interrupted")
+	cmd.Flags().StringVar(&team, "team", "", "only sources and destinations of this `team` of the configuration, and what concerns all teams")
+	cmd.Flags().BoolVar(&watch, "watch", false, "refresh every two seconds until interrupted")
 	return cmd
 }
 
@@ -67,8 +67,8 @@ func (c *cli) printScreen(s *doctor.Status) error {
 	return s.Print(c.stdout)
 }
 
-// watchStatus prints again and again: on a screen in the place of the former, JSON as a
-// line each.
+// watchStatus prints the status repeatedly: it replaces the former screen, or prints one
+// line of JSON each time.
 func (c *cli) watchStatus(ctx context.Context, opts doctor.StatusOptions) error {
 	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()
@@ -76,7 +76,7 @@ func (c *cli) watchStatus(ctx context.Context, opts doctor.StatusOptions) error 
 		s, err := doctor.ReadStatus(ctx, opts)
 		switch {
 		case ctx.Err() != nil:
-			return nil // interrupted, as it is meant to be
+			return nil // an interrupt is the normal end
 		case err != nil:
 			return err
 		case c.asJSON:
