@@ -37,11 +37,10 @@ func (c *cli) newDestinations() *cobra.Command {
 func (c *cli) newDestinationsList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "List destinations, and which are paused and why",
-		Long: `List all destinations that a worker ever registered: whether their effects go out,
-the state of their circuit breaker, how many of their effects failed or are
-parked, how many running processes have them in their configuration, and who or
-what paused them.`,
+		Short: "List destinations, their state and why they are paused",
+		Long: `List all destinations that a worker has ever registered: their state, the state of
+their circuit breaker, how many of their effects failed or are parked, how many
+running workers have them in their configuration, and who or what paused them.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.withOutbox(cmd.Context(), func(o *outbox.Outbox) error {
@@ -70,10 +69,10 @@ func (c *cli) printDestinations(destinations []fleet.DestinationState, counts ma
 		return printJSON(c.stdout, all)
 	}
 	if len(destinations) == 0 {
-		_, err := fmt.Fprintln(c.stdout, "no destinations: a worker registers those of its configuration when it starts")
+		_, err := fmt.Fprintln(c.stdout, "no destinations: a worker registers the destinations of its configuration when it starts")
 		return err
 	}
-	t := newTable(c.stdout, "DESTINATION", "KIND", "QUEUE", "STATE", "BREAKER", "FAILED", "PARKED", "SERVED BY", "WHY")
+	t := newTable(c.stdout, "DESTINATION", "KIND", "QUEUE", "STATE", "BREAKER", "FAILED", "PARKED", "SERVED BY", "REASON")
 	for _, d := range destinations {
 		state := "active"
 		if d.Paused() {
@@ -86,19 +85,19 @@ func (c *cli) printDestinations(destinations []fleet.DestinationState, counts ma
 	return t.flush()
 }
 
-// upTo is a count of effects that wait for a person.
+// upTo is a count of effects that need attention, which ends at a maximum.
 func upTo(n int64) string { return doctor.UpTo(n, n >= fleet.MostUnsuccessful) }
 
-// servedBy says how many processes have a destination, or when the last was seen:
-// then it is in no configuration any more, or nothing runs.
+// servedBy says how many workers have a destination, or when the last one was seen: then
+// it was removed from the configuration, or no worker runs.
 func servedBy(d fleet.DestinationState) string {
 	switch {
 	case d.ServedBy > 0:
 		return counted(d.ServedBy, "worker")
 	case d.ServedAt.IsZero():
-		return "nobody"
+		return "no worker"
 	}
-	return "nobody since " + shown(d.ServedAt)
+	return "no worker since " + shown(d.ServedAt)
 }
 
 // whyPaused explains an operator's pause and the breaker, which are
@@ -125,31 +124,31 @@ func whyPaused(d fleet.DestinationState) string {
 	return strings.Join(why, "; ")
 }
 
-// howProbed says what comes of the order to probe a destination.
+// howProbed says what happens after a request to probe a destination.
 func (c *cli) howProbed(ctx context.Context, o *outbox.Outbox, of desk.Target) (string, error) {
 	d, err := destinationNamed(ctx, o, of.Name)
 	switch {
 	case err != nil:
 		return "", err
 	case d.OperatorPaused:
-		return fmt.Sprintf("not probed: it is paused by %s; run: %s destinations resume %s", d.PausedBy, c.name, d.Name), nil
+		return fmt.Sprintf("not probed: it was paused by %s; resume it with: %s destinations resume %s", d.PausedBy, c.name, d.Name), nil
 	case d.Breaker == fleet.BreakerClosed:
-		return "not probed: its breaker is closed, so its effects go out", nil
+		return "not probed: its breaker is closed and its effects are attempted", nil
 	case d.Breaker == fleet.BreakerHalfOpen:
 		return "being probed", nil
 	case d.ServedBy == 0:
-		return "due for a probe: but no running process has it", nil
+		return "due for a probe, but no running worker has it in its configuration", nil
 	}
-	return "due for a probe: a worker begins it within ten seconds, if an effect is due", nil
+	return "due for a probe: a worker starts it within ten seconds, if an effect is due", nil
 }
 
-// howResumed says what still holds a destination that is not paused any more.
+// howResumed says what still blocks a destination that was resumed.
 func (c *cli) howResumed(ctx context.Context, o *outbox.Outbox, of desk.Target) (string, error) {
 	d, err := destinationNamed(ctx, o, of.Name)
 	if err != nil || d.Breaker == fleet.BreakerClosed {
 		return "resumed", err
 	}
-	return fmt.Sprintf("resumed, and its effects wait: %s; run: %s destinations probe %s", whyPaused(d), c.name, d.Name), nil
+	return fmt.Sprintf("resumed, but its effects still wait: %s; probe it with: %s destinations probe %s", whyPaused(d), c.name, d.Name), nil
 }
 
 func destinationNamed(ctx context.Context, o *outbox.Outbox, name string) (fleet.DestinationState, error) {
@@ -163,5 +162,5 @@ func destinationNamed(ctx context.Context, o *outbox.Outbox, name string) (fleet
 }
 
 func (c *cli) noSuchDestination(name string) error {
-	return fmt.Errorf("there is no destination %s; see them with: %s destinations list", safetext.Shown(name), c.name)
+	return fmt.Errorf("no destination is named %s; list them with: %s destinations list", safetext.Shown(name), c.name)
 }

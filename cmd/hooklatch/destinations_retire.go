@@ -12,7 +12,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// retiredView is what retire did, as --json prints it.
+// retiredView is the result of retire, as --json prints it.
 type retiredView struct {
 	Destination string `json:"destination"`
 	Parked      int64  `json:"parked"`
@@ -22,15 +22,15 @@ func (c *cli) newDestinationsRetire() *cobra.Command {
 	var by operatorFlags
 	cmd := &cobra.Command{
 		Use:   "retire NAME",
-		Short: "Park what waits for a destination that is gone for good",
-		Long: `Forget a destination that is gone from the configuration for good: what waits for
-it is parked, and hooklatch.enqueue refuses it from then on. A destination that a
-running process still has is refused: take it out of the configuration first, and
-restart.
+		Short: "Park the effects of a destination that was removed permanently",
+		Long: `Retire a destination that was removed from the configuration permanently. Effects that
+wait for it are parked, and hooklatch.enqueue rejects new ones. The command refuses a
+destination that a running process still has: remove it from the configuration and
+restart first.
 
-What waits is parked by a bulk run, which this command carries out. An interrupt
-pauses the run, and runs resume continues it. A destination that comes back into the
-configuration is known again when a worker starts with it.`,
+The effects are parked by a bulk run, which this command carries out. An interrupt
+pauses the run, and runs resume continues it. A retired destination is registered again
+when a worker starts with it in its configuration.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name := args[0]
@@ -40,7 +40,7 @@ configuration is known again when a worker starts with it.`,
 				case errors.Is(err, ledger.ErrUnknownDestination):
 					return c.noSuchDestination(name)
 				case errors.Is(err, fleet.ErrServed):
-					return fmt.Errorf("%s is in the configuration of a running process: take it out and restart; see who has it with: %s destinations list",
+					return fmt.Errorf("%s is in the configuration of a running process: remove it and restart; see how many processes have it with: %s destinations list",
 						safetext.Shown(name), c.name)
 				case err != nil:
 					return err

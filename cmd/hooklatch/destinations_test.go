@@ -15,7 +15,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// A pause holds for effects and outlives the breaker; who and why is shown.
+// A pause blocks effects and outlives the breaker; its operator and reason are shown.
 func TestDestinationsArePausedAndResumed(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t, systemOptions{})
@@ -38,7 +38,7 @@ func TestDestinationsArePausedAndResumed(t *testing.T) {
 	require.Equal(t, systemUser(), listed[0].PausedBy)
 	require.Equal(t, "they move house", listed[0].PauseReason)
 
-	// What comes meanwhile waits, and can be parked.
+	// Effects that arrive meanwhile wait, and can be parked.
 	for _, id := range []string{"evt_1", "evt_2"} {
 		must(t, s.args("send", "stripe", "--id", id)...)
 	}
@@ -69,25 +69,25 @@ func TestDestinationsArePausedAndResumed(t *testing.T) {
 	require.Equal(t, ledger.EffectParked, parked.Transitions[1].To)
 	require.Zero(t, parked.Attempt)
 
-	require.Regexp(t, `^app is not probed: it is paused by \S+; run: hooklatch destinations resume app$`, strings.TrimSpace(must(t, s.args("destinations", "probe", "app")...)))
+	require.Regexp(t, `^app is not probed: it was paused by \S+; resume it with: hooklatch destinations resume app$`, strings.TrimSpace(must(t, s.args("destinations", "probe", "app")...)))
 	require.Equal(t, "app is resumed\n", must(t, s.args("destinations", "resume", "app")...))
 	s.waitDone(t, "stripe", "evt_2")
 	var c command
 	require.Equal(t, exitFailed, c.run(t.Context(), s.args("effects", "park", "hl_none")...))
-	require.Contains(t, c.stderr.String(), "there is no effect with the key hl_none")
+	require.Contains(t, c.stderr.String(), "no effect has the key hl_none")
 	for _, verb := range []string{"pause", "resume", "probe"} {
 		c = command{}
 		require.Equal(t, exitFailed, c.run(t.Context(), s.args("destinations", verb, "nobody")...))
-		require.Contains(t, c.stderr.String(), "there is no destination nobody; see them with: hooklatch destinations list")
+		require.Contains(t, c.stderr.String(), "no destination is named nobody; list them with: hooklatch destinations list")
 	}
 }
 
-// Whoever resumes a destination whose breaker is open is told that nothing goes out, and
-// the command that is printed has it probed.
+// Resuming a destination with an open breaker prints that its effects still wait, and the
+// command that probes it.
 func TestWhatStillHoldsADestinationIsSaid(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t, systemOptions{})
-	require.Equal(t, "app is not probed: its breaker is closed, so its effects go out\n", must(t, s.args("destinations", "probe", "app")...))
+	require.Equal(t, "app is not probed: its breaker is closed and its effects are attempted\n", must(t, s.args("destinations", "probe", "app")...))
 	o, err := outbox.New(outbox.Options{Pool: s.pool, AcceptTimeout: time.Minute})
 	require.NoError(t, err)
 	require.NoError(t, o.Fleet().Trip(t.Context(), "app", "10 attempts in a row failed", time.Hour))
@@ -96,18 +96,18 @@ func TestWhatStillHoldsADestinationIsSaid(t *testing.T) {
 		return s.counts(t, 1, `SELECT count(*) FROM hooklatch.effects WHERE destination = 'app' AND state = 'pending'`)
 	}, patience, tick)
 
-	require.Regexp(t, `^app is resumed, and its effects wait: breaker open since .*: 10 attempts in a row failed \(next probe .*\); run: hooklatch destinations probe app$`,
+	require.Regexp(t, `^app is resumed, but its effects still wait: breaker open since .*: 10 attempts in a row failed \(next probe .*\); probe it with: hooklatch destinations probe app$`,
 		strings.TrimSpace(must(t, s.args("destinations", "resume", "app")...)))
 	_, found := runCheck(t, s.args()...)
 	require.Regexp(t, `To probe at once, run: hooklatch destinations probe app$`, found.of("breaker")[0].Fix)
-	require.Equal(t, "app is due for a probe: a worker begins it within ten seconds, if an effect is due\n", must(t, s.args("destinations", "probe", "app", "--reason", "it is back")...))
+	require.Equal(t, "app is due for a probe: a worker starts it within ten seconds, if an effect is due\n", must(t, s.args("destinations", "probe", "app", "--reason", "it is back")...))
 	s.waitDone(t, "stripe", "evt_1")
-	require.Equal(t, "app is not probed: its breaker is closed, so its effects go out\n", must(t, s.args("destinations", "probe", "app")...))
+	require.Equal(t, "app is not probed: its breaker is closed and its effects are attempted\n", must(t, s.args("destinations", "probe", "app")...))
 	require.Regexp(t, `(?m) cli +destination.probe +app +1 +due now +it is back$`, must(t, s.args("audit")...))
 }
 
-// A destination that is gone from the configuration is shown as such, found by
-// check, and retired; one that is served is not.
+// A destination that was removed from the configuration is shown as such, found by check,
+// and can be retired. One that a worker still has cannot.
 func TestDestinationThatIsGoneIsFoundAndRetired(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t, systemOptions{})
@@ -118,7 +118,7 @@ func TestDestinationThatIsGoneIsFoundAndRetired(t *testing.T) {
 		_, err := s.pool.Exec(t.Context(), statement)
 		require.NoError(t, err)
 	}
-	require.Regexp(t, `(?m)^crm +http +dst_crm +active +closed +0 +0 +nobody since 2026-01-02T?.* +-$`, must(t, s.args("destinations", "list")...))
+	require.Regexp(t, `(?m)^crm +http +dst_crm +active +closed +0 +0 +no worker since 2026-01-02T?.* +-$`, must(t, s.args("destinations", "list")...))
 	_, found := runCheck(t, s.args()...)
 	unserved := found.of("effects_unserved")
 	require.Len(t, unserved, 1)
@@ -127,7 +127,7 @@ func TestDestinationThatIsGoneIsFoundAndRetired(t *testing.T) {
 
 	var c command
 	require.Equal(t, exitFailed, c.run(t.Context(), s.args("destinations", "retire", "app")...))
-	require.Contains(t, c.stderr.String(), "app is in the configuration of a running process: take it out and restart")
+	require.Contains(t, c.stderr.String(), "app is in the configuration of a running process: remove it and restart")
 	require.Equal(t, "crm is retired; 2 effects parked\n", must(t, s.args("destinations", "retire", "crm", "--as", "ann", "--reason", "we left them")...))
 	require.NotContains(t, must(t, s.args("destinations", "list")...), "crm")
 	require.Regexp(t, `(?m)ann +cli +destination.retire +crm +1 +retired +we left them$`, must(t, s.args("audit")...))
@@ -137,5 +137,5 @@ func TestDestinationThatIsGoneIsFoundAndRetired(t *testing.T) {
 	require.ErrorContains(t, err, "unknown destination 'crm'")
 	c = command{}
 	require.Equal(t, exitFailed, c.run(t.Context(), s.args("destinations", "retire", "nobody")...))
-	require.Contains(t, c.stderr.String(), "there is no destination nobody")
+	require.Contains(t, c.stderr.String(), "no destination is named nobody")
 }

@@ -26,10 +26,10 @@ import (
 	"github.com/hooklatch/hooklatch/schema/embedded"
 )
 
-// devStopTimeout bounds the end of Postgres and of the demo listeners together.
+// devStopTimeout bounds the shutdown of Postgres and the demo listeners together.
 const devStopTimeout = 15 * time.Second
 
-// dev is everything in one process.
+// dev runs everything in one process.
 type dev struct {
 	*cli
 
@@ -51,19 +51,19 @@ func (c *cli) newDev() *cobra.Command {
 	d := &dev{cli: c}
 	cmd := &cobra.Command{
 		Use:   "dev",
-		Short: "Run everything here: Postgres, gateway, worker and a demo receiver",
+		Short: "Run Postgres, gateway, worker and a demo receiver in one process",
 		Long: `Run everything in one process: an embedded Postgres, the gateway with a source
 for each provider, the worker, a demo receiver and a demo mail server.
 
-Data, secrets and the configuration it runs with are kept in ./.hooklatch; the
-other commands find the configuration there. Ctrl-C stops everything.
+Data, secrets and the configuration are kept in ./.hooklatch, where the other
+commands find the configuration. Ctrl-C stops everything.
 
-A new database begins with four examples, whose ids say so: an event that is done
-and came twice, one whose effect waits for you, one that no route wanted, and a
-delivery that was refused.
+A new database starts with four examples, marked by their ids: a processed event
+with one duplicate, an event whose effect needs attention, an event that no route
+matches, and a refused delivery.
 
-With --config it runs your own configuration on the embedded Postgres instead,
-which is DATABASE_URL in it, without demo receiver and demo mail server.`,
+With --config it runs your own configuration on the embedded Postgres instead, without
+demo receiver and demo mail server. DATABASE_URL in that file is the embedded Postgres.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := d.checkArguments(cmd); err != nil {
@@ -81,32 +81,32 @@ which is DATABASE_URL in it, without demo receiver and demo mail server.`,
 		},
 	}
 	c.database.register(cmd.Flags())
-	cmd.Flags().Lookup("database-url").Usage = "connection `URL` of a Postgres to use in place of the embedded one (default $DATABASE_URL)"
+	cmd.Flags().Lookup("database-url").Usage = "connection `URL` of a Postgres to use instead of the embedded one (default $DATABASE_URL)"
 	flags := cmd.Flags()
 	flags.StringVar(&d.dir, "dir", filepath.Dir(filepath.FromSlash(config.DevPath)), "`directory` of data, secrets and configuration")
 	flags.StringVar(&d.listen, "listen", "127.0.0.1:8080", "`address` of the gateway")
 	flags.StringVar(&d.admin, "admin-listen", "127.0.0.1:8081", "`address` of the admin listener")
 	flags.StringVar(&d.receiver, "receiver-listen", "127.0.0.1:8082", "`address` of the demo receiver")
 	flags.StringVar(&d.mta, "smtp-listen", "127.0.0.1:8083", "`address` of the demo mail server")
-	flags.IntVar(&d.pgPort, "pg-port", 54329, "`port` of the embedded Postgres; a free one when it is taken")
-	flags.StringVar(&d.public, "public-url", "", "base `URL` that senders call, where a tunnel leads here; some sign it (default that of --listen)")
-	flags.StringVar(&d.forward, "forward", "", "forward events to this `URL` in place of the demo receiver")
-	flags.StringArrayVar(&d.given, "secret", nil, "secret of a source as `NAME=VALUE`, like stripe=whsec_...; may be repeated")
+	flags.IntVar(&d.pgPort, "pg-port", 54329, "`port` of the embedded Postgres; if it is in use, a free port is chosen")
+	flags.StringVar(&d.public, "public-url", "", "base `URL` that senders call, such as that of a tunnel; some senders sign it (default the URL of --listen)")
+	flags.StringVar(&d.forward, "forward", "", "forward events to this `URL` instead of the demo receiver")
+	flags.StringArrayVar(&d.given, "secret", nil, "secret of a source as `NAME=VALUE`, such as stripe=whsec_...; may be repeated")
 	return cmd
 }
 
-// checkArguments finds misuse before anything outside the process is touched: a port that
-// is taken says nothing of an argument that is wrong.
+// checkArguments finds wrong arguments before anything outside the process is touched, so
+// that a port in use does not hide them.
 func (d *dev) checkArguments(cmd *cobra.Command) error {
 	for _, flag := range []string{"listen", "admin-listen", "receiver-listen", "smtp-listen"} {
 		address := cmd.Flags().Lookup(flag).Value.String()
 		_, port, err := net.SplitHostPort(address)
 		if _, notNumber := strconv.ParseUint(port, 10, 16); err != nil || notNumber != nil {
-			return misused("--%s %q: it must be a host and a port, like 127.0.0.1:8080", flag, address)
+			return misused("--%s %q: it must be a host and a port, such as 127.0.0.1:8080", flag, address)
 		}
 	}
 	if d.pgPort < 0 || d.pgPort > math.MaxUint16 {
-		return misused("--pg-port %d: it must be a port, 0 to %d", d.pgPort, math.MaxUint16)
+		return misused("--pg-port %d: it must be a port from 0 to %d", d.pgPort, math.MaxUint16)
 	}
 	for flag, given := range map[string]string{"forward": d.forward, "public-url": d.public} {
 		u, err := url.Parse(given)
@@ -152,29 +152,29 @@ func (d *dev) run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	cfg.AllowEmpty = true // for a first look at deliveries
+	cfg.AllowEmpty = true // an empty configuration is fine for looking at deliveries
 	return d.serve(ctx, app.Options{
-		Config: cfg, GatewayHint: "choose another one with --listen", AdminHint: "choose another one with --admin-listen",
+		Config: cfg, GatewayHint: "choose another address with --listen", AdminHint: "choose another address with --admin-listen",
 	}, func(a *app.App) {
 		d.announce(a)
 		d.addExamples(ctx, a.GatewayAddr().String())
 	})
 }
 
-// serve runs gateway and worker, with what is the same for every configuration.
+// serve runs gateway and worker, with the options that every configuration shares.
 func (d *dev) serve(ctx context.Context, opts app.Options, announce func(*app.App)) error {
 	opts.LargeBody = limitMemory(opts.Config, d.env, d.logger).expectMuch
 	opts.Gateway, opts.Worker, opts.Migrate, opts.GlobalTelemetry = true, true, true, true
 	opts.Version, opts.Logger = readBuild().Version, d.logger
 	opts.Outputs = d.outputs
-	opts.Config.Database.Allow = []string{config.AllowFsyncOff} // whatever database it is given
+	opts.Config.Database.Allow = []string{config.AllowFsyncOff} // the database is for development, whichever it is
 	return app.Run(ctx, opts, nil, announce)
 }
 
-// devConfig is where the configuration is that dev writes.
+// devConfig is the path of the configuration that dev writes.
 func (d *dev) devConfig() string { return filepath.Join(d.dir, filepath.Base(config.DevPath)) }
 
-// progress says what is waited for.
+// progress prints a step of the start.
 func (d *dev) progress(line string) { d.print(d.stderr, line) }
 
 func (d *dev) print(w io.Writer, line string) {
@@ -183,7 +183,7 @@ func (d *dev) print(w io.Writer, line string) {
 	fmt.Fprintln(w, safetext.Shown(line))
 }
 
-// checkAddresses finds taken addresses before anything slow begins.
+// checkAddresses finds addresses in use before anything slow begins.
 func (d *dev) checkAddresses(ctx context.Context) error {
 	var errs []error
 	check := func(addr, what, flag string) {
@@ -203,19 +203,19 @@ func (d *dev) checkAddresses(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// listen binds an address; its error says what it is for and how to change it.
+// listen binds an address. Its error names its purpose and the flag that changes it.
 func listen(ctx context.Context, addr, what, flag string) (net.Listener, error) {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", addr)
 	if taken(err) {
-		return nil, fmt.Errorf("address %s of %s is taken by another program: choose another one with %s", addr, what, flag)
+		return nil, fmt.Errorf("address %s of %s is in use by another program: choose another address with %s", addr, what, flag)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("address %s of %s: %w: choose another one with %s", addr, what, err, flag)
+		return nil, fmt.Errorf("address %s of %s: %w: choose another address with %s", addr, what, err, flag)
 	}
 	return listener, nil
 }
 
-// startDatabase returns the URL of the database given, or of an embedded one.
+// startDatabase returns the URL of the given database, or starts an embedded one.
 func (d *dev) startDatabase(ctx context.Context, files *devFiles) (secret.Value, error) {
 	if given := d.givenDatabase(); !given.IsZero() {
 		return given, nil
@@ -225,10 +225,10 @@ func (d *dev) startDatabase(ctx context.Context, files *devFiles) (secret.Value,
 	if probe, err := new(net.ListenConfig).Listen(ctx, "tcp", fmt.Sprintf("127.0.0.1:%d", port)); err == nil {
 		_ = probe.Close()
 	} else if taken(err) {
-		d.progress(fmt.Sprintf("port %d is taken: Postgres gets a free one", port))
+		d.progress(fmt.Sprintf("port %d is in use: choosing a free port for Postgres", port))
 		port = 0
 	} else {
-		return secret.Value{}, fmt.Errorf("port of Postgres: %w: choose another one with --pg-port", err)
+		return secret.Value{}, fmt.Errorf("port of Postgres: %w: choose another port with --pg-port", err)
 	}
 	log, err := files.log("postgres.log")
 	if err != nil {
@@ -245,7 +245,7 @@ func (d *dev) startDatabase(ctx context.Context, files *devFiles) (secret.Value,
 	return secret.New(server.URL("postgres")), nil
 }
 
-// startDemo starts the far end of the effects and notes in settings where it is.
+// startDemo starts the receivers of the effects and stores their addresses in settings.
 func (d *dev) startDemo(ctx context.Context, settings *devSettings) error {
 	out := func(line string) { d.print(d.stdout, line) }
 	listener, err := listen(ctx, d.mta, "the demo mail server", "--smtp-listen")
@@ -276,11 +276,11 @@ func (d *dev) startDemo(ctx context.Context, settings *devSettings) error {
 	return nil
 }
 
-// announce says where everything is, and what to try.
+// announce prints all addresses, and commands to try.
 func (d *dev) announce(a *app.App) {
 	flag := ""
 	if _, err := os.Stat(config.DefaultPath); err == nil || d.devConfig() != filepath.FromSlash(config.DevPath) {
-		// Otherwise the other commands would take another file.
+		// Without the flag the other commands would use another file.
 		flag = " --config " + safetext.Shell(d.devConfig())
 	}
 	var b strings.Builder
@@ -291,12 +291,12 @@ func (d *dev) announce(a *app.App) {
 		line("receiver", fmt.Sprintf("http://%s/seen", d.receiver))
 	} else {
 		line("forward", d.forward)
-		line("signed", "with "+d.sign.Reveal()+" (docs/receiver.md)") // their receiver verifies with it
+		line("signed", "with "+d.sign.Reveal()+" (docs/receiver.md)") // the user's receiver verifies with it
 	}
 	line("mail", "smtp://"+d.mta)
-	line("config", d.devConfig()+", with the secrets and the URL of the database")
+	line("config", d.devConfig()+", contains the secrets and the database URL")
 	if d.forward == "" {
-		line("examples", "in the console: one event of each fate, where there was no event yet")
+		line("examples", "in the console, if the database had no events yet")
 	}
 	fmt.Fprintf(&b, "\nready in %.1fs; try in another terminal:\n", time.Since(d.started).Seconds())
 	for _, try := range []string{"send stripe --type invoice.paid --times 340 --parallel 64", "events list", "effects list"} {

@@ -12,24 +12,24 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/find"
 )
 
-// devExample is the destination whose first attempts get no answer: it is at_most_once,
-// so they wait for a person.
+// devExample is the destination whose first attempts get no response. It is at_most_once,
+// so that its effects are parked.
 const devExample = "example"
 
-// The ids of examples say that they are some. Routes name two of them.
+// The ids of examples mark them as such. Routes name two of them.
 const (
 	exampleParked  = "evt_example_parked"
 	exampleSkipped = "evt_example_skipped"
 )
 
-// example is a delivery that a database begins with.
+// example is a delivery that a new database starts with.
 type example struct {
 	source, eventType, id string
 	times                 int
-	forged                bool // signed by somebody who does not know the secret
+	forged                bool // signed with a wrong secret
 }
 
-// examples are one of each thing that may become of a delivery, so that the console has
+// examples returns one delivery for each possible outcome, so that the console has
 // something to show.
 func examples() []example {
 	return []example{
@@ -40,9 +40,8 @@ func examples() []example {
 	}
 }
 
-// addExamples has the examples delivered to a database that nothing was ever delivered to,
-// without holding anything up. They are for the receiver that comes with dev: who
-// forwards gets none.
+// addExamples delivers the examples to a database without events, in the background. They
+// need the demo receiver: with --forward there are none.
 func (d *dev) addExamples(ctx context.Context, gateway string) {
 	if d.forward != "" {
 		return

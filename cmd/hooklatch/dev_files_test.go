@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A repository may bring a .hooklatch of its own.
+// A repository may contain a .hooklatch directory of its own.
 func TestDevFilesFollowNoLinkOutOfTheirDirectory(t *testing.T) {
 	t.Parallel()
 	home, dir := t.TempDir(), filepath.Join(t.TempDir(), ".hooklatch")
@@ -41,5 +41,5 @@ func TestDevFilesRefuseADirectoryThatIsALink(t *testing.T) {
 	target, dir := t.TempDir(), filepath.Join(t.TempDir(), ".hooklatch")
 	require.NoError(t, os.Symlink(target, dir))
 	_, err := openDevFiles(dir)
-	require.ErrorContains(t, err, "it is a link, which may lead anywhere")
+	require.ErrorContains(t, err, "it is a symbolic link, which may point outside")
 }

@@ -17,11 +17,11 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// checkOwnArguments finds flags that say nothing to the user's own configuration.
+// checkOwnArguments finds flags that have no effect on the user's own configuration.
 func checkOwnArguments(cmd *cobra.Command) error {
 	for _, name := range []string{"forward", "public-url", "receiver-listen", "smtp-listen"} {
 		if cmd.Flags().Changed(name) {
-			return misused("--%s is for the configuration that dev writes, not for one that is given with --config", name)
+			return misused("--%s applies to the configuration that dev writes: omit it with --config", name)
 		}
 	}
 	return nil
@@ -32,7 +32,7 @@ func (d *dev) runOwn(cmd *cobra.Command) (err error) {
 	ctx := cmd.Context()
 	d.teardown.Logger = d.logger
 	defer func() { err = errors.Join(err, d.teardown.Run(context.WithoutCancel(ctx), devStopTimeout)) }()
-	// Its mistakes come before anything slow begins; any database will do.
+	// Mistakes in it are reported before anything slow begins; any database URL will do.
 	database := secret.New("postgres://localhost/hooklatch")
 	if _, err := d.loadOwn(cmd, database); err != nil {
 		return err
@@ -54,7 +54,7 @@ func (d *dev) runOwn(cmd *cobra.Command) (err error) {
 	}, func(a *app.App) { d.announceOwn(a, cfg, database) })
 }
 
-// loadOwn reads the configuration with the flags put into effect.
+// loadOwn reads the configuration and applies the flags to it.
 func (d *dev) loadOwn(cmd *cobra.Command, database secret.Value) (*config.Config, error) {
 	process := *d.process
 	process.env = func(name string) (string, bool) {
@@ -88,14 +88,14 @@ func (d *dev) loadOwn(cmd *cobra.Command, database secret.Value) (*config.Config
 	return cfg, app.CheckConfig(cfg)
 }
 
-// announceOwn says where everything is.
+// announceOwn prints all addresses.
 func (d *dev) announceOwn(a *app.App, cfg *config.Config, database secret.Value) {
 	var b strings.Builder
 	line := func(name, value string) { fmt.Fprintf(&b, "  %-9s  %s\n", name, value) }
 	line("console", fmt.Sprintf("http://%s/", a.AdminAddr()))
 	line("webhooks", fmt.Sprintf("http://%s/webhooks/{%s}", a.GatewayAddr(), strings.Join(slices.Sorted(maps.Keys(cfg.Sources)), ",")))
 	line("config", cfg.Path())
-	// The other commands need it, and the database is for this machine only.
+	// The other commands need the URL, and the database is for this machine only.
 	fmt.Fprintf(&b, "\nready in %.1fs; in another terminal, before other commands:\n  export DATABASE_URL=%s\n", time.Since(d.started).Seconds(), safetext.Shell(database.Reveal()))
 	fmt.Fprintf(&b, "\nCtrl-C stops everything.\n")
 	d.printing.Lock()

@@ -25,7 +25,7 @@ import (
 type devSource struct {
 	name    string
 	options string        // further lines of YAML
-	fresh   func() string // makes a secret as the provider spells them
+	fresh   func() string // makes a secret in the format of the provider
 }
 
 func devSources() []devSource {
@@ -48,7 +48,7 @@ func devSourceNames() []string {
 	return names
 }
 
-// devSecret is a secret as the provider of a source spells them, which nobody knows.
+// devSecret returns a random secret in the format of the provider of a source.
 func devSecret(source string) secret.Value {
 	sources := devSources()
 	at := slices.IndexFunc(sources, func(s devSource) bool { return s.name == source })
@@ -61,20 +61,20 @@ func randomHex() string {
 	return hex.EncodeToString(b)
 }
 
-// randomWhsec is a secret as Standard Webhooks spells them.
+// randomWhsec returns a random secret in the format of Standard Webhooks.
 func randomWhsec() string {
 	b := make([]byte, 32)
 	_, _ = rand.Read(b) // never fails
 	return "whsec_" + base64.StdEncoding.EncodeToString(b)
 }
 
-// devDestination takes everything; devMail takes receipts.
+// devDestination receives every event; devMail sends receipts.
 const (
 	devDestination = "app"
 	devMail        = "mail"
 )
 
-// devSettings are what differs from one dev configuration to another.
+// devSettings are the values that differ between dev configurations.
 type devSettings struct {
 	secrets  map[string]secret.Value // by source
 	sign     secret.Value            // of requests to the receiver
@@ -84,17 +84,17 @@ type devSettings struct {
 	receiver string
 	smtp     string
 	forward  string
-	public   string // URL that senders call; empty: that of listen
+	public   string // URL that senders call; empty means that of listen
 }
 
-// readDevSettings takes the secrets of an earlier run, and makes those that are
-// missing: those who were given one can go on using it.
+// readDevSettings reads the secrets of an earlier run and creates the missing ones: senders
+// that were given a secret can keep using it.
 func readDevSettings(path string, env config.LookupEnv) (*devSettings, error) {
 	settings := &devSettings{secrets: map[string]secret.Value{}}
 	earlier := &config.Config{}
 	if _, err := os.Stat(path); err == nil {
 		if earlier, err = config.Load(path, env); err != nil {
-			return nil, fmt.Errorf("%w\nthis file is written anew at each start, but its secrets are kept: correct it or remove it", err)
+			return nil, fmt.Errorf("%w\ndev rewrites this file at each start and keeps its secrets: correct it or remove it", err)
 		}
 	}
 	for _, s := range devSources() {
@@ -110,7 +110,7 @@ func readDevSettings(path string, env config.LookupEnv) (*devSettings, error) {
 	return settings, nil
 }
 
-// override takes the secrets of the command line, NAME=VALUE.
+// override sets secrets from the command line, given as NAME=VALUE.
 func (s *devSettings) override(given []string) error {
 	secrets, err := givenSecrets(given, devSourceNames())
 	if err != nil {
@@ -127,16 +127,16 @@ func givenSecrets(given, sources []string) (map[string]secret.Value, error) {
 		name, value, found := strings.Cut(one, "=")
 		switch {
 		case !found || value == "":
-			return nil, misused("--secret number %d is not NAME=VALUE, like stripe=whsec_...", i+1)
+			return nil, misused("--secret number %d: it must be NAME=VALUE, such as stripe=whsec_...", i+1)
 		case !slices.Contains(sources, name):
-			return nil, misused("--secret %s=...: there is no source %q; there are %s", name, name, strings.Join(sources, ", "))
+			return nil, misused("--secret %s=...: no source is named %q; the sources are %s", name, name, strings.Join(sources, ", "))
 		}
 		secrets[name] = secret.New(value)
 	}
 	return secrets, nil
 }
 
-// write makes the file, readable for its owner only, and returns what it says.
+// write creates the file, readable only by its owner, and returns its configuration.
 func (s *devSettings) write(path string, env config.LookupEnv) (*config.Config, error) {
 	text, err := s.yaml()
 	if err != nil {
@@ -162,12 +162,12 @@ func (s *devSettings) yaml() (string, error) {
 		return "", fmt.Errorf("address of the demo mail server: %w", err)
 	}
 	target, private := "http://"+s.receiver+"/effects", ""
-	// The examples need a receiver of ours.
+	// The examples need the demo receiver.
 	skip, example, exampleRoute := "", "", ""
 	if s.forward == "" {
-		skip = fmt.Sprintf("\n    when: event.id != %q # an example of an event that no route wants", exampleSkipped)
+		skip = fmt.Sprintf("\n    when: event.id != %q # an example of an event that no route matches", exampleSkipped)
 		example = fmt.Sprintf(`
-  # It does not answer the first attempt of an effect: the next one is for a person to order.
+  # It does not answer the first attempt of an effect, which is then parked until an operator retries it.
   %s:
     http:
       url: %s
@@ -178,12 +178,12 @@ func (s *devSettings) yaml() (string, error) {
 	}
 	if s.forward != "" {
 		target = s.forward
-		// A person who forwards to a name of their own network wants to reach it.
+		// --forward may name a host in the user's own network.
 		private = "    allow_private: [10.0.0.0/8, 172.16.0.0/12, 192.168.0.0/16, 127.0.0.0/8, \"::1\", \"fc00::/7\"]\n"
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, `# Written by the dev command at each start: only the secrets are kept.
-# Copy it to ./hooklatch.yaml to make it yours.
+	fmt.Fprintf(&b, `# The dev command rewrites this file at each start and keeps only the secrets.
+# To edit it, copy it to ./hooklatch.yaml.
 
 database:
   url: %s
@@ -209,11 +209,11 @@ destinations:
     smtp: {host: %s, port: %s, from: Hooklatch <hooklatch@example.com>, tls: none}%s
 
 routes:
-  # Every event goes to the app as it came.
+  # Every event is forwarded to the app unchanged.
   - name: everything
     from: "*"%s
     to: %s
-  # A paid invoice is a mail, too: one for each invoice.
+  # Each paid invoice also sends one mail.
   - name: receipts
     from: stripe
     types: [invoice.paid]
@@ -223,12 +223,12 @@ routes:
     email:
       recipient: body.data.object.customer_email
       subject: Receipt {{ .body.data.object.id }}
-      text: Thank you. This mail is because of event {{ .event.id }}.%s
+      text: Thank you. This mail was sent for event {{ .event.id }}.%s
 `, devDestination, scalar(target), scalar(s.sign.Reveal()), private, devMail, scalar(host), port, example, skip, devDestination, devMail, exampleRoute)
 	return b.String(), nil
 }
 
-// scalar is text as a YAML scalar in which nothing is expanded.
+// scalar returns text as a YAML scalar in which no variable is expanded.
 func scalar(text string) string {
 	return strconv.Quote(strings.ReplaceAll(text, "${", "$${"))
 }

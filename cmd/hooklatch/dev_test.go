@@ -50,7 +50,7 @@ func (d *running) end(t *testing.T) {
 	require.Zero(t, <-d.ended, d.stderr.String())
 }
 
-// url finds an address in the ready block.
+// url finds an address in the output of a ready dev command.
 func (d *running) url(t *testing.T, name string) string {
 	t.Helper()
 	found := regexp.MustCompile(`(?m)^  ` + name + ` +(http://[0-9.:]+)`).FindStringSubmatch(d.stdout.String())
@@ -80,12 +80,12 @@ func TestDevOnADatabaseOfTheUser(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
 
-	// The secrets stay.
+	// The secrets are kept.
 	secrets := func() []string {
 		text, err := os.ReadFile(config)
 		require.NoError(t, err)
 		all := regexp.MustCompile(`(secrets|standard_webhooks): \["[^"]*"`).FindAllString(string(text), -1)
-		return slices.Compact(all) // both destinations sign with the same
+		return slices.Compact(all) // both destinations sign with the same secret
 	}
 	before := secrets()
 	require.Len(t, before, len(devSourceNames())+1)
@@ -101,24 +101,24 @@ func TestDevOnTheEmbeddedPostgres(t *testing.T) {
 	out := must(t, "send", "github", "--config", config, "--url", d.url(t, "webhooks"), "--times", "10", "--parallel", "4")
 	require.Contains(t, out, "1 accepted, 9 duplicates")
 	require.Contains(t, must(t, "events", "list", "--config", config), "github")
-	// One of the examples waits for a person: that is a warning, and no more than that.
+	// One of the examples is parked, which is only a warning.
 	require.Contains(t, must(t, "check", "--config", config), `schema "hooklatch" is up to date`)
 	d.end(t)
 
-	// What was stored is there at the next start.
+	// Stored events are there at the next start.
 	d = startDev(t, dir, nil)
 	require.Contains(t, must(t, "events", "list", "--config", config), "github")
 	d.end(t)
 }
 
-// A console that shows nothing says nothing: a new database begins with examples of what
-// may become of an event, and has them once.
+// A new database starts with one example of each outcome of an event, so that the console
+// has something to show. They are delivered only once.
 func TestDevBeginsWithExamples(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t, pgtest.Empty())
 	env := map[string]string{"DATABASE_URL": pgtest.URL(t, pool)}
 	dir := filepath.Join(t.TempDir(), ".hooklatch")
-	shown := map[string]string{ // a page, and what stands on it once the examples are there
+	shown := map[string]string{ // pages, and what they contain once the examples are stored
 		"/effects?state=done&event=stripe/evt_example_paid":     "2 rows",
 		"/effects?state=parked&event=stripe/evt_example_parked": "1 rows",
 		"/events?state=skipped":                                 "evt_example_skipped",
@@ -138,7 +138,7 @@ func TestDevBeginsWithExamples(t *testing.T) {
 	hasAll(d)
 	d.end(t)
 
-	// What is there already is not delivered again, and nothing of it is lost.
+	// Examples that exist are not delivered again, and none is lost.
 	d = startDev(t, dir, env)
 	hasAll(d)
 	d.end(t)
@@ -149,8 +149,8 @@ func TestDevBeginsWithExamples(t *testing.T) {
 	require.Equal(t, []int{3, 1, 1}, []int{events, duplicates, refused})
 }
 
-// reachableDir is one the account Postgres runs as can reach, also when we are
-// root: test directories are closed for others.
+// reachableDir returns a directory that the account of Postgres can access even if the test
+// runs as root: other test directories are closed to it.
 func reachableDir(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -178,7 +178,7 @@ func TestDevOnATakenPortSaysWhichAndHowToChangeIt(t *testing.T) {
 		}
 		var c command
 		require.Equal(t, exitFailed, c.run(t.Context(), append(args, flag, addr)...))
-		require.Equal(t, "hooklatch: address "+addr+" of "+what+" is taken by another program: choose another one with "+flag+"\n", c.stderr.String())
+		require.Equal(t, "hooklatch: address "+addr+" of "+what+" is in use by another program: choose another address with "+flag+"\n", c.stderr.String())
 	}
 }
 
@@ -195,9 +195,9 @@ func TestDevPrintsTheSecretThatForwardsAreSignedWith(t *testing.T) {
 	require.Contains(t, d.stdout.String(), "  signed     with "+sign[1]+" ")
 	require.Contains(t, string(text), "whsec_of_stripe_listen_0123456789")
 	for arg, want := range map[string]string{
-		"canary":       "--secret number 1 is not NAME=VALUE",
-		"stripe=":      "--secret number 1 is not NAME=VALUE",
-		"strip=canary": `there is no source "strip"; there are stripe, github,`,
+		"canary":       "--secret number 1: it must be NAME=VALUE",
+		"stripe=":      "--secret number 1: it must be NAME=VALUE",
+		"strip=canary": `no source is named "strip"; the sources are stripe, github,`,
 	} {
 		var c command
 		require.Equal(t, exitMisused, c.run(t.Context(), "dev", "--dir", t.TempDir(), "--secret", arg, "--listen", "127.0.0.1:0",
@@ -239,5 +239,5 @@ sources: {payments: {provider: stripe, secrets: [SECRET]}}
 
 	var c command
 	require.Equal(t, exitMisused, c.run(t.Context(), "dev", "--config", path, "--forward", "http://localhost:3000"))
-	require.Contains(t, c.stderr.String(), "--forward is for the configuration that dev writes")
+	require.Contains(t, c.stderr.String(), "--forward applies to the configuration that dev writes")
 }
