@@ -19,14 +19,15 @@ func (c *cli) newEffectsErase() *cobra.Command {
 	var cancel, yes bool
 	cmd := &cobra.Command{
 		Use:   "erase KEY",
-		Short: "Take away what an effect says that the application enqueued",
-		Long: `Take away what an effect sent that the application enqueued itself, what was
-answered and what failed. Its key and its state stay: the key enqueues nothing again,
-and the effect is never tried again. KEY is the key on the wire, or with --destination
-the one it was enqueued with. Effects of an event are erased with it: events erase.
+		Short: "Erase the content of an effect that an application enqueued",
+		Long: `Erase the content of one effect that an application enqueued: its requests, the
+responses and the errors. The key and the state of the effect are kept, so that the key
+cannot be enqueued again, and the effect is never attempted again. KEY is the key on
+the wire or, with --destination, the key that the effect was enqueued with. To erase
+effects of an event, erase the event with events erase.
 
-An unfinished effect is refused: --cancel gives it up first. Nothing is done until --yes
-is given.`,
+The command refuses an unfinished effect; --cancel cancels it first. Nothing is erased
+until --yes is given. An erasure cannot be undone.`,
 		Example: "  " + c.name + ` effects erase hl_77a1cf6b2b54f3b2b3f7c3d0f7d8d1a2b3c4d5e6 --yes
   ` + c.name + ` effects erase --destination mail welcome-42 --cancel --yes`,
 		Args: cobra.ExactArgs(1),
@@ -57,7 +58,7 @@ is given.`,
 				case yes:
 					_, err = fmt.Fprintf(c.stdout, "%s%s\n", erasedLine, e.IdempotencyKey)
 				default:
-					_, err = fmt.Fprintf(c.stdout, "%s to %s, %s, made %s\nerase it with the same command and --yes\n",
+					_, err = fmt.Fprintf(c.stdout, "%s to %s, %s, created %s\nerase it with the same command and --yes\n",
 						e.IdempotencyKey, e.Destination, e.State, shown(e.CreatedAt))
 				}
 				return err
@@ -66,8 +67,8 @@ is given.`,
 	}
 	by.register(cmd)
 	c.jsonFlag(cmd)
-	cmd.Flags().StringVar(&destination, "destination", "", "KEY is the one the application gave an effect to this `destination`")
-	cmd.Flags().BoolVar(&cancel, "cancel", false, "give the effect up if it is unfinished, and erase it too")
+	cmd.Flags().StringVar(&destination, "destination", "", "KEY is the key that the application gave to an effect of this `destination`")
+	cmd.Flags().BoolVar(&cancel, "cancel", false, "cancel the effect if it is unfinished, then erase it")
 	cmd.Flags().BoolVar(&yes, "yes", false, "erase; without it the effect is only shown")
 	return cmd
 }

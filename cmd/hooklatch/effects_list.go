@@ -18,14 +18,15 @@ func (c *cli) newEffectsList() *cobra.Command {
 	var l list
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "List effects, the newest first",
-		Long: `List effects, the newest first: those that the flags ask for, as far back as it
-takes to find --limit of them. What is rare takes a while; an interrupt prints what
-was found until then. Where there may be more, the command is printed that goes on.
+		Short: "List effects, newest first",
+		Long: `List the effects that match the flags, newest first. The command searches back until
+it has found --limit effects. Rare matches take a while; an interrupt prints the
+effects found so far. If there may be more, the command that continues the list is
+printed.
 
---when is about the event that made the effect, and reads its body as far as it is
-stored. Times are like 2026-11-21T08:00:00Z or 2026-11-21, which is UTC, or a while
-ago like 36h.`,
+--when and --contains check the event of the effect, and only match while its body is
+stored. Times are like 2026-11-21T08:00:00Z or 2026-11-21 (UTC), or a duration before
+now, such as 36h.`,
 		Example: "  " + c.name + ` effects list --state parked --destination crm
   ` + c.name + ` effects list --event stripe/evt_123`,
 		Args: cobra.NoArgs,
@@ -57,7 +58,7 @@ ago like 36h.`,
 }
 
 func (c *cli) printEffects(effects []ledger.Effect) error {
-	header := []string{"CREATED", "EFFECT", "DESTINATION", "EVENT", "STATE", "ATTEMPTS", "LAST"}
+	header := []string{"CREATED", "EFFECT", "DESTINATION", "EVENT", "STATE", "ATTEMPTS", "LAST RESULT"}
 	return printList(c, effects, "no effects", header, effectCells)
 }
 
@@ -65,7 +66,7 @@ func effectCells(e ledger.Effect) []string {
 	return []string{shown(e.CreatedAt), e.IdempotencyKey, e.Destination, causeOf(e.Event), string(e.State), strconv.Itoa(e.Attempt), lastOf(e)}
 }
 
-// causeOf is the event an effect is because of, or a dash.
+// causeOf returns the event that led to an effect, or a dash.
 func causeOf(event identity.EventRef) string {
 	if event == (identity.EventRef{}) {
 		return "-"
@@ -73,7 +74,7 @@ func causeOf(event identity.EventRef) string {
 	return event.String()
 }
 
-// lastOf is what the last attempt came to, in a word.
+// lastOf returns the status or the error of the last attempt, or a dash.
 func lastOf(e ledger.Effect) string {
 	switch {
 	case e.ResponseStatus != 0:

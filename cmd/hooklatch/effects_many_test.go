@@ -19,8 +19,8 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// fickleReceiver refuses everything until it is repaired, and then counts what
-// it takes by key.
+// fickleReceiver rejects all requests until it is repaired, and then counts accepted
+// requests by key.
 type fickleReceiver struct {
 	*httptest.Server
 
@@ -52,7 +52,7 @@ func (r *fickleReceiver) repair() {
 	r.repaired = true
 }
 
-// failedSystem is a worker process and n effects that its receiver refused.
+// failedSystem returns a worker process and n effects that its receiver rejected.
 func failedSystem(t *testing.T, n int) (path string, receiver *fickleReceiver, s *system) {
 	t.Helper()
 	pool := pgtest.New(t)
@@ -81,8 +81,8 @@ routes:
 	return path, receiver, s
 }
 
-// What failed together is retried together by the real program: counted first,
-// with progress, interrupted, and ended by resuming its run.
+// The real program retries many failed effects together: it counts them, shows progress, is
+// interrupted, and finishes when its run is resumed.
 func TestFailedEffectsAreRetriedByTheThousand(t *testing.T) {
 	t.Parallel()
 	n := 500
@@ -106,7 +106,7 @@ func TestFailedEffectsAreRetriedByTheThousand(t *testing.T) {
 	require.Error(t, p.cmd.Wait())
 	require.Contains(t, p.stderr.String(), "interrupted")
 	require.Contains(t, p.stderr.String(), "run 1: retry effects: destination app, state failed\n")
-	require.Regexp(t, `stopped; go on with the rest:\n  .+ runs resume 1\n`, p.stderr.String())
+	require.Regexp(t, `paused; resume it with:\n  .+ runs resume 1\n`, p.stderr.String())
 	require.Equal(t, "paused", s.text(t, `SELECT state FROM hooklatch.replay_runs`))
 	done := s.count(t, `SELECT changed FROM hooklatch.replay_runs`)
 	require.Less(t, done, n)
@@ -114,7 +114,7 @@ func TestFailedEffectsAreRetriedByTheThousand(t *testing.T) {
 	require.Equal(t, done, s.count(t, `SELECT count(*) FROM hooklatch.effect_transitions WHERE reason = 'retried by alice: it is up (run 1)'`))
 
 	order := func(args ...string) string { return must(t, append(args, "--config", path)...) }
-	require.Equal(t, "run 1 is let go as fast as it goes\n", order("runs", "pace", "1", "0"))
+	require.Equal(t, "run 1 is no longer limited\n", order("runs", "pace", "1", "0"))
 	require.Equal(t, fmt.Sprintf("%d effects tried again\n", n), order("runs", "resume", "1", "--here", "--as", "bob"))
 	require.Eventually(t, func() bool {
 		return s.counts(t, n, `SELECT count(*) FROM hooklatch.effects WHERE state = 'done'`)
@@ -169,15 +169,15 @@ func TestASelectionThatMakesNoSenseIsRefused(t *testing.T) {
 	path := writeConfig(t, "postgres://u@127.0.0.1:1/none")
 	for _, c := range []struct{ args, text string }{
 		{"retry", "name an effect by its key, or select effects with --state"},
-		{"retry --destination app", "a selection needs --state, of failed, parked, cancelled"},
-		{"retry --state done", `--state "done" is not one of failed, parked, cancelled`},
-		{"park --state failed", `--state "failed" is not one of pending, started, in_doubt`},
+		{"retry --destination app", "a selection needs --state: one or more of failed, parked, cancelled"},
+		{"retry --state done", `--state "done": allowed are failed, parked, cancelled`},
+		{"park --state failed", `--state "failed": allowed are pending, started, in_doubt`},
 		{"retry hl_1 --state failed", "a key and a selection by flags exclude each other"},
-		{"retry --state parked --in-doubt --yes", "say why with --reason"},
-		{"retry --state failed --rate -1", "is not a number of effects"},
+		{"retry --state parked --in-doubt --yes", "state the reason with --reason"},
+		{"retry --state failed --rate -1", "it must be a number of effects per second"},
 		{"retry --state failed --since 1h --until 2h", "--since 1h is not before --until 2h"},
 		{"retry --state failed --when body.(", "--when: "},
-		{"retry --state failed --as-of soon", `--as-of "soon" is no time`},
+		{"retry --state failed --as-of soon", `--as-of "soon" is not a time`},
 	} {
 		var cmd command
 		code := cmd.run(t.Context(), append(append([]string{"effects"}, strings.Fields(c.args)...), "--config", path)...)

@@ -22,10 +22,10 @@ func (c *cli) newEffectsShow() *cobra.Command {
 	var body bool
 	cmd := &cobra.Command{
 		Use:   "show KEY",
-		Short: "Show one effect, its attempts and its transitions",
-		Long: `Show the effect of an idempotency key (hl_...), or of one it had before its key
-was changed, with all its attempts: whether each was applied, what the receiver
-answered, and what follows; and with every change of its state.`,
+		Short: "Show one effect with its attempts and transitions",
+		Long: `Show the effect with this idempotency key (hl_...), or that had it before its key was
+changed. All attempts are shown, with the response of the receiver, whether the attempt
+was applied and what follows, and every change of the state.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if body && c.asJSON {
@@ -50,22 +50,22 @@ answered, and what follows; and with every change of its state.`,
 			})
 		},
 	}
-	cmd.Flags().BoolVar(&body, "body", false, "write the exact bytes of the body that its attempts send, and nothing else")
+	cmd.Flags().BoolVar(&body, "body", false, "write only the exact bytes of the body that its attempts send")
 	c.jsonFlag(cmd)
 	return cmd
 }
 
-// printEffectBody writes what was sent, or will be (I7).
+// printEffectBody writes the body that was sent, or will be (I7).
 func (c *cli) printEffectBody(ctx context.Context, o *outbox.Outbox, e ledger.Effect) error {
 	if !e.ErasedAt.IsZero() {
-		return fmt.Errorf("the body of %s was taken away on %s: %s", e.IdempotencyKey, shown(e.ErasedAt), e.Error)
+		return fmt.Errorf("the body of %s was removed on %s: %s", e.IdempotencyKey, shown(e.ErasedAt), e.Error)
 	}
 	if e.Request.Late {
-		return fmt.Errorf("the body of %s is rendered at its first attempt, which has not been made", e.IdempotencyKey)
+		return fmt.Errorf("the body of %s does not exist yet: it is rendered at the first attempt", e.IdempotencyKey)
 	}
 	err := o.Ledger().LoadBody(ctx, &e)
 	if errors.Is(err, ledger.ErrNotFound) {
-		return fmt.Errorf("the body of %s is that of the delivery of %s, which is no longer stored", e.IdempotencyKey, e.Event)
+		return fmt.Errorf("the body of %s is the body of the delivery of %s, which is no longer stored", e.IdempotencyKey, e.Event)
 	}
 	if err != nil {
 		return err
@@ -82,7 +82,7 @@ func (c *cli) printEffect(d life.Effect) {
 		}
 	}
 	field("effect", e.IdempotencyKey)
-	field("of", string(e.Scope)+" / "+string(e.Key)+generation(e.Generation))
+	field("identity", string(e.Scope)+" / "+string(e.Key)+generation(e.Generation))
 	if e.Event != (identity.EventRef{}) {
 		field("event", e.Event.String()+"  "+e.EventType)
 	}
@@ -90,7 +90,7 @@ func (c *cli) printEffect(d life.Effect) {
 		field("key on wire", fmt.Sprintf("%s, changed %s", e.WireKey, counted(e.KeyRotations, "time")))
 	}
 	if e.OrderKey != "" {
-		field("order", e.OrderKey+", parked ones "+whileParked(e.OnPark))
+		field("order", e.OrderKey+", parked effects "+whileParked(e.OnPark))
 	}
 	if e.LatestKey != "" {
 		field("latest of", e.LatestKey+", occurred "+shown(e.OccurredAt))
@@ -101,7 +101,7 @@ func (c *cli) printEffect(d life.Effect) {
 	field("state", string(e.State)+": "+life.Meaning(e))
 	attempts := strconv.Itoa(e.Attempt)
 	if e.UncountedAttempts > 0 {
-		attempts += fmt.Sprintf(", of which %d probes do not count", e.UncountedAttempts)
+		attempts += fmt.Sprintf(", including %d probes that do not count", e.UncountedAttempts)
 	}
 	field("attempts", attempts)
 	if !e.MaybeAppliedSince.IsZero() {
@@ -118,7 +118,7 @@ func (c *cli) printEffect(d life.Effect) {
 	if e.ResponseStatus != 0 {
 		field("last status", strconv.Itoa(e.ResponseStatus))
 	}
-	field("last answer", e.ResponseExcerpt)
+	field("last response", e.ResponseExcerpt)
 	if e.ErasedAt.IsZero() {
 		field("last error", e.Error)
 	} else {
@@ -131,7 +131,7 @@ func (c *cli) printEffect(d life.Effect) {
 	}
 }
 
-// printEffectTimeline lists attempts, and what people ordered between them.
+// printEffectTimeline prints attempts and the operator actions between them.
 func (c *cli) printEffectTimeline(d life.Effect) {
 	fmt.Fprintf(c.stdout, "\ntimeline\n  %s  created\n", shown(d.CreatedAt))
 	orders := slices.DeleteFunc(slices.Clone(d.Transitions), func(t ledger.Transition) bool { return !life.Ordered(t) })
@@ -145,21 +145,21 @@ func (c *cli) printEffectTimeline(d life.Effect) {
 		ordersBefore(a.StartedAt)
 		fmt.Fprintf(c.stdout, "  %s  %s\n", shown(a.StartedAt), life.AttemptLine(a))
 		if a.ResponseExcerpt != "" {
-			fmt.Fprintf(c.stdout, "  %s  answer: %s\n", strings.Repeat(" ", len(timeLayout)), safetext.Shown(a.ResponseExcerpt))
+			fmt.Fprintf(c.stdout, "  %s  response: %s\n", strings.Repeat(" ", len(timeLayout)), safetext.Shown(a.ResponseExcerpt))
 		}
 	}
 	ordersBefore(time.Time{})
 	if d.State == ledger.EffectStarted {
-		fmt.Fprintf(c.stdout, "  %s  attempt %d runs\n", shown(d.LastAttemptAt), d.Attempt)
+		fmt.Fprintf(c.stdout, "  %s  attempt %d is running\n", shown(d.LastAttemptAt), d.Attempt)
 	}
 }
 
-// whileParked is what a parked effect means to those after it in its order.
+// whileParked says what a parked effect means for later effects in its order.
 func whileParked(on ledger.OnPark) string {
 	if on == ledger.OnParkSkip {
 		return "are skipped"
 	}
-	return "block"
+	return "block the others"
 }
 
 func generation(n int) string {

@@ -31,5 +31,5 @@ func TestTheBodyOfAnEffectIsShownAsItIsSent(t *testing.T) {
 	require.NoError(t, err)
 	c = command{}
 	require.Equal(t, exitFailed, c.run(t.Context(), s.args("effects", "show", effects[0].IdempotencyKey, "--body")...))
-	require.Contains(t, c.stderr.String(), "is that of the delivery of stripe/evt_1, which is no longer stored")
+	require.Contains(t, c.stderr.String(), "is the body of the delivery of stripe/evt_1, which is no longer stored")
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// badReceivers is a receiver for every way to fail, by path.
+// badReceivers is a receiver that fails in every way, by path.
 func badReceivers(t *testing.T) *httptest.Server {
 	t.Helper()
 	mux := http.NewServeMux()
@@ -39,7 +39,7 @@ func badReceivers(t *testing.T) *httptest.Server {
 	hanging, release := context.WithCancel(context.Background())
 	mux.HandleFunc("POST /hangs", func(http.ResponseWriter, *http.Request) { <-hanging.Done() })
 	mux.HandleFunc("POST /resets", func(w http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body) // applied, and then gone
+		_, _ = io.Copy(io.Discard, r.Body) // applied, and then the connection breaks
 		conn, _, err := http.NewResponseController(w).Hijack()
 		if err == nil {
 			_ = conn.(*net.TCPConn).SetLinger(0)
@@ -52,8 +52,8 @@ func badReceivers(t *testing.T) *httptest.Server {
 	return server
 }
 
-// Every way a receiver fails ends as the ledger's protocol says, and effects
-// show tells it.
+// Every way in which a receiver fails ends as the protocol of the ledger says, and effects
+// show prints it.
 func TestEffectsOfBadReceivers(t *testing.T) {
 	t.Parallel()
 	server := badReceivers(t)
@@ -86,7 +86,7 @@ destinations:
 `, scalar(settings.database.Reveal()), scalar(settings.secrets["stripe"].Reveal()))
 		routes.WriteString("routes:\n")
 		for _, c := range cases {
-			timeout := "1m" // no answer is late on a busy machine
+			timeout := "1m" // so that no response is late on a busy machine
 			if c.name == "hangs" {
 				timeout = "500ms"
 			}
@@ -108,7 +108,7 @@ destinations:
 	for _, e := range listed {
 		keys[e.Destination] = e.IdempotencyKey
 	}
-	for _, c := range cases { //nolint:paralleltest // the retries below change what these look at
+	for _, c := range cases { //nolint:paralleltest // the retries below change the effects of these
 		t.Run(c.name, func(t *testing.T) {
 			var e struct {
 				ledger.Effect
@@ -131,7 +131,7 @@ destinations:
 		})
 	}
 
-	// A person decides about what is left.
+	// An operator decides about the rest.
 	require.Equal(t, keys["refuses"]+" is tried again\n", must(t, s.args("effects", "retry", keys["refuses"])...))
 	require.Eventually(t, func() bool {
 		return s.counts(t, 2, `SELECT attempt FROM hooklatch.effects WHERE idempotency_key = $1 AND state = 'failed'`, keys["refuses"])
@@ -143,7 +143,7 @@ destinations:
 	require.Contains(t, c.stderr.String(), "the effect is in doubt: it is tried without being told to")
 	c = command{}
 	require.Equal(t, exitFailed, c.run(t.Context(), s.args("effects", "show", "hl_none")...))
-	require.Contains(t, c.stderr.String(), "there is no effect with the key hl_none")
+	require.Contains(t, c.stderr.String(), "no effect has the key hl_none")
 	require.Contains(t, must(t, s.args("effects", "list", "--state", "parked")...), "error-once")
 	_, found := runCheck(t, "--config", s.configPath)
 	require.Equal(t, doctor.Warning, found.of("effects_parked")[0].Level)

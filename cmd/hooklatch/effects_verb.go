@@ -16,28 +16,28 @@ import (
 )
 
 func noSuchEffect(key string) error {
-	return fmt.Errorf("there is no effect with the key %s", safetext.Shown(key))
+	return fmt.Errorf("no effect has the key %s", safetext.Shown(key))
 }
 
-// newEffectsVerb is the command of a verb that is done to one effect, or to many.
+// newEffectsVerb returns the command of a verb for one effect or many.
 func (c *cli) newEffectsVerb(v desk.Verb) *cobra.Command {
 	f := effectsFlags{action: v.Action}
 	cmd := &cobra.Command{
 		Use:   v.Name + " (KEY | FLAGS)",
 		Short: v.Short,
-		Long: longOf(v, "Flags select many instead of one.") + `
+		Long: longOf(v, "Flags select many effects instead of one.") + `
 
-A selection names at least the states it takes. Without --yes the command counts
-it, shows a sample, and prints the command to run next, whose --as-of leaves out
-whatever is made or changes later. With --yes it becomes a bulk run, which this
-command carries out, the oldest effects first. An interrupt pauses the run, and
-runs resume continues it. With --detach, or when the command is killed, the
-workers of the database continue it.
+A selection needs at least --state. Without --yes the command counts the selected
+effects, shows a sample and prints the command to run next. The --as-of in that command
+leaves out effects that are created or change later. With --yes the command starts a
+bulk run and carries it out, oldest effects first. An interrupt pauses the run, and
+runs resume continues it. With --detach, or if the command is killed, workers carry out
+the run.
 
-Effects that may have been applied are counted and left out. --in-doubt takes
-them too, and then needs a --reason. Times are like 2026-11-21T08:00:00Z or
-2026-11-21, which is UTC, or a while ago like 36h.`,
-		Example: fmt.Sprintf("  %[1]s effects %[2]s hl_0123... --reason \"as they asked\"\n"+
+Effects that may have been applied are counted and left out. --in-doubt includes them
+and requires --reason when used with --yes. Times are like 2026-11-21T08:00:00Z or
+2026-11-21 (UTC), or a duration before now, such as 36h.`,
+		Example: fmt.Sprintf("  %[1]s effects %[2]s hl_0123... --reason \"requested by support\"\n"+
 			"  %[1]s effects %[2]s --state %[3]s --destination app --since 1h\n"+
 			"  %[1]s effects %[2]s --state %[3]s --source stripe --when 'body.livemode' --rate 20 --yes", c.name, v.Name, v.Usual),
 		Args: cobra.MaximumNArgs(1),
@@ -62,7 +62,7 @@ them too, and then needs a --reason. Times are like 2026-11-21T08:00:00Z or
 	return cmd
 }
 
-// effectsFlags are an order about many effects, as flags.
+// effectsFlags are the flags of a bulk run on effects.
 type effectsFlags struct {
 	runFlags
 
@@ -74,10 +74,10 @@ type effectsFlags struct {
 }
 
 func (f *effectsFlags) register(cmd *cobra.Command) {
-	// The effects of one event are named one by one, or replayed with it.
+	// To act on the effects of one event, name each by its key, or replay the event.
 	f.selected = selectBy[find.Effects](cmd, "select ", map[string][]string{"state": textsOf(ledger.StatesFor(f.action))}, "event")
-	cmd.Flags().StringVar(&f.asOf, "as-of", "", "leave out what was made or came to its state after this `time`, as a preview prints it (default now)")
-	cmd.Flags().BoolVar(&f.inDoubt, "in-doubt", false, "take those too that may have been applied; with --yes it needs --reason")
+	cmd.Flags().StringVar(&f.asOf, "as-of", "", "leave out effects that were created or changed state after this `time`, as a preview prints it (default now)")
+	cmd.Flags().BoolVar(&f.inDoubt, "in-doubt", false, "include effects that may have been applied; with --yes it requires --reason")
 	f.runFlags.register(cmd, "effects")
 	f.by.register(cmd)
 }
@@ -86,7 +86,7 @@ func (f *effectsFlags) given() bool {
 	return f.selected.given() || f.asOf != "" || f.inDoubt || f.runFlags.given()
 }
 
-// order is what the flags say.
+// order returns the order that the flags describe.
 func (f *effectsFlags) order() (runs.Order, error) {
 	o := runs.Order{Action: f.action, EffectTerms: runs.EffectTerms{InDoubt: f.inDoubt}}
 	if !f.given() {
@@ -97,19 +97,19 @@ func (f *effectsFlags) order() (runs.Order, error) {
 		return o, err
 	}
 	if len(o.Effects.States) == 0 {
-		return o, misused("a selection needs --state, of %s", strings.Join(textsOf(ledger.StatesFor(f.action)), ", "))
+		return o, misused("a selection needs --state: one or more of %s", strings.Join(textsOf(ledger.StatesFor(f.action)), ", "))
 	}
 	if err := checkRate(f.rate, "effects"); err != nil {
 		return o, err
 	}
 	if f.inDoubt && f.yes && strings.TrimSpace(f.by.operator().Reason) == "" {
-		return o, misused("--in-doubt takes effects that may have been applied already: say why with --reason")
+		return o, misused("--in-doubt includes effects that may have been applied already: state the reason with --reason")
 	}
 	o.AsOf, err = timeFlag("as-of", f.asOf, time.Now())
 	return o, err
 }
 
-// textsOf are words of a set.
+// textsOf converts words of a set to strings.
 func textsOf[T ~string](of []T) []string {
 	texts := make([]string, len(of))
 	for i, word := range of {
