@@ -31,19 +31,19 @@ func (c *cli) newEvents() *cobra.Command {
 	return cmd
 }
 
-// eventRef reads SOURCE EVENT_ID, or both in one with a slash between.
+// eventRef parses SOURCE EVENT_ID, or SOURCE/EVENT_ID in one argument.
 func eventRef(args []string) (identity.EventRef, error) {
 	if len(args) == 2 {
 		return identity.EventRef{Source: identity.Source(args[0]), EventID: identity.EventID(args[1])}, nil
 	}
 	source, id, ok := strings.Cut(args[0], "/")
 	if !ok || source == "" || id == "" {
-		return identity.EventRef{}, misused("%q names no event: give SOURCE EVENT_ID or SOURCE/EVENT_ID", args[0])
+		return identity.EventRef{}, misused("%q is not an event: pass SOURCE EVENT_ID or SOURCE/EVENT_ID", args[0])
 	}
 	return identity.EventRef{Source: identity.Source(source), EventID: identity.EventID(id)}, nil
 }
 
-// orNoSuchEvent says which event it is that was not found.
+// orNoSuchEvent replaces ErrNotFound by an error that names the event.
 func orNoSuchEvent(err error, ref identity.EventRef) error {
 	if errors.Is(err, ledger.ErrNotFound) {
 		return noSuchEvent(ref)
@@ -51,4 +51,4 @@ func orNoSuchEvent(err error, ref identity.EventRef) error {
 	return err
 }
 
-func noSuchEvent(ref identity.EventRef) error { return fmt.Errorf("there is no event %s", ref) }
+func noSuchEvent(ref identity.EventRef) error { return fmt.Errorf("no event is stored as %s", ref) }

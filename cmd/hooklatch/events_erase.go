@@ -17,26 +17,27 @@ func (c *cli) newEventsErase() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "erase (SOURCE EVENT_ID | FLAGS)",
 		Short: desk.By(erasure.ActionEraseEvent).Short,
-		Long: `Take away what one event said, or all that the flags select: its body, what its
-effects sent, what was answered and what failed. Of a body that other events came in
-too, its own part goes; the headers go with the last of them. Its id, the keys of its
-effects and its outcome stay, so that it is a duplicate when it comes again. It is
-never dispatched again, and its effects are never tried again.
+		Long: `Erase the personal data of one event, or of all that match: its body, the requests
+its effects sent, the responses and the errors. If the delivery contained other events
+too, only the part of this event is erased, and the headers are erased with the last of
+them. The id of the event, the keys of its effects and its outcome are kept, so that a
+redelivery is a duplicate. The event is never dispatched again, and its effects are
+never attempted again.
 
-What is unfinished is refused: --cancel gives it up first. Nothing is done until --yes
-is given. Ids and keys that stay although they have in them what was looked for, or a
-mail address or telephone number of the event, are printed.
+The command refuses events with unfinished work; --cancel cancels that work first.
+Nothing is erased until --yes is given. Ids and keys are kept. The command prints those
+that contain the text of the search, or a mail address or telephone number of the event.
 
-With --yes a selection becomes a bulk run, which this command carries out in the order
-the events were accepted. Events accepted meanwhile are left out. An interrupt pauses
-the run, and runs resume continues it. With --detach, or when the command is killed,
-the workers of the database continue it.
+With --yes a selection becomes a bulk run, which this command carries out in the order in
+which the events were accepted. Events accepted later are left out. An interrupt pauses
+the run, and runs resume continues it. With --detach, or if the command is killed,
+workers carry out the run.
 
-Backups have it still: keep the list of what was erased, which this prints, and after a
-restore give it to --again. The list of a run that others continued is printed by --list.
-An erasure cannot be undone. docs/privacy.md says what is left where, and for how long.
-Times are like 2026-11-21T08:00:00Z or 2026-11-21, which is UTC, or a while ago like
-36h.`,
+Backups still contain the data. Keep the list of erased events that this command prints,
+and after a restore pass it to --again. --list prints the list of a run that other
+processes continued. An erasure cannot be undone. docs/privacy.md describes what is kept
+where, and for how long. Times are like 2026-11-21T08:00:00Z or 2026-11-21 (UTC), or a
+duration before now, such as 36h.`,
 		Example: "  " + c.name + ` events erase stripe evt_123 --yes --reason "request 17 of the data protection officer"
   ` + c.name + ` events erase --source stripe --when 'body.data.object.customer == "cus_42"'
   ` + c.name + ` events erase --source stripe --when 'body.data.object.customer == "cus_42"' --cancel --yes >> erased.txt
@@ -55,7 +56,7 @@ Times are like 2026-11-21T08:00:00Z or 2026-11-21, which is UTC, or a while ago 
 			}
 			switch {
 			case ways > 1:
-				return misused("an event, a selection by flags, a list to erase again and the list of a run exclude each other")
+				return misused("an event, a selection by flags, --again and --list exclude each other")
 			case len(args) > 0:
 				ref, err := eventRef(args)
 				if err != nil {
@@ -83,8 +84,8 @@ Times are like 2026-11-21T08:00:00Z or 2026-11-21, which is UTC, or a while ago 
 	}
 	f.register(cmd, "erase ")
 	c.jsonFlag(cmd)
-	cmd.Flags().BoolVar(&cancel, "cancel", false, "give up what is unfinished of them, and erase it too")
-	cmd.Flags().StringVar(&again, "again", "", "erase once more what this `file` lists, as an earlier erasure printed it; - is standard input")
-	cmd.Flags().Int64Var(&list, "list", 0, "print the list of what this `run` has erased")
+	cmd.Flags().BoolVar(&cancel, "cancel", false, "cancel unfinished work of the events, then erase them")
+	cmd.Flags().StringVar(&again, "again", "", "erase again the events and effects in this `file`, which an earlier erasure printed; - is standard input")
+	cmd.Flags().Int64Var(&list, "list", 0, "print the list of events that this `run` has erased")
 	return cmd
 }

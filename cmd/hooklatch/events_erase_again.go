@@ -14,7 +14,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// again erases what a list names, where a restore brought it back.
+// again erases the events and effects of a list, after a restore brought them back.
 func (r *eraser) again(ctx context.Context, o *outbox.Outbox, name string, yes bool) error {
 	refs, effects, err := r.readList(name)
 	if err != nil {
@@ -59,12 +59,12 @@ func (r *eraser) again(ctx context.Context, o *outbox.Outbox, name string, yes b
 		_, err = fmt.Fprintf(r.stdout, "%d listed\nerase them again with the same command and --yes\n", view.Selected)
 		return err
 	}
-	fmt.Fprintf(r.stdout, "%d of %d erased again, %d not there, %d unfinished\n", view.Erased, view.Selected, view.Unknown, view.Unfinished)
+	fmt.Fprintf(r.stdout, "%d of %d erased again, %d not found, %d unfinished\n", view.Erased, view.Selected, view.Unknown, view.Unfinished)
 	return err
 }
 
-// readList reads what an erasure printed: SOURCE/EVENT_ID, or the key of an effect, in a
-// line each, with or without what stands before it.
+// readList reads the list that an erasure printed: on each line SOURCE/EVENT_ID or the key
+// of an effect, with or without the prefix erasedLine.
 func (r *eraser) readList(name string) (refs []identity.EventRef, effects []string, err error) {
 	in := r.stdin
 	if name != "-" {

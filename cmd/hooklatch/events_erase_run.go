@@ -13,7 +13,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/runs"
 )
 
-// eraser is an order to erase, and how it is told.
+// eraser carries out an erasure and prints its result.
 type eraser struct {
 	*cli
 
@@ -21,7 +21,7 @@ type eraser struct {
 	cancel bool
 }
 
-// one erases an event that was named.
+// one erases one event.
 func (r *eraser) one(ctx context.Context, o *outbox.Outbox, ref identity.EventRef, yes bool) error {
 	if !yes {
 		e, err := o.Inbox().Event(ctx, ref)
@@ -52,10 +52,10 @@ func (r *eraser) one(ctx context.Context, o *outbox.Outbox, ref identity.EventRe
 	return nil
 }
 
-// orCancel says what is to be done about what is unfinished.
+// orCancel adds to the error of unfinished work that --cancel cancels it.
 func orCancel(err error) error {
 	if _, unfinished := errors.AsType[*erasure.UnfinishedError](err); unfinished {
-		return fmt.Errorf("%w; --cancel gives it up and erases it", err)
+		return fmt.Errorf("%w; --cancel cancels and erases it", err)
 	}
 	return err
 }
@@ -66,18 +66,18 @@ const erasedLine = "erased "
 func (r *eraser) printErased(ref identity.EventRef, erased erasure.Erased) {
 	fmt.Fprintf(r.stdout, "%s%s\n", erasedLine, ref)
 	if erased.Remains {
-		fmt.Fprintf(r.stderr, "%s: its bytes stay until the other %s of its delivery erased too: nothing tells them apart\n",
+		fmt.Fprintf(r.stderr, "%s: its bytes cannot be told apart from those of the other %s of its delivery: they are kept until those are erased too\n",
 			safetext.Shown(ref.String()), counted(erased.Others, "event"))
 	}
 	for _, k := range erased.Kept {
-		fmt.Fprintf(r.stderr, "%s: stays and has in it what was erased: the %s %s\n", safetext.Shown(ref.String()), k.Where, safetext.Shown(k.Text))
+		fmt.Fprintf(r.stderr, "%s: kept although it contains erased data: the %s %s\n", safetext.Shown(ref.String()), k.Where, safetext.Shown(k.Text))
 	}
 }
 
 // erasureView is an erasure as --json prints it.
 type erasureView struct {
 	Action     ledger.Action  `json:"action"`
-	Target     string         `json:"target,omitempty"` // the event or effect, unless many were selected
+	Target     string         `json:"target,omitempty"` // the event or effect; empty if many were selected
 	Preview    bool           `json:"preview"`          // nothing was done
 	Run        int64          `json:"run,omitempty"`
 	Selected   int64          `json:"selected"`
@@ -86,14 +86,14 @@ type erasureView struct {
 	Unclear    int64          `json:"unclear"`    // left out: --when failed for them
 	WhyUnclear string         `json:"why_unclear,omitempty"`
 	Bodiless   int64          `json:"bodiless"` // left out: their bodies are no longer kept
-	Unknown    int64          `json:"unknown"`  // of a list: there is no such event
+	Unknown    int64          `json:"unknown"`  // of a list: not found
 	Stopped    bool           `json:"stopped"`
-	Events     []string       `json:"events,omitempty"` // that were erased
+	Events     []string       `json:"events,omitempty"` // the erased ones
 	Sample     []string       `json:"sample,omitempty"`
-	Kept       []erasure.Kept `json:"kept,omitempty"` // stay and have in them what was erased
+	Kept       []erasure.Kept `json:"kept,omitempty"` // ids and keys that contain erased data
 }
 
-// erasurePreview is what was counted.
+// erasurePreview returns the result of a preview.
 func erasurePreview(v runs.Preview) erasureView {
 	view := viewOfErasure(v.Counts)
 	view.Preview = true
@@ -114,8 +114,9 @@ func viewOfErasure(n runs.Counts) erasureView {
 	return view
 }
 
-// many says how far it came, also when it was interrupted or failed. The list is what
-// it writes to standard output: as it goes, and in the end what other processes erased.
+// many erases a selection. It reports its progress even if it was interrupted or failed. It
+// writes the list to standard output: first the events that it erases itself, as it goes,
+// and at the end those that other processes erased.
 func (r *eraser) many(ctx context.Context, o *outbox.Outbox, m manyOrder) error {
 	all := runsOf(o)
 	m.order.Name, m.order.PerSecond = m.label, m.rate
@@ -150,20 +151,20 @@ func (r *eraser) many(ctx context.Context, o *outbox.Outbox, m manyOrder) error 
 			fmt.Fprintf(r.stdout, "%s%s\n", erasedLine, ref)
 		}
 	}
-	aside := *r.cli // what it came to is no part of the list
+	aside := *r.cli // the summary is not part of the list
 	aside.stdout = r.stderr
 	s.cli = &aside
 	return errors.Join(err, s.tell(run))
 }
 
-// list prints what a run has erased so far, as the run itself does.
+// list prints the events that a run has erased so far, in the format of the run itself.
 func (r *eraser) list(ctx context.Context, o *outbox.Outbox, id int64) error {
 	run, err := o.Runs().Get(ctx, id)
 	if err != nil {
 		return r.ofRun(id, err)
 	}
 	if run.Action != erasure.ActionEraseEvent {
-		return misused("run %d erases nothing: %s", id, safetext.Shown(run.Words()))
+		return misused("run %d is not an erasure: it does %s", id, safetext.Shown(run.Words()))
 	}
 	erased, err := o.Erasure().OfRun(ctx, id)
 	if err != nil {

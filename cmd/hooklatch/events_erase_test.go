@@ -34,10 +34,10 @@ func TestErasedEventsSaySoEverywhere(t *testing.T) {
 	}{
 		{"github/id-1 was erased by ann on 20", []string{"events", "show", "github", "id-1", "--raw"}},
 		{"its content was erased on 20", []string{"events", "replay", "github", "id-1"}},
-		{"was taken away on 20", []string{"effects", "show", key, "--body"}},
+		{"was removed on 20", []string{"effects", "show", key, "--body"}},
 		{"it was made by event github/id-1: erase that", []string{"effects", "erase", key, "--yes"}},
-		{"there is no event github/id-9", []string{"events", "erase", "github", "id-9", "--yes"}},
-		{"there is no effect with the key hl_1", []string{"effects", "erase", "hl_1", "--yes"}},
+		{"no event is stored as github/id-9", []string{"events", "erase", "github", "id-9", "--yes"}},
+		{"no effect has the key hl_1", []string{"effects", "erase", "hl_1", "--yes"}},
 	} {
 		var out command
 		require.Equal(t, exitFailed, out.run(t.Context(), s.args(c.args...)...), c.args)
@@ -55,7 +55,7 @@ func TestErasedEventsSaySoEverywhere(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "erased.txt")
 	require.NoError(t, os.WriteFile(name, []byte("erased github/id-1\n"+list+"github/id-9\n"), 0o600))
 	require.Equal(t, "3 listed\nerase them again with the same command and --yes\n", must(t, s.args("events", "erase", "--again", name)...))
-	require.Equal(t, "2 of 3 erased again, 1 not there, 0 unfinished\n", must(t, s.args("events", "erase", "--again", name, "--yes")...))
+	require.Equal(t, "2 of 3 erased again, 1 not found, 0 unfinished\n", must(t, s.args("events", "erase", "--again", name, "--yes")...))
 	audit := must(t, s.args("audit")...)
 	require.Contains(t, audit, "event.erase")
 	require.Contains(t, audit, "request 17")
@@ -83,7 +83,7 @@ func TestMisuseOfEraseIsRefused(t *testing.T) {
 	}
 }
 
-// What a source does not keep is replaced some time after the last effect.
+// Values that a source redacts are replaced some time after the last effect.
 func TestSourcesRedactWhatTheySay(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t, systemOptions{change: func(cfg *config.Config) {
@@ -95,18 +95,18 @@ func TestSourcesRedactWhatTheySay(t *testing.T) {
 	require.NoError(t, os.WriteFile(body, []byte(`{"zen": "x","sender": {"login":"jane"}}`), 0o600))
 	must(t, s.args("send", "github", body, "--id", "id-1")...)
 	s.waitDone(t, "github", "id-1")
-	// As the leader does every minute.
+	// The leader does this every minute.
 	_, err := s.pool.Exec(t.Context(), `INSERT INTO hooklatch.river_job (kind, queue, args, max_attempts) VALUES ('upkeep.redact', 'upkeep', '{}', 1)`)
 	require.NoError(t, err)
 	require.Eventually(t, func() bool {
 		return s.counts(t, 1, `SELECT count(*) FROM hooklatch.processed_events WHERE redacted_at IS NOT NULL`)
 	}, patience, tick)
 	require.Equal(t, `{"zen": "x","sender": "redacted"}`, must(t, s.args("events", "show", "github", "id-1", "--raw")...))
-	require.Contains(t, must(t, s.args("events", "show", "github", "id-1")...), "it is not as it came, and is not replayed")
+	require.Contains(t, must(t, s.args("events", "show", "github", "id-1")...), "the body is not as received, and the event is not replayed")
 }
 
-// A text is looked for in every field, whichever the sender, by lists, exports and
-// erasures. The log has a hash of it.
+// Lists, exports and erasures search for a text in every field, for any sender. The log has
+// only a hash of the text.
 func TestEventsAreSelectedByATextInThem(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t, systemOptions{})

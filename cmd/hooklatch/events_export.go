@@ -15,18 +15,18 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 )
 
-// export are the flags of an export.
+// export holds the flags of an export.
 type export struct {
 	cursor  string
 	limit   int
 	payload bool
 }
 
-// exported is what a line of an export adds to its event.
+// exported holds the fields that a line of an export adds to its event.
 type exported struct {
 	Cursor  find.Cursor     `json:"cursor"`
 	Payload json.RawMessage `json:"payload,omitempty"`        // JSON as it came
-	Base64  []byte          `json:"payload_base64,omitempty"` // of what is not JSON
+	Base64  []byte          `json:"payload_base64,omitempty"` // of a payload that is not JSON
 }
 
 func (c *cli) newEventsExport() *cobra.Command {
@@ -34,22 +34,22 @@ func (c *cli) newEventsExport() *cobra.Command {
 	var selected *selection[find.Events]
 	cmd := &cobra.Command{
 		Use:   "export",
-		Short: "Write events as lines of JSON, the oldest first",
-		Long: fmt.Sprintf(`Write events as lines of JSON, the oldest first, for a warehouse. Each line has the
-cursor that goes on behind it: keep that of the last line, and give it to the next
-export as --cursor. From cursor to cursor each event is written once. Its state is
-that of the moment: one that was not dispatched yet is not written again when it is.
+		Short: "Write events as lines of JSON, oldest first",
+		Long: fmt.Sprintf(`Write events as lines of JSON, oldest first, for example for a data warehouse. Each
+line contains a cursor. Pass the cursor of the last line to the next export as --cursor
+to continue after it. Exports that continue each other write each event once, in its
+state at that moment: an event that is dispatched later is not written again.
 
-Events are written once they are older than %s: until then one that was received
-earlier may still be committed. With --payload each line has the event's own bytes,
-as payload where they are JSON and as payload_base64 where not. Times are like
-2026-11-21T08:00:00Z or 2026-11-21, which is UTC, or a while ago like 36h.`, find.Settled),
+Events are written when they are older than %s, because events that were received
+earlier may be committed until then. With --payload each line also contains the payload
+of the event: in payload if it is JSON, otherwise in payload_base64. Times are like
+2026-11-21T08:00:00Z or 2026-11-21 (UTC), or a duration before now, such as 36h.`, find.Settled),
 		Example: "  " + c.name + ` events export --source stripe --payload > stripe.jsonl
   ` + c.name + ` events export --source stripe --payload --cursor "$(tail -n 1 stripe.jsonl | jq -r .cursor)" >> stripe.jsonl`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if e.limit < 0 {
-				return misused("--limit %d: it must be positive, or 0 for all", e.limit)
+				return misused("--limit %d: it must be at least 1, or 0 for all events", e.limit)
 			}
 			filter, err := selected.filter()
 			if err != nil {
@@ -61,13 +61,13 @@ as payload where they are JSON and as payload_base64 where not. Times are like
 		},
 	}
 	selected = selectBy[find.Events](cmd, "only ", nil)
-	cmd.Flags().StringVar(&e.cursor, "cursor", "", "go on behind this `place`: the cursor of the last line of an earlier export")
-	cmd.Flags().IntVar(&e.limit, "limit", 0, "how many at most (default all)")
-	cmd.Flags().BoolVar(&e.payload, "payload", false, "write the payload of each event, too")
+	cmd.Flags().StringVar(&e.cursor, "cursor", "", "continue after this `cursor`, from the last line of an earlier export")
+	cmd.Flags().IntVar(&e.limit, "limit", 0, "write at most this many events (default all)")
+	cmd.Flags().BoolVar(&e.payload, "payload", false, "also write the payload of each event")
 	return cmd
 }
 
-// exportPage is how many events are written at once.
+// exportPage is the number of events read at a time.
 const exportPage = 500
 
 func (c *cli) export(ctx context.Context, o *outbox.Outbox, filter find.Events, e export) error {
@@ -88,14 +88,14 @@ func (c *cli) export(ctx context.Context, o *outbox.Outbox, filter find.Events, 
 		unclear, bodiless = unclear+page.Unclear, bodiless+page.Bodiless
 		at, more = page.Next, page.More
 	}
-	fmt.Fprintf(c.stderr, "%s written; go on with --cursor %s\n", counted(written, "event"), safetext.Shell(string(at)))
+	fmt.Fprintf(c.stderr, "%s written; continue with --cursor %s\n", counted(written, "event"), safetext.Shell(string(at)))
 	if unclear+bodiless > 0 {
 		fmt.Fprintf(c.stderr, "%d left out: --when failed for %d, and the bodies of %d are no longer stored\n", unclear+bodiless, unclear, bodiless)
 	}
 	return nil
 }
 
-// bodiesAtOnce bounds what is kept in memory of an export.
+// bodiesAtOnce bounds the bodies that an export keeps in memory.
 const bodiesAtOnce = 50
 
 func (c *cli) writeExport(ctx context.Context, o *outbox.Outbox, page find.Page[*inbox.Event], payload bool) error {

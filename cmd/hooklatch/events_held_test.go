@@ -13,8 +13,8 @@ import (
 	"github.com/hooklatch/hooklatch/internal/program/config"
 )
 
-// A captured GitHub delivery that comes again under other types is held, found
-// by check, and has effects only when a person releases it.
+// A captured GitHub delivery that is replayed under other types is held and found by check.
+// It has effects only if an operator releases it.
 func TestHeldEventsWaitForAPerson(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t, systemOptions{change: func(cfg *config.Config) {
@@ -67,7 +67,7 @@ func TestHeldEventsWaitForAPerson(t *testing.T) {
 	require.Contains(t, c.stderr.String(), "the event is not held: it is dispatched")
 	c = command{}
 	require.Equal(t, exitFailed, c.run(t.Context(), s.args("events", "drop", "github", "id-9")...))
-	require.Contains(t, c.stderr.String(), "there is no event github/id-9")
+	require.Contains(t, c.stderr.String(), "no event is stored as github/id-9")
 
 	audit := must(t, s.args("audit")...)
 	require.Contains(t, audit, "event.release")
@@ -77,7 +77,7 @@ func TestHeldEventsWaitForAPerson(t *testing.T) {
 	require.Equal(t, 2, s.count(t, `SELECT count(*) FROM hooklatch.operator_log WHERE filter <> '{}'`))
 }
 
-// only are some members of an object.
+// only returns some members of an object.
 func only(t *testing.T, text string, names ...string) string {
 	t.Helper()
 	var all map[string]json.RawMessage

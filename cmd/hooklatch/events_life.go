@@ -10,16 +10,16 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 )
 
-// explainRoutes asks the routes of the configuration, where there is one.
+// explainRoutes evaluates the routes of the configuration, if there is one.
 func (c *cli) explainRoutes(ctx context.Context, l *life.Event) {
 	cfg, err := c.loadConfig()
 	if err != nil {
-		l.NoRoutes = "no configuration can be read here"
+		l.NoRoutes = "no configuration could be read"
 		return
 	}
 	table, err := app.Routes(cfg)
 	if err != nil {
-		l.NoRoutes = "the routes of the configuration have problems: hooklatch check"
+		l.NoRoutes = "the routes of the configuration have problems; list them with: hooklatch check"
 		return
 	}
 	l.Explain(ctx, table)
@@ -35,12 +35,12 @@ func (c *cli) printLife(l *life.Event) {
 	for _, d := range l.Effects {
 		suppressed := ""
 		if d.Suppressed {
-			suppressed = ", made by an earlier event with the same key"
+			suppressed = ", created by an earlier event with the same key"
 		}
 		fmt.Fprintf(c.stdout, "  %s  %s  %s, %s%s\n", d.IdempotencyKey, safetext.Shown(d.Destination), d.State, counted(d.Attempt, "attempt"), suppressed)
 	}
 	if len(l.Actions) > 0 {
-		fmt.Fprintf(c.stdout, "\nordered\n")
+		fmt.Fprintf(c.stdout, "\noperator actions\n")
 	}
 	for _, a := range l.Actions {
 		fmt.Fprintf(c.stdout, "  %s  %s\n", shown(a.At), life.ActionLine(a))
@@ -59,7 +59,7 @@ func (c *cli) printRoutes(l *life.Event) {
 		fmt.Fprintf(c.stdout, "\nroutes\n  unknown: %s\n", l.NoRoutes)
 		return
 	case l.OtherRoutes:
-		fmt.Fprintf(c.stdout, "\nroutes of today; the event was dispatched by others\n")
+		fmt.Fprintf(c.stdout, "\ncurrent routes; the event was dispatched by other routes\n")
 	default:
 		fmt.Fprintf(c.stdout, "\nroutes\n")
 	}
@@ -67,9 +67,9 @@ func (c *cli) printRoutes(l *life.Event) {
 		fmt.Fprintln(c.stdout, "  none")
 	}
 	for _, r := range l.Routes {
-		wants := "wants it"
+		wants := "matches"
 		if !r.Wants {
-			wants = "does not want it"
+			wants = "does not match"
 		}
 		fmt.Fprintf(c.stdout, "  %s -> %s  %s%s\n", safetext.Shown(r.Route), safetext.Shown(r.Destination), wants, life.ReasonSuffix(safetext.Shown(r.Why)))
 	}

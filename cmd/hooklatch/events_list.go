@@ -19,13 +19,13 @@ func (c *cli) newEventsList() *cobra.Command {
 	var l list
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "List events, the newest first",
-		Long: `List events, the newest first: those that the flags ask for, as far back as it takes
-to find --limit of them. What is rare takes a while; an interrupt prints what was
-found until then. Where there may be more, the command is printed that goes on.
+		Short: "List events, newest first",
+		Long: `List the events that match the flags, newest first. The command searches back until it
+has found --limit events. Rare matches take a while; an interrupt prints the events
+found so far. If there may be more, the command that continues the list is printed.
 
---when reads bodies, as far as they are stored. Times are like
-2026-11-21T08:00:00Z or 2026-11-21, which is UTC, or a while ago like 36h.`,
+--when and --contains only match events whose body is still stored. Times are like
+2026-11-21T08:00:00Z or 2026-11-21 (UTC), or a duration before now, such as 36h.`,
 		Example: "  " + c.name + ` events list --state failed --since 36h
   ` + c.name + ` events list --source stripe --when 'body.data.object.customer == "cus_42"'
   ` + c.name + ` events list --type invoice.paid --follow`,
@@ -66,7 +66,7 @@ func eventCells(e *inbox.Event) []string {
 	return []string{shown(e.ReceivedAt), string(e.Source), string(e.EventID), e.Type, string(e.Outcome), strconv.FormatInt(e.Duplicates, 10)}
 }
 
-// lineOf is a row of a table that nobody knows the widths of.
+// lineOf formats a row without aligned columns: --follow does not know the widths.
 func lineOf(cells []string) string {
 	safe := make([]string, len(cells))
 	for i, cell := range cells {

@@ -11,14 +11,14 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 )
 
-// What the sender says of its retry, and a proof that came before, are shown.
+// The retry information of the sender, and a reused signature, are shown.
 func TestEventsShowTellsOfRetriesAndReplays(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t, systemOptions{})
 	must(t, s.args("send", "slack", "--id", "Ev1", "--header", "X-Slack-Retry-Num=2", "--header", "X-Slack-Retry-Reason=http_timeout")...)
 	must(t, s.args("send", "slack", "--id", "Ev2")...)
 	text := must(t, s.args("events", "show", "slack", "Ev1")...)
-	require.Contains(t, text, "retry         number 2 of the provider, http_timeout\n")
+	require.Contains(t, text, "retry         number 2 according to the provider, http_timeout\n")
 	require.NotContains(t, text, "suspect")
 	require.NotContains(t, must(t, s.args("events", "show", "slack", "Ev2")...), "retry  ")
 
@@ -28,7 +28,7 @@ func TestEventsShowTellsOfRetriesAndReplays(t *testing.T) {
 		must(t, s.args("send", "github", body, "--id", id)...)
 	}
 	require.NotContains(t, must(t, s.args("events", "show", "github", "one")...), "suspect")
-	require.Contains(t, must(t, s.args("events", "show", "github", "two")...), "suspect       its proof came before under another id")
+	require.Contains(t, must(t, s.args("events", "show", "github", "two")...), "suspect       its signature was used before under another id")
 
 	var shown inbox.Event
 	require.NoError(t, json.Unmarshal([]byte(must(t, s.args("events", "show", "github", "two", "--json")...)), &shown))

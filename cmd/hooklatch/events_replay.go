@@ -19,7 +19,7 @@ import (
 	"github.com/hooklatch/hooklatch/worker/route"
 )
 
-// eventsFlags are an order about many events, as flags.
+// eventsFlags are the flags of a bulk run on events.
 type eventsFlags struct {
 	runFlags
 
@@ -28,20 +28,20 @@ type eventsFlags struct {
 	by       operatorFlags
 }
 
-// register declares them; doing is what their help begins with: "replay ". But are fields
-// that the command does not take.
+// register declares the flags. Their help begins with doing, such as "replay ". The command
+// does not take the fields in but.
 func (f *eventsFlags) register(cmd *cobra.Command, doing string, but ...string) {
 	f.selected = selectBy[find.Events](cmd, doing, map[string][]string{"state": textsOf(runs.StatesOfEvents(f.action))}, but...)
 	f.runFlags.register(cmd, "events")
 	f.by.register(cmd)
 }
 
-// ofMany reports whether flags were given that one event has no use for.
+// ofMany reports whether flags were given that do not apply to one event.
 func (f *eventsFlags) ofMany() bool {
 	return f.selected.given() || f.rate != 0 || f.detach || f.label != ""
 }
 
-// order is what the flags say.
+// order returns the order that the flags describe.
 func (f *eventsFlags) order() (o runs.Order, err error) {
 	o.Action = f.action
 	if o.Events, err = f.selected.filter(); err != nil {
@@ -50,8 +50,8 @@ func (f *eventsFlags) order() (o runs.Order, err error) {
 	return o, checkRate(f.rate, "events")
 }
 
-// newEventsReplay is the command to replay events, which has terms of its own and says
-// beforehand what comes of it.
+// newEventsReplay returns the command that replays events. It has flags of its own and
+// prints a forecast.
 func (c *cli) newEventsReplay(v desk.Verb) *cobra.Command {
 	f := eventsFlags{action: v.Action}
 	var newKeys bool
@@ -59,21 +59,20 @@ func (c *cli) newEventsReplay(v desk.Verb) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   v.Name + " (SOURCE EVENT_ID | FLAGS)",
 		Short: v.Short,
-		Long: longOf(v, "Flags select many instead of one.") + `
+		Long: longOf(v, "Flags select many events instead of one.") + `
 
-With --new-keys new effects are made under new keys, which receivers apply again. With
---route it is one route alone that is dispatched: what others made of the events stays
-as it is. Every replay is recorded.
+With --new-keys new effects are created under new keys, so that receivers apply them
+again. With --route only that route is dispatched; effects of other routes stay as they
+are. Every replay is recorded.
 
-Without --yes the command counts and shows a selection. With --yes it becomes a
-bulk run, which this command carries out in the order the events were accepted.
-Events accepted meanwhile are left out, as are events for which --when fails. An
-interrupt pauses the run, and runs resume continues it. With --detach, or when the
-command is killed, the workers of the database continue it.
+Without --yes the command counts the selected events and shows a sample. With --yes the
+selection becomes a bulk run, which this command carries out in the order in which the
+events were accepted. Events accepted later are left out, as are events for which
+--when fails. An interrupt pauses the run, and runs resume continues it. With --detach,
+or if the command is killed, workers carry out the run.
 
---state is that of the event: for effects that failed there is effects retry.
-Times are like 2026-11-21T08:00:00Z or 2026-11-21, which is UTC, or a while ago
-like 36h.`,
+--state is the state of the event. To retry failed effects, use effects retry. Times are
+like 2026-11-21T08:00:00Z or 2026-11-21 (UTC), or a duration before now, such as 36h.`,
 		Example: "  " + c.name + ` events replay stripe evt_123
   ` + c.name + ` events replay --state skipped --since 36h
   ` + c.name + ` events replay --state skipped --when 'body.data.object.amount_paid > 0' --yes
@@ -107,13 +106,13 @@ like 36h.`,
 	}
 	f.register(cmd, v.Name+" ")
 	c.jsonFlag(cmd)
-	cmd.Flags().StringVar(&only, "route", "", "dispatch this `route` alone; what others made of the events stays")
-	cmd.Flags().BoolVar(&newKeys, "new-keys", false, "make new effects under new keys: receivers apply them again")
+	cmd.Flags().StringVar(&only, "route", "", "dispatch only this `route`; effects of other routes stay as they are")
+	cmd.Flags().BoolVar(&newKeys, "new-keys", false, "create new effects under new keys, which receivers apply again")
 	return cmd
 }
 
-// ofRoute wants the route of a selection to be one of the configuration, where there is
-// one here, and selects what the route itself says of its events.
+// ofRoute checks that the route of a selection is in the configuration, if there is one, and
+// narrows the selection to the source and type of the route.
 func (c *cli) ofRoute(o *runs.Order) error {
 	if o.Route == "" {
 		return nil
@@ -124,7 +123,7 @@ func (c *cli) ofRoute(o *runs.Order) error {
 	}
 	i := slices.IndexFunc(cfg.Routes, func(r route.Route) bool { return r.Name == o.Route })
 	if i < 0 {
-		return misused("--route %q is no route of the configuration", o.Route)
+		return misused("--route %q: the configuration has no such route", o.Route)
 	}
 	r := cfg.Routes[i]
 	if len(r.From) == 1 && r.From[0] != "*" {
@@ -150,9 +149,9 @@ func (c *cli) replayOne(ctx context.Context, o *outbox.Outbox, ref identity.Even
 			Action: ledger.ActionReplayEvent, Target: ref.String(), Generation: done.Generation, Selected: 1, Replayed: 1, Reopened: int64(done.Reopened),
 		})
 	}
-	fmt.Fprintf(c.stdout, "%s is dispatched again, generation %d; %s tried again", safetext.Shown(ref.String()), done.Generation, counted(done.Reopened, "effect"))
+	fmt.Fprintf(c.stdout, "%s will be dispatched again, generation %d; %s will be tried again", safetext.Shown(ref.String()), done.Generation, counted(done.Reopened, "effect"))
 	if known {
-		fmt.Fprintf(c.stdout, ", %s made by the routes of today", counted(forecast.fresh, "new one"))
+		fmt.Fprintf(c.stdout, ", %s will be created by the current routes", counted(forecast.fresh, "new effect"))
 	}
 	_, err = fmt.Fprintln(c.stdout)
 	return err

@@ -19,13 +19,13 @@ func (c *cli) newEventsShow() *cobra.Command {
 	var raw bool
 	cmd := &cobra.Command{
 		Use:   "show SOURCE EVENT_ID",
-		Short: "Show one event, its effects and what happened when",
-		Long: `Show the whole life of one event: the delivery it came in, its duplicates, which
-routes want it and why others do not, its effects with every attempt and answer,
-what people ordered, and what happened when.
+		Short: "Show one event with its effects and timeline",
+		Long: `Show the whole life of one event: its delivery, its duplicates, which routes match and
+why others do not, its effects with every attempt and response, operator actions, and a
+timeline.
 
-The routes are those of the configuration that is there now: the event may have been
-dispatched by another, which is said.`,
+The routes are the current ones, from the configuration that this command reads. If the
+event was dispatched by other routes, the output says so.`,
 		Args: cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ref, err := eventRef(args)
@@ -56,12 +56,12 @@ dispatched by another, which is said.`,
 			})
 		},
 	}
-	cmd.Flags().BoolVar(&raw, "raw", false, "write the exact bytes of the delivery's body, and nothing else")
+	cmd.Flags().BoolVar(&raw, "raw", false, "write only the exact bytes of the body of the delivery")
 	c.jsonFlag(cmd)
 	return cmd
 }
 
-// printBody writes the body as it came (I1).
+// printBody writes the body exactly as it was received (I1).
 func (c *cli) printBody(e *inbox.Event) error {
 	switch {
 	case e.Body == nil:
@@ -90,13 +90,13 @@ func (c *cli) printEvent(e *inbox.Event) {
 		field("replayed", counted(e.Generation-1, "time"))
 	}
 	if e.RetryNumber > 0 {
-		field("retry", strings.TrimSuffix(fmt.Sprintf("number %d of the provider, %s", e.RetryNumber, e.RetryReason), ", "))
+		field("retry", strings.TrimSuffix(fmt.Sprintf("number %d according to the provider, %s", e.RetryNumber, e.RetryReason), ", "))
 	}
 	if e.Origin == identity.Backfill {
-		field("origin", strings.TrimSuffix("fetched from the list of the provider, "+e.Altered, ", "))
+		field("origin", strings.TrimSuffix("fetched from the list of the provider (backfill), "+e.Altered, ", "))
 	}
 	if e.ReplaySuspect {
-		field("suspect", "its proof came before under another id: it may be a captured delivery, sent again")
+		field("suspect", "its signature was used before under another id: this may be a captured delivery that was replayed")
 	}
 	duplicates := strconv.FormatInt(e.Duplicates, 10)
 	if e.BodyDiffers {
@@ -105,7 +105,7 @@ func (c *cli) printEvent(e *inbox.Event) {
 	field("duplicates", duplicates)
 	switch {
 	case e.Outcome == inbox.Imported:
-		field("body", "never seen: another system accepted the event, and its key was imported")
+		field("body", "never received: another system accepted the event, and its key was imported")
 	case !e.ErasedAt.IsZero():
 		field("body", e.Error+" on "+shown(e.ErasedAt))
 	case e.Body == nil:
@@ -114,7 +114,7 @@ func (c *cli) printEvent(e *inbox.Event) {
 		field("body", strings.TrimSuffix(fmt.Sprintf("%d bytes, %s", len(e.Body), e.ContentType), ", "))
 	}
 	if !e.RedactedAt.IsZero() {
-		field("redacted", "on "+shown(e.RedactedAt)+": it is not as it came, and is not replayed")
+		field("redacted", "on "+shown(e.RedactedAt)+": the body is not as received, and the event is not replayed")
 	}
 	field("item", e.Item)
 	field("config", e.ConfigHash)

@@ -11,14 +11,14 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 )
 
-// Work that a person orders begins at once: the command tells the workers of it before
-// it ends.
+// Work that an operator requests begins immediately: the command notifies workers before it
+// ends.
 func TestWorkersAreToldOfWhatIsOrdered(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t, systemOptions{})
 	must(t, s.args("send", "stripe", "--id", "evt_1")...)
 	s.waitDone(t, "stripe", "evt_1")
-	require.NoError(t, s.app.Stop(t.Context())) // it tells of nothing any more
+	require.NoError(t, s.app.Stop(t.Context())) // it no longer notifies workers
 	conn, err := s.pool.Acquire(t.Context())
 	require.NoError(t, err)
 	defer conn.Release()
@@ -45,14 +45,14 @@ func TestReplayAppliesLaterRoutes(t *testing.T) {
 	require.Contains(t, must(t, s.args("events", "show", "stripe", "evt_1")...), "no route and no handler wanted it")
 	require.NoError(t, s.app.Stop(t.Context()))
 
-	require.Regexp(t, `^3 events selected\n\nRECEIVED .*\n(\S+ \S+ +stripe/evt_\d .* skipped +2 new effects made, 0 tried again\n){3}\nreplay them with the same command and --yes\n$`,
+	require.Regexp(t, `^3 events selected\n\nRECEIVED .*\n(\S+ \S+ +stripe/evt_\d .* skipped +2 new effects created, 0 tried again\n){3}\nreplay them with the same command and --yes\n$`,
 		must(t, s.args("events", "replay", "--state", "skipped")...))
 	require.Contains(t, must(t, s.args("events", "list", "--since", "1h")...), "evt_3")
 	require.Equal(t, "no events\n", must(t, s.args("events", "list", "--since", "2126-01-01")...))
 	preview := must(t, s.args("events", "replay", "--state", "skipped", "--when", `body.id != "evt_2"`)...)
 	require.Regexp(t, `^2 events selected\n\nRECEIVED .*\n.*stripe/evt_1 .*\n.*stripe/evt_3 .*\n\nreplay them`, preview)
 	require.Contains(t, must(t, s.args("events", "replay", "--state", "skipped", "--when", `body.none > 1`)...),
-		"0 events selected\n3 more left out: --when failed for them; the first time: ")
+		"0 events selected\n3 more left out: --when failed for them; first error: ")
 	var view replayView
 	require.NoError(t, json.Unmarshal([]byte(must(t, s.args("events", "replay", "--state", "skipped", "--json")...)), &view))
 	require.True(t, view.Preview)
@@ -76,32 +76,32 @@ func TestReplayAppliesLaterRoutes(t *testing.T) {
 	}
 	require.Len(t, later.receiver.Seen(), 3)
 
-	// What is done stays, and new keys make it anew: the preview says so.
-	require.Regexp(t, `stripe/evt_1 .* 0 new effects made, 0 tried again\n`, must(t, later.args("events", "replay", "--source", "stripe")...))
-	require.Regexp(t, `stripe/evt_1 .* 2 new effects made, 0 tried again\n`, must(t, later.args("events", "replay", "--source", "stripe", "--new-keys")...))
-	// One by one, with new keys.
+	// Effects that are done stay done; with new keys they are created again. The preview says so.
+	require.Regexp(t, `stripe/evt_1 .* 0 new effects created, 0 tried again\n`, must(t, later.args("events", "replay", "--source", "stripe")...))
+	require.Regexp(t, `stripe/evt_1 .* 2 new effects created, 0 tried again\n`, must(t, later.args("events", "replay", "--source", "stripe", "--new-keys")...))
+	// One event, with new keys.
 	require.Contains(t, must(t, later.args("events", "replay", "stripe/evt_1", "--new-keys")...),
-		"stripe/evt_1 is dispatched again, generation 3; 0 effects tried again, 2 new ones made by the routes of today\n")
+		"stripe/evt_1 will be dispatched again, generation 3; 0 effects will be tried again, 2 new effects will be created by the current routes\n")
 	require.Eventually(t, func() bool { return len(later.receiver.Seen()) == 4 }, patience, tick)
 	later.waitDone(t, "stripe", "evt_1")
 
-	// One route alone.
-	require.Regexp(t, `stripe/evt_1 .* 1 new effect made, 0 tried again\n`, must(t, later.args("events", "replay", "--route", "everything", "--new-keys")...))
+	// Only one route.
+	require.Regexp(t, `stripe/evt_1 .* 1 new effect created, 0 tried again\n`, must(t, later.args("events", "replay", "--route", "everything", "--new-keys")...))
 	require.Contains(t, must(t, later.args("events", "replay", "stripe/evt_1", "--route", "everything", "--new-keys")...),
-		"generation 4; 0 effects tried again, 1 new one made by the routes of today\n")
+		"generation 4; 0 effects will be tried again, 1 new effect will be created by the current routes\n")
 	require.Eventually(t, func() bool { return len(later.receiver.Seen()) == 5 }, patience, tick)
 	require.Contains(t, must(t, later.args("events", "show", "stripe/evt_1")...), "generation 4, with new keys, route everything alone")
 	require.Equal(t, "3 events replayed, 0 effects tried again\n", must(t, later.args("events", "replay", "--route", "everything", "--new-keys", "--yes")...))
 	require.Eventually(t, func() bool { return len(later.receiver.Seen()) == 8 }, patience, tick)
 	var c command
 	require.Equal(t, exitMisused, c.run(t.Context(), later.args("events", "replay", "--route", "everyhing")...))
-	require.Contains(t, c.stderr.String(), `--route "everyhing" is no route of the configuration`)
+	require.Contains(t, c.stderr.String(), `--route "everyhing": the configuration has no such route`)
 	c = command{}
 	require.Equal(t, exitFailed, c.run(t.Context(), later.args("events", "replay", "stripe", "evt_none")...))
-	require.Contains(t, c.stderr.String(), "there is no event stripe/evt_none")
+	require.Contains(t, c.stderr.String(), "no event is stored as stripe/evt_none")
 }
 
-// An interrupt pauses a replay between two events and says how far it came.
+// An interrupt pauses a replay between two events and prints its progress.
 func TestReplayIsPacedAndInterrupted(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t, systemOptions{change: func(cfg *config.Config) { cfg.Routes, cfg.AllowEmpty = nil, true }})
@@ -128,7 +128,7 @@ func TestReplayIsPacedAndInterrupted(t *testing.T) {
 	require.Equal(t, exitFailed, <-ended)
 	require.Equal(t, "1 of 3 events replayed, 0 effects tried again\n", c.stdout.String())
 	require.Contains(t, c.stderr.String(), "run 1: replay events\n")
-	require.Contains(t, c.stderr.String(), "stopped; go on with the rest:\n  hooklatch runs resume 1\nhooklatch: interrupted\n")
+	require.Contains(t, c.stderr.String(), "paused; resume it with:\n  hooklatch runs resume 1\nhooklatch: interrupted\n")
 	require.Equal(t, 1, s.count(t, `SELECT count(*) FROM hooklatch.event_replays`))
 	require.Equal(t, "interrupted", s.text(t, `SELECT reason FROM hooklatch.operator_log WHERE action = 'run.pause'`))
 }

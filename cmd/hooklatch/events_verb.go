@@ -7,18 +7,18 @@ import (
 	"github.com/hooklatch/hooklatch/outbox"
 )
 
-// newEventsVerb is the command of a verb that is done to one event, or to many.
+// newEventsVerb returns the command of a verb for one event or many.
 func (c *cli) newEventsVerb(v desk.Verb) *cobra.Command {
 	f := eventsFlags{action: v.Action}
 	cmd := &cobra.Command{
 		Use:   v.Name + " (SOURCE EVENT_ID | FLAGS)",
 		Short: v.Short,
-		Long: longOf(v, "Flags select many instead of one. Who decided, when and why is recorded.") + `
+		Long: longOf(v, "Flags select many events instead of one. The operator, time and reason are recorded.") + `
 
-Without --yes the command counts and shows a selection. With --yes it becomes a bulk
-run, which this command carries out; runs pause, runs stop and runs resume are for it
-as for any other. Times are like 2026-11-21T08:00:00Z or 2026-11-21, which is UTC, or
-a while ago like 36h.`,
+Without --yes the command counts the selected events and shows a sample. With --yes the
+selection becomes a bulk run, which this command carries out, and which runs pause, runs
+stop and runs resume control. Times are like 2026-11-21T08:00:00Z or 2026-11-21 (UTC),
+or a duration before now, such as 36h.`,
 		Example: "  " + c.name + " events " + v.Name + ` github 72d3162e-cc78-11e3-81ab-4c9367dc0958 --reason "asked the team"
   ` + c.name + " events " + v.Name + " --source github --since 2h --yes",
 		Args: cobra.MaximumNArgs(2),

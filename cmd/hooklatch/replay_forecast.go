@@ -12,27 +12,27 @@ import (
 	"github.com/hooklatch/hooklatch/worker/route"
 )
 
-// forecaster says what a replay would do, by the routes of the configuration at hand.
+// forecaster predicts what a replay would do, by the current routes.
 type forecaster struct {
 	outbox  *outbox.Outbox
-	table   *route.Table // nil: there is no configuration here
+	table   *route.Table // nil without a configuration
 	newKeys bool
-	only    string // the one route that is replayed
+	only    string // the only route that is replayed; empty means all
 }
 
 func (c *cli) forecaster(o *outbox.Outbox, newKeys bool, only string) forecaster {
 	f := forecaster{outbox: o, newKeys: newKeys, only: only}
 	if cfg, err := c.loadConfig(); err == nil {
-		f.table, _ = app.Routes(cfg) // check says what is wrong with it
+		f.table, _ = app.Routes(cfg) // check reports its problems
 	}
 	return f
 }
 
-// forecast are the effects that a replay of one event makes, and those that it tries
-// again. What succeeded stays, and what is not finished goes on.
+// forecast counts the effects that a replay of one event creates, and those that it tries
+// again. Effects that are done stay done, and unfinished effects continue.
 type forecast struct{ fresh, again int }
 
-// of looks at an event before it is replayed. False: it cannot be told.
+// of predicts the replay of an event. It returns false if that is not possible.
 func (f forecaster) of(ctx context.Context, ref identity.EventRef) (forecast, bool, error) {
 	e, err := f.outbox.Inbox().Event(ctx, ref)
 	if errors.Is(err, ledger.ErrNotFound) || err == nil && (f.table == nil || e.Body == nil || f.table.LeavesToHandlers(ref.Source)) {
@@ -53,7 +53,7 @@ func (f forecaster) of(ctx context.Context, ref identity.EventRef) (forecast, bo
 	var came forecast
 	for _, p := range planned {
 		if !f.newKeys {
-			// Another event may have made it under the same key.
+			// Another event may have created it under the same key.
 			_, err := f.outbox.Ledger().Effect(ctx, p.IdempotencyKey())
 			if err == nil {
 				continue
@@ -73,5 +73,5 @@ func (f forecaster) of(ctx context.Context, ref identity.EventRef) (forecast, bo
 }
 
 func (f forecast) String() string {
-	return fmt.Sprintf("%s made, %d tried again", counted(f.fresh, "new effect"), f.again)
+	return fmt.Sprintf("%s created, %d tried again", counted(f.fresh, "new effect"), f.again)
 }
