@@ -25,9 +25,9 @@ func (s *system) sendAll(t *testing.T, ids ...string) {
 	}
 }
 
-var goesOn = regexp.MustCompile(`go on with:\n  \S+ (.*)\n`)
+var goesOn = regexp.MustCompile(`continue with:\n  \S+ (.*)\n`)
 
-// A list says how to go on, and goes on there.
+// A list prints the command that continues it.
 func TestListsGoOnWhereTheyEnded(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t, systemOptions{})
@@ -63,7 +63,7 @@ func TestListsGoOnWhereTheyEnded(t *testing.T) {
 	var c command
 	require.Zero(t, c.run(t.Context(), s.args("events", "list", "--when", `body.none > 1`)...))
 	require.Equal(t, "no events\n", c.stdout.String())
-	require.Contains(t, c.stderr.String(), "3 left out: --when failed for them; the first time: ")
+	require.Contains(t, c.stderr.String(), "3 left out: --when failed for them; first error: ")
 	for _, args := range [][]string{
 		{"events", "list", "--follow", "--since", "1h"},
 		{"events", "list", "--when", "nothing"},
@@ -84,7 +84,7 @@ func TestFollowPrintsWhatComes(t *testing.T) {
 	var c command
 	ended := make(chan int)
 	go func() { ended <- c.run(ctx, s.args("events", "list", "--follow", "--json")...) }()
-	for n := 2; c.stdout.String() == ""; n++ { // what comes before its first look is not new
+	for n := 2; c.stdout.String() == ""; n++ { // events before the first query are not new
 		s.sendAll(t, fmt.Sprintf("evt_%d", n))
 		require.Less(t, n, 1_000)
 	}
@@ -96,7 +96,7 @@ func TestFollowPrintsWhatComes(t *testing.T) {
 	require.Equal(t, 1, strings.Count(c.stdout.String(), `"evt_last"`))
 }
 
-// An export has each event once, from cursor to cursor, with its own bytes.
+// Exports that continue each other contain each event once, with its own bytes.
 func TestExportGoesOnFromItsLastLine(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t, systemOptions{})
@@ -140,8 +140,8 @@ func TestImportedKeysAreKnown(t *testing.T) {
 	write("event_id,received_at\nevt_1,2026-11-01T08:00:00Z\n\"evt_2\",1790000000\n")
 	require.Equal(t, "2 keys of stripe\nimport them with the same command and --yes\n", must(t, s.args("import", "keys", "stripe", file)...))
 	require.Zero(t, s.count(t, `SELECT count(*) FROM hooklatch.processed_events`))
-	require.Equal(t, "2 keys imported, 0 were known\n", must(t, s.args("import", "keys", "stripe", file, "--yes", "--as", "ann", "--reason", "we migrate")...))
-	require.Equal(t, "0 keys imported, 2 were known\n", must(t, s.args("import", "keys", "stripe", file, "--yes")...))
+	require.Equal(t, "2 keys imported, 0 were stored already\n", must(t, s.args("import", "keys", "stripe", file, "--yes", "--as", "ann", "--reason", "we migrate")...))
+	require.Equal(t, "0 keys imported, 2 were stored already\n", must(t, s.args("import", "keys", "stripe", file, "--yes")...))
 
 	_, sent := s.sendJSON(t, "stripe", "--id", "evt_1")
 	require.Equal(t, 1, sent.Duplicates)
@@ -156,9 +156,9 @@ func TestImportedKeysAreKnown(t *testing.T) {
 
 	for text, wrong := range map[string]string{
 		"evt_1\n":           "wrong number of fields",
-		"evt_1,yesterday\n": `line 1: received_at "yesterday" is no time`,
+		"evt_1,yesterday\n": `line 1: received_at "yesterday" is not a time`,
 		"evt_1,2026-11-01T08:00:00Z\n,2026-11-01\n": "line 2: event id is empty",
-		"evt_1,2126-11-01\n":                        `received_at "2126-11-01" has not been yet`,
+		"evt_1,2126-11-01\n":                        `received_at "2126-11-01" is in the future`,
 	} {
 		write(text)
 		c = command{}
@@ -167,10 +167,10 @@ func TestImportedKeysAreKnown(t *testing.T) {
 	}
 	c = command{}
 	require.Equal(t, exitFailed, c.run(t.Context(), s.args("import", "keys", "strip", file, "--yes")...), "its events would come again")
-	require.Contains(t, c.stderr.String(), `has no source "strip"; it has: `)
+	require.Contains(t, c.stderr.String(), `has no source "strip"; its sources are `)
 }
 
-// The whole life of an event is in one answer, for people and for programs.
+// The whole life of an event is in one output, as text and as JSON.
 func TestShowTellsTheWholeLife(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t, systemOptions{})
@@ -180,8 +180,8 @@ func TestShowTellsTheWholeLife(t *testing.T) {
 	s.waitDone(t, "stripe", "evt_1")
 	text := must(t, s.args("events", "show", "stripe/evt_1")...)
 	require.Contains(t, text, "\nroutes\n")
-	require.Contains(t, text, "everything -> app  wants it\n")
-	require.Contains(t, text, "\nordered\n")
+	require.Contains(t, text, "everything -> app  matches\n")
+	require.Contains(t, text, "\noperator actions\n")
 	require.Contains(t, text, "event.replay of stripe/evt_1 by bob, cli: once more\n")
 	require.Regexp(t, `delivery      [0-9a-f-]{36}\n`, text)
 
@@ -212,5 +212,5 @@ func TestShowTellsTheWholeLife(t *testing.T) {
 	require.True(t, shown.Routes[1].Wants)
 
 	must(t, s.args("send", "github", "--id", "g_1")...)
-	require.Contains(t, must(t, s.args("events", "show", "github", "g_1")...), "receipts -> mail  does not want it: it is from stripe, not github\n")
+	require.Contains(t, must(t, s.args("events", "show", "github", "g_1")...), "receipts -> mail  does not match: it is from stripe, not github\n")
 }

@@ -16,11 +16,11 @@ import (
 	"github.com/hooklatch/hooklatch/worker/route"
 )
 
-// maxLimit bounds what a list shows.
+// maxLimit bounds the length of a list.
 const maxLimit = 10_000
 
 func limitFlag(cmd *cobra.Command, limit *int) {
-	cmd.Flags().IntVar(limit, "limit", 50, fmt.Sprintf("how many at most, up to %d", maxLimit))
+	cmd.Flags().IntVar(limit, "limit", 50, fmt.Sprintf("list at most this many, up to %d", maxLimit))
 }
 
 func checkLimit(limit int) error {
@@ -30,7 +30,7 @@ func checkLimit(limit int) error {
 	return nil
 }
 
-// list are the flags that lists of events and of effects have besides their selection.
+// list holds the flags of lists of events and effects besides their selection.
 type list struct {
 	cursor string
 	limit  int
@@ -38,26 +38,26 @@ type list struct {
 }
 
 func (l *list) register(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&l.cursor, "cursor", "", "go on from this `place`, which an earlier list named")
-	cmd.Flags().BoolVar(&l.follow, "follow", false, "wait for new ones, and print them as they come")
+	cmd.Flags().StringVar(&l.cursor, "cursor", "", "continue from this `cursor`, which an earlier list printed")
+	cmd.Flags().BoolVar(&l.follow, "follow", false, "wait for new ones and print them as they arrive")
 	limitFlag(cmd, &l.limit)
 }
 
 func (l *list) check(asked find.Span) error {
 	if l.follow && (l.cursor != "" || asked != find.Span{}) {
-		return misused("--follow is about what comes: --cursor, --since and --until are not for it")
+		return misused("--follow waits for new rows: omit --cursor, --since and --until")
 	}
 	return checkLimit(l.limit)
 }
 
-// finder finds with conditions.
+// finder returns a Finder that evaluates conditions.
 func finder(o *outbox.Outbox) *find.Finder { return o.Finder().With(route.CompileCondition) }
 
 // asking returns the next page of a list.
 type asking[Row any] func(ctx context.Context, from find.Cursor, limit int) (find.Page[Row], error)
 
-// pages walks until there are as many rows as were asked for, or no more. It returns
-// what it found also with an error, and where it stands.
+// pages reads pages until it has limit rows or no more exist. It returns the rows that it
+// found, and its position, even with an error.
 func pages[Row any](ctx context.Context, c *cli, from find.Cursor, limit int, ask asking[Row]) (find.Page[Row], error) {
 	all := find.Page[Row]{Next: from, More: true}
 	progress := c.eachSecond()
@@ -75,25 +75,25 @@ func pages[Row any](ctx context.Context, c *cli, from find.Cursor, limit int, as
 		all.Unclear += page.Unclear
 		all.WhyUnclear = cmp.Or(all.WhyUnclear, page.WhyUnclear)
 		all.Bodiless += page.Bodiless
-		progress("%d found; looked at %d, back to %s\n", len(all.Rows), all.Looked, shown(all.Back))
+		progress("%d found; searched %d, back to %s\n", len(all.Rows), all.Looked, shown(all.Back))
 	}
 	return all, nil
 }
 
-// printRest says on stderr what a list does not show, and how to go on.
+// printRest prints to stderr what a list leaves out, and how to continue it.
 func printRest[Row any](c *cli, cmd *cobra.Command, p find.Page[Row]) {
 	if p.Unclear > 0 {
-		fmt.Fprintf(c.stderr, "%d left out: --when failed for them; the first time: %s\n", p.Unclear, safetext.Shown(inWords(p.WhyUnclear)))
+		fmt.Fprintf(c.stderr, "%d left out: --when failed for them; first error: %s\n", p.Unclear, safetext.Shown(inWords(p.WhyUnclear)))
 	}
 	if p.Bodiless > 0 {
 		fmt.Fprintf(c.stderr, "%d left out: their bodies are no longer stored\n", p.Bodiless)
 	}
 	if p.More && p.Looked > 0 {
-		fmt.Fprintf(c.stderr, "looked at %d, back to %s; go on with:\n  %s\n", p.Looked, shown(p.Back), commandFrom(cmd, p.Next))
+		fmt.Fprintf(c.stderr, "searched %d, back to %s; continue with:\n  %s\n", p.Looked, shown(p.Back), commandFrom(cmd, p.Next))
 	}
 }
 
-// commandFrom is the command line that goes on from a place.
+// commandFrom returns the command line that continues a list from a cursor.
 func commandFrom(cmd *cobra.Command, at find.Cursor) string {
 	words := []string{cmd.CommandPath()}
 	cmd.Flags().Visit(func(f *pflag.Flag) {
@@ -112,10 +112,10 @@ func commandFrom(cmd *cobra.Command, at find.Cursor) string {
 	return strings.Join(words, " ") + " --cursor " + safetext.Shell(string(at))
 }
 
-// followInterval is how often --follow asks.
+// followInterval is the time between two queries of --follow.
 const followInterval = time.Second
 
-// follow prints what is new until ctx is done, which is how it ends.
+// follow prints new rows until ctx is done, which is not an error.
 func follow[Row any](ctx context.Context, c *cli, tail *find.Tail[Row], line func(Row) string) error {
 	ticker := time.NewTicker(followInterval)
 	defer ticker.Stop()

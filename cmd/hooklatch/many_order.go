@@ -14,35 +14,35 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/runs"
 )
 
-// runFlags say how an order about many is carried out.
+// runFlags are the flags that control a bulk run.
 type runFlags struct {
 	label       string
 	rate        float64
 	yes, detach bool
 }
 
-// register declares them; what is "effects" or "events".
+// register declares the flags; what is "effects", "events" or "deliveries".
 func (f *runFlags) register(cmd *cobra.Command, what string) {
 	flags := cmd.Flags()
-	flags.Float64Var(&f.rate, "rate", 0, "at most this many `"+what+"` of the selection in a second (default no limit)")
-	flags.StringVar(&f.label, "name", "", "`name` of the run, for those who look at it")
-	flags.BoolVar(&f.yes, "yes", false, "do it; without it the selection is only counted")
-	flags.BoolVar(&f.detach, "detach", false, "leave it to the workers of the database, and return when it is written down")
+	flags.Float64Var(&f.rate, "rate", 0, "process at most this many `"+what+"` per second (default no limit)")
+	flags.StringVar(&f.label, "name", "", "`name` of the run, shown in lists of runs")
+	flags.BoolVar(&f.yes, "yes", false, "carry out the run; without it the selection is only counted")
+	flags.BoolVar(&f.detach, "detach", false, "store the run, leave it to the workers and return")
 }
 
 func (f *runFlags) given() bool { return *f != runFlags{} }
 
-// manyOrder is an order about many, as a command was given it.
+// manyOrder is a bulk run that a command was asked for.
 type manyOrder struct {
 	*cli
 	runFlags
 
 	order runs.Order
 	by    ledger.Operator
-	cmd   *cobra.Command // as it was given
+	cmd   *cobra.Command // with the flags that were given
 }
 
-// carryOutMany counts what is selected, or begins a run about it and works it off.
+// carryOutMany counts the selection, or begins a run on it and carries it out.
 func (c *cli) carryOutMany(ctx context.Context, m manyOrder) error {
 	return c.withOutbox(ctx, func(o *outbox.Outbox) error {
 		r := runsOf(o)
@@ -66,11 +66,11 @@ func (m manyOrder) leave(ctx context.Context, r *runs.Runs) error {
 	if m.asJSON {
 		return printJSON(m.stdout, life.OfRun(run))
 	}
-	_, err = fmt.Fprintf(m.stdout, "run %d: %s\nlook at it with:\n  %s runs show %d\n", run.ID, safetext.Shown(run.Words()), m.name, run.ID)
+	_, err = fmt.Fprintf(m.stdout, "run %d: %s\nwatch it with:\n  %s runs show %d\n", run.ID, safetext.Shown(run.Words()), m.name, run.ID)
 	return err
 }
 
-// begin begins a run. It counts before, so that it can say how much is left.
+// begin begins a run. It counts the selection first, so that progress can be shown.
 func (m manyOrder) begin(ctx context.Context, r *runs.Runs) (runs.Preview, runs.Run, error) {
 	counted, err := m.count(ctx, r)
 	if err != nil {
@@ -81,12 +81,12 @@ func (m manyOrder) begin(ctx context.Context, r *runs.Runs) (runs.Preview, runs.
 	}
 	order := counted.Order
 	order.Counted = counted.Selected
-	// An interrupt must not leave it open whether there is a run: it is paused instead.
+	// After an interrupt it must be certain whether a run exists: a new run is paused instead.
 	run, err := r.Begin(context.WithoutCancel(ctx), order, m.by)
 	return counted, run, err
 }
 
-// do begins a run and works it off.
+// do begins a run and carries it out.
 func (m manyOrder) do(ctx context.Context, r *runs.Runs) error {
 	counted, run, err := m.begin(ctx, r)
 	if err != nil {

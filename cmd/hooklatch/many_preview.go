@@ -10,10 +10,10 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/runs"
 )
 
-// sampled is how many of a selection are shown.
+// sampled is the number of matches that a preview shows.
 const sampled = 10
 
-// count walks the selection once. The end of its order is fixed from then on.
+// count walks the selection once. The upper bound of the order is fixed from then on.
 func (m manyOrder) count(ctx context.Context, r *runs.Runs) (runs.Preview, error) {
 	progress := m.eachSecond()
 	order, bite := m.order, runs.Bite{For: progressInterval}
@@ -67,7 +67,7 @@ func (m manyOrder) preview(ctx context.Context, o *outbox.Outbox, r *runs.Runs) 
 	return err
 }
 
-// forecasts say what a replay of each event that is shown would do.
+// forecasts returns what a replay of each event in the sample would do.
 func (m manyOrder) forecasts(ctx context.Context, o *outbox.Outbox, v runs.Preview) ([]string, error) {
 	f, all := m.forecaster(o, v.Order.NewKeys, v.Order.Route), make([]string, len(v.Sample))
 	for i, e := range v.Sample {
@@ -86,7 +86,7 @@ func (m manyOrder) printSample(v runs.Preview, forecasts []string) error {
 	if v.Order.OfEvents() {
 		header := []string{"RECEIVED", "EVENT", "TYPE", "STATE"}
 		if forecasts != nil {
-			header = append(header, "A REPLAY")
+			header = append(header, "REPLAY FORECAST")
 		}
 		t := newTable(m.stdout, header...)
 		for i, e := range v.Sample {
@@ -98,7 +98,7 @@ func (m manyOrder) printSample(v runs.Preview, forecasts []string) error {
 		}
 		return t.flush()
 	}
-	t := newTable(m.stdout, "CREATED", "EFFECT", "DESTINATION", "EVENT", "STATE", "LAST")
+	t := newTable(m.stdout, "CREATED", "EFFECT", "DESTINATION", "EVENT", "STATE", "LAST RESULT")
 	for _, e := range v.Sample {
 		t.row(shown(e.At), e.Effect, e.Destination, causeOf(e.Event), e.State,
 			lastOf(ledger.Effect{ResponseStatus: e.ResponseStatus, Error: e.Error}))
@@ -106,7 +106,7 @@ func (m manyOrder) printSample(v runs.Preview, forecasts []string) error {
 	return t.flush()
 }
 
-// commandFor orders what a preview counted.
+// commandFor returns the command that carries out what a preview counted.
 func (m manyOrder) commandFor(o runs.Order) string {
 	return commandFor(m.cmd, map[string]time.Time{"since": o.Effects.Since, "until": o.Effects.Until, "as-of": o.AsOf}, o.InDoubt)
 }

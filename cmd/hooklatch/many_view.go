@@ -8,7 +8,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/runs"
 )
 
-// manyView is an order about many effects, or held events, as --json prints it.
+// manyView is a bulk run on effects or held events, as --json prints it.
 type manyView struct {
 	Action     ledger.Action `json:"action"`
 	Preview    bool          `json:"preview"` // nothing was done
@@ -21,7 +21,7 @@ type manyView struct {
 	Unclear    int64         `json:"unclear"`    // left out: --when failed for their events
 	WhyUnclear string        `json:"why_unclear,omitempty"`
 	Stopped    bool          `json:"stopped"`
-	Command    string        `json:"command,omitempty"` // does it, or the rest of it
+	Command    string        `json:"command,omitempty"` // carries it out, or the rest of it
 	Sample     []sampleView  `json:"sample,omitempty"`
 }
 
@@ -41,22 +41,22 @@ type sampleView struct {
 // replayView is a replay as --json prints it.
 type replayView struct {
 	Action     ledger.Action `json:"action"`
-	Target     string        `json:"target,omitempty"`     // the event, unless many were selected
+	Target     string        `json:"target,omitempty"`     // the event; empty if many were selected
 	Generation int           `json:"generation,omitempty"` // of the event
 	Preview    bool          `json:"preview"`              // nothing was done
 	Run        int64         `json:"run,omitempty"`
 	Selected   int64         `json:"selected"`
 	Replayed   int64         `json:"replayed"`
-	Reopened   int64         `json:"reopened"` // effects that are tried again
+	Reopened   int64         `json:"reopened"` // effects that will be attempted again
 	Unclear    int64         `json:"unclear"`  // left out: --when failed for them
 	WhyUnclear string        `json:"why_unclear,omitempty"`
 	Stopped    bool          `json:"stopped"`
-	Command    string        `json:"command,omitempty"` // does the rest of it
+	Command    string        `json:"command,omitempty"` // carries out the rest of it
 	Sample     []string      `json:"sample,omitempty"`
-	Forecast   []string      `json:"forecast,omitempty"` // what a replay of each in the sample does
+	Forecast   []string      `json:"forecast,omitempty"` // of each event in the sample
 }
 
-// viewOfPreview is what was counted.
+// viewOfPreview returns the view of a preview.
 func (m manyOrder) viewOfPreview(v runs.Preview, forecasts []string) any {
 	if v.Order.Action == erasure.ActionEraseEvent {
 		return erasurePreview(v)
@@ -81,7 +81,7 @@ func (m manyOrder) viewOfPreview(v runs.Preview, forecasts []string) any {
 	return view
 }
 
-// viewOfRun is what was counted, and what came of it.
+// viewOfRun returns the view of a run, with what was counted before.
 func (m manyOrder) viewOfRun(counted runs.Preview, run runs.Run) any {
 	if run.Action == ledger.ActionReplayEvent {
 		view := replayOf(counted)

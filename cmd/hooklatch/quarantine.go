@@ -18,7 +18,7 @@ import (
 func (c *cli) newQuarantine() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "quarantine",
-		Short: "List, show, retry and drop deliveries that were refused",
+		Short: "List, show, retry and drop refused deliveries",
 		Args:  cobra.NoArgs,
 		RunE:  needsCommand,
 	}
@@ -27,19 +27,19 @@ func (c *cli) newQuarantine() *cobra.Command {
 	return cmd
 }
 
-// quarantineFlags select deliveries.
+// quarantineFlags select refused deliveries.
 type quarantineFlags struct{ source, reason string }
 
 func (f *quarantineFlags) register(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.source, "source", "", "only those of this `source`")
-	cmd.Flags().StringVar(&f.reason, "refused-for", "", "only those refused for this `reason`, like wrong_signature")
+	cmd.Flags().StringVar(&f.source, "source", "", "only deliveries to this `source`")
+	cmd.Flags().StringVar(&f.reason, "refused-for", "", "only deliveries refused for this `reason`, such as wrong_signature")
 }
 
 func (f *quarantineFlags) filter() quarantine.Filter {
 	return quarantine.Filter{Source: identity.Source(f.source), Reason: f.reason}
 }
 
-// selected is what a command is about: the delivery it names, or what its flags select.
+// selected returns the filter of a command: the delivery it names, or what its flags select.
 func (f *quarantineFlags) selected(args []string) (quarantine.Filter, error) {
 	filter := f.filter()
 	if len(args) == 0 {
@@ -56,12 +56,12 @@ func (f *quarantineFlags) selected(args []string) (quarantine.Filter, error) {
 func deliveryID(given string) (uuid.UUID, error) {
 	id, err := uuid.Parse(given)
 	if err != nil {
-		return id, misused("%q names no delivery: quarantine list shows their ids", given)
+		return id, misused("%q is not the id of a delivery: quarantine list shows the ids", given)
 	}
 	return id, nil
 }
 
-// withQuarantine runs f on what was refused.
+// withQuarantine runs f on the quarantine.
 func (c *cli) withQuarantine(cmd *cobra.Command, f func(*outbox.Outbox, *quarantine.Quarantine) error) error {
 	return c.withDatabase(cmd.Context(), func(d database) error {
 		q, err := quarantine.New(quarantine.Options{Pool: d.pool, Schema: d.schema, Ledger: d.outbox.Ledger()})
@@ -77,7 +77,7 @@ func (c *cli) newQuarantineList() *cobra.Command {
 	var limit int
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "List deliveries that were refused, the newest first",
+		Short: "List refused deliveries, newest first",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := checkLimit(limit); err != nil {
@@ -89,7 +89,7 @@ func (c *cli) newQuarantineList() *cobra.Command {
 					return err
 				}
 				header := []string{"ARRIVED", "SOURCE", "REASON", "FROM", "BYTES", "ID"}
-				return printList(c, found, "no deliveries", header, func(d quarantine.Delivery) []string {
+				return printList(c, found, "no refused deliveries", header, func(d quarantine.Delivery) []string {
 					return []string{shown(d.RejectedAt), string(d.Source), d.Reason, d.From, strconv.Itoa(d.Bytes), d.ID.String()}
 				})
 			})
@@ -105,7 +105,7 @@ func (c *cli) newQuarantineShow() *cobra.Command {
 	var raw bool
 	cmd := &cobra.Command{
 		Use:   "show ID",
-		Short: "Show a delivery that was refused",
+		Short: "Show a refused delivery",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id, err := deliveryID(args[0])
@@ -121,7 +121,7 @@ func (c *cli) newQuarantineShow() *cobra.Command {
 					return err
 				}
 				if len(found) == 0 {
-					return fmt.Errorf("there is no delivery %s in quarantine", id)
+					return fmt.Errorf("no delivery in quarantine has the id %s", id)
 				}
 				if raw {
 					_, err = c.stdout.Write(found[0].Body)
@@ -134,7 +134,7 @@ func (c *cli) newQuarantineShow() *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().BoolVar(&raw, "raw", false, "write the exact bytes of the delivery's body, and nothing else")
+	cmd.Flags().BoolVar(&raw, "raw", false, "write only the exact bytes of the body of the delivery")
 	c.jsonFlag(cmd)
 	return cmd
 }
@@ -152,12 +152,12 @@ func (c *cli) showRefused(d *quarantine.Delivery) error {
 	field("detail", d.Detail)
 	from := d.From
 	if d.Known {
-		from += ", where deliveries were accepted from before"
+		from += ", from where deliveries were accepted before"
 	}
 	field("from", from)
 	field("request", fmt.Sprintf("%s %s at %s", d.Method, d.Target, d.Host))
 	for _, name := range d.Carried() {
-		field("secret", "in "+name+", not kept")
+		field("secret", "in "+name+", not stored")
 	}
 	field("body", fmt.Sprintf("%d bytes", len(d.Body)))
 	fmt.Fprintf(c.stdout, "\nheaders\n")
@@ -169,7 +169,7 @@ func (c *cli) showRefused(d *quarantine.Delivery) error {
 	return nil
 }
 
-// printShares prints what is selected, and how to go on.
+// printShares prints what is selected, and the next command.
 func (c *cli) printShares(shares []quarantine.Share, doing string) error {
 	total := totalOf(shares)
 	fmt.Fprintf(c.stdout, "%s selected\n", refusedCount(total))
@@ -188,7 +188,7 @@ func (c *cli) printShares(shares []quarantine.Share, doing string) error {
 	return err
 }
 
-// refusedCount is how many there are, in words.
+// refusedCount formats a number of refused deliveries.
 func refusedCount(n int64) string {
 	if n == 1 {
 		return "1 refused delivery"

@@ -13,7 +13,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/quarantine"
 )
 
-// droppedView is what came of a drop, as --json prints it.
+// droppedView is the result of a drop, as --json prints it.
 type droppedView struct {
 	Action  ledger.Action `json:"action"`
 	Run     int64         `json:"run,omitempty"`
@@ -25,10 +25,10 @@ func (c *cli) newQuarantineDrop() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "drop [ID | FLAGS]",
 		Short: desk.By(quarantine.ActionDrop).Short,
-		Long: `Delete one refused delivery, or all that the flags select. Who ordered it, when and
-why is recorded.
+		Long: `Delete one refused delivery, or all that the flags select. This cannot be undone. The
+operator, time and reason are recorded.
 
-A selection is only counted until --yes is given. It becomes a bulk run, which this
+Without --yes a selection is only counted. With --yes it becomes a bulk run, which this
 command carries out.`,
 		Example: "  " + c.name + ` quarantine drop --source stripe --refused-for missing_signature --yes --reason "a scanner"`,
 		Args:    cobra.MaximumNArgs(1),

@@ -16,7 +16,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/runs"
 )
 
-// refusedFlags are an order about refused deliveries, as flags.
+// refusedFlags are the flags of an action on refused deliveries.
 type refusedFlags struct {
 	quarantineFlags
 	runFlags
@@ -31,8 +31,8 @@ func (f *refusedFlags) register(cmd *cobra.Command) {
 	f.by.register(cmd)
 }
 
-// ofRefused does one to the delivery that is named, or counts what the flags select, or
-// begins a run about it and works it off.
+// ofRefused calls one for the delivery that is named. For a selection by flags it counts the
+// deliveries, or begins a run and carries it out.
 func (c *cli) ofRefused(cmd *cobra.Command, f refusedFlags, args []string,
 	one func(context.Context, *outbox.Outbox, *quarantine.Quarantine, uuid.UUID, ledger.Operator) error,
 ) error {
@@ -52,7 +52,7 @@ func (c *cli) ofRefused(cmd *cobra.Command, f refusedFlags, args []string,
 		case err != nil:
 			return err
 		case len(args) == 1 && len(shares) == 0:
-			return fmt.Errorf("there is no delivery %s in quarantine", args[0])
+			return fmt.Errorf("no delivery in quarantine has the id %s", args[0])
 		case len(args) == 1:
 			return one(cmd.Context(), o, q, filter.ID, f.by.operator())
 		case !f.yes:
@@ -71,7 +71,7 @@ func (c *cli) ofRefused(cmd *cobra.Command, f refusedFlags, args []string,
 	})
 }
 
-// carryRefused begins a run about refused deliveries and works it off.
+// carryRefused begins a run on refused deliveries and carries it out.
 func (m manyOrder) carryRefused(ctx context.Context, r *runs.Runs) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -91,9 +91,9 @@ func (m manyOrder) carryRefused(ctx context.Context, r *runs.Runs) error {
 	return errors.Join(err, printJSON(m.stdout, retriedBy(run)))
 }
 
-// printRetried says what came of a verification.
+// printRetried prints the result of a verification.
 func (c *cli) printRetried(accepted, duplicates int64, refused map[string]int64) {
-	fmt.Fprintf(c.stdout, "%s accepted, %d of them known already\n", refusedCount(accepted), duplicates)
+	fmt.Fprintf(c.stdout, "%s accepted, including %d duplicates\n", refusedCount(accepted), duplicates)
 	c.printRefused(refused)
 }
 
@@ -103,7 +103,7 @@ func (c *cli) printRefused(refused map[string]int64) {
 	}
 }
 
-// totalOf is how many deliveries were counted.
+// totalOf returns the number of deliveries in all shares.
 func totalOf(shares []quarantine.Share) (total int64) {
 	for _, s := range shares {
 		total += s.Count

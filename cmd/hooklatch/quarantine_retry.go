@@ -20,15 +20,15 @@ func (c *cli) newQuarantineRetry() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "retry [ID | FLAGS]",
 		Short: desk.By(quarantine.ActionRetry).Short,
-		Long: `Verify one refused delivery again, or all that the flags select, with the secrets
-and settings of today, the oldest first. A signed time is compared with that of the
-arrival. What is proven is accepted as if it had been sent again, and leaves the
-quarantine; what is still refused stays there until it is 7 days old. Who ordered
-it, when and why is recorded.
+		Long: `Verify one refused delivery again, or all that the flags select, with the current
+secrets and settings, oldest first. A signed time is compared with the time of arrival.
+A delivery that passes is accepted as if it had been sent again, and leaves the
+quarantine. A delivery that is refused again stays there until it is 7 days old. The
+operator, time and reason are recorded.
 
-A selection is only counted until --yes is given. It becomes a bulk run, which this
+Without --yes a selection is only counted. With --yes it becomes a bulk run, which this
 command carries out. An interrupt pauses the run, and runs resume continues it. With
---detach, or when the command is killed, the workers of the database continue it.`,
+--detach, or if the command is killed, workers carry out the run.`,
 		Example: "  " + c.name + ` quarantine retry --source stripe
   ` + c.name + ` quarantine retry --source stripe --refused-for wrong_signature --yes`,
 		Args: cobra.MaximumNArgs(1),
@@ -41,7 +41,7 @@ command carries out. An interrupt pauses the run, and runs resume continues it. 
 	return cmd
 }
 
-// retriedView is what came of a retry, as --json prints it.
+// retriedView is the result of a retry, as --json prints it.
 type retriedView struct {
 	Action ledger.Action `json:"action"`
 	Run    int64         `json:"run,omitempty"`
@@ -49,7 +49,7 @@ type retriedView struct {
 	quarantine.Retried
 }
 
-// retriedBy is what came of a run that verified again.
+// retriedBy returns the result of a run that verified deliveries again.
 func retriedBy(run runs.Run) retriedView {
 	came := quarantine.Retried{Accepted: run.Changed - run.Duplicates, Duplicates: run.Duplicates, Refused: run.Refused}
 	if came.Refused == nil {
@@ -70,7 +70,7 @@ func (c *cli) retryRefused(ctx context.Context, o *outbox.Outbox, q *quarantine.
 	})
 }
 
-// verifying runs f with what verifies by the configuration.
+// verifying calls f with a Verify that uses the configuration.
 func (c *cli) verifying(o *outbox.Outbox, f func(quarantine.Verify) error) error {
 	cfg, err := c.loadToRun()
 	if err != nil {

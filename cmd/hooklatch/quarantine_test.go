@@ -13,11 +13,11 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// A secret was wrong when the gateway began. What it refused is accepted once the
+// The gateway started with a wrong secret. Deliveries that it refused are accepted once the
 // secret is right.
 func TestRefusedDeliveriesAreRetriedAndDropped(t *testing.T) {
 	t.Parallel()
-	s := newSystem(t, systemOptions{change: func(cfg *config.Config) { // of the gateway: the commands have the right one
+	s := newSystem(t, systemOptions{change: func(cfg *config.Config) { // of the gateway; the commands have the right secret
 		stripe := cfg.Sources["stripe"]
 		stripe.Secrets = []config.Secret{{Value: secret.New("whsec_not_the_right_one_0123")}}
 		cfg.Sources["stripe"] = stripe
@@ -34,7 +34,7 @@ func TestRefusedDeliveriesAreRetriedAndDropped(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(must(t, s.args("quarantine", "list", "--source", "stripe", "--json")...)), &listed))
 	require.Len(t, listed, 3)
 	require.Contains(t, must(t, s.args("quarantine", "list")...), "wrong_signature")
-	require.Equal(t, "no deliveries\n", must(t, s.args("quarantine", "list", "--refused-for", "missing_signature")...))
+	require.Equal(t, "no refused deliveries\n", must(t, s.args("quarantine", "list", "--refused-for", "missing_signature")...))
 	id := listed[2].ID.String() // the oldest
 	require.Contains(t, must(t, s.args("quarantine", "show", id)...), "POST /webhooks/stripe")
 	require.Contains(t, must(t, s.args("quarantine", "show", id, "--raw")...), `"evt_1"`)
@@ -43,12 +43,12 @@ func TestRefusedDeliveriesAreRetriedAndDropped(t *testing.T) {
 	require.True(t, strings.HasPrefix(preview, "3 refused deliveries selected\n"), preview)
 	require.Contains(t, preview, "retry them with the same command and --yes")
 	require.Equal(t, "1 refused delivery dropped\n", must(t, s.args("quarantine", "drop", listed[0].ID.String(), "--as", "ann")...))
-	require.Equal(t, "1 refused delivery accepted, 0 of them known already\n", must(t, s.args("quarantine", "retry", id, "--as", "ann")...))
+	require.Equal(t, "1 refused delivery accepted, including 0 duplicates\n", must(t, s.args("quarantine", "retry", id, "--as", "ann")...))
 	s.waitDone(t, "stripe", "evt_1")
-	require.Equal(t, "1 refused delivery accepted, 0 of them known already\n",
+	require.Equal(t, "1 refused delivery accepted, including 0 duplicates\n",
 		must(t, s.args("quarantine", "retry", "--yes", "--as", "ann", "--reason", "the secret is right")...))
 	s.waitDone(t, "stripe", "evt_2")
-	require.Contains(t, must(t, s.args("runs", "show", "1")...), "1 of 1 refused delivery accepted, 0 of them known already")
+	require.Contains(t, must(t, s.args("runs", "show", "1")...), "1 of 1 refused delivery accepted, including 0 duplicates")
 	require.JSONEq(t, `{"action":"quarantine.retry","run":2,"accepted":0,"duplicates":0,"refused":{}}`, must(t, s.args("quarantine", "retry", "--yes", "--json")...))
 	require.JSONEq(t, `{"action":"quarantine.drop","run":3,"dropped":0}`, must(t, s.args("quarantine", "drop", "--yes", "--json")...))
 	require.Zero(t, s.count(t, `SELECT count(*) FROM hooklatch.rejected_deliveries`))
@@ -64,5 +64,5 @@ func TestRefusedDeliveriesAreRetriedAndDropped(t *testing.T) {
 	}
 	var c command
 	require.Equal(t, exitFailed, c.run(t.Context(), s.args("quarantine", "show", id)...))
-	require.Contains(t, c.stderr.String(), "there is no delivery "+id+" in quarantine")
+	require.Contains(t, c.stderr.String(), "no delivery in quarantine has the id "+id)
 }

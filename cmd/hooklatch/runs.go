@@ -33,14 +33,14 @@ filter. It is stored in the database and carried out by any worker.`,
 	return cmd
 }
 
-// newReplays is the name that runs had before. It goes with the next release.
+// newReplays returns runs under its former name. The next release removes it.
 func (c *cli) newReplays() *cobra.Command {
 	cmd := c.newRuns()
 	cmd.Use, cmd.Hidden = "replays", true
 	return cmd
 }
 
-// runsOf are the runs, with conditions.
+// runsOf returns the runs of an outbox, which evaluate conditions.
 func runsOf(o *outbox.Outbox) *runs.Runs { return o.Runs().With(finder(o)) }
 
 func (c *cli) withRuns(ctx context.Context, f func(*runs.Runs) error) error {
@@ -53,9 +53,10 @@ func (c *cli) newRunsList() *cobra.Command {
 	var limit int
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "List runs, the newest first",
-		Long: `List runs, the newest first: what each does to what, how many it has changed of
-those that were counted before or selected so far, and who ordered it.`,
+		Short: "List bulk runs, newest first",
+		Long: `List bulk runs, newest first. Each has its action and selection, its operator, and how
+many it has changed of the total that was counted at its start, or of those selected so
+far if nothing was counted.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := checkLimit(limit); err != nil {
@@ -83,13 +84,13 @@ func (c *cli) printRuns(found []runs.Run) error {
 		}
 		return printJSON(c.stdout, views)
 	}
-	header := []string{"RUN", "BEGAN", "STATE", "WHAT", "DONE", "BY", "NAME"}
+	header := []string{"RUN", "STARTED", "STATE", "ACTION", "DONE", "REQUESTED BY", "NAME"}
 	return printList(c, found, "no runs", header, func(r runs.Run) []string {
 		return []string{strconv.FormatInt(r.ID, 10), shown(r.CreatedAt), string(r.State), r.Words(), changedOf(r), r.By.Who, cmp.Or(r.Name, "-")}
 	})
 }
 
-// changedOf is "20 of 450".
+// changedOf formats progress as "20 of 450".
 func changedOf(r runs.Run) string {
 	return fmt.Sprintf("%d of %d", r.Changed, cmp.Or(r.Total, r.Selected))
 }
@@ -97,7 +98,7 @@ func changedOf(r runs.Run) string {
 func (c *cli) newRunsShow() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show RUN",
-		Short: "Show a run and how far it has come",
+		Short: "Show a bulk run and its progress",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id, err := runID(args[0])
@@ -129,36 +130,36 @@ func (c *cli) printRun(r runs.Run) {
 	}
 	state := string(r.State) + " since " + shown(r.Since) + life.ReasonSuffix(r.Error)
 	if r.State == runs.Running && !r.Worked {
-		state += ", waits for a process"
+		state += ", waiting for a process"
 	}
 	field("run", strconv.FormatInt(r.ID, 10))
 	field("name", r.Name)
-	field("what", r.Words())
-	field("ordered", fmt.Sprintf("%s by %s, %s%s", shown(r.CreatedAt), r.By.Who, r.By.Via, life.ReasonSuffix(r.By.Reason)))
+	field("action", r.Words())
+	field("started", fmt.Sprintf("%s by %s, %s%s", shown(r.CreatedAt), r.By.Who, r.By.Via, life.ReasonSuffix(r.By.Reason)))
 	field("state", state)
 	field("pace", paceInWords(r.PerSecond))
 	field("done", howFar(r))
 	c.printOutcome(r)
 }
 
-// paceInWords is how many a run changes in a second.
+// paceInWords formats how many a run changes per second.
 func paceInWords(perSecond float64) string {
 	if perSecond == 0 {
-		return "as fast as it goes"
+		return "unlimited"
 	}
-	return fmt.Sprintf("at most %g in a second", perSecond)
+	return fmt.Sprintf("at most %g per second", perSecond)
 }
 
-// runID reads the id of a run.
+// runID parses the id of a run.
 func runID(given string) (int64, error) {
 	id, err := strconv.ParseInt(given, 10, 64)
 	if err != nil || id < 1 {
-		return 0, misused("%q is no run: give its number, like 17", given)
+		return 0, misused("%q is not a run: pass its number, such as 17", given)
 	}
 	return id, nil
 }
 
-// ofRun is why an order about a run failed, for a person.
+// ofRun returns the error of an action on a run, for the user.
 func (c *cli) ofRun(id int64, err error) error {
 	if errors.Is(err, runs.ErrNoRun) {
 		return c.noSuchRun(id)
@@ -170,5 +171,5 @@ func (c *cli) ofRun(id int64, err error) error {
 }
 
 func (c *cli) noSuchRun(id int64) error {
-	return fmt.Errorf("there is no run %d; see them with: %s runs list", id, c.name)
+	return fmt.Errorf("no run has the number %d; list runs with: %s runs list", id, c.name)
 }

@@ -16,17 +16,17 @@ func TestWhatBecameOfARunIsToldWhole(t *testing.T) {
 	replay := runs.Order{Action: ledger.ActionReplayEvent}
 	all := runs.Counts{Selected: 453, Changed: 450, InDoubt: 2, Unrendered: 4, Unclear: 1}
 	for want, run := range map[string]runs.Run{
-		"450 effects tried again\n3 left alone: something else happened to them meanwhile\n" +
-			"2 more may have been applied already and left out: --in-doubt with --reason takes them\n" +
-			"4 more left out: their requests could not be rendered, so replay their events instead\n" +
-			"1 more left out: --when failed for their events; the first time: no such key\n": {Order: retry, State: runs.Done, Counts: all},
+		"450 effects tried again\n3 left out: they changed before the run reached them\n" +
+			"2 more left out: they may have been applied already; include them with --in-doubt and --reason\n" +
+			"4 more left out: their requests could not be rendered; replay their events instead\n" +
+			"1 more left out: --when failed for their events; first error: no such key\n": {Order: retry, State: runs.Done, Counts: all},
 		"450 of 500 effects tried again\n":          {Order: retry, State: runs.Stopped, Counts: all, Total: 500},
 		"450 effects tried again\n":                 {Order: retry, State: runs.Paused, Counts: all},
 		"1 event replayed, 2 effects tried again\n": {Order: replay, State: runs.Done, Counts: runs.Counts{Selected: 1, Changed: 1, Reopened: 2}},
 		"1 effect cancelled\n":                      {Order: runs.Order{Action: ledger.ActionCancelEffect}, State: runs.Done, Counts: runs.Counts{Selected: 1, Changed: 1}},
 		"0 of 1 effect parked\n":                    {Order: runs.Order{Action: ledger.ActionParkEffect}, State: runs.Running, Total: 1},
 		"0 events replayed, 0 effects tried again\n" +
-			"2 more left out: --when failed for them; the first time: no such key\n": {Order: replay, State: runs.Done, Counts: runs.Counts{Unclear: 2}},
+			"2 more left out: --when failed for them; first error: no such key\n": {Order: replay, State: runs.Done, Counts: runs.Counts{Unclear: 2}},
 	} {
 		var out bytes.Buffer
 		s := shift{cli: &cli{process: &process{stdout: &out}}, whyUnclear: "no such key"}

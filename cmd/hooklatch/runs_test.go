@@ -15,7 +15,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// text is what a query finds.
+// text returns the result of a query.
 func (s *system) text(t *testing.T, query string, args ...any) string {
 	t.Helper()
 	var text string
@@ -23,7 +23,7 @@ func (s *system) text(t *testing.T, query string, args ...any) string {
 	return text
 }
 
-// alone is a database with n failed effects, and no process at it.
+// alone returns a database with n failed effects, which no process uses.
 func alone(t *testing.T, n int) *system {
 	t.Helper()
 	s := &system{pool: pgtest.New(t), configPath: filepath.Join(t.TempDir(), "hooklatch.yaml")}
@@ -44,13 +44,13 @@ func (s *system) retryAll(more ...string) []string {
 	return s.args(append([]string{"effects", "retry", "--state", "failed", "--as", "ann"}, more...)...)
 }
 
-// hasBegun tells whether a run has changed something.
+// hasBegun reports whether a run has changed an effect.
 func (s *system) hasBegun(t *testing.T) func() bool {
 	return func() bool { return s.counts(t, 1, `SELECT count(*) FROM hooklatch.replay_runs WHERE changed > 0`) }
 }
 
-// A command works its run off where no worker runs. An interrupt pauses it, and what was
-// counted adds up when another command goes on.
+// A command carries out its run without a worker. An interrupt pauses the run, and the counts
+// add up when another command continues it.
 func TestARunIsInterruptedAndResumedWithoutAWorker(t *testing.T) {
 	t.Parallel()
 	const n = 50
@@ -67,11 +67,11 @@ func TestARunIsInterruptedAndResumedWithoutAWorker(t *testing.T) {
 	require.Equal(t, exitFailed, <-ended)
 	require.Equal(t, "1 of 50 effects tried again\n", c.stdout.String())
 	require.Contains(t, c.stderr.String(), "run 1: retry effects: state failed\n")
-	require.Contains(t, c.stderr.String(), "stopped; go on with the rest:\n  hooklatch runs resume 1\nhooklatch: interrupted\n")
+	require.Contains(t, c.stderr.String(), "paused; resume it with:\n  hooklatch runs resume 1\nhooklatch: interrupted\n")
 	require.Equal(t, "it is up; interrupted", s.text(t, `SELECT reason FROM hooklatch.operator_log WHERE action = 'run.pause' AND who = 'ann'`))
 
 	listed := must(t, s.args("runs", "list")...)
-	require.Regexp(t, `(?m)^RUN +BEGAN +STATE +WHAT +DONE +BY +NAME$`, listed)
+	require.Regexp(t, `(?m)^RUN +STARTED +STATE +ACTION +DONE +REQUESTED BY +NAME$`, listed)
 	require.Regexp(t, `(?m)^1 +20\S+ \S+ +paused +retry effects: state failed +1 of 50 +ann +after the fix$`, listed)
 	show := must(t, s.args("runs", "show", "1")...)
 	for _, line := range []string{
@@ -81,7 +81,7 @@ func TestARunIsInterruptedAndResumedWithoutAWorker(t *testing.T) {
 		require.Regexp(t, "(?m)^"+line+"$", show)
 	}
 
-	require.Equal(t, "run 1 is let go as fast as it goes\n", must(t, s.args("runs", "pace", "1", "0")...))
+	require.Equal(t, "run 1 is no longer limited\n", must(t, s.args("runs", "pace", "1", "0")...))
 	require.Equal(t, "50 effects tried again\n", must(t, s.args("runs", "resume", "1", "--here")...))
 	require.Equal(t, n, s.count(t, `SELECT count(*) FROM hooklatch.effect_transitions WHERE reason = 'retried by ann: it is up (run 1)'`))
 	var run life.Run
@@ -95,12 +95,12 @@ func TestARunIsInterruptedAndResumedWithoutAWorker(t *testing.T) {
 func TestADetachedRunIsLeftToWhoeverIsThere(t *testing.T) {
 	t.Parallel()
 	s := alone(t, 5)
-	require.Equal(t, "run 1: retry effects: state failed\nlook at it with:\n  hooklatch runs show 1\n", must(t, s.retryAll("--yes", "--detach")...))
+	require.Equal(t, "run 1: retry effects: state failed\nwatch it with:\n  hooklatch runs show 1\n", must(t, s.retryAll("--yes", "--detach")...))
 	require.False(t, s.hasBegun(t)())
-	require.Contains(t, must(t, s.args("runs", "show", "1")...), ", waits for a process\n")
+	require.Contains(t, must(t, s.args("runs", "show", "1")...), ", waiting for a process\n")
 
-	// Another process has it in its hands: the command waits, and an interrupt pauses it all
-	// the same.
+	// Another process carries out the run: the command waits, and an interrupt still pauses the
+	// run.
 	_, err := s.pool.Exec(t.Context(), `UPDATE hooklatch.replay_runs SET worker = gen_random_uuid(), leased_until = now() + interval '1 hour'`)
 	require.NoError(t, err)
 	ctx, interrupt := context.WithCancel(t.Context())
@@ -124,10 +124,10 @@ func TestADetachedRunIsLeftToWhoeverIsThere(t *testing.T) {
 	require.JSONEq(t, `{"state": "skipped", "last": -1}`, string(run.Filter))
 }
 
-// Who looks on is told that somebody else ended it.
+// A command prints that another operator ended its run.
 func TestARunIsStoppedBehindItsCommand(t *testing.T) {
 	t.Parallel()
-	for done, said := range map[string]string{"pause": "hooklatch: run 1 was paused meanwhile\n", "stop": "hooklatch: run 1 was stopped\n"} {
+	for done, said := range map[string]string{"pause": "hooklatch: run 1 was paused by another command or process\n", "stop": "hooklatch: run 1 was stopped\n"} {
 		t.Run(done, func(t *testing.T) {
 			t.Parallel()
 			s := alone(t, 100)
@@ -166,13 +166,13 @@ func TestRunsAreSteeredByCommands(t *testing.T) {
 	}
 	require.Equal(t, "run 1 is paused\n", order("pause", "1", "--as", "bob", "--reason", "too fast"))
 	refused("the run is paused already", "pause", "1")
-	require.Equal(t, "run 1 is bound to 2.5 in a second\n", order("pace", "1", "2.5"))
+	require.Equal(t, "run 1 is limited to 2.5 changes per second\n", order("pace", "1", "2.5"))
 	require.JSONEq(t, `{"action": "run.resume", "target": "run 1", "result": "resumed"}`, order("resume", "1", "--json"))
 	refused("the run is running already", "resume", "1")
 	require.Equal(t, "run 1 is stopped\n", order("stop", "1"))
 	refused("the run is stopped: nothing more is done", "resume", "1", "--here")
 	for _, args := range [][]string{{"show", "99"}, {"pause", "99"}, {"resume", "99"}, {"resume", "99", "--here"}, {"stop", "99"}, {"pace", "99", "1"}} {
-		refused("there is no run 99; see them with: hooklatch runs list", args...)
+		refused("no run has the number 99; list runs with: hooklatch runs list", args...)
 	}
 	require.Equal(t, "run.pause bob too fast (run 1)", s.text(t,
 		`SELECT concat_ws(' ', action, who, reason) || ' (run ' || run_id || ')' FROM hooklatch.operator_log WHERE action = 'run.pause'`))

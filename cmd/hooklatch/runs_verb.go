@@ -16,7 +16,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/runs"
 )
 
-// newRunsVerb is the command of a verb that is done to a run.
+// newRunsVerb returns the command of a verb for a run.
 func (c *cli) newRunsVerb(v desk.Verb) *cobra.Command {
 	switch v.Action {
 	case runs.ActionPace:
@@ -33,17 +33,17 @@ func deedOfRun(v desk.Verb, given string) (deed, error) {
 }
 
 func (c *cli) newRunsPace(v desk.Verb) *cobra.Command {
-	return c.newDeed(v, "RUN PER_SECOND", "0 is as fast as it goes.", func(args []string) (deed, error) {
+	return c.newDeed(v, "RUN PER_SECOND", "PER_SECOND is the maximum number of changes per second; 0 means no limit.", func(args []string) (deed, error) {
 		d, err := deedOfRun(v, args[0])
 		if err != nil {
 			return d, err
 		}
 		d.terms.Pace, err = strconv.ParseFloat(args[1], 64)
 		if pace := d.terms.Pace; err != nil || pace < 0 || math.IsNaN(pace) || math.IsInf(pace, 0) {
-			return d, misused("%q is no pace: give how many in a second, or 0 for as fast as it goes", args[1])
+			return d, misused("%q is not a pace: pass the maximum number of changes per second, or 0 for no limit", args[1])
 		}
-		if d.Past = "bound to " + args[1] + " in a second"; d.terms.Pace == 0 {
-			d.Past = "let go as fast as it goes"
+		if d.Past = "limited to " + args[1] + " changes per second"; d.terms.Pace == 0 {
+			d.Past = "no longer limited"
 		}
 		return d, nil
 	})
@@ -51,7 +51,7 @@ func (c *cli) newRunsPace(v desk.Verb) *cobra.Command {
 
 func (c *cli) newRunsResume(v desk.Verb) *cobra.Command {
 	var here bool
-	const more = "With --here this command does, also where no worker runs, and an interrupt pauses it again; a run that is running already is joined."
+	const more = "With --here this command carries out the run, even if no worker is running, and an interrupt pauses it again. A run that is already running is joined."
 	cmd := c.newDeed(v, "RUN", more, func(args []string) (deed, error) {
 		d, err := deedOfRun(v, args[0])
 		if here {
@@ -59,7 +59,7 @@ func (c *cli) newRunsResume(v desk.Verb) *cobra.Command {
 		}
 		return d, err
 	})
-	cmd.Flags().BoolVar(&here, "here", false, "work it off in this process")
+	cmd.Flags().BoolVar(&here, "here", false, "carry out the run in this process")
 	return cmd
 }
 
@@ -81,7 +81,7 @@ func (c *cli) resumeHere(ctx context.Context, id int64, by ledger.Operator) erro
 	})
 }
 
-// workHere works a run off in this process.
+// workHere carries out a run in this process.
 func (c *cli) workHere(ctx context.Context, r *runs.Runs, run runs.Run, by ledger.Operator) error {
 	s := shift{cli: c, runs: r, by: by}
 	run, err := s.work(ctx, run)

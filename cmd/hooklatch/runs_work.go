@@ -16,18 +16,19 @@ import (
 // pauseWithin bounds how long an interrupted command tries to pause its run.
 const pauseWithin = 10 * time.Second
 
-// shift is a command that works a run off while a person looks on.
+// shift is a command that carries out a run and prints its progress.
 type shift struct {
 	*cli
 
 	runs       *runs.Runs
 	by         ledger.Operator
-	whyUnclear string         // which a run does not keep
-	seen       func(runs.Run) // told of each step of this process; nil: nobody is
+	whyUnclear string         // a run does not store it
+	seen       func(runs.Run) // called after each step of this process; may be nil
 }
 
-// work works a run off in this process, or waits for another one that does, until it is
-// neither running nor ours. An interrupt pauses it. The error says why it is not done.
+// work carries out a run in this process, or waits for another process that does, until the
+// run is no longer running or this process has lost it. An interrupt pauses the run. The
+// error says why it is not done.
 func (s *shift) work(ctx context.Context, run runs.Run) (runs.Run, error) {
 	fmt.Fprintf(s.stderr, "run %d: %s\n", run.ID, safetext.Shown(run.Words()))
 	progress := s.eachSecond()
@@ -45,7 +46,7 @@ func (s *shift) work(ctx context.Context, run runs.Run) (runs.Run, error) {
 	switch {
 	case err != nil:
 	case run.State == runs.Paused:
-		err = fmt.Errorf("run %d was paused meanwhile", run.ID)
+		err = fmt.Errorf("run %d was paused by another command or process", run.ID)
 	case run.State == runs.Stopped:
 		err = fmt.Errorf("run %d was stopped%s", run.ID, life.ReasonSuffix(run.Error))
 	case run.State == runs.Failed:
@@ -55,7 +56,7 @@ func (s *shift) work(ctx context.Context, run runs.Run) (runs.Run, error) {
 	return run, err
 }
 
-// interrupted pauses a run: who ended the command did not mean it to go on behind his back.
+// interrupted pauses a run: a user who interrupts the command expects the run to stop.
 func (s *shift) interrupted(ctx context.Context, run runs.Run) (runs.Run, error) {
 	err := context.Cause(ctx)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), pauseWithin)
@@ -70,7 +71,7 @@ func (s *shift) interrupted(ctx context.Context, run runs.Run) (runs.Run, error)
 	if readErr == nil {
 		run = at
 	}
-	if _, moved := errors.AsType[*runs.StateError](pauseErr); moved { // it ended, or somebody else paused it
+	if _, moved := errors.AsType[*runs.StateError](pauseErr); moved { // it ended, or another operator paused it
 		pauseErr = nil
 	}
 	if run.State == runs.Done {
@@ -80,18 +81,18 @@ func (s *shift) interrupted(ctx context.Context, run runs.Run) (runs.Run, error)
 	return run, cmp.Or(errors.Join(pauseErr, readErr), err)
 }
 
-// sayRest says how a run goes on that this command does not work at any longer.
+// sayRest prints how a run continues after this command.
 func (s *shift) sayRest(run runs.Run) {
 	switch run.State {
 	case runs.Paused:
-		fmt.Fprintf(s.stderr, "stopped; go on with the rest:\n  %s\n", s.restOf(run))
+		fmt.Fprintf(s.stderr, "paused; resume it with:\n  %s\n", s.restOf(run))
 	case runs.Running:
-		fmt.Fprintf(s.stderr, "the workers of the database go on with it; look at it with:\n  %s\n", s.restOf(run))
+		fmt.Fprintf(s.stderr, "workers continue the run; watch it with:\n  %s\n", s.restOf(run))
 	case runs.Stopped, runs.Done, runs.Failed:
 	}
 }
 
-// restOf is the command for what a run has not come to: none when nothing more is done.
+// restOf returns the command that continues or shows an unfinished run, or nothing.
 func (c *cli) restOf(run runs.Run) string {
 	switch run.State {
 	case runs.Paused:
