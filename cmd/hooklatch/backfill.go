@@ -17,7 +17,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/coverage"
 )
 
-// backfillFlags say what a pass is about, and what it does.
+// backfillFlags are the flags of backfill.
 type backfillFlags struct {
 	since, until, via string
 	types             []string
@@ -30,19 +30,19 @@ func (c *cli) newBackfill() *cobra.Command {
 	var f backfillFlags
 	cmd := &cobra.Command{
 		Use:   "backfill SOURCE [flags]",
-		Short: "Ask the provider what its webhooks did not bring, and fetch it",
-		Long: `Ask the API of the provider what happened, and compare it with what is stored. What
-is missing is only counted until --yes is given. Then it is fetched from the list, or
-the provider delivers it once more, as the setting backfill.via of the source says.
-Dedup takes care of what comes twice.
+		Short: "Fetch events that the webhooks of a provider missed",
+		Long: `Read the list of events from the API of the provider and compare it with the stored
+events. Without --yes missing events are only counted. With --yes they are fetched from
+the list, or the provider is asked to deliver them again, as the setting backfill.via of
+the source says. An event that arrives twice is a duplicate and is not stored again.
 
-With --dry-run the exit code is 1 where something is missing.`,
+With --dry-run the exit code is 1 if events are missing.`,
 		Example: "  " + c.name + ` backfill github --since 6h --dry-run
   ` + c.name + ` backfill stripe --since 2026-11-20 --yes`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.dryRun && f.yes {
-				return misused("--dry-run fetches nothing: leave out --yes")
+				return misused("--dry-run fetches nothing: omit --yes")
 			}
 			order, err := f.order(time.Now())
 			if err != nil {
@@ -59,13 +59,13 @@ With --dry-run the exit code is 1 where something is missing.`,
 	}
 	c.database.register(cmd.PersistentFlags())
 	flags := cmd.Flags()
-	flags.StringVar(&f.since, "since", "", "look at what happened from this `time` on (default since the last pass)")
-	flags.StringVar(&f.until, "until", "", "look at what happened before this `time` (default now, but for the lag of the list)")
-	flags.StringSliceVar(&f.types, "types", nil, "`types` of events (default those that the endpoint is subscribed to)")
-	flags.StringVar(&f.via, "via", "", "pull or redeliver (default as the source has it)")
+	flags.StringVar(&f.since, "since", "", "look at events at or after this `time` (default since the last pass)")
+	flags.StringVar(&f.until, "until", "", "look at events before this `time` (default now minus the lag of the list)")
+	flags.StringSliceVar(&f.types, "types", nil, "look at events of these `types` (default the types that the endpoint is subscribed to)")
+	flags.StringVar(&f.via, "via", "", "how to get missing events: pull or redeliver (default backfill.via of the source)")
 	flags.IntVar(&f.limit, "limit", 0, "stop after this many missing events")
-	flags.BoolVar(&f.dryRun, "dry-run", false, "only tell, and exit with 1 where something is missing")
-	flags.BoolVar(&f.yes, "yes", false, "fetch what is missing; without it that is only counted")
+	flags.BoolVar(&f.dryRun, "dry-run", false, "only report, and exit with 1 if events are missing")
+	flags.BoolVar(&f.yes, "yes", false, "fetch missing events; without it they are only counted")
 	f.by.registerWho(cmd)
 	c.jsonFlag(cmd)
 	cmd.AddCommand(c.newBackfillStatus())
@@ -75,14 +75,14 @@ With --dry-run the exit code is 1 where something is missing.`,
 func (f *backfillFlags) order(now time.Time) (backfill.Order, error) {
 	o := backfill.Order{By: f.by.operator().Who, DryRun: !f.yes, Types: f.types, Via: backfill.Via(f.via), Limit: f.limit}
 	if f.via != "" && o.Via != backfill.ViaPull && o.Via != backfill.ViaRedeliver {
-		return o, misused("--via is pull or redeliver")
+		return o, misused("--via %q: allowed are pull and redeliver", f.via)
 	}
 	asked, err := times(f.since, f.until, now)
 	o.Since, o.Until = asked.Since, asked.Until
 	return o, err
 }
 
-// missingOf is what is missing of one type in one hour.
+// missingOf counts the events of one type in one hour.
 type missingOf struct {
 	Type    string    `json:"type"`
 	Hour    time.Time `json:"hour"`
@@ -92,7 +92,7 @@ type missingOf struct {
 	Altered int       `json:"altered"`
 }
 
-// backfillView is what came of a pass, as --json prints it.
+// backfillView is the result of a pass, as --json prints it.
 type backfillView struct {
 	Source string         `json:"source"`
 	Runs   []coverage.Run `json:"runs"`
@@ -107,7 +107,7 @@ func (c *cli) runBackfill(ctx context.Context, o *outbox.Outbox, cfg *config.Con
 	view := backfillView{Source: source}
 	progress := c.eachSecond()
 	order.Progress = func(r coverage.Run) {
-		progress("%s: %s listed, %d missing, %d recovered, %d asked for\n", source, counted(int(r.Listed), "event"), r.Missing, r.Recovered, r.Asked)
+		progress("%s: %s listed, %d missing, %d recovered, %d redeliveries requested\n", source, counted(int(r.Listed), "event"), r.Missing, r.Recovered, r.Asked)
 	}
 	order.Met = func(i backfill.Item, fate backfill.Fate) { view.add(i, fate) }
 	if view.Runs, err = made.Run(ctx, source, order); err != nil {
@@ -134,7 +134,7 @@ func (v *backfillView) missing() (n int64) {
 	return n
 }
 
-// add counts what a dry run met.
+// add counts an item of a dry run.
 func (v *backfillView) add(i backfill.Item, fate backfill.Fate) {
 	if fate != backfill.FateKnown && fate != backfill.FateMissing {
 		return
@@ -160,21 +160,21 @@ func (v *backfillView) add(i backfill.Item, fate backfill.Fate) {
 
 func (c *cli) printBackfill(v backfillView, dry, asked bool) error {
 	if !dry {
-		t := newTable(c.stdout, "ACCOUNT", "LISTED", "KNOWN", "MISSING", "RECOVERED", "ASKED FOR", "FILTERED", "INVALID")
+		t := newTable(c.stdout, "ACCOUNT", "LISTED", "STORED", "MISSING", "RECOVERED", "REDELIVERIES", "FILTERED", "INVALID")
 		for _, r := range v.Runs {
 			t.row(cmp.Or(r.Name, "-"), number(r.Listed), number(r.Known), number(r.Missing), number(r.Recovered), number(r.Asked), number(r.Filtered), number(r.Invalid))
 		}
 		return t.flush()
 	}
 	slices.SortFunc(v.Found, func(a, b missingOf) int { return cmp.Or(a.Hour.Compare(b.Hour), cmp.Compare(a.Type, b.Type)) })
-	t := newTable(c.stdout, "HOUR", "TYPE", "LISTED", "KNOWN", "MISSING", "ALTERED")
+	t := newTable(c.stdout, "HOUR", "TYPE", "LISTED", "STORED", "MISSING", "ALTERED")
 	for _, m := range v.Found {
 		t.row(shown(m.Hour), m.Type, strconv.Itoa(m.Listed), strconv.Itoa(m.Known), strconv.Itoa(m.Missing), strconv.Itoa(m.Altered))
 	}
 	if err := t.flush(); err != nil {
 		return err
 	}
-	text := fmt.Sprintf("\n%s missing; nothing was fetched", counted(int(v.missing()), "event"))
+	text := fmt.Sprintf("\n%s missing; no events were fetched", counted(int(v.missing()), "event"))
 	if v.missing() > 0 && !asked {
 		text += ". Fetch them with the same command and --yes"
 	}
@@ -184,10 +184,10 @@ func (c *cli) printBackfill(v backfillView, dry, asked bool) error {
 
 func number(n int64) string { return strconv.FormatInt(n, 10) }
 
-// shownPasses is how many passes are shown of each source.
+// shownPasses is the number of passes shown for each source.
 const shownPasses = 10
 
-// listsView is what is known of the lists, as --json prints it.
+// listsView is the state of all lists, as --json prints it.
 type listsView struct {
 	Lists  []coverage.State `json:"lists"`
 	Passes []coverage.Run   `json:"passes"`
@@ -196,7 +196,7 @@ type listsView struct {
 func (c *cli) newBackfillStatus() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "status",
-		Short: "Show up to when nothing is missing, and what the last passes found",
+		Short: "Show until when each source is complete, and the results of the last passes",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.withOutbox(cmd.Context(), func(o *outbox.Outbox) error {
@@ -241,10 +241,10 @@ func (c *cli) printLists(v listsView) error {
 	if err := t.flush(); err != nil || len(v.Passes) == 0 {
 		return err
 	}
-	if _, err := fmt.Fprintln(c.stdout, "\nThe last passes:"); err != nil {
+	if _, err := fmt.Fprintln(c.stdout, "\nLast passes:"); err != nil {
 		return err
 	}
-	t = newTable(c.stdout, "BEGAN", "SOURCE", "ACCOUNT", "REQUESTED BY", "MODE", "LISTED", "KNOWN", "MISSING", "RECOVERED", "ASKED FOR", "LOST", "OUTCOME")
+	t = newTable(c.stdout, "STARTED", "SOURCE", "ACCOUNT", "REQUESTED BY", "MODE", "LISTED", "STORED", "MISSING", "RECOVERED", "REDELIVERIES", "LOST", "OUTCOME")
 	for _, r := range v.Passes {
 		t.row(shown(r.StartedAt), string(r.Source), cmp.Or(r.Name, "-"), cmp.Or(r.RequestedBy, "-"), string(r.Mode), number(r.Listed), number(r.Known), number(r.Missing),
 			number(r.Recovered), number(r.Asked), number(r.Lost), r.Outcome())

@@ -20,8 +20,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// octocat is a sender like GitHub: it delivers once, never again by itself, and lists what
-// it delivered.
+// octocat is a sender like GitHub: it delivers once, never retries, and lists its
+// deliveries.
 type octocat struct {
 	*testing.T
 
@@ -29,7 +29,7 @@ type octocat struct {
 	api      *httptest.Server
 
 	mu         sync.Mutex
-	gateway    string // URL; empty: nobody is there
+	gateway    string // URL; empty if no gateway runs
 	deliveries []octocatDelivery
 }
 
@@ -51,7 +51,7 @@ func newOctocat(t *testing.T) *octocat {
 	return o
 }
 
-// happen makes something happen, some time ago, and delivers it once.
+// happen creates an event in the past and delivers it once.
 func (o *octocat) happen(ago time.Duration) {
 	o.mu.Lock()
 	d := octocatDelivery{guid: fmt.Sprintf("00000000-0000-4000-8000-%012d", len(o.deliveries)+1), at: time.Now().Add(-ago)}
@@ -148,7 +148,7 @@ routes:
 `, d.database.Reveal(), octocatSecret, o.api.URL, d.receiver)
 }
 
-// Without an order to fetch nothing is written; with it, what is missing comes.
+// Without --yes nothing is written; with it, missing events are fetched.
 func TestAPersonComparesASourceWithItsList(t *testing.T) {
 	t.Parallel()
 	o := newOctocat(t)
@@ -172,7 +172,7 @@ func TestAPersonComparesASourceWithItsList(t *testing.T) {
 	require.Equal(t, []int64{3, 1, 2, 0}, []int64{view.Runs[0].Listed, view.Runs[0].Known, view.Runs[0].Missing, view.Runs[0].Recovered})
 	require.NotEmpty(t, view.Found)
 	shown := must(t, s.args("backfill", "github", "--since", "6h")...)
-	require.Contains(t, shown, "2 events missing; nothing was fetched. Fetch them with the same command and --yes")
+	require.Contains(t, shown, "2 events missing; no events were fetched. Fetch them with the same command and --yes")
 	require.Contains(t, must(t, s.args("backfill", "github", "--since", "30m")...), "1 event missing")
 	require.Contains(t, must(t, s.args("backfill", "github", "--since", "6h", "--types", "issues.*")...), "0 events missing")
 	require.Equal(t, 1, written(), "nothing was written")
@@ -201,9 +201,9 @@ func TestAPersonComparesASourceWithItsList(t *testing.T) {
 	}
 }
 
-// A gateway was away under a sender that never tries again, while the worker was up.
-// Nobody does anything: the gateway starts, and what was missed comes, with an alert that
-// says how much.
+// A gateway was down while its sender, which never retries, delivered; the worker was up.
+// When the gateway starts, the missed events are fetched without any action, and an alert
+// says how many.
 func TestWhatAnAbsentGatewayMissedComesByItself(t *testing.T) {
 	t.Parallel()
 	o := newOctocat(t)

@@ -20,7 +20,7 @@ import (
 func (c *cli) newImport() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "import",
-		Short: "Take over what another system knows",
+		Short: "Import the event ids of another system",
 		Args:  cobra.NoArgs,
 		RunE:  needsCommand,
 	}
@@ -34,18 +34,18 @@ func (c *cli) newImportKeys() *cobra.Command {
 	var yes bool
 	cmd := &cobra.Command{
 		Use:   "keys SOURCE FILE",
-		Short: "Make events known that another system accepted",
-		Long: `Make events of a source known that another system accepted, so that a redelivery of
-one of them is a duplicate. Nothing else is known of them: they have no body and no
-effects, and cannot be replayed. What is known already stays as it is, so an import
+		Short: "Import ids of events that another system accepted",
+		Long: `Import the ids of events of a source that another system accepted, so that a
+redelivery of one of them is a duplicate. Imported events have no body and no effects,
+and cannot be replayed. Events that are stored already are not changed, so an import
 can be repeated.
 
-FILE is CSV with two columns, event_id and received_at, and may begin with these
-names; - is standard input. event_id is what Hooklatch would use: see the page of the
-provider. received_at is like 2026-11-21T08:00:00Z, or seconds since 1970. From then on
-counts for how long an event is known.
+FILE is CSV with the columns event_id and received_at, and may begin with a header of
+these names; - is standard input. event_id is the id that Hooklatch would use: see the
+page of the provider. received_at is a time such as 2026-11-21T08:00:00Z, or seconds
+since 1970. The retention of an imported event counts from received_at.
 
-The file is only read and checked until --yes is given.`,
+Without --yes the file is only read and checked.`,
 		Example: "  " + c.name + " import keys stripe known.csv --yes",
 		Args:    cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -53,7 +53,7 @@ The file is only read and checked until --yes is given.`,
 			if err != nil {
 				return err
 			}
-			// Without a file nothing says which sources there are.
+			// Without a configuration the sources are unknown.
 			if source := args[0]; cfg.Path() != "" {
 				if _, err := sourceOf(cfg, source); err != nil {
 					return err
@@ -85,17 +85,17 @@ func (c *cli) importKeys(ctx context.Context, o *outbox.Outbox, source identity.
 	done, err := o.Inbox().ImportKeys(ctx, source, keys, by.operator(), func(p inbox.ImportProgress) {
 		progress("%d of %s\n", p.Done, counted(len(keys), "key"))
 	})
-	fmt.Fprintf(c.stdout, "%s imported, %d were known\n", counted(int(done.New), "key"), done.Done-int(done.New))
+	fmt.Fprintf(c.stdout, "%s imported, %d were stored already\n", counted(int(done.New), "key"), done.Done-int(done.New))
 	if err != nil && done.Done < len(keys) {
-		fmt.Fprintf(c.stderr, "stopped after %d of %d; the same command goes on with the rest\n", done.Done, len(keys))
+		fmt.Fprintf(c.stderr, "stopped after %d of %s; run the same command again to import the rest\n", done.Done, counted(len(keys), "key"))
 	}
 	return err
 }
 
-// keyColumns are what a file of keys may begin with.
+// keyColumns is the header that a file of keys may begin with.
 var keyColumns = []string{"event_id", "received_at"}
 
-// readKeys reads a file of keys. Its errors name the line.
+// readKeys parses a file of keys. Its errors name the line.
 func (c *cli) readKeys(path string, now time.Time) ([]inbox.ImportedKey, error) {
 	from := c.stdin
 	if path != "-" {

@@ -18,18 +18,18 @@ import (
 
 const module = "github.com/hooklatch/hooklatch"
 
-// layer is a part of the repository and what it must not depend on: import path,
-// those below it included, to the reason.
+// layer is a part of the repository and the packages that it must not depend on: from
+// import path, including those below it, to the reason.
 type layer struct {
-	packages string            // of the module, as a prefix
-	must     map[string]string // not depend on it, directly or through others
-	direct   map[string]string // not import it, though what it imports may
-	exactly  map[string]string // not depend on this package, though on those below it
+	packages string            // prefix of import paths
+	must     map[string]string // no dependency, direct or indirect
+	direct   map[string]string // no direct import
+	exactly  map[string]string // no dependency on this package itself; those below it are allowed
 }
 
 const oneWay = "imports point one way: cmd -> internal/program -> gateway, worker -> outbox -> schema"
 
-// ofProgram is what the command is made of.
+// ofProgram is the prefix of the packages of the command.
 const ofProgram = module + "/internal/program"
 
 const commitIsBlind = "commit is transactions and nothing else: it knows neither events nor effects, nor the tables they are in"
@@ -146,8 +146,8 @@ var layers = []layer{
 	}},
 }
 
-// linked are standard packages that a dependency we cannot do without brings
-// in, where the rule is about what our own code imports: by layer and import.
+// linked are standard packages that a required dependency imports, where the rule is about
+// the code of the layer: by layer and import.
 var linked = map[[2]string]string{
 	{"outbox", "net/http"}:     "the propagation package of OpenTelemetry's API has an adapter for its headers",
 	{"outbox", "database/sql"}: "pgx implements its Scanner and Valuer",
@@ -184,8 +184,8 @@ func TestImportsPointOneWay(t *testing.T) {
 	}
 }
 
-// Whoever wants a provider asks the catalog for it by name, and the gateway takes
-// any provider, also one that is declared elsewhere.
+// Callers get a provider from the catalog by name. The gateway takes any provider, also one
+// that is declared elsewhere.
 func TestOnlyTheCatalogNamesSenders(t *testing.T) {
 	t.Parallel()
 	const catalog = module + "/gateway/provider/catalog"
@@ -199,8 +199,8 @@ func TestOnlyTheCatalogNamesSenders(t *testing.T) {
 	}
 }
 
-// The bugs that hookstorm plants are in its own list: the code they change knows nothing
-// of them.
+// The bugs that hookstorm plants are in its own list: the code that they change does not
+// mention them.
 func TestNothingKnowsOfPlantedBugs(t *testing.T) {
 	t.Parallel()
 	read := 0
@@ -227,7 +227,7 @@ func TestNothingKnowsOfPlantedBugs(t *testing.T) {
 	require.Greater(t, read, 500, "files of the program")
 }
 
-// refuse fails when a package has what is forbidden among its imports.
+// refuse fails if a package imports a forbidden package.
 func refuse(t *testing.T, packages map[string]goPackage, path string, imports []string, forbidden, reason string) {
 	t.Helper()
 	if i := slices.IndexFunc(imports, func(dep string) bool { return within(dep, forbidden) }); i >= 0 {
@@ -235,15 +235,15 @@ func refuse(t *testing.T, packages map[string]goPackage, path string, imports []
 	}
 }
 
-// parts are the packages that make up the outbox. All others below outbox and internal
-// are leaves, which every layer may import.
+// parts are the packages that make up the outbox. All others below outbox and internal are
+// leaves, which every layer may import.
 var parts = []string{
 	"outbox", "outbox/commit", "outbox/coverage", "outbox/erasure", "outbox/find", "outbox/fleet", "outbox/inbox",
 	"outbox/ledger", "outbox/measure", "outbox/quarantine", "outbox/repair", "outbox/retention", "internal/riverjob", "outbox/runs",
 }
 
-// door are the packages that a program of a user may import: what they export is kept as
-// semantic versioning says. All others are internal.
+// door are the packages that users' programs may import: their exported API follows
+// semantic versioning. All others are internal.
 var door = []string{
 	"gateway", "gateway/backfill", "gateway/provider", "gateway/provider/catalog",
 	"outbox", "outbox/commit", "outbox/coverage", "outbox/erasure", "outbox/find", "outbox/fleet", "outbox/identity", "outbox/inbox",
@@ -287,7 +287,7 @@ func TestLeavesImportLeavesOnly(t *testing.T) {
 	require.NotZero(t, leaves)
 }
 
-// goPackage is what the test needs of `go list -json`.
+// goPackage is the part of the output of `go list -json` that the test needs.
 type goPackage struct {
 	ImportPath string
 	Name       string
@@ -296,12 +296,12 @@ type goPackage struct {
 	Deps       []string
 }
 
-// listPackages are the packages of the module and all they depend on, without
-// their tests.
+// listPackages returns the packages of the module and all their dependencies, without
+// tests.
 func listPackages(t *testing.T) map[string]goPackage {
 	t.Helper()
-	// The go command takes an earlier result for this one unless a file changed that
-	// the test itself looked at; what go list reads does not count.
+	// The go command reuses a cached result unless a file changed that the test itself read;
+	// files that go list reads do not count.
 	require.NoError(t, filepath.WalkDir(repository, func(path string, _ fs.DirEntry, err error) error {
 		if err == nil && filepath.Ext(path) == ".go" {
 			_, err = os.Stat(path)
@@ -327,12 +327,12 @@ func listPackages(t *testing.T) map[string]goPackage {
 	}
 }
 
-// within tells whether path is the package at root or one below it.
+// within reports whether path is the package at root or one below it.
 func within(path, root string) bool {
 	return path == root || strings.HasPrefix(path, root+"/")
 }
 
-// chain is one way from a package to what it depends on, for the message.
+// chain returns one import chain from a package to a dependency, for the message.
 func chain(packages map[string]goPackage, from, to string) string {
 	came := map[string]string{from: ""}
 	for queue := []string{from}; len(queue) > 0; queue = queue[1:] {

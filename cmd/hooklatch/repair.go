@@ -14,7 +14,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/repair"
 )
 
-// repairFlags say what to repair, and on whose word.
+// repairFlags are the flags of repair.
 type repairFlags struct {
 	restoredTo    string
 	promoted, yes bool
@@ -25,29 +25,30 @@ func (c *cli) newRepair() *cobra.Command {
 	var f repairFlags
 	cmd := &cobra.Command{
 		Use:   "repair [--restored-to TIME | --promoted]",
-		Short: "Enqueue again what lost its job; say that the database was restored",
-		Long: `Enqueue again every event and effect that has no live job, as workers do by
-themselves every minute.
+		Short: "Recreate lost jobs; confirm a restored or failed-over database",
+		Long: `Enqueue every event and effect that has no live job, as workers do by themselves
+every minute.
 
-With --restored-to, say that the database was restored to an earlier time. What was
-done since is not known to it. All destinations are paused, every unfinished
-at_most_once effect is parked, because it may have been done, and then they are
-resumed: at_least_once effects are done again under the keys they had. The times
-are named in which acknowledged events of each source may be missing.
+--restored-to confirms that the database was restored to an earlier time, and does not
+contain the work done since. Hooklatch pauses all destinations, parks every unfinished
+at_most_once effect, because it may have been done, and resumes the destinations.
+Effects that are at_least_once are attempted again under their old keys. For each
+source the command prints the time span in which acknowledged events may be missing.
 
-With --promoted, say that nothing is missing: a standby that had everything was
-promoted, or all of the database was moved to another server.
+--promoted confirms that no work is missing: a standby that had all commits was
+promoted, or the whole database was moved to another server.
 
-Until one of the two is said, workers on another server start no at_most_once
-effect. What would be done is only shown until --yes is given. Who said it, when
-and why is recorded. TIME is like 2026-11-21T08:00:00Z, or a while ago like 36h;
-interrupted, the same command goes on.`,
+Until an operator confirms a new server with one of the two, workers on it start no
+at_most_once effect. Without --yes the command only shows what it would do. Each
+confirmation is recorded with its operator, time and reason. TIME is like
+2026-11-21T08:00:00Z, or a duration before now, such as 36h. If the command is
+interrupted, run it again to continue.`,
 		Example: "  " + c.name + " repair\n" +
 			"  " + c.name + ` repair --restored-to 2026-11-21T08:00:00Z --reason "disk of db1" --yes`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if f.promoted && f.restoredTo != "" {
-				return misused("--restored-to says that something is missing, --promoted that nothing is")
+				return misused("--restored-to and --promoted exclude each other: the first confirms that work is missing, the second that none is")
 			}
 			to, err := timeFlag("restored-to", f.restoredTo, time.Now())
 			if err != nil {
@@ -74,30 +75,30 @@ interrupted, the same command goes on.`,
 		},
 	}
 	c.database.register(cmd.Flags())
-	cmd.Flags().StringVar(&f.restoredTo, "restored-to", "", "the database was restored to what it was at this `time`")
-	cmd.Flags().BoolVar(&f.promoted, "promoted", false, "the database is on another server, and nothing is missing")
-	cmd.Flags().BoolVar(&f.yes, "yes", false, "do it; without it, it is only shown")
+	cmd.Flags().StringVar(&f.restoredTo, "restored-to", "", "confirm that the database was restored to its state at this `time`")
+	cmd.Flags().BoolVar(&f.promoted, "promoted", false, "confirm that the database is on another server and that nothing is missing")
+	cmd.Flags().BoolVar(&f.yes, "yes", false, "apply the repair; without it the command only shows what it would do")
 	f.by.register(cmd)
 	c.jsonFlag(cmd)
 	return cmd
 }
 
-// tellServer says which server is spoken of, and whether processes are there: after a
-// failover the former primary answers too.
+// tellServer prints which server the command is connected to, and how many processes use it:
+// after a failover the former primary answers too.
 func (c *cli) tellServer(ctx context.Context, d database) error {
 	state, err := d.outbox.Repair().State(ctx)
 	if err != nil {
 		return err
 	}
 	at := d.pool.Config().ConnConfig
-	fmt.Fprintf(c.stderr, "this is %s:%d/%s, %s; processes seen on it in the last minute: %d\n", at.Host, at.Port, at.Database, state.Here, state.Processes)
+	fmt.Fprintf(c.stderr, "connected to %s:%d/%s, %s; processes seen on it in the last minute: %d\n", at.Host, at.Port, at.Database, state.Here, state.Processes)
 	if state.Processes == 0 {
-		fmt.Fprintln(c.stderr, "if processes run, they are on another server, and it is that one that has to be spoken of")
+		fmt.Fprintln(c.stderr, "if Hooklatch processes are running, they use another server: run this command against that one")
 	}
 	return nil
 }
 
-// repairView is what --json prints of a repair of jobs.
+// repairView is a repair of jobs, as --json prints it.
 type repairView struct {
 	repair.Damage
 
@@ -125,14 +126,14 @@ func (c *cli) repairJobs(ctx context.Context, r *repair.Repairer, f repairFlags)
 		return printJSON(c.stdout, view)
 	}
 	if f.yes {
-		_, err := fmt.Fprintf(c.stdout, "%s and %s enqueued again\n", counted(view.Enqueued.Events, "event"), counted(view.Enqueued.Effects, "effect"))
+		_, err := fmt.Fprintf(c.stdout, "enqueued again: %s and %s\n", counted(view.Enqueued.Events, "event"), counted(view.Enqueued.Effects, "effect"))
 		return err
 	}
-	t := newTable(c.stdout, "WHAT", "COUNT")
+	t := newTable(c.stdout, "FINDING", "COUNT")
 	t.row("events without a live job", strconv.Itoa(view.Lacking.Events))
 	t.row("effects without a live job", strconv.Itoa(view.Lacking.Effects))
-	t.row("jobs that River gave up", strconv.FormatInt(view.Discarded, 10))
-	t.row("attempts over their lease", strconv.FormatInt(view.ExpiredLeases, 10))
+	t.row("jobs that River discarded", strconv.FormatInt(view.Discarded, 10))
+	t.row("attempts with an expired lease", strconv.FormatInt(view.ExpiredLeases, 10))
 	if err := t.flush(); err != nil {
 		return err
 	}
@@ -142,13 +143,13 @@ func (c *cli) repairJobs(ctx context.Context, r *repair.Repairer, f repairFlags)
 	return c.printWithheld(view.Server)
 }
 
-// printWithheld says that a person has to speak of the server.
+// printWithheld says that an operator has to confirm the server.
 func (c *cli) printWithheld(s repair.State) error {
 	if !s.Withheld {
 		return nil
 	}
-	_, err := fmt.Fprintf(c.stdout, "\nat_most_once effects are withheld: the database is on %s, and what was done is known on %s\n"+
-		"if it was restored, say to when:\n  %s repair --restored-to TIME\nif nothing is missing, say so:\n  %s repair --promoted\n",
+	_, err := fmt.Fprintf(c.stdout, "\nat_most_once effects are withheld: the database is on %s, and the confirmed server is %s\n"+
+		"if the database was restored, confirm the time:\n  %s repair --restored-to TIME\nif nothing is missing, confirm that:\n  %s repair --promoted\n",
 		s.Here, s.Known, c.name, c.name)
 	return err
 }
@@ -167,13 +168,13 @@ func (c *cli) repairPromoted(ctx context.Context, r *repair.Repairer, f repairFl
 	case c.asJSON:
 		return printJSON(c.stdout, state)
 	case f.yes:
-		_, err = fmt.Fprintf(c.stdout, "%s is the server on which it is known what was done: at_most_once effects start\n", state.Here)
+		_, err = fmt.Fprintf(c.stdout, "%s is confirmed: at_most_once effects start\n", state.Here)
 	case !state.Withheld:
-		_, err = fmt.Fprintf(c.stdout, "nothing to say: %s is the server on which it is known what was done\n", state.Here)
+		_, err = fmt.Fprintf(c.stdout, "nothing to confirm: %s is confirmed already\n", state.Here)
 	default:
-		_, err = fmt.Fprintf(c.stdout, "the database is on %s, and what was done is known on %s\n"+
-			"an at_most_once effect that was done and is pending here would be done again\n"+
-			"if nothing is missing, have them start with:\n  %s repair --promoted --yes\n", state.Here, state.Known, c.name)
+		_, err = fmt.Fprintf(c.stdout, "the database is on %s, and the confirmed server is %s\n"+
+			"an at_most_once effect that was done, but is pending in this database, would be done again\n"+
+			"if nothing is missing, let at_most_once effects start with:\n  %s repair --promoted --yes\n", state.Here, state.Known, c.name)
 	}
 	return err
 }
@@ -206,21 +207,21 @@ func (c *cli) repairRestored(ctx context.Context, r *repair.Repairer, to time.Ti
 		unsure += u.Effects
 		where = append(where, fmt.Sprintf("%d of %s", u.Effects, u.Destination))
 	}
-	fmt.Fprintf(c.stdout, "\n%s may have been done, and will be parked", counted(int(unsure), "at_most_once effect"))
+	fmt.Fprintf(c.stdout, "\n%s may have been done and will be parked", counted(int(unsure), "at_most_once effect"))
 	if unsure > 0 {
 		fmt.Fprintf(c.stdout, ": %s", strings.Join(where, ", "))
 	}
-	_, err = fmt.Fprintf(c.stdout, "\ndo it with:\n  %s repair --restored-to %s --yes\n", c.name, to.UTC().Format(time.RFC3339Nano))
+	_, err = fmt.Fprintf(c.stdout, "\napply the repair with:\n  %s repair --restored-to %s --yes\n", c.name, to.UTC().Format(time.RFC3339Nano))
 	return err
 }
 
-// printMissing names the times in which acknowledged events may be missing.
+// printMissing prints the time spans in which acknowledged events may be missing.
 func (c *cli) printMissing(v repair.Restore) error {
 	if len(v.Missing) == 0 {
-		_, err := fmt.Fprintln(c.stdout, "there are no sources: no event is missing")
+		_, err := fmt.Fprintln(c.stdout, "no sources exist: no events are missing")
 		return err
 	}
-	fmt.Fprintln(c.stdout, "events that were acknowledged in these times may be missing: have them sent again, those that are known are duplicates")
+	fmt.Fprintln(c.stdout, "events acknowledged in these time spans may be missing: have the sender deliver them again; stored events are recognised as duplicates")
 	t := newTable(c.stdout, "SOURCE", "FROM", "UNTIL", "LAST BEFORE", "FIRST SINCE")
 	for _, m := range v.Missing {
 		t.row(string(m.Source), shown(m.From), shown(m.Until), shown(m.LastBefore), shown(m.FirstSince))

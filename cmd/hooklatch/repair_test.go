@@ -11,29 +11,29 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/repair"
 )
 
-// Nobody has to look for the command: check and the command itself name it. Nothing is
-// changed before --yes.
+// Check and repair itself print the command that is needed. Nothing is changed without
+// --yes.
 func TestRepairSaysWhatIsMissingAndWaitsForAPerson(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t, systemOptions{})
 	must(t, s.args("send", "stripe", "--id", "evt_1")...)
 	s.waitDone(t, "stripe", "evt_1")
-	require.Regexp(t, `(?m)^events without a live job +0\neffects without a live job +0\njobs that River gave up +0\nattempts over their lease +0\n$`,
+	require.Regexp(t, `(?m)^events without a live job +0\neffects without a live job +0\njobs that River discarded +0\nattempts with an expired lease +0\n$`,
 		must(t, s.args("repair")...))
-	require.Equal(t, "0 events and 0 effects enqueued again\n", must(t, s.args("repair", "--yes")...))
-	require.Contains(t, must(t, s.args("repair", "--promoted")...), "nothing to say: system ")
+	require.Equal(t, "enqueued again: 0 events and 0 effects\n", must(t, s.args("repair", "--yes")...))
+	require.Contains(t, must(t, s.args("repair", "--promoted")...), "nothing to confirm: system ")
 
 	_, err := s.pool.Exec(t.Context(), `UPDATE hooklatch.installation SET timeline = 0`)
 	require.NoError(t, err)
 	_, found := runCheck(t, s.args()...)
 	require.Equal(t, doctor.Problem, found.of("server")[0].Level)
 	require.Contains(t, found.of("server")[0].Message, "at_most_once effects are withheld: the database is on system ")
-	require.Contains(t, must(t, s.args("repair")...), "hooklatch repair --restored-to TIME\nif nothing is missing, say so:\n  hooklatch repair --promoted\n")
+	require.Contains(t, must(t, s.args("repair")...), "hooklatch repair --restored-to TIME\nif nothing is missing, confirm that:\n  hooklatch repair --promoted\n")
 
 	to := time.Now().Add(-10 * time.Minute).UTC().Format(time.RFC3339)
 	shown := must(t, s.args("repair", "--restored-to", to)...)
 	require.Regexp(t, `(?m)^stripe +\S+ \S+ +\S+ \S+ +- +\S+ \S+$`, shown)
-	require.Contains(t, shown, "0 at_most_once effects may have been done, and will be parked\ndo it with:\n  hooklatch repair --restored-to "+to+" --yes\n")
+	require.Contains(t, shown, "0 at_most_once effects may have been done and will be parked\napply the repair with:\n  hooklatch repair --restored-to "+to+" --yes\n")
 	var view repair.Restore
 	require.NoError(t, json.Unmarshal([]byte(must(t, s.args("repair", "--restored-to", to, "--json")...)), &view))
 	require.True(t, view.State.Withheld, "a preview changes nothing")
