@@ -13,7 +13,7 @@ import (
 func (c *cli) newMigrate() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "migrate",
-		Short: "Bring the tables up, down, or tell their state",
+		Short: "Apply, remove or list migrations of the database schema",
 		Args:  cobra.NoArgs,
 		RunE:  needsCommand,
 	}
@@ -25,8 +25,8 @@ func (c *cli) newMigrate() *cobra.Command {
 func (c *cli) newMigrateUp() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "up",
-		Short: "Apply the migrations that are pending, River's and ours",
-		Long:  "Apply the migrations that are pending, River's and ours, and make the\npartitions of the next days. It may run many times and in many places at once.",
+		Short: "Apply pending migrations of River and Hooklatch",
+		Long:  "Apply pending migrations of River and Hooklatch, and create the partitions of the next\ndays. The command can run repeatedly and in several processes simultaneously.",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.withMigrator(cmd.Context(), func(m *schema.Migrator) error {
@@ -34,7 +34,7 @@ func (c *cli) newMigrateUp() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return c.printSteps(steps, "the schema is up to date: nothing to do")
+				return c.printSteps(steps, "the schema is up to date")
 			})
 		},
 	}
@@ -52,11 +52,11 @@ func (c *cli) newMigrateDown() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch {
 			case all == cmd.Flags().Changed("steps"):
-				return misused("say how much is to be removed: --steps N or --all")
+				return misused("choose what to remove: --steps N or --all")
 			case !all && steps < 1:
 				return wrongCount("steps", steps)
 			case !yes:
-				return misused("this removes tables with all their data: confirm with --yes")
+				return misused("this removes tables with all their data and cannot be undone: confirm with --yes")
 			case all:
 				steps = 0
 			}
@@ -65,12 +65,12 @@ func (c *cli) newMigrateDown() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return c.printSteps(done, "there was nothing to remove")
+				return c.printSteps(done, "no migrations to remove")
 			})
 		},
 	}
-	cmd.Flags().IntVar(&steps, "steps", 0, "how many of the newest migrations of ours to remove")
-	cmd.Flags().BoolVar(&all, "all", false, "remove everything: ours, River's, and the schema")
+	cmd.Flags().IntVar(&steps, "steps", 0, "remove this many of the newest migrations of Hooklatch")
+	cmd.Flags().BoolVar(&all, "all", false, "remove everything: the migrations of Hooklatch and River, and the schema")
 	cmd.Flags().BoolVar(&yes, "yes", false, "confirm that the data is lost")
 	c.jsonFlag(cmd)
 	return cmd
@@ -79,7 +79,7 @@ func (c *cli) newMigrateDown() *cobra.Command {
 func (c *cli) newMigrateStatus() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "status",
-		Short: "Tell which migrations are applied",
+		Short: "List migrations and whether they are applied",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.withMigrator(cmd.Context(), func(m *schema.Migrator) error {
@@ -139,14 +139,14 @@ func (c *cli) printStatus(status schema.Status) error {
 			state = "applied " + shown(*m.AppliedAt)
 		}
 		if m.Changed {
-			state += ", but from another text than this program has"
+			state += ", but its text differs from the one in this program"
 		}
 		if m.Unknown {
-			state += ", by a newer program"
+			state += ", by a newer version of the program"
 		}
 		t.row(m.String(), state)
 	}
-	t.row("partitions of deliveries", fmt.Sprintf("%d days ahead", max(status.DaysAhead, 0)))
+	t.row("partitions of deliveries", counted(max(status.DaysAhead, 0), "day")+" ahead")
 	return t.flush()
 }
 

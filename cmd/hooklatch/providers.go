@@ -17,11 +17,11 @@ import (
 func (c *cli) newProviders() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "providers [NAME]",
-		Short: "Show what is known of the senders of webhooks",
-		Long: `Show what is known of every kind of sender or, with a NAME, all that is known of
-one: how it signs, what makes two of its deliveries the same event, how long it
-waits and retries, and how to set it up on both sides. URLs are those of the
-configured sources, where there are any.`,
+		Short: "Show the supported senders of webhooks",
+		Long: `List the supported kinds of senders. With a NAME, describe one: how it signs, what
+makes two of its deliveries the same event, how long it waits for an answer and
+retries, and how to set it up on both sides. If sources are configured, their URLs are
+shown.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			cfg, err := c.loadIfAny()
@@ -38,8 +38,8 @@ configured sources, where there are any.`,
 	return cmd
 }
 
-// loadIfAny returns the configuration, or an empty one: who looks a provider up
-// may be about to write the file, or to correct it.
+// loadIfAny returns the configuration, or an empty one if it is missing or has problems: the
+// user may be about to write or correct the file.
 func (c *cli) loadIfAny() (*config.Config, error) {
 	cfg, err := c.loadConfig()
 	if err == nil {
@@ -49,7 +49,7 @@ func (c *cli) loadIfAny() (*config.Config, error) {
 		return nil, err
 	}
 	if _, missing := config.Find(""); missing == nil {
-		c.complain(fmt.Errorf("the configuration is left aside, since it has problems; list them: run: %s check", c.name))
+		c.complain(fmt.Errorf("the configuration has problems and is ignored; list them with: %s check", c.name))
 	}
 	empty := config.Default()
 	return &empty, nil
@@ -58,10 +58,10 @@ func (c *cli) loadIfAny() (*config.Config, error) {
 // describedSource is a configured source of a provider.
 type describedSource struct {
 	Name string `json:"name"`
-	URL  string `json:"url"` // that its sender must be given
+	URL  string `json:"url"` // to enter at the sender
 }
 
-// described is what is known of one provider.
+// described is the description of one provider.
 type described struct {
 	Name        string             `json:"name"`
 	Title       string             `json:"title"`
@@ -135,7 +135,7 @@ func describe(name string, cfg *config.Config) (described, error) {
 	return d, nil
 }
 
-// snippetOf is a source of the provider as it stands in a configuration.
+// snippetOf returns a source of the provider in the format of the configuration.
 func snippetOf(p catalog.Description) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "sources:\n  %s:\n    provider: %s\n", p.Name, p.Name)

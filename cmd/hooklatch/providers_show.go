@@ -14,12 +14,12 @@ import (
 	"github.com/hooklatch/hooklatch/internal/size"
 )
 
-// pageWidth is where lines of prose are broken, in characters.
+// pageWidth is the width of lines of prose, in characters.
 const pageWidth = 96
 
 func (c *cli) showProvider(name string, cfg *config.Config) error {
 	if !slices.Contains(catalog.Names(), name) {
-		return fmt.Errorf("there is no provider %q; `%s providers` lists all of them, and the providers hmac, token, basic and jwt take what any other sender signs", name, c.name)
+		return fmt.Errorf("no provider is named %q; `%s providers` lists all of them. For other senders use the provider hmac, token, basic or jwt", name, c.name)
 	}
 	d, err := describe(name, cfg)
 	if err != nil {
@@ -42,10 +42,10 @@ func (c *cli) printDescribed(d described) {
 	field("signing", d.Signing)
 	field("same event", d.KeyRule)
 	if d.Deadline != "" {
-		field("waits", d.Deadline+" for the answer")
+		field("waits", d.Deadline+" for the response")
 	}
 	field("retries", lasting(d.Retries, "never by itself"))
-	field("resends", lasting(d.Resends, "not at the request of a person"))
+	field("resends", lasting(d.Resends, "not on request"))
 	field("keep dedup", fmt.Sprintf("at least %s (%s)", d.Floor, d.FloorReason))
 	field("answer", d.answer())
 	field("handshake", d.handshake())
@@ -53,7 +53,7 @@ func (c *cli) printDescribed(d described) {
 	field("replay guard", d.guard())
 	field("confirmed", howSure(d.Confirmed))
 	if d.OldSecrets {
-		field("rotation", "retries are signed with the secret of the event: an old one stays accepted for "+d.Retries+" after not_after")
+		field("rotation", "retries are signed with the secret of the first delivery: an old secret stays valid for "+d.Retries+" after not_after")
 	}
 	if d.MaxBody > 0 {
 		field("largest body", size.Bytes(d.MaxBody).String())
@@ -62,18 +62,18 @@ func (c *cli) printDescribed(d described) {
 	field("options", strings.Join(d.Options, ", "))
 	field("docs", d.Docs)
 
-	c.section("set it up")
+	c.section("setup")
 	for i, step := range d.Setup {
 		fmt.Fprintf(c.stdout, "  %d. %s\n", i+1, wrapped(step, 5))
 	}
 	if len(d.Notes) > 0 {
-		c.section("good to know")
+		c.section("notes")
 		for _, note := range d.Notes {
 			fmt.Fprintf(c.stdout, "  - %s\n", wrapped(note, 4))
 		}
 	}
-	c.section("what was missed")
-	fmt.Fprintf(c.stdout, "  %s\n", wrapped(cmp.Or(d.Backfill, "The sender keeps no list of events that could be asked for."), 2))
+	c.section("missed events")
+	fmt.Fprintf(c.stdout, "  %s\n", wrapped(cmp.Or(d.Backfill, "The sender offers no list of events to compare with."), 2))
 	c.section("configuration")
 	for line := range strings.Lines(d.Snippet) {
 		fmt.Fprintf(c.stdout, "  %s", line)
@@ -88,7 +88,7 @@ func (c *cli) printDescribed(d described) {
 
 func (c *cli) section(title string) { fmt.Fprintf(c.stdout, "\n%s\n", title) }
 
-// howSure says by what each fact is confirmed.
+// howSure says how each fact is confirmed.
 func howSure(c provider.Confirmed) string {
 	by := func(fact string, e provider.Evidence) string {
 		return fact + " by " + strings.ReplaceAll(strings.Join(e.Names(), " and "), "_", " ")
@@ -110,14 +110,14 @@ func lasting(window, none string) string {
 
 func (d described) answer() string {
 	if d.OwnAnswer {
-		return "the one this sender requires"
+		return "the response that this sender requires"
 	}
-	return "200 with a JSON summary, duplicates included"
+	return "200 with a JSON summary, also for duplicates"
 }
 
 func (d described) handshake() string {
 	if d.Handshake {
-		return "the sender's own checks of the endpoint are answered; nothing is stored"
+		return "checks of the endpoint by the sender are answered and not stored"
 	}
 	return "none"
 }
@@ -125,11 +125,11 @@ func (d described) handshake() string {
 func (d described) guard() string {
 	switch {
 	case d.AnyBody:
-		return "refuses by default: the signature is not tied to the body, so a captured one could come again with another"
+		return "refuse by default: the signature does not cover the body, so a captured signature could be replayed with another body"
 	case d.UnsignedID:
-		return "flags by default: the id is not signed, so a captured delivery could come again under a fresh one"
+		return "flag by default: the id is not signed, so a captured delivery could be replayed under a new id"
 	case d.ReplayGuard:
-		return "possible"
+		return "available, off by default"
 	}
 	return "not needed"
 }
@@ -137,7 +137,7 @@ func (d described) guard() string {
 // wrapped breaks prose between words, and indents all lines but the first.
 func wrapped(text string, indent int) string { return wrappedAt(pageWidth, text, indent) }
 
-// wrappedAt is wrapped for another width.
+// wrappedAt is like wrapped, with the given width.
 func wrappedAt(width int, text string, indent int) string {
 	var b strings.Builder
 	column := indent
@@ -159,7 +159,7 @@ func wrappedAt(width int, text string, indent int) string {
 	return b.String()
 }
 
-// plain is a word that is safe on a terminal.
+// plain returns a word in a form that is safe on a terminal.
 func plain(word string) string {
 	if safe := safetext.Shown(word); safe == word {
 		return word

@@ -13,7 +13,7 @@ import (
 	"github.com/hooklatch/hooklatch/internal/program/config"
 )
 
-// writeText makes a configuration file.
+// writeText writes a configuration file.
 func writeText(t *testing.T, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "hooklatch.yaml")
@@ -62,7 +62,7 @@ func TestProvidersShowsOne(t *testing.T) {
 	require.Equal(t, []describedSource{{Name: "code", URL: "https://hooks.example.com/in/webhooks/code"}}, one.Sources)
 }
 
-// Every snippet that is shown is a configuration, but for the secret.
+// Every snippet that is shown is a valid configuration, except for the secret.
 func TestProvidersSnippetsAreConfigurations(t *testing.T) {
 	t.Parallel()
 	empty := config.Default()
@@ -85,7 +85,7 @@ func TestProvidersRefuses(t *testing.T) {
 	t.Parallel()
 	var c command
 	require.Equal(t, exitFailed, c.run(t.Context(), "providers", "carrier-pigeon"))
-	require.Contains(t, c.stderr.String(), `there is no provider "carrier-pigeon"`)
+	require.Contains(t, c.stderr.String(), `no provider is named "carrier-pigeon"`)
 
 	var absent command
 	require.Equal(t, exitFailed, absent.run(t.Context(), "providers", "--config", filepath.Join(t.TempDir(), "no.yaml")))

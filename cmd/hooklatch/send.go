@@ -21,7 +21,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// sendOptions are the flags of send.
+// sendOptions holds the flags of send.
 type sendOptions struct {
 	url             string
 	eventType, id   string
@@ -34,16 +34,16 @@ func (c *cli) newSend() *cobra.Command {
 	var opts sendOptions
 	cmd := &cobra.Command{
 		Use:   "send SOURCE [FILE]",
-		Short: "Sign an event as its provider does, and deliver it",
-		Long: `Sign an event as the provider of SOURCE does, with the first secret of the
-source in the configuration, and deliver it to the gateway.
+		Short: "Sign a test event as its provider does, and deliver it",
+		Long: `Sign an event as the provider of SOURCE does, with the first secret of the source that
+is valid now, and deliver it to the gateway.
 
-The body is that of FILE, or "-" for standard input, or a sample of the
-provider. All copies of one call are the same event, unless --new-ids is given:
-the first is accepted and the others are duplicates. A FILE whose provider has
-the id of an event in the body is sent as it is, with the id that is in it.
-With --new-ids and a FILE whose provider has the id in a header that is not
-signed, every delivery but the first looks like a replay, and is marked so.`,
+The body is read from FILE ("-" is standard input), or is a sample of the provider. All
+deliveries of one call are the same event, unless --new-ids is given: the first is
+accepted and the others are duplicates. If the provider puts the id of an event into the
+body, a FILE is sent unchanged, with the id that it contains. If the provider puts the
+id into an unsigned header, --new-ids with a FILE makes every delivery but the first
+look like a replay, and it is marked as one.`,
 		Example: "  " + c.name + " send stripe --type invoice.paid --times 340 --parallel 64\n" +
 			"  " + c.name + " send github push.json --header X-GitHub-Event=push",
 		Args: cobra.RangeArgs(1, 2),
@@ -69,14 +69,14 @@ signed, every delivery but the first looks like a replay, and is marked so.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&opts.url, "url", "", "base `URL` of the gateway (default from gateway.listen of the configuration)")
-	flags.StringVar(&opts.eventType, "type", "", "`type` of the event (default a usual one of the provider)")
-	flags.StringVar(&opts.id, "id", "", "`id` of the event (default a fresh one for each call)")
-	flags.IntVar(&opts.times, "times", 1, "how often to deliver it")
-	flags.IntVar(&opts.parallel, "parallel", 1, "how many deliveries at once")
-	flags.StringArrayVar(&opts.headers, "header", nil, "set a header, as `name=value`; may be repeated")
-	flags.BoolVar(&opts.newIDs, "new-ids", false, "make each delivery an event of its own")
-	flags.BoolVar(&opts.show, "show", false, "print the first request before it is sent")
+	flags.StringVar(&opts.url, "url", "", "base `URL` of the gateway (default the address of gateway.listen)")
+	flags.StringVar(&opts.eventType, "type", "", "`type` of the event (default a common type of the provider)")
+	flags.StringVar(&opts.id, "id", "", "`id` of the event (default a new id for each call)")
+	flags.IntVar(&opts.times, "times", 1, "deliver the event this many `times`")
+	flags.IntVar(&opts.parallel, "parallel", 1, "make up to this `number` of deliveries simultaneously")
+	flags.StringArrayVar(&opts.headers, "header", nil, "set a header, given as `name=value`; may be repeated")
+	flags.BoolVar(&opts.newIDs, "new-ids", false, "give each delivery a new event id")
+	flags.BoolVar(&opts.show, "show", false, "print the first request before sending it")
 	c.jsonFlag(cmd)
 	return cmd
 }
@@ -91,9 +91,9 @@ type sender struct {
 	key      secret.Value
 	target   target
 	headers  http.Header
-	file     []byte // nil: the provider's sample
+	file     []byte // nil means the sample of the provider
 	client   *http.Client
-	// configFlag completes commands that are shown to the user.
+	// configFlag is added to commands that are shown to the user.
 	configFlag string
 }
 
@@ -112,7 +112,7 @@ func (c *cli) newSender(source string, opts sendOptions) (*sender, error) {
 	cfg, err := c.loadConfig()
 	if err != nil {
 		if _, configured := errors.AsType[config.Problems](err); !configured {
-			return nil, fmt.Errorf("%w, or make one with: %s dev", err, c.name)
+			return nil, fmt.Errorf("%w, or create one with: %s dev", err, c.name)
 		}
 		return nil, err
 	}
@@ -130,7 +130,7 @@ func (c *cli) newSender(source string, opts sendOptions) (*sender, error) {
 	}
 	key, ok := s.CurrentSecret(time.Now())
 	if !ok && len(s.Secrets) > 0 {
-		return nil, fmt.Errorf("source %q has no secret that is accepted now; run: %s check", source, c.name)
+		return nil, fmt.Errorf("source %q has no secret that is valid now; see: %s check", source, c.name)
 	}
 	configFlag := ""
 	if c.configPath != "" {
@@ -167,7 +167,7 @@ func (c *cli) readBody(path string) ([]byte, error) {
 	return nonNil(body), err
 }
 
-// nonNil keeps an empty file apart from no file.
+// nonNil distinguishes an empty file from no file.
 func nonNil(body []byte) []byte {
 	if body == nil {
 		return []byte{}
@@ -175,7 +175,7 @@ func nonNil(body []byte) []byte {
 	return body
 }
 
-// event makes the unsigned request of one event.
+// event returns the unsigned request of one event.
 func (s *sender) event() *provider.Request {
 	r := s.provider.Sample(s.opts.eventType, s.opts.id, time.Now())
 	if s.file != nil {
@@ -184,7 +184,7 @@ func (s *sender) event() *provider.Request {
 	return r
 }
 
-// signed is one delivery of the event, signed now: a copy, since signing adds
+// signed returns one delivery of the event, signed now. It is a copy, because signing adds
 // to it.
 func (s *sender) signed(event *provider.Request) (*provider.Request, error) {
 	u := *s.target.signed
@@ -213,7 +213,7 @@ func (s *sender) run(ctx context.Context) error {
 		return err
 	}
 	if report.EventID != "" && report.Accepted > 0 && !s.asJSON {
-		fmt.Fprintf(s.stdout, "look at it with: %s events show%s %s\n", s.name, s.configFlag, safetext.Operands(s.source, report.EventID))
+		fmt.Fprintf(s.stdout, "show it with: %s events show%s %s\n", s.name, s.configFlag, safetext.Operands(s.source, report.EventID))
 	}
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -224,8 +224,8 @@ func (s *sender) run(ctx context.Context) error {
 	return nil
 }
 
-// idOf is the id the gateway will find, or nothing: when there are several
-// events, or none that can be read.
+// idOf returns the event id that the gateway will find, or nothing if there are several
+// events or none that can be read.
 func (s *sender) idOf(event *provider.Request) string {
 	if s.opts.newIDs {
 		return ""
@@ -237,8 +237,7 @@ func (s *sender) idOf(event *provider.Request) string {
 	return events[0].ID
 }
 
-// print shows the request as it goes over the wire, but for the body of a
-// provider that has none for eyes.
+// print shows the request as it goes over the wire.
 func (s *sender) print(event *provider.Request) error {
 	r, err := s.signed(event)
 	if err != nil {

@@ -16,19 +16,19 @@ import (
 )
 
 const (
-	maxAnswer = 4 << 10 // bytes of an answer that are read
+	maxAnswer = 4 << 10 // bytes of a response that are read
 )
 
-// answer is what came of one delivery.
+// answer is the result of one delivery.
 type answer struct {
-	status int    // 0 without an answer
+	status int    // 0 without a response
 	result string // of the header Hooklatch-Status
-	body   string // of an answer that is not 2xx
+	body   string // of a response that is not 2xx
 	err    error
 	took   time.Duration
 }
 
-// deliverAll sends all copies, opts.parallel at once.
+// deliverAll makes all deliveries, up to opts.parallel simultaneously.
 func (s *sender) deliverAll(ctx context.Context, event *provider.Request) *report {
 	answers := make([]answer, s.opts.times)
 	var next, done atomic.Int64
@@ -56,7 +56,7 @@ func (s *sender) deliverAll(ctx context.Context, event *provider.Request) *repor
 	return newReport(answers[:min(next.Load(), int64(s.opts.times))], time.Since(started))
 }
 
-// deliver sends one copy and reads its answer.
+// deliver makes one delivery and reads the response.
 func (s *sender) deliver(ctx context.Context, event *provider.Request) answer {
 	signed, err := s.signed(event)
 	if err != nil {
@@ -84,7 +84,7 @@ func (s *sender) deliver(ctx context.Context, event *provider.Request) answer {
 	return a
 }
 
-// progress shows a person how far it is, and returns how to end that.
+// progress shows the progress on a terminal until stop is called.
 func (s *sender) progress(done *atomic.Int64) (stop func()) {
 	if !s.terminal || s.opts.times == 1 {
 		return func() {}
@@ -99,7 +99,7 @@ func (s *sender) progress(done *atomic.Int64) (stop func()) {
 			select {
 			case <-ticker.C:
 				told = true
-				fmt.Fprintf(s.stderr, "\r%d of %d answered", done.Load(), s.opts.times)
+				fmt.Fprintf(s.stderr, "\r%d of %d deliveries answered", done.Load(), s.opts.times)
 			case <-ended:
 				if told {
 					fmt.Fprint(s.stderr, "\r\033[K")
@@ -114,16 +114,16 @@ func (s *sender) progress(done *atomic.Int64) (stop func()) {
 	}
 }
 
-// unreachable is the error of a gateway that could not be reached, or nil.
+// unreachable returns the error of a gateway that could not be reached, or nil.
 func (r *report) unreachable(s *sender) error {
 	if r.Answers > 0 || r.firstErr == nil {
 		return nil
 	}
 	if refused(r.firstErr) {
-		return fmt.Errorf("nothing listens at %s; start one with: %s dev", s.target.called, s.name)
+		return fmt.Errorf("no gateway listens at %s; start one with: %s dev", s.target.called, s.name)
 	}
 	if errors.Is(r.firstErr, context.Canceled) {
 		return r.firstErr
 	}
-	return fmt.Errorf("no answer from %s: %w", s.target.called, r.firstErr)
+	return fmt.Errorf("no response from %s: %w", s.target.called, r.firstErr)
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/hooklatch/hooklatch/internal/safetext"
 )
 
-// report is what came of all deliveries of a call.
+// report is the result of all deliveries of a call.
 type report struct {
 	Answers    int            `json:"answers"`
 	ByStatus   map[string]int `json:"by_status"` // 2xx, or the exact status of the others
@@ -23,14 +23,14 @@ type report struct {
 	Duplicates int            `json:"duplicates"`
 	Other      int            `json:"other,omitempty"` // 2xx without events: handshakes, empty deliveries
 	Unanswered int            `json:"unanswered,omitempty"`
-	// EventID is the id of the event, when all copies are one.
+	// EventID is the id of the event, if all deliveries are one event.
 	EventID string `json:"event_id,omitempty"`
-	// P50 and P99 are of the time to an answer.
+	// P50 and P99 are quantiles of the time to a response.
 	P50 float64 `json:"p50_ms"`
 	P99 float64 `json:"p99_ms"`
-	// Seconds is how long all of it took.
+	// Seconds is the duration of all deliveries.
 	Seconds float64 `json:"seconds"`
-	// Refused has the body of the first answer of each status but 2xx.
+	// Refused has the body of the first response of each status but 2xx.
 	Refused map[string]string `json:"refused,omitempty"`
 
 	firstErr error
@@ -72,7 +72,7 @@ func newReport(answers []answer, took time.Duration) *report {
 	return r
 }
 
-// quantile of sorted times, in milliseconds.
+// quantile returns a quantile of sorted times, in milliseconds.
 func quantile(sorted []time.Duration, q float64) float64 {
 	if len(sorted) == 0 {
 		return 0
@@ -95,12 +95,12 @@ func (r *report) print(w io.Writer, asJSON bool) error {
 	for _, status := range slices.Sorted(maps.Keys(r.ByStatus)) {
 		statuses = append(statuses, fmt.Sprintf("%d x %s", r.ByStatus[status], status))
 	}
-	line := fmt.Sprintf("%s: %s; %d accepted, %s", counted(r.Answers, "answer"), strings.Join(statuses, ", "), r.Accepted, counted(r.Duplicates, "duplicate"))
+	line := fmt.Sprintf("%s: %s; %d accepted, %s", counted(r.Answers, "response"), strings.Join(statuses, ", "), r.Accepted, counted(r.Duplicates, "duplicate"))
 	if r.Other > 0 {
 		line += fmt.Sprintf(", %d without an event", r.Other)
 	}
 	if r.Unanswered > 0 {
-		line += fmt.Sprintf("; %d without an answer", r.Unanswered)
+		line += fmt.Sprintf("; %d without a response", r.Unanswered)
 	}
 	line += fmt.Sprintf("; p50 %s ms, p99 %s ms", millis(r.P50), millis(r.P99))
 	if _, err := fmt.Fprintln(w, line); err != nil {
@@ -110,12 +110,12 @@ func (r *report) print(w io.Writer, asJSON bool) error {
 		fmt.Fprintf(w, "  %s: %s\n", status, safetext.Shown(r.Refused[status]))
 	}
 	if r.firstErr != nil {
-		fmt.Fprintf(w, "  without an answer: %s\n", safetext.Shown(r.firstErr.Error()))
+		fmt.Fprintf(w, "  without a response: %s\n", safetext.Shown(r.firstErr.Error()))
 	}
 	return nil
 }
 
-// millis has one digit behind the point below 10 ms, none above.
+// millis formats milliseconds, with one decimal below 10 ms and none above.
 func millis(ms float64) string {
 	if ms < 10 {
 		return strconv.FormatFloat(ms, 'f', 1, 64)

@@ -9,27 +9,27 @@ import (
 	"github.com/hooklatch/hooklatch/internal/program/config"
 )
 
-// target is where a delivery goes, and which URL its sender believes to call:
-// behind a proxy they differ, and some providers sign the second one.
+// target is where a delivery goes, and the URL that its sender would call. Behind a proxy
+// they differ, and some providers sign the second one.
 type target struct {
 	called *url.URL // where the request goes
-	signed *url.URL // what a sender would have been given
+	signed *url.URL // what a sender would be given
 }
 
-// baseURL reads --url. Nil: it was not given.
+// baseURL parses --url. It returns nil if the flag was not given.
 func baseURL(given string) (*url.URL, error) {
 	if given == "" {
 		return nil, nil
 	}
 	base, err := url.Parse(given)
 	if err != nil || base.Host == "" || (base.Scheme != "http" && base.Scheme != "https") {
-		return nil, misused("--url %q: it must be the base URL of a gateway, like http://127.0.0.1:8080", given)
+		return nil, misused("--url %q: it must be the base URL of a gateway, such as http://127.0.0.1:8080", given)
 	}
 	return base, nil
 }
 
-// newTarget takes the base URL the user gave, or that of the gateway's listener if it is
-// nil.
+// newTarget returns the target for the base URL that the user gave, or for the listener of
+// the gateway if base is nil.
 func newTarget(cfg *config.Config, source string, base *url.URL) (target, error) {
 	path := "/webhooks/" + source
 	called := base
@@ -55,8 +55,8 @@ func newTarget(cfg *config.Config, source string, base *url.URL) (target, error)
 	return target{called: called, signed: signed}, err
 }
 
-// reachable is how this machine reaches a listener: one on every address is
-// called on loopback.
+// reachable returns the address at which this machine reaches a listener. A listener on all
+// addresses is called on loopback.
 func reachable(listen string) string {
 	host, port, err := net.SplitHostPort(listen)
 	if err != nil {
@@ -68,7 +68,7 @@ func reachable(listen string) string {
 	return net.JoinHostPort(host, cmp.Or(port, "80"))
 }
 
-// deliver is where the request goes, with the query that signing may have added.
+// deliver returns where the request goes, with the query that signing may have added.
 func (t target) deliver(signed *url.URL) string {
 	u := *t.called
 	u.RawQuery = signed.RawQuery

@@ -19,12 +19,12 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// The acceptance of the whole path, for every provider.
+// The whole path of a delivery works for every provider.
 func TestSendManyTimesIsOneEventAndOneEffect(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t, systemOptions{})
 	eventTypes := map[string]string{"stripe": "invoice.paid"}
-	for _, source := range devSourceNames() { //nolint:paralleltest // each is 64 at once already
+	for _, source := range devSourceNames() { //nolint:paralleltest // each sends 64 in parallel already
 		t.Run(source, func(t *testing.T) {
 			args := []string{"send", source, "--times", "340", "--parallel", "64", "--json"}
 			if eventType := eventTypes[source]; eventType != "" {
@@ -66,26 +66,26 @@ func TestSendReportsForPeople(t *testing.T) {
 	out := must(t, s.args("send", "github", "--times", "3", "--show")...)
 	require.Contains(t, out, "POST "+s.url+"/webhooks/github\n")
 	require.Contains(t, out, "X-Hub-Signature-256: sha256=")
-	require.Regexp(t, `3 answers: 3 x 2xx; 1 accepted, 2 duplicates; p50 \d+(\.\d)? ms, p99 \d+(\.\d)? ms\n`, out)
-	require.Regexp(t, `look at it with: hooklatch events show --config \S+/dev.yaml github \S+\n`, out)
+	require.Regexp(t, `3 responses: 3 x 2xx; 1 accepted, 2 duplicates; p50 \d+(\.\d)? ms, p99 \d+(\.\d)? ms\n`, out)
+	require.Regexp(t, `show it with: hooklatch events show --config \S+/dev.yaml github \S+\n`, out)
 
 	out = must(t, s.args("send", "github", "--times", "3", "--new-ids")...)
 	require.Contains(t, out, "3 x 2xx; 3 accepted, 0 duplicates;")
 	require.NotContains(t, s.logs.String(), "its proof came before", "three events, no replay")
 	out = must(t, s.args("send", "stripe", "--id", "evt_mine")...)
-	require.Contains(t, out, "1 answer: 1 x 2xx; 1 accepted, 0 duplicates;")
+	require.Contains(t, out, "1 response: 1 x 2xx; 1 accepted, 0 duplicates;")
 	out = must(t, s.args("send", "stripe", "--id", "evt_mine")...)
 	require.Contains(t, out, "0 accepted, 1 duplicate;")
 
-	// What is refused is shown, and ends with 1.
+	// A refused delivery is shown, and the exit code is 1.
 	var c command
 	require.Equal(t, exitFailed, c.run(t.Context(), s.args("send", "github", "--header", "X-GitHub-Delivery=")...))
-	require.Contains(t, c.stdout.String(), "1 answer: 1 x 422; 0 accepted, 0 duplicates")
+	require.Contains(t, c.stdout.String(), "1 response: 1 x 422; 0 accepted, 0 duplicates")
 	require.Contains(t, c.stdout.String(), "  422: {\"error\":")
 
 	c = command{}
 	require.Equal(t, exitFailed, c.run(t.Context(), s.args("send", "nobody")...))
-	require.Contains(t, c.stderr.String(), `has no source "nobody"; it has: github, hmac, shopify`)
+	require.Contains(t, c.stderr.String(), `has no source "nobody"; its sources are github, hmac, shopify`)
 }
 
 func TestSendWithoutAGatewaySaysWhereItTried(t *testing.T) {
@@ -94,11 +94,11 @@ func TestSendWithoutAGatewaySaysWhereItTried(t *testing.T) {
 	require.NoError(t, s.app.Stop(t.Context()))
 	var c command
 	require.Equal(t, exitFailed, c.run(t.Context(), s.args("send", "stripe")...))
-	require.Equal(t, "hooklatch: nothing listens at "+s.url+"/webhooks/stripe; start one with: hooklatch dev\n", c.stderr.String())
+	require.Equal(t, "hooklatch: no gateway listens at "+s.url+"/webhooks/stripe; start one with: hooklatch dev\n", c.stderr.String())
 }
 
-// Bodies that break JSON columns, parsers and logs come back as they came, and
-// a neighbour of the same batch is not disturbed.
+// Bodies that break JSON columns, parsers and logs are returned unchanged, and another event
+// of the same batch is not disturbed.
 func TestPoisonComesBackByteForByte(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t, systemOptions{})
@@ -130,7 +130,7 @@ func TestPoisonComesBackByteForByte(t *testing.T) {
 		require.Equal(t, len(bodies[strings.TrimPrefix(seen.EventID, "evt_")]), seen.Bytes, seen.EventID)
 	}
 	require.Len(t, s.receiver.Seen(), len(bodies))
-	// The views for people survive them, too.
+	// Text output survives them, too.
 	require.Contains(t, must(t, s.args("events", "list")...), "evt_large")
 	require.Contains(t, must(t, s.args("events", "show", "stripe", "evt_nul")...), "dispatched")
 }
@@ -162,8 +162,7 @@ func TestSlackChallengeStoresNothing(t *testing.T) {
 	}
 }
 
-// Gateway and worker are two processes that need each other for nothing but
-// the tables.
+// Gateway and worker are two processes that only share the tables.
 func TestGatewayAndWorkerApart(t *testing.T) {
 	t.Parallel()
 	front := newSystem(t, systemOptions{noWorker: true})
