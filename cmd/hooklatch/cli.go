@@ -13,8 +13,8 @@ import (
 	"github.com/hooklatch/hooklatch/schema"
 )
 
-// cli is one call of the program: the process it runs in, the flags all commands
-// have, and the one of those that use the database.
+// cli is one call of the program: its process, the flags of all commands, and the flag of
+// commands that use the database.
 type cli struct {
 	*process
 
@@ -22,27 +22,26 @@ type cli struct {
 	logLevel   string
 	logFormat  string
 	database   databaseFlag
-	asJSON     bool // what is printed is for machines
+	asJSON     bool // --json
 }
 
-// connsOfCommand bounds the connections of a command for people.
+// connsOfCommand bounds the connections of a command.
 const connsOfCommand = 4
 
-// stopOfCommand bounds how long a command waits until workers were told of what it
-// ordered.
+// stopOfCommand bounds how long a command waits until workers are notified of its changes.
 const stopOfCommand = time.Second
 
 func openPool(ctx context.Context, url secret.Value) (*pgxpool.Pool, error) {
 	return app.NewPool(ctx, app.PoolOptions{URL: url, MaxConns: connsOfCommand, ApplicationName: "hooklatch-cli"})
 }
 
-// withOutbox runs f on the outbox of the database the settings name, if it is
-// migrated.
+// withOutbox runs f on the outbox of the database that the settings name. The database must
+// be migrated.
 func (c *cli) withOutbox(ctx context.Context, f func(*outbox.Outbox) error) error {
 	return c.withDatabase(ctx, func(d database) error { return f(d.outbox) })
 }
 
-// database is the one the settings name.
+// database is the database that the settings name.
 type database struct {
 	pool   *pgxpool.Pool
 	schema schema.Name
@@ -50,7 +49,7 @@ type database struct {
 	config *config.Config
 }
 
-// withDatabase is withOutbox for what stands beside the outbox.
+// withDatabase is like withOutbox, for commands that need more than the outbox.
 func (c *cli) withDatabase(ctx context.Context, f func(database) error) error {
 	cfg, err := c.loadForDatabase()
 	if err != nil {
@@ -76,7 +75,7 @@ func (c *cli) withDatabase(ctx context.Context, f func(database) error) error {
 	defer func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopOfCommand)
 		defer cancel()
-		_ = o.Stop(ctx) // what was ordered is committed: workers that were not told find it
+		_ = o.Stop(ctx) // the changes are committed: workers that are not notified find them
 	}()
 	return f(database{pool: pool, schema: name, outbox: o, config: cfg})
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// explainArguments makes every command say what it takes: cobra counts only. A command with
-// commands of its own takes nothing else, unless its usage says so.
+// explainArguments makes errors of every command show its usage: cobra only counts. A
+// command with subcommands takes no other arguments, unless its usage has some.
 func explainArguments(cmd *cobra.Command) {
 	if check := cmd.Args; cmd.HasSubCommands() && !strings.Contains(cmd.Use, " ") {
 		cmd.Args = knownCommand
@@ -27,7 +27,7 @@ func explainArguments(cmd *cobra.Command) {
 	}
 }
 
-// knownCommand refuses what is not one of the commands of cmd.
+// knownCommand rejects an argument that is not a subcommand of cmd.
 func knownCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -40,7 +40,7 @@ func knownCommand(cmd *cobra.Command, args []string) error {
 	return misused("unknown command %q; %scommands of %s: %s", args[0], guess, cmd.CommandPath(), strings.Join(commandsOf(cmd), ", "))
 }
 
-// commandsOf are the names of the commands a user sees.
+// commandsOf returns the names of the subcommands that a user sees.
 func commandsOf(cmd *cobra.Command) []string {
 	var names []string
 	for _, c := range cmd.Commands() {
@@ -51,13 +51,13 @@ func commandsOf(cmd *cobra.Command) []string {
 	return names
 }
 
-// needsCommand is what a command without a meaning of its own does.
+// needsCommand is the action of a command that only groups others.
 func needsCommand(cmd *cobra.Command, _ []string) error {
-	return misused("name a command: %s", strings.Join(commandsOf(cmd), ", "))
+	return misused("a command is missing; choose one of %s", strings.Join(commandsOf(cmd), ", "))
 }
 
-// refuseHelpOfNothing lets --help after a command that does not exist be the
-// mistake it is. cobra asks for help before it looks at arguments.
+// refuseHelpOfNothing makes --help after an unknown command an error. cobra handles help
+// before it checks arguments.
 func (c *cli) refuseHelpOfNothing(root *cobra.Command) {
 	help := root.HelpFunc()
 	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {

@@ -10,17 +10,17 @@ import (
 	"github.com/hooklatch/hooklatch/internal/program/config"
 )
 
-// completing returns the words that may stand at a place.
+// completing returns the possible completions of a value.
 type completing func() []string
 
-// completeValues lets shells complete the values of flags and arguments, all
-// over the tree: names from the configuration, and words of fixed sets.
+// completeValues lets shells complete the values of flags and arguments of all commands:
+// names from the configuration, and words of fixed sets.
 func (c *cli) completeValues(root *cobra.Command) {
 	named := func(names func(*config.Config) []string) completing {
 		return func() []string {
 			cfg, err := c.loadConfig()
 			if err != nil {
-				return nil // the command itself says what is wrong
+				return nil // the command itself reports the error
 			}
 			return names(cfg)
 		}
@@ -58,7 +58,7 @@ func (c *cli) completeValues(root *cobra.Command) {
 	})
 }
 
-// fixed are the words of a set.
+// fixed returns the words of a set as completions.
 func fixed[T ~string](words ...T) completing {
 	return func() []string { return textsOf(words) }
 }
@@ -68,7 +68,7 @@ func completeFlag(cmd *cobra.Command, name string, words completing) {
 	if cmd.LocalNonPersistentFlags().Lookup(name) == nil && cmd.PersistentFlags().Lookup(name) == nil {
 		return
 	}
-	// It fails for a flag that does not exist or is completed already.
+	// It fails for a flag that does not exist or has completions already.
 	_ = cmd.RegisterFlagCompletionFunc(name, func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return words(), cobra.ShellCompDirectiveNoFileComp
 	})

@@ -13,13 +13,13 @@ import (
 	"github.com/hooklatch/hooklatch/internal/tracing"
 )
 
-// logger makes the logger the flags ask for; usual is the level without a flag. It is for
-// commands that run until they are stopped: from then on their output waits for no reader.
+// logger returns the logger that the flags ask for; usual is the level without a flag. It
+// is for commands that run until they are stopped: after it, output never waits for a reader.
 func (c *cli) logger(usual slog.Level) (*slog.Logger, error) {
 	level := usual
 	if c.logLevel != "" {
 		if err := level.UnmarshalText([]byte(c.logLevel)); err != nil || strings.ContainsAny(c.logLevel, "+-") {
-			return nil, misused("--log-level %q is not a level; allowed: debug, info, warn, error", c.logLevel)
+			return nil, misused("--log-level %q: allowed are debug, info, warn and error", c.logLevel)
 		}
 	}
 	opts := &slog.HandlerOptions{Level: level, ReplaceAttr: fitForALog}
@@ -30,7 +30,7 @@ func (c *cli) logger(usual slog.Level) (*slog.Logger, error) {
 	case c.logFormat == "json", c.logFormat == "auto":
 		lines = func(w io.Writer) slog.Handler { return slog.NewJSONHandler(w, opts) }
 	default:
-		return nil, misused("--log-format %q is not a format; allowed: auto, text, json", c.logFormat)
+		return nil, misused("--log-format %q: allowed are auto, text and json", c.logFormat)
 	}
 	logger := slog.New(tracing.LogHandler(lines(c.stderr)))
 	if len(c.outputs) > 0 {
@@ -39,17 +39,17 @@ func (c *cli) logger(usual slog.Level) (*slog.Logger, error) {
 	return logger, nil
 }
 
-// droppedLine is the line of the log about lines that are missing before it. It is a
-// warning whatever the level is.
+// droppedLine returns the log line about lines that are missing before it. It is logged at
+// every level.
 func droppedLine(lines func(io.Writer) slog.Handler, n int64) []byte {
 	var b bytes.Buffer
 	r := slog.NewRecord(time.Now(), slog.LevelWarn, fmt.Sprintf("%d log lines were dropped: the reader of the log was too slow or gone", n), 0)
 	r.AddAttrs(slog.Int64(logkey.Count, n))
-	_ = lines(&b).Handle(context.Background(), r) // a buffer takes everything
+	_ = lines(&b).Handle(context.Background(), r) // writing to a buffer never fails
 	return b.Bytes()
 }
 
-// fitForALog is what becomes of every attribute.
+// fitForALog rewrites every attribute.
 func fitForALog(groups []string, a slog.Attr) slog.Attr {
 	return hideAddresses(onOneLine(groups, a))
 }

@@ -7,19 +7,18 @@ import (
 	"strings"
 )
 
-// mailAddress is enough of an address to know it by (RFC 5322 allows more).
+// mailAddress matches common addresses (RFC 5322 allows more).
 var mailAddress = regexp.MustCompile(`[A-Za-z0-9.!#$%&'*+=?^_{|}~-]+(@|%40)([A-Za-z0-9-]+\.)+[A-Za-z]{2,}`)
 
-// hideAddresses keeps mail addresses out of the log. Senders put them into ids,
-// and receivers into errors; logs go to more places, and stay longer, than the
-// database, where the whole id stands. What follows the @ remains, and with it
-// enough to see whose system an id is of.
+// hideAddresses keeps mail addresses out of the log. Senders put them into ids, and
+// receivers into errors. Logs go to more places than the database, which has the whole id,
+// and are kept longer. The part after the @ is kept, to show whose system an id is from.
 func hideAddresses(a slog.Attr) slog.Attr {
 	switch a.Value.Kind() {
 	case slog.KindString:
 		a.Value = slog.StringValue(withoutAddresses(a.Value.String()))
 	case slog.KindAny:
-		// Errors and texts; what else there is has no addresses in it.
+		// Only errors and texts can contain addresses.
 		switch v := a.Value.Any().(type) {
 		case error:
 			a.Value = slog.StringValue(withoutAddresses(v.Error()))

@@ -16,7 +16,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// logged are the lines of a JSON log, by their message.
+// logged returns the lines of a JSON log by message.
 func logged(t *testing.T, log string) map[string][]map[string]any {
 	t.Helper()
 	lines := map[string][]map[string]any{}

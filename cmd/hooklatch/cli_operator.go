@@ -8,17 +8,17 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// operatorFlags say who orders an action, and why, for the operator log.
+// operatorFlags name the operator and the reason of an action, for the operator log.
 type operatorFlags struct{ as, reason string }
 
 func (f *operatorFlags) register(cmd *cobra.Command) {
 	f.registerWho(cmd)
-	cmd.Flags().StringVar(&f.reason, "reason", "", "why, for the record")
+	cmd.Flags().StringVar(&f.reason, "reason", "", "`reason` of the action, for the operator log")
 }
 
-// registerWho is for orders whose record has no place for a reason.
+// registerWho is for actions that are recorded without a reason.
 func (f *operatorFlags) registerWho(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.as, "as", "", "`name` of the person who orders it, for the record (default the user of the operating system)")
+	cmd.Flags().StringVar(&f.as, "as", "", "`name` of the operator, for the operator log (default the user of the operating system)")
 }
 
 func (f *operatorFlags) operator() ledger.Operator {
@@ -29,7 +29,7 @@ func (f *operatorFlags) operator() ledger.Operator {
 	return ledger.Operator{Who: who, Via: "cli", Reason: f.reason}
 }
 
-// systemUser is the user of the operating system.
+// systemUser returns the user of the operating system.
 func systemUser() string {
 	if u, err := user.Current(); err == nil && u.Username != "" {
 		return u.Username

@@ -15,7 +15,7 @@ import (
 )
 
 func (c *cli) jsonFlag(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&c.asJSON, "json", false, "print JSON, for machines")
+	cmd.Flags().BoolVar(&c.asJSON, "json", false, "print JSON")
 }
 
 func printJSON(w io.Writer, value any) error {
@@ -32,7 +32,7 @@ func printLine(w io.Writer, value any) error {
 	return encoder.Encode(value)
 }
 
-// listed makes JSON print a list of nothing as [], not as null.
+// listed makes JSON print an empty list as [], not as null.
 func listed[T any](list []T) []T {
 	if list == nil {
 		return []T{}
@@ -40,7 +40,7 @@ func listed[T any](list []T) []T {
 	return list
 }
 
-// printList prints what was found, as a row for each, or that nothing was.
+// printList prints a row for each item, or the text nothing if the list is empty.
 func printList[T any](c *cli, list []T, nothing string, header []string, cells func(T) []string) error {
 	if c.asJSON {
 		return printJSON(c.stdout, listed(list))
@@ -56,7 +56,7 @@ func printList[T any](c *cli, list []T, nothing string, header []string, cells f
 	return t.flush()
 }
 
-// table writes columns that line up. Its cells are made safe for a terminal.
+// table writes aligned columns. Its cells are made safe for a terminal.
 type table struct{ w *tabwriter.Writer }
 
 func newTable(w io.Writer, header ...string) *table {
@@ -77,7 +77,7 @@ func (t *table) flush() error { return t.w.Flush() }
 
 const progressInterval = time.Second
 
-// eachSecond prints to stderr how far something has come, at most once a second.
+// eachSecond returns a function that prints progress to stderr, at most once a second.
 func (c *cli) eachSecond() func(format string, args ...any) {
 	told := time.Now()
 	return func(format string, args ...any) {
@@ -90,7 +90,7 @@ func (c *cli) eachSecond() func(format string, args ...any) {
 
 const timeLayout = "2006-01-02 15:04:05.000Z"
 
-// shown is a time for people, or a dash.
+// shown formats a time for reading, or returns a dash.
 func shown(t time.Time) string {
 	if t.IsZero() {
 		return "-"
@@ -98,5 +98,5 @@ func shown(t time.Time) string {
 	return t.UTC().Format(timeLayout)
 }
 
-// counted is "1 event" or "2 events", as the timeline of an event has it.
+// counted formats a number with its noun, as "1 event" or "2 events".
 func counted(n int, what string) string { return life.Counted(n, what) }

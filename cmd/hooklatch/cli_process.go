@@ -10,31 +10,31 @@ import (
 	"github.com/hooklatch/hooklatch/internal/program/logqueue"
 )
 
-// process is what the commands see of the world around them.
+// process holds what commands use of their environment.
 type process struct {
-	name   string // as invoked: begins error lines, usage and hints
+	name   string // as invoked: used in error lines, usage and hints
 	stdin  io.Reader
-	stdout io.Writer // what a command was asked for
-	stderr io.Writer // everything said beside it
-	// outputs are stdout and stderr where they can be queued. Empty in tests.
+	stdout io.Writer // the result of a command
+	stderr io.Writer // everything else
+	// outputs are stdout and stderr if they can be queued. Empty in tests.
 	outputs  []*logqueue.Queue
 	env      config.LookupEnv
-	terminal bool // stderr is one: progress and text logs are welcome
-	// reloads asks for the configuration to be read again, until ctx is done.
+	terminal bool // stderr is a terminal: it gets progress and text logs
+	// reloads returns a channel of requests to reload the configuration, until ctx is done.
 	reloads func(ctx context.Context) <-chan struct{}
 
-	started bool  // the arguments were fine and the command runs
-	misuse  error // found where no error can be returned
+	started bool  // the arguments were correct and the command runs
+	misuse  error // set where no error can be returned
 }
 
-// programName is that of the installed binary.
+// programName is the name of the installed binary.
 const programName = "hooklatch"
 
-// invocation is the name the program was started by: that of the binary or, for
-// one that `go run` built, the go command, since the other cannot be repeated.
+// invocation returns the command that started the program: the name of the binary, or the
+// go command if `go run` built it, since that binary cannot be run again.
 func invocation(arg0 string) string {
 	path := filepath.ToSlash(arg0)
-	if strings.Contains(path, "/go-build") { // its temporary directories, and its cache
+	if strings.Contains(path, "/go-build") { // its temporary directories and its cache
 		return "go run ./cmd/" + programName
 	}
 	base := strings.TrimSuffix(path[strings.LastIndexByte(path, '/')+1:], ".exe")

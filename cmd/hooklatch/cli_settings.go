@@ -16,17 +16,17 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// databaseFlag goes before DATABASE_URL, which goes before the configuration.
+// databaseFlag takes precedence over DATABASE_URL, which takes precedence over the configuration.
 type databaseFlag struct {
 	url    string
-	warned bool // that the password can be seen
+	warned bool // about a visible password
 }
 
 func (d *databaseFlag) register(flags *pflag.FlagSet) {
 	flags.StringVar(&d.url, "database-url", "", "connection `URL` of Postgres (default $DATABASE_URL, then database.url of the configuration)")
 }
 
-// givenDatabase is what flag or environment say, or nothing.
+// givenDatabase returns the URL from the flag or the environment, or nothing.
 func (c *cli) givenDatabase() secret.Value {
 	if c.database.url != "" {
 		c.warnOfPassword()
@@ -36,16 +36,16 @@ func (c *cli) givenDatabase() secret.Value {
 	return secret.New(url)
 }
 
-// warnOfPassword says, once, that a password on a command line is no secret.
+// warnOfPassword warns, once, that a password on a command line is not secret.
 func (c *cli) warnOfPassword() {
 	d := &c.database
 	parsed, err := pgx.ParseConfig(d.url)
 	if d.warned || err != nil || parsed.Password == "" || !strings.Contains(d.url, parsed.Password) {
-		return // the password of another place, such as a PGPASSFILE
+		return // a password from another place, such as a PGPASSFILE
 	}
 	d.warned = true
-	fmt.Fprintf(c.stderr, "%s: the password in --database-url can be read by every user of this machine in its list of processes; "+
-		"set DATABASE_URL, or url_file under database in the configuration\n", c.name)
+	fmt.Fprintf(c.stderr, "%s: every user of this machine can read the password in --database-url in the list of processes; "+
+		"set DATABASE_URL instead, or database.url_file in the configuration\n", c.name)
 }
 
 // loadConfig finds, reads and checks the configuration.
@@ -57,8 +57,8 @@ func (c *cli) loadConfig() (*config.Config, error) {
 	return config.Load(path, c.env)
 }
 
-// loadForDatabase is loadConfig for commands that ask it for the database only:
-// where flag or environment name one, no file has to exist.
+// loadForDatabase is like loadConfig, for commands that only need the database: if the flag
+// or the environment names one, no file has to exist.
 func (c *cli) loadForDatabase() (*config.Config, error) {
 	if _, err := config.Find(c.configPath); err != nil && c.configPath == "" && !c.givenDatabase().IsZero() {
 		cfg := config.Default()
@@ -67,7 +67,7 @@ func (c *cli) loadForDatabase() (*config.Config, error) {
 	return c.loadConfig()
 }
 
-// loadToRun is loadConfig for commands that put all of it into effect.
+// loadToRun is like loadConfig, for commands that use the whole configuration.
 func (c *cli) loadToRun() (*config.Config, error) {
 	cfg, err := c.loadConfig()
 	if err != nil {
@@ -76,11 +76,11 @@ func (c *cli) loadToRun() (*config.Config, error) {
 	return cfg, app.CheckConfig(cfg)
 }
 
-// sourceOf is the source of the configuration that a command names.
+// sourceOf returns the source of the configuration that a command names.
 func sourceOf(cfg *config.Config, name string) (config.Source, error) {
 	s, known := cfg.Sources[name]
 	if !known {
-		return s, fmt.Errorf("%s has no source %q; it has: %s", cfg.Path(), name, strings.Join(slices.Sorted(maps.Keys(cfg.Sources)), ", "))
+		return s, fmt.Errorf("%s has no source %q; its sources are %s", cfg.Path(), name, strings.Join(slices.Sorted(maps.Keys(cfg.Sources)), ", "))
 	}
 	return s, nil
 }
@@ -95,7 +95,7 @@ func (l *listenFlags) register(cmd *cobra.Command, kind serveKind) {
 	cmd.Flags().StringVar(&l.admin, "admin-listen", "", "`address` of the admin listener (default admin.listen of the configuration)")
 }
 
-// override puts the flags into effect.
+// override applies the flags to the configuration.
 func (l *listenFlags) override(cfg *config.Config) {
 	if l.gateway != "" {
 		cfg.Gateway.Listen = l.gateway
@@ -108,14 +108,14 @@ func (l *listenFlags) override(cfg *config.Config) {
 	}
 }
 
-// hints for an address that is taken.
+// Hints for an address that is in use.
 const (
-	gatewayHint = "choose another one with --listen, or set gateway.listen in the configuration"
-	adminHint   = "choose another one with --admin-listen, or set admin.listen in the configuration"
+	gatewayHint = "choose another address with --listen, or set gateway.listen in the configuration"
+	adminHint   = "choose another address with --admin-listen, or set admin.listen in the configuration"
 )
 
-// databaseOf is the connection of a command: flag, environment, configuration. It leads
-// past a pooler.
+// databaseOf returns the connection URL of a command: from the flag, the environment or the
+// configuration. It bypasses a pooler.
 func (c *cli) databaseOf(cfg *config.Config) secret.Value {
 	if url := c.givenDatabase(); !url.IsZero() {
 		return url
@@ -126,15 +126,15 @@ func (c *cli) databaseOf(cfg *config.Config) secret.Value {
 	return cfg.Database.URL
 }
 
-// wrongCount is the answer to a number that must be positive.
+// wrongCount returns the error of a number that must be positive.
 func wrongCount(flag string, n int) error {
 	return misused("--%s %d: it must be at least 1", flag, n)
 }
 
-// checkRate refuses what is no number of things in a second.
+// checkRate rejects a rate that is not a number of things per second.
 func checkRate(rate float64, what string) error {
 	if rate < 0 || math.IsNaN(rate) || math.IsInf(rate, 0) {
-		return misused("--rate %g is not a number of %s in a second", rate, what)
+		return misused("--rate %g: it must be a number of %s per second, or 0 for no limit", rate, what)
 	}
 	return nil
 }

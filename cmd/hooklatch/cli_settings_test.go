@@ -9,7 +9,7 @@ import (
 
 func TestAPasswordOnTheCommandLineIsWarnedOf(t *testing.T) {
 	t.Parallel()
-	const said = "can be read by every user of this machine"
+	const said = "every user of this machine can read the password"
 	for url, want := range map[string]int{
 		"postgres://u:canary@127.0.0.1:1/x":            1,
 		"host=127.0.0.1 port=1 user=u password=canary": 1,

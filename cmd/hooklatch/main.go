@@ -1,5 +1,5 @@
-// Command hooklatch takes webhooks once, stores them in Postgres before it
-// answers, and makes their effects happen.
+// Command hooklatch receives webhooks, stores each event once in Postgres before it answers,
+// and performs the effects.
 package main
 
 import (
@@ -18,8 +18,8 @@ import (
 	"github.com/hooklatch/hooklatch/internal/program/logqueue"
 )
 
-// How long the end of the process waits for the readers of stdout and stderr, and how
-// long a second signal lets it wait.
+// How long the process waits at its end for the readers of stdout and stderr, and how long
+// after a second signal.
 const (
 	flushTimeout = time.Second
 	flushAtOnce  = 200 * time.Millisecond
@@ -27,8 +27,8 @@ const (
 
 func main() { os.Exit(run()) }
 
-// run is main with an exit code. Only here are signals known: the first one
-// drains, the second one ends the process at once.
+// run is main with an exit code. Only run handles signals: the first one drains, the second
+// one ends the process immediately.
 func run() int {
 	name := invocation(os.Args[0])
 	ctx, cancel := context.WithCancel(context.Background())
@@ -42,14 +42,14 @@ func run() int {
 		stdout.Close(ctx)
 	}
 	defer flush(flushTimeout)
-	// Room for both, so that none is lost however fast they come.
+	// There is room for both, so that none is lost however fast they arrive.
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	go func() {
 		<-signals
 		cancel()
 		<-signals
-		fmt.Fprintf(stderr, "%s: second signal: exiting at once\n", name)
+		fmt.Fprintf(stderr, "%s: second signal: exiting immediately\n", name)
 		flush(flushAtOnce)
 		os.Exit(exitFailed)
 	}()
@@ -68,13 +68,13 @@ func run() int {
 // detachOutput makes the process independent of the readers of its output: writes are
 // queued, SIGPIPE is ignored, and libraries that log to stderr by themselves log to logger.
 func detachOutput(outputs []*logqueue.Queue, dropped func(lines int64) []byte, logger *slog.Logger) {
-	// Notify, not Ignore: processes that this one starts keep the default of SIGPIPE. Nobody
-	// receives, for a write that fails returns EPIPE all the same.
+	// Notify, not Ignore, so that child processes keep the default of SIGPIPE. The channel is
+	// never read, because a write that fails returns EPIPE anyway.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	for _, q := range outputs {
 		q.Start(dropped)
 	}
-	slog.SetDefault(logger) // also of package log, with which net/http logs what has no logger
+	slog.SetDefault(logger) // also for package log, which net/http uses without a logger
 	grpclog.SetLoggerV2(grpclog.NewLoggerV2(io.Discard, io.Discard, slog.NewLogLogger(logger.Handler(), slog.LevelWarn).Writer()))
 }
 
@@ -102,7 +102,7 @@ func reloads(ctx context.Context) <-chan struct{} {
 	return asked
 }
 
-// isTerminal reports whether a person reads along.
+// isTerminal reports whether f is a terminal.
 func isTerminal(f *os.File) bool {
 	_, err := unix.IoctlGetTermios(int(f.Fd()), ioctlGetTermios)
 	return err == nil

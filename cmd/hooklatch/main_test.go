@@ -26,8 +26,8 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// asProgram in the environment makes the test binary the program itself, for
-// tests of what only a process has: signals.
+// asProgram in the environment makes the test binary behave as the program, for tests of
+// signals, which need a process.
 const asProgram = "HOOKLATCH_TEST_AS_PROGRAM"
 
 func TestMain(m *testing.M) {
@@ -40,13 +40,12 @@ func TestMain(m *testing.M) {
 
 const (
 	testName = "hooklatch"
-	// patience is how long a test waits for what happens in the background, on
-	// a machine that is busy.
+	// patience is how long a test waits for background work on a busy machine.
 	patience = 3 * time.Minute
 	tick     = 20 * time.Millisecond
 )
 
-// syncBuffer may be written and read at the same time.
+// syncBuffer is a buffer that is safe for concurrent use.
 type syncBuffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -88,7 +87,7 @@ func (c *command) run(ctx context.Context, args ...string) int {
 	}, args)
 }
 
-// must runs a command that has to succeed, and returns what it printed.
+// must runs a command that has to succeed, and returns its output.
 func must(t *testing.T, args ...string) string {
 	t.Helper()
 	var c command
@@ -96,7 +95,7 @@ func must(t *testing.T, args ...string) string {
 	return c.stdout.String()
 }
 
-// system is what the dev command runs, on a database of the test.
+// system runs the same parts as the dev command, on a test database.
 type system struct {
 	pool       *pgxpool.Pool
 	config     *config.Config
@@ -111,18 +110,18 @@ type system struct {
 
 type systemOptions struct {
 	database []pgtest.Option
-	pool     *pgxpool.Pool // instead of a fresh one
-	// yaml replaces the dev configuration; it is given the settings.
+	pool     *pgxpool.Pool // instead of a new one
+	// yaml replaces the dev configuration; it receives the settings.
 	yaml func(*devSettings) string
 	// change is called before the system starts.
 	change func(*config.Config)
-	// noGateway and noWorker leave a part out.
+	// noGateway and noWorker omit a part.
 	noGateway, noWorker bool
-	// waitNot returns before the database was seen.
+	// waitNot makes newSystem return before the database was reached.
 	waitNot bool
 }
 
-// newSystem starts gateway, worker, admin listener and the demo's far end.
+// newSystem starts gateway, worker, admin listener and the demo receivers.
 func newSystem(t *testing.T, opts systemOptions) *system {
 	t.Helper()
 	s := &system{pool: opts.pool}
@@ -160,9 +159,9 @@ func newSystem(t *testing.T, opts systemOptions) *system {
 		require.NoError(t, err)
 	}
 	require.NoError(t, app.CheckConfig(s.config))
-	// A machine that is busy with other tests is no reason for a 503.
+	// A machine that is busy with other tests must not cause a 503.
 	s.config.Gateway.AcceptTimeout = patience
-	s.config.Database.Allow = []string{config.AllowFsyncOff} // as the databases of tests are
+	s.config.Database.Allow = []string{config.AllowFsyncOff} // test databases run without fsync
 	if opts.change != nil {
 		opts.change(s.config)
 	}
@@ -199,7 +198,7 @@ func (s *system) waitPrepared(t *testing.T) {
 	}
 }
 
-// args adds where configuration and gateway are to a command.
+// args adds the flags for the configuration and the gateway to a command.
 func (s *system) args(args ...string) []string {
 	args = append(args, "--config", s.configPath)
 	if args[0] == "send" {
@@ -208,7 +207,7 @@ func (s *system) args(args ...string) []string {
 	return args
 }
 
-// count asks the database for one number.
+// count queries one number.
 func (s *system) count(t *testing.T, query string, args ...any) int {
 	t.Helper()
 	var n int
@@ -216,7 +215,7 @@ func (s *system) count(t *testing.T, query string, args ...any) int {
 	return n
 }
 
-// counts tells whether a query yields n. It may be asked while the database is away.
+// counts reports whether a query returns n. It can be called while the database is away.
 func (s *system) counts(t *testing.T, n int, query string, args ...any) bool {
 	t.Helper()
 	var got int
@@ -238,7 +237,7 @@ func (s *system) waitDone(t *testing.T, source, eventID string) {
 	}, patience, tick, "the effects of %s/%s are not done", source, eventID)
 }
 
-// getBody reads an answer of the admin listener or the receiver.
+// getBody reads a response of the admin listener or the receiver.
 func getBody(t *testing.T, r io.ReadCloser) string {
 	t.Helper()
 	defer r.Close()
@@ -247,7 +246,7 @@ func getBody(t *testing.T, r io.ReadCloser) string {
 	return string(body)
 }
 
-// writeConfig makes a configuration for a database: the dev one, on free ports.
+// writeConfig writes the dev configuration for a database, on free ports.
 func writeConfig(t *testing.T, database string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "dev.yaml")
@@ -256,14 +255,14 @@ func writeConfig(t *testing.T, database string) string {
 	require.NoError(t, err)
 	settings.database = secret.New(database)
 	settings.listen, settings.admin = "127.0.0.1:0", "localhost:0"
-	settings.smtp, settings.receiver = "127.0.0.1:9", "127.0.0.1:9" // discard: nobody is there
+	settings.smtp, settings.receiver = "127.0.0.1:9", "127.0.0.1:9" // discard: no server listens
 	_, err = settings.write(path, env)
 	require.NoError(t, err)
 	return path
 }
 
-// writeServedConfig makes one that a gateway starts with: the databases of tests may lose
-// what they committed.
+// writeServedConfig writes a configuration that a gateway starts with, although test
+// databases run without fsync.
 func writeServedConfig(t *testing.T, database string) string {
 	t.Helper()
 	path := writeConfig(t, database)

@@ -13,13 +13,13 @@ import (
 const (
 	exitOK      = 0
 	exitFailed  = 1 // something failed, or problems were found
-	exitMisused = 2 // the command line makes no sense
+	exitMisused = 2 // the command line is wrong
 )
 
-// errFound ends a command that said all there is to say about what it found.
+// errFound ends a command that has already printed the problems it found.
 var errFound = errors.New("problems were found")
 
-// usageError says what is wrong with the command line.
+// usageError describes what is wrong with the command line.
 type usageError struct{ message string }
 
 func (e *usageError) Error() string { return e.message }
@@ -46,7 +46,7 @@ func execute(ctx context.Context, p *process, args []string) int {
 		err = errors.New("interrupted")
 	}
 	p.complain(err)
-	// Whatever cobra refuses, it refuses before the command starts.
+	// Errors of cobra occur before the command starts.
 	if _, wrong := errors.AsType[*usageError](err); wrong || !p.started {
 		fmt.Fprintf(p.stderr, "Run '%s --help' for usage.\n", cmd.CommandPath())
 		return exitMisused
@@ -54,24 +54,24 @@ func execute(ctx context.Context, p *process, args []string) int {
 	return exitFailed
 }
 
-// complain writes an error to stderr, each of its lines with the program's name.
+// complain writes an error to stderr, with the name of the program before each line.
 func (p *process) complain(err error) {
 	for line := range strings.Lines(err.Error()) {
 		fmt.Fprintf(p.stderr, "%s: %s\n", p.name, strings.TrimRight(line, "\n"))
 	}
 }
 
-// newRoot makes the tree of commands.
+// newRoot returns the tree of commands.
 func newRoot(p *process) *cobra.Command {
 	c := &cli{process: p}
 	root := &cobra.Command{
 		Use:   programName,
 		Short: "Webhooks in once, effects out once, on Postgres",
-		Long: `Hooklatch takes webhooks, proves who sent them, commits each event once in
+		Long: `Hooklatch receives webhooks, verifies who sent them, commits each event once in
 Postgres together with the job that will process it, and only then answers 2xx.
-Workers make the effects happen afterwards, each under its own idempotency key.
+Workers then perform the effects, each under its own idempotency key.
 
-Begin with: ` + p.name + ` dev`,
+Start with: ` + p.name + ` dev`,
 		Annotations:      map[string]string{cobra.CommandDisplayNameAnnotation: p.name},
 		Args:             cobra.NoArgs,
 		SilenceErrors:    true,
@@ -86,13 +86,13 @@ Begin with: ` + p.name + ` dev`,
 	root.SetErr(p.stderr)
 	flags := root.PersistentFlags()
 	flags.StringVar(&c.configPath, "config", "", "configuration `file` (default ./hooklatch.yaml, then ./.hooklatch/dev.yaml)")
-	flags.StringVar(&c.logLevel, "log-level", "", "least `level` to log: debug, info, warn or error (default info; dev: warn)")
-	flags.StringVar(&c.logFormat, "log-format", "auto", "`format` of log lines: text, json, or auto: text on a terminal")
+	flags.StringVar(&c.logLevel, "log-level", "", "lowest `level` to log: debug, info, warn or error (default info; dev: warn)")
+	flags.StringVar(&c.logFormat, "log-format", "auto", "`format` of log lines: text, json, or auto, which is text on a terminal and json elsewhere")
 	root.AddCommand(
 		c.newDev(),
 		c.newServe(serveKind{use: "serve", gateway: true, worker: true, short: "Run gateway and worker in one process"}),
-		c.newServe(serveKind{use: "gateway", gateway: true, short: "Run the gateway: take deliveries and commit them"}),
-		c.newServe(serveKind{use: "worker", worker: true, short: "Run the worker: dispatch events and perform effects"}),
+		c.newServe(serveKind{use: "gateway", gateway: true, short: "Run the gateway, which accepts deliveries and stores them"}),
+		c.newServe(serveKind{use: "worker", worker: true, short: "Run the worker, which dispatches events and performs effects"}),
 		c.newMigrate(),
 		c.newCheck(),
 		c.newStatus(),

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// allCommands are the commands a user sees, by their path.
+// allCommands returns the commands that a user sees, by path.
 func allCommands(cmd *cobra.Command) []string {
 	path := strings.TrimPrefix(strings.TrimPrefix(cmd.CommandPath(), testName), " ")
 	paths := []string{path}
@@ -51,7 +51,7 @@ func TestCommandsPrintTheNameTheyWereInvokedBy(t *testing.T) { // not parallel: 
 		"/usr/local/bin/hooklatch":                             "hooklatch",
 		"./latch":                                              "latch",
 		"hooklatch":                                            "hooklatch",
-		"/Users/ann/src/go-builder-is-not-it/../bin/hooklatch": name, // harmless: only the hint is another
+		"/Users/ann/src/go-builder-is-not-it/../bin/hooklatch": name, // harmless: only the hint differs
 		"": "hooklatch",
 	} {
 		require.Equal(t, want, invocation(arg0), arg0)
@@ -65,11 +65,11 @@ func TestCommandsPrintTheNameTheyWereInvokedBy(t *testing.T) { // not parallel: 
 	require.Zero(t, c.run(t.Context(), "send", "--help"))
 	require.Contains(t, c.stdout.String(), name+" send SOURCE [FILE]")
 
-	// Hints of packages that cannot know it.
+	// Hints of packages that do not know the name.
 	c = command{name: name}
 	t.Chdir(t.TempDir())
 	require.Equal(t, exitFailed, c.run(t.Context(), "send", "stripe"))
-	require.Contains(t, c.stderr.String(), "or make one with: "+name+" dev")
+	require.Contains(t, c.stderr.String(), "or create one with: "+name+" dev")
 }
 
 func TestMisuseIsExitCode2(t *testing.T) {
@@ -103,8 +103,8 @@ func requireMisused(t *testing.T, args ...string) {
 	require.Contains(t, c.stderr.String(), "--help' for usage.")
 }
 
-// Misuse is found before a port is tried, a file read or a database asked: a program that
-// runs already, or a configuration that is not there, says nothing of it.
+// Misuse is found before a port is opened, a file read or the database queried, so that a
+// running program or a missing configuration does not hide it.
 func TestMisuseIsFoundBeforeAnythingIsTouched(t *testing.T) {
 	t.Parallel()
 	taken, err := net.Listen("tcp", "127.0.0.1:0")

@@ -9,7 +9,7 @@ import (
 	"github.com/hooklatch/hooklatch/internal/program/config"
 )
 
-// serveKind is which parts a command runs.
+// serveKind says which parts a command runs.
 type serveKind struct {
 	use, short      string
 	gateway, worker bool
@@ -21,12 +21,12 @@ func (c *cli) newServe(kind serveKind) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   kind.use,
 		Short: kind.short,
-		Long: kind.short + `, with the admin listener.
+		Long: kind.short + `. The process also runs the admin listener.
 
-It waits for a database that is away and goes on when it is back. SIGTERM and
-SIGINT drain: nothing new is taken, what is in flight is finished. A second
-signal exits at once. SIGHUP reads the configuration again and puts sources,
-routes and certificates into effect; a file with mistakes changes nothing.`,
+If the database is unavailable, the process waits and continues when it is back.
+SIGTERM and SIGINT drain: no new work is accepted, and work in flight is finished. A
+second signal exits immediately. SIGHUP reloads the configuration: sources, routes and
+certificates take effect. A file with mistakes changes nothing.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			logger, err := c.logger(slog.LevelInfo)
@@ -63,6 +63,6 @@ routes and certificates into effect; a file with mistakes changes nothing.`,
 	}
 	c.database.register(cmd.Flags())
 	listen.register(cmd, kind)
-	cmd.Flags().BoolVar(&migrate, "migrate", false, "bring the schema of the database up first")
+	cmd.Flags().BoolVar(&migrate, "migrate", false, "apply pending migrations first")
 	return cmd
 }

@@ -8,26 +8,26 @@ import (
 	"time"
 )
 
-// roomyHeap is how far the heap may grow before it is collected, however little of
-// it is in use. A process of ours has 10 to 20 MiB in use, and accepting an event
-// allocates some 25 KiB: collected each time that doubles the heap, a gateway
-// under load spends an eighth of its CPU on it. From half of roomyHeap in use the
-// rule is Go's own, so that large bodies do not cost more memory than before.
+// roomyHeap is how far the heap may grow before it is collected, however little of it is
+// in use. A process has 10 to 20 MiB in use, and accepting an event allocates some 25 KiB.
+// If each doubling of the heap caused a collection, a gateway under load would spend an
+// eighth of its CPU on it. Once half of roomyHeap is in use, Go's own rule applies, so that
+// large bodies do not cost more memory.
 const roomyHeap = 64 << 20
 
-// The percentages between which the collector is set: Go's own, and one that
-// keeps a heap that was nearly empty from growing without end when it fills.
+// The bounds of the percentage of the collector: Go's default, and a maximum that keeps a
+// nearly empty heap from growing without end when it fills.
 const (
 	usualPercent = 100
 	mostPercent  = 800
 )
 
-// restAfter is how long no collection was needed when the process counts as at
-// rest, and gives back what a burst left behind: the heap, and the larger half of
-// the stack that a connection needed for its last request.
+// restAfter is the time without a collection after which the process counts as idle and
+// returns the memory of a burst to the system: the heap, and the larger half of the stack
+// that a connection needed for its last request.
 const restAfter = 5 * time.Second
 
-// collections sets how far the heap may grow, anew after each collection. It is safe for
+// collections sets how far the heap may grow, again after each collection. It is safe for
 // concurrent use.
 type collections struct {
 	roomy     uint64 // bytes
@@ -35,11 +35,11 @@ type collections struct {
 	automatic uint64 // collections that the runtime began
 
 	mu      sync.Mutex
-	percent int // as it is set
+	percent int // the current setting
 }
 
-// spareCollections lets the heap grow to roomyHeap before it is collected, or to a
-// quarter of the memory limit where that is less. GOGC goes before it.
+// spareCollections lets the heap grow to roomyHeap before it is collected, or to a quarter
+// of the memory limit if that is less. It is not used if GOGC is set.
 func spareCollections(limit int64) *collections {
 	roomy := uint64(roomyHeap)
 	if limit > 0 {
@@ -50,9 +50,9 @@ func spareCollections(limit int64) *collections {
 	return c
 }
 
-// expectMuch has the next collection come as usual. How far the heap grows until it
-// comes is decided by what was in use at the last one: bodies that come all at once
-// would fill many times as much before that was known.
+// expectMuch makes the next collection happen at Go's default. The growth of the heap is
+// decided by what was in use at the last collection: large bodies that arrive
+// simultaneously could otherwise fill many times as much before the next one.
 func (c *collections) expectMuch() {
 	if c != nil {
 		c.set(usualPercent)
@@ -73,12 +73,12 @@ func (c *collections) adjust() {
 	metrics.Read(read)
 	c.set(percentFor(read[0].Value.Uint64(), c.roomy))
 	c.awaitRest(read[1].Value.Uint64())
-	// An object that nobody holds is gone after the next collection.
+	// The cleanup of an unreachable object runs after the next collection.
 	runtime.AddCleanup(new(*collections), func(c *collections) { c.adjust() }, c)
 }
 
-// awaitRest begins to wait anew after a collection that the runtime began. The one
-// that gives memory back is forced, and is not to follow itself.
+// awaitRest restarts the wait after a collection that the runtime began. The collection
+// that returns memory is forced, and must not cause another one.
 func (c *collections) awaitRest(automatic uint64) {
 	if automatic != c.automatic {
 		c.automatic = automatic
@@ -86,11 +86,11 @@ func (c *collections) awaitRest(automatic uint64) {
 	}
 }
 
-// percentFor is by how much, in tens of percent, the heap may grow over what is
-// live in it.
+// percentFor returns by how many percent the heap may grow over what is live in it, in
+// steps of ten.
 func percentFor(live, roomy uint64) int {
 	if live == 0 {
-		return usualPercent // there was no collection yet
+		return usualPercent // no collection has happened yet
 	}
 	percent := int(min(100*(roomy-min(live, roomy))/live, mostPercent))
 	return max(percent/10*10, usualPercent)

@@ -25,7 +25,7 @@ func TestSmallHeapIsCollectedLessOften(t *testing.T) {
 	require.Equal(t, 100, percentFor(10*mib, 16*mib), "in a small container")
 }
 
-func TestABurstIsExpected(t *testing.T) { //nolint:paralleltest // the collector is that of the process
+func TestABurstIsExpected(t *testing.T) { //nolint:paralleltest // the collector is global to the process
 	usual := debug.SetGCPercent(usualPercent)
 	defer debug.SetGCPercent(usual)
 	c := &collections{percent: usualPercent}
@@ -53,7 +53,7 @@ func TestMemoryIsGivenBackOnceWhenNoCollectionWasNeeded(t *testing.T) {
 			after(restAfter-time.Second, 0)
 		}
 		after(time.Second, 1)
-		c.awaitRest(9) // it was a collection itself
+		c.awaitRest(9) // no automatic collection happened since
 		after(time.Hour, 1)
 		c.awaitRest(10)
 		after(restAfter, 2)

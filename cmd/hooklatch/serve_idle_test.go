@@ -15,15 +15,15 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// A program that has nothing to do leaves its database alone: it is told of what comes,
-// and looks itself only for what it may not have been told of.
+// An idle program rarely queries its database: it is notified of new work, and polls only in
+// case a notification was lost.
 func TestAnIdleProgramLeavesTheDatabaseAlone(t *testing.T) {
 	t.Parallel()
 	const (
-		settles  = 8 * time.Second  // leader, periodic jobs and their completion
-		reported = 10 * time.Second // until a connection that rests says what it did
+		settles  = 8 * time.Second  // leader election, periodic jobs and their completion
+		reported = 10 * time.Second // until an idle connection reports its statistics
 		measured = 15 * time.Second
-		turns    = 12 // a busy machine takes longer for the start and for what follows it
+		turns    = 12 // a busy machine takes longer to start and settle
 		bound    = 8  // transactions a second
 	)
 	pool := pgtest.New(t)
@@ -42,11 +42,11 @@ func TestAnIdleProgramLeavesTheDatabaseAlone(t *testing.T) {
 			`SELECT xact_commit + xact_rollback FROM pg_stat_database WHERE datname = current_database()`).Scan(&n))
 		return n
 	}
-	time.Sleep(settles + reported) //nolint:forbidigo // a rate is of a time
+	time.Sleep(settles + reported) //nolint:forbidigo // a rate needs a duration
 	var rate float64
 	for turn := 0; turn == 0 || rate > bound && turn < turns; turn++ {
 		before, began := transactions(), time.Now()
-		time.Sleep(measured) //nolint:forbidigo // a rate is of a time
+		time.Sleep(measured) //nolint:forbidigo // a rate needs a duration
 		rate = float64(transactions()-before) / time.Since(began).Seconds()
 		t.Logf("%.1f transactions a second", rate)
 	}

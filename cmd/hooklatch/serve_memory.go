@@ -16,11 +16,11 @@ import (
 	"github.com/hooklatch/hooklatch/internal/program/config"
 )
 
-// limitMemory makes the garbage collector of this process respect the memory it
-// may use, and warns where the bodies of deliveries alone could fill it. The
-// limit is soft: it makes memory scarce, never an allocation fail. GOMEMLIMIT
-// goes before what the machine says; the runtime has read it already. It returns what
-// decides when garbage is collected, nil where GOGC does.
+// limitMemory makes the garbage collector respect the memory that this process may use, and
+// warns if the bodies of deliveries alone could fill it. The limit is soft: it never makes
+// an allocation fail. GOMEMLIMIT, which the runtime has read already, takes precedence over
+// the limit of the machine. limitMemory returns the controller of collections, or nil if
+// GOGC is set.
 func limitMemory(cfg *config.Config, env config.LookupEnv, logger *slog.Logger) (c *collections) {
 	limit, from := memoryLimit(os.DirFS("/"))
 	if _, given := env("GOMEMLIMIT"); given {
@@ -32,7 +32,7 @@ func limitMemory(cfg *config.Config, env config.LookupEnv, logger *slog.Logger) 
 		c = spareCollections(limit)
 	}
 	if limit <= 0 {
-		return c // neither Linux nor a word of the user
+		return c // not Linux, and no GOMEMLIMIT
 	}
 	logger.Info("memory limit of the garbage collector", slog.Int64(logkey.Limit, limit), slog.String(logkey.Reason, from))
 	if buffered := int64(cfg.Gateway.MaxBuffered); buffered > limit/2 {
@@ -42,10 +42,10 @@ func limitMemory(cfg *config.Config, env config.LookupEnv, logger *slog.Logger) 
 	return c
 }
 
-// memoryLimit derives a soft limit from what the system below root allows: nine
-// tenths of the limit of the control group, which leaves room for what the
-// runtime does not count, or three quarters of the machine's memory, where
-// others live too. Without either it is 0.
+// memoryLimit derives a soft limit from what the system below root allows: nine tenths of
+// the limit of the control group, which leaves room for memory that the runtime does not
+// count, or three quarters of the memory of the machine, which other processes use too.
+// If neither is known it is 0.
 func memoryLimit(root fs.FS) (limit int64, from string) {
 	if group := groupLimit(root); group < math.MaxInt64 {
 		return group / 10 * 9, "control_group"
@@ -56,8 +56,8 @@ func memoryLimit(root fs.FS) (limit int64, from string) {
 	return 0, ""
 }
 
-// groupLimit is the lowest memory limit of this process's control group and of
-// those around it, in either version of control groups; MaxInt64 without one.
+// groupLimit returns the lowest memory limit of the control group of this process and its
+// parents, in either version of control groups, or MaxInt64 if there is no limit.
 func groupLimit(root fs.FS) int64 {
 	lowest := int64(math.MaxInt64)
 	membership, _ := fs.ReadFile(root, "proc/self/cgroup")
@@ -74,8 +74,8 @@ func groupLimit(root fs.FS) int64 {
 			}
 			mount, file = "sys/fs/cgroup/memory", "memory.limit_in_bytes"
 		}
-		// A container may see the path of its host, which is not mounted in it:
-		// the directories that are there count.
+		// A container may see the path of its host, which is not mounted in it. Only the
+		// directories that exist count.
 		for group := path.Join("/", fields[2]); ; group = path.Dir(group) {
 			lowest = min(lowest, readLimit(root, path.Join(mount, group, file)))
 			if group == "/" {
@@ -86,8 +86,8 @@ func groupLimit(root fs.FS) int64 {
 	return lowest
 }
 
-// unlimited is from which on a version 1 group has no limit: it says so with a
-// number near the largest there is.
+// unlimited is the number from which a version 1 group has no limit: it reports a number
+// near the largest possible.
 const unlimited = 1 << 60
 
 func readLimit(root fs.FS, name string) int64 {
@@ -102,7 +102,7 @@ func readLimit(root fs.FS, name string) int64 {
 	return limit
 }
 
-// machineMemory is MemTotal, 0 when it is not known.
+// machineMemory returns MemTotal in bytes, or 0 if it is unknown.
 func machineMemory(root fs.FS) int64 {
 	text, _ := fs.ReadFile(root, "proc/meminfo")
 	for lines := bufio.NewScanner(bytes.NewReader(text)); lines.Scan(); {

@@ -13,20 +13,20 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// deed is what a command has done to one thing.
+// deed is a verb that a command applies to one object.
 type deed struct {
 	desk.Verb
 
 	target desk.Target
 	terms  desk.Terms
-	// tell says what the thing is then, where that depends on more than the verb. Nil: it
-	// does not.
+	// tell returns the state of the object afterwards, if it depends on more than the verb.
+	// May be nil.
 	tell func(ctx context.Context, o *outbox.Outbox, target desk.Target) (string, error)
-	// instead does it in another way. Nil: the verb does it.
+	// instead replaces the action of the verb. May be nil.
 	instead func(ctx context.Context, by ledger.Operator) error
 }
 
-// deedView is what came of a deed, as --json prints it.
+// deedView is the result of a deed, as --json prints it.
 type deedView struct {
 	Action ledger.Action `json:"action"`
 	Target string        `json:"target"`
@@ -51,7 +51,7 @@ func (c *cli) carryOut(ctx context.Context, o *outbox.Outbox, d deed, by ledger.
 	return err
 }
 
-// whyNot says why a deed failed, for a person.
+// whyNot returns the error of a deed, for the user.
 func (c *cli) whyNot(d deed, err error) error {
 	switch {
 	case d.On == desk.Runs:
@@ -66,13 +66,13 @@ func (c *cli) whyNot(d deed, err error) error {
 	return noSuchEffect(d.target.Name)
 }
 
-// longOf is the long help of a verb: what it does, and what its command does besides.
+// longOf returns the long help of a verb: what the verb does, then more.
 func longOf(v desk.Verb, more string) string {
-	const width = 84 // as the other help texts
+	const width = 84 // like the other help texts
 	return wrappedAt(width, v.MeansFor("The "+v.On.One())+" "+more, 0)
 }
 
-// newDeed is the command of a verb that is done to one thing, which its arguments name.
+// newDeed returns the command of a verb for one object, which its arguments name.
 func (c *cli) newDeed(v desk.Verb, arguments, more string, of func(args []string) (deed, error)) *cobra.Command {
 	var by operatorFlags
 	cmd := &cobra.Command{

@@ -9,12 +9,12 @@ import (
 	"github.com/hooklatch/hooklatch/internal/program/desk"
 )
 
-// Every verb that pages offer is a command, too, and its help says the same.
+// Every verb on pages is a command too, and its help says the same.
 func TestEveryVerbIsACommand(t *testing.T) {
 	t.Parallel()
 	root := newRoot(&process{name: testName})
 	for _, v := range desk.Verbs() {
-		if v.On == desk.Sources || v.Own { // hooklatch backfill does it itself
+		if v.On == desk.Sources || v.Own { // hooklatch backfill does this itself
 			continue
 		}
 		cmd, left, err := root.Find([]string{string(v.On), v.Name})

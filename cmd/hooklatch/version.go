@@ -9,11 +9,11 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// version is that of a build without a repository, such as that of the image:
-// only the linker sets it.
+// version is the version of a build without a repository, such as the image. The linker
+// sets it.
 var version string
 
-// build is what the binary knows about itself.
+// build describes the binary.
 type build struct {
 	Version   string `json:"version"`
 	Commit    string `json:"commit,omitempty"`
