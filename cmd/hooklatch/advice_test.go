@@ -15,7 +15,7 @@ import (
 	"github.com/hooklatch/hooklatch/internal/program/doctor"
 )
 
-// printed are the commands in a text that the program printed, as lists of arguments.
+// printed returns the commands in a text that the program printed, as lists of arguments.
 func printed(text string) (commands [][]string) {
 	for _, one := range regexp.MustCompile(`(?m)hooklatch ((?:effects|events|destinations|quarantine|repair) [^;\n]*)`).FindAllStringSubmatch(text, -1) {
 		words := strings.Fields(one[1])
@@ -27,8 +27,8 @@ func printed(text string) (commands [][]string) {
 	return commands
 }
 
-// follow runs the commands of a finding as a person does: the preview first, then what it
-// says. What undoes what somebody wanted is left out.
+// follow runs the commands of a finding as an operator does: the preview first, then the
+// command that it prints. Commands that undo an intended pause are left out.
 func (s *system) follow(t *testing.T, f doctor.Finding) {
 	t.Helper()
 	_, advised, found := strings.Cut(f.Fix, "run: ")
@@ -50,7 +50,7 @@ func (s *system) follow(t *testing.T, f doctor.Finding) {
 	}
 }
 
-// refusing is the URL of a receiver that refuses until it is healed, and at /bank breaks.
+// refusing returns the URL of a receiver that answers 400, and 500 at /bank, until it is healed.
 func refusing(t *testing.T, healed *atomic.Bool) string {
 	t.Helper()
 	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -67,8 +67,8 @@ func refusing(t *testing.T, healed *atomic.Bool) string {
 	return receiver.URL
 }
 
-// receiving is a configuration with three routes to a receiver, one of which reads a field
-// of the event.
+// receiving returns a configuration with three routes to a receiver, one of which reads a
+// field of the event.
 func receiving(url string) func(field string) func(*devSettings) string {
 	return func(field string) func(*devSettings) string {
 		return func(settings *devSettings) string {

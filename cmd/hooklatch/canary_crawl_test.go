@@ -19,9 +19,9 @@ var (
 	parameter = regexp.MustCompile(`\\\{\w+\\\}`)
 )
 
-// crawl fetches, with a token, what jobs link to and every page that the console leads to,
-// and each below /api as well: all that the document of the API speaks of has to be among
-// it. Who may not have a page is told so.
+// crawl fetches, with a token, the pages that jobs link to and every page that the console
+// links to, and each of them below /api as well. Every path in the API document must be
+// among them. A page that the role may not see must say so.
 func (s *system) crawl(t *testing.T, token string) (pages []string) {
 	t.Helper()
 	var next []string
@@ -35,7 +35,7 @@ func (s *system) crawl(t *testing.T, token string) (pages []string) {
 		at, err := url.Parse(next[0])
 		require.NoError(t, err)
 		next = next[1:]
-		path := at.RequestURI() // whatever the host: the listener has a port of the test
+		path := at.RequestURI() // the host is ignored: the listener has a port of the test
 		if seen[path] || at.Scheme == "data" {
 			continue
 		}
@@ -44,7 +44,7 @@ func (s *system) crawl(t *testing.T, token string) (pages []string) {
 		status, kind, page := s.askWith(t, token, http.MethodGet, path, "")
 		pages = append(pages, page)
 		if strings.HasPrefix(path, "/api/") && status >= http.StatusBadRequest {
-			require.Equal(t, "application/problem+json", kind, path) // a page for people alone
+			require.Equal(t, "application/problem+json", kind, path) // a page without an API path
 			continue
 		}
 		answered[at.EscapedPath()] = true
@@ -63,13 +63,13 @@ func (s *system) crawl(t *testing.T, token string) (pages []string) {
 		for _, link := range links.FindAllStringSubmatch(page, -1) {
 			to, err := at.Parse(html.UnescapeString(link[1]))
 			require.NoError(t, err)
-			if to.Host == at.Host { // not the pages of senders
+			if to.Host == at.Host { // skips the sites of senders
 				next = append(next, to.String())
 			}
 		}
 	}
 	if token != s.config.Admin.Token.Reveal() {
-		return pages // to some nothing leads those who may not have them
+		return pages // roles without access are not linked to some pages
 	}
 	var document struct {
 		Paths map[string]map[string]json.RawMessage
@@ -87,7 +87,7 @@ func (s *system) crawl(t *testing.T, token string) (pages []string) {
 	return pages
 }
 
-// ask is as a person with the token, who orders something if there is a body.
+// ask sends a request with the token: a POST if there is a body.
 func (s *system) ask(t *testing.T, method, path, body string) (status int, contentType, text string) {
 	t.Helper()
 	return s.askWith(t, s.config.Admin.Token.Reveal(), method, path, body)
@@ -106,7 +106,7 @@ func (s *system) askWith(t *testing.T, token, method, path, body string) (status
 	return response.StatusCode, response.Header.Get("Content-Type"), getBody(t, response.Body)
 }
 
-// signIn sends the form of the console with a token, and returns the answer.
+// signIn sends the sign-in form of the console with a token, and returns the response.
 func (s *system) signIn(t *testing.T, token string) string {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.admin+"/login", strings.NewReader(url.Values{"token": {token}}.Encode()))

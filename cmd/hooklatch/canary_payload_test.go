@@ -15,10 +15,10 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// private is in every value of an event but its id and its type.
+// private is in every value of an event except its id and type.
 const private = "canary2payload"
 
-// failures are routes that fail on the values of an event, in each way that there is.
+// failures are routes that fail on the values of an event in every possible way.
 const failures = `routes:
   - {name: condition, from: stripe, types: [order.made], when: int(body.name) > 0, to: echo}
   - {name: no-key, from: stripe, types: [order.made], key: body.name.missing, to: echo}
@@ -39,8 +39,8 @@ const failures = `routes:
   - {name: nobody, from: stripe, types: [order.made], to: letters, email: {recipient: 'body.name + "@example.com"', subject: x, text: x}}
 `
 
-// A viewer without payloads sees no value of one, whatever went wrong with it: in no page,
-// answer of the API, metric, log, check or alert.
+// A viewer without access to payloads sees no value of one, whatever failed: not on a page,
+// in a response of the API, a metric, a log, check or an alert.
 func TestNoPayloadGetsToWhoMayNotSeeIt(t *testing.T) {
 	t.Parallel()
 	told := make(chan string, 100)
@@ -89,7 +89,7 @@ func TestNoPayloadGetsToWhoMayNotSeeIt(t *testing.T) {
 	require.Eventually(t, func() bool {
 		return s.counts(t, strings.Count(failures, "- {name"), `SELECT count(*) FROM hooklatch.effects WHERE state IN ('parked', 'failed')`)
 	}, patience, tick)
-	// A delivery that is refused, and an order about many.
+	// A refused delivery and a bulk run.
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url+"/webhooks/stripe", strings.NewReader(private))
 	require.NoError(t, err)
 	r.Header.Set("Stripe-Signature", "t=1,v1=00")

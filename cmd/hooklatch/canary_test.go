@@ -14,12 +14,12 @@ import (
 
 const (
 	canary = "canary0secret"
-	// forged is a proof that proves nothing: it stands in the quarantine, to be verified
-	// again, and is shown there.
+	// forged is an invalid signature. It is stored in the quarantine for another
+	// verification, and is shown there.
 	forged = "canary1proof"
 )
 
-// canaries put one where a configuration takes a secret that the dev command has not.
+// canaries puts one in every secret of a configuration that dev does not have.
 var canaries = strings.NewReplacer(
 	"admin:\n", "admin:\n  token: "+canary+"-admin\n  tokens: [{name: grafana, role: viewer, token: "+canary+"-grafana}]\n"+
 		"  console_url: http://localhost\n  auth: {oidc: {issuer: http://127.0.0.1:1, client_id: hooklatch, client_secret: "+canary+"-client}, roles: {viewer: \"true\"}}\n",
@@ -34,7 +34,7 @@ var canaries = strings.NewReplacer(
 // No secret is in logs, traces, metrics, errors, tables or pages (I12).
 func TestNoSecretGetsOut(t *testing.T) {
 	t.Parallel()
-	// Standard Webhooks secrets are Base64: this one spells the canary.
+	// Standard Webhooks secrets are Base64: this one decodes to the canary.
 	encoded := "whsec_" + canary + "0aaaaaaaaaaaaaaaaaa"
 	s := newSystem(t, systemOptions{
 		yaml: func(settings *devSettings) string {
@@ -46,7 +46,7 @@ func TestNoSecretGetsOut(t *testing.T) {
 			text, err := settings.yaml()
 			require.NoError(t, err)
 			text = canaries.Replace(text)
-			// Without its breaker, which would keep effects from being tried and refused.
+			// The breaker is off, because it would keep effects from being attempted.
 			return strings.Replace(text, "    http:\n", "    breaker: {off: true}\n    http:\n      bearer: "+canary+"-bearer\n      headers: {X-Api-Key: "+canary+"-header}\n", 1)
 		},
 		change: func(cfg *config.Config) { require.Contains(t, cfg.Admin.Token.Reveal(), canary) },
@@ -58,7 +58,7 @@ func TestNoSecretGetsOut(t *testing.T) {
 		outputs = append(outputs, c.stdout.String(), c.stderr.String())
 		return c.stdout.String()
 	}
-	// The receiver refuses these signatures: effects end as failed, with an answer.
+	// The receiver rejects these signatures: effects end as failed, with a response.
 	for _, source := range devSourceNames() {
 		call(s.args("send", source, "--show")...)
 		call(s.args("send", source, "--header", "Authorization=Bearer "+canary+"-inbound", "--header", "Cookie="+canary+"-cookie")...)
@@ -131,7 +131,7 @@ func TestNoSecretGetsOut(t *testing.T) {
 	}
 }
 
-// brokenConfigs makes the errors that are nearest to secrets.
+// brokenConfigs causes the errors that are closest to secrets.
 func (s *system) brokenConfigs(t *testing.T, call func(args ...string) string) {
 	t.Helper()
 	text, err := os.ReadFile(s.configPath)

@@ -25,7 +25,7 @@ import (
 
 const repository = "../.."
 
-// composeFile is what the tests look at in compose.yaml.
+// composeFile is the part of compose.yaml that the tests check.
 type composeFile struct {
 	Services map[string]composeService `yaml:"services"`
 }
@@ -44,8 +44,8 @@ type composeService struct {
 	} `yaml:"depends_on"`
 }
 
-// composeCommands are the commands compose.yaml gives to our image, by
-// service: what follows the name of the binary.
+// composeCommands returns the arguments that compose.yaml passes to the Hooklatch image, by
+// service.
 func composeCommands(t *testing.T) map[string][]string {
 	t.Helper()
 	commands := map[string][]string{}
@@ -85,7 +85,7 @@ func TestComposeRunsOurCommands(t *testing.T) {
 	require.Equal(t, []string{"migrate", "up"}, commands["migrate"][:2])
 }
 
-// River UI shows the jobs of one schema: it has to be ours.
+// River UI shows the jobs of one schema, which must be that of Hooklatch.
 func TestComposePointsRiverUIAtOurSchema(t *testing.T) {
 	t.Parallel()
 	compose := readCompose(t)
@@ -95,7 +95,7 @@ func TestComposePointsRiverUIAtOurSchema(t *testing.T) {
 		require.Contains(t, service.Volumes, "./"+mounted+":/etc/hooklatch/hooklatch.yaml:ro", name)
 		require.Contains(t, strings.Join(command, " "), "--config /etc/hooklatch/hooklatch.yaml", name)
 
-		// The environment of every service completes the file.
+		// The environment of every service fills in the file.
 		environment := service.Environment
 		cfg, err := config.Load(filepath.Join(repository, mounted), func(variable string) (string, bool) {
 			value, ok := environment[variable]
@@ -111,8 +111,8 @@ func TestComposePointsRiverUIAtOurSchema(t *testing.T) {
 	}
 }
 
-// Nothing is reachable from other machines, nothing has a password that is
-// published here, and nothing starts before what it needs.
+// No service is reachable from other machines, has a password that is published here, or
+// starts before the services that it needs.
 func TestComposeIsClosedByDefault(t *testing.T) {
 	t.Parallel()
 	compose := readCompose(t)
@@ -136,8 +136,8 @@ func TestComposeIsClosedByDefault(t *testing.T) {
 	}
 }
 
-// The script of the image makes what the services connect as: a role that owns its
-// database, and is no superuser.
+// The script of the image creates the role that the services connect as: it owns its
+// database and is not a superuser.
 func TestComposeConnectsAsNoSuperuser(t *testing.T) {
 	t.Parallel()
 	psql, err := exec.LookPath("psql")
@@ -173,7 +173,7 @@ func TestComposeConnectsAsNoSuperuser(t *testing.T) {
 	require.False(t, privileged)
 }
 
-// An image whose tag moves is another one tomorrow.
+// The tag of an image must be exact, because others can change.
 func TestImagesHaveExactVersions(t *testing.T) {
 	t.Parallel()
 	exact := regexp.MustCompile(`:v?\d+\.\d+(\.\d+)?(-[a-z0-9.]+)?(@sha256:[0-9a-f]{64})?$`)
@@ -183,7 +183,7 @@ func TestImagesHaveExactVersions(t *testing.T) {
 			continue // built here
 		}
 		require.Regexp(t, exact, service.Image, name)
-		if name != "postgres" { // whose versions have two numbers
+		if name != "postgres" { // its versions have two numbers
 			require.Regexp(t, patch, service.Image, name)
 		}
 	}
@@ -194,7 +194,7 @@ func TestImagesHaveExactVersions(t *testing.T) {
 	}
 }
 
-// Whoever starts it without an .env file is told what is missing.
+// Without an .env file the error names the missing variables.
 func TestComposeHasNoSecretOfItsOwn(t *testing.T) {
 	t.Parallel()
 	for name, service := range readCompose(t).Services {
@@ -211,8 +211,8 @@ var (
 	composeRequired = regexp.MustCompile(`\$\{([A-Z_]+):\?[^}]+\}`)
 )
 
-// interpolate does what Compose does with the .env file of its head, and no
-// other variable.
+// interpolate replaces variables as Compose does, with only the .env file in the header of
+// compose.yaml.
 func interpolate(value string) string {
 	value = composeRequired.ReplaceAllString(value, "whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIz")
 	return strings.ReplaceAll(composeDefault.ReplaceAllString(value, "$1"), "$$", "$")

@@ -30,7 +30,7 @@ func (s *system) ready(t *testing.T) (int, string) {
 	return response.StatusCode, getBody(t, response.Body)
 }
 
-// sendJSON delivers one event and returns exit code and report.
+// sendJSON delivers one event and returns the exit code and report.
 func (s *system) sendJSON(t *testing.T, args ...string) (int, report) {
 	t.Helper()
 	var c command
@@ -45,7 +45,7 @@ func TestADatabaseThatIsAwayIs503AndComesBack(t *testing.T) {
 	pool := pgtest.New(t, pgtest.Own())
 	server := pgtest.Server(t, pool)
 	pgtest.Kill(server)
-	// Away at the start.
+	// The database is away at the start.
 	s := newSystem(t, systemOptions{pool: pool, waitNot: true, change: func(cfg *config.Config) { cfg.Gateway.AcceptTimeout = 2 * time.Second }})
 	s.away(t)
 	require.NoError(t, server.Restart(t.Context()))
@@ -59,7 +59,7 @@ func TestADatabaseThatIsAwayIs503AndComesBack(t *testing.T) {
 
 	require.NotContains(t, s.logs.String(), "ready again", "it was not ready before")
 
-	// Away in the middle.
+	// The database goes away later.
 	pgtest.Kill(server)
 	s.away(t)
 	require.NoError(t, server.Restart(t.Context()))
@@ -77,7 +77,7 @@ func TestADatabaseThatIsAwayIs503AndComesBack(t *testing.T) {
 	require.Contains(t, s.logs.String(), "the database is back")
 }
 
-// away asserts what everybody sees while there is no database.
+// away asserts what users see while the database is away.
 func (s *system) away(t *testing.T) {
 	t.Helper()
 	code, body := s.ready(t)
@@ -88,7 +88,7 @@ func (s *system) away(t *testing.T) {
 	require.Equal(t, map[string]int{"503": 1}, r.ByStatus)
 	require.JSONEq(t, `{"error":"unavailable, try again later"}`, r.Refused["503"])
 
-	// As the provider sees it.
+	// The view of the provider.
 	sign := command{}
 	require.Equal(t, exitFailed, sign.run(t.Context(), s.args("send", "stripe", "--show")...))
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url+"/webhooks/stripe", strings.NewReader(shownBody(sign.stdout.String())))
@@ -101,7 +101,7 @@ func (s *system) away(t *testing.T) {
 	require.NotEmpty(t, response.Header.Get("Retry-After"))
 }
 
-// shownHeader and shownBody read what send --show printed.
+// shownHeader and shownBody parse the output of send --show.
 func shownHeader(shown, name string) string {
 	_, after, _ := strings.Cut(shown, name+": ")
 	value, _, _ := strings.Cut(after, "\n")
@@ -127,7 +127,7 @@ func TestADatabaseThatIsNotMigratedEndsTheStart(t *testing.T) {
 	require.Equal(t, exitFailed, c.run(t.Context(), s.args("events", "list")...))
 	require.Contains(t, c.stderr.String(), "run: hooklatch migrate up")
 
-	// The flag repairs it.
+	// The flag fixes it.
 	ctx, cancel := context.WithCancel(t.Context())
 	c = command{}
 	ended := make(chan int, 1)
@@ -138,7 +138,7 @@ func TestADatabaseThatIsNotMigratedEndsTheStart(t *testing.T) {
 	require.Contains(t, c.stderr.String(), "draining")
 }
 
-// What cannot pass by waiting is an error at once.
+// An error that waiting cannot fix is reported immediately.
 func TestAWrongPasswordEndsTheStart(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)

@@ -23,7 +23,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/runs"
 )
 
-// What --json prints is an interface: programs read it.
+// The output of --json is an interface that programs read.
 func TestJSONOfCommandsIsAsPublished(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t, systemOptions{})
@@ -107,7 +107,7 @@ func TestJSONOfEveryFieldIsAsPublished(t *testing.T) {
 	}
 }
 
-// varying is what differs from one run to the next.
+// varying matches values that differ between test runs.
 var varying = []struct {
 	pattern *regexp.Regexp
 	instead string
@@ -119,7 +119,7 @@ var varying = []struct {
 	{regexp.MustCompile(`("(Content-Length|Stripe-Signature|User-Agent)": \[\s*)"[^"]*"`), `${1}"ANY"`},
 }
 
-// matchesGolden compares JSON with testdata/json, whatever the order of members is.
+// matchesGolden compares JSON with testdata/json, ignoring the order of members.
 func matchesGolden(t *testing.T, name, got string) {
 	t.Helper()
 	if strings.HasSuffix(name, "_full") {

@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The keys of all log lines stand in internal/logkey, and lengths of time are
-// seconds: what slog.Duration writes has no unit that anybody could guess.
+// The keys of all log lines are in internal/logkey, and durations are in seconds: the
+// output of slog.Duration does not show its unit.
 func TestLogLinesUseTheVocabulary(t *testing.T) {
 	t.Parallel()
 	root := filepath.Join("..", "..")
@@ -56,7 +56,7 @@ func TestLogLinesUseTheVocabulary(t *testing.T) {
 	require.Greater(t, seen, 50)
 }
 
-// slogAttr is the function and the key of a call like slog.String(key, value).
+// slogAttr returns the function and the key of a call such as slog.String(key, value).
 func slogAttr(node ast.Node) (function string, key ast.Expr, ok bool) {
 	call, ok := node.(*ast.CallExpr)
 	if !ok || len(call.Args) != 2 {
@@ -76,7 +76,7 @@ func slogAttr(node ast.Node) (function string, key ast.Expr, ok bool) {
 	return "", nil, false
 }
 
-// vocabulary are the values of the constants of a file.
+// vocabulary returns the values of the constants of a file.
 func vocabulary(t *testing.T, path string) map[string]bool {
 	t.Helper()
 	parsed, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)

@@ -23,8 +23,7 @@ type series struct {
 	labels []string
 }
 
-// documentedMetrics are those of docs/telemetry.md, by the name they have at
-// /metrics.
+// documentedMetrics returns the metrics of docs/telemetry.md by their name at /metrics.
 func documentedMetrics(t *testing.T) (atMetrics map[string]series, names map[string]bool) {
 	t.Helper()
 	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "telemetry.md"))
@@ -51,7 +50,7 @@ func documentedMetrics(t *testing.T) (atMetrics map[string]series, names map[str
 	return atMetrics, names
 }
 
-// shownMetrics are ours at /metrics.
+// shownMetrics returns the metrics of Hooklatch at /metrics.
 func shownMetrics(text string) map[string]series {
 	shown := map[string]series{}
 	for _, found := range regexp.MustCompile(`(?m)^# TYPE (hooklatch_\w+) (\w+)$`).FindAllStringSubmatch(text, -1) {
@@ -89,14 +88,14 @@ func TestTheMetricsOfARunningProgramAreThoseOfThePage(t *testing.T) {
 	s.waitDone(t, "github", "push-1")
 	var c command
 	require.Equal(t, exitFailed, c.run(t.Context(), s.args("send", "github", "--header", "X-GitHub-Delivery=")...))
-	// The same signed body under another id, as who captured it would send it.
+	// The same signed body under another id, as an attacker who captured it would send it.
 	body := filepath.Join(t.TempDir(), "push.json")
 	require.NoError(t, os.WriteFile(body, []byte(`{"ref":"refs/heads/main"}`), 0o600))
 	for _, id := range []string{"push-2", "push-3"} {
 		must(t, s.args("send", "github", body, "--id", id, "--header", "X-GitHub-Delivery="+id)...)
 	}
 
-	require.Eventually(t, func() bool { // it is put into quarantine after its answer, or not while the machine is busy
+	require.Eventually(t, func() bool { // it is stored after the response, or skipped while the machine is busy
 		_ = new(command).run(t.Context(), s.args("send", "github", "--header", "X-GitHub-Delivery=")...)
 		text := getBody(t, get(t, s.admin+"/metrics").Body)
 		return strings.Contains(text, "hooklatch_quarantine_kept_total") && strings.Contains(text, "hooklatch_retention_stopped{")
@@ -108,7 +107,7 @@ func TestTheMetricsOfARunningProgramAreThoseOfThePage(t *testing.T) {
 	for name, one := range shown {
 		require.Equal(t, documented[name], one, name)
 	}
-	// Not without a fault, the list of a provider, a retry of the sender, Go handlers, a flood of forgeries or rows that are past their time.
+	// These need a fault, the list of a provider, a retry of the sender, Go handlers, a flood of forgeries or expired rows.
 	seldom := []string{
 		"hooklatch_backfill_events_total", "hooklatch_backfill_requests_total", "hooklatch_backfill_throttled_seconds_total",
 		"hooklatch_breaker_trips_total", "hooklatch_checks_total", "hooklatch_events_held_total", "hooklatch_events_untyped_total", "hooklatch_handler_attempts_total",
@@ -123,8 +122,8 @@ func TestTheMetricsOfARunningProgramAreThoseOfThePage(t *testing.T) {
 	require.Subset(t, seldom, missing)
 }
 
-// Prometheus takes what it sees first of a counter for its beginning: the first failures
-// after a start would not count, were there no counter before them.
+// Prometheus takes the first value of a counter as its start: the first failures after a
+// start would not count if the counter did not exist before them.
 func TestCountersThatAlertsAskForBeginAtZero(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t, systemOptions{})
@@ -140,7 +139,7 @@ func TestCountersThatAlertsAskForBeginAtZero(t *testing.T) {
 	}
 }
 
-// What seldom shows stands in the sources.
+// Metrics that rarely appear are found in the sources.
 func TestThePageHasEveryMetric(t *testing.T) {
 	t.Parallel()
 	_, documented := documentedMetrics(t)

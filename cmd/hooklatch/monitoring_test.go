@@ -45,7 +45,7 @@ func alertRules(t *testing.T) []alertRule {
 	return rules
 }
 
-// dashboardPanel is what counts of a panel of Grafana's.
+// dashboardPanel is the checked part of a Grafana panel.
 type dashboardPanel struct {
 	ID          int    `json:"id"`
 	Type        string `json:"type"`
@@ -81,8 +81,8 @@ var (
 	ofSeries   = regexp.MustCompile(`_(bucket|sum|count)$`)
 )
 
-// requireExported fails unless a query names only what the program exports. Labels that
-// it groups by must be of one of its metrics.
+// requireExported fails unless a query names only metrics that the program exports. Labels
+// that it groups by must belong to one of its metrics.
 func requireExported(t *testing.T, exported map[string]series, query string, shown ...string) {
 	t.Helper()
 	found := selector.FindAllStringSubmatch(query, -1)
@@ -116,8 +116,8 @@ func requireExported(t *testing.T, exported map[string]series, query string, sho
 	}
 }
 
-// What TestTheMetricsOfARunningProgramAreThoseOfThePage finds at /metrics is all there is
-// to ask for.
+// The metrics that TestTheMetricsOfARunningProgramAreThoseOfThePage finds at /metrics are
+// all that a query can use.
 func TestRulesAndDashboardAskForWhatIsExported(t *testing.T) {
 	t.Parallel()
 	exported, _ := documentedMetrics(t)
@@ -148,7 +148,7 @@ func TestEveryAlertIsExplained(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "monitoring.md"))
 	require.NoError(t, err)
-	// A process that collects cannot say that none does, and log lines are of one process.
+	// A process that collects cannot report that none does, and log lines belong to one process.
 	onlyPrometheus := []string{"no_collector", "log_dropped"}
 	names := append(alarm.Names(), onlyPrometheus...)
 	var ruled []string
@@ -171,7 +171,7 @@ func TestEveryAlertIsExplained(t *testing.T) {
 	require.Equal(t, names, ruled)
 }
 
-// camel is how Prometheus' rules write a name.
+// camel converts a name to the style of Prometheus rules.
 func camel(name string) string {
 	var b strings.Builder
 	for word := range strings.SplitSeq(name, "_") {

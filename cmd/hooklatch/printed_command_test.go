@@ -12,14 +12,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// unknown stands for what a program fills in when it prints a command.
+// unknown stands for a value that the program fills in when it prints a command.
 const unknown = "{}"
 
-// printedCommand is a command as a user reads it.
+// printedCommand is a command in a text for users.
 type printedCommand struct {
 	where string
 	text  string // after "hooklatch "
-	// prose tells that a sentence may go on behind the command.
+	// prose means that a sentence may continue after the command.
 	prose bool
 }
 
@@ -30,13 +30,13 @@ var (
 	verb        = regexp.MustCompile(`%(\[\d+\])?[a-z]`)
 )
 
-// refused says why the program does not take a command.
+// refused returns why the program rejects a command, or nothing.
 func (c printedCommand) refused(t *testing.T) string {
 	t.Helper()
 	cmd, args, open := newRoot(&process{name: testName}), []string(nil), false
 	cmd.InitDefaultCompletionCmd("bash")
 	words := wordsOf(c.text)
-	end := "" // the word, or the sign, at which the command ended
+	end := "" // the word or character at which the command ended
 	next := func() (word string, ok bool) {
 		if len(words) == 0 || end != "" {
 			return "", false
@@ -70,7 +70,7 @@ func (c printedCommand) refused(t *testing.T) string {
 			continue
 		case cmd.HasSubCommands() && !strings.Contains(cmd.Use, " ") && !strings.HasPrefix(word, "-"):
 			if placeholder.MatchString(word) || c.prose && cmd != cmd.Root() {
-				return "" // any of them, or none
+				return "" // any subcommand, or none
 			}
 			return "no command " + word
 		case strings.HasPrefix(word, "-"):
@@ -89,7 +89,7 @@ func (c printedCommand) refused(t *testing.T) string {
 			default:
 				if !has {
 					if value, ok = next(); !ok && given == 0 {
-						return "" // it is spoken of
+						return "" // the sentence is about the command
 					} else if !ok {
 						return "no value for " + word
 					}
@@ -98,7 +98,7 @@ func (c printedCommand) refused(t *testing.T) string {
 			}
 			given++
 		case c.prose && !placeholder.MatchString(word) && !strings.ContainsAny(word, "0123456789_./'-"):
-			end = word // the sentence goes on
+			end = word // the sentence continues
 		default:
 			if open = open || strings.Contains(word, unknown); placeholder.MatchString(word) {
 				word = "x"
@@ -107,8 +107,8 @@ func (c printedCommand) refused(t *testing.T) string {
 			given++
 		}
 	}
-	// Misuse is found before a configuration is read, and there is none. What is unknown may
-	// be several arguments, and flags; without any the command is only spoken of.
+	// Misuse is found before a configuration is read, and none exists. An unknown value may be
+	// several arguments and flags; without any the sentence is only about the command.
 	if given > 0 && !open && !slices.Contains([]string{"dev", "providers", "bash"}, cmd.Name()) {
 		var run command
 		if run.run(t.Context(), append(args, "--config="+filepath.Join(t.TempDir(), "none.yaml"))...) == exitMisused {
@@ -118,7 +118,7 @@ func (c printedCommand) refused(t *testing.T) string {
 	return c.elsewhere(t, words, end)
 }
 
-// elsewhere looks at flags that a sentence names behind the command.
+// elsewhere checks flags that a sentence names after the command.
 func (c printedCommand) elsewhere(t *testing.T, rest []string, end string) string {
 	t.Helper()
 	if !c.prose || end == "" {
@@ -138,7 +138,7 @@ func (c printedCommand) elsewhere(t *testing.T, rest []string, end string) strin
 	return ""
 }
 
-// filled is a value of a flag, made up where the text only says what it is.
+// filled returns the value of a flag, or an example value if the text has a placeholder.
 func filled(flag *pflag.Flag, value string) string {
 	if !placeholder.MatchString(value) {
 		return value
@@ -157,8 +157,8 @@ func filled(flag *pflag.Flag, value string) string {
 	return "x"
 }
 
-// wordsOf splits a line as a shell does, without filling anything in. A quotation begins a
-// word: an apostrophe inside a word belongs to a sentence.
+// wordsOf splits a line as a shell does, without expansions. A quotation mark only counts at
+// the start of a word: inside a word it is an apostrophe.
 func wordsOf(text string) (words []string) {
 	word, quote, begun, quoted := "", byte(0), false, false
 	for i := 0; i < len(text); i++ {

@@ -20,9 +20,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Every command that a page, a help text, an error, an alert or a page of the console
-// prints is one that the program takes: its flags exist, their values can be read, and no
-// argument is missing or left over.
+// The program takes every command that a page, a help text, an error, an alert or the console
+// prints: its flags exist, their values can be parsed, and no argument is missing or extra.
 func TestEveryPrintedCommandIsTaken(t *testing.T) {
 	t.Parallel()
 	root := filepath.Join("..", "..")
@@ -39,7 +38,7 @@ func TestEveryPrintedCommandIsTaken(t *testing.T) {
 		}
 		var found []printedCommand
 		switch {
-		case strings.HasSuffix(path, "_test.go"), path == filepath.Join(root, "CHANGELOG.md"): // the past
+		case strings.HasSuffix(path, "_test.go"), path == filepath.Join(root, "CHANGELOG.md"): // describes the past
 		case strings.HasSuffix(path, ".go"):
 			found = inStrings(t, path)
 		case strings.HasSuffix(path, ".md"), strings.HasSuffix(path, ".md.tmpl"):
@@ -58,8 +57,8 @@ func TestEveryPrintedCommandIsTaken(t *testing.T) {
 	}
 }
 
-// The console prints the command of each list and of each bulk run. It takes whatever the
-// form of the list can ask for.
+// The console prints the command of each list and bulk run. The program takes that command
+// for every field of the form.
 func TestEveryCommandOfAFilterIsTaken(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t, systemOptions{})
@@ -82,7 +81,7 @@ func TestEveryCommandOfAFilterIsTaken(t *testing.T) {
 				require.Contains(t, values, f[1], "a value to look for")
 				path := page + url.Values{f[1]: {values[f[1]]}}.Encode()
 				status, _, text := s.ask(t, http.MethodGet, path, "")
-				if status == http.StatusBadRequest { // not every list can be narrowed by it
+				if status == http.StatusBadRequest { // not every list has this field
 					continue
 				}
 				require.Equal(t, http.StatusOK, status, path)
@@ -94,7 +93,7 @@ func TestEveryCommandOfAFilterIsTaken(t *testing.T) {
 }
 
 // requireTaken requires that the program takes the commands on a page of the console, and
-// returns how many there are.
+// returns their number.
 func requireTaken(t *testing.T, path, page string) (taken int) {
 	t.Helper()
 	shown := regexp.MustCompile(`(?s)<(?:pre id="command-[^>]*|code class="command")>(.*?)</`)
@@ -107,7 +106,7 @@ func requireTaken(t *testing.T, path, page string) (taken int) {
 	return taken
 }
 
-// A command that is wrong is noticed wherever it stands.
+// A wrong command is found in every kind of text.
 func TestAMisspeltCommandIsNoticed(t *testing.T) {
 	t.Parallel()
 	for text, prose := range map[string]bool{
@@ -137,7 +136,7 @@ func TestAMisspeltCommandIsNoticed(t *testing.T) {
 	}
 }
 
-// inPage has the commands of a Markdown page: those in code, alone.
+// inPage returns the commands in the code of a Markdown page.
 func inPage(t *testing.T, path string) (found []printedCommand) {
 	t.Helper()
 	code := regexp.MustCompile("`([^`]+)`")
@@ -190,8 +189,8 @@ func eachLine(t *testing.T, path string, visit func(where, line string)) {
 	require.NoError(t, lines.Err())
 }
 
-// inStrings has the commands of the texts in a Go file: of constants, of formats, and of
-// what is put together from both.
+// inStrings returns the commands in the texts of a Go file: in constants, formats and
+// concatenations of both.
 func inStrings(t *testing.T, path string) (found []printedCommand) {
 	t.Helper()
 	files := token.NewFileSet()
@@ -213,7 +212,7 @@ func inStrings(t *testing.T, path string) (found []printedCommand) {
 	return found
 }
 
-// literalOf is what an expression of texts comes to, with unknown for what is no constant.
+// literalOf evaluates an expression of texts, with unknown for parts that are not constant.
 func literalOf(e ast.Expr) (text string, ok bool) {
 	switch e := e.(type) {
 	case *ast.BasicLit:
@@ -237,7 +236,7 @@ func literalOf(e ast.Expr) (text string, ok bool) {
 	return "", false
 }
 
-// nameOf is the name of the program where an expression holds it.
+// nameOf returns the name of the program if the expression contains it.
 func nameOf(e ast.Expr) string {
 	if s, ok := e.(*ast.SelectorExpr); ok && s.Sel.Name == "name" {
 		if x, ok := s.X.(*ast.Ident); ok && (x.Name == "c" || x.Name == "p") {
@@ -255,7 +254,7 @@ func commandsIn(where, text string, prose bool) (found []printedCommand) {
 				break
 			}
 			rest := line[at[2]:]
-			// An example stands in a line of its own.
+			// An example is on a line of its own.
 			alone := strings.HasPrefix(line, " ") && strings.TrimSpace(line[:at[2]]) == testName
 			found = append(found, printedCommand{where, strings.TrimSpace(rest), prose && !alone})
 			line = rest

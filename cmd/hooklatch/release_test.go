@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What makes a process fail on purpose is for tests. A program that people run
-// has nothing of it: no code, no names of places, no variable that switches it on.
+// Failpoints are for tests. A released program contains nothing of them: no code, no names
+// of failpoints, no variable that enables them.
 func TestReleaseHasNoFailpoints(t *testing.T) {
 	t.Parallel()
 	program := filepath.Join(t.TempDir(), "hooklatch")
@@ -40,7 +40,7 @@ func TestReleaseHasNoFailpoints(t *testing.T) {
 	}
 }
 
-// The same of what builds the programs that are given away.
+// The builds of released programs do not enable them either.
 func TestNoReleaseIsBuiltWithFailpoints(t *testing.T) {
 	t.Parallel()
 	built := 0

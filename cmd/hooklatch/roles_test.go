@@ -29,7 +29,8 @@ import (
 	"github.com/hooklatch/hooklatch/worker/alarm"
 )
 
-// grantsOf are the statements of the page for one role and purpose, for a role of the test.
+// grantsOf returns the statements of the page for one role and purpose, for a role of the
+// test.
 func grantsOf(t *testing.T, purpose, role, own string) string {
 	t.Helper()
 	page, err := os.ReadFile("../../docs/operations.md")
@@ -43,7 +44,7 @@ func grantsOf(t *testing.T, purpose, role, own string) string {
 	return ""
 }
 
-// withRole makes a role with the rights of the page, and returns how it connects.
+// withRole creates a role with the rights of the page, and returns its connection URL.
 func withRole(t *testing.T, pool *pgxpool.Pool, role string) string {
 	t.Helper()
 	database := pool.Config().ConnConfig.Database
@@ -58,9 +59,9 @@ func withRole(t *testing.T, pool *pgxpool.Pool, role string) string {
 	return u.String()
 }
 
-// Gateway and worker run under the roles of the page: an event is accepted, becomes an
-// effect and is done, what is past its time is deleted, a day of each table included,
-// and a server that was promoted is taken for the one that is known.
+// Gateway and worker run under the roles of the page: an event is accepted, dispatched and
+// its effect done, expired data is deleted, including a day of each table, and a promoted
+// server is confirmed.
 func TestProcessesRunWithTheRightsOfThePage(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)
@@ -80,7 +81,7 @@ func TestProcessesRunWithTheRightsOfThePage(t *testing.T) {
 	gateway := newSystem(t, systemOptions{pool: pool, noWorker: true, change: func(cfg *config.Config) {
 		asGateway(cfg)
 		github := cfg.Sources["github"]
-		github.Secrets = []config.Secret{{Value: secret.New("not the right one 0123456789")}} // the worker has that
+		github.Secrets = []config.Secret{{Value: secret.New("not the right one 0123456789")}} // the worker has the right one
 		cfg.Sources["github"] = github
 	}})
 	for range 2 { // the second time it is a duplicate
@@ -93,19 +94,19 @@ func TestProcessesRunWithTheRightsOfThePage(t *testing.T) {
 		return worker.counts(t, 1, `SELECT count(*) FROM hooklatch.processed_events WHERE duplicates = 1 AND duplicate_times <> '{}'`) &&
 			worker.counts(t, 1, `SELECT count(*) FROM hooklatch.rejected_deliveries`) && worker.counts(t, 1, `SELECT count(*) FROM hooklatch.known_addresses`) &&
 			worker.counts(t, 2, `SELECT count(*) FROM hooklatch.processes`) &&
-			worker.counts(t, 1, `SELECT count(*) FROM hooklatch.river_job WHERE kind = 'upkeep.retention' AND state = 'completed'`) && // the worker's, at its start
+			worker.counts(t, 1, `SELECT count(*) FROM hooklatch.river_job WHERE kind = 'upkeep.retention' AND state = 'completed'`) && // by the worker, at its start
 			worker.counts(t, 1, `SELECT count(*) FROM hooklatch.river_job WHERE kind = 'upkeep.minutes' AND state = 'completed'`) &&
-			beats.Load() > 0 && // what needs a person was found, and stored
+			beats.Load() > 0 && // alerts were evaluated and stored
 			worker.counts(t, 2, `SELECT count(DISTINCT what) FROM hooklatch.minutes WHERE what IN ('accepted', 'done')`) // within ten seconds, by each of them
 	}, patience, tick)
 
-	// Days that are over, which the test makes as the owner.
+	// Past days, which the test creates as the owner.
 	for _, statement := range []string{
 		`CREATE TABLE hooklatch.deliveries_20200101 PARTITION OF hooklatch.deliveries FOR VALUES FROM ('2020-01-01Z') TO ('2020-01-02Z')`,
 		`CREATE TABLE hooklatch.links_20200101 PARTITION OF hooklatch.links FOR VALUES FROM ('2020-01-01Z') TO ('2020-01-02Z')`,
 		`UPDATE hooklatch.effects SET created_at = '2020-01-01Z', finished_at = '2020-01-01Z'`,
 		`UPDATE hooklatch.processed_events SET received_at = '2020-01-01Z', processed_at = '2020-01-01Z'`,
-		`DELETE FROM hooklatch.retention_progress`, // of the worker's own run
+		`DELETE FROM hooklatch.retention_progress`, // from the run of the worker
 	} {
 		_, err := pool.Exec(t.Context(), statement)
 		require.NoError(t, err)
