@@ -98,7 +98,7 @@ func (e *Evidence) UnmarshalJSON(text []byte) error {
 	for _, name := range names {
 		i := slices.Index(evidenceNames(), name)
 		if i < 0 {
-			return fmt.Errorf("%q confirms nothing", name)
+			return fmt.Errorf("%q is not a kind of evidence", name)
 		}
 		*e |= 1 << i
 	}

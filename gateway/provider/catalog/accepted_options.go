@@ -75,11 +75,11 @@ func acceptOnly(o provider.Options, name string, accepted []string) error {
 		if slices.Contains(accepted, g.field) || slices.Contains(proof.OverrideOptions, g.field) {
 			continue
 		}
-		takes := "no option but event_id"
+		takes := "only event_id and dedup.ignore"
 		if len(accepted) > 0 {
 			takes = "only " + strings.Join(accepted, ", ")
 		}
-		return &provider.OptionError{Field: g.field, Value: g.value, Allowed: fmt.Sprintf("provider %s takes %s", name, takes)}
+		return &provider.OptionError{Field: g.field, Value: g.value, Allowed: fmt.Sprintf("provider %s accepts %s", name, takes)}
 	}
 	return nil
 }

@@ -102,7 +102,7 @@ func TestOverridesThatAreRefused(t *testing.T) {
 		require.Equal(t, field, refused.Field)
 	}
 	_, err := New("sendgrid", provider.Options{EventID: provider.EventID{Pointer: "/id"}, Ignore: []string{"/x"}})
-	require.ErrorContains(t, err, "only without event_id")
+	require.ErrorContains(t, err, "cannot be combined with event_id")
 	require.Equal(t, []string{"event_id", "dedup.ignore"}, proof.OverrideOptions)
 }
 

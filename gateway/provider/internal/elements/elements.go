@@ -21,8 +21,8 @@ const (
 )
 
 var (
-	errNoXML      = &provider.EventError{Unreadable: true, Message: "the body is not XML that can be read"}
-	errTooMuchXML = &provider.EventError{Unreadable: true, Message: "the body has more XML elements, or deeper ones, than a sender's"}
+	errNoXML      = &provider.EventError{Unreadable: true, Message: "the body is not readable XML"}
+	errTooMuchXML = &provider.EventError{Unreadable: true, Message: "the body has too many XML elements, or they are nested too deeply"}
 )
 
 // IsXML reports whether a body can be XML: JSON and forms never begin so.
@@ -69,7 +69,7 @@ func Read(body []byte, paths ...string) (Texts, error) {
 			path := strings.Join(at, "/")
 			if slices.Contains(paths, path) {
 				if _, twice := found[path]; twice {
-					return nil, &provider.EventError{Message: path + " stands in the body more than once"}
+					return nil, &provider.EventError{Message: path + " occurs more than once in the body"}
 				}
 				found[path] = strings.TrimSpace(text.String())
 			}

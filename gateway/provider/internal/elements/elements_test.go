@@ -40,7 +40,7 @@ func TestRead(t *testing.T) {
 	require.EqualError(t, err, "a contains control characters or is not valid UTF-8")
 
 	_, err = Read([]byte(document), "order/lines/line/id")
-	require.EqualError(t, err, "order/lines/line/id stands in the body more than once")
+	require.EqualError(t, err, "order/lines/line/id occurs more than once in the body")
 }
 
 // Documents that two readers could understand differently, and those beyond the limits,

@@ -46,7 +46,7 @@ func New(o provider.Options, publisher string) (*Tokens, error) {
 		return nil, err
 	}
 	if len(e.tenants) > 0 && len(e.apps) == 0 {
-		return nil, &provider.OptionError{Field: "tenants", Value: strings.Join(o.Tenants, " "), Allowed: "only with app_ids"}
+		return nil, &provider.OptionError{Field: "tenants", Value: strings.Join(o.Tenants, " "), Allowed: "requires app_ids"}
 	}
 	return e, nil
 }
@@ -56,7 +56,7 @@ func idsOf(field string, given []string) ([]string, error) {
 	for _, text := range given {
 		id, err := uuid.Parse(text)
 		if err != nil {
-			return nil, &provider.OptionError{Field: field, Value: text, Allowed: "must be ids of Microsoft Entra, such as 8e460676-ae3f-4b1e-8790-ee0fb5d6148f"}
+			return nil, &provider.OptionError{Field: field, Value: text, Allowed: "must be Microsoft Entra ids, such as 8e460676-ae3f-4b1e-8790-ee0fb5d6148f"}
 		}
 		ids = append(ids, id.String())
 	}

@@ -75,7 +75,7 @@ func handshake(r *provider.Request, token secret.Value) (*provider.Answer, error
 	given, challenge := query[verifyToken], query["hub.challenge"]
 	switch {
 	case query.Get("hub.mode") != "subscribe" || len(challenge) != 1:
-		return nil, &provider.VerifyError{Reason: provider.ReasonMissingSignature, Detail: "a GET that is no check of the URL"}
+		return nil, &provider.VerifyError{Reason: provider.ReasonMissingSignature, Detail: "a GET that is not a URL check"}
 	case len(given) != 1:
 		return nil, &provider.VerifyError{Reason: provider.ReasonMissingToken, Detail: verifyToken}
 	case token.IsZero():

@@ -113,7 +113,7 @@ func copyOthers(rendered map[string]string) ([]other, error) {
 		}
 		name := strings.TrimSuffix(path.Base(file), ".tmpl")
 		if rendered[name] != "" {
-			return nil, fmt.Errorf("%s: there is a provider of that name", file)
+			return nil, fmt.Errorf("%s: a provider of that name exists", file)
 		}
 		rendered[name] = madeFromOthers + string(text)
 		title, _, _ := strings.Cut(string(text), "\n")

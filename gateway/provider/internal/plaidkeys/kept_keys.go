@@ -78,7 +78,7 @@ func (p *keptKeys) load(ctx context.Context, now time.Time) {
 	defer p.mu.Unlock()
 	p.triedAt, p.failure = now, nil
 	if err != nil {
-		p.failure = fmt.Errorf("read the keys that are kept: %w", err)
+		p.failure = fmt.Errorf("read the stored keys: %w", err)
 		return
 	}
 	p.loadedAt, p.keys = now, make(map[string]accountKey, len(kept))

@@ -96,8 +96,8 @@ func (k accountKey) justFailed(now time.Time) bool {
 }
 
 var (
-	errUndefined = errors.New("the answer has no key")
-	errAway      = errors.New("fetch the key from Plaid: it failed a moment ago")
+	errUndefined = errors.New("the response has no key")
+	errAway      = errors.New("fetch the key from Plaid: the last attempt failed a moment ago")
 )
 
 // New makes Keys that fetch over the transport of the options, by default over the

@@ -53,10 +53,10 @@ func (c Certificates) RSAKey(chain []byte, now time.Time) (*rsa.PublicKey, error
 		if invalid, ok := errors.AsType[x509.CertificateInvalidError](err); ok && invalid.Reason == x509.Expired {
 			return nil, refuse("is not valid at this time")
 		}
-		return nil, refuse("is not vouched for")
+		return nil, refuse("is not signed by a trusted authority")
 	}
 	if !c.named(leaf) {
-		return nil, refuse("is of another name")
+		return nil, refuse("was issued for another name")
 	}
 	key, ok := leaf.PublicKey.(*rsa.PublicKey)
 	if !ok {

@@ -17,7 +17,7 @@ func EchoQuery(r *provider.Request, name string) (*provider.Answer, error) {
 	}
 	text := r.URL.Query().Get(name)
 	if text == "" || len(text) > MaxEcho || !Clean(text) {
-		return nil, &provider.EventError{Unreadable: true, Message: name + " in the URL is no challenge"}
+		return nil, &provider.EventError{Unreadable: true, Message: name + " in the URL is not a challenge"}
 	}
 	return &provider.Answer{Status: http.StatusOK, ContentType: "text/plain; charset=utf-8", Body: []byte(text)}, nil
 }

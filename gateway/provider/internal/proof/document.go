@@ -127,7 +127,7 @@ func (d *Document) Form() (url.Values, error) {
 		fields, err := payload.Fields(d.R.Header.Get("Content-Type"), d.R.Body)
 		switch {
 		case len(d.R.Body) == 0:
-			d.fieldsErr = &provider.EventError{Unreadable: true, Message: "the body is empty, a form is needed"}
+			d.fieldsErr = &provider.EventError{Unreadable: true, Message: "the body is empty; a form is expected"}
 		case errors.Is(err, payload.ErrNotMultipart):
 			d.fieldsErr = &provider.EventError{Unreadable: true, Message: err.Error()}
 		case err != nil:
@@ -149,7 +149,7 @@ func ParseJSON(body []byte) (gjson.Result, error) {
 
 func readJSON(body []byte) (*jsonpointer.Text, error) {
 	if len(jsonpointer.WithoutMark(body)) == 0 {
-		return nil, &provider.EventError{Unreadable: true, Message: "the body is empty, JSON is needed"}
+		return nil, &provider.EventError{Unreadable: true, Message: "the body is empty; JSON is expected"}
 	}
 	text, ok := jsonpointer.Read(body)
 	if !ok {

@@ -23,7 +23,7 @@ const (
 )
 
 var (
-	errMixedCase = errors.New("hex digits of both cases")
+	errMixedCase = errors.New("hex digits in mixed case")
 	errPadding   = errors.New("wrong base64 padding")
 	errLineBreak = errors.New("line break in base64")
 )

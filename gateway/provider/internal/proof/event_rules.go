@@ -77,9 +77,9 @@ func listed(list string, item EventRule, optional bool) EventRule {
 func noList(pointer string, exists bool) string {
 	switch {
 	case pointer == "":
-		return "the body is no list of events"
+		return "the body is not a list of events"
 	case exists:
-		return pointer + " is no list of events"
+		return pointer + " is not a list of events"
 	}
 	return "the body has no list of events at " + pointer
 }

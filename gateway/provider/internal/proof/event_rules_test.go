@@ -48,12 +48,12 @@ func TestEachRefuses(t *testing.T) {
 	t.Parallel()
 	for body, message := range map[string]string{
 		`{}`:                          "the body has no list of events at /entry",
-		`{"entry":null}`:              "/entry is no list of events",
-		`{"entry":{"0":{}}}`:          "/entry is no list of events",
+		`{"entry":null}`:              "/entry is not a list of events",
+		`{"entry":{"0":{}}}`:          "/entry is not a list of events",
 		`{"entry":[{}]}`:              "/entry/0: the body has no list of events at /changes",
-		`{"entry":[{"changes":"x"}]}`: "/entry/0: /changes is no list of events",
+		`{"entry":[{"changes":"x"}]}`: "/entry/0: /changes is not a list of events",
 		`{"entry":[{"changes":[{}]},`: "the body is not JSON",
-		``:                            "the body is empty, JSON is needed",
+		``:                            "the body is empty; JSON is expected",
 		`{"entry":[{"changes":[{"value":{"statuses":[{"id":"a","status":"x"},{"status":"x"}]}}]}]}`: "/entry/0/changes/0/value/statuses/1: /id is missing or empty",
 	} {
 		events, err := statuses().Events(request(body))

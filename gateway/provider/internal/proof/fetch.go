@@ -36,7 +36,7 @@ var (
 	errFetchTooLarge = errors.New("the document is larger than 256 KiB")
 	// ErrNoDocument means that the sender has nothing at a URL. If the URL came with a
 	// request, that is no fault of ours.
-	ErrNoDocument = errors.New("there is no such document")
+	ErrNoDocument = errors.New("the document does not exist")
 )
 
 // Fetcher gets documents that a proof needs (certificates, sets of keys) or that a

@@ -120,7 +120,7 @@ func (f Field) Find(d *Document) (string, error) {
 	case f.Header != "":
 		values := d.R.Header[f.Header]
 		if len(values) > 1 {
-			return "", &provider.EventError{Message: f.place() + " came more than once"}
+			return "", &provider.EventError{Message: f.place() + " was sent more than once"}
 		}
 		if len(values) == 0 {
 			return "", nil
@@ -132,7 +132,7 @@ func (f Field) Find(d *Document) (string, error) {
 			return "", err
 		}
 		if len(fields[f.Form]) > 1 {
-			return "", &provider.EventError{Message: f.place() + " came more than once"}
+			return "", &provider.EventError{Message: f.place() + " was sent more than once"}
 		}
 		return fields.Get(f.Form), nil
 	}
@@ -145,7 +145,7 @@ func (f Field) Find(d *Document) (string, error) {
 	}
 	text, ok := Scalar(value)
 	if !ok {
-		return "", &provider.EventError{Message: f.place() + " is neither a text nor a whole number"}
+		return "", &provider.EventError{Message: f.place() + " is neither a string nor an integer"}
 	}
 	return text, nil
 }

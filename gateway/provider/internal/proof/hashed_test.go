@@ -50,13 +50,13 @@ func TestHashedMixesPlaces(t *testing.T) {
 	for body, message := range map[string]string{
 		"a=1":         "form field b is missing or empty, and is part of the event id",
 		"a=1&b=":      "form field b is missing or empty, and is part of the event id",
-		"a=1&b=2&b=3": "form field b came more than once",
+		"a=1&b=2&b=3": "form field b was sent more than once",
 	} {
 		_, err := form(&Document{R: make(http.Header{}, body)})
 		require.EqualError(t, err, message)
 	}
 	_, err := rule(&Document{R: make(http.Header{"X-Shop": {"s", "t"}}, `{"a":1}`)})
-	require.EqualError(t, err, "header X-Shop came more than once")
+	require.EqualError(t, err, "header X-Shop was sent more than once")
 }
 
 func TestHashedExcept(t *testing.T) {

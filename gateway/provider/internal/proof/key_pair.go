@@ -20,7 +20,7 @@ import (
 
 var (
 	// ErrNotThatKey means that a key is not of the kind, or the curve, that signs.
-	ErrNotThatKey = errors.New("it is a key of another kind")
+	ErrNotThatKey = errors.New("it is another type of key")
 	errPublicOnly = errors.New("signing needs the private key; this one is public")
 )
 

@@ -44,7 +44,7 @@ const (
 	NewKeysAfter = time.Minute
 )
 
-var errNoKeys = errors.New("the set has no public key that can be used")
+var errNoKeys = errors.New("the key set has no usable public key")
 
 // KeysByURL finds keys in the set at a URL.
 func KeysByURL(f *Fetcher, rawURL string) KeyFinder {
@@ -115,7 +115,7 @@ func parseKeySet(document []byte) ([]PublishedKey, error) {
 		Keys []json.RawMessage `json:"keys"`
 	}
 	if err := json.Unmarshal(document, &set); err != nil {
-		return nil, fmt.Errorf("read the set of keys: %w", err)
+		return nil, fmt.Errorf("read the key set: %w", err)
 	}
 	var keys []PublishedKey
 	for _, text := range set.Keys {

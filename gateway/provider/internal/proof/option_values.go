@@ -48,7 +48,7 @@ func validateEventID(field string, e provider.EventID) error {
 		return err
 	}
 	if len(e.Optional) > 0 && len(e.Fields) == 0 {
-		return &provider.OptionError{Field: field + ".optional", Value: strings.Join(e.Optional, " "), Allowed: "only with fields"}
+		return &provider.OptionError{Field: field + ".optional", Value: strings.Join(e.Optional, " "), Allowed: "requires fields"}
 	}
 	if err := validatePlaces(field+".fields", e.Fields); err != nil {
 		return err
@@ -134,7 +134,7 @@ func validatePlaces(field string, texts []string) error {
 			}
 		}
 		if slices.Contains(texts[:i], text) {
-			return &provider.OptionError{Field: field, Value: text, Allowed: "every field once"}
+			return &provider.OptionError{Field: field, Value: text, Allowed: "must be given only once"}
 		}
 	}
 	return nil

@@ -60,7 +60,7 @@ func ownKey(o provider.Options) (KeyRule, []Field, error) {
 	switch {
 	case given && len(o.Ignore) > 0:
 		return nil, nil, &provider.OptionError{
-			Field: ignoreOption, Value: strings.Join(o.Ignore, " "), Allowed: "only without event_id: each of them says what the key is",
+			Field: ignoreOption, Value: strings.Join(o.Ignore, " "), Allowed: "cannot be combined with event_id: each of them defines the key",
 		}
 	case len(o.Ignore) > 0:
 		for _, pointer := range o.Ignore {

@@ -39,9 +39,9 @@ func ownAnswer(o provider.AnswerOptions) (*provider.Answer, error) {
 	status := cmp.Or(o.Status, http.StatusOK)
 	switch {
 	case status < 200 || status > 299:
-		return nil, &provider.OptionError{Field: "answer.status", Value: strconv.Itoa(status), Allowed: "200 to 299: the delivery is committed"}
+		return nil, &provider.OptionError{Field: "answer.status", Value: strconv.Itoa(status), Allowed: "must be 200 to 299: the delivery is already committed"}
 	case o.Body != "" && (status == http.StatusNoContent || status == http.StatusResetContent):
-		return nil, &provider.OptionError{Field: "answer.body", Value: o.Body, Allowed: "no body with the status " + strconv.Itoa(status)}
+		return nil, &provider.OptionError{Field: "answer.body", Value: o.Body, Allowed: "must be empty with status " + strconv.Itoa(status)}
 	case len(o.Body) > maxOwnAnswer:
 		return nil, &provider.OptionError{Field: "answer.body", Value: strconv.Itoa(len(o.Body)) + " bytes", Allowed: "at most " + strconv.Itoa(maxOwnAnswer) + " bytes"}
 	}
@@ -54,11 +54,11 @@ func ownAnswer(o provider.AnswerOptions) (*provider.Answer, error) {
 		name := http.CanonicalHeaderKey(given)
 		switch {
 		case slices.Contains(reservedHeaders(), name):
-			return nil, &provider.OptionError{Field: field, Value: value, Allowed: "no header that Hooklatch or HTTP sets itself: " + strings.Join(reservedHeaders(), ", ")}
+			return nil, &provider.OptionError{Field: field, Value: value, Allowed: "must not be a header that Hooklatch or HTTP sets: " + strings.Join(reservedHeaders(), ", ")}
 		case !printable(value):
-			return nil, &provider.OptionError{Field: field, Value: value, Allowed: "printable ASCII, at most " + strconv.Itoa(maxEchoedHeader) + " bytes"}
+			return nil, &provider.OptionError{Field: field, Value: value, Allowed: "must be printable ASCII of at most " + strconv.Itoa(maxEchoedHeader) + " bytes"}
 		case answer.Header[name] != nil:
-			return nil, &provider.OptionError{Field: field, Value: given, Allowed: "each header once"}
+			return nil, &provider.OptionError{Field: field, Value: given, Allowed: "must be given only once"}
 		}
 		answer.Header[name] = []string{value}
 	}

@@ -58,7 +58,7 @@ func (g *OwnEvents) readList(each string) error {
 	case wholeBody:
 	default:
 		if err := validatePointer("each", each); err != nil {
-			return &provider.OptionError{Field: "each", Value: each, Allowed: "must be a JSON pointer such as /events, or body when the body is the list itself"}
+			return &provider.OptionError{Field: "each", Value: each, Allowed: "must be a JSON pointer such as /events, or body if the body itself is the list"}
 		}
 		g.list = each
 	}
@@ -78,7 +78,7 @@ func (g *OwnEvents) id(o provider.Options) (KeyRule, error) {
 	case rule == nil:
 		return nil, &provider.OptionError{
 			Field:   "event_id",
-			Allowed: "required: say what makes two deliveries the same event, by one of header, pointer, form, join, fields",
+			Allowed: "required: set one of header, pointer, form, join and fields to what identifies the event",
 		}
 	case len(o.Ignore) > 0:
 		return rule, nil
@@ -86,7 +86,7 @@ func (g *OwnEvents) id(o provider.Options) (KeyRule, error) {
 	e := o.EventID
 	g.parts = parts
 	if g.listed && !slices.ContainsFunc(g.parts, func(f Field) bool { return f.Pointer != "" }) {
-		return nil, &provider.OptionError{Field: "event_id", Value: e.Text(), Allowed: "with each, something inside the item: all items would have one id"}
+		return nil, &provider.OptionError{Field: "event_id", Value: e.Text(), Allowed: "with each, must read a field of the item; otherwise all items have the same id"}
 	}
 	return rule, nil
 }
@@ -100,7 +100,7 @@ func KindOf(o provider.Options) (kind, fallback Field, err error) {
 		return Field{}, Field{}, err
 	}
 	if o.Type.Fixed != "" && (!Clean(o.Type.Fixed) || len(o.Type.Fixed) > MaxText) {
-		return Field{}, Field{}, &provider.OptionError{Field: "type.fixed", Value: o.Type.Fixed, Allowed: "at most 255 bytes without control characters"}
+		return Field{}, Field{}, &provider.OptionError{Field: "type.fixed", Value: o.Type.Fixed, Allowed: "must be must be at most 255 bytes without control characters"}
 	}
 	return fieldOf(o.Type), Field{}, nil
 }
@@ -123,7 +123,7 @@ func (g *OwnEvents) oneBody() error {
 		pointers = append(pointers, cmp.Or(g.list, wholeBody))
 	}
 	if len(forms) > 0 && len(pointers) > 0 {
-		return &provider.OptionError{Field: "event_id", Value: forms[0] + " and " + strings.Join(pointers, " "), Allowed: "form fields or JSON pointers, not both: a body is one of them"}
+		return &provider.OptionError{Field: "event_id", Value: forms[0] + " and " + strings.Join(pointers, " "), Allowed: "must be form fields or JSON pointers, not both: a body is either a form or JSON"}
 	}
 	return nil
 }

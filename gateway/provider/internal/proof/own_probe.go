@@ -55,15 +55,15 @@ func validateProbe(o provider.ProbeOptions) error {
 	allowed := []string{http.MethodHead, http.MethodGet, http.MethodOptions}
 	for i, method := range o.Methods {
 		if !slices.Contains(allowed, method) {
-			return &provider.OptionError{Field: "probe.methods", Value: method, Allowed: "must be among " + strings.Join(allowed, ", ") + "; POST is for deliveries"}
+			return &provider.OptionError{Field: "probe.methods", Value: method, Allowed: "must be one of " + strings.Join(allowed, ", ") + "; POST is used for deliveries"}
 		}
 		if slices.Contains(o.Methods[:i], method) {
-			return &provider.OptionError{Field: "probe.methods", Value: method, Allowed: "each method once"}
+			return &provider.OptionError{Field: "probe.methods", Value: method, Allowed: "must be given only once"}
 		}
 	}
 	if o.Echo == (provider.EchoOptions{}) {
 		if len(o.Methods) == 0 && !o.Unsigned {
-			return &provider.OptionError{Field: "probe", Allowed: "at least one of methods, unsigned, echo"}
+			return &provider.OptionError{Field: "probe", Allowed: "at least one of methods, unsigned and echo is required"}
 		}
 		return nil
 	}
@@ -162,7 +162,7 @@ func onlyHeader(h http.Header, name string) (string, error) {
 		return "", nil
 	}
 	if len(values) > 1 || !printable(values[0]) {
-		return "", &provider.EventError{Unreadable: true, Message: name + " is no value that can be repeated"}
+		return "", &provider.EventError{Unreadable: true, Message: name + " has a value that cannot be echoed"}
 	}
 	return values[0], nil
 }
@@ -183,7 +183,7 @@ func echoField(r *provider.Request, pointer string) (*provider.Answer, error) {
 	}
 	text := Unquote(found.Raw)
 	if text == "" || len(text) > MaxEcho || !Clean(text) {
-		return nil, &provider.EventError{Unreadable: true, Message: pointer + " is no value that can be repeated"}
+		return nil, &provider.EventError{Unreadable: true, Message: pointer + " has a value that cannot be echoed"}
 	}
 	var value any = text
 	for _, name := range slices.Backward(jsonpointer.Tokens(pointer)) {

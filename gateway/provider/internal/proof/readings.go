@@ -54,7 +54,7 @@ func (k KeySpelling) hint(secrets []secret.Value, given [][]byte, macs func(key 
 			for _, mac := range macs(key) {
 				for _, signature := range given {
 					if hmac.Equal(mac, signature) {
-						return fmt.Sprintf("it fits a secret that is read as %[1]s; write that secret as {value: ..., encoding: %[1]s}", reading.Encoding)
+						return fmt.Sprintf("it matches a secret that is read as %[1]s; write that secret as {value: ..., encoding: %[1]s}", reading.Encoding)
 					}
 				}
 			}

@@ -213,7 +213,7 @@ func (s *Scheme) Claim(r *provider.Request) (Claim, error) {
 			return c, err
 		}
 		if !s.isDivisible(c.id, r.Body) {
-			return c, &provider.VerifyError{Reason: provider.ReasonMalformedID, Detail: "contains what separates it from the next signed part"}
+			return c, &provider.VerifyError{Reason: provider.ReasonMalformedID, Detail: "contains the separator of the signed parts"}
 		}
 	}
 	return c, nil

@@ -38,8 +38,8 @@ func (k KeySpelling) Key(s secret.Value) ([]byte, error) {
 	}
 	key, err := k.Encoding.Decode(strings.TrimPrefix(text, k.Prefix))
 	if err != nil && k.Prefix == whsecPrefix {
-		return nil, fmt.Errorf("the secret is not %s, also without whsec_ or v1,whsec_ before it: %w; if the sender takes the text itself "+
-			"for the key (as with polar_whs_...), write the secret as {value: ..., encoding: raw}", k.Encoding, err)
+		return nil, fmt.Errorf("the secret is not %s, even without the prefix whsec_ or v1,whsec_: %w; if the sender uses the text itself "+
+			"as the key (as with polar_whs_...), write the secret as {value: ..., encoding: raw}", k.Encoding, err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("the secret is not %s: %w", k.Encoding, err)

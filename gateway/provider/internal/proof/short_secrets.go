@@ -12,7 +12,7 @@ import (
 const minSecret = 8
 
 var errShortSecret = fmt.Errorf("the secret has fewer than %d bytes, so it could be guessed: "+
-	"write the one the sender made or, where you choose it, set a random one there and here (openssl rand -hex 32)", minSecret)
+	"use the one that the sender generated or, if you choose it, set the same random secret at the sender and here (openssl rand -hex 32)", minSecret)
 
 // NotGuessable makes the check of a configured secret also refuse short ones.
 func NotGuessable(usable func(secret.Value) error) func(secret.Value) error {

@@ -230,7 +230,7 @@ func standardKeys() *KeyPair {
 		case len(key) == ed25519.PrivateKeySize && ed25519.NewKeyFromSeed(key[:ed25519.SeedSize]).Equal(ed25519.PrivateKey(key)):
 			return ed25519.PrivateKey(key), nil
 		}
-		return nil, errors.New("the secret is no Ed25519 private key behind whsk_")
+		return nil, errors.New("the secret is not whsk_ followed by an Ed25519 private key")
 	}
 	return pair
 }

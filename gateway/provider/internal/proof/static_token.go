@@ -166,7 +166,7 @@ func ByToken(o provider.Options, t *StaticToken) (*provider.Provider, error) {
 	}
 	// The header of the token may not be one that describes events.
 	if slices.Contains(g.Headers(), t.Header) {
-		return nil, &provider.OptionError{Field: "event_id", Value: t.Header, Allowed: "another header than that of the secret"}
+		return nil, &provider.OptionError{Field: "event_id", Value: t.Header, Allowed: "must differ from the header of the secret"}
 	}
 	t.Single = g.Headers()
 	p := &provider.Provider{

@@ -31,11 +31,11 @@ type Walk struct {
 }
 
 // ErrNoJSON means that a Walk met something unreadable or unexpected.
-var ErrNoJSON = errors.New("the body is not the JSON it should be")
+var ErrNoJSON = errors.New("the body is not the expected JSON")
 
 // TooMany refuses a request with more of something than is read from a stranger.
 func TooMany(what string) error {
-	return &provider.VerifyError{Reason: provider.ReasonTooManyItems, Detail: "more than can be read before the proof: " + what}
+	return &provider.VerifyError{Reason: provider.ReasonTooManyItems, Detail: "too many to read before the request is verified: " + what}
 }
 
 // Members visits the members of the object at the walk. If a visit reads nothing, the
@@ -234,4 +234,4 @@ func SomeFields(body []byte, names ...string) (url.Values, error) {
 }
 
 // ErrNoForm means that a field of a form is not escaped as a form has it.
-var ErrNoForm = errors.New("the body is not a form that can be read")
+var ErrNoForm = errors.New("the body is not a readable form")

@@ -210,7 +210,7 @@ func (w *WebToken) inTime(claims jwt.MapClaims, now time.Time) error {
 	issued, issueErr := claims.GetIssuedAt()
 	switch {
 	case expiryErr != nil || startErr != nil || issueErr != nil:
-		return &provider.VerifyError{Reason: provider.ReasonMalformedTimestamp, Detail: "exp, nbf or iat is no number"}
+		return &provider.VerifyError{Reason: provider.ReasonMalformedTimestamp, Detail: "exp, nbf or iat is not a number"}
 	case expires == nil && w.BodyHash == "" && w.MaxAge == 0:
 		return &provider.VerifyError{Reason: provider.ReasonMissingTimestamp, Detail: "exp"}
 	case issued == nil && w.MaxAge > 0:

@@ -176,7 +176,7 @@ func (a *adyen) verify(ctx context.Context, r *provider.Request, secrets []secre
 // error when none does.
 func (a *adyen) prove(raw []byte, i int, secrets []secret.Value, able []int) ([]int, error) {
 	if len(raw) > maxAdyenItem {
-		return nil, &provider.VerifyError{Reason: provider.ReasonTooManyItems, Detail: adyenItems + "/" + strconv.Itoa(i) + " is larger than an item can be"}
+		return nil, &provider.VerifyError{Reason: provider.ReasonTooManyItems, Detail: adyenItems + "/" + strconv.Itoa(i) + " is larger than an item may be"}
 	}
 	item, err := proof.ParseJSON(raw)
 	if err != nil {
@@ -247,7 +247,7 @@ func adyenText(item gjson.Result) ([]byte, error) {
 		case value.IsBool():
 			text = value.Raw
 		default:
-			return nil, &provider.VerifyError{Reason: provider.ReasonMalformedID, Detail: pointer + " is neither a text nor a whole number"}
+			return nil, &provider.VerifyError{Reason: provider.ReasonMalformedID, Detail: pointer + " is neither a string nor an integer"}
 		}
 		texts = append(texts, text)
 	}

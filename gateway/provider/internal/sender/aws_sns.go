@@ -52,8 +52,8 @@ var (
 	snsTopic = regexp.MustCompile(`^arn:aws[a-z-]*:sns:[a-z0-9-]+:[0-9]{12}:[A-Za-z0-9_.-]{1,256}$`)
 
 	errNoTopic     = errors.New("the secret is not the ARN of a topic (arn:aws:sns:<region>:<account>:<name>)")
-	errOnlyAWS     = errors.New("only AWS signs for a topic; a test signs with the RSA key of a certificate of its own")
-	errNoSNSObject = errors.New("only a JSON object can carry the signature")
+	errOnlyAWS     = errors.New("only AWS can sign for a topic; a test signs with its own RSA key")
+	errNoSNSObject = errors.New("only a JSON object can contain the signature")
 )
 
 // SNS declares the HTTP deliveries of Amazon SNS. Anybody can have a topic there
@@ -153,7 +153,7 @@ func (s *sns) verify(ctx context.Context, r *provider.Request, secrets []secret.
 	}
 	root, err := proof.ParseJSON(r.Body)
 	if err != nil || !root.IsObject() {
-		return provider.Verified{}, &provider.VerifyError{Reason: provider.ReasonMissingSignature, Detail: "the body is no JSON object"}
+		return provider.Verified{}, &provider.VerifyError{Reason: provider.ReasonMissingSignature, Detail: "the body is not a JSON object"}
 	}
 	m, err := snsMessageOf(root)
 	if err != nil {
@@ -260,7 +260,7 @@ func snsSigned(root gjson.Result) ([]byte, error) {
 			continue
 		}
 		if value.Type != gjson.String {
-			return nil, &provider.VerifyError{Reason: provider.ReasonMalformedSignature, Detail: name + " is no text"}
+			return nil, &provider.VerifyError{Reason: provider.ReasonMalformedSignature, Detail: name + " is not a string"}
 		}
 		text := proof.Unquote(value.Raw)
 		if name != "Message" && strings.ContainsAny(text, "\r\n") {
@@ -276,7 +276,7 @@ func snsSigned(root gjson.Result) ([]byte, error) {
 // authorities must too.
 func (s *sns) key(ctx context.Context, by proof.Asker, rawURL string, now time.Time) (*rsa.PublicKey, error) {
 	if !proof.IsDocument(rawURL, snsPath) {
-		return nil, &provider.VerifyError{Reason: provider.ReasonForeignURL, Detail: "SigningCertURL is not that of a certificate"}
+		return nil, &provider.VerifyError{Reason: provider.ReasonForeignURL, Detail: "SigningCertURL is not the URL of a certificate"}
 	}
 	document, err := s.fetcher.Cached(ctx, by, rawURL, snsCertificateTTL, now)
 	if errors.Is(err, proof.ErrNoDocument) {
@@ -297,7 +297,7 @@ func (s *sns) key(ctx context.Context, by proof.Asker, rawURL string, now time.T
 		return nil, refuse("cannot be read")
 	}
 	if !slices.ContainsFunc(append(certificate.DNSNames, certificate.Subject.CommonName), snsName.MatchString) {
-		return nil, refuse("is of another name")
+		return nil, refuse("was issued for another name")
 	}
 	if next, _ := pem.Decode(rest); next != nil {
 		return proof.Certificates{Roots: s.roots}.RSAKey(document, now)

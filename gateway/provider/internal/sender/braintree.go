@@ -27,7 +27,7 @@ const (
 
 var (
 	errBraintreeKeys = errors.New("the secret is not public_key:private_key")
-	errBraintreeForm = errors.New("only a form with " + braintreePayload + " can carry the signature")
+	errBraintreeForm = errors.New("only a form with " + braintreePayload + " can contain the signature")
 )
 
 // braintreeDigits matches a challenge and never a payload: the answer to a stranger's
@@ -119,7 +119,7 @@ func braintreeHandshake(_ context.Context, r *provider.Request, secrets []secret
 	}
 	challenge := r.URL.Query().Get(braintreeChallenge)
 	if !braintreeDigits.MatchString(challenge) {
-		return nil, &provider.EventError{Unreadable: true, Message: braintreeChallenge + " in the URL is no challenge"}
+		return nil, &provider.EventError{Unreadable: true, Message: braintreeChallenge + " in the URL is not a challenge"}
 	}
 	if len(secrets) == 0 {
 		return nil, proof.ErrNoSecret
@@ -133,7 +133,7 @@ func braintreeHandshake(_ context.Context, r *provider.Request, secrets []secret
 
 func verifyBraintree(_ context.Context, r *provider.Request, secrets []secret.Value, _ time.Time) (provider.Verified, error) {
 	if !proof.IsForm(r) {
-		return provider.Verified{}, &provider.VerifyError{Reason: provider.ReasonMissingSignature, Detail: "the body is no form"}
+		return provider.Verified{}, &provider.VerifyError{Reason: provider.ReasonMissingSignature, Detail: "the body is not a form"}
 	}
 	form, err := proof.SomeFields(r.Body, braintreeSignature, braintreePayload)
 	switch {

@@ -91,11 +91,11 @@ func TestDocuSignXMLThatIsNoMessage(t *testing.T) {
 		unreadable bool
 	}{
 		"no envelope":   {docusignXMLText("", "2020-12-21T08:30:37.1", "Sent"), at + "EnvelopeID is missing or empty", false},
-		"two envelopes": {strings.Replace(good, "</EnvelopeID>", "</EnvelopeID><EnvelopeID>f</EnvelopeID>", 1), at + "EnvelopeID stands in the body more than once", false},
-		"two statuses":  {strings.Replace(good, "<TimeZone>", "<EnvelopeStatus><Status>Voided</Status></EnvelopeStatus><TimeZone>", 1), at + "Status stands in the body more than once", false},
+		"two envelopes": {strings.Replace(good, "</EnvelopeID>", "</EnvelopeID><EnvelopeID>f</EnvelopeID>", 1), at + "EnvelopeID occurs more than once in the body", false},
+		"two statuses":  {strings.Replace(good, "<TimeZone>", "<EnvelopeStatus><Status>Voided</Status></EnvelopeStatus><TimeZone>", 1), at + "Status occurs more than once in the body", false},
 		"another root":  {"<soap:Envelope xmlns:soap='urn:s'/>", at + "EnvelopeID is missing or empty", false},
-		"cut off":       {good[:len(good)-5], "the body is not XML that can be read", true},
-		"an entity":     {`<!DOCTYPE a [<!ENTITY e "e">]>` + strings.Replace(good, ">e<", ">&e;<", 1), "the body is not XML that can be read", true},
+		"cut off":       {good[:len(good)-5], "the body is not readable XML", true},
+		"an entity":     {`<!DOCTYPE a [<!ENTITY e "e">]>` + strings.Replace(good, ">e<", ">&e;<", 1), "the body is not readable XML", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

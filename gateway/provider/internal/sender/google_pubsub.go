@@ -33,7 +33,7 @@ func GooglePubSub(o provider.Options) (*provider.Provider, error) {
 	if o.Claims["email"] == "" {
 		return nil, &provider.OptionError{
 			Field:   "claims",
-			Allowed: "must have email, the service account of the subscription: anybody's subscription can push to your URL, with your audience",
+			Allowed: "must contain email, the service account of the subscription: without it, any Google Cloud customer could push to your URL with your audience",
 		}
 	}
 	kind, fallback, err := proof.KindOf(o)

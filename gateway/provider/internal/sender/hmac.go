@@ -93,7 +93,7 @@ func hmacScheme(o provider.Options) (*proof.Scheme, error) {
 	if !ok || !signed.Has(proof.InBody) {
 		return nil, &provider.OptionError{
 			Field: "template", Value: o.Template,
-			Allowed: "must contain {body}, and no other braces than those of " + proof.Placeholders,
+			Allowed: "must contain {body}, and no braces other than those of " + proof.Placeholders,
 		}
 	}
 	var numbered bool
@@ -156,27 +156,27 @@ func checkPlaceholders(o provider.Options, signed proof.Template) error {
 	timed := signed.Has(proof.InTimestamp)
 	switch {
 	case o.SignatureField == "" && o.TimestampField != "":
-		return refuse("timestamp_field", o.TimestampField, "only with signature_field, in a header that lists k=v pairs")
+		return refuse("timestamp_field", o.TimestampField, "requires signature_field, for a header that lists k=v pairs")
 	case o.SignatureField == "" && o.Separator != "":
-		return refuse("separator", o.Separator, "only with signature_field, in a header that lists k=v pairs")
+		return refuse("separator", o.Separator, "requires signature_field, for a header that lists k=v pairs")
 	case strings.Contains(o.Separator, "="):
-		return refuse("separator", o.Separator, "anything without =, which stands inside the pairs")
+		return refuse("separator", o.Separator, "must not contain =, which is used inside the pairs")
 	case o.TimestampField != "" && o.TimestampField == o.SignatureField:
-		return refuse("timestamp_field", o.TimestampField, "another name than signature_field")
+		return refuse("timestamp_field", o.TimestampField, "must differ from signature_field")
 	case o.TimestampField != "" && o.TimestampHeader != "":
 		return refuse("timestamp_header", o.TimestampHeader, "at most one of timestamp_header and timestamp_field")
 	case timed && o.TimestampField == "" && o.TimestampHeader == "":
 		return refuse("template", o.Template, "with {ts}, set timestamp_header or timestamp_field")
 	case !timed && cmp.Or(o.TimestampField, o.TimestampHeader) != "":
-		return refuse("template", o.Template, "must contain {ts} when a timestamp is named: an unsigned time protects from nothing")
+		return refuse("template", o.Template, "must contain {ts} if a timestamp is configured: an unsigned time protects against nothing")
 	case !timed && o.Tolerance != 0:
-		return refuse("tolerance", o.Tolerance.String(), "only when the template contains {ts}")
+		return refuse("tolerance", o.Tolerance.String(), "requires {ts} in the template")
 	case !timed && o.TimestampUnit != "":
-		return refuse("timestamp_unit", o.TimestampUnit, "only when the template contains {ts}")
+		return refuse("timestamp_unit", o.TimestampUnit, "requires {ts} in the template")
 	case signed.Has(proof.InID) && o.IDHeader == "":
 		return refuse("template", o.Template, "with {id}, set id_header")
 	case !signed.Has(proof.InID) && o.IDHeader != "":
-		return refuse("id_header", o.IDHeader, "only when the template contains {id}; an unsigned id is event_id: {header: ...}")
+		return refuse("id_header", o.IDHeader, "requires {id} in the template; for an unsigned id use event_id: {header: ...}")
 	}
 	return nil
 }

@@ -27,7 +27,7 @@ func JWT(o provider.Options) (*provider.Provider, error) {
 		return nil, err
 	}
 	if slices.Contains(g.Headers(), w.Header) {
-		return nil, &provider.OptionError{Field: "event_id", Value: w.Header, Allowed: "another header than that of the token"}
+		return nil, &provider.OptionError{Field: "event_id", Value: w.Header, Allowed: "must differ from the header of the token"}
 	}
 	w.Single = g.Headers()
 	return &provider.Provider{
@@ -99,14 +99,14 @@ func jwtToken(o provider.Options) (*proof.WebToken, error) {
 		// One set of algorithms for secrets and one for keys: a public key must
 		// never serve as the secret of an HMAC.
 		if !slices.Contains(allowed, algorithm) {
-			return nil, &provider.OptionError{Field: "algorithms", Value: algorithm, Allowed: "must be among " + strings.Join(allowed, ", ")}
+			return nil, &provider.OptionError{Field: "algorithms", Value: algorithm, Allowed: "must be one of " + strings.Join(allowed, ", ")}
 		}
 	}
 	if len(o.Algorithms) > 0 {
 		w.Algorithms = o.Algorithms
 	}
 	if w.Keys != nil && o.Audience == "" {
-		return nil, &provider.OptionError{Field: "audience", Allowed: "required with published keys: the sender signs tokens for others with them too"}
+		return nil, &provider.OptionError{Field: "audience", Allowed: "required with published keys: the sender also signs tokens for other audiences with them"}
 	}
 	return w, nil
 }
@@ -116,7 +116,7 @@ func jwtTimes(o provider.Options, w *proof.WebToken) error {
 	case o.MaxAge < 0:
 		return &provider.OptionError{Field: "max_age", Value: o.MaxAge.String(), Allowed: "must be more than zero"}
 	case o.Tolerance < 0:
-		return &provider.OptionError{Field: "tolerance", Value: "off", Allowed: "must be a duration: here it is what the two clocks may differ by"}
+		return &provider.OptionError{Field: "tolerance", Value: "off", Allowed: "must be a duration: for this provider it is the allowed difference between the clocks"}
 	}
 	w.MaxAge, w.Leeway = o.MaxAge, proof.Tolerance(o, proof.StandardLeeway)
 	return nil
@@ -129,7 +129,7 @@ func jwtKeys(o provider.Options, w *proof.WebToken) error {
 	case o.JWKSURL != "":
 		u, err := url.Parse(o.JWKSURL)
 		if err != nil || u.Scheme != "https" || u.Hostname() == "" || u.User != nil || u.Port() != "" && u.Port() != "443" {
-			return &provider.OptionError{Field: "jwks_url", Value: o.JWKSURL, Allowed: "must be a URL with https and without user and port"}
+			return &provider.OptionError{Field: "jwks_url", Value: o.JWKSURL, Allowed: "must be an https URL without user and port"}
 		}
 		w.Keys = proof.KeysByURL(proof.NewFetcher(o, strings.ToLower(u.Hostname())), o.JWKSURL)
 	case o.JWKSFile != "":

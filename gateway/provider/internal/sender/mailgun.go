@@ -67,7 +67,7 @@ func Mailgun(o provider.Options) (*provider.Provider, error) {
 			}
 			return given.signed()
 		},
-		OtherBodies: "forms in several parts (multipart/form-data)",
+		OtherBodies: "multipart forms (multipart/form-data)",
 		MaxBody:     35 << 20, // of mail forwarded by routes: 25 MB, in base64
 		MaxForm:     75 << 20, // the same, escaped
 		RetryWindow: 8 * time.Hour,
@@ -278,7 +278,7 @@ func mailgunKey(d *proof.Document) (string, error) {
 	return proof.Join(id, strconv.FormatFloat(at.Num, 'f', -1, 64)), nil
 }
 
-var errMailgunBody = errors.New("only a JSON object or a form can carry the signature")
+var errMailgunBody = errors.New("only a JSON object or a form can contain the signature")
 
 // signMailgun puts a new proof into the body.
 func signMailgun(r *provider.Request, key secret.Value, now time.Time) error {

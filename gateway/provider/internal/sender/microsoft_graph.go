@@ -34,7 +34,7 @@ const (
 	maxGraphTokens = 100
 )
 
-var errNoGraphList = errors.New("the body has no list value of objects, which carry clientState")
+var errNoGraphList = errors.New("the body has no list value whose objects contain clientState")
 
 // MicrosoftGraph declares change notifications of Microsoft Graph.
 func MicrosoftGraph(o provider.Options) (*provider.Provider, error) {
@@ -153,9 +153,9 @@ func verifyGraph(r *provider.Request, secrets []secret.Value) (provider.Verified
 	})
 	switch {
 	case errors.Is(err, proof.ErrNoJSON):
-		err = &provider.VerifyError{Reason: provider.ReasonMissingToken, Detail: "the body has no list /value, whose items carry clientState"}
+		err = &provider.VerifyError{Reason: provider.ReasonMissingToken, Detail: "the body has no list /value whose items contain clientState"}
 	case err == nil && items == 0:
-		err = &provider.VerifyError{Reason: provider.ReasonMissingToken, Detail: "/value is empty or not there"}
+		err = &provider.VerifyError{Reason: provider.ReasonMissingToken, Detail: "/value is empty or missing"}
 	}
 	return verified, delivery, err
 }
@@ -168,7 +168,7 @@ func (d *graphDelivery) verify(ctx context.Context, tokens *entra.Tokens, now ti
 	case !tokens.Wanted():
 		return nil
 	case len(d.tokens) == 0 && d.encrypted:
-		return &provider.VerifyError{Reason: provider.ReasonMissingToken, Detail: "/validationTokens is empty or not there"}
+		return &provider.VerifyError{Reason: provider.ReasonMissingToken, Detail: "/validationTokens is empty or missing"}
 	}
 	var proven []string
 	for _, text := range d.tokens {
@@ -180,7 +180,7 @@ func (d *graphDelivery) verify(ctx context.Context, tokens *entra.Tokens, now ti
 	}
 	for _, tenant := range d.tenants {
 		if !slices.Contains(proven, tenant) {
-			return &provider.VerifyError{Reason: provider.ReasonWrongClaim, Detail: "tid: no token is of the tenant of an item"}
+			return &provider.VerifyError{Reason: provider.ReasonWrongClaim, Detail: "tid: no token belongs to the tenant of an item"}
 		}
 	}
 	return nil

@@ -169,13 +169,13 @@ func TestGraphAsksForTokensOfResourceDataOnly(t *testing.T) {
 func TestGraphOptions(t *testing.T) {
 	t.Parallel()
 	for want, o := range map[string]provider.Options{
-		`app_ids: "hooklatch" is not allowed: must be ids of Microsoft Entra, such as 8e460676-ae3f-4b1e-8790-ee0fb5d6148f`: {
+		`app_ids: "hooklatch" is not allowed: must be Microsoft Entra ids, such as 8e460676-ae3f-4b1e-8790-ee0fb5d6148f`: {
 			AppIDs: []string{graphApp, "hooklatch"},
 		},
-		`tenants: "acme.onmicrosoft.com" is not allowed: must be ids of Microsoft Entra, such as 8e460676-ae3f-4b1e-8790-ee0fb5d6148f`: {
+		`tenants: "acme.onmicrosoft.com" is not allowed: must be Microsoft Entra ids, such as 8e460676-ae3f-4b1e-8790-ee0fb5d6148f`: {
 			AppIDs: []string{graphApp}, Tenants: []string{"acme.onmicrosoft.com"},
 		},
-		`tenants: "` + graphTenant + `" is not allowed: only with app_ids`: {Tenants: []string{graphTenant}},
+		`tenants: "` + graphTenant + `" is not allowed: requires app_ids`: {Tenants: []string{graphTenant}},
 	} {
 		_, err := MicrosoftGraph(o)
 		require.EqualError(t, err, want)

@@ -51,7 +51,7 @@ var (
 	paypalCertPath = regexp.MustCompile(`^/v1/notifications/certs/[A-Za-z0-9_-]{1,100}$`)
 
 	errPayPalID  = errors.New("the secret does not begin with a webhook id: letters, digits and _, at most 50")
-	errPayPalKey = errors.New("signing needs a private key behind the webhook id")
+	errPayPalKey = errors.New("signing needs a private key after the webhook id")
 )
 
 // PayPal declares PayPal's webhooks. PayPal signs, with a certificate of its own, a
@@ -142,10 +142,10 @@ func paypalSecret(s secret.Value) (id string, key any, err error) {
 		return id, nil, nil
 	}
 	if key, err = proof.ReadKey(secret.New(text)); err != nil {
-		return "", nil, fmt.Errorf("behind the webhook id: %w", err)
+		return "", nil, fmt.Errorf("after the webhook id: %w", err)
 	}
 	if _, ok := proof.PublicOf(key).(*rsa.PublicKey); !ok {
-		return "", nil, fmt.Errorf("behind the webhook id: %w", proof.ErrNotThatKey)
+		return "", nil, fmt.Errorf("after the webhook id: %w", proof.ErrNotThatKey)
 	}
 	return id, key, nil
 }
@@ -181,7 +181,7 @@ func (p *paypal) claim(r *provider.Request) (c paypalClaim, err error) {
 		return c, err
 	}
 	if strings.Contains(c.id, "|") {
-		return c, &provider.VerifyError{Reason: provider.ReasonMalformedID, Detail: "contains what separates it from the next signed part"}
+		return c, &provider.VerifyError{Reason: provider.ReasonMalformedID, Detail: "contains the separator of the signed parts"}
 	}
 	if c.time, err = proof.TheHeader(r.Header, paypalTime, provider.ReasonMissingTimestamp); err != nil {
 		return c, err

@@ -105,8 +105,8 @@ func TestPayPalSecrets(t *testing.T) {
 		" ":                                 "does not begin with a webhook id",
 		"canary-1":                          "does not begin with a webhook id",
 		strings.Repeat("canary", 9):         "does not begin with a webhook id",
-		"CANARY canary":                     "behind the webhook id",
-		"CANARY " + prooftest.ECDSABase64(): "key of another kind",
+		"CANARY canary":                     "after the webhook id",
+		"CANARY " + prooftest.ECDSABase64(): "another type of key",
 		"-----BEGIN canary-----\nAA\n-----": "does not begin with a webhook id",
 	} {
 		err := p.CheckSecret(secret.New(bad))

@@ -115,9 +115,9 @@ func TestStandardWebhooksRefusesUnusableKeys(t *testing.T) {
 		"whpk_":                                 "the secret is empty",
 		"whpk_%":                                "the secret is not base64: illegal base64 data at input byte 0",
 		"whpk_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIz": "the key has 24 bytes; an Ed25519 public key has 32",
-		"whsk_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIz": "the secret is no Ed25519 private key behind whsk_",
+		"whsk_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIz": "the secret is not whsk_ followed by an Ed25519 private key",
 		// The published pair, with some bytes of its public half changed.
-		"whsk_6Xb/dCcHpPea21PS1N9VY/NZW723CEc77N4rJCubMbfVKIDij2HKpMKkioLlaaaaaaaaaaAJ6p9lMicMFs6Kvg==": "the secret is no Ed25519 private key behind whsk_",
+		"whsk_6Xb/dCcHpPea21PS1N9VY/NZW723CEc77N4rJCubMbfVKIDij2HKpMKkioLlaaaaaaaaaaAJ6p9lMicMFs6Kvg==": "the secret is not whsk_ followed by an Ed25519 private key",
 	} {
 		require.EqualError(t, p.CheckSecret(secret.New(text)), want, text)
 	}

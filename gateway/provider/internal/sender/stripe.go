@@ -75,8 +75,8 @@ func checkStripeSecret(spelling proof.KeySpelling) func(secret.Value) error {
 	return func(s secret.Value) error {
 		for _, prefix := range []string{"sk_live_", "sk_test_", "rk_live_", "rk_test_", "pk_live_", "pk_test_"} {
 			if strings.HasPrefix(s.Reveal(), prefix) {
-				return fmt.Errorf("a key that begins with %s is one of Stripe's API, not the signing secret of an endpoint, which begins with whsec_; "+
-					"find that with the endpoint under Developers > Webhooks, or in what `stripe listen` prints", prefix)
+				return fmt.Errorf("a key that begins with %s is a Stripe API key, not the signing secret of an endpoint, which begins with whsec_; "+
+					"find it at the endpoint under Developers > Webhooks, or in the output of `stripe listen`", prefix)
 			}
 		}
 		return spelling.Check(s)

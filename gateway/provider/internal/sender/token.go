@@ -22,7 +22,7 @@ func Token(o provider.Options) (*provider.Provider, error) {
 		t.Prefix = cmp.Or(o.Prefix, t.Prefix)
 	}
 	if o.Query != "" && cmp.Or(o.Header, o.Prefix) != "" {
-		return nil, &provider.OptionError{Field: "query", Value: o.Query, Allowed: "either query, or header and prefix"}
+		return nil, &provider.OptionError{Field: "query", Value: o.Query, Allowed: "must be either query, or header with an optional prefix"}
 	}
 	p, err := proof.ByToken(o, t)
 	if err != nil {

@@ -83,7 +83,7 @@ func (x *x) check(_ context.Context, r *provider.Request, secrets []secret.Value
 	}
 	token := r.URL.Query().Get("crc_token")
 	if token == "" || len(token) > proof.MaxEcho || strings.ContainsFunc(token, notInToken) {
-		return nil, &provider.EventError{Unreadable: true, Message: "crc_token in the URL is no token"}
+		return nil, &provider.EventError{Unreadable: true, Message: "crc_token in the URL is not a token"}
 	}
 	if len(secrets) == 0 {
 		return nil, proof.ErrNoSecret
@@ -127,7 +127,7 @@ func (x *x) events(r *provider.Request) ([]provider.Event, error) {
 	}
 	switch {
 	case rules == nil && !root.IsObject():
-		return nil, &provider.EventError{Message: "the body is no JSON object"}
+		return nil, &provider.EventError{Message: "the body is not a JSON object"}
 	case rules == nil: // of a kind that is not known
 		return proof.Facts{ID: proof.Whole(), Kind: proof.Fixed(proof.UnknownType)}.Of(d)
 	}

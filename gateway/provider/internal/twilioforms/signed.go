@@ -46,7 +46,7 @@ func Signed(r *provider.Request) ([]byte, error) {
 	case len(r.Body) == 0: // a GET has only its URL
 		return nil, nil
 	case !proof.IsForm(r):
-		return nil, &provider.VerifyError{Reason: provider.ReasonMissingSignature, Detail: "a body that is no form needs " + BodyHash + " in the URL"}
+		return nil, &provider.VerifyError{Reason: provider.ReasonMissingSignature, Detail: "a body that is not a form needs " + BodyHash + " in the URL"}
 	}
 	if len(r.Body) > proof.MaxFormSize || bytes.Count(r.Body, []byte("&")) >= proof.MaxFields {
 		return nil, proof.TooMany("fields")
@@ -68,7 +68,7 @@ func hashed(hashes []string, body []byte) error {
 			return &provider.VerifyError{Reason: provider.ReasonMalformedSignature, Detail: BodyHash + " is not hex"}
 		}
 		if !hmac.Equal(sum[:], want) {
-			return &provider.VerifyError{Reason: provider.ReasonWrongSignature, Detail: BodyHash + " is of another body"}
+			return &provider.VerifyError{Reason: provider.ReasonWrongSignature, Detail: BodyHash + " belongs to another body"}
 		}
 	}
 	return nil
