@@ -49,7 +49,7 @@ func TestListsThatLieMoveNothing(t *testing.T) {
 		"too few scopes": {func(out http.ResponseWriter, r *http.Request) bool {
 			out.Header().Set("X-OAuth-Scopes", "gist, repo:status")
 			return say(404, "application/json", `{}`)(out, r)
-		}, "the token has the scopes gist, repo:status and needs: of the repository or organization, Webhooks: read and write"},
+		}, "the token has the scopes gist, repo:status and needs: Webhooks: read and write, on the repository or organization"},
 		"an error": {say(500, "application/json", `{}`), "answered 500"},
 		"a redirect": {func(out http.ResponseWriter, r *http.Request) bool {
 			http.Redirect(out, r, "http://127.0.0.1:1/", http.StatusFound)

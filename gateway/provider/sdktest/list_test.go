@@ -206,7 +206,7 @@ func TestListsOfTheSDKsHaveTheEventsOfTheWebhooks(t *testing.T) {
 			w.requests.compare(t)
 
 			_, err = w.backfill.Run(t.Context(), "foreign", backfill.Order{By: "the test", Since: w.since})
-			require.ErrorContains(t, err, "is not ours")
+			require.ErrorContains(t, err, "does not send to this gateway")
 			require.Equal(t, map[string]string{"hooked": "on", "listed": "on", "foreign": "foreign"}, w.endpoints(t, "hooked", "listed", "foreign"))
 		})
 	}

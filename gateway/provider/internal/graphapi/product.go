@@ -15,13 +15,13 @@ import (
 )
 
 // Signing is the text about the signature on the page of a product.
-const Signing = "HMAC-SHA256 over the body, in hex behind sha256= in the header `X-Hub-Signature-256`. No time is signed."
+const Signing = "HMAC-SHA256 over the body, in hex after sha256= in the header `X-Hub-Signature-256`. No time is signed."
 
 // Setup is how a source of a product is set up in the App Dashboard.
 func Setup(product string) []string {
 	return []string{
 		"App Dashboard, App settings, Basic: the App Secret is the secret of the source.",
-		"Make up a verify token, and set it as `verify_token` of the source. Start the gateway: Meta checks the URL while it is saved.",
+		"Choose a verify token and set it as `verify_token` of the source. Start the gateway: Meta checks the URL when you save it.",
 		product + ", Configuration: callback URL {url}, the same verify token, then subscribe to the fields.",
 	}
 }
@@ -30,9 +30,9 @@ func Setup(product string) []string {
 func Notes() []string {
 	return []string{
 		"One delivery carries up to 1,000 updates. Each becomes an event of its own, and the body is stored once.",
-		"Duplicates and another order are normal.",
+		"Duplicates and out-of-order deliveries are normal.",
 		"The older header `X-Hub-Signature` (SHA-1) is ignored.",
-		"The check of the URL is refused while no `verify_token` is set.",
+		"The URL check is refused until `verify_token` is set.",
 		"Unconfirmed: bodies of up to 3 MB.",
 	}
 }

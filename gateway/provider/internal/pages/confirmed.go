@@ -78,10 +78,10 @@ func readJSON(path string, into any) error {
 func byWhat(e provider.Evidence, sdks []string) string {
 	texts := map[provider.Evidence]string{
 		provider.Documentation: "the sender's documentation or code",
-		provider.Vector:        "a published vector",
-		provider.SDK:           "what our tests run: " + strings.Join(sdks, ", "),
-		provider.Others:        "code and texts of others",
-		provider.Nobody:        "nobody: verify it before you rely on it",
+		provider.Vector:        "a published test vector",
+		provider.SDK:           "an SDK that the tests of Hooklatch run: " + strings.Join(sdks, ", "),
+		provider.Others:        "third-party code and texts",
+		provider.Nobody:        "unconfirmed: verify it before you rely on it",
 		provider.Configured:    "your configuration",
 		provider.NoSuchThing:   "-",
 	}

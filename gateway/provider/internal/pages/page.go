@@ -36,7 +36,7 @@ func newPage(name string, sdks []string) (page, error) {
 		Provider:  p.Provider,
 		Source:    name,
 		Secret:    "${" + catalog.SecretVariable(name) + "}",
-		Backfill:  cmp.Or(p.About.Backfill, "The sender keeps no list of events that could be asked for."),
+		Backfill:  cmp.Or(p.About.Backfill, "The sender offers no list of past events."),
 		Deadline:  span(p.Deadline, "not published"),
 		Retries:   span(p.RetryWindow, "no"),
 		Resends:   span(p.ResendWindow, "no"),

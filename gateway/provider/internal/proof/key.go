@@ -93,7 +93,7 @@ func HashedSome(required []Field, optional ...Field) KeyRule {
 func Whole(attempt ...string) KeyRule { return Hashed(At("").Except(attempt...)) }
 
 // KeyHasMore is the note of senders whose keys had fewer fields in the past.
-const KeyHasMore = "Earlier versions of Hooklatch made the key of fewer fields: a delivery that is repeated across the upgrade may be accepted twice."
+const KeyHasMore = "Earlier versions of Hooklatch built the key from fewer fields: a delivery that is retried across the upgrade may be accepted twice."
 
 // OrWhole is another rule, or Whole if a part of its key is missing or unusable.
 func OrWhole(rule KeyRule, attempt ...string) KeyRule {

@@ -100,7 +100,7 @@ func KindOf(o provider.Options) (kind, fallback Field, err error) {
 		return Field{}, Field{}, err
 	}
 	if o.Type.Fixed != "" && (!Clean(o.Type.Fixed) || len(o.Type.Fixed) > MaxText) {
-		return Field{}, Field{}, &provider.OptionError{Field: "type.fixed", Value: o.Type.Fixed, Allowed: "must be must be at most 255 bytes without control characters"}
+		return Field{}, Field{}, &provider.OptionError{Field: "type.fixed", Value: o.Type.Fixed, Allowed: "must be at most 255 bytes without control characters"}
 	}
 	return fieldOf(o.Type), Field{}, nil
 }

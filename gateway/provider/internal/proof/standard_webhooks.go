@@ -83,21 +83,21 @@ func StandardWebhooks(o provider.Options, headers ...HeaderNames) (*provider.Pro
 				Resend:      provider.Nobody,
 			},
 			Signing: "HMAC-SHA256 over `id.time.body`, in base64, as `v1` of `webhook-signature`, with `webhook-id` and `webhook-timestamp`; " +
-				"or the same with `svix-`. The secret is base64 behind `whsec_`; `secret_encoding: raw` takes it as it stands. Or Ed25519 over " +
-				"the same text, as `v1a`: the secret is the sender's public key then, base64 behind `whpk_`.",
+				"or the same with `svix-`. The secret is base64 after `whsec_`; `secret_encoding: raw` uses it as is. Or Ed25519 over " +
+				"the same text, as `v1a`: the secret is then the sender's public key, base64 after `whpk_`.",
 			KeyRule: "The header `webhook-id` (or `svix-id`), which is signed and the same for every retry.",
 			Setup: []string{
-				"Give the sender {url} as the URL of an endpoint.",
+				"Give the sender {url} as the endpoint URL.",
 				"Copy the signing secret of that endpoint (`whsec_...`), or the public key of the sender (`whpk_...`).",
 			},
 			Notes: []string{
-				"Many senders use this scheme; those with a name of their own in this list have their own windows.",
-				"Secrets and public keys may stand together, and a sender may sign with several: one signature of one of them is enough.",
-				"Some senders do not decode their own secret: `secret_encoding: raw` is for all secrets of a source, and " +
-					"`{value: ..., encoding: raw}` for one of them. The log says so when a signature fits that way.",
-				"Senders that keep messages for long can replay them for longer than the floor: raise the retention for those.",
+				"Many senders use this scheme; those with a provider of their own have their own windows.",
+				"Secrets and public keys may be mixed, and a sender may sign with several: one valid signature is enough.",
+				"Some senders do not decode their own secret: `secret_encoding: raw` applies to all secrets of a source, and " +
+					"`{value: ..., encoding: raw}` to one of them. The log says so when a signature matches that way.",
+				"Senders that keep messages for long can replay them for longer than the floor: raise the retention for them.",
 			},
-			Backfill: "The sender's own, where it has one.",
+			Backfill: "The sender's own API, if it has one.",
 			Docs:     "https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md",
 		},
 		Verify: s.verify,

@@ -14,11 +14,11 @@ const svixRetries = 27*time.Hour + 35*time.Minute + 5*time.Second
 // The values that all senders through Svix share.
 const (
 	SvixSigning = "HMAC-SHA256 over `id.time.body`, in base64, as `v1` of `svix-signature`, with `svix-id` and `svix-timestamp` (or the " +
-		"same with `webhook-`). The secret is base64 behind `whsec_`."
+		"same with `webhook-`). The secret is base64 after `whsec_`."
 	SvixKeyRule = "The header `svix-id` (msg_...), which is signed and the same for every retry and replay."
 	SvixReplays = "Unconfirmed: messages can be replayed for as long as the sender keeps them, 90 days by default. Raise the retention of " +
 		"keys to that if you replay."
-	SvixTries = "Seven retries over 27.6 hours. An answer 410 disables the endpoint; Hooklatch never gives one."
+	SvixTries = "Seven retries over 27.6 hours. A response of 410 disables the endpoint; Hooklatch never sends one."
 )
 
 // ViaSvix makes the provider of a sender that delivers through Svix.

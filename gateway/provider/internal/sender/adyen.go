@@ -80,21 +80,21 @@ func aboutAdyen() provider.About {
 		Signing: "Payment webhooks: HMAC-SHA256 of eight fields of each item, in its additionalData.hmacSignature. " +
 			"Platform, balance and management webhooks: HMAC-SHA256 of the body, in the header HmacSignature.",
 		KeyRule: "Payments: merchantAccountCode, pspReference, eventCode and success, or a hash of the signed text where " +
-			"pspReference is a name with colons, as of a report. Others: type, data.id and data.sequenceNumber, " +
-			"or a hash of type, data and the time where those are not there.",
+			"pspReference is a name with colons, as for a report. Others: type, data.id and data.sequenceNumber, " +
+			"or a hash of type, data and the time where these are missing.",
 		Setup: []string{
 			"Open Developers, Webhooks in the Customer Area and add a webhook (for example Standard webhook) with the URL {url} and the method JSON.",
-			"Under Security, generate an HMAC key and use it, as the hexadecimal text it is shown as, for the secret of the source.",
+			"Under Security, generate an HMAC key and use the hexadecimal text shown there as the secret of the source.",
 			"Save, and send a test from the same page.",
 		},
 		Notes: []string{
-			"Only those eight fields of a payment are signed. The reason, the time and additionalData can be changed on the way without being noticed.",
+			"Only those eight fields of a payment are signed. A change of the reason, the time or additionalData in transit goes unnoticed.",
 			"Choose JSON: the HTTP POST (form) and SOAP formats are refused.",
-			"An outcome may be sent again with other unsigned fields; it is the same event.",
-			"A webhook that fails holds back those behind it (unconfirmed).",
-			"Unconfirmed: that eventCode and pspReference make a duplicate, and data.id with data.sequenceNumber.",
+			"Adyen may resend an outcome with different unsigned fields; it is the same event.",
+			"A webhook that fails delays the ones queued after it (unconfirmed).",
+			"Unconfirmed: that eventCode with pspReference identifies an event, and that data.id with data.sequenceNumber does.",
 		},
-		Backfill: "Failed webhooks can be sent again from the Customer Area (unconfirmed).",
+		Backfill: "Failed webhooks can be resent from the Customer Area (unconfirmed).",
 		Docs:     "https://docs.adyen.com/development-resources/webhooks",
 	}
 }

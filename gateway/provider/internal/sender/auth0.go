@@ -39,13 +39,13 @@ func Auth0(provider.Options) (*provider.Provider, error) {
 					"token the same way.",
 			},
 			Notes: []string{
-				"Anyone who sees one request can make any other: it needs TLS all the way.",
-				"After 1, 2 and 4 s Auth0 gives up, and never repeats what was answered 4xx. Streams that keep failing are switched off.",
+				"Anyone who sees one request can forge any other: use TLS on the whole path.",
+				"Auth0 retries after 1, 2 and 4 s, then gives up. It never retries after a 4xx, and switches off streams that keep failing.",
 				"No order.",
-				"JSON Lines cannot be taken, unless there is one line in a request: choose JSON Array.",
-				"Unconfirmed: the fields of log streams, and that failed events can be sent again for 7 days.",
+				"Choose JSON Array: JSON Lines is accepted only with one line per request.",
+				"Unconfirmed: the fields of log streams, and that failed events can be resent for 7 days.",
 			},
-			Backfill: "GET /api/v2/event-streams/{id}/deliveries lists what failed, POST .../redeliver sends it again; GET /api/v2/logs for logs.",
+			Backfill: "GET /api/v2/event-streams/{id}/deliveries lists failed events, POST .../redeliver resends them; GET /api/v2/logs returns logs.",
 			Docs:     "https://auth0.com/docs/customize/events",
 		},
 		List:          auth0List(),
@@ -129,7 +129,7 @@ func auth0List() *provider.List {
 		Credential: "Authorization: Bearer {token}", Rate: 1,
 		Check: &provider.EndpointFacts{
 			Path: "/api/v2/event-streams/{endpoint}", URL: "destination.configuration.webhook_endpoint", On: "status", OnIs: []string{"enabled"}, Types: "subscriptions.#.event_type",
-			WhoTurnsOff: "Auth0 switches a stream off after failures in a row, or a person did.",
+			WhoTurnsOff: "Auth0 switches a stream off after failures in a row; a user can too.",
 		},
 	}
 }

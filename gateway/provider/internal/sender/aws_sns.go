@@ -89,23 +89,23 @@ func aboutSNS() provider.About {
 			RetryWindow: provider.Nobody,
 			Resend:      provider.Nobody,
 		},
-		Signing: "RSA with SHA-256 (SignatureVersion 2) or SHA-1 (1) over named fields of the message, by a certificate from the host of SNS. " +
-			"The topic must be one of those configured, since AWS signs for everybody's topics.",
-		KeyRule: "MessageId, which stays the same in all attempts. What a publisher publishes twice has two ids.",
+		Signing: "RSA with SHA-256 (SignatureVersion 2) or SHA-1 (1) over named fields of the message, with a certificate from a host of SNS. " +
+			"The topic must be a configured one, since AWS signs for the topics of all its customers.",
+		KeyRule: "MessageId, which stays the same in all attempts. A message that is published twice has two ids.",
 		Setup: []string{
-			"The secrets of the source are the ARNs of the topics it takes, such as arn:aws:sns:eu-central-1:123456789012:orders. They are not " +
-				"secret. An RSA private key (PEM) in their place is for hooklatch send and tests: what it signs is taken without a certificate.",
+			"The secrets of the source are the ARNs of the topics it accepts, such as arn:aws:sns:eu-central-1:123456789012:orders. They are not " +
+				"secret. An RSA private key (PEM) in their place is for hooklatch send and tests: messages that it signs are accepted without a certificate.",
 			"With Hooklatch running, create a subscription of the topic with the protocol HTTPS and the endpoint {url}. Leave raw message delivery off.",
 			"Hooklatch confirms the subscription by itself: it calls the SubscribeURL that SNS sends.",
 			"Set SignatureVersion 2 on the topic: version 1 uses SHA-1.",
 		},
 		Notes: []string{
 			"Raw message delivery has no signature and is refused.",
-			"The certificate must come from `sns.<region>.amazonaws.com` under the name AWS gives it, and be made out to SNS. AWS serves it without " +
-				"the authorities that vouch for it, so that its host does; where they come with it they are checked.",
+			"The certificate must come from `sns.<region>.amazonaws.com` under the name AWS gives it, and be issued to SNS. AWS serves it without " +
+				"its chain, so the host is what makes it trusted; a chain that comes with it is verified.",
 			"The gateway must reach `sns.<region>.amazonaws.com` over HTTPS, for the certificate and for the confirmation.",
-			"The type of every event is Notification: what it is about stands in Message, often as JSON in a text. UnsubscribeConfirmation " +
-				"is an event as well: the subscription is gone.",
+			"The type of every event is Notification. The content is in Message, often as a string of JSON. UnsubscribeConfirmation " +
+				"is an event too: the subscription was deleted.",
 			"Unconfirmed: that a 4xx other than 429 is final, 3 retries 20 seconds apart, and at most an hour with a policy. After the last " +
 				"retry a message is lost unless the subscription has a dead-letter queue.",
 		},

@@ -22,12 +22,12 @@ func Basic(o provider.Options) (*provider.Provider, error) {
 		},
 		Signing: "Nothing is signed: the request carries user and password (RFC 7617). The secret is `user:password`; it is " +
 			"compared in constant time.",
-		KeyRule: "What `event_id` says: a header, a JSON pointer, a form field, several of them joined, or a hash of several.",
+		KeyRule: "The configured `event_id`: a header, a JSON pointer, a form field, several of them joined, or a hash of several.",
 		Setup: []string{
-			"Let the sender call {url} with a user and a long random password; many take them as https://user:password@host/path.",
-			"Say with `event_id` what makes two deliveries the same event.",
+			"Configure the sender to call {url} with a user name and a long random password; many senders accept them as https://user:password@host/path.",
+			"Set `event_id` to what identifies the event.",
 		},
-		Notes: []string{"Anyone who sees one request can make any other. Prefer a sender that signs."},
+		Notes: []string{"Anyone who sees one request can forge any other. Prefer a sender that signs."},
 		Docs:  "https://www.rfc-editor.org/rfc/rfc7617",
 	}
 	return p, nil

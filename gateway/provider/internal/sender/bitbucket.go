@@ -41,18 +41,18 @@ func Bitbucket(provider.Options) (*provider.Provider, error) {
 				RetryWindow: provider.Nobody,
 				Resend:      provider.Nobody,
 			},
-			Signing: "HMAC-SHA256 over the body, in hex behind `sha256=` in the header `X-Hub-Signature`. No time is signed.",
-			KeyRule: "The header `X-Request-UUID` (`X-Request-Id` of Data Center), which stays the same over the attempts. " +
+			Signing: "HMAC-SHA256 over the body, in hex after `sha256=` in the header `X-Hub-Signature`. No time is signed.",
+			KeyRule: "The header `X-Request-UUID` (`X-Request-Id` of Data Center), which stays the same across attempts. " +
 				"Not `X-Hook-UUID`, which names the webhook.",
 			Setup: []string{
 				"Repository settings, Webhooks, Add webhook: URL {url}, and the triggers.",
-				"Enter a long random secret there, and the same as the secret of the source. Without a secret Bitbucket does not sign.",
+				"Enter a long random secret there, and use the same one as the secret of the source. Without a secret, Bitbucket does not sign.",
 			},
 			Notes: []string{
-				"The id is not signed: anyone who saw one request can send it again under another id. The replay guard sees that.",
-				"Unconfirmed: the two further attempts after a 5xx or a time-out come within minutes. After that the event is lost.",
+				"The id is not signed: anyone who saw one request can resend it under another id. The replay guard detects that.",
+				"Unconfirmed: the two further attempts after a 5xx or a timeout follow within minutes. After that the event is lost.",
 				"Bitbucket Cloud does not send payloads over 256 kB at all.",
-				"Data Center signs its test of the connection (diagnostics:ping) like any other event.",
+				"Data Center signs its connection test (diagnostics:ping) like any other event.",
 			},
 			Docs: "https://support.atlassian.com/bitbucket-cloud/docs/manage-webhooks/",
 		},

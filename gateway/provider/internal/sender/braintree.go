@@ -69,12 +69,12 @@ func aboutBraintree() provider.About {
 			RetryWindow: provider.Others,
 			Resend:      provider.Nobody,
 		},
-		Signing: "HMAC-SHA1 of the payload by the hash of the private key, in the form field bt_signature behind the public key.",
+		Signing: "HMAC-SHA1 of the payload, keyed with the hash of the private key, in the form field bt_signature after the public key.",
 		KeyRule: "Braintree sends no event id: kind, timestamp and the id of the subject (or a hash of the subject, where it has none).",
 		Setup: []string{
 			"Open Settings, API in the Control Panel. The secret of the source is the public and the private key with a colon between them: public_key:private_key.",
 			"With Hooklatch running, open Settings, Webhooks, create a webhook with the destination URL {url} and select the notifications: " +
-				"Braintree checks the URL by a challenge, which Hooklatch answers.",
+				"Braintree checks the URL with a challenge, which Hooklatch answers.",
 		},
 		Notes: []string{
 			"In the sandbox Braintree retries for 3 hours only.",

@@ -32,9 +32,9 @@ func Calendly(o provider.Options) (*provider.Provider, error) {
 			Signing: "HMAC-SHA256 over the time and the body, in hex, in the header Calendly-Webhook-Signature.",
 			KeyRule: "A hash of the whole body: Calendly sends no event id, and one invitee (payload.uri) has several events.",
 			Setup: []string{
-				"Make up a signing key, 32 random bytes in hex for example.",
+				"Generate a signing key, for example 32 random bytes in hex.",
 				"Create the subscription with POST https://api.calendly.com/webhook_subscriptions: url {url}, the events, and the key as signing_key.",
-				"The same key is the secret of the source. Without signing_key Calendly signs nothing and every delivery is refused.",
+				"The same key is the secret of the source. Without signing_key, Calendly signs nothing and every delivery is refused.",
 			},
 			Notes: []string{
 				proof.KeyHasMore,

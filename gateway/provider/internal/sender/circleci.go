@@ -46,12 +46,12 @@ func CircleCI(provider.Options) (*provider.Provider, error) {
 			KeyRule: "`/id` of the body, which names the event. Not `/webhook/id`, which names the webhook, and not the ids of pipeline, workflow and job.",
 			Setup: []string{
 				"Project Settings, Webhooks, Add Webhook: URL {url}, and the events.",
-				"Make up a long random secret token and enter it there: it is the secret of the source. Leave certificate verification on.",
+				"Generate a long random secret token and enter it there: it is the secret of the source. Leave certificate verification on.",
 				"Test Ping Event sends an event of the type ping.",
 			},
 			Notes: []string{
 				"Without a secret token CircleCI signs nothing, and its deliveries are refused.",
-				"CircleCI documents that it tries again, and that a delivery may come twice, but not for how long. A day is assumed.",
+				"CircleCI documents that it retries and that a delivery may arrive twice, but not for how long it retries. Hooklatch assumes a day.",
 				"A project has at most 5 webhooks.",
 			},
 			Backfill: "GET /api/v2/project/{slug}/pipeline and the workflows of each pipeline: their state, not the events.",

@@ -33,12 +33,12 @@ func Clerk(o provider.Options) (*provider.Provider, error) {
 			"The page of the endpoint shows the signing secret (`whsec_...`): it is the secret of the source.",
 		},
 		Notes: []string{
-			"Development and production instances have endpoints and secrets of their own: two sources.",
+			"Development and production instances have endpoints and secrets of their own: use two sources.",
 			proof.SvixTries,
 			proof.SvixReplays,
-			"Unconfirmed: an answer within 15 s.",
+			"Unconfirmed: a response deadline of 15 s.",
 		},
-		Backfill: "Replay or recover on the page of the endpoint: what failed is sent again, with the same ids.",
+		Backfill: "Replay or recover on the page of the endpoint resends failed messages, with the same ids.",
 		Docs:     "https://clerk.com/docs/webhooks/overview",
 	}
 	p.Sample = sampleClerk

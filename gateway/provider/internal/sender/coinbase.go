@@ -43,10 +43,10 @@ func Coinbase(provider.Options) (*provider.Provider, error) {
 			KeyRule: "event.id. The outer id and attempt_number belong to the attempt.",
 			Setup: []string{
 				"Open Settings, Notifications (Webhook subscriptions) in Coinbase Commerce and add an endpoint with the URL {url}.",
-				"Use the shared secret shown there for the secret of the source.",
+				"Use the shared secret shown there as the secret of the source.",
 			},
 			Notes: []string{
-				"Unconfirmed: that deliveries are repeated for three days, and that one can be sent again by hand.",
+				"Unconfirmed: that Coinbase retries deliveries for three days, and that one can be resent manually.",
 				"Unconfirmed: Coinbase is retiring Commerce.",
 			},
 			Docs: "https://docs.cdp.coinbase.com/commerce/docs/webhooks",

@@ -55,21 +55,21 @@ func Discord(o provider.Options) (*provider.Provider, error) {
 				RetryWindow: provider.Documentation,
 				Resend:      provider.Nobody,
 			},
-			Signing: "Ed25519 over the time with the body behind it, in hex in the header `X-Signature-Ed25519`. The time is in " +
-				"`X-Signature-Timestamp`; Discord names no tolerance, so by default its age does not count.",
+			Signing: "Ed25519 over the time followed by the body, in hex in the header `X-Signature-Ed25519`. The time is in " +
+				"`X-Signature-Timestamp`; Discord publishes no tolerance, so by default its age is not checked.",
 			KeyRule: "Interactions: `/id` of the body. Webhook events have no id: a hash of `/application_id`, `/event/type`, " +
 				"`/event/timestamp` and `/event/data`.",
 			Setup: []string{
 				"Developer Portal, the application, General Information: the public key (64 hex digits) is the secret of the source.",
-				"Start the gateway first: Discord checks the URL while it is saved.",
+				"Start the gateway first: Discord checks the URL when you save it.",
 				"For commands and components set Interactions Endpoint URL to {url}; for events, Webhooks, Endpoint URL, switch Events on " +
 					"and choose them.",
 			},
 			Notes: []string{
-				"An interaction must be answered within 3 s. It is answered as deferred: the application then has 15 minutes to send the " +
+				"An interaction must be answered within 3 s. Hooklatch answers it as deferred: the application then has 15 minutes to send the " +
 					"real answer with the token in the body, which is stored with it.",
-				"Autocompletion needs its choices in the answer, so it gets none, and is not stored.",
-				"Interactions are never sent again. Events are retried for 10 minutes, then Discord writes an e-mail and may stop them.",
+				"Autocompletion needs its choices in the response: Hooklatch answers with an empty list and stores nothing.",
+				"Discord never resends interactions. It retries events for 10 minutes, then sends an e-mail and may stop sending them.",
 				"To send samples, set the secret to the private key: its 32 bytes and those of the public key, 128 hex digits.",
 			},
 			Docs: "https://docs.discord.com/developers/events/webhook-events",

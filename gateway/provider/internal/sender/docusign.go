@@ -46,23 +46,23 @@ func DocuSign(provider.Options) (*provider.Provider, error) {
 				RetryWindow: provider.Nobody,
 				Resend:      provider.Nobody,
 			},
-			Signing: "HMAC-SHA256 of the body by each key of the account, in the headers X-DocuSign-Signature-1, -2 and so on. One is enough.",
-			KeyRule: "DocuSign sends no event id: a hash of the whole body, in which retryCount does not count. " +
-				"Of XML the envelope, TimeGenerated and the envelope's status.",
+			Signing: "HMAC-SHA256 of the body with each key of the account, in the headers X-DocuSign-Signature-1, -2 and so on. One valid signature is enough.",
+			KeyRule: "DocuSign sends no event id: a hash of the whole body without retryCount. " +
+				"For XML: the envelope, TimeGenerated and the envelope's status.",
 			Setup: []string{
-				"Open Settings, Connect in DocuSign eSignature, Connect Keys, add a key and use it, as it is shown, for the secret of the source.",
+				"Open Settings, Connect in DocuSign eSignature, Connect Keys, add a key and use it, as shown, as the secret of the source.",
 				"Add a custom configuration with the URL {url}, the data format REST v2.1 and the event message delivery mode Send Individual Messages. " +
 					"Older configurations may keep the data format XML.",
-				"Turn on Include HMAC Signature and Require Acknowledgement: without the latter nothing is sent again.",
+				"Turn on Include HMAC Signature and Require Acknowledgement: without the latter, DocuSign never retries.",
 			},
 			Notes: []string{
 				proof.KeyHasMore,
 				"Aggregate messages in JSON and SOAP are refused: choose individual messages as JSON, or XML.",
-				"XML says the state of an envelope, not what has changed: the type of its events is envelope- and that state (envelope-sent, " +
-					"envelope-completed, ...), also when only a recipient has done something.",
-				"Unconfirmed: that XML which is sent again keeps its TimeGenerated.",
-				"With the documents included a body can be large: raise max_body of the source, or fetch the documents by the API.",
-				"Sources disagree on retries: 45 attempts in 7 days, or 15 days (unconfirmed). The longer one counts here.",
+				"XML contains the state of an envelope, not what changed: the event type is envelope- and that state (envelope-sent, " +
+					"envelope-completed, ...), even when only a recipient acted.",
+				"Unconfirmed: that resent XML keeps its TimeGenerated.",
+				"A body that includes the documents can be large: raise max_body of the source, or fetch the documents from the API.",
+				"Sources disagree on retries: 45 attempts in 7 days, or 15 days (unconfirmed). Hooklatch uses the longer one.",
 				"Unconfirmed: the deadline of 100 seconds.",
 			},
 			Backfill: "GET /restapi/v2.1/accounts/{id}/connect/failures, and envelopes by from_date (unconfirmed).",

@@ -46,18 +46,18 @@ func Dropbox(provider.Options) (*provider.Provider, error) {
 				Resend:      provider.Nobody,
 			},
 			Signing: "HMAC-SHA256 over the body, in hex, in the header X-Dropbox-Signature. No time is signed.",
-			KeyRule: "The account and a number of our own: each account of each delivery is an event. Dropbox sends no id, and two deliveries " +
+			KeyRule: "The account and a number that Hooklatch adds: each account of each delivery is an event. Dropbox sends no id, and two deliveries " +
 				"with the same content are two changes.",
 			Setup: []string{
 				"App Console, the app, Webhooks: add the URI {url}. Hooklatch answers the challenge: the source must be configured before.",
 				"The app secret (App Console, Settings) is the secret of the source.",
 			},
 			Notes: []string{
-				"A delivery says only that something changed in an account. What it was is found with /files/list_folder/continue and the cursor of the last time.",
-				"A delivery that is sent again is another event, and leads to one more look. To put those close together into one, set dedup: content on the source.",
-				"Whoever captured a delivery can send it again; that too leads to a look only. Two changes of one account have the same bytes, so " +
-					"that the replay guard would suspect nearly every delivery: it is off unless `replay_guard` says otherwise.",
-				"Unconfirmed: an answer within 10 s and retries for about 10 minutes.",
+				"A delivery says only that something changed in an account. Call /files/list_folder/continue with the last cursor to find out what.",
+				"A resent delivery is another event, and leads to one more look at the account. To merge deliveries that arrive close together, set dedup: content on the source.",
+				"Anyone who captured a delivery can resend it; that too leads only to another look. Two changes of one account have the same bytes, so " +
+					"the replay guard would flag nearly every delivery: it is off unless `replay_guard` is set.",
+				"Unconfirmed: a response deadline of 10 s, and retries for about 10 minutes.",
 			},
 			Backfill: "/files/list_folder/continue with the cursor kept for each account.",
 			Docs:     "https://www.dropbox.com/developers/reference/webhooks",

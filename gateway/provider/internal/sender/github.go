@@ -44,18 +44,18 @@ func GitHub(provider.Options) (*provider.Provider, error) {
 				RetryWindow: provider.Documentation,
 				Resend:      provider.Others,
 			},
-			Signing: "HMAC-SHA256 over the body, in hex behind `sha256=`, in `X-Hub-Signature-256`. The SHA-1 signature is ignored.",
-			KeyRule: "The header `X-GitHub-Delivery`, which stays the same when a person redelivers. It is not signed.",
+			Signing: "HMAC-SHA256 over the body, in hex after `sha256=`, in `X-Hub-Signature-256`. The SHA-1 signature is ignored.",
+			KeyRule: "The header `X-GitHub-Delivery`, which stays the same when a user redelivers. It is not signed.",
 			Setup: []string{
 				"Repository, organization or App > Settings > Webhooks > Add webhook: payload URL {url}.",
-				"Content type `application/json` (a form is taken too), and a secret of your own, which GitHub shows never again.",
+				"Content type `application/json` (a form is accepted too), and a secret that you choose. GitHub never shows it again.",
 			},
 			Notes: []string{
-				"GitHub does not retry: what fails once waits for you to redeliver it, for 3 days.",
-				"A hook of the repository, one of the organization and an App send the same event under three ids: three sources.",
-				"Payloads have up to 25 MB. As a form one is up to three times as long, and forms of 75 MiB are taken.",
+				"GitHub does not retry: you can redeliver a failed delivery for 3 days.",
+				"A repository webhook, an organization webhook and an App send the same event under three ids: use three sources.",
+				"Payloads are up to 25 MB. A form is up to three times as long: forms of up to 75 MiB are accepted.",
 			},
-			Backfill: "`GET /repos/{owner}/{repo}/hooks/{id}/deliveries` lists deliveries, `POST .../{delivery}/attempts` sends one again.",
+			Backfill: "`GET /repos/{owner}/{repo}/hooks/{id}/deliveries` lists deliveries, `POST .../{delivery}/attempts` resends one.",
 			Docs:     "https://docs.github.com/en/webhooks/using-webhooks/validating-webhook-deliveries",
 		},
 		List:         githubList(),
@@ -119,7 +119,7 @@ func githubList() *provider.List {
 		Base:     "https://api.github.com",
 		Endpoint: `repos/[^/\s]+/[^/\s]+/hooks/[0-9]+|orgs/[^/\s]+/hooks/[0-9]+|app`, Example: "repos/OWNER/REPO/hooks/ID, orgs/ORG/hooks/ID or app",
 		Aliases:    map[string]string{"app": "app/hook"},
-		Rights:     "of the repository or organization, Webhooks: read and write; read is enough with `via: pull`. A classic token has the scope `write:repo_hook` or `admin:org_hook`. With `endpoint: app` the token is the private key of the App, and `app` its client id.",
+		Rights:     "Webhooks: read and write, on the repository or organization; read is enough with `via: pull`. A classic token has the scope `write:repo_hook` or `admin:org_hook`. With `endpoint: app` the token is the private key of the App, and `app` its client id.",
 		Scopes:     "X-OAuth-Scopes", // of classic tokens; docs.github.com, "Scopes for OAuth apps"
 		Credential: "Authorization: Bearer {token}",
 		Headers:    map[string]string{"Accept": "application/vnd.github+json", "X-GitHub-Api-Version": "2022-11-28"},
@@ -133,7 +133,7 @@ func githubList() *provider.List {
 		Check: &provider.EndpointFacts{
 			Path: "/{endpoint}", Aliases: map[string]string{"app": "/app/hook/config"},
 			URL: "config.url", On: "active", OnIs: []string{"true"}, Why: "last_response.message",
-			WhoTurnsOff: "A person switched the webhook off, in its settings under Active.",
+			WhoTurnsOff: "A user switched the webhook off: see Active in its settings.",
 		},
 	}
 }

@@ -50,7 +50,7 @@ func GitLab(o provider.Options) (*provider.Provider, error) {
 			Signing: "With a signing token (a secret that begins with `whsec_`): HMAC-SHA256 over `id.time.body`, in base64, as `v1` of " +
 				"`webhook-signature`. With a secret token: nothing is signed, the header `X-Gitlab-Token` carries the secret itself, which is " +
 				"never stored or logged.",
-			KeyRule: "The header `Idempotency-Key`, or `webhook-id`, which is the same and signed. GitLab before 17.4 has neither: a hash of " +
+			KeyRule: "The header `Idempotency-Key`, or `webhook-id`, which has the same value and is signed. GitLab before 17.4 has neither: a hash of " +
 				"`X-Gitlab-Event` and of the body as JSON. Not `X-Gitlab-Webhook-UUID`, which names the webhook, and not " +
 				"`X-Gitlab-Event-UUID`, which recursive webhooks share.",
 			Setup: []string{
@@ -59,13 +59,13 @@ func GitLab(o provider.Options) (*provider.Provider, error) {
 					"source; while you move from one to the other, set both.",
 			},
 			Notes: []string{
-				"With a secret token anyone who sees one request can make any other: prefer the signing token. A source whose secrets are all " +
-					"signing tokens takes no other request.",
-				"GitLab does not try again by itself. Resend in the log of the webhook keeps the key. Unconfirmed: for 7 days.",
-				"GitLab waits 10 s. Unconfirmed: 4 failures in a row switch a webhook off for a while, 40 for good.",
+				"With a secret token, anyone who sees one request can forge any other: prefer the signing token. A source whose secrets are all " +
+					"signing tokens accepts only signed requests.",
+				"GitLab does not retry. Resend in the log of the webhook keeps the key. Unconfirmed: it is available for 7 days.",
+				"GitLab waits 10 s. Unconfirmed: 4 failures in a row switch a webhook off temporarily, 40 permanently.",
 				"Unconfirmed: the signing token on self-managed GitLab, where a feature flag may hide it.",
 			},
-			Backfill: "GET /projects/:id/hooks/:hook_id/events lists deliveries, POST .../events/:id/resend sends one again (unconfirmed).",
+			Backfill: "GET /projects/:id/hooks/:hook_id/events lists deliveries, POST .../events/:id/resend resends one (unconfirmed).",
 			Docs:     "https://docs.gitlab.com/user/project/integrations/webhooks/",
 		},
 		List:   gitlabList(),
@@ -221,7 +221,7 @@ func gitlabList() *provider.List {
 		Body: "/request_data", RequestHeaders: "/request_headers", Mark: "[REDACTED]", Altered: "redacted",
 		Check: &provider.EndpointFacts{
 			Path: "/{endpoint}", URL: "url", On: "alert_status", OnIs: []string{"executable"}, Until: "disabled_until",
-			WhoTurnsOff: "GitLab switches a webhook off after 4 failures in a row, for longer each time, and for good after 40. Nothing is recorded meanwhile.",
+			WhoTurnsOff: "GitLab switches a webhook off after 4 failures in a row, for longer each time, and permanently after 40. It records no events meanwhile.",
 		},
 	}
 }

@@ -78,20 +78,20 @@ func GooglePubSub(o provider.Options) (*provider.Provider, error) {
 				RetryWindow: provider.Nobody,
 				Resend:      provider.Nobody,
 			},
-			Signing: "A JSON Web Token of Google (RS256) in the header Authorization, made for the URL of the endpoint or the configured audience, " +
+			Signing: "A JSON Web Token of Google (RS256) in the header Authorization, issued for the URL of the endpoint or the configured audience, " +
 				"with the e-mail of your service account. The token does not protect the body.",
 			KeyRule: "The subscription and messageId.",
 			Setup: []string{
-				"Create a service account, and let the Pub/Sub service agent make tokens for it (roles/iam.serviceAccountTokenCreator).",
+				"Create a service account, and allow the Pub/Sub service agent to create tokens for it (roles/iam.serviceAccountTokenCreator).",
 				"gcloud pubsub subscriptions create ... --push-endpoint={url} --push-auth-service-account=EMAIL, and --push-auth-token-audience if it is not the URL.",
 				"Set claims.email of the source to that EMAIL. No secret is needed; a private key (PEM) as the secret is for hooklatch send and tests.",
 			},
 			Notes: []string{
-				"What was published twice has two ids.",
-				"Without envelope (--push-no-wrapper) also set --push-no-wrapper-write-metadata: the id stands in a header then.",
+				"A message that is published twice has two ids.",
+				"Without the envelope (--push-no-wrapper), also set --push-no-wrapper-write-metadata: the id is then in a header.",
 				"The type is the attribute eventType of the message, else message. Set type to take another attribute.",
-				"Ordering needs ordering keys and a subscription with ordering.",
-				"Unconfirmed: retries until the retention of the subscription ends, 7 days unless it was set to up to 31, and seek within it.",
+				"Ordering needs ordering keys and a subscription with message ordering.",
+				"Unconfirmed: retries until the retention of the subscription ends (7 days by default, at most 31), and seek within it.",
 			},
 			Backfill: "gcloud pubsub subscriptions seek, to a time or a snapshot.",
 			Docs:     "https://cloud.google.com/pubsub/docs/authenticate-push-subscriptions",

@@ -37,7 +37,7 @@ func HMAC(o provider.Options) (*provider.Provider, error) {
 	s.Single = g.Headers()
 	return &provider.Provider{
 		Name:  "hmac",
-		Title: "HMAC of your own",
+		Title: "Custom HMAC",
 		About: provider.About{
 			Confirmed: provider.Confirmed{
 				Signature:   provider.Configured,
@@ -47,15 +47,15 @@ func HMAC(o provider.Options) (*provider.Provider, error) {
 				Resend:      provider.Configured,
 			},
 			Signing: "HMAC with SHA-1, SHA-256 or SHA-512 over a template of body, time, id, method and URL, in a header: alone, " +
-				"behind a prefix, or as pairs of key and value. All of it is configured.",
-			KeyRule: "What `event_id` says: a header, a JSON pointer, a form field, several of them joined, or a hash of several.",
+				"after a prefix, or as pairs of key and value. All of it is configurable.",
+			KeyRule: "The configured `event_id`: a header, a JSON pointer, a form field, several of them joined, or a hash of several.",
 			Setup: []string{
-				"Let the sender call {url} and sign with a secret of at least 32 random bytes.",
+				"Configure the sender to call {url} and sign with a secret of at least 32 random bytes.",
 				"Describe its signature with `header`, `algorithm`, `encoding`, `prefix` and `template`.",
-				"Say with `event_id` what makes two deliveries the same event.",
+				"Set `event_id` to what identifies the event.",
 			},
 			Notes: []string{
-				"If the sender signs a time, put `{ts}` into the template: only then is an old request refused.",
+				"If the sender signs a time, put `{ts}` into the template: only then are old requests refused.",
 				"An id in a header that is not signed can be changed by anyone who sees a request. Prefer one in the body.",
 			},
 		},

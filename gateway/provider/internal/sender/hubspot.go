@@ -74,21 +74,21 @@ func aboutHubSpot() provider.About {
 			RetryWindow: provider.Others,
 			Resend:      provider.Nobody,
 		},
-		Signing: "HMAC-SHA256 of the method, the public URL, the body and the time in the header X-HubSpot-Signature-v3. Only where that is " +
-			"missing: version 2 or 1 of X-HubSpot-Signature, a SHA-256 of the client secret with the request behind it.",
-		KeyRule: "A hash of the whole event: eventId alone is not unique, says HubSpot. attemptNumber does not count.",
+		Signing: "HMAC-SHA256 of the method, the public URL, the body and the time in the header X-HubSpot-Signature-v3. Only if that is " +
+			"missing: version 2 or 1 of X-HubSpot-Signature, a SHA-256 of the client secret followed by the request.",
+		KeyRule: "A hash of the whole event without attemptNumber: HubSpot says that eventId alone is not unique.",
 		Setup: []string{
 			"Open your app in the developer account (or Settings, Integrations, Private apps), Webhooks, and set the target URL {url}.",
-			"Use the client secret of the app (Auth) for the secret of the source.",
-			"Set public_url of the gateway to the URL as HubSpot calls it: it is signed.",
+			"Use the client secret of the app (Auth) as the secret of the source.",
+			"Set public_url of the gateway to exactly the URL that HubSpot calls: it is signed.",
 			"Create the subscriptions and activate them.",
 		},
 		Notes: []string{
 			proof.KeyHasMore,
 			"One delivery carries up to 100 events, in no order.",
-			"Versions 1 and 2 sign no time, so that an old delivery can be sent again; its events are then known already.",
-			"Unconfirmed: which escapes of the URL HubSpot decodes before it signs. Both spellings are tried.",
-			"The webhooks of workflows have a body of your own without an id: use the provider hmac or token for them.",
+			"Versions 1 and 2 sign no time, so an old delivery can be resent; its events are then duplicates.",
+			"Unconfirmed: which escapes of the URL HubSpot decodes before it signs. Hooklatch tries both spellings.",
+			"Webhooks of workflows have a body that you define, without an id: use the provider hmac or token for them.",
 		},
 		Docs: "https://developers.hubspot.com/docs/apps/legacy-apps/authentication/validating-requests",
 	}

@@ -42,11 +42,11 @@ func Jira(provider.Options) (*provider.Provider, error) {
 			KeyRule: "The header X-Atlassian-Webhook-Identifier, which is the same in all attempts.",
 			Setup: []string{
 				"Open Settings, System, WebHooks in Jira and create a webhook with the URL {url}.",
-				"Set its secret, and use the same for the secret of the source: without one Jira signs nothing and every delivery is refused.",
+				"Set its secret, and use the same one as the secret of the source: without one, Jira signs nothing and every delivery is refused.",
 			},
 			Notes: []string{
-				"The id is not signed, and no time is either: anyone who saw a delivery can send it again under another id. The replay guard finds that.",
-				"The webhook of a workflow's post function names no event: its type is transition.",
+				"Neither the id nor a time is signed: anyone who saw a delivery can resend it under another id. The replay guard detects that.",
+				"The webhook of a workflow's post function names no event; Hooklatch uses the type transition.",
 				"Webhooks of Connect and OAuth apps carry a JSON Web Token instead, which does not cover the body; this provider refuses them.",
 				"Headers and retries (up to five, 5 to 15 minutes apart) come from secondary sources; the deadline of 30 seconds and the " +
 					"72 hours for which failed webhooks are kept are unconfirmed.",

@@ -42,18 +42,18 @@ func JWT(o provider.Options) (*provider.Provider, error) {
 				Resend:      provider.Configured,
 			},
 			Signing: "A JSON Web Token (RFC 7519) in a header: HS256, HS384 or HS512 with a shared secret, or RS*, PS*, ES* and EdDSA " +
-				"with keys published as a JSON Web Key Set. Issuer, audience, times and further claims are checked, and the hash of " +
-				"the body where the token has it.",
-			KeyRule: "What `event_id` says: a header, a JSON pointer, a form field, several of them joined, or a hash of several.",
+				"with keys published as a JSON Web Key Set. Hooklatch checks issuer, audience, times and further claims, and the hash of " +
+				"the body if the token contains it.",
+			KeyRule: "The configured `event_id`: a header, a JSON pointer, a form field, several of them joined, or a hash of several.",
 			Setup: []string{
-				"Let the sender call {url} with a token made for this audience.",
-				"Give its keys with `jwks_url` or `jwks_file`, or the shared secret with `secrets`.",
-				"Say with `event_id` what makes two deliveries the same event.",
+				"Configure the sender to call {url} with a token issued for this audience.",
+				"Set its keys with `jwks_url` or `jwks_file`, or the shared secret with `secrets`.",
+				"Set `event_id` to what identifies the event.",
 			},
 			Notes: []string{
 				"Without `body_hash_claim` the token proves who sent a request, not what it says: anyone who sees one can send other " +
 					"bodies until the token expires.",
-				"`alg: none` is refused always, and every algorithm that `algorithms` does not name.",
+				"`alg: none` is always refused, and so is every algorithm that `algorithms` does not list.",
 			},
 			Docs: "https://www.rfc-editor.org/rfc/rfc7519",
 		},

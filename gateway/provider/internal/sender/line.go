@@ -43,14 +43,14 @@ func LINE(provider.Options) (*provider.Provider, error) {
 			KeyRule: "webhookEventId of each event. A redelivery keeps it, though its body differs (deliveryContext.isRedelivery).",
 			Setup: []string{
 				"LINE Developers Console, the channel, Messaging API: set the webhook URL to {url}, press Verify, switch on Use webhook.",
-				"Switch on Webhook redelivery: without it LINE does not try again.",
+				"Switch on Webhook redelivery: without it, LINE does not retry.",
 				"The channel secret (tab Basic settings) is the secret of the source.",
 			},
 			Notes: []string{
-				"A delivery has any number of events; none when the console verifies the URL.",
-				"replyToken can be used once and not for long: what runs later should push, or expect the token to be refused.",
+				"A delivery has any number of events, and none when the console verifies the URL.",
+				"replyToken works once and not for long: effects that run later should push, or expect LINE to refuse the token.",
 				"Unconfirmed: how often and for how long LINE redelivers, which it does not publish; a day is assumed. The order of redelivered events may change.",
-				"Unconfirmed: an answer within 2 s.",
+				"Unconfirmed: a response deadline of 2 s.",
 			},
 			Docs: "https://developers.line.biz/en/docs/messaging-api/receiving-messages/",
 		},

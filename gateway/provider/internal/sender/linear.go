@@ -48,13 +48,13 @@ func Linear(o provider.Options) (*provider.Provider, error) {
 			KeyRule: "The header Linear-Delivery. webhookId in the body belongs to the webhook, not to the event.",
 			Setup: []string{
 				"Open Settings, API, Webhooks in Linear and create a webhook with the URL {url}.",
-				"Use its signing secret for the secret of the source.",
+				"Use its signing secret as the secret of the source.",
 			},
 			Notes: []string{
-				"The id is not signed: anyone who saw a delivery can send it again under another id for as long as tolerance says. The replay guard finds that.",
-				"Retries come after 1 minute, 1 hour and 6 hours, and it is not documented that they carry a new time. That is why tolerance is " +
-					"8 hours by default; Linear's own library takes one minute, which may refuse every retry.",
-				"The header Linear-Timestamp is not signed and not used.",
+				"The id is not signed: anyone who saw a delivery can resend it under another id within the tolerance. The replay guard detects that.",
+				"Linear retries after 1 minute, 1 hour and 6 hours, and does not document that a retry carries a new time. So tolerance is " +
+					"8 hours by default; Linear's own library allows one minute, which may refuse every retry.",
+				"The header Linear-Timestamp is not signed, so Hooklatch ignores it.",
 			},
 			Backfill: "The GraphQL API, filtered by updatedAt.",
 			Docs:     "https://linear.app/developers/webhooks",

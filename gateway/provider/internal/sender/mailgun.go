@@ -83,20 +83,20 @@ func aboutMailgun() provider.About {
 			RetryWindow: provider.Documentation,
 			Resend:      provider.Nobody,
 		},
-		Signing: "HMAC-SHA256 of a time and a random token, in the body beside them. The event itself is not signed: anyone who saw one delivery " +
-			"can put any event under its signature.",
-		KeyRule: "event-data.id, which is unique within a day only, and event-data.timestamp. Mail forwarded by a route: recipient and Message-Id, " +
+		Signing: "HMAC-SHA256 of a time and a random token, in the body next to them. The event itself is not signed: anyone who saw one delivery " +
+			"can send any event with its signature.",
+		KeyRule: "event-data.id, which is unique only within a day, and event-data.timestamp. Mail forwarded by a route: recipient and Message-Id, " +
 			"or a hash of the fields where it has none. The token belongs to the attempt.",
 		Setup: []string{
 			"Open Sending, Webhooks in Mailgun and add a webhook with the URL {url} for each type of event. For inbound mail, use " +
 				"forward(\"{url}\") in a route.",
-			"Use the HTTP webhook signing key (Settings, API security) for the secret of the source.",
+			"Use the HTTP webhook signing key (Settings, API security) as the secret of the source.",
 		},
 		Notes: []string{
-			"The replay guard holds another event under a signature that was seen, for a person to decide; `replay_guard: refuse` answers it 401.",
-			"Mailgun takes exactly 200 for success and 406 for the order not to try again; it retries after any other answer.",
-			"Unconfirmed: whether a retry carries a new time and token. That is why tolerance is a day by default, and the token is no key.",
-			"Message-Id is chosen by the author of the mail.",
+			"The replay guard holds another event that arrives with a known signature until an operator decides; `replay_guard: refuse` answers it 401.",
+			"Mailgun treats 200 as success and 406 as a request not to retry; it retries after any other status.",
+			"Unconfirmed: whether a retry carries a new time and token. So tolerance is a day by default, and the token is not the event id.",
+			"The author of the mail chooses Message-Id.",
 			proof.KeyHasMore,
 		},
 		Backfill: "GET /v3/{domain}/events?begin=&end=; kept for 1 to 30 days by plan (unconfirmed).",

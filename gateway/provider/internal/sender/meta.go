@@ -26,14 +26,14 @@ func Meta(o provider.Options) (*provider.Provider, error) {
 			Resend:      provider.Nobody,
 		},
 		Signing: graphapi.Signing,
-		KeyRule: "A delivery has many events. Messages of Messenger and Instagram: `mid`, with echo or deleted where it is one. What has no " +
-			"id: a hash of the id and the time of its entry and of all that it says (field and value of a change; the whole item of a " +
+		KeyRule: "A delivery has many events. Messages of Messenger and Instagram: `mid`, with echo or deleted where it is one. Items without an " +
+			"id: a hash of the id and the time of the entry and of the content (field and value of a change; the whole item of a " +
 			"conversation).",
 		Setup: graphapi.Setup("Webhooks (or Messenger, Instagram)"),
 		Notes: append(graphapi.Notes(),
 			proof.KeyHasMore,
-			"Retries go on for 36 hours, immediately at first, then less and less often. After that the update is lost.",
-			"A change without an id counts as the same only when the time of its entry is the same: two equal changes are two events. "+
+			"Meta retries for 36 hours, immediately at first, then less and less often. After that the update is lost.",
+			"A change without an id is a duplicate only if the time of its entry is the same: two equal changes are two events. "+
 				"Unconfirmed: a retry keeps that time.",
 		),
 		Docs: "https://developers.facebook.com/docs/graph-api/webhooks",

@@ -61,20 +61,20 @@ func aboutMollie() provider.About {
 			Resend:      provider.Nobody,
 		},
 		Signing: "HMAC-SHA256 of the body in the header X-Mollie-Signature. Classic webhooks (a form with an id) are not signed: " +
-			"they are proven by the secret of the source in the parameter token of their URL.",
-		KeyRule: "The id of the event. Classic webhooks name only the object that changed, each time the same, so every delivery of one is an event.",
+			"they carry the secret of the source in the parameter token of their URL.",
+		KeyRule: "The id of the event. Classic webhooks name only the object that changed, the same each time, so each of their deliveries is an event.",
 		Setup: []string{
-			"Create a webhook in the Dashboard (Developers, Webhooks) or by the Webhooks API, with the URL {url}.",
-			"Use its signing secret for the secret of the source.",
-			"For classic webhooks, choose a long random text as (another) secret of the source, and give {url} with `?token=` and " +
-				"that secret behind it as webhookUrl of each payment, order or subscription.",
+			"Create a webhook in the Dashboard (Developers, Webhooks) or with the Webhooks API, with the URL {url}.",
+			"Use its signing secret as the secret of the source.",
+			"For classic webhooks, choose a long random text as (another) secret of the source, and set webhookUrl of each payment, order " +
+				"or subscription to {url}, followed by `?token=` and that secret.",
 		},
 		Notes: []string{
-			"A classic webhook says nothing but an id: fetch the object from the API to learn its state.",
-			"Retries of a classic webhook are events of their own, since nothing distinguishes them from the next change: make the work idempotent, " +
-				"or set dedup: content to take copies within a short time for one.",
+			"A classic webhook contains only an id: fetch the object from the API to learn its state.",
+			"A retry of a classic webhook is a new event, since nothing distinguishes it from the next change: make the work idempotent, " +
+				"or set dedup: content to merge copies that arrive within a short time.",
 			"For 24 hours after the secret was changed, Mollie signs with the old and the new one.",
-			"Answer 200 also to ids you do not know: any other answer would show a stranger which ones exist.",
+			"Hooklatch answers 200 whatever the id: any other answer would reveal which ids exist.",
 		},
 		Backfill: "GET /v2/events/{id} of the Webhook Events API, and the list of payments.",
 		Docs:     "https://docs.mollie.com/reference/webhooks-new",

@@ -41,7 +41,7 @@ func Mux(o provider.Options) (*provider.Provider, error) {
 			},
 			Notes: []string{
 				"The body lists the attempts before this one (/attempts), so it differs from one attempt to the next.",
-				"Unconfirmed: retries for 24 hours, and an answer within 5 s.",
+				"Unconfirmed: retries for 24 hours, and a response deadline of 5 s.",
 			},
 			Backfill: "GET /video/v1/assets: state, not events.",
 			Docs:     "https://www.mux.com/docs/core/verify-webhook-signatures",

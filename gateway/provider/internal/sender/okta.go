@@ -47,15 +47,15 @@ func Okta(o provider.Options) (*provider.Provider, error) {
 			KeyRule: "uuid of each event, which the System Log has too. Not `eventId` of the envelope, which names the delivery.",
 			Setup: []string{
 				"Admin Console, Workflow, Event Hooks, Create Event Hook: endpoint URL {url}.",
-				"Authentication field Authorization (or another one: then set header of the source), authentication secret a long random text: " +
-					"all of it is the secret of the source.",
+				"Authentication field Authorization (or another one: then set `header` of the source), authentication secret a long random text: " +
+					"the whole text is the secret of the source.",
 				"Choose the events, save, and press Verify while the gateway runs.",
 			},
 			Notes: []string{
-				"Anyone who sees one request can make any other: it needs TLS all the way.",
-				"Okta waits 3 s and tries again once at most. It never repeats what was answered 4xx. What was missed is found in the System Log only.",
-				"No order, and no limit on how late an event comes.",
-				"Unconfirmed: the retry comes within minutes.",
+				"Anyone who sees one request can forge any other: use TLS on the whole path.",
+				"Okta waits 3 s and retries at most once, and never after a 4xx. Only the System Log contains missed events.",
+				"Okta guarantees no order, and no limit on how late an event arrives.",
+				"Unconfirmed: the retry follows within minutes.",
 			},
 			Backfill: "GET /api/v1/logs?since=: the System Log, with the same uuids. Unconfirmed: 90 days back.",
 			Docs:     "https://developer.okta.com/docs/concepts/event-hooks/",
@@ -128,7 +128,7 @@ func oktaList() *provider.List {
 		Ref: "/uuid", Time: "/published", Wrap: `{"data":{"events":[{item}]}}`,
 		Check: &provider.EndpointFacts{
 			Path: "/api/v1/eventHooks/{endpoint}", URL: "channel.config.uri", On: "status", OnIs: []string{"ACTIVE"}, Types: "events.items",
-			WhoTurnsOff: "A person deactivated the event hook.",
+			WhoTurnsOff: "A user deactivated the event hook.",
 		},
 	}
 }

@@ -28,15 +28,15 @@ func OpenAI(o provider.Options) (*provider.Provider, error) {
 			Resend:      provider.Nobody,
 		},
 		Signing: "HMAC-SHA256 over `id.time.body`, in base64, as `v1` of `webhook-signature`, with `webhook-id` and `webhook-timestamp`. " +
-			"The secret is base64 behind `whsec_`; `secret_encoding: raw` takes one that is not.",
+			"The secret is base64 after `whsec_`; `secret_encoding: raw` accepts one that is not.",
 		KeyRule: "The header `webhook-id`, which is signed and the same for every retry. Not `/data/id`, which names the response or the batch.",
 		Setup: []string{
 			"Platform settings of the project, Webhooks, Create: URL {url}, and the events.",
 			"The signing secret (`whsec_...`) is shown once: it is the secret of the source.",
 		},
 		Notes: []string{
-			"Bodies hold ids only: fetch what they name from the API.",
-			"Unconfirmed: retries over 72 hours, and an answer within 20 s.",
+			"Bodies contain only ids: fetch the objects from the API.",
+			"Unconfirmed: retries over 72 hours, and a response deadline of 20 s.",
 		},
 		Docs: "https://platform.openai.com/docs/guides/webhooks",
 	}

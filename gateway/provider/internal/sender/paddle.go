@@ -42,24 +42,24 @@ func Paddle(o provider.Options) (*provider.Provider, error) {
 				RetryWindow: provider.Documentation,
 				Resend:      provider.Nobody,
 			},
-			Signing: "HMAC-SHA256 over the time, a colon and the body, in hex behind `h1=` in the header `Paddle-Signature`; while the secret " +
-				"is rotated there are several.",
+			Signing: "HMAC-SHA256 over the time, a colon and the body, in hex after `h1=` in the header `Paddle-Signature`; while the secret " +
+				"is rotated, there are several.",
 			KeyRule: "`/event_id` of the body (evt_...). Not `/notification_id`, which differs between destinations.",
 			Setup: []string{
 				"Developer Tools, Notifications, New destination: type Webhook, URL {url}, and the events.",
-				"Edit destination shows the secret key (pdl_ntfset_...): it is the secret of the source, all of it.",
+				"Edit destination shows the secret key (pdl_ntfset_...): the whole key is the secret of the source.",
 			},
 			Notes: []string{
-				"Sandbox and live are two accounts with two secrets: two sources. What the simulator sends to a live one has ids that begin with " +
-					"`ntfsimevt_`; `livemode: true` of the source refuses it.",
-				"Paddle's own library for Node refuses what is older than 5 s. Here 300 s are allowed, for clocks that are off; " +
-					"`tolerance` sets it. Unconfirmed: each attempt is signed anew. Watch the refusals for old_timestamp.",
+				"Sandbox and live are two accounts with two secrets: use two sources. The simulator's events to a live destination have ids that begin with " +
+					"`ntfsimevt_`; `livemode: true` of the source refuses them.",
+				"Paddle's own library for Node refuses requests older than 5 s. Hooklatch allows 300 s, for clocks that differ; " +
+					"`tolerance` changes that. Unconfirmed: each attempt is signed anew. Watch for requests refused with old_timestamp.",
 				"The sandbox tries 3 times within 15 minutes, live 60 times within 3 days.",
-				"Unconfirmed: a replay has another `notification_id`, and can be made for 90 days. It keeps the `event_id`, so raise the " +
+				"Unconfirmed: a replay has another `notification_id`, and is possible for 90 days. It keeps the `event_id`, so raise the " +
 					"retention of keys to as long as you replay.",
 				"Paddle Classic (`p_signature`, `alert_id`) is not supported.",
 			},
-			Backfill: "GET /events?after= and GET /notifications?status=failed; POST /notifications/{id}/replay sends one again.",
+			Backfill: "GET /events?after= and GET /notifications?status=failed; POST /notifications/{id}/replay resends one.",
 			Docs:     "https://developer.paddle.com/webhooks/overview",
 		},
 		List:        paddleList(),
@@ -109,7 +109,7 @@ func paddleList() *provider.List {
 		State: "/status", Delivered: []string{"delivered"}, Pending: []string{"needs_retry", "not_attempted"},
 		Check: &provider.EndpointFacts{
 			Path: "/notification-settings/{endpoint}", URL: "data.destination", On: "data.active", OnIs: []string{"true"},
-			WhoTurnsOff: "A person deactivated the notification destination.",
+			WhoTurnsOff: "A user deactivated the notification destination.",
 		},
 	}
 }

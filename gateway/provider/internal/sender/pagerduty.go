@@ -39,15 +39,15 @@ func PagerDuty(provider.Options) (*provider.Provider, error) {
 				RetryWindow: provider.Documentation,
 				Resend:      provider.Nobody,
 			},
-			Signing: "HMAC-SHA256 over the body, in hex behind v1=, in the header X-PagerDuty-Signature, one for each secret that is valid. No time is signed.",
+			Signing: "HMAC-SHA256 over the body, in hex after v1=, in the header X-PagerDuty-Signature, one for each valid secret. No time is signed.",
 			KeyRule: "/event/id of the body. Not /event/data/id, which names the incident.",
 			Setup: []string{
 				"Integrations, Generic Webhooks (v3), New Webhook: URL {url}, scope and events.",
-				"The secret is shown once, after the subscription was added.",
+				"The secret is shown once, after the subscription is added.",
 			},
 			Notes: []string{
 				"Two subscriptions deliver the same event with the same id: give each a source of its own.",
-				"While an event of an incident is retried, later ones of the same incident wait: they come in order.",
+				"While an event of an incident is retried, later ones of the same incident wait, so they arrive in order.",
 				"A 4xx other than 429 drops the event, and three of them disable the subscription for 24 hours.",
 				"Events over 256 kB are not sent at all.",
 			},

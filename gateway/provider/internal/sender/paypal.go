@@ -85,27 +85,27 @@ func PayPal(o provider.Options) (*provider.Provider, error) {
 				Resend:      provider.Nobody,
 			},
 			Signing: "RSA with SHA-256 over `transmission id|transmission time|webhook id|CRC-32 of the body`, in base64 in the header " +
-				"`PAYPAL-TRANSMISSION-SIG`. The certificate is fetched from `PAYPAL-CERT-URL`, from PayPal's API hosts only, checked up to " +
-				"an authority of the system, and kept for a day.",
-			KeyRule: "`/id` of the body (WH-...). Not `PAYPAL-TRANSMISSION-ID`, which is another one at each attempt.",
+				"`PAYPAL-TRANSMISSION-SIG`. The certificate is fetched from `PAYPAL-CERT-URL`, only from PayPal's API hosts, verified up to " +
+				"a certificate authority of the system, and kept for a day.",
+			KeyRule: "`/id` of the body (WH-...). Not `PAYPAL-TRANSMISSION-ID`, which differs for each attempt.",
 			Setup: []string{
 				"Developer Dashboard, Apps & Credentials, the app, Webhooks, Add Webhook: URL {url}, and the events.",
-				"The webhook id shown in the list is the secret of the source: only what was sent to this webhook verifies with it.",
-				"The gateway must reach api.paypal.com (and api.sandbox.paypal.com, cacerts.digicert.com) over https. Where it may not, put " +
-					"PayPal's public key (base64 of its DER, or PEM) behind the webhook id and a space.",
+				"The webhook id shown in the list is the secret of the source: only deliveries to this webhook verify with it.",
+				"The gateway must reach api.paypal.com (and api.sandbox.paypal.com, cacerts.digicert.com) over https. If it may not, append a space and " +
+					"PayPal's public key (base64 of its DER, or PEM) to the webhook id.",
 			},
 			Notes: []string{
-				"The signature covers a CRC of the body, and another body of the same CRC is easily made. So a transmission (its id and time) " +
-					"is taken with one body only: another one is refused, unless `replay_guard` says otherwise. Its signature is neither stored " +
-					"nor forwarded. Who catches a delivery before it reaches us can still change it: fetch from the API what money depends on.",
+				"The signature covers only a CRC of the body, and another body with the same CRC is easy to make. So a transmission (its id and time) " +
+					"is accepted with one body only: another body is refused, unless `replay_guard` says otherwise. The signature is neither stored " +
+					"nor forwarded. An attacker who intercepts a delivery on its way can still change it: if money depends on it, fetch the object from the API.",
 				"The webhook simulator signs for the webhook id `WEBHOOK_ID`: add it to the secrets of a source for tests.",
-				"Sandbox and live have webhooks of their own: two sources.",
-				"Up to 25 attempts within 3 days. Then the event is failed, and can be sent again by hand.",
-				"A transmission is taken for 3 days from its time, or for `tolerance`. Unconfirmed: each attempt, and each resend by hand, has an " +
-					"id and a time of its own. Where a resend keeps an old time, `tolerance: 30d` takes it.",
-				"Unconfirmed: events are kept and can be sent again for 30 days.",
+				"Sandbox and live have webhooks of their own: use two sources.",
+				"PayPal makes up to 25 attempts within 3 days. Then the event has failed, and can be resent manually.",
+				"A transmission is accepted for 3 days from its time, or for `tolerance`. Unconfirmed: each attempt, and each manual resend, has an " +
+					"id and a time of its own. If a resend keeps an old time, `tolerance: 30d` accepts it.",
+				"Unconfirmed: events are kept and can be resent for 30 days.",
 			},
-			Backfill: "GET /v1/notifications/webhooks-events?start_time=&end_time= lists events; POST .../{id}/resend sends one again.",
+			Backfill: "GET /v1/notifications/webhooks-events?start_time=&end_time= lists events; POST .../{id}/resend resends one.",
 			Docs:     "https://developer.paypal.com/api/rest/webhooks/rest/",
 		},
 		Verify:      p.verify,

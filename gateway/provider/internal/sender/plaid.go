@@ -53,17 +53,17 @@ func Plaid(o provider.Options) (*provider.Provider, error) {
 			},
 			Signing: "A JSON Web Token (ES256) in the header Plaid-Verification, with the SHA-256 of the body and the time. The key comes from " +
 				"Plaid's API and is kept for an hour.",
-			KeyRule: "The content and the signed time of the attempt: Plaid sends no event id, and most of its webhooks say the same words each time " +
-				"something changed. Those with a timestamp of their own are told by their content only.",
+			KeyRule: "The content and the signed time of the attempt: Plaid sends no event id, and most of its webhooks have the same content each time " +
+				"something changes. Webhooks with a timestamp of their own are identified by their content only.",
 			Setup: []string{
 				"Give {url} as webhook when you create a link token (or with /item/webhook/update, or in the dashboard under Developers, Webhooks).",
 				"The secret of the source is client_id:secret, both from the dashboard under Developers, Keys. For the sandbox it is sandbox:client_id:secret.",
-				"Hooklatch asks Plaid's API for the keys with it. A private key (PEM) as the secret is for hooklatch send and tests.",
+				"Hooklatch uses it to fetch the keys from Plaid's API. A private key (PEM) as the secret is for hooklatch send and tests.",
 			},
 			Notes: []string{
-				"A delivery that is sent again carries a new time and is another event, except for those with a timestamp. To put copies close together into one, set dedup: content on the source.",
-				"A key that has proven a delivery is kept in the database (sender_keys), so that a restart does not depend on Plaid's API: for a day without it.",
-				"The first delivery with a new key waits for Plaid's API, at most a second; then it is answered 503 and Plaid tries again.",
+				"A resent delivery carries a new time and is another event, except for webhooks with a timestamp. To merge copies that arrive close together, set dedup: content on the source.",
+				"A key that has verified a delivery is kept in the database (sender_keys), so a restart does not depend on Plaid's API: the key can be used for a day without it.",
+				"The first delivery with a new key waits at most a second for Plaid's API; then Hooklatch answers 503 and Plaid retries.",
 				"The keys are Plaid's, not yours: a token proves that Plaid made it, for some customer. Look up item_id among your own items.",
 				"The type is webhook_type and webhook_code: TRANSACTIONS.SYNC_UPDATES_AVAILABLE.",
 				"Unconfirmed: that each attempt is signed anew.",

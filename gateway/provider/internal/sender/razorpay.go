@@ -39,15 +39,15 @@ func Razorpay(provider.Options) (*provider.Provider, error) {
 			KeyRule: "The header x-razorpay-event-id, which is the same in all attempts.",
 			Setup: []string{
 				"Open Account & Settings, Webhooks in the Dashboard and add a webhook with the URL {url}.",
-				"Choose a long random secret, and use it for the secret of the source.",
+				"Choose a long random secret and use it as the secret of the source.",
 				"Select the events and save.",
 			},
 			Notes: []string{
-				"The id is not signed, and no time is either: anyone who saw a delivery can send it again under another id. The replay guard finds that.",
+				"Neither the id nor a time is signed: anyone who saw a delivery can resend it under another id. The replay guard detects that.",
 				"Retries of older events are signed with the secret that was valid when they happened: keep an old secret for 24 hours, " +
 					"or 15 days if you have events replayed by support.",
 				"A webhook that fails for 24 hours is disabled and must be enabled by hand.",
-				"Events come in no order.",
+				"Events arrive in no particular order.",
 			},
 			Docs: "https://razorpay.com/docs/webhooks/",
 		},

@@ -36,8 +36,8 @@ func Resend(o provider.Options) (*provider.Provider, error) {
 		Notes: []string{
 			proof.SvixTries,
 			proof.SvixReplays,
-			"The events of an e-mail may come in another order.",
-			"Unconfirmed: an answer within 15 s.",
+			"The events of an e-mail may arrive out of order.",
+			"Unconfirmed: a response deadline of 15 s.",
 		},
 		Backfill: "Replay on the page of the webhook sends an event again, with the same id.",
 		Docs:     "https://resend.com/docs/dashboard/webhooks/introduction",

@@ -43,13 +43,13 @@ func Sanity(o provider.Options) (*provider.Provider, error) {
 			KeyRule: "The header idempotency-key.",
 			Setup: []string{
 				"sanity.io/manage, the project, API, Create webhook: URL {url}, method POST, with a filter as narrow as possible.",
-				"Under Advanced set a secret of your own making: it is the secret of the source.",
+				"Under Advanced, set a secret that you generated: it is the secret of the source.",
 			},
 			Notes: []string{
-				"The type is the operation and, when the projection has _type, that: create.post, update.post, delete.post.",
-				"Sanity tries twice more, 30 s apart, on 429 and 5xx only.",
+				"The type is the operation and, if the projection has it, _type: create.post, update.post, delete.post.",
+				"Sanity retries twice, 30 s apart, only after 429 and 5xx.",
 				"Unconfirmed: that both retries carry the same idempotency-key, that each is signed with a time of its own, and that Sanity waits for 30 s.",
-				"The id is not signed, but the time is: a captured request can be sent under another id for 5 minutes only.",
+				"The id is not signed, but the time is: a captured request can be resent under another id for 5 minutes only.",
 			},
 			Backfill: "A GROQ query with _updatedAt > $time: state, not events.",
 			Docs:     "https://www.sanity.io/docs/webhooks",

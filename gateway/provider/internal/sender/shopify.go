@@ -40,18 +40,18 @@ func Shopify(provider.Options) (*provider.Provider, error) {
 			},
 			Signing: "HMAC-SHA256 over the body, in base64, in `X-Shopify-Hmac-Sha256`, or `Shopify-Hmac-Sha256` of the newer events. " +
 				"The key is the client secret of the app; for webhooks made in the admin it is the secret shown there.",
-			KeyRule: "Shop domain, topic and `X-Shopify-Event-Id` together; deliveries without it go by `X-Shopify-Webhook-Id`. " +
+			KeyRule: "Shop domain, topic and `X-Shopify-Event-Id` together; deliveries without it use `X-Shopify-Webhook-Id`. " +
 				"These headers are not signed.",
 			Setup: []string{
-				"Subscribe to topics in `shopify.app.toml` or by the Admin API with the address {url}, or under Settings > Notifications > Webhooks.",
+				"Subscribe to topics in `shopify.app.toml` or with the Admin API with the address {url}, or under Settings > Notifications > Webhooks.",
 				"The secret is the client secret of the app (Dev Dashboard > app > Settings), or the one under the list of webhooks in the admin.",
 			},
 			Notes: []string{
-				"After 8 failed deliveries in a row Shopify deletes a subscription made by the API.",
+				"After 8 failed deliveries in a row Shopify deletes a subscription made with the API.",
 				"One action of a merchant may send several topics. They are several events.",
-				"A delivery may come a day late. Shopify waits one second for the connection.",
+				"A delivery may arrive a day late. Shopify waits one second for the connection.",
 			},
-			Backfill: "None for events. Compare with the Admin API, by `updated_at`.",
+			Backfill: "There is no list of events. Compare with the Admin API, by `updated_at`.",
 			Docs:     "https://shopify.dev/docs/apps/build/webhooks",
 		},
 		Verify: s.Verify,

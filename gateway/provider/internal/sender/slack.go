@@ -44,17 +44,17 @@ func Slack(o provider.Options) (*provider.Provider, error) {
 				RetryWindow: provider.Nobody,
 				Resend:      provider.Nobody,
 			},
-			Signing: "HMAC-SHA256 over `v0:time:body`, in hex behind `v0=`, in `X-Slack-Signature`, with `X-Slack-Request-Timestamp`.",
+			Signing: "HMAC-SHA256 over `v0:time:body`, in hex after `v0=`, in `X-Slack-Signature`, with `X-Slack-Request-Timestamp`.",
 			KeyRule: "`event_id` of the Events API, which is in the signed body. Interactions and slash commands: `trigger_id`, or the hash of time " +
-				"and body; Slack never repeats them. A form of another kind likewise.",
+				"and body; Slack never repeats them. The same applies to other forms.",
 			Setup: []string{
 				"api.slack.com/apps > your app > Basic Information > App Credentials: the signing secret.",
-				"Event Subscriptions: request URL {url}; Slack checks it at once (the gateway must run) and you choose the events.",
-				"Interactivity and slash commands may have the same URL.",
+				"Event Subscriptions: request URL {url}; Slack checks it immediately, so the gateway must be running. Then choose the events.",
+				"Interactivity and slash commands may use the same URL.",
 			},
 			Notes: []string{
 				"Never drop a request because it says it is a retry: the first try may be the one that failed.",
-				"`app_rate_limited` is answered and not stored: it has no id.",
+				"`app_rate_limited` has no id: Hooklatch answers it and stores nothing.",
 				"Slack waits 3 seconds. When most deliveries of an hour fail, it turns the subscription off.",
 			},
 			Docs: "https://docs.slack.dev/authentication/verifying-requests-from-slack",

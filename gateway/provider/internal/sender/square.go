@@ -40,21 +40,21 @@ func Square(provider.Options) (*provider.Provider, error) {
 				RetryWindow: provider.Documentation,
 				Resend:      provider.Nobody,
 			},
-			Signing: "HMAC-SHA256 over the notification URL with the body behind it, in base64, in the header " +
+			Signing: "HMAC-SHA256 over the notification URL followed by the body, in base64, in the header " +
 				"`X-Square-HmacSha256-Signature`. No time is signed.",
 			KeyRule: "`/event_id` of the body, Square's own idempotency value.",
 			Setup: []string{
 				"Developer Console, the application, Webhooks, Subscriptions, Add subscription: URL {url}, API version and events.",
 				"The subscription shows the signature key: it is the secret of the source.",
-				"Set `gateway.public_url` (or `public_url` of the source) to exactly what stands there: every byte of the URL is signed.",
+				"Set `gateway.public_url` (or `public_url` of the source) to exactly the URL shown there: every byte of the URL is signed.",
 			},
 			Notes: []string{
-				"Sandbox and production have subscriptions and keys of their own: two sources. `livemode: true` of a source refuses what says " +
+				"Sandbox and production have subscriptions and keys of their own: use two sources. `livemode: true` of a source refuses requests with " +
 					"`Square-Environment: Sandbox`, a header that is not signed.",
 				"The older header `X-Square-Signature` (SHA-1) is ignored.",
 				"`merchant_id` names the seller the event is about.",
 				"After three weeks of failures Square disables the subscription.",
-				"Unconfirmed: an answer within 10 s, and the headers that count retries.",
+				"Unconfirmed: a response deadline of 10 s, and the headers that count retries.",
 			},
 			Backfill: "POST /v2/events searches the events of the last 28 days, with the same ids. Raise the retention of keys to 28 days for it.",
 			Docs:     "https://developer.squareup.com/docs/webhooks/overview",
@@ -98,7 +98,7 @@ func squareList() *provider.List {
 		Credential: "Authorization: Bearer {token}", Rate: 1, BackDays: 28,
 		Check: &provider.EndpointFacts{
 			Path: "/v2/webhooks/subscriptions/{endpoint}", URL: "subscription.notification_url", On: "subscription.enabled", OnIs: []string{"true"}, Types: "subscription.event_types",
-			WhoTurnsOff: "A person disabled the webhook subscription.",
+			WhoTurnsOff: "A user disabled the webhook subscription.",
 		},
 	}
 }

@@ -36,22 +36,22 @@ func Stripe(o provider.Options) (*provider.Provider, error) {
 				RetryWindow: provider.Documentation,
 				Resend:      provider.Documentation,
 			},
-			Signing: "HMAC-SHA256 over `t.body`, in hex, as `v1` of `Stripe-Signature`. Several `v1` while the secret is rolled; " +
-				"other versions are ignored. The secret, with its `whsec_`, is the key as it stands.",
+			Signing: "HMAC-SHA256 over `t.body`, in hex, as `v1` of `Stripe-Signature`. There are several `v1` while the secret is rolled; " +
+				"other versions are ignored. The whole secret, with its `whsec_`, is the key.",
 			KeyRule: "`id` of the event (`evt_...`), which is in the signed body. Snapshot and thin events.",
 			Setup: []string{
 				"Stripe Dashboard > Developers > Webhooks (Workbench): add the endpoint {url} and choose its events.",
-				"Reveal the signing secret (`whsec_...`) of that endpoint. Test mode and live mode have one each. An API key (`sk_...`, `rk_...`) is not it.",
-				"On your own machine `stripe listen --forward-to localhost:8080/webhooks/stripe` needs no public URL. The `whsec_...` it prints is another " +
-					"secret than that of the endpoint in the dashboard: `hooklatch dev --secret stripe=whsec_...` takes it.",
+				"Reveal the signing secret (`whsec_...`) of that endpoint. Test mode and live mode have one each. An API key (`sk_...`, `rk_...`) is not a signing secret.",
+				"On your own machine `stripe listen --forward-to localhost:8080/webhooks/stripe` needs no public URL. The `whsec_...` it prints is not the " +
+					"secret of the endpoint in the dashboard: pass it with `hooklatch dev --secret stripe=whsec_...`.",
 			},
 			Notes: []string{
-				"Stripe may make two events for one change. They have two ids; a route key on `data.object.id` and the type joins them.",
-				"Events come in any order.",
-				"`livemode: true` of the source refuses events of test mode, which say `livemode: false`.",
-				"Connect: events of connected accounts come to an endpoint of their own, made with \"events on connected accounts\", which has its own secret. " +
-					"Give it a source of its own, or both secrets to one. `account` of the body says whose event it is.",
-				"To roll the secret give both: Stripe signs with the old one for up to 24 hours.",
+				"Stripe may make two events for one change. They have two ids; a route key of `data.object.id` and the type merges their effects.",
+				"Events arrive in any order.",
+				"`livemode: true` of the source refuses events of test mode, which have `livemode: false`.",
+				"Connect: events of connected accounts go to an endpoint of their own, created with \"events on connected accounts\", which has its own secret. " +
+					"Give it a source of its own, or one source both secrets. `account` of the body names the account of the event.",
+				"To roll the secret, configure both: Stripe signs with the old one for up to 24 hours.",
 			},
 			Backfill: "`GET /v1/events?delivery_success=false` (thin: `/v2/core/events`) lists 30 days.",
 			Docs:     "https://docs.stripe.com/webhooks",
@@ -172,7 +172,7 @@ func stripeList() *provider.List {
 		Ref: "/id", Time: "/created",
 		Check: &provider.EndpointFacts{
 			Path: "/v1/webhook_endpoints/{endpoint}", URL: "url", On: "status", OnIs: []string{"enabled"}, Types: "enabled_events", Version: "api_version",
-			WhoTurnsOff: "Stripe switches an endpoint off after days of failed deliveries, or a person did. Events of that time are not sent later.",
+			WhoTurnsOff: "Stripe switches an endpoint off after days of failed deliveries; a user can too. It does not send the events of that time later.",
 		},
 	}
 }

@@ -31,10 +31,10 @@ func Svix(o provider.Options) (*provider.Provider, error) {
 		Notes: []string{
 			proof.SvixTries,
 			proof.SvixReplays,
-			"The type of an event is read from /type of the body, for most senders have it there; `type` names another place.",
-			"Unconfirmed: an answer within 15 s.",
+			"The type of an event is read from /type of the body, where most senders have it; `type` names another place.",
+			"Unconfirmed: a response deadline of 15 s.",
 		},
-		Backfill: "Recover in the portal: all that failed since a date is sent again, with the same ids.",
+		Backfill: "Recover in the portal resends all that failed since a date, with the same ids.",
 		Docs:     "https://docs.svix.com/receiving/verifying-payloads/how",
 	}
 	return p, nil

@@ -17,7 +17,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-var errTelegramSecret = errors.New("a secret_token is 1 to 256 of A-Z, a-z, 0-9, _ and -")
+var errTelegramSecret = errors.New("a secret_token is 1 to 256 characters of A-Z, a-z, 0-9, _ and -")
 
 // Telegram declares the updates of a bot. They are not signed: they carry the
 // secret token that was given to setWebhook.
@@ -37,17 +37,17 @@ func Telegram(provider.Options) (*provider.Provider, error) {
 				Resend:      provider.Nobody,
 			},
 			Signing: "Nothing is signed. The header `X-Telegram-Bot-Api-Secret-Token` carries the secret itself; it is never stored or logged.",
-			KeyRule: "`/update_id` of the body, which counts for one bot: one source for each bot.",
+			KeyRule: "`/update_id` of the body, which is unique within one bot: use one source for each bot.",
 			Setup: []string{
-				"Make up a secret of 1 to 256 of A-Z, a-z, 0-9, _ and -. It is the secret of the source.",
+				"Choose a secret of 1 to 256 characters of A-Z, a-z, 0-9, _ and -. It is the secret of the source.",
 				"Call `setWebhook` with `url={url}` and `secret_token` set to it.",
 			},
 			Notes: []string{
-				"Anyone who sees one request can make any other: it needs TLS all the way.",
-				"After a week without updates the next `update_id` is random: neither count on its order nor on gaps.",
-				"Up to `max_connections` (40) updates come at the same time, in any order.",
+				"Anyone who sees one request can forge any other: use TLS on the whole path.",
+				"After a week without updates the next `update_id` is random: rely neither on its order nor on gaps.",
+				"Up to `max_connections` (40) updates arrive at the same time, in any order.",
 				"Telegram keeps updates for 24 hours. Unconfirmed: it waits about 60 s for an answer.",
-				"The answer is empty: a method call in it would be made without its result being seen.",
+				"Hooklatch's answer is empty: Telegram would run a method call in it, but its result would be lost.",
 			},
 			Backfill: "`getWebhookInfo` says how many updates are pending. `getUpdates` works only while no webhook is set.",
 			Docs:     "https://core.telegram.org/bots/api#setwebhook",

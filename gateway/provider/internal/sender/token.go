@@ -39,13 +39,13 @@ func Token(o provider.Options) (*provider.Provider, error) {
 		},
 		Signing: "Nothing is signed: the request carries the secret itself, in the header `Authorization: Bearer ...`, in another " +
 			"header or in a parameter of the URL. It is compared in constant time.",
-		KeyRule: "What `event_id` says: a header, a JSON pointer, a form field, several of them joined, or a hash of several.",
+		KeyRule: "The configured `event_id`: a header, a JSON pointer, a form field, several of them joined, or a hash of several.",
 		Setup: []string{
-			"Let the sender call {url} with a token of at least 32 random bytes.",
-			"Say with `header` (and `prefix`) or `query` where it stands, and with `event_id` what makes two deliveries the same event.",
+			"Configure the sender to call {url} with a token of at least 32 random bytes.",
+			"Set `header` (and `prefix`) or `query` to where the token is, and `event_id` to what identifies the event.",
 		},
 		Notes: []string{
-			"Anyone who sees one request can make any other. Prefer a sender that signs.",
+			"Anyone who sees one request can forge any other. Prefer a sender that signs.",
 			"A token in the URL ends up in the logs of every proxy on the way. Hooklatch never logs it.",
 		},
 	}

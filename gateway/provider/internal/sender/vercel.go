@@ -40,11 +40,11 @@ func Vercel(provider.Options) (*provider.Provider, error) {
 			KeyRule: "/id of the body.",
 			Setup: []string{
 				"Team settings, Webhooks, Create Webhook: choose events and projects, endpoint URL {url}.",
-				"The secret is shown once, after the webhook was created. The webhooks of an integration are signed with its client secret instead.",
+				"The secret is shown once, after the webhook is created. The webhooks of an integration are signed with its client secret instead.",
 			},
 			Notes: []string{
 				"Log and trace drains are another format (lists, and a header x-vercel-verify in the answer) and are not supported.",
-				"Unconfirmed: that a delivery can be sent again by hand after the 24 hours of retries.",
+				"Unconfirmed: that a delivery can be resent manually after the 24 hours of retries.",
 			},
 			Docs: "https://vercel.com/docs/webhooks/webhooks-api",
 		},

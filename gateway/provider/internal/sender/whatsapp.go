@@ -27,15 +27,15 @@ func WhatsApp(o provider.Options) (*provider.Provider, error) {
 			Resend:      provider.Nobody,
 		},
 		Signing: graphapi.Signing,
-		KeyRule: "A delivery has many events. A message: its id (wamid...). A status: the id of its message and the status, for sent, " +
-			"delivered and read come with one id (and the participant, where a group has several). Other fields have no id: a hash of the " +
+		KeyRule: "A delivery has many events. A message: its id (wamid...). A status: the id of its message and the status, since sent, " +
+			"delivered and read share one id (and the participant, where a group has several). Other fields have no id: a hash of the " +
 			"id and the time of the entry, of field and of value.",
 		Setup: graphapi.Setup("WhatsApp"),
 		Notes: append(graphapi.Notes(),
-			"Retries go on for 7 days, less and less often. There is no history from which to fetch what was missed.",
-			"A status may come before the message it is about, or read before delivered.",
+			"WhatsApp retries for 7 days, less and less often. It keeps no history from which to fetch missed events.",
+			"A status may arrive before the message it is about, or read before delivered.",
 			"Answer fast: a median of 250 ms, and less than 1 % over 1 s, is what WhatsApp recommends.",
-			"A change without an id counts as the same only when the time of its entry is the same. Unconfirmed: a retry keeps that time.",
+			"A change without an id is a duplicate only if the time of its entry is the same. Unconfirmed: a retry keeps that time.",
 		),
 		Docs: "https://developers.facebook.com/docs/whatsapp/cloud-api/guides/set-up-webhooks",
 	}

@@ -30,7 +30,7 @@ func WorkOS(o provider.Options) (*provider.Provider, error) {
 				RetryWindow: provider.Nobody,
 				Resend:      provider.Nobody,
 			},
-			Signing: "HMAC-SHA256 over the time in milliseconds, a dot and the body, in hex behind `v1=` in the header `WorkOS-Signature`. " +
+			Signing: "HMAC-SHA256 over the time in milliseconds, a dot and the body, in hex after `v1=` in the header `WorkOS-Signature`. " +
 				"A time more than 180 s off is refused, as WorkOS's libraries do.",
 			KeyRule: "`/id` of the body (event_...).",
 			Setup: []string{
@@ -38,9 +38,9 @@ func WorkOS(o provider.Options) (*provider.Provider, error) {
 				"The page of the endpoint shows the signing secret: it is the secret of the source.",
 			},
 			Notes: []string{
-				"Staging and production have endpoints and secrets of their own: two sources.",
-				"Unconfirmed: 6 retries within 3 days, each signed anew; a person can send again from the dashboard.",
-				"The Events API is an ordered feed of the same events; where nothing may be missed or come out of order it is the better way.",
+				"Staging and production have endpoints and secrets of their own: use two sources.",
+				"Unconfirmed: 6 retries within 3 days, each signed anew; a user can resend from the dashboard.",
+				"The Events API is an ordered feed of the same events; use it if no event may be missed or arrive out of order.",
 			},
 			Backfill: "GET /events?events[]=...&after=: in order, with the same ids. Unconfirmed: 30 to 90 days back.",
 			Docs:     "https://workos.com/docs/events/data-syncing/webhooks",

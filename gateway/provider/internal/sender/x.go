@@ -45,18 +45,18 @@ func X(provider.Options) (*provider.Provider, error) {
 				RetryWindow: provider.Nobody,
 				Resend:      provider.Nobody,
 			},
-			Signing: "HMAC-SHA256 over the body, in base64 behind sha256=, in the header x-twitter-webhooks-signature. No time is signed.",
-			KeyRule: "/data/event_uuid (Activity API). In the lists of the Account Activity API the name of the list, the subscribed user and the id " +
+			Signing: "HMAC-SHA256 over the body, in base64 after sha256=, in the header x-twitter-webhooks-signature. No time is signed.",
+			KeyRule: "/data/event_uuid (Activity API). For the lists of the Account Activity API: the name of the list, the subscribed user and the id " +
 				"of the item, or a hash of the item where it has no id (follows, blocks, ...).",
 			Setup: []string{
 				"Developer portal, the app, Keys and tokens: the API key secret (consumer secret) is the secret of the source.",
-				"POST https://api.x.com/2/webhooks with the URL {url}. X checks it at once, and Hooklatch answers: the source must be configured before.",
+				"POST https://api.x.com/2/webhooks with the URL {url}. X checks it immediately, and Hooklatch answers: configure the source first.",
 			},
 			Notes: []string{
-				"X checks the URL again every hour or so, with GET and crc_token. A wrong answer stops the webhook at once. While secrets are rotated, the first one of the source answers.",
+				"X checks the URL again every hour or so, with GET and crc_token. A wrong answer stops the webhook immediately. While secrets are rotated, Hooklatch answers with the first one of the source.",
 				"The URL may not contain a port.",
-				"A check is signed with the same key as an event. Hooklatch answers only tokens that cannot be an event, so that no one can have one signed.",
-				"Unconfirmed: the types of lists other than posts, likes and messages, and that X repeats a delivery by itself within a day. Events can be replayed on request for five days.",
+				"A check is signed with the same key as an event. Hooklatch answers only tokens that cannot be an event, so that an attacker cannot get an event signed.",
+				"Unconfirmed: the types of lists other than posts, likes and messages, and that X retries a delivery within a day. Events can be replayed on request for five days.",
 			},
 			Backfill: "A replay job: POST /2/account_activity/replay/webhooks/{id}/subscriptions/all.",
 			Docs:     "https://docs.x.com/x-api/webhooks/introduction",

@@ -60,11 +60,11 @@ func Zendesk(o provider.Options) (*provider.Provider, error) {
 			Setup: []string{
 				"Open Apps and integrations, Webhooks in the Admin Center and create a webhook with the endpoint URL {url}.",
 				"Choose Zendesk events, or Trigger or automation and connect it to one.",
-				"Reveal the signing secret of the webhook and use it, as it is shown, for the secret of the source.",
+				"Reveal the signing secret of the webhook and use it, as shown, as the secret of the source.",
 			},
 			Notes: []string{
-				"A test before the webhook is saved is signed with another, public secret: do not add that to the source.",
-				"The invocation id is not signed: anyone who saw a delivery can send it again under another id until its time is too old. The replay guard sees that.",
+				"A test that is made before the webhook is saved is signed with another, public secret: do not add that to the source.",
+				"The invocation id is not signed: anyone who saw a delivery can resend it under another id until its time is too old. The replay guard detects that.",
 				"Zendesk retries only after 409, 429 and 503, a few times, and stops calling an endpoint that often fails (unconfirmed).",
 				"Unconfirmed: that the invocation id stays the same over retries, and the deadline of 10 seconds.",
 			},

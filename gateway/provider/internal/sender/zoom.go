@@ -67,14 +67,14 @@ func aboutZoom() provider.About {
 		Signing: "HMAC-SHA256 of the time and the body in the header x-zm-signature.",
 		KeyRule: "Zoom sends no event id: a hash of event, event_ts and payload. The header x-zm-trackingid belongs to the request.",
 		Setup: []string{
-			"Open your app in the Zoom App Marketplace, Features, Access, and use its Secret Token for the secret of the source.",
+			"Open your app in the Zoom App Marketplace, Features, Access, and use its Secret Token as the secret of the source.",
 			"Add an event subscription with the endpoint URL {url} and press Validate, with Hooklatch running: it answers the challenge.",
 			"Add the event types and save.",
 		},
 		Notes: []string{
 			"Zoom validates the endpoint again every 72 hours (unconfirmed).",
-			"No tolerance for the signed time is documented. 300 seconds are usual, but whether a retry carries a new time is unconfirmed: " +
-				"the default is 2 hours.",
+			"No tolerance for the signed time is documented. 300 seconds is usual, but whether a retry carries a new time is unconfirmed: " +
+				"so the default is 2 hours.",
 			"Unconfirmed: three retries after 5, 30 and 90 minutes, and the deadline of 3 seconds.",
 		},
 		Docs: "https://developers.zoom.us/docs/api/webhooks/",
