@@ -75,7 +75,7 @@ func (g *Gateway) judgeAgain(ctx context.Context, kept *quarantine.Delivery, tri
 	answered, refused := rx.judgeSafely(request)
 	switch {
 	case refused != nil && !restored && refused.result == resultRejected:
-		return outbox.Acceptance{}, &RefusedError{Reason: reasonNoProof, cause: fmt.Errorf("%s had no secret of today, or one that cannot be made again", strings.Join(kept.Carried(), ", "))}
+		return outbox.Acceptance{}, &RefusedError{Reason: reasonNoProof, cause: fmt.Errorf("%s carried no current secret, or one that cannot be restored", strings.Join(kept.Carried(), ", "))}
 	case refused != nil:
 		return outbox.Acceptance{}, &RefusedError{Reason: refused.reason, Ours: refused.ours(), cause: errors.Join(refused.cause, messageOf(refused))}
 	case answered.result == resultHandshake:

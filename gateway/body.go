@@ -86,5 +86,5 @@ func refuseUnread(err error, limit int64, scarce bool) *refusal {
 			message: "the body did not arrive in time", cause: err}
 	}
 	return &refusal{status: http.StatusBadRequest, result: resultIncomplete, reason: "incomplete_body",
-		message: "the body could not be read to its end", cause: err}
+		message: "the body could not be read completely", cause: err}
 }

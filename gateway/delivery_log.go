@@ -118,9 +118,9 @@ func (l *deliveryLog) suspect(ctx context.Context, src *source, remote string, e
 	if !ok {
 		return
 	}
-	message, reason := "accepted, but its proof came before under another id", reasonReplayed
+	message, reason := "accepted, but its proof was used before with another id", reasonReplayed
 	if events[0].Status == outbox.Held {
-		message = "held until a person decides: its proof came before under another id"
+		message = "held until an operator decides: its proof was used before with another id"
 	}
 	if events[0].ContentDiffers {
 		reason = reasonForged
@@ -220,7 +220,7 @@ func (l *deliveryLog) flush() {
 		return true
 	})
 	if n > 0 {
-		l.logger.LogAttrs(context.Background(), slog.LevelWarn, "log lines about refused deliveries left out", slog.Int64(logkey.Count, n))
+		l.logger.LogAttrs(context.Background(), slog.LevelWarn, "log lines about refused deliveries suppressed", slog.Int64(logkey.Count, n))
 	}
 }
 

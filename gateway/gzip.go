@@ -64,12 +64,12 @@ func (s *source) largest() int64 {
 }
 
 // errContentEncoding does not name the encoding: a header may contain anything.
-var errContentEncoding = errors.New("the body has a content encoding that this source does not accept; for gzip, set gzip of the source to unpacked or sent")
+var errContentEncoding = errors.New("the body has a content encoding that this source does not accept; to accept gzip, set gzip of the source to unpacked or sent")
 
 // refuseEncoding names the encodings that would be accepted (RFC 9110, 15.5.16).
 func refuseEncoding(src *source) *refusal {
 	r := &refusal{status: http.StatusUnsupportedMediaType, result: resultEncoding, reason: "content_encoding", cause: errContentEncoding,
-		message: "send the body without content encoding; for gzip, set gzip of the source", acceptEncoding: "identity"}
+		message: "send the body without content encoding; to accept gzip, set gzip of the source", acceptEncoding: "identity"}
 	if src.Gzip != "" {
 		r.message, r.acceptEncoding = "send the body without content encoding, or with gzip", "gzip, identity"
 	}

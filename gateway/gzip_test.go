@@ -136,7 +136,7 @@ func TestGzipIsBounded(t *testing.T) {
 		})
 	}
 	_, err := gateway.New(gateway.Options{Accepter: &memory{}, Sources: []gateway.Source{gzipSource(gateway.GzipSent)}, MaxBody: 1 << 20, MaxBuffered: 2<<20 - 1})
-	require.ErrorContains(t, err, "for which MaxBuffered (2097151) has no room")
+	require.ErrorContains(t, err, "which do not fit into MaxBuffered (2097151)")
 	_, err = gateway.New(gateway.Options{Accepter: &memory{}, Sources: []gateway.Source{gzipSource("inside")}})
 	require.ErrorContains(t, err, `gzip is "inside"; allowed: unpacked, sent`)
 }

@@ -65,7 +65,7 @@ func TestDrain(t *testing.T) {
 	require.NoError(t, b.gateway.Stop(t.Context()), "Stop may be called again")
 	_, err := http.Get(b.url + "/webhooks/orders") //nolint:bodyclose // no answer comes
 	require.Error(t, err, "the listener is closed")
-	require.ErrorContains(t, b.gateway.Start(), "is stopped")
+	require.ErrorContains(t, b.gateway.Start(), "stopped")
 }
 
 // requireDraining waits until Stop has begun: Handler then refuses.
@@ -132,7 +132,7 @@ func TestStopWaitsForHandler(t *testing.T) {
 func TestStartTwiceAndOnATakenAddress(t *testing.T) {
 	t.Parallel()
 	b := setup(t, nil)
-	require.ErrorContains(t, b.gateway.Start(), "is started already")
+	require.ErrorContains(t, b.gateway.Start(), "already started")
 	taken := b.gateway.Addr().String()
 	other, err := gateway.New(gateway.Options{Accepter: b.accepter, Listen: taken})
 	require.NoError(t, err)

@@ -281,7 +281,7 @@ func TestOptionsAreChecked(t *testing.T) {
 		{"negative cap", func(o *gateway.Options) { o.MaxBody = -1 }, "max_body: -1 is too small; it must be at least 1"},
 		{"answer cannot be written", func(o *gateway.Options) { o.ReadTimeout, o.WriteTimeout = 9*time.Second, 9*time.Second }, "write_timeout: 9s leaves no time to answer a slow body; it must be longer than read_timeout, 9s"},
 		{"name", func(o *gateway.Options) { o.Sources[0].Name = "Or/ders" }, `source name "Or/ders"`},
-		{"two of a name", func(o *gateway.Options) { o.Sources = append(o.Sources, o.Sources[0]) }, `source "orders" is there twice`},
+		{"two of a name", func(o *gateway.Options) { o.Sources = append(o.Sources, o.Sources[0]) }, `source "orders" is configured twice`},
 		{"no provider", func(o *gateway.Options) { o.Sources[0].Provider = nil }, "needs a provider"},
 		{"half a provider", func(o *gateway.Options) { o.Sources[0].Provider = &provider.Provider{} }, "needs a provider"},
 		{"no secret", func(o *gateway.Options) { o.Sources[0].Secrets = nil }, "no secret"},

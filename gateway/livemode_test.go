@@ -52,7 +52,7 @@ func TestLivemodeRefusesTests(t *testing.T) {
 			}
 			refused := send("live", events.test)
 			require.Equal(t, http.StatusUnprocessableEntity, refused.status, refused.body)
-			require.Contains(t, refused.body, "live ones only")
+			require.Contains(t, refused.body, "accepts only live events")
 			require.Equal(t, 1, b.refusals(t, "test_event"))
 			for source, change := range map[string]func(*provider.Request){"live": events.live, "any": events.test} {
 				require.Equal(t, "accepted", send(source, change).header.Get(gateway.StatusHeader))
@@ -81,5 +81,5 @@ func TestLivemodeWantsASenderThatSaysWhatATestIs(t *testing.T) {
 	_, err = gateway.New(gateway.Options{Accepter: &memory{}, Sources: []gateway.Source{
 		{Name: "github", Provider: described.Provider, Secrets: []gateway.Secret{{Value: key}}, Livemode: true},
 	}})
-	require.ErrorContains(t, err, `source "github": github does not say what is a test, so Livemode means nothing`)
+	require.ErrorContains(t, err, `source "github": github does not mark test events, so Livemode has no effect`)
 }

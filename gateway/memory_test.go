@@ -208,7 +208,7 @@ func TestSourceCanAlwaysHaveOneBodyOfItsCap(t *testing.T) {
 	b := setup(t, func(o *gateway.Options) { o.MaxBuffered, o.MaxBody = 4*mib, 4*mib })
 	require.Equal(t, http.StatusOK, b.post(t, "orders", event("a", 4*mib)).status)
 	_, err := gateway.New(gateway.Options{Accepter: b.accepter, MaxBuffered: 2 * mib, MaxBody: 3 * mib, Sources: []gateway.Source{source("orders", signer())}})
-	require.ErrorContains(t, err, `source "orders" takes bodies of 3145728 bytes, for which MaxBuffered (2097152) has no room`)
+	require.ErrorContains(t, err, `source "orders" accepts bodies of 3145728 bytes, which do not fit into MaxBuffered (2097152)`)
 }
 
 // The buffer of a large body is allocated once, without leftover copies.

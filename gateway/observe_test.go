@@ -203,7 +203,7 @@ func TestRefusalsCannotFloodTheLog(t *testing.T) {
 		refuse()
 	}
 	require.NoError(t, b.gateway.Stop(t.Context()))
-	require.Len(t, b.logs.lines(t, "log lines about refused deliveries left out"), 1)
+	require.Len(t, b.logs.lines(t, "log lines about refused deliveries suppressed"), 1)
 }
 
 // I12: the secret, and any header that carries it, never leaves the gateway.

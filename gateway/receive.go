@@ -266,7 +266,7 @@ func (rx *reception) accept(request *provider.Request) (*reply, *refusal) {
 		return nil, refuseAccept(err)
 	}
 	if len(acceptance.Events) != len(events) {
-		return nil, refuseFault("accepter", errors.New("accept: other events came back than were given"))
+		return nil, refuseFault("accepter", errors.New("accept: the outbox returned other events than it was given"))
 	}
 	if acceptance.Refused() > 0 {
 		rx.gateway.meters.replays.Add(rx.ctx, 1, rx.source.counted.source)

@@ -87,9 +87,9 @@ const (
 // looks like any other unproven delivery.
 func refuseReplay(a outbox.Acceptance) *refusal {
 	r := &refusal{status: http.StatusUnauthorized, result: resultRejected, reason: reasonReplayed, message: "unauthorized", replay: true,
-		cause: fmt.Errorf("the proof of this delivery came before, under other ids; %d of its %d events are new", a.Refused(), len(a.Events))}
+		cause: fmt.Errorf("the proof of this delivery was used before, with other ids; %d of its %d events are new", a.Refused(), len(a.Events))}
 	if a.Events[0].ContentDiffers {
-		r.reason, r.cause = reasonForged, errors.New("the proof of this delivery came before, with another body or type")
+		r.reason, r.cause = reasonForged, errors.New("the proof of this delivery was used before, with another body or type")
 	}
 	return r
 }
@@ -113,7 +113,7 @@ func refuseEvents(err error) *refusal {
 // refuseTest is the answer to the sender's test event where only live events are accepted.
 func refuseTest() *refusal {
 	return &refusal{status: http.StatusUnprocessableEntity, result: resultInvalid, reason: "test_event",
-		message: "this is a test event, and this endpoint takes live ones only"}
+		message: "this is a test event, and this endpoint accepts only live events"}
 }
 
 func refuseUnusable(e *provider.EventError) *refusal {

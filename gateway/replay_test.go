@@ -93,7 +93,7 @@ func TestWhatIsHeldIsToldOf(t *testing.T) {
 	b.deliver(t, "code", genuine)
 	got := b.deliver(t, "code", captured(genuine, "id-2", "release"))
 	require.Equal(t, `{"status":"accepted","events":1,"duplicates":0}`, got.body, "a forger learns nothing")
-	lines := b.logs.lines(t, "held until a person decides: its proof came before under another id")
+	lines := b.logs.lines(t, "held until an operator decides: its proof was used before with another id")
 	require.Len(t, lines, 1)
 	require.Equal(t, "WARN", lines[0]["level"])
 	require.Equal(t, "id-2", lines[0]["event_id"])
@@ -141,7 +141,7 @@ func TestReplayWarningsCannotBeSilenced(t *testing.T) {
 		b.deliver(t, "refusing", captured(genuine, fmt.Sprintf("id-%d", i), "push"))
 	}
 	told := map[string]int{}
-	for _, message := range []string{"accepted, but its proof came before under another id", "delivery refused"} {
+	for _, message := range []string{"accepted, but its proof was used before with another id", "delivery refused"} {
 		for _, line := range b.logs.lines(t, message) {
 			if name, ok := line["source"].(string); ok && line["reason"] == "replayed" {
 				told[name]++

@@ -100,9 +100,9 @@ func (g *Gateway) Start() error {
 	defer g.mu.Unlock()
 	switch {
 	case g.stopped:
-		return errors.New("gateway: is stopped")
+		return errors.New("gateway: stopped")
 	case g.listener != nil:
-		return errors.New("gateway: is started already")
+		return errors.New("gateway: already started")
 	}
 	listener, err := net.Listen("tcp", g.opts.Listen)
 	if err != nil {

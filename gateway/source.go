@@ -80,11 +80,11 @@ func newSourceSet(sources []Source, opts Options) (*sourceSet, error) {
 			return nil, fmt.Errorf("gateway: source %q: %s signs the URL, so PublicURL is required: the Host of a request can be anything", s.Name, s.Provider.Name)
 		}
 		if set[s.Name] != nil {
-			return nil, fmt.Errorf("gateway: source %q is there twice", s.Name)
+			return nil, fmt.Errorf("gateway: source %q is configured twice", s.Name)
 		}
 		src := newSource(s, opts)
 		if src.largest() > int64(opts.MaxBuffered) {
-			return nil, fmt.Errorf("gateway: source %q takes bodies of %d bytes, for which MaxBuffered (%d) has no room", s.Name, src.largest(), int64(opts.MaxBuffered))
+			return nil, fmt.Errorf("gateway: source %q accepts bodies of %d bytes, which do not fit into MaxBuffered (%d)", s.Name, src.largest(), int64(opts.MaxBuffered))
 		}
 		set[s.Name] = src
 	}
@@ -134,7 +134,7 @@ func (s Source) validate() error {
 	case s.MaxBody < 0:
 		return fmt.Errorf("gateway: source %q: MaxBody cannot be less than zero", s.Name)
 	case s.Livemode && s.Provider.TestEvent == nil:
-		return fmt.Errorf("gateway: source %q: %s does not say what is a test, so Livemode means nothing", s.Name, s.Provider.Name)
+		return fmt.Errorf("gateway: source %q: %s does not mark test events, so Livemode has no effect", s.Name, s.Provider.Name)
 	case s.ContentWindow < 0:
 		return fmt.Errorf("gateway: source %q: ContentWindow cannot be less than zero", s.Name)
 	}

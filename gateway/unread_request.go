@@ -12,7 +12,7 @@ import (
 
 var (
 	errHeaderTooLarge = errors.New("the header is larger than max_header")
-	errMalformed      = errors.New("the request is malformed, or needs what this server does not do")
+	errMalformed      = errors.New("the request is malformed, or needs a feature that this server does not support")
 	// errUnread is for TLS, where the answer of net/http is already encrypted.
 	errUnread = errors.New("the request is malformed, or its header is larger than max_header")
 )

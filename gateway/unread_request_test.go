@@ -32,9 +32,9 @@ func TestRequestsThatNobodyReadAreLoggedAndCounted(t *testing.T) {
 		"length":            {post + "Content-Length: many\r\n\r\n", 400, "the request is malformed"},
 		"half a header":     {post + "X-Half", 400, "the request is malformed"},
 		"no request at all": {"hello\r\n\r\n", 400, "the request is malformed"},
-		"transfer encoding": {post + "Transfer-Encoding: gzip\r\n\r\n", 501, "needs what this server does not do"},
-		"expectation":       {post + "Content-Length: 2\r\nExpect: the-unexpected\r\n\r\n", 417, "needs what this server does not do"},
-		"version":           {"POST /webhooks/orders HTTP/3.0\r\nHost: x\r\n\r\n", 505, "needs what this server does not do"},
+		"transfer encoding": {post + "Transfer-Encoding: gzip\r\n\r\n", 501, "needs a feature that this server does not support"},
+		"expectation":       {post + "Content-Length: 2\r\nExpect: the-unexpected\r\n\r\n", 417, "needs a feature that this server does not support"},
+		"version":           {"POST /webhooks/orders HTTP/3.0\r\nHost: x\r\n\r\n", 505, "needs a feature that this server does not support"},
 	} {
 		for _, secure := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s/%t", name, secure), func(t *testing.T) {

@@ -71,7 +71,7 @@ func TestSendReportsForPeople(t *testing.T) {
 
 	out = must(t, s.args("send", "github", "--times", "3", "--new-ids")...)
 	require.Contains(t, out, "3 x 2xx; 3 accepted, 0 duplicates;")
-	require.NotContains(t, s.logs.String(), "its proof came before", "three events, no replay")
+	require.NotContains(t, s.logs.String(), "its proof was used before", "three events, no replay")
 	out = must(t, s.args("send", "stripe", "--id", "evt_mine")...)
 	require.Contains(t, out, "1 response: 1 x 2xx; 1 accepted, 0 duplicates;")
 	out = must(t, s.args("send", "stripe", "--id", "evt_mine")...)

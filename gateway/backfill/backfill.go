@@ -163,7 +163,7 @@ func (b *Backfill) Run(ctx context.Context, source string, o Order) ([]coverage.
 			continue
 		}
 		if age := time.Since(o.Since); !o.Since.IsZero() && s.Remembered > 0 && age >= s.Remembered {
-			return nil, fmt.Errorf("keys of events of %s are remembered for %s (retention.dedup): of what happened before, an event that was stored and deleted would be accepted again", source, s.Remembered)
+			return nil, fmt.Errorf("keys of events of %s are kept for %s (retention.dedup): an earlier event that was stored and deleted would be accepted again; start later", source, s.Remembered)
 		}
 		var runs []coverage.Run
 		for _, account := range s.Settings.streams() {
@@ -175,7 +175,7 @@ func (b *Backfill) Run(ctx context.Context, source string, o Order) ([]coverage.
 				return runs, err
 			}
 			if run == nil {
-				return runs, errors.New("the provider asked to be left alone for a while; `hooklatch backfill status` says until when")
+				return runs, errors.New("the provider asked for a pause; `hooklatch backfill status` shows until when")
 			}
 			if run.Error != "" {
 				return runs, errors.New(run.Error)

@@ -37,7 +37,7 @@ const (
 type throttledError struct{ after time.Duration }
 
 func (e *throttledError) Error() string {
-	return fmt.Sprintf("the provider asked to be left alone for %s", e.after.Round(time.Second))
+	return fmt.Sprintf("the provider asked for a pause of %s", e.after.Round(time.Second))
 }
 
 // statusError is an answer that is not 2xx.
@@ -50,9 +50,9 @@ type statusError struct {
 func (e *statusError) Error() string {
 	switch e.status {
 	case http.StatusUnauthorized, http.StatusForbidden:
-		return fmt.Sprintf("%s: the token is refused (%d): it has expired, lacks a right, or is of another account%s", e.about, e.status, e.rights())
+		return fmt.Sprintf("%s: the token was refused (%d): it has expired, lacks a permission, or belongs to another account", e.about, e.status)
 	case http.StatusNotFound:
-		return fmt.Sprintf("%s: not found (404) with this token: it is of another account, of test instead of live, or lacks a right, or the endpoint is wrong%s", e.about, e.rights())
+		return fmt.Sprintf("%s: not found (404) with this token: it belongs to another account, is for test instead of live mode, or the endpoint is wrong", e.about)
 	}
 	return fmt.Sprintf("%s: answered %d", e.about, e.status)
 }
@@ -169,10 +169,10 @@ func (p *pass) call(ctx context.Context, method, address string) (answer, error)
 		target, err = url.Parse(strings.TrimSuffix(base, "/") + address)
 	}
 	if err != nil {
-		return answer{}, fmt.Errorf("a URL of the list cannot be read: %w", err)
+		return answer{}, fmt.Errorf("the list contains an invalid URL: %w", err)
 	}
 	if home, err := url.Parse(base); err != nil || target.Scheme != home.Scheme || target.Host != home.Host {
-		return answer{}, fmt.Errorf("the list leads to %s://%s, and the token goes to %s alone", target.Scheme, target.Host, base)
+		return answer{}, fmt.Errorf("the list links to %s://%s, but the token is sent only to %s", target.Scheme, target.Host, base)
 	}
 	request, err := http.NewRequestWithContext(ctx, method, target.String(), http.NoBody)
 	if err != nil {
@@ -231,7 +231,7 @@ func read(response *http.Response, about string) (answer, error) {
 	case err != nil:
 		return answer{}, fmt.Errorf("%s: read: %w", about, err)
 	case len(body) > maxAnswer:
-		return answer{}, fmt.Errorf("%s: the answer is larger than %d MiB", about, maxAnswer>>20)
+		return answer{}, fmt.Errorf("%s: the response is larger than %d MiB", about, maxAnswer>>20)
 	case len(strings.TrimSpace(string(body))) == 0:
 		return answer{header: response.Header}, nil
 	case !gjson.ValidBytes(body):
@@ -239,7 +239,7 @@ func read(response *http.Response, about string) (answer, error) {
 		if err != nil {
 			kind = "no content type"
 		}
-		return answer{}, fmt.Errorf("%s: the answer is not JSON (%s)", about, safetext.Excerpt(kind, 100))
+		return answer{}, fmt.Errorf("%s: the response is not JSON (%s)", about, safetext.Excerpt(kind, 100))
 	}
 	return answer{body: gjson.ParseBytes(body), header: response.Header}, nil
 }

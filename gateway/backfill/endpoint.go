@@ -58,7 +58,7 @@ func (p *pass) checkEndpoint(ctx context.Context) error {
 	}
 	to := at(facts.URL)
 	if !sameEndpoint(to, p.source.URL) {
-		state, why = coverage.EndpointForeign, "it sends to "+hostAndPath(to)+" and not to "+hostAndPath(p.source.URL)
+		state, why = coverage.EndpointForeign, "it sends to "+hostAndPath(to)+" instead of "+hostAndPath(p.source.URL)
 	}
 	if !p.dry() {
 		if err := p.coverage().NoteEndpoint(ctx, p.row.Stream, state, safetext.Excerpt(strings.TrimSpace(why), maxWhy)); err != nil {
@@ -66,7 +66,7 @@ func (p *pass) checkEndpoint(ctx context.Context) error {
 		}
 	}
 	if state == coverage.EndpointForeign {
-		return fmt.Errorf("the endpoint that the setting names is not ours: %s", why)
+		return fmt.Errorf("the configured endpoint does not send to this gateway: %s", why)
 	}
 	p.version = at(facts.Version)
 	if facts.Types != "" {
@@ -87,7 +87,7 @@ func sameEndpoint(theirs, ours string) bool {
 func hostAndPath(text string) string {
 	u, err := url.Parse(text)
 	if err != nil {
-		return "a URL that cannot be read"
+		return "an invalid URL"
 	}
 	return u.Host + strings.TrimSuffix(u.Path, "/")
 }
@@ -109,7 +109,7 @@ func (p *pass) chooseTypes() error {
 		p.types = []string{"*"}
 		return nil
 	}
-	return errors.New("the endpoint is subscribed to nothing that the token can see; name the types to fetch with `types`")
+	return errors.New("the token sees no type that the endpoint is subscribed to; list the types to fetch in `types`")
 }
 
 func (p *pass) wants(eventType string) bool {

@@ -79,7 +79,7 @@ func (p *pass) shape(i *Item, raw gjson.Result) error {
 		text = found.Str
 	}
 	if !found.Exists() || text == "" {
-		i.invalid = errors.New("the list has no body of it")
+		i.invalid = errors.New("the list has no body for it")
 		return nil
 	}
 	// A webhook that was sent as a form is listed with a form's content type, but with its
@@ -97,7 +97,7 @@ func (p *pass) shape(i *Item, raw gjson.Result) error {
 	i.request = &provider.Request{Method: http.MethodPost, Header: header, Body: []byte(text)}
 	i.Events, i.invalid = p.source.Provider.Events(i.request)
 	if i.invalid == nil && len(i.Events) == 0 {
-		i.invalid = errors.New("there is no event in it")
+		i.invalid = errors.New("it contains no event")
 	}
 	i.raw = gjson.Result{}
 	for n := range i.Events {

@@ -41,10 +41,10 @@ func TestListsThatLieMoveNothing(t *testing.T) {
 		"HTML":            {say(200, "text/html", "<html>Sign in</html>"), "not JSON (text/html)"},
 		"cut JSON":        {say(200, "application/json", "["+item("1", now)+","), "not JSON"},
 		"an object":       {say(200, "application/json", `{"message":"moved"}`), "has no list"},
-		"ids as floats":   {say(200, "application/json", "["+item("9.007199254740993e15", now)+"]"), "no identifier"},
+		"ids as floats":   {say(200, "application/json", "["+item("9.007199254740993e15", now)+"]"), "not an identifier"},
 		"no time":         {say(200, "application/json", `[{"id":1,"guid":"g","event":"push"}]`), "no time at /delivered_at"},
-		"wrong order":     {say(200, "application/json", "["+item("1", now.Add(-3*time.Hour))+","+item("2", now)+"]"), "not in its order"},
-		"token refused":   {say(401, "application/json", `{}`), "token is refused"},
+		"wrong order":     {say(200, "application/json", "["+item("1", now.Add(-3*time.Hour))+","+item("2", now)+"]"), "out of order"},
+		"token refused":   {say(401, "application/json", `{}`), "token was refused"},
 		"another account": {say(404, "application/json", `{}`), "another account"},
 		"too few scopes": {func(out http.ResponseWriter, r *http.Request) bool {
 			out.Header().Set("X-OAuth-Scopes", "gist, repo:status")
@@ -60,7 +60,7 @@ func TestListsThatLieMoveNothing(t *testing.T) {
 				out.Header().Set("Link", `<https://evil.example/steal>; rel="next"`)
 			}
 			return say(200, "application/json", "["+item("1", now.Add(time.Hour))+"]")(out, r)
-		}, "leads to https://evil.example"},
+		}, "links to https://evil.example"},
 		"a circle": {func(out http.ResponseWriter, r *http.Request) bool {
 			out.Header().Set("Link", `</repos/acme/shop/hooks/1/deliveries?cursor=1>; rel="next"`)
 			return say(200, "application/json", "["+item("1", now.Add(time.Hour))+"]")(out, r)
@@ -71,7 +71,7 @@ func TestListsThatLieMoveNothing(t *testing.T) {
 			}
 			_, _ = io.WriteString(out, `{"active":true,"config":{"url":"https://elsewhere.example/webhooks/github?token=hush"}}`)
 			return true
-		}, "is not ours: it sends to elsewhere.example/webhooks/github and not to"},
+		}, "does not send to this gateway: it sends to elsewhere.example/webhooks/github instead of"},
 		"an endless page": {func(out http.ResponseWriter, r *http.Request) bool {
 			if !strings.HasSuffix(r.URL.Path, "/deliveries") {
 				return false
@@ -120,7 +120,7 @@ func TestAPauseThatTheProviderWantsIsKept(t *testing.T) {
 	w.backfill.meters, err = newMeters(sdk.NewMeterProvider(sdk.WithReader(reader)))
 	require.NoError(t, err)
 	run := w.turn()
-	require.Contains(t, run.Error, "left alone for 1h0m0s")
+	require.Contains(t, run.Error, "asked for a pause of 1h0m0s")
 	var told metricdata.ResourceMetrics
 	require.NoError(t, reader.Collect(t.Context(), &told))
 	for _, m := range told.ScopeMetrics[0].Metrics {
@@ -138,7 +138,7 @@ func TestAPauseThatTheProviderWantsIsKept(t *testing.T) {
 	require.NoError(t, again.Turn(t.Context()))
 	require.Len(t, w.requests, asked, "nothing was asked in the pause")
 	_, err = again.Run(t.Context(), "github", Order{By: "ann"})
-	require.ErrorContains(t, err, "left alone", "who orders a pass is told")
+	require.ErrorContains(t, err, "asked for a pause", "who orders a pass is told")
 }
 
 // An order about a time whose keys are forgotten would accept events again.
@@ -148,7 +148,7 @@ func TestNothingIsFetchedThatIsForgotten(t *testing.T) {
 	w.source.Remembered = 10 * time.Minute
 	w.happen(3, "invoice.paid", never)
 	_, err := w.backfill.Run(t.Context(), "stripe", Order{By: "ann", Since: time.Now().Add(-time.Hour)})
-	require.ErrorContains(t, err, "are remembered for 10m0s")
+	require.ErrorContains(t, err, "are kept for 10m0s")
 	require.Zero(t, w.stored("backfill"))
 }
 
@@ -167,7 +167,7 @@ func TestAnEndpointThatIsOffIsTold(t *testing.T) {
 	w.turn()
 	off := w.state()
 	require.Equal(t, coverage.EndpointOff, off.Endpoint)
-	require.Equal(t, "active: false (timed out). A person switched the webhook off, in its settings under Active.", off.EndpointWhy)
+	require.Equal(t, "active: false (timed out). A user switched the webhook off: see Active in its settings.", off.EndpointWhy)
 	w.turn()
 	require.Equal(t, off.EndpointAt, w.state().EndpointAt, "since when it is so stays")
 }

@@ -79,16 +79,16 @@ func (o OwnList) check(c *option.Check) {
 	u, err := url.Parse(strings.NewReplacer("{", "", "}", "").Replace(o.URL))
 	switch {
 	case o.URL == "":
-		c.Missing("list.url", "is not given; it is where the events are listed")
+		c.Missing("list.url", "is not given; it is the URL that lists the events")
 	case err != nil || u.Host == "":
 		c.Failf("list.url", o.URL, "is not a URL")
 	case strings.Contains(o.URL, "{last}") && (o.Ref == "" || o.Next == ""):
-		c.Failf("list.url", o.URL, "has {last}: give `ref`, the place of the name of an item, and `next`, the place of a boolean that says whether there are more")
+		c.Failf("list.url", o.URL, "has {last}: also set `ref`, the JSON pointer to the name of an item, and `next`, the JSON pointer to a boolean that says whether there are more")
 	case o.Order == "oldest_first" && !(strings.Contains(o.URL, "{since}") && strings.Contains(o.URL, "{until}")):
 		c.Failf("list.url", o.URL, "needs {since} and {until} for a list that shows the oldest event first")
 	}
 	if o.Time == "" {
-		c.Missing("list.time", "is not given; it is the place of the time in an item")
+		c.Missing("list.time", "is not given; it is the JSON pointer to the time of an item")
 	}
 	for _, place := range []struct{ field, text string }{
 		{"items", o.Items}, {"body", o.Body}, {"headers", o.Headers}, {"time", o.Time}, {"ref", o.Ref}, {"next", o.Next},

@@ -22,7 +22,7 @@ import (
 var errLimit = errors.New("the limit of missing events is reached")
 
 // errBudget ends a pass whose time is over. The next one continues.
-var errBudget = errors.New("the time of the pass is over")
+var errBudget = errors.New("the pass has used up its time")
 
 // query selects a page.
 type query struct {
@@ -83,7 +83,7 @@ func (p *pass) page(ctx context.Context, q query) (page, error) {
 	}
 	found := jsonpointer.Lookup(a.body, p.list.Items)
 	if !found.IsArray() {
-		return page{}, fmt.Errorf("the answer has no list at %q", p.list.Items)
+		return page{}, fmt.Errorf("the response has no list at %q", p.list.Items)
 	}
 	var out page
 	for _, raw := range found.Array() {
@@ -150,7 +150,7 @@ func textAt(root gjson.Result, place string) (string, error) {
 	found := jsonpointer.Lookup(root, place)
 	if found.Type == gjson.Number {
 		if !whole.MatchString(found.Raw) {
-			return "", fmt.Errorf("%s is the number %.30s, and no identifier", place, found.Raw)
+			return "", fmt.Errorf("%s is the number %.30s, not an identifier", place, found.Raw)
 		}
 		return found.Raw, nil
 	}

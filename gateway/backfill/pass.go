@@ -185,7 +185,7 @@ func (p *pass) end(ctx context.Context, err error) error {
 	case errors.Is(err, errLimit):
 	case errors.Is(err, errBudget), errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
 		if end.Next = 0; p.order.By != "" {
-			p.run.Error = "the time of the pass was over before its end: what is stored stays, and the same order goes on from there"
+			p.run.Error = "the pass used up its time before its end: what it stored is kept, and starting it again continues from there"
 		}
 	case isThrottled:
 		end.Error, end.Next, end.RetryAfter = err.Error(), throttled.after, throttled.after
@@ -215,7 +215,7 @@ func (p *pass) tell(ctx context.Context) {
 	switch {
 	case p.run.Found():
 		attrs = append(attrs, slog.Time(logkey.Oldest, p.run.Oldest), slog.Time(logkey.Newest, p.run.Newest))
-		logger.LogAttrs(ctx, slog.LevelWarn, "the list of the provider has events that its webhook did not bring", attrs...)
+		logger.LogAttrs(ctx, slog.LevelWarn, "the list of the provider has events that its webhook did not deliver", attrs...)
 	case p.run.Error != "":
 		logger.LogAttrs(ctx, slog.LevelWarn, "the list of the provider could not be read", append(attrs, slog.String(logkey.Err, p.run.Error))...)
 	}

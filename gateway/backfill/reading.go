@@ -36,7 +36,7 @@ func (c *collection) add(pg page, since, until time.Time) error {
 		c.places = map[string]bool{}
 	}
 	if pg.next != "" && c.places[pg.next] {
-		return errors.New("the list repeats itself: a page leads to one that was read before")
+		return errors.New("the list repeats itself: a page links to one that was already read")
 	}
 	c.places[pg.next] = true
 	for _, i := range pg.items {
@@ -57,7 +57,7 @@ func (c *collection) add(pg page, since, until time.Time) error {
 // crowded returns an error if one second has more events than is plausible.
 func (c *collection) crowded() error {
 	if len(c.items) > crowdedSecond*maxItems || c.bytes > crowdedSecond*maxBytes {
-		return fmt.Errorf("the list has %d events of one second and does not end", len(c.items))
+		return fmt.Errorf("the list has %d events within one second and does not end", len(c.items))
 	}
 	return nil
 }
@@ -137,7 +137,7 @@ func (p *pass) pause(ctx context.Context, items []Item, until time.Time, cursor 
 func inOrder(items []Item, tolerance time.Duration) error {
 	for i := 1; i < len(items); i++ {
 		if items[i].At.Sub(items[i-1].At) > tolerance {
-			return fmt.Errorf("the list is not in its order: an item of %s stands behind one of %s", items[i].At.Format(time.RFC3339), items[i-1].At.Format(time.RFC3339))
+			return fmt.Errorf("the list is out of order: an item of %s follows one of %s", items[i].At.Format(time.RFC3339), items[i-1].At.Format(time.RFC3339))
 		}
 	}
 	return nil
@@ -163,7 +163,7 @@ func (p *pass) follow(ctx context.Context, since time.Time) error {
 	places := map[string]bool{}
 	for {
 		if places[cursor] {
-			return errors.New("the list repeats itself: a page leads to one that was read before")
+			return errors.New("the list repeats itself: a page links to one that was already read")
 		}
 		places[cursor] = true
 		pg, err := p.page(ctx, query{since: since, cursor: cursor})

@@ -126,13 +126,13 @@ func (s Settings) Validate(remembered time.Duration) error {
 		c.Failf("window", s.Window, "is longer than the %s for which the provider lists its events", back)
 	}
 	if remembered > 0 && s.Window >= remembered {
-		c.Failf("window", s.Window, "is not shorter than the %s for which keys of events are remembered: what was deleted would be accepted again", remembered)
+		c.Failf("window", s.Window, "is not shorter than the %s for which keys of events are kept: a deleted event would be accepted again", remembered)
 	}
 	if s.Own != nil {
 		s.Own.check(&c)
 	}
 	if s.List != nil && s.List.Experimental && !s.Experimental {
-		c.Missing("experimental", "is not given; the list of this provider rests on something that nobody confirmed: write experimental: true to use it")
+		c.Missing("experimental", "is not given; the list of this provider relies on unconfirmed facts: set experimental: true to use it")
 	}
 	if s.List != nil && s.List.Endpoint != "" && !regexp.MustCompile("^(?:"+s.List.Endpoint+")$").MatchString(s.Endpoint) {
 		c.Failf("endpoint", s.Endpoint, "is not an endpoint of this provider; allowed: text like %s", s.List.Example)
