@@ -26,7 +26,7 @@ const minSettle = ledgerSlack / 2
 
 // errLeaseShort ends an attempt before its call: another attempt could begin while the receiver
 // still works on this one.
-var errLeaseShort = errors.New("too little of the lease was left for a call: the ledger, or this process, was slow")
+var errLeaseShort = errors.New("too little of the lease was left for a call: the ledger or this process was slow")
 
 // attempter makes attempts (T3). It does not know River: effectWorker and probeWorker bring it
 // tasks and report the results to River, and births brings it first attempts that start with

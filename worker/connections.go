@@ -38,6 +38,6 @@ func (w *Worker) warnOfFewConns(ctx context.Context) {
 		return
 	}
 	w.telemetry.logger.LogAttrs(ctx, slog.LevelWarn, "slow handlers and sql effects can use up the connection pool: enlarge it, or let fewer run at once",
-		slog.String(logkey.Reason, fmt.Sprintf("the pool has %d connections; %d sql effects, %d handlers and %d for the rest may want %d",
+		slog.String(logkey.Reason, fmt.Sprintf("the pool has %d connections; %d sql effects, %d handlers and %d for the rest may need %d",
 			has, inPostgres, handlers, connsForTheRest, need)))
 }

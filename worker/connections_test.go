@@ -17,7 +17,7 @@ func TestPoolThatHandlersCanUseUpIsAWarning(t *testing.T) {
 		warning  string
 	}{
 		"room for all":       {handlers: 8},
-		"one handler more":   {handlers: 9, warning: "the pool has 20 connections; 0 sql effects, 9 handlers and 12 for the rest may want 21"},
+		"one handler more":   {handlers: 9, warning: "the pool has 20 connections; 0 sql effects, 9 handlers and 12 for the rest may need 21"},
 		"nothing that lasts": {},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -96,24 +96,24 @@ func (d DestinationOptions) Validate() error {
 	c.AtLeast("concurrency", int64(d.Concurrency), 1)
 	c.AtMost("concurrency", int64(d.Concurrency), maxQueueWorkers)
 	if d.Rate < 0 {
-		c.Failf("rate", float64(d.Rate), "is too small; it must be at least 0, which is no limit")
+		c.Failf("rate", float64(d.Rate), "is too small; it must be at least 0 (no limit)")
 	}
 	c.AtLeast("burst", int64(d.Burst), 0)
 	if d.Burst > 0 && d.Rate == 0 {
-		c.Failf("burst", d.Burst, "means nothing without a rate; give one, like rate: 50/s")
+		c.Failf("burst", d.Burst, "has no effect without a rate; set one, such as rate: 50/s")
 	}
 	c.Positive("timeout", d.Timeout)
 	c.OneOf("policy", "policy", string(d.Policy), string(ledger.AtLeastOnce), string(ledger.AtMostOnce))
 	c.Within("retry", d.Retry.Validate())
 	c.NotNegative("key_ttl", d.KeyTTL)
-	c.OneOf("on_stored_error", "way to go on", string(d.OnStoredError), string(OnStoredErrorKeep), string(OnStoredErrorNewKey))
+	c.OneOf("on_stored_error", "way to continue", string(d.OnStoredError), string(OnStoredErrorKeep), string(OnStoredErrorNewKey))
 	c.Within("breaker", d.Breaker.Validate())
 	switch {
 	case d.Queue == "":
 	case !riverjob.IsQueueName(d.Queue):
 		c.Failf("queue", d.Queue, "is not a queue name; allowed: lower-case letters and digits with single _, - or | between them, at most %d", riverjob.MaxQueueName)
 	case riverjob.IsReservedQueue(d.Queue):
-		c.Failf("queue", d.Queue, "is a queue with another purpose")
+		c.Failf("queue", d.Queue, "is reserved for another purpose")
 	}
 	return c.Err()
 }

@@ -98,7 +98,7 @@ func (d *dispatchWorker) Work(ctx context.Context, job *river.Job[dispatchArgs])
 	ref := job.Args.Ref()
 	event, err := d.outbox.Inbox().Event(ctx, ref)
 	if errors.Is(err, ledger.ErrNotFound) {
-		return river.JobCancel(fmt.Errorf("%s: there is no such event any more", ref))
+		return river.JobCancel(fmt.Errorf("%s: the event no longer exists", ref))
 	}
 	if err != nil {
 		return fmt.Errorf("%s: load event: %w", ref, err)

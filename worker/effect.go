@@ -157,7 +157,7 @@ func (w *effectWorker) concludeDenied(ctx context.Context, l *served, jobID int6
 	case ledger.ClaimFinished:
 		return w.finish(ctx, l, effect, output{Outcome: outcomeAlready + " " + string(effect.State)}, onlyByCommand(effect))
 	case ledger.ClaimMissing:
-		return river.JobCancel(fmt.Errorf("%s: there is no such effect any more", l.Name))
+		return river.JobCancel(fmt.Errorf("%s: the effect no longer exists", l.Name))
 	case ledger.ClaimGranted: // not possible: a granted claim is attempted
 	}
 	return fmt.Errorf("%s: claim answered %q", l.Name, d.Status)
@@ -166,7 +166,7 @@ func (w *effectWorker) concludeDenied(ctx context.Context, l *served, jobID int6
 // onlyByCommand explains to an operator who retried the job of a finished effect that only the
 // ledger decides what is done with an effect.
 func onlyByCommand(effect *ledger.Effect) string {
-	text := "a retried job does not try it again, this does: hooklatch effects retry " + effect.IdempotencyKey
+	text := "retrying the job does not retry the effect; use: hooklatch effects retry " + effect.IdempotencyKey
 	if effect.Error != "" {
 		text += "; it ended with: " + effect.Error
 	}

@@ -43,10 +43,10 @@ func (w *Worker) keepPauses(client *river.Client[pgx.Tx]) *pauseKeeper {
 		defer ticker.Stop()
 		for {
 			if err := w.syncPauses(ctx, client); err != nil && ctx.Err() == nil {
-				w.telemetry.logger.LogAttrs(ctx, slog.LevelWarn, "pauses of destinations not looked after", errAttr(err))
+				w.telemetry.logger.LogAttrs(ctx, slog.LevelWarn, "pauses of destinations not refreshed", errAttr(err))
 			}
 			if err := w.watchServer(ctx, &k.withheldTold); err != nil && ctx.Err() == nil {
-				w.telemetry.logger.LogAttrs(ctx, slog.LevelWarn, "not known whether this is the server of before", errAttr(err))
+				w.telemetry.logger.LogAttrs(ctx, slog.LevelWarn, "cannot tell whether the database is on the same server as before", errAttr(err))
 			}
 			select {
 			case <-ticker.C:
@@ -58,7 +58,7 @@ func (w *Worker) keepPauses(client *river.Client[pgx.Tx]) *pauseKeeper {
 	k.done.Go(func() { lane.NewRecaller(w.fleet, w.openLanes(), pausesEvery, w.telemetry.logger).Run(ctx) })
 	k.done.Go(func() {
 		if err := w.reconcile(ctx); err != nil && ctx.Err() == nil {
-			w.telemetry.logger.LogAttrs(ctx, slog.LevelWarn, "work without a job is looked for in a minute", errAttr(err))
+			w.telemetry.logger.LogAttrs(ctx, slog.LevelWarn, "the search for work without a job is repeated in a minute", errAttr(err))
 		}
 	})
 	return k

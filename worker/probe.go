@@ -145,7 +145,7 @@ func (w *probeWorker) stateOf(ctx context.Context, name string) (fleet.Destinati
 	}
 	at := slices.IndexFunc(states, func(s fleet.DestinationState) bool { return s.Name == name })
 	if at < 0 {
-		return fleet.DestinationState{}, river.JobCancel(fmt.Errorf("%s: there is no such destination any more", name))
+		return fleet.DestinationState{}, river.JobCancel(fmt.Errorf("%s: the destination no longer exists", name))
 	}
 	return states[at], nil
 }

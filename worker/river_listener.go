@@ -98,7 +98,7 @@ func (l *listener) attempt(ctx context.Context, do func() error) error {
 // lost records that the connection is broken. The caller holds mu.
 func (l *listener) lost(ctx context.Context, err error) {
 	if !l.broken && ctx.Err() == nil {
-		l.logger.LogAttrs(ctx, slog.LevelWarn, "no notification is heard: work is found by the poll until it is", errAttr(err))
+		l.logger.LogAttrs(ctx, slog.LevelWarn, "no notifications arrive: polling finds work until they do", errAttr(err))
 	}
 	l.broken = true
 }
@@ -153,6 +153,6 @@ func (l *listener) reconnect(ctx context.Context) bool {
 		return false
 	}
 	l.broken = false
-	l.logger.LogAttrs(ctx, slog.LevelInfo, "notifications are heard again")
+	l.logger.LogAttrs(ctx, slog.LevelInfo, "notifications arrive again")
 	return true
 }

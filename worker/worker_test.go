@@ -184,9 +184,9 @@ ID has 101 characters, at most 100 are allowed
 destination "a": Sender is required
 destination "a" is given twice
 destination "a": queue: "Upper" is not a queue name; allowed: lower-case letters and digits with single _, - or | between them, at most 64
-destination "b": queue: "upkeep" is a queue with another purpose
+destination "b": queue: "upkeep" is reserved for another purpose
 destination "c": policy: "exactly_once" is not a policy; allowed: at_least_once, at_most_once
-destination "d": rate: -1 is too small; it must be at least 0, which is no limit`, err.Error())
+destination "d": rate: -1 is too small; it must be at least 0 (no limit)`, err.Error())
 }
 
 // Logs are copied to many places: they have the number of rows that a check returned, not the

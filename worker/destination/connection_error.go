@@ -69,7 +69,7 @@ func unprocessed(err error) bool {
 // noAnswer returns why an established connection brought no usable answer. It never quotes the
 // error: errors of net/http contain parts of what the receiver sent.
 func noAnswer(ctx context.Context, host string, timeout time.Duration, err error) error {
-	if text := contextError(ctx, "no answer of "+host, timeout, err); text != "" {
+	if text := contextError(ctx, "no answer from "+host, timeout, err); text != "" {
 		return errors.New(oneLine(text))
 	}
 	text := "sent no valid answer"

@@ -347,15 +347,15 @@ func TestEmailServerFails(t *testing.T) {
 		},
 		{
 			name: "hangs", handle: func(c net.Conn) { _, _ = io.Copy(io.Discard, c) },
-			want: ledger.VerdictNotApplied, err: "no answer of ADDRESS within 1s (greeting)",
+			want: ledger.VerdictNotApplied, err: "no answer from ADDRESS within 1s (greeting)",
 		},
 		{
 			name: "hangs after the message", handle: script("220 hi", "250 hello", "250 ok", "250 ok", "250 ok", "354 go on"),
-			want: ledger.VerdictMaybeApplied, err: "no answer of ADDRESS within 1s (end of message)",
+			want: ledger.VerdictMaybeApplied, err: "no answer from ADDRESS within 1s (end of message)",
 		},
 		{
 			name: "hangs before the message", handle: script("220 hi", "250 hello", "250 ok", "250 ok", "250 ok"),
-			want: ledger.VerdictNotApplied, err: "no answer of ADDRESS within 1s (DATA)",
+			want: ledger.VerdictNotApplied, err: "no answer from ADDRESS within 1s (DATA)",
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {

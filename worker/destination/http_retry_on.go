@@ -31,7 +31,7 @@ func CheckRetryOn(policy ledger.Policy, statuses []int) error {
 	var c option.Check
 	for i, status := range statuses {
 		if !mayRetryOn(policy, status) {
-			c.Failf(element("", i), status, "is not a status to try again on; allowed: %s", allowedRetryOn(policy))
+			c.Failf(element("", i), status, "is not a status that can be retried; allowed: %s", allowedRetryOn(policy))
 		}
 	}
 	return c.Err()
@@ -40,7 +40,7 @@ func CheckRetryOn(policy ledger.Policy, statuses []int) error {
 // allowedRetryOn describes the statuses that may be in a list for the policy.
 func allowedRetryOn(policy ledger.Policy) string {
 	if policy == ledger.AtMostOnce {
-		return "401, 407 and 421, which under at_most_once are the ones that certainly come before anything was done"
+		return "401, 407 and 421, which under at_most_once are the only ones that are certain to come before anything was done"
 	}
 	return "400 to 499 without 408, 409, 425 and 429, which have a meaning of their own"
 }

@@ -145,7 +145,7 @@ func TestHTTPReceiverHangs(t *testing.T) {
 		address := listen(t, func(c net.Conn) { _, _ = io.Copy(io.Discard, c) })
 		out := newTestHTTP(t, HTTPOptions{URL: "http://" + address, Timeout: 3 * time.Second}).Send(t.Context(), testEffect())
 		require.Equal(t, ledger.VerdictMaybeApplied, out.Verdict)
-		require.EqualError(t, out.Err, "no answer of "+address+" within 3s")
+		require.EqualError(t, out.Err, "no answer from "+address+" within 3s")
 	})
 	t.Run("within the body of its answer", func(t *testing.T) {
 		t.Parallel()
@@ -170,7 +170,7 @@ func TestHTTPInterrupted(t *testing.T) {
 	})
 	out := newTestHTTP(t, HTTPOptions{URL: "http://" + address}).Send(ctx, testEffect())
 	require.Equal(t, ledger.VerdictMaybeApplied, out.Verdict)
-	require.EqualError(t, out.Err, "no answer of "+address+": the attempt was interrupted")
+	require.EqualError(t, out.Err, "no answer from "+address+": the attempt was interrupted")
 }
 
 func TestHTTPReceiverResetsAfterReadingTheRequest(t *testing.T) {

@@ -115,7 +115,7 @@ func readSigningKey(value secret.Value) (signingKey, error) {
 	encoded, ok := strings.CutPrefix(text, encodedSecret)
 	if !ok {
 		return nil, errors.New("begins neither with whsec_, followed by Base64 of 24 to 64 bytes, nor with whsk_, nor with raw:; " +
-			"libraries of receivers read every secret as Base64, and would verify with another key than these bytes")
+			"libraries of receivers decode every secret as Base64, and would verify with a different key")
 	}
 	key, err := decodeKey(encoded)
 	if err != nil {
@@ -141,11 +141,11 @@ func readPrivateKey(encoded string) (signingKey, error) {
 		// Signatures made with the public key of another pair reveal the private key.
 		pair := ed25519.NewKeyFromSeed(key[:ed25519.SeedSize])
 		if !pair.Equal(ed25519.PrivateKey(key)) {
-			return nil, errors.New("has a public key behind the private one that does not belong to it")
+			return nil, errors.New("has a public key after the private one that does not belong to it")
 		}
 		return asymmetricKey(pair), nil
 	}
-	return nil, fmt.Errorf("spells %d bytes after whsk_; an Ed25519 private key has %d, or %d with the public key behind it",
+	return nil, fmt.Errorf("spells %d bytes after whsk_; an Ed25519 private key has %d, or %d with the public key appended",
 		len(key), ed25519.SeedSize, ed25519.PrivateKeySize)
 }
 

@@ -101,18 +101,18 @@ func TestSignRefusesUnusableSecrets(t *testing.T) {
 		"whsec_YWJj":                          "spells 3 bytes after whsec_; allowed: 24 to 64",
 		"whsec_" + strings.Repeat("YWJj", 22): "spells 66 bytes after whsec_; allowed: 24 to 64",
 		"mysecretmysecret": "begins neither with whsec_, followed by Base64 of 24 to 64 bytes, nor with whsk_, nor with raw:; " +
-			"libraries of receivers read every secret as Base64, and would verify with another key than these bytes",
+			"libraries of receivers decode every secret as Base64, and would verify with a different key",
 		"MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw": "begins neither with whsec_, followed by Base64 of 24 to 64 bytes, nor with whsk_, nor with raw:; " +
-			"libraries of receivers read every secret as Base64, and would verify with another key than these bytes",
+			"libraries of receivers decode every secret as Base64, and would verify with a different key",
 		"whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw":           "",
 		"whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTI=":           "spells 23 bytes after whsec_; allowed: 24 to 64",
 		"raw:mysecretmysecret":                             "",
-		"whsk_":                                            "spells 0 bytes after whsk_; an Ed25519 private key has 32, or 64 with the public key behind it",
+		"whsk_":                                            "spells 0 bytes after whsk_; an Ed25519 private key has 32, or 64 with the public key appended",
 		"whsk_?%":                                          "is not Base64 after whsk_",
-		"whsk_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIz":            "spells 24 bytes after whsk_; an Ed25519 private key has 32, or 64 with the public key behind it",
+		"whsk_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIz":            "spells 24 bytes after whsk_; an Ed25519 private key has 32, or 64 with the public key appended",
 		"whsk_VEVTVFNJR05JTkdLRVlET05PVFVTRVRISVNGT1JBTlk": "", // unpadded
 		// This is the second half of the published key, with some of its bytes changed.
-		"whsk_6Xb/dCcHpPea21PS1N9VY/NZW723CEc77N4rJCubMbfVKIDij2HKpMKkioLlaaaaaaaaaaAJ6p9lMicMFs6Kvg==": "has a public key behind the " +
+		"whsk_6Xb/dCcHpPea21PS1N9VY/NZW723CEc77N4rJCubMbfVKIDij2HKpMKkioLlaaaaaaaaaaAJ6p9lMicMFs6Kvg==": "has a public key after the " +
 			"private one that does not belong to it",
 		"whpk_1SiA4o9hyqTCpIqC5V9HUakiiaeACeqfZTInDBbOir4=": "is a public key, with which the receiver verifies; requests are signed " +
 			"with the private key, whsk_",

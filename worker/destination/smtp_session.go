@@ -244,7 +244,7 @@ type boundedConn struct {
 	passSent bool // whether the next read hits placeRequestSent
 }
 
-var errTooMuch = errors.New("the server sent too much")
+var errTooMuch = errors.New("the server sent too much data")
 
 func (c *boundedConn) Read(p []byte) (int, error) {
 	if c.left <= 0 {

@@ -76,7 +76,7 @@ func (s *SQL) FirstRequest(*ledger.Effect) ledger.Request { return ledger.Reques
 
 // Send implements Sender. It sends nothing: see Run.
 func (s *SQL) Send(context.Context, *ledger.Effect) Outcome {
-	return refused("a statement runs in the transaction of its claim only")
+	return refused("a statement runs only in the transaction of its claim")
 }
 
 // CheckStatement implements StatementChecker.

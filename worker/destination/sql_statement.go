@@ -58,7 +58,7 @@ func decodeStrictly(body []byte, into any) error {
 		return err
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return errors.New("something follows the object")
+		return errors.New("unexpected data follows the object")
 	}
 	return nil
 }

@@ -58,7 +58,7 @@ func (m *EmailMessage) validate() error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(m.Values)) {
 		if !valueName.MatchString(name) {
-			c.Failf("values", nil, "%q is no name for a value: letters, digits and _ are allowed, and the first is no digit", name)
+			c.Failf("values", nil, "%q is not a name for a value: letters, digits and _ are allowed, and the first must not be a digit", name)
 		}
 	}
 	return c.Err()

@@ -85,5 +85,5 @@ func ExampleKeyWarnings() {
 	for _, w := range route.KeyWarnings([]route.Route{{Name: "latest", From: []string{"stripe"}, Types: []string{"invoice.paid"}, Key: `"invoices"`, To: "app"}}) {
 		fmt.Println(w)
 	}
-	// Output: route "latest": key: is the same for all events: every event but the first has no effect, in "\"invoices\""
+	// Output: route "latest": key: is the same for all events: only the first event has an effect, in "\"invoices\""
 }

@@ -58,14 +58,14 @@ func (r *compiledRoute) explain(scope *eventScope) (wants bool, why string) {
 	case !r.ofType(e.Type):
 		return false, fmt.Sprintf("its types are %s, not %s", strings.Join(r.Types, ", "), e.Type)
 	case e.Body == nil && r.when != nil:
-		return false, "its when cannot be told: the body is no longer stored"
+		return false, "its when cannot be evaluated: the body is no longer stored"
 	case e.Body == nil:
 		return true, ""
 	}
 	_, wants, err := r.plan(scope)
 	switch {
 	case isInterrupted(err):
-		return false, "it cannot be told: " + err.Error()
+		return false, "it cannot be evaluated: " + err.Error()
 	case err != nil:
 		return true, "its effect is parked: " + err.Error()
 	case !wants:

@@ -50,14 +50,14 @@ func (f *Forward) validate() error {
 		c.OneOf("headers", "choice of headers", f.Headers, ForwardNoHeaders, ForwardOriginalHeaders)
 	}
 	if len(f.Allow) > 0 && len(f.Also) > 0 {
-		c.Failf("also", nil, "means nothing beside allow, which names all headers that are sent")
+		c.Failf("also", nil, "has no effect with allow, which lists all headers that are sent")
 	}
 	for _, list := range []struct {
 		field string
 		names []string
 	}{{"also", f.Also}, {"allow", f.Allow}} {
 		if len(list.names) > 0 && f.Headers != ForwardOriginalHeaders {
-			c.Failf(list.field, nil, "means nothing without headers: %s", ForwardOriginalHeaders)
+			c.Failf(list.field, nil, "has no effect without headers: %s", ForwardOriginalHeaders)
 		}
 		for i, name := range list.names {
 			if name == "" || strings.ContainsAny(name, " :\t\r\n") {

@@ -60,10 +60,10 @@ func KeyWarnings(routes []Route) []KeyWarning {
 		switch repeats := repeatingType(r.Types); {
 		case !reads:
 			warnings = append(warnings, KeyWarning{Route: r.Name, Key: r.Key,
-				Text: "is the same for all events: every event but the first has no effect"})
+				Text: "is the same for all events: only the first event has an effect"})
 		case repeats != "" && !varies:
 			warnings = append(warnings, KeyWarning{Route: r.Name, Key: r.Key,
-				Text: fmt.Sprintf("has nothing in it that varies, but %s come more than once for one object: all but the first have no effect. Add what varies, like string(event.occurred_at), or leave the key out", repeats)})
+				Text: fmt.Sprintf("contains nothing that varies, but %s occur more than once for one object: only the first has an effect. Add something that varies, such as string(event.occurred_at), or omit the key", repeats)})
 		}
 	}
 	return warnings

@@ -47,15 +47,15 @@ func (f *Refetch) validate(r Route) error {
 	var c option.Check
 	switch {
 	case r.SQL != nil:
-		c.Failf("", nil, "does not go with sql: a transaction does not wait for somebody else's API")
+		c.Failf("", nil, "cannot be combined with sql: a transaction does not wait for an external API")
 	case r.HTTP == nil && r.Email == nil:
-		c.Failf("", nil, "means nothing for a forward, which sends the event as it came")
+		c.Failf("", nil, "has no effect on a forward, which sends the event as received")
 	}
 	if f.URL == "" {
 		c.Missing("url", "has no url")
 	}
 	if f.Auth != "" {
-		c.OneOf("auth", "way to log in", f.Auth, RefetchAuthDestination)
+		c.OneOf("auth", "way to authenticate", f.Auth, RefetchAuthDestination)
 		if !f.Bearer.IsZero() {
 			c.Failf("auth", nil, "at most one of auth and bearer may be given")
 		}
@@ -90,7 +90,7 @@ func compileRefetch(env *cel.Env, r Route, to destination.Sender, fail failFunc)
 	}
 	origin, err := literalOrigin(env, r.Refetch.URL)
 	if err != nil && !r.Refetch.Bearer.IsZero() {
-		fail("refetch.url", r.Refetch.URL, fmt.Errorf("%w: the bearer goes there only", err))
+		fail("refetch.url", r.Refetch.URL, fmt.Errorf("%w: the bearer is sent only there", err))
 		return compiled
 	}
 	compiled.from, err = destination.NewFetcher(destination.FetchOptions{
@@ -140,7 +140,7 @@ func (r *refetch) read(ctx context.Context, scope *eventScope) *destination.Outc
 	}
 	current, err := parseJSON(body)
 	if err != nil {
-		return &destination.Outcome{Verdict: ledger.VerdictNotApplied, Err: errors.New("refetch: the answer is no JSON")}
+		return &destination.Outcome{Verdict: ledger.VerdictNotApplied, Err: errors.New("refetch: the answer is not JSON")}
 	}
 	scope.current = current
 	return nil

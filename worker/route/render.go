@@ -15,10 +15,10 @@ import (
 func (t *Table) Render(ctx context.Context, e *inbox.Event, effect *ledger.Effect) (ledger.Request, *destination.Outcome) {
 	r := t.named(effect.Route)
 	if r == nil {
-		return ledger.Request{}, needsPerson(fmt.Errorf("there is no route %q any more to render the effect", effect.Route))
+		return ledger.Request{}, needsPerson(fmt.Errorf("route %q, which would render the effect, no longer exists", effect.Route))
 	}
 	if r.To != effect.Destination {
-		return ledger.Request{}, needsPerson(fmt.Errorf("route %q leads to %q now", r.Name, r.To))
+		return ledger.Request{}, needsPerson(fmt.Errorf("route %q now leads to %q", r.Name, r.To))
 	}
 	scope := t.scope(ctx, e)
 	if r.refetch != nil {

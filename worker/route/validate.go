@@ -84,9 +84,9 @@ func (r Route) checkOrder(c *option.Check) {
 	if r.OnPark == "" {
 		return
 	}
-	c.OneOf("on_park", "way to go on", string(r.OnPark), string(ledger.OnParkBlock), string(ledger.OnParkSkip))
+	c.OneOf("on_park", "way to continue", string(r.OnPark), string(ledger.OnParkBlock), string(ledger.OnParkSkip))
 	if r.OrderBy == "" && r.LatestBy == "" {
-		c.Failf("on_park", string(r.OnPark), "means nothing without order_by or latest_by")
+		c.Failf("on_park", string(r.OnPark), "has no effect without order_by or latest_by")
 	}
 }
 
