@@ -309,7 +309,7 @@ func TestCancel(t *testing.T) {
 	require.NoError(t, b.Ledger().Cancel(t.Context(), id.IdempotencyKey(), because("not wanted")))
 	require.True(t, b.settle(t, running, ledger.Settlement{Verdict: ledger.VerdictDone}).Late)
 	require.Equal(t, ledger.EffectCancelled, b.effect(t, id).State)
-	require.ErrorContains(t, b.Ledger().Cancel(t.Context(), id.IdempotencyKey(), because("again")), "the effect is cancelled already")
+	require.ErrorContains(t, b.Ledger().Cancel(t.Context(), id.IdempotencyKey(), because("again")), "the effect is already cancelled")
 	require.ErrorIs(t, b.Ledger().Cancel(t.Context(), "hl_none", because("x")), ledger.ErrNotFound)
 }
 

@@ -59,7 +59,7 @@ func TestInDoubtIsLeftOutUnlessOrderedWithAReason(t *testing.T) {
 
 	o.InDoubt = true
 	_, err := b.Runs().Begin(t.Context(), o, ann)
-	require.ErrorContains(t, err, "not taken without a reason")
+	require.ErrorContains(t, err, "a reason is required")
 	done = b.through(t, b.Runs(), o, because("they dedup by our key"))
 	require.Equal(t, int64(1), done.Changed)
 	require.Equal(t, ledger.EffectInDoubt, b.effect(t, doubted).State)
@@ -130,10 +130,10 @@ func TestASelectionTakesWhatAllItsFieldsName(t *testing.T) {
 		require.Equal(t, c.unclear, counted.Unclear, name)
 	}
 	for name, asked := range map[string]find.Effects{
-		"names no state":                      {},
-		"not possible for effects that are":   {States: []ledger.EffectState{ledger.EffectDone}},
-		"the selection ends before it begins": then(e.CreatedAt, e.CreatedAt),
-		"not about the effects of one event":  {States: failed, Event: e.Event},
+		"names no state":                         {},
+		"not possible for effects that are":      {States: []ledger.EffectState{ledger.EffectDone}},
+		"the selection ends before it begins":    then(e.CreatedAt, e.CreatedAt),
+		"cannot select the effects of one event": {States: failed, Event: e.Event},
 	} {
 		_, err := r.Begin(t.Context(), runs.Order{Action: ledger.ActionRetryEffect, Effects: asked}, ann)
 		require.ErrorContains(t, err, name)

@@ -95,7 +95,7 @@ func (o *Outbox) canWrite(ctx context.Context) error {
 			return errors.New("the database is read-only")
 		}
 		if daysAhead < minPartitionDaysAhead {
-			return fmt.Errorf("partitions of deliveries reach %d days ahead, at least %d are needed: a worker's upkeep or `hooklatch migrate up` makes them",
+			return fmt.Errorf("partitions of deliveries reach %d days ahead, at least %d are needed: a worker's upkeep or `hooklatch migrate up` creates them",
 				daysAhead, minPartitionDaysAhead)
 		}
 		return nil

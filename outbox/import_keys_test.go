@@ -152,9 +152,9 @@ func TestKeysThatNoEventCanHaveAreRefused(t *testing.T) {
 	for text, key := range map[string]inbox.ImportedKey{
 		"event id is empty":                      {ReceivedAt: time.Now()},
 		"event id contains a NUL":                {EventID: "a\x00b", ReceivedAt: time.Now()},
-		`event "a" was received at no known`:     {EventID: "a"},
+		`event "a" has no valid time`:            {EventID: "a"},
 		"event id is not valid UTF-8":            {EventID: "\xff", ReceivedAt: time.Now()},
-		`event "b" was received at no known tim`: {EventID: "b", ReceivedAt: time.Date(12026, 1, 1, 0, 0, 0, 0, time.UTC)},
+		`event "b" has no valid time of receipt`: {EventID: "b", ReceivedAt: time.Date(12026, 1, 1, 0, 0, 0, 0, time.UTC)},
 	} {
 		_, err := b.ImportKeys(t.Context(), "stripe", []inbox.ImportedKey{{EventID: "good", ReceivedAt: time.Now()}, key}, ann, nil)
 		require.ErrorContains(t, err, text)

@@ -99,7 +99,7 @@ func TestWhatIsNotDoneIsNotRecorded(t *testing.T) {
 		by   ledger.Operator
 		text string
 	}{
-		{ann, "the effect is done: what succeeded is not tried again"},
+		{ann, "the effect is done: an effect that succeeded cannot be retried"},
 		{ledger.Operator{Via: "test"}, "the operator's name is empty"},
 		{ledger.Operator{Who: strings.Repeat("a", 256), Via: "test"}, "the operator's name has 256 bytes"},
 		{ledger.Operator{Who: "ann"}, "the operator's way is empty"},

@@ -121,7 +121,7 @@ func TestReplayOfOneRoute(t *testing.T) {
 	require.NoError(t, err)
 	_, err = b.Replay(t.Context(), ref, ann, inbox.ReplayOptions{Route: "erp"})
 	require.ErrorIs(t, err, inbox.ErrNotReplayable)
-	require.ErrorContains(t, err, "its dispatch failed for all of them")
+	require.ErrorContains(t, err, "its dispatch failed for all routes")
 	for route, want := range map[string]int64{"": 1, "erp": 0} {
 		v, err := b.Runs().Preview(t.Context(), runs.Order{Action: ledger.ActionReplayEvent, EventTerms: runs.EventTerms{Route: route}}, runs.Bite{})
 		require.NoError(t, err)

@@ -314,7 +314,7 @@ func TestARunIsPausedSlowedResumedAndStopped(t *testing.T) {
 	require.Equal(t, int64(4*batchSize), run.Changed)
 	require.GreaterOrEqual(t, time.Since(began), 2*batchSize*time.Second/1000, "200 of 1,000 a second, three times")
 	require.ErrorAs(t, r.Resume(t.Context(), run.ID, ann), &wrong)
-	require.ErrorContains(t, wrong, "the run is stopped: nothing more is done")
+	require.ErrorContains(t, wrong, "the run is stopped: it can no longer be changed")
 	require.ErrorIs(t, r.Stop(t.Context(), 99, ann), runs.ErrNoRun)
 	var words []string
 	for _, a := range b.actions(t) {

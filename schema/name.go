@@ -45,10 +45,10 @@ func (n Name) Validate() error {
 		return fmt.Errorf("schema name %q must consist of lower-case letters, digits and underscores and must not begin with a digit", string(n))
 	}
 	if strings.HasPrefix(string(n), "pg_") {
-		return fmt.Errorf("schema name %q begins with pg_: Postgres keeps such names for itself", string(n))
+		return fmt.Errorf("schema name %q begins with pg_: Postgres reserves such names", string(n))
 	}
 	if slices.Contains(strings.Fields(reservedWords), string(n)) {
-		return fmt.Errorf("schema name %q is a reserved word of SQL: choose another one, like %s_hooks", string(n), n)
+		return fmt.Errorf("schema name %q is a reserved word of SQL: choose another one, such as %s_hooks", string(n), n)
 	}
 	return nil
 }

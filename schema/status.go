@@ -120,7 +120,7 @@ func (m *Migrator) Validate(ctx context.Context) error {
 		return fmt.Errorf("schema %q is not ready: %s; run: hooklatch migrate up", string(m.name), strings.Join(append(missing, changed...), "; "))
 	}
 	if len(changed) > 0 {
-		return fmt.Errorf("schema %q was made by another program: %s; use the program that made it, or compare the two and correct the checksum in %s.schema_migrations", string(m.name), strings.Join(changed, "; "), m.name)
+		return fmt.Errorf("schema %q was created by another program: %s; use the program that created it, or compare the two and correct the checksum in %s.schema_migrations", string(m.name), strings.Join(changed, "; "), m.name)
 	}
 	return nil
 }
@@ -156,7 +156,7 @@ func (m *Migrator) ask(ctx context.Context, db statement.DB, question statement.
 func (m *Migrator) schemaExists(ctx context.Context, tx pgx.Tx) (bool, error) {
 	var exists bool
 	if err := m.sql.SchemaExists.With(schemaExists{Name: string(m.name)}).QueryRow(ctx, tx).Scan(&exists); err != nil {
-		return false, fmt.Errorf("ask for schema %s: %w", m.name, err)
+		return false, fmt.Errorf("look up schema %s: %w", m.name, err)
 	}
 	return exists, nil
 }

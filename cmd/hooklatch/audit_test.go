@@ -56,9 +56,9 @@ func TestWhoOrderedWhatIsShown(t *testing.T) {
 
 	// Actions with result lines of their own.
 	for order, text := range map[string]string{
-		"retry":  "the effect is done: what succeeded is not tried again",
-		"park":   "the effect is done: only what is pending, started or in doubt can be parked",
-		"cancel": "the effect is done: what succeeded cannot be given up",
+		"retry":  "the effect is done: an effect that succeeded cannot be retried",
+		"park":   "the effect is done: only pending, started and in-doubt effects can be parked",
+		"cancel": "the effect is done: it can no longer be cancelled",
 	} {
 		var c command
 		require.Equal(t, exitFailed, c.run(t.Context(), s.args("effects", order, key)...))

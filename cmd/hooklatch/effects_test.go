@@ -140,7 +140,7 @@ destinations:
 	require.Contains(t, must(t, s.args("effects", "show", keys["down"])...), "no longer needed")
 	var c command
 	require.Equal(t, exitFailed, c.run(t.Context(), s.args("effects", "retry", keys["error"])...))
-	require.Contains(t, c.stderr.String(), "the effect is in doubt: it is tried without being told to")
+	require.Contains(t, c.stderr.String(), "the effect is in doubt: it will be attempted anyway")
 	c = command{}
 	require.Equal(t, exitFailed, c.run(t.Context(), s.args("effects", "show", "hl_none")...))
 	require.Contains(t, c.stderr.String(), "no effect has the key hl_none")

@@ -54,5 +54,5 @@ func TestRepairSaysWhatIsMissingAndWaitsForAPerson(t *testing.T) {
 	require.Equal(t, exitMisused, c.run(t.Context(), s.args("repair", "--restored-to", "soon")...))
 	c = command{}
 	require.Equal(t, exitFailed, c.run(t.Context(), s.args("repair", "--restored-to", "2126-01-01T00:00:00Z")...))
-	require.Contains(t, c.stderr.String(), "the time lies in the future")
+	require.Contains(t, c.stderr.String(), "the time is in the future")
 }

@@ -165,12 +165,12 @@ func TestRunsAreSteeredByCommands(t *testing.T) {
 		require.Equal(t, "hooklatch: "+said+"\n", c.stderr.String())
 	}
 	require.Equal(t, "run 1 is paused\n", order("pause", "1", "--as", "bob", "--reason", "too fast"))
-	refused("the run is paused already", "pause", "1")
-	require.Equal(t, "run 1 is limited to 2.5 changes per second\n", order("pace", "1", "2.5"))
+	refused("the run is already paused", "pause", "1")
+	require.Equal(t, "run 1 is bound to 2.5 in a second\n", order("pace", "1", "2.5"))
 	require.JSONEq(t, `{"action": "run.resume", "target": "run 1", "result": "resumed"}`, order("resume", "1", "--json"))
-	refused("the run is running already", "resume", "1")
+	refused("the run is already running", "resume", "1")
 	require.Equal(t, "run 1 is stopped\n", order("stop", "1"))
-	refused("the run is stopped: nothing more is done", "resume", "1", "--here")
+	refused("the run is stopped: it can no longer be changed", "resume", "1", "--here")
 	for _, args := range [][]string{{"show", "99"}, {"pause", "99"}, {"resume", "99"}, {"resume", "99", "--here"}, {"stop", "99"}, {"pace", "99", "1"}} {
 		refused("no run has the number 99; list runs with: hooklatch runs list", args...)
 	}

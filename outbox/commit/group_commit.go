@@ -199,7 +199,7 @@ func (g *Group[M, R]) enqueue(w *waiting[M, R], inline bool) (byCaller bool, err
 		return false, ErrClosed
 	}
 	if len(g.queue) >= g.opts.QueueCap {
-		return false, fmt.Errorf("%w: %d wait already", ErrBusy, len(g.queue))
+		return false, fmt.Errorf("%w: %d are already waiting", ErrBusy, len(g.queue))
 	}
 	g.queue = append(g.queue, w)
 	if inline && g.active == 0 {

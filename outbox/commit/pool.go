@@ -91,7 +91,7 @@ func requirePrepared(ctx context.Context, conn *pgx.Conn) error {
 	}
 	var standbys string
 	if err := conn.QueryRow(ctx, `SHOW synchronous_standby_names`).Scan(&standbys); err != nil {
-		err = fmt.Errorf("ask for synchronous_standby_names: %w", err)
+		err = fmt.Errorf("read synchronous_standby_names: %w", err)
 		if conn.IsClosed() || ctx.Err() != nil {
 			return &transientError{op: "begin", err: err}
 		}

@@ -26,7 +26,7 @@ import (
 
 // ErrOvertaken is returned when another pass over the same list has begun. The write is
 // refused.
-var ErrOvertaken = errors.New("another pass over this list has begun")
+var ErrOvertaken = errors.New("another pass over this list has started")
 
 // ErrNoList is returned when no list of a source was ever read.
 var ErrNoList = errors.New("no list of this source was ever read")
@@ -264,7 +264,7 @@ func (c *Coverage) RunNow(ctx context.Context, source identity.Source, by ledger
 		case err == nil && len(atWork) == 0:
 			err = ErrNoList
 		case slices.Contains(atWork, true):
-			came.Result = "due when the pass at work has ended"
+			came.Result = "due when the current pass has ended"
 		}
 		return came, err
 	})

@@ -62,7 +62,7 @@ func (r *Run) Outcome() string {
 	case r.Error != "":
 		return r.Error
 	case r.EndedAt.IsZero():
-		return "has not ended: it is at work, or its process was lost"
+		return "has not ended: it is still running, or its process was lost"
 	case r.Lost > 0:
 		return "events are lost"
 	case r.Missing > r.Recovered+r.Asked:

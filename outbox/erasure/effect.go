@@ -17,7 +17,7 @@ type OfEventError struct{ Event identity.EventRef }
 
 // Error implements error.
 func (e *OfEventError) Error() string {
-	return fmt.Sprintf("it was made by event %s: erase that, and its effects go with it", e.Event)
+	return fmt.Sprintf("it was created by event %s: erase the event to erase its effects too", e.Event)
 }
 
 // Effect erases the request, responses and errors of an effect that the application enqueued

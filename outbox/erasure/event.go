@@ -162,7 +162,7 @@ func (r Erased) consequence() ledger.Consequence {
 func (r Erased) String() string {
 	text := fmt.Sprintf("%d effects erased with it", r.Effects)
 	if r.Others > 0 {
-		text += fmt.Sprintf(", %d other events of its delivery stay", r.Others)
+		text += fmt.Sprintf(", %d other events of its delivery remain", r.Others)
 	}
 	if r.Remains {
 		text += " with the whole body"

@@ -263,7 +263,7 @@ func TestEnqueuedEffectsAreErasedByTheirKey(t *testing.T) {
 	b.done(t, "evt_1", `{}`)
 	of := identity.EffectID{Scope: "route:shop:all", Key: "evt_1", Generation: 1}
 	_, err = b.Erasure().Effect(t.Context(), of.IdempotencyKey(), ann, erasure.Order{})
-	require.ErrorContains(t, err, "it was made by event shop/evt_1: erase that")
+	require.ErrorContains(t, err, "it was created by event shop/evt_1: erase the event")
 }
 
 // Of concurrent erasures, the last one sees that no other event is left.

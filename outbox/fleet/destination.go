@@ -90,7 +90,7 @@ func (f *Fleet) orderPause(ctx context.Context, pause setPaused, by ledger.Opera
 		what.Action = ledger.ActionPauseDestination
 	}
 	err := f.ledger.Act(ctx, by, what, func(ctx context.Context, tx pgx.Tx) (ledger.Consequence, error) {
-		came := ledger.Consequence{Result: "it was so already"}
+		came := ledger.Consequence{Result: "no change"}
 		known, err := f.applyPause(ctx, tx, destination, func() error {
 			tag, err := f.sql.SetPaused.With(pause).Exec(ctx, tx)
 			if tag.RowsAffected() > 0 {

@@ -58,7 +58,7 @@ func (f *Fleet) Retire(ctx context.Context, destination string, by ledger.Operat
 		case known:
 			return ledger.Consequence{Result: "retired", Affected: 1}, nil
 		}
-		return ledger.Consequence{Result: "it was so already"}, nil
+		return ledger.Consequence{Result: "no change"}, nil
 	})
 	if err != nil {
 		return runs.Run{}, fmt.Errorf("retire %s: %w", destination, err)
@@ -68,7 +68,7 @@ func (f *Fleet) Retire(ctx context.Context, destination string, by ledger.Operat
 		Action: ledger.ActionParkEffect, Effects: find.Effects{Destination: destination, States: ledger.StatesFor(ledger.ActionParkEffect)},
 	}, by)
 	if err != nil {
-		return runs.Run{}, fmt.Errorf("retire %s: park what waits: %w", destination, err)
+		return runs.Run{}, fmt.Errorf("retire %s: park its unfinished effects: %w", destination, err)
 	}
 	return run, nil
 }

@@ -90,9 +90,9 @@ func (e *Event) Payload() []byte { return payload.Part(e.Body, e.Item) }
 func (e *Event) gone() string {
 	switch {
 	case !e.ErasedAt.IsZero():
-		return fmt.Sprintf("its content was erased on %s, and what is gone cannot be dispatched", e.ErasedAt.UTC().Format(time.RFC3339))
+		return fmt.Sprintf("its content was erased on %s, so it cannot be dispatched", e.ErasedAt.UTC().Format(time.RFC3339))
 	case !e.RedactedAt.IsZero():
-		return fmt.Sprintf("its content was redacted on %s, and what is left is not what was signed", e.RedactedAt.UTC().Format(time.RFC3339))
+		return fmt.Sprintf("its content was redacted on %s, so it is no longer what the sender signed", e.RedactedAt.UTC().Format(time.RFC3339))
 	}
 	return ""
 }

@@ -68,7 +68,7 @@ func (i *Inbox) whyNotHeld(ctx context.Context, tx pgx.Tx, ref identity.EventRef
 		return fmt.Errorf("%w: %s", ErrNotHeld, gone)
 	}
 	if e.Outcome == Dropped && e.Headers == nil {
-		return fmt.Errorf("%w: it was dropped, and its delivery is past its time and was deleted", ErrNotHeld)
+		return fmt.Errorf("%w: it was dropped, and its delivery has expired and was deleted", ErrNotHeld)
 	}
 	return fmt.Errorf("%w: it is %s", ErrNotHeld, e.Outcome)
 }

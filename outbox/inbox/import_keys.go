@@ -34,7 +34,7 @@ func (k ImportedKey) Validate() error {
 		return fmt.Errorf("event id %w", err)
 	}
 	if column.KnownTime(k.ReceivedAt) == nil {
-		return fmt.Errorf("event %q was received at no known time", k.EventID)
+		return fmt.Errorf("event %q has no valid time of receipt", k.EventID)
 	}
 	return nil
 }

@@ -44,7 +44,7 @@ func (i *Inbox) Replay(ctx context.Context, ref identity.EventRef, by ledger.Ope
 			return ledger.Consequence{}, err
 		}
 		replayed = r
-		return ledger.Consequence{Result: fmt.Sprintf("generation %d, %d effects tried again", r.Generation, r.Reopened), Affected: 1}, nil
+		return ledger.Consequence{Result: fmt.Sprintf("generation %d, %d effects retried", r.Generation, r.Reopened), Affected: 1}, nil
 	})
 	if err != nil {
 		return Replayed{}, fmt.Errorf("replay event %s: %w", ref, err)
@@ -125,10 +125,10 @@ func (i *Inbox) whyNotReplayed(ctx context.Context, tx pgx.Tx, ref identity.Even
 		return fmt.Errorf("%w: it was held as a suspected replay and dropped; it can still be released", ErrNotReplayable)
 	case Dispatched, Skipped, Failed:
 		if e.Outcome == Failed && opts.Route != "" {
-			return fmt.Errorf("%w by one route alone: its dispatch failed for all of them", ErrNotReplayable)
+			return fmt.Errorf("%w for a single route: its dispatch failed for all routes", ErrNotReplayable)
 		}
 		if e.Headers == nil {
-			return fmt.Errorf("%w: its delivery is past its time and was deleted", ErrNotReplayable)
+			return fmt.Errorf("%w: its delivery has expired and was deleted", ErrNotReplayable)
 		}
 	case Imported:
 		return fmt.Errorf("%w: another system accepted it, and its delivery was never stored here", ErrNotReplayable)

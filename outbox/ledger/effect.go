@@ -151,7 +151,7 @@ func (e NewEffect) Validate() error {
 	case e.Generation < 1:
 		return fmt.Errorf("effect %s has generation %d, the first is 1", e.EffectID, e.Generation)
 	case e.Request.Late && e.Request.FromDelivery:
-		return fmt.Errorf("effect %s is to be rendered late and to send its delivery", e.EffectID)
+		return fmt.Errorf("effect %s cannot both be rendered late and send its delivery", e.EffectID)
 	case e.policy() != AtLeastOnce && e.policy() != AtMostOnce:
 		return fmt.Errorf("effect %s has policy %q, allowed are %s and %s", e.EffectID, e.Policy, AtLeastOnce, AtMostOnce)
 	}

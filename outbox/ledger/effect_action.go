@@ -25,21 +25,21 @@ func (e *StateError) Error() string {
 	state := strings.ReplaceAll(string(e.State), "_", " ")
 	switch {
 	case e.Action == ActionRetryEffect && e.State == EffectDone:
-		return "the effect is done: what succeeded is not tried again"
+		return "the effect is done: an effect that succeeded cannot be retried"
 	case e.Action == ActionRetryEffect && e.Erased != "":
 		return "the request of the effect is " + e.Erased + ": there is nothing to send"
 	case e.Action == ActionRetryEffect && e.State.Finished():
 		return "the request of the effect could not be rendered: replay its event instead"
 	case e.Action == ActionRetryEffect:
-		return "the effect is " + state + ": it is tried without being told to"
+		return "the effect is " + state + ": it will be attempted anyway"
 	case e.Action == ActionParkEffect && e.State == EffectParked:
-		return "the effect is parked already"
+		return "the effect is already parked"
 	case e.Action == ActionParkEffect:
-		return "the effect is " + state + ": only what is pending, started or in doubt can be parked"
+		return "the effect is " + state + ": only pending, started and in-doubt effects can be parked"
 	case e.Action == ActionCancelEffect && e.State == EffectCancelled:
-		return "the effect is cancelled already"
+		return "the effect is already cancelled"
 	case e.Action == ActionCancelEffect:
-		return "the effect is " + state + ": what succeeded cannot be given up"
+		return "the effect is " + state + ": it can no longer be cancelled"
 	}
 	return fmt.Sprintf("the effect is %s: %s is not possible", state, e.Action)
 }
@@ -154,7 +154,7 @@ func (l *Ledger) change(ctx context.Context, tx pgx.Tx, action Action, chosen ch
 		parked := putAside{State: EffectParked, DoubtSince: column.TimeOrNull(doubtSince), orderedEffects: orderedEffects{chosen, by.did(result)}}
 		affected, err = l.putAside(ctx, tx, parked)
 	case ActionReplayEvent, ActionPauseDestination, ActionResumeDestination, ActionRetireDestination:
-		err = fmt.Errorf("%s is no action on effects", action)
+		err = fmt.Errorf("%s is not an action on effects", action)
 	}
 	return Consequence{Result: result, Affected: int64(affected)}, err
 }

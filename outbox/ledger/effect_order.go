@@ -21,7 +21,7 @@ func (e NewEffect) orderKey() string { return cmp.Or(e.OrderKey, e.LatestKey) }
 
 func (e NewEffect) validateOrder() error {
 	if e.OrderKey != "" && e.LatestKey != "" && e.OrderKey != e.LatestKey {
-		return errors.New("effect with an order key and another latest key: a latest key is an order of its own")
+		return errors.New("effect has both an order key and a different latest key: a latest key is itself an order key")
 	}
 	if key := e.orderKey(); key != "" {
 		if err := column.ValidateKey(key, maxKeyLen); err != nil {

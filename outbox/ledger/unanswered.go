@@ -22,7 +22,7 @@ const (
 )
 
 // errUnanswered is recorded as the error of such an attempt.
-var errUnanswered = errors.New("the answer to the claim was lost: nobody was called")
+var errUnanswered = errors.New("the answer to the claim was lost: the destination was not called")
 
 // unanswered holds claims of this process that may be committed although no caller got the
 // answer. The process knows that it called no receiver for them, so it takes them back as soon
@@ -140,7 +140,7 @@ func (l *Ledger) takeBack(ctx context.Context, c Claim) error {
 		return err
 	})
 	if taken && err == nil {
-		l.logger.WarnContext(ctx, "claim taken back: its answer was lost, and nobody was called", slog.String(logkey.EffectKey, c.ID.IdempotencyKey()))
+		l.logger.WarnContext(ctx, "claim taken back: its answer was lost, and the destination was not called", slog.String(logkey.EffectKey, c.ID.IdempotencyKey()))
 	}
 	return err
 }

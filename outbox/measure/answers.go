@@ -62,7 +62,7 @@ func (r *Reader) Answers(ctx context.Context, destination string) (Answers, erro
 	var due *time.Time
 	err := r.sql.WaitingFor.With(waitingFor{Destination: destination, Most: MostWaiting + 1}).QueryRow(ctx, r.db).Scan(&l.Waiting, &due)
 	if err != nil {
-		return l, fmt.Errorf("count what waits for %s: %w", destination, err)
+		return l, fmt.Errorf("count effects waiting for %s: %w", destination, err)
 	}
 	l.OldestDue = column.OrZero(due)
 	rows, err := r.sql.Attempts.With(attempts{

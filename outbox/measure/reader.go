@@ -55,7 +55,7 @@ func (r *Reader) Read(ctx context.Context) (*Snapshot, error) {
 		r.askWaiting(q, &s.Waiting)
 		r.askStanding(q, &s.Standing)
 	}); err != nil {
-		return nil, fmt.Errorf("read what waits: %w", err)
+		return nil, fmt.Errorf("read waiting work: %w", err)
 	}
 	s.Took = time.Since(begun)
 	return s, nil
@@ -65,7 +65,7 @@ func (r *Reader) Read(ctx context.Context) (*Snapshot, error) {
 func (r *Reader) Waiting(ctx context.Context) (*Waiting, error) {
 	w := &Waiting{}
 	if err := r.ask(ctx, func(q *questions) { r.askWaiting(q, w) }); err != nil {
-		return nil, fmt.Errorf("read what waits: %w", err)
+		return nil, fmt.Errorf("read waiting work: %w", err)
 	}
 	return w, nil
 }
@@ -74,7 +74,7 @@ func (r *Reader) Waiting(ctx context.Context) (*Waiting, error) {
 func (r *Reader) Standing(ctx context.Context) (*Standing, error) {
 	s := &Standing{}
 	if err := r.ask(ctx, func(q *questions) { r.askStanding(q, s) }); err != nil {
-		return nil, fmt.Errorf("read what stands: %w", err)
+		return nil, fmt.Errorf("read current state: %w", err)
 	}
 	return s, nil
 }

@@ -106,7 +106,7 @@ func NewKeeper(opts KeeperOptions) (*Keeper, error) {
 	}
 	in := instrument.NewMaker(opts.MeterProvider.Meter("github.com/hooklatch/hooklatch/outbox/quarantine"))
 	k.kept = in.Counter("hooklatch.quarantine.kept", "{delivery}", "Refused deliveries that were put into quarantine.")
-	k.lost = in.Counter("hooklatch.quarantine.left_out", "{delivery}", "Refused deliveries for which the quarantine had no room.")
+	k.lost = in.Counter("hooklatch.quarantine.left_out", "{delivery}", "Refused deliveries that were too large for the quarantine, or found it full.")
 	return k, in.Err()
 }
 

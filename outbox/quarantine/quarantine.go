@@ -139,11 +139,11 @@ func ParseMark(text string) (Mark, error) {
 	micros, id, _ := strings.Cut(text, ".")
 	at, err := strconv.ParseInt(micros, 10, 64)
 	if err != nil {
-		return Mark{}, fmt.Errorf("%q is no place in the quarantine", text)
+		return Mark{}, fmt.Errorf("%q is not a position in the quarantine", text)
 	}
 	m := Mark{at: time.UnixMicro(at)}
 	if m.id, err = uuid.Parse(id); err != nil {
-		return Mark{}, fmt.Errorf("%q is no place in the quarantine", text)
+		return Mark{}, fmt.Errorf("%q is not a position in the quarantine", text)
 	}
 	return m, nil
 }

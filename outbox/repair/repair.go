@@ -95,7 +95,7 @@ func (r *Repairer) Look(ctx context.Context) (Damage, error) {
 func (r *Repairer) Enqueue(ctx context.Context, by ledger.Operator) (Jobs, error) {
 	done, err := r.opts.Enqueue(ctx)
 	if err != nil {
-		return done, fmt.Errorf("enqueue what lacks a job: %w", err)
+		return done, fmt.Errorf("enqueue missing jobs: %w", err)
 	}
 	what := ledger.Instruction{Action: ActionEnqueue, Target: "jobs"}
 	err = r.opts.Ledger.Act(ctx, ordered(by, ""), what, func(context.Context, pgx.Tx) (ledger.Consequence, error) {

@@ -24,7 +24,7 @@ const (
 )
 
 // ErrNotYet is returned for a restore to a time in the future.
-var ErrNotYet = errors.New("the time lies in the future")
+var ErrNotYet = errors.New("the time is in the future")
 
 // Missing is a period in which acknowledged events of a source may be missing: they are neither
 // known nor processed here. Request them from the source, or have it send them again; known
@@ -65,7 +65,7 @@ func (r *Repairer) PreviewRestore(ctx context.Context, to time.Time, sources []s
 		return Restore{}, err
 	}
 	if v.Missing, err = r.missing(ctx, to, sources); err != nil {
-		return Restore{}, fmt.Errorf("find out what may be missing: %w", err)
+		return Restore{}, fmt.Errorf("find what may be missing: %w", err)
 	}
 	if err := r.unsure(ctx, &v); err != nil {
 		return Restore{}, fmt.Errorf("count at_most_once effects: %w", err)
@@ -104,7 +104,7 @@ func (r *Repairer) Restored(ctx context.Context, to time.Time, sources []string,
 		return v, fmt.Errorf("park at_most_once effects: %w", err)
 	}
 	if err := r.adopt(ctx, ActionRestored, v.State.Here, to, by); err != nil {
-		return v, fmt.Errorf("take this server for the one that is known: %w", err)
+		return v, fmt.Errorf("confirm this server: %w", err)
 	}
 	if err := r.pauseAll(ctx, false, by); err != nil {
 		return v, fmt.Errorf("resume destinations: %w", err)

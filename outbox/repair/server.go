@@ -46,7 +46,7 @@ func (r *Repairer) State(ctx context.Context) (State, error) {
 			&s.Withheld, &s.Epoch, &changed, &to, &at, &s.Processes)
 	})
 	if err != nil {
-		return State{}, fmt.Errorf("ask which server this is: %w", err)
+		return State{}, fmt.Errorf("read the identity of the server: %w", err)
 	}
 	s.ChangedAt, s.RestoredTo, s.RestoredAt = column.OrZero(changed), column.OrZero(to), column.OrZero(at)
 	return s, nil
@@ -60,7 +60,7 @@ func (r *Repairer) Promoted(ctx context.Context, by ledger.Operator) error {
 		return err
 	}
 	if err := r.adopt(ctx, ActionPromoted, state.Here, time.Time{}, ordered(by, "")); err != nil {
-		return fmt.Errorf("take this server for the one that is known: %w", err)
+		return fmt.Errorf("confirm this server: %w", err)
 	}
 	return nil
 }

@@ -32,7 +32,7 @@ func (r *run) stop(ctx context.Context, stopped []*task) error {
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("retention: record that it waits for a person: %w", err)
+		return fmt.Errorf("retention: record that it waits for an operator: %w", err)
 	}
 	return nil
 }
@@ -46,10 +46,10 @@ func (k *Keeper) approve(ctx context.Context, by ledger.Operator, stopped []*tas
 	what := ledger.Instruction{Action: actionRun, Target: strings.Join(names, ", ")}
 	err := k.ledger.Act(ctx, by, what, func(ctx context.Context, tx pgx.Tx) (ledger.Consequence, error) {
 		_, err := k.sql.ApproveProgress.With(markProgress{Marked: marks(stopped)}).Exec(ctx, tx)
-		return ledger.Consequence{Result: "it goes on", Affected: int64(len(stopped))}, err
+		return ledger.Consequence{Result: "retention continues", Affected: int64(len(stopped))}, err
 	})
 	if err != nil {
-		return fmt.Errorf("let it go on: %w", err)
+		return fmt.Errorf("continue retention: %w", err)
 	}
 	return nil
 }

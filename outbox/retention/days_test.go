@@ -176,7 +176,7 @@ func TestWhatIsPastItsTimeIsNotReplayed(t *testing.T) {
 	}
 	_, err := w.Inbox().Replay(t.Context(), ref("a", "old"), ann, inbox.ReplayOptions{})
 	require.ErrorIs(t, err, inbox.ErrNotReplayable)
-	require.ErrorContains(t, err, "past its time")
+	require.ErrorContains(t, err, "has expired")
 	require.Nil(t, w.loaded(t, "a", "old").Body)
 }
 

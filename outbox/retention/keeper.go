@@ -63,7 +63,7 @@ func New(opts Options) (*Keeper, error) {
 }
 
 // ErrBusy is returned by a run while another one is working.
-var ErrBusy = errors.New("another run of retention is at work")
+var ErrBusy = errors.New("another run of retention is in progress")
 
 // Order is the request for one run.
 type Order struct {
@@ -172,7 +172,7 @@ func (r *run) work(ctx context.Context, t *task, together []*task) error {
 	case Contents, Replays, Operations:
 		return r.deleteAged(ctx, t)
 	}
-	return fmt.Errorf("nothing is known of %q", t.what)
+	return fmt.Errorf("%q is not a kind of rows", t.what)
 }
 
 // due returns the tasks of a kind that are due.

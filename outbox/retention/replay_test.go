@@ -88,7 +88,7 @@ func TestAReplayBesideTheEndOfItsDeliveryHasABodyOrIsRefused(t *testing.T) {
 		return
 	}
 	require.True(t, errors.Is(err, inbox.ErrNotReplayable), err)
-	require.ErrorContains(t, err, "past its time")
+	require.ErrorContains(t, err, "has expired")
 }
 
 // An event that was replayed once keeps the delivery that was kept for another event.
@@ -122,7 +122,7 @@ func TestWhatWasDroppedIsReleasedWhileItsDeliveryIsKept(t *testing.T) {
 	}
 	err := w.Inbox().Release(t.Context(), ref("a", "old"), ann)
 	require.ErrorIs(t, err, inbox.ErrNotHeld)
-	require.ErrorContains(t, err, "past its time")
+	require.ErrorContains(t, err, "has expired")
 	require.Equal(t, bodyOf("young"), w.loaded(t, "a", "young").Body)
 }
 

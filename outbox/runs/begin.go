@@ -21,11 +21,11 @@ type ManyError struct{ Most int64 }
 
 // Error implements error.
 func (e *ManyError) Error() string {
-	return fmt.Sprintf("it selects more than %d: narrow the selection, or have somebody order it whose role has no bound", e.Most)
+	return fmt.Sprintf("it matches more than %d: narrow the filter, or ask an operator whose role has no limit", e.Most)
 }
 
 // ErrNoReason is returned when an order that includes effects in doubt gives no reason.
-var ErrNoReason = errors.New("effects that may have been applied are not taken without a reason")
+var ErrNoReason = errors.New("a reason is required for effects that may already have been applied")
 
 // Begin stores a bulk run with the operator who ordered it. The workers of the database, or
 // Work, then carry it out. Repeating an order with the same RequestID returns the existing run.
@@ -77,7 +77,7 @@ func (r *Runs) begin(ctx context.Context, o Order, by ledger.Operator) (Run, err
 				err = errBegun
 			}
 			if err != nil {
-				return ledger.Consequence{}, fmt.Errorf("write it down: %w", err)
+				return ledger.Consequence{}, fmt.Errorf("store the run: %w", err)
 			}
 			if err := r.opts.Jobs.InsertRuns(ctx, tx, []int64{made}); err != nil {
 				return ledger.Consequence{}, err
@@ -95,7 +95,7 @@ func (r *Runs) begin(ctx context.Context, o Order, by ledger.Operator) (Run, err
 }
 
 // errBegun means that the same order already started a run.
-var errBegun = errors.New("it has begun already")
+var errBegun = errors.New("it has already started")
 
 // countFor is how long an order without a limit is counted, so that operators see its progress.
 const countFor = time.Second

@@ -94,13 +94,13 @@ func (o Order) Content() find.Content {
 func (o Order) validate() error {
 	switch {
 	case verbOf(o.Action).do == nil:
-		return fmt.Errorf("%s is no action on many", o.Action)
+		return fmt.Errorf("%s is not a bulk action", o.Action)
 	case len(o.Name) > MaxNameLen:
-		return fmt.Errorf("the name of a run has %d bytes at most", MaxNameLen)
+		return fmt.Errorf("the name of a run may have at most %d bytes", MaxNameLen)
 	case o.PerSecond < 0:
-		return errors.New("a run cannot go backwards: its pace is above 0, or 0 for as fast as it goes")
+		return errors.New("the pace of a run must be above 0 a second, or 0 for no limit")
 	case o.Most < 0:
-		return errors.New("a run concerns no negative number")
+		return errors.New("the limit of a run must not be negative")
 	case o.OfEvents():
 		return errors.Join(o.validateEvents(), o.Events.Span.Validate())
 	case o.OfRefused():
@@ -115,7 +115,7 @@ func (o Order) validateEvents() error {
 		return fmt.Errorf("%s is not possible for events that are %s, only for those that are %s", o.Action, o.Events.State, inWords(v.events))
 	}
 	if o.Events.State == inbox.Failed && o.Route != "" {
-		return errors.New("an event whose dispatch failed is not replayed by one route alone: it failed for all of them")
+		return errors.New("an event whose dispatch failed cannot be replayed for a single route: it failed for all routes")
 	}
 	return nil
 }
@@ -123,7 +123,7 @@ func (o Order) validateEvents() error {
 func (o Order) validateEffects() error {
 	allowed := ledger.StatesFor(o.Action)
 	if len(o.Effects.States) == 0 {
-		return fmt.Errorf("the selection names no state; %s is possible for those that are %s", o.Action, inWords(allowed))
+		return fmt.Errorf("the filter names no state; %s is possible for effects that are %s", o.Action, inWords(allowed))
 	}
 	for _, state := range o.Effects.States {
 		if !slices.Contains(allowed, state) {
@@ -131,7 +131,7 @@ func (o Order) validateEffects() error {
 		}
 	}
 	if o.Effects.Event != (identity.EventRef{}) {
-		return errors.New("a run is not about the effects of one event: name them one by one, or replay the event")
+		return errors.New("a run cannot select the effects of one event: name them individually, or replay the event")
 	}
 	return nil
 }
@@ -173,7 +173,7 @@ func (o Order) Record() (json.RawMessage, error) {
 	}
 	text, err := plainjson.Marshal(record)
 	if err != nil { // a year beyond 9999
-		return nil, fmt.Errorf("record the selection: %w", err)
+		return nil, fmt.Errorf("encode the filter: %w", err)
 	}
 	return text, nil
 }
@@ -191,20 +191,20 @@ func (o Order) selecting(text json.RawMessage) (Order, error) {
 	if o.OfEvents() {
 		var r eventsRecord
 		if err := json.Unmarshal(text, &r); err != nil {
-			return o, fmt.Errorf("read a selection of events: %w", err)
+			return o, fmt.Errorf("decode a filter of events: %w", err)
 		}
 		o.Events, o.EventTerms = r.Events, r.EventTerms
 		return o, nil
 	}
 	if o.OfRefused() {
 		if err := json.Unmarshal(text, &o.Quarantine); err != nil {
-			return o, fmt.Errorf("read a selection of refused deliveries: %w", err)
+			return o, fmt.Errorf("decode a filter of refused deliveries: %w", err)
 		}
 		return o, nil
 	}
 	var r effectsRecord
 	if err := json.Unmarshal(text, &r); err != nil {
-		return o, fmt.Errorf("read a selection of effects: %w", err)
+		return o, fmt.Errorf("decode a filter of effects: %w", err)
 	}
 	o.Effects, o.EffectTerms = r.Effects, r.EffectTerms
 	return o, nil

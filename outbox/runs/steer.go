@@ -28,11 +28,11 @@ type StateError struct {
 func (e *StateError) Error() string {
 	switch {
 	case e.State.Ended():
-		return fmt.Sprintf("the run is %s: nothing more is done", e.State)
+		return fmt.Sprintf("the run is %s: it can no longer be changed", e.State)
 	case e.Action == ActionPause:
-		return "the run is paused already"
+		return "the run is already paused"
 	}
-	return "the run is running already"
+	return "the run is already running"
 }
 
 // Pause pauses a run after its current batch, until it is resumed. Errors: ErrNoRun,
@@ -80,7 +80,7 @@ func (r *Runs) steer(ctx context.Context, action ledger.Action, by ledger.Operat
 // ErrNoRun, *StateError, ErrUnavailable.
 func (r *Runs) SetPace(ctx context.Context, id int64, perSecond float64, by ledger.Operator) error {
 	if perSecond < 0 {
-		return errors.New("a pace is above 0, or 0 for as fast as it goes")
+		return errors.New("the pace must be above 0 a second, or 0 for no limit")
 	}
 	return r.act(ctx, ActionPace, id, by, func(ctx context.Context, tx pgx.Tx) (ledger.Consequence, error) {
 		return r.counted(ctx, tx, ActionPace, id, r.sql.SetPace.With(setPace{ID: id, PerSecond: perSecond}).QueryRow(ctx, tx))

@@ -27,7 +27,7 @@ const (
 
 var (
 	// errTaken means that this worker no longer holds the run.
-	errTaken = errors.New("a person steered the run, or another worker took it over")
+	errTaken = errors.New("an operator changed the run, or another worker took it over")
 	// errOver means that this worker's time is over.
 	errOver = errors.New("the time is over")
 )

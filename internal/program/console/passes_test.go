@@ -81,7 +81,7 @@ func TestAListIsReadByOrder(t *testing.T) {
 	log, err := b.box.Ledger().OperatorLog(t.Context(), time.Time{}, 0)
 	require.NoError(t, err)
 	require.Len(t, log, 2)
-	require.Equal(t, []any{coverage.ActionRun, "stripe", "due when the pass at work has ended"}, []any{log[0].Action, log[0].Target, log[0].Result})
+	require.Equal(t, []any{coverage.ActionRun, "stripe", "due when the current pass has ended"}, []any{log[0].Action, log[0].Target, log[0].Result})
 	require.Equal(t, []any{"due now", "they were away", "console", int64(1)}, []any{log[1].Result, log[1].Reason, log[1].Via, log[1].Affected})
 	require.Contains(t, b.page(t, "/audit"), `href="/sources/stripe"`)
 
