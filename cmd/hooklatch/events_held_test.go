@@ -35,7 +35,7 @@ func TestHeldEventsWaitForAPerson(t *testing.T) {
 	require.Equal(t, 1, s.count(t, `SELECT count(*) FROM hooklatch.effects`))
 
 	require.Contains(t, must(t, s.args("events", "list", "--state", "held")...), "id-4")
-	require.Contains(t, must(t, s.args("events", "show", "github", "id-2")...), "until a person decides: hooklatch events release")
+	require.Contains(t, must(t, s.args("events", "show", "github", "id-2")...), "until an operator decides: hooklatch events release")
 	var c command
 	c.run(t.Context(), s.args("check")...)
 	require.Contains(t, c.stdout.String(), "no event is held as a suspected replay; 4 found")
@@ -44,13 +44,13 @@ func TestHeldEventsWaitForAPerson(t *testing.T) {
 	require.Contains(t, c.stderr.String(), "a replay guard holds it until it is released or dropped")
 	require.Regexp(t, `^1 event selected\n(?s:.*)\nreplay them with the same command and --yes\n$`, must(t, s.args("events", "replay", "--source", "github")...))
 
-	require.Equal(t, "github/id-2 is released: it waits for its dispatch\n",
+	require.Equal(t, "github/id-2 is released: it is waiting to be dispatched\n",
 		must(t, s.args("events", "release", "github", "id-2", "--as", "ann", "--reason", "asked the team")...))
 	s.waitDone(t, "github", "id-2")
 	c = command{}
 	require.Equal(t, exitFailed, c.run(t.Context(), s.args("events", "release", "github", "id-2", "--yes", "--json")...), "a word that changes nothing is taken")
 	require.Contains(t, c.stderr.String(), "the event is not held")
-	require.Equal(t, "github/id-3 is dropped: it has no effect\n", must(t, s.args("events", "drop", "github/id-3", "--as", "ann")...))
+	require.Equal(t, "github/id-3 is dropped: it causes no effects\n", must(t, s.args("events", "drop", "github/id-3", "--as", "ann")...))
 	require.Contains(t, must(t, s.args("events", "show", "github", "id-3")...), "dropped by ann")
 	require.Regexp(t, `^2 events selected\n(?s:.*)\ndrop them with the same command and --yes\n$`, must(t, s.args("events", "drop", "--source", "github")...))
 	require.JSONEq(t, `{"action":"event.drop","preview":true,"selected":2}`, only(t, must(t, s.args("events", "drop", "--source", "github", "--json")...), "action", "preview", "selected"))
@@ -59,7 +59,7 @@ func TestHeldEventsWaitForAPerson(t *testing.T) {
 	require.Equal(t, "1 event released\n", must(t, s.args("events", "release", "--source", "github", "--since", "1h", "--yes")...))
 	s.waitDone(t, "github", "id-4")
 
-	require.JSONEq(t, `{"action":"event.release","target":"github/id-3","result":"released: it waits for its dispatch"}`,
+	require.JSONEq(t, `{"action":"event.release","target":"github/id-3","result":"released: it is waiting to be dispatched"}`,
 		must(t, s.args("events", "release", "github", "id-3", "--json")...))
 	s.waitDone(t, "github", "id-3")
 	c = command{}

@@ -15,33 +15,33 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/runs"
 )
 
-// Sight says who sees what came in, and what was made of it.
+// Sight says which roles see payloads and the requests made from them.
 type Sight struct {
-	// Payloads is the role that sees payloads, headers and what receivers answered.
+	// Payloads is the role that sees payloads, headers and responses of receivers.
 	// Defaults to Viewer.
 	Payloads signin.Role
-	// Mask are pointers to values of each source that admins alone see.
+	// Mask lists, by source, JSON pointers to values that only admins see.
 	Mask map[string][]string
 }
 
-// DeniedError says what a person may not see, and which role may.
+// DeniedError is returned when a caller may not see something. Its text names the role that may.
 type DeniedError struct{ Heading, Text string }
 
 func (e *DeniedError) Error() string { return e.Heading + ": " + e.Text }
 
-// maskedValue stands where a value is that is not shown.
+// maskedValue replaces a masked value.
 const maskedValue = `"<masked>"`
 
-// View is what a person sees of what came from a source, and of what was made of it.
+// View decides what a caller sees of a source's events and of the requests made from them.
 type View struct {
-	hidden string   // why nothing is seen. Empty: something is.
-	masked []string // pointers to values that are not. Empty: all are.
+	hidden string   // why nothing is shown. Empty: something is.
+	masked []string // pointers to values that are not shown. Empty: all are.
 }
 
-// Of is what a person sees of a source.
+// Of returns the view that a person has of a source.
 func (s Sight) Of(person signin.Person, source identity.Source) View {
 	if needed := cmp.Or(s.Payloads, signin.Viewer); !person.Role.May(needed) {
-		return View{hidden: fmt.Sprintf("Payloads take the role %s. Yours is %s.", needed, person.Role)}
+		return View{hidden: fmt.Sprintf("Payloads require the role %s. Your role is %s.", needed, person.Role)}
 	}
 	if person.Role.May(signin.Admin) {
 		return View{}
@@ -49,29 +49,29 @@ func (s Sight) Of(person signin.Person, source identity.Source) View {
 	return View{masked: s.Mask[string(source)]}
 }
 
-// Whole fails where not all is seen: bytes cannot be masked and stay what they are.
+// Whole fails unless everything is shown: bytes with masked values would not be exact.
 func (v View) Whole() error {
-	const heading = "You may not see these bytes"
+	const heading = "You may not see the exact bytes"
 	switch {
 	case v.hidden != "":
 		return &DeniedError{heading, v.hidden}
 	case len(v.masked) > 0:
-		return &DeniedError{heading, "Values of this source are masked, and exact bytes have them all. They take the role admin."}
+		return &DeniedError{heading, "Some values of this source are masked, and the exact bytes contain them. The exact bytes require the role admin."}
 	}
 	return nil
 }
 
-// WhyNot is why an effect's request and answers are not shown: a request may be made of
-// any value of its event. Empty: they are.
+// WhyNot says why an effect's request and responses are not shown: a request may contain
+// any value of its event. Empty: they are shown.
 func (v View) WhyNot() string {
 	if v.hidden == "" && len(v.masked) > 0 {
-		return "Values of the source are masked, and what is sent is made of them. It takes the role admin."
+		return "Some values of this source are masked, and requests may contain them. Requests and responses require the role admin."
 	}
 	return v.hidden
 }
 
-// Payload is an event's, without the values that are masked. Where it cannot be told
-// where they are, none of it is shown.
+// Payload returns an event's payload without the masked values. If they cannot be located,
+// nothing of the payload is shown.
 func (v View) Payload(e *inbox.Event) pretty.Payload {
 	body, stored := e.Payload(), e.Body != nil && e.ErasedAt.IsZero()
 	switch {
@@ -79,7 +79,7 @@ func (v View) Payload(e *inbox.Event) pretty.Payload {
 	case v.hidden != "":
 		return pretty.Hidden(v.hidden)
 	case len(v.masked) > 0 && payload.KindOf(e.ContentType, body) == payload.Other:
-		return pretty.Hidden("Values of this source are masked, and this payload is neither JSON nor a form, in which they could be found. It takes the role admin.")
+		return pretty.Hidden("Some values of this source are masked, and this payload is neither JSON nor a form, so they cannot be located. The payload requires the role admin.")
 	}
 	var shown []byte
 	end := 0
@@ -93,7 +93,7 @@ func (v View) Payload(e *inbox.Event) pretty.Payload {
 	return pretty.Of(body, stored)
 }
 
-// ConcealEvent takes what is not seen away from an event and its effects.
+// ConcealEvent clears the fields of an event and its effects that may not be seen.
 func (v View) ConcealEvent(l *life.Event) {
 	if v.hidden != "" {
 		l.Event.Headers = nil
@@ -103,7 +103,7 @@ func (v View) ConcealEvent(l *life.Event) {
 	}
 }
 
-// ConcealEffect takes what is not seen away from an effect and its attempts.
+// ConcealEffect clears the fields of an effect and its attempts that may not be seen.
 func (v View) ConcealEffect(e *life.Effect) {
 	v.Conceal(&e.Effect)
 	if v.WhyNot() != "" {
@@ -113,15 +113,15 @@ func (v View) ConcealEffect(e *life.Effect) {
 	}
 }
 
-// Conceal takes what is not seen away from a row.
+// Conceal clears the fields of a row that may not be seen.
 func (v View) Conceal(e *ledger.Effect) {
 	if v.WhyNot() != "" {
 		e.Request.URL, e.Request.Body, e.Request.Headers, e.ResponseExcerpt = "", nil, nil, ""
 	}
 }
 
-// RefuseSearch fails where a person looks for what may not be seen: by asking often enough
-// a value can be found out.
+// RefuseSearch fails if a person searches for values they may not see: enough searches
+// would reveal a value.
 func (s Sight) RefuseSearch(person signin.Person, content find.Content, source identity.Source) error {
 	if content.IsZero() {
 		return nil
@@ -132,13 +132,13 @@ func (s Sight) RefuseSearch(person signin.Person, content find.Content, source i
 	case v.hidden != "":
 		return &DeniedError{heading, v.hidden}
 	case len(v.masked) > 0, source == "" && len(s.Mask) > 0 && !person.Role.May(signin.Admin):
-		return &DeniedError{heading, "Values are masked, and a condition could find them out. Name a source that has none masked; for the others it takes the role admin."}
+		return &DeniedError{heading, "Some values are masked, and a condition could reveal them. Name a source without masked values; searching the others requires the role admin."}
 	}
 	return nil
 }
 
-// ConcealRun takes what a run looks for away from those who may not look for it: with the
-// number that it selected it would be an answer.
+// ConcealRun removes the search condition from a run if the person may not search for it:
+// the condition and the number it selected together would reveal values.
 func (s Sight) ConcealRun(person signin.Person, run runs.Run) runs.Run {
 	if s.RefuseSearch(person, run.Content(), run.Source()) != nil {
 		run.Order = run.Concealed(run.By.RequestID)

@@ -1,6 +1,6 @@
-// Package desk lists what a person can have done to events, effects, destinations, sources
-// and runs, and decides what a person may see. The command line, the console and its API
-// are rendered from it.
+// Package desk defines the verbs that operators apply to events, effects, destinations,
+// sources and runs, and decides what an operator may see. The command line, the console
+// and its API take their texts from it.
 package desk
 
 import (
@@ -18,10 +18,10 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/runs"
 )
 
-// Thing is what something is done to, as commands and paths name it.
+// Thing is a kind of object that verbs apply to, as commands and paths name it.
 type Thing string
 
-// The things.
+// All things.
 const (
 	Events       Thing = "events"
 	Effects      Thing = "effects"
@@ -31,10 +31,10 @@ const (
 	Refused      Thing = "quarantine" // deliveries
 )
 
-// One is the word for one of them.
+// One returns the singular.
 func (t Thing) One() string { return strings.TrimSuffix(string(t), "s") }
 
-// Target is the one that something is done to.
+// Target identifies the object that a verb is applied to.
 type Target struct {
 	Event identity.EventRef // of Events
 	Run   int64             // of Runs
@@ -51,51 +51,52 @@ func (t Target) String() string {
 	return t.Event.String()
 }
 
-// Terms say how it is done, where the verb takes them.
+// Terms are the options of a verb, where it takes any.
 type Terms struct {
 	NewKeys bool    // of TakesNewKeys
-	Pace    float64 // of TakesPace: changes in a second. 0: as fast as it goes.
+	Pace    float64 // of TakesPace: changes per second. 0: no limit.
 }
 
-// Verb is what a person can have done to one thing, and to many in a run.
+// Verb is an action that an operator can apply to one thing, and with a bulk run to many.
 type Verb struct {
 	On     Thing
 	Name   string        // of the command, and the last part of its path
 	Action ledger.Action // in the operator log
-	Role   signin.Role   // that may order it in the console and by its API
+	Role   signin.Role   // required for it in the console and its API
 	Button string        // on a page
-	Asks   string        // begins the question before it. Empty: Button.
+	Asks   string        // first words of the confirmation question. Empty: Button.
 	Short  string        // in the list of commands
-	// Means is what it does in the world: sentences of which the first begins with It.
+	// Means says what the verb does, in sentences. The first begins with It.
 	Means string
-	Past  string // what the thing is afterwards: "paused"
-	Then  string // and what comes next, for one. Empty: nothing.
-	Done  string // said on a page afterwards. Empty: Past and recorded.
-	// From are the states that it is possible in; nil: all of them.
+	Past  string // state of the thing afterwards: "paused"
+	Then  string // next step for a single thing. Empty: none.
+	Done  string // confirmation on a page. Empty: Past and recorded.
+	// From are the states in which the verb is possible; nil: all.
 	From []string
-	// Usual is the state that examples have.
+	// Usual is the state used in examples.
 	Usual string
-	// TakesNewKeys and TakesPace tell which terms it takes.
+	// TakesNewKeys and TakesPace say which terms the verb takes.
 	TakesNewKeys, TakesPace bool
-	// Doubt says why the receiver has to be looked at before it is done to an effect. Empty:
-	// it has not. Nil: it never has.
+	// Doubt says why an operator has to check the receiver before the verb is applied to an
+	// effect. Empty or nil: no check is needed.
 	Doubt func(ledger.Effect) string
-	// Own: it is ordered by commands and on pages of its own, and is here for its words.
+	// Own marks a verb with commands and pages of its own, listed here for its texts.
 	Own bool
-	// Do does it to one. Errors: those of the package that keeps the thing. Nil where Own.
+	// Do applies the verb to one thing. Errors: those of the package that stores the thing.
+	// Nil where Own.
 	Do func(ctx context.Context, o *outbox.Outbox, target Target, terms Terms, by ledger.Operator) error
 }
 
-// Known reports whether there is such a verb.
+// Known reports whether the verb exists.
 func (v Verb) Known() bool { return v.Name != "" }
 
-// Many reports whether a run can do it.
+// Many reports whether a bulk run can apply the verb.
 func (v Verb) Many() bool { return slices.Contains(runs.Actions(), v.Action) }
 
-// MeansFor is what it does, of a subject like "Each" or "The effect".
+// MeansFor returns Means with another subject, such as "Each" or "The effect".
 func (v Verb) MeansFor(subject string) string { return subject + strings.TrimPrefix(v.Means, "It") }
 
-// Result is what one thing is afterwards.
+// Result describes one thing afterwards.
 func (v Verb) Result() string {
 	if v.Then == "" {
 		return v.Past
@@ -103,7 +104,7 @@ func (v Verb) Result() string {
 	return v.Past + ": " + v.Then
 }
 
-// Said is what a page says afterwards.
+// Said is the confirmation on a page.
 func (v Verb) Said() string {
 	if v.Done != "" {
 		return v.Done
@@ -111,28 +112,28 @@ func (v Verb) Said() string {
 	return strings.ToUpper(v.Past[:1]) + v.Past[1:] + " and recorded."
 }
 
-// PossibleIn reports whether it can be done to a thing in this state.
+// PossibleIn reports whether the verb applies to a thing in this state.
 func (v Verb) PossibleIn(state string) bool { return v.From == nil || slices.Contains(v.From, state) }
 
-// Of are the verbs of a thing but its Own, in the order in which pages offer them.
+// Of returns the verbs of a thing except its Own, in the order in which pages offer them.
 func Of(thing Thing) []Verb {
 	return slices.DeleteFunc(Verbs(), func(v Verb) bool { return v.Own || v.On != thing })
 }
 
-// Possible are the verbs of a thing that is in this state.
+// Possible returns the verbs that apply to a thing in this state.
 func Possible(thing Thing, state string) []Verb {
 	return slices.DeleteFunc(Of(thing), func(v Verb) bool { return !v.PossibleIn(state) })
 }
 
-// Named is the verb of a thing that is not its Own. Not Known: there is none.
+// Named returns the verb of a thing that is not its Own. Not Known: none exists.
 func Named(thing Thing, name string) Verb {
 	return first(func(v Verb) bool { return !v.Own && v.On == thing && v.Name == name })
 }
 
-// By is the verb of an action. Not Known: there is none.
+// By returns the verb of an action. Not Known: none exists.
 func By(action ledger.Action) Verb { return first(func(v Verb) bool { return v.Action == action }) }
 
-// SaidOf is what a page says after a verb of this name. Empty: there is none.
+// SaidOf returns the confirmation of the verb of this name. Empty: none exists.
 func SaidOf(name string) string {
 	if v := first(func(v Verb) bool { return v.Name == name }); v.Known() {
 		return v.Said()
@@ -140,7 +141,7 @@ func SaidOf(name string) string {
 	return ""
 }
 
-// NoSuch reports whether Do found no such thing.
+// NoSuch reports whether Do failed because the thing does not exist.
 func NoSuch(err error) bool {
 	for _, missing := range []error{ledger.ErrNotFound, ledger.ErrUnknownDestination, runs.ErrNoRun, coverage.ErrNoList} {
 		if errors.Is(err, missing) {

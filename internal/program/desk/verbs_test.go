@@ -11,7 +11,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/runs"
 )
 
-// A verb says all that commands, pages and the API say of it.
+// Every verb has all the texts that commands, pages and the API need.
 func TestEveryVerbIsWhole(t *testing.T) {
 	t.Parallel()
 	type name struct {
@@ -35,7 +35,7 @@ func TestEveryVerbIsWhole(t *testing.T) {
 		if v.Own {
 			continue
 		}
-		if before, is := said[v.Name]; is { // a page knows it by its name alone
+		if before, is := said[v.Name]; is { // a page knows it only by its name
 			require.Equal(t, before, v.Said(), "%s", of)
 		}
 		said[v.Name] = v.Said()
@@ -47,8 +47,7 @@ func TestEveryVerbIsWhole(t *testing.T) {
 	require.Empty(t, desk.SaidOf("explode"))
 }
 
-// What a run does to many is called as what is done to one, and is a verb of what the run
-// is about.
+// Every action of a bulk run is a verb of the same name, on the thing that the run selects.
 func TestEveryActionOfARunIsAVerb(t *testing.T) {
 	t.Parallel()
 	for _, action := range runs.Actions() {
