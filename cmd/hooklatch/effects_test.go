@@ -69,9 +69,9 @@ func TestEffectsOfBadReceivers(t *testing.T) {
 	}{
 		{"down", "http://" + down[0] + "/", ledger.AtLeastOnce, ledger.EffectPending, "no", 0, "next attempt"},
 		{"error", server.URL + "/error", ledger.AtLeastOnce, ledger.EffectInDoubt, "unknown", 500, "maybe applied   since"},
-		{"error-once", server.URL + "/error", ledger.AtMostOnce, ledger.EffectParked, "unknown", 500, "waits for a person"},
+		{"error-once", server.URL + "/error", ledger.AtMostOnce, ledger.EffectParked, "unknown", 500, "set aside until an operator"},
 		{"busy", server.URL + "/busy", ledger.AtLeastOnce, ledger.EffectPending, "no", 429, "next attempt"},
-		{"refuses", server.URL + "/refuses", ledger.AtLeastOnce, ledger.EffectFailed, "no", 400, "refused it for good"},
+		{"refuses", server.URL + "/refuses", ledger.AtLeastOnce, ledger.EffectFailed, "no", 400, "refused it permanently"},
 		{"hangs", server.URL + "/hangs", ledger.AtLeastOnce, ledger.EffectInDoubt, "unknown", 0, "maybe applied   since"},
 		{"resets", server.URL + "/resets", ledger.AtLeastOnce, ledger.EffectInDoubt, "unknown", 0, "maybe applied   since"},
 	}

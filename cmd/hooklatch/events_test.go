@@ -42,7 +42,7 @@ func TestReplayAppliesLaterRoutes(t *testing.T) {
 		return s.counts(t, n, `SELECT count(*) FROM hooklatch.processed_events WHERE outcome = $1`, inbox.Skipped)
 	}
 	require.Eventually(t, func() bool { return skipped(3) }, patience, tick)
-	require.Contains(t, must(t, s.args("events", "show", "stripe", "evt_1")...), "no route and no handler wanted it")
+	require.Contains(t, must(t, s.args("events", "show", "stripe", "evt_1")...), "no route and no handler matched it")
 	require.NoError(t, s.app.Stop(t.Context()))
 
 	require.Regexp(t, `^3 events selected\n\nRECEIVED .*\n(\S+ \S+ +stripe/evt_\d .* skipped +2 new effects created, 0 tried again\n){3}\nreplay them with the same command and --yes\n$`,

@@ -7,31 +7,29 @@ import (
 	"github.com/hooklatch/hooklatch/worker/route"
 )
 
-// History is what programs are shown of an effect that is shown alone, besides
-// what lists have.
+// History is the part of a single effect's JSON that lists omit.
 type History struct {
 	Attempts    []ledger.Attempt    `json:"attempts,omitempty"`
 	Transitions []ledger.Transition `json:"transitions,omitempty"`
 }
 
-// Data is what programs are shown of it.
+// Data returns the JSON of a single effect.
 func (e Effect) Data() plainjson.Joined {
 	return plainjson.Joined{e.Effect, History{e.Attempts, e.Transitions}}
 }
 
-// eventLife is what programs are shown of an event that is shown alone, besides what
-// lists have.
+// eventLife is the part of a single event's JSON that lists omit.
 type eventLife struct {
 	TraceID string                  `json:"trace_id,omitzero"`
 	Effects []plainjson.Joined      `json:"effects,omitempty"`
 	Replays []inbox.EventReplay     `json:"replays,omitempty"`
 	Actions []ledger.OperatorAction `json:"actions,omitempty"`
-	// Routes are those of the configuration of today.
+	// Routes explains the current routes.
 	Routes      []route.Explanation `json:"routes,omitempty"`
 	OtherRoutes bool                `json:"dispatched_by_other_routes,omitzero"`
 }
 
-// Data is what programs are shown of it.
+// Data returns the JSON of a single event.
 func (l *Event) Data() plainjson.Joined {
 	more := eventLife{TraceID: TraceOf(l.Event), Replays: l.Replays, Actions: l.Actions, Routes: l.Routes, OtherRoutes: l.OtherRoutes}
 	for i, link := range l.Links {

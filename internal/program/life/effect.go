@@ -13,11 +13,11 @@ type Effect struct {
 
 	Attempts    []ledger.Attempt
 	Transitions []ledger.Transition
-	Suppressed  bool // for the event it is shown with
+	Suppressed  bool // whether an earlier event had created it
 }
 
-// ReadEffect reads the effect of an idempotency key, or of one it had before its key
-// was changed. Errors: ledger.ErrNotFound.
+// ReadEffect reads the effect with an idempotency key, also with one from before its key was
+// changed. Errors: ledger.ErrNotFound.
 func ReadEffect(ctx context.Context, o *outbox.Outbox, key string) (Effect, error) {
 	e, err := o.Ledger().Effect(ctx, key)
 	if err != nil {
@@ -33,30 +33,30 @@ func ReadEffect(ctx context.Context, o *outbox.Outbox, key string) (Effect, erro
 	return effect, nil
 }
 
-// Meaning is what a state says about the effect.
+// Meaning says what an effect's state means.
 func Meaning(e ledger.Effect) string {
 	switch e.State {
 	case ledger.EffectPending:
-		return "not applied so far, waits for an attempt"
+		return "not applied yet, waiting for an attempt"
 	case ledger.EffectStarted:
-		return "an attempt runs"
+		return "an attempt is running"
 	case ledger.EffectDone:
 		return "the receiver confirmed it"
 	case ledger.EffectFailed:
-		return "the receiver refused it for good"
+		return "the receiver refused it permanently"
 	case ledger.EffectInDoubt:
-		return "it may have been applied, and is tried again under the same key"
+		return "it may have been applied, and will be tried again under the same key"
 	case ledger.EffectParked:
-		return "waits for a person: retry or cancel it"
+		return "set aside until an operator retries or cancels it"
 	case ledger.EffectCancelled:
 		if e.SupersededBy != "" {
-			return "a newer one of the same object was applied before"
+			return "a newer effect for the same object was applied first"
 		}
 		return "given up"
 	}
 	return ""
 }
 
-// Ordered reports whether a transition is one that only a person orders: out of a
-// state that nothing leaves by itself.
+// Ordered reports whether only an operator can cause the transition: it leaves a state that
+// no effect leaves by itself.
 func Ordered(t ledger.Transition) bool { return t.From != "" && t.From.Finished() }

@@ -1,5 +1,5 @@
-// Package life tells the life of one event or one effect, in the same words for the
-// command and the console.
+// Package life describes the history of one event or one effect, in the same words for the
+// command line and the console.
 package life
 
 import (
@@ -13,24 +13,24 @@ import (
 	"github.com/hooklatch/hooklatch/worker/route"
 )
 
-// Event is all that is known of an event.
+// Event is an event with everything that followed from it.
 type Event struct {
 	Event   *inbox.Event
 	Links   []ledger.EventEffect
 	Effects []Effect // of the links, in the same order
 	Replays []inbox.EventReplay
-	Actions []ledger.OperatorAction // on the event and its effects by name, the oldest first
+	Actions []ledger.OperatorAction // that name the event or its effects, the oldest first
 
 	Routes      []route.Explanation
 	OtherRoutes bool   // the event was dispatched by another configuration
-	NoRoutes    string // why there are none to ask
+	NoRoutes    string // why Routes is unknown
 }
 
-// maxActions bounds what is shown of what people ordered.
+// maxActions limits how many operator actions are shown.
 const maxActions = 1_000
 
-// ReadEvent reads all of the life of an event but its routes, which are not in the
-// database. Errors: ledger.ErrNotFound when an effect was deleted meanwhile.
+// ReadEvent reads everything except the routes, which are not in the database. Errors:
+// ledger.ErrNotFound if an effect was deleted meanwhile.
 func ReadEvent(ctx context.Context, o *outbox.Outbox, e *inbox.Event) (*Event, error) {
 	l := &Event{Event: e}
 	var err error
@@ -57,24 +57,24 @@ func ReadEvent(ctx context.Context, o *outbox.Outbox, e *inbox.Event) (*Event, e
 	return l, nil
 }
 
-// Explain asks the routes of a configuration what they make of the event. It may have
-// been dispatched by another one.
+// Explain sets whether and why the routes of a configuration match the event. The event may
+// have been dispatched by another configuration.
 func (l *Event) Explain(ctx context.Context, table *route.Table) {
 	l.Routes = table.Explain(ctx, l.Event)
 	l.OtherRoutes = l.Event.ConfigHash != "" && l.Event.ConfigHash != table.ConfigHash()
 }
 
-// WhyNone is why an event has no effects, to follow the word none.
+// WhyNone says why an event has no effects. The text follows the word none.
 func WhyNone(e *inbox.Event) string {
 	switch e.Outcome {
 	case inbox.Skipped:
-		return ": no route and no handler wanted it"
+		return ": no route and no handler matched it"
 	case inbox.Received:
-		return " yet: it waits for its dispatch"
+		return " yet: it is waiting to be dispatched"
 	case inbox.Held:
-		return " until a person decides: hooklatch events release, or hooklatch events drop"
+		return " until an operator decides: hooklatch events release, or hooklatch events drop"
 	case inbox.Dropped:
-		return ": a person decided against it"
+		return ": an operator dropped it"
 	case inbox.Imported:
 		return ": another system accepted it"
 	case inbox.Dispatched, inbox.Failed:
@@ -82,7 +82,7 @@ func WhyNone(e *inbox.Event) string {
 	return ""
 }
 
-// TraceOf is the id of the trace in which the event was received. Empty: it has none.
+// TraceOf returns the id of the trace in which the event was received, or "" if it has none.
 func TraceOf(e *inbox.Event) string {
 	if span := tracing.Parse(e.Traceparent); span.HasTraceID() {
 		return span.TraceID().String()

@@ -11,7 +11,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// AttemptLine is one attempt in a line.
+// AttemptLine describes one attempt in a line.
 func AttemptLine(a ledger.Attempt) string {
 	parts := []string{fmt.Sprintf("attempt %d", a.Attempt)}
 	if a.KeyRotation > 0 {
@@ -31,7 +31,7 @@ func AttemptLine(a ledger.Attempt) string {
 	return line
 }
 
-// TransitionLine is one change of state in a line.
+// TransitionLine describes one change of state in a line.
 func TransitionLine(t ledger.Transition) string {
 	line := string(t.To)
 	if t.From != "" {
@@ -43,13 +43,13 @@ func TransitionLine(t ledger.Transition) string {
 	return line + ReasonSuffix(safetext.Shown(t.Reason))
 }
 
-// ActionLine is what a person ordered, in a line.
+// ActionLine describes one operator action in a line.
 func ActionLine(a ledger.OperatorAction) string {
 	return strings.TrimSpace(fmt.Sprintf("%s of %s by %s, %s%s", a.Action, safetext.Shown(a.Target), safetext.Shown(a.Who), safetext.Shown(a.Via),
 		ReasonSuffix(safetext.Shown(a.Reason))))
 }
 
-// replayLine is a replay in a line.
+// replayLine describes a replay in a line.
 func replayLine(r inbox.EventReplay) string {
 	line := "replayed"
 	if r.By != "" {
@@ -60,12 +60,12 @@ func replayLine(r inbox.EventReplay) string {
 		line += ", with new keys"
 	}
 	if r.Route != "" {
-		line += ", route " + safetext.Shown(r.Route) + " alone"
+		line += ", only route " + safetext.Shown(r.Route)
 	}
 	return line + ReasonSuffix(safetext.Shown(r.Reason))
 }
 
-// ReasonSuffix is the end of a line that has a reason, where there is one.
+// ReasonSuffix returns ": reason", or "" without a reason.
 func ReasonSuffix(reason string) string {
 	if reason == "" {
 		return ""
@@ -73,7 +73,7 @@ func ReasonSuffix(reason string) string {
 	return ": " + reason
 }
 
-// Counted is "1 event" or "2 events".
+// Counted returns a number with its noun, such as "1 event" or "2 events".
 func Counted(n int, what string) string {
 	if n == 1 {
 		return "1 " + what

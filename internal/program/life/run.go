@@ -8,32 +8,32 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/runs"
 )
 
-// Run is what programs are shown of an order about many.
+// Run is the JSON of a bulk run.
 type Run struct {
 	ID        int64           `json:"id"`
 	Name      string          `json:"name,omitzero"`
 	Action    ledger.Action   `json:"action"`
 	Filter    json.RawMessage `json:"filter"`
-	Most      int64           `json:"most,omitzero"`       // it may select no more
-	PerSecond float64         `json:"per_second,omitzero"` // it changes no more. 0: as fast as it goes
+	Most      int64           `json:"most,omitzero"`       // maximum number that it may select
+	PerSecond float64         `json:"per_second,omitzero"` // maximum number of changes per second. 0: no limit
 	Who       string          `json:"who"`
 	Role      string          `json:"role,omitzero"`
 	Via       string          `json:"via"`
 	Reason    string          `json:"reason,omitzero"`
 	CreatedAt time.Time       `json:"created_at"`
 	State     runs.State      `json:"state"`
-	Since     time.Time       `json:"since"`          // it is in this state
-	Worked    bool            `json:"worked"`         // a process is at it now
+	Since     time.Time       `json:"since"`          // when it entered this state
+	Worked    bool            `json:"worked"`         // whether a process is working on it now
 	Error     string          `json:"error,omitzero"` // why it failed, or stopped by itself
-	Total     int64           `json:"total,omitzero"` // what was counted before, if it was
+	Total     int64           `json:"total,omitzero"` // number counted before it started, if any
 
 	runs.Counts
 }
 
-// OfRun is what programs are shown of a run.
+// OfRun returns the JSON of a run.
 func OfRun(r runs.Run) Run {
 	filter, err := r.Record()
-	if err != nil { // a year beyond 9999, which Postgres would not have given back
+	if err != nil { // a year beyond 9999, which Postgres would not have returned
 		filter = json.RawMessage(`{}`)
 	}
 	return Run{

@@ -15,7 +15,7 @@ type Moment struct {
 	What string // safe for a terminal
 }
 
-// Timeline is what happened to an event and its effects, in order.
+// Timeline returns what happened to an event and its effects, in order.
 func (l *Event) Timeline() []Moment {
 	e := l.Event
 	var moments []Moment
@@ -24,7 +24,7 @@ func (l *Event) Timeline() []Moment {
 			moments = append(moments, Moment{at, fmt.Sprintf(format, args...)})
 		}
 	}
-	add(e.OccurredAt, "occurred, by the clock of the provider")
+	add(e.OccurredAt, "occurred, by the provider's clock")
 	if e.Outcome == inbox.Imported {
 		add(e.ReceivedAt, "received by another system")
 	} else {
@@ -33,7 +33,7 @@ func (l *Event) Timeline() []Moment {
 	for i, at := range e.DuplicateTimes {
 		add(at, "duplicate %d of %d", int(e.Duplicates)-len(e.DuplicateTimes)+i+1, e.Duplicates)
 	}
-	if len(e.DuplicateTimes) == 0 { // of an older version
+	if len(e.DuplicateTimes) == 0 { // accepted by an older version
 		add(e.LastDuplicateAt, "last of %s", Counted(int(e.Duplicates), "duplicate"))
 	}
 	for _, r := range l.Replays {
@@ -41,7 +41,7 @@ func (l *Event) Timeline() []Moment {
 		add(r.At, "%s", replayLine(r))
 	}
 	add(e.ProcessedAt, "%s", e.Outcome)
-	add(e.RedactedAt, "redacted, as its source says")
+	add(e.RedactedAt, "redacted, as its source is configured")
 	add(e.ErasedAt, "%s", safetext.Shown(e.Error))
 	for _, effect := range l.Effects {
 		for _, a := range effect.Attempts {

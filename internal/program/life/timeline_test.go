@@ -49,7 +49,7 @@ func TestATimelineIsInOrderAndHasWhatPeopleOrdered(t *testing.T) {
 		},
 	}
 	require.Equal(t, []life.Moment{
-		{at(1), "occurred, by the clock of the provider"},
+		{at(1), "occurred, by the provider's clock"},
 		{at(2), "received and committed"},
 		{at(3), "duplicate 2 of 3"},
 		{at(4), `failed: "no such field\n"`},
