@@ -124,16 +124,16 @@ func ReadDocument(of Console) (*Document, error) {
 
 // parameterOf describes a field of a filter.
 func parameterOf(f find.Field) map[string]any {
-	described := "Those " + strings.NewReplacer("'", "").Replace(f.Help)
+	described := "Only those " + strings.NewReplacer("'", "").Replace(f.Help)
 	schema := map[string]any{"type": "string"}
 	switch {
 	case f.Many:
-		described += "; several with commas between"
+		described += "; separate several with commas"
 	case f.Words != nil:
 		schema = map[string]any{"enum": f.Words}
 	}
 	if f.Former != "" {
-		described += "; " + f.Former + " is the former name of it"
+		described += "; formerly named " + f.Former
 	}
 	p := map[string]any{"name": f.Name, "in": "query", "description": described, "schema": schema}
 	if f.Hint != "" {

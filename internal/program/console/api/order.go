@@ -29,14 +29,14 @@ func (e *OrderError) Error() string { return e.Why }
 // are its fields, by name, and what each is in JSON. Errors: *OrderError.
 func ReadOrder(w http.ResponseWriter, r *http.Request, takes map[string]string) (url.Values, error) {
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
-		return nil, &OrderError{http.StatusUnsupportedMediaType, "An order is JSON: send it with the header Content-Type: application/json."}
+		return nil, &OrderError{http.StatusUnsupportedMediaType, "The body must be JSON: send it with the header Content-Type: application/json."}
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxOrder))
 	if _, large := errors.AsType[*http.MaxBytesError](err); large {
-		return nil, &OrderError{http.StatusRequestEntityTooLarge, fmt.Sprintf("An order has %d bytes at most.", MaxOrder)}
+		return nil, &OrderError{http.StatusRequestEntityTooLarge, fmt.Sprintf("The body is too large: at most %d bytes are allowed.", MaxOrder)}
 	}
 	if err != nil {
-		return nil, &OrderError{http.StatusBadRequest, "The body broke off."}
+		return nil, &OrderError{http.StatusBadRequest, "The body is incomplete."}
 	}
 	return parseOrder(body, takes)
 }
@@ -44,17 +44,17 @@ func ReadOrder(w http.ResponseWriter, r *http.Request, takes map[string]string) 
 func parseOrder(body []byte, takes map[string]string) (url.Values, error) {
 	var given map[string]any
 	if err := json.Unmarshal(body, &given); err != nil || given == nil {
-		return nil, &OrderError{http.StatusBadRequest, "The body is no JSON object, like {} or {\"reason\": \"they were away\"}."}
+		return nil, &OrderError{http.StatusBadRequest, "The body must be a JSON object, such as {} or {\"reason\": \"receiver was down\"}."}
 	}
 	form := url.Values{}
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		kind, known := takes[name]
 		if !known {
-			return nil, &OrderError{http.StatusBadRequest, fmt.Sprintf("This order takes no %q: it takes %s.", name, list(takes))}
+			return nil, &OrderError{http.StatusBadRequest, fmt.Sprintf("Unknown field %q. Allowed: %s.", name, list(takes))}
 		}
 		text, fits := asForm(given[name], kind)
 		if !fits {
-			return nil, &OrderError{http.StatusBadRequest, fmt.Sprintf("%q is to be %s.", name, kinds[kind])}
+			return nil, &OrderError{http.StatusBadRequest, fmt.Sprintf("%q must be %s.", name, kinds[kind])}
 		}
 		if text != "" {
 			form.Set(name, text)
@@ -63,7 +63,7 @@ func parseOrder(body []byte, takes map[string]string) (url.Values, error) {
 	return form, nil
 }
 
-var kinds = map[string]string{"string": "a text", "boolean": "true or false", "integer": "a whole number"}
+var kinds = map[string]string{"string": "a string", "boolean": "true or false", "integer": "a whole number"}
 
 // asForm is a value as a field of a form has it: what is not ticked is not sent.
 func asForm(value any, kind string) (text string, fits bool) {

@@ -37,9 +37,9 @@ func TestAnOrderIsReadAsItsForm(t *testing.T) {
 func TestAnOrderThatCannotBeReadSaysWhy(t *testing.T) {
 	t.Parallel()
 	for body, want := range map[string]string{
-		``: "no JSON object", `[]`: "no JSON object", `null`: "no JSON object", `{}{}`: "no JSON object", `"x"`: "no JSON object",
-		`{"raeson":"x"}`: `takes no "raeson": it takes looked, pace, reason`, `{"looked":"yes"}`: `"looked" is to be true or false`, `{"reason":null}`: `"reason" is to be a text`,
-		`{"pace":1.5}`: `"pace" is to be a whole number`, `{"reason":{}}`: `"reason" is to be a text`, `{"pace":1e300}`: `"pace" is to be a whole number`,
+		``: "must be a JSON object", `[]`: "must be a JSON object", `null`: "must be a JSON object", `{}{}`: "must be a JSON object", `"x"`: "must be a JSON object",
+		`{"raeson":"x"}`: `Unknown field "raeson". Allowed: looked, pace, reason`, `{"looked":"yes"}`: `"looked" must be true or false`, `{"reason":null}`: `"reason" must be a string`,
+		`{"pace":1.5}`: `"pace" must be a whole number`, `{"reason":{}}`: `"reason" must be a string`, `{"pace":1e300}`: `"pace" must be a whole number`,
 	} {
 		_, err := read("application/json", body)
 		wrong, is := errors.AsType[*api.OrderError](err)
