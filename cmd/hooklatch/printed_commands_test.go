@@ -124,7 +124,7 @@ func TestAMisspeltCommandIsNoticed(t *testing.T) {
 		require.NotEmpty(t, printedCommand{text: text, prose: prose}.refused(t), text)
 	}
 	for text, prose := range map[string]bool{
-		"check says what slows it down":                  true,
+		"check shows what slows it down":                 true,
 		"events release, or hooklatch events drop":       true,
 		"effects retry {} with the same reason":          true,
 		"repair --restored-to TIME, or --promoted":       true,

@@ -186,7 +186,7 @@ func TestAnOrderByTheAPI(t *testing.T) {
 		ID       string `json:"request_id"`
 	}
 	require.NoError(t, json.Unmarshal(got.Body.Bytes(), &told))
-	require.Equal(t, "Retry ordered and recorded.", told.Done)
+	require.Equal(t, "Retry requested and recorded.", told.Done)
 	require.Equal(t, "/hooklatch/api/effects/"+key, told.At)
 	require.Contains(t, b.page(t, told.At), `"state":"pending"`)
 	log, err := b.box.Ledger().OperatorLog(t.Context(), time.Time{}, 0)

@@ -15,11 +15,11 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// What people ordered is found by who, what, of what and when, and leads to it.
+// Operator actions are found by who, action, target and time, and link to their target.
 func TestAuditListsWhatPeopleOrdered(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	require.Contains(t, b.page(t, "/audit"), "Nobody has ordered anything yet")
+	require.Contains(t, b.page(t, "/audit"), "No operator action has been recorded yet")
 	key := b.failed(t, "evt_1")
 	require.NoError(t, b.box.Ledger().Retry(t.Context(), key, ledger.Operator{Who: "ada", Role: "operator", Via: "cli", Reason: hostile, RequestID: "req_1"}))
 	require.NoError(t, b.box.Fleet().SetPaused(t.Context(), "app", true, ledger.Operator{Who: "bob", Via: "cli", Reason: "they move"}))
@@ -35,7 +35,7 @@ func TestAuditListsWhatPeopleOrdered(t *testing.T) {
 		require.NoError(t, json.Unmarshal([]byte(b.page(t, "/api/audit?"+query)), &found))
 		require.Len(t, found.Rows, want, query)
 	}
-	require.Contains(t, b.page(t, "/audit?who=ada&from=-36h"), "hooklatch audit --who ada --since 36h", "the same on a terminal")
+	require.Contains(t, b.page(t, "/audit?who=ada&from=-36h"), "hooklatch audit --who ada --since 36h", "the same on the command line")
 }
 
 // A list goes on where it ended, whatever is ordered meanwhile.
@@ -72,6 +72,6 @@ func TestAuditIsForAdmins(t *testing.T) {
 		require.Equal(t, status, as("/api/audit").Code, role)
 		page := as("/events").Body.String()
 		require.Equal(t, role == signin.Admin, slices.Contains(wellMade(t, "/events", page), "/audit"), role)
-		require.Equal(t, role != signin.Admin, strings.Contains(page, "takes the role admin"), role)
+		require.Equal(t, role != signin.Admin, strings.Contains(page, "requires the role admin"), role)
 	}
 }

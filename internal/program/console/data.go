@@ -65,7 +65,7 @@ func (c *Console) orderOf(e entry) page {
 	return func(r *request) error {
 		form, err := api.ReadOrder(r.w, r.Request, takes)
 		if wrong, is := errors.AsType[*api.OrderError](err); is {
-			return &problem{status: wrong.Status, heading: "This order cannot be read", text: wrong.Why}
+			return &problem{status: wrong.Status, heading: "This request cannot be read", text: wrong.Why}
 		}
 		r.PostForm = form
 		r.Form = r.URL.Query()
@@ -84,10 +84,10 @@ func noSuchPath(mux *http.ServeMux, r *request) error {
 		}
 	}
 	if len(allowed) == 0 {
-		return &problem{status: http.StatusNotFound, heading: "There is no such path", text: "All of them stand in /api/openapi.json."}
+		return &problem{status: http.StatusNotFound, heading: "Path not found", text: "The paths of the API are listed in /api/openapi.json."}
 	}
 	r.w.Header().Set("Allow", strings.Join(allowed, ", "))
-	return &problem{status: http.StatusMethodNotAllowed, heading: "This is not how it is asked", text: "Here one asks with " + strings.Join(allowed, " or ") + "."}
+	return &problem{status: http.StatusMethodNotAllowed, heading: "Method not allowed", text: "This path takes " + strings.Join(allowed, " or ") + "."}
 }
 
 // rows are those of a list that is told whole.

@@ -42,7 +42,7 @@ func (p destinationPage) Waits() string {
 func (p destinationPage) FirstFailed() string {
 	first, failed := p.Hour[measure.First], p.Hour[measure.FirstFailed]
 	if first == 0 {
-		return "none was made"
+		return "no first attempts"
 	}
 	return fmt.Sprintf("%.1f %% of %d", 100*float64(failed)/float64(first), first)
 }
@@ -79,10 +79,10 @@ func showDestination(r *request) error {
 	shown := destinationPage{
 		view: r.view("destinations", d.Name), shownDestination: d,
 		Lists:    []ledger.EffectState{ledger.EffectPending, ledger.EffectInDoubt, ledger.EffectParked, ledger.EffectFailed, ledger.EffectDone},
-		Commands: []command{{"retry", "Retry what failed and what is parked", "hooklatch effects retry --state failed,parked --destination " + name}},
+		Commands: []command{{"retry", "Retry failed and parked effects", "hooklatch effects retry --state failed,parked --destination " + name}},
 	}
 	for _, o := range d.Offers() {
-		shown.Commands = append(shown.Commands, command{o.Name, o.Button + " it on a terminal", "hooklatch destinations " + o.Name + " " + name})
+		shown.Commands = append(shown.Commands, command{o.Name, o.Button, "hooklatch destinations " + o.Name + " " + name})
 	}
 	if shown.Lately, err = r.opts.Measure.Answers(r.Context(), d.Name); err != nil {
 		return err
@@ -139,6 +139,6 @@ func stripOf(attempts []measure.LastAttempt) strip {
 			parts = append(parts, fmt.Sprintf("%d %s", n, pretty.Effect(of).Word))
 		}
 	}
-	s.Title = fmt.Sprintf("What the last %d attempted effects are now: %s. The newest is at the right.", len(s.Attempts), strings.Join(parts, ", "))
+	s.Title = fmt.Sprintf("Current states of the last %d attempted effects: %s. The newest is on the right.", len(s.Attempts), strings.Join(parts, ", "))
 	return s
 }

@@ -38,7 +38,7 @@ func (d shownDestination) State() pretty.State {
 	case d.DestinationState.Breaker != fleet.BreakerClosed:
 		return pretty.State{Icon: "octagon-x", Class: "failed", Word: "breaker open"}
 	case d.ServedBy == 0:
-		return pretty.State{Icon: "circle-dashed", Class: "waiting", Word: "served by nobody"}
+		return pretty.State{Icon: "circle-dashed", Class: "waiting", Word: "not served"}
 	}
 	return pretty.State{Icon: "circle-check", Class: "good", Word: "active"}
 }
@@ -115,8 +115,8 @@ func listDestinations(r *request) error {
 
 func noSuchDestination(name string) *problem {
 	return &problem{
-		status: http.StatusNotFound, heading: "There is no such destination",
-		text: fmt.Sprintf("No worker has registered a destination %s: one does when it starts with it in its configuration.", name),
+		status: http.StatusNotFound, heading: "Destination not found",
+		text: fmt.Sprintf("No worker has registered a destination %s. A worker registers the destinations in its configuration when it starts.", name),
 	}
 }
 

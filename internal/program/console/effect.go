@@ -41,8 +41,8 @@ func (p effectPage) Step(t ledger.Transition) string { return life.TransitionLin
 
 func noSuchEffect(key string) *problem {
 	return &problem{
-		status: http.StatusNotFound, heading: "There is no such effect",
-		text: fmt.Sprintf("No effect has the key %s, or it was deleted when its time was over: retention.keys of the configuration says how long effects are known.", key),
+		status: http.StatusNotFound, heading: "Effect not found",
+		text: fmt.Sprintf("No effect has the key %s, or it was deleted after its retention: retention.keys in the configuration sets how long effects are kept.", key),
 	}
 }
 
@@ -130,7 +130,7 @@ func sendBody(r *request) error {
 	if !stored {
 		return &problem{
 			status: http.StatusGone, heading: "The body is not stored",
-			text: "It is made at the first attempt, or it was that of a delivery that retention has removed, or it was taken away. The effect's page says which.",
+			text: "It is rendered at the first attempt, or it was the body of a delivery that has been deleted after its retention, or it was erased. The page of the effect says which.",
 		}
 	}
 	if err := r.seen(e.Event.Source).Whole(); err != nil {
@@ -144,12 +144,12 @@ func sendBody(r *request) error {
 }
 
 func commandsOfEffect(e ledger.Effect, stored bool) []command {
-	list := []command{{"show", "Show it on a terminal", "hooklatch effects show " + safetext.Operands(e.IdempotencyKey)}}
+	list := []command{{"show", "Show this effect", "hooklatch effects show " + safetext.Operands(e.IdempotencyKey)}}
 	for _, v := range desk.Possible(desk.Effects, string(e.State)) {
-		list = append(list, command{v.Name, v.Button + " on a terminal", "hooklatch effects " + v.Name + " " + safetext.Operands(e.IdempotencyKey)})
+		list = append(list, command{v.Name, v.Button, "hooklatch effects " + v.Name + " " + safetext.Operands(e.IdempotencyKey)})
 	}
 	if stored && strings.HasPrefix(e.Request.URL, "http") {
-		list = append(list, command{"curl", "Send the same request by hand, without the credentials of the destination", curl(e)})
+		list = append(list, command{"curl", "Send the same request manually, without the destination's credentials", curl(e)})
 	}
 	return list
 }

@@ -82,8 +82,8 @@ func eventSubject(r *request) (subject, error) {
 
 func noSuchEvent(ref identity.EventRef) *problem {
 	return &problem{
-		status: http.StatusNotFound, heading: "There is no such event",
-		text: fmt.Sprintf("No event %s was accepted, or its row was deleted when its time was over: retention.keys of the configuration says how long events are known.", ref),
+		status: http.StatusNotFound, heading: "Event not found",
+		text: fmt.Sprintf("No event %s was accepted, or its row was deleted after its retention: retention.keys in the configuration sets how long events are kept.", ref),
 	}
 }
 
@@ -124,7 +124,7 @@ func explain(r *request, l *life.Event) {
 	}
 	table, err := r.opts.Routes()
 	if err != nil {
-		l.NoRoutes = "the routes of the configuration have problems: hooklatch check"
+		l.NoRoutes = "the routes in the configuration have errors: run hooklatch check"
 		return
 	}
 	l.Explain(r.Context(), table)
@@ -133,11 +133,11 @@ func explain(r *request, l *life.Event) {
 func commandsOfEvent(e *inbox.Event) []command {
 	name := safetext.Operands(string(e.Source), string(e.EventID))
 	list := []command{
-		{"show", "Show it on a terminal", "hooklatch events show " + name},
-		{"raw", "Write its exact bytes", "hooklatch events show --raw " + name},
+		{"show", "Show this event", "hooklatch events show " + name},
+		{"raw", "Print its exact bytes", "hooklatch events show --raw " + name},
 	}
 	for _, v := range desk.Possible(desk.Events, string(e.Outcome)) {
-		list = append(list, command{v.Name, v.Button + " it on a terminal", "hooklatch events " + v.Name + " " + name})
+		list = append(list, command{v.Name, v.Button, "hooklatch events " + v.Name + " " + name})
 	}
 	return list
 }
@@ -162,7 +162,7 @@ func sendRaw(r *request) error {
 	if e.Body == nil || !e.ErasedAt.IsZero() {
 		return &problem{
 			status: http.StatusGone, heading: "The body is no longer stored",
-			text: "Retention has removed it, or a person or the settings of the source had it taken away. The event's page says which.",
+			text: "It was deleted after its retention, or it was erased by an operator or by the settings of its source. The page of the event says which.",
 		}
 	}
 	if err := r.seen(e.Source).Whole(); err != nil {

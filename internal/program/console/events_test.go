@@ -91,7 +91,7 @@ func TestEventsAreFound(t *testing.T) {
 		require.Equal(t, want, b.found(t, "/events", query), query)
 	}
 	require.Contains(t, b.page(t, "/events?from=-36h&when="+url.QueryEscape(`body.customer == "it's"`)),
-		"hooklatch events list --since 36h --when &#39;body.customer == &#34;it&#39;\\&#39;&#39;s&#34;&#39;", "the same on a terminal")
+		"hooklatch events list --since 36h --when &#39;body.customer == &#34;it&#39;\\&#39;&#39;s&#34;&#39;", "the same on the command line")
 }
 
 func TestWhatCannotBeReadIsSaid(t *testing.T) {
@@ -105,7 +105,7 @@ func TestWhatCannotBeReadIsSaid(t *testing.T) {
 		"/events?when=" + url.QueryEscape("body.customer =="): "cannot be read",
 		"/effects?state=lost":  "allowed are pending, started",
 		"/effects?event=evt_1": "SOURCE/EVENT_ID",
-		"/events?before=hl_1":  "begin with the newest",
+		"/events?before=hl_1":  "start with the newest",
 	} {
 		got := b.get(path)
 		require.Equal(t, http.StatusBadRequest, got.Code, path)
@@ -119,12 +119,12 @@ func TestAnEventSaysWhatItLedToAndWhyNotMore(t *testing.T) {
 	b := setup(t)
 	key := b.failed(t, "evt_1")
 	page := b.page(t, "/events/stripe/evt_1")
-	for _, want := range []string{key, "failed", "422", "Routes of now", "paid", "X-Sent-By", "&lt;i&gt;somebody", "hooklatch events replay stripe evt_1", "attempt 1, answered 422"} {
+	for _, want := range []string{key, "failed", "422", "Current routes", "paid", "X-Sent-By", "&lt;i&gt;somebody", "hooklatch events replay stripe evt_1", "attempt 1, answered 422"} {
 		require.Contains(t, page, want)
 	}
 	b.accept(t, "evt_2", "customer.created", `{}`)
 	require.Contains(t, b.page(t, "/events/stripe/evt_2"), "its types are invoice.paid, not customer.created")
-	require.Contains(t, b.page(t, "/events/stripe/evt_2"), "it waits for its dispatch")
+	require.Contains(t, b.page(t, "/events/stripe/evt_2"), "it is waiting to be dispatched")
 }
 
 func TestEffectsAreFound(t *testing.T) {

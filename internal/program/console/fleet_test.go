@@ -23,7 +23,7 @@ func TestADestinationIsPausedAndResumed(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.failed(t, "evt_1")
-	require.Contains(t, b.page(t, "/destinations"), "served by nobody")
+	require.Contains(t, b.page(t, "/destinations"), "not served")
 	page := b.page(t, "/destinations/app")
 	require.Contains(t, page, "https://app.example/hook")
 	require.Contains(t, page, "/effects?destination=app&amp;state=failed")
@@ -52,7 +52,7 @@ func TestADestinationIsPausedAndResumed(t *testing.T) {
 func TestADestinationSaysWhatItAnswers(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	require.Contains(t, b.page(t, "/destinations/app"), "Nothing was attempted.")
+	require.Contains(t, b.page(t, "/destinations/app"), "Nothing was attempted in the last hour.")
 	b.failed(t, "evt_1")
 	b.failed(t, "evt_2")
 	b.doubted(t, "evt_3")
@@ -65,13 +65,13 @@ func TestADestinationSaysWhatItAnswers(t *testing.T) {
 	page := b.page(t, "/destinations/app")
 	for _, want := range []string{
 		"10 of 10 failed with 503", "<dt>Waiting</dt><dd>1; the oldest has been due since", "7.5 % of 40 in the last hour",
-		"p50 within 250ms, p99 within 5s", "0.1/s in the last five minutes", `<td class="number">2</td><td>422</td>`, "<td>time-out</td>",
-		"What the last 3 attempted effects are now: 2 failed, 1 parked.", "The last 3 as a table", "/destinations/app/probe",
+		"p50 within 250ms, p99 within 5s", "0.1/s on average over the last five minutes", `<td class="number">2</td><td>422</td>`, "<td>time-out</td>",
+		"Current states of the last 3 attempted effects: 2 failed, 1 parked.", "The last 3 as a table", "/destinations/app/probe",
 	} {
 		require.Contains(t, page, want)
 	}
 	wellMade(t, "/destinations/app", page)
-	require.Contains(t, b.page(t, "/destinations/app/probe"), "although the breaker is open")
+	require.Contains(t, b.page(t, "/destinations/app/probe"), "although its breaker is open")
 	got := b.post("/destinations/app/probe", url.Values{"reason": {"restarted"}})
 	require.Equal(t, http.StatusSeeOther, got.Code, got.Body)
 	require.Contains(t, b.page(t, got.Header().Get("Location")), "a worker probes it within ten seconds")
@@ -93,7 +93,7 @@ func TestASourceSaysHowItIsSetUpAndWhichSecretsMatch(t *testing.T) {
 	page := b.page(t, "/sources/stripe")
 	require.Contains(t, page, "Waiting for the first delivery")
 	require.Contains(t, page, "Give <code>https://hooks.example.com/webhooks/stripe</code> to Stripe &amp; co.")
-	require.Contains(t, page, "has matched no delivery")
+	require.Contains(t, page, "has matched no recorded delivery")
 	require.Contains(t, page, "matched 3 days ago")
 	require.Contains(t, page, "hooklatch send stripe")
 	require.Equal(t, http.StatusNotFound, b.get("/sources/none").Code)
@@ -129,17 +129,17 @@ func (b *bundle) refuse(t *testing.T, bodies ...string) {
 func TestWhatWasRefusedIsVerifiedAgain(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	require.Contains(t, b.page(t, "/quarantine"), "Nothing is here")
+	require.Contains(t, b.page(t, "/quarantine"), "No refused deliveries")
 	b.refuse(t, "genuine", "forged", "forged too")
 	page := b.page(t, "/quarantine?source=stripe")
 	require.Contains(t, page, "Verify 3 again")
 	require.Contains(t, page, "&lt;b&gt;none")
 	require.Contains(t, page, "hooklatch quarantine retry --source stripe")
 	wellMade(t, "/quarantine", page)
-	require.Contains(t, b.page(t, "/quarantine?source=github"), "Nothing is here")
+	require.Contains(t, b.page(t, "/quarantine?source=github"), "No refused deliveries")
 
 	b.refused.proven = "genuine"
-	require.Contains(t, b.page(t, "/quarantine/verify?source=stripe"), "accepted as if it had come again, once")
+	require.Contains(t, b.page(t, "/quarantine/verify?source=stripe"), "accepted once, as if it had been delivered again")
 	require.Contains(t, b.page(t, "/quarantine"), "Verify 3 again", "asking changes nothing")
 	got := b.post("/quarantine/verify?source=stripe", url.Values{"reason": {"rolled"}})
 	require.Equal(t, http.StatusSeeOther, got.Code, got.Body)
@@ -177,19 +177,19 @@ func TestARefusedDeliveryIsVerifiedAgain(t *testing.T) {
 	forged, genuine := byBytes[max(list[0].Bytes, list[1].Bytes)], byBytes[min(list[0].Bytes, list[1].Bytes)]
 	b.refused.proven = "genuine"
 	page := b.page(t, forged)
-	for _, want := range []string{"It would be refused now, too: wrong_signature, the secret differs", "&lt;b&gt;none&lt;/b&gt; matches", "&#34;forged&#34;", "POST http://hooks.example/webhooks/stripe"} {
+	for _, want := range []string{"It would still be refused: wrong_signature, the secret differs", "&lt;b&gt;none&lt;/b&gt; matches", "&#34;forged&#34;", "POST http://hooks.example/webhooks/stripe"} {
 		require.Contains(t, page, want)
 	}
 	wellMade(t, forged, page)
 	require.Contains(t, b.page(t, genuine), "It would be accepted now")
 	require.Contains(t, b.page(t, "/quarantine"), "Verify 2 again", "looking changes nothing")
 
-	require.Contains(t, b.page(t, genuine+"/verify"), "as if it had come again, once")
+	require.Contains(t, b.page(t, genuine+"/verify"), "accepted once, as if it had been delivered again")
 	got := b.post(forged+"/verify", url.Values{"reason": {"rolled"}})
 	require.Equal(t, http.StatusSeeOther, got.Code, got.Body)
-	require.Contains(t, b.page(t, got.Header().Get("Location")), "0 now prove themselves and are accepted, 1 do not")
+	require.Contains(t, b.page(t, got.Header().Get("Location")), "Verified again: 0 accepted, 1 still refused")
 	got = b.post(genuine+"/verify", url.Values{"reason": {"rolled"}})
-	require.Contains(t, b.page(t, got.Header().Get("Location")), "1 now prove themselves and are accepted, 0 do not")
+	require.Contains(t, b.page(t, got.Header().Get("Location")), "Verified again: 1 accepted, 0 still refused")
 	for _, path := range []string{genuine, genuine + "/verify", "/quarantine/none", "/quarantine/%00"} {
 		require.Equal(t, http.StatusNotFound, b.get(path).Code, path)
 	}

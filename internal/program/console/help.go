@@ -25,12 +25,12 @@ func showHelp(r *request) error {
 		{"g s", "sources"},
 		{"g q", "quarantine"},
 		{"g r", "bulk runs"},
-		{"g a", "what people ordered, for admins"},
+		{"g a", "operator actions, for admins"},
 		{"]", "older"},
-		{"[", "the newest"},
-		{"r", "retry, with a question first"},
-		{"p", "stop what updates by itself, and let it go on"},
-		{"Esc", "leave a field, close a question"},
+		{"[", "newest"},
+		{"r", "retry, after a confirmation"},
+		{"p", "pause or resume automatic updates"},
+		{"Esc", "leave a field or close a dialog"},
 		{"?", "this page"},
 	}})
 }

@@ -61,7 +61,7 @@ func lookUp(r *request, asked string) (string, error) {
 		return destinationPath(asked), nil
 	}
 	return "", &problem{
-		status: http.StatusNotFound, heading: "Nothing has this name",
-		text: "Looked for an effect by its key (hl_…), an event by its id or as SOURCE/EVENT_ID, a source and a destination. What stands inside a payload is found by a condition in the list of events.",
+		status: http.StatusNotFound, heading: "Nothing found",
+		text: "Nothing matches as the key of an effect (hl_…), the id of an event, SOURCE/EVENT_ID, a source or a destination. To search payloads, use a condition in the list of events.",
 	}
 }

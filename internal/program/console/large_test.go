@@ -188,7 +188,7 @@ func TestASearchInPayloadsAnswersInBites(t *testing.T) {
 			require.Less(t, took, searchSoon)
 		}
 		if path = older(t, page); path != "" {
-			require.Contains(t, page, "Looked at")
+			require.Contains(t, page, "Searched")
 			path = "/events" + path
 		}
 	}

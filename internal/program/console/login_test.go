@@ -48,5 +48,5 @@ func TestPagesSayWhoIsThere(t *testing.T) {
 	require.Contains(t, page, `action="/logout"`)
 	require.Contains(t, page, `action="/logout-everywhere"`)
 	require.NotContains(t, as(signin.Person{Name: "ada", Role: signin.Admin, Way: signin.WayToken}), "/logout")
-	require.Contains(t, as(signin.Person{Name: "ada", Role: signin.Admin, Way: signin.WayLoopback}), "Nothing is asked for on this machine.")
+	require.Contains(t, as(signin.Person{Name: "ada", Role: signin.Admin, Way: signin.WayLoopback}), "No sign-in is needed on this machine.")
 }

@@ -71,8 +71,8 @@ func chooseLook(r *request) error {
 	chosen, valid := readLook(r.PostForm)
 	if !valid {
 		return &problem{
-			status: http.StatusBadRequest, heading: "There is no such time zone",
-			text: "Names are those of the IANA database, like Europe/Berlin, America/New_York or UTC.",
+			status: http.StatusBadRequest, heading: "Unknown time zone",
+			text: "Use a name from the IANA database, such as Europe/Berlin, America/New_York or UTC.",
 		}
 	}
 	http.SetCookie(r.w, &http.Cookie{ //nolint:gosec // not Secure: on loopback there is no TLS, and it is no secret

@@ -107,7 +107,7 @@ func (d door) asked(r *request) (asked, error) {
 	}
 	if v.Doubt != nil && s.effect != nil {
 		if what.Doubt = v.Doubt(*s.effect); what.Doubt != "" {
-			what.Button += " once more"
+			what.Button += " anyway"
 		}
 	}
 	if s.wrong != nil && !v.PossibleIn(s.State) && r.Method == http.MethodGet { // an order says why by itself
@@ -162,7 +162,7 @@ func (r *request) carryOut(section string, what asked) error {
 	if what.Doubt != "" && r.PostForm.Get("looked") == "" {
 		return r.render(http.StatusUnprocessableEntity, "confirm", confirmPage{
 			view: r.view(section, what.Heading), asked: what, Reason: reason,
-			Wrong: "Say that you have looked at the receiver: this may apply the effect twice.",
+			Wrong: "Confirm that you have checked the receiver: this may apply the effect twice.",
 		})
 	}
 	terms := desk.Terms{NewKeys: what.TakesNewKeys && r.PostForm.Get("new_keys") != ""}
@@ -183,13 +183,13 @@ func (r *request) carryOut(section string, what asked) error {
 }
 
 func unreadableForm() *problem {
-	return &problem{status: http.StatusBadRequest, heading: "This form cannot be read", text: "Go back and send it again."}
+	return &problem{status: http.StatusBadRequest, heading: "This form cannot be read", text: "Go back and submit it again."}
 }
 
 // doneOf says what was just ordered; only words of ours are said.
 func doneOf(name string) string {
 	if name == "begun" {
-		return "It has begun and is recorded. It goes on when this page is closed."
+		return "Run started and recorded. It continues when this page is closed."
 	}
 	if said := desk.SaidOf(name); said != "" {
 		return said
@@ -197,7 +197,7 @@ func doneOf(name string) string {
 	if accepted, refused, is := strings.Cut(name, "-"); is {
 		var n, left int
 		if _, err := fmt.Sscanf(accepted+" "+refused, "verified%d %d", &n, &left); err == nil {
-			return fmt.Sprintf("Verified again: %d now prove themselves and are accepted, %d do not. It is recorded.", n, left)
+			return fmt.Sprintf("Verified again: %d accepted, %d still refused. The action is recorded.", n, left)
 		}
 	}
 	return ""

@@ -30,7 +30,7 @@ func TestAnOrderIsAskedForCarriedOutAndRecorded(t *testing.T) {
 	require.Equal(t, http.StatusSeeOther, got.Code, got.Body)
 	require.Equal(t, "/effects/"+key+"?done=retry", got.Header().Get("Location"))
 	require.Equal(t, ledger.EffectPending, b.effect(t, key).State)
-	require.Contains(t, b.page(t, got.Header().Get("Location")), "Retry ordered and recorded.")
+	require.Contains(t, b.page(t, got.Header().Get("Location")), "Retry requested and recorded.")
 	require.Contains(t, b.page(t, "/events/stripe/evt_1"), "it was the wrong URL")
 
 	log, err := b.box.Ledger().OperatorLog(t.Context(), time.Time{}, 0)
@@ -88,7 +88,7 @@ func TestADoubtIsLookedAtFirst(t *testing.T) {
 	b := setup(t)
 	key := b.doubted(t, "evt_1")
 	path := "/effects/" + key + "/retry"
-	require.Contains(t, b.page(t, path), "I have looked at the receiver")
+	require.Contains(t, b.page(t, path), "I have checked the receiver")
 	got := b.post(path, url.Values{"reason": {"they say <no>"}})
 	require.Equal(t, http.StatusUnprocessableEntity, got.Code)
 	require.Contains(t, got.Body.String(), "they say &lt;no&gt;", "what was typed is still there")
@@ -112,7 +112,7 @@ func TestAHeldEventIsReleasedOrDroppedByItsName(t *testing.T) {
 		require.Equal(t, offered, strings.Contains(page, `href="/events/stripe/evt_1/`+verb+`"`), verb)
 		require.Equal(t, offered, strings.Contains(page, "hooklatch events "+verb+" stripe evt_1"), verb)
 	}
-	require.Contains(t, b.page(t, "/events/stripe/evt_1/release"), "It goes on to its dispatch")
+	require.Contains(t, b.page(t, "/events/stripe/evt_1/release"), "It is dispatched, although its signature was already seen")
 	got := b.post("/events/stripe/evt_1/release", url.Values{"reason": {"asked the team"}})
 	require.Equal(t, "/events/stripe/evt_1?done=release", got.Header().Get("Location"))
 	require.Contains(t, b.page(t, got.Header().Get("Location")), "Released and recorded.")

@@ -95,7 +95,7 @@ func (p overviewPage) Growth() string {
 		grew, days = grew+t.Grew, max(days, t.Days)
 	}
 	if days == 0 {
-		return "growth is known after a day"
+		return "growth is shown after one day"
 	}
 	return fmt.Sprintf("%+.1f %% in %d days", 100*float64(grew)/float64(max(p.bytes()-grew, 1)), days)
 }

@@ -44,8 +44,8 @@ func (p sourcePage) ByAccount() bool {
 
 func noSuchList(source string) *problem {
 	return &problem{
-		status: http.StatusNotFound, heading: "There is no list to read",
-		text: fmt.Sprintf("No worker has read a list for a source %s: one does when the source has backfill in its configuration.", source),
+		status: http.StatusNotFound, heading: "No provider list to read",
+		text: fmt.Sprintf("No worker has read a provider's list for the source %s. A worker does so if the source has backfill in its configuration.", source),
 	}
 }
 

@@ -40,7 +40,7 @@ func (c *Console) tell(err error) *problem {
 		return &problem{status: http.StatusForbidden, heading: denied.Heading, text: denied.Text}
 	}
 	if wrong, ok := errors.AsType[*invalid](err); ok {
-		return &problem{status: http.StatusBadRequest, heading: wrong.Label + " cannot be read", text: fmt.Sprintf("It is %q: %s.", wrong.Value, wrong.Takes)}
+		return &problem{status: http.StatusBadRequest, heading: wrong.Label + " cannot be read", text: fmt.Sprintf("The value is %q: %s.", wrong.Value, wrong.Takes)}
 	}
 	if wrong, ok := errors.AsType[*ledger.StateError](err); ok {
 		return &problem{status: http.StatusConflict, heading: "This cannot be done now", text: sentence(wrong.Error())}
@@ -50,7 +50,7 @@ func (c *Console) tell(err error) *problem {
 	}
 	if errors.Is(err, inbox.ErrNotReplayable) {
 		_, why, _ := strings.Cut(err.Error(), inbox.ErrNotReplayable.Error()+": ")
-		return &problem{status: http.StatusConflict, heading: "This event is not replayed", text: sentence(why)}
+		return &problem{status: http.StatusConflict, heading: "This event cannot be replayed", text: sentence(why)}
 	}
 	if errors.Is(err, inbox.ErrNotHeld) {
 		_, why, _ := strings.Cut(err.Error(), inbox.ErrNotHeld.Error()+": ")
@@ -61,13 +61,13 @@ func (c *Console) tell(err error) *problem {
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
 		return &problem{
-			status: http.StatusServiceUnavailable, cause: err, heading: "The database takes too long",
-			text: fmt.Sprintf("There was no answer within %s. Ask for less, or look at the server: hooklatch check says what slows it down.", pageTimeout), command: "hooklatch check",
+			status: http.StatusServiceUnavailable, cause: err, heading: "The database is too slow",
+			text: fmt.Sprintf("The database did not answer within %s. Narrow the request, or check the server: hooklatch check shows what slows it down.", pageTimeout), command: "hooklatch check",
 		}
 	}
 	return &problem{
 		status: http.StatusInternalServerError, cause: err, heading: "This page failed",
-		text: "It is our fault. The log has the reason, under the request id below.",
+		text: "This is an error in Hooklatch. Its log has the cause, under the request id below.",
 	}
 }
 
@@ -81,7 +81,7 @@ func (c *Console) away(err error) *problem {
 	}
 	return &problem{
 		status: http.StatusServiceUnavailable, cause: err, heading: "The database does not answer",
-		text: fmt.Sprintf("It has not since %s, as far as this page was asked. Gateways answer 503 meanwhile, and senders come back: nothing is lost.",
+		text: fmt.Sprintf("This console has had no answer from it since %s. Meanwhile gateways answer 503, and senders retry: nothing is lost.",
 			since.UTC().Format("15:04:05 MST")),
 		command: "hooklatch check",
 	}
@@ -101,5 +101,5 @@ func sentence(text string) string {
 
 // nowhere is what stands where no page is.
 func nowhere(*request) error {
-	return &problem{status: http.StatusNotFound, heading: "There is no such page", text: "The address leads nowhere. The pages are listed at the side."}
+	return &problem{status: http.StatusNotFound, heading: "Page not found", text: "No page exists at this address. The navigation lists all pages."}
 }

@@ -24,7 +24,7 @@ const maxRefused = 100
 func quarantineFields(r *request) []field {
 	return []field{
 		{Field: find.Field{Name: "source", Label: "Source"}, Options: r.sourceNames()},
-		{Field: find.Field{Name: "reason", Label: "Refused for", Hint: "wrong_signature"}, flag: "refused-for"},
+		{Field: find.Field{Name: "reason", Label: "Reason", Hint: "wrong_signature"}, flag: "refused-for"},
 	}
 }
 
@@ -68,7 +68,7 @@ func readQuarantine(r *request) (quarantinePage, error) {
 		shown.All += s.Count
 	}
 	for _, verb := range []string{"list", "retry"} {
-		shown.Commands = append(shown.Commands, command{verb, map[string]string{"list": "The same list", "retry": "Verify them again"}[verb], shown.Query.commandOf("quarantine " + verb)})
+		shown.Commands = append(shown.Commands, command{verb, map[string]string{"list": "This list", "retry": "Verify these deliveries again"}[verb], shown.Query.commandOf("quarantine " + verb)})
 	}
 	return shown, nil
 }
@@ -156,8 +156,8 @@ func (p refusedPage) NowMeans() string { return doctor.Meaning(p.Now.Refused) }
 
 func noSuchRefusal(id string) *problem {
 	return &problem{
-		status: http.StatusNotFound, heading: "It is not in quarantine",
-		text: fmt.Sprintf("No refused delivery %s is kept: it was verified and accepted since, a person took it out, or its seven days or its place were over.", id),
+		status: http.StatusNotFound, heading: "Not in quarantine",
+		text: fmt.Sprintf("No refused delivery %s is stored: it has been accepted since, an operator dropped it, or it was deleted after seven days or to make room for newer ones.", id),
 	}
 }
 
@@ -194,7 +194,7 @@ func showRefused(r *request) error {
 		view: r.view("quarantine", d.ID.String()), Delivery: d, Means: doctor.Meaning(d.Reason),
 		Payload: body, Headers: headersOf(d.Headers),
 		Commands: []command{
-			{"show", "Show it on a terminal", "hooklatch quarantine show " + d.ID.String()},
+			{"show", "Show this delivery", "hooklatch quarantine show " + d.ID.String()},
 			{"retry", "Verify it again", "hooklatch quarantine retry " + d.ID.String()},
 		},
 	}

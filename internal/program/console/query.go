@@ -64,7 +64,7 @@ func readQuery(fields []field, values url.Values) query {
 		switch {
 		case value == "":
 		case len(value) > maxValue:
-			q.long = &invalid{f.Label, strings.ToValidUTF8(value[:maxValue/64], "") + "…", fmt.Sprintf("it has %d bytes, and %d at most are looked for", len(value), maxValue)}
+			q.long = &invalid{f.Label, strings.ToValidUTF8(value[:maxValue/64], "") + "…", fmt.Sprintf("it has %d bytes; the limit is %d bytes", len(value), maxValue)}
 		default:
 			q.values[f.Name] = safetext.Storable(value)
 		}
@@ -190,7 +190,7 @@ func unreadable(err error) error {
 	case !is:
 		return err
 	case errors.Is(err, route.ErrCompileBusy):
-		return &problem{status: http.StatusServiceUnavailable, heading: "The search did not begin", text: sentence(wrong.Cause.Error()), cause: err}
+		return &problem{status: http.StatusServiceUnavailable, heading: "The search did not start", text: sentence(wrong.Cause.Error()), cause: err}
 	}
 	return &invalid{"Condition", wrong.Text, wrong.Cause.Error()}
 }

@@ -22,12 +22,12 @@ func only(needed signin.Role, p page) page {
 }
 
 func notAllowed(person signin.Person, needed signin.Role) *problem {
-	is := "have none"
+	is := "you have no role"
 	if person.Role != "" {
-		is = fmt.Sprintf("have the role %s", person.Role)
+		is = fmt.Sprintf("your role is %s", person.Role)
 	}
 	return &problem{
 		status: http.StatusForbidden, heading: "You may not do this",
-		text: fmt.Sprintf("It takes the role %s, and you %s. Whoever keeps the configuration can give it to you.", needed, is),
+		text: fmt.Sprintf("This requires the role %s, and %s. The operator who maintains the configuration can grant it to you.", needed, is),
 	}
 }

@@ -28,7 +28,7 @@ func TestWhoLacksARoleIsRefused(t *testing.T) {
 	for _, role := range []signin.Role{"", signin.Viewer} {
 		got := as(role, http.MethodPost, "/effects/"+key+"/retry")
 		require.Equal(t, http.StatusForbidden, got.Code)
-		require.Contains(t, got.Body.String(), "It takes the role operator")
+		require.Contains(t, got.Body.String(), "This requires the role operator")
 		require.Equal(t, ledger.EffectFailed, b.effect(t, key).State)
 	}
 	require.Contains(t, log.String(), "person=vera role=viewer")
@@ -56,7 +56,7 @@ func TestWhatARoleLacksIsShownDisabled(t *testing.T) {
 		}
 		page := as(signin.Viewer)
 		require.Contains(t, page, "<button disabled>")
-		require.Contains(t, page, "This takes the role operator. Yours is viewer.")
+		require.Contains(t, page, "This requires the role operator. Your role is viewer.")
 		require.NotContains(t, page, "data-dialog")
 		page = as(signin.Operator)
 		require.NotContains(t, page, "<button disabled>")

@@ -67,7 +67,7 @@ func (p newRunPage) Slowly() string {
 
 func (p newRunPage) data() (any, error) {
 	if p.Wrong != "" {
-		return nil, &problem{status: http.StatusUnprocessableEntity, heading: "This run does not begin", text: p.Wrong}
+		return nil, &problem{status: http.StatusUnprocessableEntity, heading: "This run was not started", text: p.Wrong}
 	}
 	type sampled struct {
 		Effect  string    `json:"idempotency_key,omitzero"`
@@ -114,7 +114,7 @@ func showPreview(r *request, status int, o runs.Order, q query, bite runs.Bite, 
 	shown.Preview, shown.Verb, shown.Most, shown.Query = found, desk.By(o.Action), o.Most, fixedQuery(found.Order, q)
 	shown.Once = uuid.NewString()
 	shown.view = r.view("runs", shown.Verb.Button+" many")
-	shown.Commands = []command{{"run", "The same on a terminal, which counts until it is given --yes", commandOfRun(found.Order, q)}}
+	shown.Commands = []command{{"run", "The same run; without --yes the command only counts", commandOfRun(found.Order, q)}}
 	return r.render(status, "run_new", shown)
 }
 
@@ -122,8 +122,8 @@ func showPreview(r *request, status int, o runs.Order, q query, bite runs.Bite, 
 func refusedRun(err error) error {
 	if many, is := errors.AsType[*runs.ManyError](err); is {
 		return &problem{
-			status: http.StatusForbidden, heading: "This is more than you may order",
-			text: fmt.Sprintf("It selects more than %d, which takes the role admin. Narrow the filter, or have somebody order it who has that role. admin.max_run of the configuration says the number.", many.Most),
+			status: http.StatusForbidden, heading: "This run is too large for your role",
+			text: fmt.Sprintf("The filter selects more than %d, which requires the role admin. Narrow the filter, or ask an admin to start the run. admin.max_run in the configuration sets the limit.", many.Most),
 		}
 	}
 	return unreadable(err)
@@ -152,7 +152,7 @@ func beginRun(r *request) error {
 		return again(fmt.Sprintf("The name is longer than %d bytes.", runs.MaxNameLen))
 	}
 	if o.InDoubt && reason == "" {
-		return again("Say why what may have been applied is to be done once more: it is recorded.")
+		return again("Give a reason for repeating effects that may have been applied. It is recorded.")
 	}
 	if word := desk.By(o.Action).Name; !r.asData && !strings.EqualFold(strings.TrimSpace(r.PostForm.Get("typed")), word) {
 		counted, err := r.runs.Preview(r.Context(), o, runs.Bite{Most: moreThan, For: surelyFor})
@@ -160,7 +160,7 @@ func beginRun(r *request) error {
 			return err
 		}
 		if counted.More || counted.Selected > moreThan {
-			return again(fmt.Sprintf("This is about more than %d. Type the word %s to order it.", moreThan, word))
+			return again(fmt.Sprintf("This run concerns more than %d. Type the word %s to start it.", moreThan, word))
 		}
 	}
 	by := r.operator(reason)

@@ -28,7 +28,7 @@ func runQuery(r *request) (o runs.Order, q query, err error) {
 	verbs := manyVerbs(desk.Thing(of))
 	at := slices.IndexFunc(verbs, func(v desk.Verb) bool { return name == "" || v.Name == name })
 	if at < 0 {
-		return o, q, &invalid{"Run", of + " " + name, "it is of=events with " + actionsOf(desk.Events) + ", or of=effects with " + actionsOf(desk.Effects)}
+		return o, q, &invalid{"Run", of + " " + name, "use of=events with " + actionsOf(desk.Events) + ", or of=effects with " + actionsOf(desk.Effects)}
 	}
 	o.Action = verbs[at].Action
 	if of == "events" {
@@ -59,11 +59,11 @@ func runOfEvents(r *request, q query, o *runs.Order) (err error) {
 		return err
 	}
 	if allowed := runs.StatesOfEvents(o.Action); o.Events.State != "" && !slices.Contains(allowed, o.Events.State) {
-		return &invalid{"State", string(o.Events.State), "this is done to events that are " + strings.Join(texts(allowed), ", ")}
+		return &invalid{"State", string(o.Events.State), "this action applies to events that are " + strings.Join(texts(allowed), ", ")}
 	}
 	if last := r.URL.Query().Get("last"); last != "" {
 		if o.Last, err = strconv.ParseInt(last, 10, 64); err != nil {
-			return &invalid{"Last", last, "it is the number of the last event that is taken"}
+			return &invalid{"Last", last, "it must be the number of the last event to include"}
 		}
 	}
 	return nil
@@ -71,7 +71,7 @@ func runOfEvents(r *request, q query, o *runs.Order) (err error) {
 
 func runOfEffects(r *request, q query, o *runs.Order) (err error) {
 	if event := q.Get("event"); event != "" {
-		return &invalid{"Event", event, "effects of one event are retried one by one, or with a replay of that event"}
+		return &invalid{"Event", event, "a run cannot select the effects of one event: retry them one by one, or replay the event"}
 	}
 	if o.Effects, err = effectFilter(r, q); err != nil {
 		return err
@@ -86,13 +86,13 @@ func runOfEffects(r *request, q query, o *runs.Order) (err error) {
 	default:
 		for _, state := range o.Effects.States {
 			if !slices.Contains(allowed, state) {
-				return &invalid{"State", asked, "this is done to effects that are " + strings.Join(texts(allowed), ", ")}
+				return &invalid{"State", asked, "this action applies to effects that are " + strings.Join(texts(allowed), ", ")}
 			}
 		}
 	}
 	if text := r.URL.Query().Get("as_of"); text != "" {
 		if o.AsOf, err = time.Parse(time.RFC3339Nano, text); err != nil {
-			return &invalid{"As of", text, "it is a time like 2026-11-21T08:00:00.123456Z"}
+			return &invalid{"As of", text, "it must be a time such as 2026-11-21T08:00:00.123456Z"}
 		}
 	}
 	return nil
@@ -148,7 +148,7 @@ func paceOf(form url.Values) (float64, error) {
 	}
 	pace, err := strconv.ParseFloat(text, 64)
 	if err != nil || !(pace >= 0 && pace <= 1_000_000) {
-		return 0, &invalid{"Pace", text, "it is a number of changes in a second, above 0, or 0 for as fast as it goes"}
+		return 0, &invalid{"Pace", text, "it must be a number of changes per second, at most 1000000; 0 means no limit"}
 	}
 	return pace, nil
 }

@@ -48,7 +48,7 @@ func listRuns(r *request) error {
 	if text := r.URL.Query().Get("before"); text != "" {
 		var err error
 		if before, err = strconv.ParseInt(text, 10, 64); err != nil || before < 1 {
-			return &invalid{"Place", text, "it is the number of a run"}
+			return &invalid{"Place", text, "it must be the number of a run"}
 		}
 	}
 	list, err := r.runs.List(r.Context(), before, rowsOnPage+1)
@@ -60,7 +60,7 @@ func listRuns(r *request) error {
 	}
 	shown := runsPage{
 		view: r.view("runs", "Bulk runs"), List: list[:min(len(list), rowsOnPage)],
-		Commands: []command{{"list", "The same list", "hooklatch runs list"}},
+		Commands: []command{{"list", "This list", "hooklatch runs list"}},
 	}
 	if len(list) > rowsOnPage {
 		shown.Older = "?" + url.Values{"before": {strconv.FormatInt(list[rowsOnPage-1].ID, 10)}}.Encode()
@@ -128,8 +128,8 @@ func (p runPage) Path() string { return runPath(p.ID) }
 
 func noSuchRun(id string) *problem {
 	return &problem{
-		status: http.StatusNotFound, heading: "There is no such run",
-		text: fmt.Sprintf("Nobody has ordered a run %s. Those that were are listed under Bulk runs.", id),
+		status: http.StatusNotFound, heading: "Run not found",
+		text: fmt.Sprintf("No run %s exists. All runs are listed under Bulk runs.", id),
 	}
 }
 
@@ -154,10 +154,10 @@ func showRun(r *request) error {
 	}
 	id := strconv.FormatInt(run.ID, 10)
 	shown := runPage{view: r.view("runs", "Run "+id), Run: run, Verb: desk.By(run.Action), Listed: listOfRun(run)}
-	shown.Commands = []command{{"show", "Show it on a terminal", "hooklatch runs show " + id}}
+	shown.Commands = []command{{"show", "Show this run", "hooklatch runs show " + id}}
 	for _, o := range shown.Offers() {
 		if !o.TakesPace {
-			shown.Commands = append(shown.Commands, command{o.Name, o.Button + " it on a terminal", "hooklatch runs " + o.Name + " " + id})
+			shown.Commands = append(shown.Commands, command{o.Name, o.Button, "hooklatch runs " + o.Name + " " + id})
 		}
 	}
 	return r.render(http.StatusOK, "run", shown)

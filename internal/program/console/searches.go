@@ -92,8 +92,8 @@ func oneSearch(p page) page {
 		if !ok {
 			r.w.Header().Set("Retry-After", "1")
 			return &problem{
-				status: http.StatusTooManyRequests, heading: "Another search of yours is running",
-				text: fmt.Sprintf("Each person runs one search in payloads at a time, and at most %d more wait. Try again in a moment.", waitingSearches),
+				status: http.StatusTooManyRequests, heading: "Another of your searches is running",
+				text: fmt.Sprintf("Each user can run one payload search at a time, and at most %d more can wait. Try again in a moment.", waitingSearches),
 			}
 		}
 		defer end()

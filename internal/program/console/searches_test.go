@@ -84,7 +84,7 @@ func TestEverySearchTakesItsTurn(t *testing.T) {
 			r.Header.Set("Sec-Fetch-Site", site)
 			got := b.answer(r.WithContext(signin.WithPerson(r.Context(), vera)))
 			require.Equal(t, http.StatusTooManyRequests, got.Code, path)
-			require.Contains(t, got.Body.String(), "one search in payloads at a time")
+			require.Contains(t, got.Body.String(), "one payload search at a time")
 			require.Equal(t, "1", got.Header().Get("Retry-After"))
 		}
 	}

@@ -51,7 +51,7 @@ func TestPayloadsAreForARole(t *testing.T) {
 	t.Parallel()
 	b := setup(t, func(o *console.Options) { o.Sight.Payloads = signin.Operator })
 	shown, exact := everywhere(b.private(t))
-	const reason = "Payloads take the role operator. Yours is viewer."
+	const reason = "Payloads require the role operator. Your role is viewer."
 	for _, path := range shown {
 		got := b.as(signin.Viewer, path)
 		require.Equal(t, http.StatusOK, got.Code, path)
@@ -99,14 +99,14 @@ func TestMaskedValuesAreForAdmins(t *testing.T) {
 		require.Contains(t, page, "&#34;&lt;masked&gt;&#34;")
 		require.Contains(t, page, "42", "the rest is shown")
 		require.NotContains(t, page, "/raw")
-		require.Contains(t, page, "the exact bytes have them all")
+		require.Contains(t, page, "the exact bytes contain them")
 		page = b.as(role, "/effects/"+key).Body.String()
-		require.Contains(t, page, "what is sent is made of them")
+		require.Contains(t, page, "requests may contain them")
 		require.NotContains(t, page, "curl")
 		for _, path := range exact {
 			got := b.as(role, path)
 			require.Equal(t, http.StatusForbidden, got.Code, path)
-			require.Contains(t, got.Body.String(), "They take the role admin.")
+			require.Contains(t, got.Body.String(), "The exact bytes require the role admin.")
 		}
 		// Who may not see a value finds none out by asking for it, neither of this source
 		// nor of all.
@@ -115,7 +115,7 @@ func TestMaskedValuesAreForAdmins(t *testing.T) {
 			for _, list := range []string{"/events", "/effects", "/api/events", "/api/effects"} {
 				got := b.as(role, list+search)
 				require.Equal(t, http.StatusForbidden, got.Code)
-				require.Contains(t, got.Body.String(), "a condition could find them out")
+				require.Contains(t, got.Body.String(), "a condition could reveal them")
 			}
 		}
 		require.Equal(t, http.StatusOK, b.as(role, "/events?source=github&when=true").Code)
@@ -208,6 +208,6 @@ func TestPayloadsInQuarantineAreForTheSame(t *testing.T) {
 		require.NotContains(t, b.as(signin.Viewer, at).Body.String(), "ada@example.com")
 	}
 	page := b.as(signin.Viewer, path).Body.String()
-	require.Contains(t, page, "Payloads take the role operator. Yours is viewer.")
+	require.Contains(t, page, "Payloads require the role operator. Your role is viewer.")
 	require.Contains(t, page, "It would be accepted now")
 }

@@ -135,8 +135,8 @@ func showSource(r *request) error {
 	at := slices.IndexFunc(list, func(s shownSource) bool { return s.Name == name })
 	if at < 0 {
 		return &problem{
-			status: http.StatusNotFound, heading: "There is no such source",
-			text: fmt.Sprintf("No source %s is in the configuration of this process, and nothing is known of one.", name),
+			status: http.StatusNotFound, heading: "Source not found",
+			text: fmt.Sprintf("No source %s is in the configuration of this process, and the database has no data of one.", name),
 		}
 	}
 	shown := sourcePage{view: r.view("sources", name), shownSource: list[at]}
@@ -151,14 +151,14 @@ func showSource(r *request) error {
 	}
 	if shown.Configured {
 		shown.Commands = []command{
-			{"send", "Have one sent, as its sender would sign it", "hooklatch send " + safetext.Shell(name)},
-			{"provider", "All that is known of its provider", "hooklatch providers " + safetext.Shell(shown.Of.Provider)},
+			{"send", "Send a test delivery, signed as its sender would sign it", "hooklatch send " + safetext.Shell(name)},
+			{"provider", "Show details of its provider", "hooklatch providers " + safetext.Shell(shown.Of.Provider)},
 		}
 	}
 	if shown.Backfill != nil {
 		shown.Commands = append(shown.Commands,
-			command{"backfill", "Compare it with the list of the provider now", "hooklatch backfill " + safetext.Shell(name)},
-			command{"passes", "What the last passes found", "hooklatch backfill status"})
+			command{"backfill", "Compare it with the provider's list now", "hooklatch backfill " + safetext.Shell(name)},
+			command{"passes", "Show what the last passes found", "hooklatch backfill status"})
 	}
 	return r.render(http.StatusOK, "source", shown)
 }

@@ -18,7 +18,7 @@ func TestTabReachesAllThatCanBeUsed(t *testing.T) {
 	onEachPage(t, func(t *testing.T, b *tab, p shownPage) {
 		b.show(t, p)
 		b.press(t, kb.Tab)
-		b.focused(t, "Skip to the content")
+		b.focused(t, "Skip to content")
 		missed := eval[int](t, b, `(() => {
 			window.missed = new Set([...document.querySelectorAll("a[href], button, input, select, textarea, summary")].filter((e) => e.checkVisibility({ contentVisibilityAuto: true })));
 			return window.missed.size;
@@ -69,7 +69,7 @@ func TestKeysDoWhatTheHelpSays(t *testing.T) {
 
 	// In a field they are letters, until it is left.
 	b.press(t, "/")
-	b.focused(t, "Event id, key of an effect, or source")
+	b.focused(t, "Event id, effect key, or source")
 	b.press(t, "ge/?")
 	require.Equal(t, "ge/?", eval[string](t, b, "document.activeElement.value"))
 	b.press(t, kb.Escape)

@@ -33,7 +33,7 @@ func TestSigningInWithAToken(t *testing.T) {
 	b.expectError("/login")
 	b.tabTo(t, "Token", "")
 	b.press(t, "the-wrong-token"+kb.Enter)
-	b.has(t, "This token is not known.")
+	b.has(t, "Unknown token.")
 	axe.accepts(t, b, "html", "dark", phone)
 	b.tabTo(t, "Token", "")
 	b.press(t, "the-token-of-vera"+kb.Enter)
@@ -99,7 +99,7 @@ func TestSigningInAtAProvider(t *testing.T) {
 	}
 	b.refuse(s.site + "/auth/callback")
 	signIn("bob")
-	b.has(t, "You are bob@example.com, and have no role here.")
+	b.has(t, "You are bob@example.com and have no role here.")
 	axe.accepts(t, b, "html", "dark", wide)
 	signIn("alice")
 	b.at(t, "/help")

@@ -49,7 +49,7 @@ func TestTimeZoneAndColoursAreChosen(t *testing.T) {
 			b.press(t, kb.Enter)
 			b.tabTo(t, "Time zone", "")
 			if scripts {
-				b.tabTo(t, "This browser's", "")
+				b.tabTo(t, "Use browser time zone", "")
 				b.press(t, kb.Enter)
 				b.until(t, `document.querySelector("#zone").value === "`+berlin+`"`)
 			} else {

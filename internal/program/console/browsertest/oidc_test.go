@@ -211,7 +211,7 @@ func TestTheWayBackIsOfThisBrowser(t *testing.T) {
 	p := newParty(t)
 	status, text, _ := p.end(t, "")
 	require.Equal(t, http.StatusBadRequest, status)
-	require.Contains(t, text, "was not begun in this browser")
+	require.Contains(t, text, "was not started in this browser")
 	_, _ = p.begin(t)
 	status, _, _ = p.end(t, "another-state")
 	require.Equal(t, http.StatusBadRequest, status, "a wrong state")

@@ -45,14 +45,14 @@ func pages(t *testing.T, s *system) []shownPage {
 		{"events", "/events", http.StatusOK, "evt_1001", true},
 		{"events with a condition", "/events?" + condition, http.StatusOK, "evt_1002", true},
 		{"events with a condition that cannot be read", "/events?" + unreadable, http.StatusBadRequest, "cannot be read", false},
-		{"event", "/events/stripe/evt_1001", http.StatusOK, "Routes of now", true},
-		{"event with a long id", "/events/stripe/evt_long_" + longID, http.StatusOK, "Routes of now", true},
+		{"event", "/events/stripe/evt_1001", http.StatusOK, "Current routes", true},
+		{"event with a long id", "/events/stripe/evt_long_" + longID, http.StatusOK, "Current routes", true},
 		{"effects", "/effects", http.StatusOK, "parked", true},
 		{"effect that is done", "/effects/" + done, http.StatusOK, "done", true},
 		{"effect that failed", "/effects/" + failed, http.StatusOK, refusal, true},
 		{"effect in doubt, parked", "/effects/" + parked, http.StatusOK, "It may have been applied", true},
 		{"question", "/effects/" + failed + "/retry", http.StatusOK, "Retry this effect?", false},
-		{"question about an effect in doubt", "/effects/" + parked + "/retry", http.StatusOK, "I have looked at the receiver", false},
+		{"question about an effect in doubt", "/effects/" + parked + "/retry", http.StatusOK, "I have checked the receiver", false},
 		{"destinations", "/destinations", http.StatusOK, "active", true},
 		{"destination", "/destinations/mail", http.StatusOK, "Its effects", true},
 		{"question about a destination", "/destinations/mail/pause", http.StatusOK, "Pause this destination?", false},
@@ -63,12 +63,12 @@ func pages(t *testing.T, s *system) []shownPage {
 		{"runs", "/runs", http.StatusOK, "mail again", true},
 		{"run", "/runs/1", http.StatusOK, "Selected", false},
 		{"preview of a run", "/runs/new?of=effects&state=attention", http.StatusOK, "What it does", false},
-		{"preview of nothing", "/runs/new?of=events&type=none", http.StatusOK, "Nothing is selected", false},
+		{"preview of nothing", "/runs/new?of=events&type=none", http.StatusOK, "The filter selects nothing", false},
 		{"question about a run", "/runs/2/pause", http.StatusOK, "Pause run 2?", false},
 		{"question about an event", "/events/stripe/evt_1001/replay", http.StatusOK, "Replay this event?", false},
 		{"audit", "/audit", http.StatusOK, "destination.pause", false},
 		{"help", "/help", http.StatusOK, "Keys", false},
-		{"no page", "/no/such/page", http.StatusNotFound, "There is no such page", false},
+		{"no page", "/no/such/page", http.StatusNotFound, "Page not found", false},
 	}
 }
 
@@ -77,12 +77,12 @@ const longID = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef
 // emptyPages are those of a system that nothing has come to.
 func emptyPages() []shownPage {
 	return []shownPage{
-		{"empty overview", "/", http.StatusOK, "No event has come yet", false},
-		{"empty events", "/events", http.StatusOK, "No event has come yet", false},
-		{"empty quarantine", "/quarantine", http.StatusOK, "Nothing is here", false},
-		{"empty audit", "/audit", http.StatusOK, "Nobody has ordered anything yet", false},
-		{"empty runs", "/runs", http.StatusOK, "There is none", false},
-		{"empty effects", "/effects", http.StatusOK, "There is no effect yet", false},
+		{"empty overview", "/", http.StatusOK, "No event has been accepted yet", false},
+		{"empty events", "/events", http.StatusOK, "No event has been accepted yet", false},
+		{"empty quarantine", "/quarantine", http.StatusOK, "No refused deliveries", false},
+		{"empty audit", "/audit", http.StatusOK, "No operator action has been recorded yet", false},
+		{"empty runs", "/runs", http.StatusOK, "No bulk runs yet", false},
+		{"empty effects", "/effects", http.StatusOK, "No effects yet", false},
 	}
 }
 
@@ -143,7 +143,7 @@ func TestWhatOpensIsAccessible(t *testing.T) {
 			b.until(t, `document.querySelector("#zone").checkVisibility()`)
 			axe.accepts(t, b, ".look", scheme, width)
 			b.press(t, "r")
-			b.focused(t, "Leave it")
+			b.focused(t, "Go back")
 			axe.accepts(t, b, "dialog", scheme, width)
 		}
 	}

@@ -44,7 +44,7 @@ func TestASearchGoesOnByItself(t *testing.T) {
 	b := manyEvents(t)
 	b.open(t, rare, http.StatusOK)
 	b.untilOrStill(t, found+" === "+strconv.Itoa(rareOnes)+" && !("+older+")", `document.querySelector("a[data-more]")?.href ?? ""`)
-	b.has(t, "That is all there is.")
+	b.has(t, "End of the list.")
 	require.Equal(t, rare, b.path(t), "the address stays")
 	require.False(t, eval[bool](t, b, `document.querySelector("#nothing")?.checkVisibility() ?? false`))
 	require.Equal(t, "5 found", eval[string](t, b, `document.querySelector("#spoken").textContent`))
@@ -70,7 +70,7 @@ func TestASearchIsLedOnByALinkWithoutScripts(t *testing.T) {
 	}
 	require.Equal(t, rareOnes, eval[int](t, b, found))
 	require.Greater(t, answers, 1)
-	b.tabTo(t, "The newest", "")
+	b.tabTo(t, "Newest", "")
 	b.press(t, kb.Enter)
 	b.at(t, rare)
 }

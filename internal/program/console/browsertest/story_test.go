@@ -47,7 +47,7 @@ func story(t *testing.T) (s *system, b *tab, key string) {
 func sent(t *testing.T, s *system, b *tab, key string) {
 	t.Helper()
 	b.at(t, "/effects/"+key+"?done=retry")
-	b.has(t, "Retry ordered and recorded.")
+	b.has(t, "Retry requested and recorded.")
 	require.Equal(t, key, s.effect(t, "evt_theirs", "mail", ledger.EffectDone))
 	b.reload(t)
 	b.until(t, `document.querySelector(".facts .state").innerText === "done"`)
@@ -67,7 +67,7 @@ func sent(t *testing.T, s *system, b *tab, key string) {
 func refused(t *testing.T, b *tab, key string) {
 	t.Helper()
 	b.at(t, "/effects/"+key)
-	for fact, is := range map[string]string{"State": "failed", "Last status": "550", "Last answer": refusal} {
+	for fact, is := range map[string]string{"State": "failed", "Last status": "550", "Last response": refusal} {
 		b.until(t, fmt.Sprintf(`[...document.querySelectorAll(".facts dt")].find((e) => e.innerText === %q)?.nextElementSibling.innerText.includes(%q)`, fact, is))
 	}
 }
@@ -92,7 +92,7 @@ func TestAMailThatWasRefusedIsFoundAndSentWithKeysAlone(t *testing.T) {
 
 	b.press(t, "r")
 	b.until(t, `document.querySelector("dialog[open] h1")?.innerText === "Retry this effect?"`)
-	b.focused(t, "Leave it")
+	b.focused(t, "Go back")
 	b.tabTo(t, "Reason, for the record", "", chromedp.ModifierShift)
 	b.press(t, reason+kb.Enter)
 	sent(t, s, b, key)

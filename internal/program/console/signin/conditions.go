@@ -86,7 +86,7 @@ func (c Conditions) compile() (list compiled, err error) {
 		list = append(list, condition{role, program})
 	}
 	if len(list) == 0 {
-		return nil, errors.New("no role has a condition: nobody could sign in")
+		return nil, errors.New("no role has a condition, so no user could sign in")
 	}
 	return list, nil
 }
@@ -129,7 +129,7 @@ func namesIn(parsed *cel.Ast) (names []string) {
 func oneLine(issues *cel.Issues) error {
 	first := issues.Errors()[0]
 	if strings.Contains(first.Message, "recursion") {
-		return fmt.Errorf("is nested too deeply: at most %d levels are allowed, with operators, fields and calls in a row counted", maxNesting)
+		return fmt.Errorf("is nested too deeply: at most %d levels are allowed, counting consecutive operators, fields and calls", maxNesting)
 	}
 	message, _, _ := strings.Cut(first.Message, " expecting {") // a list of all of CEL's tokens
 	return fmt.Errorf("%s (line %d, column %d)", message, first.Location.Line(), first.Location.Column()+1)

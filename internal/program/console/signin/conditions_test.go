@@ -25,7 +25,7 @@ func TestConditionsThatCannotBeRead(t *testing.T) {
 		require.NotContains(t, err.Error(), "\n")
 	}
 	_, err := signin.New(signin.Options{Proxy: &signin.Proxy{User: "X-User"}})
-	require.ErrorContains(t, err, "nobody could sign in")
+	require.ErrorContains(t, err, "no user could sign in")
 	_, err = signin.New(signin.Options{OIDC: &signin.OIDC{}, Roles: signin.Conditions{signin.Viewer: "true"}})
 	require.ErrorContains(t, err, "needs the URL of the console")
 }

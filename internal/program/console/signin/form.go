@@ -74,18 +74,18 @@ func (g *Guard) takeToken(w http.ResponseWriter, r *http.Request) {
 	asked := Page{Next: Local(r.PostForm.Get("next")), Name: r.PostForm.Get("name")}
 	given := r.PostForm.Get("token")
 	if given == "" {
-		asked.Status, asked.Wrong = http.StatusUnprocessableEntity, "Give a token."
+		asked.Status, asked.Wrong = http.StatusUnprocessableEntity, "Enter a token."
 		g.show(w, r, asked)
 		return
 	}
 	token, found := g.try(r, given)
 	switch found {
 	case wrong:
-		asked.Status, asked.Wrong = http.StatusUnauthorized, "This token is not known."
+		asked.Status, asked.Wrong = http.StatusUnauthorized, "Unknown token."
 		g.show(w, r, asked)
 	case throttled:
 		w.Header().Set("Retry-After", "10")
-		asked.Status, asked.Wrong = http.StatusTooManyRequests, "Too many wrong tokens came from this address. Try again later."
+		asked.Status, asked.Wrong = http.StatusTooManyRequests, "Too many wrong tokens from this address. Try again later."
 		g.show(w, r, asked)
 	case right:
 		g.begin(w, r, g.tokens.Load().bearer(token, asked.Name), token.Name, token.Secret.Reveal(), asked.Next)
@@ -139,9 +139,9 @@ func (g *Guard) endLogin(w http.ResponseWriter, r *http.Request, end func(cookie
 func (g *Guard) away(w http.ResponseWriter, r *http.Request, err error) {
 	g.opts.Logger.LogAttrs(r.Context(), slog.LevelWarn, "who is signed in is not known", slog.Any(logkey.Err, err))
 	if r.Context().Err() == nil && isBrowser(r) {
-		g.show(w, r, Page{Status: http.StatusServiceUnavailable, Next: "/", Wrong: "The database does not answer, and it alone knows who is signed in. " +
-			"Gateways answer 503 meanwhile, and senders come back: nothing is lost. Programs are known by their tokens all the same."})
+		g.show(w, r, Page{Status: http.StatusServiceUnavailable, Next: "/", Wrong: "The database does not answer, and only the database knows who is signed in. " +
+			"Meanwhile gateways answer 503, and senders retry: nothing is lost. Programs can still authenticate with a token."})
 		return
 	}
-	refuse(w, http.StatusServiceUnavailable, "the database does not answer, and it alone knows who is signed in; send a token")
+	refuse(w, http.StatusServiceUnavailable, "the database does not answer, and only the database knows who is signed in; send a token")
 }

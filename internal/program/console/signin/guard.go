@@ -174,7 +174,7 @@ func (g *Guard) known(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r.WithContext(WithPerson(r.Context(), person)))
 		case throttled:
 			w.Header().Set("Retry-After", "10")
-			refuse(w, http.StatusTooManyRequests, "too many wrong tokens from this address, try again later")
+			refuse(w, http.StatusTooManyRequests, "too many wrong tokens from this address: try again later")
 		case wrong:
 			g.notKnown(w, r)
 		}

@@ -172,7 +172,7 @@ func TestAWrongTokenIsSaidAndThrottled(t *testing.T) {
 	for range 10 {
 		answer := d.submit("/login", url.Values{"token": {"guess"}, "next": {"/help"}})
 		require.Equal(t, http.StatusUnauthorized, answer.Code)
-		require.Equal(t, "next /help wrong This token is not known.", answer.Body.String())
+		require.Equal(t, "next /help wrong Unknown token.", answer.Body.String())
 		require.Empty(t, answer.Header().Get("WWW-Authenticate"), "a browser would ask by itself")
 		require.Empty(t, answer.Header().Get("Set-Cookie"))
 	}
@@ -207,7 +207,7 @@ func TestOnlyBrowsersAreLedToThePage(t *testing.T) {
 	}
 	answer := d.submit("/effects/hl_1/retry", nil)
 	require.Equal(t, http.StatusUnauthorized, answer.Code)
-	require.Contains(t, answer.Body.String(), "Nothing was ordered.")
+	require.Contains(t, answer.Body.String(), "Nothing was changed.")
 	_, answer = asks(d.Guard, at("/static/1/console.css"))
 	require.Equal(t, http.StatusOK, answer.Code, "what pages are made of is for everybody")
 }
@@ -355,7 +355,7 @@ func TestADatabaseThatIsAway(t *testing.T) {
 	require.Equal(t, http.StatusServiceUnavailable, answer.Code)
 	require.Contains(t, answer.Body.String(), "The database does not answer")
 	_, answer = asks(d.Guard, with(cookie))
-	require.Contains(t, answer.Body.String(), "the database does not answer, and it alone knows who is signed in; send a token")
+	require.Contains(t, answer.Body.String(), "the database does not answer, and only the database knows who is signed in; send a token")
 	require.Equal(t, http.StatusServiceUnavailable, d.submit("/login", url.Values{"token": {"canary-deploy"}}).Code)
 	answer = d.submit("/logout", nil, with(cookie))
 	require.Equal(t, http.StatusServiceUnavailable, answer.Code)

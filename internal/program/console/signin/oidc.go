@@ -50,7 +50,7 @@ type relyingParty struct {
 
 func newRelyingParty(opts OIDC, consoleURL *url.URL, now func() time.Time) (*relyingParty, error) {
 	if consoleURL == nil {
-		return nil, errors.New("OIDC needs the URL of the console, to which the provider leads back")
+		return nil, errors.New("OIDC needs the URL of the console, to which the provider redirects")
 	}
 	p := &relyingParty{opts: opts, back: consoleURL.JoinPath("auth", "callback").String(), client: &http.Client{
 		Timeout:   providerTimeout,
@@ -97,7 +97,7 @@ func (p *relyingParty) claimsOf(ctx context.Context, code string, of flow) (map[
 	}
 	raw, is := token.Extra("id_token").(string)
 	if !is {
-		return nil, fmt.Errorf("%s gave no id_token", p.host())
+		return nil, fmt.Errorf("%s returned no id_token", p.host())
 	}
 	verified, err := provider.VerifierContext(ctx, &oidc.Config{ClientID: p.opts.ClientID}).Verify(ctx, raw)
 	if err != nil {
@@ -160,7 +160,7 @@ func (g *Guard) endOIDC(w http.ResponseWriter, r *http.Request) {
 	begun, ok := g.takeFlow(w, r)
 	next := Local(begun.Next)
 	if !ok {
-		g.show(w, r, Page{Status: http.StatusBadRequest, Next: "/", Wrong: "This sign-in was not begun in this browser, or too long ago. Begin again."})
+		g.show(w, r, Page{Status: http.StatusBadRequest, Next: "/", Wrong: "This sign-in was not started in this browser, or it was started too long ago. Start again."})
 		return
 	}
 	if refused := r.URL.Query().Get("error"); refused != "" {
@@ -169,7 +169,7 @@ func (g *Guard) endOIDC(w http.ResponseWriter, r *http.Request) {
 	}
 	if !g.oidc.asks.allow(r.RemoteAddr) {
 		w.Header().Set("Retry-After", "10")
-		g.show(w, r, Page{Status: http.StatusTooManyRequests, Next: next, Wrong: "Too many people sign in at once, or too many requests come from this address. Try again in a moment."})
+		g.show(w, r, Page{Status: http.StatusTooManyRequests, Next: next, Wrong: "Too many users are signing in, or too many requests come from this address. Try again in a moment."})
 		return
 	}
 	g.oidc.used.add(begun)
@@ -200,10 +200,10 @@ func (g *Guard) refuseRoleless(w http.ResponseWriter, r *http.Request, p Person)
 	g.opts.Logger.LogAttrs(r.Context(), slog.LevelWarn, "somebody is known at the console and has no role",
 		slog.String(logkey.Person, p.Name), slog.String(logkey.Way, string(p.Way)), slog.String(logkey.Remote, r.RemoteAddr))
 	if !isBrowser(r) || g.opts.Page == nil {
-		refuse(w, http.StatusForbidden, p.Name+" has no role here: admin.auth.roles of the configuration gives none")
+		refuse(w, http.StatusForbidden, p.Name+" has no role here: admin.auth.roles in the configuration grants none")
 		return
 	}
-	g.show(w, r, Page{Status: http.StatusForbidden, Next: "/", Wrong: "You are " + p.Name + ", and have no role here. Whoever keeps the configuration can give you one with admin.auth.roles."})
+	g.show(w, r, Page{Status: http.StatusForbidden, Next: "/", Wrong: "You are " + p.Name + " and have no role here. The operator who maintains the configuration can grant you one with admin.auth.roles."})
 }
 
 // providerFails says that somebody else is at fault, or nobody knows who.
@@ -211,6 +211,6 @@ func (g *Guard) providerFails(w http.ResponseWriter, r *http.Request, err error,
 	g.opts.Logger.LogAttrs(r.Context(), slog.LevelWarn, "nobody could sign in by OIDC", slog.Any(logkey.Err, err), slog.String(logkey.Remote, r.RemoteAddr))
 	g.show(w, r, Page{
 		Status: http.StatusBadGateway, Next: next,
-		Wrong: "Signing in at " + g.oidc.host() + " did not work: it does not answer, or its answer is not valid. The log says what is wrong. Try again; events are taken meanwhile.",
+		Wrong: "Signing in at " + g.oidc.host() + " failed: it does not answer, or its answer is not valid. The log has the cause. Try again. Events are accepted meanwhile.",
 	})
 }

@@ -54,6 +54,6 @@ func (g *Guard) notKnown(w http.ResponseWriter, r *http.Request) {
 	case r.Method == http.MethodGet || r.Method == http.MethodHead:
 		g.leadToLogin(w, r)
 	default:
-		g.show(w, r, Page{Status: http.StatusUnauthorized, Next: "/", Wrong: "You are not signed in, or no longer. Nothing was ordered."})
+		g.show(w, r, Page{Status: http.StatusUnauthorized, Next: "/", Wrong: "You are not signed in, or your session has ended. Nothing was changed."})
 	}
 }

@@ -1,34 +1,34 @@
 // @ts-check
-// What a page may ask of this script, by attributes on HTML that works without it:
+// Attributes that pages use to get behaviour from this script. The HTML works without it:
 //   data-key="g e"     a shortcut of a link, a field or a button
 //   data-copy="#id"    copies the text of an element
-//   data-more          a link that a list goes on with: followed until there are 50 rows
-//   data-onward        a link that a count goes on with: followed in the region around it
-//   data-dialog        a link to a page that asks: its form in a dialog
-//   data-live          a region that is read again every five seconds
+//   data-more          a link to the rest of a list: followed until there are 50 rows
+//   data-onward        a link that continues a count: followed in the region around it
+//   data-dialog        a link to a confirmation page: its form opens in a dialog
+//   data-live          a region that is refreshed every five seconds
 //   data-zone          a button that fills in the time zone of this browser
 
 const policy = globalThis.trustedTypes?.createPolicy("hooklatch", { createHTML: (text) => text });
 
-/** parse reads a page of ours. @param {string} html */
+/** parse parses a page of the console. @param {string} html */
 function parse(html) {
   return new DOMParser().parseFromString(/** @type {string} */ (policy ? policy.createHTML(html) : html), "text/html");
 }
 
-/** fetched is another page of ours. @param {string} url @param {AbortSignal} [signal] */
+/** fetched fetches another page of the console. @param {string} url @param {AbortSignal} [signal] */
 async function fetched(url, signal) {
   const answer = await fetch(url, { signal, headers: { Accept: "text/html" } });
   if (answer.redirected && new URL(answer.url).pathname.endsWith("/login")) location.assign(answer.url);
   return parse(await answer.text());
 }
 
-/** say has a screen reader speak. @param {string} text */
+/** say announces a text to screen readers. @param {string} text */
 function say(text) {
   const spoken = document.getElementById("spoken");
   if (spoken) spoken.textContent = text;
 }
 
-// Keys: sequences of up to two, off in fields, which Escape leaves.
+// Keys: sequences of up to two, ignored while a field has the focus. Escape leaves a field.
 let begun = "";
 function rows() {
   return /** @type {HTMLElement[]} */ ([...document.querySelectorAll("tbody a.open")]);
@@ -39,7 +39,7 @@ document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || at.matches("input, select, textarea") || document.querySelector("dialog[open]")) return;
   if (event.key === "p") {
     paused = !paused;
-    return say(paused ? "updates are stopped" : "updates go on");
+    return say(paused ? "updates paused" : "updates resumed");
   }
   if (event.key === "j" || event.key === "k") {
     const all = rows();
@@ -81,7 +81,7 @@ document.addEventListener("click", async (event) => {
 });
 
 let asking = false;
-/** ask shows the page of a link in a dialog, or goes there if it asks nothing. @param {HTMLAnchorElement} link */
+/** ask shows the page of a link in a dialog, or opens it if it has no form. @param {HTMLAnchorElement} link */
 async function ask(link) {
   if (asking) return;
   asking = true;
@@ -101,7 +101,7 @@ async function ask(link) {
   /** @type {HTMLElement | null} */ (dialog.querySelector("[data-close]"))?.focus();
 }
 
-// An order that runs is not given again.
+// A form that is being sent cannot be sent again.
 document.addEventListener("submit", (event) => {
   const form = /** @type {HTMLFormElement} */ (event.target);
   if (form.method === "post") for (const button of form.querySelectorAll("button")) button.disabled = true;
@@ -111,7 +111,7 @@ addEventListener("pageshow", (event) => {
   if (event.persisted) for (const button of document.querySelectorAll("form[method=post] button")) /** @type {HTMLButtonElement} */ (button).disabled = false;
 });
 
-// A search that goes on by itself, until there are 50 rows or somebody stops it.
+// A search continues by itself until there are 50 rows or the user stops it.
 const stop = new AbortController();
 async function more() {
   const wanted = 50;
@@ -136,7 +136,7 @@ async function more() {
 }
 void more();
 
-// A count that goes on by itself until it is whole.
+// A count continues by itself until it is complete.
 async function count() {
   for (;;) {
     const counted = document.getElementById("counted");
@@ -153,8 +153,8 @@ async function count() {
 }
 void count();
 
-// A region that is read again: only while it is seen, never twice at once, less often
-// after an error. Nothing changes under what has the focus, is pointed at or selected.
+// A live region is refreshed only while the page is visible, never twice at the same time, and
+// less often after an error. It does not change while it has the focus, the pointer or a selection.
 const often = 5_000, seldom = 60_000;
 let paused = false;
 /** @param {HTMLElement} region @param {number} delay */
@@ -166,14 +166,14 @@ async function follow(region, delay) {
   if (!busy) {
     try {
       const fresh = (await fetched(location.href)).getElementById(region.id);
-      if (!fresh) throw new Error("this page could not be read again");
+      if (!fresh) throw new Error("this page could not be refreshed");
       if (!region.querySelector(":focus")) region.replaceChildren(...fresh.childNodes);
     } catch {
       next = Math.min(delay * 2, seldom);
       if (!region.querySelector(".stale")) {
         const stale = document.createElement("p");
         stale.className = "stale notice bad";
-        stale.textContent = "This is not up to date: the page could not be read again.";
+        stale.textContent = "Not up to date: the page could not be refreshed.";
         region.prepend(stale);
       }
     }
