@@ -114,13 +114,13 @@ func TestPeopleAreToldByMail(t *testing.T) {
 	}
 	require.Eventually(t, func() bool { return len(told()) > 0 }, alertsAfter, tick)
 	t.Logf("told after %.1f s", time.Since(began).Seconds())
-	require.Equal(t, []string{"[hooklatch] began effects_parked: app"}, told())
+	require.Equal(t, []string{"[hooklatch] 1 effect to app is parked: retry or cancel (effects_parked)"}, told())
 	require.Contains(t, must(t, "alerts", "list", "--config", s.configPath), "effects_parked")
 
 	_, err = s.pool.Exec(t.Context(), `DELETE FROM hooklatch.effects WHERE state = 'parked'`)
 	require.NoError(t, err)
 	require.Eventually(t, func() bool { return len(told()) > 1 }, alertsAfter+time.Minute, tick)
-	require.Equal(t, []string{"[hooklatch] began effects_parked: app", "[hooklatch] ended effects_parked: app"}, told())
+	require.Equal(t, []string{"[hooklatch] 1 effect to app is parked: retry or cancel (effects_parked)", "[hooklatch] resolved: 1 effect to app is parked: retry or cancel (effects_parked)"}, told())
 	require.Empty(t, chat.with("effects_parked"), "the mail came")
 }
 

@@ -28,24 +28,23 @@ type Options struct {
 	Schema schema.Name
 	// Enqueue is outbox.Outbox.EnqueueTx. Required.
 	Enqueue func(ctx context.Context, tx pgx.Tx, e outbox.Enqueue) (bool, error)
-	// To are those who are to be told, the first one first.
+	// To are the targets to notify, in the order in which they are tried.
 	To []Target
-	// TeamOf is whose source or destination something is about. Nil: nobody's.
+	// TeamOf returns the team that owns the source or destination of an alert. Nil: no team does.
 	TeamOf func(a Alert) string
-	// For is how long something must need a person before anybody is told. Defaults to 2
-	// minutes.
+	// For is how long an alert must fire before it is sent. Defaults to 2 minutes.
 	For time.Duration
-	// Repeat is how often it is told again. Defaults to 4 hours.
+	// Repeat is how often an alert is sent again. Defaults to 4 hours.
 	Repeat time.Duration
-	// SizeBudget is how many bytes the tables may take. 0: nobody said.
+	// SizeBudget is how many bytes the tables may use. 0: no limit.
 	SizeBudget int64
-	// Beat is called after it was decided. Nil: nothing is.
+	// Beat is called after each turn. Nil: no heartbeat.
 	Beat func(ctx context.Context) error
 	// Logger defaults to one that discards.
 	Logger *slog.Logger
 }
 
-// Alarm decides who is to be told. It is safe for concurrent use.
+// Alarm decides which targets to notify. It is safe for concurrent use.
 type Alarm struct {
 	opts    Options
 	db      *commit.DB
@@ -53,7 +52,7 @@ type Alarm struct {
 	measure *measure.Reader
 }
 
-// New returns an Alarm. It starts nothing: see Turn.
+// New returns an Alarm. It does nothing until Turn is called.
 func New(opts Options) (*Alarm, error) {
 	opts.Schema = opts.Schema.OrDefault()
 	opts.For, opts.Repeat = cmp.Or(opts.For, DefaultFor), cmp.Or(opts.Repeat, DefaultRepeat)
@@ -75,8 +74,8 @@ func New(opts Options) (*Alarm, error) {
 	return a, err
 }
 
-// Turn decides who is to be told of what, and has it told. Workers call it every 15
-// seconds, one of them at a time.
+// Turn decides which alerts to send to which targets, and enqueues them. One worker at a time
+// calls it, every 15 seconds.
 func (a *Alarm) Turn(ctx context.Context) error {
 	snapshot, err := a.measure.Read(ctx)
 	if err != nil {
@@ -99,7 +98,7 @@ func (a *Alarm) Turn(ctx context.Context) error {
 	return nil
 }
 
-// tell stores what needs a person, and enqueues what is to be told, in one transaction.
+// tell stores the firing alerts and enqueues the notifications, in one transaction.
 func (a *Alarm) tell(ctx context.Context, found []Alert) error {
 	var told []Message
 	err := a.db.Do(ctx, "alarm", commit.Limits{}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
@@ -135,17 +134,17 @@ func (a *Alarm) tell(ctx context.Context, found []Alert) error {
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("decide who is told: %w", err)
+		return fmt.Errorf("decide which alerts to send: %w", err)
 	}
 	for _, m := range told {
-		a.opts.Logger.LogAttrs(ctx, slog.LevelInfo, "alert told",
+		a.opts.Logger.LogAttrs(ctx, slog.LevelInfo, "alert sent",
 			slog.String(logkey.Alert, m.Alert.Name), slog.String(logkey.Subject, m.Alert.Subject),
 			slog.String(logkey.Status, string(m.What)), slog.String(logkey.Destination, a.opts.To[m.target].Destination))
 	}
 	return nil
 }
 
-// enqueue makes the effect that tells it, and returns its key.
+// enqueue creates the effect that sends a message, and returns its key.
 func (a *Alarm) enqueue(ctx context.Context, tx pgx.Tx, m *Message) (string, error) {
 	to := a.opts.To[m.target]
 	m.to = to.Destination

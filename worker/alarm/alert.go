@@ -8,46 +8,45 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/measure"
 )
 
-// Severity is how urgent it is.
+// Severity is the urgency of an alert.
 type Severity string
 
 // The severities.
 const (
-	Page   Severity = "page"   // now: events or effects are late, or about to be lost
-	Ticket Severity = "ticket" // today: a person has to decide
-	Notice Severity = "notice" // worth knowing
+	Page   Severity = "page"   // act now: events or effects are late, or about to be lost
+	Ticket Severity = "ticket" // act today: an operator has to decide
+	Notice Severity = "notice" // for information
 )
 
-// Alert is something that needs a person.
+// Alert is a condition that needs attention.
 type Alert struct {
-	// Name is that of the condition. Subject is the destination, source or kind of rows;
-	// empty: all of it.
+	// Name is the name of the condition. Subject is the destination, source or kind of rows
+	// that it concerns. Empty: the whole system.
 	Name     string   `json:"name"`
 	Subject  string   `json:"subject,omitempty"`
 	Severity Severity `json:"severity"`
-	// Since is since when, where the rows say it. Count is of how many.
+	// Since is when it began, if the rows say so. Count is how many rows it concerns.
 	Since time.Time `json:"since,omitzero"`
 	Count int64     `json:"count,omitempty"`
-	// Message is a sentence without its end. Command is what to run.
+	// Message is a sentence without a period. Command is the command to run.
 	Message string `json:"message"`
 	Command string `json:"command"`
 
-	// For is how long it must be so before anybody is told, when that is longer than
-	// usual.
+	// For is how long it must hold before a notification is sent, if longer than usual.
 	For time.Duration `json:"-"`
 }
 
-// Facts are what is known.
+// Facts are the inputs of Judge.
 type Facts struct {
 	*measure.Snapshot
 
-	// Recent is what was counted in the last Window.
+	// Recent contains the counts of the last Window.
 	Recent measure.Sums
-	// SizeBudget is how many bytes all tables may take. 0: nobody said.
+	// SizeBudget is how many bytes all tables may use. 0: no limit.
 	SizeBudget int64
 }
 
-// Judge finds what needs a person, the most urgent first.
+// Judge returns the alerts that fire, the most urgent first.
 func Judge(f Facts) []Alert {
 	var all []Alert
 	for _, c := range conditions {
@@ -65,7 +64,7 @@ func Judge(f Facts) []Alert {
 	return all
 }
 
-// Names are those of all conditions.
+// Names returns the names of all conditions.
 func Names() []string {
 	names := make([]string, 0, len(conditions))
 	for _, c := range conditions {
@@ -74,7 +73,7 @@ func Names() []string {
 	return names
 }
 
-// SeverityOf is how urgent a condition is. Empty: there is none of that name.
+// SeverityOf returns the severity of a condition, or "" if none has that name.
 func SeverityOf(name string) Severity {
 	for _, c := range conditions {
 		if c.name == name {

@@ -14,10 +14,10 @@ import (
 	"github.com/hooklatch/hooklatch/schema"
 )
 
-// ActionMute is what the operator log calls Mute.
+// ActionMute is the action of Mute in the operator log.
 const ActionMute ledger.Action = "alert.mute"
 
-// Book is what people see of alerts, and order.
+// Book lists and mutes alerts for operators.
 type Book struct {
 	pool   *pgxpool.Pool
 	sql    statements
@@ -33,8 +33,8 @@ func NewBook(pool *pgxpool.Pool, name schema.Name, l *ledger.Ledger) (*Book, err
 	return &Book{pool, sql, l}, nil
 }
 
-// Entry is something that needs a person, or a mute of what needs none now: that has a
-// name and MutedUntil only.
+// Entry is a firing alert, or the mute of a condition that does not fire. The latter has only a
+// name and the fields of its mute.
 type Entry struct {
 	Alert
 
@@ -44,7 +44,7 @@ type Entry struct {
 	MutedBy    string    `json:"muted_by,omitempty"`
 }
 
-// List is what needs a person, as it was last decided, and what is muted.
+// List returns the firing alerts, as of the last turn, and the mutes.
 func (b *Book) List(ctx context.Context) ([]Entry, error) {
 	rows, err := b.sql.ListStates.Query(ctx, b.pool)
 	var list []Entry
@@ -64,16 +64,15 @@ func (b *Book) List(ctx context.Context) ([]Entry, error) {
 	return list, nil
 }
 
-// UnknownError says that there is no such condition.
+// UnknownError is returned for a name that no condition has.
 type UnknownError struct{ Name string }
 
 // Error implements error.
 func (e *UnknownError) Error() string {
-	return fmt.Sprintf("there is no alert %q; there are %s", e.Name, strings.Join(Names(), ", "))
+	return fmt.Sprintf("unknown alert %q; known alerts: %s", e.Name, strings.Join(Names(), ", "))
 }
 
-// Mute keeps a condition from being told for a while, or tells it again when that is 0.
-// Errors: *UnknownError.
+// Mute mutes a condition for a while, or ends its mute if length is 0. Errors: *UnknownError.
 func (b *Book) Mute(ctx context.Context, name string, length time.Duration, by ledger.Operator) error {
 	if !slices.Contains(Names(), name) {
 		return &UnknownError{name}

@@ -8,51 +8,51 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/measure"
 )
 
-// What is asked. The rules for Prometheus say the same.
+// Thresholds of the conditions. The rules for Prometheus use the same.
 const (
-	// Window is what "lately" means.
+	// Window is the period that "lately" means.
 	Window = 10 * time.Minute
-	// fewAttempts is below how many first attempts, and refusals, their share says nothing.
+	// fewAttempts is the number of first attempts, or of requests, below which a rate is ignored.
 	fewAttempts = 20
-	// failedShare is from which share of failed first attempts on a destination fails.
+	// failedShare is the first-attempt failure rate from which a destination counts as failing.
 	failedShare = 0.25
-	// refusedShare is from which share of refused requests on a source is misconfigured.
+	// refusedShare is the share of refused requests from which a source counts as misconfigured.
 	refusedShare = 0.1
-	// refusedInARow is how many deliveries of known senders must be refused, and none
-	// accepted, until their secret is taken for wrong.
+	// refusedInARow is how many deliveries of known senders must be refused, with none
+	// accepted since, before their secret counts as wrong.
 	refusedInARow = 3
 	// lateAfter is how long something may be due.
 	lateAfter = 5 * time.Minute
-	// silentAfter is how long a source may be silent that usually talks: talksFrom
-	// events and more in such an hour.
+	// silentAfter is how long a busy source may be silent. A source is busy if it usually
+	// sends talksFrom events or more in this hour of the day.
 	silentAfter = time.Hour
 	talksFrom   = 10
-	// A share of duplicates is a spike from duplicatesTimes the usual one on, when it is
-	// duplicatesMore above it too.
+	// A duplicate rate is a spike if it is at least duplicatesTimes the usual rate and at least
+	// duplicatesMore above it.
 	duplicatesTimes = 3
 	duplicatesMore  = 0.1
-	// fewDays of partitions are too few: a worker makes 14.
+	// fewDays is the number of days of partitions below which too few exist: a worker creates 14.
 	fewDays = 3
-	// budgetShare is from which share of its budget on the database is too large.
+	// budgetShare is the share of its budget from which the database is too large.
 	budgetShare = 0.8
-	// missedShare is from which share of what a provider lists on its webhooks fail often:
-	// of missedFrom events and more.
+	// missedShare and missedFrom are the share and the number of listed events above which
+	// missed webhooks count as frequent.
 	missedShare = 0.01
 	missedFrom  = 3
-	// slackShare is below which part of the time for which a provider lists an event it is
-	// about to forget what nobody has fetched.
+	// slackShare is the share of a provider's listing period below which unfetched events are
+	// about to disappear from its list.
 	slackShare = 0.25
-	// failedPasses in a row make a list unreadable.
+	// failedPasses is how many consecutive failed passes make a list unreadable.
 	failedPasses = 3
-	// differFor is how long processes may have two configurations: a roll-out is short.
+	// differFor is how long processes may have different configurations: a rollout is short.
 	differFor = 15 * time.Minute
 )
 
-// condition is one question, and what is found.
+// condition is one check with the severity of its alerts.
 type condition struct {
 	name     string
 	severity Severity
-	lasts    time.Duration // how long it must be so, when that is longer than usual
+	lasts    time.Duration // how long it must hold before a notification, if longer than usual
 	find     func(f Facts) []Alert
 }
 
@@ -74,7 +74,7 @@ var conditions = []condition{
 	{name: "effects_parked", severity: Ticket, find: aside("parked", "is parked", "are parked")},
 	{name: "effects_failed", severity: Ticket, find: aside("failed", "failed", "failed")},
 	{name: "events_failed", severity: Ticket, find: eventsAside("failed", "could not be dispatched", "hooklatch events replay --state failed --source %s")},
-	{name: "events_held", severity: Ticket, find: eventsAside("held", "held as a suspected replay", "hooklatch events list --state held --source %s")},
+	{name: "events_held", severity: Ticket, find: eventsAside("held", "held as suspected replays", "hooklatch events list --state held --source %s")},
 	{name: "events_skipped", severity: Ticket, find: eventsSkipped},
 	{name: "retention_stopped", severity: Ticket, find: retentionStopped},
 	{name: "events_missed", severity: Ticket, find: missed},
@@ -84,7 +84,7 @@ var conditions = []condition{
 	{name: "duplicates", severity: Notice, find: duplicates},
 }
 
-// share is what part of all something is. False: there are too few of all to say.
+// share returns the share of part in all, or false if all is too few.
 func share(part, all int64) (float64, bool) {
 	if all < fewAttempts {
 		return 0, false
@@ -99,7 +99,7 @@ func firstAttemptsFail(f Facts) []Alert {
 		if of, enough := share(failed, counts[measure.First]); enough && of >= failedShare {
 			found = append(found, Alert{
 				Subject: name, Count: failed,
-				Message: fmt.Sprintf("%.0f %% of the first attempts to %s failed in the last 10 minutes: %d of %d", 100*of, name, failed, counts[measure.First]),
+				Message: fmt.Sprintf("%s: %.0f %% of first attempts failed in the last 10 minutes (%d of %d)", name, 100*of, failed, counts[measure.First]),
 				Command: "hooklatch effects list --destination " + name,
 			})
 		}
@@ -120,14 +120,14 @@ func attemptsAbandoned(f Facts) []Alert {
 		}
 		found = append(found, Alert{
 			Subject: name, Count: n,
-			Message: text + " abandoned in the last 10 minutes: the sender did not return in time",
+			Message: text + " abandoned in the last 10 minutes: the call did not return within its time-out and 5 seconds",
 			Command: "hooklatch effects list --destination " + name,
 		})
 	}
 	return found
 }
 
-// held tells which destinations a person or a breaker holds.
+// held returns the destinations that an operator has paused or whose breaker is open.
 func held(f Facts) map[string]bool {
 	names := map[string]bool{}
 	for _, d := range f.Destinations {
@@ -136,7 +136,7 @@ func held(f Facts) map[string]bool {
 	return names
 }
 
-// waiting is how many effects of a destination are not finished.
+// waiting returns how many effects of a destination are not finished.
 func waiting(f Facts, destination string) int64 {
 	var n int64
 	for _, of := range f.Effects {
@@ -155,7 +155,7 @@ func effectsLate(f Facts) []Alert {
 			n := waiting(f, of.Name)
 			found = append(found, Alert{
 				Subject: of.Name, Since: of.At, Count: n,
-				Message: fmt.Sprintf("an effect to %s has been due for %s; %d wait", of.Name, clock.Roughly(late), n),
+				Message: fmt.Sprintf("%s is behind: %d effects waiting, the oldest due for %s", of.Name, n, clock.Roughly(late)),
 				Command: "hooklatch check",
 			})
 		}
@@ -169,11 +169,11 @@ func eventsLate(f Facts) []Alert {
 		if late := f.At.Sub(of.Since); late >= lateAfter {
 			why := ""
 			if of.Unserved {
-				why = ", and no running worker has the source in its configuration"
+				why = "; no running worker has this source in its configuration"
 			}
 			found = append(found, Alert{
 				Subject: of.Source, Since: of.Since, Count: of.Count,
-				Message: fmt.Sprintf("an event of %s has waited for its dispatch for %s; %d wait%s", of.Source, clock.Roughly(late), of.Count, why),
+				Message: fmt.Sprintf("%s: %d events waiting to be dispatched, the oldest for %s%s", of.Source, of.Count, clock.Roughly(late), why),
 				Command: "hooklatch check",
 			})
 		}
@@ -189,7 +189,7 @@ func breakerOpen(f Facts) []Alert {
 		}
 		one := Alert{
 			Subject: d.Name, Count: waiting(f, d.Name),
-			Message: fmt.Sprintf("%s is down; %d effects wait", d.Name, waiting(f, d.Name)), // the reason quotes its answers
+			Message: fmt.Sprintf("%s is down: %d effects waiting", d.Name, waiting(f, d.Name)), // without the reason, which quotes responses
 			Command: "hooklatch destinations list",
 		}
 		if d.OpenedAt != nil {
@@ -204,7 +204,7 @@ func noWorker(f Facts) []Alert {
 	if f.Led {
 		return nil
 	}
-	return []Alert{{Message: "no worker runs: nothing is dispatched and no effect starts", Command: "hooklatch worker"}}
+	return []Alert{{Message: "no worker is running: nothing is dispatched and no effect starts", Command: "hooklatch worker"}}
 }
 
 func withheld(f Facts) []Alert {
@@ -212,7 +212,7 @@ func withheld(f Facts) []Alert {
 		return nil
 	}
 	return []Alert{{
-		Message: "the database is on another server than before, restored or promoted: no at_most_once effect starts",
+		Message: "the database server has changed (restored or promoted): no at_most_once effect starts until an operator confirms it",
 		Command: "hooklatch repair --restored-to TIME, or --promoted",
 	}}
 }
@@ -223,7 +223,7 @@ func partitionsMissing(f Facts) []Alert {
 	}
 	return []Alert{{
 		Count:   int64(f.DaysAhead),
-		Message: fmt.Sprintf("deliveries can be stored for %d more days only", f.DaysAhead),
+		Message: fmt.Sprintf("deliveries can be stored for only %d more days", f.DaysAhead),
 		Command: "hooklatch migrate up",
 	}}
 }

@@ -21,7 +21,7 @@ func sourceSilent(f Facts) []Alert {
 		if silent := f.At.Sub(of.At); silent >= silentAfter && usual[of.Name] >= talksFrom {
 			found = append(found, Alert{
 				Subject: of.Name, Since: of.At,
-				Message: fmt.Sprintf("nothing was accepted of %s for %s; at this time it usually brings %.0f events an hour", of.Name, clock.Roughly(silent), usual[of.Name]),
+				Message: fmt.Sprintf("%s is silent: no event accepted for %s, usually %.0f per hour at this time", of.Name, clock.Roughly(silent), usual[of.Name]),
 				Command: "hooklatch quarantine list --source " + of.Name,
 			})
 		}
@@ -29,8 +29,8 @@ func sourceSilent(f Facts) []Alert {
 	return found
 }
 
-// knownSenderRefused finds what the share of refusals hides at a source with few
-// deliveries: a wrong secret.
+// knownSenderRefused finds a wrong secret at a source with so few deliveries that the share of
+// refusals does not show it.
 func knownSenderRefused(f Facts) []Alert {
 	var found []Alert
 	for _, of := range f.Quarantine {
@@ -39,7 +39,7 @@ func knownSenderRefused(f Facts) []Alert {
 		}
 		found = append(found, Alert{
 			Subject: of.Source, Count: of.OfKnown, Since: *of.OfKnownSince,
-			Message: fmt.Sprintf("everything that known senders deliver to %s has been refused: %d deliveries, and none was accepted since", of.Source, of.OfKnown),
+			Message: fmt.Sprintf("%s refuses its known senders: %d deliveries refused, none accepted since", of.Source, of.OfKnown),
 			Command: "hooklatch quarantine list --source " + of.Source,
 		})
 	}
@@ -51,13 +51,13 @@ func refusals(f Facts) []Alert {
 	for name, counts := range f.Recent[measure.OfSource] {
 		refused := measure.RefusedIn(counts)
 		of, enough := share(refused, refused+counts[measure.Accepted]+counts[measure.Duplicate])
-		// Strangers who try names are nobody's fault.
+		// Requests to unknown sources come from strangers and need no action.
 		if !enough || refused < fewAttempts || of < refusedShare || name == measure.Unknown {
 			continue
 		}
 		found = append(found, Alert{
 			Subject: name, Count: refused,
-			Message: fmt.Sprintf("%d requests for %s were refused in the last 10 minutes, %.0f %% of all", refused, name, 100*of),
+			Message: fmt.Sprintf("%s: %d requests refused in the last 10 minutes, %.0f %% of all", name, refused, 100*of),
 			Command: "hooklatch quarantine list --source " + name,
 		})
 	}
@@ -77,7 +77,7 @@ func aside(state, one, several string) func(Facts) []Alert {
 			}
 			made := Alert{
 				Subject: of.Destination, Count: of.Count,
-				Message: text + ": a person decides whether to retry or to cancel",
+				Message: text + ": retry or cancel",
 				Command: fmt.Sprintf("hooklatch effects list --state %s --destination %s", state, of.Destination),
 			}
 			if of.Since != nil {
@@ -111,8 +111,8 @@ func eventsSkipped(f Facts) []Alert {
 		if of.Unusual() {
 			found = append(found, Alert{
 				Subject: of.Source, Since: of.Since, Count: of.Count,
-				Message: fmt.Sprintf("%d events of %s were skipped in the last hour, because no route wants them; in the day before %d had a route and %d were skipped",
-					of.Count, of.Source, of.DispatchedBefore, of.CountBefore),
+				Message: fmt.Sprintf("%s: %d events skipped in the last hour because no route matched; in the day before, %d had a route and %d were skipped",
+					of.Source, of.Count, of.DispatchedBefore, of.CountBefore),
 				Command: "hooklatch events list --state skipped --source " + of.Source,
 			})
 		}
@@ -132,7 +132,7 @@ func retentionStopped(f Facts) []Alert {
 		}
 		found = append(found, Alert{
 			Subject: subject, Since: *of.StoppedSince,
-			Message: fmt.Sprintf("retention of %s waits for a person: more than three days would go at once", subject),
+			Message: fmt.Sprintf("retention of %s has stopped until an operator confirms: it would delete more than three days at once", subject),
 			Command: "hooklatch retention run --dry-run",
 		})
 	}
@@ -149,7 +149,7 @@ func sizeBudget(f Facts) []Alert {
 	}
 	return []Alert{{
 		Count:   bytes,
-		Message: fmt.Sprintf("the tables take %.0f %% of database.size_budget", 100*float64(bytes)/float64(f.SizeBudget)),
+		Message: fmt.Sprintf("the tables use %.0f %% of database.size_budget", 100*float64(bytes)/float64(f.SizeBudget)),
 		Command: "hooklatch status",
 	}}
 }
@@ -166,7 +166,7 @@ func twoConfigurations(f Facts) []Alert {
 	}
 	return []Alert{{
 		Count:   int64(len(hashes)),
-		Message: fmt.Sprintf("the processes that run have %d different configurations; the newest one decides about events", len(hashes)),
+		Message: fmt.Sprintf("the running processes have %d different configurations; events are dispatched by the newest one", len(hashes)),
 		Command: "hooklatch check",
 	}}
 }
@@ -184,7 +184,7 @@ func duplicates(f Facts) []Alert {
 		}
 		found = append(found, Alert{
 			Subject: u.Source, Count: u.Duplicates, Since: f.At.Add(-time.Hour),
-			Message: fmt.Sprintf("%.0f %% of the events of %s in the last hour came before, usually %.1f %%", 100*rate, u.Source, 100*usual),
+			Message: fmt.Sprintf("%s: %.0f %% of events in the last hour were duplicates, usually %.1f %%", u.Source, 100*rate, 100*usual),
 			Command: "hooklatch events list --source " + u.Source,
 		})
 	}

@@ -7,15 +7,15 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/measure"
 )
 
-// OfLists are the names of the conditions about lists of providers.
+// OfLists returns the names of the conditions about provider lists.
 func OfLists() []string {
 	return []string{"endpoint_off", "events_missed", "events_missed_often", "list_behind", "list_unreadable"}
 }
 
-// missedOf is how many events no webhook of a source brought in the last hour.
+// missedOf returns how many events of a source no webhook delivered in the last hour.
 func missedOf(l measure.List) int64 { return max(l.Recovered+l.Lost, l.Reported) }
 
-// often tells that webhooks fail more than now and then, or that an event is lost.
+// often reports whether webhooks are missed frequently, or an event is lost.
 func often(l measure.List) bool {
 	n := missedOf(l)
 	return l.Lost > 0 || n >= missedFrom && float64(n) > missedShare*float64(l.Listed)
@@ -31,21 +31,21 @@ func missedBy(f Facts, oftenOnes bool) []Alert {
 		if n == 0 || often(l) != oftenOnes {
 			continue
 		}
-		text := fmt.Sprintf("%d events of %s were not brought by a webhook; the list of the provider has them", n, l.Source)
+		text := fmt.Sprintf("%d events of %s were not delivered by a webhook but are in the provider's list", n, l.Source)
 		if n == 1 {
-			text = fmt.Sprintf("1 event of %s was not brought by a webhook; the list of the provider has it", l.Source)
+			text = fmt.Sprintf("1 event of %s was not delivered by a webhook but is in the provider's list", l.Source)
 		}
 		one := Alert{Subject: l.Source, Count: n, Command: "hooklatch backfill status"}
 		if l.Oldest != nil {
 			one.Since = *l.Oldest
-			text += fmt.Sprintf(", and the oldest happened %s ago", clock.Roughly(f.At.Sub(*l.Oldest)))
+			text += fmt.Sprintf("; the oldest occurred %s ago", clock.Roughly(f.At.Sub(*l.Oldest)))
 		}
 		if l.Reported > l.Recovered {
-			text += "; none is fetched, as the setting mode is report"
+			text += "; none is fetched because mode is report"
 			one.Command = "hooklatch backfill " + l.Source
 		}
 		if l.Lost > 0 {
-			text += fmt.Sprintf("; %d could neither be fetched nor redelivered", l.Lost)
+			text += fmt.Sprintf("; %d could be neither fetched nor redelivered", l.Lost)
 		}
 		one.Message = text
 		found = append(found, one)
@@ -61,11 +61,11 @@ func endpointOff(f Facts) []Alert {
 		}
 		state := "is switched off"
 		if l.Endpoint == "foreign" {
-			state = "is not ours"
+			state = "points to another URL"
 		}
 		found = append(found, Alert{
 			Subject: l.Source, Since: *l.OffSince,
-			Message: fmt.Sprintf("the endpoint of %s at the provider %s, as far as known for %s: %s", l.Source, state, clock.Roughly(f.At.Sub(*l.OffSince)), l.Why),
+			Message: fmt.Sprintf("%s: the endpoint at the provider %s, first seen %s ago: %s", l.Source, state, clock.Roughly(f.At.Sub(*l.OffSince)), l.Why),
 			Command: "hooklatch backfill status",
 		})
 	}
@@ -79,11 +79,11 @@ func listBehind(f Facts) []Alert {
 		if !known || slack.Seconds() >= slackShare*l.Seconds {
 			continue
 		}
-		text := fmt.Sprintf("%s is known to be complete until %s ago only", l.Source, clock.Roughly(f.At.Sub(l.CoveredUntil)))
+		text := fmt.Sprintf("%s is known to be complete only until %s ago", l.Source, clock.Roughly(f.At.Sub(l.CoveredUntil)))
 		if slack > 0 {
-			text += ", and the provider forgets what came then in " + clock.Roughly(slack)
+			text += ", and the provider removes the events of that time from its list in " + clock.Roughly(slack)
 		} else {
-			text += ", and the provider no longer lists what came then"
+			text += ", and the provider no longer lists the events of that time"
 		}
 		found = append(found, Alert{Subject: l.Source, Since: l.CoveredUntil, Message: text, Command: "hooklatch backfill status"})
 	}
@@ -96,7 +96,7 @@ func listUnreadable(f Facts) []Alert {
 		if l.Failures >= failedPasses {
 			found = append(found, Alert{
 				Subject: l.Source, Since: l.CoveredUntil, Count: int64(l.Failures),
-				Message: fmt.Sprintf("the list of %s could not be read %d times in a row: %s", l.Source, l.Failures, l.Error),
+				Message: fmt.Sprintf("%s: the provider's list could not be read %d times in a row: %s", l.Source, l.Failures, l.Error),
 				Command: "hooklatch backfill " + l.Source + " --dry-run",
 			})
 		}

@@ -6,39 +6,39 @@ import (
 )
 
 const (
-	// DefaultFor is that of Options.For.
+	// DefaultFor is the default of Options.For.
 	DefaultFor = 2 * time.Minute
-	// DefaultRepeat is that of Options.Repeat.
+	// DefaultRepeat is the default of Options.Repeat.
 	DefaultRepeat = 4 * time.Hour
-	// comesWithin is how long it may take until what was told has come: then the next one
-	// is told.
+	// comesWithin is how long a notification may take to arrive. After that the next target
+	// is notified.
 	comesWithin = time.Minute
-	// goneFor is how long nothing must need a person before it has ended.
+	// goneFor is how long a condition must not hold before its alert resolves.
 	goneFor = time.Minute
 )
 
-// state is what is known of something that needs a person.
+// state is the stored state of a firing alert.
 type state struct {
 	Alert
 
 	BeganAt   time.Time
 	SeenAt    time.Time
-	ToldAt    time.Time // zero: nobody was
+	ToldAt    time.Time // zero: no target has been notified
 	TimesTold int
-	Target    int    // who was told last
-	EffectKey string // that told it
-	Came      bool   // and it has
+	Target    int    // the target notified last
+	EffectKey string // of the effect that notified it
+	Came      bool   // whether that notification was delivered
 }
 
 type stateKey struct{ Name, Subject string }
 
 func (s *state) key() stateKey { return stateKey{s.Name, s.Subject} }
 
-// decision is who is told of what, at a moment.
+// decision collects the messages to send at one moment.
 type decision struct {
 	now     time.Time
-	to      func(Alert) []int // who is to be told, as places among the targets
-	targets int               // how many there are
+	to      func(Alert) []int // the targets to notify, as indexes
+	targets int               // how many targets exist
 	lasts   time.Duration
 	repeat  time.Duration
 	muted   map[string]bool // conditions
@@ -46,8 +46,8 @@ type decision struct {
 	messages []Message
 }
 
-// decide compares what was known with what is found. It returns what is known now, and
-// what has ended.
+// decide compares the stored alerts with those that fire now. It returns the states to store,
+// and the keys of the alerts that resolved.
 func (d *decision) decide(known []*state, found []Alert) (keep []*state, gone []stateKey) {
 	now := map[stateKey]Alert{}
 	for _, one := range found {
@@ -79,7 +79,7 @@ func (d *decision) decide(known []*state, found []Alert) (keep []*state, gone []
 	return keep, gone
 }
 
-// update has it told when it is time.
+// update sends an alert if it is due.
 func (d *decision) update(s *state) {
 	to := d.to(s.Alert)
 	if d.muted[s.Name] || len(to) == 0 || d.now.Sub(s.BeganAt) < max(d.lasts, s.For) {
@@ -106,7 +106,7 @@ func (d *decision) update(s *state) {
 	d.tell(s, what)
 }
 
-// tell adds a message to whoever is told.
+// tell adds a message to the target of a state.
 func (d *decision) tell(s *state, what What) {
 	d.messages = append(d.messages, Message{
 		What: what, Alert: s.Alert, BeganAt: s.BeganAt, At: d.now, target: s.Target, times: s.TimesTold, state: s,

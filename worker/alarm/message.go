@@ -13,17 +13,17 @@ import (
 	"github.com/hooklatch/hooklatch/worker/destination"
 )
 
-// What is told of something that needs a person.
+// What is the kind of a message.
 type What string
 
-// What may be told.
+// All kinds of messages.
 const (
 	Began What = "began"
 	Lasts What = "lasts"
 	Ended What = "ended"
 )
 
-// Message is what is told.
+// Message is a notification of an alert.
 type Message struct {
 	What    What
 	Alert   Alert
@@ -36,17 +36,18 @@ type Message struct {
 	state  *state
 }
 
-// key is that of the effect that tells it to a destination: the same for the same.
+// key returns the key of the effect that sends the message to a destination. Equal messages have
+// equal keys.
 func (m *Message) key(destination string) string {
 	return destination + " " + m.incident() + " " + string(m.What) + " " + strconv.Itoa(m.times)
 }
 
-// incident is the same for all that is told of one thing.
+// incident returns an id that all messages about one firing alert share.
 func (m *Message) incident() string {
 	return m.Alert.Name + "/" + m.Alert.Subject + "/" + strconv.FormatInt(m.BeganAt.UnixMilli(), 10)
 }
 
-// since is since when it is so.
+// since returns when the alert began to fire.
 func (m *Message) since() time.Time {
 	if m.Alert.Since.IsZero() {
 		return m.BeganAt
@@ -54,40 +55,44 @@ func (m *Message) since() time.Time {
 	return m.Alert.Since
 }
 
-// Line is what it comes to: what, since when, how many, and the command.
+// Line describes the alert in one line: message, begin, and the command to run.
 func (m *Message) Line() string {
 	since := fmt.Sprintf("since %s (%s)", m.since().UTC().Format("2006-01-02 15:04:05Z"), clock.Roughly(m.At.Sub(m.since())))
 	switch m.What {
 	case Ended:
-		return fmt.Sprintf("over: %s; it was so %s", m.Alert.Message, since)
+		return fmt.Sprintf("resolved: %s; fired %s", m.Alert.Message, since)
 	case Lasts:
-		return fmt.Sprintf("still: %s, %s. Run: %s", m.Alert.Message, since, m.Alert.Command)
+		return fmt.Sprintf("still firing: %s, %s. Run: %s", m.Alert.Message, since, m.Alert.Command)
 	case Began:
 	}
 	return fmt.Sprintf("%s, %s. Run: %s", m.Alert.Message, since, m.Alert.Command)
 }
 
-// page explains the condition and what to do.
+// page is the page that explains each condition and what to do.
 const page = "https://github.com/hooklatch/hooklatch/blob/main/docs/monitoring.md#"
 
 func (m *Message) page() string { return page + m.Alert.Name }
 
-// Mail says it to these recipients.
+// maxSubject is how many bytes of a message are in the subject of a mail.
+const maxSubject = 150
+
+// prefixes are the words before a message in the subject of a mail.
+var prefixes = map[What]string{Lasts: "still firing: ", Ended: "resolved: "}
+
+// Mail renders messages as mails to these recipients. A phone shows the beginning of a subject,
+// so the message comes before the name of the condition.
 func Mail(recipients ...string) func(Message) (ledger.Request, error) {
 	return func(m Message) (ledger.Request, error) {
-		subject := fmt.Sprintf("[hooklatch] %s %s: %s", m.What, m.Alert.Name, m.Alert.Subject)
-		if m.Alert.Subject == "" {
-			subject = fmt.Sprintf("[hooklatch] %s %s", m.What, m.Alert.Name)
-		}
+		subject := fmt.Sprintf("[hooklatch] %s%s (%s)", prefixes[m.What], safetext.Line(m.Alert.Message, maxSubject), m.Alert.Name)
 		body, err := destination.Message{
 			To: recipients, Subject: subject,
-			Text: m.Line() + "\n\nWhat it means, and what to do: " + m.page() + "\n",
+			Text: m.Line() + "\n\nWhat it means and what to do: " + m.page() + "\n",
 		}.Encode()
 		return ledger.Request{ContentType: destination.EmailContentType, Body: body}, err
 	}
 }
 
-// JSON says it in fields of our own.
+// JSON renders messages in Hooklatch's own format.
 func JSON(m Message) (ledger.Request, error) {
 	return request(map[string]any{
 		"status": m.What, "alert": m.Alert.Name, "subject": m.Alert.Subject, "severity": m.Alert.Severity,
@@ -96,15 +101,15 @@ func JSON(m Message) (ledger.Request, error) {
 	})
 }
 
-// Slack says it as an incoming webhook of Slack takes it, and of Mattermost.
+// Slack renders messages for an incoming webhook of Slack or Mattermost.
 // https://docs.slack.dev/messaging/sending-messages-using-incoming-webhooks
 func Slack(m Message) (ledger.Request, error) {
 	icon := map[What]string{Began: ":red_circle:", Lasts: ":red_circle:", Ended: ":large_green_circle:"}[m.What]
 	return request(map[string]any{"text": fmt.Sprintf("%s *%s* %s\n<%s|what to do>", icon, m.Alert.Name, slackText(m.Line()), m.page())})
 }
 
-// PagerDuty says it as the Events API v2 takes it. The integration key is a secret, and
-// so it is no part of what is stored: the destination has it as its header
+// PagerDuty renders messages for the Events API v2. The integration key is a secret and is
+// therefore not part of the stored request: the destination sends it as its header
 // X-Routing-Key.
 // https://developer.pagerduty.com/docs/events-api-v2-overview
 func PagerDuty(m Message) (ledger.Request, error) {
@@ -123,10 +128,10 @@ func PagerDuty(m Message) (ledger.Request, error) {
 	})
 }
 
-// maxSummary is how long a summary may be for PagerDuty, in bytes at least.
+// maxSummary is a length in bytes that PagerDuty accepts for a summary.
 const maxSummary = 1024
 
-// slackText is text as Slack takes it: three characters have a meaning.
+// slackText escapes the three characters that have a meaning in Slack.
 // https://docs.slack.dev/messaging/formatting-message-text
 func slackText(text string) string {
 	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(text)

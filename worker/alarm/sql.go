@@ -15,7 +15,7 @@ import (
 //go:embed query
 var queries embed.FS
 
-// statements are the texts of query/*.sql.
+// statements contains the statements of query/*.sql.
 type statements struct {
 	EndStates   statement.Of[endStates]
 	ListStates  statement.Bound
@@ -32,7 +32,7 @@ func loadStatements(name schema.Name) (statements, error) {
 	return s, err
 }
 
-// What statements take.
+// Parameters of the statements.
 
 type lock struct{ Name string }
 
@@ -71,7 +71,7 @@ func stored(states []*state) []storedState {
 	return rows
 }
 
-// states are what was known.
+// states returns the stored states.
 func (a *Alarm) states(ctx context.Context, tx pgx.Tx) ([]*state, error) {
 	rows, err := a.sql.States.Query(ctx, tx)
 	if err != nil {

@@ -6,19 +6,19 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// Target is somebody to be told.
+// Target is a destination to notify of alerts.
 type Target struct {
-	// Destination is one that workers have registered. It has no space in its name.
+	// Destination is the name of a destination that workers have registered. It has no space.
 	Destination string
-	// Request says it as that destination takes it.
+	// Request renders a message for that destination.
 	Request func(m Message) (ledger.Request, error)
-	// Team is told what is its own, and nothing else. Empty: what is no team's.
+	// Team limits the target to alerts of this team. Empty: to alerts of no team.
 	Team string
-	// Severities are what is told. Empty: pages and tickets.
+	// Severities are the severities to send. Empty: page and ticket.
 	Severities []Severity
 }
 
-// takes tells whether it is to be told.
+// takes reports whether the target receives alerts of a severity and team.
 func (t Target) takes(severity Severity, team string) bool {
 	severities := t.Severities
 	if len(severities) == 0 {
@@ -27,8 +27,8 @@ func (t Target) takes(severity Severity, team string) bool {
 	return t.Team == team && slices.Contains(severities, severity)
 }
 
-// targetsOf are those who are told of an alert: its team, or everybody without one where
-// no team is meant or none of its own is listed.
+// targetsOf returns the targets of an alert: those of its team, or those without a team if the
+// alert has no team or its team has no target.
 func (a *Alarm) targetsOf(about Alert) []int {
 	team := ""
 	if a.opts.TeamOf != nil {
