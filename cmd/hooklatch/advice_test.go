@@ -33,7 +33,7 @@ func (s *system) follow(t *testing.T, f doctor.Finding) {
 	t.Helper()
 	_, advised, found := strings.Cut(f.Fix, "run: ")
 	require.True(t, found, f.Fix)
-	advised, _, _ = strings.Cut(advised, "; what is not wanted")
+	advised, _, _ = strings.Cut(advised, "; to delete unwanted ones")
 	for _, words := range printed(advised) {
 		if len(words) < 3 || words[0] == "destinations" {
 			must(t, s.args(words...)...)

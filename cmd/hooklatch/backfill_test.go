@@ -227,6 +227,6 @@ func TestWhatAnAbsentGatewayMissedComesByItself(t *testing.T) {
 	require.Equal(t, 40, worker.count(t, `SELECT sum(tries) FROM hooklatch.redeliveries`), "each is asked for once, and the next pass finds it")
 	var c command
 	_ = c.run(t.Context(), worker.args("status")...)
-	require.Contains(t, c.stdout.String(), "40 events of github were not brought by a webhook; the list of the provider has them, and the oldest happened")
+	require.Contains(t, c.stdout.String(), "40 events of github were not delivered by a webhook but are in the provider's list; the oldest occurred")
 	require.Contains(t, c.stdout.String(), "hooklatch backfill status")
 }

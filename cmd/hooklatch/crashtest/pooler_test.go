@@ -88,7 +88,7 @@ func TestAPoolerOfTransactionsWithoutAWayPastIt(t *testing.T) {
 	g := newProcess(t, pool, "serve", forward)
 	direct := pgtest.URL(t, pool)
 	g.reconfigure(t, fmt.Sprintf("url: %q", direct), fmt.Sprintf("url: %q", pgbouncer.Start(t, direct)))
-	const wrong = "a pooler is in between that gives the server's connections away after each transaction"
+	const wrong = "connected through a pooler that reassigns server connections after each transaction"
 	path, err := binary()
 	require.NoError(t, err)
 	for _, command := range []string{"check", "serve"} {

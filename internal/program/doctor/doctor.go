@@ -24,56 +24,56 @@ type Level string
 // The levels.
 const (
 	OK      Level = "ok"
-	Warning Level = "warning" // repairs itself, or wants a look
+	Warning Level = "warning" // repairs itself, or should be looked at
 	Problem Level = "problem" // a guarantee does not hold
 )
 
-// Finding is one result of a check.
+// Finding is a result of one check.
 type Finding struct {
 	Level   Level  `json:"level"`
 	Check   string `json:"check"`
 	Message string `json:"message"`
 	Fix     string `json:"fix,omitempty"` // what to do about it
 
-	// Of what waits.
+	// How many rows wait, and since when.
 	Count int64     `json:"count,omitempty"`
 	Since time.Time `json:"since,omitzero"`
 
-	// Of a check of the user's own: the first rows it returned, by the names of
-	// their columns. Count is that of all.
+	// The first rows of a user-defined check, by the names of their columns. Count is the number
+	// of all rows.
 	Rows []map[string]*string `json:"rows,omitempty"`
 }
 
-// maxShown is how many violations of an invariant are named.
+// maxShown is how many violations of an invariant are listed.
 const maxShown = 5
 
-// invariant is a question for what must not be there: a row for each violation,
-// with the number of all and a text for this one.
+// invariant is a query that returns a row for each violation, with the total number and a text
+// for this one.
 type invariant struct {
 	violations statement.Of[shown]
 
 	level Level
-	holds string // what is true without a violation
+	holds string // what is true if nothing violates it
 	fix   string
 }
 
 func (q questions) invariants() []invariant {
-	const healed = "a running worker repairs it within minutes: is one running, and what does it log?"
+	const healed = "a running worker repairs this within minutes: check that one is running, and read its log"
 	return []invariant{
-		{q.EventsWithoutDelivery, Problem, "every event has its delivery (I1)", "its body is lost: let the provider send it again, and look for a person or program that deletes from deliveries"},
+		{q.EventsWithoutDelivery, Problem, "every event has its delivery (I1)", "the body is lost: have the provider send it again, and find out which user or program deletes from deliveries"},
 		{q.EventsWithoutJob, Warning, "every undispatched event has a job (I5)", healed},
 		{q.EffectsWithoutJob, Warning, "every unfinished effect has a job (I5)", healed},
-		{q.EffectsPastLease, Warning, "no attempt is over its lease for long (I5)", healed},
-		{q.EffectsWithManyJobs, Warning, "no effect has two live jobs (I4)", "harmless, since the ledger lets one of them run; remove the younger one in River UI"},
-		{q.EffectsWithoutEvent, Problem, "every effect has the event it is because of (I9)", "look for a person or program that deletes from processed_events"},
-		{q.LinksWithoutEffect, Problem, "every link of an event leads to an effect (I4)", "look for a person or program that deletes from effects"},
-		{q.DoneWithoutAttempt, Problem, "every effect that is done was confirmed (I6)", "ask the receiver whether it was applied, and look for who changes effects by hand"},
-		{q.AttemptsBeyondEffect, Problem, "no attempt is newer than its effect (I8)", "look for who changes effects by hand, or for a backup that was restored in parts"},
-		{q.EventsHeld, Warning, "no event is held as a suspected replay", "see them with `hooklatch events list --state held`; `hooklatch events release` or `hooklatch events drop` decides, by SOURCE EVENT_ID or by filter"},
+		{q.EffectsPastLease, Warning, "no attempt runs long past its lease (I5)", healed},
+		{q.EffectsWithManyJobs, Warning, "no effect has two live jobs (I4)", "harmless, since the ledger lets only one of them run; remove the newer job in River UI"},
+		{q.EffectsWithoutEvent, Problem, "every effect has the event that caused it (I9)", "find out which user or program deletes from processed_events"},
+		{q.LinksWithoutEffect, Problem, "every link of an event leads to an effect (I4)", "find out which user or program deletes from effects"},
+		{q.DoneWithoutAttempt, Problem, "every effect that is done was confirmed by its receiver (I6)", "check at the receiver whether it was applied, and find out who changes effects manually"},
+		{q.AttemptsBeyondEffect, Problem, "no attempt has a higher number than its effect (I8)", "find out who changes effects manually, or whether a backup was restored only in part"},
+		{q.EventsHeld, Warning, "no event is held as a suspected replay", "list them with `hooklatch events list --state held`, then run `hooklatch events release` or `hooklatch events drop`, by SOURCE EVENT_ID or by filter"},
 	}
 }
 
-// Invariants checks what must be true of the rows of a migrated database.
+// Invariants checks the invariants of the rows of a migrated database.
 func Invariants(ctx context.Context, pool *pgxpool.Pool, name schema.Name) ([]Finding, error) {
 	q, err := loadQuestions(name)
 	if err != nil {
@@ -90,7 +90,7 @@ func Invariants(ctx context.Context, pool *pgxpool.Pool, name schema.Name) ([]Fi
 			findings = append(findings, Finding{Level: OK, Check: question.Name(), Message: inv.holds})
 			continue
 		}
-		message := fmt.Sprintf("not so: %s; %d found\n%s", inv.holds, total, strings.Join(violations, "\n"))
+		message := fmt.Sprintf("violated: %s; %d found\n%s", inv.holds, total, strings.Join(violations, "\n"))
 		findings = append(findings, Finding{Level: inv.level, Check: question.Name(), Message: message, Fix: inv.fix})
 	}
 	return findings, nil

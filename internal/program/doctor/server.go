@@ -13,18 +13,18 @@ import (
 )
 
 const (
-	// minVersion is the oldest server we are tested with.
+	// minVersion is the oldest server version that Hooklatch is tested with.
 	minVersion = 150000
-	// maxSnapshot is how old a snapshot may be: rows that were deleted after it stay in
-	// the tables, and whoever looks for jobs reads them.
+	// maxSnapshot is how old a snapshot may be: rows deleted after it stay in the tables, and
+	// every search for jobs reads them.
 	maxSnapshot = time.Hour
-	// maxDeadJobs is how many rows of river_job may wait to be cleaned up.
+	// maxDeadJobs is how many dead rows of river_job may wait for vacuum.
 	maxDeadJobs = 100_000
-	// maxClockDifference is how far the database's clock may be from ours.
+	// maxClockDifference is how far the database's clock may differ from this machine's.
 	maxClockDifference = 2 * time.Second
 )
 
-// facts are what query/server.sql asks, column by column.
+// facts are the columns of query/server.sql.
 type facts struct {
 	Version           string
 	VersionNumber     int
@@ -40,40 +40,40 @@ type facts struct {
 	MaxConnections    int
 	Connections       int
 	SnapshotSeconds   float64 // how long the oldest snapshot has been held
-	SnapshotOf        string  // by whom
+	SnapshotOf        string  // who holds it
 	DeadJobs          int64
 	LiveJobs          int64
 	Now               time.Time
 }
 
-// ServerOptions say what of a server is checked.
+// ServerOptions configure Server.
 type ServerOptions struct {
-	// Schema holds River's tables, if there are any yet. Defaults to schema.Default.
+	// Schema contains River's tables, if they exist yet. Defaults to schema.Default.
 	Schema schema.Name
-	// AllowFsyncOff makes a warning of what is a problem without it.
+	// AllowFsyncOff makes fsync = off a Warning instead of a Problem.
 	AllowFsyncOff bool
 }
 
-// Server checks the settings of a server that a commit depends on, and what slows it
-// down.
+// Server checks the settings that the durability of a commit depends on, and conditions that
+// slow the server down.
 func Server(ctx context.Context, pool *pgxpool.Pool, opts ServerOptions) ([]Finding, error) {
 	opts.Schema = opts.Schema.OrDefault()
 	q, err := loadQuestions(opts.Schema)
 	if err != nil {
 		return nil, err
 	}
-	// One connection before the clock is compared: making it takes its time.
+	// Connect before the clocks are compared: connecting takes time.
 	if err := pool.Ping(ctx); err != nil {
 		return nil, fmt.Errorf("reach the database: %w", err)
 	}
 	before := time.Now()
 	rows, err := q.Server.Query(ctx, pool)
 	if err != nil {
-		return nil, fmt.Errorf("ask the server for its settings: %w", err)
+		return nil, fmt.Errorf("read the server's settings: %w", err)
 	}
 	f, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByPos[facts])
 	if err != nil {
-		return nil, fmt.Errorf("ask the server for its settings: %w", err)
+		return nil, fmt.Errorf("read the server's settings: %w", err)
 	}
 	took := time.Since(before)
 	findings := append(f.durability(opts), f.clock(before.Add(took/2)))
@@ -96,31 +96,31 @@ func (f facts) durability(opts ServerOptions) []Finding {
 		lossy = Warning
 	}
 	add(f.Fsync != "on", lossy, CheckFsync, "fsync is on",
-		"fsync is off: events that were answered 2xx are lost when the machine loses power", "set fsync = on in postgresql.conf and reload")
+		"fsync is off: events that were answered 2xx are lost if the machine loses power", "set fsync = on in postgresql.conf and reload")
 	add(f.FullPageWrites != "on", Warning, "full_page_writes", "full_page_writes is on",
-		"full_page_writes is off: a power loss can damage pages, unless the file system never writes half of one", "set full_page_writes = on in postgresql.conf and reload")
+		"full_page_writes is off: a power loss can damage pages, unless the file system never writes partial pages", "set full_page_writes = on in postgresql.conf and reload")
 	add(f.SynchronousCommit == "off", Warning, "synchronous_commit", "synchronous_commit is "+f.SynchronousCommit,
-		"synchronous_commit is off by default here: our transactions turn it on, those of your own handlers and applications do not", "set synchronous_commit = on in postgresql.conf and reload")
+		"synchronous_commit is off by default: Hooklatch's transactions turn it on, but those of your own handlers and applications do not", "set synchronous_commit = on in postgresql.conf and reload")
 	add(f.InRecovery, Problem, "primary", "the server is a primary",
-		"the server is a standby: it stores nothing", "connect to the primary; target_session_attrs=read-write in the URL finds it among several hosts")
-	add(f.ReadOnly && !f.InRecovery, Problem, "writable", "transactions may write",
+		"the server is a standby and accepts no writes", "connect to the primary; target_session_attrs=read-write in the URL finds it among several hosts")
+	add(f.ReadOnly && !f.InRecovery, Problem, "writable", "transactions can write",
 		"transactions are read-only by default", "set default_transaction_read_only = off for this role and database")
 	add(f.StandbyNames != "" && f.SyncStandbys == 0, Problem, "standby", f.standbys(),
 		"synchronous_standby_names is set but no synchronous standby is connected: every commit waits", "start the standby, or empty synchronous_standby_names")
 	add(f.StandbyNames == "" && f.AsyncStandbys > 0, Warning, "failover", "no standby can fall behind unnoticed",
-		fmt.Sprintf("%d standbys follow asynchronously: a failover loses the events of the last moments, which were answered 2xx", f.AsyncStandbys),
-		"set synchronous_standby_names when that is not wanted")
+		fmt.Sprintf("%d standbys follow asynchronously: a failover loses the most recent events, although they were answered 2xx", f.AsyncStandbys),
+		"set synchronous_standby_names if you cannot accept that")
 	add(f.Encoding != "UTF8", Problem, "encoding", "the encoding is UTF8",
-		"the encoding of the database is "+f.Encoding, "make a database with ENCODING 'UTF8'")
+		"the encoding of the database is "+f.Encoding, "create a database with ENCODING 'UTF8'")
 	free := f.MaxConnections - f.Connections
-	add(free < f.MaxConnections/10, Warning, "connections", fmt.Sprintf("%d of %d connections are used", f.Connections, f.MaxConnections),
-		fmt.Sprintf("%d of %d connections are used", f.Connections, f.MaxConnections), "raise max_connections, or lower database.max_conns and the pools of other programs")
+	add(free < f.MaxConnections/10, Warning, "connections", fmt.Sprintf("%d of %d connections are in use", f.Connections, f.MaxConnections),
+		fmt.Sprintf("%d of %d connections are in use", f.Connections, f.MaxConnections), "raise max_connections, or lower database.max_conns and the pool sizes of other programs")
 	return findings
 }
 
 func (f facts) standbys() string {
 	if f.StandbyNames == "" {
-		return "no synchronous standby is asked for"
+		return "no synchronous standby is configured"
 	}
 	return fmt.Sprintf("%d synchronous standbys are connected", f.SyncStandbys)
 }
@@ -130,14 +130,14 @@ func (f facts) clock(ours time.Time) Finding {
 	if difference.Abs() > maxClockDifference {
 		return Finding{
 			Level: Warning, Check: "clock",
-			Message: fmt.Sprintf("the clock of the database differs from this machine's by %s: retries are late by as much, and signed times are compared with this one, leases with the other", difference.Round(time.Millisecond)),
-			Fix:     "keep both on time with NTP",
+			Message: fmt.Sprintf("the database's clock differs from this machine's by %s: retries are late by as much; signed times are compared with this machine's clock, leases with the database's", difference.Round(time.Millisecond)),
+			Fix:     "synchronize both clocks with NTP",
 		}
 	}
-	return Finding{Level: OK, Check: "clock", Message: "the clocks of database and machine agree within " + maxClockDifference.String()}
+	return Finding{Level: OK, Check: "clock", Message: "the clocks of the database and this machine agree within " + maxClockDifference.String()}
 }
 
-// CheckFsync is the check that a server keeps what it commits.
+// CheckFsync is the name of the check that the server does not lose commits.
 const CheckFsync = "fsync"
 
 func (f facts) snapshot() Finding {
@@ -147,8 +147,8 @@ func (f facts) snapshot() Finding {
 	}
 	return Finding{
 		Level: Warning, Check: "snapshot",
-		Message: fmt.Sprintf("%s has held a snapshot for %s: rows that were deleted since cannot be cleaned up, and looking for jobs slows down", f.SnapshotOf, clock.Roughly(held)),
-		Fix:     "end that transaction; drop a replication slot that nobody reads",
+		Message: fmt.Sprintf("%s has held a snapshot for %s: rows deleted since cannot be vacuumed, and fetching jobs slows down", f.SnapshotOf, clock.Roughly(held)),
+		Fix:     "end that transaction, or drop an unused replication slot",
 	}
 }
 
@@ -158,7 +158,7 @@ func (f facts) deadJobs() Finding {
 		return Finding{Level: OK, Check: "dead_jobs", Message: found}
 	}
 	return Finding{
-		Level: Warning, Check: "dead_jobs", Message: found + ": looking for jobs slows down",
-		Fix: "look for an old snapshot, then run: VACUUM river_job; if it comes again, ALTER TABLE river_job SET (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 10000)",
+		Level: Warning, Check: "dead_jobs", Message: found + ": fetching jobs slows down",
+		Fix: "end transactions with old snapshots, then run: VACUUM river_job; if it happens again, ALTER TABLE river_job SET (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 10000)",
 	}
 }

@@ -12,7 +12,7 @@ import (
 //go:embed query waiting/*.sql
 var queries embed.FS
 
-// questions are the texts of query/*.sql: the settings of the server, and the
+// questions contains the statements of query/*.sql: the settings of the server, and the
 // violations of each invariant.
 type questions struct {
 	AttemptsBeyondEffect  statement.Of[shown]
@@ -28,7 +28,7 @@ type questions struct {
 	Server                statement.Bound
 }
 
-// shown is how many violations of an invariant are named.
+// shown is how many violations of an invariant are listed.
 type shown struct{ Limit int }
 
 func loadQuestions(name schema.Name) (questions, error) {
@@ -37,7 +37,7 @@ func loadQuestions(name schema.Name) (questions, error) {
 	return q, err
 }
 
-// waitingQuestions are the texts of waiting/*.sql.
+// waitingQuestions contains the statements of waiting/*.sql.
 type waitingQuestions struct {
 	Configurations statement.Of[workerSeconds]
 	Destinations   statement.Of[lateBefore]
@@ -49,10 +49,10 @@ type waitingQuestions struct {
 	Worker         statement.Bound
 }
 
-// lateBefore is when an effect must have been due to be late.
+// lateBefore is the time before which an effect must have been due to count as late.
 type lateBefore struct{ LateBefore time.Time }
 
-// workerSeconds is how long ago a worker was seen that runs.
+// workerSeconds is how long ago a running worker may have been seen last.
 type workerSeconds struct{ WorkerSeconds float64 }
 
 func loadWaitingQuestions(name schema.Name) (waitingQuestions, error) {

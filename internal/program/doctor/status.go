@@ -13,55 +13,54 @@ import (
 	"github.com/hooklatch/hooklatch/worker/alarm"
 )
 
-// hours is how far back the series go.
+// hours is the length of the series.
 const hours = 24
 
-// StatusOptions say what a Status contains.
+// StatusOptions configure ReadStatus.
 type StatusOptions struct {
 	Pool   *pgxpool.Pool
 	Schema schema.Name
-	// SizeBudget is how many bytes the tables may take. 0: nobody said.
+	// SizeBudget is how many bytes the tables may use. 0: no limit.
 	SizeBudget int64
-	// Of leaves out sources and destinations, and what is about them. Nil: all are shown.
+	// Of selects sources and destinations by name, with everything about them. Nil: all.
 	Of func(name string) bool
-	// AllowFsyncOff makes no problem of a server that may lose what it committed.
+	// AllowFsyncOff makes fsync = off a Warning instead of a Problem.
 	AllowFsyncOff bool
-	// Awaited is true for a page that somebody waits for: measure.MostAwaited.
+	// Awaited is true for a page that a user waits for: see measure.MostAwaited.
 	Awaited bool
 }
 
-// Status is what there is to say. Times are by the clock of the database.
+// Status is the state of a system. Times are by the database's clock.
 type Status struct {
 	At time.Time `json:"at"`
-	// FirstAttempts are those of the last hour, and Duplicates are of the events that
-	// came in it.
+	// FirstAttempts is the failure rate of the first attempts of the last hour. Duplicates is the
+	// duplicate rate of the events received in it.
 	FirstAttempts Share         `json:"first_attempts"`
 	Duplicates    Share         `json:"duplicates"`
 	Tables        []Table       `json:"tables"`
 	Needs         []alarm.Alert `json:"needs"`
-	// Server is what its settings, or its state, take from a guarantee or slow down.
+	// Server lists settings and conditions of the server that break a guarantee or slow it down.
 	Server       []Finding     `json:"server"`
 	Destinations []Destination `json:"destinations"`
 	Sources      []Source      `json:"sources"`
 	Processes    []Process     `json:"processes"`
 }
 
-// NeedsSomebody reports whether somebody has to do something.
+// NeedsSomebody reports whether an operator has to act.
 func (s *Status) NeedsSomebody() bool {
 	return slices.ContainsFunc(s.Needs, func(a alarm.Alert) bool { return a.Severity != alarm.Notice }) ||
 		slices.ContainsFunc(s.Server, func(f Finding) bool { return f.Level == Problem })
 }
 
-// Share is a part of all: of first attempts those that failed, of events those that came
-// before.
+// Share is a part of all: failed ones of first attempts, or duplicates of events.
 type Share struct {
 	Part int64 `json:"part"`
 	All  int64 `json:"all"`
-	// Hours are the shares in each of the last 24 hours, this one last. Null: nothing came.
+	// Hours are the rates of the last 24 hours, the current hour last. Null: all is 0.
 	Hours []*float64 `json:"hours"`
 }
 
-// Rate is the part of all, false without any.
+// Rate returns Part as a fraction of All, or false if All is 0.
 func (s Share) Rate() (float64, bool) { return rate(s.Part, s.All) }
 
 func rate(part, all int64) (float64, bool) {
@@ -71,7 +70,7 @@ func rate(part, all int64) (float64, bool) {
 	return float64(part) / float64(all), true
 }
 
-// Table is what one holds with its partitions, and how much that grew.
+// Table is the size of a table with its partitions, and its growth.
 type Table struct {
 	Name  string `json:"name"`
 	Rows  int64  `json:"rows"` // estimated
@@ -80,10 +79,10 @@ type Table struct {
 	Days  int    `json:"grew_in_days,omitempty"`
 }
 
-// Destination is what waits for one, and what holds it.
+// Destination contains what waits for a destination, and what blocks it.
 type Destination struct {
 	Name        string           `json:"name"`
-	Effects     map[string]int64 `json:"effects"`            // by state, those that are not done
+	Effects     map[string]int64 `json:"effects"`            // by state, except done
 	AtLeast     []string         `json:"at_least,omitempty"` // states of which there may be more
 	OldestDue   time.Time        `json:"oldest_due,omitzero"`
 	PausedAt    time.Time        `json:"paused_at,omitzero"`
@@ -97,43 +96,43 @@ type Destination struct {
 	FirstFailed int64 `json:"first_attempts_failed"`
 }
 
-// Source is what came of one in the last hour, and what waits.
+// Source contains what a source received in the last hour, and what waits.
 type Source struct {
 	Name                string           `json:"name"`
 	LastAccepted        time.Time        `json:"last_accepted,omitzero"`
 	Accepted            int64            `json:"accepted"`
 	Duplicates          int64            `json:"duplicates"`
-	UsualDuplicates     *float64         `json:"usual_duplicates"` // share, in this hour of the last seven days
+	UsualDuplicates     *float64         `json:"usual_duplicates"` // rate in this hour of the day over the last seven days
 	Refused             map[string]int64 `json:"refused"`          // by reason
 	Quarantined         int64            `json:"quarantined"`
 	Undispatched        int64            `json:"undispatched"`
 	AtLeast             bool             `json:"undispatched_at_least,omitzero"` // there may be more
 	OldestUndispatched  time.Time        `json:"oldest_undispatched,omitzero"`
-	Unserved            bool             `json:"unserved,omitzero"` // no running worker has the source
+	Unserved            bool             `json:"unserved,omitzero"` // no running worker serves the source
 	Skipped             int64            `json:"skipped"`           // in the last hour
 	Failed              int64            `json:"failed"`
 	Held                int64            `json:"held"`
 	FirstAttempts       int64            `json:"first_attempts"`
 	FirstAttemptsFailed int64            `json:"first_attempts_failed"`
-	Backfill            *Backfill        `json:"backfill,omitempty"` // nil: the list of the provider is not read
+	Backfill            *Backfill        `json:"backfill,omitempty"` // nil: the provider's list is not read
 }
 
-// Backfill is how complete a source is, by the list of its provider.
+// Backfill is how complete a source is, compared with its provider's list.
 type Backfill struct {
 	CoveredUntil time.Time `json:"covered_until"`
-	ForgottenAt  time.Time `json:"forgotten_at,omitzero"` // when the provider lists no longer what came then; zero: it does not say
-	Listed       int64     `json:"listed"`                // in the last hour, like those that follow
+	ForgottenAt  time.Time `json:"forgotten_at,omitzero"` // when the provider stops listing the events of CoveredUntil; zero: unknown
+	Listed       int64     `json:"listed"`                // in the last hour, like the counts below
 	Recovered    int64     `json:"recovered"`
-	Reported     int64     `json:"reported"` // missing, in a pass that only tells
+	Reported     int64     `json:"reported"` // missing, in passes with mode: report
 	Lost         int64     `json:"lost"`
-	Failures     int       `json:"failures"` // passes in a row
+	Failures     int       `json:"failures"` // consecutive failed passes
 	Error        string    `json:"error,omitzero"`
 	Endpoint     string    `json:"endpoint,omitzero"` // on, off or foreign
 	EndpointWhy  string    `json:"endpoint_why,omitzero"`
 	OffSince     time.Time `json:"endpoint_off_since,omitzero"`
 }
 
-// Process is one that runs.
+// Process is a running process.
 type Process struct {
 	Name       string    `json:"name"`
 	Kind       string    `json:"kind"`
@@ -190,8 +189,8 @@ func ReadStatus(ctx context.Context, opts StatusOptions) (*Status, error) {
 	return s, nil
 }
 
-// keep leaves out what is not of some sources and destinations. The pictures of the last
-// day are those of all.
+// keep removes all sources and destinations that of does not select. Share.Hours still covers
+// all of them.
 func (s *Status) keep(of func(name string) bool) {
 	if of == nil {
 		return
@@ -208,7 +207,7 @@ func (s *Status) keep(of func(name string) bool) {
 	s.Needs = slices.DeleteFunc(s.Needs, func(a alarm.Alert) bool { return left[a.Subject] })
 }
 
-// shares are the parts of all, hour by hour.
+// shares returns the rates by hour.
 func shares(part, all []int64) []*float64 {
 	list := make([]*float64, len(all))
 	for i := range all {
@@ -227,7 +226,7 @@ func sum(a, b []int64) []int64 {
 	return list
 }
 
-// refusedOf are the refusals among counts, by reason.
+// refusedOf returns the refusals among counts, by reason.
 func refusedOf(counts map[measure.What]int64) map[string]int64 {
 	refused := map[string]int64{}
 	for what, n := range counts {

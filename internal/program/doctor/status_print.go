@@ -1,7 +1,6 @@
 package doctor
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"maps"
@@ -15,7 +14,7 @@ import (
 	"github.com/hooklatch/hooklatch/internal/safetext"
 )
 
-// Print writes it for people, on one screen.
+// Print writes the status for humans, on one screen.
 func (s *Status) Print(w io.Writer) error {
 	p := &printer{w: tabwriter.NewWriter(w, 0, 0, 2, ' ', 0), now: s.At}
 	p.numbers(s)
@@ -32,8 +31,8 @@ type printer struct {
 	now time.Time
 }
 
-// row writes cells that line up with those of the rows around them. What strangers may
-// have written is made safe for a terminal.
+// row writes cells that are aligned with those of the rows around them. Text from untrusted
+// senders is made safe for a terminal.
 func (p *printer) row(cells ...string) {
 	safe := make([]string, len(cells))
 	for i, cell := range cells {
@@ -42,7 +41,7 @@ func (p *printer) row(cells ...string) {
 	fmt.Fprintln(p.w, strings.TrimRight(strings.Join(safe, "\t"), "\t"))
 }
 
-// title begins a part: rows of different parts do not line up.
+// title begins a part. Rows of different parts are not aligned.
 func (p *printer) title(text string) {
 	_ = p.w.Flush() // Print returns the same error
 	fmt.Fprintf(p.w, "\n%s\n", text)
@@ -51,8 +50,8 @@ func (p *printer) title(text string) {
 
 func (p *printer) numbers(s *Status) {
 	p.row("at", s.At.UTC().Format(timeLayout))
-	p.row("first attempts that failed", percent(s.FirstAttempts.Rate()), sparkline(s.FirstAttempts.Hours), fmt.Sprintf("of %d in the last hour", s.FirstAttempts.All))
-	p.row("events that came before", percent(s.Duplicates.Rate()), sparkline(s.Duplicates.Hours), fmt.Sprintf("of %d in the last hour", s.Duplicates.All))
+	p.row("first-attempt failure rate", percent(s.FirstAttempts.Rate()), sparkline(s.FirstAttempts.Hours), fmt.Sprintf("of %d in the last hour", s.FirstAttempts.All))
+	p.row("duplicate rate", percent(s.Duplicates.Rate()), sparkline(s.Duplicates.Hours), fmt.Sprintf("of %d in the last hour", s.Duplicates.All))
 	var bytes, grew int64
 	var days int
 	for _, t := range s.Tables {
@@ -65,7 +64,7 @@ func (p *printer) numbers(s *Status) {
 	p.row("tables", Volume(bytes), growth, largest(s.Tables))
 }
 
-// largest names the tables that take most.
+// largest names the largest tables.
 func largest(tables []Table) string {
 	var names []string
 	for _, t := range tables[:min(3, len(tables))] {
@@ -76,10 +75,10 @@ func largest(tables []Table) string {
 
 func (p *printer) needs(s *Status) {
 	if len(s.Needs) == 0 {
-		p.title("NOTHING NEEDS A PERSON")
+		p.title("NOTHING NEEDS ATTENTION")
 		return
 	}
-	p.title("NEEDS A PERSON")
+	p.title("NEEDS ATTENTION")
 	for _, a := range s.Needs {
 		since := ""
 		if !a.Since.IsZero() {
@@ -90,7 +89,7 @@ func (p *printer) needs(s *Status) {
 	}
 }
 
-// server says what is wrong with the server of the database.
+// server prints findings about the database server.
 func (p *printer) server(s *Status) {
 	if len(s.Server) == 0 {
 		return
@@ -102,7 +101,7 @@ func (p *printer) server(s *Status) {
 	}
 }
 
-// ago is a point in time as people read it: how long ago it is.
+// ago returns how long ago a point in time is.
 func (p *printer) ago(t time.Time) string {
 	if t.IsZero() {
 		return "-"
@@ -112,14 +111,14 @@ func (p *printer) ago(t time.Time) string {
 
 func (p *printer) waits(s *Status) {
 	p.title("DESTINATIONS")
-	p.row("NAME", "PENDING", "STARTED", "IN DOUBT", "PARKED", "FAILED", "OLDEST DUE", "FIRST FAILED 1 H", "HELD BY")
+	p.row("NAME", "PENDING", "STARTED", "IN DOUBT", "PARKED", "FAILED", "OLDEST DUE", "FIRST FAILED 1 H", "BLOCKED BY")
 	for _, d := range s.Destinations {
 		holds := "-"
 		switch {
 		case !d.PausedAt.IsZero():
-			holds = fmt.Sprintf("%s, for %s: %s", d.PausedBy, p.ago(d.PausedAt), cmp.Or(d.PauseReason, "paused"))
+			holds = fmt.Sprintf("paused by %s, for %s%s", d.PausedBy, p.ago(d.PausedAt), because(d.PauseReason))
 		case !d.OpenedAt.IsZero():
-			holds = fmt.Sprintf("its breaker, for %s: %s", p.ago(d.OpenedAt), d.Breaker)
+			holds = fmt.Sprintf("breaker open, for %s: %s", p.ago(d.OpenedAt), d.Breaker)
 		}
 		p.row(d.Name, orDash(d.Count("pending")), orDash(d.Count("started")), orDash(d.Count("in_doubt")),
 			orDash(d.Count("parked")), orDash(d.Count("failed")), p.ago(d.OldestDue), ofAll(d.FirstFailed, d.First), holds)
@@ -128,7 +127,7 @@ func (p *printer) waits(s *Status) {
 
 func (p *printer) sources(s *Status) {
 	p.title("SOURCES")
-	p.row("NAME", "LAST ACCEPTED", "EVENTS 1 H", "CAME BEFORE", "USUALLY", "UNDISPATCHED", "SKIPPED 1 H", "FAILED", "HELD", "QUARANTINE", "REFUSED 1 H")
+	p.row("NAME", "LAST ACCEPTED", "EVENTS 1 H", "DUPLICATES", "USUALLY", "UNDISPATCHED", "SKIPPED 1 H", "FAILED", "HELD", "QUARANTINE", "REFUSED 1 H")
 	for _, of := range s.Sources {
 		usual := "-"
 		if of.UsualDuplicates != nil {
@@ -139,7 +138,7 @@ func (p *printer) sources(s *Status) {
 			waits += " for " + p.ago(of.OldestUndispatched)
 		}
 		if of.Unserved {
-			waits += ", no worker has the source"
+			waits += ", no worker serves the source"
 		}
 		var refused int64
 		for _, n := range of.Refused {
@@ -152,12 +151,12 @@ func (p *printer) sources(s *Status) {
 	p.refusals(s)
 }
 
-// lists says how complete sources are, by the lists of their providers.
+// lists prints how complete sources are, compared with their providers' lists.
 func (p *printer) lists(s *Status) {
 	if !slices.ContainsFunc(s.Sources, func(of Source) bool { return of.Backfill != nil }) {
 		return
 	}
-	p.title("LISTS OF PROVIDERS")
+	p.title("PROVIDER LISTS")
 	p.row("SOURCE", "COMPLETE UNTIL", "LISTED 1 H", "RECOVERED", "MISSING", "LOST", "ENDPOINT")
 	for _, of := range s.Sources {
 		if b := of.Backfill; b != nil {
@@ -166,7 +165,7 @@ func (p *printer) lists(s *Status) {
 	}
 }
 
-// refusals says why requests were refused, and what that most often means.
+// refusals prints why requests were refused, and the most likely causes.
 func (p *printer) refusals(s *Status) {
 	if !slices.ContainsFunc(s.Sources, func(of Source) bool { return len(of.Refused) > 0 }) {
 		return
@@ -187,15 +186,15 @@ func (p *printer) processes(s *Status) {
 	}
 }
 
-// Count is how many effects are in a state.
+// Count returns how many effects are in a state.
 func (d Destination) Count(state string) string {
 	return UpTo(d.Effects[state], slices.Contains(d.AtLeast, state))
 }
 
-// Waits is how many events wait for their dispatch.
+// Waits returns how many events wait to be dispatched.
 func (s Source) Waits() string { return UpTo(s.Undispatched, s.AtLeast) }
 
-// UpTo is a count, with a plus where there may be more.
+// UpTo formats a count, with a plus if there may be more.
 func UpTo(n int64, atLeast bool) string {
 	if atLeast {
 		return strconv.FormatInt(n, 10) + "+"
@@ -203,10 +202,10 @@ func UpTo(n int64, atLeast bool) string {
 	return strconv.FormatInt(n, 10)
 }
 
-// number is a count, a dash for none.
+// number formats a count, with a dash for 0.
 func number(n int64) string { return orDash(strconv.FormatInt(n, 10)) }
 
-// orDash shows a count of none as a dash.
+// orDash replaces "0" by a dash.
 func orDash(count string) string {
 	if count == "0" {
 		return "-"
@@ -214,7 +213,7 @@ func orDash(count string) string {
 	return count
 }
 
-// Volume is a number of bytes for people.
+// Volume formats a number of bytes for humans.
 func Volume(n int64) string {
 	const kib = 1 << 10
 	units := []string{"B", "KiB", "MiB", "GiB", "TiB"}
@@ -242,8 +241,7 @@ func percent(share float64, known bool) string {
 	return fmt.Sprintf("%.1f %%", 100*share)
 }
 
-// sparkline is a picture of shares: as high as the highest of them, and a space where
-// nothing is known.
+// sparkline draws rates, scaled to the highest, with a space where a rate is unknown.
 func sparkline(shares []*float64) string {
 	const bars = "▁▂▃▄▅▆▇█"
 	highest := 0.0

@@ -11,14 +11,14 @@ import (
 	"github.com/hooklatch/hooklatch/worker/alarm"
 )
 
-// reading is what was read, to be put together by name, and the alerts that fire.
+// reading contains the data read from the database, and the alerts that fire.
 type reading struct {
 	snapshot *measure.Snapshot
 	hour     measure.Sums
 	alerts   []alarm.Alert
 }
 
-// judge reads what is waiting and what was counted lately, and which alerts that fires.
+// judge reads what is waiting and what was counted lately, and sets the alerts that fire.
 func (r *reading) judge(ctx context.Context, reader *measure.Reader, sizeBudget int64) error {
 	var err error
 	if r.snapshot, err = reader.Read(ctx); err != nil {
@@ -32,7 +32,7 @@ func (r *reading) judge(ctx context.Context, reader *measure.Reader, sizeBudget 
 	return nil
 }
 
-// named are the rows of names, made when they are first asked for.
+// named contains rows by name, created when they are first used.
 type named[T any] map[string]*T
 
 func (n named[T]) of(name string) *T {
@@ -42,7 +42,7 @@ func (n named[T]) of(name string) *T {
 	return n[name]
 }
 
-// list is all of them in the order of their names.
+// list returns all rows, ordered by name.
 func (n named[T]) list(name func(*T, string)) []T {
 	list := make([]T, 0, len(n))
 	for _, one := range slices.Sorted(maps.Keys(n)) {
@@ -132,7 +132,7 @@ func backfillOf(of measure.List, now time.Time) *Backfill {
 	return b
 }
 
-// orNone are counts that JSON never shows as null.
+// orNone returns counts that are never nil, so that JSON never shows null.
 func orNone(counts map[string]int64) map[string]int64 {
 	if counts == nil {
 		return map[string]int64{}

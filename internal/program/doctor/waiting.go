@@ -17,15 +17,15 @@ import (
 
 const (
 	timeLayout = "2006-01-02 15:04:05Z"
-	// lateAfter is how long something may be due before it is a finding.
+	// lateAfter is how long something may be due before it becomes a finding.
 	lateAfter = time.Minute
-	// reportInterval is how often River says that a queue is worked, and some
-	// time for saying so.
+	// reportInterval is how often River reports that a queue is worked, plus some time for the
+	// report itself.
 	reportInterval = 11 * time.Minute
 )
 
-// Waiting finds what waits: how much, since when, why, and what to type. What
-// waits for less than a minute, while a worker runs, is not reported.
+// Waiting finds what waits: how many rows, since when, why, and which command to run. It does not
+// report rows that wait for less than a minute while a worker runs.
 func Waiting(ctx context.Context, pool *pgxpool.Pool, name schema.Name) ([]Finding, error) {
 	q, err := loadWaitingQuestions(name)
 	if err != nil {
@@ -62,12 +62,12 @@ type waiting struct {
 	err      error
 
 	now        time.Time // by the database's clock
-	works      bool      // a worker runs
+	works      bool      // whether a worker runs
 	reportedAt time.Time // when any queue was last worked
 	measured   reading
 }
 
-// ask calls row for each row of the answer, which was scanned into into.
+// ask runs a query, scans each row into into, and calls row for it.
 func (w *waiting) ask(question statement.Bound, into []any, row func()) {
 	if w.err != nil {
 		return
@@ -80,11 +80,11 @@ func (w *waiting) ask(question statement.Bound, into []any, row func()) {
 		})
 	}
 	if err != nil {
-		w.err = fmt.Errorf("look for what waits (%s): %w", question.Name(), err)
+		w.err = fmt.Errorf("find what is waiting (%s): %w", question.Name(), err)
 	}
 }
 
-// read measures what the rest is found in.
+// read reads the measurements that the remaining findings are based on.
 func (w *waiting) read() {
 	if w.err != nil {
 		return
@@ -102,7 +102,7 @@ func (w *waiting) add(check string, count int64, since time.Time, message, fix s
 	})
 }
 
-// since is a point in time as people read it, and how long ago that was.
+// since formats a point in time, with how long ago it was.
 func (w *waiting) since(t time.Time) string {
 	return fmt.Sprintf("since %s (%s)", t.UTC().Format(timeLayout), clock.Roughly(w.now.Sub(t)))
 }
@@ -114,7 +114,7 @@ func several(n int64, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// waits is "1 effect waits" or "2 effects wait".
+// waits returns "1 effect waits" or "2 effects wait".
 func waits(n int64, what string) string {
 	if n == 1 {
 		return "1 " + what + " waits"
@@ -141,25 +141,25 @@ func (w *waiting) worker() {
 	w.ask(w.sql.Worker, []any{&w.now, &w.works, &reportedAt}, func() { w.reportedAt = orZero(reportedAt) })
 }
 
-// idle is what is said when nothing waits.
+// idle returns the message for the case that nothing waits.
 func (w *waiting) idle() string {
 	if w.works {
-		return "a worker runs, and nothing waits for longer than " + clock.Roughly(lateAfter)
+		return "a worker is running, and nothing has been waiting for longer than " + clock.Roughly(lateAfter)
 	}
-	return "nothing waits; no worker runs"
+	return "nothing is waiting; no worker is running"
 }
 
-// unserved is why nothing of a queue is worked, empty when it should be.
+// unserved returns why no worker processes a queue, or "" if one does.
 func (w *waiting) unserved(reportedAt time.Time) string {
 	switch {
 	case !w.works && w.reportedAt.IsZero():
 		return "no worker has ever run here"
 	case !w.works:
-		return "no worker runs; the last one reported " + w.reportedAt.UTC().Format(timeLayout)
+		return "no worker is running; the last one reported " + w.reportedAt.UTC().Format(timeLayout)
 	case reportedAt.IsZero():
-		return "no worker has ever worked its queue"
+		return "no worker has ever processed its queue"
 	case w.now.Sub(reportedAt) > reportInterval:
-		return "no worker works its queue " + w.since(reportedAt)
+		return "no worker has processed its queue " + w.since(reportedAt)
 	}
 	return ""
 }

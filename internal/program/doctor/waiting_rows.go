@@ -10,7 +10,7 @@ import (
 	"github.com/hooklatch/hooklatch/worker/alarm"
 )
 
-// came is how effects came to a state that only a person ends.
+// came returns the verb for effects in a state that only an operator ends.
 func came(state string, count int64) string {
 	switch {
 	case state == "failed":
@@ -21,7 +21,7 @@ func came(state string, count int64) string {
 	return "are " + state
 }
 
-// span is when the first and the last of several came.
+// span formats the times of the first and the last of several rows.
 func (w *waiting) span(first, last *time.Time) string {
 	from, to := orZero(first), orZero(last)
 	text := w.since(from)
@@ -31,7 +31,7 @@ func (w *waiting) span(first, last *time.Time) string {
 	return text
 }
 
-// setAside finds effects that only a person sets going again.
+// setAside finds effects that stay as they are until an operator acts.
 func (w *waiting) setAside() {
 	var destination, state, why string
 	var count, inDoubt, unrendered int64
@@ -54,27 +54,27 @@ func (w *waiting) setAside() {
 		if inDoubt > 0 {
 			commands = append(commands, "hooklatch effects retry "+selected+" --in-doubt")
 		}
-		for i, source := range sources { // what succeeded stays as it is
+		for i, source := range sources { // effects that succeeded stay as they are
 			commands = append(commands, fmt.Sprintf("hooklatch events replay --state dispatched --source %s --since %s", source, sinces[i].UTC().Format(time.RFC3339)))
 		}
 		w.add("effects_"+state, count, orZero(since), message,
-			fmt.Sprintf("see `hooklatch effects list %s`, repair the cause, then run: %s; or cancel them", selected, strings.Join(commands, "; ")))
+			fmt.Sprintf("list them with `hooklatch effects list %s`, fix the cause, then run: %s; or cancel them", selected, strings.Join(commands, "; ")))
 	})
 }
 
-// failedEvents finds events that nothing dispatches until they are replayed.
+// failedEvents finds events that are not dispatched until they are replayed.
 func (w *waiting) failedEvents() {
 	var source, why string
 	var count int64
 	var since, latest *time.Time
 	w.ask(w.sql.FailedEvents, []any{&source, &count, &since, &latest, &why}, func() {
-		w.add("events_failed", count, orZero(since), fmt.Sprintf("of %q: the dispatch of %s failed for good, %s%s",
+		w.add("events_failed", count, orZero(since), fmt.Sprintf("of %q: the dispatch of %s failed permanently, %s%s",
 			source, several(count, "event"), w.span(since, latest), because(why)),
-			"repair the cause, then run: hooklatch events replay --state failed --source "+source)
+			"fix the cause, then run: hooklatch events replay --state failed --source "+source)
 	})
 }
 
-// refused finds deliveries of known senders that were refused, as under a wrong secret.
+// refused finds refused deliveries of known senders: their secret may be wrong.
 func (w *waiting) refused() {
 	var source, reason string
 	var count int64
@@ -88,9 +88,9 @@ func (w *waiting) refused() {
 		if noneAccepted {
 			though = "; none was accepted since"
 		}
-		w.add("quarantine", count, orZero(since), fmt.Sprintf("of %q: %s from addresses of its sender %s in quarantine, refused for %s, %s%s",
+		w.add("quarantine", count, orZero(since), fmt.Sprintf("of %q: %s from its sender's addresses %s in quarantine, refused for %s, %s%s",
 			source, deliveries(count), are, reason, w.span(since, latest), though),
-			fmt.Sprintf("compare the secret with the one at the provider, then run: hooklatch quarantine retry --source %[1]s; what is not wanted: hooklatch quarantine drop --source %[1]s", source))
+			fmt.Sprintf("compare the secret with the one at the provider, then run: hooklatch quarantine retry --source %[1]s; to delete unwanted ones: hooklatch quarantine drop --source %[1]s", source))
 	})
 }
 
@@ -101,7 +101,7 @@ func deliveries(n int64) string {
 	return fmt.Sprintf("%d deliveries", n)
 }
 
-// events finds events that wait for their dispatch.
+// events finds events that wait to be dispatched.
 func (w *waiting) events() {
 	var queue string
 	var count int64
@@ -114,36 +114,36 @@ func (w *waiting) events() {
 		}
 		fix := "run: hooklatch worker; or hooklatch serve"
 		if why == "" {
-			why, fix = "a worker works its queue and does not keep up, or fails", "look at its log, and at the errors of the jobs in River UI"
+			why, fix = "a worker processes its queue but cannot keep up, or fails", "check its log, and the errors of the jobs in River UI"
 		}
-		w.add("events_waiting", count, since, fmt.Sprintf("in queue %q: %s for a dispatch, the oldest %s: %s",
+		w.add("events_waiting", count, since, fmt.Sprintf("in queue %q: %s to be dispatched, the oldest %s: %s",
 			queue, waits(count, "event"), w.since(since), why), fix)
 	})
 }
 
-// abandoned finds destinations whose sender did not return lately. Each such attempt kept
-// a slot longer than its time-out.
+// abandoned finds destinations with recently abandoned attempts. Each of them kept its slot longer
+// than its time-out.
 func (w *waiting) abandoned() {
 	for _, found := range w.measured.alerts {
 		if found.Name == "attempts_abandoned" {
 			w.add(found.Name, found.Count, w.now.Add(-alarm.Window), found.Message,
-				"look for `attempt abandoned` in the log of the workers; a restart ends the calls that have not returned")
+				"search the workers' logs for `attempt abandoned`; a restart ends the calls that have not returned")
 		}
 	}
 }
 
-// pausedQueues finds what somebody paused in River itself: that is no pause of a
-// destination, whose first attempts are made without its queue.
+// pausedQueues finds queues that were paused in River itself. That does not pause a destination:
+// first attempts are made without its queue.
 func (w *waiting) pausedQueues() {
 	var queue string
 	var since time.Time
 	w.ask(w.sql.PausedQueues, []any{&queue, &since}, func() {
-		w.add("paused_queue", 0, since, fmt.Sprintf("queue %q has been paused in River %s: its jobs wait, but first attempts of effects go on", queue, w.since(since)),
-			"resume it in River UI; to hold a destination, run: hooklatch destinations pause NAME")
+		w.add("paused_queue", 0, since, fmt.Sprintf("queue %q has been paused in River %s: its jobs wait, but first attempts of effects continue", queue, w.since(since)),
+			"resume it in River UI; to pause a destination, run: hooklatch destinations pause NAME")
 	})
 }
 
-// destinations finds effects that wait, and what holds their destination.
+// destinations finds effects that wait, and what blocks their destination.
 func (w *waiting) destinations() {
 	var name, pausedBy, pauseReason, breakerReason string
 	var count, late int64
@@ -155,11 +155,11 @@ func (w *waiting) destinations() {
 		behind := "; " + waits(count, "effect")
 		if paused {
 			w.add("paused", count, orZero(pausedAt), fmt.Sprintf("%q is paused by %s %s%s%s", name, pausedBy, w.since(orZero(pausedAt)), because(pauseReason), behind),
-				"when it may go on, run: hooklatch destinations resume "+name)
+				"to resume it, run: hooklatch destinations resume "+name)
 		}
 		if broken {
-			w.add("breaker", count, orZero(openedAt), fmt.Sprintf("the breaker of %q is open %s%s%s", name, w.since(orZero(openedAt)), because(breakerReason), behind),
-				fmt.Sprintf("repair the receiver; the next probe is at %s, and one that succeeds closes it. To probe at once, run: hooklatch destinations probe %s",
+			w.add("breaker", count, orZero(openedAt), fmt.Sprintf("the breaker of %q has been open %s%s%s", name, w.since(orZero(openedAt)), because(breakerReason), behind),
+				fmt.Sprintf("repair the receiver; the next probe is at %s, and a successful probe closes the breaker. To probe now, run: hooklatch destinations probe %s",
 					orZero(probeAt).UTC().Format(timeLayout), name))
 		}
 		if paused || broken || late == 0 {
@@ -167,7 +167,7 @@ func (w *waiting) destinations() {
 		}
 		why, fix := w.unserved(orZero(reportedAt)), "run: hooklatch worker; or hooklatch serve"
 		if why == "" {
-			why, fix = "a worker works its queue and does not keep up", "look at its log; or raise concurrency or rate of the destination"
+			why, fix = "a worker processes its queue but cannot keep up", "check its log, or raise concurrency or rate of the destination"
 		}
 		w.add("effects_waiting", late, orZero(lateSince), fmt.Sprintf("to %q: %s for an attempt that is due, the oldest %s: %s",
 			name, waits(late, "effect"), w.since(orZero(lateSince)), why), fix)

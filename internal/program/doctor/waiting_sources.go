@@ -12,7 +12,7 @@ import (
 	"github.com/hooklatch/hooklatch/worker/alarm"
 )
 
-// bySource finds events that no running worker takes, and events that were skipped.
+// bySource finds events that no running worker serves, and events that were skipped.
 func (w *waiting) bySource() {
 	if w.err != nil {
 		return
@@ -20,9 +20,9 @@ func (w *waiting) bySource() {
 	s := w.measured.snapshot
 	for _, of := range s.Undispatched {
 		if of.Unserved && w.now.Sub(of.Since) >= lateAfter {
-			w.add("events_unserved", of.Count, of.Since, fmt.Sprintf("of %q: %s for a dispatch, the oldest %s: no running worker has the source in its configuration",
+			w.add("events_unserved", of.Count, of.Since, fmt.Sprintf("of %q: %s to be dispatched, the oldest %s: no running worker has this source in its configuration",
 				of.Source, waits(of.Count, "event"), w.since(of.Since)),
-				"add the source to the configuration of a worker again: its routes take the events, and those that no route wants are skipped")
+				"add the source to the configuration of a worker again: it dispatches the events, and skips those that no route matches")
 		}
 	}
 	w.lists(s)
@@ -32,17 +32,17 @@ func (w *waiting) bySource() {
 			quiet = append(quiet, fmt.Sprintf("%d of %q", of.Count, of.Source))
 			continue
 		}
-		w.add("events_skipped", of.Count, of.Since, fmt.Sprintf("of %q: %s skipped in the last hour, because no route wants them; in the day before %d had a route, and %d were skipped",
+		w.add("events_skipped", of.Count, of.Since, fmt.Sprintf("of %q: %s skipped in the last hour because no route matched; in the day before, %d had a route and %d were skipped",
 			of.Source, several(of.Count, "event"), of.DispatchedBefore, of.CountBefore),
 			fmt.Sprintf("compare the routes, then run: hooklatch events replay --state skipped --source %s", of.Source))
 	}
 	if len(quiet) > 0 {
-		w.findings = append(w.findings, Finding{Level: OK, Check: "events_skipped", Message: "skipped in the last hour, because no route wants them: " + strings.Join(quiet, ", ")})
+		w.findings = append(w.findings, Finding{Level: OK, Check: "events_skipped", Message: "skipped in the last hour because no route matched: " + strings.Join(quiet, ", ")})
 	}
 }
 
-// lists finds what is wrong with lists of providers and with our endpoints there. What
-// needs a person is said as alerts say it.
+// lists finds errors of provider lists and of endpoints at providers. Firing alerts are reported
+// in the words of the alert.
 func (w *waiting) lists(s *measure.Snapshot) {
 	told := map[string]bool{}
 	for _, a := range w.measured.alerts {
@@ -55,14 +55,14 @@ func (w *waiting) lists(s *measure.Snapshot) {
 		switch {
 		case told[l.Source]:
 		case l.Error != "":
-			w.add("list_unreadable", int64(l.Failures), l.CoveredUntil, fmt.Sprintf("the last pass over the list of %q failed: %s", l.Source, l.Error), "run: hooklatch backfill "+l.Source+" --dry-run")
+			w.add("list_unreadable", int64(l.Failures), l.CoveredUntil, fmt.Sprintf("the last pass over the provider's list of %q failed: %s", l.Source, l.Error), "run: hooklatch backfill "+l.Source+" --dry-run")
 		default:
 			w.findings = append(w.findings, Finding{Level: OK, Check: "list_behind", Message: fmt.Sprintf("%q is known to be complete until %s ago", l.Source, clock.Roughly(w.now.Sub(l.CoveredUntil)))})
 		}
 	}
 }
 
-// announced is a running process and the configuration that it runs.
+// announced is a running process with the configuration that it announced.
 type announced struct {
 	id         string
 	number     int64
@@ -72,15 +72,15 @@ type announced struct {
 	sources    []string
 }
 
-// shares reports whether both have a source.
+// shares reports whether both processes have a source in common.
 func (a announced) shares(other announced) bool {
 	return slices.ContainsFunc(a.sources, func(source string) bool {
 		return source == "*" || slices.Contains(other.sources, source) || slices.Contains(other.sources, "*")
 	})
 }
 
-// configurations finds processes with an older configuration than others that have the
-// same sources.
+// configurations finds processes whose configuration is older than that of another process with
+// the same sources.
 func (w *waiting) configurations() {
 	var all []announced
 	var one announced
@@ -103,11 +103,11 @@ func (w *waiting) configurations() {
 		switch {
 		case len(older) == 0:
 		case worked:
-			w.add("configurations", int64(len(older)), newest.since, fmt.Sprintf("%s has the newest configuration %s and decides about events of its sources; older ones, which leave them to it: %s",
+			w.add("configurations", int64(len(older)), newest.since, fmt.Sprintf("%s has had the newest configuration %s and dispatches the events of its sources; processes with an older one, which leave these events to it: %s",
 				newest.id, w.since(newest.since), strings.Join(older, ", ")),
-				"reload or end the older processes; where both are meant to run, give each its own sources")
+				"reload or stop the older processes; if both are meant to run, give each its own sources")
 		default:
-			w.add("configurations", int64(len(older)), newest.since, fmt.Sprintf("the gateway %s has the newest configuration %s, and no worker runs with its routes; workers wait for one for %s and then decide by older routes: %s",
+			w.add("configurations", int64(len(older)), newest.since, fmt.Sprintf("the gateway %s has had the newest configuration %s, and no worker runs with its routes; workers wait %s for one, then dispatch by their older routes: %s",
 				newest.id, w.since(newest.since), fleet.GatewayPatience, strings.Join(older, ", ")),
 				"reload the workers, or start them with the same file")
 		}

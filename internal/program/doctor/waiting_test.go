@@ -53,5 +53,5 @@ func TestNothingWaitsInAnEmptyDatabase(t *testing.T) {
 	t.Parallel()
 	found, err := doctor.Waiting(t.Context(), pgtest.New(t), schema.Default)
 	require.NoError(t, err)
-	require.Equal(t, []doctor.Finding{{Level: doctor.OK, Check: "waiting", Message: "nothing waits; no worker runs"}}, found)
+	require.Equal(t, []doctor.Finding{{Level: doctor.OK, Check: "waiting", Message: "nothing is waiting; no worker is running"}}, found)
 }
