@@ -55,7 +55,7 @@ func TestStrangersLeaveDescriptors(t *testing.T) {
 	g := newProcess(t, pool, "serve", quickAndSlow(receiver))
 	g.signedIn(t, 100)
 	g.start(t, openFiles(640))
-	require.Contains(t, g.log.String(), "640 files may be open")
+	require.Contains(t, g.log.String(), "the limit is 640 open files")
 	g.deliverMany(t, "before", 1)
 	status, _ := g.ask(t, adminToken, "/api/events", "", nil)
 	require.Equal(t, http.StatusOK, status)

@@ -18,20 +18,20 @@ import (
 )
 
 const (
-	// alarmQueue is where alerts wait: not behind what they are about.
+	// alarmQueue is the queue of alerts, so that they do not wait behind the effects they are about.
 	alarmQueue = "alerts"
-	// alarmPollEvery is how late an alert may be whose notification was lost.
+	// alarmPollEvery is how late an alert may be if the notification about its job was lost.
 	alarmPollEvery = 5 * time.Second
-	// heartbeatTimeout bounds one heartbeat: the next one follows soon.
+	// heartbeatTimeout limits one heartbeat: the next one follows soon.
 	heartbeatTimeout = 5 * time.Second
 )
 
-// alarmDestination is what the copy of a destination is called that tells alerts. No
+// alarmDestination returns the name of the copy of a destination that sends alerts. No
 // configured name has a colon.
 func alarmDestination(name string) string { return "alerts:" + name }
 
-// addAlarms adds the copies of the destinations that tell alerts: in a queue of their
-// own, without rate and breaker.
+// addAlarms adds copies of the destinations that send alerts, with a queue of their own and
+// without rate and breaker.
 func (made *destinations) addAlarms(cfg *config.Config) {
 	wanted := map[string]bool{}
 	for _, to := range cfg.Alerts.To {
@@ -69,7 +69,7 @@ func (a *App) makeAlarm() (*alarm.Alarm, error) {
 	return alarm.New(opts)
 }
 
-// alarmTarget is somebody to be told, as the configuration names them.
+// alarmTarget converts a target of the configuration.
 func alarmTarget(cfg *config.Config, to config.AlertTarget) (alarm.Target, error) {
 	target := alarm.Target{Destination: alarmDestination(to.Destination), Team: to.Team}
 	for _, severity := range to.Severities {
@@ -96,7 +96,7 @@ func alarmTarget(cfg *config.Config, to config.AlertTarget) (alarm.Target, error
 	return target, nil
 }
 
-// beat fetches a URL. Its errors do not name it: who knows it can beat too.
+// beat requests a URL. Its errors do not contain the URL, which is a secret.
 func beat(address string) func(ctx context.Context) error {
 	client := &http.Client{
 		Timeout:   heartbeatTimeout,
@@ -105,7 +105,7 @@ func beat(address string) func(ctx context.Context) error {
 	return func(ctx context.Context) error {
 		request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, http.NoBody)
 		if err != nil {
-			return errors.New("its URL is not valid")
+			return errors.New("the URL is not valid")
 		}
 		response, err := client.Do(request)
 		if err != nil {

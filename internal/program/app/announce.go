@@ -17,12 +17,12 @@ import (
 	"github.com/hooklatch/hooklatch/worker/route"
 )
 
-// announceTimeout bounds the announcement of another configuration.
+// announceTimeout limits the announcement of another configuration.
 const announceTimeout = 5 * time.Second
 
-// routingOf is the part of a configuration that decides which effects an event has. A
-// configuration without routes dispatches nothing, unless it says that this is meant: most
-// likely it lost them, and its events would be skipped.
+// routingOf returns the part of a configuration that decides which effects an event has. A
+// configuration without routes dispatches nothing unless allow_empty is set: most likely it has
+// lost them, and its events would be skipped.
 func routingOf(cfg *config.Config) worker.Routing {
 	r := worker.Routing{Routes: routesOf(cfg), ConfigHash: cfg.Hash()}
 	switch {
@@ -36,8 +36,8 @@ func routingOf(cfg *config.Config) worker.Routing {
 	return r
 }
 
-// announce tells the other processes which configuration this one runs. Afterwards, no
-// process with an older one decides about events that this process accepts.
+// announce tells the other processes which configuration this process runs. Afterwards, no process
+// with an older one dispatches events that this process accepts.
 func (a *App) announce(ctx context.Context) error {
 	if a.worker != nil {
 		return a.worker.Announce(ctx)
@@ -47,7 +47,7 @@ func (a *App) announce(ctx context.Context) error {
 	return a.announceGateway(ctx, a.gatewayOf(a.config.Load()))
 }
 
-// gatewayOf is how a process without a worker announces itself.
+// gatewayOf returns the announcement of a process without a worker.
 func (a *App) gatewayOf(cfg *config.Config) *fleet.Presence {
 	digest := route.Digest(routesOf(cfg), policies(cfg))
 	p := &fleet.Presence{ID: a.process, GatewayOnly: true, ConfigHash: cfg.Hash(), Hash: digest, Routes: digest}
@@ -67,7 +67,7 @@ func (a *App) reannounce(ctx context.Context, next *config.Config) error {
 	return a.announceGateway(ctx, p)
 }
 
-// announceGateway needs the lock of reloads.
+// announceGateway announces a gateway. The caller holds the lock of reloads.
 func (a *App) announceGateway(ctx context.Context, p *fleet.Presence) error {
 	if a.draining.Load() {
 		return errors.New("shutting down")
@@ -81,7 +81,7 @@ func (a *App) announceGateway(ctx context.Context, p *fleet.Presence) error {
 	return nil
 }
 
-// policies are the destinations as far as a digest of routes takes them.
+// policies returns the destinations with the fields that a digest of routes covers.
 func policies(cfg *config.Config) []route.Target {
 	targets := make([]route.Target, 0, len(cfg.Destinations))
 	for name, d := range cfg.Destinations {
@@ -114,7 +114,7 @@ func (a *App) keepAnnounced(ctx context.Context) {
 	}
 }
 
-// withdrawGateway takes back what a gateway announced.
+// withdrawGateway withdraws the announcement of a gateway.
 func (a *App) withdrawGateway(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, adminTimeout)
 	defer cancel()

@@ -30,11 +30,11 @@ import (
 	"github.com/hooklatch/hooklatch/worker"
 )
 
-// How long a stop may take beside worker.soft_stop, or beside gateway.drain_timeout where
-// no worker runs. With the flush of the log the process ends within 5 seconds of that.
+// How long a stop may take in addition to worker.soft_stop, or to gateway.drain_timeout if no
+// worker runs. Including the flush of the log, the process ends within 5 seconds of that.
 const (
 	stopSlack = 4 * time.Second
-	// drainSlack is the part of it for deliveries and jobs. The rest is for commits.
+	// drainSlack is the part of stopSlack for deliveries and jobs. The rest is for commits.
 	drainSlack = 2 * time.Second
 )
 
@@ -53,35 +53,34 @@ const (
 type Options struct {
 	// Config is complete and checked. Required.
 	Config *config.Config
-	// DatabaseURL goes before database.url and database.direct_url. Defaults to
-	// those.
+	// DatabaseURL overrides database.url and database.direct_url. Defaults to those.
 	DatabaseURL secret.Value
-	// Gateway and Worker say which parts run. At least one does.
+	// Gateway and Worker say which parts run. At least one is required.
 	Gateway, Worker bool
-	// Migrate brings the schema up before anything uses it.
+	// Migrate migrates the schema before anything uses it.
 	Migrate bool
-	// Handle registers Go handlers before the worker starts. Nil: there are none.
+	// Handle registers Go handlers before the worker starts. Nil: no handlers.
 	Handle func(w *worker.Worker, box *outbox.Outbox)
-	// Load reads the configuration again, for Reload. Nil: there is no reload.
+	// Load reads the configuration again, for Reload. Nil: no reload is possible.
 	Load func() (*config.Config, error)
 
-	// Version is that of the program, for telemetry and the console.
+	// Version is the version of the program, for telemetry and the console.
 	Version string
-	// GatewayHint and AdminHint tell how the user changes an address that is
-	// taken. They default to naming the field of the configuration.
+	// GatewayHint and AdminHint say how the user changes an address that is in use. They
+	// default to naming the field of the configuration.
 	GatewayHint, AdminHint string
-	// GlobalTelemetry makes the telemetry of this App that of the process.
+	// GlobalTelemetry makes the telemetry of this App the telemetry of the process.
 	GlobalTelemetry bool
-	// FilesEvery is how often the files of secrets and certificates are looked at, to put
-	// them into effect when they change. Defaults to DefaultFilesEvery.
+	// FilesEvery is how often the files of secrets and certificates are checked for changes,
+	// which take effect immediately. Defaults to DefaultFilesEvery.
 	FilesEvery time.Duration
-	// StillFor is how long the file must stand still before a reload reads it. Defaults to
-	// DefaultStillFor.
+	// StillFor is how long the configuration file must be unchanged before a reload reads it.
+	// Defaults to DefaultStillFor.
 	StillFor time.Duration
-	// LargeBody is called before a large body of a delivery takes memory. It may be nil.
+	// LargeBody is called before memory is allocated for a large body of a delivery. It may be nil.
 	LargeBody func()
-	// Outputs are the queues of what the process writes, for metrics and /readyz. Defaults to
-	// one that is never used, so that the metrics are there.
+	// Outputs are the queues of the process's output streams, for metrics and /readyz. Defaults
+	// to a queue that is never used, so that the metrics exist.
 	Outputs []*logqueue.Queue
 	// Logger defaults to one that discards.
 	Logger *slog.Logger
@@ -95,7 +94,7 @@ func (o Options) withDefaults() Options {
 	if o.DatabaseURL.IsZero() && o.Config != nil {
 		o.DatabaseURL = o.Config.Database.URL
 	} else if o.Config != nil {
-		// Another database is meant for everything, migrations included.
+		// Another database applies to everything, including migrations.
 		cfg := *o.Config
 		cfg.Database.DirectURL = secret.Value{}
 		o.Config = &cfg
@@ -114,13 +113,13 @@ func (o Options) validate() error {
 	case o.Config == nil:
 		return errors.New("Config is required")
 	case !o.Gateway && !o.Worker:
-		return errors.New("neither Gateway nor Worker is to run")
+		return errors.New("at least one of Gateway and Worker is required")
 	}
 	return nil
 }
 
-// App is gateway, worker or both in one process, with the admin listener. It is
-// used once: New, Start, Stop.
+// App is a gateway, a worker or both in one process, with the admin listener. It is used once:
+// New, Start, Stop.
 type App struct {
 	opts         Options
 	telemetry    *telemetry.Telemetry
@@ -131,9 +130,9 @@ type App struct {
 	gauges       *measure.Collector
 	gate         *gate
 	keeper       *quarantine.Keeper // of the gateway
-	gateway      *gateway.Gateway   // nil when it does not run
-	worker       *worker.Worker     // nil when it does not run
-	destinations *destinations      // nil when no worker runs
+	gateway      *gateway.Gateway   // nil if no gateway runs
+	worker       *worker.Worker     // nil if no worker runs
+	destinations *destinations      // nil if no worker runs
 	console      *console.Console
 	signin       *signin.Guard
 	admin        *admin.Admin
@@ -142,15 +141,15 @@ type App struct {
 
 	config   atomic.Pointer[config.Config] // in effect
 	reload   sync.Mutex                    // one reload at a time
-	process  string                        // how others know it
-	told     *fleet.Presence               // what a gateway announced last; guarded by reload
+	process  string                        // name of this process for others
+	told     *fleet.Presence               // the gateway's last announcement; guarded by reload
 	draining atomic.Bool
 	teardown Teardown
-	prepared chan struct{} // closed when the database was seen migrated and all parts run
-	failed   chan error    // gets what ends the App by itself
+	prepared chan struct{} // closed once the database is known to be migrated and all parts run
+	failed   chan error    // receives an error that ends the App
 }
 
-// New puts the parts together. It neither listens nor connects.
+// New assembles the parts. It neither listens nor connects.
 func New(ctx context.Context, opts Options) (*App, error) {
 	opts = opts.withDefaults()
 	if err := opts.validate(); err != nil {
@@ -170,9 +169,8 @@ func New(ctx context.Context, opts Options) (*App, error) {
 	return a, nil
 }
 
-// assemble makes every part in the order of their needs, and registers its end
-// as soon as it exists. The worker settles through the outbox, so the outbox
-// ends after it.
+// assemble creates the parts in the order of their dependencies, and registers the stop of each as
+// soon as it exists. The worker settles through the outbox, so the outbox stops after it.
 func (a *App) assemble(ctx context.Context) error {
 	var err error
 	a.telemetry, err = telemetry.Start(ctx, telemetry.Options{
@@ -233,8 +231,8 @@ func (a *App) assemble(ctx context.Context) error {
 	return nil
 }
 
-// Start binds the listeners, so that a taken address is an error at once, and
-// goes on in the background: see Prepared and Failed.
+// Start binds the listeners, so that an address in use is reported immediately, and continues in
+// the background: see Prepared and Failed.
 func (a *App) Start(ctx context.Context) error {
 	if err := a.admin.Start(); err != nil {
 		return err
@@ -242,7 +240,7 @@ func (a *App) Start(ctx context.Context) error {
 	if a.gateway != nil {
 		if err := a.gateway.Start(); err != nil {
 			if errors.Is(err, syscall.EADDRINUSE) {
-				return fmt.Errorf("gateway: address %s is taken by another program: %s", a.opts.Config.Gateway.Listen, a.opts.GatewayHint)
+				return fmt.Errorf("gateway: address %s is in use by another program: %s", a.opts.Config.Gateway.Listen, a.opts.GatewayHint)
 			}
 			return err
 		}
@@ -272,7 +270,7 @@ func (a *App) Start(ctx context.Context) error {
 	return nil
 }
 
-// logStart says what runs, and where it listens.
+// logStart logs what runs, and where it listens.
 func (a *App) logStart(ctx context.Context) {
 	cfg := a.opts.Config
 	attrs := []slog.Attr{
@@ -287,13 +285,14 @@ func (a *App) logStart(ctx context.Context) {
 	a.opts.Logger.LogAttrs(ctx, slog.LevelInfo, "started", attrs...)
 }
 
-// Prepared is closed when the database was seen migrated and all parts run.
+// Prepared returns a channel that is closed once the database is known to be migrated and all parts
+// run.
 func (a *App) Prepared() <-chan struct{} { return a.prepared }
 
-// Failed gets the error that ends the App by itself: what waiting cannot cure.
+// Failed returns a channel that receives an error that ends the App: one that waiting cannot fix.
 func (a *App) Failed() <-chan error { return a.failed }
 
-// GatewayAddr and AdminAddr are the addresses Start bound, nil before.
+// GatewayAddr returns the address of the gateway, or nil before Start.
 func (a *App) GatewayAddr() net.Addr {
 	if a.gateway == nil {
 		return nil
@@ -301,24 +300,24 @@ func (a *App) GatewayAddr() net.Addr {
 	return a.gateway.Addr()
 }
 
-// AdminAddr is the address of the admin listener, nil before Start.
+// AdminAddr returns the address of the admin listener, or nil before Start.
 func (a *App) AdminAddr() net.Addr { return a.admin.Addr() }
 
-// Stop drains: the gateway takes nothing new and finishes what is in flight, at the same
-// time the worker finishes its jobs, the outbox commits what was submitted, and the
-// connections close. /readyz fails from its beginning on. Stop returns within stopSlack of
-// worker.soft_stop, or of gateway.drain_timeout where no worker runs; its error names what
-// still runs then. It may be called again, and before Start.
+// Stop drains: the gateway accepts nothing new and finishes requests in flight while the worker
+// finishes its jobs. Then the outbox commits what was submitted, and the connections close. /readyz
+// fails from the beginning of Stop. Stop returns within stopSlack of worker.soft_stop, or of
+// gateway.drain_timeout if no worker runs; its error names what is still running. It may be called
+// again, and before Start.
 func (a *App) Stop(ctx context.Context) error {
 	a.draining.Store(true)
 	if a.worker != nil {
-		// Its soft stop begins with the drain of the gateway, and not after it.
-		go func() { _ = a.worker.Stop(ctx) }() // the step of the worker has the error
+		// Its soft stop begins together with the drain of the gateway, not after it.
+		go func() { _ = a.worker.Stop(ctx) }() // the worker's step returns the error
 	}
 	return a.teardown.Run(ctx, a.drainTimeout()+stopSlack)
 }
 
-// drainTimeout is how long jobs or deliveries may take to end.
+// drainTimeout returns how long jobs or deliveries may take to finish.
 func (a *App) drainTimeout() time.Duration {
 	if a.opts.Worker {
 		return a.opts.Config.Worker.SoftStop

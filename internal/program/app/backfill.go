@@ -15,7 +15,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
-// BackfillOf are the sources whose provider is asked what its webhooks did not bring.
+// BackfillOf returns the sources with backfill.
 func BackfillOf(cfg *config.Config) []backfill.Source {
 	var sources []backfill.Source
 	for _, name := range slices.Sorted(maps.Keys(cfg.Sources)) {
@@ -25,7 +25,7 @@ func BackfillOf(cfg *config.Config) []backfill.Source {
 		}
 		p, err := s.Sender()
 		if err != nil {
-			continue // it was checked
+			continue // already reported by the check of the configuration
 		}
 		sources = append(sources, backfill.Source{
 			Name: name, Provider: p, URL: endpointURL(cfg, name), Handlers: s.Handlers, ContentWindow: s.DedupWindow, Livemode: s.Livemode, Settings: *s.Backfill,
@@ -35,7 +35,8 @@ func BackfillOf(cfg *config.Config) []backfill.Source {
 	return sources
 }
 
-// endpointURL is what the provider was given, as far as the configuration says it.
+// endpointURL returns the URL that the provider was given, or "" if the configuration does not
+// contain it.
 func endpointURL(cfg *config.Config, source string) string {
 	switch own := cfg.Sources[source].PublicURL; {
 	case own != "":
@@ -46,7 +47,7 @@ func endpointURL(cfg *config.Config, source string) string {
 	return ""
 }
 
-// MakeBackfill makes the passes over the lists that a configuration names.
+// MakeBackfill returns the Backfill of a configuration.
 func MakeBackfill(opts backfill.Options, box *outbox.Outbox, cfg func() *config.Config) (*backfill.Backfill, error) {
 	opts.Outbox = box
 	opts.Sources = func() []backfill.Source { return BackfillOf(cfg()) }
@@ -57,8 +58,8 @@ func MakeBackfill(opts backfill.Options, box *outbox.Outbox, cfg func() *config.
 	return made, nil
 }
 
-// hurryBackfill has the lists read soon: while no gateway was there something may have
-// been missed.
+// hurryBackfill makes the passes over provider lists due: events may have been missed while no
+// gateway was running.
 func (a *App) hurryBackfill(ctx context.Context) {
 	var sources []identity.Source
 	for _, s := range BackfillOf(a.config.Load()) {
@@ -68,6 +69,6 @@ func (a *App) hurryBackfill(ctx context.Context) {
 		return
 	}
 	if err := a.outbox.Coverage().Hurry(ctx, sources); err != nil {
-		a.opts.Logger.LogAttrs(ctx, slog.LevelWarn, "the lists of providers are read at their time, not at once", slog.Any(logkey.Err, err))
+		a.opts.Logger.LogAttrs(ctx, slog.LevelWarn, "provider lists are read on schedule, not immediately", slog.Any(logkey.Err, err))
 	}
 }

@@ -12,11 +12,11 @@ import (
 	"github.com/hooklatch/hooklatch/internal/program/config"
 )
 
-// certificates are those of the listeners, by their path in the configuration;
-// one without TLS has none. The set is fixed when a process starts.
+// certificates are the certificates of listeners with TLS, by path in the configuration. The set
+// of paths is fixed when a process starts.
 type certificates map[string]*certificate
 
-// use puts pairs into effect for the connections that begin from now on.
+// use puts pairs into effect for new connections.
 func (c certificates) use(pairs map[string]KeyPair) {
 	for path, one := range c {
 		if next, ok := pairs[path]; ok {
@@ -25,7 +25,8 @@ func (c certificates) use(pairs map[string]KeyPair) {
 	}
 }
 
-// config is for a listener: HTTP/1.1 over TLS 1.2 or newer, nil for plain HTTP.
+// config returns the TLS settings of a listener, HTTP/1.1 over TLS 1.2 or newer, or nil for plain
+// HTTP.
 func (c certificates) config(path string) *tls.Config {
 	one := c[path]
 	if one == nil {
@@ -38,7 +39,7 @@ func (c certificates) config(path string) *tls.Config {
 	}
 }
 
-// scheme is that of the listener's URL.
+// scheme returns the scheme of a listener's URL.
 func (c certificates) scheme(path string) string {
 	if c[path] != nil {
 		return "https://"
@@ -46,7 +47,7 @@ func (c certificates) scheme(path string) string {
 	return "http://"
 }
 
-// loadCertificates reads those that the process starts with.
+// loadCertificates reads the certificates that the process starts with.
 func (a *App) loadCertificates() error {
 	pairs, err := KeyPairs(a.opts.Config)
 	if err != nil {
@@ -63,26 +64,25 @@ func (a *App) loadCertificates() error {
 	return nil
 }
 
-// certificate is the key pair of a listener: each connection gets the one that
-// is in effect when it begins.
+// certificate is the key pair of a listener. Each connection gets the one that is in effect when
+// it begins.
 type certificate struct {
 	pair atomic.Pointer[tls.Certificate]
 }
 
-// KeyPair is the certificate that a configuration names for a listener.
+// KeyPair is the certificate that a configuration sets for a listener.
 type KeyPair struct {
 	Path string // in the configuration, such as gateway.tls
 	Pair tls.Certificate
 }
 
-// Ends is when the certificate expires.
+// Ends returns when the certificate expires.
 func (k KeyPair) Ends() time.Time { return k.Pair.Leaf.NotAfter }
 
-// Begins is from when on the certificate is valid.
+// Begins returns when the certificate becomes valid.
 func (k KeyPair) Begins() time.Time { return k.Pair.Leaf.NotBefore }
 
-// KeyPairs reads the certificates of both listeners, by their paths. Errors:
-// config.Problems.
+// KeyPairs reads the certificates of both listeners, by path. Errors: config.Problems.
 func KeyPairs(cfg *config.Config) (map[string]KeyPair, error) {
 	pairs := map[string]KeyPair{}
 	for path, files := range map[string]*config.KeyPair{"gateway.tls": cfg.Gateway.TLS, "admin.tls": cfg.Admin.TLS} {
@@ -98,12 +98,12 @@ func KeyPairs(cfg *config.Config) (map[string]KeyPair, error) {
 	return pairs, nil
 }
 
-// refuseExpired keeps a reload from replacing a certificate by one that no
-// sender takes.
+// refuseExpired keeps a reload from replacing a certificate by an expired one, which no sender
+// accepts.
 func refuseExpired(cfg *config.Config, pairs map[string]KeyPair, now time.Time) error {
 	for path, pair := range pairs {
 		if now.After(pair.Ends()) {
-			return cfg.Problem(path+".cert_file", "has expired on "+pair.Ends().UTC().Format(time.DateTime))
+			return cfg.Problem(path+".cert_file", "expired on "+pair.Ends().UTC().Format(time.DateTime))
 		}
 	}
 	return nil

@@ -65,18 +65,18 @@ admin: {listen: "127.0.0.1:0", tls: {cert_file: %[2]s, key_file: %s}}
 	require.ErrorContains(t, a.Reload(t.Context()), "cannot be used: tls: failed to find any PEM data in key input")
 	inEffect(now.Add(2 * time.Hour))
 	certify(t, dir, now.Add(-2*time.Hour), now.Add(-time.Hour))
-	require.ErrorContains(t, a.Reload(t.Context()), "has expired on ")
+	require.ErrorContains(t, a.Reload(t.Context()), "expired on ")
 	inEffect(now.Add(2 * time.Hour))
 
 	other := t.TempDir()
 	write(certify(t, other, now, now.Add(3*time.Hour)))
 	require.NoError(t, a.Reload(t.Context()))
 	inEffect(now.Add(3 * time.Hour))
-	require.NotContains(t, logs.String(), "in effect after a restart", "other files need none")
+	require.NotContains(t, logs.String(), "take effect after a restart", "other files need none")
 
 	f.write(t, "")
 	require.NoError(t, a.Reload(t.Context()))
-	require.Contains(t, logs.String(), `in effect after a restart" reason="gateway, admin"`)
+	require.Contains(t, logs.String(), `take effect after a restart" reason="gateway, admin"`)
 	inEffect(now.Add(3 * time.Hour))
 }
 

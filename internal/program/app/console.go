@@ -29,8 +29,8 @@ import (
 	"github.com/hooklatch/hooklatch/worker/route"
 )
 
-// makeConsole makes the pages for people. They read with connections of their own, and
-// cannot starve those who accept.
+// makeConsole creates the console. It reads with connections of its own, so that it cannot slow
+// down accepting.
 func (a *App) makeConsole() (*console.Console, error) {
 	cfg := a.opts.Config
 	name := schema.Name(cfg.Database.Schema)
@@ -63,13 +63,13 @@ func (a *App) makeConsole() (*console.Console, error) {
 	})
 }
 
-// adminLogger is for what the admin listener does for those who ask: they choose how
-// often.
+// adminLogger returns a throttled logger for the admin listener: its clients decide how often it
+// logs.
 func (a *App) adminLogger() *slog.Logger {
 	return slog.New(logqueue.Throttled(a.opts.Logger.Handler()))
 }
 
-// shownQuarantine verifies again by the configuration of now.
+// shownQuarantine verifies again with the current configuration.
 type shownQuarantine struct {
 	*quarantine.Quarantine
 
@@ -97,7 +97,7 @@ func (q shownQuarantine) WouldVerify(ctx context.Context, d *quarantine.Delivery
 	return verdict, errors.Join(err, verifier.Stop(context.WithoutCancel(ctx)))
 }
 
-// consoleSources are those of a configuration, with how each is set up at its sender.
+// consoleSources returns the sources of a configuration, with how to set up each at its sender.
 func consoleSources(cfg *config.Config) []console.Source {
 	var list []console.Source
 	for _, name := range slices.Sorted(maps.Keys(cfg.Sources)) {
@@ -106,7 +106,7 @@ func consoleSources(cfg *config.Config) []console.Source {
 		if public, err := url.Parse(cfg.Gateway.PublicURL); err == nil && s.PublicURL == "" && cfg.Gateway.PublicURL != "" {
 			one.URL = public.JoinPath(path).String()
 		}
-		if p, err := s.Sender(); err == nil { // a provider that cannot be made is a fault of its own
+		if p, err := s.Sender(); err == nil { // an invalid provider is reported elsewhere
 			one.Setup, one.Notes, one.Docs = p.About.Setup, p.About.Notes, p.About.Docs
 		}
 		list = append(list, one)
@@ -114,7 +114,7 @@ func consoleSources(cfg *config.Config) []console.Source {
 	return list
 }
 
-// consoleDestinations are those of a configuration, without query strings.
+// consoleDestinations returns the destinations of a configuration, without query strings.
 func consoleDestinations(cfg *config.Config) []console.Destination {
 	var shown []console.Destination
 	for _, name := range slices.Sorted(maps.Keys(cfg.Destinations)) {
@@ -133,7 +133,7 @@ func consoleDestinations(cfg *config.Config) []console.Destination {
 	return shown
 }
 
-// compiledRoutes are the routes of the configuration in effect, compiled once for each.
+// compiledRoutes compiles the routes of each configuration in effect once.
 type compiledRoutes struct {
 	config func() *config.Config
 

@@ -9,17 +9,16 @@ import (
 )
 
 const (
-	// otherFiles is how many descriptors a process needs beside its connections: files,
-	// pipes, timers, name servers and the collector of telemetry.
+	// otherFiles is how many descriptors a process needs in addition to its connections: for
+	// files, pipes, timers, name servers and the telemetry collector.
 	otherFiles = 128
-	// leastConnections is how many connections a gateway has open in any case.
+	// leastConnections is how many open connections a gateway may have in any case.
 	leastConnections = 64
 )
 
-// boundConnections returns how many connections the gateway may have open: as many as it
-// is configured to, unless the process may have too few files open for that and for all
-// else. Strangers could take the descriptors of Postgres and of the admin listener
-// otherwise.
+// boundConnections returns how many open connections the gateway may have: the configured number,
+// or fewer if the process may not open enough files. Otherwise clients could use up the
+// descriptors that Postgres connections and the admin listener need.
 func (a *App) boundConnections(configured int) int {
 	limit := openFilesLimit()
 	others := admin.MaxConnections + a.pools.connections() + otherFiles
@@ -32,7 +31,7 @@ func (a *App) boundConnections(configured int) int {
 		return configured
 	}
 	bounded := max(limit-others, min(leastConnections, configured))
-	a.opts.Logger.Warn("the process may have too few files open for gateway.max_connections: raise the limit of open files (ulimit -n, LimitNOFILE)",
-		slog.String(logkey.Reason, fmt.Sprintf("%d files may be open", limit)), slog.Int(logkey.Count, bounded))
+	a.opts.Logger.Warn("the limit of open files is too low for gateway.max_connections: raise it (ulimit -n, LimitNOFILE)",
+		slog.String(logkey.Reason, fmt.Sprintf("the limit is %d open files", limit)), slog.Int(logkey.Count, bounded))
 	return bounded
 }

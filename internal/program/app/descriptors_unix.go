@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// openFilesLimit is how many files the process may have open, 0 if it is not known or
-// there is no limit. The Go runtime has raised it as far as it may.
+// openFilesLimit returns how many files the process may open, or 0 if that is unknown or
+// unlimited. The Go runtime has already raised the limit as far as possible.
 func openFilesLimit() int {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil || limit.Cur > math.MaxInt32 {

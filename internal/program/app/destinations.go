@@ -15,11 +15,11 @@ import (
 	"github.com/hooklatch/hooklatch/worker/route"
 )
 
-// attemptSlack lets the destination's own time-out, which knows what had been
-// sent by then, end an attempt before the worker's.
+// attemptSlack lets the destination's own time-out end an attempt before the worker's: only the
+// destination knows what had been sent by then.
 const attemptSlack = time.Second
 
-// destinations are where effects go, and those of them whose secrets may change.
+// destinations are all destinations, and those of them whose secrets may change.
 type destinations struct {
 	list    []worker.DestinationOptions
 	http    map[string]*renewableHTTP
@@ -27,7 +27,7 @@ type destinations struct {
 	tracers trace.TracerProvider
 }
 
-// destinationsOf makes the senders. It makes no connection.
+// destinationsOf creates the senders. It does not connect.
 func destinationsOf(cfg *config.Config, tracers trace.TracerProvider) (*destinations, error) {
 	made := &destinations{http: map[string]*renewableHTTP{}, email: map[string]*renewableEmail{}, tracers: tracers}
 	hash := cfg.Hash()
@@ -87,9 +87,8 @@ func (made *destinations) newHTTP(name string, d config.Destination) (*destinati
 	return destination.NewHTTP(o)
 }
 
-// renewal puts the secrets into effect that destinations have in another configuration,
-// for the attempts that begin from then on. Errors: config.Problems; nothing can fail
-// afterwards.
+// renewal returns a function that puts the destinations' secrets from another configuration into
+// effect for new attempts. Errors: config.Problems. The function itself cannot fail.
 func (made *destinations) renewal(cfg *config.Config, names []string) (func(), error) {
 	var steps []func()
 	for _, name := range names {
@@ -117,7 +116,7 @@ func (made *destinations) renewal(cfg *config.Config, names []string) (func(), e
 	}, nil
 }
 
-// targets are the destinations as routes see them.
+// targets returns the destinations in the form that routes need.
 func (made *destinations) targets() []route.Target {
 	targets := make([]route.Target, 0, len(made.list))
 	for _, d := range made.list {
@@ -126,7 +125,7 @@ func (made *destinations) targets() []route.Target {
 	return targets
 }
 
-// close closes the connections that wait for a request.
+// close closes idle connections.
 func (made *destinations) close(context.Context) error {
 	var errs []error
 	for _, one := range made.http {

@@ -1,8 +1,8 @@
-// Package app assembles gateway, worker and admin listener into one process:
-// what it starts it stops, in the opposite order.
+// Package app assembles gateway, worker and admin listener into one process. It stops everything
+// that it started, in the opposite order.
 //
-// The database may be away when the process starts, and go away later. Until it
-// has been seen migrated the gateway answers 503 with Retry-After and /readyz
-// fails; nothing has to be restarted when it comes back. A database that is
-// there but not migrated ends the start with an error.
+// The database may be unavailable at the start of the process and later. Until the database is
+// known to be migrated, the gateway answers 503 with Retry-After and /readyz fails. Nothing has to
+// be restarted when the database is available again. If the database is available but not
+// migrated, the start fails.
 package app

@@ -12,17 +12,16 @@ import (
 	"github.com/hooklatch/hooklatch/internal/logkey"
 )
 
-// DefaultFilesEvery is how often the files of secrets and certificates are looked at.
-// Those who replace them, a Vault agent or Kubernetes, take longer than this.
+// DefaultFilesEvery is how often the files of secrets and certificates are checked. A Vault agent
+// or Kubernetes takes longer than this to replace them.
 const DefaultFilesEvery = 10 * time.Second
 
-// watchFiles puts files of secrets and certificates into effect when they change, until
-// ctx is done. The rest of the configuration stays as it is: it may have been edited, and
-// nobody has said that it is to be read.
+// watchFiles puts changed files of secrets and certificates into effect, until ctx is done. It
+// does not read the rest of the configuration, which may have been edited without a reload.
 func (a *App) watchFiles(ctx context.Context) {
 	tick := time.NewTicker(a.opts.FilesEvery)
 	defer tick.Stop()
-	var seen []stamp // nil: they may have changed since they were read
+	var seen []stamp // nil: the files may have changed since they were read
 	var failing string
 	for {
 		select {
@@ -39,13 +38,13 @@ func (a *App) watchFiles(ctx context.Context) {
 				failing = err.Error()
 				a.opts.Logger.LogAttrs(ctx, slog.LevelError, "files changed, and the secrets and certificates in effect stay", slog.Any(logkey.Err, err))
 			}
-			continue // somebody may be about to write the rest of it
+			continue // the files may still be incomplete
 		}
 		seen, failing = now, ""
 	}
 }
 
-// rereadFiles puts what stands in the files into effect, all or nothing.
+// rereadFiles puts the contents of the files into effect, all or nothing.
 func (a *App) rereadFiles(ctx context.Context) error {
 	a.reload.Lock()
 	defer a.reload.Unlock()
@@ -54,7 +53,7 @@ func (a *App) rereadFiles(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// Flags may have changed the addresses.
+	// Flags may have overridden the addresses.
 	next.Gateway.Listen, next.Admin.Listen, next.Admin.ConsoleURL = old.Gateway.Listen, old.Admin.Listen, old.Admin.ConsoleURL
 	changed := old.ChangedFiles(next)
 	pairs, err := KeyPairs(next)
@@ -68,11 +67,11 @@ func (a *App) rereadFiles(ctx context.Context) error {
 	if err := a.put(ctx, next); err != nil {
 		return err
 	}
-	a.opts.Logger.LogAttrs(ctx, slog.LevelInfo, "files of secrets and certificates changed, and are in effect", slog.String(logkey.Path, strings.Join(changed, ", ")))
+	a.opts.Logger.LogAttrs(ctx, slog.LevelInfo, "changed files of secrets and certificates are in effect", slog.String(logkey.Path, strings.Join(changed, ", ")))
 	return nil
 }
 
-// changed are the paths of the certificates that are not those in effect.
+// changed returns the paths of the certificates that differ from those in effect.
 func (c certificates) changed(pairs map[string]KeyPair) []string {
 	var paths []string
 	for path, one := range c {
@@ -84,13 +83,14 @@ func (c certificates) changed(pairs map[string]KeyPair) []string {
 	return paths
 }
 
-// stamp is what tells that a file was replaced or written.
+// stamp shows whether a file was replaced or written.
 type stamp struct {
 	name string
-	info fs.FileInfo // nil when it is not there
+	info fs.FileInfo // nil if it does not exist
 }
 
-// stampsOf follow symbolic links, which Kubernetes replaces in place of files.
+// stampsOf returns the stamps of files. It follows symbolic links: Kubernetes replaces the links,
+// not the files.
 func stampsOf(files []string) []stamp {
 	stamps := make([]stamp, 0, len(files))
 	for _, name := range files {

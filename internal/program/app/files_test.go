@@ -89,7 +89,7 @@ routes: [{name: all, from: stripe, to: app}]
 	require.Equal(t, http.StatusUnauthorized, page(t, a, "the-first-admin-token"))
 	require.Equal(t, http.StatusOK, page(t, a, "the-second-grafana"))
 	require.Equal(t, http.StatusUnauthorized, page(t, a, "the-first-grafana"))
-	require.NotContains(t, logs.String(), "in effect after a restart")
+	require.NotContains(t, logs.String(), "take effect after a restart")
 
 	// Somebody writes files one after the other.
 	m.replace(t, map[string]string{"stripe": "", "bearer": "the-third-bearer", "token": "the-second-admin-token", "grafana": "the-second-grafana", "client": "the-second-client"})

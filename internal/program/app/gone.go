@@ -13,8 +13,8 @@ import (
 	"github.com/hooklatch/hooklatch/internal/program/config"
 )
 
-// lacks says what the parts of this process need that a configuration does not have, and
-// what to do; "" when nothing is missing.
+// lacks returns what the parts of this process need that a configuration lacks, and what to do, or
+// "" if nothing is missing.
 func (a *App) lacks(cfg *config.Config) string {
 	var missing []string
 	if a.opts.Gateway && len(cfg.Sources) == 0 {
@@ -26,11 +26,11 @@ func (a *App) lacks(cfg *config.Config) string {
 	if len(missing) == 0 || cfg.AllowEmpty {
 		return ""
 	}
-	return strings.Join(missing, "; ") + ": add them, or write allow_empty: true where this is meant"
+	return strings.Join(missing, "; ") + ": add them, or set allow_empty: true if this is intended"
 }
 
-// refuseEmpty refuses a configuration that takes away the last source of a gateway, or the
-// last route of a worker: most likely the file is incomplete.
+// refuseEmpty refuses a configuration that removes the last source of a gateway, or the last route
+// of a worker: most likely the file is incomplete.
 func (a *App) refuseEmpty(old, next *config.Config) error {
 	if next.AllowEmpty {
 		return nil
@@ -38,7 +38,7 @@ func (a *App) refuseEmpty(old, next *config.Config) error {
 	var errs []error
 	refuse := func(what string, before, after int) {
 		if before > 0 && after == 0 {
-			errs = append(errs, fmt.Errorf("%s: has no %s, and the configuration in effect has %d; write allow_empty: true where this is meant", next.Path(), what, before))
+			errs = append(errs, fmt.Errorf("%s: has no %s, and the configuration in effect has %d; set allow_empty: true if this is intended", next.Path(), what, before))
 		}
 	}
 	if a.gateway != nil {
@@ -50,7 +50,7 @@ func (a *App) refuseEmpty(old, next *config.Config) error {
 	return errors.Join(errs...)
 }
 
-// warnOfGone names the sources, routes and destinations that a reload took away.
+// warnOfGone logs the sources, routes and destinations that a reload removed.
 func (a *App) warnOfGone(ctx context.Context, old, next *config.Config) {
 	routes := func(cfg *config.Config) map[string]bool {
 		names := make(map[string]bool, len(cfg.Routes))
@@ -74,7 +74,7 @@ func (a *App) warnOfGone(ctx context.Context, old, next *config.Config) {
 	}
 }
 
-// gone are the names in old that are not in next.
+// gone returns the names in old that are not in next.
 func gone[V any](old, next map[string]V) string {
 	var names []string
 	for _, name := range slices.Sorted(maps.Keys(old)) {

@@ -18,8 +18,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// Settings of every pool. Connections are replaced now and then, so that a
-// failover or a new replica is noticed, and not all at once.
+// Settings of every pool. Connections are replaced from time to time, so that a failover or a new
+// replica is noticed, but not all at the same time.
 const (
 	connectTimeout        = 5 * time.Second
 	maxConnLifetime       = 8 * time.Minute
@@ -28,40 +28,40 @@ const (
 	healthCheckPeriod     = 15 * time.Second
 )
 
-// PoolOptions say how to connect.
+// PoolOptions configure NewPool.
 type PoolOptions struct {
 	// URL is the connection string. Required.
 	URL secret.Value
-	// MaxConns bounds the connections. Required.
+	// MaxConns is the maximum number of connections. Required.
 	MaxConns int
-	// ApplicationName is what pg_stat_activity shows, unless URL has one.
+	// ApplicationName is shown by pg_stat_activity, unless URL sets one.
 	ApplicationName string
-	// Pooled says that URL may lead to a pooler that gives a connection of the server to
-	// another client after each transaction, such as PgBouncer with pool_mode
-	// transaction: nothing is prepared by name, and no setting outlives a transaction.
+	// Pooled says that URL may lead to a pooler that reassigns server connections after each
+	// transaction, such as PgBouncer with pool_mode transaction: no statement is prepared by name,
+	// and no setting outlives a transaction.
 	Pooled bool
-	// Servers are those that the process has worked on. Nil: it does not matter.
+	// Servers are the servers that the process has worked on. Nil: any server is accepted.
 	Servers *Servers
-	// Login is a connection string with the user and the password of a connection that
-	// begins now, where they change. Nil: those of URL.
+	// Login returns a connection string with the user and the password for a new connection, if
+	// they may change. Nil: those of URL.
 	Login func() secret.Value
 }
 
-// ownSession is run on each connection that nobody shares.
+// ownSession is run on each connection that is not shared through a pooler.
 //
 //go:embed own_session.sql
 var ownSession string
 
-// NewPool makes a pool. It connects when it is first used.
+// NewPool returns a pool. It connects when it is first used.
 func NewPool(ctx context.Context, opts PoolOptions) (*pgxpool.Pool, error) {
 	if opts.URL.IsZero() {
 		return nil, errors.New("no database: give --database-url, set DATABASE_URL, or set database.url in the configuration")
 	}
 	cfg, err := pgxpool.ParseConfig(opts.URL.Reveal())
 	if err != nil {
-		// Not with the parser's text: it quotes the string, and its attempt to
-		// leave out the password is one (I12).
-		return nil, errors.New("the database URL cannot be read: it must be like postgres://user:password@host:5432/database")
+		// The parser's error is not included: it quotes the string, and it only tries to mask the
+		// password (I12).
+		return nil, errors.New("the database URL is not valid: it must be like postgres://user:password@host:5432/database")
 	}
 	cfg.MaxConns = int32(min(opts.MaxConns, math.MaxInt32)) //nolint:gosec // bounded
 	cfg.MaxConnLifetime = maxConnLifetime
@@ -73,7 +73,7 @@ func NewPool(ctx context.Context, opts PoolOptions) (*pgxpool.Pool, error) {
 	params["application_name"] = cmp.Or(params["application_name"], opts.ApplicationName)
 	if opts.Login != nil {
 		cfg.BeforeConnect = func(_ context.Context, conn *pgx.ConnConfig) error {
-			if now, err := pgx.ParseConfig(opts.Login().Reveal()); err == nil { // it was checked when it was read
+			if now, err := pgx.ParseConfig(opts.Login().Reveal()); err == nil { // it was validated when it was read
 				conn.User, conn.Password = now.User, now.Password
 			}
 			return nil
@@ -99,7 +99,7 @@ func NewPool(ctx context.Context, opts PoolOptions) (*pgxpool.Pool, error) {
 	return pool, nil
 }
 
-// both asks one after the other. The first may be nil.
+// both runs one check after the other. The first may be nil.
 func both(first, second pgconn.ValidateConnectFunc) pgconn.ValidateConnectFunc {
 	return func(ctx context.Context, conn *pgconn.PgConn) error {
 		if first != nil {
@@ -111,8 +111,8 @@ func both(first, second pgconn.ValidateConnectFunc) pgconn.ValidateConnectFunc {
 	}
 }
 
-// loginOf is next where it leads to the same database as old, with another user or
-// password, and else old: only who connects can change while a process runs.
+// loginOf returns next if it leads to the same database as old with another user or password, and
+// old otherwise: only the user and the password can change while a process runs.
 func loginOf(old, next secret.Value) secret.Value {
 	a, err := pgx.ParseConfig(old.Reveal())
 	if err != nil || old.IsZero() || next.IsZero() {

@@ -13,26 +13,25 @@ import (
 )
 
 const (
-	// connsToAccept are two committers, four lanes for batches that wait for a
-	// lock, the count of duplicates and the probe of /readyz.
+	// connsToAccept are for two committers, four lanes for batches that wait for a lock, the
+	// counting of duplicates and the probe of /readyz.
 	connsToAccept = 8
-	// connsToRead are for what people look at.
+	// connsToRead are for the console and other reads of operators.
 	connsToRead = 4
-	// connsToQuarantine is all there is for what strangers may fill.
+	// connsToQuarantine limits the quarantine, which untrusted clients can fill.
 	connsToQuarantine = 1
-	// fewestConnsToWork is the working pool where nothing asks for more: they
-	// are opened on demand.
+	// fewestConnsToWork is the minimum size of the working pool. Connections are opened on demand.
 	fewestConnsToWork = 24
 )
 
-// pools are the connections of a process. What may take long has its own, so
+// pools are the connections of a process. Work that may take long has connections of its own, so
 // that nothing else waits for it.
 type pools struct {
 	accept     *pgxpool.Pool // T1
-	quarantine *pgxpool.Pool // what was refused
+	quarantine *pgxpool.Pool // refused deliveries
 	work       *pgxpool.Pool // dispatch and effects
-	read       *pgxpool.Pool // people
-	direct     *pgxpool.Pool // River, handlers, migrations: leads past a transaction pooler; often work itself
+	read       *pgxpool.Pool // console and other reads
+	direct     *pgxpool.Pool // River, handlers, migrations: bypasses a transaction pooler; often the same as work
 }
 
 func (a *App) openPools(ctx context.Context) error {
@@ -54,7 +53,7 @@ func (a *App) openPools(ctx context.Context) error {
 		return pool
 	}
 	url := a.opts.DatabaseURL
-	var login func() secret.Value // nil: what is given beside the configuration stays
+	var login func() secret.Value // nil: a URL given outside the configuration does not change
 	if url == given.URL {
 		login = func() secret.Value { return a.config.Load().Database.URL }
 	}
@@ -76,7 +75,7 @@ func (a *App) openPools(ctx context.Context) error {
 	return err
 }
 
-// connections is how many all pools may have.
+// connections returns how many connections all pools may have.
 func (p pools) connections() (n int) {
 	seen := map[*pgxpool.Pool]bool{nil: true}
 	for _, pool := range []*pgxpool.Pool{p.accept, p.quarantine, p.work, p.read, p.direct} {
@@ -88,12 +87,12 @@ func (p pools) connections() (n int) {
 	return n
 }
 
-// poolSizes are the most connections of each pool.
+// poolSizes are the maximum sizes of the pools.
 type poolSizes struct{ accept, work, read int }
 
-// poolSizes divides database.max_conns, or computes what is needed. Too few for
-// all that may hold one at once are refused: they would be missing just when
-// effects are slow.
+// poolSizes divides database.max_conns, or computes the sizes. It refuses a max_conns that is too
+// small for everything that may hold a connection at the same time: connections would be missing
+// just when effects are slow.
 func (o Options) poolSizes() (poolSizes, error) {
 	sizes := poolSizes{read: connsToRead}
 	need := connsToRead
@@ -103,7 +102,7 @@ func (o Options) poolSizes() (poolSizes, error) {
 	}
 	given := o.Config.Database.MaxConns
 	if !o.Worker {
-		if given > 0 && given < need { // fewer are only slower
+		if given > 0 && given < need { // fewer connections are only slower
 			sizes.read = max(given/3, 1)
 			sizes.accept = max(given-sizes.read-connsToQuarantine, 1)
 		}
@@ -118,8 +117,8 @@ func (o Options) poolSizes() (poolSizes, error) {
 			command, accepting = "serve", fmt.Sprintf("%d to accept, %d for the quarantine, ", connsToAccept, connsToQuarantine)
 		}
 		return poolSizes{}, o.Config.Problem("database.max_conns", fmt.Sprintf(
-			"%d is too few: `hooklatch %s` needs %d, which are %s%d for what people look at and %d to work "+
-				"(%d for sql destinations, %d for handlers, %d for the rest); write max_conns: %d, or leave it out to have it computed",
+			"%d is too few: `hooklatch %s` needs %d connections: %s%d for the console and other reads, and %d for the worker "+
+				"(%d for sql destinations, %d for handlers, %d for the rest); set max_conns: %d, or leave it out to have it computed",
 			given, command, need, accepting, connsToRead, working, sql, handlers, worker.ConnsNeeded(0, 0), need))
 	}
 	sizes.work = max(working, fewestConnsToWork)
@@ -132,8 +131,8 @@ func (o Options) poolSizes() (poolSizes, error) {
 	return sizes, nil
 }
 
-// CheckConns finds a database.max_conns with which no worker would start, or,
-// as a warning, none beside a gateway in one process. Both are config.Problems.
+// CheckConns reports a database.max_conns with which no worker would start, or, as a warning, no
+// worker together with a gateway in one process. Both are config.Problems.
 func CheckConns(cfg *config.Config) (problem, warning error) {
 	_, alone := Options{Config: cfg, Worker: true}.poolSizes()
 	_, together := Options{Config: cfg, Gateway: true, Worker: true}.poolSizes()
@@ -143,7 +142,7 @@ func CheckConns(cfg *config.Config) (problem, warning error) {
 	return nil, together
 }
 
-// connsInDestinations counts the attempts that run inside a transaction.
+// connsInDestinations returns how many attempts may run inside a transaction.
 func connsInDestinations(cfg *config.Config) int {
 	n := 0
 	for _, d := range cfg.Destinations {
@@ -154,7 +153,7 @@ func connsInDestinations(cfg *config.Config) int {
 	return n
 }
 
-// connsInHandlers counts the handlers that may run at once.
+// connsInHandlers returns how many handlers may run concurrently.
 func connsInHandlers(cfg *config.Config) int {
 	for _, s := range cfg.Sources {
 		if s.Handlers {

@@ -21,11 +21,11 @@ func TestMaxConnsMustLeaveRoomForWhatHoldsAConnection(t *testing.T) {
 	for name, c := range map[string]struct{ yaml, problem, warning string }{
 		"computed":            {yaml: twoBooks},
 		"enough":              {yaml: "database: {max_conns: 35}" + twoBooks},
-		"enough for a worker": {yaml: "database: {max_conns: 34}" + twoBooks, warning: "`hooklatch serve` needs 35, which are 8 to accept, 1 for the quarantine, 4 for what people look at and 22 to work (10 for sql destinations, 0 for handlers, 12 for the rest); write max_conns: 35"},
-		"too few":             {yaml: "database: {max_conns: 25}" + twoBooks, problem: "hooklatch.yaml:1: database.max_conns: 25 is too few: `hooklatch worker` needs 26, which are 4 for what people look at and 22 to work"},
+		"enough for a worker": {yaml: "database: {max_conns: 34}" + twoBooks, warning: "`hooklatch serve` needs 35 connections: 8 to accept, 1 for the quarantine, 4 for the console and other reads, and 22 for the worker (10 for sql destinations, 0 for handlers, 12 for the rest); set max_conns: 35"},
+		"too few":             {yaml: "database: {max_conns: 25}" + twoBooks, problem: "hooklatch.yaml:1: database.max_conns: 25 is too few: `hooklatch worker` needs 26 connections: 4 for the console and other reads, and 22 for the worker"},
 		"handlers count where a source has them": {
 			yaml:    "database: {max_conns: 30}\nworker: {handler_workers: 20}\nsources: {stripe: {provider: stripe, secrets: [whsec_0123456789abcdef], handlers: true}}",
-			problem: "needs 36, which are 4 for what people look at and 32 to work (0 for sql destinations, 20 for handlers, 12 for the rest)",
+			problem: "needs 36 connections: 4 for the console and other reads, and 32 for the worker (0 for sql destinations, 20 for handlers, 12 for the rest)",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

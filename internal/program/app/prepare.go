@@ -16,8 +16,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox"
 )
 
-// gate refuses deliveries until the database was seen migrated: before, it is
-// as good as away.
+// gate refuses deliveries until the database is known to be migrated. Before that it counts as
+// unavailable.
 type gate struct {
 	accepter gateway.Accepter
 	open     atomic.Bool
@@ -29,13 +29,13 @@ func (g *gate) Accept(ctx context.Context, d outbox.Delivery) (outbox.Acceptance
 		if d.Release != nil {
 			d.Release()
 		}
-		return outbox.Acceptance{}, fmt.Errorf("%w: not seen migrated yet", outbox.ErrUnavailable)
+		return outbox.Acceptance{}, fmt.Errorf("%w: not known to be migrated yet", outbox.ErrUnavailable)
 	}
 	return g.accepter.Accept(ctx, d)
 }
 
-// prepare waits for the database, checks its schema and starts the worker. An
-// error that waiting does not end goes to failed.
+// prepare waits for the database, checks its schema and starts the worker. It sends an error that
+// waiting cannot fix to failed.
 func (a *App) prepare(ctx context.Context) (done bool) {
 	waited := false
 	for pause := range (retry.Pauses{First: 500 * time.Millisecond, Max: 5 * time.Second}).Until(ctx) {
@@ -71,7 +71,7 @@ func (a *App) prepareOnce(ctx context.Context) error {
 	if err := a.migrator.Validate(ctx); err != nil {
 		return err
 	}
-	// Before anything is accepted or dispatched: see fleet.Announce.
+	// This must precede accepting and dispatching: see fleet.Announce.
 	if err := a.announce(ctx); err != nil {
 		return err
 	}
@@ -90,9 +90,8 @@ func (a *App) prepareOnce(ctx context.Context) error {
 	return nil
 }
 
-// Ready reports whether this process can do its work: it was prepared, it does
-// not drain, its configuration is not empty, gateway and worker make progress, and the
-// database commits.
+// Ready fails unless this process can do its work: it is prepared, it is not draining, its
+// configuration is not empty, gateway and worker make progress, and the database commits.
 func (a *App) Ready(ctx context.Context) error {
 	if a.draining.Load() {
 		return errors.New("shutting down")
@@ -111,5 +110,5 @@ func (a *App) Ready(ctx context.Context) error {
 	if err := a.pools.accept.Ping(ctx); err != nil {
 		return fmt.Errorf("%w: %w", admin.ErrStarting, err)
 	}
-	return fmt.Errorf("%w: the database has not been seen migrated yet", admin.ErrStarting)
+	return fmt.Errorf("%w: the database is not known to be migrated yet", admin.ErrStarting)
 }

@@ -15,30 +15,29 @@ import (
 )
 
 const (
-	// progressEvery is how often the parts are looked at.
+	// progressEvery is how often the parts are checked.
 	progressEvery = time.Second
-	// acceptSlack is how much longer than gateway.accept_timeout a delivery may take before
-	// the gateway counts as stalled: for its proof, for a key that is fetched, and for a
-	// machine that is busy.
+	// acceptSlack is how much longer than gateway.accept_timeout a delivery may take before the
+	// gateway counts as stalled: for its verification, for fetching a key, and for a busy machine.
 	acceptSlack = 10 * time.Second
-	// runSlack is that of dispatches and attempts.
+	// runSlack is the same for dispatches and attempts.
 	runSlack = 15 * time.Second
 )
 
-// part is what does work, one piece or many at a time.
+// part is a part of the process that does work, one item or many at a time.
 type part struct {
 	name string
-	// progress returns how many pieces are under way, and how many have ended ever.
+	// progress returns how many items are in progress, and how many have finished since the start.
 	progress func() (underway, ended int64)
-	// patience is how long work may be under way while none ends.
+	// patience is how long work may be in progress without any item finishing.
 	patience time.Duration
 
 	ended int64
-	still int // looks in which work was under way and none had ended
+	still int // consecutive checks with work in progress and none finished
 }
 
-// look compares a part with the look before it. Looks are counted, not the time between
-// them: a machine that slept for an hour has stalled nothing.
+// look compares a part with the previous check. It counts checks instead of measuring time, so that
+// a machine that slept for an hour has stalled nothing.
 func (p *part) look() {
 	underway, ended := p.progress()
 	if underway == 0 || ended != p.ended {
@@ -48,16 +47,16 @@ func (p *part) look() {
 	p.still++
 }
 
-// stalled says that a part has work and ends none.
+// stalled returns an error if a part has work but finishes none.
 func (p *part) stalled() error {
 	if p.still < int(p.patience/progressEvery) {
 		return nil
 	}
 	underway, _ := p.progress()
-	return fmt.Errorf("the %s makes no progress: %d under way, and none has ended for %s", p.name, underway, time.Duration(p.still)*progressEvery)
+	return fmt.Errorf("the %s makes no progress: %d in progress, and none has finished for %s", p.name, underway, time.Duration(p.still)*progressEvery)
 }
 
-// progress finds parts that make no progress. A part without work makes none and is well.
+// progress finds parts that make no progress. A part without work counts as healthy.
 type progress struct {
 	mu    sync.Mutex
 	parts []*part
@@ -77,7 +76,7 @@ func (p *progress) look() {
 	}
 }
 
-// stalled is nil while all parts are well.
+// stalled returns nil while all parts are healthy.
 func (p *progress) stalled() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -88,7 +87,7 @@ func (p *progress) stalled() error {
 	return errors.Join(errs...)
 }
 
-// watchProgress looks at the parts until ctx is done, and logs when they stall or resume.
+// watchProgress checks the parts until ctx is done, and logs when they stall or resume.
 func (a *App) watchProgress(ctx context.Context) {
 	ticker := time.NewTicker(progressEvery)
 	defer ticker.Stop()
@@ -111,8 +110,8 @@ func (a *App) watchProgress(ctx context.Context) {
 	}
 }
 
-// outputTroubles are those of the log. They do not make the process not ready: it works
-// without a log, and so do all others whose log has the same reader.
+// outputTroubles returns the errors of the log. They do not make the process unready: it works
+// without a log, and otherwise all processes with the same log reader would become unready.
 func (a *App) outputTroubles() (troubles []string) {
 	for _, q := range a.opts.Outputs {
 		if err := q.Trouble(); err != nil {
@@ -122,20 +121,19 @@ func (a *App) outputTroubles() (troubles []string) {
 	return troubles
 }
 
-// meterName is what the scope of these metrics has always been called: dashboards may
-// select by it.
+// meterName is the scope of these metrics. It must not change: dashboards may select by it.
 const meterName = "github.com/hooklatch/hooklatch/cmd/hooklatch/app"
 
-// countOutputs makes the metrics of the log.
+// countOutputs registers the metrics of the log.
 func (a *App) countOutputs() error {
 	meter := a.telemetry.MeterProvider.Meter(meterName)
 	dropped, err := meter.Int64ObservableCounter("hooklatch.log.dropped", metric.WithUnit("{line}"),
-		metric.WithDescription("Log lines that were not written, by stream: their reader was too slow or gone."))
+		metric.WithDescription("Log lines that were dropped, by stream, because the reader was too slow or had closed the stream."))
 	if err != nil {
 		return fmt.Errorf("metric of dropped log lines: %w", err)
 	}
 	waiting, err := meter.Int64ObservableGauge("hooklatch.log.waiting", metric.WithUnit("By"),
-		metric.WithDescription("Log lines that wait to be written, in bytes, by stream."))
+		metric.WithDescription("Size of the log lines that wait to be written, by stream."))
 	if err != nil {
 		return fmt.Errorf("metric of waiting log lines: %w", err)
 	}

@@ -24,7 +24,7 @@ func TestAPartStallsWhileItHasWorkAndEndsNone(t *testing.T) {
 	require.NoError(t, looks(100), "it is idle")
 	underway = 2
 	require.NoError(t, looks(2))
-	require.EqualError(t, looks(1), "the worker makes no progress: 2 under way, and none has ended for 3s")
+	require.EqualError(t, looks(1), "the worker makes no progress: 2 in progress, and none has finished for 3s")
 	ended++
 	require.NoError(t, looks(1), "one has ended")
 	require.NoError(t, looks(2))

@@ -12,7 +12,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema"
 )
 
-// makeKeeper makes the quarantine of the gateway, which it ends after.
+// makeKeeper creates the quarantine of the gateway. It stops after the gateway.
 func (a *App) makeKeeper() (*quarantine.Keeper, error) {
 	keeper, err := quarantine.NewKeeper(quarantine.KeeperOptions{
 		Pool: a.pools.quarantine, Schema: schema.Name(a.opts.Config.Database.Schema),
@@ -24,8 +24,8 @@ func (a *App) makeKeeper() (*quarantine.Keeper, error) {
 	return keeper, err
 }
 
-// NewVerifier verifies what is in quarantine by a configuration, and accepts it through an
-// outbox, until it is stopped.
+// NewVerifier returns a Verifier that verifies quarantined deliveries with a configuration and
+// accepts them through an outbox, until it is stopped.
 func NewVerifier(cfg *config.Config, box *outbox.Outbox) (verify quarantine.Verify, stop func(context.Context) error, err error) {
 	verifier, err := deafGateway(cfg, box)
 	if err != nil {
@@ -37,7 +37,7 @@ func NewVerifier(cfg *config.Config, box *outbox.Outbox) (verify quarantine.Veri
 	}, verifier.Stop, nil
 }
 
-// verdictOf tells a verdict from what is none.
+// verdictOf distinguishes a verdict from an error.
 func verdictOf(came outbox.Acceptance, err error) (quarantine.Verdict, error) {
 	if refused, is := errors.AsType[*gateway.RefusedError](err); is && !refused.Ours {
 		return quarantine.Verdict{Refused: refused.Reason}, nil
@@ -48,7 +48,7 @@ func verdictOf(came outbox.Acceptance, err error) (quarantine.Verdict, error) {
 	return quarantine.Verdict{New: came.New()+came.Held() > 0}, nil
 }
 
-// deafGateway is one that does not listen.
+// deafGateway creates a gateway that does not listen.
 func deafGateway(cfg *config.Config, box *outbox.Outbox) (*gateway.Gateway, error) {
 	sources, err := sourcesOf(cfg, box)
 	if err != nil {
@@ -63,18 +63,18 @@ func deafGateway(cfg *config.Config, box *outbox.Outbox) (*gateway.Gateway, erro
 	return gateway.New(opts)
 }
 
-// verifier verifies what is in quarantine by the configuration of now, for bulk runs.
+// verifier verifies quarantined deliveries with the current configuration, for bulk runs.
 type verifier struct {
 	config func() *config.Config
 	outbox *outbox.Outbox
 
-	mu   sync.RWMutex // held while it verifies; guards the rest
+	mu   sync.RWMutex // held during a verification; guards the rest
 	of   *config.Config
 	made quarantine.Verify
 	end  func(context.Context) error // of made
 }
 
-// verify is a quarantine.Verify.
+// verify implements quarantine.Verify.
 func (v *verifier) verify(ctx context.Context, d *quarantine.Delivery) (quarantine.Verdict, error) {
 	if err := v.renew(ctx, v.config()); err != nil {
 		return quarantine.Verdict{}, err
@@ -84,7 +84,7 @@ func (v *verifier) verify(ctx context.Context, d *quarantine.Delivery) (quaranti
 	return v.made(ctx, d)
 }
 
-// renew makes the one of a configuration, unless it is there.
+// renew creates the verifier of a configuration, unless it exists.
 func (v *verifier) renew(ctx context.Context, cfg *config.Config) error {
 	v.mu.RLock()
 	same := v.of == cfg
@@ -109,7 +109,7 @@ func (v *verifier) renew(ctx context.Context, cfg *config.Config) error {
 	return err
 }
 
-// stop ends it. It is not used after that.
+// stop stops the verifier, which must not be used afterwards.
 func (v *verifier) stop(ctx context.Context) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()

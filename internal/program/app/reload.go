@@ -15,14 +15,14 @@ import (
 	"github.com/hooklatch/hooklatch/internal/program/config"
 )
 
-// Reload reads the configuration again and puts sources, routes, secrets and certificates
-// into effect, all or nothing: after an error everything is as it was. It logs what of
-// the new configuration needs a restart.
+// Reload reads the configuration again and puts sources, routes, secrets and certificates into
+// effect, all or nothing: after an error nothing has changed. It logs which parts of the new
+// configuration need a restart.
 func (a *App) Reload(ctx context.Context) error {
 	a.reload.Lock()
 	defer a.reload.Unlock()
 	if a.opts.Load == nil {
-		return errors.New("reload: there is no file to read again")
+		return errors.New("reload: no configuration file to read again")
 	}
 	next, err := a.opts.Load()
 	if err != nil {
@@ -39,7 +39,7 @@ func (a *App) Reload(ctx context.Context) error {
 	a.opts.Logger.LogAttrs(ctx, slog.LevelInfo, "configuration reloaded: sources, routes, secrets and certificates are in effect", slog.String(logkey.Path, next.Path()))
 	a.warnOfRestart(ctx, next)
 	select {
-	case <-a.prepared: // before, the start looks for it
+	case <-a.prepared: // before that, the start does it
 		if a.worker != nil {
 			a.warnOfUnserved(ctx, next)
 		}
@@ -48,7 +48,7 @@ func (a *App) Reload(ctx context.Context) error {
 	return nil
 }
 
-// put puts into effect what of a configuration can be without a restart, all or nothing.
+// put puts the parts of a configuration that need no restart into effect, all or nothing.
 func (a *App) put(ctx context.Context, next *config.Config) error {
 	pairs, err := KeyPairs(next)
 	if err != nil {
@@ -74,8 +74,8 @@ func (a *App) put(ctx context.Context, next *config.Config) error {
 	return nil
 }
 
-// apply changes the worker first: it alone can still find a fault. The other processes
-// know of the change before an event of it is accepted.
+// apply changes the worker first: only the worker can still find an error. The other processes learn
+// of the change before one of its events is accepted.
 func (a *App) apply(ctx context.Context, old, next *config.Config) error {
 	sources, err := sourcesOf(next, a.outbox)
 	if err != nil {
@@ -103,8 +103,8 @@ func (a *App) apply(ctx context.Context, old, next *config.Config) error {
 	return nil
 }
 
-// explainRoutes adds to the error of a route to a new destination that
-// destinations need a restart.
+// explainRoutes explains in the error of a route to a new destination that destinations need a
+// restart.
 func (a *App) explainRoutes(old, next *config.Config, err error) error {
 	for _, r := range next.Routes {
 		_, known := old.Destinations[r.To]
@@ -115,8 +115,8 @@ func (a *App) explainRoutes(old, next *config.Config, err error) error {
 	return routeProblems(next, err)
 }
 
-// reloaded is which files of a listener are in effect after a reload: other
-// ones are, but whether it speaks TLS at all is fixed when it starts.
+// reloaded returns which certificate files of a listener are in effect after a reload: the files
+// may change, but whether the listener uses TLS is fixed when it starts.
 func reloaded(old, next *config.KeyPair) *config.KeyPair {
 	if old == nil || next == nil {
 		return old
@@ -124,7 +124,7 @@ func reloaded(old, next *config.KeyPair) *config.KeyPair {
 	return next
 }
 
-// renewed are the destinations that have other secrets, and are else the same.
+// renewed returns the destinations whose secrets differ and nothing else.
 func renewed(old, next *config.Config) []string {
 	var names []string
 	for _, name := range slices.Sorted(maps.Keys(next.Destinations)) {
@@ -135,14 +135,14 @@ func renewed(old, next *config.Config) []string {
 	return names
 }
 
-// inEffect is what a process goes on with after a reload, until its restart: for the
-// rest, what it was made of.
+// inEffect returns the configuration with which a process continues after a reload: the parts that
+// need a restart are those of the old one.
 func inEffect(old, next *config.Config) *config.Config {
 	kept := *next
 	kept.Database, kept.Gateway, kept.Admin, kept.Worker, kept.HA, kept.Alerts = old.Database, old.Gateway, old.Admin, old.Worker, old.HA, old.Alerts
 	kept.Database.URL, kept.Database.DirectURL = loginOf(old.Database.URL, next.Database.URL), loginOf(old.Database.DirectURL, next.Database.DirectURL)
 	kept.Gateway.TLS, kept.Admin.TLS = reloaded(old.Gateway.TLS, next.Gateway.TLS), reloaded(old.Admin.TLS, next.Admin.TLS)
-	if old.Admin.Asks() && next.Admin.Asks() { // whether one is asked for is fixed when it starts
+	if old.Admin.Asks() && next.Admin.Asks() { // whether authentication is required is fixed at the start
 		kept.Admin.Token, kept.Admin.Tokens = next.Admin.Token, next.Admin.Tokens
 	}
 	if former, changed := old.Admin.Auth.OIDC, next.Admin.Auth.OIDC; former != nil && changed != nil {
@@ -157,8 +157,7 @@ func inEffect(old, next *config.Config) *config.Config {
 	return &kept
 }
 
-// warnOfRestart says what of a configuration is not in effect: sections, and
-// destinations.
+// warnOfRestart logs which sections and destinations of a configuration are not in effect.
 func (a *App) warnOfRestart(ctx context.Context, next *config.Config) {
 	kept := a.config.Load()
 	var sections, destinations []string
@@ -189,10 +188,10 @@ func (a *App) warnOfRestart(ctx context.Context, next *config.Config) {
 			slog.String(logkey.Destination, strings.Join(destinations, ", ")))
 	}
 	if len(sections) > 0 {
-		a.opts.Logger.LogAttrs(ctx, slog.LevelWarn, "changed too, in effect after a restart", slog.String(logkey.Reason, strings.Join(sections, ", ")))
+		a.opts.Logger.LogAttrs(ctx, slog.LevelWarn, "other sections changed too; they take effect after a restart", slog.String(logkey.Reason, strings.Join(sections, ", ")))
 	}
 }
 
 func same(a, b config.Destination) bool {
-	return reflect.DeepEqual(a, b) //nolint:govet // resolvers hold errors; a file has none
+	return reflect.DeepEqual(a, b) //nolint:govet // only resolvers contain errors, and a file has none
 }

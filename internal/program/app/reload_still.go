@@ -11,30 +11,30 @@ import (
 )
 
 const (
-	// DefaultStillFor is how long the file of the configuration must stand still before a
-	// reload reads it: an editor or a copy writes it in several steps.
+	// DefaultStillFor is how long the configuration file must be unchanged before a reload reads
+	// it: an editor or a copy writes it in several steps.
 	DefaultStillFor = time.Second
-	// looksWhileStill is how often the file is looked at in that time.
+	// looksWhileStill is how often the file is checked in that time.
 	looksWhileStill = 5
-	// stillWithin is how long, in times of StillFor, a reload waits for the file to stand
-	// still before it says so and goes on waiting.
+	// stillWithin is how long, in multiples of StillFor, a reload waits for an unchanged file
+	// before it logs a warning and continues to wait.
 	stillWithin = 15
-	// followFor is how long, in times of StillFor, the file is watched after a reload. What
-	// is written to it meanwhile belongs to the same reload.
+	// followFor is how long, in multiples of StillFor, the file is watched after a reload. Changes
+	// in that time belong to the same reload.
 	followFor = 60
 )
 
-// sight is the file of the configuration as it is at a moment.
+// sight is the state of the configuration file at one moment.
 type sight struct {
 	stamp stamp
-	text  []byte // nil where it cannot be read
+	text  []byte // nil if it cannot be read
 }
 
 func (a *App) look() sight {
 	path := a.config.Load().Path()
 	s := sight{stamp: stampsOf([]string{path})[0]}
 	if s.stamp.info != nil && s.stamp.info.Mode().IsRegular() { // a pipe could be read only once
-		s.text, _ = os.ReadFile(path) // Load reports what is wrong with it
+		s.text, _ = os.ReadFile(path) // Load reports its errors
 	}
 	return s
 }
@@ -43,9 +43,9 @@ func (s sight) equal(other sight) bool {
 	return s.stamp.equal(other.stamp) && bytes.Equal(s.text, other.text)
 }
 
-// followReloads reloads at each request, once the file stands still. A file that changes
-// again soon afterwards was incomplete when it was read: it is reloaded by itself. It
-// ends with ctx.
+// followReloads reloads at each request, once the file has not changed for a while. If the file
+// changes again soon afterwards, it was incomplete when it was read and is reloaded automatically.
+// followReloads ends with ctx.
 func (a *App) followReloads(ctx context.Context, requests <-chan struct{}) {
 	tick := time.NewTicker(a.opts.StillFor / looksWhileStill)
 	defer tick.Stop()
@@ -71,7 +71,7 @@ func (a *App) followReloads(ctx context.Context, requests <-chan struct{}) {
 		case !latest.equal(seen):
 			seen, stillSince = latest, now
 			if !pending && !latest.equal(read) {
-				a.opts.Logger.LogAttrs(ctx, slog.LevelInfo, "the configuration changed after it was reloaded, and is read again", slog.String(logkey.Path, a.config.Load().Path()))
+				a.opts.Logger.LogAttrs(ctx, slog.LevelInfo, "the configuration changed after it was reloaded and is read again", slog.String(logkey.Path, a.config.Load().Path()))
 				pending, told, requested = true, false, now
 			}
 		case pending && now.Sub(stillSince) >= a.opts.StillFor:

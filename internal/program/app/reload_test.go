@@ -140,8 +140,8 @@ routes: [{name: all, from: stripe, to: app}, {name: pushed, from: github, to: cr
 	a := started(t, f, &logs)
 	require.NoError(t, a.Ready(t.Context()))
 	for text, want := range map[string]string{
-		"": "has no sources, and the configuration in effect has 2; write allow_empty: true where this is meant",
-		"sources: {stripe: {provider: stripe, secrets: [the-first-secret]}}\n":                                 "has no routes, and the configuration in effect has 2; write allow_empty: true where this is meant",
+		"": "has no sources, and the configuration in effect has 2; set allow_empty: true if this is intended",
+		"sources: {stripe: {provider: stripe, secrets: [the-first-secret]}}\n":                                 "has no routes, and the configuration in effect has 2; set allow_empty: true if this is intended",
 		"destinations: {app: {http: {url: http://localhost:1/}}}\nroutes: [{name: all, from: '*', to: app}]\n": "has no sources",
 	} {
 		f.write(t, text)
@@ -168,7 +168,7 @@ func TestAnEmptyConfigurationIsNotReady(t *testing.T) {
 		text, want      string
 		gateway, worker bool
 	}{
-		"serve with nothing":    {gateway: true, worker: true, want: "the configuration has no sources, so no delivery is accepted; the configuration has no routes, so no event is dispatched: add them, or write allow_empty: true"},
+		"serve with nothing":    {gateway: true, worker: true, want: "the configuration has no sources, so no delivery is accepted; the configuration has no routes, so no event is dispatched: add them, or set allow_empty: true"},
 		"serve with sources":    {gateway: true, worker: true, text: "sources: {stripe: {provider: stripe, secrets: [the-first-secret]}}\n", want: "no routes"},
 		"gateway with nothing":  {gateway: true, want: "no sources"},
 		"gateway with sources":  {gateway: true, text: "sources: {stripe: {provider: stripe, secrets: [the-first-secret]}}\n"},

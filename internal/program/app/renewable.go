@@ -9,8 +9,8 @@ import (
 	"github.com/hooklatch/hooklatch/worker/destination"
 )
 
-// renewableHTTP is an http destination whose secrets may change: an attempt has those
-// that were in effect when it began.
+// renewableHTTP is an http destination whose secrets may change. An attempt uses the secrets that
+// were in effect when it began.
 type renewableHTTP struct {
 	current atomic.Pointer[destination.HTTP]
 }
@@ -24,10 +24,10 @@ var _ interface {
 	destination.StateReader
 } = (*renewableHTTP)(nil)
 
-// renew puts another sender into effect. It differs from the former in its secrets only.
+// renew puts another sender into effect. It differs from the former only in its secrets.
 func (r *renewableHTTP) renew(next *destination.HTTP) {
 	if former := r.current.Swap(next); former != nil {
-		_ = former.Close() // never fails: what it has in progress goes on
+		_ = former.Close() // never fails: attempts in progress continue
 	}
 }
 
@@ -63,7 +63,7 @@ func (r *renewableHTTP) Fetch(ctx context.Context, url string) ([]byte, *destina
 	return r.current.Load().Fetch(ctx, url)
 }
 
-// close closes the connections that wait for a request.
+// close closes idle connections.
 func (r *renewableHTTP) close() error { return r.current.Load().Close() }
 
 // renewableEmail is an smtp destination whose password may change.

@@ -15,11 +15,11 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/retention"
 )
 
-// partitionsEvery is how often a gateway makes the partitions of days ahead: it must
-// store deliveries while no worker runs.
+// partitionsEvery is how often a gateway creates the partitions of the days ahead: it must store
+// deliveries even if no worker runs.
 const partitionsEvery = time.Hour
 
-// RetentionOf is what a configuration says about how long things are kept.
+// RetentionOf returns the retention settings of a configuration.
 func RetentionOf(cfg *config.Config) retention.Settings {
 	s := retention.Settings{
 		Dedup: make(map[identity.Source]time.Duration, len(cfg.Sources)),
@@ -31,14 +31,14 @@ func RetentionOf(cfg *config.Config) retention.Settings {
 	return s
 }
 
-// processName is unique among running processes.
+// processName returns a name that is unique among running processes.
 func processName() string {
 	host, _ := os.Hostname()
 	return fmt.Sprintf("%s-%d-%s", host, os.Getpid(), uuid.NewString()[:8])
 }
 
-// stayAnnounced tells the others how long this process has things kept, and keeps
-// partitions ahead where no worker does, until ctx is done.
+// stayAnnounced announces this process's retention settings to the others, and creates partitions
+// ahead if no worker does, until ctx is done.
 func (a *App) stayAnnounced(ctx context.Context) {
 	process := retention.Process{Name: a.process, Kind: a.kind(), Version: a.opts.Version}
 	announce := time.NewTicker(retention.AnnounceEvery)
@@ -48,13 +48,13 @@ func (a *App) stayAnnounced(ctx context.Context) {
 		cfg := a.config.Load()
 		process.ConfigHash, process.Settings = cfg.Hash(), RetentionOf(cfg)
 		if err := a.outbox.Retention().Announce(ctx, process); err != nil && ctx.Err() == nil {
-			a.opts.Logger.LogAttrs(ctx, slog.LevelWarn, "process could not say how long it has things kept", slog.Any(logkey.Err, err))
+			a.opts.Logger.LogAttrs(ctx, slog.LevelWarn, "process could not announce its retention settings", slog.Any(logkey.Err, err))
 		}
 		if a.worker == nil && time.Since(made) >= partitionsEvery {
 			if _, err := a.outbox.MakePartitions(ctx); err == nil {
 				made = time.Now()
 			} else if ctx.Err() == nil {
-				a.opts.Logger.LogAttrs(ctx, slog.LevelWarn, "partitions of the days ahead not made", slog.Any(logkey.Err, err))
+				a.opts.Logger.LogAttrs(ctx, slog.LevelWarn, "partitions of the days ahead not created", slog.Any(logkey.Err, err))
 			}
 		}
 		select {
@@ -66,7 +66,7 @@ func (a *App) stayAnnounced(ctx context.Context) {
 	}
 }
 
-// withdraw takes back what the process announced.
+// withdraw withdraws the announcement of the process.
 func (a *App) withdraw(ctx context.Context, process string) {
 	ctx, cancel := context.WithTimeout(ctx, adminTimeout)
 	defer cancel()

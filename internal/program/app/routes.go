@@ -11,8 +11,7 @@ import (
 	"github.com/hooklatch/hooklatch/worker/route"
 )
 
-// routesOf are the routes, with what they need to know of destinations and
-// sources.
+// routesOf returns the routes, with the properties of destinations and sources that they need.
 func routesOf(cfg *config.Config) []route.Route {
 	routes := make([]route.Route, 0, len(cfg.Routes))
 	families := headerFamilies(cfg)
@@ -30,11 +29,11 @@ func routesOf(cfg *config.Config) []route.Route {
 	return routes
 }
 
-// headerFamilies are the headers that are a sender's own, by source.
+// headerFamilies returns the headers that belong to the sender, by source.
 func headerFamilies(cfg *config.Config) map[string][]string {
 	families := make(map[string][]string, len(cfg.Sources))
 	for name, s := range cfg.Sources {
-		// A source whose provider cannot be made is a fault of its own.
+		// A source with an invalid provider is reported elsewhere.
 		if p, err := s.Sender(); err == nil {
 			families[name] = p.HeaderFamilies
 		}
@@ -42,7 +41,7 @@ func headerFamilies(cfg *config.Config) map[string][]string {
 	return families
 }
 
-// Routes are those of a configuration, compiled: what a worker would plan by.
+// Routes returns the compiled routes of a configuration, by which a worker would dispatch.
 func Routes(cfg *config.Config) (*route.Table, error) {
 	made, err := destinationsOf(cfg, noop.NewTracerProvider())
 	if err != nil {
@@ -53,9 +52,8 @@ func Routes(cfg *config.Config) (*route.Table, error) {
 	})
 }
 
-// CheckConfig finds what the file alone does not tell: secrets no sender can
-// use, certificates that cannot be used, expressions and templates that do not
-// compile. Its error joins
+// CheckConfig finds errors that parsing the file does not find: secrets that no sender can use,
+// unusable certificates, expressions and templates that do not compile. Its error joins
 // config.Problems.
 func CheckConfig(cfg *config.Config) error {
 	_, sourceErr := sourcesOf(cfg, nil)
@@ -68,12 +66,12 @@ func CheckConfig(cfg *config.Config) error {
 	return errors.Join(sourceErr, routeProblems(cfg, route.Check(routesOf(cfg), made.targets())))
 }
 
-// routeProblems gives every fault of a route its place in the file.
+// routeProblems adds the position in the file to every fault of a route.
 func routeProblems(cfg *config.Config, err error) error {
 	if err == nil {
 		return nil
 	}
-	joined, ok := err.(interface{ Unwrap() []error }) // an errors.Join, whose parts are wanted one by one
+	joined, ok := err.(interface{ Unwrap() []error }) // an errors.Join, whose parts are reported separately
 	if !ok {
 		return routeProblem(cfg, err)
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/hooklatch/hooklatch/internal/logkey"
 )
 
-// Run starts an App, reloads it at each reload, and stops it when ctx is done
-// or it cannot go on. Ready is called when all parts run; it may be nil.
+// Run starts an App, reloads it at each reload request, and stops it when ctx is done or it cannot
+// continue. Ready is called once all parts run; it may be nil.
 func Run(ctx context.Context, opts Options, reloads <-chan struct{}, ready func(*App)) error {
 	a, err := New(ctx, opts)
 	if err != nil {
@@ -24,7 +24,7 @@ func Run(ctx context.Context, opts Options, reloads <-chan struct{}, ready func(
 	err = errors.Join(err, a.Stop(context.WithoutCancel(ctx)))
 	attrs := []slog.Attr{slog.Float64(logkey.Duration, time.Since(stopping).Seconds())}
 	if err != nil {
-		a.opts.Logger.LogAttrs(ctx, slog.LevelWarn, "stopped after an error", attrs...) // which the caller gets
+		a.opts.Logger.LogAttrs(ctx, slog.LevelWarn, "stopped after an error", attrs...) // the caller gets the error
 		return err
 	}
 	a.opts.Logger.LogAttrs(ctx, slog.LevelInfo, "stopped", attrs...)

@@ -8,7 +8,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
-// senderKeys are the keys of one source's sender, in the database.
+// senderKeys stores the keys of one source's sender in the database.
 type senderKeys struct {
 	outbox *outbox.Outbox
 	source string

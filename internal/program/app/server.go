@@ -11,8 +11,8 @@ import (
 	"github.com/hooklatch/hooklatch/schema"
 )
 
-// checkServer says what of the database's server is against a guarantee. A gateway must
-// not answer 2xx for what such a server may lose, unless that is allowed.
+// checkServer fails if the database server breaks a guarantee. A gateway must not answer 2xx for
+// deliveries that the server may lose, unless that is allowed.
 func (a *App) checkServer(ctx context.Context) error {
 	cfg := a.opts.Config
 	between, err := doctor.Pooler(ctx, a.pools.direct)
@@ -35,7 +35,7 @@ func (a *App) checkServer(ctx context.Context) error {
 	for _, f := range append(found, between) {
 		switch {
 		case f.Level == doctor.Problem && f.Check == doctor.CheckFsync && a.gateway != nil:
-			return cfg.Problem("database", f.Message+"; "+f.Fix+", or write allow: ["+config.AllowFsyncOff+"] where that may be")
+			return cfg.Problem("database", f.Message+"; "+f.Fix+", or set allow: ["+config.AllowFsyncOff+"] if you accept that")
 		case f.Level != doctor.OK:
 			a.opts.Logger.LogAttrs(ctx, slog.LevelWarn, f.Message+"; "+f.Fix)
 		}

@@ -11,10 +11,10 @@ import (
 	"github.com/hooklatch/hooklatch/schema"
 )
 
-// Servers are those that a process has worked on. After a failover the former primary may
-// come back and take connections again: what it acknowledged would be gone when it follows
-// the new one. Its timeline is below one that this process has seen, and it is refused, so
-// that the next host of the URL is tried.
+// Servers records the servers that a process has worked on. After a failover the former primary may
+// return and accept connections again: commits that it acknowledged would be lost once it follows
+// the new primary. Its timeline is below one that this process has seen, so it is refused and the
+// next host of the URL is tried.
 type Servers struct {
 	question string
 
@@ -22,7 +22,7 @@ type Servers struct {
 	timeline map[string]int64 // the highest of each system
 }
 
-// NewServers knows none yet.
+// NewServers returns Servers without any server.
 func NewServers(name schema.Name) *Servers {
 	return &Servers{
 		question: name.OrDefault().SQL("SELECT system_id, timeline FROM hooklatch.this_server()"),
@@ -30,8 +30,8 @@ func NewServers(name schema.Name) *Servers {
 	}
 }
 
-// validate is for pgconn.Config.ValidateConnect. Where the server does not say what it is,
-// as before the first migration, it is taken.
+// validate is used as pgconn.Config.ValidateConnect. It accepts a server that does not identify
+// itself, such as one before the first migration.
 func (s *Servers) validate(ctx context.Context, conn *pgconn.PgConn) error {
 	results, err := conn.Exec(ctx, s.question).ReadAll()
 	if err != nil || len(results) != 1 || len(results[0].Rows) != 1 {

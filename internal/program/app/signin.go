@@ -9,7 +9,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema"
 )
 
-// makeSignIn makes what finds out who asks the admin listener.
+// makeSignIn creates the guard that authenticates requests to the admin listener.
 func (a *App) makeSignIn() (*signin.Guard, error) {
 	cfg := a.opts.Config
 	logins, err := signin.NewLogins(a.pools.read, schema.Name(cfg.Database.Schema))
@@ -33,7 +33,7 @@ func (a *App) makeSignIn() (*signin.Guard, error) {
 	return signin.New(opts)
 }
 
-// peopleOf are what a configuration knows people and machines by.
+// peopleOf returns the secrets by which a configuration authenticates users and machines.
 func peopleOf(cfg config.Admin) signin.Secrets {
 	s := signin.Secrets{Tokens: tokensOf(cfg)}
 	if cfg.Auth.OIDC != nil {
@@ -42,10 +42,10 @@ func peopleOf(cfg config.Admin) signin.Secrets {
 	return s
 }
 
-// Routes are all addresses of the admin listener, with who may ask for them.
+// Routes returns all addresses of the admin listener, with the required roles.
 func (a *App) Routes() []signin.Route { return append(a.admin.Routes(), a.console.Routes()...) }
 
-// tokensOf are the tokens of a configuration. Whoever has the one without a name may do
+// tokensOf returns the tokens of a configuration. The bearer of the token without a name may do
 // everything.
 func tokensOf(cfg config.Admin) []signin.Token {
 	tokens := []signin.Token{{Role: signin.Admin, Secret: cfg.Token}}
@@ -55,12 +55,12 @@ func tokensOf(cfg config.Admin) []signin.Token {
 	return tokens
 }
 
-// signInWarnings are for people who sign in where others can read what they send.
+// signInWarnings returns a warning if users sign in over a connection that others can read.
 func signInWarnings(cfg *config.Config) []Warning {
 	at, err := url.Parse(cfg.Admin.ConsoleURL)
 	if err != nil || at.Scheme != "http" || loopback.Is(at.Hostname()) || !cfg.Admin.Asks() {
 		return nil
 	}
-	problem := cfg.Problem("admin.console_url", "is plain HTTP: somebody between could read tokens, and the cookies of those who are signed in")
-	return []Warning{{"console", problem.Error(), "put TLS before it, or set admin.tls, and write https://"}}
+	problem := cfg.Problem("admin.console_url", "is plain HTTP: an attacker on the network could read tokens and session cookies")
+	return []Warning{{"console", problem.Error(), "terminate TLS in front of it, or set admin.tls, and use https://"}}
 }

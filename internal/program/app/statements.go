@@ -13,9 +13,8 @@ import (
 	"github.com/hooklatch/hooklatch/worker/destination"
 )
 
-// PrepareStatements lets Postgres look at the statements of all sql destinations
-// and runs none. It returns what is wrong with those that are refused, and how
-// many there are.
+// PrepareStatements has Postgres check the statements of all sql destinations without running them.
+// It returns warnings about refused statements, and the number of all statements.
 func PrepareStatements(ctx context.Context, pool *pgxpool.Pool, cfg *config.Config) (wrong []Warning, checked int, err error) {
 	conn, err := pool.Acquire(ctx)
 	if err != nil {
@@ -31,7 +30,7 @@ func PrepareStatements(ctx context.Context, pool *pgxpool.Pool, cfg *config.Conf
 		o.Name = name
 		sender, err := destination.NewSQL(o)
 		if err != nil {
-			continue // a problem of the configuration, which told it
+			continue // reported as a problem of the configuration
 		}
 		refused, err := sender.Prepare(ctx, conn.Conn())
 		if err != nil {
@@ -41,8 +40,8 @@ func PrepareStatements(ctx context.Context, pool *pgxpool.Pool, cfg *config.Conf
 		for _, one := range refused {
 			path := "destinations." + name + ".sql.statements." + one.Statement
 			wrong = append(wrong, Warning{
-				"statements", cfg.Problem(path, "is refused by Postgres: "+errors.Unwrap(one).Error()).Error(),
-				"create what it names, or correct the statement: until then its effects are tried in vain",
+				"statements", cfg.Problem(path, "was rejected by Postgres: "+errors.Unwrap(one).Error()).Error(),
+				"create the objects that it names, or correct the statement; until then its effects fail",
 			})
 		}
 	}

@@ -13,14 +13,14 @@ import (
 	"github.com/hooklatch/hooklatch/internal/logkey"
 )
 
-// stopGrace is how much longer than its time a step may take: one that ends because its
-// time is over still needs to return.
+// stopGrace is how much longer than its time-out a step may take: a step that ends at its time-out
+// still needs to return.
 const stopGrace = 100 * time.Millisecond
 
 // Teardown undoes steps in the opposite order of their registration. The zero
 // value is ready for use.
 type Teardown struct {
-	// Logger gets a line for each step that fails; nil: none.
+	// Logger logs each step that fails. Nil: nothing is logged.
 	Logger *slog.Logger
 
 	mu    sync.Mutex
@@ -31,20 +31,20 @@ type step struct {
 	name    string
 	timeout time.Duration
 	stop    func(context.Context) error
-	minor   bool // its error is no error of the stop
+	minor   bool // its error is not an error of the stop
 }
 
-// errStillRunning is the error of a step that did not return in its time.
+// errStillRunning is the error of a step that did not return within its time-out.
 var errStillRunning = errors.New("is still running")
 
-// Add registers a step, right after what it undoes exists. The timeout bounds
-// the step alone: a slow one leaves the others their time.
+// Add registers a step. Call it right after creating what the step undoes. The time-out limits only
+// this step: a slow step does not reduce the time of the others.
 func (t *Teardown) Add(name string, timeout time.Duration, stop func(context.Context) error) {
 	t.add(step{name: name, timeout: timeout, stop: stop})
 }
 
-// AddMinor is Add for a step that no accepted delivery and no effect depends on, such as
-// the export of telemetry: Run logs its error at WARN and does not return it.
+// AddMinor is Add for a step that no accepted delivery and no effect depends on, such as the export
+// of telemetry: Run logs its error at WARN and does not return it.
 func (t *Teardown) AddMinor(name string, timeout time.Duration, stop func(context.Context) error) {
 	t.add(step{name: name, timeout: timeout, stop: stop, minor: true})
 }
@@ -55,9 +55,9 @@ func (t *Teardown) add(s step) {
 	t.steps = append(t.steps, s)
 }
 
-// Run undoes everything, whatever fails on the way, and returns within its own time-out:
-// a step that does not return is left running, and steps there is no time for are left
-// out. The error names both. Run may be called again: a step is undone once.
+// Run undoes everything even if steps fail, and returns within its own time-out. A step that does
+// not return is left running, and steps for which no time is left are skipped. The error names
+// both. Run may be called again: each step runs only once.
 func (t *Teardown) Run(ctx context.Context, timeout time.Duration) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -89,7 +89,7 @@ func (t *Teardown) log(ctx context.Context, level slog.Level, message string, at
 	}
 }
 
-// names are those of the steps that are left, in the order in which they would run.
+// names returns the names of the remaining steps, in the order in which they would run.
 func (t *Teardown) names() []string {
 	var names []string
 	for _, s := range slices.Backward(t.steps) {
@@ -98,7 +98,7 @@ func (t *Teardown) names() []string {
 	return names
 }
 
-// run returns when the step has ended or, whatever the step does, when its time is over.
+// run returns when the step has ended, or at its time-out, even if the step is still running.
 func (s step) run(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
@@ -119,7 +119,7 @@ func (s step) run(ctx context.Context) error {
 	}
 }
 
-// unbounded is a stop that takes no context: Teardown bounds it.
+// unbounded adapts a stop function without a context: Teardown limits its time.
 func unbounded(stop func()) func(context.Context) error {
 	return func(context.Context) error {
 		stop()

@@ -11,16 +11,16 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/fleet"
 )
 
-// Unserved are effects that wait for something that is not in a configuration.
+// Unserved are effects that wait for a destination or route that is not in a configuration.
 type Unserved struct {
-	Destination string // that is gone; empty when only the route is
-	Route       string // that is gone; empty when the destination is
+	Destination string // that is missing; empty if only the route is
+	Route       string // that is missing; empty if the destination is
 	Effects     int64
 	Since       time.Time
-	Unrendered  int64 // of a route: those it is still to render, which will be parked
+	Unrendered  int64 // of a route: effects still to be rendered by it, which will be parked
 }
 
-// String says what waits, and for what.
+// String describes what is waiting, and for what.
 func (u Unserved) String() string {
 	waits := fmt.Sprintf("%d effects wait", u.Effects)
 	if u.Effects == 1 {
@@ -30,27 +30,27 @@ func (u Unserved) String() string {
 	if u.Destination != "" {
 		return fmt.Sprintf("%s for destination %q, which is not in the configuration", waits, u.Destination)
 	}
-	return fmt.Sprintf("%s that route %q made, which is not in the configuration; %d of them it still has to render, and they will be parked",
+	return fmt.Sprintf("%s that were created by route %q, which is not in the configuration; %d of them are not rendered yet and will be parked",
 		waits, u.Route, u.Unrendered)
 }
 
-// Fix says what to do about it.
+// Fix says what to do.
 func (u Unserved) Fix() string {
 	if u.Destination != "" {
 		return "add it again, or run: hooklatch destinations retire " + u.Destination
 	}
-	return "add it again until they are done, if they should be rendered"
+	return "to have them rendered, add the route again until they are done"
 }
 
-// FindUnserved compares what waits with a configuration. Of a route that is
-// gone only effects count that it is still to render: the others go on.
+// FindUnserved compares the waiting effects with a configuration. Of a missing route, only effects
+// that are still to be rendered count: the others are sent anyway.
 func FindUnserved(cfg *config.Config, waiting []fleet.Waiting) []Unserved {
-	routes := map[string]bool{"": true} // what the application enqueued
+	routes := map[string]bool{"": true} // effects enqueued by the application
 	for _, r := range cfg.Routes {
 		routes[r.Name] = true
 	}
 	var found []Unserved
-	at := map[string]int{} // of a destination in found
+	at := map[string]int{} // index of a destination in found
 	for _, w := range waiting {
 		if _, served := cfg.Destinations[w.Destination]; served {
 			if !routes[w.Route] && w.Unrendered > 0 {
@@ -72,11 +72,11 @@ func FindUnserved(cfg *config.Config, waiting []fleet.Waiting) []Unserved {
 	return found
 }
 
-// warnOfUnserved logs what waits for something that cfg does not have.
+// warnOfUnserved logs effects that wait for something that is not in cfg.
 func (a *App) warnOfUnserved(ctx context.Context, cfg *config.Config) {
 	waiting, err := a.outbox.Fleet().Waiting(ctx)
 	if err != nil {
-		a.opts.Logger.LogAttrs(ctx, slog.LevelWarn, "effects without a destination not looked for", slog.Any(logkey.Err, err))
+		a.opts.Logger.LogAttrs(ctx, slog.LevelWarn, "could not check for effects without a destination", slog.Any(logkey.Err, err))
 		return
 	}
 	for _, u := range FindUnserved(cfg, waiting) {

@@ -19,15 +19,15 @@ import (
 	"github.com/hooklatch/hooklatch/worker/route"
 )
 
-// Warning is what a configuration may say and seldom means. It names no secret.
+// Warning is about a setting that is allowed but rarely intended. It contains no secret.
 type Warning struct {
-	Check   string // what it is about, in a word
+	Check   string // its topic, in one word
 	Message string
 	Fix     string
 }
 
-// Warnings finds what is allowed and probably not meant. database is the
-// connection that is used; zero is that of the configuration.
+// Warnings finds settings that are allowed but probably not intended. database is the connection in
+// use; zero: that of the configuration.
 func Warnings(cfg *config.Config, database secret.Value) []Warning {
 	return slices.Concat(
 		accessWarnings(cfg), keyWarnings(cfg), personalWarnings(cfg), routeWarnings(cfg), handlerWarnings(cfg), forwardWarnings(cfg), roleWarnings(cfg), signInWarnings(cfg),
@@ -35,63 +35,63 @@ func Warnings(cfg *config.Config, database secret.Value) []Warning {
 	)
 }
 
-// LogWarnings says at a start what check would say.
+// LogWarnings logs at the start what check would report.
 func LogWarnings(ctx context.Context, logger *slog.Logger, warnings []Warning) {
 	for _, w := range warnings {
 		logger.LogAttrs(ctx, slog.LevelWarn, w.Message+"; "+w.Fix)
 	}
 }
 
-// accessWarnings are for files with secrets that others may read.
+// accessWarnings returns warnings about files with secrets that other users can read.
 func accessWarnings(cfg *config.Config) []Warning {
 	var warnings []Warning
 	for _, w := range cfg.Warnings() {
-		warnings = append(warnings, Warning{"access", w.Error(), "take that right away: chmod o-r"})
+		warnings = append(warnings, Warning{"access", w.Error(), "remove that permission: chmod o-r"})
 	}
 	return warnings
 }
 
-// keyWarnings are for business keys that swallow events.
+// keyWarnings returns warnings about business keys that suppress events.
 func keyWarnings(cfg *config.Config) []Warning {
 	var warnings []Warning
 	for _, w := range route.KeyWarnings(routesOf(cfg)) {
 		for i, r := range cfg.Routes {
 			if r.Name == w.Route {
 				problem := cfg.Problem("routes["+strconv.Itoa(i)+"].key", fmt.Sprintf("%q %s", w.Key, w.Text))
-				warnings = append(warnings, Warning{"keys", problem.Error(), "change the key, if it is not meant"})
+				warnings = append(warnings, Warning{"keys", problem.Error(), "change the key if this is not intended"})
 			}
 		}
 	}
 	return warnings
 }
 
-// personalWarnings are for keys and ids that are made of addresses of people: they stay
-// when an event is erased.
+// personalWarnings returns warnings about keys and ids that contain addresses of persons: these
+// stay when an event is erased.
 func personalWarnings(cfg *config.Config) []Warning {
-	const stays = "reads %q, which names a person: keys and ids stay when an event is erased"
+	const stays = "reads %q, which identifies a person: keys and ids stay when an event is erased"
 	var warnings []Warning
 	for _, k := range route.PersonalKeys(routesOf(cfg)) {
 		for i, r := range cfg.Routes {
 			if r.Name == k.Route {
 				problem := cfg.Problem("routes["+strconv.Itoa(i)+"]."+k.Field, fmt.Sprintf(stays, k.Name))
-				warnings = append(warnings, Warning{"privacy", problem.Error(), "make it of an id that the sender gives the person, or of a hash"})
+				warnings = append(warnings, Warning{"privacy", problem.Error(), "build it from an id that the sender assigns to the person, or from a hash"})
 			}
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(cfg.Sources)) {
 		id := cfg.Sources[name].EventID
-		for _, part := range append([]string{id.Header, id.Pointer, id.Form}, id.Join...) { // of fields the id is a hash
+		for _, part := range append([]string{id.Header, id.Pointer, id.Form}, id.Join...) { // with fields the id is a hash
 			if route.NamesPerson(part[strings.LastIndexAny(part, "/:")+1:]) {
 				problem := cfg.Problem("sources."+name+".event_id", fmt.Sprintf(stays, part))
-				warnings = append(warnings, Warning{"privacy", problem.Error(), "make the id of other fields, or of a hash of them with fields:"})
+				warnings = append(warnings, Warning{"privacy", problem.Error(), "build the id from other fields, or from a hash of them with fields:"})
 			}
 		}
 	}
 	return warnings
 }
 
-// routeWarnings are for sources whose events lead nowhere. Without any route
-// check says so of all.
+// routeWarnings returns warnings about sources whose events lead nowhere. Without any route, check
+// reports that once for all.
 func routeWarnings(cfg *config.Config) []Warning {
 	var warnings []Warning
 	for _, name := range slices.Sorted(maps.Keys(cfg.Sources)) {
@@ -107,7 +107,7 @@ func routeWarnings(cfg *config.Config) []Warning {
 	return warnings
 }
 
-// handlerWarnings are for routes from which handlers: true takes the events of a source.
+// handlerWarnings returns warnings about routes that get no events of a source with handlers: true.
 func handlerWarnings(cfg *config.Config) []Warning {
 	var warnings []Warning
 	for _, name := range leftToHandlers(cfg) {
@@ -125,7 +125,7 @@ func handlerWarnings(cfg *config.Config) []Warning {
 	return warnings
 }
 
-// leftToHandlers are the sources whose events no route of this program gets.
+// leftToHandlers returns the sources whose events no route of this program gets.
 func leftToHandlers(cfg *config.Config) []string {
 	names := slices.Collect(maps.Keys(cfg.Sources))
 	names = slices.DeleteFunc(names, func(name string) bool { return !cfg.Sources[name].Handlers })
@@ -133,13 +133,13 @@ func leftToHandlers(cfg *config.Config) []string {
 	return names
 }
 
-// forwardWarnings are for routes that may rely on all headers being forwarded,
-// as they once were.
+// forwardWarnings returns warnings about routes that may rely on all headers being forwarded, as
+// in older versions.
 func forwardWarnings(cfg *config.Config) []Warning {
 	var warnings []Warning
 	for i, r := range cfg.Routes {
 		if f := r.Forward; f != nil && f.Headers == route.ForwardOriginalHeaders && f.Allow == nil && f.Also == nil {
-			problem := cfg.Problem("routes["+strconv.Itoa(i)+"].forward", "forwards the sender's own headers and no others any more")
+			problem := cfg.Problem("routes["+strconv.Itoa(i)+"].forward", "forwards only the sender's own headers; older versions forwarded all headers")
 			warnings = append(warnings, Warning{
 				"forward", problem.Error(),
 				`write also: [User-Agent] to name more, also: ["*"] for all as before, or also: [] if that is meant`,
@@ -149,20 +149,20 @@ func forwardWarnings(cfg *config.Config) []Warning {
 	return warnings
 }
 
-// roleWarnings are for statements that may do all we may.
+// roleWarnings returns warnings about statements that run with all rights of Hooklatch.
 func roleWarnings(cfg *config.Config) []Warning {
 	var warnings []Warning
 	for _, name := range slices.Sorted(maps.Keys(cfg.Destinations)) {
 		if s := cfg.Destinations[name].SQL; s != nil && s.Role == "" {
-			problem := cfg.Problem("destinations."+name+".sql", "runs its statements with all rights of the role of database.url, those to the ledger included")
-			warnings = append(warnings, Warning{"roles", problem.Error(), "give role: the name of a role that may do what the statements do and no more"})
+			problem := cfg.Problem("destinations."+name+".sql", "runs its statements with all rights of the role of database.url, including those on the ledger")
+			warnings = append(warnings, Warning{"roles", problem.Error(), "set role: to the name of a role that has only the rights that the statements need"})
 		}
 	}
 	return warnings
 }
 
-// searchPathWarnings are for statements that may rely on the search_path of the
-// connection, as they once could.
+// searchPathWarnings returns warnings about statements that may rely on the search_path of the
+// connection, as in older versions.
 func searchPathWarnings(cfg *config.Config, database secret.Value) []Warning {
 	parsed, err := pgx.ParseConfig(cmp.Or(database, cfg.Database.URL).Reveal())
 	if err != nil || parsed.RuntimeParams["search_path"] == "" && !strings.Contains(parsed.RuntimeParams["options"], "search_path") {
@@ -171,15 +171,15 @@ func searchPathWarnings(cfg *config.Config, database secret.Value) []Warning {
 	var warnings []Warning
 	for _, name := range slices.Sorted(maps.Keys(cfg.Destinations)) {
 		if s := cfg.Destinations[name].SQL; s != nil && !cfg.Given("destinations."+name+".sql.search_path") {
-			problem := cfg.Problem("destinations."+name+".sql", "finds names without a schema in public, and no more in the search_path of the connection")
-			warnings = append(warnings, Warning{"search_path", problem.Error(), "write search_path: [NAME, public] with the schemas of the statements"})
+			problem := cfg.Problem("destinations."+name+".sql", "finds names without a schema only in public, no longer in the search_path of the connection")
+			warnings = append(warnings, Warning{"search_path", problem.Error(), "set search_path: [NAME, public] with the schemas of the statements"})
 		}
 	}
 	return warnings
 }
 
-// databaseWarnings are for connections to another machine that an attacker on the
-// way can read or take over.
+// databaseWarnings returns warnings about connections to another machine that an attacker on the
+// network can read or take over.
 func databaseWarnings(cfg *config.Config, database secret.Value) []Warning {
 	urls := []secret.Value{database}
 	if database.IsZero() {
@@ -193,8 +193,8 @@ func databaseWarnings(cfg *config.Config, database secret.Value) []Warning {
 		}
 		host := unverifiedHost(parsed)
 		warning := Warning{
-			"sslmode", fmt.Sprintf("the connection to Postgres at %s is not verified: somebody between could read events and secrets, or answer in its place", host),
-			"write sslmode=verify-full into the connection string, with sslrootcert=FILE where its authority is not a public one",
+			"sslmode", fmt.Sprintf("the connection to Postgres at %s is not verified: an attacker on the network could read events and secrets, or impersonate the server", host),
+			"add sslmode=verify-full to the connection string, with sslrootcert=FILE if its certificate authority is not a public one",
 		}
 		if host != "" && !slices.Contains(warnings, warning) {
 			warnings = append(warnings, warning)
@@ -203,8 +203,8 @@ func databaseWarnings(cfg *config.Config, database secret.Value) []Warning {
 	return warnings
 }
 
-// unverifiedHost is the first host on another machine whose certificate is not
-// checked against its name. Empty: there is none.
+// unverifiedHost returns the first host on another machine whose certificate is not verified
+// against its name, or "" if there is none.
 func unverifiedHost(c *pgx.ConnConfig) string {
 	tries := append([]*pgconn.FallbackConfig{{Host: c.Host, TLSConfig: c.TLSConfig}}, c.Fallbacks...)
 	for _, try := range tries {
@@ -216,7 +216,7 @@ func unverifiedHost(c *pgx.ConnConfig) string {
 	return ""
 }
 
-// isLocal knows this machine: a socket, or a loopback address or name.
+// isLocal reports whether a host is this machine: a socket, or a loopback address or name.
 func isLocal(host string) bool {
 	return strings.HasPrefix(cmp.Or(host, "/"), "/") || loopback.Is(host)
 }

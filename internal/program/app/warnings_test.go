@@ -70,7 +70,7 @@ func TestWarnsOfStatementsWithAllOurRights(t *testing.T) {
   mine: {sql: {statements: {note: SELECT 1}, role: books}}
   ours: {sql: {statements: {note: SELECT 1}}}
 `)
-	require.Equal(t, []string{"test.yaml:3: destinations.ours.sql: runs its statements with all rights of the role of database.url, those to the ledger included"},
+	require.Equal(t, []string{"test.yaml:3: destinations.ours.sql: runs its statements with all rights of the role of database.url, including those on the ledger"},
 		about("roles", Warnings(cfg, secret.Value{})))
 }
 
