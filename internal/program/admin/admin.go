@@ -24,13 +24,12 @@ import (
 	"github.com/hooklatch/hooklatch/internal/strangers"
 )
 
-// DefaultListen is on loopback: no token is needed there.
+// DefaultListen is a loopback address, which needs no token.
 const DefaultListen = "127.0.0.1:8081"
 
 const defaultListenHint = "set admin.listen in the configuration"
 
-// Time-outs of the listener. An answer may take as long as Prometheus waits
-// for one.
+// Time-outs of the listener. A response may take as long as Prometheus waits for one.
 const (
 	readHeaderTimeout = 5 * time.Second
 	readTimeout       = 15 * time.Second
@@ -40,8 +39,8 @@ const (
 	maxHeaderBytes    = 16 << 10
 )
 
-// MaxConnections is how many connections the listener has open at once. They are
-// descriptors and memory of the gateway in the same process.
+// MaxConnections is how many open connections the listener may have. They use descriptors and
+// memory that a gateway in the same process needs.
 const MaxConnections = 256
 
 const (
@@ -51,30 +50,30 @@ const (
 
 // Options configure an Admin.
 type Options struct {
-	// Listen is the TCP address of Start. Defaults to DefaultListen. An address
-	// that is not on loopback needs a SignIn that asks.
+	// Listen is the TCP address of Start. Defaults to DefaultListen. An address other than a
+	// loopback address needs a SignIn that requires authentication.
 	Listen string
 	// TLS makes Start serve HTTPS: HTTP/1.1 over TLS 1.2 or newer. Nil: plain HTTP.
 	TLS *tls.Config
-	// ListenHint completes "set ..." in the error about a taken address: how
-	// the user changes it. Defaults to naming admin.listen.
+	// ListenHint says, in the error about an address in use, how the user changes it. Defaults to
+	// naming admin.listen.
 	ListenHint string
-	// SignIn finds out who asks, everywhere but at /healthz and /readyz. Nil: nothing is
-	// asked for, and only requests to a loopback host name are answered.
+	// SignIn authenticates all requests except those to /healthz and /readyz. Nil: no
+	// authentication, and only requests to a loopback host name are answered.
 	SignIn *signin.Guard
 
-	// Ready fails when this process cannot do its work; /readyz asks it and gives
-	// it 2 seconds. Nil: always ready.
+	// Ready fails if this process cannot do its work. /readyz calls it with a limit of 2 seconds.
+	// Nil: always ready.
 	Ready func(ctx context.Context) error
-	// Warnings are what is wrong without keeping this process from its work; /readyz shows
-	// them to callers who are signed in. Nil: there are none.
+	// Warnings returns problems that do not keep this process from its work; /readyz shows them to
+	// callers who are signed in. Nil: no warnings.
 	Warnings func() []string
 	// Metrics serves /metrics. Nil: 404.
 	Metrics http.Handler
-	// Console serves the pages for people and the API, at all other paths. Nil: there are none.
+	// Console serves the pages and the API, at all other paths. Nil: no console.
 	Console http.Handler
-	// ConsoleURL is where browsers find them, if that is not where the listener is:
-	// forms from there are taken.
+	// ConsoleURL is the URL of the console for browsers, if it differs from the address of the
+	// listener: forms from that origin are accepted.
 	ConsoleURL string
 	// Logger defaults to one that discards.
 	Logger *slog.Logger
@@ -92,7 +91,7 @@ type Admin struct {
 	readiness readiness
 
 	connections *strangers.Connections
-	known       *strangers.Known[netip.Prefix] // addresses where somebody signed in
+	known       *strangers.Known[netip.Prefix] // addresses from which a user has signed in
 
 	mu       sync.Mutex // guards listener and stopped
 	listener net.Listener
@@ -100,7 +99,7 @@ type Admin struct {
 	serving  sync.WaitGroup
 }
 
-// New checks opts and returns an Admin that does not listen yet.
+// New validates opts and returns an Admin that does not listen yet.
 func New(opts Options) (*Admin, error) {
 	if opts.Listen == "" {
 		opts.Listen = DefaultListen
@@ -154,17 +153,17 @@ func New(opts Options) (*Admin, error) {
 	return a, nil
 }
 
-// Handler is everything the listener serves.
+// Handler returns the handler of everything that the listener serves.
 func (a *Admin) Handler() http.Handler { return a.handler }
 
-// entry is an address of the listener itself with who may ask for it.
+// entry is an address of the listener itself with its required role.
 type entry struct {
 	signin.Route
 
 	serve http.Handler
 }
 
-// entries are those of the listener, beside the probes, which are for everybody.
+// entries returns the addresses of the listener, except the probes, which are public.
 func (a *Admin) entries() (list []entry) {
 	if a.opts.Metrics != nil {
 		list = append(list, entry{signin.Route{Pattern: "GET /metrics", Role: signin.Metrics}, a.opts.Metrics})
@@ -172,8 +171,8 @@ func (a *Admin) entries() (list []entry) {
 	return list
 }
 
-// Routes are the addresses of the listener itself, and those to sign in. The console has
-// its own.
+// Routes returns the addresses of the listener itself and of sign-in. The console has its own
+// Routes.
 func (a *Admin) Routes() []signin.Route {
 	list := append(a.opts.SignIn.Routes(), signin.Route{Pattern: "GET /healthz", Open: true}, signin.Route{Pattern: "GET /readyz", Open: true})
 	for _, e := range a.entries() {
@@ -182,8 +181,8 @@ func (a *Admin) Routes() []signin.Route {
 	return list
 }
 
-// routes asks who it is everywhere but at the two probes: what is added to private is
-// private.
+// routes authenticates requests to everything except the two probes: whatever is added to private
+// is private.
 func (a *Admin) routes() http.Handler {
 	private := http.NewServeMux()
 	for _, e := range a.entries() {
@@ -199,8 +198,8 @@ func (a *Admin) routes() http.Handler {
 	return boundedBodies(secureHeaders(a.sameOrigin(public)))
 }
 
-// acquainted takes note of connections and addresses of people and machines that signed in:
-// a part of the connections is for them.
+// acquainted records the connections and addresses of authenticated users and machines: a part of
+// the connections is reserved for them.
 func (a *Admin) acquainted(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if person := signin.PersonOf(r.Context()); person.Role != "" {
@@ -213,31 +212,31 @@ func (a *Admin) acquainted(next http.Handler) http.Handler {
 	})
 }
 
-// only refuses whoever has a lesser role.
+// only refuses callers without the needed role.
 func only(needed signin.Role, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if person := signin.PersonOf(r.Context()); !person.Role.May(needed) {
-			refuse(w, "this takes the role "+string(needed))
+			refuse(w, "this requires the role "+string(needed))
 			return
 		}
 		next.ServeHTTP(w, r)
 	})
 }
 
-// Start binds the address of Options.Listen and serves until Stop. The error
-// names the address, and how to change it when it is taken.
+// Start binds the address of Options.Listen and serves until Stop. The error about an address in
+// use names the address and how to change it.
 func (a *Admin) Start() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	switch {
 	case a.stopped:
-		return errors.New("admin: is stopped")
+		return errors.New("admin: already stopped")
 	case a.listener != nil:
-		return errors.New("admin: is started already")
+		return errors.New("admin: already started")
 	}
 	listener, err := net.Listen("tcp", a.opts.Listen)
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return fmt.Errorf("admin: address %s is taken by another program: %s: %w", a.opts.Listen, a.opts.ListenHint, err)
+		return fmt.Errorf("admin: address %s is in use by another program: %s: %w", a.opts.Listen, a.opts.ListenHint, err)
 	}
 	if err != nil {
 		return fmt.Errorf("admin: address %s: %w", a.opts.Listen, err)
@@ -255,7 +254,7 @@ func (a *Admin) Start() error {
 	return nil
 }
 
-// Addr is the address Start bound, nil before.
+// Addr returns the address that Start bound, or nil before Start.
 func (a *Admin) Addr() net.Addr {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -265,9 +264,8 @@ func (a *Admin) Addr() net.Addr {
 	return a.listener.Addr()
 }
 
-// Stop closes the listener and waits for the requests in flight. When ctx is
-// done first it cuts them off and returns an error. It may be called again, and
-// before Start.
+// Stop closes the listener and waits for the requests in flight. If ctx is done first, it closes
+// their connections and returns an error. It may be called again, and before Start.
 func (a *Admin) Stop(ctx context.Context) error {
 	a.mu.Lock()
 	a.stopped = true

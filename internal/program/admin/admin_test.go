@@ -96,7 +96,7 @@ func TestStartStop(t *testing.T) {
 	a := newAdmin(t, listening)
 	require.Nil(t, a.Addr())
 	require.NoError(t, a.Start())
-	require.ErrorContains(t, a.Start(), "is started already")
+	require.ErrorContains(t, a.Start(), "already started")
 
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	response, err := client.Get("http://" + a.Addr().String() + "/healthz")
@@ -108,7 +108,7 @@ func TestStartStop(t *testing.T) {
 		o.Listen, o.ListenHint = a.Addr().String(), "set admin.listen, or use --admin-listen"
 	})
 	err = other.Start()
-	require.ErrorContains(t, err, a.Addr().String()+" is taken by another program: set admin.listen, or use --admin-listen")
+	require.ErrorContains(t, err, a.Addr().String()+" is in use by another program: set admin.listen, or use --admin-listen")
 
 	require.NoError(t, a.Stop(t.Context()))
 	require.NoError(t, a.Stop(t.Context()), "Stop may be called again")

@@ -8,15 +8,13 @@ import (
 	"github.com/hooklatch/hooklatch/internal/program/console/signin"
 )
 
-// pagePolicy lets a page have scripts and styles of our own and nothing else: none within
-// the page, none from elsewhere, and no text that becomes a script. What a stranger wrote
-// into a page stays text.
+// pagePolicy lets a page use only the scripts and styles of the console: no inline ones, none from
+// elsewhere, and no text that becomes a script. Untrusted text in a page stays text.
 const pagePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; img-src 'self' data:; connect-src 'self'; " +
 	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types hooklatch"
 
-// secureHeaders tells browsers what no answer is for: no foreign script, no frame, no
-// sniffing, no copy in a cache. The referrer stays: without it the origin of a form over
-// plain HTTP would be null.
+// secureHeaders forbids foreign scripts, frames, content sniffing and caching for every response.
+// The referrer stays: without it the origin of a form over plain HTTP would be null.
 func secureHeaders(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		header := w.Header()
@@ -28,8 +26,7 @@ func secureHeaders(next http.Handler) http.Handler {
 	})
 }
 
-// boundedBodies limits the body of every request. A handler may have a lower limit of its
-// own.
+// boundedBodies limits the body of every request. A handler may have a lower limit of its own.
 func boundedBodies(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r.Body = http.MaxBytesReader(w, r.Body, api.MaxOrder)
@@ -37,7 +34,7 @@ func boundedBodies(next http.Handler) http.Handler {
 	})
 }
 
-// originsOf trusts the origin of a URL besides that of the listener.
+// originsOf trusts the origin of a URL in addition to that of the listener.
 func originsOf(consoleURL string) (*http.CrossOriginProtection, error) {
 	origins := http.NewCrossOriginProtection()
 	if consoleURL == "" {
@@ -51,21 +48,21 @@ func originsOf(consoleURL string) (*http.CrossOriginProtection, error) {
 	return origins, err
 }
 
-// sameOrigin refuses what another web site has a browser send. Whoever says nothing of
-// where a change comes from is no browser of today: it has to carry the token as a
-// bearer, which no site can make a browser do.
+// sameOrigin refuses requests that another web site makes a browser send. A change without a header
+// about its origin does not come from a current browser: it must carry the token as a bearer token,
+// which no site can make a browser do.
 func (a *Admin) sameOrigin(next http.Handler) http.Handler {
 	return a.origins.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		reads := r.Method == http.MethodGet || r.Method == http.MethodHead || r.Method == http.MethodOptions
 		if !reads && r.Header.Get("Sec-Fetch-Site") == "" && r.Header.Get("Origin") == "" && !signin.IsBearer(r) {
-			refuse(w, "say where this comes from with the header Origin, or send the token as a bearer")
+			refuse(w, "send the header Origin, or send the token as a bearer token")
 			return
 		}
 		next.ServeHTTP(w, r)
 	}))
 }
 
-// refuse says why something is forbidden.
+// refuse answers 403 with the reason.
 func refuse(w http.ResponseWriter, text string) {
 	_ = api.WriteProblem(w, api.Problem{Title: http.StatusText(http.StatusForbidden), Status: http.StatusForbidden, Detail: text}) // texts encode
 }

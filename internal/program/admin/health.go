@@ -16,26 +16,26 @@ import (
 	"github.com/hooklatch/hooklatch/internal/plainjson"
 )
 
-// readyTimeout is how long Options.Ready may take.
+// readyTimeout limits Options.Ready.
 const readyTimeout = 2 * time.Second
 
 // ready is the answer of /readyz.
 type ready struct {
 	Ready  bool   `json:"ready"`
 	Reason string `json:"reason,omitempty"`
-	// Warnings are for callers who are signed in.
+	// Warnings are shown only to callers who are signed in.
 	Warnings []string `json:"warnings,omitempty"`
 }
 
-// healthz says that the process is alive, whatever the database does: restarting
-// the process because the database is away would only make it worse.
+// healthz reports that the process is alive, regardless of the database: restarting the process
+// because the database is unavailable would only make things worse.
 func (a *Admin) healthz(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	_, _ = io.WriteString(w, "ok\n")
 }
 
-// readyz asks Options.Ready. Anyone may call it, so only callers with the token
-// are shown what is wrong, and calls that come together are one question.
+// readyz calls Options.Ready. It is public, so only callers with a token see the details, and
+// concurrent requests share one call.
 func (a *Admin) readyz(w http.ResponseWriter, r *http.Request) {
 	err := a.askReady(r.Context())
 	a.readiness.report(a.opts.Logger, err)
@@ -59,7 +59,7 @@ func (a *Admin) askReady(ctx context.Context) error {
 		return nil
 	}
 	answer := a.probe.DoChan("ready", func() (any, error) {
-		// Shared with other callers: it must not end with the first one.
+		// The call is shared with other requests: it must not end with the first one.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readyTimeout)
 		defer cancel()
 		return nil, a.opts.Ready(ctx)
@@ -69,14 +69,14 @@ func (a *Admin) askReady(ctx context.Context) error {
 	select {
 	case result := <-answer:
 		return result.Err
-	case <-timeout.C: // of a Ready that does not heed its context
+	case <-timeout.C: // for a Ready that ignores its context
 		return context.DeadlineExceeded
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 }
 
-// inShort says what is wrong without any text from elsewhere.
+// inShort describes an error without any text from elsewhere.
 func inShort(err error) string {
 	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
 		return "the database cannot be reached"
@@ -92,8 +92,8 @@ func inShort(err error) string {
 
 var credentials = regexp.MustCompile(`(?i)(://[^:/?#\s]*:)[^@\s]*@|(password=)('[^']*'|\S+)`)
 
-// redact takes out what looks like a password in a database URL or DSN. The
-// errors of pgx have none; this is for those of others.
+// redact removes what looks like a password in a database URL or DSN. Errors of pgx contain none;
+// this is for errors of other packages.
 func redact(text string) string {
 	return credentials.ReplaceAllStringFunc(text, func(found string) string {
 		parts := credentials.FindStringSubmatch(found)
@@ -104,12 +104,11 @@ func redact(text string) string {
 	})
 }
 
-// ErrStarting is for a Ready that has not been ready yet. It is answered like
-// any other error, and not logged: the process says by itself when it is ready.
+// ErrStarting is returned by a Ready that has not been ready yet. It is answered like any other
+// error but not logged: the process itself logs when it is ready.
 var ErrStarting = errors.New("starting")
 
-// readiness logs when the answer of /readyz changes: probes come every few
-// seconds.
+// readiness logs only when the answer of /readyz changes, since probes arrive every few seconds.
 type readiness struct {
 	mu       sync.Mutex
 	notReady bool

@@ -24,22 +24,22 @@ const (
 type MailOptions struct {
 	// Listener is served until Stop. Required.
 	Listener net.Listener
-	// Print gets a line for each mail. Nil: none.
+	// Print is called with a line for each mail. Nil: nothing is printed.
 	Print func(line string)
-	// Logger gets what clients do wrong. Defaults to one that discards.
+	// Logger logs errors of clients. Defaults to one that discards.
 	Logger *slog.Logger
 }
 
-// SeenMail is a mail as it came in.
+// SeenMail is a received mail.
 type SeenMail struct {
 	MessageID string    `json:"message_id"`
-	Times     int       `json:"times"` // how often it came; mail programs show equal ids once
+	Times     int       `json:"times"` // how often it was received; mail programs show equal ids once
 	To        []string  `json:"to"`
 	Subject   string    `json:"subject"`
 	FirstAt   time.Time `json:"first_at"`
 }
 
-// Mail is an SMTP server that takes every mail and delivers none.
+// Mail is an SMTP server that accepts every mail and delivers none.
 type Mail struct {
 	opts    MailOptions
 	server  *smtp.Server
@@ -47,7 +47,7 @@ type Mail struct {
 	seen    *once[SeenMail] // by message id
 }
 
-// NewMail makes a Mail that does not serve yet.
+// NewMail returns a Mail that does not serve yet.
 func NewMail(opts MailOptions) *Mail {
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
@@ -69,10 +69,10 @@ func (m *Mail) Start() {
 	m.serving.Go(func() { _ = m.server.Serve(m.opts.Listener) }) // ends with the listener
 }
 
-// Stop finishes what is in flight, until ctx is done.
+// Stop waits for mails in flight until ctx is done.
 func (m *Mail) Stop(ctx context.Context) error {
 	err := m.server.Shutdown(ctx)
-	// A Serve that begins only now is not known to the server and would never end.
+	// The server does not know a Serve that begins only now, which would never end.
 	_ = m.opts.Listener.Close()
 	if err != nil {
 		_ = m.server.Close()
@@ -81,7 +81,7 @@ func (m *Mail) Stop(ctx context.Context) error {
 	return err
 }
 
-// Seen lists the mails in the order of their first arrival.
+// Seen returns the mails in the order of their first arrival.
 func (m *Mail) Seen() []SeenMail { return m.seen.all() }
 
 // mailSession is one connection.

@@ -2,20 +2,20 @@ package demo
 
 import "sync"
 
-// once remembers the first value of each key and how often the key came. It keeps
-// maxKept of them: the oldest go first.
+// once stores the first value of each key and how often the key was received. It keeps maxKept keys
+// and removes the oldest first.
 type once[T any] struct {
 	mu    sync.Mutex
 	first map[string]*T
 	order []string // keys, the oldest first
-	count func(*T) // adds one time
+	count func(*T) // adds one to the count
 }
 
 func newOnce[T any](count func(*T)) *once[T] {
 	return &once[T]{first: map[string]*T{}, count: count}
 }
 
-// note returns what is remembered of the key, which came once more.
+// note counts another occurrence of a key, and returns its stored value.
 func (o *once[T]) note(key string, value T) T {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -33,7 +33,7 @@ func (o *once[T]) note(key string, value T) T {
 	return *known
 }
 
-// all lists what is remembered in the order of its first arrival.
+// all returns the stored values in the order of their first arrival.
 func (o *once[T]) all() []T {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -1,5 +1,5 @@
-// Package demo plays the other end of effects for the dev command: a receiver
-// that applies each idempotency key once, and a mail server that keeps mails.
+// Package demo provides example receivers for the dev command: an HTTP receiver that applies each
+// idempotency key once, and a mail server that stores mails.
 package demo
 
 import (
@@ -24,14 +24,14 @@ import (
 const (
 	// maxBody is the largest body any provider sends.
 	maxBody = 32 << 20
-	// maxKept bounds what is remembered: the oldest go first.
+	// maxKept limits what is stored. The oldest values are removed first.
 	maxKept = 10_000
 
 	readHeaderTimeout = 5 * time.Second
 )
 
-// UnansweredPath is where the first request of each key gets no answer: whoever sent it
-// cannot know what became of it. Later ones are received like all others.
+// UnansweredPath is the path at which the first request with each key gets no response, so that its
+// sender cannot know the outcome. Later requests are handled like all others.
 const UnansweredPath = "/unanswered"
 
 // ReceiverOptions configure a Receiver.
@@ -40,9 +40,9 @@ type ReceiverOptions struct {
 	Listener net.Listener
 	// Secret verifies the Standard Webhooks signature of requests. Required.
 	Secret secret.Value
-	// Mail, when there is one, is listed by GET /seen too.
+	// Mail is also listed by GET /seen. It may be nil.
 	Mail *Mail
-	// Print gets a line for each effect. Nil: none.
+	// Print is called with a line for each effect. Nil: nothing is printed.
 	Print func(line string)
 	// Logger defaults to one that discards.
 	Logger *slog.Logger
@@ -51,7 +51,7 @@ type ReceiverOptions struct {
 // Seen is an effect as the receiver saw it.
 type Seen struct {
 	Key       string    `json:"key"`   // idempotency key
-	Times     int       `json:"times"` // requests with this key; applied at the first
+	Times     int       `json:"times"` // requests with this key; the first is applied
 	Source    string    `json:"source"`
 	EventID   string    `json:"event_id"`
 	EventType string    `json:"event_type"`
@@ -65,11 +65,11 @@ type Receiver struct {
 	verifier *provider.Provider
 	server   *http.Server
 	serving  sync.WaitGroup
-	seen     *once[Seen] // by key; the first request with one is that which applies
-	hungUp   *once[int]  // by key, how often at UnansweredPath
+	seen     *once[Seen] // by key; the first request with a key is applied
+	hungUp   *once[int]  // by key: number of requests to UnansweredPath
 }
 
-// NewReceiver makes a Receiver that does not serve yet.
+// NewReceiver returns a Receiver that does not serve yet.
 func NewReceiver(opts ReceiverOptions) (*Receiver, error) {
 	verifier, err := catalog.New("standard-webhooks", provider.Options{})
 	if err != nil {
@@ -99,7 +99,7 @@ func (r *Receiver) Start() {
 	})
 }
 
-// Stop finishes what is in flight, until ctx is done.
+// Stop waits for requests in flight until ctx is done.
 func (r *Receiver) Stop(ctx context.Context) error {
 	err := r.server.Shutdown(ctx)
 	if err != nil {
@@ -109,7 +109,7 @@ func (r *Receiver) Stop(ctx context.Context) error {
 	return err
 }
 
-// Seen lists the effects in the order of their first arrival.
+// Seen returns the effects in the order of their first arrival.
 func (r *Receiver) Seen() []Seen { return r.seen.all() }
 
 func (r *Receiver) receive(w http.ResponseWriter, request *http.Request) {
@@ -142,15 +142,15 @@ func (r *Receiver) receive(w http.ResponseWriter, request *http.Request) {
 	}
 	r.opts.Print(seen.line())
 	w.Header().Set("Content-Type", "application/json")
-	_, _ = fmt.Fprintf(w, "{\"status\":%q}\n", status) // the peer is gone
+	_, _ = fmt.Fprintf(w, "{\"status\":%q}\n", status) // the client has disconnected
 }
 
-// hangUpOnce is an example of a receiver that nobody hears from again.
+// hangUpOnce is an example of a receiver that fails without a response.
 func (r *Receiver) hangUpOnce(w http.ResponseWriter, request *http.Request) {
 	key := request.Header.Get("Idempotency-Key")
 	if key != "" && r.hungUp.note(key, 0) == 1 {
 		r.opts.Print("receiver  hung up  on the request with key " + key + ", as an example")
-		panic(http.ErrAbortHandler) // ends the connection without an answer
+		panic(http.ErrAbortHandler) // closes the connection without a response
 	}
 	r.receive(w, request)
 }
@@ -163,8 +163,8 @@ func (s Seen) line() string {
 	return "receiver  applied  " + what
 }
 
-// named reports whether the request was sent to localhost, or to the address that
-// the receiver listens on.
+// named reports whether the request was sent to localhost, or to the address on which the receiver
+// listens.
 func (r *Receiver) named(request *http.Request) bool {
 	return loopback.Called(request) || request.Host == r.opts.Listener.Addr().String()
 }

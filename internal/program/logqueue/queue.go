@@ -25,7 +25,7 @@ const (
 type Options struct {
 	// Out is the stream. Its Write may block, and may fail. Required.
 	Out io.Writer
-	// Name of the stream, for metrics and errors. Required.
+	// Name is the name of the stream, for metrics and errors. Required.
 	Name string
 	// Size bounds the bytes that wait to be written. Defaults to DefaultSize.
 	Size int
@@ -45,13 +45,13 @@ type Queue struct {
 	pending  []byte // accepted, not taken by the writing goroutine
 	waiting  int    // bytes accepted and not written, pending among them
 	overflow int64  // lines dropped since the queue was full
-	dropped  int64  // lines, ever
+	dropped  int64  // lines dropped since the start
 	writing  time.Time
 	failure  error // of the last write
 	closing  bool
 	ended    chan struct{}
 
-	lost int64 // lines not written and not reported yet; of the writing goroutine
+	lost int64 // lines not written and not reported yet; used only by the writing goroutine
 }
 
 // New returns a Queue that does not queue yet.
@@ -117,21 +117,21 @@ func (q *Queue) Close(ctx context.Context) {
 // Name is Options.Name.
 func (q *Queue) Name() string { return q.opts.Name }
 
-// Dropped is how many lines were not written, ever.
+// Dropped returns how many lines were dropped since the start.
 func (q *Queue) Dropped() int64 {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.dropped
 }
 
-// Waiting is how many bytes wait to be written.
+// Waiting returns how many bytes wait to be written.
 func (q *Queue) Waiting() int64 {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return int64(q.waiting)
 }
 
-// Trouble says why lines are not written at present. Nil: they are.
+// Trouble returns why lines are not being written, or nil if they are.
 func (q *Queue) Trouble() error {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Is reports whether a host, without a port, is this machine.
+// Is reports whether a host, without a port, is a name or address of this machine.
 func Is(host string) bool {
 	addr, err := netip.ParseAddr(strings.Trim(host, "[]"))
 	return host == "localhost" || err == nil && addr.Unmap().IsLoopback()

@@ -1,5 +1,5 @@
-// Package telemetry sets up OpenTelemetry for a process: metrics for Prometheus
-// always, OTLP when the standard environment variables ask for it.
+// Package telemetry sets up OpenTelemetry for a process: always metrics for Prometheus, and OTLP if
+// the standard environment variables request it.
 package telemetry
 
 import (
@@ -34,8 +34,7 @@ import (
 	"github.com/hooklatch/hooklatch/internal/logkey"
 )
 
-// exemplarFilterEnv says which measurements are kept as exemplars, as OpenTelemetry
-// has it.
+// exemplarFilterEnv is OpenTelemetry's variable for the measurements that are kept as exemplars.
 const exemplarFilterEnv = "OTEL_METRICS_EXEMPLAR_FILTER"
 
 // Options configure telemetry.
@@ -45,19 +44,19 @@ type Options struct {
 	ServiceName string
 	// Version is service.version. Empty: none.
 	Version string
-	// Instance distinguishes this process from others of its host and name, and is
-	// the same after a restart: an address it listens on.
+	// Instance distinguishes this process from others with the same host and name, and stays the
+	// same after a restart: an address on which it listens.
 	Instance string
-	// Logger gets what exporters fail with, once SetGlobal is called, and the
-	// failures of /metrics. Defaults to one that discards.
+	// Logger logs errors of exporters, once SetGlobal was called, and errors of /metrics. Defaults
+	// to one that discards.
 	Logger *slog.Logger
 }
 
 // Telemetry is the telemetry of a process. Its fields are ready for use and
 // never nil.
 type Telemetry struct {
-	// TracerProvider records nothing unless OTEL_TRACES_EXPORTER or
-	// OTEL_EXPORTER_OTLP_ENDPOINT say where to.
+	// TracerProvider records nothing unless OTEL_TRACES_EXPORTER or OTEL_EXPORTER_OTLP_ENDPOINT is
+	// set.
 	TracerProvider trace.TracerProvider
 	MeterProvider  metric.MeterProvider
 	// Propagator is W3C trace context and baggage.
@@ -69,8 +68,8 @@ type Telemetry struct {
 	stop   []func(context.Context) error // in the order of stopping
 }
 
-// Start makes the providers. It sets no globals; ctx is for connecting
-// exporters only. An error names the environment variable it is about.
+// Start creates the providers. It sets no globals; ctx is used only to connect exporters. An error
+// names the environment variable that caused it.
 func Start(ctx context.Context, opts Options) (*Telemetry, error) {
 	if opts.ServiceName == "" {
 		return nil, errors.New("telemetry: ServiceName is required")
@@ -95,8 +94,8 @@ func Start(ctx context.Context, opts Options) (*Telemetry, error) {
 	return t, nil
 }
 
-// SetGlobal makes the providers, the propagator and the error handler those of
-// the whole process, for libraries that ask OpenTelemetry for them.
+// SetGlobal makes the providers, the propagator and the error handler global, for libraries that
+// get them from OpenTelemetry.
 func (t *Telemetry) SetGlobal() {
 	otel.SetTracerProvider(t.TracerProvider)
 	otel.SetMeterProvider(t.MeterProvider)
@@ -104,12 +103,11 @@ func (t *Telemetry) SetGlobal() {
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) {
 		t.logger.Warn("telemetry", slog.Any(logkey.Err, err))
 	}))
-	otel.SetLogger(logr.FromSlogHandler(t.logger.Handler())) // its own would write to stderr
+	otel.SetLogger(logr.FromSlogHandler(t.logger.Handler())) // the default logger writes to stderr
 }
 
-// Stop exports what is left, until ctx is done. Traces and metrics are exported at the
-// same time: a collector that hangs on one must not take the time of the other. It may be
-// called again.
+// Stop exports the remaining data, until ctx is done. Traces and metrics are exported concurrently:
+// a collector that hangs on one must not use up the time of the other. It may be called again.
 func (t *Telemetry) Stop(ctx context.Context) error {
 	errs := make([]error, len(t.stop))
 	var stopping sync.WaitGroup
@@ -126,7 +124,7 @@ func (t *Telemetry) Stop(ctx context.Context) error {
 
 func (t *Telemetry) startTraces(ctx context.Context, service *resource.Resource) error {
 	if !asked("TRACES") {
-		// Making no spans is cheaper than making spans that are not exported.
+		// Creating no spans is cheaper than creating spans that are not exported.
 		t.TracerProvider = noop.NewTracerProvider()
 		return nil
 	}
@@ -164,8 +162,8 @@ func (t *Telemetry) startMetrics(ctx context.Context, service *resource.Resource
 		options = append(options, sdkmetric.WithReader(push))
 	}
 	if !asked("TRACES") && os.Getenv(exemplarFilterEnv) == "" {
-		// Exemplars lead to traces. Without any, each measurement would look for its
-		// span in vain.
+		// Exemplars refer to traces. Without traces, each measurement would look for its span for
+		// nothing.
 		options = append(options, sdkmetric.WithExemplarFilter(exemplar.AlwaysOffFilter))
 	}
 	provider := sdkmetric.NewMeterProvider(options...)
@@ -179,20 +177,19 @@ func (t *Telemetry) startMetrics(ctx context.Context, service *resource.Resource
 	return nil
 }
 
-// instanceNamespace is the namespace OpenTelemetry gives for instance ids that
-// are made of something else.
+// instanceNamespace is the namespace that OpenTelemetry specifies for derived instance ids.
 //
 // Source: https://opentelemetry.io/docs/specs/semconv/registry/attributes/service/
 const instanceNamespace = "4d63009a-8d0f-11ee-aad7-4c796ed8e320"
 
-// instance is service.instance.id: unlike a process id the same after a
-// restart, which would begin every series of metrics anew.
+// instance returns service.instance.id. Unlike a process id it stays the same after a restart, so
+// that series of metrics continue.
 func instance(opts Options) string {
-	host, _ := os.Hostname() // without a name all of it is the address
+	host, _ := os.Hostname() // without a host name only the address is used
 	return uuid.NewSHA1(uuid.MustParse(instanceNamespace), []byte(opts.ServiceName+"\n"+host+"\n"+opts.Instance)).String()
 }
 
-// describe says which service it is. The environment has the last word.
+// describe returns the resource of the service. The environment overrides it.
 func describe(ctx context.Context, opts Options) (*resource.Resource, error) {
 	attributes := []resource.Option{
 		resource.WithTelemetrySDK(),
@@ -209,10 +206,9 @@ func describe(ctx context.Context, opts Options) (*resource.Resource, error) {
 	return service, nil
 }
 
-// asked reports whether the environment asks to export a signal, TRACES or
-// METRICS. Without such a variable nothing is exported: the default of
-// OpenTelemetry, OTLP to localhost, would only print errors. Metrics for
-// Prometheus are served in any case, so that value asks for nothing more.
+// asked reports whether the environment requests the export of a signal, TRACES or METRICS. Without
+// such a variable nothing is exported: OpenTelemetry's default, OTLP to localhost, would only log
+// errors. Metrics for Prometheus are always served, so that value requests nothing more.
 //
 // Source: https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/
 func asked(signal string) bool {
@@ -231,8 +227,8 @@ func asked(signal string) bool {
 	}
 }
 
-// given lists the variables that chose the exporter of a signal, without those
-// that may hold a secret (endpoint, headers).
+// given lists the variables that selected the exporter of a signal, without those that may contain a
+// secret (endpoint, headers).
 func given(signal string) string {
 	var set []string
 	for _, name := range []string{"OTEL_" + signal + "_EXPORTER", "OTEL_EXPORTER_OTLP_" + signal + "_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"} {
@@ -243,9 +239,9 @@ func given(signal string) string {
 	return strings.Join(append(set, "OTEL_EXPORTER_OTLP_*"), ", ")
 }
 
-// secondsView gives histograms of seconds buckets from a millisecond to the
-// longest time-out; those of OpenTelemetry are made for milliseconds. Delays
-// span days and bring buckets of their own.
+// secondsView sets the buckets of histograms in seconds, from a millisecond to the longest
+// time-out. OpenTelemetry's default buckets are made for milliseconds. Delays span days and have
+// buckets of their own.
 func secondsView(i sdkmetric.Instrument) (sdkmetric.Stream, bool) {
 	if i.Kind != sdkmetric.InstrumentKindHistogram || i.Unit != "s" || strings.HasSuffix(i.Name, ".delay") {
 		return sdkmetric.Stream{}, false
