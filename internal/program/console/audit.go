@@ -9,7 +9,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// audit lists what people ordered, the newest first.
+// listActions lists operator actions, the newest first.
 func listActions(r *request) error {
 	q := readQuery(fieldsOf[find.Actions](nil), r.URL.Query())
 	shown := listing[ledger.OperatorAction]{view: r.view("audit", "Audit"), What: "audit", Command: "audit", Query: q}
@@ -23,8 +23,8 @@ func listActions(r *request) error {
 	})
 }
 
-// targetPath is where the thing is that something was ordered of, below the path of the
-// console. Empty: it is a selection, or has no page.
+// targetPath returns the path of the page of an action's target, below the path of the console, or
+// "" if the target is a selection or has no page.
 func targetPath(a ledger.OperatorAction) string {
 	if a.Run > 0 {
 		return runPath(a.Run)

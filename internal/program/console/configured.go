@@ -2,30 +2,30 @@ package console
 
 import "slices"
 
-// Source is one of the configuration.
+// Source is a source of the configuration.
 type Source struct {
 	Name     string
 	Provider string
-	URL      string   // of its endpoint, or the path on the gateway where nobody said
-	Setup    []string // steps at the sender's side
+	URL      string   // of its endpoint, or only the path if the configuration has no public URL
+	Setup    []string // steps to take at the sender
 	Notes    []string // pitfalls
-	Docs     string   // of the sender. Empty: there are none.
-	Secrets  int      // how many it has
+	Docs     string   // URL of the sender's documentation. Empty: none.
+	Secrets  int      // number of secrets
 }
 
-// Destination is one of the configuration.
+// Destination is a destination of the configuration.
 type Destination struct {
 	Name   string
 	Kind   string
 	Target string // URL or host, without user, password and query
 	Policy string
-	// Concurrency is how many attempts run at once in a process, and Rate how many start
-	// in a second, minute or hour in all, like 50/s. Empty: as many as may.
+	// Concurrency is how many attempts may run concurrently in a process. Rate is how many may
+	// start per second, minute or hour in all processes, such as 50/s. Empty: no limit.
 	Concurrency int
 	Rate        string
 }
 
-// sourceNames are those that filters offer.
+// sourceNames returns the names of sources that filters offer.
 func (c *Console) sourceNames() []string {
 	if c.opts.Sources == nil {
 		return nil
@@ -37,7 +37,7 @@ func (c *Console) sourceNames() []string {
 	return slices.Sorted(slices.Values(names))
 }
 
-// destinationNames are those that filters offer.
+// destinationNames returns the names of destinations that filters offer.
 func (c *Console) destinationNames() []string {
 	if c.opts.Destinations == nil {
 		return nil

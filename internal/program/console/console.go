@@ -1,5 +1,5 @@
-// Package console serves the pages that operators keep open: what came in, what it led
-// to, what needs attention, and what an operator does about it.
+// Package console serves the web pages for operators: events, their effects, what needs attention,
+// and the actions of operators.
 package console
 
 import (
@@ -41,60 +41,60 @@ var files embed.FS
 
 // Options configure a Console.
 type Options struct {
-	// Outbox holds the events and effects that are shown. Required.
+	// Outbox stores the events and effects. Required.
 	Outbox *outbox.Outbox
-	// Status reads what the first page shows. Required: see NewStatus.
+	// Status reads the data of the overview. Required: see NewStatus.
 	Status func(ctx context.Context) (*doctor.Status, error)
-	// Routes are those of the configuration of now. Nil: they are not explained.
+	// Routes returns the current routes. Nil: pages do not explain routes.
 	Routes func() (*route.Table, error)
-	// Quarantine is what was refused. Required.
+	// Quarantine stores refused deliveries. Required.
 	Quarantine Quarantine
-	// Measure reads what all processes counted, and how destinations do. Required.
+	// Measure reads the counts of all processes. Required.
 	Measure *measure.Reader
-	// Sources and Destinations are those of the configuration of now. They may be nil.
+	// Sources and Destinations return those of the current configuration. They may be nil.
 	Sources      func() []Source
 	Destinations func() []Destination
-	// URL is where people reach the console, like https://ops.example.com/hooklatch:
-	// links begin with its path, whether a proxy keeps that path or takes it away.
+	// URL is where users reach the console, such as https://ops.example.com/hooklatch. Links begin
+	// with its path, whether a proxy keeps that path or strips it.
 	URL string
-	// MaxRun is how many events or effects a run of an operator may concern.
+	// MaxRun is how many events or effects a bulk run of an operator may concern.
 	MaxRun int64
-	// Sight says who sees payloads.
+	// Sight says which roles see payloads.
 	Sight desk.Sight
-	// Reads is told of every payload that somebody saw. Nil: nobody is.
+	// Reads records every payload that a user viewed. Nil: nothing is recorded.
 	Reads *signin.Reads
-	// RiverUI is where River UI runs, for links to jobs. Empty: there are none.
+	// RiverUI is the URL of River UI, for links to jobs. Empty: no links.
 	RiverUI string
-	// Version is that of the program.
+	// Version is the version of the program.
 	Version string
 	// Logger defaults to one that discards.
 	Logger *slog.Logger
-	// Now defaults to that of package clock.
+	// Now defaults to clock.Now.
 	Now func() time.Time
 }
 
-// Quarantine is what was refused, and is kept for a while.
+// Quarantine reads and verifies the refused deliveries that are kept for a while.
 type Quarantine interface {
 	Count(ctx context.Context, f quarantine.Filter) ([]quarantine.Share, error)
 	List(ctx context.Context, f quarantine.Filter, limit int) ([]quarantine.Delivery, error)
 	Next(ctx context.Context, f quarantine.Filter, after quarantine.Mark, limit int) ([]quarantine.Delivery, error)
-	// WouldVerify tells what a verification by the configuration of now would say, and
-	// changes nothing.
+	// WouldVerify returns what a verification with the current configuration would say, and changes
+	// nothing.
 	WouldVerify(ctx context.Context, d *quarantine.Delivery) (quarantine.Verdict, error)
-	// Retry verifies one again, by the configuration of now.
+	// Retry verifies a delivery again with the current configuration.
 	Retry(ctx context.Context, id uuid.UUID, by ledger.Operator) (quarantine.Retried, error)
 }
 
-// NewStatus reads the status of the tables of a pool.
+// NewStatus returns a function that reads the status from a pool.
 func NewStatus(pool *pgxpool.Pool, opts doctor.StatusOptions) func(context.Context) (*doctor.Status, error) {
 	opts.Pool, opts.Awaited = pool, true
 	return func(ctx context.Context) (*doctor.Status, error) { return doctor.ReadStatus(ctx, opts) }
 }
 
-// Console serves the pages. It is safe for concurrent use, and has nothing to stop.
+// Console serves the pages. It is safe for concurrent use and needs no stop.
 type Console struct {
 	opts       Options
-	base       string // path of Options.URL, without a slash at its end
+	base       string // path of Options.URL, without a trailing slash
 	finder     *find.Finder
 	inbox      *inbox.Inbox
 	ledger     *ledger.Ledger
@@ -109,7 +109,7 @@ type Console struct {
 	awaySince  atomic.Pointer[time.Time] // nil while the database answers
 }
 
-// New checks opts and reads the templates.
+// New validates opts and reads the templates.
 func New(opts Options) (*Console, error) {
 	if opts.Outbox == nil || opts.Status == nil || opts.Quarantine == nil || opts.Measure == nil {
 		return nil, errors.New("console options: Outbox, Status, Quarantine and Measure are required")
@@ -148,20 +148,20 @@ func New(opts Options) (*Console, error) {
 	return c, nil
 }
 
-// Handler serves the pages at /, and below the path of Options.URL.
+// Handler returns the handler of the pages, at / and below the path of Options.URL.
 func (c *Console) Handler() http.Handler { return c.handler }
 
-// entry is a page with who may ask for it.
+// entry is a page with its required role.
 type entry struct {
 	pattern string
 	role    signin.Role
 	page    page
 }
 
-// served is the page as it is served: to whoever has the role, one search at a time.
+// served returns the page with its checks: the required role, and one search at a time.
 func (e entry) served() page { return only(e.role, oneSearch(e.page)) }
 
-// entries are all pages and orders.
+// entries returns all pages and operator actions.
 func entries() []entry {
 	list := []entry{
 		{"GET /{$}", signin.Viewer, showOverview},
@@ -197,10 +197,10 @@ func entries() []entry {
 	return list
 }
 
-// staticPattern is that of what pages are made of.
+// staticPattern is the pattern of the static files.
 const staticPattern = "GET /static/{hash}/{file...}"
 
-// Routes are all addresses of the console.
+// Routes returns all addresses of the console.
 func (c *Console) Routes() []signin.Route {
 	list := []signin.Route{{Pattern: staticPattern, Open: true}, {Pattern: "GET /api/openapi.json", Role: signin.Viewer}}
 	for _, e := range entries() {
@@ -221,8 +221,8 @@ func (c *Console) routes() http.Handler {
 	return signin.AtBase(c.base, c.moved(c.orData(mux)))
 }
 
-// moved redirects the addresses that bulk runs had before they were called runs: bookmarks,
-// links in jobs, and programs that ask the API. It goes with the next release.
+// moved redirects the former addresses of bulk runs, which bookmarks, links in jobs and API clients
+// may still use. It will be removed in the next release.
 func (c *Console) moved(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		for _, below := range []string{"", "/api"} {

@@ -13,8 +13,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/find"
 )
 
-// onlyPages are those that are for people alone: programs need no questions, no help and
-// no search box, and are told in their own words what is not there.
+// onlyPages returns the patterns of pages without a counterpart in the API: programs need no
+// confirmations, no help and no search box, and get their own response for unknown paths.
 func onlyPages() []string {
 	only := []string{"GET /quarantine/verify", "GET /quarantine/{id}/verify", "GET /jump", "GET /help", "POST /look", "GET /"}
 	for _, d := range doors() {
@@ -23,8 +23,7 @@ func onlyPages() []string {
 	return only
 }
 
-// dataRoutes answer programs: the same paths and queries as pages, below /api, by the same
-// functions.
+// dataRoutes serves the API: the same paths and queries as pages, below /api, by the same functions.
 func (c *Console) dataRoutes() http.Handler {
 	mux := http.NewServeMux()
 	for _, e := range entries() {
@@ -40,7 +39,7 @@ func (c *Console) dataRoutes() http.Handler {
 	return http.StripPrefix("/api", mux)
 }
 
-// orData answers what is below /api with data, and everything else with pages.
+// orData serves data below /api, and pages everywhere else.
 func (c *Console) orData(pages http.Handler) http.Handler {
 	data := c.dataRoutes()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -56,7 +55,7 @@ func (c *Console) orData(pages http.Handler) http.Handler {
 	})
 }
 
-// orderOf is a page that takes its order as JSON, if it is one.
+// orderOf returns the page of an entry. A POST page reads its form from JSON.
 func (c *Console) orderOf(e entry) page {
 	if !strings.HasPrefix(e.pattern, http.MethodPost+" ") {
 		return e.page
@@ -73,7 +72,7 @@ func (c *Console) orderOf(e entry) page {
 	}
 }
 
-// noSuchPath says which methods a path takes, or that there is none.
+// noSuchPath returns an error that lists the methods of a path, or says that it does not exist.
 func noSuchPath(mux *http.ServeMux, r *request) error {
 	var allowed []string
 	for _, method := range []string{http.MethodGet, http.MethodPost} {
@@ -90,23 +89,23 @@ func noSuchPath(mux *http.ServeMux, r *request) error {
 	return &problem{status: http.StatusMethodNotAllowed, heading: "Method not allowed", text: "This path takes " + strings.Join(allowed, " or ") + "."}
 }
 
-// rows are those of a list that is told whole.
+// rows is the JSON of a complete list.
 type rows[Row any] struct {
 	Rows []Row `json:"rows"`
 }
 
-// found is one answer of a list.
+// found is the JSON of one page of a list.
 type found[Row any] struct {
 	rows[Row]
 
-	// Next is the place to go on from, where there may be more.
+	// Next is the position at which to continue, if there may be more.
 	Next find.Cursor `json:"next,omitzero"`
 	More bool        `json:"more"`
-	// Looked is how many were looked at, and Back when the last of them came or was made.
+	// Looked is how many rows were searched, and Back when the last of them was received or created.
 	Looked int        `json:"looked"`
 	Back   *time.Time `json:"back"`
-	// Unclear counts those for which the condition failed, and Bodiless those that have no
-	// body any more: they are left out.
+	// Unclear counts rows for which the condition failed, and Bodiless rows whose body is no longer
+	// stored. Both are left out.
 	Unclear    int    `json:"unclear,omitzero"`
 	WhyUnclear string `json:"why_unclear,omitzero"`
 	Bodiless   int    `json:"bodiless,omitzero"`
@@ -126,7 +125,7 @@ func (l listing[Row]) data() (any, error) {
 	return f, nil
 }
 
-// orEmpty is a list that JSON never shows as null.
+// orEmpty returns a list that is never nil, so that JSON never shows null.
 func orEmpty[T any](list []T) []T {
 	if list == nil {
 		return []T{}

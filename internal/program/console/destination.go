@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// hourly is how far back the numbers of a destination go, and pace how far its rate.
+	// hourly is the period of a destination's counts, and pace that of its rate.
 	hourly = time.Hour
 	pace   = 5 * time.Minute
 )
@@ -26,19 +26,19 @@ type destinationPage struct {
 	Lately   measure.Answers
 	Strip    strip
 	Hour     map[measure.What]int64 // counted in the last hour
-	Used     string                 // of its rate, in a second
+	Used     string                 // average rate per second
 	Lists    []ledger.EffectState   // of its effects
 	Commands []command
 }
 
 func (p destinationPage) data() (any, error) { return p.shownDestination.data(), nil }
 
-// Waits is how much waits for it.
+// Waits returns how many effects wait.
 func (p destinationPage) Waits() string {
 	return doctor.UpTo(min(int64(p.Lately.Waiting), measure.MostWaiting), p.Lately.Waiting > measure.MostWaiting)
 }
 
-// FirstFailed is how many of the first attempts of the last hour failed.
+// FirstFailed returns the first-attempt failure rate of the last hour.
 func (p destinationPage) FirstFailed() string {
 	first, failed := p.Hour[measure.First], p.Hour[measure.FirstFailed]
 	if first == 0 {
@@ -47,7 +47,7 @@ func (p destinationPage) FirstFailed() string {
 	return fmt.Sprintf("%.1f %% of %d", 100*float64(failed)/float64(first), first)
 }
 
-// Took is how long attempts of the last hour took.
+// Took returns how long attempts of the last hour took.
 func (p destinationPage) Took() string {
 	var parts []string
 	for _, of := range []struct {
@@ -68,8 +68,7 @@ func (p destinationPage) Took() string {
 	return strings.Join(parts, ", ")
 }
 
-// destination shows one: whether its effects go out, what holds them, and what it
-// answers.
+// showDestination shows one destination: its state, what blocks its effects, and its responses.
 func showDestination(r *request) error {
 	d, err := readDestination(r)
 	if err != nil {
@@ -99,8 +98,8 @@ func showDestination(r *request) error {
 	return r.render(http.StatusOK, "destination", shown)
 }
 
-// The strip of attempts: a bar for each, the newest at the right. How high it is says what
-// its colour does.
+// The strip of attempts has a bar for each attempt, the newest on the right. Its height has the same
+// meaning as its colour.
 const (
 	stripBars   = 60
 	stripStep   = 8
@@ -118,7 +117,7 @@ type bar struct {
 	Class        string
 }
 
-// Width is that of its box.
+// Width returns the width of the strip.
 func (s strip) Width() int { return max(len(s.Bars), 1) * stripStep }
 
 func stripOf(attempts []measure.LastAttempt) strip {

@@ -12,25 +12,25 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/fleet"
 )
 
-// shownDestination is one with what the fleet knows of it.
+// shownDestination is a destination with its state in the fleet.
 type shownDestination struct {
 	fleet.DestinationState
 	fleet.Unsuccessful
 
-	Of Destination // of the configuration. Empty: it is not in it.
+	Of Destination // from the configuration. Empty: it is not configured.
 }
 
-// HowManyFailed is how many of its effects failed.
+// HowManyFailed returns how many of its effects failed.
 func (d shownDestination) HowManyFailed() string {
 	return doctor.UpTo(d.Failed, d.Failed >= fleet.MostUnsuccessful)
 }
 
-// HowManyParked is how many of its effects are parked.
+// HowManyParked returns how many of its effects are parked.
 func (d shownDestination) HowManyParked() string {
 	return doctor.UpTo(d.Parked, d.Parked >= fleet.MostUnsuccessful)
 }
 
-// State is how it stands.
+// State returns its state with icon and word.
 func (d shownDestination) State() pretty.State {
 	switch {
 	case d.OperatorPaused:
@@ -43,7 +43,7 @@ func (d shownDestination) State() pretty.State {
 	return pretty.State{Icon: "circle-check", Class: "good", Word: "active"}
 }
 
-// subject is the destination, for orders on it.
+// subject returns the destination as the subject of operator actions.
 func (d shownDestination) subject() subject {
 	state := desk.Active
 	switch {
@@ -55,13 +55,13 @@ func (d shownDestination) subject() subject {
 	return subject{Target: desk.Target{Name: d.Name}, State: state, Of: d.Name + ", " + d.State().Word, Back: d.Path(), noSuch: noSuchDestination(d.Name)}
 }
 
-// Offers are what can be ordered now.
+// Offers returns the verbs that are possible now.
 func (d shownDestination) Offers() []offer { return d.subject().offers(desk.Destinations) }
 
-// Path is where its page is, below the path of the console.
+// Path returns the path of its page, below the path of the console.
 func (d shownDestination) Path() string { return destinationPath(d.Name) }
 
-// data is what programs are shown of it.
+// data returns its JSON.
 func (d shownDestination) data() any {
 	return plainjson.Joined{d.DestinationState, d.Unsuccessful, struct {
 		Target string `json:"target,omitzero"`
@@ -104,7 +104,7 @@ func (p destinationsPage) data() (any, error) {
 	return list, nil
 }
 
-// destinations lists all that a worker ever registered.
+// listDestinations lists all destinations that any worker has registered.
 func listDestinations(r *request) error {
 	list, err := readDestinations(r)
 	if err != nil {
@@ -133,7 +133,7 @@ func readDestination(r *request) (shownDestination, error) {
 	return list[at], nil
 }
 
-// destinationSubject is the destination that a URL names, for orders on it.
+// destinationSubject returns the destination that a URL names, as the subject of operator actions.
 func destinationSubject(r *request) (subject, error) {
 	d, err := readDestination(r)
 	return d.subject(), err

@@ -9,7 +9,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/runs"
 )
 
-// documented is what the description of the API says of filters and verbs.
+// documented returns the filters and verbs for the OpenAPI document.
 func documented(base, version string) api.Console {
 	events, effects := find.Fields[find.Events](), find.Fields[find.Effects]()
 	either := slices.Clone(events)
@@ -19,7 +19,7 @@ func documented(base, version string) api.Console {
 		}
 	}
 	for i, f := range either {
-		if f.Name == "state" { // of the one or of the other
+		if f.Name == "state" { // of events or of effects
 			either[i].Words, either[i].Help = nil, "in this state"
 		}
 	}

@@ -25,7 +25,7 @@ type eventPage struct {
 	TraceID  string
 	Offers   []offer
 	WhyNone  string // why there are no effects
-	RawPath  string // empty: whoever looks may not have them
+	RawPath  string // of the exact bytes. Empty: the caller may not see them.
 	Payload  pretty.Payload
 	Headers  []header
 	Commands []command
@@ -33,16 +33,16 @@ type eventPage struct {
 
 func (p eventPage) data() (any, error) { return p.Data(), nil }
 
-// Action is what a person ordered, in a line.
+// Action describes an operator action in a line.
 func (eventPage) Action(a ledger.OperatorAction) string { return life.ActionLine(a) }
 
-// header is a line of a delivery's or a request's header.
+// header is a header of a delivery or a request.
 type header struct{ Name, Value string }
 
-// command is something to run on a terminal.
+// command is a command to run.
 type command struct{ ID, What, Text string }
 
-// eventOf is the event that a URL names.
+// eventOf returns the event that a URL names.
 func eventOf(r *request) identity.EventRef {
 	ref := identity.EventRef{Source: identity.Source(r.PathValue("source")), EventID: identity.EventID(r.PathValue("id"))}
 	if ref.EventID == "-" && r.URL.Query().Has("id") {
@@ -51,7 +51,7 @@ func eventOf(r *request) identity.EventRef {
 	return ref
 }
 
-// readEvent reads the one that a URL names.
+// readEvent reads the event that a URL names.
 func readEvent(r *request) (*inbox.Event, error) {
 	ref := eventOf(r)
 	if !storable(string(ref.Source)) || !storable(string(ref.EventID)) {
@@ -71,7 +71,7 @@ func subjectOfEvent(e *inbox.Event) subject {
 	}
 }
 
-// eventSubject is the event that a URL names, for orders on it.
+// eventSubject returns the event that a URL names, as the subject of operator actions.
 func eventSubject(r *request) (subject, error) {
 	e, err := readEvent(r)
 	if err != nil {
@@ -87,7 +87,7 @@ func noSuchEvent(ref identity.EventRef) *problem {
 	}
 }
 
-// event shows one, and all that it led to.
+// showEvent shows one event with its effects.
 func showEvent(r *request) error {
 	e, err := readEvent(r)
 	if err != nil {
@@ -116,7 +116,7 @@ func showEvent(r *request) error {
 	})
 }
 
-// explain asks the routes of now.
+// explain adds whether and why the current routes match.
 func explain(r *request, l *life.Event) {
 	if r.opts.Routes == nil {
 		l.NoRoutes = "this process has no routes"
@@ -152,8 +152,8 @@ func headersOf(headers map[string][]string) []header {
 	return list
 }
 
-// raw is the exact bytes of the delivery an event came in, to be saved: they are a
-// stranger's, and no browser shows them (I1).
+// sendRaw sends the exact bytes of the delivery of an event as a download: they are untrusted, so
+// no browser may show them (I1).
 func sendRaw(r *request) error {
 	e, err := readEvent(r)
 	if err != nil {
@@ -175,7 +175,7 @@ func sendRaw(r *request) error {
 	return nil
 }
 
-// writeBytes sends what no browser may show.
+// writeBytes sends bytes that no browser may show.
 func writeBytes(w http.ResponseWriter, name string, body []byte) {
 	h := w.Header()
 	h.Set("Content-Type", "application/octet-stream")

@@ -8,10 +8,10 @@ type helpPage struct {
 	Keys []key
 }
 
-// key is a shortcut.
+// key is a keyboard shortcut.
 type key struct{ Keys, What string }
 
-// help lists keys and words.
+// showHelp shows the shortcuts and terms.
 func showHelp(r *request) error {
 	return r.render(http.StatusOK, "help", helpPage{view: r.view("help", "Help"), Keys: []key{
 		{"/", "jump to an event, an effect or a source"},

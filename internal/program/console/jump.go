@@ -11,8 +11,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
-// jump leads to what a person pasted: the key of an effect, the id of an event, its name
-// as SOURCE/EVENT_ID, the name of a source or a destination, or the URL of any page of the console.
+// jump redirects to what the user pasted: the key of an effect, the id of an event, SOURCE/EVENT_ID,
+// the name of a source or a destination, or the URL of any page of the console.
 func jump(r *request) error {
 	asked := strings.TrimSpace(safetext.Storable(r.URL.Query().Get("q")))
 	if u, err := url.Parse(asked); err == nil && u.Host != "" && strings.HasPrefix(u.Scheme, "http") {
@@ -25,11 +25,11 @@ func jump(r *request) error {
 	if err != nil {
 		return err
 	}
-	http.Redirect(r.w, r.Request, r.base+to, http.StatusSeeOther) //nolint:gosec // a page of ours
+	http.Redirect(r.w, r.Request, r.base+to, http.StatusSeeOther) //nolint:gosec // a page of the console
 	return nil
 }
 
-// find is the path of what is asked for. Errors: *problem when there is nothing.
+// lookUp returns the path of what was asked for. Errors: *problem if nothing is found.
 func lookUp(r *request, asked string) (string, error) {
 	switch {
 	case asked == "":

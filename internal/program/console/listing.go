@@ -14,28 +14,28 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/runs"
 )
 
-// rowsOnPage is how many a list shows.
+// rowsOnPage is how many rows a list shows.
 const rowsOnPage = 50
 
-// listing is a page that lists what was asked for: as far as it looked, and how to go on.
+// listing is a page of search results: the rows found so far, and where to continue.
 type listing[Row any] struct {
 	view
 	find.Page[Row]
 
 	What    string // the page
-	Command string // that lists the same
+	Command string // the command that lists the same
 	Query   query
-	Wrong   *invalid // what was asked cannot be read; nothing was looked for
+	Wrong   *invalid // why the query cannot be read; nothing was searched
 	Unclear string
 }
 
-// Older is the query of the page that goes on from here.
+// Older returns the query of the page that continues from here.
 func (l listing[Row]) Older() string { return l.Query.Encode(l.Next) }
 
-// manyLink leads to the order about all that a list shows.
+// manyLink is a link to a bulk run over everything that a list selects.
 type manyLink struct{ Path, Words string }
 
-// Many are the orders about all that the list was asked for, of whoever may give them.
+// Many returns links to the bulk runs over the list's filter that the caller may start.
 func (l listing[Row]) Many() (links []manyLink) {
 	if l.Wrong != nil || len(l.Rows) == 0 || !l.May(signin.Operator) {
 		return nil
@@ -55,28 +55,28 @@ func (l listing[Row]) Many() (links []manyLink) {
 	return links
 }
 
-// possible tells whether a run can be about what a list was asked for.
+// possible reports whether a bulk run of an action can use the filter of a list.
 func possible(action ledger.Action, q query) bool {
 	if q.Get("event") != "" {
 		return false
 	}
 	allowed := append(texts(ledger.StatesFor(action)), texts(runs.StatesOfEvents(action))...)
 	state := q.Get("state")
-	if len(allowed) == 1 { // only those that wait for it
+	if len(allowed) == 1 { // the action applies to one state only
 		return state == allowed[0]
 	}
 	return state == "" || state == string(find.Attention) || slices.Contains(allowed, state)
 }
 
-// Newest is the query of the same list from its beginning.
+// Newest returns the query of the same list from its beginning.
 func (l listing[Row]) Newest() string { return l.Query.Encode(find.Beginning) }
 
-// Commands list the same on a terminal.
+// Commands returns the command that prints the same list.
 func (l listing[Row]) Commands() []command {
 	return []command{{"list", "The same list", l.Query.commandOf(l.Command)}}
 }
 
-// list looks and renders; ask asks for what the query says.
+// list renders a listing. ask runs the query.
 func list[Row any](r *request, shown listing[Row], ask func(context.Context) (find.Page[Row], error)) error {
 	found, err := ask(r.Context())
 	err = unreadable(err)
@@ -94,7 +94,7 @@ func list[Row any](r *request, shown listing[Row], ask func(context.Context) (fi
 	return r.render(status, shown.What, shown)
 }
 
-// cursor refuses a place that is none of the list.
+// cursorError turns an error about an invalid cursor into *invalid.
 func (q query) cursorError(err error) error {
 	if err != nil && q.Cursor != find.Beginning && errors.Is(err, find.ErrCursor) {
 		return &invalid{"Place", string(q.Cursor), "it is not a position in this list: start with the newest"}

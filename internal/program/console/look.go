@@ -9,18 +9,18 @@ import (
 	_ "time/tzdata" // a server may have no time zones of its own
 )
 
-// lookCookie keeps what a person chose for the eyes: no secret, and nothing that counts.
+// lookCookie stores the appearance that a user chose. It is not a secret and affects nothing else.
 const lookCookie = "hooklatch_look"
 
-// look is the time zone and the colours of the pages.
+// look is the time zone and the colour theme of the pages.
 type look struct {
-	Zone  string // a name of the IANA database. Empty: UTC.
-	Theme string // light or dark. Empty: that of the system.
+	Zone  string // a name from the IANA database. Empty: UTC.
+	Theme string // light or dark. Empty: same as the system.
 }
 
 var themes = []string{"", "light", "dark"}
 
-// lookOf is what was chosen; what cannot be read was not.
+// lookOf returns the chosen look. Invalid values are ignored.
 func lookOf(r *http.Request) look {
 	cookie, err := r.Cookie(lookCookie)
 	if err != nil {
@@ -34,7 +34,7 @@ func lookOf(r *http.Request) look {
 	return l
 }
 
-// readLook takes what is valid, and reports whether all was.
+// readLook reads the valid values, and reports whether all were valid.
 func readLook(values url.Values) (look, bool) {
 	l := look{Zone: strings.TrimSpace(values.Get("zone")), Theme: values.Get("theme")}
 	valid := true
@@ -55,7 +55,7 @@ func (l look) location() *time.Location {
 	return location
 }
 
-// ZoneName is the zone as it is shown.
+// ZoneName returns the name of the zone to show.
 func (l look) ZoneName() string {
 	if l.Zone == "" {
 		return "UTC"
@@ -63,7 +63,7 @@ func (l look) ZoneName() string {
 	return l.Zone
 }
 
-// look keeps what was chosen, and goes back to where that was.
+// chooseLook stores the chosen look, and redirects to the page on which it was chosen.
 func chooseLook(r *request) error {
 	if err := r.ParseForm(); err != nil {
 		return unreadableForm()
@@ -75,7 +75,7 @@ func chooseLook(r *request) error {
 			text: "Use a name from the IANA database, such as Europe/Berlin, America/New_York or UTC.",
 		}
 	}
-	http.SetCookie(r.w, &http.Cookie{ //nolint:gosec // not Secure: on loopback there is no TLS, and it is no secret
+	http.SetCookie(r.w, &http.Cookie{ //nolint:gosec // not Secure: a loopback address has no TLS, and it is not a secret
 		Name: lookCookie, Value: url.Values{"zone": {chosen.Zone}, "theme": {chosen.Theme}}.Encode(),
 		Path: r.base + "/", MaxAge: int((365 * 24 * time.Hour).Seconds()), HttpOnly: true, SameSite: http.SameSiteLaxMode,
 	})

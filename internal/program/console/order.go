@@ -11,32 +11,33 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// subject is the thing that a URL names, as far as orders on it go.
+// subject is the thing that a URL names, as the subject of operator actions.
 type subject struct {
 	desk.Target
 
 	State string // in which a verb has to be possible
-	This  string // the thing, in a question. Empty: "this effect".
+	This  string // the thing in the confirmation question. Empty: "this effect".
 	Of    string // the thing, in words
 	Back  string // path of its page
-	// place is where a verb is ordered, below the path of the console. Nil: below Back.
+	// place returns the path of a verb, below the path of the console. Nil: below Back.
 	place func(verb string) string
-	// effect is the one that the target names. Nil: it is no effect.
+	// effect is the effect that the target names. Nil: the target is not an effect.
 	effect *ledger.Effect
 	pace   float64 // of a run
 	noSuch *problem
-	// wrong is why nothing is asked about a verb that is not possible. Nil: it is asked.
+	// wrong returns the error for a verb that is not possible. Nil: the confirmation is shown
+	// anyway.
 	wrong func(desk.Verb) error
 }
 
-// offer is a verb that is possible now, and where it is asked for.
+// offer is a verb that is possible now, with the path of its confirmation page.
 type offer struct {
 	desk.Verb
 
 	Path string
 }
 
-// at is where a verb is ordered, below the path of the console.
+// at returns the path of a verb, below the path of the console.
 func (s subject) at(verb string) string {
 	if s.place != nil {
 		return s.place(verb)
@@ -44,7 +45,7 @@ func (s subject) at(verb string) string {
 	return s.Back + "/" + verb
 }
 
-// offers are the verbs that are possible now.
+// offers returns the verbs that are possible now.
 func (s subject) offers(of desk.Thing) (list []offer) {
 	for _, v := range desk.Possible(of, s.State) {
 		list = append(list, offer{v, s.at(v.Name)})
@@ -52,14 +53,14 @@ func (s subject) offers(of desk.Thing) (list []offer) {
 	return list
 }
 
-// door is where orders on a thing are given.
+// door describes the pages for operator actions on a kind of thing.
 type door struct {
 	on      desk.Thing
 	page    string // pattern of the thing's page
 	subject func(*request) (subject, error)
 }
 
-// doors are all of them.
+// doors returns all doors.
 func doors() []door {
 	return []door{
 		{desk.Events, "/events/{source}/{id}", eventSubject},
@@ -70,22 +71,22 @@ func doors() []door {
 	}
 }
 
-// asked is an order on one thing, before it is carried out.
+// asked is an operator action on one thing, before it is carried out.
 type asked struct {
 	desk.Verb
 
 	Heading string
-	Of      string // what the thing is, in words
+	Of      string // the thing, in words
 	Back    string // path of its page
-	Action  string // where it is ordered, below the path of the console
-	Pace    string // that can be changed. Empty: there is none.
-	Doubt   string // why it has to be looked at elsewhere first. Empty: it has not.
+	Action  string // path of the action, below the path of the console
+	Pace    string // current pace, which can be changed. Empty: the thing has none.
+	Doubt   string // why the receiver has to be checked first. Empty: no check is needed.
 
 	target desk.Target
 	noSuch *problem
 }
 
-// asked is the order that a URL names. Errors: *problem.
+// asked returns the operator action that a URL names. Errors: *problem.
 func (d door) asked(r *request) (asked, error) {
 	v := desk.Named(d.on, r.PathValue("action"))
 	if !v.Known() {
@@ -110,13 +111,13 @@ func (d door) asked(r *request) (asked, error) {
 			what.Button += " anyway"
 		}
 	}
-	if s.wrong != nil && !v.PossibleIn(s.State) && r.Method == http.MethodGet { // an order says why by itself
+	if s.wrong != nil && !v.PossibleIn(s.State) && r.Method == http.MethodGet { // the action itself returns the reason
 		return what, s.wrong(v)
 	}
 	return what, nil
 }
 
-// ask shows what an order does before anything is done: it changes nothing.
+// ask shows what an action does before anything is done. It changes nothing.
 func (d door) ask(r *request) error {
 	what, err := d.asked(r)
 	if err != nil {
@@ -125,7 +126,7 @@ func (d door) ask(r *request) error {
 	return r.ask(string(d.on), what)
 }
 
-// order carries out what was confirmed.
+// order carries out a confirmed action.
 func (d door) order(r *request) error {
 	what, err := d.asked(r)
 	if err != nil {
@@ -142,18 +143,18 @@ type confirmPage struct {
 	Reason string
 }
 
-// data tells a program what keeps its order from being carried out.
+// data returns to a program why its action is not carried out.
 func (p confirmPage) data() (any, error) {
 	return nil, &problem{status: http.StatusUnprocessableEntity, heading: p.Heading, text: p.Doubt + " " + p.Wrong}
 }
 
-// ask renders the question.
+// ask renders the confirmation.
 func (r *request) ask(section string, what asked) error {
 	return r.render(http.StatusOK, "confirm", confirmPage{view: r.view(section, what.Heading), asked: what})
 }
 
-// carryOut does what was confirmed, writes who ordered it in the same transaction, and
-// leads back to the thing.
+// carryOut carries out a confirmed action, records who requested it in the same transaction, and
+// redirects to the thing.
 func (r *request) carryOut(section string, what asked) error {
 	if err := r.ParseForm(); err != nil {
 		return unreadableForm()
@@ -186,7 +187,7 @@ func unreadableForm() *problem {
 	return &problem{status: http.StatusBadRequest, heading: "This form cannot be read", text: "Go back and submit it again."}
 }
 
-// doneOf says what was just ordered; only words of ours are said.
+// doneOf returns the text about the action that was just done. It contains no text from the URL.
 func doneOf(name string) string {
 	if name == "begun" {
 		return "Run started and recorded. It continues when this page is closed."

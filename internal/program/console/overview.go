@@ -16,10 +16,10 @@ type overviewPage struct {
 	view
 	*doctor.Status
 
-	Empty bool // nothing has come yet
+	Empty bool // no event has been accepted yet
 }
 
-// overview is the first page: the three numbers, what needs a person, what waits.
+// showOverview shows the three key numbers, what needs attention, and what waits.
 func showOverview(r *request) error {
 	s, err := r.status.Get(r.Context())
 	if err != nil {
@@ -34,13 +34,13 @@ func showOverview(r *request) error {
 
 func (p overviewPage) data() (any, error) { return p.Status, nil }
 
-// Waiting are the states of effects that are counted.
+// Waiting returns the states of effects that are counted.
 func (overviewPage) Waiting() []string {
 	return texts([]ledger.EffectState{ledger.EffectPending, ledger.EffectStarted, ledger.EffectInDoubt, ledger.EffectParked, ledger.EffectFailed})
 }
 
-// LeadsTo is the page, below the path of the console, on which it is looked into what needs a
-// person. Empty: there is none.
+// LeadsTo returns the path of the page for an alert, below the path of the console, or "" if it has
+// none.
 func (overviewPage) LeadsTo(a alarm.Alert) string {
 	subject := url.QueryEscape(a.Subject)
 	switch a.Name {
@@ -68,7 +68,7 @@ func (overviewPage) LeadsTo(a alarm.Alert) string {
 	return ""
 }
 
-// Percent is a share for people.
+// Percent formats a share.
 func (overviewPage) Percent(s doctor.Share) string {
 	rate, some := s.Rate()
 	if !some {
@@ -77,7 +77,7 @@ func (overviewPage) Percent(s doctor.Share) string {
 	return fmt.Sprintf("%.1f %%", 100*rate)
 }
 
-// Size is what the tables take, and Growth how much that grew.
+// Size returns the size of all tables.
 func (p overviewPage) Size() string { return doctor.Volume(p.bytes()) }
 
 func (p overviewPage) bytes() (n int64) {
@@ -87,7 +87,7 @@ func (p overviewPage) bytes() (n int64) {
 	return n
 }
 
-// Growth is how much they grew, in words.
+// Growth returns how much the tables grew.
 func (p overviewPage) Growth() string {
 	var grew int64
 	var days int
@@ -100,11 +100,11 @@ func (p overviewPage) Growth() string {
 	return fmt.Sprintf("%+.1f %% in %d days", 100*float64(grew)/float64(max(p.bytes()-grew, 1)), days)
 }
 
-// Volume is a number of bytes for people.
+// Volume formats a number of bytes.
 func (overviewPage) Volume(n int64) string { return doctor.Volume(n) }
 
-// Spark is a line through shares, hour by hour, in a box of 192 by 32: as high as the
-// highest. Hours without anything are gaps.
+// Spark returns the path of a line through rates, hour by hour, in a box of 192 by 32, scaled to the
+// highest rate. Hours without a rate are gaps.
 func (overviewPage) Spark(shares []*float64) string {
 	const width, height = 192.0, 30.0
 	highest := 0.0
@@ -134,7 +134,7 @@ func (overviewPage) Spark(shares []*float64) string {
 	return d.String()
 }
 
-// Refused is how many requests of a source were refused, for all reasons.
+// Refused returns how many requests of a source were refused, for all reasons.
 func (overviewPage) Refused(of doctor.Source) (n int64) {
 	for _, some := range of.Refused {
 		n += some
@@ -142,19 +142,19 @@ func (overviewPage) Refused(of doctor.Source) (n int64) {
 	return n
 }
 
-// Meaning is what a refusal most often means.
+// Meaning returns the most likely cause of a refusal.
 func (overviewPage) Meaning(reason string) string { return doctor.Meaning(reason) }
 
 const (
-	// badgesAgain is how old badges may be before they are asked for again, beside the
-	// pages that have the same numbers.
+	// badgesAgain is how old badges may be before they are read again. Pages with the same
+	// numbers also refresh them.
 	badgesAgain = 10 * time.Second
-	// badgesStale is when they are no longer shown.
+	// badgesStale is how old badges may be to be shown.
 	badgesStale = time.Minute
 )
 
-// badges are what waits for a person, beside the pages where it is. 0: nothing does, or
-// it is not known. No page waits for them.
+// badges count what needs attention, for the links in the navigation. 0: nothing, or unknown. No
+// page waits for them.
 type badges struct {
 	Effects, Destinations, Quarantine int64
 }

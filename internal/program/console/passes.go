@@ -11,10 +11,10 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
-// shownPasses is how many passes over the list of a provider are shown.
+// shownPasses is how many passes over a provider's list are shown.
 const shownPasses = 10
 
-// subject is the source, for orders on it.
+// subject returns the source as the subject of operator actions.
 func (s shownSource) subject() subject {
 	of := subject{
 		Target: desk.Target{Name: s.Name}, State: desk.Listed, Of: s.Name, Back: s.Path(), noSuch: noSuchList(s.Name),
@@ -26,10 +26,10 @@ func (s shownSource) subject() subject {
 	return of
 }
 
-// Offers are what can be ordered now.
+// Offers returns the verbs that are possible now.
 func (s shownSource) Offers() []offer { return s.subject().offers(desk.Sources) }
 
-// passesOf are the last passes over the lists of a source, the newest first.
+// passesOf returns the last passes over the lists of a source, the newest first.
 func passesOf(r *request, of shownSource) ([]coverage.Run, error) {
 	if of.Backfill == nil {
 		return nil, nil
@@ -49,7 +49,7 @@ func noSuchList(source string) *problem {
 	}
 }
 
-// sourceSubject is the source that a URL names, for orders on it.
+// sourceSubject returns the source that a URL names, as the subject of operator actions.
 func sourceSubject(r *request) (subject, error) {
 	named := shownSource{Source: doctor.Source{Name: r.PathValue("name")}}
 	list, err := readSources(r)

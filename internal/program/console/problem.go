@@ -15,12 +15,12 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/runs"
 )
 
-// problem is an error that a person is told: what, what it means, and what to do.
+// problem is an error to show to the user: what failed, what it means, and what to do.
 type problem struct {
 	status        int
 	heading, text string
-	command       string // to be copied. Empty: there is none.
-	cause         error  // for the log. Nil: there is nothing to look into.
+	command       string // to be copied. Empty: none.
+	cause         error  // for the log. Nil: nothing to log.
 }
 
 func (p *problem) Error() string { return p.heading + ": " + p.text }
@@ -31,7 +31,7 @@ type problemPage struct {
 	Heading, Text, Command string
 }
 
-// tell says an error to a person.
+// tell turns an error into a problem.
 func (c *Console) tell(err error) *problem {
 	if p, ok := errors.AsType[*problem](err); ok {
 		return p
@@ -71,7 +71,8 @@ func (c *Console) tell(err error) *problem {
 	}
 }
 
-// away says since when the database does not answer, as this process saw it.
+// away returns the problem that the database does not answer, with the time since when this process
+// knows.
 func (c *Console) away(err error) *problem {
 	now := c.opts.Now()
 	c.awaySince.CompareAndSwap(nil, &now)
@@ -87,7 +88,7 @@ func (c *Console) away(err error) *problem {
 	}
 }
 
-// sentence makes one of an error's text.
+// sentence turns the text of an error into a sentence.
 func sentence(text string) string {
 	if text == "" {
 		return ""
@@ -99,7 +100,7 @@ func sentence(text string) string {
 	return string(letters) + "."
 }
 
-// nowhere is what stands where no page is.
+// nowhere answers requests for unknown paths.
 func nowhere(*request) error {
 	return &problem{status: http.StatusNotFound, heading: "Page not found", text: "No page exists at this address. The navigation lists all pages."}
 }

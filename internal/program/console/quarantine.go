@@ -35,8 +35,8 @@ type quarantinePage struct {
 	Wrong  *invalid
 	Shares []quarantine.Share
 	List   []quarantine.Delivery
-	All    int64 // that the filter selects
-	// Commands do the same on a terminal.
+	All    int64 // number that the filter selects
+	// Commands are the equivalent commands.
 	Commands []command
 }
 
@@ -48,7 +48,7 @@ func (p quarantinePage) data() (any, error) {
 	}{p.All, orEmpty(p.Shares), rows[quarantine.Delivery]{orEmpty(p.List)}}, nil
 }
 
-// Meaning is what a refusal most often means.
+// Meaning returns the most likely cause of a refusal.
 func (quarantinePage) Meaning(reason string) string { return doctor.Meaning(reason) }
 
 func refusedFilter(q query) quarantine.Filter {
@@ -73,7 +73,7 @@ func readQuarantine(r *request) (quarantinePage, error) {
 	return shown, nil
 }
 
-// quarantine shows what was refused, by reason and one by one.
+// listQuarantine shows refused deliveries, by reason and one by one.
 func listQuarantine(r *request) error {
 	shown, err := readQuarantine(r)
 	if err != nil {
@@ -85,7 +85,7 @@ func listQuarantine(r *request) error {
 	return r.render(http.StatusOK, "quarantine", shown)
 }
 
-// verify is the order to verify again what a query selects.
+// verifyOrder returns the action that verifies again the deliveries that a query selects.
 func verifyOrder(shown quarantinePage) asked {
 	of := "everything in quarantine"
 	if given := shown.Query.Given(); len(given) > 0 {
@@ -132,9 +132,9 @@ type refusedPage struct {
 	view
 	*quarantine.Delivery
 
-	Means    string             // what its reason most often means
-	Now      quarantine.Verdict // what a verification would say
-	Unclear  string             // why that cannot be said. Empty: it can.
+	Means    string             // most likely cause of its reason
+	Now      quarantine.Verdict // what a verification would say now
+	Unclear  string             // why Now is unknown. Empty: it is known.
 	Payload  pretty.Payload
 	Headers  []header
 	Commands []command
@@ -148,10 +148,10 @@ func (p refusedPage) data() (any, error) {
 	}{p.Proven(), p.Now.Refused, p.Unclear}}}, nil
 }
 
-// Proven tells whether it would be accepted now.
+// Proven reports whether it would be accepted now.
 func (p refusedPage) Proven() bool { return p.Unclear == "" && p.Now.Refused == "" }
 
-// NowMeans is what its reason of now most often means.
+// NowMeans returns the most likely cause of a refusal now.
 func (p refusedPage) NowMeans() string { return doctor.Meaning(p.Now.Refused) }
 
 func noSuchRefusal(id string) *problem {
@@ -161,10 +161,10 @@ func noSuchRefusal(id string) *problem {
 	}
 }
 
-// readRefused reads the one that a URL names.
+// readRefused reads the delivery that a URL names.
 func readRefused(r *request) (*quarantine.Delivery, error) {
 	id, err := uuid.Parse(r.PathValue("id"))
-	if err != nil || id == uuid.Nil { // which a filter takes for all of them
+	if err != nil || id == uuid.Nil { // a filter treats the nil id as all deliveries
 		return nil, noSuchRefusal(r.PathValue("id"))
 	}
 	found, err := r.opts.Quarantine.Next(r.Context(), quarantine.Filter{ID: id}, quarantine.Mark{}, 1)
@@ -177,7 +177,8 @@ func readRefused(r *request) (*quarantine.Delivery, error) {
 	return &found[0], nil
 }
 
-// refused shows one: why it was refused, what that means, and whether it would be now.
+// showRefused shows one refused delivery: the reason, its likely cause, and whether it would be
+// accepted now.
 func showRefused(r *request) error {
 	d, err := readRefused(r)
 	if err != nil {
@@ -204,7 +205,7 @@ func showRefused(r *request) error {
 	return r.render(http.StatusOK, "refused", shown)
 }
 
-// refusedPath is where the page of one is, below the path of the console.
+// refusedPath returns the path of a refused delivery, below the path of the console.
 func refusedPath(id uuid.UUID) string { return "/quarantine/" + id.String() }
 
 func verifyOneOrder(d *quarantine.Delivery) asked {

@@ -16,24 +16,24 @@ import (
 	"github.com/hooklatch/hooklatch/worker/route"
 )
 
-// maxValue bounds what one field of a query holds, in bytes.
+// maxValue is the maximum length of one field of a query, in bytes.
 const maxValue = 4 << 10
 
-// field is one thing that a list can be asked for, in the form.
+// field is one field of a filter form.
 type field struct {
 	find.Field
 
-	Options []string // offered; nil: any text
-	flag    string   // of the command, where it has another name
+	Options []string // to choose from; nil: any text
+	flag    string   // of the command, if it has another name
 }
 
-// Flag is the flag of the command that prints the same list.
+// Flag returns the flag of the command that prints the same list.
 func (f field) Flag() string { return "--" + cmp.Or(f.flag, f.Name) }
 
-// Wide tells that its values are long.
+// Wide reports whether its values are long.
 func (f field) Wide() bool { return f.Name == "when" }
 
-// fieldsOf are those of a filter. Options are offered for fields that take any text.
+// fieldsOf returns the fields of a filter. options are offered for fields that take any text.
 func fieldsOf[Filter any](options map[string][]string) []field {
 	var fields []field
 	for _, f := range find.Fields[Filter]() {
@@ -46,8 +46,7 @@ func fieldsOf[Filter any](options map[string][]string) []field {
 	return fields
 }
 
-// query is what a list is asked for, as the URL says it. A value that is not given is
-// empty.
+// query is the filter of a list, as the URL gives it. A value that is not given is empty.
 type query struct {
 	fields []field
 	values map[string]string
@@ -55,8 +54,8 @@ type query struct {
 	long   *invalid // a value that is too long; nil: none
 }
 
-// readQuery takes the fields it knows from a URL. What is too long is left out, and refused
-// by whoever acts on the query: without it more would be selected.
+// readQuery reads the known fields from a URL. It leaves out a value that is too long. Code that
+// acts on the query must refuse it, since without the value more would be selected.
 func readQuery(fields []field, values url.Values) query {
 	q := query{fields: fields, values: map[string]string{}, Cursor: find.Cursor(values.Get("before"))}
 	for _, f := range fields {
@@ -72,10 +71,10 @@ func readQuery(fields []field, values url.Values) query {
 	return q
 }
 
-// Get is the value of a field.
+// Get returns the value of a field.
 func (q query) Get(name string) string { return q.values[name] }
 
-// given is a field with what was asked of it.
+// given is a field with its value.
 type given struct {
 	field
 
@@ -83,7 +82,7 @@ type given struct {
 	Without string // query of the same list without it
 }
 
-// words are the flag of the command for it. A while ago needs no sign there.
+// words returns the flag of the command for it. A duration before now has no sign there.
 func (g given) words() []string {
 	value := g.Value
 	if g.Name == "since" || g.Name == "until" {
@@ -92,24 +91,24 @@ func (g given) words() []string {
 	return []string{g.Flag(), safetext.Shell(value)}
 }
 
-// Fields are all of them.
+// Fields returns all fields.
 func (q query) Fields() []given {
 	list := make([]given, 0, len(q.fields))
 	for _, f := range q.fields {
 		if value := q.values[f.Name]; f.Options != nil && value != "" && !slices.Contains(f.Options, value) {
-			f.Options = append(slices.Clone(f.Options), value) // a link may ask for more than the form offers
+			f.Options = append(slices.Clone(f.Options), value) // a link may contain a value that the form does not offer
 		}
 		list = append(list, given{field: f, Value: q.values[f.Name], Without: q.without(f.Name)})
 	}
 	return list
 }
 
-// Given are those that something is asked of.
+// Given returns the fields that have a value.
 func (q query) Given() []given {
 	return slices.DeleteFunc(q.Fields(), func(g given) bool { return g.Value == "" })
 }
 
-// Encode is the query of the URL, as from a place.
+// Encode returns the query of the URL, from a position on.
 func (q query) Encode(from find.Cursor) string {
 	values := url.Values{}
 	for name, value := range q.values {
@@ -134,7 +133,7 @@ func (q query) without(name string) string {
 	return left.Encode(find.Beginning)
 }
 
-// commandOf has a query as the flags of a command, like "events list".
+// commandOf returns a command, such as "events list", with the query as its flags.
 func (q query) commandOf(command string) string {
 	words := []string{"hooklatch", command}
 	for _, g := range q.Given() {
@@ -146,12 +145,12 @@ func (q query) commandOf(command string) string {
 	return strings.Join(words, " ")
 }
 
-// invalid says which field cannot be read, and what it takes.
+// invalid is the error about a field that cannot be read, with what it takes.
 type invalid struct{ Label, Value, Takes string }
 
 func (i *invalid) Error() string { return i.Label + ": " + i.Takes }
 
-// filterOf is what a query asks for. Errors: *invalid.
+// filterOf returns the filter of a query. Errors: *invalid.
 func filterOf[Filter any](q query, now time.Time) (Filter, error) {
 	var asked Filter
 	if q.long != nil {
@@ -169,8 +168,8 @@ func filterOf[Filter any](q query, now time.Time) (Filter, error) {
 	return asked, nil
 }
 
-// maySearch fails if the person may not search payloads, and records the search otherwise:
-// answer by answer a search tells every value. Errors: *problem.
+// maySearch fails if the person may not search payloads, and records the search otherwise: repeated
+// searches can reveal every value. Errors: *problem.
 func maySearch(r *request, content find.Content, source identity.Source) error {
 	if content.IsZero() {
 		return nil
@@ -182,8 +181,8 @@ func maySearch(r *request, content find.Content, source identity.Source) error {
 	return r.noteRead("search: " + strings.TrimSpace(concealed.When+" "+concealed.Contains))
 }
 
-// unreadable says which condition cannot be read, or that there was no time for it, of an
-// error of a Finder.
+// unreadable turns an error of a Finder about a condition into *invalid, or into a *problem if the
+// condition was not compiled in time.
 func unreadable(err error) error {
 	wrong, is := errors.AsType[*find.ConditionError](err)
 	switch {
@@ -203,6 +202,5 @@ func texts[T ~string](list []T) []string {
 	return words
 }
 
-// storable reports whether a text can stand in the database, so that it can be looked
-// for.
+// storable reports whether the database can store a text, so that it can be searched for.
 func storable(text string) bool { return safetext.Storable(text) == text }

@@ -21,23 +21,23 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// pageTimeout bounds what a page reads, and what an order takes.
+// pageTimeout limits the time of a page or an operator action.
 const pageTimeout = 10 * time.Second
 
-// request is what a page is asked, and all that its handler answers with: who asks, how they
-// see it, whether they are a program, and the console's way to what is stored.
+// request is a request for a page, with everything that its handler needs: the user, their look,
+// whether the caller is a program, and the console.
 type request struct {
 	*http.Request
 	*Console
 
 	w      http.ResponseWriter
-	person signin.Person // whoever asks, with their role
-	look   look          // the time zone and the colours they chose
-	asData bool          // a program asks, and is answered in JSON
-	id     string        // stands in the log and on the page
+	person signin.Person // the user, with their role
+	look   look          // the chosen time zone and colours
+	asData bool          // the caller is a program and gets JSON
+	id     string        // shown in the log and on the page
 }
 
-// page answers a request. Its error becomes a page that says what is wrong.
+// page answers a request. Its error is shown as a page.
 type page func(r *request) error
 
 // serve gives each request a time limit and an id, and turns the error of a page into an answer.
@@ -75,7 +75,7 @@ func (r *request) fail(told *problem) {
 	}
 }
 
-// view begins a page.
+// view returns the common part of a page.
 func (r *request) view(section, title string) view {
 	return view{
 		Title: title, Section: section, Person: r.person, Look: r.look, Here: r.URL.RequestURI(), Done: doneOf(r.URL.Query().Get("done")),
@@ -83,15 +83,15 @@ func (r *request) view(section, title string) view {
 	}
 }
 
-// forPrograms is a page whose data a program may ask for.
+// forPrograms is a page whose data the API serves.
 type forPrograms interface{ data() (any, error) }
 
-// render answers with a page, whole or not at all; to a program, with its data.
+// render answers with a complete page, or with its data for a program.
 func (r *request) render(status int, name string, page any) error {
 	if r.asData {
 		of, is := page.(forPrograms)
 		if !is {
-			return errors.New("a page has no data, and is asked for by a program")
+			return errors.New("a program requested a page that has no data")
 		}
 		data, err := of.data()
 		if err != nil {
@@ -105,19 +105,19 @@ func (r *request) render(status int, name string, page any) error {
 	}
 	r.w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	r.w.WriteHeader(status)
-	_, _ = body.WriteTo(r.w) // whoever is gone does not need it
+	_, _ = body.WriteTo(r.w) // fails only if the client has disconnected
 	return nil
 }
 
-// carriedOut is what came of an order.
+// carriedOut is the JSON of a completed operator action.
 type carriedOut struct {
 	Done string `json:"done"`
-	// At is where the thing is now.
+	// At is the path at which to read the result.
 	At        string `json:"at"`
 	RequestID string `json:"request_id"`
 }
 
-// seeOther leads to a page that says what was done. A program is told at once.
+// seeOther redirects to a page that says what was done. A program gets this as JSON.
 func (r *request) seeOther(path, done string) {
 	if r.asData {
 		_ = api.Write(r.w, http.StatusOK, carriedOut{Done: doneOf(done), At: r.base + "/api" + path, RequestID: r.id}) // strings encode
@@ -130,13 +130,13 @@ func (r *request) seeOther(path, done string) {
 	http.Redirect(r.w, r.Request, r.base+path+and+url.Values{"done": {done}}.Encode(), http.StatusSeeOther)
 }
 
-// local is a path of the console that a form named, or its first page: nothing leads out
-// of it.
+// local returns a path of the console that a form named, or its first page. It never leads out of
+// the console.
 func (r *request) local(given string) string {
 	return r.base + strings.TrimPrefix(signin.Local(given), r.base)
 }
 
-// operator names the person for the record.
+// operator returns the person for the operator log.
 func (r *request) operator(reason string) ledger.Operator {
 	via := "console"
 	if r.asData {
@@ -145,13 +145,13 @@ func (r *request) operator(reason string) ledger.Operator {
 	return ledger.Operator{Who: r.person.Name, Role: string(r.person.Role), Via: via, Reason: reason, RequestID: r.id}
 }
 
-// seen is what the person who asks sees of a source.
+// seen returns what the caller sees of a source.
 func (r *request) seen(source identity.Source) desk.View {
 	return r.opts.Sight.Of(r.person, source)
 }
 
-// noteRead writes into the operator log that somebody saw a payload, where the
-// configuration wants to know. What cannot be written down is not shown.
+// noteRead records in the operator log that the user viewed a payload, if the configuration requires
+// it. A payload whose viewing cannot be recorded is not shown.
 func (r *request) noteRead(target string) error {
 	if r.opts.Reads == nil {
 		return nil

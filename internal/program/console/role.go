@@ -9,7 +9,7 @@ import (
 	"github.com/hooklatch/hooklatch/internal/program/console/signin"
 )
 
-// only refuses whoever has a lesser role, and writes down that it did.
+// only refuses callers without the needed role, and logs that.
 func only(needed signin.Role, p page) page {
 	return func(r *request) error {
 		if r.person.Role.May(needed) {

@@ -22,41 +22,41 @@ import (
 const (
 	// previewFor is how long a preview counts before it answers.
 	previewFor = 700 * time.Millisecond
-	// surelyFor is how long it is looked whether an order is about many.
+	// surelyFor is how long it may take to determine whether a run is large.
 	surelyFor = 2 * time.Second
 )
 
-// newRunPage is an order about many, before it is given.
+// newRunPage is the preview of a bulk run.
 type newRunPage struct {
 	view
 	runs.Preview
 
 	Verb     desk.Verb
-	Query    url.Values // of the order
+	Query    url.Values // of the run
 	Wrong    string     // what is missing in the form
 	Form     url.Values // as it was sent
-	Most     int64      // how many whoever looks may order. 0: any number.
-	Once     string     // names the order: sent twice, it is one
+	Most     int64      // maximum number for the caller's role. 0: no limit.
+	Once     string     // id of the run: a form that is sent twice starts one run
 	Commands []command
 }
 
-// Action is where it is ordered, below the path of the console.
+// Action returns the path that starts the run, below the path of the console.
 func (p newRunPage) Action() string { return "/runs/new?" + p.Query.Encode() }
 
-// Onward is the query that counts on from here.
+// Onward returns the query that continues the count from here.
 func (p newRunPage) Onward() string {
 	next := url.Values{"after": {p.Place}, "counted": {countsText(p.Counts)}}
 	maps.Copy(next, p.Query)
 	return "?" + next.Encode()
 }
 
-// TooMany tells that whoever looks may not order so many.
+// TooMany reports whether the run is too large for the caller's role.
 func (p newRunPage) TooMany() bool { return p.Most > 0 && p.Selected > p.Most }
 
-// Typed tells that it is so many that a person has to type what is done.
+// Typed reports whether the run is so large that the user has to type the verb.
 func (p newRunPage) Typed() bool { return p.More || p.Selected > moreThan }
 
-// Slowly is how long it takes at a pace of 50 a second. Empty: hardly any time.
+// Slowly returns how long the run takes at a pace of 50 per second, or "" for less than 2 seconds.
 func (p newRunPage) Slowly() string {
 	took := time.Duration(p.Selected) * time.Second / 50
 	if took < 2*time.Second {
@@ -81,9 +81,9 @@ func (p newRunPage) data() (any, error) {
 		runs.Counts
 
 		Words string    `json:"words"`
-		Order string    `json:"order"` // where it is given
+		Order string    `json:"order"` // path that starts the run
 		More  bool      `json:"more"`
-		Next  string    `json:"next,omitzero"` // counts on
+		Next  string    `json:"next,omitzero"` // path that continues the count
 		Most  int64     `json:"most"`
 		Rows  []sampled `json:"sample"`
 	}{Counts: p.Counts, Words: p.Order.Words(), Order: "/api" + p.Action(), More: p.More, Most: p.Most, Rows: []sampled{}}
@@ -96,7 +96,7 @@ func (p newRunPage) data() (any, error) {
 	return shown, nil
 }
 
-// preview shows what a run would be about, and asks for it.
+// previewRun shows what a run would select, with the form to start it.
 func previewRun(r *request) error {
 	o, q, err := runQuery(r)
 	if err != nil {
@@ -118,7 +118,7 @@ func showPreview(r *request, status int, o runs.Order, q query, bite runs.Bite, 
 	return r.render(status, "run_new", shown)
 }
 
-// refusedRun says what keeps a run from beginning.
+// refusedRun turns the error of a run that cannot start into a *problem.
 func refusedRun(err error) error {
 	if many, is := errors.AsType[*runs.ManyError](err); is {
 		return &problem{
@@ -129,7 +129,7 @@ func refusedRun(err error) error {
 	return unreadable(err)
 }
 
-// beginRun gives the order of a preview.
+// beginRun starts the run of a preview.
 func beginRun(r *request) error {
 	if err := r.ParseForm(); err != nil {
 		return unreadableForm()
@@ -178,5 +178,5 @@ func beginRun(r *request) error {
 	return nil
 }
 
-// runPath is where a run is, below the path of the console.
+// runPath returns the path of a run, below the path of the console.
 func runPath(id int64) string { return "/runs/" + strconv.FormatInt(id, 10) }

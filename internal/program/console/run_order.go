@@ -15,13 +15,13 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/runs"
 )
 
-// manyVerbs are those that a run does to events, or to effects.
+// manyVerbs returns the verbs that a bulk run can apply to events, or to effects.
 func manyVerbs(on desk.Thing) []desk.Verb {
 	return slices.DeleteFunc(desk.Of(on), func(v desk.Verb) bool { return !v.Many() })
 }
 
-// runQuery is the order that a query describes: that of a list, with of=events or
-// of=effects, and action=park or cancel. Errors: *invalid and *problem.
+// runQuery returns the run that a query describes: the query of a list, with of=events or
+// of=effects, and action. Errors: *invalid and *problem.
 func runQuery(r *request) (o runs.Order, q query, err error) {
 	values := r.URL.Query()
 	of, name := values.Get("of"), values.Get("action")
@@ -44,7 +44,7 @@ func runQuery(r *request) (o runs.Order, q query, err error) {
 	return o, q, err
 }
 
-// actionsOf names the verbs that a run does, as a URL has them.
+// actionsOf lists the verbs of bulk runs, as in a URL.
 func actionsOf(on desk.Thing) string {
 	var names []string
 	for _, v := range manyVerbs(on) {
@@ -78,7 +78,7 @@ func runOfEffects(r *request, q query, o *runs.Order) (err error) {
 	}
 	allowed := ledger.StatesFor(o.Action)
 	switch asked := q.Get("state"); asked {
-	case "": // what was given up by a person stays given up, unless somebody asks for it
+	case "": // cancelled effects stay cancelled, unless the filter names that state
 		o.Effects.States = slices.DeleteFunc(slices.Clone(allowed), func(state ledger.EffectState) bool { return state == ledger.EffectCancelled })
 	case string(find.Attention):
 		needed := o.Effects.States
@@ -98,7 +98,7 @@ func runOfEffects(r *request, q query, o *runs.Order) (err error) {
 	return nil
 }
 
-// fixedQuery is the query of the same order with its times standing still.
+// fixedQuery returns the query of the same run with absolute times.
 func fixedQuery(o runs.Order, q query) url.Values {
 	v := desk.By(o.Action)
 	values := url.Values{"of": {string(v.On)}, "action": {v.Name}}
@@ -122,7 +122,7 @@ func fixedQuery(o runs.Order, q query) url.Values {
 	return values
 }
 
-// commandOfRun orders the same on a terminal.
+// commandOfRun returns the command that starts the same run.
 func commandOfRun(o runs.Order, q query) string {
 	v := desk.By(o.Action)
 	words := []string{"hooklatch", string(v.On), v.Name}
@@ -137,10 +137,10 @@ func commandOfRun(o runs.Order, q query) string {
 	return strings.Join(words, " ")
 }
 
-// moreThan is from how many on a person has to type what is done.
+// moreThan is the number above which the user has to type the verb.
 const moreThan = 1_000
 
-// paceOf reads how many are changed in a second; nothing is as fast as it goes.
+// paceOf reads the number of changes per second. 0 or empty: no limit.
 func paceOf(form url.Values) (float64, error) {
 	text := strings.TrimSpace(form.Get("pace"))
 	if text == "" {
@@ -153,12 +153,12 @@ func paceOf(form url.Values) (float64, error) {
 	return pace, nil
 }
 
-// countsOf reads what a preview had counted so far, as the link that goes on has it.
+// countsOf reads the counts so far from the link that continues a preview.
 func countsOf(text string) (c runs.Counts) {
 	parts := strings.Split(text, ".")
 	for i, into := range []*int64{&c.Selected, &c.InDoubt, &c.Unrendered, &c.Unclear} {
 		if i < len(parts) {
-			n, _ := strconv.ParseInt(parts[i], 10, 64) // it is of ours, and only shown
+			n, _ := strconv.ParseInt(parts[i], 10, 64) // only the console writes it, and it is only shown
 			*into = max(n, 0)
 		}
 	}
@@ -173,5 +173,5 @@ func countsText(c runs.Counts) string {
 	return strings.Join(parts, ".")
 }
 
-// nameOfRun is what a run is called.
+// nameOfRun returns the name of a run.
 func nameOfRun(r runs.Run) string { return cmp.Or(r.Name, r.Words()) }

@@ -19,7 +19,7 @@ type runsPage struct {
 	view
 
 	List     []runs.Run
-	Older    string // query of the page that goes on. Empty: that is all.
+	Older    string // query of the next page. Empty: none.
 	Commands []command
 }
 
@@ -39,7 +39,7 @@ func (p runsPage) data() (any, error) {
 	return shown, nil
 }
 
-// Name is what a run is called.
+// Name returns the name of a run.
 func (runsPage) Name(r runs.Run) string { return nameOfRun(r) }
 
 // listRuns lists bulk runs, the newest first.
@@ -68,19 +68,19 @@ func listRuns(r *request) error {
 	return r.render(http.StatusOK, "runs", shown)
 }
 
-// runPage is a run.
+// runPage shows one run.
 type runPage struct {
 	view
 	runs.Run
 
 	Verb     desk.Verb
-	Listed   string // path of the list that it was ordered from
+	Listed   string // path of the list from which it was started
 	Commands []command
 }
 
 func (p runPage) data() (any, error) { return life.OfRun(p.Run), nil }
 
-// subjectOfRun is a run, for orders on it.
+// subjectOfRun returns a run as the subject of operator actions.
 func subjectOfRun(run runs.Run) subject {
 	of := desk.Target{Run: run.ID}
 	return subject{
@@ -95,16 +95,17 @@ func subjectOfRun(run runs.Run) subject {
 	}
 }
 
-// runSubject is the run that a URL names, for orders on it.
+// runSubject returns the run that a URL names, as the subject of operator actions.
 func runSubject(r *request) (subject, error) {
 	run, err := readRun(r)
 	return subjectOfRun(run), err
 }
 
-// Offers are what can be ordered now.
+// Offers returns the verbs that are possible now.
 func (p runPage) Offers() []offer { return subjectOfRun(p.Run).offers(desk.Runs) }
 
-// Percent is how much of what was counted is behind it, and -1 when nobody counted.
+// Percent returns the share of the counted total that the run has processed, or -1 if nothing was
+// counted.
 func (p runPage) Percent() int64 {
 	switch {
 	case p.Run.State == runs.Done:
@@ -115,7 +116,7 @@ func (p runPage) Percent() int64 {
 	return min(99, p.Selected*100/p.Total)
 }
 
-// Ends is when it will be done at its pace. Zero: nobody knows.
+// Ends returns when the run will be done at its pace, or the zero time if that is unknown.
 func (p runPage) Ends() time.Time {
 	if p.Run.State != runs.Running || p.PerSecond <= 0 || p.Total <= p.Selected {
 		return time.Time{}
@@ -123,7 +124,7 @@ func (p runPage) Ends() time.Time {
 	return p.Now.Add(time.Duration(float64(p.Total-p.Selected) / p.PerSecond * float64(time.Second)))
 }
 
-// Path is where its page is, below the path of the console.
+// Path returns the path of its page, below the path of the console.
 func (p runPage) Path() string { return runPath(p.ID) }
 
 func noSuchRun(id string) *problem {
@@ -133,7 +134,7 @@ func noSuchRun(id string) *problem {
 	}
 }
 
-// readRun reads the one that a URL names.
+// readRun reads the run that a URL names.
 func readRun(r *request) (runs.Run, error) {
 	id, err := strconv.ParseInt(r.PathValue("id"), 10, 64)
 	if err != nil || id < 1 {
@@ -146,7 +147,7 @@ func readRun(r *request) (runs.Run, error) {
 	return r.opts.Sight.ConcealRun(r.person, run), err
 }
 
-// showRun shows how far a run has come.
+// showRun shows the progress of a run.
 func showRun(r *request) error {
 	run, err := readRun(r)
 	if err != nil {
@@ -163,8 +164,8 @@ func showRun(r *request) error {
 	return r.render(http.StatusOK, "run", shown)
 }
 
-// listOfRun is the list of what a run was ordered for, as it is now: what it has changed
-// is in another state.
+// listOfRun returns the path of the list that a run was started from, without the state: the run
+// changes it.
 func listOfRun(run runs.Run) string {
 	values := url.Values{}
 	if run.OfRefused() {
@@ -181,7 +182,7 @@ func listOfRun(run runs.Run) string {
 	}
 	for _, g := range given {
 		gone := run.State.Ended() && (g.Name == "when" || g.Name == "contains")
-		if !gone && g.Name != "state" { // what it changed is in another state
+		if !gone && g.Name != "state" { // the run changes the state
 			values.Set(g.Name, g.Text)
 		}
 	}

@@ -11,33 +11,33 @@ import (
 )
 
 const (
-	// waitingSearches is how many searches of one person wait for the one that runs.
+	// waitingSearches is how many searches of one person may wait for the one that is running.
 	waitingSearches = 3
-	// searchWait bounds how long one waits. It leaves most of pageTimeout to the search.
+	// searchWait limits how long a search waits. It leaves most of pageTimeout to the search itself.
 	searchWait = 3 * time.Second
 )
 
-// searches lets each person run one search in payloads at a time: a search compiles a
-// condition and evaluates it on the CPUs that also accept deliveries.
+// searches lets each person run one payload search at a time: a search compiles a condition and
+// evaluates it on the CPUs that also accept deliveries.
 type searches struct {
 	mu sync.Mutex
 	of map[searcher]*turn
 }
 
-// searcher is a person as searches tell them apart.
+// searcher identifies a person.
 type searcher struct {
 	way  signin.Way
 	name string
 }
 
-// turn belongs to one person.
+// turn is the queue of one person.
 type turn struct {
 	running chan struct{} // has a value while a search runs
 	here    int           // searches that run or wait
 }
 
-// begin waits until no other search of a person runs, and returns how to end this one.
-// False: too many wait, or it took too long.
+// begin waits until no other search of the person runs, and returns a function that ends this one,
+// or false if too many wait or the wait took too long.
 func (s *searches) begin(ctx context.Context, p signin.Person) (end func(), ok bool) {
 	who := searcher{p.Way, p.Name}
 	mine, ok := s.enter(who)
@@ -81,8 +81,8 @@ func (s *searches) leave(who searcher) {
 	}
 }
 
-// oneSearch serves a page whose query asks for content in the turn of the person who asks,
-// whatever led there: a link on another web site as well.
+// oneSearch serves a page whose query searches payloads in the caller's turn, also for a link on
+// another web site.
 func oneSearch(p page) page {
 	return func(r *request) error {
 		if asked := r.URL.Query(); asked.Get("when") == "" && asked.Get("contains") == "" {

@@ -15,7 +15,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/measure"
 )
 
-// shownSource is one with what came of it.
+// shownSource is a source with its status.
 type shownSource struct {
 	doctor.Source
 
@@ -23,10 +23,10 @@ type shownSource struct {
 	Of         Source
 }
 
-// Path is where its page is, below the path of the console.
+// Path returns the path of its page, below the path of the console.
 func (s shownSource) Path() string { return sourcePath(s.Name) }
 
-// data is what programs are shown of it.
+// data returns its JSON.
 func (s shownSource) data() plainjson.Joined {
 	if s.Refused == nil {
 		s.Refused = map[string]int64{}
@@ -38,7 +38,7 @@ func (s shownSource) data() plainjson.Joined {
 	}{s.Configured, s.Of.Provider, s.Of.URL}}
 }
 
-// readSources are those of the configuration, and those that something is known of.
+// readSources returns the sources in the configuration, and those with data in the database.
 func readSources(r *request) ([]shownSource, error) {
 	s, err := r.status.Get(r.Context())
 	if err != nil {
@@ -79,7 +79,7 @@ func (p sourcesPage) data() (any, error) {
 	return list, nil
 }
 
-// Refused is how many requests of a source were refused, for all reasons.
+// Refused returns how many requests of a source were refused, for all reasons.
 func (sourcesPage) Refused(of shownSource) (n int64) {
 	for _, some := range of.Source.Refused {
 		n += some
@@ -87,7 +87,7 @@ func (sourcesPage) Refused(of shownSource) (n int64) {
 	return n
 }
 
-// sources lists them.
+// listSources lists all sources.
 func listSources(r *request) error {
 	list, err := readSources(r)
 	if err != nil {
@@ -100,13 +100,13 @@ type sourcePage struct {
 	view
 	shownSource
 
-	Steps    []string // of setting it up
+	Steps    []string // to set it up
 	Secrets  []secretSeen
-	Passes   []coverage.Run // over the list of the provider, the newest first
+	Passes   []coverage.Run // over the provider's list, the newest first
 	Commands []command
 }
 
-// secretSeen is when deliveries were last proven by the secret at a place of the list.
+// secretSeen is when deliveries were last verified with the secret at a position.
 type secretSeen struct {
 	Position int       `json:"position"`
 	At       time.Time `json:"matched_at,omitzero"` // zero: never
@@ -122,10 +122,10 @@ func (p sourcePage) data() (any, error) {
 	}{p.Steps, p.Of.Notes, p.Of.Docs, p.Secrets, p.Passes}), nil
 }
 
-// Meaning is what a refusal most often means.
+// Meaning returns the most likely cause of a refusal.
 func (sourcePage) Meaning(reason string) string { return doctor.Meaning(reason) }
 
-// source shows one: how it is set up, which secrets still match, what was refused.
+// showSource shows one source: how to set it up, which secrets still match, what was refused.
 func showSource(r *request) error {
 	list, err := readSources(r)
 	if err != nil {

@@ -14,30 +14,29 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
-// view is what every page has.
+// view is the common part of every page.
 type view struct {
 	Title     string
 	Section   string // of the navigation
-	Bare      bool   // whoever looks is not known: only this page is there
+	Bare      bool   // the user is not signed in: the page has no navigation
 	Person    signin.Person
 	Look      look
-	Here      string // path and query of this page, to come back to
-	Done      string // what was just ordered, in a sentence
+	Here      string // path and query of this page, to return to
+	Done      string // what was just done, in a sentence
 	Version   string
 	RequestID string
 	Now       time.Time
 	Badges    badges
 }
 
-// May reports whether whoever looks has a role that includes this one: what it lacks is
-// shown, and disabled. The server refuses it all the same.
+// May reports whether the user's role includes this one. Actions without it are shown disabled; the
+// server refuses them too.
 func (v view) May(role signin.Role) bool { return v.Person.Role.May(role) }
 
-// Time is a point in time: absolute in the chosen zone, how long ago, and to the
-// millisecond in UTC when pointed at.
+// Time renders a point in time in the chosen zone. Its tooltip has milliseconds, also in UTC.
 func (v view) Time(t time.Time) template.HTML { return v.time(t, time.DateTime) }
 
-// Exact is Time with milliseconds, where things follow each other closely.
+// Exact is Time with milliseconds, for events close to each other.
 func (v view) Exact(t time.Time) template.HTML { return v.time(t, "2006-01-02 15:04:05.000") }
 
 func (v view) time(t time.Time, layout string) template.HTML {
@@ -50,7 +49,7 @@ func (v view) time(t time.Time, layout string) template.HTML {
 	return template.HTML(`<time datetime="` + t.UTC().Format(time.RFC3339Nano) + `" title="` + said + `">` + here.Format(layout) + `</time>`) //nolint:gosec // digits and names of zones
 }
 
-// Ago is how long ago something was, or how soon it will be.
+// Ago returns how long ago a time was, or how soon it will be.
 func (v view) Ago(t time.Time) string {
 	switch away := v.Now.Sub(t); {
 	case t.IsZero():
@@ -62,7 +61,7 @@ func (v view) Ago(t time.Time) string {
 	}
 }
 
-// Due is how soon something will be done, or how long ago it should have been.
+// Due returns how soon a time will be, or since when it has been due.
 func (v view) Due(t time.Time) string {
 	if !t.IsZero() && !t.After(v.Now) {
 		return "due " + v.Ago(t)
@@ -70,7 +69,7 @@ func (v view) Due(t time.Time) string {
 	return v.Ago(t)
 }
 
-// readTemplates makes a template of each page, inside the layout.
+// readTemplates parses each page inside the layout.
 func (c *Console) readTemplates(files fs.FS) (map[string]*template.Template, error) {
 	layout, err := template.New("").Funcs(template.FuncMap{
 		"path":    func(p string) string { return c.base + p },
@@ -106,8 +105,7 @@ func (c *Console) readTemplates(files fs.FS) (map[string]*template.Template, err
 	return templates, nil
 }
 
-// marked shows what stands between backticks as code, which is how texts about providers
-// are written.
+// marked renders text between backticks as code, as in the texts about providers.
 func marked(text string) template.HTML {
 	var b strings.Builder
 	for i, part := range strings.Split(text, "`") {
@@ -119,14 +117,14 @@ func marked(text string) template.HTML {
 	return template.HTML(b.String()) //nolint:gosec // every part went through escape
 }
 
-// middle cuts a long text in its middle: ids differ at both ends. It is copied whole from
-// where it is linked to.
+// middle shortens a long text in its middle, since ids differ at both ends. The page that it links
+// to has the whole text.
 func middle(text string) string { return cut(text, 44, 20) }
 
-// brief is middle in tables that have many columns.
+// brief is a shorter middle for tables with many columns.
 func brief(text string) string { return cut(text, 25, 11) }
 
-// cut leaves most letters of a text, or as many as are kept at both of its ends.
+// cut returns a text of at most most letters, or kept letters of each of its ends.
 func cut(text string, most, kept int) string {
 	letters := []rune(text)
 	if len(letters) <= most {

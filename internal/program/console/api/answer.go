@@ -13,14 +13,14 @@ func Write(w http.ResponseWriter, status int, value any) error {
 	return write(w, status, "application/json", value)
 }
 
-// Problem is an error as RFC 9457 has it, in the words that people are told.
+// Problem is an error as specified by RFC 9457, in the words of the pages.
 type Problem struct {
 	Title  string `json:"title"`
 	Status int    `json:"status"`
 	Detail string `json:"detail"`
-	// Command looks into it, where there is one.
+	// Command is a command that helps to find the cause. Empty: none.
 	Command string `json:"command,omitzero"`
-	// RequestID is the one in the log. The listener has none for what it refuses itself.
+	// RequestID is also in the log. Requests that the listener itself refuses have none.
 	RequestID string `json:"request_id,omitzero"`
 }
 
@@ -36,6 +36,6 @@ func write(w http.ResponseWriter, status int, contentType string, value any) err
 	}
 	w.Header().Set("Content-Type", contentType)
 	w.WriteHeader(status)
-	_, _ = w.Write(append(body, '\n')) // whoever is gone does not need it
+	_, _ = w.Write(append(body, '\n')) // fails only if the client has disconnected
 	return nil
 }

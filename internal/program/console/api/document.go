@@ -19,14 +19,14 @@ import (
 //go:embed openapi.yaml
 var openapi []byte
 
-// Document describes the API as OpenAPI 3.1 does. What an order takes stands there and
-// nowhere else.
+// Document is the OpenAPI 3.1 document of the API. It is also the only definition of the fields that
+// a POST accepts.
 type Document struct {
 	text  []byte
 	takes map[string]map[string]string
 }
 
-// description is what we read of the document ourselves.
+// description is the part of the document that the console itself reads.
 type description struct {
 	Paths map[string]struct {
 		Post *struct {
@@ -43,10 +43,10 @@ type description struct {
 	} `json:"paths"`
 }
 
-// template is the document before it knows its console. Parsing YAML takes far longer than
-// the rest of ReadDocument, so all consoles of a process share it.
+// template is the document without the details of a console. Parsing YAML takes far longer than the
+// rest of ReadDocument, so all consoles of a process share it.
 type template struct {
-	whole map[string]any // nobody changes it
+	whole map[string]any // must not be changed
 	takes map[string]map[string]string
 }
 
@@ -76,18 +76,18 @@ var readTemplate = sync.OnceValues(func() (*template, error) {
 	return t, nil
 })
 
-// Console is what the document says of the console that it is of.
+// Console contains the details of a console for its document.
 type Console struct {
-	Base    string // path that it is below
+	Base    string // path of the console
 	Version string
-	// Filters are the fields that lists can be asked for, by the operation: "get
-	// /api/events". They are parameters besides those that stand in the document.
+	// Filters are the filter fields of lists, by operation, such as "get /api/events". They are
+	// added to the parameters in the document.
 	Filters map[string][]find.Field
-	// Words are written in place of names in the document, like $verbs-of-effects.
+	// Words replace placeholders in the document, such as $verbs-of-effects.
 	Words map[string][]string
 }
 
-// ReadDocument reads the document for a console.
+// ReadDocument returns the document for a console.
 func ReadDocument(of Console) (*Document, error) {
 	t, err := readTemplate()
 	if err != nil {
@@ -122,7 +122,7 @@ func ReadDocument(of Console) (*Document, error) {
 	return d, nil
 }
 
-// parameterOf describes a field of a filter.
+// parameterOf returns the parameter for a field of a filter.
 func parameterOf(f find.Field) map[string]any {
 	described := "Only those " + strings.NewReplacer("'", "").Replace(f.Help)
 	schema := map[string]any{"type": "string"}
@@ -142,8 +142,7 @@ func parameterOf(f find.Field) map[string]any {
 	return p
 }
 
-// Takes are the fields of the order that a path of the API takes, by name, and what each
-// is in JSON.
+// Takes returns the fields that a POST to a path of the API accepts, with their JSON types.
 func (d *Document) Takes(path string) map[string]string { return d.takes[path] }
 
 // ServeHTTP implements http.Handler.
@@ -152,7 +151,7 @@ func (d *Document) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	_, _ = w.Write(d.text)
 }
 
-// PathOf is the path of the document for a pattern of the console, like
+// PathOf returns the path in the document for a pattern of the console, such as
 // "GET /events/{source}/{id}".
 func PathOf(pattern string) string {
 	_, path, _ := strings.Cut(pattern, " ")

@@ -14,10 +14,10 @@ import (
 	"strings"
 )
 
-// MaxOrder bounds what an order may bring, in bytes.
+// MaxOrder is the maximum size of the body of a POST, in bytes.
 const MaxOrder = 64 << 10
 
-// OrderError is why an order cannot be read: nothing was done.
+// OrderError is returned for a body that cannot be read. Nothing was done.
 type OrderError struct {
 	Status int
 	Why    string // a sentence
@@ -25,8 +25,8 @@ type OrderError struct {
 
 func (e *OrderError) Error() string { return e.Why }
 
-// ReadOrder reads the body of an order as the form that a page would have sent: takes
-// are its fields, by name, and what each is in JSON. Errors: *OrderError.
+// ReadOrder reads a JSON body as the form that a page would have sent. takes are the allowed fields
+// with their JSON types. Errors: *OrderError.
 func ReadOrder(w http.ResponseWriter, r *http.Request, takes map[string]string) (url.Values, error) {
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
 		return nil, &OrderError{http.StatusUnsupportedMediaType, "The body must be JSON: send it with the header Content-Type: application/json."}
@@ -65,7 +65,8 @@ func parseOrder(body []byte, takes map[string]string) (url.Values, error) {
 
 var kinds = map[string]string{"string": "a string", "boolean": "true or false", "integer": "a whole number"}
 
-// asForm is a value as a field of a form has it: what is not ticked is not sent.
+// asForm converts a value to the text of a form field: a form does not send a box that is not
+// ticked.
 func asForm(value any, kind string) (text string, fits bool) {
 	switch value := value.(type) {
 	case string:

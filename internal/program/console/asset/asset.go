@@ -15,15 +15,15 @@ import (
 	"time"
 )
 
-// Assets are files under a name of all of them together: what is fetched once is not
-// asked for again until one of them changes.
+// Assets are files with a common hash in their URLs, so that browsers can cache them until one of
+// them changes.
 type Assets struct {
 	files map[string][]byte
 	icons map[string]template.HTML
 	hash  string
 }
 
-// Read reads those below static/. What is in icon/ is not served: it stands in pages.
+// Read reads the files below static/. Files in icon/ are not served but embedded in pages.
 func Read(files fs.FS) (Assets, error) {
 	a := Assets{files: map[string][]byte{}, icons: map[string]template.HTML{}}
 	sum := sha256.New()
@@ -52,18 +52,18 @@ func Read(files fs.FS) (Assets, error) {
 	return a, nil
 }
 
-// iconOf is an icon as it stands in a page: the word beside it says what it means.
+// iconOf returns an icon as it is embedded in a page. The word beside it carries the meaning.
 func iconOf(svg []byte) template.HTML {
 	_, drawing, _ := bytes.Cut(svg, []byte(">\n  <")) // behind the comment and the attributes
 	drawing, _, _ = bytes.Cut(drawing, []byte("</svg>"))
-	return template.HTML(`<svg class="icon" viewBox="0 0 24 24" fill="none" stroke="currentColor" stroke-width="2" stroke-linecap="round" stroke-linejoin="round" aria-hidden="true">` + //nolint:gosec // a file of ours
+	return template.HTML(`<svg class="icon" viewBox="0 0 24 24" fill="none" stroke="currentColor" stroke-width="2" stroke-linecap="round" stroke-linejoin="round" aria-hidden="true">` + //nolint:gosec // an embedded file
 		"<" + strings.Join(strings.Fields(string(drawing)), " ") + "</svg>")
 }
 
-// URL is where one is, below the path of the console.
+// URL returns the path of a file, below the path of the console.
 func (a Assets) URL(name string) string { return "/static/" + a.hash + "/" + name }
 
-// Icon is one by its name, as it stands in a page.
+// Icon returns an icon as it is embedded in a page.
 func (a Assets) Icon(name string) template.HTML { return a.icons[name] }
 
 // ServeHTTP implements http.Handler.

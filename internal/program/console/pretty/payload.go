@@ -13,12 +13,12 @@ import (
 )
 
 const (
-	// maxPayload is how much of a payload is shown: a browser takes a second and more
-	// for a megabyte.
+	// maxPayload is how much of a payload is shown: a browser takes more than a second for a
+	// megabyte.
 	maxPayload = 256 << 10
-	// maxDepth is how deep a payload may be nested to be shown in parts.
+	// maxDepth is how deep a payload may be nested to be shown in foldable parts.
 	maxDepth = 64
-	// maxHex is how much is shown of what is no text.
+	// maxHex is how much of a binary payload is shown.
 	maxHex = 4 << 10
 )
 
@@ -27,16 +27,16 @@ type Payload struct {
 	Stored bool
 	Size   int
 	Cut    bool
-	HTML   template.HTML // JSON, in parts that fold
+	HTML   template.HTML // JSON, in foldable parts
 	Text   string        // anything else
-	Binary bool          // Text is a dump
-	WhyNot string        // why it is not shown. Empty: it is.
+	Binary bool          // Text is a hex dump
+	WhyNot string        // why it is not shown. Empty: it is shown.
 }
 
-// Hidden is a payload that is not shown to whoever looks.
+// Hidden returns a payload that the user may not see.
 func Hidden(whyNot string) Payload { return Payload{WhyNot: whyNot} }
 
-// Of shows a body. What is not stored shows nothing.
+// Of renders a body, or nothing if it is not stored.
 func Of(body []byte, stored bool) Payload {
 	p := Payload{Stored: stored, Size: len(body)}
 	switch {
@@ -59,8 +59,8 @@ func Of(body []byte, stored bool) Payload {
 	return p
 }
 
-// tokens writes valid JSON for people: numbers, order and repeated keys as they came, each
-// on a line of its own, objects and lists to be folded.
+// tokens renders valid JSON with foldable objects and lists, one value per line. Numbers, the order
+// and repeated keys stay as received.
 type tokens struct {
 	in  []byte
 	out strings.Builder
@@ -72,7 +72,7 @@ func (t *tokens) space() {
 	}
 }
 
-// value writes the next one; false when it is nested too deep.
+// value writes the next value, or returns false if it is nested too deep.
 func (t *tokens) value(depth int) bool {
 	t.space()
 	switch t.in[0] {
@@ -88,7 +88,7 @@ func (t *tokens) value(depth int) bool {
 	return true
 }
 
-// token writes so many bytes as one of a kind.
+// token writes length bytes as a token of a kind.
 func (t *tokens) token(kind string, length int) {
 	t.out.WriteString(`<span class="` + kind + `">` + template.HTMLEscapeString(string(t.in[:length])) + `</span>`)
 	t.in = t.in[length:]

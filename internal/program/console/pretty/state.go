@@ -8,10 +8,10 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/runs"
 )
 
-// State is how one is shown: by an icon, a word and a colour.
+// State is the icon, the word and the colour of a state.
 type State struct{ Icon, Class, Word string }
 
-// StateOf shows the outcome of an event, or the state of an effect.
+// StateOf returns how to show the outcome of an event, or the state of an effect or a run.
 func StateOf(of any) State {
 	switch of := of.(type) {
 	case inbox.Outcome:
@@ -45,7 +45,7 @@ func outcome(o inbox.Outcome) State {
 	return shown
 }
 
-// Run shows the state of one.
+// Run returns how to show the state of a run.
 func Run(s runs.State) State {
 	shown := State{Word: string(s)}
 	switch s {
@@ -63,7 +63,7 @@ func Run(s runs.State) State {
 	return shown
 }
 
-// Effect shows the state of one.
+// Effect returns how to show the state of an effect.
 func Effect(s ledger.EffectState) State {
 	shown := State{Word: strings.ReplaceAll(string(s), "_", " ")}
 	switch s {

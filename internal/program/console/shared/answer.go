@@ -1,4 +1,4 @@
-// Package shared computes an answer once for all who ask for it at the same time.
+// Package shared computes an answer once for all concurrent callers.
 package shared
 
 import (
@@ -9,31 +9,30 @@ import (
 )
 
 const (
-	// sharedFor is how long one answer is for all who ask: twenty people who keep a page
-	// open cost what one does.
+	// sharedFor is how long an answer is shared: twenty open pages cost as much as one.
 	sharedFor = 2 * time.Second
-	// glanceTimeout bounds what is asked for while nobody waits for it.
+	// glanceTimeout limits a computation that no caller waits for.
 	glanceTimeout = 5 * time.Second
 )
 
-// Answer is one that many ask for. It is safe for concurrent use.
+// Answer is a value shared by many callers. It is safe for concurrent use.
 type Answer[T any] struct {
 	Ask func(ctx context.Context) (T, error)
 	Now func() time.Time
 
-	mu     sync.Mutex                  // held while it is asked: others wait for the same answer
-	newest atomic.Pointer[answered[T]] // nil: there is none
-	asking atomic.Bool                 // by Glance
+	mu     sync.Mutex                  // held during Ask: other callers wait for the same answer
+	newest atomic.Pointer[answered[T]] // nil: none
+	asking atomic.Bool                 // Glance has started Ask
 }
 
-// answered is an answer, which nobody may change, and when it was one.
+// answered is an immutable answer with its time.
 type answered[T any] struct {
 	answer T
 	at     time.Time
 }
 
-// Get returns the answer, which nobody may change. It is asked again when it is too old,
-// and after an error.
+// Get returns the answer, which callers must not change. It calls Ask if the answer is too old, and
+// after an error.
 func (s *Answer[T]) Get(ctx context.Context) (T, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -49,9 +48,8 @@ func (s *Answer[T]) Get(ctx context.Context) (T, error) {
 	return answer, nil
 }
 
-// Glance returns the newest answer, and false when there is none or it is stale. It never
-// waits: when the answer is so old that it should be asked for again, that is done while
-// the caller goes on, once at a time.
+// Glance returns the newest answer, or false if there is none or it is stale. It never waits: if the
+// answer is older than again, Glance calls Ask in the background, once at a time.
 func (s *Answer[T]) Glance(again, stale time.Duration) (answer T, known bool) {
 	last := s.newest.Load()
 	if (last == nil || s.age(last) >= again) && s.asking.CompareAndSwap(false, true) {
@@ -59,7 +57,7 @@ func (s *Answer[T]) Glance(again, stale time.Duration) (answer T, known bool) {
 			defer s.asking.Store(false)
 			ctx, cancel := context.WithTimeout(context.Background(), glanceTimeout)
 			defer cancel()
-			_, _ = s.Get(ctx) // without an answer there is nothing to show
+			_, _ = s.Get(ctx) // without an answer nothing is shown
 		}()
 	}
 	if last == nil || s.age(last) >= stale {
@@ -68,7 +66,7 @@ func (s *Answer[T]) Glance(again, stale time.Duration) (answer T, known bool) {
 	return last.answer, true
 }
 
-// age is how old an answer is: very, when the clock was set back since.
+// age returns the age of an answer: the maximum if the clock was set back since.
 func (s *Answer[T]) age(of *answered[T]) time.Duration {
 	if age := s.Now().Sub(of.at); age >= 0 {
 		return age
