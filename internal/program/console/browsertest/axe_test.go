@@ -16,14 +16,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// npmTimeout bounds an installation.
+// npmTimeout limits an installation.
 const npmTimeout = 5 * time.Minute
 
-// axe is the script that looks at a page for what people with disabilities run into.
+// axe is the script that checks a page for accessibility problems.
 type axe struct{ script string }
 
-// doubt is something that axe-core cannot decide, and why that is nothing to find fault
-// with.
+// doubt is a result that axe-core cannot decide, and why it is not a problem.
 type doubt struct {
 	rule, says string
 	scrolls    bool // only inside a table that scrolls
@@ -35,9 +34,8 @@ var undecided = []doubt{
 	{"color-contrast", "content is too short", false, "a number of one digit: it has the colours of longer ones"},
 }
 
-// readAxe installs exactly what the lock in folder npm names, from the registry npm is
-// configured for, into the user's cache. Without npm the test is skipped; with CI=true it
-// fails.
+// readAxe installs the exact versions in the lock file in folder npm, from the registry that npm is
+// configured for, into the user's cache. Without npm the test is skipped, or fails with CI=true.
 func readAxe(t *testing.T) axe {
 	t.Helper()
 	cache := t.TempDir()
@@ -83,7 +81,7 @@ func installNPM(t *testing.T, cache, installed string) {
 	}
 }
 
-// finding is an element that breaks a rule, or may break it.
+// finding is an element that violates a rule, or may violate it.
 type finding struct {
 	Rule    string `json:"rule"`
 	Help    string `json:"help"`
@@ -98,8 +96,7 @@ type findings struct {
 	Passes     int       `json:"passes"`
 }
 
-// accepts requires that there is nothing to find fault with in a part of the page, named
-// by a selector.
+// accepts requires that the part of the page named by a selector has no accessibility problem.
 func (a axe) accepts(t *testing.T, b *tab, part, scheme string, width int64) {
 	t.Helper()
 	eval[struct{}](t, b, a.script)
@@ -116,7 +113,7 @@ func (a axe) accepts(t *testing.T, b *tab, part, scheme string, width int64) {
 	}
 }
 
-// isNone reports whether there is a reason not to mind.
+// isNone reports whether a finding is a known doubt.
 func (f finding) isNone() bool {
 	return slices.ContainsFunc(undecided, func(d doubt) bool {
 		return d.rule == f.Rule && strings.Contains(f.Why, d.says) && (f.Scrolls || !d.scrolls)

@@ -12,15 +12,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// nameOfActive is what has the focus, as a person would call it: the label of a field, or
-// the text of a link or a button.
+// nameOfActive returns the visible name of the element with the focus: the label of a field, or the
+// text of a link or a button.
 const nameOfActive = `(() => {
 	const on = document.activeElement;
 	return (on.labels?.[0]?.firstChild.textContent || on.getAttribute("aria-label") || on.innerText || "").trim();
 })()`
 
-// press presses keys one after the other; text is typed the same way. A key whose press a
-// page prevents writes nothing, as with a keyboard of the hand.
+// press presses keys one after the other, which also types text. As with a real keyboard, a key
+// press that the page prevents writes nothing.
 func (b *tab) press(t *testing.T, keys string, modifiers ...chromedp.Modifier) {
 	t.Helper()
 	b.do(t, chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
@@ -45,8 +45,8 @@ func (b *tab) press(t *testing.T, keys string, modifiers ...chromedp.Modifier) {
 	}))
 }
 
-// tabTo presses Tab until something of a name has the focus, which stands in a row that
-// begins with a text unless that is empty.
+// tabTo presses Tab until an element with this name has the focus, in a row that begins with a text
+// unless the text is empty.
 func (b *tab) tabTo(t *testing.T, name, row string, modifiers ...chromedp.Modifier) {
 	t.Helper()
 	const most = 300
@@ -62,7 +62,7 @@ func (b *tab) tabTo(t *testing.T, name, row string, modifiers ...chromedp.Modifi
 	require.Fail(t, "Tab does not lead to "+name, "in the row %q; it leads to %q", row, seen)
 }
 
-// focused waits until something of a name has the focus.
+// focused waits until an element with this name has the focus.
 func (b *tab) focused(t *testing.T, name string) {
 	t.Helper()
 	b.until(t, nameOfActive+fmt.Sprintf(" === %q", name))

@@ -12,7 +12,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// What a mouse reaches, Tab reaches.
+// Tab reaches everything that a mouse reaches.
 func TestTabReachesAllThatCanBeUsed(t *testing.T) {
 	t.Parallel()
 	onEachPage(t, func(t *testing.T, b *tab, p shownPage) {
@@ -28,7 +28,7 @@ func TestTabReachesAllThatCanBeUsed(t *testing.T) {
 			if eval[int](t, b, "(window.missed.delete(document.activeElement), window.missed.size)") == 0 {
 				break
 			}
-			// What has the focus can be seen.
+			// The focus is visible.
 			require.NotEmpty(t, eval[string](t, b, `(() => {
 				const style = getComputedStyle(document.activeElement);
 				return document.activeElement === document.body || style.outlineStyle !== "none" ? "seen" : "";
@@ -39,7 +39,7 @@ func TestTabReachesAllThatCanBeUsed(t *testing.T) {
 	})
 }
 
-// The keys of the page of help do what it says.
+// The shortcuts on the help page work.
 func TestKeysDoWhatTheHelpSays(t *testing.T) {
 	t.Parallel()
 	s := startSystem(t)
@@ -67,7 +67,7 @@ func TestKeysDoWhatTheHelpSays(t *testing.T) {
 	b.press(t, kb.Enter)
 	b.at(t, "/events/stripe/evt_2")
 
-	// In a field they are letters, until it is left.
+	// In a field the keys are letters until the field is left.
 	b.press(t, "/")
 	b.focused(t, "Event id, effect key, or source")
 	b.press(t, "ge/?")

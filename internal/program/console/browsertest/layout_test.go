@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What is wide scrolls in itself, never the page.
+// Wide elements scroll on their own, never the page.
 func TestNoPageScrollsSideways(t *testing.T) {
 	t.Parallel()
 	onEachPage(t, func(t *testing.T, b *tab, p shownPage) {
@@ -24,8 +24,8 @@ func TestNoPageScrollsSideways(t *testing.T) {
 	})
 }
 
-// Who has the system choose all colours still tells one state from another: each is an
-// icon and a word, in a colour that is not that of what lies below.
+// With forced colours, states are still distinguishable: each is an icon and a word, in a colour that
+// differs from the background.
 func TestStatesAreSeenInForcedColours(t *testing.T) {
 	t.Parallel()
 	onEachPage(t, func(t *testing.T, b *tab, p shownPage) {

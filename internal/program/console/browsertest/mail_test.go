@@ -12,10 +12,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// refusal is what the mail server says to whom it does not know.
+// refusal is the mail server's response for unknown recipients.
 const refusal = "no mailbox of this name here"
 
-// mailServer speaks SMTP, and refuses all recipients until it is told to accept.
+// mailServer is an SMTP server that refuses all recipients until accept is called.
 type mailServer struct {
 	addr    *net.TCPAddr
 	accepts atomic.Bool

@@ -16,13 +16,12 @@ import (
 )
 
 const (
-	// patience is how long a test waits for what a page or the program does, on a
-	// machine that is busy.
+	// patience is how long a test waits for a page or the program, even on a busy machine.
 	patience = 60 * time.Second
 	tick     = 20 * time.Millisecond
 )
 
-// browser is the one that all tests have in common: each has tabs of its own in it.
+// browser is shared by all tests. Each test has its own tabs.
 var browser context.Context //nolint:containedctx // chromedp keeps a browser in a context
 
 func TestMain(m *testing.M) { os.Exit(withBrowser(m)) }
@@ -33,7 +32,7 @@ func withBrowser(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	// The pages are ours, and containers often leave nothing to make a sandbox of.
+	// The pages are trusted, and containers often do not allow a sandbox.
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox)
 	allocator, end := chromedp.NewExecAllocator(context.Background(), options...)
 	defer end()
@@ -48,7 +47,7 @@ func withBrowser(m *testing.M) int {
 	return pgtest.Main(m, goleak.IgnoreCurrent()) // what serves the browser ends after it
 }
 
-// findChromium returns the path of the first program that is one.
+// findChromium returns the path of the first Chromium that it finds.
 func findChromium() (string, error) {
 	for _, name := range []string{
 		"chromium-headless-shell", "headless-shell", "chrome-headless-shell", "chromium", "chromium-browser", "google-chrome",

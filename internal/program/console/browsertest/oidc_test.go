@@ -23,7 +23,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// party is a guard that signs people in by a provider, as one browser meets it.
+// party is a guard with sign-in through a provider, as one browser uses it.
 type party struct {
 	provider *oidc.TestProvider
 	pool     *pgxpool.Pool
@@ -43,7 +43,7 @@ func newParty(t *testing.T) *party {
 	return p
 }
 
-// serve has a guard with this condition for viewers answer from now on.
+// serve replaces the guard by one with this condition for viewers.
 func (p *party) serve(t *testing.T, viewers string) {
 	t.Helper()
 	logins, err := signin.NewLogins(p.pool, "")
@@ -84,7 +84,7 @@ func (p *party) serve(t *testing.T, viewers string) {
 
 func (p *party) claims(claims map[string]any) { p.provider.SetCustomClaims(claims) }
 
-// get is an answer to the browser.
+// get returns a response to the browser.
 func (p *party) get(t *testing.T, path string) (status int, text, location string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, p.site+path, http.NoBody)
@@ -98,7 +98,7 @@ func (p *party) get(t *testing.T, path string) (status int, text, location strin
 	return answer.StatusCode, string(body), answer.Header.Get("Location")
 }
 
-// begin leads to the provider, and returns the state and the nonce it is asked with.
+// begin starts a sign-in, and returns the state and the nonce in the request to the provider.
 func (p *party) begin(t *testing.T) (state, nonce string) {
 	t.Helper()
 	status, _, location := p.get(t, "/auth/oidc?next=/effects")
@@ -121,7 +121,7 @@ func (p *party) begin(t *testing.T) (state, nonce string) {
 	return asked.Get("state"), asked.Get("nonce")
 }
 
-// flow is the cookie of a sign-in that has begun.
+// flow returns the cookie of a sign-in in progress.
 func (p *party) flow(t *testing.T) string {
 	t.Helper()
 	at, err := url.Parse(p.site)
@@ -145,13 +145,13 @@ func verifierIn(t *testing.T, flow string) string {
 	return begun.Verifier
 }
 
-// end is what the way back is answered.
+// end returns the response to the redirect back from the provider.
 func (p *party) end(t *testing.T, state string) (status int, text, location string) {
 	t.Helper()
 	return p.get(t, "/auth/callback?"+url.Values{"state": {state}, "code": {"the-code"}}.Encode())
 }
 
-// signIn signs in, all the way by the provider.
+// signIn signs in through the provider.
 func (p *party) signIn(t *testing.T) (status int, text, location string) {
 	t.Helper()
 	state, _ := p.begin(t)
@@ -205,7 +205,7 @@ func TestWhoHasNoRoleIsRefused(t *testing.T) {
 	require.Zero(t, p.logins(t))
 }
 
-// Whatever does not belong to a way that this browser began leads nowhere.
+// A redirect that does not belong to a sign-in of this browser is refused.
 func TestTheWayBackIsOfThisBrowser(t *testing.T) {
 	t.Parallel()
 	p := newParty(t)
@@ -271,7 +271,7 @@ func TestTokensOfTheProviderAreVerified(t *testing.T) {
 	require.Equal(t, http.StatusBadGateway, status, "a key that the provider does not name")
 }
 
-// A provider that is away stops nothing but signing in by it, and is asked again.
+// An unavailable provider affects only sign-in through it, and is queried again.
 func TestAProviderThatIsAway(t *testing.T) {
 	t.Parallel()
 	p := newParty(t)
@@ -290,7 +290,7 @@ func TestAProviderThatIsAway(t *testing.T) {
 	require.Equal(t, http.StatusOK, answer.StatusCode)
 }
 
-// A login ends with the conditions that gave it its role.
+// A login ends when the conditions that gave it its role change.
 func TestALoginEndsWithItsConditions(t *testing.T) {
 	t.Parallel()
 	p := newParty(t)

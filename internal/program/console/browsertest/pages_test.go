@@ -20,7 +20,7 @@ type shownPage struct {
 	states bool   // it shows some
 }
 
-// pages are those of a system on which something has happened.
+// pages returns the pages of a system with data.
 func pages(t *testing.T, s *system) []shownPage {
 	t.Helper()
 	s.invoice(t, "1001", "cus_7")
@@ -33,7 +33,7 @@ func pages(t *testing.T, s *system) []shownPage {
 	s.forge(t)
 	s.order(t, "/destinations/mail/pause")
 	s.order(t, "/destinations/mail/resume")
-	// Of two orders about many one is done at once, and one rests.
+	// One of two bulk runs finishes immediately, and one is paused.
 	s.orderWith(t, "/runs/new?of=effects&state=failed&type=none", `{"name": "mail again", "pace": 1}`)
 	s.orderWith(t, "/runs/new?of=effects&state=failed&type=none", `{"name": "later"}`)
 	_, err := s.pool.Exec(t.Context(), `UPDATE hooklatch.replay_runs SET state = 'paused', worker = NULL WHERE id = 2`)
@@ -74,7 +74,7 @@ func pages(t *testing.T, s *system) []shownPage {
 
 const longID = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 
-// emptyPages are those of a system that nothing has come to.
+// emptyPages returns the pages of a system without data.
 func emptyPages() []shownPage {
 	return []shownPage{
 		{"empty overview", "/", http.StatusOK, "No event has been accepted yet", false},
@@ -103,7 +103,7 @@ func onEachPage(t *testing.T, test func(t *testing.T, b *tab, p shownPage)) {
 	run(t, used.site, pages(t, used))
 }
 
-// show opens a page, and waits until it is there.
+// show opens a page, and waits until it is shown.
 func (b *tab) show(t *testing.T, p shownPage) {
 	t.Helper()
 	b.open(t, p.path, p.status)
@@ -126,7 +126,7 @@ func TestPagesAreAccessible(t *testing.T) {
 	})
 }
 
-// What a page opens is part of it.
+// Elements that a page opens are part of it.
 func TestWhatOpensIsAccessible(t *testing.T) {
 	t.Parallel()
 	axe, s := readAxe(t), startSystem(t)

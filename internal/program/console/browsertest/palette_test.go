@@ -10,12 +10,11 @@ import (
 	"slices"
 )
 
-// frequent is how many of the 256 colours are the most frequent ones. The others are those
-// that would be missed most: a state is a few letters in a colour of its own.
+// frequent is how many of the 256 colours are chosen by frequency. The others are those that differ
+// most from the chosen ones: a state is a few letters in its own colour.
 const frequent = 128
 
-// fewColours writes a picture anew with 256 colours: those of a page are few, but for the
-// edges of letters.
+// fewColours reduces a picture to 256 colours: a page has few colours except at the edges of letters.
 func fewColours(picture []byte) ([]byte, error) {
 	decoded, err := png.Decode(bytes.NewReader(picture))
 	if err != nil {
@@ -59,7 +58,7 @@ func fewColours(picture []byte) ([]byte, error) {
 	return small.Bytes(), err
 }
 
-// missed is how far a colour is from the nearest one.
+// missed returns the distance of a colour from the nearest chosen one.
 func missed(palette color.Palette, c color.RGBA) int {
 	nearest := palette[palette.Index(c)].(color.RGBA) //nolint:forcetypeassert // it is made of them
 	square := func(a, b uint8) int { return (int(a) - int(b)) * (int(a) - int(b)) }

@@ -29,7 +29,7 @@ func TestAQuestionBeginsWithWhatIsSafe(t *testing.T) {
 		b.until(t, dialogs+" === 1")
 		b.focused(t, "Go back")
 		require.Equal(t, "/effects/"+key, b.path(t))
-		// Keys of the page are off meanwhile, and Tab stays inside.
+		// While a dialog is open, the shortcuts of the page are off, and Tab stays in the dialog.
 		b.press(t, "ge?")
 		for range 6 {
 			b.press(t, kb.Tab)
@@ -46,7 +46,7 @@ func TestAQuestionBeginsWithWhatIsSafe(t *testing.T) {
 	require.Empty(t, orders)
 }
 
-// Whoever presses a key twice is asked once.
+// Pressing a key twice opens one dialog.
 func TestAQuestionIsAskedOnce(t *testing.T) {
 	t.Parallel()
 	s := startSystem(t)
@@ -54,7 +54,7 @@ func TestAQuestionIsAskedOnce(t *testing.T) {
 	b := openTab(t, s.site)
 	path := "/effects/" + s.effect(t, "evt_1", "mail", ledger.EffectFailed)
 	b.open(t, path, http.StatusOK)
-	// The line is slow: the second press comes before the first question.
+	// The connection is slow: the second press comes before the first dialog.
 	call(t, b, network.EmulateNetworkConditionsByRule, network.EmulateNetworkConditionsByRuleParams{
 		MatchedNetworkConditions: []*network.Conditions{{Latency: 300, DownloadThroughput: -1, UploadThroughput: -1}},
 	})
@@ -66,7 +66,7 @@ func TestAQuestionIsAskedOnce(t *testing.T) {
 	require.Zero(t, eval[int](t, b, dialogs))
 }
 
-// Retrying what is at_most_once takes a look at the receiver.
+// Retrying an at_most_once effect requires confirming a check of the receiver.
 func TestAnEffectInDoubtIsRetriedByWhoHasLooked(t *testing.T) {
 	t.Parallel()
 	s := startSystem(t)
@@ -89,7 +89,7 @@ func TestAnEffectInDoubtIsRetriedByWhoHasLooked(t *testing.T) {
 	require.Len(t, orders, 1)
 }
 
-// What cannot be done any more is a page that says so, not a question without an answer.
+// An action that is no longer possible leads to a page that says so, not to a dialog.
 func TestAQuestionThatCameTooLateIsAPage(t *testing.T) {
 	t.Parallel()
 	s := startSystem(t)

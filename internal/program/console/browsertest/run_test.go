@@ -12,8 +12,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// refusedMails are as many mails that their server refused, on a page that lists them;
-// from then on it takes them.
+// refusedMails opens the list of a number of mails that the mail server refused. From then on the
+// server accepts them.
 func refusedMails(t *testing.T, n int) (*system, *tab) {
 	t.Helper()
 	s := startSystem(t)
@@ -32,8 +32,8 @@ func refusedMails(t *testing.T, n int) (*system, *tab) {
 
 const runState = `document.querySelector(".facts .state")?.innerText`
 
-// Many are retried by keys alone: ordered after a preview, watched without a reload,
-// paused in a question, resumed, and seen done.
+// Many effects are retried with the keyboard alone: started after a preview, watched without a
+// reload, paused in a dialog, resumed, and seen done.
 func TestManyAreRetriedAndWatched(t *testing.T) {
 	t.Parallel()
 	s, b := refusedMails(t, 6)

@@ -12,12 +12,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// screenshotsEnv names a directory that gets the pictures of docs/console.md.
+// screenshotsEnv names the directory for the pictures of docs/console.md.
 const screenshotsEnv = "HOOKLATCH_SCREENSHOTS"
 
 const shopEvent = "evt_1Q8pZcLkdIwHu7ix0Rb407f"
 
-// The pictures of the documentation: the same ones whoever makes them.
+// The pictures of the documentation are the same on every machine.
 func TestScreenshots(t *testing.T) {
 	t.Parallel()
 	dir := os.Getenv(screenshotsEnv)
@@ -47,7 +47,7 @@ func TestScreenshots(t *testing.T) {
 	}
 }
 
-// shopPage is a page that has pictures.
+// shopPage is a page of which pictures are made.
 type shopPage struct {
 	name, path string
 	phone      bool
@@ -66,7 +66,7 @@ func shopPages(t *testing.T, pool *pgxpool.Pool) []shopPage {
 	}
 }
 
-// picture writes what a page shows, down to a height, with as few bytes as may be.
+// picture writes a small picture of a page, down to a height.
 func picture(t *testing.T, b *tab, path string, most float64) {
 	t.Helper()
 	eval[bool](t, b, "document.fonts.ready.then(() => new Promise((shown) => requestAnimationFrame(() => requestAnimationFrame(() => shown(true)))))")

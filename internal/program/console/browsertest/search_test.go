@@ -12,18 +12,18 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// filling makes events of which the first five have a rare customer. One answer looks at
-// 50,000 bodies at most.
+// filling creates events, the first five of which have a rare customer. One response searches at most
+// 50,000 bodies.
 const (
 	filling  = "../../../../outbox/find/testdata/fill.sql"
 	fillRows = 51_000
 	rareOnes = 5
 )
 
-// rare is a condition that the database cannot help with.
+// rare is a condition that the database cannot evaluate.
 var rare = "/events?" + url.Values{"when": {`body.customer.endsWith("rare")`}}.Encode()
 
-// manyEvents is a system in which what is looked for lies too far back for one answer.
+// manyEvents returns a system in which the matching events are too far back for one response.
 func manyEvents(t *testing.T) *tab {
 	t.Helper()
 	s := startSystem(t)

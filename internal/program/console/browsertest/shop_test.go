@@ -30,11 +30,10 @@ import (
 //go:embed testdata/shop.sql
 var shopSQL string
 
-// moment is the time that it always is in the shop.
+// moment is the fixed time of the shop.
 const moment = "2026-11-20 14:12:00+00"
 
-// shop is a console on a made-up shop, in which it is always the same moment. It answers
-// the same to everybody, in every run.
+// shop is a console on an invented shop with a fixed clock. Its pages are the same in every run.
 func shop(t *testing.T) (site string, pool *pgxpool.Pool) {
 	t.Helper()
 	filling := pgtest.New(t)
@@ -84,7 +83,7 @@ func shop(t *testing.T) (site string, pool *pgxpool.Pool) {
 	return server.URL, pool
 }
 
-// stillRefused is a quarantine in which nothing is proven.
+// stillRefused is a quarantine in which no delivery passes verification.
 type stillRefused struct{ *quarantine.Quarantine }
 
 // WouldVerify implements console.Quarantine.

@@ -20,8 +20,8 @@ const (
 	reason   = "they corrected the address"
 )
 
-// story is a customer who asks for a mail that never came: among others there is an
-// invoice of theirs, whose mail was refused.
+// story is about a customer who did not get a mail: among other events there is an invoice of this
+// customer, whose mail was refused.
 func story(t *testing.T) (s *system, b *tab, key string) {
 	t.Helper()
 	s = startSystem(t)
@@ -42,8 +42,8 @@ func story(t *testing.T) (s *system, b *tab, key string) {
 	return s, b, key
 }
 
-// sent requires that the mail was sent once, that the page says so, and that the record
-// has who ordered it, and why.
+// sent requires that the mail was sent once, that the page says so, and that the operator log has who
+// requested it, and why.
 func sent(t *testing.T, s *system, b *tab, key string) {
 	t.Helper()
 	b.at(t, "/effects/"+key+"?done=retry")
@@ -63,7 +63,7 @@ func sent(t *testing.T, s *system, b *tab, key string) {
 	require.Equal(t, reason, orders[0].Reason)
 }
 
-// refused waits until the page says why the mail was not sent.
+// refused waits until the page shows why the mail was not sent.
 func refused(t *testing.T, b *tab, key string) {
 	t.Helper()
 	b.at(t, "/effects/"+key)

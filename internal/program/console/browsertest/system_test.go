@@ -28,8 +28,8 @@ import (
 
 const stripeSecret = "whsec_the_tests_in_a_browser_know_it"
 
-// configuration has a destination that takes everything, a mail server that refuses, and
-// a receiver that never says what it did.
+// configuration has a destination that accepts everything, a mail server that refuses, and a receiver
+// that never answers.
 const configuration = `
 database: {url: %q, allow: [fsync_off]}
 gateway: {listen: "127.0.0.1:0", accept_timeout: 60s}
@@ -51,7 +51,7 @@ routes:
   - {name: refunds, from: stripe, types: [charge.refunded], to: once}
 `
 
-// system is the program, on a database of the test, and those it sends to.
+// system is the program on a database of the test, with its receivers.
 type system struct {
 	pool    *pgxpool.Pool
 	ledger  *ledger.Ledger
@@ -65,10 +65,10 @@ func startSystem(t *testing.T) *system {
 	return startSystemWith(t, anyPort)
 }
 
-// anyPort are the settings of an admin listener for this machine.
+// anyPort is the setting of an admin listener on this machine.
 const anyPort = `listen: "127.0.0.1:0"`
 
-// startSystemWith has other settings of the admin listener.
+// startSystemWith starts a system with other settings of the admin listener.
 func startSystemWith(t *testing.T, settings string) *system {
 	t.Helper()
 	s := &system{pool: pgtest.New(t), mail: startMail(t)}
@@ -103,7 +103,7 @@ func startSystemWith(t *testing.T, settings string) *system {
 	return s
 }
 
-// deliver has the provider send an event: signed, over HTTP.
+// deliver sends an event like the provider: signed, over HTTP.
 func (s *system) deliver(t *testing.T, id, kind, object string) {
 	t.Helper()
 	now := time.Now().Unix()
@@ -121,8 +121,7 @@ func (s *system) deliver(t *testing.T, id, kind, object string) {
 	require.Equal(t, http.StatusOK, answer.StatusCode)
 }
 
-// forge has somebody send what the provider did not sign, and waits until it is in
-// quarantine.
+// forge sends a delivery that the provider did not sign, and waits until it is in quarantine.
 func (s *system) forge(t *testing.T) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.gateway+"/webhooks/stripe", bytes.NewBufferString(`{"id": "evt_forged"}`))
@@ -140,13 +139,13 @@ func (s *system) forge(t *testing.T) {
 	}, patience, tick, "it is not in quarantine")
 }
 
-// order has a program of the same site order something.
+// order requests an action like a program of the same site.
 func (s *system) order(t *testing.T, path string) {
 	t.Helper()
 	s.orderWith(t, path, `{"reason": "they move to another house"}`)
 }
 
-// orderWith gives an order with more than a reason.
+// orderWith requests an action with more fields than a reason.
 func (s *system) orderWith(t *testing.T, path, body string) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.site+"/api"+path, bytes.NewBufferString(body))
@@ -160,7 +159,7 @@ func (s *system) orderWith(t *testing.T, path, body string) {
 	require.Equal(t, http.StatusOK, answer.StatusCode)
 }
 
-// invoice delivers one that was paid, of which a customer gets a mail.
+// invoice delivers a paid invoice, for which the customer gets a mail.
 func (s *system) invoice(t *testing.T, id, customer string) {
 	t.Helper()
 	s.deliver(t, "evt_"+id, "invoice.paid", fmt.Sprintf(
@@ -168,7 +167,7 @@ func (s *system) invoice(t *testing.T, id, customer string) {
 		id, customer, customer+"@example.com"))
 }
 
-// effect waits until that of an event at a destination is in a state, and returns its key.
+// effect waits until the effect of an event at a destination is in a state, and returns its key.
 func (s *system) effect(t *testing.T, eventID, destination string, state ledger.EffectState) string {
 	t.Helper()
 	var key string
@@ -181,7 +180,7 @@ func (s *system) effect(t *testing.T, eventID, destination string, state ledger.
 	return key
 }
 
-// settled waits until no effect is to be attempted any more.
+// settled waits until no effect waits for an attempt.
 func (s *system) settled(t *testing.T, events int) {
 	t.Helper()
 	require.Eventually(t, func() bool {

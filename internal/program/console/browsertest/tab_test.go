@@ -26,13 +26,12 @@ const (
 	tall   = 900
 )
 
-// tooLate is what the browser says, in a promise of its own, when a page was shown before
-// its transition could begin: on a busy machine, and wherever scripts are off.
+// tooLate is the browser's message, in a promise of its own, if a page was shown before its
+// transition could begin: on a busy machine, and whenever scripts are off.
 const tooLate = "InvalidStateError: Transition was aborted because of invalid state"
 
-// tab is one of the browser, with cookies and permissions of its own. At the end of its
-// test nothing may stand in its console, no policy may have been violated, and nothing
-// may have been asked of another host.
+// tab is a browser tab with its own cookies and permissions. At the end of its test its console must
+// be empty, no policy may have been violated, and no other host may have been requested.
 type tab struct {
 	ctx  context.Context //nolint:containedctx // chromedp keeps a tab in a context
 	site string          // of the console, without a slash at its end
@@ -44,7 +43,7 @@ type tab struct {
 	asked   map[string]int  // how often each URL was asked for
 }
 
-// openTab opens one on the console of a system.
+// openTab opens a tab on the console of a system.
 func openTab(t *testing.T, site string) *tab {
 	t.Helper()
 	ctx, cancel := chromedp.NewContext(browser, chromedp.WithNewBrowserContext())
@@ -58,16 +57,16 @@ func openTab(t *testing.T, site string) *tab {
 	})
 	require.NoError(t, chromedp.Listen(ctx, b.note))
 	call(t, b, audits.Enable, cdp.Empty{})
-	// Tests share the browser, and each tab believes that it has the focus.
+	// Tests share the browser, so each tab emulates the focus.
 	call(t, b, emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true})
 	b.width(t, wide)
 	return b
 }
 
-// isAlso reports whether a URL is of the other site that the test leads to.
+// isAlso reports whether a URL belongs to the other site that the test uses.
 func (b *tab) isAlso(url string) bool { return b.also != "" && strings.HasPrefix(url, b.also+"/") }
 
-// note takes down what must not happen.
+// note records events that must not happen.
 func (b *tab) note(event any) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -97,7 +96,7 @@ func (b *tab) note(event any) {
 	}
 }
 
-// do carries out actions within the patience of a test.
+// do runs actions within the patience of a test.
 func (b *tab) do(t *testing.T, steps ...chromedp.Action[chromedp.Void]) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, patience)
@@ -105,7 +104,7 @@ func (b *tab) do(t *testing.T, steps ...chromedp.Action[chromedp.Void]) {
 	require.NoError(t, chromedp.Do(ctx, steps...))
 }
 
-// call runs a command of the protocol on a tab.
+// call runs a protocol command on a tab.
 func call[P, R any](t *testing.T, b *tab, command cdp.Command[P, R], params P) R {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, patience)
@@ -115,7 +114,7 @@ func call[P, R any](t *testing.T, b *tab, command cdp.Command[P, R], params P) R
 	return answer
 }
 
-// eval is the value of an expression in the page. It works with scripts off, too.
+// eval returns the value of an expression in the page. It also works with scripts off.
 func eval[T any](t *testing.T, b *tab, expression string) T {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, patience)
@@ -132,7 +131,7 @@ func (b *tab) expectError(path string) {
 	b.refused[b.site+path] = true
 }
 
-// refuse expects that an address is answered with an error, whatever its query.
+// refuse expects that an address is answered with an error, for any query.
 func (b *tab) refuse(url string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -145,7 +144,7 @@ func (b *tab) isRefused(url string) bool {
 	return b.refused[url] || b.refused[path] && strings.HasSuffix(path, "/auth/callback")
 }
 
-// timesAsked is how often a page was asked for.
+// timesAsked returns how often a page was requested.
 func (b *tab) timesAsked(path string) int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -165,14 +164,14 @@ func (b *tab) open(t *testing.T, path string, status int64) {
 	require.Equal(t, status, answer.Status, path)
 }
 
-// until waits for a condition in the page, also while it goes from one page to another.
+// until waits for a condition in the page, also across navigations.
 func (b *tab) until(t *testing.T, condition string) {
 	t.Helper()
 	b.untilOrStill(t, condition, `""`)
 }
 
-// untilOrStill is until, but that what counts for its patience is only the time in which
-// the value of moving, a text, stays the same: work of unknown length is under way.
+// untilOrStill is like until, but its patience only counts the time in which the value of moving, a
+// text, does not change. It is for work of unknown length.
 func (b *tab) untilOrStill(t *testing.T, condition, moving string) {
 	t.Helper()
 	again := time.NewTicker(tick)
@@ -199,13 +198,13 @@ func (b *tab) at(t *testing.T, path string) {
 	b.until(t, fmt.Sprintf("location.pathname + location.search === %q", path))
 }
 
-// has waits until the page shows a text.
+// has waits until the page contains a text.
 func (b *tab) has(t *testing.T, text string) {
 	t.Helper()
 	b.until(t, fmt.Sprintf("document.body.innerText.includes(%q)", text))
 }
 
-// path is where the tab is.
+// path returns the path of the tab.
 func (b *tab) path(t *testing.T) string {
 	t.Helper()
 	return eval[string](t, b, "location.pathname + location.search")
@@ -216,7 +215,7 @@ func (b *tab) width(t *testing.T, pixels int64) {
 	b.do(t, chromedp.EmulateViewport(pixels, tall))
 }
 
-// media emulates what the system of a person prefers, as name and value by turns.
+// media emulates preferences of the user's system, given as alternating names and values.
 func (b *tab) media(t *testing.T, preferences ...string) {
 	t.Helper()
 	var features []*emulation.MediaFeature
@@ -226,7 +225,7 @@ func (b *tab) media(t *testing.T, preferences ...string) {
 	call(t, b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: features})
 }
 
-// withoutScripts lets no page run any.
+// withoutScripts disables scripts.
 func (b *tab) withoutScripts(t *testing.T) {
 	t.Helper()
 	call(t, b, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})

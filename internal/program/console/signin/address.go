@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Local is a path of ours, with its query, that somebody named: what leads anywhere else
-// is the first page.
+// Local returns a path of the console, with its query, from an untrusted value. If the value leads
+// anywhere else, Local returns the path of the first page.
 func Local(given string) string {
 	const most, first = 2 << 10, "/"
 	if len(given) > most || !strings.HasPrefix(given, "/") || strings.HasPrefix(given, "//") ||
@@ -21,7 +21,7 @@ func Local(given string) string {
 	return u.RequestURI()
 }
 
-// AtBase takes the path below which people reach the console away, where a proxy kept it.
+// AtBase strips the base path of the console from requests if a proxy kept it.
 func AtBase(base string, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if rest, below := strings.CutPrefix(r.URL.EscapedPath(), base+"/"); below && base != "" {
@@ -34,5 +34,5 @@ func AtBase(base string, next http.Handler) http.Handler {
 	})
 }
 
-// BaseOf is the path of a URL of the console, without a slash at its end.
+// BaseOf returns the path of the console's URL, without a trailing slash.
 func BaseOf(consoleURL *url.URL) string { return strings.TrimSuffix(consoleURL.EscapedPath(), "/") }

@@ -8,7 +8,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// A login relies on all that is known of it, and on what the database does not have.
+// The basis of a login covers all its properties and a secret that the database does not contain.
 func TestALoginReliesOnItsPersonAndOnASecret(t *testing.T) {
 	t.Parallel()
 	ada := Person{Name: "ada", Role: Viewer, Way: WayToken}
@@ -33,7 +33,7 @@ func TestALoginReliesOnItsPersonAndOnASecret(t *testing.T) {
 	require.NotEqual(t, before, g.oidcBasis(), "all else is in the configuration, or known to anybody")
 }
 
-// An address that the provider did not verify proves nothing, however it says so.
+// A mail address that the provider did not verify is ignored, in every notation.
 func TestAnUnverifiedAddressIsNotBelieved(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -13,32 +13,31 @@ import (
 )
 
 const (
-	// claimsName is the variable that has all claims, for those whose names are no names
-	// of CEL.
+	// claimsName is the variable with all claims, for claims whose names are not valid in CEL.
 	claimsName = "claims"
-	// conditionCost bounds one evaluation, in units of CEL.
+	// conditionCost limits the cost of one evaluation, in units of CEL.
 	conditionCost = 100_000
-	// maxCondition bounds the text of a condition, in code points.
+	// maxCondition limits the text of a condition, in code points.
 	maxCondition = 10_000
-	// maxNesting bounds how deep a condition may be nested: the time that CEL takes to
-	// check types grows with the third power of that depth.
+	// maxNesting limits the nesting of a condition: the time that CEL takes to check types grows
+	// with the third power of that depth.
 	maxNesting = 32
 )
 
-// Conditions say who has which role: expressions of CEL over what is claimed of a person,
-// like groups.exists(g, g == "oncall"). A role without one is nobody's.
+// Conditions assign roles: CEL expressions over the claims about a person, such as
+// groups.exists(g, g == "oncall"). No person has a role without a condition.
 type Conditions map[Role]string
 
-// compiled are conditions that are ready to be asked.
+// compiled are conditions that are ready to be evaluated.
 type compiled []condition
 
-// condition is that of a role.
+// condition is the condition of a role.
 type condition struct {
 	role    Role
 	program cel.Program
 }
 
-// Compile reads the condition of a role.
+// Compile compiles the condition of a role.
 func (c Conditions) Compile(role Role) (cel.Program, error) {
 	env, err := cel.NewEnv(
 		cel.Variable(claimsName, cel.MapType(cel.StringType, cel.DynType)),
@@ -51,7 +50,7 @@ func (c Conditions) Compile(role Role) (cel.Program, error) {
 	if issues.Err() != nil {
 		return nil, oneLine(issues)
 	}
-	// Which claims there are is for the provider to say: each name is one of them.
+	// The provider decides which claims exist, so each name is declared as one.
 	var names []cel.EnvOption
 	for _, name := range namesIn(parsed) {
 		names = append(names, cel.Variable(name, cel.DynType))
@@ -73,7 +72,7 @@ func (c Conditions) Compile(role Role) (cel.Program, error) {
 	return program, nil
 }
 
-// compile reads them all, the strongest first.
+// compile compiles all conditions, the strongest role first.
 func (c Conditions) compile() (list compiled, err error) {
 	for _, role := range slices.Backward(Roles()) {
 		if c[role] == "" {
@@ -91,7 +90,7 @@ func (c Conditions) compile() (list compiled, err error) {
 	return list, nil
 }
 
-// text is what they say, for what relies on it.
+// text returns the text of all conditions, for the basis of logins.
 func (c Conditions) text() string {
 	var parts []string
 	for _, role := range Roles() {
@@ -100,8 +99,8 @@ func (c Conditions) text() string {
 	return strings.Join(parts, "\x00")
 }
 
-// roleOf is the strongest role whose condition holds; empty: there is none. A condition
-// that cannot be answered, for want of a claim, does not hold.
+// roleOf returns the strongest role whose condition is true, or "" if there is none. A condition
+// that cannot be evaluated because a claim is missing counts as false.
 func (list compiled) roleOf(claims map[string]any) Role {
 	scope := make(map[string]any, len(claims)+1)
 	maps.Copy(scope, claims)
@@ -114,7 +113,7 @@ func (list compiled) roleOf(claims map[string]any) Role {
 	return ""
 }
 
-// namesIn are the names that an expression uses, but those of types.
+// namesIn returns the names that an expression uses, except those of types.
 func namesIn(parsed *cel.Ast) (names []string) {
 	known := []string{claimsName, "bool", "bytes", "double", "duration", "dyn", "int", "list", "map", "null_type", "string", "timestamp", "type", "uint"}
 	celast.PostOrderVisit(parsed.NativeRep().Expr(), celast.NewExprVisitor(func(e celast.Expr) {
@@ -125,7 +124,7 @@ func namesIn(parsed *cel.Ast) (names []string) {
 	return names
 }
 
-// oneLine is the first thing that is wrong.
+// oneLine returns the first issue in one line.
 func oneLine(issues *cel.Issues) error {
 	first := issues.Errors()[0]
 	if strings.Contains(first.Message, "recursion") {

@@ -6,17 +6,17 @@ import (
 	"net/http"
 )
 
-// cookieBytes are those of a cookie: nobody guesses it.
+// cookieBytes is the length of a cookie, too long to be guessed.
 const cookieBytes = 32
 
-// The names of the cookie. The first is taken by browsers on HTTPS only, for the host that
-// set it and no other.
+// The names of the cookie. Browsers accept the first only over HTTPS and only for the host that set
+// it.
 const (
 	secureCookie = "__Host-hooklatch"
 	plainCookie  = "hooklatch"
 )
 
-// newCookie is the value of a new one.
+// newCookie returns the value of a new cookie.
 func newCookie() string {
 	random := make([]byte, cookieBytes)
 	_, _ = rand.Read(random) // never fails
@@ -30,7 +30,7 @@ func (g *Guard) cookieName() string {
 	return plainCookie
 }
 
-// cookieOf is that of a request. Empty: it has none that could be ours.
+// cookieOf returns the cookie of a request, or "" if it has no valid one.
 func (g *Guard) cookieOf(r *http.Request) string {
 	cookie, err := r.Cookie(g.cookieName())
 	if err != nil || len(cookie.Value) != base64.RawURLEncoding.EncodedLen(cookieBytes) {
@@ -39,8 +39,8 @@ func (g *Guard) cookieOf(r *http.Request) string {
 	return cookie.Value
 }
 
-// setCookie gives a browser a cookie for as long as its login can last, or takes it away.
-// It is for all paths of the host, as its name on HTTPS demands.
+// setCookie sets a cookie for as long as a login can last, or deletes it. It is valid for all paths
+// of the host, as its name requires over HTTPS.
 func (g *Guard) setCookie(w http.ResponseWriter, value string) {
 	cookie := &http.Cookie{ //nolint:gosec // Secure wherever browsers come over HTTPS
 		Name: g.cookieName(), Value: value, Path: "/", MaxAge: int(longest.Seconds()),

@@ -2,14 +2,14 @@ package signin
 
 import "time"
 
-// Questions are those that a provider may be asked.
+// Questions limits the requests to a provider.
 type Questions struct{ of *questions }
 
-// NewQuestions returns them as they are at the beginning.
+// NewQuestions returns unused Questions.
 func NewQuestions(now func() time.Time) Questions { return Questions{newQuestions(now)} }
 
-// Allow takes note of a question.
+// Allow calls allow.
 func (q Questions) Allow(remote string) bool { return q.of.allow(remote) }
 
-// Proven takes note of an address.
+// Proven calls proven.
 func (q Questions) Proven(remote string) { q.of.proven(remote) }

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// flow is a way to the provider and back that has begun, as its browser remembers it.
+// flow is a sign-in at the provider in progress, as the browser stores it.
 type flow struct {
 	State    string `json:"state"`
 	Nonce    string `json:"nonce"`
@@ -21,23 +21,23 @@ type flow struct {
 	Begun    int64  `json:"begun"` // seconds of Unix time
 }
 
-// flowKey seals flows. All processes of one configuration have the same, and a new client
-// secret makes a new one.
+// flowKey returns the key that seals flows. It is the same in all processes with one configuration,
+// and changes with the client secret.
 func (p *relyingParty) flowKey() []byte {
 	key := hmac.New(sha256.New, []byte(p.secret.Load().Reveal()))
 	_, _ = key.Write([]byte("hooklatch OIDC flow\x00" + p.opts.Issuer + "\x00" + p.opts.ClientID)) // never fails
 	return key.Sum(nil)
 }
 
-// seal is the flow as a cookie. Its MAC shows that we began it: without one a stranger
-// could make us ask the provider, with our client secret, about flows of their own.
+// seal returns the flow as a cookie. Its MAC proves that Hooklatch started it: otherwise an attacker
+// could make Hooklatch query the provider, with its client secret, about flows of their own.
 func (f flow) seal(key []byte) string {
-	text, _ := json.Marshal(f) // texts never fail
+	text, _ := json.Marshal(f) // strings never fail
 	encoded := base64.RawURLEncoding.EncodeToString(text)
 	return encoded + "." + base64.RawURLEncoding.EncodeToString(macOf(key, encoded))
 }
 
-// unseal reads a cookie that seal made within flowFor.
+// unseal reads a cookie that seal returned at most flowFor ago.
 func unseal(key []byte, cookie string, now time.Time) (f flow, ok bool) {
 	encoded, mac, _ := strings.Cut(cookie, ".")
 	given, err := base64.RawURLEncoding.DecodeString(mac)
@@ -65,7 +65,7 @@ func (g *Guard) setFlow(w http.ResponseWriter, value string, maxAge int) {
 	})
 }
 
-// takeFlow is the one that this browser began, and has only this one use.
+// takeFlow returns the flow that this browser started, which can be used only once.
 func (g *Guard) takeFlow(w http.ResponseWriter, r *http.Request) (begun flow, ok bool) {
 	cookie, err := r.Cookie(g.flowCookie())
 	if err != nil {
@@ -79,8 +79,8 @@ func (g *Guard) takeFlow(w http.ResponseWriter, r *http.Request) (begun flow, ok
 	return begun, !g.oidc.used.has(begun)
 }
 
-// usedFlows remembers which flows came back to this process. What the provider may be
-// asked bounds how many there are.
+// usedFlows records which flows were completed in this process. The limit of requests to the
+// provider also limits their number.
 type usedFlows struct {
 	now func() time.Time
 

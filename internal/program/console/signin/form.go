@@ -10,10 +10,10 @@ import (
 	"github.com/hooklatch/hooklatch/internal/logkey"
 )
 
-// maxForm bounds what a form may bring.
+// maxForm is the maximum size of a form in bytes.
 const maxForm = 8 << 10
 
-// own are the addresses of a guard itself.
+// own returns the addresses that a guard serves itself.
 func (g *Guard) own() map[string]http.HandlerFunc {
 	own := map[string]http.HandlerFunc{
 		"GET /login":              g.login,
@@ -28,7 +28,7 @@ func (g *Guard) own() map[string]http.HandlerFunc {
 	return own
 }
 
-// Routes are the addresses of a guard itself: they find out who asks.
+// Routes returns the addresses that a guard serves itself, all without authentication.
 func (g *Guard) Routes() []Route {
 	var list []Route
 	for _, pattern := range slices.Sorted(maps.Keys(g.own())) {
@@ -37,7 +37,7 @@ func (g *Guard) Routes() []Route {
 	return list
 }
 
-// leadToLogin has a browser come back to what it asked for.
+// leadToLogin redirects a browser to the sign-in page, which leads back to the requested page.
 func (g *Guard) leadToLogin(w http.ResponseWriter, r *http.Request) {
 	to := "/login"
 	if next := Local(r.URL.RequestURI()); next != "/" {
@@ -46,12 +46,12 @@ func (g *Guard) leadToLogin(w http.ResponseWriter, r *http.Request) {
 	g.seeOther(w, r, to)
 }
 
-// seeOther leads to a path of ours.
+// seeOther redirects to a path of the console.
 func (g *Guard) seeOther(w http.ResponseWriter, r *http.Request, path string) {
 	http.Redirect(w, r, g.base+path, http.StatusSeeOther)
 }
 
-// login asks for what somebody signs in with.
+// login shows the sign-in page.
 func (g *Guard) login(w http.ResponseWriter, r *http.Request) {
 	if !g.asks || g.logins == nil {
 		g.seeOther(w, r, "/")
@@ -60,7 +60,7 @@ func (g *Guard) login(w http.ResponseWriter, r *http.Request) {
 	g.show(w, r, Page{Status: http.StatusOK, Next: Local(r.URL.Query().Get("next"))})
 }
 
-// takeToken changes a token for a cookie.
+// takeToken exchanges a token for a cookie.
 func (g *Guard) takeToken(w http.ResponseWriter, r *http.Request) {
 	if !g.asks || g.logins == nil {
 		g.seeOther(w, r, "/")
@@ -92,7 +92,7 @@ func (g *Guard) takeToken(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// begin gives a browser a new cookie in place of the one it may have, and leads on.
+// begin sets a new cookie, ends the login of the former one, and redirects.
 func (g *Guard) begin(w http.ResponseWriter, r *http.Request, p Person, token, reliesOn, next string) {
 	cookie := newCookie()
 	if err := g.logins.begin(r.Context(), cookie, p, token, reliesOn); err != nil {
@@ -100,7 +100,7 @@ func (g *Guard) begin(w http.ResponseWriter, r *http.Request, p Person, token, r
 		return
 	}
 	if former := g.cookieOf(r); former != "" {
-		_ = g.logins.end(r.Context(), former) // it would be over by itself
+		_ = g.logins.end(r.Context(), former) // it would expire anyway
 	}
 	g.setCookie(w, cookie)
 	g.opts.Logger.LogAttrs(r.Context(), slog.LevelInfo, "signed in at the console", slog.String(logkey.Person, p.Name),
@@ -113,7 +113,7 @@ func (g *Guard) logout(w http.ResponseWriter, r *http.Request) {
 	g.endLogin(w, r, func(cookie string) error { return g.logins.end(r.Context(), cookie) })
 }
 
-// logoutEverywhere ends all logins of the person whose browser this is.
+// logoutEverywhere ends all logins of the person who is signed in.
 func (g *Guard) logoutEverywhere(w http.ResponseWriter, r *http.Request) {
 	g.endLogin(w, r, func(cookie string) error {
 		of, found, err := g.recall(r, cookie)
@@ -135,9 +135,9 @@ func (g *Guard) endLogin(w http.ResponseWriter, r *http.Request, end func(cookie
 	g.seeOther(w, r, "/login")
 }
 
-// away says that the database does not answer.
+// away answers that the database does not answer.
 func (g *Guard) away(w http.ResponseWriter, r *http.Request, err error) {
-	g.opts.Logger.LogAttrs(r.Context(), slog.LevelWarn, "who is signed in is not known", slog.Any(logkey.Err, err))
+	g.opts.Logger.LogAttrs(r.Context(), slog.LevelWarn, "sign-in could not be checked", slog.Any(logkey.Err, err))
 	if r.Context().Err() == nil && isBrowser(r) {
 		g.show(w, r, Page{Status: http.StatusServiceUnavailable, Next: "/", Wrong: "The database does not answer, and only the database knows who is signed in. " +
 			"Meanwhile gateways answer 503, and senders retry: nothing is lost. Programs can still authenticate with a token."})

@@ -16,13 +16,13 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// How fast one address may be wrong about the token.
+// How fast one address may send wrong tokens.
 const (
 	guessesASecond = 1
 	guessesAtOnce  = 10
 )
 
-// verdict is the answer to a request with a token.
+// verdict is the result of authenticating a request with a token.
 type verdict int
 
 const (
@@ -31,50 +31,50 @@ const (
 	throttled
 )
 
-// Options configure a Guard. The zero Options ask for nothing.
+// Options configure a Guard. The zero Options require no authentication.
 type Options struct {
-	// Tokens are those that machines and people may carry. Without any way to sign in
-	// nothing is asked for, and only requests to a loopback host name are answered, so
-	// that no web site can reach the listener through a browser.
+	// Tokens are the tokens of machines and users. Without any way to authenticate, no
+	// authentication is required, and only requests to a loopback host name are answered, so that
+	// no web site can reach the listener through a browser.
 	Tokens []Token
-	// OIDC is a provider that people sign in at. Nil: there is none. It needs Logins, a
-	// ConsoleURL and Roles.
+	// OIDC is a provider at which users sign in. Nil: none. It requires Logins, a ConsoleURL and
+	// Roles.
 	OIDC *OIDC
-	// Proxy is one that says who asks. Nil: there is none. It needs Roles.
+	// Proxy is a proxy that identifies users. Nil: none. It requires Roles.
 	Proxy *Proxy
-	// Roles are what people whom OIDC or a Proxy names may do.
+	// Roles assigns roles to the users that OIDC or Proxy identifies.
 	Roles Conditions
-	// Logins keep who is signed in. Nil: nobody can sign in, and each request carries a
+	// Logins stores who is signed in. Nil: users cannot sign in, and each request must carry a
 	// token.
 	Logins *Logins
-	// Page renders what whoever is not known is shown. Nil: there are no pages.
+	// Page renders the sign-in page. Nil: the listener has no pages.
 	Page func(w http.ResponseWriter, r *http.Request, p Page)
-	// ConsoleURL is where people reach the console. Nil: at the listener itself.
+	// ConsoleURL is where users reach the console. Nil: at the listener itself.
 	ConsoleURL *url.URL
-	// TLS says that the listener speaks it.
+	// TLS says whether the listener uses TLS.
 	TLS bool
-	// Logger defaults to one that discards. Strangers can cause lines as often as they
-	// like: see logqueue.Throttled.
+	// Logger defaults to one that discards. Unauthenticated clients can cause any number of lines:
+	// see logqueue.Throttled.
 	Logger *slog.Logger
-	// Now defaults to that of package clock.
+	// Now defaults to clock.Now.
 	Now func() time.Time
 }
 
-// Guard finds out who asks. It is safe for concurrent use, and has nothing to stop.
+// Guard authenticates requests. It is safe for concurrent use and needs no stop.
 type Guard struct {
 	opts   Options
-	logins *Logins // nil: there are none
+	logins *Logins // nil: none
 	base   string  // path of Options.ConsoleURL
-	secure bool    // browsers come over HTTPS
+	secure bool    // browsers use HTTPS
 	asks   bool
-	oidc   *relyingParty // nil: there is none
+	oidc   *relyingParty // nil: none
 
 	conditions compiled
 	guesses    *paced
 	tokens     atomic.Pointer[credentials] // in effect
 }
 
-// New checks opts and returns a Guard.
+// New validates opts and returns a Guard.
 func New(opts Options) (*Guard, error) {
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
@@ -108,19 +108,16 @@ func New(opts Options) (*Guard, error) {
 	return g, nil
 }
 
-// Asks reports whether anything is asked for. Without it the listener is for this machine
-// only.
+// Asks reports whether authentication is required. If not, the listener is only for this machine.
 func (g *Guard) Asks() bool { return g.asks }
 
-// Secrets are what people and machines are known by, and what may change while a process
-// runs.
+// Secrets are the secrets for authentication, which may change while a process runs.
 type Secrets struct {
 	Tokens       []Token
 	ClientSecret secret.Value // of OIDC
 }
 
-// SetSecrets changes what is taken from now on. Whether anything is asked for is fixed by
-// New.
+// SetSecrets changes the accepted secrets. Whether authentication is required is fixed by New.
 func (g *Guard) SetSecrets(s Secrets) {
 	if next := credentialsOf(s.Tokens); g.asks && (len(*next) > 0 || g.oidc != nil || g.opts.Proxy != nil) {
 		g.tokens.Store(next)
@@ -130,8 +127,8 @@ func (g *Guard) SetSecrets(s Secrets) {
 	}
 }
 
-// Handler lets those through who are known, and tells next who they are: see PersonOf.
-// What pages are made of, which is the same for all, is for everybody.
+// Handler passes authenticated requests to next, with the person in their context: see PersonOf.
+// Static files, which are the same for all, are public.
 func (g *Guard) Handler(next http.Handler) http.Handler {
 	mux := http.NewServeMux()
 	if g.opts.Page != nil {
@@ -151,7 +148,7 @@ func (g *Guard) Handler(next http.Handler) http.Handler {
 	})
 }
 
-// known lets those through who are.
+// known passes authenticated requests to next.
 func (g *Guard) known(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if claims, said := g.opts.Proxy.said(r); said {
@@ -181,7 +178,7 @@ func (g *Guard) known(next http.Handler) http.Handler {
 	})
 }
 
-// serveSaid serves whom the proxy names.
+// serveSaid serves the user whom the proxy names.
 func (g *Guard) serveSaid(w http.ResponseWriter, r *http.Request, claims map[string]any, next http.Handler) {
 	name, _ := claims["user"].(string)
 	person := Person{Name: name, Role: g.conditions.roleOf(claims), Way: WayProxy}
@@ -192,9 +189,8 @@ func (g *Guard) serveSaid(w http.ResponseWriter, r *http.Request, claims map[str
 	next.ServeHTTP(w, r.WithContext(WithPerson(r.Context(), person)))
 }
 
-// recall is who signed in with a cookie. The login is over when what it relies on is no
-// longer as it was: its token was taken away or replaced. A token that has got another
-// role gives it to those who are signed in by it.
+// recall returns the login of a cookie. A login ends when its basis changes, such as when its token
+// was removed or replaced. If a token gets another role, so do the users signed in with it.
 func (g *Guard) recall(r *http.Request, cookie string) (login, bool, error) {
 	found, ok, err := g.logins.find(r.Context(), cookie)
 	if err != nil || !ok {
@@ -219,29 +215,28 @@ func (g *Guard) recall(r *http.Request, cookie string) (login, bool, error) {
 	return login{}, false, g.logins.end(r.Context(), cookie)
 }
 
-// Knows reports whether the bearer of a token asks, or anybody where none is asked for. It
-// asks no database.
+// Knows reports whether a request has a valid token, or no authentication is required. It does not
+// use the database.
 func (g *Guard) Knows(r *http.Request) bool {
 	_, found := g.judge(r)
 	return found == right
 }
 
-// judge finds out who asks: the bearer of a token, or anybody where none is asked for.
+// judge authenticates a request by its token, or accepts it if no authentication is required.
 func (g *Guard) judge(r *http.Request) (Person, verdict) {
 	token, name := presented(r)
 	if !g.asks {
 		return Person{Name: nameOf(name), Role: Admin, Way: WayLoopback}, right
 	}
 	if token == "" {
-		return Person{}, wrong // no guess, and costs its address nothing
+		return Person{}, wrong // not a guess, so it does not count for its address
 	}
 	known, found := g.try(r, token)
 	return g.tokens.Load().bearer(known, name), found
 }
 
-// try looks whose token one is. Wrong tokens are throttled by the address they come from.
-// A right token is never held up: behind a proxy all have one address, and a stranger could
-// lock everybody out.
+// try finds the token that was given. Wrong tokens are throttled by address. A valid token is never
+// throttled: behind a proxy all clients have one address, and an attacker could lock out all users.
 func (g *Guard) try(r *http.Request, given string) (Token, verdict) {
 	if known, is := g.tokens.Load().find(given); is {
 		return known, right
@@ -254,7 +249,7 @@ func (g *Guard) try(r *http.Request, given string) (Token, verdict) {
 	return Token{}, wrong
 }
 
-// refuse answers programs.
+// refuse answers a program with a problem.
 func refuse(w http.ResponseWriter, status int, text string) {
 	_ = api.WriteProblem(w, api.Problem{Title: http.StatusText(status), Status: status, Detail: text}) // texts encode
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// tokens are one for whom is asked no name, and two with one.
+// tokens are one token without a name, and two with names.
 func tokens() []signin.Token {
 	return []signin.Token{
 		{Role: signin.Admin, Secret: secret.New("canary-of-all")},
@@ -30,7 +30,7 @@ func newGuard(t testing.TB, opts signin.Options) *signin.Guard {
 	return g
 }
 
-// asks has a guard decide on a request: who it is, or the answer.
+// asks sends a request to a guard, and returns the person, or the response.
 func asks(g *signin.Guard, change ...func(r *http.Request)) (who signin.Person, answer *httptest.ResponseRecorder) {
 	r := httptest.NewRequest(http.MethodGet, "/", http.NoBody)
 	for _, f := range change {
@@ -49,7 +49,7 @@ func bearer(token string) func(*http.Request) {
 	return func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+token) }
 }
 
-// Of a token with a name, neither name nor role is what its bearer says.
+// The bearer of a token with a name can choose neither name nor role.
 func TestATokenSaysWhoItIs(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
@@ -78,7 +78,7 @@ func TestATokenSaysWhoItIs(t *testing.T) {
 	require.NotContains(t, log.String(), "canary")
 }
 
-// Tokens change while the process runs; that some are asked for does not.
+// Tokens change while the process runs; whether a token is required does not.
 func TestTokensChange(t *testing.T) {
 	t.Parallel()
 	g := newGuard(t, signin.Options{Tokens: tokens()})

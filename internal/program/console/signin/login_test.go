@@ -23,7 +23,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
 
-// door is a guard with a database, as browsers meet it.
+// door is a guard with a database, as browsers use it.
 type door struct {
 	*signin.Guard
 
@@ -48,7 +48,7 @@ func newDoor(t testing.TB, change ...func(*signin.Options)) *door {
 	return &door{newGuard(t, opts), pool}
 }
 
-// submit sends a form as a browser does, and returns the answer.
+// submit sends a form like a browser, and returns the response.
 func (d *door) submit(path string, form url.Values, change ...func(*http.Request)) *httptest.ResponseRecorder {
 	_, answer := asks(d.Guard, append([]func(*http.Request){func(r *http.Request) {
 		*r = *httptest.NewRequest(http.MethodPost, path, strings.NewReader(form.Encode()))
@@ -149,7 +149,7 @@ func TestOnHTTPSTheCookieIsForTheHostAlone(t *testing.T) {
 	}
 }
 
-// Links lead below the path of the console, whether a proxy keeps it or not.
+// Links lead below the path of the console, whether a proxy keeps the path or not.
 func TestSignInBelowAPath(t *testing.T) {
 	t.Parallel()
 	ops, err := url.Parse("http://ops.example.com/hooklatch/")
@@ -182,7 +182,7 @@ func TestAWrongTokenIsSaidAndThrottled(t *testing.T) {
 	_, answer = asks(d.Guard, bearer("guess"))
 	require.Equal(t, http.StatusTooManyRequests, answer.Code, "guesses are counted in one place")
 
-	// Behind a proxy everybody has the address of the stranger.
+	// Behind a proxy all clients have the attacker's address.
 	_, answer = asks(d.Guard, bearer("canary-deploy"))
 	require.Equal(t, http.StatusOK, answer.Code, "a right token is never refused")
 	d.signIn(t, "canary-deploy", "")
@@ -193,8 +193,8 @@ func TestAWrongTokenIsSaidAndThrottled(t *testing.T) {
 	require.Equal(t, 1, d.rows(t))
 }
 
-// Programs are told as ever, and a browser whose login is over while it orders learns that
-// nothing was done.
+// Programs get a problem. A browser whose login expires before an action learns that nothing was
+// changed.
 func TestOnlyBrowsersAreLedToThePage(t *testing.T) {
 	t.Parallel()
 	d := newDoor(t)
@@ -212,7 +212,7 @@ func TestOnlyBrowsersAreLedToThePage(t *testing.T) {
 	require.Equal(t, http.StatusOK, answer.Code, "what pages are made of is for everybody")
 }
 
-// A cookie is good as long as its row is, and no longer.
+// A cookie is valid only as long as its row.
 func TestLoginsEnd(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -261,7 +261,7 @@ func TestForgedCookiesAreNobodys(t *testing.T) {
 	}
 }
 
-// A login goes by the configuration of now: it ends with its token, and has its role.
+// A login follows the current configuration: it ends with its token, and has the token's role.
 func TestALoginGoesWithItsToken(t *testing.T) {
 	t.Parallel()
 	d := newDoor(t)
@@ -311,7 +311,7 @@ func TestSigningOut(t *testing.T) {
 	require.Equal(t, http.StatusSeeOther, d.submit("/logout", nil).Code, "nobody signs out, and that is all right")
 }
 
-// Its last use is noted once a minute, by one of the requests of that minute.
+// The last use is recorded once a minute, by one of the requests of that minute.
 func TestALoginIsTouchedOnceAMinute(t *testing.T) {
 	t.Parallel()
 	d := newDoor(t)
@@ -345,7 +345,7 @@ func TestLoginsThatAreOverAreDeleted(t *testing.T) {
 	require.Equal(t, 2, d.rows(t))
 }
 
-// Without the database nobody is known by a cookie; tokens are.
+// Without the database cookies do not work, but tokens do.
 func TestADatabaseThatIsAway(t *testing.T) {
 	t.Parallel()
 	d := newDoor(t)
@@ -364,7 +364,7 @@ func TestADatabaseThatIsAway(t *testing.T) {
 	require.Equal(t, "deploy", who.Name)
 }
 
-// Where nothing is asked for, there is nothing to sign in to.
+// Without required authentication there is no sign-in.
 func TestNothingToSignInTo(t *testing.T) {
 	t.Parallel()
 	d := newDoor(t, func(o *signin.Options) { o.Tokens = nil })

@@ -18,20 +18,20 @@ import (
 // How long a login lasts.
 const (
 	idleFor    = 12 * time.Hour     // without a request
-	longest    = 7 * 24 * time.Hour // whatever is asked for
-	touchEvery = time.Minute        // how exactly its last use is known
-	// dropAtOnce is how many that are over each new one deletes.
+	longest    = 7 * 24 * time.Hour // in any case
+	touchEvery = time.Minute        // precision of its last use
+	// dropAtOnce is how many expired logins each new one deletes.
 	dropAtOnce = 100
 )
 
-// Logins are who is signed in, in which browser. The database knows no cookie, but its
-// hash: who reads it cannot sign in with what stands there.
+// Logins stores who is signed in, in which browser. The database contains only hashes of cookies, so
+// read access to it does not allow signing in.
 type Logins struct {
 	db  pipeline.ByIndex
 	sql statements
 }
 
-// NewLogins keeps them in a database.
+// NewLogins returns the Logins of a database.
 func NewLogins(pool *pgxpool.Pool, name schema.Name) (*Logins, error) {
 	if pool == nil {
 		return nil, errors.New("logins: a pool is required")
@@ -43,17 +43,17 @@ func NewLogins(pool *pgxpool.Pool, name schema.Name) (*Logins, error) {
 	return &Logins{db: pipeline.ByIndex{Sender: pool}, sql: sql}, nil
 }
 
-// login is one of them.
+// login is one sign-in.
 type login struct {
 	Person
 
-	token string // name of the token. Empty: that has none, or there was none.
+	token string // name of the token. Empty: it has no name, or no token was used.
 	basis []byte
 }
 
-// basisOf binds a login to who it is of, and to what it relies on, so that it is over when
-// that changes. What it relies on contains a secret, so write access to the table does not create
-// a login. The key is the cookie, so read access does not allow guesses at a token.
+// basisOf binds a login to its person and to the secret it relies on, so that the login ends when
+// either changes. Because of the secret, write access to the table does not allow creating a login.
+// The key is the cookie, so read access does not allow guessing a token.
 func basisOf(cookie string, p Person, token, reliesOn string) []byte {
 	mac := hmac.New(sha256.New, []byte(cookie))
 	for _, part := range []string{p.Name, string(p.Role), string(p.Way), token, reliesOn} {
@@ -67,7 +67,7 @@ func hashOf(cookie string) ofLogin {
 	return ofLogin{sum[:]}
 }
 
-// begin signs a person in, and forgets some logins that are over.
+// begin signs a person in, and deletes some expired logins.
 func (l *Logins) begin(ctx context.Context, cookie string, p Person, token, reliesOn string) error {
 	_, err := l.sql.BeginLogin.With(beginLogin{hashOf(cookie), ofPerson{p.Name, p.Way, token}, p.Role, basisOf(cookie, p, token, reliesOn)}).Exec(ctx, l.db)
 	if err == nil {
@@ -79,7 +79,7 @@ func (l *Logins) begin(ctx context.Context, cookie string, p Person, token, reli
 	return nil
 }
 
-// find is the login of a cookie; false: there is none, or it is over.
+// find returns the login of a cookie, or false if there is none or it has expired.
 func (l *Logins) find(ctx context.Context, cookie string) (found login, ok bool, err error) {
 	of := hashOf(cookie)
 	var stale bool
@@ -92,13 +92,13 @@ func (l *Logins) find(ctx context.Context, cookie string) (found login, ok bool,
 		return login{}, false, fmt.Errorf("find login: %w", err)
 	}
 	if stale {
-		_, _ = l.sql.TouchLogin.With(touchLogin{of, touchEvery.Seconds()}).Exec(ctx, l.db) // the next request does
+		_, _ = l.sql.TouchLogin.With(touchLogin{of, touchEvery.Seconds()}).Exec(ctx, l.db) // the next request does it
 	}
 	found.Cookie = true
 	return found, true, nil
 }
 
-// end signs out where a cookie is.
+// end signs out the browser with a cookie.
 func (l *Logins) end(ctx context.Context, cookie string) error {
 	if _, err := l.sql.EndLogin.With(hashOf(cookie)).Exec(ctx, l.db); err != nil {
 		return fmt.Errorf("end login: %w", err)

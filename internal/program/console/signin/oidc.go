@@ -21,13 +21,13 @@ import (
 )
 
 const (
-	// flowFor is how long somebody may take to sign in at the provider.
+	// flowFor is how long a user may take to sign in at the provider.
 	flowFor = 10 * time.Minute
-	// providerTimeout bounds one request to it.
+	// providerTimeout limits one request to the provider.
 	providerTimeout = 10 * time.Second
 )
 
-// OIDC is a provider of OpenID Connect that people sign in at.
+// OIDC is an OpenID Connect provider at which users sign in.
 type OIDC struct {
 	Issuer       string
 	ClientID     string
@@ -35,11 +35,11 @@ type OIDC struct {
 	Scopes       []string
 }
 
-// relyingParty signs people in by a provider. It asks the provider nothing before somebody
-// wants to sign in: one that is away stops no process.
+// relyingParty signs users in through a provider. It does not query the provider before a user signs
+// in, so an unavailable provider does not keep the process from starting.
 type relyingParty struct {
 	opts   OIDC
-	back   string // URL that the provider leads back to
+	back   string // URL to which the provider redirects
 	client *http.Client
 	secret atomic.Pointer[secret.Value] // in effect
 
@@ -54,14 +54,14 @@ func newRelyingParty(opts OIDC, consoleURL *url.URL, now func() time.Time) (*rel
 	}
 	p := &relyingParty{opts: opts, back: consoleURL.JoinPath("auth", "callback").String(), client: &http.Client{
 		Timeout:   providerTimeout,
-		Transport: roundtrip.Bounded(&http.Transport{Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true}), // it is seldom asked
+		Transport: roundtrip.Bounded(&http.Transport{Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true}), // requests to it are rare
 	}}
 	p.secret.Store(&opts.ClientSecret)
 	p.found.now, p.used.now, p.asks = now, now, newQuestions(now)
 	return p, nil
 }
 
-// host names the provider to people.
+// host returns the name of the provider for texts.
 func (p *relyingParty) host() string {
 	if u, err := url.Parse(p.opts.Issuer); err == nil && u.Host != "" {
 		return u.Host
@@ -69,20 +69,20 @@ func (p *relyingParty) host() string {
 	return p.opts.Issuer
 }
 
-// discover asks the provider where its addresses are, once. One that does not answer is
-// asked again after discoverAgain.
+// discover gets the provider's endpoints, once. If the provider does not answer, it is queried again
+// after discoverAgain.
 func (p *relyingParty) discover(ctx context.Context) (*oidc.Provider, *oauth2.Config, error) {
 	found, err := p.found.get(ctx, p.opts.Issuer)
 	if err != nil {
-		return nil, nil, fmt.Errorf("ask %s for its addresses: %w", p.host(), err)
+		return nil, nil, fmt.Errorf("get the endpoints of %s: %w", p.host(), err)
 	}
 	return found.Provider, &oauth2.Config{
 		ClientID: p.opts.ClientID, ClientSecret: p.secret.Load().Reveal(), RedirectURL: p.back, Endpoint: found.endpoint, Scopes: p.opts.Scopes,
 	}, nil
 }
 
-// claimsOf exchanges the code that the provider gave for what it claims of the person.
-// Errors are for the log and carry no token.
+// claimsOf exchanges the provider's code for the claims about the user. Errors are for the log and
+// contain no token.
 func (p *relyingParty) claimsOf(ctx context.Context, code string, of flow) (map[string]any, error) {
 	provider, config, err := p.discover(ctx)
 	if err != nil {
@@ -117,10 +117,10 @@ func (p *relyingParty) claimsOf(ctx context.Context, code string, of flow) (map[
 	return tidied(claims), nil
 }
 
-// tidied are claims as conditions take them: a mail address that the provider did not
-// verify proves nothing, and one group is a list of one.
+// tidied normalizes claims for conditions: a mail address that the provider did not verify is
+// removed, and a single group becomes a list.
 func tidied(claims map[string]any) map[string]any {
-	// Amazon Cognito and Apple send it as a text.
+	// Amazon Cognito and Apple send it as a string.
 	if verified, said := claims["email_verified"]; said && verified != true && verified != "true" {
 		delete(claims, "email")
 	}
@@ -130,7 +130,7 @@ func tidied(claims map[string]any) map[string]any {
 	return claims
 }
 
-// personOf names a person by what is claimed.
+// personOf returns the name of a person from the claims.
 func personOf(claims map[string]any) string {
 	for _, claim := range []string{"email", "preferred_username", "sub"} {
 		if text, is := claims[claim].(string); is && nameOf(text) != Nameless {
@@ -140,7 +140,7 @@ func personOf(claims map[string]any) string {
 	return Nameless
 }
 
-// startOIDC leads a browser to the provider.
+// startOIDC redirects a browser to the provider.
 func (g *Guard) startOIDC(w http.ResponseWriter, r *http.Request) {
 	next := Local(r.URL.Query().Get("next"))
 	ctx, cancel := context.WithTimeout(oidc.ClientContext(r.Context(), g.oidc.client), providerTimeout)
@@ -155,7 +155,7 @@ func (g *Guard) startOIDC(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, config.AuthCodeURL(begun.State, oidc.Nonce(begun.Nonce), oauth2.S256ChallengeOption(begun.Verifier)), http.StatusSeeOther)
 }
 
-// endOIDC is where the provider leads back to.
+// endOIDC handles the redirect back from the provider.
 func (g *Guard) endOIDC(w http.ResponseWriter, r *http.Request) {
 	begun, ok := g.takeFlow(w, r)
 	next := Local(begun.Next)
@@ -189,15 +189,15 @@ func (g *Guard) endOIDC(w http.ResponseWriter, r *http.Request) {
 	g.begin(w, r, person, "", g.oidcBasis(), next)
 }
 
-// oidcBasis is what a login by a provider relies on: the secret of the client, and what the
-// configuration says of who may what. Whoever changes one of them ends it.
+// oidcBasis returns the basis of a login through a provider: the client secret, and the provider and
+// roles in the configuration. Changing any of them ends the login.
 func (g *Guard) oidcBasis() string {
 	return strings.Join([]string{g.oidc.opts.Issuer, g.oidc.opts.ClientID, g.oidc.secret.Load().Reveal(), g.opts.Roles.text()}, "\x00")
 }
 
-// refuseRoleless tells a person who is known that there is no role.
+// refuseRoleless answers a user who is authenticated but has no role.
 func (g *Guard) refuseRoleless(w http.ResponseWriter, r *http.Request, p Person) {
-	g.opts.Logger.LogAttrs(r.Context(), slog.LevelWarn, "somebody is known at the console and has no role",
+	g.opts.Logger.LogAttrs(r.Context(), slog.LevelWarn, "an authenticated user has no role at the console",
 		slog.String(logkey.Person, p.Name), slog.String(logkey.Way, string(p.Way)), slog.String(logkey.Remote, r.RemoteAddr))
 	if !isBrowser(r) || g.opts.Page == nil {
 		refuse(w, http.StatusForbidden, p.Name+" has no role here: admin.auth.roles in the configuration grants none")
@@ -206,9 +206,9 @@ func (g *Guard) refuseRoleless(w http.ResponseWriter, r *http.Request, p Person)
 	g.show(w, r, Page{Status: http.StatusForbidden, Next: "/", Wrong: "You are " + p.Name + " and have no role here. The operator who maintains the configuration can grant you one with admin.auth.roles."})
 }
 
-// providerFails says that somebody else is at fault, or nobody knows who.
+// providerFails answers a sign-in that failed at the provider, or for an unknown reason.
 func (g *Guard) providerFails(w http.ResponseWriter, r *http.Request, err error, next string) {
-	g.opts.Logger.LogAttrs(r.Context(), slog.LevelWarn, "nobody could sign in by OIDC", slog.Any(logkey.Err, err), slog.String(logkey.Remote, r.RemoteAddr))
+	g.opts.Logger.LogAttrs(r.Context(), slog.LevelWarn, "sign-in by OIDC failed", slog.Any(logkey.Err, err), slog.String(logkey.Remote, r.RemoteAddr))
 	g.show(w, r, Page{
 		Status: http.StatusBadGateway, Next: next,
 		Wrong: "Signing in at " + g.oidc.host() + " failed: it does not answer, or its answer is not valid. The log has the cause. Try again. Events are accepted meanwhile.",

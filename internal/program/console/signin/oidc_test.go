@@ -17,8 +17,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// countedProvider is a provider of OpenID Connect that refuses every code, and counts what
-// it is asked.
+// countedProvider is an OpenID Connect provider that refuses every code and counts requests.
 type countedProvider struct {
 	*httptest.Server
 
@@ -49,7 +48,7 @@ func newCountedProvider(t *testing.T) *countedProvider {
 	return p
 }
 
-// atProvider is a door at which people sign in by a provider, at a time that stands still.
+// atProvider returns a door with sign-in through a provider, and a fixed clock.
 func atProvider(t *testing.T, p *countedProvider, now *time.Time) *door {
 	t.Helper()
 	return newDoor(t, func(o *signin.Options) {
@@ -60,7 +59,7 @@ func atProvider(t *testing.T, p *countedProvider, now *time.Time) *door {
 	})
 }
 
-// visit is the answer to a browser at an address.
+// visit returns the response to a browser with an address.
 func (d *door) visit(remote, path, cookie string) *http.Response {
 	r := httptest.NewRequest(http.MethodGet, path, http.NoBody)
 	r.RemoteAddr = remote + ":1"
@@ -73,7 +72,7 @@ func (d *door) visit(remote, path, cookie string) *http.Response {
 	return recorder.Result() //nolint:bodyclose // there is nothing to close
 }
 
-// begun is the cookie and the state of a sign-in that an address began.
+// begun returns the cookie and the state of a sign-in that an address started.
 func (d *door) begun(t *testing.T, remote string) (cookie, state string) {
 	t.Helper()
 	answer := d.visit(remote, "/auth/oidc", "")
@@ -93,8 +92,8 @@ func back(state string) string {
 	return "/auth/callback?" + url.Values{"code": {"made-up"}, "state": {state}}.Encode()
 }
 
-// The provider is asked nothing for a sign-in that we did not begin, once for each that we
-// did, and a bounded number of times whatever strangers do.
+// The provider gets no request for a sign-in that Hooklatch did not start, one for each that it
+// started, and a limited number regardless of what attackers do.
 func TestStrangersAskTheProviderLittle(t *testing.T) {
 	t.Parallel()
 	p, now := newCountedProvider(t), time.Now()
@@ -140,8 +139,7 @@ func TestStrangersAskTheProviderLittle(t *testing.T) {
 	require.Equal(t, http.StatusBadRequest, d.visit("203.0.113.1", back(state), cookie).StatusCode, "it was begun too long ago")
 }
 
-// Strangers who use up what the provider may be asked leave the part of those who signed
-// in before.
+// Attackers who use up the allowed requests leave the part reserved for users who signed in before.
 func TestAKnownAddressSignsInBesideStrangers(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
@@ -158,8 +156,7 @@ func TestAKnownAddressSignsInBesideStrangers(t *testing.T) {
 	require.False(t, q.Allow("192.0.2.2:1"))
 }
 
-// A provider that does not answer is asked again after a while, not for everybody who
-// wants to sign in.
+// A provider that does not answer is queried again after a while, not for every sign-in.
 func TestAProviderThatIsAwayIsLeftAlone(t *testing.T) {
 	t.Parallel()
 	p, now := newCountedProvider(t), time.Now()

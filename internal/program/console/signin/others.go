@@ -10,10 +10,10 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// ActionEndLogins is that somebody signed another person out.
+// ActionEndLogins is the action of EndOf in the operator log.
 const ActionEndLogins ledger.Action = "logins.end"
 
-// Login is one that lasts, as people are shown it.
+// Login is an active login, for display.
 type Login struct {
 	Name       string    `json:"name"`
 	Role       Role      `json:"role"`
@@ -22,7 +22,7 @@ type Login struct {
 	SeenAt     time.Time `json:"seen_at"`
 }
 
-// List returns the logins that last, those that were used last first.
+// List returns the active logins, the most recently used first.
 func (l *Logins) List(ctx context.Context) ([]Login, error) {
 	rows, err := l.sql.ListLogins.With(listLogins{idleFor.Seconds(), longest.Seconds()}).Query(ctx, l.db)
 	if err != nil {
@@ -35,8 +35,8 @@ func (l *Logins) List(ctx context.Context) ([]Login, error) {
 	return list, nil
 }
 
-// EndOf signs a person out everywhere, and returns how many logins that were. The person
-// signs in again unless the configuration forbids it. Errors: ledger.ErrNotFound.
+// EndOf signs a person out everywhere, and returns how many logins it ended. The person can sign in
+// again unless the configuration forbids it. Errors: ledger.ErrNotFound.
 func (l *Logins) EndOf(ctx context.Context, book *ledger.Ledger, name string, by ledger.Operator) (ended int64, err error) {
 	err = book.Act(ctx, by, ledger.Instruction{Action: ActionEndLogins, Target: name}, func(ctx context.Context, tx pgx.Tx) (ledger.Consequence, error) {
 		tag, err := l.sql.EndLoginsOf.With(ofName{name}).Exec(ctx, tx)

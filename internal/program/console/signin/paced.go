@@ -10,10 +10,10 @@ import (
 	"github.com/hooklatch/hooklatch/internal/strangers"
 )
 
-// maxAddresses is how many addresses a paced remembers.
+// maxAddresses is how many addresses a paced stores.
 const maxAddresses = 4096
 
-// paced bounds how often each address does something.
+// paced limits how often each address does something.
 type paced struct {
 	now    func() time.Time
 	every  rate.Limit
@@ -27,7 +27,7 @@ func newPaced(now func() time.Time, every rate.Limit, atOnce int) *paced {
 	return &paced{now: now, every: every, atOnce: atOnce, of: make(map[netip.Prefix]*rate.Limiter)}
 }
 
-// allow takes note that an address does it, and tells whether it may.
+// allow records an action of an address, and reports whether it is within the limit.
 func (p *paced) allow(remote string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -41,8 +41,8 @@ func (p *paced) allow(remote string) bool {
 	return known.AllowN(p.now(), 1)
 }
 
-// makeRoom forgets the addresses that have done nothing for a while, or else any: many at
-// once, so that it is seldom done.
+// makeRoom removes the addresses that have been idle for a while, or otherwise any addresses. It
+// removes many at a time, so that it is rarely needed.
 func (p *paced) makeRoom() {
 	if len(p.of) < maxAddresses {
 		return
@@ -60,7 +60,7 @@ func (p *paced) makeRoom() {
 	}
 }
 
-// addressOf is what requests are counted by: an IPv4 address, or an IPv6 /64.
+// addressOf returns the unit by which requests are counted: an IPv4 address, or an IPv6 /64.
 func addressOf(remote string) netip.Prefix {
 	peer, err := netip.ParseAddrPort(remote)
 	if err != nil {

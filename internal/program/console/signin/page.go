@@ -5,23 +5,23 @@ import (
 	"strings"
 )
 
-// Page is what whoever is not known is shown.
+// Page is the content of the sign-in page.
 type Page struct {
 	Status int
-	// Next is where to go afterwards, below the path of the console.
+	// Next is the path to open afterwards, below the path of the console.
 	Next string
-	// Wrong is why it did not work. Empty: nothing has been tried.
+	// Wrong says why the sign-in failed. Empty: it has not been tried.
 	Wrong string
-	// Token says that a token can be given, and AsksName that a name may be given with it.
+	// Token says whether a token can be entered, and AsksName whether a name can be entered with it.
 	Token, AsksName bool
-	Name            string // that was given
-	// Provider is where people can sign in. Empty: nowhere else.
+	Name            string // that was entered
+	// Provider is the host of the provider at which users can sign in. Empty: none.
 	Provider string
-	// Proxy says that people are known by the proxy they come through.
+	// Proxy says whether a proxy identifies users.
 	Proxy bool
 }
 
-// show renders a page, or what programs are told where there are none.
+// show renders the sign-in page, or a problem if the listener has no pages.
 func (g *Guard) show(w http.ResponseWriter, r *http.Request, p Page) {
 	if g.opts.Page == nil {
 		refuse(w, p.Status, p.Wrong)
@@ -39,18 +39,18 @@ func (g *Guard) show(w http.ResponseWriter, r *http.Request, p Page) {
 	g.opts.Page(w, r, p)
 }
 
-// isBrowser reports whether a person's browser asks, and not a program.
+// isBrowser reports whether a request comes from a browser, not from a program.
 func isBrowser(r *http.Request) bool {
 	return strings.Contains(r.Header.Get("Accept"), "text/html") && r.Header.Get("Authorization") == ""
 }
 
-// notKnown answers a request of whoever is not signed in: browsers are led to the page
-// for that, and programs are told.
+// notKnown answers an unauthenticated request: it redirects browsers to the sign-in page, and answers
+// programs with 401.
 func (g *Guard) notKnown(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case g.opts.Page == nil || !isBrowser(r):
 		w.Header().Set("WWW-Authenticate", `Basic realm="hooklatch", charset="UTF-8"`)
-		refuse(w, http.StatusUnauthorized, "send a token as a bearer, or as the password of basic authentication")
+		refuse(w, http.StatusUnauthorized, "send a token as a bearer token, or as the password of basic authentication")
 	case r.Method == http.MethodGet || r.Method == http.MethodHead:
 		g.leadToLogin(w, r)
 	default:

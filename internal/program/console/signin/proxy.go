@@ -7,17 +7,17 @@ import (
 	"strings"
 )
 
-// Proxy is one in front of the listener that says who asks.
+// Proxy is a proxy in front of the listener that identifies users.
 type Proxy struct {
-	// Trusted are the addresses it comes from. Headers of others are ignored.
+	// Trusted are the addresses of the proxy. Headers from other addresses are ignored.
 	Trusted []netip.Prefix
-	// User and Groups are the headers that it sets and takes away from others. Groups
-	// are separated by commas; empty: there are none.
+	// User and Groups are the headers that the proxy sets, and removes from its clients' requests.
+	// Groups are separated by commas. Empty Groups: no groups.
 	User, Groups string
 }
 
-// said is whom the proxy names. False: it is not the proxy that asks, or it names nobody.
-// A header that is there twice has something in it that is not the proxy's.
+// said returns the claims about the user whom the proxy names, or false if the request does not come
+// from the proxy or names no user. A repeated header has a value that is not from the proxy.
 func (p *Proxy) said(r *http.Request) (claims map[string]any, ok bool) {
 	if p == nil || !p.trusts(r.RemoteAddr) {
 		return nil, false
@@ -54,5 +54,5 @@ func (p *Proxy) is(addr netip.Addr) bool {
 	return slices.ContainsFunc(p.Trusted, func(trusted netip.Prefix) bool { return trusted.Contains(addr.Unmap()) })
 }
 
-// IsProxy reports whether an address belongs to the proxy that authenticates people.
+// IsProxy reports whether an address belongs to the proxy that authenticates users.
 func (g *Guard) IsProxy(addr netip.Addr) bool { return g.opts.Proxy != nil && g.opts.Proxy.is(addr) }

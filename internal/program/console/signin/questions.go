@@ -15,21 +15,22 @@ import (
 )
 
 const (
-	// questionsASecond and questionsAtOnce bound what a provider is asked for strangers,
-	// and as much again for addresses where somebody has signed in before.
+	// questionsASecond and questionsAtOnce limit the requests to a provider for unknown addresses,
+	// and separately those for addresses from which a user has signed in before.
 	questionsASecond = 2
 	questionsAtOnce  = 20
-	// ofAddress and ofAddressAtOnce bound what it is asked for one address.
+	// ofAddress and ofAddressAtOnce limit the requests for one address.
 	ofAddress       = rate.Limit(0.2)
 	ofAddressAtOnce = 5
 	// provedFor is how long an address stays known.
 	provedFor = 30 * 24 * time.Hour
-	// discoverAgain is how long a provider that did not answer is left alone.
+	// discoverAgain is how long a provider that did not answer is not queried again.
 	discoverAgain = 5 * time.Second
 )
 
-// questions bounds how often strangers can make us ask the provider, which has limits of
-// its own: nobody could sign in any more. A part of them is for known addresses.
+// questions limits how often unauthenticated clients can cause requests to the provider. The
+// provider has limits of its own, beyond which no user could sign in. A part of the requests is
+// reserved for known addresses.
 type questions struct {
 	now              func() time.Time
 	each             *paced
@@ -44,7 +45,7 @@ func newQuestions(now func() time.Time) *questions {
 	}
 }
 
-// allow takes note of a question for an address, and tells whether it may be asked.
+// allow records a request for an address, and reports whether it is within the limits.
 func (q *questions) allow(remote string) bool {
 	if q.proved.Has(addressOf(remote)) {
 		return q.known.AllowN(q.now(), 1)
@@ -52,10 +53,10 @@ func (q *questions) allow(remote string) bool {
 	return q.each.allow(remote) && q.strangers.AllowN(q.now(), 1)
 }
 
-// proven takes note that the provider knew somebody at an address.
+// proven records that a user signed in from an address.
 func (q *questions) proven(remote string) { q.proved.Note(addressOf(remote)) }
 
-// discovery finds the addresses of a provider. One request at a time asks for them.
+// discovery gets the endpoints of a provider, with one request at a time.
 type discovery struct {
 	now func() time.Time
 
@@ -90,8 +91,8 @@ func (d *discovery) get(ctx context.Context, issuer string) (*discovered, error)
 	return d.found, nil
 }
 
-// authStyle is how we show our client secret. Without it each refused code is asked about
-// twice. The default is that of OpenID Connect Discovery 1.0, section 3.
+// authStyle returns how the client secret is sent. Without it each refused code would be sent twice.
+// The default is from OpenID Connect Discovery 1.0, section 3.
 func authStyle(provider *oidc.Provider) oauth2.AuthStyle {
 	var says struct {
 		Methods []string `json:"token_endpoint_auth_methods_supported"`

@@ -11,13 +11,13 @@ import (
 	"github.com/hooklatch/hooklatch/schema"
 )
 
-// Reads writes into the operator log who saw which payload.
+// Reads records in the operator log who viewed which payload.
 type Reads struct {
 	db  pipeline.ByIndex
 	sql statements
 }
 
-// NewReads writes into the log of a database.
+// NewReads returns the Reads of a database.
 func NewReads(pool *pgxpool.Pool, name schema.Name) (*Reads, error) {
 	if pool == nil {
 		return nil, errors.New("reads: a pool is required")
@@ -29,10 +29,10 @@ func NewReads(pool *pgxpool.Pool, name schema.Name) (*Reads, error) {
 	return &Reads{db: pipeline.ByIndex{Sender: pool}, sql: sql}, nil
 }
 
-// Note writes down that a person saw something.
+// Note records that a person viewed something.
 func (n *Reads) Note(ctx context.Context, p Person, target, requestID string) error {
 	if _, err := n.sql.NoteRead.With(noteRead{p.Name, p.Role, target, requestID}).Exec(ctx, n.db); err != nil {
-		return fmt.Errorf("note who saw a payload: %w", err)
+		return fmt.Errorf("record who viewed a payload: %w", err)
 	}
 	return nil
 }

@@ -4,21 +4,21 @@ package signin
 
 import "slices"
 
-// Role is what somebody may do. The zero Role may nothing.
+// Role is a set of permissions. The zero Role has none.
 type Role string
 
-// The roles, each of which may all that those before it may.
+// All roles. Each includes the permissions of the ones before it.
 const (
 	Metrics  Role = "metrics"  // reads /metrics and nothing else
 	Viewer   Role = "viewer"   // reads
-	Operator Role = "operator" // does what concerns one thing, or a bounded number of them
+	Operator Role = "operator" // acts on one thing, or on a limited number of them
 	Admin    Role = "admin"    // everything
 )
 
-// Roles are all of them, the weakest first.
+// Roles returns all roles, the weakest first.
 func Roles() []Role { return []Role{Metrics, Viewer, Operator, Admin} }
 
-// May reports whether r includes what is needed.
+// May reports whether r includes the needed role.
 func (r Role) May(needed Role) bool {
 	roles := Roles()
 	at := slices.Index(roles, needed)

@@ -1,9 +1,9 @@
 package signin
 
-// Route is an address of the listener, with who may ask for it.
+// Route is an address of the listener, with its required role.
 type Route struct {
 	Pattern string // as http.ServeMux takes it
 	Role    Role
-	// Open is true for what everybody may ask for, known or not.
+	// Open is true for an address that needs no authentication.
 	Open bool
 }

@@ -10,7 +10,7 @@ import (
 //go:embed query
 var queries embed.FS
 
-// statements are the texts of query/*.sql.
+// statements contains the statements of query/*.sql.
 type statements struct {
 	BeginLogin  statement.Of[beginLogin]
 	DropLogins  statement.Of[dropLogins]
@@ -29,7 +29,7 @@ func loadStatements(name schema.Name) (statements, error) {
 	return s, err
 }
 
-// What statements take.
+// Parameters of the statements.
 
 type ofLogin struct{ Hash []byte }
 

@@ -11,23 +11,23 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// MinToken is the least length of a token in bytes. A right token is taken however many
-// wrong ones came before, so nobody may be able to guess it.
+// MinToken is the minimum length of a token in bytes. A valid token is accepted after any number of
+// wrong ones, so it must not be guessable.
 const MinToken = 16
 
-// Token is one that a machine or a person may carry.
+// Token is a token of a machine or a person.
 type Token struct {
-	// Name is whose it is, for the record. Empty: whoever carries it may say a name,
-	// which is not checked.
+	// Name is the name of its bearer in the operator log. Empty: the bearer may give a name, which
+	// is not verified.
 	Name string
-	// Role is what it lets its bearer do.
+	// Role is the role of its bearer.
 	Role Role
 	// Secret is the token itself.
 	Secret secret.Value
 }
 
-// credential is a token with its hash: comparing hashes lets neither content nor length
-// show in the time it takes.
+// credential is a token with its hash: the time to compare hashes reveals neither the content nor
+// the length of a token.
 type credential struct {
 	Token
 
@@ -47,7 +47,7 @@ func credentialsOf(tokens []Token) *credentials {
 	return &list
 }
 
-// find is the one that was given. All are looked at, whichever it is.
+// find returns the token that was given. It always compares all tokens.
 func (list credentials) find(given string) (found Token, ok bool) {
 	sum := sha256.Sum256([]byte(given))
 	at := -1
@@ -60,8 +60,8 @@ func (list credentials) find(given string) (found Token, ok bool) {
 	return list[at].Token, true
 }
 
-// bearer is the person who carries a token, with the name that the person gives where the
-// token has none. That cannot be the name of another token.
+// bearer returns the person with a token. If the token has no name, it uses the given name, unless
+// that is the name of another token.
 func (list credentials) bearer(t Token, given string) Person {
 	name := t.Name
 	if name == "" {
@@ -73,7 +73,7 @@ func (list credentials) bearer(t Token, given string) Person {
 	return Person{Name: name, Role: t.Role, Way: WayToken}
 }
 
-// nameOf is a name that a person gives, which is not checked, as it goes into records.
+// nameOf returns a given name, which is not verified, in the form in which it is recorded.
 func nameOf(given string) string {
 	const most = 255
 	if given = strings.TrimSpace(given); given == "" || len(given) > most || safetext.Storable(given) != given {
@@ -82,15 +82,15 @@ func nameOf(given string) string {
 	return given
 }
 
-// IsBearer reports whether a request carries a token as a bearer, which no web site can
-// have a browser send.
+// IsBearer reports whether a request carries a bearer token, which no web site can make a browser
+// send.
 func IsBearer(r *http.Request) bool {
 	scheme, _, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	return strings.EqualFold(scheme, "Bearer")
 }
 
-// presented is the token r carries, with the name given beside it: Authorization: Bearer,
-// or the password of Authorization: Basic, which every client can send.
+// presented returns the token of r with the name given with it: Authorization: Bearer, or the
+// password of Authorization: Basic, which every client can send.
 func presented(r *http.Request) (token, name string) {
 	if user, password, ok := r.BasicAuth(); ok {
 		return password, user

@@ -1,5 +1,5 @@
--- Logins that are over, some at a time. One that has lasted for too long is not used any
--- more, and is soon idle for long enough.
+-- Deletes expired logins, a limited number at a time. A login past its maximum age is not used
+-- any more, so it is soon idle for long enough.
 DELETE FROM hooklatch.console_logins
 WHERE hash = ANY (ARRAY(
     SELECT l.hash

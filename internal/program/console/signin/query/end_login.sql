@@ -1,2 +1,2 @@
--- Somebody signed out.
+-- Signs a person out in one browser.
 DELETE FROM hooklatch.console_logins WHERE hash = :hash

@@ -1,3 +1,3 @@
--- Somebody else signs a person out everywhere, whichever way the person came.
+-- Signs another person out everywhere, whatever way the person signed in.
 DELETE FROM hooklatch.console_logins
 WHERE name = :name

@@ -1,4 +1,4 @@
--- Whose cookie it is, as long as the login lasts, and whether its last use is to be noted.
+-- The active login of a cookie, and whether its last use has to be recorded.
 SELECT l.name, l.role, l.way, l.token, l.basis, l.seen_at < now() - make_interval(secs => :touch_seconds::float8)
 FROM hooklatch.console_logins AS l
 WHERE l.hash = :hash

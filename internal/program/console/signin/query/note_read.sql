@@ -1,5 +1,4 @@
--- Somebody saw what is written down whoever sees it: once an hour, since a page that stays
--- open is read again and again.
+-- Records that a person viewed a payload, at most once an hour: an open page is read repeatedly.
 INSERT INTO hooklatch.operator_log (who, role, via, action, target, affected, request_id)
 SELECT :who, :role, 'console', 'payload.read', :target, 0, :request_id
 WHERE NOT EXISTS (

@@ -1,4 +1,4 @@
--- A login is used. Of several requests at once one notes it.
+-- Records the use of a login. Of several concurrent requests only one does.
 UPDATE hooklatch.console_logins
 SET seen_at = now()
 WHERE hash = :hash
