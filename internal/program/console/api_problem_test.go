@@ -24,7 +24,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/quarantine"
 )
 
-// asking is a request to the API, which is an order if it has a body.
+// asking is a request to the API. With a body it is an operator action.
 type asking struct{ path, body string }
 
 func (a asking) request(role signin.Role) *http.Request {
@@ -39,7 +39,7 @@ func (a asking) request(role signin.Role) *http.Request {
 	return r.WithContext(signin.WithPerson(r.Context(), signin.Person{Name: "vera", Role: role}))
 }
 
-// away is a console whose database does not answer.
+// away returns a console whose database does not answer.
 func away(t *testing.T) *bundle {
 	t.Helper()
 	pool, err := pgxpool.New(t.Context(), "postgres://nobody@127.0.0.1:1/none?sslmode=disable&connect_timeout=1")
@@ -58,7 +58,7 @@ func away(t *testing.T) *bundle {
 	})
 }
 
-// Every problem that the document speaks of is one that somebody is told, and no other.
+// The API returns every problem in the document, and no other.
 func TestProblemsOfTheAPIAreAsDescribed(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -150,7 +150,7 @@ func TestProblemsOfTheAPIAreAsDescribed(t *testing.T) {
 	require.Equal(t, ledger.EffectParked, b.effect(t, doubtful).State)
 }
 
-// What is not there, or is asked for in another way, is a problem too.
+// Unknown paths and wrong methods are answered with problems too.
 func TestPathsThatTheAPIHasNot(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -174,7 +174,7 @@ func TestPathsThatTheAPIHasNot(t *testing.T) {
 	}
 }
 
-// An order of a program is that of a page, and is recorded as a program's.
+// An action of a program does the same as that of a page, and is recorded as a program's.
 func TestAnOrderByTheAPI(t *testing.T) {
 	t.Parallel()
 	b := setup(t, func(o *console.Options) { o.URL = "https://ops.example.com/hooklatch" })

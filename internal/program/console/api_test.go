@@ -20,7 +20,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// document is what /api/openapi.json says.
+// document is the content of /api/openapi.json.
 type document struct {
 	Paths map[string]map[string]json.RawMessage
 
@@ -34,7 +34,7 @@ type operation struct {
 	Responses  map[string]reference
 }
 
-// reference is a thing, or where it stands.
+// reference is an object, or a reference to it.
 type reference struct {
 	Ref     string `json:"$ref"`
 	Name    string
@@ -89,8 +89,8 @@ func documented(t testing.TB, b *bundle) *document {
 	return d
 }
 
-// operationOf is the one that answers a request. Empty: it asks for a page for people
-// alone.
+// operationOf returns the operation that answers a request, or "" for a page without a counterpart
+// in the API.
 func (d *document) operationOf(method, path string) string {
 	mux := http.NewServeMux()
 	for _, pattern := range console.OnlyPages() {
@@ -110,7 +110,7 @@ func (d *document) operationOf(method, path string) string {
 	return described[pattern]
 }
 
-// holds has an answer be what the document says of it.
+// holds requires that an answer conforms to the document.
 func (d *document) holds(t testing.TB, name string, got *httptest.ResponseRecorder) {
 	t.Helper()
 	said, is := d.operations[name].Responses[strconv.Itoa(got.Code)]
@@ -127,8 +127,7 @@ func (d *document) holds(t testing.TB, name string, got *httptest.ResponseRecord
 	require.NoError(t, schema.Validate(value), "%s: %s", name, got.Body)
 }
 
-// What is served is described, and what is described is served: paths and methods, who may
-// ask, and what a list takes.
+// The document and the API agree on paths, methods, roles, and parameters of lists.
 func TestTheDocumentOfTheAPIIsOfWhatIsServed(t *testing.T) {
 	t.Parallel()
 	d := documented(t, setup(t))
@@ -159,7 +158,7 @@ func TestTheDocumentOfTheAPIIsOfWhatIsServed(t *testing.T) {
 	}
 }
 
-// filledAPI has of everything that there is to tell.
+// filledAPI returns a console with data of every kind.
 func filledAPI(t *testing.T) *bundle {
 	t.Helper()
 	b := setup(t)
@@ -186,7 +185,7 @@ func filledAPI(t *testing.T) *bundle {
 	return b
 }
 
-// Every answer is what the document says, and of the same thing as the page.
+// Every answer conforms to the document, and is about the same thing as the page.
 func TestAnswersOfTheAPIAreAsDescribed(t *testing.T) {
 	t.Parallel()
 	b := filledAPI(t)
@@ -218,7 +217,7 @@ func TestAnswersOfTheAPIAreAsDescribed(t *testing.T) {
 	}
 }
 
-// Pages of a list are all of it, each row once.
+// The pages of a list together contain each row once.
 func TestAListOfTheAPIGoesOn(t *testing.T) {
 	t.Parallel()
 	b := filledAPI(t)

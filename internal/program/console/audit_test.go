@@ -38,7 +38,7 @@ func TestAuditListsWhatPeopleOrdered(t *testing.T) {
 	require.Contains(t, b.page(t, "/audit?who=ada&from=-36h"), "hooklatch audit --who ada --since 36h", "the same on the command line")
 }
 
-// A list goes on where it ended, whatever is ordered meanwhile.
+// A list continues where it ended, regardless of actions meanwhile.
 func TestAuditGoesOn(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -59,7 +59,7 @@ func TestAuditGoesOn(t *testing.T) {
 	require.Equal(t, "hl_000", all[119])
 }
 
-// Who ordered what is for admins: others see that there is such a page, and what it takes.
+// The audit page is for admins. Others see that it exists, and which role it requires.
 func TestAuditIsForAdmins(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -45,7 +45,7 @@ func setup(t testing.TB, change ...func(*console.Options)) *bundle {
 	return setupOn(t, pgtest.New(t), change...)
 }
 
-// setupOn makes a console on a database.
+// setupOn creates a console on a database.
 func setupOn(t testing.TB, pool *pgxpool.Pool, change ...func(*console.Options)) *bundle {
 	t.Helper()
 	_, err := pool.Exec(t.Context(), `INSERT INTO hooklatch.destinations (name, kind, queue, policy, config_hash)
@@ -93,7 +93,7 @@ func setupOn(t testing.TB, pool *pgxpool.Pool, change ...func(*console.Options))
 	return &bundle{console: c, Handler: asked(c.Handler(), signin.Person{Name: signin.Nameless, Role: signin.Admin, Way: "loopback"}), box: box, pool: pool, refused: refused}
 }
 
-// asked has a person ask for everything who says no name.
+// asked makes a person without a name the caller of every request.
 func asked(h http.Handler, nameless signin.Person) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		person := nameless
@@ -107,7 +107,7 @@ func asked(h http.Handler, nameless signin.Person) http.Handler {
 	})
 }
 
-// verified is a quarantine in which proven is genuine and everything else is not.
+// verified is a quarantine in which only proven is genuine.
 type verified struct {
 	*quarantine.Quarantine
 
@@ -148,7 +148,7 @@ func (b *bundle) accept(t testing.TB, id, eventType, body string) *inbox.Event {
 	return e
 }
 
-// dispatch gives an event an effect, and returns its key.
+// dispatch creates an effect of an event, and returns its key.
 func (b *bundle) dispatch(t testing.TB, e *inbox.Event, policy ledger.Policy) string {
 	t.Helper()
 	id := identity.EffectID{Scope: identity.ScopeOfRoute(e.Source, "paid"), Key: identity.Key(e.EventID), Generation: 1}
@@ -160,7 +160,7 @@ func (b *bundle) dispatch(t testing.TB, e *inbox.Event, policy ledger.Policy) st
 	return id.IdempotencyKey()
 }
 
-// attempt makes one attempt of an effect, with this end.
+// attempt makes one attempt of an effect, with this outcome.
 func (b *bundle) attempt(t testing.TB, key string, end ledger.Settlement) {
 	t.Helper()
 	e, err := b.box.Ledger().Effect(t.Context(), key)
@@ -173,7 +173,7 @@ func (b *bundle) attempt(t testing.TB, key string, end ledger.Settlement) {
 	require.NoError(t, err)
 }
 
-// failed is an effect that its receiver refused.
+// failed returns an effect that its receiver refused.
 func (b *bundle) failed(t testing.TB, id string) string {
 	t.Helper()
 	key := b.dispatch(t, b.accept(t, id, "invoice.paid", `{"customer":"cus_42"}`), ledger.AtLeastOnce)
@@ -181,7 +181,7 @@ func (b *bundle) failed(t testing.TB, id string) string {
 	return key
 }
 
-// doubted is an effect that is at_most_once, and may have been applied.
+// doubted returns an at_most_once effect that may have been applied.
 func (b *bundle) doubted(t testing.TB, id string) string {
 	t.Helper()
 	key := b.dispatch(t, b.accept(t, id, "invoice.paid", `{}`), ledger.AtMostOnce)
@@ -189,7 +189,7 @@ func (b *bundle) doubted(t testing.TB, id string) string {
 	return key
 }
 
-// answer is what a request is answered.
+// answer returns the response to a request.
 func (b *bundle) answer(r *http.Request) *httptest.ResponseRecorder {
 	recorder := httptest.NewRecorder()
 	b.ServeHTTP(recorder, r)
@@ -206,7 +206,7 @@ func (b *bundle) post(path string, form url.Values) *httptest.ResponseRecorder {
 	return b.answer(r)
 }
 
-// page is one that must be there.
+// page returns a page, which must exist.
 func (b *bundle) page(t testing.TB, path string) string {
 	t.Helper()
 	got := b.get(path)

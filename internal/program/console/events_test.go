@@ -14,7 +14,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// listed are the ids of a page's rows, by where they lead.
+// listed returns the ids of a page's rows, from their links.
 func listed(t testing.TB, page string) []string {
 	t.Helper()
 	var list []string
@@ -27,7 +27,7 @@ func listed(t testing.TB, page string) []string {
 	return list
 }
 
-// older is where the rest of a list is, or empty.
+// older returns the link to the rest of a list, or "".
 func older(t testing.TB, page string) string {
 	t.Helper()
 	for _, n := range nodes(t, page) {
@@ -38,8 +38,8 @@ func older(t testing.TB, page string) string {
 	return ""
 }
 
-// found are the names in a whole list, on however many pages: a search in payloads ends
-// one when its time is over, which on a busy machine comes before anything was found.
+// found returns the names in a whole list, on any number of pages: a payload search ends a page when
+// its time is over, which on a busy machine may be before anything was found.
 func (b *bundle) found(t testing.TB, list, query string) (names []string) {
 	t.Helper()
 	for at := "?" + query; at != ""; {

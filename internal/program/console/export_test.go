@@ -10,8 +10,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/find"
 )
 
-// Operations are what the API serves, like "GET /api/events", with the role that each
-// takes.
+// Operations returns the operations of the API, such as "GET /api/events", with their roles.
 func Operations() map[string]signin.Role {
 	all := map[string]signin.Role{"GET /api/openapi.json": signin.Viewer}
 	for _, e := range entries() {
@@ -23,10 +22,10 @@ func Operations() map[string]signin.Role {
 	return all
 }
 
-// OnlyPages are those that are for people alone.
+// OnlyPages returns the pages without a counterpart in the API.
 func OnlyPages() []string { return onlyPages() }
 
-// Parameters are those of the query that an operation takes.
+// Parameters returns the query parameters of an operation.
 func Parameters() map[string][]string {
 	r := &request{Console: new(Console)}
 	all := map[string][]string{}
@@ -47,7 +46,7 @@ func Parameters() map[string][]string {
 	return all
 }
 
-// HoldSearches takes the turn of a person, and all places that wait for it.
+// HoldSearches occupies the turn of a person, and all places that wait for it.
 func (c *Console) HoldSearches(p signin.Person) (release func()) {
 	who := searcher{p.Way, p.Name}
 	for range waitingSearches {
@@ -62,7 +61,7 @@ func (c *Console) HoldSearches(p signin.Person) (release func()) {
 	}
 }
 
-// Searching is how many searches of a person run or wait.
+// Searching returns how many searches of a person run or wait.
 func (c *Console) Searching(p signin.Person) int {
 	c.searches.mu.Lock()
 	defer c.searches.mu.Unlock()

@@ -47,8 +47,8 @@ func TestADestinationIsPausedAndResumed(t *testing.T) {
 	}
 }
 
-// Why effects do not arrive stands on the page of their destination, and whoever mended
-// it need not wait for the next probe.
+// The page of a destination shows why effects do not arrive. After repairing it, an operator need
+// not wait for the next probe.
 func TestADestinationSaysWhatItAnswers(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -102,14 +102,14 @@ func TestASourceSaysHowItIsSetUpAndWhichSecretsMatch(t *testing.T) {
 		time.Minute, 100*time.Millisecond, "the answer is shared for two seconds")
 }
 
-// seen notes that something of Stripe was counted just now.
+// seen records that something of Stripe was counted just now.
 func (b *bundle) seen(t *testing.T, what string) {
 	t.Helper()
 	_, err := b.pool.Exec(t.Context(), `INSERT INTO hooklatch.last_seen (kind, name, what, seen_at) VALUES ('source', 'stripe', $1, now())`, what)
 	require.NoError(t, err)
 }
 
-// refuse puts deliveries in quarantine, as a gateway does.
+// refuse puts deliveries into quarantine, like a gateway.
 func (b *bundle) refuse(t *testing.T, bodies ...string) {
 	t.Helper()
 	keeper, err := quarantine.NewKeeper(quarantine.KeeperOptions{Pool: b.pool})
@@ -161,7 +161,8 @@ func TestWhatWasRefusedIsVerifiedAgain(t *testing.T) {
 	require.NotContains(t, b.page(t, "/quarantine?done=verified1-2%3Cb%3E"), "<b>")
 }
 
-// A refused delivery says why, whether it would be now, and is verified again alone.
+// The page of a refused delivery shows the reason and whether it would be accepted now. It can be
+// verified again on its own.
 func TestARefusedDeliveryIsVerifiedAgain(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -210,7 +211,7 @@ func TestWithoutAConfigurationThereAreStillPages(t *testing.T) {
 	crawl(t, b)
 }
 
-// Beside the pages stands how much of it waits for a person, once that is known.
+// The navigation shows how much needs attention, once that is known.
 func TestTheRailSaysWhatWaitsForAPerson(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

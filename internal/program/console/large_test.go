@@ -24,16 +24,16 @@ import (
 )
 
 const (
-	// soon is how long the server may work on a page, and searchSoon on a bite of a
-	// search in payloads.
+	// soon is how long the server may work on a page, and searchSoon on one step of a payload
+	// search.
 	soon       = 50 * time.Millisecond
 	searchSoon = 250 * time.Millisecond
-	// pagesOfOne is how many pages of its tables it may read for a page of one thing.
+	// pagesOfOne is how many table pages the server may read for the page of one thing.
 	pagesOfOne = 1_500
 )
 
-// backlogOfSlow are effects of a destination that is down: as many wait as failed. They
-// are older than all others.
+// backlogOfSlow contains effects of a destination that is down: as many wait as failed. They are
+// older than all others.
 const backlogOfSlow = `SET session_replication_role = replica;
 	INSERT INTO hooklatch.effects (
 		scope, key, idempotency_key, destination, queue, policy, state, attempt, created_at, next_attempt_at, last_attempt_at, finished_at, response_status
@@ -43,8 +43,8 @@ const backlogOfSlow = `SET session_replication_role = replica;
 	FROM generate_series(1, :rows) AS i;
 	RESET session_replication_role`
 
-// filled is a console on 20,000 events and effects, a million with HOOKLATCH_LONG=1, and
-// what its statements took.
+// filled returns a console on 20,000 events and effects, a million with HOOKLATCH_LONG=1, and a log
+// of the cost of its statements.
 func filled(t *testing.T) (b *bundle, rows int, log *explained.Log) {
 	t.Helper()
 	rows = 20_000
@@ -104,8 +104,7 @@ func deadline(ctx context.Context) time.Time {
 	return at
 }
 
-// tookOf is how long the server worked on a page, and how many pages of its tables it
-// looked at.
+// tookOf returns how long the server worked on a page, and how many table pages it read.
 func tookOf(t *testing.T, b *bundle, log *explained.Log, path string) (took time.Duration, buffers int, page string) {
 	t.Helper()
 	_, err := log.Take()
@@ -119,8 +118,8 @@ func tookOf(t *testing.T, b *bundle, log *explained.Log, path string) (took time
 	return took, buffers, page
 }
 
-// Every page is there at once, whatever it is asked for and however far back: the first
-// as the ten thousandth.
+// Every page is fast for any filter and any position: the ten thousandth page is as fast as the
+// first.
 func TestPagesAreFastOnAMillion(t *testing.T) {
 	t.Parallel()
 	b, rows, log := filled(t)
@@ -170,8 +169,8 @@ func TestPagesAreFastOnAMillion(t *testing.T) {
 	}
 }
 
-// A search in payloads answers in bites, each with where it looked. On a busy machine a
-// bite is smaller: each goes on where the last one ended, until all was looked at.
+// A payload search answers in steps, each with how far it searched. On a busy machine a step is
+// smaller. Each step continues where the last one ended, until everything was searched.
 func TestASearchInPayloadsAnswersInBites(t *testing.T) {
 	t.Parallel()
 	b, rows, log := filled(t)

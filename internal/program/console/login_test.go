@@ -11,7 +11,7 @@ import (
 	"github.com/hooklatch/hooklatch/internal/program/console/signin"
 )
 
-// Whoever is not known sees the page to sign in, and none of what others see.
+// An unauthenticated user sees only the sign-in page.
 func TestThePageToSignIn(t *testing.T) {
 	t.Parallel()
 	b := setup(t, func(o *console.Options) { o.URL = "https://ops.example.com/hooklatch" })
@@ -33,7 +33,7 @@ func TestThePageToSignIn(t *testing.T) {
 	}
 }
 
-// Every page says who one is there, and has the way out for whoever came in by it.
+// Every page shows who is signed in, and lets those sign out who signed in.
 func TestPagesSayWhoIsThere(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

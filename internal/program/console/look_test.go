@@ -50,7 +50,7 @@ func TestLookIsKept(t *testing.T) {
 	}
 }
 
-// What is fetched at the first visit and later, and how much script and style there is.
+// The sizes of what is fetched at the first visit and later, and of scripts and styles.
 func TestBudgets(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -57,7 +57,7 @@ func TestWhatCannotBeDoneIsRefused(t *testing.T) {
 	require.NotContains(t, b.page(t, "/effects/"+key+"?done=exploded"), "ordered")
 }
 
-// Two people who order the same at once order it once.
+// Two users who request the same action at the same time cause it once.
 func TestTwoOrdersAtOnceAreOne(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -82,7 +82,7 @@ func TestTwoOrdersAtOnceAreOne(t *testing.T) {
 	require.Len(t, log, 1)
 }
 
-// What may be applied twice is not retried by a person who has not looked.
+// An effect that may be applied twice is not retried unless the user confirms a check.
 func TestADoubtIsLookedAtFirst(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -98,8 +98,7 @@ func TestADoubtIsLookedAtFirst(t *testing.T) {
 	require.Equal(t, ledger.EffectInDoubt, b.effect(t, key).State)
 }
 
-// What a replay guard holds is decided about by its name, and its page offers what is
-// possible, no more.
+// A held event is released or dropped by its name. Its page offers only possible actions.
 func TestAHeldEventIsReleasedOrDroppedByItsName(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

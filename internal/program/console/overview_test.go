@@ -15,7 +15,7 @@ import (
 	"github.com/hooklatch/hooklatch/worker/alarm"
 )
 
-// What needs a person leads to where it is looked into, but for what is about no page.
+// Alerts link to the page of their subject, except those that concern no page.
 func TestWhatNeedsAPersonLeadsToItsPage(t *testing.T) {
 	t.Parallel()
 	const subject = "app" // a destination, and a source

@@ -14,14 +14,14 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// hostile is what a stranger may have written into any field. canary is an element that
-// is only there if a page does not escape.
+// hostile is text that an attacker may have written into any field. canary is an element that exists
+// only if a page does not escape.
 const (
 	canary  = "<canary>"
 	hostile = `"'` + canary + `<script>alert(1)</script>&lt;\u202e` + "\u202e" + `</pre></td>{{.}}`
 )
 
-// nodes are all elements of a page.
+// nodes returns all elements of a page.
 func nodes(t testing.TB, page string) []*html.Node {
 	t.Helper()
 	document, err := html.Parse(strings.NewReader(page))
@@ -44,8 +44,8 @@ func attribute(n *html.Node, name string) string {
 	return ""
 }
 
-// wellMade holds a page to what all have to be: nothing of a stranger is markup, nothing
-// runs in it, and whoever cannot see it can use it. It returns where its links lead.
+// wellMade checks the requirements of all pages: no untrusted markup, no inline scripts, and
+// accessibility. It returns the links of the page.
 func wellMade(t testing.TB, path, page string) (links []string) {
 	t.Helper()
 	require.True(t, strings.HasPrefix(page, "<!doctype html>"), path)
@@ -88,7 +88,7 @@ func wellMade(t testing.TB, path, page string) (links []string) {
 	return links
 }
 
-// crawl visits every page that the first one leads to.
+// crawl visits every page that is reachable from the first one.
 func crawl(t testing.TB, b *bundle) (visited []string) {
 	t.Helper()
 	outside := []string{"/metrics", "/healthz", "/readyz"} // of the listener
@@ -166,7 +166,7 @@ func TestNothingOfAStrangerIsMarkup(t *testing.T) {
 	}
 }
 
-// Bytes that no column holds name nothing; they are no fault of the server.
+// Bytes that no column can store name nothing. They do not cause an error of the server.
 func TestWhatCannotBeStoredIsNotThere(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -194,7 +194,7 @@ func TestUnknownIdsSayWhatRetentionMeans(t *testing.T) {
 	}
 }
 
-// A large body costs neither us nor a browser more than its beginning.
+// Only the beginning of a large body is rendered.
 func TestALargeBodyIsShownInPart(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -210,7 +210,7 @@ func TestALargeBodyIsShownInPart(t *testing.T) {
 	require.Contains(t, raw.Header().Get("Content-Security-Policy"), "sandbox")
 }
 
-// Links work whether a proxy keeps the path of the console or takes it away.
+// Links work whether a proxy keeps the path of the console or strips it.
 func TestThePathOfTheConsole(t *testing.T) {
 	t.Parallel()
 	b := setup(t, func(o *console.Options) { o.URL = "https://ops.example.com/hook%20latch/" })
@@ -232,7 +232,7 @@ func TestThePathOfTheConsole(t *testing.T) {
 	require.Equal(t, base+"/events/stripe/evt_1", b.get(base+"/jump?q=evt_1").Header().Get("Location"))
 }
 
-// Where River UI is, an effect leads to its job.
+// With River UI configured, an effect links to its job.
 func TestEffectsLeadToTheirJobs(t *testing.T) {
 	t.Parallel()
 	b := setup(t, func(o *console.Options) { o.RiverUI = "https://jobs.example.com/ui/" })
@@ -242,7 +242,7 @@ func TestEffectsLeadToTheirJobs(t *testing.T) {
 	require.NotContains(t, b.page(t, "/effects/"+b.failed(t, "evt_1")), "/jobs/1")
 }
 
-// River UI shows what jobs are about by links to the console.
+// Jobs contain links to the console, which River UI shows.
 func TestLinksOfJobsAnswer(t *testing.T) {
 	t.Parallel()
 	const at = "https://ops.example.com/hooklatch/"

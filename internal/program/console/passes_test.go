@@ -16,7 +16,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// passed leaves passes over the list of Stripe, and a list that is due in an hour.
+// passed stores passes over the list of Stripe, the next of which is due in an hour.
 func (b *bundle) passed(t testing.TB) {
 	t.Helper()
 	_, err := b.pool.Exec(t.Context(), `
@@ -54,8 +54,7 @@ func TestASourceShowsItsLastPasses(t *testing.T) {
 	require.Equal(t, "<b>ann</b>", told.Passes[0].RequestedBy)
 }
 
-// The list is due at once, who ordered it is recorded with that, and a pass at work is not
-// disturbed.
+// The list becomes due immediately, the operator is recorded, and a running pass is not disturbed.
 func TestAListIsReadByOrder(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

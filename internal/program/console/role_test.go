@@ -14,8 +14,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// What a person may not do is refused by the server, whatever a page shows, and written
-// down.
+// The server refuses and logs an action without the required role, whatever a page shows.
 func TestWhoLacksARoleIsRefused(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
@@ -41,7 +40,7 @@ func TestWhoLacksARoleIsRefused(t *testing.T) {
 	require.Equal(t, "operator", done[0].Role)
 }
 
-// What a person may not do is shown, with the reason, and leads nowhere.
+// A page shows actions without the required role disabled, with the reason.
 func TestWhatARoleLacksIsShownDisabled(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -28,7 +28,7 @@ func (b *bundle) runs(t testing.TB) *runs.Runs {
 	return b.box.Runs().With(b.box.Finder().With(route.CompileCondition))
 }
 
-// begun are runs that nobody works off.
+// begun returns runs that no worker processes.
 func begun(t testing.TB, b *bundle, n int) (ids []string) {
 	t.Helper()
 	for range n {
@@ -41,7 +41,7 @@ func begun(t testing.TB, b *bundle, n int) (ids []string) {
 	return ids
 }
 
-// orderOf is where the form of a preview is sent.
+// orderOf returns the path to which the form of a preview is sent.
 func orderOf(t testing.TB, page string) string {
 	t.Helper()
 	found := regexp.MustCompile(`action="(/runs/new[^"]*)"`).FindStringSubmatch(page)
@@ -55,7 +55,7 @@ func (b *bundle) sent(role signin.Role, method, path string, form url.Values) *h
 	return b.answer(r.WithContext(signin.WithPerson(r.Context(), signin.Person{Name: "vera", Role: role})))
 }
 
-// What a filter selects is counted, ordered, worked off, and told of.
+// The matches of a filter are counted, and a run over them is started, processed and shown.
 func TestWhatAListShowsIsRetried(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -104,8 +104,8 @@ func TestWhatAListShowsIsRetried(t *testing.T) {
 	require.Equal(t, ledger.EffectInDoubt, b.effect(t, doubtful).State)
 }
 
-// The addresses that runs had before lead to those of now, with query and method: bookmarks,
-// links in jobs, and programs that ask the API.
+// The former addresses of runs redirect to the current ones, with query and method, for bookmarks,
+// links in jobs, and API clients.
 func TestFormerAddressesOfRunsLead(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -164,7 +164,7 @@ func TestEventsAreReplayedOneByOneAndMany(t *testing.T) {
 	require.NotContains(t, b.page(t, "/events"), "Release these", "nothing is held")
 }
 
-// A value that is too long to be looked for is refused: without it everything would be selected.
+// A value that is too long is refused: without it everything would be selected.
 func TestAFilterThatIsTooLongSelectsNothing(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -185,7 +185,7 @@ func TestAFilterThatIsTooLongSelectsNothing(t *testing.T) {
 	require.Zero(t, ordered)
 }
 
-// An operator's run has a bound, which the server holds; an admin's has none.
+// The server limits the size of an operator's run. An admin's run has no limit.
 func TestAnOperatorsRunIsBounded(t *testing.T) {
 	t.Parallel()
 	b := setup(t, func(o *console.Options) { o.MaxRun = 1 })
@@ -207,7 +207,7 @@ func TestAnOperatorsRunIsBounded(t *testing.T) {
 	require.Equal(t, "admin", log[0].Role)
 }
 
-// What is about more than a thousand is not ordered by a slip.
+// A run over more than a thousand has to be confirmed by typing the verb.
 func TestManyAreTyped(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -226,7 +226,7 @@ func TestManyAreTyped(t *testing.T) {
 	require.Equal(t, http.StatusSeeOther, b.post(path, url.Values{"typed": {"Retry"}}).Code)
 }
 
-// Whoever presses twice orders once.
+// Submitting a form twice starts one run.
 func TestARunThatIsOrderedTwiceIsOne(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -14,10 +14,10 @@ import (
 	"github.com/hooklatch/hooklatch/internal/program/console/signin"
 )
 
-// patience is how long a test waits for a state, on a machine that is busy.
+// patience is how long a test waits for a state, even on a busy machine.
 const patience = 5 * time.Minute
 
-// search asks for a condition on events as a viewer.
+// search searches events with a condition as a viewer.
 func (b *bundle) search(name, when string, change ...func(*http.Request)) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(http.MethodGet, "/events?"+url.Values{"when": {when}}.Encode(), http.NoBody)
 	for _, f := range change {
@@ -26,8 +26,8 @@ func (b *bundle) search(name, when string, change ...func(*http.Request)) *httpt
 	return b.answer(r.WithContext(signin.WithPerson(r.Context(), signin.Person{Name: name, Role: signin.Viewer})))
 }
 
-// Four searches of a person run one after the other. A search of another person waits for
-// the one that works and is not refused, and other pages wait for neither.
+// Four searches of a person run one after the other. A search of another person is not refused, and
+// other pages do not wait for any of them.
 func TestSearchesOfAPersonRunOneAtATime(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -67,8 +67,8 @@ func TestSearchesOfAPersonRunOneAtATime(t *testing.T) {
 	require.Zero(t, b.console.Searching(vera))
 }
 
-// A search is in the turn of its person wherever it is asked for, and wherever a browser
-// comes from: a link on another web site can make it ask.
+// A search runs in its person's turn on every path, and regardless of where the browser comes from:
+// a link on another web site can cause a search.
 func TestEverySearchTakesItsTurn(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -97,8 +97,8 @@ func TestEverySearchTakesItsTurn(t *testing.T) {
 	require.Equal(t, http.StatusOK, b.search("vera", "true").Code)
 }
 
-// What a viewer types is refused by its size before it is work, and the database is not
-// blamed for it.
+// A condition that is too long is refused before it causes work, and the error does not blame the
+// database.
 func TestAConditionThatIsTooMuchIsRefused(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -19,13 +19,13 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// as asks for a page in a role.
+// as requests a page with a role.
 func (b *bundle) as(role signin.Role, path string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(http.MethodGet, path, http.NoBody)
 	return b.answer(r.WithContext(signin.WithPerson(r.Context(), signin.Person{Name: "vera", Role: role})))
 }
 
-// private has an event with a mail address, and an effect that was answered with it.
+// private returns an event with a mail address, and an effect with a response that contains it.
 func (b *bundle) private(t testing.TB) (key string) {
 	t.Helper()
 	e := b.accept(t, "evt_1", "invoice.paid", `{"data":{"email":"ada@example.com","amount":42}}`)
@@ -34,7 +34,7 @@ func (b *bundle) private(t testing.TB) (key string) {
 	return key
 }
 
-// everywhere is where something of that event is shown.
+// everywhere returns all paths that show something of that event.
 func everywhere(key string) (shown, exact []string) {
 	shown = []string{"/events", "/events/stripe/evt_1", "/effects", "/effects/" + key}
 	for _, path := range shown {
@@ -108,8 +108,8 @@ func TestMaskedValuesAreForAdmins(t *testing.T) {
 			require.Equal(t, http.StatusForbidden, got.Code, path)
 			require.Contains(t, got.Body.String(), "The exact bytes require the role admin.")
 		}
-		// Who may not see a value finds none out by asking for it, neither of this source
-		// nor of all.
+		// A user who may not see a value cannot find it by searching, neither in this source nor
+		// in all sources.
 		for _, source := range []string{"", "stripe"} {
 			search := "?" + url.Values{"source": {source}, "when": {`body.data.email.startsWith("a")`}}.Encode()
 			for _, list := range []string{"/events", "/effects", "/api/events", "/api/effects"} {
@@ -127,7 +127,7 @@ func TestMaskedValuesAreForAdmins(t *testing.T) {
 	require.Equal(t, http.StatusOK, b.as(signin.Admin, "/events?when=true").Code)
 }
 
-// What has no place for pointers to lead to is not shown at all.
+// A payload in which pointers cannot be resolved is not shown at all.
 func TestMasksOfOtherBodies(t *testing.T) {
 	t.Parallel()
 	b := setup(t, func(o *console.Options) { o.Sight.Mask = map[string][]string{"stripe": {"/From"}} })
@@ -147,8 +147,8 @@ func TestMasksOfOtherBodies(t *testing.T) {
 	}
 }
 
-// Where it is asked for, the log says who saw what; what cannot be written down is not
-// shown.
+// If configured, the operator log records who viewed what. A payload whose viewing cannot be
+// recorded is not shown.
 func TestWhoReadsIsWrittenDown(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)
@@ -193,8 +193,8 @@ func TestWhoReadsIsWrittenDown(t *testing.T) {
 	}
 }
 
-// A refused delivery has a payload too. Whether it would be accepted is said to whoever
-// sees nothing of it.
+// A refused delivery has a payload too. Users who may not see it still see whether the delivery would
+// be accepted.
 func TestPayloadsInQuarantineAreForTheSame(t *testing.T) {
 	t.Parallel()
 	b := setup(t, func(o *console.Options) { o.Sight.Payloads = signin.Operator })

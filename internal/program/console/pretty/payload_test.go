@@ -15,7 +15,7 @@ import (
 
 var tag = regexp.MustCompile(`<[^>]*>`)
 
-// shownText is what a person reads of a payload.
+// shownText returns the visible text of a payload.
 func shownText(p pretty.Payload) string {
 	if p.HTML != "" {
 		return html.UnescapeString(tag.ReplaceAllString(string(p.HTML), ""))
@@ -23,8 +23,8 @@ func shownText(p pretty.Payload) string {
 	return p.Text
 }
 
-// FuzzPayload holds that nothing of a payload becomes an element, and that JSON is shown
-// with all its letters: numbers, order and repeated keys as they came.
+// FuzzPayload checks that no part of a payload becomes an element, and that JSON is shown completely:
+// numbers, order and repeated keys as received.
 func FuzzPayload(f *testing.F) {
 	for _, seed := range []string{
 		`{}`, `[]`, `{"a":1.0e+10,"a":[true,false,null,"\u003c"],"b":{"c":{}}}`, ` [ 1 , "a\"]}" ] `, `"x"`, `12345678901234567890.10`, `<script>`, "\xff\x00", "", `{"<canary>":"</pre>"}`,

@@ -51,7 +51,7 @@ func TestOneAnswerIsForAllWhoAsk(t *testing.T) {
 	require.Equal(t, 5, n)
 }
 
-// Who only glances never waits, and is shown nothing that is stale.
+// Glance never waits, and returns nothing stale.
 func TestAGlanceNeverWaits(t *testing.T) {
 	t.Parallel()
 	var now atomic.Int64
