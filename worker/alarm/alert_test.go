@@ -16,8 +16,7 @@ var noon = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
 
 func before(d time.Duration) time.Time { return noon.Add(-d) }
 
-// healthy is a system in which much happens and nothing needs a person: each number is
-// just below what does.
+// healthy returns a busy system in which no alert fires: each number is just below its threshold.
 func healthy() alarm.Facts {
 	return alarm.Facts{
 		Snapshot: &measure.Snapshot{
@@ -48,7 +47,8 @@ func healthy() alarm.Facts {
 	}
 }
 
-// sick are the conditions: what makes it so, of whom it is, and what little less does not.
+// sick are the conditions by name: the subject, a change that makes the alert fire, and a slightly
+// smaller change that does not.
 var sick = map[string]struct {
 	of   string
 	make func(f *alarm.Facts)
@@ -182,7 +182,7 @@ func TestTheMostUrgentComesFirst(t *testing.T) {
 	require.Equal(t, []alarm.Severity{alarm.Page, alarm.Ticket, alarm.Notice}, order)
 }
 
-// A roll-out is no alarm.
+// A rollout does not fire an alert.
 func TestTwoConfigurationsMayBeThereForAWhile(t *testing.T) {
 	t.Parallel()
 	f := healthy()

@@ -9,14 +9,14 @@ import (
 
 var noon = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
 
-// story is what becomes of one thing as time passes.
+// story follows one alert as time passes.
 type story struct {
 	states []*state
 	muted  map[string]bool
 	for_   time.Duration
 }
 
-// at decides at a moment after noon, and returns what is told, to whom.
+// at decides at a time after noon, and returns the messages with their targets.
 func (s *story) at(after time.Duration, so bool) (told []string) {
 	d := decision{now: noon.Add(after), to: func(Alert) []int { return []int{0, 1} }, targets: 2, lasts: DefaultFor, repeat: DefaultRepeat, muted: s.muted}
 	var found []Alert
@@ -31,7 +31,7 @@ func (s *story) at(after time.Duration, so bool) (told []string) {
 	return told
 }
 
-// came says that what was told has come.
+// came marks the last notification as delivered.
 func (s *story) came() {
 	for _, one := range s.states {
 		one.Came = true
@@ -79,8 +79,8 @@ func TestAFlickerIsOneThing(t *testing.T) {
 	require.Len(t, s.states, 1)
 }
 
-// What does not come to the first is told the second, and not again; its end is told
-// where it was told.
+// If the first target cannot be reached, the second one is notified, once. The resolution is sent to
+// the target that was notified.
 func TestTheNextOneIsTold(t *testing.T) {
 	t.Parallel()
 	s := &story{}

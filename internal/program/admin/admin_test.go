@@ -23,8 +23,7 @@ const token = "canary-token-5d2c"
 
 var testNow = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// newAdmin is an admin with something to show, after change had its way with
-// the options.
+// newAdmin returns an Admin with something to show. change may change its options.
 func newAdmin(t *testing.T, change func(*admin.Options)) *admin.Admin {
 	t.Helper()
 	opts := admin.Options{
@@ -54,7 +53,7 @@ func get(t *testing.T, a *admin.Admin, path string, change ...func(*http.Request
 
 func withToken(o *admin.Options) { o.SignIn = guardAt(time.Now) }
 
-// guardAt asks for the token, by a clock.
+// guardAt returns a guard that requires the token and uses a clock.
 func guardAt(now func() time.Time) *signin.Guard {
 	g, err := signin.New(signin.Options{Tokens: []signin.Token{{Role: signin.Admin, Secret: secret.New(token)}}, Now: now})
 	if err != nil {
@@ -112,7 +111,7 @@ func TestStartStop(t *testing.T) {
 
 	require.NoError(t, a.Stop(t.Context()))
 	require.NoError(t, a.Stop(t.Context()), "Stop may be called again")
-	require.ErrorContains(t, a.Start(), "is stopped")
+	require.ErrorContains(t, a.Start(), "already stopped")
 	require.NoError(t, other.Stop(t.Context()), "Stop without Start")
 }
 

@@ -52,7 +52,7 @@ func TestTokenIsAskedEverywhereButAtTheProbes(t *testing.T) {
 			}
 			require.Equal(t, http.StatusUnauthorized, got.Code, "%s %d", path, i)
 			require.Contains(t, got.Header().Get("WWW-Authenticate"), "Basic")
-			require.JSONEq(t, `{"title":"Unauthorized","status":401,"detail":"send a token as a bearer, or as the password of basic authentication"}`, got.Body.String())
+			require.JSONEq(t, `{"title":"Unauthorized","status":401,"detail":"send a token as a bearer token, or as the password of basic authentication"}`, got.Body.String())
 			require.Equal(t, "application/problem+json", got.Header().Get("Content-Type"))
 		}
 		for _, as := range operator {
@@ -65,8 +65,8 @@ func TestTokenIsAskedEverywhereButAtTheProbes(t *testing.T) {
 	require.Equal(t, http.StatusOK, get(t, a, "/", operator[0], anyHost).Code)
 }
 
-// A client that guesses is refused after ten tries, also with the right token, and
-// goes on at one a second. Clients at other addresses do not notice.
+// A client that guesses is throttled after ten tries, and may continue with one per second. Clients
+// at other addresses are not affected.
 func TestGuessesOfTheTokenAreThrottled(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
@@ -119,7 +119,7 @@ func TestOtherHostNamesAreRefusedWithoutToken(t *testing.T) {
 	}
 }
 
-// What changes something comes from a page of ours, or carries the token as a bearer.
+// A change must come from a page of the console, or carry a bearer token.
 func TestOnlyOwnPagesOrder(t *testing.T) {
 	t.Parallel()
 	a := newAdmin(t, func(o *admin.Options) {

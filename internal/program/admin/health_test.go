@@ -84,7 +84,7 @@ func TestReadyzHasTwoSeconds(t *testing.T) {
 	}
 }
 
-// Anyone may ask, so calls that come together are one question.
+// The probe is public, so concurrent requests share one call.
 func TestReadyzAsksOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

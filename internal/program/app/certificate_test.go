@@ -24,8 +24,8 @@ func certify(t *testing.T, dir string, from, until time.Time) (cert, key string)
 	return cert, key
 }
 
-// A reload reads the pairs of both listeners again. One that is bad, or has
-// expired, leaves the old one in effect.
+// A reload reads the pairs of both listeners again. An invalid or expired pair leaves the old one
+// in effect.
 func TestReloadReadsCertificatesAgain(t *testing.T) {
 	t.Parallel()
 	f := newFile(t, pgtest.URL(t, pgtest.New(t)))

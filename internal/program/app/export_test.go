@@ -2,5 +2,5 @@ package app
 
 import "net/http"
 
-// AdminHandler is everything that the admin listener serves.
+// AdminHandler returns the handler of the admin listener.
 func (a *App) AdminHandler() http.Handler { return a.admin.Handler() }

@@ -79,7 +79,7 @@ routes: [{name: all, from: stripe, to: app}]
 	require.Equal(t, "Bearer the-first-bearer", <-bearers)
 	require.Equal(t, http.StatusOK, page(t, a, "the-first-admin-token"))
 
-	// It was edited, and nobody has said that it is to be read.
+	// The configuration was edited, but no reload was requested.
 	require.NoError(t, os.WriteFile(f.path, []byte("sources: ["), 0o600))
 	m.replace(t, map[string]string{"stripe": "the-second-secret", "bearer": "the-second-bearer", "token": "the-second-admin-token", "grafana": "the-second-grafana", "client": "the-second-client"})
 	logged(t, &logs, `are in effect" path="admin.auth.oidc.client_secret, admin.token, admin.tokens[0].token, destinations.app.http.bearer, sources.stripe.secrets"`)
@@ -91,7 +91,7 @@ routes: [{name: all, from: stripe, to: app}]
 	require.Equal(t, http.StatusUnauthorized, page(t, a, "the-first-grafana"))
 	require.NotContains(t, logs.String(), "take effect after a restart")
 
-	// Somebody writes files one after the other.
+	// The files are written one after the other.
 	m.replace(t, map[string]string{"stripe": "", "bearer": "the-third-bearer", "token": "the-second-admin-token", "grafana": "the-second-grafana", "client": "the-second-client"})
 	logged(t, &logs, "files changed, and the secrets and certificates in effect stay")
 	deliver(t, a, "stripe", "the-second-secret")
@@ -110,7 +110,7 @@ func logged(t *testing.T, logs *syncBuffer, text string) {
 	require.Eventually(t, func() bool { return strings.Contains(logs.String(), text) }, patience, often, text)
 }
 
-// page is the answer of the admin listener to a token.
+// page returns the status with which the admin listener answers a token.
 func page(t *testing.T, a *app.App, token string) int {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+a.AdminAddr().String()+"/metrics", http.NoBody)
@@ -123,8 +123,8 @@ func page(t *testing.T, a *app.App, token string) int {
 	return response.StatusCode
 }
 
-// A database whose passwords are handed out for a while gets the new user at the next
-// connection, and no other server.
+// With short-lived database passwords, the next connection uses the new user, but never another
+// server.
 func TestConnectionsTakeTheLoginOfTheirTime(t *testing.T) {
 	t.Parallel()
 	owner := pgtest.New(t)

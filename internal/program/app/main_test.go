@@ -18,7 +18,7 @@ func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
 
 const patience = 60 * time.Second
 
-// syncBuffer may be written and read at the same time.
+// syncBuffer may be written and read concurrently.
 type syncBuffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer

@@ -16,16 +16,16 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// wildcards are something for each part of a pattern that may be anything. A route with
-// another one has to be added here.
+// wildcards are values for the wildcards in patterns. A route with another wildcard has to be added
+// here.
 func wildcards() map[string]string {
 	return map[string]string{
 		"{source}": "stripe", "{id}": "evt_0", "{any}": "x", "{key}": "hl_0", "{action}": "retry", "{name}": "app", "{hash}": "0", "{file...}": "x.css", "{$}": "",
 	}
 }
 
-// Every address that the listener knows, asked for by every role with every method: what a
-// role may not do is refused with 403, and whoever is not known with 401.
+// Every role requests every address of the listener with every method. Requests without the required
+// role are refused with 403, and unauthenticated requests with 401.
 func TestWhoMayAskForWhat(t *testing.T) {
 	t.Parallel()
 	f := newFile(t, pgtest.URL(t, pgtest.New(t)))
@@ -86,7 +86,8 @@ sources: {stripe: {provider: stripe, secrets: the-first-secret}}
 	}, open, "what is for everybody")
 }
 
-// roleFor is the role that a request takes by the list of routes. Empty: no route has it.
+// roleFor returns the role that a request requires according to the list of routes, or "" if no
+// route matches.
 func roleFor(t *testing.T, routes []signin.Route, method, path string) signin.Role {
 	t.Helper()
 	mux := http.NewServeMux()

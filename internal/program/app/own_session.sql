@@ -1,6 +1,6 @@
--- Overrides session settings of the role or the database that our transactions do not set
--- themselves. An idle_session_timeout ends the connection that listens, again and again. At
--- isolation levels above read committed the queue's own statements fail with 40001. A
+-- Overrides session settings of the role or the database that Hooklatch's transactions do not set
+-- themselves. An idle_session_timeout would repeatedly end the connection that listens. At
+-- isolation levels above read committed the queue's own statements would fail with 40001. A
 -- setting that this server does not have is left out.
 SELECT set_config(s.name, wanted.value, false)
 FROM (VALUES

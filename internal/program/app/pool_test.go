@@ -40,7 +40,7 @@ func TestSettingsOfSessionsAreSetAside(t *testing.T) {
 	require.Equal(t, []string{"3s", "serializable", "on", "5MB"}, settings(app.PoolOptions{Pooled: true}), "a pooler gives its sessions to others")
 }
 
-// A primary of before a failover is not connected to again, and the next host is.
+// After a failover, connections go to the next host instead of the former primary.
 func TestAPrimaryOfThePastIsRefused(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)

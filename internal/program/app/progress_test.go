@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A part stalls when it has work and ends none of it for long. One that has no work, or
-// ends some, is well, however many looks there were.
+// A part stalls if it has work and finishes none for a while. A part without work, or one that
+// finishes some, is healthy after any number of checks.
 func TestAPartStallsWhileItHasWorkAndEndsNone(t *testing.T) {
 	t.Parallel()
 	var underway, ended int64

@@ -58,8 +58,7 @@ routes:
     to: app
 `
 
-// reloading is an App whose reloads are followed in a bubble. It neither listens nor
-// connects.
+// reloading is an App that follows reloads in a synctest bubble. It neither listens nor connects.
 type reloading struct {
 	*App
 
@@ -108,7 +107,7 @@ func (r *reloading) write(t *testing.T, text string) {
 	require.NoError(t, os.WriteFile(r.path, []byte(text), 0o600))
 }
 
-// after lets time pass for everything that follows reloads.
+// after lets time pass in the bubble.
 func after(d time.Duration) {
 	<-time.After(d) // of the bubble
 	synctest.Wait()
@@ -130,7 +129,7 @@ func inBubble(t *testing.T, f func(t *testing.T, r *reloading)) {
 	require.NoError(t, r.Stop(context.Background()))
 }
 
-// routesInEffect are the routes with the patterns of their types.
+// routesInEffect returns the routes with the patterns of their types.
 func (r *reloading) routesInEffect() string {
 	var routes []string
 	for _, one := range r.config.Load().Routes {
@@ -144,9 +143,9 @@ const (
 	wholeRoutes  = "paid invoice.paid,invoice.voided; pushed "
 )
 
-// A file is cut at every line when its reload is asked for. It is read when the rest is
-// there, and one that stood still before is either refused or its losses are named, and
-// is read again by itself.
+// A file is cut at every line when its reload is requested. It is read once the rest has been
+// written. If it did not change for a while before that, it is either refused or its losses are
+// logged, and it is read again automatically.
 func TestReloadOfAFileCutAtEveryLine(t *testing.T) {
 	t.Parallel()
 	lines := strings.SplitAfter(whole, "\n")
@@ -186,7 +185,7 @@ func TestReloadOfAFileCutAtEveryLine(t *testing.T) {
 	}
 }
 
-// The file is not watched for ever: a change that no reload asked for is not read.
+// The file is watched only for a while: a change without a reload request is not read.
 func TestAFileIsReadOnlyWhenAReloadAskedForIt(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, r *reloading) {
@@ -203,7 +202,7 @@ func TestAFileIsReadOnlyWhenAReloadAskedForIt(t *testing.T) {
 	})
 }
 
-// A file that never stands still is said to be so, and is read once it does.
+// A file that keeps changing is logged, and is read once it stops changing.
 func TestAFileThatKeepsChangingIsReadInTheEnd(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, r *reloading) {
@@ -222,7 +221,7 @@ func TestAFileThatKeepsChangingIsReadInTheEnd(t *testing.T) {
 	})
 }
 
-// lockedBuffer may be written and read at the same time.
+// lockedBuffer may be written and read concurrently.
 type lockedBuffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer

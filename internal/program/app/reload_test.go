@@ -23,7 +23,7 @@ destinations: {app: {http: {url: http://localhost:1/}}}
 routes: [{name: all, from: stripe, to: app}]
 `
 
-// started is an App on a database of the test, ready.
+// started returns a ready App on a database of the test.
 func started(t *testing.T, f *file, logs *syncBuffer) *app.App {
 	t.Helper()
 	cfg, err := f.load()
@@ -45,8 +45,7 @@ func started(t *testing.T, f *file, logs *syncBuffer) *app.App {
 	return a
 }
 
-// status is the answer to an unsigned delivery: 404 for a source that is not
-// there, 401 for one that is.
+// status returns the answer to an unsigned delivery: 404 for an unknown source, 401 for a known one.
 func status(t *testing.T, a *app.App, source string) int {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+a.GatewayAddr().String()+"/webhooks/"+source, http.NoBody)
@@ -99,7 +98,7 @@ worker: {dispatch_workers: 3}
 		err := pool.QueryRow(t.Context(), `SELECT route FROM hooklatch.effects`).Scan(&route)
 		return err == nil && route == "some"
 	}, patience, 10*time.Millisecond, "the new route has the event")
-	require.Contains(t, logs.String(), `in effect after a restart" reason=worker`)
+	require.Contains(t, logs.String(), `they take effect after a restart" reason=worker`)
 	require.Contains(t, logs.String(), `level=WARN msg="destinations changed: a reload does not put them into effect, a restart does" destination="app, other"`)
 }
 
@@ -125,8 +124,8 @@ func TestReloadOfABadFileChangesNothing(t *testing.T) {
 	}
 }
 
-// What a reload takes away is named, and the last source or route is taken away only by a
-// file that says so.
+// Everything that a reload removes is logged. The last source or route is removed only by a file
+// with allow_empty.
 func TestReloadNamesWhatIsGone(t *testing.T) {
 	t.Parallel()
 	f := newFile(t, pgtest.URL(t, pgtest.New(t)))
@@ -159,8 +158,7 @@ routes: [{name: all, from: stripe, to: app}, {name: pushed, from: github, to: cr
 	require.NoError(t, a.Ready(t.Context()))
 }
 
-// A configuration that accepts or dispatches nothing is not ready, unless it says that
-// this is meant.
+// A configuration that accepts or dispatches nothing is not ready unless allow_empty is set.
 func TestAnEmptyConfigurationIsNotReady(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)

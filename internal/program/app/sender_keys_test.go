@@ -29,7 +29,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// bank is Plaid: it has one key, and an API that gives it out.
+// bank acts as Plaid: it has one key, and an API that returns it.
 type bank struct {
 	key     *ecdsa.PrivateKey
 	asked   atomic.Int64
@@ -70,7 +70,7 @@ func (b *bank) RoundTrip(r *http.Request) (*http.Response, error) {
 	return say(http.StatusOK, map[string]any{"key": key})
 }
 
-// process is one that takes deliveries of the bank, until it is stopped.
+// process accepts deliveries of the bank until it is stopped.
 type process struct {
 	*bank
 
@@ -100,7 +100,7 @@ func (p *process) stop(t *testing.T) {
 	require.NoError(t, p.outbox.Stop(context.WithoutCancel(t.Context())))
 }
 
-// delivery is signed with the key of the bank.
+// delivery returns a delivery signed with the key of the bank.
 func (p *process) delivery(t *testing.T, now time.Time) *provider.Request {
 	t.Helper()
 	der, err := x509.MarshalPKCS8PrivateKey(p.key)
@@ -111,7 +111,7 @@ func (p *process) delivery(t *testing.T, now time.Time) *provider.Request {
 	return r
 }
 
-// forged names a key that the bank does not have.
+// forged returns a delivery that names a key that the bank does not have.
 func (p *process) forged(t *testing.T, i int, now time.Time) *provider.Request {
 	t.Helper()
 	r := p.delivery(t, now)
@@ -135,7 +135,7 @@ func newBank(t *testing.T) *bank {
 	return &bank{key: key}
 }
 
-// kept waits until the key of the bank is in the table, as the condition says.
+// kept waits until the key of the bank is in the table and matches the condition.
 func kept(t *testing.T, pool *pgxpool.Pool, condition string) {
 	t.Helper()
 	require.Eventually(t, func() bool {
@@ -145,8 +145,8 @@ func kept(t *testing.T, pool *pgxpool.Pool, condition string) {
 	}, 30*time.Second, 10*time.Millisecond)
 }
 
-// A process that was started anew knows the key that the one before it had,
-// whatever strangers do to it and whether the sender's API answers or not.
+// A restarted process knows the key of the process before it, regardless of forged deliveries and
+// of whether the sender's API answers.
 func TestProvenKeysOfASenderOutliveARestart(t *testing.T) {
 	t.Parallel()
 	pool, b, now := pgtest.New(t), newBank(t), time.Now()
@@ -156,7 +156,7 @@ func TestProvenKeysOfASenderOutliveARestart(t *testing.T) {
 	kept(t, pool, "document IS NOT NULL")
 	before.stop(t)
 
-	// Strangers use up all questions that they have together first.
+	// Forged deliveries first use up all key requests that are allowed for them.
 	b.asked.Store(0)
 	after := b.process(t, pool)
 	for i := range 100 {
@@ -167,8 +167,8 @@ func TestProvenKeysOfASenderOutliveARestart(t *testing.T) {
 	require.NoError(t, after.verify(t, after.delivery(t, now), now))
 	require.EqualValues(t, 45, b.asked.Load())
 
-	// It is no older for being in the database: the sender is asked for it again
-	// in an hour, out of turn, and a day later it is not used without an answer.
+	// The stored key ages like any other: it is requested again after an hour, and a day later it
+	// is not used without an answer.
 	_, err := pool.Exec(t.Context(), `UPDATE hooklatch.sender_keys SET proven_at = now() - interval '2 hours'`)
 	require.NoError(t, err)
 	b.asked.Store(0)
@@ -186,7 +186,7 @@ func TestProvenKeysOfASenderOutliveARestart(t *testing.T) {
 	kept(t, pool, "proven_at > now() - interval '1 hour'")
 }
 
-// What the sender took back stays so after a restart.
+// A key that the sender revoked stays revoked after a restart.
 func TestKeysThatASenderTookBackAreNotKeptAsGood(t *testing.T) {
 	t.Parallel()
 	pool, b, now := pgtest.New(t), newBank(t), time.Now()
@@ -204,8 +204,8 @@ func TestKeysThatASenderTookBackAreNotKeptAsGood(t *testing.T) {
 	require.ErrorContains(t, after.verify(t, after.delivery(t, now), now), string(provider.ReasonUnknownKey))
 }
 
-// A database that is away takes nothing from what a process knows, and is asked
-// again when it is back.
+// An unavailable database does not affect the keys that a process knows, and is queried again when
+// it is back.
 func TestKeysOfASenderWithoutTheDatabase(t *testing.T) {
 	t.Parallel()
 	pool, b, now := pgtest.New(t), newBank(t), time.Now()

@@ -31,10 +31,10 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// follower does what the sender of a page does.
+// follower acts as the sender of a page.
 type follower struct {
 	secret string // as the sender shows it
-	// sign makes a delivery of a body by a key.
+	// sign returns a delivery of a body, signed with a key.
 	sign       func(body, key string) delivery
 	one, other string // bodies of two events
 	probes     []probe
@@ -46,7 +46,7 @@ type delivery struct {
 	body   string
 }
 
-// probe is a test of the endpoint, and the answer that the sender wants.
+// probe is a test of the endpoint, with the answer that the sender expects.
 type probe struct {
 	method string
 	delivery
@@ -194,9 +194,8 @@ var (
 	variable  = regexp.MustCompile(`\$\{(\w+)\}`)
 )
 
-// The pages of senders that a generic provider receives are followed word for word: their
-// source is configured, tested as the sender tests it, and delivered to as the sender
-// delivers.
+// The pages of senders that use a generic provider are followed word for word: the source is
+// configured, and tested and delivered to in the way of the sender.
 func TestPagesOfGenericSendersAreFollowed(t *testing.T) {
 	t.Parallel()
 	const directory = "../../../gateway/provider/internal/pages/others"

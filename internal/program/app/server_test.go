@@ -14,8 +14,8 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// A gateway answers nothing 2xx for a server that may lose what it commits, unless it was
-// told that this may be; a worker acknowledges nothing, and says so.
+// A gateway does not answer 2xx if the server may lose commits, unless that is allowed. A worker
+// acknowledges nothing, so it only logs a warning.
 func TestAServerWithoutFsync(t *testing.T) {
 	t.Parallel()
 	f := newFile(t, pgtest.URL(t, pgtest.New(t)))

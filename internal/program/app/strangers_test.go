@@ -17,7 +17,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// endless is a body that is read for as long as somebody reads it, up to 100 MB.
+// endless is a body of 100 MB.
 type endless struct{ read int }
 
 func (e *endless) Read(p []byte) (int, error) {
@@ -31,8 +31,8 @@ func (e *endless) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Whatever the route and the role, the admin listener reads no more of a body than the
-// largest order has, and writes a bounded number of log lines, however often it is asked.
+// For every route and role, the admin listener reads no more of a body than the largest allowed one,
+// and writes a limited number of log lines for any number of requests.
 func TestAdminRequestsAreBounded(t *testing.T) {
 	t.Parallel()
 	f := newFile(t, pgtest.URL(t, pgtest.New(t)))

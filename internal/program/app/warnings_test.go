@@ -16,7 +16,7 @@ func parse(t *testing.T, text string) *config.Config {
 	return cfg
 }
 
-// about are the warnings of one check.
+// about returns the warnings of one check.
 func about(check string, warnings []Warning) []string {
 	var messages []string
 	for _, w := range warnings {

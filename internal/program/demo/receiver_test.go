@@ -31,8 +31,8 @@ func listener(t *testing.T) net.Listener {
 	return l
 }
 
-// post sends a signed request with an idempotency key, and returns status and
-// body of the answer.
+// post sends a signed request with an idempotency key, and returns the status and body of the
+// response.
 func post(t *testing.T, base, key, sign string) (int, string) {
 	t.Helper()
 	response, err := http.DefaultClient.Do(request(t, base+"/effects", key, sign))
@@ -43,7 +43,7 @@ func post(t *testing.T, base, key, sign string) (int, string) {
 	return response.StatusCode, string(text)
 }
 
-// request is a signed one with an idempotency key.
+// request returns a signed request with an idempotency key.
 func request(t *testing.T, to, key, sign string) *http.Request {
 	t.Helper()
 	const body = `{"type":"invoice.paid"}`
@@ -94,7 +94,7 @@ func TestReceiverAppliesEachKeyOnce(t *testing.T) {
 	require.Len(t, receiver.Seen(), 1)
 }
 
-// What got no answer is received when it comes again.
+// A request without a response is accepted when it is sent again.
 func TestReceiverLeavesAFirstRequestUnanswered(t *testing.T) {
 	t.Parallel()
 	l := listener(t)
@@ -130,7 +130,7 @@ func TestMailCountsEachMessageIDOnce(t *testing.T) {
 	require.Equal(t, 2, mail.Seen()[0].Times)
 }
 
-// What was seen is of the person at this machine, not of the web sites they visit.
+// Seen effects are visible only on this machine, not to web sites that the user visits.
 func TestSeenAnswersToNamesOfThisMachineOnly(t *testing.T) {
 	t.Parallel()
 	l := listener(t)
@@ -154,7 +154,7 @@ func TestSeenAnswersToNamesOfThisMachineOnly(t *testing.T) {
 	}
 }
 
-// A process that fails while it starts stops its mail server before it served.
+// The mail server of a process that fails during its start is stopped before it has served.
 func TestMailStopsRightAfterItsStart(t *testing.T) {
 	t.Parallel()
 	for range 100 {

@@ -16,15 +16,15 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// soon is how long the server may work on all that a status asks, for a million events and
+// soon is how long the server may work on all queries of a status, for a million events and
 // effects of which 100,000 wait.
 const soon = 100 * time.Millisecond
 
 //go:embed testdata/large.sql
 var large string
 
-// What a status says is what the tables hold, however much that is; and asking does not
-// slow the server down. HOOKLATCH_LONG=1 makes it a million.
+// A status is correct for large tables, and reading it does not slow the server down.
+// HOOKLATCH_LONG=1 uses a million rows.
 func TestAStatusSaysWhatTheTablesHold(t *testing.T) {
 	t.Parallel()
 	rows := 20_000

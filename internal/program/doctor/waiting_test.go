@@ -17,7 +17,7 @@ import (
 
 var anyTime = regexp.MustCompile(`\d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ`)
 
-// What waits is reported: how much, since when, why, and what to type.
+// Waiting rows are reported: how many, since when, why, and which command to run.
 func TestWhatWaitsIsTold(t *testing.T) {
 	t.Parallel()
 	setups, err := filepath.Glob("testdata/waiting/*.sql")

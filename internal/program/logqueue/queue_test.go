@@ -76,7 +76,7 @@ func TestBeforeStartAWriteIsWrittenAtOnce(t *testing.T) {
 	q.Close(t.Context())
 }
 
-// A reader that stands still costs lines; the log says how many, at the place where they
+// A reader that stops reading causes dropped lines. The log says how many, at the place where they
 // are missing.
 func TestAFullQueueDropsCountsAndSaysSo(t *testing.T) {
 	t.Parallel()
@@ -141,7 +141,7 @@ func TestCloseIsBounded(t *testing.T) {
 	})
 }
 
-// A queue costs nothing for each line once it has its memory.
+// A queue allocates nothing per line once its buffers exist.
 func TestALineAllocatesNothing(t *testing.T) { //nolint:paralleltest // it counts allocations
 	q := logqueue.New(logqueue.Options{Out: &stream{}, Name: "stderr"})
 	q.Start(nil)

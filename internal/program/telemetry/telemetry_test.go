@@ -21,7 +21,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// quietEnvironment takes away what the machine's own environment may ask for.
+// quietEnvironment unsets the variables of the machine's environment.
 func quietEnvironment(t *testing.T) {
 	t.Helper()
 	for _, name := range []string{
@@ -111,7 +111,7 @@ func TestNothingIsExportedUnasked(t *testing.T) { //nolint:paralleltest // sets 
 	require.Empty(t, logs.String())
 }
 
-// collector takes OTLP over HTTP and keeps the bodies by path.
+// collector accepts OTLP over HTTP and stores the bodies by path.
 type collector struct {
 	mu     sync.Mutex
 	bodies map[string][]byte
@@ -131,7 +131,7 @@ func newCollector(t *testing.T) (*collector, string) {
 	return c, server.URL
 }
 
-// got is all that came to path: protobuf, in which strings stand as they are.
+// got returns all bodies sent to path: protobuf, which contains strings unchanged.
 func (c *collector) got(path string) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()

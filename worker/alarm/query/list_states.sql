@@ -1,4 +1,4 @@
--- What needs a person, and what nobody is told of, whether it needs one or not.
+-- The firing alerts, and the muted conditions, whether they fire or not.
 WITH muted AS (
     SELECT m.name, m.until, m.muted_by
     FROM hooklatch.alert_mutes AS m

@@ -1,6 +1,5 @@
--- Effects that are not finished and send what came with an event that is not there.
--- Finished ones outlive their events, and so does one that a person has tried again
--- with a body of its own.
+-- Unfinished effects that send the content of an event that does not exist. Finished effects
+-- outlive their events, and so does an effect with a body of its own that an operator retried.
 SELECT count(*) OVER () AS total, e.idempotency_key || ' to ' || e.destination || ', of ' || e.source || '/' || e.event_id AS violation
 FROM hooklatch.effects AS e
 WHERE e.source <> ''

@@ -1,6 +1,6 @@
--- Events whose delivery is gone although the partition of its day is there:
--- retention drops whole days. Of a day it dropped those that wait must have been kept.
--- What was imported never had one.
+-- Events whose delivery is missing although the partition of its day exists: retention drops
+-- whole days. When it drops a day, it must keep the deliveries of events that still wait.
+-- Imported events never had a delivery.
 WITH bodiless AS (
     SELECT p.source, p.event_id
     FROM hooklatch.processed_events AS p
@@ -24,7 +24,7 @@ WITH bodiless AS (
             SELECT
             FROM hooklatch.deliveries AS d
             WHERE d.delivery_id = p.delivery_id
-                AND d.received_at = p.received_at -- which names the partition
+                AND d.received_at = p.received_at -- selects the partition
         )
 )
 SELECT count(*) OVER () AS total, source || '/' || event_id AS violation

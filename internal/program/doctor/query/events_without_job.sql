@@ -1,4 +1,4 @@
--- Events that wait for their dispatch for minutes and that Reconcile should have
+-- Events that have waited to be dispatched for minutes without a job, which Reconcile should have
 -- repaired.
 SELECT count(*) OVER () AS total, p.source || '/' || p.event_id || ', received ' || p.received_at AS violation
 FROM hooklatch.processed_events AS p

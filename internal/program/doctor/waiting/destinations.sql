@@ -1,5 +1,5 @@
--- Unfinished effects by destination: all, those that are due since before the
--- given time and wait for nothing but a worker, and what holds the destination.
+-- Unfinished effects by destination: all, those that have been due since before the given time and
+-- wait only for a worker, and what blocks the destination.
 WITH unfinished AS (
     SELECT
         e.destination, e.queue, e.next_attempt_at,

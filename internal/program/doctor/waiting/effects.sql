@@ -1,6 +1,6 @@
--- What is set aside for people, by destination and state, and why the newest was. Where a
--- request could not be rendered, only a replay of the event makes another: of which
--- sources, and since when.
+-- Effects that wait for an operator, by destination and state, with the reason of the newest. If
+-- requests could not be rendered, only a replay of their events renders them again: the sources of
+-- these events, and since when.
 WITH aside AS (
     SELECT e.destination, e.state, e.finished_at, e.error, e.maybe_applied_since, e.request_rendering = 'failed' AS unrendered, e.source, e.event_id
     FROM hooklatch.effects AS e

@@ -1,6 +1,6 @@
--- Events that wait for their dispatch, by queue, and when a worker of the queue
--- last reported: River does so when it starts and every 10 minutes. Those of sources that
--- no running worker has are found by source.
+-- Events that wait to be dispatched, by queue, and when a worker of the queue last reported: River
+-- reports when it starts and every 10 minutes. Events of sources that no running worker serves are
+-- found by source.
 WITH waits AS MATERIALIZED (
     SELECT found.source
     FROM {{undispatched_sources}} AS found

@@ -1,4 +1,4 @@
--- Queues that were paused in River itself, as in River UI, and not by way of a destination.
+-- Queues that were paused in River itself, such as in River UI, not by pausing a destination.
 SELECT q.name, q.paused_at
 FROM hooklatch.river_queue AS q
 WHERE q.paused_at IS NOT NULL

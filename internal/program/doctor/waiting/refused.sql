@@ -1,5 +1,5 @@
--- What was refused although it came from an address that a source had accepted deliveries
--- from, and is in quarantine: most likely it is genuine.
+-- Quarantined deliveries from addresses from which their source had accepted deliveries: most
+-- likely they are genuine.
 SELECT
     r.source, count(*), min(r.rejected_at) AS since, max(r.rejected_at) AS latest,
     (array_agg(r.reason ORDER BY r.rejected_at DESC))[1] AS reason,

@@ -1,5 +1,5 @@
--- Whether a worker runs: one of them leads, and says so every 5 seconds. And when
--- any queue was last worked, for when none does.
+-- Whether a worker runs: one worker is the leader and reports every 5 seconds. Also when any queue
+-- was last worked, in case no worker runs.
 SELECT
     now() AS now,
     EXISTS (
