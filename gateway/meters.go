@@ -94,29 +94,29 @@ func newMeters(meterProvider metric.MeterProvider, now gauges) (*meters, error) 
 	in := instrument.NewMaker(meterProvider.Meter(scopeName))
 	m := &meters{
 		nowhere:    newCountedAs(sourceLabels(noSource, noSource), 0),
-		deliveries: in.Gathered("hooklatch.deliveries", "{delivery}", "Requests to sources, by result."),
+		deliveries: in.Gathered("hooklatch.deliveries", "{delivery}", "Requests to sources, by outcome."),
 		events:     in.Gathered("hooklatch.events.accepted", "{event}", "Events that were committed for the first time."),
 		untyped: in.Gathered("hooklatch.events.untyped", "{event}",
-			"Events that were committed for the first time with the type unknown: their sender named none, or an unreadable one."),
-		duplicates: in.Gathered("hooklatch.duplicates", "{event}", "Duplicates."),
-		rejected:   in.Counter("hooklatch.rejected", "{delivery}", "Requests that got no 2xx, by reason."),
+			"Events that were committed for the first time with an unknown type: the delivery contained no readable type."),
+		duplicates: in.Gathered("hooklatch.duplicates", "{event}", "Duplicate events."),
+		rejected:   in.Counter("hooklatch.rejected", "{delivery}", "Requests that were not answered 2xx, by reason."),
 		replays: in.Counter("hooklatch.replays", "{delivery}",
-			"Deliveries with new ids under an earlier proof: accepted as suspect, held or refused."),
-		held:    in.Counter("hooklatch.events.held", "{event}", "Events that a replay guard holds until an operator decides."),
-		retries: in.Counter("hooklatch.provider.retries", "{delivery}", "Proven deliveries that the sender calls a retry, by its reason."),
+			"Deliveries with new ids under a signature that was already seen: accepted as suspect, held or refused."),
+		held:    in.Counter("hooklatch.events.held", "{event}", "Events that a replay guard held until an operator decides."),
+		retries: in.Counter("hooklatch.provider.retries", "{delivery}", "Verified deliveries that their sender marks as a retry, by its reason."),
 		secretsMatched: in.Gathered("hooklatch.secrets.matched", "{delivery}",
-			"Proven deliveries, by the place of the secret in the configuration."),
-		acceptDuration: in.Seconds("hooklatch.accept.duration", "Time from the header of a request to its answer, including the time in which the sender transmits the body.",
+			"Verified deliveries, by the position of the matching secret in the configuration."),
+		acceptDuration: in.Seconds("hooklatch.accept.duration", "Time from the header of a request to its response, including the time the sender takes to send the body.",
 			0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10),
 		duplicateDelay: in.Seconds("hooklatch.duplicate.delay", "Time from the first delivery of an event to a duplicate.",
 			0.1, 1, 5, 30, 60, 300, 1800, 3600, 14400, 86400, 259200, 604800, 2592000),
 	}
-	in.Level("hooklatch.inflight", "{delivery}", "Deliveries that are being read, committed or answered.", now.inFlight)
+	in.Level("hooklatch.inflight", "{delivery}", "Deliveries being read, committed or answered.", now.inFlight)
 	in.Level("hooklatch.buffered", "By",
 		"Memory reserved for bodies beyond the first 64 KiB of each; gateway.max_buffered is its limit.", now.buffered)
 	in.Level("hooklatch.connections", "{connection}", "Open connections.", now.connections)
 	in.Total("hooklatch.connections.refused", "{connection}",
-		"Connections closed on arrival, because too many were open.", now.refused)
+		"Connections that were closed immediately because too many were open.", now.refused)
 	m.callback = in.Observe()
 	if err := in.Err(); err != nil {
 		return nil, fmt.Errorf("gateway: make metrics: %w", err)

@@ -77,14 +77,14 @@ func newTelemetry(o Options) (*telemetry, error) {
 		handlers:   in.Counter("hooklatch.handler.attempts", "{attempt}", "Calls of Go handlers, by source, outcome and first_attempt."),
 		effects: in.Counter("hooklatch.effect.attempts", "{attempt}",
 			"Attempts of effects, and effects parked or superseded without one, by destination, outcome and first_attempt."),
-		rescued:        in.Counter("hooklatch.rescued", "{job}", "Jobs whose earlier run was presumed dead, by kind."),
-		reconciled:     in.Counter("hooklatch.reconciled", "{job}", "Jobs enqueued again for work that had lost its job, by kind."),
-		deleted:        in.Counter("hooklatch.retention.deleted", "{row}", "Expired rows that were deleted, by kind and source; an estimate for whole days."),
-		trips:          in.Counter("hooklatch.breaker.trips", "{trip}", "Number of times this process found a destination down and paused it, by destination."),
-		abandoned:      in.Counter("hooklatch.effect.abandoned", "{attempt}", "Attempts whose sender did not return within its time-out and 5 seconds, by destination."),
-		checks:         in.Counter("hooklatch.checks", "{run}", "Runs of the checks of the configuration, by check and outcome."),
-		effectDuration: in.Seconds("hooklatch.effect.duration", "Duration of attempts at the destination.", durationBuckets...),
-		queueWait:      in.Seconds("hooklatch.queue.wait", "Waiting time of jobs after they were due, by queue.", durationBuckets...),
+		rescued:        in.Counter("hooklatch.rescued", "{job}", "Jobs that were run again because their earlier run was presumed dead, by kind."),
+		reconciled:     in.Counter("hooklatch.reconciled", "{job}", "Jobs that were enqueued again because they were missing, by kind."),
+		deleted:        in.Counter("hooklatch.retention.deleted", "{row}", "Rows deleted after their retention, by kind and source. Estimated for whole days."),
+		trips:          in.Counter("hooklatch.breaker.trips", "{trip}", "Times this process opened the breaker of a destination, by destination."),
+		abandoned:      in.Counter("hooklatch.effect.abandoned", "{attempt}", "Attempts whose call did not return within its time-out and 5 seconds, by destination."),
+		checks:         in.Counter("hooklatch.checks", "{run}", "Runs of the checks in the configuration, by check and outcome."),
+		effectDuration: in.Seconds("hooklatch.effect.duration", "How long attempts took at the destination.", durationBuckets...),
+		queueWait:      in.Seconds("hooklatch.queue.wait", "How long jobs waited after they were due, by queue.", durationBuckets...),
 	}
 	if err := in.Err(); err != nil {
 		return nil, fmt.Errorf("make instruments: %w", err)

@@ -20,9 +20,9 @@ type meters struct {
 func newMeters(provider metric.MeterProvider) (meters, error) {
 	meter := provider.Meter(scopeName)
 	events, err1 := meter.Int64Counter("hooklatch.backfill.events",
-		metric.WithDescription("Events in the lists of providers, by result."), metric.WithUnit("{event}"))
+		metric.WithDescription("Events in provider lists, by result."), metric.WithUnit("{event}"))
 	requests, err2 := meter.Int64Counter("hooklatch.backfill.requests",
-		metric.WithDescription("Requests to the APIs of providers, by status."), metric.WithUnit("{request}"))
+		metric.WithDescription("Requests to the APIs of providers, by status of the response."), metric.WithUnit("{request}"))
 	throttled, err3 := meter.Float64Counter("hooklatch.backfill.throttled",
 		metric.WithDescription("Time for which providers asked passes over their lists to pause."), metric.WithUnit("s"))
 	return meters{events: events, requests: requests, throttled: throttled}, errors.Join(err1, err2, err3)

@@ -3,13 +3,13 @@ package measure
 import "go.opentelemetry.io/otel/attribute"
 
 func (e *exporter) effects() {
-	e.Gauge("hooklatch.effects", "{effect}", "Effects that are pending, started, in_doubt, parked or failed, by destination and state.",
+	e.Gauge("hooklatch.effects", "{effect}", "Effects that are unfinished, failed or parked, by destination and state.",
 		func(s *Snapshot, tell observe) {
 			for _, of := range s.Effects {
 				tell(float64(of.Count), ofDestination(of.Destination), inState(of.State))
 			}
 		})
-	e.Gauge("hooklatch.effects.oldest_due", "s", "Time since the longest-waiting effect of a destination became due.",
+	e.Gauge("hooklatch.effects.oldest_due", "s", "How long the oldest due effect of a destination has been due.",
 		func(s *Snapshot, tell observe) {
 			for _, of := range s.Due {
 				tell(ago(s.At, of.At), ofDestination(of.Name))
@@ -18,19 +18,19 @@ func (e *exporter) effects() {
 }
 
 func (e *exporter) events() {
-	e.Gauge("hooklatch.events.undispatched", "{event}", "Events waiting for their dispatch, by source.",
+	e.Gauge("hooklatch.events.undispatched", "{event}", "Events that wait to be dispatched, by source.",
 		func(s *Snapshot, tell observe) {
 			for _, of := range s.Undispatched {
 				tell(float64(of.Count), ofSource(of.Source))
 			}
 		})
-	e.Gauge("hooklatch.events.oldest_undispatched", "s", "Waiting time of the event of a source that waits longest for its dispatch.",
+	e.Gauge("hooklatch.events.oldest_undispatched", "s", "How long the oldest undispatched event of a source has waited to be dispatched.",
 		func(s *Snapshot, tell observe) {
 			for _, of := range s.Undispatched {
 				tell(ago(s.At, of.Since), ofSource(of.Source))
 			}
 		})
-	e.Gauge("hooklatch.events.aside", "{event}", "Events that need attention, by source and state.",
+	e.Gauge("hooklatch.events.aside", "{event}", "Events that wait for an operator, by source and state.",
 		func(s *Snapshot, tell observe) {
 			for _, of := range s.EventsAside {
 				tell(float64(of.Count), ofSource(of.Source), inState(of.State))
@@ -39,13 +39,13 @@ func (e *exporter) events() {
 }
 
 func (e *exporter) sources() {
-	e.Gauge("hooklatch.source.silence", "s", "Time since the last accepted delivery of a source.",
+	e.Gauge("hooklatch.source.silence", "s", "Time since an event of a source was last accepted.",
 		func(s *Snapshot, tell observe) {
 			for _, of := range s.LastAccepted {
 				tell(ago(s.At, of.At), ofSource(of.Name))
 			}
 		})
-	e.Gauge("hooklatch.source.usual_events", "{event}", "Median of the events that arrived from a source in this hour on the last seven days.",
+	e.Gauge("hooklatch.source.usual_events", "{event}", "Median number of events of a source in this hour of the day over the last seven days.",
 		func(s *Snapshot, tell observe) {
 			for _, of := range s.Usual {
 				if of.Events != nil {
@@ -53,7 +53,7 @@ func (e *exporter) sources() {
 				}
 			}
 		})
-	e.Gauge("hooklatch.source.duplicates", "1", "Duplicate rate of the last 60 minutes, if they had at least 50 events.",
+	e.Gauge("hooklatch.source.duplicates", "1", "Duplicate rate of the last 60 minutes, if there were at least 50 events.",
 		func(s *Snapshot, tell observe) {
 			for _, of := range s.Usual {
 				if rate, enough := of.Rate(); enough {
@@ -61,7 +61,7 @@ func (e *exporter) sources() {
 				}
 			}
 		})
-	e.Gauge("hooklatch.source.usual_duplicates", "1", "Median of the duplicate rate in this hour on the last seven days.",
+	e.Gauge("hooklatch.source.usual_duplicates", "1", "Median duplicate rate in this hour of the day over the last seven days.",
 		func(s *Snapshot, tell observe) {
 			for _, of := range s.Usual {
 				if of.DuplicateRate != nil {
@@ -81,7 +81,7 @@ func (e *exporter) sources() {
 				tell(float64(of.Bytes), ofSource(of.Source))
 			}
 		})
-	e.Gauge("hooklatch.quarantine.of_known_senders", "{delivery}", "Refused deliveries in quarantine from addresses of accepted deliveries, since the last accepted one.",
+	e.Gauge("hooklatch.quarantine.of_known_senders", "{delivery}", "Refused deliveries of known senders since a delivery was last accepted, by source.",
 		func(s *Snapshot, tell observe) {
 			for _, of := range s.Quarantine {
 				tell(float64(of.OfKnown), ofSource(of.Source))
@@ -96,7 +96,7 @@ func (e *exporter) lists() {
 				tell(ago(s.At, of.CoveredUntil), ofSource(of.Source))
 			}
 		})
-	e.Gauge("hooklatch.backfill.slack", "s", "Time until the provider forgets events after the time up to which a source is known to be complete.",
+	e.Gauge("hooklatch.backfill.slack", "s", "Time until the provider stops listing events that have not been compared.",
 		func(s *Snapshot, tell observe) {
 			for _, of := range s.Lists {
 				if slack, known := of.Slack(s.At); known {
@@ -104,7 +104,7 @@ func (e *exporter) lists() {
 				}
 			}
 		})
-	e.Gauge("hooklatch.backfill.slack_share", "1", "Slack as a share of the time for which the provider lists an event.",
+	e.Gauge("hooklatch.backfill.slack_share", "1", "That time as a share of the period for which the provider lists an event.",
 		func(s *Snapshot, tell observe) {
 			for _, of := range s.Lists {
 				if slack, known := of.Slack(s.At); known {
@@ -112,13 +112,13 @@ func (e *exporter) lists() {
 				}
 			}
 		})
-	e.Gauge("hooklatch.backfill.failures", "{pass}", "Failed passes over the list of a source in a row.",
+	e.Gauge("hooklatch.backfill.failures", "{pass}", "Consecutive failed passes over the provider's list of a source.",
 		func(s *Snapshot, tell observe) {
 			for _, of := range s.Lists {
 				tell(float64(of.Failures), ofSource(of.Source))
 			}
 		})
-	e.Gauge("hooklatch.endpoint.enabled", "", "1 while the provider sends to this gateway, 0 while its endpoint is off or points elsewhere.",
+	e.Gauge("hooklatch.endpoint.enabled", "", "1 if the provider sends to the endpoint of Hooklatch, 0 if the endpoint is off or leads elsewhere.",
 		func(s *Snapshot, tell observe) {
 			for _, of := range s.Lists {
 				if of.Endpoint != "" {
@@ -144,23 +144,23 @@ func (e *exporter) destinations() {
 }
 
 func (e *exporter) database(sizeBudget int64) {
-	e.Gauge("hooklatch.database.size_budget", "By", "Budget for all tables: database.size_budget of the configuration.",
+	e.Gauge("hooklatch.database.size_budget", "By", "How many bytes all tables may use: database.size_budget in the configuration.",
 		func(_ *Snapshot, tell observe) {
 			if sizeBudget > 0 {
 				tell(float64(sizeBudget))
 			}
 		})
-	e.Gauge("hooklatch.collected.timestamp", "s", "Time when these gauges were collected, in seconds since 1970.",
+	e.Gauge("hooklatch.collected.timestamp", "s", "When these gauges were read, in seconds since 1970.",
 		func(s *Snapshot, tell observe) { tell(float64(s.At.UnixMilli()) / 1000) })
-	e.Gauge("hooklatch.collected.duration", "s", "Duration of the collection of these gauges.",
+	e.Gauge("hooklatch.collected.duration", "s", "How long it took to read these gauges.",
 		func(s *Snapshot, tell observe) { tell(s.Took.Seconds()) })
-	e.Gauge("hooklatch.partitions.ahead", "d", "Number of days ahead that have partitions.",
+	e.Gauge("hooklatch.partitions.ahead", "d", "Days for which partitions exist in advance.",
 		func(s *Snapshot, tell observe) { tell(float64(s.DaysAhead)) })
-	e.Gauge("hooklatch.at_most_once.withheld", "", "1 while no at_most_once effect starts, because the database is on another server.",
+	e.Gauge("hooklatch.at_most_once.withheld", "", "1 while no at_most_once effect starts because the database server has changed.",
 		func(s *Snapshot, tell observe) { tell(yes(s.Withheld)) })
-	e.Gauge("hooklatch.leader", "", "1 while a worker is River's leader.",
+	e.Gauge("hooklatch.leader", "", "1 while a worker is the leader.",
 		func(s *Snapshot, tell observe) { tell(yes(s.Led)) })
-	e.Gauge("hooklatch.processes", "{process}", "Running processes, by kind, version and the hash of their configuration.",
+	e.Gauge("hooklatch.processes", "{process}", "Running processes, by kind, version and hash of their configuration.",
 		func(s *Snapshot, tell observe) {
 			type fleet struct{ kind, version, hash string }
 			running := map[fleet]int{}
@@ -189,7 +189,7 @@ func (e *exporter) database(sizeBudget int64) {
 				tell(float64(of.Rows), attribute.String("table", of.Name))
 			}
 		})
-	e.Gauge("hooklatch.table.size", "By", "Size of a table including its partitions and indexes.",
+	e.Gauge("hooklatch.table.size", "By", "Size of a table with its partitions and indexes.",
 		func(s *Snapshot, tell observe) {
 			for _, of := range s.Tables {
 				tell(float64(of.Bytes), attribute.String("table", of.Name))

@@ -105,8 +105,8 @@ func NewKeeper(opts KeeperOptions) (*Keeper, error) {
 		return nil, err
 	}
 	in := instrument.NewMaker(opts.MeterProvider.Meter("github.com/hooklatch/hooklatch/outbox/quarantine"))
-	k.kept = in.Counter("hooklatch.quarantine.kept", "{delivery}", "Refused deliveries that were put into quarantine.")
-	k.lost = in.Counter("hooklatch.quarantine.left_out", "{delivery}", "Refused deliveries that were too large for the quarantine, or found it full.")
+	k.kept = in.Counter("hooklatch.quarantine.kept", "{delivery}", "Refused deliveries that were kept in quarantine.")
+	k.lost = in.Counter("hooklatch.quarantine.left_out", "{delivery}", "Refused deliveries that were not kept because the quarantine was full.")
 	return k, in.Err()
 }
 
