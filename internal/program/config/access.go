@@ -8,22 +8,21 @@ import (
 	"runtime"
 )
 
-// Who may read and write files the mode says on Unix only.
+// modesMatter reports whether file modes say who may read and write a file, as on Unix only.
 const modesMatter = runtime.GOOS != "windows"
 
 func writableByAll(info fs.FileInfo) bool { return modesMatter && info.Mode().Perm()&0o002 != 0 }
 func readableByAll(info fs.FileInfo) bool { return modesMatter && info.Mode().Perm()&0o004 != 0 }
 
-// mode is the mode of a file for people: 0644.
+// mode formats the mode of a file, such as 0644.
 func mode(info fs.FileInfo) string { return fmt.Sprintf("%#o", info.Mode().Perm()) }
 
 func readable(info fs.FileInfo) string {
-	return fmt.Sprintf("may be read by every user of this machine (mode %s)", mode(info))
+	return fmt.Sprintf("can be read by every user of this machine (mode %s)", mode(info))
 }
 
-// checkTrusted refuses a file that was found and not named, and that another user
-// may have put where we look: it decides where events go, and which variables of the
-// environment they take along.
+// checkTrusted refuses a file that was found, not named, and that another user may have placed
+// there: the file decides where events go, and which environment variables go with them.
 func checkTrusted(path string) error {
 	for _, one := range []string{path, filepath.Dir(path)} {
 		info, err := os.Stat(one)
@@ -34,21 +33,21 @@ func checkTrusted(path string) error {
 		if uid, known := ownerOf(info); known && uid != 0 && uid != os.Geteuid() {
 			why = fmt.Sprintf("belongs to another user (%d)", uid)
 		} else if writableByAll(info) {
-			why = fmt.Sprintf("may be written by every user of this machine (mode %s)", mode(info))
+			why = fmt.Sprintf("can be written by every user of this machine (mode %s)", mode(info))
 		}
 		if why != "" {
 			what := "it"
 			if info.IsDir() {
 				what = "its directory"
 			}
-			return fmt.Errorf("./%s is not taken by itself, because %s %s; if it is yours, name it with --config %s",
+			return fmt.Errorf("./%s is not used automatically because %s %s; if the file is yours, name it with --config %s",
 				filepath.ToSlash(path), what, why, filepath.ToSlash(path))
 		}
 	}
 	return nil
 }
 
-// checkAccess refuses a file that every user of the machine may write.
+// checkAccess refuses a file that every user of the machine can write.
 func checkAccess(path string) (fs.FileInfo, error) {
 	info, err := os.Stat(path)
 	switch {
@@ -56,7 +55,7 @@ func checkAccess(path string) (fs.FileInfo, error) {
 		return nil, fmt.Errorf("read configuration: %w", err)
 	case writableByAll(info):
 		return nil, Problems{{File: path, Message: fmt.Sprintf(
-			"may be written by every user of this machine (mode %s), and decides where events go; take that right away: chmod o-w", mode(info))}}
+			"can be written by every user of this machine (mode %s), and decides where events go; remove that permission: chmod o-w", mode(info))}}
 	}
 	return info, nil
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// place writes a file with exactly this mode, whatever the umask.
+// place writes a file with exactly this mode, regardless of the umask.
 func place(t *testing.T, path, text string, mode os.FileMode) {
 	t.Helper()
 	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
@@ -31,13 +31,13 @@ func TestAFileEverybodyMayWriteIsRefused(t *testing.T) {
 	place(t, path, "sources: {stripe: {provider: stripe, secrets_file: key}}", 0o646)
 	place(t, key, "canary-secret", 0o600)
 	_, err := Load(path, lookup)
-	require.ErrorContains(t, err, path+": may be written by every user of this machine (mode 0646)")
+	require.ErrorContains(t, err, path+": can be written by every user of this machine (mode 0646)")
 	require.ErrorContains(t, err, "chmod o-w")
 
 	require.NoError(t, os.Chmod(path, 0o600))
 	require.NoError(t, os.Chmod(key, 0o602))
 	_, err = Load(path, lookup)
-	require.ErrorContains(t, err, path+":1: sources.stripe.secrets_file: the file may be written by every user of this machine (mode 0602)")
+	require.ErrorContains(t, err, path+":1: sources.stripe.secrets_file: the file can be written by every user of this machine (mode 0602)")
 	require.NotContains(t, err.Error(), "canary")
 
 	require.NoError(t, os.Chmod(key, 0o660))
@@ -50,13 +50,13 @@ func TestSecretsEverybodyMayReadAreWarnedOf(t *testing.T) {
 	t.Parallel()
 	onUnix(t)
 	for text, want := range map[string]string{
-		"sources: {stripe: {provider: stripe, secrets: [canary-secret]}}":                    ": has secrets in it, and may be read by every user of this machine (mode 0644)",
-		"database: {url: postgres://u:canary@localhost/x}":                                   ": has secrets in it, and may be read by every user of this machine (mode 0644)",
+		"sources: {stripe: {provider: stripe, secrets: [canary-secret]}}":                    ": contains secrets, and can be read by every user of this machine (mode 0644)",
+		"database: {url: postgres://u:canary@localhost/x}":                                   ": contains secrets, and can be read by every user of this machine (mode 0644)",
 		"sources: {stripe: {provider: stripe, secrets: [\"${STRIPE_WEBHOOK_SECRET}\"]}}":     "",
 		"database: {url: postgres://u@localhost/x}":                                          "",
-		"sources: {stripe: {provider: stripe, secrets_file: key}}":                           ":1: sources.stripe.secrets_file: the file may be read by every user of this machine (mode 0604)",
-		"sources: {stripe: {provider: stripe, secrets: [{value: canary-secret}]}}":           ": has secrets in it, and may be read by every user of this machine (mode 0644)",
-		"destinations: {app: {http: {url: http://localhost, headers: {X-Api-Key: canary}}}}": ": has secrets in it, and may be read by every user of this machine (mode 0644)",
+		"sources: {stripe: {provider: stripe, secrets_file: key}}":                           ":1: sources.stripe.secrets_file: the file can be read by every user of this machine (mode 0604)",
+		"sources: {stripe: {provider: stripe, secrets: [{value: canary-secret}]}}":           ": contains secrets, and can be read by every user of this machine (mode 0644)",
+		"destinations: {app: {http: {url: http://localhost, headers: {X-Api-Key: canary}}}}": ": contains secrets, and can be read by every user of this machine (mode 0644)",
 	} {
 		dir := t.TempDir()
 		path := filepath.Join(dir, "my.yaml")
@@ -73,7 +73,7 @@ func TestSecretsEverybodyMayReadAreWarnedOf(t *testing.T) {
 	}
 }
 
-// A file nobody named decides about everything only if it is certainly ours.
+// A file that was not named is used only if it certainly belongs to the user.
 func TestFindTakesNoFileOfSomebodyElse(t *testing.T) {
 	onUnix(t)
 	for _, name := range []string{DefaultPath, filepath.FromSlash(DevPath)} {
@@ -82,12 +82,12 @@ func TestFindTakesNoFileOfSomebodyElse(t *testing.T) {
 			require.NoError(t, os.MkdirAll(filepath.Dir(name), 0o755))
 			place(t, name, "{}", 0o602)
 			_, err := Find("")
-			require.ErrorContains(t, err, "./"+filepath.ToSlash(name)+" is not taken by itself, because it may be written by every user of this machine (mode 0602); if it is yours, name it with --config "+filepath.ToSlash(name))
+			require.ErrorContains(t, err, "./"+filepath.ToSlash(name)+" is not used automatically because it can be written by every user of this machine (mode 0602); if the file is yours, name it with --config "+filepath.ToSlash(name))
 
 			require.NoError(t, os.Chmod(name, 0o644))
 			require.NoError(t, os.Chmod(filepath.Dir(name), 0o777|os.ModeSticky))
 			_, err = Find("")
-			require.ErrorContains(t, err, "because its directory may be written by every user of this machine (mode 0777)")
+			require.ErrorContains(t, err, "because its directory can be written by every user of this machine (mode 0777)")
 			found, err := Find(name)
 			require.NoError(t, err, "a file that was named is taken")
 			require.Equal(t, name, found)
@@ -101,7 +101,7 @@ func TestFindTakesNoFileOfSomebodyElse(t *testing.T) {
 				t.Skip("only root can give a file away")
 			}
 			require.NoError(t, os.Chown(name, 4711, -1))
-			// Root's own view: root owns everything but this.
+			// For root: root owns everything except this file.
 			_, err = Find("")
 			require.ErrorContains(t, err, "because it belongs to another user (4711)")
 		})

@@ -15,122 +15,123 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// Admin configures the listener for people and probes.
+// Admin configures the listener for operators and probes.
 type Admin struct {
 	// Address to listen on, host:port. Anything but a loopback address needs a
 	// token, or auth. Defaults to 127.0.0.1:8081.
 	Listen string `yaml:"listen,omitempty"`
 	// Certificate and key. Defaults to plain HTTP.
 	TLS *KeyPair `yaml:"tls,omitempty"`
-	// Token that console, API and metrics ask for, of 16 bytes at least. A wrong one
-	// is answered 429 when its address was wrong ten times before, and the right one
-	// is never refused. Defaults to none, which only a loopback address allows.
+	// Token that the console, the API and the metrics require, at least 16 bytes long. An
+	// address that sent ten wrong tokens gets 429 for the next wrong one; a valid token is
+	// never refused. Defaults to none, which is allowed only on a loopback address.
 	Token secret.Value `yaml:"token,omitempty"`
-	// Tokens that console, API and metrics take besides, each with a name and a
-	// role: for machines, and for people who are not to have the token above, with
-	// which everything may be done.
+	// Additional tokens for the console, the API and the metrics, each with a name and
+	// a role: for machines, and for users who should not have the token above, which
+	// allows everything.
 	Tokens []AdminToken `yaml:"tokens,omitempty"`
-	// Who may do what.
+	// Sign-in and roles.
 	Auth AdminAuth `yaml:"auth,omitempty"`
-	// What the pages show.
+	// What the pages of the console show.
 	Console AdminConsole `yaml:"console,omitempty"`
-	// Whether the operator log says who looked at which payload, once an hour for
-	// each: true or false. Defaults to false.
+	// Whether the operator log records which user viewed which payload, at most once an
+	// hour per user and payload: true or false. Defaults to false.
 	AuditReads bool `yaml:"audit_reads,omitempty"`
-	// URL under which people reach the console, for the links in jobs and for
-	// forms that come through a proxy. It may have a path, which the proxy may
-	// keep or take away. Defaults to the address above.
+	// URL at which users reach the console, for the links in jobs and for forms that
+	// come through a proxy. It may have a path, which the proxy may keep or strip.
+	// Defaults to the address above.
 	ConsoleURL string `yaml:"console_url,omitempty"`
-	// URL under which people reach River UI, for links from effects to their jobs.
+	// URL at which users reach River UI, for links from effects to their jobs.
 	// Defaults to no links.
 	RiverUI string `yaml:"river_ui,omitempty"`
-	// How many events or effects one run of an operator may concern. Admins may
-	// order more. Defaults to 10000.
+	// Maximum number of events or effects in one bulk run of an operator. Admins may
+	// exceed it. Defaults to 10000.
 	MaxRun int64 `yaml:"max_run,omitempty"`
 }
 
-// defaultMaxRun is Admin.MaxRun where nobody said.
+// defaultMaxRun is the default of Admin.MaxRun.
 const defaultMaxRun = 10_000
 
-// AdminToken is a token with the name and the role of who carries it.
+// AdminToken is a token with the name and the role of its bearer.
 type AdminToken struct {
-	// Whose it is, as records name them. It follows the rule of names of sources.
+	// Name of the bearer in the operator log. It follows the same rule as names of sources.
 	Name string `yaml:"name"`
 	// The role of the token: metrics reads /metrics only, viewer reads, operator
 	// retries, cancels, parks, pauses and verifies again, admin does everything.
 	Role string `yaml:"role"`
-	// The token itself, of 16 bytes at least.
+	// The token itself, at least 16 bytes long.
 	Token secret.Value `yaml:"token,omitempty"`
 }
 
-// AdminAuth configures who may do what at the listener for people.
+// AdminAuth configures sign-in and roles at the admin listener.
 type AdminAuth struct {
-	// A provider of OpenID Connect that people sign in at. It needs console_url,
-	// where the provider leads back to: /auth/callback below it is to be allowed
-	// there.
+	// An OpenID Connect provider at which users sign in. It requires console_url, to
+	// which the provider redirects: allow /auth/callback below it at the provider.
 	OIDC *AdminOIDC `yaml:"oidc,omitempty"`
-	// A proxy in front of the listener that says who asks. Or this, or oidc.
+	// A proxy in front of the listener that identifies users. At most one of proxy
+	// and oidc may be given.
 	Proxy *AdminProxy `yaml:"proxy,omitempty"`
-	// Who has which role, of those whom oidc or proxy name.
+	// Roles of the users that oidc or proxy identifies.
 	Roles AdminRoles `yaml:"roles,omitempty"`
-	// The role that sees payloads, headers and what receivers answered: viewer,
+	// The role required to see payloads, headers and responses of receivers: viewer,
 	// operator or admin. Defaults to viewer.
 	Payloads string `yaml:"payloads,omitempty"`
 }
 
-// AdminOIDC names a provider of OpenID Connect.
+// AdminOIDC configures an OpenID Connect provider.
 type AdminOIDC struct {
-	// Its URL, as it names itself: https://, or http:// on this machine.
+	// URL of the provider, exactly as it names itself: https://, or http:// on this
+	// machine.
 	Issuer string `yaml:"issuer"`
-	// Who we are there.
+	// Client id of Hooklatch at the provider.
 	ClientID string `yaml:"client_id"`
-	// The secret that it gave us.
+	// Client secret from the provider.
 	ClientSecret secret.Value `yaml:"client_secret,omitempty"`
-	// What is asked of it. Defaults to openid, profile and email.
+	// Scopes to request. Defaults to openid, profile and email.
 	Scopes []string `yaml:"scopes,omitempty"`
 }
 
-// AdminProxy configures whom a proxy names.
+// AdminProxy configures how a proxy identifies users.
 type AdminProxy struct {
-	// Addresses that the proxy comes from, like 10.0.0.0/8. Headers of others are
-	// ignored.
+	// Addresses of the proxy, such as 10.0.0.0/8. The headers are ignored in requests
+	// from any other address.
 	TrustedProxies []netip.Prefix `yaml:"trusted_proxies"`
-	// Header that names the person, like X-Forwarded-User. The proxy must take it
-	// away from what others send.
+	// Header with the name of the user, such as X-Forwarded-User. The proxy must
+	// remove it from the requests of its clients.
 	User string `yaml:"user"`
-	// Header that lists the groups of the person, separated by commas, like
+	// Header with the groups of the user, separated by commas, such as
 	// X-Forwarded-Groups. Defaults to none.
 	Groups string `yaml:"groups,omitempty"`
 }
 
-// AdminRoles are conditions in CEL over what is claimed of a person. Names in them are
-// claims, like email and groups, of a proxy user, groups, and email where the user is
-// an address; claims["..."] is for other names. The strongest role whose condition
-// holds is the person's, and who has none is refused.
+// AdminRoles are CEL conditions over the claims about a user. Names in a condition are
+// claims, such as email and groups. A proxy provides user, groups, and email if the user
+// is an address. Use claims["..."] for other names. A user has the strongest role whose
+// condition is true; a user without a role is refused.
 type AdminRoles struct {
-	// Who reads, like email.endsWith("@example.com").
+	// Users who may read, such as email.endsWith("@example.com").
 	Viewer string `yaml:"viewer,omitempty"`
-	// Who retries, cancels, parks, pauses and verifies again besides.
+	// Users who may also retry, cancel, park, pause and verify again.
 	Operator string `yaml:"operator,omitempty"`
-	// Who may do everything, like groups.exists(g, g == "platform").
+	// Users who may do everything, such as groups.exists(g, g == "platform").
 	Admin string `yaml:"admin,omitempty"`
 }
 
-// Conditions are those that are given.
+// Conditions returns the conditions by role.
 func (r AdminRoles) Conditions() signin.Conditions {
 	return signin.Conditions{signin.Viewer: r.Viewer, signin.Operator: r.Operator, signin.Admin: r.Admin}
 }
 
 // AdminConsole configures the pages.
 type AdminConsole struct {
-	// Values that admins alone see, by source: JSON pointers into an event, or names
-	// of form fields with a slash before them, as /From. Others see no exact bytes of
-	// the source, nothing that its effects sent and were answered, and cannot
+	// Values that only admins see, by source: JSON pointers into an event, or names of
+	// form fields after a slash, such as /From. Other users do not see the exact bytes
+	// of the source, nor the requests of its effects and their responses, and cannot
 	// search its payloads.
 	Mask map[string][]string `yaml:"mask,omitempty"`
 }
 
-// Asks reports whether anybody is asked who they are.
+// Asks reports whether requests have to be authenticated.
 func (a Admin) Asks() bool {
 	return !a.Token.IsZero() || len(a.Tokens) > 0 || a.Auth.OIDC != nil || a.Auth.Proxy != nil
 }
@@ -145,7 +146,7 @@ func (a Admin) check(d *decoder, g Gateway) {
 		c.URL("river_ui", a.RiverUI)
 	}
 	c.AtLeast("max_run", a.MaxRun, 1)
-	c.OneOf("auth.payloads", "role", a.Auth.Payloads, roleNames()[1:]...) // the first sees no page
+	c.OneOf("auth.payloads", "role", a.Auth.Payloads, roleNames()[1:]...) // the first role sees no page
 	d.faults("admin", c.Err())
 	a.checkTokens(d)
 	a.checkAuth(d)
@@ -158,13 +159,13 @@ func (a Admin) check(d *decoder, g Gateway) {
 	a.TLS.check(d, "admin.tls")
 }
 
-// checkAuth wants one way to know people, all that it needs, and conditions that can be
-// read.
+// checkAuth requires at most one way to identify users, with everything that it needs, and valid
+// conditions.
 func (a Admin) checkAuth(d *decoder) {
 	const at = "admin.auth"
 	oidc, proxy := a.Auth.OIDC, a.Auth.Proxy
 	if oidc != nil && proxy != nil {
-		d.reportf(at, "has oidc and proxy; give one of them")
+		d.reportf(at, "has oidc and proxy; give only one of them")
 	}
 	conditions, given := a.Auth.Roles.Conditions(), 0
 	for _, role := range signin.Roles() {
@@ -179,9 +180,9 @@ func (a Admin) checkAuth(d *decoder) {
 	}
 	switch {
 	case oidc == nil && proxy == nil && given > 0:
-		d.reportf(at+".roles", "means nothing without oidc or proxy, which name people")
+		d.reportf(at+".roles", "has no effect without oidc or proxy, which identify users")
 	case (oidc != nil || proxy != nil) && given == 0 && !d.problems.about(at+".roles"):
-		d.missingf(at, "roles", "has no roles, so that nobody could sign in; give roles with a condition for viewer, operator or admin")
+		d.missingf(at, "roles", "has no roles, so no user could sign in; give roles with a condition for viewer, operator or admin")
 	}
 	if oidc != nil {
 		oidc.check(d, at+".oidc", d.origin.lines["admin.console_url"] > 0)
@@ -196,20 +197,20 @@ func (o *AdminOIDC) check(d *decoder, at string, hasConsoleURL bool) {
 	if o.Issuer == "" {
 		c.Missing("issuer", "has no issuer, the URL of the provider")
 	} else if u, ok := c.URL("issuer", o.Issuer); ok && u.Scheme != "https" && !loopback.Is(u.Hostname()) {
-		c.Failf("issuer", o.Issuer, "is plain HTTP, on which anybody could answer for it; allowed: https://, or http:// on this machine")
+		c.Failf("issuer", o.Issuer, "is plain HTTP, which does not authenticate the provider; allowed: https://, or http:// on this machine")
 	}
 	if o.ClientID == "" {
-		c.Missing("client_id", "has no client_id, as which the provider knows us")
+		c.Missing("client_id", "has no client_id, the id of Hooklatch at the provider")
 	}
 	if len(o.Scopes) > 0 && !slices.Contains(o.Scopes, "openid") {
-		c.Failf("scopes", nil, "lacks openid, without which the provider names nobody")
+		c.Failf("scopes", nil, "lacks openid, without which the provider does not identify users")
 	}
 	d.faults(at, c.Err())
 	if _, inFile := d.origin.files[at+".client_secret"]; !inFile && o.ClientSecret.IsZero() {
 		d.missingf(at, "client_secret", "has no client_secret; give client_secret or client_secret_file")
 	}
 	if !hasConsoleURL {
-		d.reportf(at, "needs admin.console_url: the provider leads people back there, to /auth/callback below it")
+		d.reportf(at, "needs admin.console_url: the provider redirects users to /auth/callback below it")
 	}
 }
 
@@ -218,10 +219,10 @@ var headerName = regexp.MustCompile(`^[A-Za-z0-9-]+$`)
 func (p *AdminProxy) check(d *decoder, at string) {
 	var c option.Check
 	if len(p.TrustedProxies) == 0 {
-		c.Missing("trusted_proxies", "has no trusted_proxies: anybody could name anybody; give the addresses that the proxy comes from, like 10.0.0.0/8")
+		c.Missing("trusted_proxies", "has no trusted_proxies, so any client could claim to be any user; give the addresses of the proxy, like 10.0.0.0/8")
 	}
 	if p.User == "" {
-		c.Missing("user", "has no user, the header that names the person")
+		c.Missing("user", "has no user, the header with the name of the user")
 	}
 	for field, name := range map[string]string{"user": p.User, "groups": p.Groups} {
 		if name != "" && !headerName.MatchString(name) {
@@ -231,7 +232,7 @@ func (p *AdminProxy) check(d *decoder, at string) {
 	d.faults(at, c.Err())
 }
 
-// checkMasks wants pointers into what known sources send: a mask that hides nothing is
+// checkMasks requires valid pointers of known sources: a mask that hides nothing would be
 // noticed too late.
 func (c *Config) checkMasks(d *decoder) {
 	for source, pointers := range c.Admin.Console.Mask {
@@ -248,8 +249,8 @@ func (c *Config) checkMasks(d *decoder) {
 	}
 }
 
-// checkTokens wants names that differ, and secrets that do: of two that are the same it
-// could not be told who came.
+// checkTokens requires distinct names and distinct secrets: two equal secrets would not identify
+// their bearer.
 func (a Admin) checkTokens(d *decoder) {
 	named, secrets := map[string]int{}, map[secret.Value]string{}
 	if !a.Token.IsZero() {
@@ -260,7 +261,7 @@ func (a Admin) checkTokens(d *decoder) {
 		at := "admin.tokens[" + strconv.Itoa(i) + "]"
 		var c option.Check
 		if one.Name == "" {
-			c.Missing("name", "has no name, by which records know who came")
+			c.Missing("name", "has no name, which the operator log records")
 		} else if c.Name("name", one.Name); named[one.Name] > 0 {
 			c.Failf("name", one.Name, "is the name of two tokens; the other is in line %d", named[one.Name])
 		}
@@ -279,17 +280,17 @@ func (a Admin) checkTokens(d *decoder) {
 		}
 		checkTokenLength(d, at+".token", one.Token)
 		if other, twice := secrets[one.Token]; twice {
-			d.reportf(d.place(at+".token"), "is the same token as that of %s: nobody could tell who came", other)
+			d.reportf(d.place(at+".token"), "is the same token as that of %s, so it would not identify its bearer", other)
 		}
 		secrets[one.Token] = fmt.Sprintf("admin.tokens[%d]", i)
 	}
 }
 
-// checkTokenLength wants a token that nobody guesses, since guesses are slowed down but not
-// refused.
+// checkTokenLength requires a token that cannot be guessed: guesses are slowed down but not
+// prevented.
 func checkTokenLength(d *decoder, at string, token secret.Value) {
 	if n := len(token.Reveal()); n < signin.MinToken {
-		d.reportf(d.place(at), "has %d bytes, so it could be guessed; allowed: at least %d, like what this prints: openssl rand -hex 32", n, signin.MinToken)
+		d.reportf(d.place(at), "has %d bytes, so it could be guessed; allowed: at least %d bytes, such as the output of: openssl rand -hex 32", n, signin.MinToken)
 	}
 }
 

@@ -6,11 +6,11 @@ import (
 	"slices"
 )
 
-// Again parses the text that the configuration came from once more, with the files
-// that it names as they are now. Errors: Problems.
+// Again parses the original text of the configuration again, with the current contents of the
+// files that it names. Errors: Problems.
 func (c *Config) Again() (*Config, error) { return Parse(c.origin.file, c.origin.text, c.origin.env) }
 
-// Files are the files that hold its secrets and certificates, as this process reaches
+// Files returns the paths of the files with secrets and certificates, as this process opens
 // them.
 func (c *Config) Files() []string {
 	named := slices.Collect(maps.Values(c.origin.files))
@@ -27,7 +27,7 @@ func (c *Config) Files() []string {
 	return slices.Compact(files)
 }
 
-// ChangedFiles are the paths of the secrets whose files have another text in another
+// ChangedFiles returns the paths of the secrets whose files have a different text in another
 // reading of the same configuration.
 func (c *Config) ChangedFiles(other *Config) []string {
 	var changed []string
@@ -39,8 +39,8 @@ func (c *Config) ChangedFiles(other *Config) []string {
 	return changed
 }
 
-// SameButSecrets reports whether a destination is the same in another configuration, or
-// differs in its secrets only.
+// SameButSecrets reports whether a destination is the same in another configuration, except for
+// its secrets.
 func (c *Config) SameButSecrets(other *Config, destination string) bool {
 	shown := func(c *Config) any {
 		p := printer{files: c.origin.files}

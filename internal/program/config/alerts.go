@@ -14,42 +14,42 @@ import (
 	"github.com/hooklatch/hooklatch/worker/alarm"
 )
 
-// Alerts say who is told what needs a person. A worker tells it; that none runs is told
-// by the heartbeat that stays away.
+// Alerts configures notifications about conditions that need attention. Workers send them;
+// a missing heartbeat shows that no worker is running.
 type Alerts struct {
-	// Who is told, the first one first. The next one is told what does not come within a
-	// minute. Defaults to nobody.
+	// Targets to notify, in this order: if a notification does not arrive within a
+	// minute, the next target is notified. Defaults to no targets.
 	To []AlertTarget `yaml:"to,omitempty"`
-	// How long something must need a person before anybody is told. Defaults to 2m.
+	// How long a condition must hold before a notification is sent. Defaults to 2m.
 	For time.Duration `yaml:"for,omitempty"`
-	// How often it is told again while it lasts. Defaults to 4h.
+	// How often the notification is repeated while the alert fires. Defaults to 4h.
 	Repeat time.Duration `yaml:"repeat,omitempty"`
-	// URL that is fetched every 15 seconds once it was decided who is told: a service
-	// that expects it tells people when it stays away. It is treated as a secret.
-	// Defaults to none.
+	// URL that a worker requests every 15 seconds after it evaluated all conditions. A
+	// monitoring service that expects these requests can alert when they stop. It is
+	// treated as a secret. Defaults to none.
 	Heartbeat secret.Value `yaml:"heartbeat,omitempty"`
 }
 
-// AlertTarget is somebody to be told.
+// AlertTarget is a destination to notify.
 type AlertTarget struct {
-	// Name of an http or smtp destination. What is told there is in a queue of its own,
-	// and waits neither for the rate of the destination nor for its breaker. Required.
+	// Name of an http or smtp destination. Notifications have a queue of their own and
+	// ignore the rate and the breaker of the destination. Required.
 	Destination string `yaml:"destination,omitempty"`
-	// Address of the recipient with smtp, or several with commas between them. Required
-	// there.
+	// Address of the recipient with smtp, or several separated by commas. Required with
+	// smtp.
 	Recipient string `yaml:"recipient,omitempty"`
 	// Body of the request with http: json, slack (also for Mattermost), or pagerduty
 	// (Events API v2, the integration key as header X-Routing-Key of the destination).
 	// Defaults to json.
 	Format string `yaml:"format,omitempty"`
-	// Only what is about sources and destinations of this team. Defaults to what is no
-	// team's, and what is about a team that nobody in this list is of.
+	// Send only alerts about sources and destinations of this team. Defaults to alerts
+	// about no team, and alerts about teams that have no target in this list.
 	Team string `yaml:"team,omitempty"`
-	// What is told: page, ticket, notice. Defaults to page and ticket.
+	// Severities to send: page, ticket, notice. Defaults to page and ticket.
 	Severities []string `yaml:"severities,omitempty"`
 }
 
-// The formats.
+// All values of AlertTarget.Format.
 const (
 	FormatJSON      = "json"
 	FormatSlack     = "slack"
@@ -61,7 +61,7 @@ func (a Alerts) withDefaults() Alerts {
 	return a
 }
 
-// TeamOf is whose a source or destination is, empty for what is nobody's.
+// TeamOf returns the team that owns a source or destination, or "" if none does.
 func (c *Config) TeamOf(name string) string {
 	if d, ok := c.Destinations[name]; ok {
 		return d.Team
@@ -78,7 +78,7 @@ func (c *Config) checkAlerts(d *decoder) {
 	check.Positive("repeat", c.Alerts.Repeat)
 	if !c.Alerts.Heartbeat.IsZero() {
 		if u, err := url.Parse(c.Alerts.Heartbeat.Reveal()); err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" {
-			check.Failf("heartbeat", nil, "is not a URL; allowed: https://host/path, and http")
+			check.Failf("heartbeat", nil, "is not a URL; allowed: https://host/path, also with http")
 		}
 	}
 	d.faults("alerts", check.Err())
@@ -93,17 +93,17 @@ func (c *Config) checkTarget(to AlertTarget) error {
 	case !known:
 		check.OneOf("destination", "destination", to.Destination, slices.Sorted(maps.Keys(c.Destinations))...)
 	case dest.SQL != nil:
-		check.Failf("destination", to.Destination, "runs statements; only http and smtp destinations tell people")
+		check.Failf("destination", to.Destination, "runs SQL statements; allowed: an http or smtp destination")
 	case dest.SMTP != nil && to.Recipient == "":
 		check.Missing("recipient", "has no recipient")
 	case dest.SMTP != nil && to.Format != "":
-		check.Failf("format", to.Format, "means nothing with smtp")
+		check.Failf("format", to.Format, "has no effect with smtp")
 	case dest.HTTP != nil && to.Recipient != "":
-		check.Failf("recipient", to.Recipient, "means nothing with http")
+		check.Failf("recipient", to.Recipient, "has no effect with http")
 	}
 	if to.Recipient != "" {
 		if _, err := mail.ParseAddressList(to.Recipient); err != nil {
-			check.Failf("recipient", to.Recipient, "is no list of addresses; allowed: ops@example.com, Ann <ann@example.com>")
+			check.Failf("recipient", to.Recipient, "is not a list of addresses; allowed: ops@example.com, Ann <ann@example.com>")
 		}
 	}
 	if to.Format != "" {

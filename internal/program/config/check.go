@@ -14,7 +14,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema"
 )
 
-// check reports everything that a type cannot say.
+// check reports all mistakes that the types cannot exclude.
 func (c *Config) check(d *decoder) {
 	c.Database.check(d)
 	d.faults("gateway", c.Gateway.validate())
@@ -43,7 +43,7 @@ func (db Database) check(d *decoder) {
 		if url.value.IsZero() {
 			continue
 		}
-		// The parser's error quotes the string, masked on best effort only.
+		// The parser's error quotes the string and masks it only on a best-effort basis.
 		if _, err := pgxpool.ParseConfig(url.value.Reveal()); err != nil {
 			d.reportf(url.path, "is not a Postgres connection string; allowed: postgres://user:password@host:5432/name, or key=value pairs")
 		}
@@ -59,12 +59,12 @@ func (db Database) check(d *decoder) {
 	d.faults("database", c.Err())
 }
 
-// checkMemory wants room for at least one body of every source.
+// checkMemory requires room for at least one body of every source.
 func (c *Config) checkMemory(d *decoder) {
 	for _, name := range slices.Sorted(maps.Keys(c.Sources)) {
 		limit := c.maxBodies[name]
 		if c.Sources[name].Gzip != "" {
-			limit *= 2 // as it was sent, and unpacked
+			limit *= 2 // the body as sent, and unpacked
 		}
 		if c.Gateway.MaxBuffered > 0 && limit > int64(c.Gateway.MaxBuffered) && !d.reported("gateway.max_buffered") {
 			d.reportf("gateway.max_buffered", "%s has no room for one body of source %q, which takes up to %s; write max_buffered: %s, or more",
@@ -83,9 +83,8 @@ func (k *KeyPair) check(d *decoder, at string) {
 	}
 }
 
-// missingf reports that a mapping lacks a field it must have, unless the field
-// is there but wrong, or the mapping has something in it that was not understood:
-// most likely that was meant.
+// missingf reports that a mapping lacks a required field, unless the field is present but wrong,
+// or the mapping contains an unknown key: most likely that key was meant to be the field.
 func (d *decoder) missingf(mapping, field, format string, args ...any) {
 	present := slices.ContainsFunc(d.problems, func(p Problem) bool {
 		return strings.HasPrefix(p.Path, join(mapping, field))
@@ -95,7 +94,7 @@ func (d *decoder) missingf(mapping, field, format string, args ...any) {
 	}
 }
 
-// reported reports whether the field has a problem already.
+// reported reports whether the field already has a problem.
 func (d *decoder) reported(path string) bool {
 	return d.problems.about(path)
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/hooklatch/hooklatch/internal/option"
 )
 
-// checkChecks checks each check for itself, and that their names differ.
+// checkChecks validates each check, and requires distinct names.
 func (c *Config) checkChecks(d *decoder) {
 	seen := map[string]int{}
 	for i, one := range c.Checks {

@@ -9,7 +9,7 @@ import (
 	"github.com/hooklatch/hooklatch/worker/route"
 )
 
-// checkRoutes checks each route for itself, and what it names.
+// checkRoutes validates each route and the names that it refers to.
 func (c *Config) checkRoutes(d *decoder) {
 	kinds := make(map[string]string, len(c.Destinations))
 	for name, dest := range c.Destinations {

@@ -18,7 +18,7 @@ func (s Source) check(d *decoder, sourceName, publicURL string) {
 		c.URL("public_url", s.PublicURL)
 	}
 	if s.MaxBody < 0 {
-		d.reportf(at+".max_body", "%s is less than nothing", s.MaxBody)
+		d.reportf(at+".max_body", "%s is negative; give a size above 0, or leave it out", s.MaxBody)
 	}
 	d.among(at+".replay_guard", "replay guard", s.ReplayGuard, replayGuards)
 	d.among(d.dedupPath(at), "rule of dedup", s.Dedup.Rule, dedups)
@@ -29,7 +29,7 @@ func (s Source) check(d *decoder, sourceName, publicURL string) {
 	if _, given := d.origin.lines[at+".dedup_window"]; given {
 		c.Positive("dedup_window", s.DedupWindow)
 		if s.Dedup.Rule == DedupID {
-			d.reportf(at+".dedup_window", "%s means nothing without dedup: content", FormatDuration(s.DedupWindow))
+			d.reportf(at+".dedup_window", "%s has no effect without dedup: content", FormatDuration(s.DedupWindow))
 		}
 	}
 	d.faults(at, c.Err())
@@ -37,7 +37,7 @@ func (s Source) check(d *decoder, sourceName, publicURL string) {
 	s.checkRedaction(d, at, p)
 	s.checkBackfill(d, at, p)
 	if s.Livemode && p != nil && p.TestEvent == nil {
-		d.reportf(at+".livemode", "means nothing with provider %s, which does not say what is a test; leave it out", s.Provider)
+		d.reportf(at+".livemode", "has no effect with provider %s, which does not mark test events; leave it out", s.Provider)
 	}
 	if len(s.Secrets) == 0 && (p == nil || !p.Keyless) {
 		d.missingf(at, "secrets", "has no secret; give secrets or secrets_file")
@@ -48,8 +48,8 @@ func (s Source) check(d *decoder, sourceName, publicURL string) {
 	}
 	s.checkSecrets(d, at, usable)
 	if p != nil && p.SignsURL && s.PublicURL == "" && publicURL == "" {
-		d.missingf(at, "public_url", "%s signs the URL it was given, and the Host of a request is anybody's; write under gateway: "+
-			"\"public_url: https://hooks.example.com\", with the host that the sender calls, or public_url of this source", p.Title)
+		d.missingf(at, "public_url", "%s signs the URL it was given, and any client can set the Host of a request; set under gateway: "+
+			"\"public_url: https://hooks.example.com\", with the host that the sender calls, or set public_url of this source", p.Title)
 	}
 }
 
@@ -57,13 +57,13 @@ func (s Source) checkBackfill(d *decoder, at string, p *provider.Provider) {
 	switch {
 	case s.Backfill == nil || p == nil:
 	case s.Backfill.List == nil:
-		d.reportf(at+".backfill", "needs a list: that of provider %s is not known; describe it under `list`, or leave backfill out", s.Provider)
+		d.reportf(at+".backfill", "needs a list: Hooklatch knows no list of provider %s; describe it under `list`, or leave backfill out", s.Provider)
 	default:
 		d.faults(at+".backfill", s.Backfill.Validate(s.Retention.Dedup))
 	}
 }
 
-// dedupPath is where the rule of dedup is given: as text, or within a mapping.
+// dedupPath returns the path of the dedup rule: it is given as text, or within a mapping.
 func (d *decoder) dedupPath(at string) string {
 	if _, inside := d.origin.lines[at+".dedup.rule"]; inside {
 		return at + ".dedup.rule"
@@ -71,12 +71,12 @@ func (d *decoder) dedupPath(at string) string {
 	return at + ".dedup"
 }
 
-// allowedProviders stands for a list that is too long for one line.
+// allowedProviders replaces a list that is too long for one line.
 const allowedProviders = "allowed: the names that `hooklatch providers` lists"
 
 func (d *decoder) unknownProvider(path, given string, known []string) {
 	guess := ""
-	if near, ok := nearest(given, known); ok && d.expanded[path] == "" { // what the environment says stays there
+	if near, ok := nearest(given, known); ok && d.expanded[path] == "" { // values from the environment are not shown
 		guess = "did you mean " + quote(near) + "? "
 	}
 	if !d.reported(path) {
@@ -84,7 +84,7 @@ func (d *decoder) unknownProvider(path, given string, known []string) {
 	}
 }
 
-// checkProvider returns the provider of the source, nil when there is none.
+// checkProvider returns the provider of the source, or nil if it has no valid one.
 func (s Source) checkProvider(d *decoder, at string) *provider.Provider {
 	known := catalog.Names()
 	switch {
@@ -103,7 +103,7 @@ func (s Source) checkProvider(d *decoder, at string) *provider.Provider {
 	return p
 }
 
-// optionProblem reports what a provider says about its options.
+// optionProblem reports a provider's error about its options.
 func (d *decoder) optionProblem(at string, err error) {
 	option, ok := errors.AsType[*provider.OptionError](err)
 	if !ok {
@@ -117,7 +117,7 @@ func (d *decoder) optionProblem(at string, err error) {
 	d.reportf(join(at, option.Field), "%s is not allowed; %s", given, option.Allowed)
 }
 
-// among checks that a value is one of those allowed.
+// among reports a value that is not one of those allowed.
 func (d *decoder) among(path, what, given string, allowed []string) {
 	if !slices.Contains(allowed, given) && !d.reported(path) {
 		d.reportf(path, "%s is not a %s; %s", d.show(path, given), what, d.oneOf(path, given, allowed))

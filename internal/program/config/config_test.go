@@ -15,7 +15,7 @@ import (
 
 var update = flag.Bool("update", false, "write the expected files anew instead of comparing with them")
 
-// environment is what the files under testdata refer to.
+// environment contains the variables that the files in testdata refer to.
 var environment = map[string]string{
 	"APP_SECRET":            "raw:canary-app",
 	"CANARY":                "canary-value",
@@ -38,7 +38,7 @@ func lookup(name string) (string, bool) {
 	return value, ok
 }
 
-// files are the cases of one kind, by their name.
+// files returns the cases of one kind, by name.
 func files(t *testing.T, pattern string) map[string]string {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join("testdata", pattern))
@@ -80,8 +80,8 @@ func TestBadFiles(t *testing.T) {
 	}
 }
 
-// No secret of any file may appear in what is printed or reported (I12). All
-// of them contain the word canary, which the files' own keys do not.
+// No secret of any file may appear in printed or reported text (I12). All secrets contain the word
+// canary, which no key contains.
 func TestSecretsStaySecret(t *testing.T) {
 	t.Parallel()
 	for name, path := range files(t, "*.yaml") {
@@ -116,8 +116,7 @@ func TestSecretsAreRead(t *testing.T) {
 	require.Equal(t, "canary-file-number-one", cfg.Destinations["mail"].SMTP.Password.Reveal())
 }
 
-// What stands in a variable is a value: it can neither add keys nor refer to
-// further variables.
+// The content of a variable is only a value: it can neither add keys nor refer to other variables.
 func TestVariablesAreValues(t *testing.T) {
 	t.Parallel()
 	cfg, err := Load("testdata/good.environment.yaml", lookup)
@@ -180,8 +179,7 @@ func TestLoadWithoutFile(t *testing.T) {
 	require.ErrorIs(t, err, os.ErrNotExist)
 }
 
-// expectFile compares got with the text of a file, or writes it there when the
-// tests run with -update.
+// expectFile compares got with the text of a file, or writes it to the file with -update.
 func expectFile(t *testing.T, path, got string) {
 	t.Helper()
 	if *update {
@@ -233,8 +231,8 @@ func TestRetentionIsFilledIn(t *testing.T) {
 	require.Equal(t, 2*day, cfg.Retention.Payloads, "payloads are not kept longer than events")
 }
 
-// Whatever a provider's floor is, the default is not below it, and one second
-// less is refused with the number and the reason.
+// The default is never below the floor of a provider, and one second less than the floor is refused
+// with the number and the reason.
 func TestRetentionFloorOfEveryProvider(t *testing.T) {
 	t.Parallel()
 	for _, name := range catalog.Names() {

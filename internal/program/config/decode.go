@@ -14,8 +14,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// maxDepth is far above what the file can use. It bounds aliases that contain
-// themselves.
+// maxDepth is far above what the file can use. It limits aliases that contain themselves.
 const maxDepth = 32
 
 var (
@@ -29,20 +28,20 @@ var (
 	timeType     = reflect.TypeFor[time.Time]()
 )
 
-// decoder fills Go values from YAML nodes. Unlike the library's own it
-// goes on after a mistake, remembers the line of every path, expands
-// ${NAME} in scalars only, and never shows the text of a secret field.
+// decoder fills Go values from YAML nodes. Unlike the library's own decoder it continues after a
+// mistake, records the line of every path, expands ${NAME} only in scalars, and never shows the
+// text of a secret field.
 type decoder struct {
 	origin   *origin
 	env      LookupEnv
-	dir      string // where relative paths start
+	dir      string // base directory of relative paths
 	anchors  map[string]ast.Node
 	problems Problems
 	warnings Problems // about the files that were read
 
-	// unknown are the mappings with something in them that was not understood.
+	// unknown are the mappings that contain something unknown.
 	unknown map[string]bool
-	// expanded are the scalars that had a reference, as they stand in the file.
+	// expanded are the scalars that had a reference, as written in the file.
 	expanded map[string]string
 }
 
@@ -57,7 +56,7 @@ func (d *decoder) reportf(path, format string, args ...any) {
 	d.problems = append(d.problems, d.origin.problem(path, fmt.Sprintf(format, args...)))
 }
 
-// value decodes node into target, which is settable. Null leaves it alone.
+// value decodes node into target, which must be settable. Null leaves target unchanged.
 func (d *decoder) value(node ast.Node, path string, target reflect.Value, depth int) {
 	node, ok := d.resolve(node, path)
 	if !ok || node == nil || node.Type() == ast.NullType {
@@ -96,7 +95,7 @@ func (d *decoder) structure(node ast.Node, path string, target reflect.Value, de
 		return
 	}
 	fields := fieldsOf(target.Type())
-	var files []fileEntry // after all values: at most one of both is given
+	var files []fileEntry // processed after all values: at most one of both may be given
 	for _, e := range entries {
 		field, known := fields.find(e.key)
 		if !known {
@@ -134,8 +133,7 @@ func (d *decoder) mapping(node ast.Node, path string, target reflect.Value, dept
 	}
 }
 
-// sequence decodes a list. Where its elements are scalars, one value that is
-// no list stands for a list of one.
+// sequence decodes a list. If its elements are scalars, a single value stands for a list of one.
 func (d *decoder) sequence(node ast.Node, path string, target reflect.Value, depth int) {
 	list, ok := node.(*ast.SequenceNode)
 	if !ok {
@@ -148,7 +146,7 @@ func (d *decoder) sequence(node ast.Node, path string, target reflect.Value, dep
 		target.Set(reflect.Append(target, element))
 		return
 	}
-	target.Set(reflect.MakeSlice(target.Type(), 0, len(list.Values))) // an empty list is given, unlike none
+	target.Set(reflect.MakeSlice(target.Type(), 0, len(list.Values))) // an empty list counts as given
 	for i, item := range list.Values {
 		itemPath := path + "[" + strconv.Itoa(i) + "]"
 		if item != nil && item.GetToken() != nil {

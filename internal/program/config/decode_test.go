@@ -176,7 +176,7 @@ routes: [{name: all, from: stripe, to: app}]
 	}
 }
 
-// Every type that can stand in the struct must be one the decoder knows.
+// The decoder must support every type in the struct.
 func TestDecoderKnowsEveryType(t *testing.T) {
 	t.Parallel()
 	var visit func(typ reflect.Type, path string)

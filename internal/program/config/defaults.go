@@ -19,7 +19,7 @@ func Default() Config {
 	return c
 }
 
-// fillIn gives every field that was left out its default.
+// fillIn sets every omitted field to its default.
 func (c *Config) fillIn() {
 	c.Database.Schema = cmp.Or(c.Database.Schema, string(schema.Default))
 
@@ -72,7 +72,7 @@ func (s Source) withDefaults() Source {
 	return s
 }
 
-// url is how a browser on the same machine reaches the admin listener.
+// url returns the URL of the admin listener for a browser on the same machine.
 func (a Admin) url() string {
 	host, port, err := net.SplitHostPort(a.Listen)
 	if err != nil || port == "0" {

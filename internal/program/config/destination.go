@@ -11,9 +11,9 @@ import (
 	"github.com/hooklatch/hooklatch/worker/lane"
 )
 
-// Destination is where effects go: exactly one of HTTP, SMTP and SQL is set.
+// Destination is where effects are sent: exactly one of HTTP, SMTP and SQL is set.
 type Destination struct {
-	// Sends effects as HTTP requests. Exactly one of http, smtp and sql is given.
+	// Sends effects as HTTP requests. Exactly one of http, smtp and sql must be given.
 	HTTP *destination.HTTPOptions `yaml:"http,omitempty"`
 	// Sends effects as e-mails.
 	SMTP *destination.EmailOptions `yaml:"smtp,omitempty"`
@@ -22,24 +22,22 @@ type Destination struct {
 
 	worker.DestinationOptions `yaml:",inline"`
 
-	// Statuses after which an HTTP request counts as not applied and is made
-	// again, on the schedule of retry: 400 to 499 without 408, 409, 425 and 429,
-	// which have a meaning of their own; with at_most_once only 401, 407 and 421.
-	// An effect that ends on one has failed. [] means none. Defaults to 401, 403,
+	// Statuses after which an HTTP request counts as not applied and is sent again,
+	// on the schedule of retry: 400 to 499 except 408, 409, 425 and 429, which have
+	// a meaning of their own; with at_most_once only 401, 407 and 421. An effect
+	// whose last attempt gets one of them has failed. [] means none. Defaults to 401, 403,
 	// 404, 407, 421, 423; with at_most_once to 401, 407, 421.
 	RetryOn []int `yaml:"retry_on,omitempty"`
-	// Whose it is: alerts about it go to this team, and `status` shows it. Defaults to
-	// that of no team.
+	// Team that owns it: alerts about it go to this team, and `status` shows it.
+	// Defaults to no team.
 	Team string `yaml:"team,omitempty"`
-	// Networks that are not public and may be reached all the same. The literal
-	// address or localhost that url names needs no permission; the metadata
-	// service of a cloud needs an entry of its own, like 169.254.169.254/32.
-	// Defaults to none.
+	// Private networks that may be reached. A literal address or localhost in url
+	// needs no permission; the metadata service of a cloud needs an entry of its
+	// own, such as 169.254.169.254/32. Defaults to none.
 	AllowPrivate []netip.Prefix `yaml:"allow_private,omitempty"`
 }
 
-// Kinds are the keys of the destination that say where to go: one, where the
-// configuration is right.
+// Kinds returns which of http, smtp and sql are given: exactly one in a valid configuration.
 func (dest Destination) Kinds() []string {
 	var kinds []string
 	if dest.HTTP != nil {
@@ -54,7 +52,7 @@ func (dest Destination) Kinds() []string {
 	return kinds
 }
 
-// kind is that of its sender; empty where the configuration does not say.
+// kind returns the kind of its sender, or "" if the configuration is not valid.
 func (dest Destination) kind() string {
 	switch kinds := dest.Kinds(); {
 	case len(kinds) != 1:
@@ -74,7 +72,7 @@ func (dest Destination) withDefaults() Destination {
 	}
 	dest.DestinationOptions = dest.DestinationOptions.WithDefaults()
 	if off {
-		dest.Breaker = lane.Breaker{Off: true} // the rest means nothing
+		dest.Breaker = lane.Breaker{Off: true} // the other fields have no effect
 	}
 	if dest.HTTP != nil {
 		if dest.RetryOn == nil {
@@ -97,7 +95,7 @@ func (dest Destination) validate(name string) error {
 	c.Name("", name)
 	switch kinds := dest.Kinds(); len(kinds) {
 	case 0:
-		c.Missing("http", "says nowhere to go; exactly one of http, smtp and sql must be given")
+		c.Missing("http", "has no target; exactly one of http, smtp and sql must be given")
 	case 1:
 	default:
 		c.Failf("", nil, "has %s; exactly one of them must be given", strings.Join(kinds, " and "))
@@ -106,7 +104,7 @@ func (dest Destination) validate(name string) error {
 		c.Within("http", dest.HTTP.Validate())
 		c.Within("retry_on", destination.CheckRetryOn(dest.Policy, dest.RetryOn))
 	} else if dest.RetryOn != nil {
-		c.Failf("retry_on", nil, "means nothing without http; only its answers have these statuses")
+		c.Failf("retry_on", nil, "has no effect without http; only HTTP responses have these statuses")
 	}
 	if dest.SMTP != nil {
 		c.Within("smtp", dest.SMTP.Validate())

@@ -11,8 +11,8 @@ const day = 24 * time.Hour
 
 var errDuration = errors.New("is not a duration; allowed: a number with ms, s, m or h, or whole days with d, like 30s, 1h30m or 90d")
 
-// parseDuration takes what time.ParseDuration takes, and whole days in front of
-// it: 90d, 1d12h.
+// parseDuration accepts what time.ParseDuration accepts, also after a number of whole days: 90d,
+// 1d12h.
 func parseDuration(text string) (time.Duration, error) {
 	var days time.Duration
 	if number, rest, ok := strings.Cut(text, "d"); ok {
@@ -35,7 +35,7 @@ func parseDuration(text string) (time.Duration, error) {
 	return days + rest, nil
 }
 
-// FormatDuration is the shortest way to write a duration: 90d, 36h, 1h30m.
+// FormatDuration formats a duration in its shortest form: 90d, 36h, 1h30m.
 func FormatDuration(d time.Duration) string {
 	if d >= day && d%day == 0 {
 		return strconv.FormatInt(int64(d/day), 10) + "d"

@@ -12,14 +12,12 @@ var (
 	envName      = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 )
 
-// bareReference is a variable as a shell takes it and this file does not: the
-// whole text is a $ and a name in capitals. With another $ in front it is a
-// literal.
+// bareReference matches a variable in the form of a shell, which this file does not support: the
+// whole text is a $ and a name in capitals. With another $ in front it is a literal.
 var bareReference = regexp.MustCompile(`^\$?\$([A-Z_][A-Z0-9_]*)$`)
 
-// checkBare refuses a variable without braces. The text of a secret field is
-// shown only where it is the name of a variable that is set: anything else may
-// be the secret itself.
+// checkBare refuses a variable without braces. It shows the text of a secret field only if that is
+// the name of a variable that is set: any other text may be the secret itself.
 func (d *decoder) checkBare(path, text string, isSecret bool) bool {
 	found := bareReference.FindStringSubmatch(text)
 	if found == nil || strings.HasPrefix(text, "$$") {
@@ -27,10 +25,10 @@ func (d *decoder) checkBare(path, text string, isSecret bool) bool {
 	}
 	name := found[1]
 	if _, set := d.env(name); isSecret && !set {
-		d.reportf(path, "is a $ and a name; write ${NAME} for an environment variable, and another $ in front for a text that begins with $")
+		d.reportf(path, "is a $ and a name; write ${NAME} for an environment variable, or put another $ in front of a text that begins with $")
 		return false
 	}
-	d.reportf(path, "%s is no reference to an environment variable; write ${%s}, or $%s for the text itself", quote(text), name, text)
+	d.reportf(path, "%s is not a reference to an environment variable; write ${%s}, or $%s for the text itself", quote(text), name, text)
 	return false
 }
 
@@ -50,13 +48,13 @@ func maskReferences(text string) string {
 	})
 }
 
-// NotSet ends the message of a Problem whose line names an environment variable that is
-// not there: it is not the line that has to be corrected.
+// NotSet ends the message of a Problem whose line names an environment variable that is not set:
+// the environment has to be corrected, not the line.
 const NotSet = "is not set"
 
-// expand replaces every ${NAME} of text by the environment variable NAME, and
-// $${ by a literal ${. A text that is $$NAME becomes $NAME. Values are taken as they are: what stands in a variable
-// is not expanded again and cannot change the structure of the file.
+// expand replaces every ${NAME} in text by the environment variable NAME, and $${ by a literal ${.
+// A text that is $$NAME becomes $NAME. The value of a variable is not expanded again and cannot
+// change the structure of the file.
 func expand(text string, env LookupEnv) (result string, expanded bool, err error) {
 	if strings.HasPrefix(text, "$$") && bareReference.MatchString(text) {
 		return text[1:], false, nil
@@ -75,7 +73,7 @@ func expand(text string, env LookupEnv) (result string, expanded bool, err error
 		}
 		name, rest, closed := strings.Cut(after, "}")
 		if !closed || !envName.MatchString(name) {
-			return "", true, errors.New("has a ${ that is no reference; allowed: ${NAME} for an environment variable, $${ for a literal ${")
+			return "", true, errors.New("has a ${ that is not a reference; allowed: ${NAME} for an environment variable, $${ for a literal ${")
 		}
 		value, ok := env(name)
 		if !ok {

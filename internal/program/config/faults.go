@@ -7,9 +7,8 @@ import (
 	"github.com/hooklatch/hooklatch/internal/option"
 )
 
-// faults gives what the owner of some options found its place in the file. A
-// value that is wrong already is not reported again, but for one with an unknown
-// key in it.
+// faults reports the faults that the owner of some options found, at their places in the file. A
+// value that already has a problem is not reported again, except one with an unknown key in it.
 func (d *decoder) faults(at string, err error) {
 	known := d.problems
 	for _, f := range option.FaultsOf(at, err) {
@@ -24,7 +23,7 @@ func (d *decoder) faults(at string, err error) {
 	}
 }
 
-// place is where the value of a path stands: one value may stand for a list of
+// place returns the path at which the file gives a value: a single value may stand for a list of
 // one, and a file for the secrets in it.
 func (d *decoder) place(path string) string {
 	if _, ok := d.origin.lines[path]; !ok && strings.HasSuffix(path, "]") {
@@ -36,8 +35,7 @@ func (d *decoder) place(path string) string {
 	return path
 }
 
-// sentence is a fault in words. What comes from the environment is shown as the
-// file refers to it.
+// sentence describes a fault. A value from the environment is shown as the reference in the file.
 func (d *decoder) sentence(path string, f *option.Fault) string {
 	text := f.Problem
 	if reference, ok := d.expanded[path]; ok {

@@ -11,17 +11,17 @@ type field struct {
 	Name  string // the key
 	Index []int  // for reflect.Value.FieldByIndex
 	Type  reflect.Type
-	Owner reflect.Type // the struct that declares it, which is another for inlined ones
-	Go    string       // its name there
-	// File is the key that this one stands for, if it names a file: every field for
-	// secrets has such a key beside its own.
+	Owner reflect.Type // the struct that declares it, a different one for inlined fields
+	Go    string       // its name in that struct
+	// File is the key that this one replaces, if it names a file: every field for secrets has
+	// such a key besides its own.
 	File string
 }
 
 type fields []field
 
-// fieldsOf lists the keys of a struct by their yaml tags, those of inlined
-// structs included. A field without a tag is not part of the file.
+// fieldsOf returns the keys of a struct by their yaml tags, including those of inlined structs. A
+// field without a tag is not part of the file.
 func fieldsOf(t reflect.Type) fields {
 	var list fields
 	for f := range t.Fields() {
@@ -46,8 +46,8 @@ func fieldsOf(t reflect.Type) fields {
 	return list
 }
 
-// fileKey is the key beside that of a secret that names a file instead. It
-// takes and returns paths, too.
+// fileKey returns the key that names a file instead of the secret. It also accepts and returns
+// paths.
 func fileKey(path string) string {
 	if around, isValue := strings.CutSuffix(path, "value"); isValue && (around == "" || strings.HasSuffix(around, ".")) {
 		return around + "file"
@@ -75,12 +75,12 @@ func (fs fields) names() []string {
 	return names
 }
 
-// Field is one key of a mapping, for those who describe the file.
+// Field is one key of a mapping, for packages that document the file.
 type Field = field
 
-// Fields lists the keys that a struct of the configuration has in the file.
+// Fields returns the keys that a struct of the configuration has in the file.
 func Fields(t reflect.Type) []Field { return fieldsOf(t) }
 
-// TakesScalar tells whether a value of a type is one text, number or boolean, so
-// that it may stand for a list of one.
+// TakesScalar reports whether a value of a type is a single text, number or boolean, which may
+// stand for a list of one.
 func TakesScalar(t reflect.Type) bool { return takesScalar(reflect.New(t).Elem()) }

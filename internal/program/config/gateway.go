@@ -8,21 +8,21 @@ import (
 	"github.com/hooklatch/hooklatch/internal/option"
 )
 
-// Gateway configures the listener that takes deliveries.
+// Gateway configures the listener that accepts deliveries.
 type Gateway struct {
 	gateway.Options `yaml:",inline"`
 
-	// Certificate and key, for a gateway that ends TLS itself. Defaults to plain
-	// HTTP, for a proxy that does.
+	// Certificate and key, for a gateway that terminates TLS itself. Defaults to plain
+	// HTTP, for a proxy that terminates TLS.
 	TLS *KeyPair `yaml:"tls,omitempty"`
-	// The URL under which senders reach the gateway, without /webhooks. Senders
-	// that sign the URL sign this one; without it the request's own is taken.
+	// The URL at which senders reach the gateway, without /webhooks. Senders that
+	// sign the URL sign this one; without it the URL of the request is used.
 	PublicURL string `yaml:"public_url,omitempty"`
-	// How long a delivery may wait for its commit before it is answered 503.
-	// Keep it below the senders' own time-outs, 3s for the shortest. Defaults to 2s.
+	// How long a delivery may wait for its commit before it is answered 503. Keep it
+	// below the senders' time-outs, the shortest of which is 3s. Defaults to 2s.
 	AcceptTimeout time.Duration `yaml:"accept_timeout,omitempty"`
-	// How long a stopping gateway finishes what is in progress, in serve at most
-	// 2 seconds longer than worker.soft_stop. Defaults to 10s.
+	// How long a stopping gateway may take to finish deliveries in progress. In serve
+	// it may take at most 2 seconds longer than worker.soft_stop. Defaults to 10s.
 	DrainTimeout time.Duration `yaml:"drain_timeout,omitempty"`
 }
 
@@ -47,8 +47,8 @@ func (g Gateway) validate() error {
 // KeyPair names the certificate of a listener. Both files are read again when
 // they change, and at each reload.
 type KeyPair struct {
-	// PEM file with the certificate, followed by those that lead to its root.
+	// PEM file with the certificate, followed by its intermediate certificates.
 	CertFile string `yaml:"cert_file"`
-	// PEM file with the private key of the first of them.
+	// PEM file with the private key of the first certificate.
 	KeyFile string `yaml:"key_file"`
 }

@@ -1,7 +1,7 @@
 package config
 
-// MaxBodyOf is the largest body that a source takes, in bytes, be it a form or
-// not; 0 for a source that is not configured.
+// MaxBodyOf returns the largest body that a source accepts, in bytes, whether a form or not, or 0
+// for a source that is not configured.
 func (c *Config) MaxBodyOf(source string) int64 {
 	limit := c.maxBodies[source]
 	s := c.Sources[source]
@@ -15,7 +15,7 @@ func (c *Config) MaxBodyOf(source string) int64 {
 	return max(limit, min(p.MaxForm, int64(c.Gateway.MaxBuffered))) // as the gateway has it
 }
 
-// fillInMaxBodies notes the largest body of each source that is no form.
+// fillInMaxBodies sets the largest body of each source that is not a form.
 func (c *Config) fillInMaxBodies() {
 	c.maxBodies = make(map[string]int64, len(c.Sources))
 	for name, s := range c.Sources {
@@ -27,8 +27,8 @@ func (c *Config) fillInMaxBodies() {
 	}
 }
 
-// providerCap is the largest body a source's sender is known to send, 0 when
-// there is none or the source is wrong.
+// providerCap returns the largest body that a source's sender is known to send, or 0 if that is
+// unknown or the source is not valid.
 func providerCap(s Source) int64 {
 	p, err := s.Sender()
 	if err != nil {

@@ -2,8 +2,8 @@ package config
 
 import "strings"
 
-// nearest finds the word that was probably meant: the closest one, if no more
-// than a third of it has to change.
+// nearest returns the word that was probably meant: the closest one, if no more than a third of it
+// has to change.
 func nearest(given string, words []string) (string, bool) {
 	best, bestDistance := "", len(given)+1
 	for _, word := range words {
@@ -14,10 +14,10 @@ func nearest(given string, words []string) (string, bool) {
 	return best, best != "" && bestDistance <= max(1, len(best)/3)
 }
 
-// editDistance counts the letters to insert, delete, replace or swap with
-// their neighbour (optimal string alignment).
+// editDistance returns the number of letters to insert, delete, replace or swap with their
+// neighbour (optimal string alignment).
 func editDistance(a, b string) int {
-	const longest = 64 // names are shorter; a longer text is no misspelling of one
+	const longest = 64 // names are shorter; a longer text is not a misspelled name
 	if len(a) > longest || len(b) > longest {
 		return longest
 	}

@@ -26,7 +26,7 @@ func (d *decoder) document(data []byte, target any) {
 		return
 	}
 	if len(file.Docs) > 1 {
-		d.reportf("", "has %d YAML documents; one is expected", len(file.Docs))
+		d.reportf("", "has %d YAML documents; exactly one is expected", len(file.Docs))
 		return
 	}
 	for _, doc := range file.Docs {
@@ -35,12 +35,12 @@ func (d *decoder) document(data []byte, target any) {
 	}
 }
 
-// parse guards against panics of the parser on broken input: they have no
-// position, but name no secret either.
+// parse recovers from panics of the parser on broken input. The resulting error has no position,
+// but contains no secret either.
 func parse(text string) (file *ast.File, err error) {
 	defer func() {
 		if recover() != nil {
-			file, err = nil, errors.New("is not YAML that can be understood")
+			file, err = nil, errors.New("is not valid YAML")
 		}
 	}()
 	// Equal keys are reported by entries, all of them and with both lines.
@@ -49,12 +49,12 @@ func parse(text string) (file *ast.File, err error) {
 
 var quotedText = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
 
-// syntaxProblem keeps the position and the reason of a syntax error. What the
-// library quotes from the file is left out: it may be a secret.
+// syntaxProblem keeps the position and the reason of a syntax error. It omits text that the library
+// quotes from the file, which may be a secret.
 func syntaxProblem(file string, err error) Problem {
-	p := Problem{File: file, Message: "is not YAML that can be understood"}
+	p := Problem{File: file, Message: "is not valid YAML"}
 	if syntax, ok := errors.AsType[yaml.Error](err); ok {
-		p.Message = "is not YAML: " + quotedText.ReplaceAllString(syntax.GetMessage(), `"..."`)
+		p.Message = "is not valid YAML: " + quotedText.ReplaceAllString(syntax.GetMessage(), `"..."`)
 		if token := syntax.GetToken(); token != nil && token.Position != nil {
 			p.Line = token.Position.Line
 		}
@@ -62,7 +62,7 @@ func syntaxProblem(file string, err error) Problem {
 	return p
 }
 
-// anchorCollector is an ast.Visitor that remembers what &name stands for.
+// anchorCollector is an ast.Visitor that records the node of each anchor.
 type anchorCollector map[string]ast.Node
 
 // Visit implements ast.Visitor.
@@ -73,7 +73,7 @@ func (c anchorCollector) Visit(node ast.Node) ast.Visitor {
 	return c
 }
 
-// resolve looks through anchors and aliases.
+// resolve follows anchors and aliases.
 func (d *decoder) resolve(node ast.Node, path string) (ast.Node, bool) {
 	for range maxDepth {
 		switch n := node.(type) {
@@ -106,8 +106,7 @@ type entry struct {
 	value ast.Node
 }
 
-// entries lists a mapping, reports keys that are given twice, and records the
-// lines.
+// entries returns the entries of a mapping, reports duplicate keys, and records the lines.
 func (d *decoder) entries(node ast.Node, path string) ([]entry, bool) {
 	var values []*ast.MappingValueNode
 	switch n := node.(type) {
@@ -129,7 +128,7 @@ func (d *decoder) entries(node ast.Node, path string) ([]entry, bool) {
 			d.unknown[path] = true
 			d.problems = append(d.problems, Problem{
 				File: d.origin.file, Line: e.line, Path: path,
-				Message: "has a key that is no plain text; merge keys and complex keys are not allowed here",
+				Message: "has a key that is not plain text; merge keys and complex keys are not allowed here",
 			})
 			continue
 		}

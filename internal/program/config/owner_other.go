@@ -4,5 +4,5 @@ package config
 
 import "io/fs"
 
-// ownerOf is the user a file belongs to, which this system says by other means.
+// ownerOf returns no owner: this system does not identify owners by a user id.
 func ownerOf(fs.FileInfo) (uid int, known bool) { return 0, false }

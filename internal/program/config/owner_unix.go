@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// ownerOf is the user a file belongs to.
+// ownerOf returns the id of the user that a file belongs to.
 func ownerOf(info fs.FileInfo) (uid int, known bool) {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {

@@ -16,9 +16,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// YAML is the configuration as it is in effect: with defaults, and with
-// <secret> in place of each secret. Of secrets that came from a file it has
-// the name of the file.
+// YAML returns the configuration in effect: with defaults, with <secret> in place of each secret,
+// and with the names of the files that secrets were read from.
 func (c *Config) YAML() ([]byte, error) {
 	text, err := yaml.Marshal(printer{files: c.origin.files}.value("", reflect.ValueOf(*c)))
 	if err != nil {
@@ -27,14 +26,14 @@ func (c *Config) YAML() ([]byte, error) {
 	return bytes.ReplaceAll(text, []byte("${"), []byte("$${")), nil
 }
 
-// printer makes what a file would have of Go values.
+// printer converts Go values to what a file would contain.
 type printer struct {
 	files map[string]string // see origin
-	// omit leaves out what is at a path; nil: nothing.
+	// omit reports whether to leave out the value at a path. Nil: nothing is left out.
 	omit func(path string) bool
 }
 
-// value is nil for what the file can leave out.
+// value returns nil for a value that the file can omit.
 func (p printer) value(path string, v reflect.Value) any {
 	switch given := v.Interface().(type) {
 	case Secret:
@@ -57,7 +56,7 @@ func (p printer) value(path string, v reflect.Value) any {
 		return given.Format(time.RFC3339)
 	case time.Duration:
 		if given < 0 {
-			return "off" // only a tolerance can be
+			return "off" // only a tolerance can be negative
 		}
 		if given > 0 {
 			return FormatDuration(given)
@@ -80,7 +79,7 @@ func (p printer) value(path string, v reflect.Value) any {
 		if inner := p.value(path, v.Elem()); inner != nil {
 			return inner
 		}
-		return yaml.MapSlice{} // it is there, with nothing in it
+		return yaml.MapSlice{} // present but empty
 	case reflect.Struct:
 		return p.mapping(path, v)
 	case reflect.Map:

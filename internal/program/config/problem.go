@@ -7,13 +7,12 @@ import (
 	"strings"
 )
 
-// Problem is one mistake in the file. It never contains a secret (I12): of
-// secret fields it has the name only, and of expanded values the text before
-// expansion.
-type Problem struct { //nolint:errname // people make and fix problems; the list is the error
+// Problem is one mistake in the file. It never contains a secret (I12): it has only the name of a
+// secret field, and the text before expansion of an expanded value.
+type Problem struct { //nolint:errname // operators fix problems; the list is the error
 	File    string
-	Line    int    // from 1; 0 when it concerns the whole file
-	Path    string // like sources.stripe.provider; empty for the whole file
+	Line    int    // from 1; 0 for the whole file
+	Path    string // such as sources.stripe.provider; empty for the whole file
 	Message string // the value given, what is wrong with it, what is allowed
 }
 
@@ -32,10 +31,10 @@ func (p Problem) Error() string {
 	return b.String()
 }
 
-// Problems are all the mistakes of a file, in the order of their lines.
+// Problems are all mistakes of a file, ordered by line.
 type Problems []Problem //nolint:errname // see Problem
 
-// Error has one line for each problem.
+// Error returns one line for each problem.
 func (ps Problems) Error() string {
 	lines := make([]string, len(ps))
 	for i, p := range ps {
@@ -44,7 +43,7 @@ func (ps Problems) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// Unwrap gives errors.As each Problem.
+// Unwrap returns each Problem, for errors.As.
 func (ps Problems) Unwrap() []error {
 	errs := make([]error, len(ps))
 	for i, p := range ps {
@@ -53,7 +52,7 @@ func (ps Problems) Unwrap() []error {
 	return errs
 }
 
-// about reports whether one of them is about a path.
+// about reports whether one of the problems is about a path.
 func (ps Problems) about(path string) bool {
 	return slices.ContainsFunc(ps, func(p Problem) bool { return p.Path == path })
 }
@@ -65,8 +64,7 @@ func (ps Problems) sorted() Problems {
 	return slices.Compact(ps)
 }
 
-// quote shows a given value, shortened so that a misplaced document does not
-// fill the screen.
+// quote quotes a given value, shortened so that a misplaced document does not fill the screen.
 func quote(value string) string {
 	const most = 80
 	if runes := []rune(value); len(runes) > most {
@@ -75,8 +73,7 @@ func quote(value string) string {
 	return fmt.Sprintf("%q", value)
 }
 
-// oneOf lists what is allowed and, when value comes near to one of it, what
-// was probably meant.
+// oneOf lists the allowed values and, if value is close to one of them, what was probably meant.
 func oneOf(value string, allowed []string) string {
 	if near, ok := nearest(value, allowed); ok {
 		return fmt.Sprintf("did you mean %q? allowed: %s", near, list(allowed))
@@ -84,8 +81,8 @@ func oneOf(value string, allowed []string) string {
 	return "allowed: " + list(allowed)
 }
 
-// oneOf is oneOf, without the guess when the value is from the environment: a
-// name that comes near to it reveals too much.
+// oneOf is the function oneOf, without the guess if the value is from the environment: a similar
+// name would reveal too much.
 func (d *decoder) oneOf(path, value string, allowed []string) string {
 	if _, fromEnv := d.expanded[path]; fromEnv {
 		return "allowed: " + list(allowed)

@@ -9,11 +9,11 @@ import (
 
 const (
 	defaultRedactAfter = 7 * day
-	// minRedactAfter leaves time to look at what failed.
+	// minRedactAfter leaves time to investigate failures.
 	minRedactAfter = time.Hour
 )
 
-// checkRedaction finds what cannot be redacted. p is nil for an unknown provider.
+// checkRedaction reports redactions that are not possible. p is nil for an unknown provider.
 func (s Source) checkRedaction(d *decoder, at string, p *provider.Provider) {
 	redact, after := join(at, "redact"), join(at, "redact_after")
 	for _, pointer := range s.Redact {
@@ -28,13 +28,13 @@ func (s Source) checkRedaction(d *decoder, at string, p *provider.Provider) {
 	_, given := d.origin.lines[after]
 	switch {
 	case given && len(s.Redact) == 0:
-		d.reportf(after, "%s means nothing without redact", FormatDuration(s.RedactAfter))
+		d.reportf(after, "%s has no effect without redact", FormatDuration(s.RedactAfter))
 	case given && s.RedactAfter < minRedactAfter && !d.reported(after):
 		d.reportf(after, "%s is too short; it must be at least %s", FormatDuration(s.RedactAfter), FormatDuration(minRedactAfter))
 	}
 }
 
-// isPointer reports whether a text is a JSON pointer to less than all.
+// isPointer reports whether a text is a JSON pointer to a part of a document.
 func isPointer(text string) bool {
 	return strings.HasPrefix(text, "/") && !strings.Contains(strings.NewReplacer("~0", "", "~1", "").Replace(text), "~")
 }

@@ -11,32 +11,32 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/retention"
 )
 
-// Retention says how long things are kept.
+// Retention configures how long data is kept.
 type Retention struct {
-	// How long an event is remembered, so that it is known when it comes again:
-	// at least for as long as its provider can send it again. Defaults to 90d, or
-	// to the floor of the provider where that is longer.
+	// How long an event is remembered, so that a duplicate is recognised: at least as
+	// long as its provider can send it again. Defaults to 90d, or to the floor of the
+	// provider if that is longer.
 	Dedup time.Duration `yaml:"dedup,omitempty"`
 	// How long headers and bodies of deliveries are kept, at most as long as the
-	// events. Defaults to 30d, or to dedup where that is shorter.
+	// events. Defaults to 30d, or to dedup if that is shorter.
 	Payloads time.Duration `yaml:"payloads,omitempty"`
-	// How long effects are kept once they ended, with their attempts, links,
-	// transitions and replays, and what latest_by knows of an object: at least 30d
-	// longer than any event, since their keys keep a replay from doing them again.
+	// How long finished effects are kept, with their attempts, links, transitions and
+	// replays, and the versions that latest_by records: at least 30d longer than any
+	// event, since the keys of effects prevent a replay from applying them again.
 	// Defaults to the longest dedup and 30d.
 	History time.Duration `yaml:"history,omitempty"`
-	// How long it is kept what people ordered. Defaults to 400d.
+	// How long operator actions are kept. Defaults to 400d.
 	Audit time.Duration `yaml:"audit,omitempty"`
 }
 
-// SourceRetention says how long the events of a source are remembered.
+// SourceRetention configures how long the events of a source are remembered.
 type SourceRetention struct {
 	// How long an event of this source is remembered. Defaults to
 	// retention.dedup.
 	Dedup time.Duration `yaml:"dedup,omitempty"`
 }
 
-// fillInRetention gives every source the time its events are remembered.
+// fillInRetention sets how long the events of every source are remembered.
 func (c *Config) fillInRetention() {
 	global := c.Retention.Dedup
 	for name, s := range c.Sources {
@@ -69,7 +69,7 @@ func (c *Config) fillInRetention() {
 	}
 }
 
-// longestDedup is what is remembered for longest, and where that is said.
+// longestDedup returns the longest dedup and its path.
 func (c *Config) longestDedup() (path string, longest time.Duration) {
 	path, longest = dedupField, c.Retention.Dedup
 	for _, name := range slices.Sorted(maps.Keys(c.Sources)) {
@@ -95,11 +95,11 @@ func (c *Config) checkRetention(d *decoder) {
 	check.Positive(auditField, c.Retention.Audit)
 	d.faults("", check.Err())
 	if c.Retention.Payloads > c.Retention.Dedup && c.Retention.Dedup > 0 {
-		d.reportf(payloadsField, "%s is longer than %s, %s; allowed: at most that, since a body without its event is of no use",
+		d.reportf(payloadsField, "%s is longer than %s, %s; allowed: at most that, since a body without its event is useless",
 			FormatDuration(c.Retention.Payloads), dedupField, FormatDuration(c.Retention.Dedup))
 	}
 	if path, longest := c.longestDedup(); c.Retention.History > 0 && c.Retention.History < longest+retention.BeyondDedup {
-		d.reportf(historyField, "%s is too short beside %s, %s; allowed: at least %s, since the keys of effects outlive events by %s",
+		d.reportf(historyField, "%s is too short for %s, %s; allowed: at least %s, since the keys of effects must outlive events by %s",
 			FormatDuration(c.Retention.History), path, FormatDuration(longest), FormatDuration(longest+retention.BeyondDedup), FormatDuration(retention.BeyondDedup))
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Sources)) {
@@ -120,7 +120,7 @@ func (c *Config) checkSourceRetention(d *decoder, name string) {
 		check.Positive(own, s.Retention.Dedup)
 		d.faults("", check.Err())
 		if s.Retention.Dedup > 0 && s.Retention.Dedup < c.Retention.Payloads {
-			d.reportf(own, "%s is shorter than %s, %s; allowed: at least that, since a body without its event is of no use",
+			d.reportf(own, "%s is shorter than %s, %s; allowed: at least that, since a body without its event is useless",
 				FormatDuration(s.Retention.Dedup), payloadsField, FormatDuration(c.Retention.Payloads))
 		}
 	}
@@ -138,7 +138,7 @@ func (c *Config) checkSourceRetention(d *decoder, name string) {
 	}
 }
 
-// WhyFloor says, for people, what the floor of a provider is made of.
+// WhyFloor explains the floor of a provider.
 func WhyFloor(p *provider.Provider) string {
 	var parts []string
 	if p.RetryWindow > 0 {

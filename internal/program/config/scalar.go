@@ -14,7 +14,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// asScalar returns the text of a scalar as it stands in the file.
+// asScalar returns the text of a scalar as written in the file.
 func asScalar(node ast.Node) (string, bool) {
 	switch n := node.(type) {
 	case *ast.StringNode:
@@ -33,7 +33,7 @@ func isScalar(node ast.Node) bool {
 	return ok
 }
 
-// scalar decodes one value that is neither list nor mapping.
+// scalar decodes one value that is neither a list nor a mapping.
 func (d *decoder) scalar(node ast.Node, path string, target reflect.Value) {
 	given, ok := asScalar(node)
 	if !ok {
@@ -81,9 +81,9 @@ func (d *decoder) show(path, value string) string {
 	return quote(value)
 }
 
-// setScalar stores text in target and says what is wrong with it otherwise.
-// isText is true for a YAML string, and not for a number or a boolean; literal when
-// it stands as such in the file: what comes from the environment is always text.
+// setScalar stores text in target, or returns what is wrong with it. isText is true for a YAML
+// string, and false for a number or a boolean. literal is true for a string in the file itself: a
+// value from the environment is always text.
 func setScalar(target reflect.Value, text string, isText, literal bool) (problem string) {
 	if target.Type() == prefixType {
 		v, err := parseNetwork(text)
@@ -147,7 +147,7 @@ func setScalar(target reflect.Value, text string, isText, literal bool) (problem
 	}
 }
 
-// parseNetwork takes a single address for a network of one.
+// parseNetwork parses a network. A single address is a network of one.
 func parseNetwork(text string) (netip.Prefix, error) {
 	if addr, err := netip.ParseAddr(text); err == nil {
 		addr = addr.Unmap().WithZone("")
@@ -157,8 +157,8 @@ func parseNetwork(text string) (netip.Prefix, error) {
 	return prefix.Masked(), err
 }
 
-// isPublic reports whether a field that may be secret is not: a connection string
-// without a password.
+// isPublic reports whether the value of a secret field is not secret: a connection string without
+// a password.
 func isPublic(path, text string) bool {
 	if !strings.HasPrefix(path, "database.") || strings.Contains(text, "password") {
 		return false
@@ -171,7 +171,7 @@ func isPublic(path, text string) bool {
 	return !has
 }
 
-// secret stores a secret. None of its text goes into a problem.
+// secret stores a secret. No problem contains any of its text.
 func (d *decoder) secret(node ast.Node, path, text string, target reflect.Value) {
 	if node.Type() == ast.LiteralType {
 		text = strings.TrimRight(text, "\n") // a block scalar ends with a line break of its own

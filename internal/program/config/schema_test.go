@@ -16,8 +16,8 @@ import (
 
 const schemaPath = "../../../docs/config.schema.json"
 
-// Every file the parser takes must be valid by the schema, or editors would
-// mark it. README and examples are such files too.
+// Every file that the parser accepts must be valid by the schema, or editors would mark errors in
+// it. README and examples are such files too.
 func TestGoodFilesMatchTheSchema(t *testing.T) {
 	t.Parallel()
 	schema := compileSchema(t)
@@ -61,7 +61,7 @@ func TestSchemaRefuses(t *testing.T) {
 	}
 }
 
-// anyVariable has a value that fits for every variable of the good files.
+// anyVariable returns a valid value for every variable in the good files.
 func anyVariable(name string) (string, bool) {
 	fitting := map[string]string{
 		"DATABASE_URL": "postgres://me@localhost:5432/app", "FORTY": "40", "HOST": "127.0.0.1", "PORT": "2525",
@@ -78,8 +78,8 @@ func anyVariable(name string) (string, bool) {
 
 var yamlBlock = regexp.MustCompile("(?s)```yaml\n(.*?)```")
 
-// goodTexts are the good files of testdata, the examples under docs, and the
-// configurations in README and docs.
+// goodTexts returns the good files of testdata, the examples in docs, and the configurations in
+// README and docs.
 func goodTexts(t *testing.T) map[string]string {
 	t.Helper()
 	texts := map[string]string{}
@@ -123,8 +123,8 @@ func compileSchema(t *testing.T) *jsonschema.Schema {
 	return schema
 }
 
-// asJSON reads a configuration as an editor's YAML support would, but with
-// references masked, so that they may stand unquoted inside braces.
+// asJSON reads a configuration like an editor's YAML support, but with references masked, so that
+// they need no quotes inside braces.
 func asJSON(t *testing.T, text string) any {
 	t.Helper()
 	var value any

@@ -8,26 +8,25 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// Secret is one key of a source. Where it is nothing but the key, it stands in
-// the file as text.
+// Secret is one key of a source. A secret without other fields is written as text.
 type Secret struct {
 	// The secret itself.
 	Value secret.Value `yaml:"value,omitempty"`
-	// From when on it is accepted, like 2026-12-01T00:00:00Z. Defaults to
+	// Time from which it is accepted, such as 2026-12-01T00:00:00Z. Defaults to
 	// always.
 	NotBefore time.Time `yaml:"not_before,omitempty"`
-	// Until when it is accepted, like 2026-12-08T00:00:00Z. Where the provider
-	// signs retries of older events with the secret they were first sent with,
-	// it is accepted for as long as the provider retries after that. Defaults to
+	// Time until which it is accepted, such as 2026-12-08T00:00:00Z. If the provider
+	// signs retries of older events with the secret they were first sent with, it is
+	// still accepted afterwards for as long as the provider retries. Defaults to
 	// always.
 	NotAfter time.Time `yaml:"not_after,omitempty"`
-	// How this secret spells its key: raw, base64 or hex. Only for hmac and for senders of
-	// Standard Webhooks, where one may have changed its mind. Defaults to that of the
+	// Encoding of the key in this secret: raw, base64 or hex. Only for hmac and for senders
+	// of Standard Webhooks, if a sender has changed its encoding. Defaults to that of the
 	// source.
 	Encoding string `yaml:"encoding,omitempty"`
 }
 
-// Key is a secret of the source as its provider takes it.
+// Key returns a secret of the source in the form that its provider expects.
 func (s Source) Key(one Secret) (secret.Value, error) {
 	if one.Encoding == "" {
 		return one.Value, nil
@@ -37,7 +36,7 @@ func (s Source) Key(one Secret) (secret.Value, error) {
 		return secret.Value{}, err
 	}
 	if p.SecretAs == nil {
-		return secret.Value{}, fmt.Errorf("encoding means nothing with provider %s, whose secrets have one spelling; leave it out", s.Provider)
+		return secret.Value{}, fmt.Errorf("encoding has no effect with provider %s, whose secrets have only one encoding; leave it out", s.Provider)
 	}
 	return p.SecretAs(one.Value, one.Encoding)
 }
@@ -49,15 +48,15 @@ func formatTime(t time.Time) string {
 	return t.Format(time.RFC3339)
 }
 
-// overlaps reports whether there is a moment at which both are accepted.
+// overlaps reports whether both are accepted at the same time at some point.
 func (s Secret) overlaps(other Secret) bool {
 	before := func(end, begin time.Time) bool { return !end.IsZero() && !begin.IsZero() && end.Before(begin) }
 	return !before(s.NotAfter, other.NotBefore) && !before(other.NotAfter, s.NotBefore)
 }
 
-// checkSecrets checks each secret of a source for itself and against those
-// before it. at is the source, usable what the provider says of a value, nil
-// when it is not known or takes all.
+// checkSecrets validates each secret of a source, alone and against the secrets before it. at is
+// the path of the source. usable is the provider's check of a value, or nil if the provider is
+// unknown or accepts any value.
 func (s Source) checkSecrets(d *decoder, at string, usable func(secret.Value) error) {
 	for i, one := range s.Secrets {
 		path := d.place(at + ".secrets[" + strconv.Itoa(i) + "]")
@@ -81,16 +80,16 @@ func (s Source) checkSecrets(d *decoder, at string, usable func(secret.Value) er
 		}
 		for j, other := range s.Secrets[:i] {
 			if other.Value == one.Value && other.overlaps(one) {
-				// Which of the two matched could not be told.
-				d.reportf(path, "is the same secret as number %d, in line %d, and both are accepted at some time; give it once, or times that do not overlap",
+				// It would be unclear which of the two matched.
+				d.reportf(path, "is the same secret as number %d, in line %d, and their times overlap; give it once, or with times that do not overlap",
 					j+1, d.origin.line(d.place(at+".secrets["+strconv.Itoa(j)+"]")))
 			}
 		}
 	}
 }
 
-// CurrentSecret is the first secret of the source that is accepted at a moment:
-// what its sender would sign with. False: there is none.
+// CurrentSecret returns the first secret of the source that is accepted at a time, with which its
+// sender would sign, or false if there is none.
 func (s Source) CurrentSecret(now time.Time) (secret.Value, bool) {
 	for _, one := range s.Secrets {
 		early := now.Before(one.NotBefore)

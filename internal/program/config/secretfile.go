@@ -12,20 +12,19 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// maxSecretFile is far above any secret; a larger file is another one.
+// maxSecretFile is far above the size of any secret; a larger file is not a file of secrets.
 const maxSecretFile = 64 << 10
 
-// fileEntry is a key that names a file with one secret or several.
+// fileEntry is a key that names a file with one or more secrets.
 type fileEntry struct {
 	path   string // of the key
-	value  string // path of what the file stands for
+	value  string // path of the secret that the file contains
 	name   string
 	target reflect.Value // a secret.Value, or a slice of them or of Secret
 }
 
-// secretFile puts what stands in a file into the field beside the key that names
-// it: as one secret, or as one in each line. Line breaks at the end are not part
-// of it.
+// secretFile reads a file into the field that its key belongs to: as one secret, or as one secret
+// per line. Line breaks at the end are not part of a secret.
 func (d *decoder) secretFile(f fileEntry) {
 	if f.name == "" {
 		return
@@ -39,7 +38,7 @@ func (d *decoder) secretFile(f fileEntry) {
 	d.origin.sums[f.value] = sha256.Sum256([]byte(text))
 	if f.target.Type() == secretType {
 		if strings.ContainsAny(text, "\r\n") {
-			d.reportf(f.path, "the file has several lines; the secret alone is expected")
+			d.reportf(f.path, "the file has several lines; only the secret is expected")
 			return
 		}
 		f.target.Set(reflect.ValueOf(secret.New(text)))
@@ -57,8 +56,8 @@ func (d *decoder) secretFile(f fileEntry) {
 	}
 }
 
-// readFile returns the text of a file, or reports why there is none. The name
-// is not repeated: where x_file was mistaken for x, it is the secret.
+// readFile returns the text of a file, or reports why it cannot be read. The report does not
+// repeat the name: if x_file was mistaken for x, the name is the secret.
 func (d *decoder) readFile(path, file string) string {
 	if !filepath.IsAbs(file) {
 		file = filepath.Join(d.dir, file)
@@ -75,10 +74,10 @@ func (d *decoder) readFile(path, file string) string {
 		d.reportf(path, "is not a regular file")
 		return ""
 	case writableByAll(info):
-		d.reportf(path, "the file may be written by every user of this machine (mode %s); take that right away: chmod o-w", mode(info))
+		d.reportf(path, "the file can be written by every user of this machine (mode %s); remove that permission: chmod o-w", mode(info))
 		return ""
 	case info.Size() > maxSecretFile:
-		d.reportf(path, "the file has %d bytes; a file of secrets has at most %d", info.Size(), maxSecretFile)
+		d.reportf(path, "the file has %d bytes; allowed: at most %d bytes", info.Size(), maxSecretFile)
 		return ""
 	case readableByAll(info):
 		d.warnings = append(d.warnings, d.origin.problem(path, "the file "+readable(info)))
@@ -86,7 +85,7 @@ func (d *decoder) readFile(path, file string) string {
 	data, err := os.ReadFile(file)
 	switch {
 	case errors.Is(err, fs.ErrPermission):
-		d.reportf(path, "the file may not be read by this user")
+		d.reportf(path, "this user has no permission to read the file")
 	case err != nil:
 		d.reportf(path, "the file cannot be read")
 	case strings.TrimSpace(string(data)) == "":
@@ -97,5 +96,5 @@ func (d *decoder) readFile(path, file string) string {
 	return ""
 }
 
-// lastOf is the last key of a path.
+// lastOf returns the last key of a path.
 func lastOf(path string) string { return path[strings.LastIndexByte(path, '.')+1:] }

@@ -14,82 +14,80 @@ import (
 type Source struct {
 	// The kind of sender: stripe, github, ...
 	Provider string `yaml:"provider,omitempty"`
-	// Secrets that are accepted; several while one is rotated. At least one is
-	// needed, unless the provider proves its deliveries with keys it publishes.
-	// Each is text, or a mapping where it stands in a file of its own or is
-	// accepted for a time only.
+	// Accepted secrets; several during a rotation. At least one is required, unless
+	// the provider signs its deliveries with keys that it publishes. Each secret is
+	// text, or a mapping if it is in a file of its own or accepted only for a limited
+	// time.
 	Secrets []Secret `yaml:"secrets,omitempty"`
-	// Largest body of a delivery. Defaults to what the provider is known to
-	// send, and at least to gateway.max_body.
+	// Largest body of a delivery. Defaults to the largest body that the provider is
+	// known to send, and at least to gateway.max_body.
 	MaxBody size.Bytes `yaml:"max_body,omitempty"`
 	// Accepts bodies with Content-Encoding: gzip, and says what their signature covers:
 	// unpacked (the body after unpacking) or sent (the bytes as they were sent). max_body
 	// limits both. The body is stored unpacked. Defaults to refusing them with 415.
 	Gzip string `yaml:"gzip,omitempty"`
-	// Go handlers process the events of this source: its jobs go to a queue
+	// Whether Go handlers process the events of this source: its jobs go to a queue
 	// that only processes with handlers work. Defaults to false.
 	Handlers bool `yaml:"handlers,omitempty"`
-	// The complete URL the sender was given, where it is not gateway.public_url
-	// with /webhooks/ and the name behind it.
+	// The complete URL that the sender was given, if it is not gateway.public_url
+	// followed by /webhooks/ and the name of the source.
 	PublicURL string `yaml:"public_url,omitempty"`
-	// What becomes of a delivery that brings new ids under a signature that
-	// came before, from senders that do not sign the id or the body: off, flag
-	// (accept it, mark it as suspect and warn), hold (accept it, and keep it back
-	// until a person decides) or refuse (answer 401). One that brings another
-	// type or body than the signature came with before is held under flag too.
-	// Defaults to refuse where the body is not signed (paypal), to flag where the
-	// id is not, and to off for all others.
+	// How to treat a delivery with new ids under a signature that was already seen,
+	// from senders that do not sign the id or the body: off, flag (accept it, mark it
+	// as suspect and warn), hold (accept it, and hold it until an operator decides)
+	// or refuse (answer 401). With flag, a delivery whose type or body differs from
+	// the one first seen with the signature is held too. Defaults to refuse where the
+	// body is not signed (paypal), to flag where the id is not, and to off for all
+	// others.
 	ReplayGuard string `yaml:"replay_guard,omitempty"`
-	// What makes two deliveries the same event: id, or content, which takes
-	// events of the same content for one event as well, whatever their ids, as
-	// long as they come within dedup_window; or a mapping with ignore. Defaults
-	// to id.
+	// How duplicates are recognised: id, or content, which also treats events with
+	// the same content as one event, whatever their ids, if they arrive within
+	// dedup_window; or a mapping with ignore. Defaults to id.
 	Dedup Dedup `yaml:"dedup,omitempty"`
-	// How long the same content is the same event, from its first delivery on.
+	// How long the same content counts as the same event, from its first delivery on.
 	// Only with dedup: content. Defaults to 1m.
 	DedupWindow time.Duration `yaml:"dedup_window,omitempty"`
-	// Values that are not kept: JSON pointers into an event, or names of form
-	// fields with a slash before them, as /From. They are replaced in the body, and
-	// what the effects of the event sent and were answered goes with them. The event
-	// is not replayed afterwards. Not for senders whose bodies may be neither JSON nor
-	// a form.
+	// Values to remove: JSON pointers into an event, or names of form fields after a
+	// slash, such as /From. They are replaced in the body, and the requests and
+	// responses of the event's effects are removed. The event cannot be replayed
+	// afterwards. Not for senders whose bodies may be neither JSON nor a form.
 	Redact []string `yaml:"redact,omitempty"`
 	// How long after the end of its last effect the values of an event are
 	// replaced: at least 1h. Only with redact. Defaults to 7d.
 	RedactAfter time.Duration `yaml:"redact_after,omitempty"`
-	// Whether deliveries that are refused are kept for a while, to be verified
-	// again once a wrong secret is right: on or off. Defaults to on.
+	// Whether refused deliveries are kept for a while, so that they can be verified
+	// again after a wrong secret was corrected: on or off. Defaults to on.
 	Quarantine string `yaml:"quarantine,omitempty"`
-	// Refuses events of tests: true or false. Only for stripe (test mode), square (the
-	// sandbox) and paddle (its simulator), which say so. Defaults to false.
+	// Whether to refuse test events: true or false. Only for stripe (test mode), square
+	// (the sandbox) and paddle (its simulator), which mark them. Defaults to false.
 	Livemode bool `yaml:"livemode,omitempty"`
-	// Whose it is: alerts about it go to this team, and status shows it. Defaults to
-	// that of no team.
+	// Team that owns it: alerts about it go to this team, and status shows it.
+	// Defaults to no team.
 	Team string `yaml:"team,omitempty"`
-	// Asks the API of the provider what its webhooks did not bring. Defaults to not asking.
+	// Fetches events that webhooks did not deliver from the provider's API. Defaults to
+	// no backfill.
 	Backfill *backfill.Settings `yaml:"backfill,omitempty"`
 	// How long the events of this source are remembered.
 	Retention SourceRetention `yaml:"retention,omitempty"`
 
 	provider.Options `yaml:",inline"`
 
-	made    *provider.Provider // once: it is not cheap
+	made    *provider.Provider // created once: that is expensive
 	madeErr error
 }
 
-// Dedup is what makes two deliveries the same event. Where it is nothing but the
-// rule, it stands in the file as text.
+// Dedup is how duplicates are recognised. A rule without other fields is written as text.
 type Dedup struct {
 	// The rule: id or content.
 	Rule string `yaml:"rule,omitempty"`
-	// JSON pointers into an event to what its sender changes when it sends the
-	// event again, such as /sg_event_id. The key of the event is a hash of all
-	// the rest of it then, in place of the key that the provider documents. Of
-	// a form, names of fields with a slash before them.
+	// JSON pointers to the values that the sender changes when it sends an event
+	// again, such as /sg_event_id. The key of the event is then a hash of the rest
+	// of the event, instead of the key that the provider documents. For a form:
+	// names of fields after a slash.
 	Ignore []string `yaml:"ignore,omitempty"`
 }
 
-// ProviderOptions are the options of the provider, with what is given elsewhere in the
+// ProviderOptions returns the options of the provider, including those given elsewhere in the
 // source.
 func (s Source) ProviderOptions() provider.Options {
 	o := s.Options
@@ -97,15 +95,15 @@ func (s Source) ProviderOptions() provider.Options {
 	return o
 }
 
-// OverridesKey reports whether the source has another key than its provider
+// OverridesKey reports whether the source has a different key from the one that its provider
 // documents.
 func (s Source) OverridesKey(p *provider.Provider) bool {
 	return p.About.Confirmed.EventID != provider.Configured && (s.EventID.Text() != "" || len(s.Dedup.Ignore) > 0)
 }
 
-// Sender is the provider that the source is made with.
+// Sender returns the provider of the source.
 func (s Source) Sender() (*provider.Provider, error) {
-	if s.made == nil && s.madeErr == nil { // a source that was not read
+	if s.made == nil && s.madeErr == nil { // the source was not read from a file
 		return catalog.New(s.Provider, s.ProviderOptions())
 	}
 	return s.made, s.madeErr

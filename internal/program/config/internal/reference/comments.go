@@ -14,12 +14,12 @@ import (
 
 const module = "github.com/hooklatch/hooklatch/"
 
-// packages have the structs that the file is decoded into.
+// packages are the packages of the structs into which the file is decoded.
 var packages = []string{
-	"internal/program/config", "gateway", "gateway/backfill", "gateway/provider", "worker", "internal/agreement", "worker/destination", "worker/route",
+	"internal/program/config", "gateway", "gateway/backfill", "gateway/provider", "worker", "internal/agreement", "worker/destination", "worker/lane", "worker/route",
 }
 
-// comments are those of types and of their fields, by import path and name:
+// comments contains the comments of types and fields by import path and name, such as
 // module/gateway.Options.Listen.
 type comments map[string]string
 
@@ -67,7 +67,7 @@ func (c comments) add(pkg string, file *ast.File) {
 	}
 }
 
-// textOf is the first comment there is, as one line.
+// textOf returns the first comment that exists, as one line.
 func textOf(groups ...*ast.CommentGroup) string {
 	for _, group := range groups {
 		if group != nil {
@@ -77,7 +77,7 @@ func textOf(groups ...*ast.CommentGroup) string {
 	return ""
 }
 
-// field is the comment of a key.
+// field returns the comment of a key.
 func (c comments) field(f config.Field) string {
 	switch {
 	case f.File == "":

@@ -1,6 +1,5 @@
-// Command reference writes what describes the configuration file, from the
-// structs it is decoded into: docs/configuration.md for people, and
-// docs/config.schema.json for their editors.
+// Command reference generates the reference of the configuration file from the structs into which it
+// is decoded: docs/configuration.md, and docs/config.schema.json for editors.
 package main
 
 import (
@@ -12,7 +11,7 @@ import (
 
 //go:generate go run .
 
-// root is the repository, from this directory.
+// root is the path from this directory to the repository.
 const root = "../../../../.."
 
 func main() {
@@ -35,7 +34,7 @@ func write() error {
 	return nil
 }
 
-// generate makes the files, by their path.
+// generate returns the files by path.
 func generate() (map[string][]byte, error) {
 	docs, err := readComments(root)
 	if err != nil {

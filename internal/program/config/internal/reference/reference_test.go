@@ -24,7 +24,7 @@ func TestFilesAreCurrent(t *testing.T) {
 	}
 }
 
-// Every key is described, and by the comment of its field.
+// The comment of its field describes every key.
 func TestEveryKeyHasAComment(t *testing.T) {
 	t.Parallel()
 	docs, err := readComments(root)
@@ -48,7 +48,7 @@ func TestEveryKeyHasAComment(t *testing.T) {
 	visit(reflect.TypeFor[config.Config]())
 }
 
-// What a comment says of a default is what an empty file gets.
+// The default in a comment is the default of an empty file.
 func TestDefaultsAreThoseOfTheComments(t *testing.T) {
 	t.Parallel()
 	docs, err := readComments(root)

@@ -25,12 +25,12 @@ import (
 // object is a JSON object; encoding/json sorts its keys.
 type object = map[string]any
 
-// reference is a pattern for values that the environment completes.
+// reference is the pattern of values that contain references to the environment.
 const reference = `\$\{[A-Za-z_][A-Za-z0-9_]*\}`
 
 var keyType = reflect.TypeFor[config.Secret]()
 
-// schemaOf makes the JSON Schema of the file.
+// schemaOf returns the JSON Schema of the file.
 func schemaOf(docs comments) object {
 	g := &generator{docs: docs, definitions: object{}}
 	root := g.structure(reflect.TypeFor[config.Config]())
@@ -45,8 +45,8 @@ func schemaOf(docs comments) object {
 	return root
 }
 
-// generator makes the schema from the types of the structs, their comments,
-// and refinements, which say what a Go type cannot.
+// generator creates the schema from the types of the structs, their comments, and refinements for
+// what a Go type cannot express.
 type generator struct {
 	docs        comments
 	definitions object
@@ -97,7 +97,7 @@ var requirements = map[string]object{
 	"EmailMessage": {"required": []string{"recipient", "subject"}, "anyOf": []object{{"required": []string{"text"}}, {"required": []string{"html"}}}},
 }
 
-// mayBeKeyless are the providers of which a source may have no secret.
+// mayBeKeyless returns the providers that allow a source without a secret.
 func mayBeKeyless() []string {
 	names := []string{"jwt"} // with jwks_url or jwks_file
 	for _, name := range catalog.Names() {
@@ -136,7 +136,7 @@ func (g *generator) structure(typ reflect.Type) object {
 	return merge(s, requirements[typ.Name()])
 }
 
-// value is the schema of a type, by the rules of decoder.value.
+// value returns the schema of a type, by the rules of decoder.value.
 func (g *generator) value(typ reflect.Type) object {
 	switch typ {
 	case reflect.TypeFor[secret.Value](), reflect.TypeFor[ledger.Policy](), reflect.TypeFor[ledger.OnPark](), reflect.TypeFor[worker.OnStoredError]():
