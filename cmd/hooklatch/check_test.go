@@ -137,7 +137,7 @@ routes:
 	require.Len(t, found.of("keys"), 1)
 	forwards := found.of("forward")
 	require.Len(t, forwards, 1, "%+v", forwards)
-	require.Contains(t, forwards[0].Message, path+":10: routes[3].forward: forwards the sender's own headers")
+	require.Contains(t, forwards[0].Message, path+":10: routes[3].forward: forwards only the sender's own headers")
 	require.Contains(t, forwards[0].Fix, `also: ["*"]`)
 	require.Contains(t, found.of("keys")[0].Message, path+`:7: routes[0].key: "body.data.object.id" has nothing in it that varies`)
 }

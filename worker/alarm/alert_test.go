@@ -63,7 +63,7 @@ var sick = map[string]struct {
 		f.Due[0].At = before(5 * time.Minute)
 	}, func(f *alarm.Facts) {
 		f.Due[0].At = before(5 * time.Minute)
-		f.Destinations[0].Paused = true // which is a person's decision
+		f.Destinations[0].Paused = true // which is an operator's decision
 	}},
 	"events_late": {"stripe", func(f *alarm.Facts) {
 		f.Undispatched[0].Since = before(5 * time.Minute)

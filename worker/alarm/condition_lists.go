@@ -65,7 +65,7 @@ func endpointOff(f Facts) []Alert {
 		}
 		found = append(found, Alert{
 			Subject: l.Source, Since: *l.OffSince,
-			Message: fmt.Sprintf("%s: the endpoint at the provider %s, first seen %s ago: %s", l.Source, state, clock.Roughly(f.At.Sub(*l.OffSince)), l.Why),
+			Message: fmt.Sprintf("%s: the endpoint at the provider %s, noticed %s ago: %s", l.Source, state, clock.Roughly(f.At.Sub(*l.OffSince)), l.Why),
 			Command: "hooklatch backfill status",
 		})
 	}

@@ -12,6 +12,6 @@
 // own and without rate and breaker, so that an alert does not wait behind what it is
 // about. The first target in the list is notified; when that fails, the next one.
 //
-// What a worker cannot notify of, that none runs or that the database is away, is shown
-// by a heartbeat that stays away, and by Prometheus.
+// A worker cannot send an alert if no worker runs or the database is unavailable. A missing
+// heartbeat and Prometheus show that.
 package alarm

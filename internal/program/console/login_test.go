@@ -24,7 +24,7 @@ func TestThePageToSignIn(t *testing.T) {
 		b.console.SignInPage(w, httptest.NewRequest(http.MethodGet, "/login?done=retry", http.NoBody), p)
 		require.Equal(t, p.Status, w.Code)
 		wellMade(t, "/login", w.Body.String())
-		for _, other := range []string{"/hooklatch/events", "/hooklatch/look", "/hooklatch/jump", "/hooklatch/logout", "ordered"} {
+		for _, other := range []string{"/hooklatch/events", "/hooklatch/look", "/hooklatch/jump", "/hooklatch/logout", "recorded"} {
 			require.NotContains(t, w.Body.String(), other)
 		}
 		if p.Token {

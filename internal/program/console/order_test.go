@@ -54,7 +54,7 @@ func TestWhatCannotBeDoneIsRefused(t *testing.T) {
 	require.Equal(t, http.StatusNotFound, b.post("/effects/hl_0/retry", nil).Code)
 	require.Equal(t, http.StatusMethodNotAllowed, b.post("/effects/"+key, nil).Code)
 	require.Equal(t, ledger.EffectFailed, b.effect(t, key).State)
-	require.NotContains(t, b.page(t, "/effects/"+key+"?done=exploded"), "ordered")
+	require.NotContains(t, b.page(t, "/effects/"+key+"?done=exploded"), "recorded")
 }
 
 // Two users who request the same action at the same time cause it once.

@@ -33,7 +33,7 @@ type throttled struct {
 	lines *lines // shared with handlers made by WithAttrs and WithGroup
 }
 
-// lines has what came of each message.
+// lines counts the lines of each message.
 type lines struct {
 	mu sync.Mutex
 	of map[string]*message

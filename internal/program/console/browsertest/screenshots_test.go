@@ -22,7 +22,7 @@ func TestScreenshots(t *testing.T) {
 	t.Parallel()
 	dir := os.Getenv(screenshotsEnv)
 	if dir == "" {
-		t.Skipf("pictures are for people: set %s to a directory for them", screenshotsEnv)
+		t.Skipf("to make the pictures, set %s to a directory for them", screenshotsEnv)
 	}
 	require.NoError(t, os.MkdirAll(dir, 0o755))
 	site, pool := shop(t)

@@ -1,5 +1,4 @@
-// Package pretty renders states and untrusted bytes in a page: for people to read, and
-// never as markup.
+// Package pretty renders states and untrusted bytes in a page: readable, and never as markup.
 package pretty
 
 import (
