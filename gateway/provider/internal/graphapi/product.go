@@ -1,4 +1,4 @@
-// Package graphapi contains the code shared by all products of Meta whose webhooks come
+// Package graphapi implements the code shared by all products of Meta whose webhooks come
 // from the Graph API.
 package graphapi
 

@@ -1,4 +1,4 @@
-// Package prooftest contains what the tests of the engine, of the senders and of the
+// Package prooftest provides what the tests of the engine, of the senders and of the
 // catalog share: a clock, keys, certificates, and a sender that answers fetches.
 package prooftest
 
