@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/hooklatch/hooklatch/internal/program/console/signin"
 	"github.com/hooklatch/hooklatch/internal/program/desk"
 	"github.com/hooklatch/hooklatch/internal/sqlstate"
 	"github.com/hooklatch/hooklatch/outbox/commit"
@@ -68,6 +69,17 @@ func (c *Console) tell(err error) *problem {
 	return &problem{
 		status: http.StatusInternalServerError, cause: err, heading: "This page failed",
 		text: "This is an error in Hooklatch. Its log has the cause, under the request id below.",
+	}
+}
+
+func notAllowed(person signin.Person, needed signin.Role) *problem {
+	is := "you have no role"
+	if person.Role != "" {
+		is = fmt.Sprintf("your role is %s", person.Role)
+	}
+	return &problem{
+		status: http.StatusForbidden, heading: "You may not do this",
+		text: fmt.Sprintf("This requires the role %s, and %s. The operator who maintains the configuration can grant it to you.", needed, is),
 	}
 }
 

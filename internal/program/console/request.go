@@ -1,7 +1,6 @@
 package console
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -58,6 +57,38 @@ func (c *Console) serve(asData bool, p page) http.Handler {
 	})
 }
 
+// only refuses callers without the needed role, and logs that.
+func only(needed signin.Role, p page) page {
+	return func(r *request) error {
+		if r.person.Role.May(needed) {
+			return p(r)
+		}
+		r.opts.Logger.LogAttrs(r.Context(), slog.LevelWarn, "refused for want of a role", slog.String(logkey.Path, r.URL.Path),
+			slog.String(logkey.Person, r.person.Name), slog.String(logkey.Role, string(r.person.Role)), slog.String(logkey.RequestID, r.id))
+		return notAllowed(r.person, needed)
+	}
+}
+
+// oneSearch serves a page whose query searches payloads in the caller's turn, also for a link on
+// another web site.
+func oneSearch(p page) page {
+	return func(r *request) error {
+		if asked := r.URL.Query(); asked.Get("when") == "" && asked.Get("contains") == "" {
+			return p(r)
+		}
+		end, ok := r.searches.begin(r.Context(), r.person)
+		if !ok {
+			r.w.Header().Set("Retry-After", "1")
+			return &problem{
+				status: http.StatusTooManyRequests, heading: "Another of your searches is running",
+				text: fmt.Sprintf("Each user can run one payload search at a time, and at most %d more can wait. Try again in a moment.", waitingSearches),
+			}
+		}
+		defer end()
+		return p(r)
+	}
+}
+
 // fail answers with a problem.
 func (r *request) fail(told *problem) {
 	if told.cause != nil && !errors.Is(r.Context().Err(), context.Canceled) {
@@ -81,32 +112,6 @@ func (r *request) view(section, title string) view {
 		Title: title, Section: section, Person: r.person, Look: r.look, Here: r.URL.RequestURI(), Done: doneOf(r.URL.Query().Get("done")),
 		Version: r.opts.Version, RequestID: r.id, Now: r.opts.Now(), Badges: r.badges(),
 	}
-}
-
-// forPrograms is a page whose data the API serves.
-type forPrograms interface{ data() (any, error) }
-
-// render answers with a complete page, or with its data for a program.
-func (r *request) render(status int, name string, page any) error {
-	if r.asData {
-		of, is := page.(forPrograms)
-		if !is {
-			return errors.New("a program requested a page that has no data")
-		}
-		data, err := of.data()
-		if err != nil {
-			return err
-		}
-		return api.Write(r.w, http.StatusOK, data)
-	}
-	var body bytes.Buffer
-	if err := r.templates[name].ExecuteTemplate(&body, "layout", page); err != nil {
-		return fmt.Errorf("render page %s: %w", name, err)
-	}
-	r.w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	r.w.WriteHeader(status)
-	_, _ = body.WriteTo(r.w) // fails only if the client has disconnected
-	return nil
 }
 
 // carriedOut is the JSON of a completed operator action.

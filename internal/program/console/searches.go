@@ -2,8 +2,6 @@ package console
 
 import (
 	"context"
-	"fmt"
-	"net/http"
 	"sync"
 	"time"
 
@@ -78,25 +76,5 @@ func (s *searches) leave(who searcher) {
 	defer s.mu.Unlock()
 	if s.of[who].here--; s.of[who].here == 0 {
 		delete(s.of, who)
-	}
-}
-
-// oneSearch serves a page whose query searches payloads in the caller's turn, also for a link on
-// another web site.
-func oneSearch(p page) page {
-	return func(r *request) error {
-		if asked := r.URL.Query(); asked.Get("when") == "" && asked.Get("contains") == "" {
-			return p(r)
-		}
-		end, ok := r.searches.begin(r.Context(), r.person)
-		if !ok {
-			r.w.Header().Set("Retry-After", "1")
-			return &problem{
-				status: http.StatusTooManyRequests, heading: "Another of your searches is running",
-				text: fmt.Sprintf("Each user can run one payload search at a time, and at most %d more can wait. Try again in a moment.", waitingSearches),
-			}
-		}
-		defer end()
-		return p(r)
 	}
 }

@@ -1,14 +1,18 @@
 package console
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	"html/template"
 	"io/fs"
+	"net/http"
 	"path"
 	"strings"
 	"time"
 
 	"github.com/hooklatch/hooklatch/internal/clock"
+	"github.com/hooklatch/hooklatch/internal/program/console/api"
 	"github.com/hooklatch/hooklatch/internal/program/console/pretty"
 	"github.com/hooklatch/hooklatch/internal/program/console/signin"
 	"github.com/hooklatch/hooklatch/outbox/identity"
@@ -103,6 +107,32 @@ func (c *Console) readTemplates(files fs.FS) (map[string]*template.Template, err
 		templates[strings.TrimSuffix(path.Base(name), ".html")] = page
 	}
 	return templates, nil
+}
+
+// forPrograms is a page whose data the API serves.
+type forPrograms interface{ data() (any, error) }
+
+// render answers with a complete page, or with its data for a program.
+func (r *request) render(status int, name string, page any) error {
+	if r.asData {
+		of, is := page.(forPrograms)
+		if !is {
+			return errors.New("a program requested a page that has no data")
+		}
+		data, err := of.data()
+		if err != nil {
+			return err
+		}
+		return api.Write(r.w, http.StatusOK, data)
+	}
+	var body bytes.Buffer
+	if err := r.templates[name].ExecuteTemplate(&body, "layout", page); err != nil {
+		return fmt.Errorf("render page %s: %w", name, err)
+	}
+	r.w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	r.w.WriteHeader(status)
+	_, _ = body.WriteTo(r.w) // fails only if the client has disconnected
+	return nil
 }
 
 // marked renders text between backticks as code, as in the texts about providers.
