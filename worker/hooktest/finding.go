@@ -32,7 +32,7 @@ func (f Finding) String() string {
 func (f Finding) verdict() string {
 	switch f.Trouble {
 	case Late, Shuffled:
-		return "What happened in the wrong order was done in the wrong order: an older event overwrote a newer one, or needs what comes later."
+		return "Events that arrive in the wrong order are applied in the wrong order: an older event overwrote a newer one, or needs an event that arrives later."
 	case AllAtOnce:
 		return "Handlers that ran in parallel were in each other's way: one read what another was changing, or their order decided."
 	case TwiceAtOnce, Crashed:

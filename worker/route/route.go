@@ -26,7 +26,7 @@ const EverySource = "*"
 // CEL expressions over event, body, headers and current; mail bodies are Go templates.
 type Route struct {
 	// Name of the route. It is part of the key of its effects, so a new name makes new effects.
-	// The rule for names is that of sources. Required.
+	// The rule for names is the same as for sources. Required.
 	Name string `yaml:"name,omitempty"`
 	// Source or sources of the events to match, or "*" for all. Required.
 	From []string `yaml:"from,omitempty"`

@@ -26,7 +26,7 @@ func Scenarios() []Scenario {
 		{"life", "Hooklatch accepts, dispatches and has one HTTP effect done; in turn with --previous, if given", true, nil, lifeTurn},
 		{"backlog", "events made while the receiver was down are drained", true, nil, backlogTurn},
 		{"idle", "single events of an idle system, and what it does without any", true, nil, idleTurn},
-		{"duplicates", "Hooklatch accepts events of which 0, 50 and 100 % came before", false, nil, duplicatesTurn},
+		{"duplicates", "Hooklatch accepts events of which 0, 50 and 100 % are duplicates", false, nil, duplicatesTurn},
 		{"gateways", "1, 2 and 4 gateways accept into one Postgres", false, nil, gatewaysTurn},
 		{"connections", "memory of a gateway with 10,000 connections that bring nothing", false, nil, connectionsTurn},
 		{"bodies", "memory of a gateway that takes bodies of 1 MB over 64 connections", false, nil, bodiesTurn},

@@ -21,7 +21,7 @@ func duplicatesTurn(ctx context.Context, b *bench) error {
 			return err
 		}
 		for _, share := range []float64{0.5, 0} {
-			who := fmt.Sprintf(report.CameBefore, 100*share)
+			who := fmt.Sprintf(report.DuplicateShare, 100*share)
 			if err := b.acceptAs(ctx, accepting, load.Options{Duplicates: share}, report.SectionDuplicates, who, b.sizes.accept); err != nil {
 				return err
 			}
@@ -33,7 +33,7 @@ func duplicatesTurn(ctx context.Context, b *bench) error {
 // storm measures duplicates only, in turn with the limit. It takes seconds, because a server
 // still grows in its first one.
 func (b *bench) storm(ctx context.Context) error {
-	both := []subject{limit, accepting.as(fmt.Sprintf(report.CameBefore, 100.0))}
+	both := []subject{limit, accepting.as(fmt.Sprintf(report.DuplicateShare, 100.0))}
 	return b.compete(ctx, both, load.Options{Duplicates: 1}, b.sizes.accept, func(both []*contestant) error {
 		if err := b.inTurn(ctx, report.SectionDuplicates, 10*b.sizes.accept, both); err != nil {
 			return err

@@ -32,7 +32,7 @@ type Admin struct {
 	Tokens []AdminToken `yaml:"tokens,omitempty"`
 	// Sign-in and roles.
 	Auth AdminAuth `yaml:"auth,omitempty"`
-	// What the pages of the console show.
+	// Content and masks of the console.
 	Console AdminConsole `yaml:"console,omitempty"`
 	// Whether the operator log records which user viewed which payload, at most once an
 	// hour per user and payload: true or false. Defaults to false.

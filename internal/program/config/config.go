@@ -35,7 +35,7 @@ type Config struct {
 	Admin Admin `yaml:"admin,omitempty"`
 	// How much this process works on concurrently.
 	Worker worker.Options `yaml:"worker,omitempty"`
-	// What Hooklatch may rely on after a failover of the database.
+	// Guarantees of the database after a failover.
 	HA HA `yaml:"ha,omitempty"`
 	// How long data is kept.
 	Retention Retention `yaml:"retention,omitempty"`

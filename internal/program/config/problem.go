@@ -16,6 +16,7 @@ type Problem struct { //nolint:errname // operators fix problems; the list is th
 	Message string // the value given, what is wrong with it, what is allowed
 }
 
+// Error implements error.
 func (p Problem) Error() string {
 	var b strings.Builder
 	b.WriteString(p.File)

@@ -1,11 +1,16 @@
 package console
 
-import "net/http"
+import (
+	"net/http"
+
+	"github.com/hooklatch/hooklatch/internal/program/glossary"
+)
 
 type helpPage struct {
 	view
 
-	Keys []key
+	Keys  []key
+	Terms []glossary.Term
 }
 
 // key is a keyboard shortcut.
@@ -13,7 +18,7 @@ type key struct{ Keys, What string }
 
 // showHelp shows the shortcuts and terms.
 func showHelp(r *request) error {
-	return r.render(http.StatusOK, "help", helpPage{view: r.view("help", "Help"), Keys: []key{
+	return r.render(http.StatusOK, "help", helpPage{view: r.view("help", "Help"), Terms: glossary.Terms(), Keys: []key{
 		{"/", "jump to an event, an effect or a source"},
 		{"f", "the first field of the filter"},
 		{"j k", "next and previous row"},

@@ -27,6 +27,7 @@ type Sight struct {
 // DeniedError is returned when a caller may not see something. Its text names the role that may.
 type DeniedError struct{ Heading, Text string }
 
+// Error implements error.
 func (e *DeniedError) Error() string { return e.Heading + ": " + e.Text }
 
 // maskedValue replaces a masked value.

@@ -41,6 +41,7 @@ type Target struct {
 	Name  string            // of the others: a key or a name
 }
 
+// String implements fmt.Stringer.
 func (t Target) String() string {
 	switch {
 	case t.Run != 0:

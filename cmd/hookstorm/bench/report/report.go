@@ -58,7 +58,7 @@ const (
 	SectionBacklog  = "Backlog of an outage, drained"
 	SectionIdle     = "Idle system, single events"
 
-	SectionDuplicates  = "Accept, events that came before"
+	SectionDuplicates  = "Accept, duplicates"
 	SectionGateways    = "Accept, gateways on one Postgres"
 	SectionConnections = "Open connections that bring nothing"
 	SectionBodies      = "Accept, bodies of 1 MB over 64 connections"
@@ -95,7 +95,7 @@ const (
 	WithUpkeep    = "upkeep twice a second"
 	WithoutUpkeep = "without upkeep"
 
-	CameBefore           = "%.0f %% came before" // of the events
+	DuplicateShare       = "%.0f %% duplicates" // of the events
 	BesideWaiting        = "beside what waits"
 	BesideWaitingAtFirst = "beside what waits, after a checkpoint"
 	GrownRandomAtFirst   = "random ids, after a checkpoint"

@@ -23,6 +23,7 @@ type OrderError struct {
 	Why    string // a sentence
 }
 
+// Error implements error.
 func (e *OrderError) Error() string { return e.Why }
 
 // ReadOrder reads a JSON body as the form that a page would have sent. takes are the allowed fields

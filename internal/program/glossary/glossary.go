@@ -1,0 +1,57 @@
+// Package glossary defines the terms of Hooklatch's texts, one word for one thing. The help page of
+// the console and docs/glossary.md are rendered from it, and a test holds all texts to it.
+package glossary
+
+// Term is a word with one meaning in every text.
+type Term struct {
+	Name string
+	// Means is its definition, in a sentence or two.
+	Means string
+	// Not are phrases for the same thing that no text uses.
+	Not []string
+}
+
+// Terms returns all terms in the order in which a reader meets them.
+func Terms() []Term {
+	return []Term{
+		{Name: "Sender", Means: "A system that delivers webhooks, such as Stripe or a service of your own."},
+		{Name: "Provider", Means: "The kind of sender. It decides how a delivery is verified and where its event ids are."},
+		{Name: "Source", Means: "One endpoint of the gateway, with a provider and its secrets."},
+		{Name: "Delivery", Means: "One HTTP request of a sender. It carries one event, or a batch of them."},
+		{
+			Name: "Event", Means: "Something that happened at the sender. It is accepted once, however often it is delivered.",
+		},
+		{
+			Name: "Duplicate", Means: "A delivery of an event that is stored already. It is answered with success and has no other effect. The duplicate rate is the share of such deliveries.",
+			Not: []string{"came before", "comes again", "came again", "known already"},
+		},
+		{
+			Name: "Quarantine", Means: "The place where deliveries are kept that failed verification, for seven days. They can be verified again.",
+		},
+		{Name: "Route", Means: "A rule of the configuration: which events lead to an effect at which destination. The current routes are those of the loaded configuration.", Not: []string{"routes of now", "routes of today", "wants it"}},
+		{Name: "Handler", Means: "A Go function that processes events inside a database transaction."},
+		{Name: "Dispatch", Means: "The step that turns an accepted event into effects, in one transaction."},
+		{Name: "Destination", Means: "A system that Hooklatch calls: an HTTP endpoint, a mail server, a database."},
+		{Name: "Effect", Means: "The work that an event leads to at one destination: a request, an e-mail, a statement. It keeps one idempotency key and one body for all attempts."},
+		{Name: "Attempt", Means: "One try to apply an effect. The first-attempt failure rate is the share of effects whose first attempt failed.", Not: []string{"share of first attempts that failed"}},
+		{Name: "In doubt", Means: "The state of an effect whose attempt was sent and whose outcome is unknown. It is attempted again with the same key."},
+		{Name: "Parked", Means: "The state of an effect that is set aside until an operator retries or cancels it.", Not: []string{"waits for a person", "wait for a person"}},
+		{Name: "Failed", Means: "The state of an effect that the destination refused permanently, or whose attempts are used up."},
+		{Name: "Skipped", Means: "The state of an event that matched no route and no handler."},
+		{Name: "Held", Means: "The state of an event that the replay guard holds back until an operator releases or drops it."},
+		{Name: "Breaker", Means: "A switch that pauses a destination while its attempts fail. Probes find out when it works again."},
+		{
+			Name: "Operator", Means: "A person who acts through the command line, the console or the API. Every operator action is recorded with the person who requested it.",
+			Not: []string{"what people ordered", "what a person ordered", "who ordered it"},
+		},
+		{
+			Name: "Bulk run", Means: "An operator action that is applied to every match of a filter. It is stored in the database and carried out by any worker. It can be paused, resumed and stopped.",
+			Not: []string{"order about many", "orders about many", "worked off", "works off", "gone on with", "stands in the database"},
+		},
+		{Name: "Needs attention", Means: "The state of anything that no process resolves by itself. The overview, alerts and status list it.", Not: []string{"needs a person", "need a person"}},
+		{Name: "Alert", Means: "A condition that needs attention. It fires when the condition begins, notifies its receivers, and resolves when the condition ends.", Not: []string{"told at once", "tell nobody"}},
+		{Name: "Backfill", Means: "Reading a provider's list of events or deliveries to fetch what its webhooks did not deliver. One reading is a pass."},
+		{Name: "Retention", Means: "How long rows are kept. Expired rows are deleted.", Not: []string{"past its time", "past their time", "time was over"}},
+		{Name: "Erasure", Means: "The removal of personal data from stored events and effects. Their keys stay, so that duplicates are still recognized."},
+	}
+}
