@@ -139,5 +139,5 @@ routes:
 	require.Len(t, forwards, 1, "%+v", forwards)
 	require.Contains(t, forwards[0].Message, path+":10: routes[3].forward: forwards only the sender's own headers")
 	require.Contains(t, forwards[0].Fix, `also: ["*"]`)
-	require.Contains(t, found.of("keys")[0].Message, path+`:7: routes[0].key: "body.data.object.id" has nothing in it that varies`)
+	require.Contains(t, found.of("keys")[0].Message, path+`:7: routes[0].key: "body.data.object.id" contains nothing that varies`)
 }

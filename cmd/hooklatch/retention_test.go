@@ -47,7 +47,7 @@ func TestRetentionWaitsForAPerson(t *testing.T) {
 
 	require.Regexp(t, `(?m)^events +stripe +\S+ \S+ +1 +\d+ +0$`, must(t, s.args("retention", "run", "--yes", "--as", "ann", "--reason", "it is meant")...))
 	require.True(t, s.counts(t, 0, `SELECT count(*) FROM hooklatch.processed_events`))
-	require.Regexp(t, `(?m)ann +cli +retention.run +events of stripe.* +it goes on +it is meant$`, must(t, s.args("audit")...))
+	require.Regexp(t, `(?m)ann +cli +retention.run +events of stripe.* +retention continues +it is meant$`, must(t, s.args("audit")...))
 	_, found = runCheck(t, s.args()...)
 	require.Equal(t, doctor.OK, found.of("retention")[0].Level)
 	c = command{}

@@ -75,8 +75,8 @@ func TestARunIsInterruptedAndResumedWithoutAWorker(t *testing.T) {
 	require.Regexp(t, `(?m)^1 +20\S+ \S+ +paused +retry effects: state failed +1 of 50 +ann +after the fix$`, listed)
 	show := must(t, s.args("runs", "show", "1")...)
 	for _, line := range []string{
-		`name +after the fix`, `what +retry effects: state failed`, `ordered +20.* by ann, cli: it is up`, `state +paused since 20.*Z`,
-		`pace +at most 0.01 in a second`, `done +1 of 50 effects tried again`,
+		`name +after the fix`, `action +retry effects: state failed`, `started +20.* by ann, cli: it is up`, `state +paused since 20.*Z`,
+		`pace +at most 0.01 per second`, `done +1 of 50 effects tried again`,
 	} {
 		require.Regexp(t, "(?m)^"+line+"$", show)
 	}
