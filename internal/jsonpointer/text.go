@@ -16,8 +16,8 @@ const maxDepth = 10_000
 // maxMembers is how many members of the outermost object are remembered.
 const maxMembers = 128
 
-// Text is valid JSON that was read once: pointers to members of its outermost object are
-// resolved without reading it again.
+// Text is parsed JSON with an index of the members of its outermost object. A pointer to one of
+// them needs no second parse.
 type Text struct {
 	text    []byte
 	members []place // nil if the text is no object, or has too many
