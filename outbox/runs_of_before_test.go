@@ -126,3 +126,46 @@ func TestProcessesOfBeforeLeaveNewerRunsAlone(t *testing.T) {
 		require.Equal(t, "done", stored(), name)
 	}
 }
+
+// Version 062fc66 wrote these rows: its binary was driven with effects park, retry and cancel,
+// events replay, quarantine drop and destinations pause, each with all flags of its filter.
+func TestRecordsThatAnOlderBinaryWroteAreReadAndShown(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("testdata/records_of_062fc66.json")
+	require.NoError(t, err)
+	type record struct {
+		Action ledger.Action
+		Target string
+		Filter json.RawMessage
+	}
+	var rows struct {
+		Runs        []record
+		OperatorLog []record `json:"operator_log"`
+	}
+	require.NoError(t, json.Unmarshal(text, &rows))
+	require.Len(t, rows.Runs, 4)
+	require.Len(t, rows.OperatorLog, 6)
+	b := setup(t)
+	for _, r := range rows.Runs {
+		run, err := b.Runs().Get(t.Context(), b.insertRun(t, r.Action, string(r.Filter), ""))
+		require.NoError(t, err)
+		require.NotEmpty(t, run.Words())
+		written, err := run.Record()
+		require.NoError(t, err)
+		require.JSONEq(t, string(r.Filter), string(written), "older processes read what is written now")
+	}
+	for _, r := range rows.OperatorLog {
+		_, err := b.pool.Exec(t.Context(), `INSERT INTO hooklatch.operator_log (action, target, filter, affected, who, via, request_id)
+			VALUES ($1, $2, $3, 0, 'ann', 'cli', gen_random_uuid()::text)`, string(r.Action), r.Target, string(r.Filter))
+		require.NoError(t, err)
+	}
+	shown, err := b.Finder().Actions(t.Context(), find.Actions{}, find.Beginning, 100)
+	require.NoError(t, err)
+	require.Len(t, shown.Rows, len(rows.OperatorLog))
+	for i, r := range rows.OperatorLog {
+		got := shown.Rows[len(rows.OperatorLog)-1-i]
+		require.Equal(t, r.Action, got.Action)
+		require.Equal(t, r.Target, got.Target)
+		require.JSONEq(t, string(r.Filter), string(got.Filter))
+	}
+}
