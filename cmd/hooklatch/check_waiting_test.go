@@ -45,6 +45,6 @@ routes:
 	_, err := pool.Exec(t.Context(), `CREATE TABLE ledger_of_nobody (id text)`)
 	require.NoError(t, err)
 	_, found = runCheck(t, "--config", path)
-	require.Equal(t, "Postgres accepts the 2 statements of sql destinations", found.of("statements")[0].Message)
+	require.Equal(t, "Postgres accepts the 2 statements of all sql destinations", found.of("statements")[0].Message)
 	require.Equal(t, "nothing is waiting; no worker is running", found.of("waiting")[0].Message)
 }

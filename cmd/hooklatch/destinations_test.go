@@ -100,7 +100,7 @@ func TestWhatStillHoldsADestinationIsSaid(t *testing.T) {
 		strings.TrimSpace(must(t, s.args("destinations", "resume", "app")...)))
 	_, found := runCheck(t, s.args()...)
 	require.Regexp(t, `To probe now, run: hooklatch destinations probe app$`, found.of("breaker")[0].Fix)
-	require.Equal(t, "app is due for a probe: a worker begins it within ten seconds, if an effect is due\n", must(t, s.args("destinations", "probe", "app", "--reason", "it is back")...))
+	require.Equal(t, "app is due for a probe: a worker starts it within ten seconds, if an effect is due\n", must(t, s.args("destinations", "probe", "app", "--reason", "it is back")...))
 	s.waitDone(t, "stripe", "evt_1")
 	require.Equal(t, "app is not probed: its breaker is closed and its effects are attempted\n", must(t, s.args("destinations", "probe", "app")...))
 	require.Regexp(t, `(?m) cli +destination.probe +app +1 +due now +it is back$`, must(t, s.args("audit")...))

@@ -34,7 +34,7 @@ func TestErasedEventsSaySoEverywhere(t *testing.T) {
 	}{
 		{"github/id-1 was erased by ann on 20", []string{"events", "show", "github", "id-1", "--raw"}},
 		{"its content was erased on 20", []string{"events", "replay", "github", "id-1"}},
-		{"was taken away on 20", []string{"effects", "show", key, "--body"}},
+		{"was removed on 20", []string{"effects", "show", key, "--body"}},
 		{"it was created by event github/id-1: erase the event", []string{"effects", "erase", key, "--yes"}},
 		{"there is no event github/id-9", []string{"events", "erase", "github", "id-9", "--yes"}},
 		{"there is no effect with the key hl_1", []string{"effects", "erase", "hl_1", "--yes"}},

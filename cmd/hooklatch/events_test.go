@@ -90,7 +90,7 @@ func TestReplayAppliesLaterRoutes(t *testing.T) {
 	require.Contains(t, must(t, later.args("events", "replay", "stripe/evt_1", "--route", "everything", "--new-keys")...),
 		"generation 4; 0 effects will be tried again, 1 new effect will be created by the current routes\n")
 	require.Eventually(t, func() bool { return len(later.receiver.Seen()) == 5 }, patience, tick)
-	require.Contains(t, must(t, later.args("events", "show", "stripe/evt_1")...), "generation 4, with new keys, route everything alone")
+	require.Contains(t, must(t, later.args("events", "show", "stripe/evt_1")...), "generation 4, with new keys, only route everything")
 	require.Equal(t, "3 events replayed, 0 effects tried again\n", must(t, later.args("events", "replay", "--route", "everything", "--new-keys", "--yes")...))
 	require.Eventually(t, func() bool { return len(later.receiver.Seen()) == 8 }, patience, tick)
 	var c command

@@ -166,7 +166,7 @@ func TestRunsAreSteeredByCommands(t *testing.T) {
 	}
 	require.Equal(t, "run 1 is paused\n", order("pause", "1", "--as", "bob", "--reason", "too fast"))
 	refused("the run is already paused", "pause", "1")
-	require.Equal(t, "run 1 is bound to 2.5 in a second\n", order("pace", "1", "2.5"))
+	require.Equal(t, "run 1 is limited to 2.5 changes per second\n", order("pace", "1", "2.5"))
 	require.JSONEq(t, `{"action": "run.resume", "target": "run 1", "result": "resumed"}`, order("resume", "1", "--json"))
 	refused("the run is already running", "resume", "1")
 	require.Equal(t, "run 1 is stopped\n", order("stop", "1"))
