@@ -315,7 +315,7 @@ func TestGroupCommitRefusesWhenFull(t *testing.T) {
 	}, 2*time.Minute, time.Millisecond)
 	_, err := g.Submit(t.Context(), 3)
 	require.ErrorIs(t, err, ErrBusy)
-	require.ErrorContains(t, err, "2 wait already", "it is told at once, and not when its time is over")
+	require.ErrorContains(t, err, "2 are already waiting", "it is told at once, and not when its time is over")
 	open()
 	all.Wait()
 }

@@ -48,7 +48,7 @@ func TestWhatCannotBeDoneIsRefused(t *testing.T) {
 	key := b.failed(t, "evt_1")
 	got := b.post("/effects/"+key+"/park", nil)
 	require.Equal(t, http.StatusConflict, got.Code)
-	require.Contains(t, got.Body.String(), "only what is pending, started or in doubt can be parked")
+	require.Contains(t, got.Body.String(), "only pending, started and in-doubt effects can be parked")
 	require.Equal(t, http.StatusConflict, b.get("/effects/"+key+"/park").Code)
 	require.Equal(t, http.StatusNotFound, b.post("/effects/"+key+"/explode", nil).Code)
 	require.Equal(t, http.StatusNotFound, b.post("/effects/hl_0/retry", nil).Code)
