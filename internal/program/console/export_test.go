@@ -37,7 +37,12 @@ func Parameters() map[string][]string {
 			all[operation] = append(all[operation], f.Name)
 		}
 	}
-	run := []string{"of", "action", "source", "type", "state", "has", "id", "destination", "route", "event", "policy", "since", "until", "when", "contains", "last", "as_of"}
+	run := []string{"of", "action", "last", "as_of"}
+	for _, f := range append(eventFields(r), effectFields(r)...) {
+		if !slices.Contains(run, f.Name) {
+			run = append(run, f.Name)
+		}
+	}
 	all["GET /api/runs"], all["POST /api/runs/new"] = []string{"before"}, run
 	all["GET /api/runs/new"] = append(slices.Clone(run), "after", "counted")
 	for _, list := range []string{"GET /api/events", "GET /api/effects", "GET /api/audit"} {
