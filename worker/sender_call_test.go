@@ -225,7 +225,8 @@ func TestAnAbandonedStatementIsRolledBack(t *testing.T) {
 	s := &deafStatement{fakeSender: "sql", release: make(chan struct{})}
 	t.Cleanup(func() { close(s.release) })
 	b.opts.Destinations = []DestinationOptions{{
-		Name: "books", Sender: s, Concurrency: 1, Timeout: 20 * time.Millisecond, Retry: destination.Schedule{Initial: time.Hour, Jitter: -1},
+		Name: "books", Sender: s, Concurrency: 1, Timeout: time.Second, // a busy machine claims and writes within that
+		Retry: destination.Schedule{Initial: time.Hour, Jitter: -1},
 	}}
 	b.opts.Routes = []route.Route{{Name: "credit", From: []string{"*"}, To: "books", SQL: &route.SQLStatement{Params: []string{"event.id"}}}}
 	w := b.impatient(t)
