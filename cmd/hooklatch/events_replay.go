@@ -151,7 +151,7 @@ func (c *cli) replayOne(ctx context.Context, o *outbox.Outbox, ref identity.Even
 	}
 	fmt.Fprintf(c.stdout, "%s will be dispatched again, generation %d; %s will be tried again", safetext.Shown(ref.String()), done.Generation, counted(done.Reopened, "effect"))
 	if known {
-		fmt.Fprintf(c.stdout, ", %s will be created by the current routes", counted(forecast.fresh, "new effect"))
+		fmt.Fprintf(c.stdout, ", %s will be created with the current routes", counted(forecast.fresh, "new effect"))
 	}
 	_, err = fmt.Fprintln(c.stdout)
 	return err

@@ -81,14 +81,14 @@ func TestReplayAppliesLaterRoutes(t *testing.T) {
 	require.Regexp(t, `stripe/evt_1 .* 2 new effects created, 0 tried again\n`, must(t, later.args("events", "replay", "--source", "stripe", "--new-keys")...))
 	// One event, with new keys.
 	require.Contains(t, must(t, later.args("events", "replay", "stripe/evt_1", "--new-keys")...),
-		"stripe/evt_1 will be dispatched again, generation 3; 0 effects will be tried again, 2 new effects will be created by the current routes\n")
+		"stripe/evt_1 will be dispatched again, generation 3; 0 effects will be tried again, 2 new effects will be created with the current routes\n")
 	require.Eventually(t, func() bool { return len(later.receiver.Seen()) == 4 }, patience, tick)
 	later.waitDone(t, "stripe", "evt_1")
 
 	// Only one route.
 	require.Regexp(t, `stripe/evt_1 .* 1 new effect created, 0 tried again\n`, must(t, later.args("events", "replay", "--route", "everything", "--new-keys")...))
 	require.Contains(t, must(t, later.args("events", "replay", "stripe/evt_1", "--route", "everything", "--new-keys")...),
-		"generation 4; 0 effects will be tried again, 1 new effect will be created by the current routes\n")
+		"generation 4; 0 effects will be tried again, 1 new effect will be created with the current routes\n")
 	require.Eventually(t, func() bool { return len(later.receiver.Seen()) == 5 }, patience, tick)
 	require.Contains(t, must(t, later.args("events", "show", "stripe/evt_1")...), "generation 4, with new keys, only route everything")
 	require.Equal(t, "3 events replayed, 0 effects tried again\n", must(t, later.args("events", "replay", "--route", "everything", "--new-keys", "--yes")...))

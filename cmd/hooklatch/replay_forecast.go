@@ -12,7 +12,7 @@ import (
 	"github.com/hooklatch/hooklatch/worker/route"
 )
 
-// forecaster predicts what a replay would do, by the current routes.
+// forecaster predicts what a replay would do, with the current routes.
 type forecaster struct {
 	outbox  *outbox.Outbox
 	table   *route.Table // nil without a configuration

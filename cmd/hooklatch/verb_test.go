@@ -22,7 +22,7 @@ func TestEveryVerbIsACommand(t *testing.T) {
 		require.Empty(t, left, "%s %s is no command", v.On, v.Name)
 		require.Equal(t, v.Short, cmd.Short)
 		long := strings.Join(strings.Fields(cmd.Long), " ")
-		require.True(t, strings.HasPrefix(long, v.MeansFor("The "+v.On.One())), "%s %s says: %s", v.On, v.Name, long)
+		require.True(t, strings.HasPrefix(long, v.Means), "%s %s says: %s", v.On, v.Name, long)
 		require.NotNil(t, cmd.Flags().Lookup("reason"), "%s %s is recorded without a reason", v.On, v.Name)
 		if v.Many() {
 			require.NotNil(t, cmd.Flags().Lookup("yes"), "%s %s takes no selection", v.On, v.Name)

@@ -74,7 +74,7 @@ func TestADestinationSaysWhatItAnswers(t *testing.T) {
 	require.Contains(t, b.page(t, "/destinations/app/probe"), "although its breaker is open")
 	got := b.post("/destinations/app/probe", url.Values{"reason": {"restarted"}})
 	require.Equal(t, http.StatusSeeOther, got.Code, got.Body)
-	require.Contains(t, b.page(t, got.Header().Get("Location")), "a worker probes it within ten seconds")
+	require.Contains(t, b.page(t, got.Header().Get("Location")), "a worker probes the destination within ten seconds")
 	log, err := b.box.Ledger().OperatorLog(t.Context(), time.Time{}, 0)
 	require.NoError(t, err)
 	require.Len(t, log, 1)

@@ -111,7 +111,7 @@ func TestAHeldEventIsReleasedOrDroppedByItsName(t *testing.T) {
 		require.Equal(t, offered, strings.Contains(page, `href="/events/stripe/evt_1/`+verb+`"`), verb)
 		require.Equal(t, offered, strings.Contains(page, "hooklatch events "+verb+" stripe evt_1"), verb)
 	}
-	require.Contains(t, b.page(t, "/events/stripe/evt_1/release"), "It is dispatched, although its signature was already seen")
+	require.Contains(t, b.page(t, "/events/stripe/evt_1/release"), "The event is dispatched, although its signature was already seen")
 	got := b.post("/events/stripe/evt_1/release", url.Values{"reason": {"asked the team"}})
 	require.Equal(t, "/events/stripe/evt_1?done=release", got.Header().Get("Location"))
 	require.Contains(t, b.page(t, got.Header().Get("Location")), "Released and recorded.")

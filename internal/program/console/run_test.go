@@ -133,7 +133,7 @@ func TestEventsAreReplayedOneByOneAndMany(t *testing.T) {
 	odd := b.accept(t, "a/b", "customer.created", `{"customer":"cus_42"}`)
 	b.dispatch(t, odd, ledger.AtLeastOnce)
 	require.Contains(t, b.page(t, "/events/stripe/evt_1"), `href="/events/stripe/evt_1/replay"`)
-	require.Contains(t, b.page(t, "/events/stripe/-/replay?id=a%2Fb"), "by the current routes")
+	require.Contains(t, b.page(t, "/events/stripe/-/replay?id=a%2Fb"), "with the current routes")
 	got := b.post("/events/stripe/-/replay?id=a%2Fb", url.Values{"new_keys": {"yes"}})
 	require.Equal(t, "/events/stripe/-?id=a%2Fb&done=replay", got.Header().Get("Location"))
 	require.Contains(t, b.page(t, got.Header().Get("Location")), "Replay requested and recorded.")

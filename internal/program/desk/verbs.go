@@ -15,7 +15,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/runs"
 )
 
-// States of a destination and of a source that decide which verbs are possible.
+// States of a destination or a source that decide which verbs are possible.
 const (
 	Active      = "active"
 	BreakerOpen = "open"      // and no probe is in flight
@@ -25,13 +25,13 @@ const (
 	Unlisted    = "unlisted"
 )
 
-// Verbs returns all verbs. Of the verbs that a bulk run can apply to a thing, the first is the default.
+// Verbs returns all verbs. A thing's default is its first verb that a bulk run can apply.
 func Verbs() []Verb {
 	return []Verb{
 		{
 			On: Events, Name: "replay", Action: ledger.ActionReplayEvent, Role: signin.Operator, Button: "Replay",
-			Short: "Dispatch events again by the current routes",
-			Means: "It is dispatched again by the current routes. Effects that are done stay done; all others are tried again under their existing keys.",
+			Short: "Dispatch events again with the current routes",
+			Means: "The event is dispatched again with the current routes. Completed effects stay unchanged; all others are retried under their existing keys.",
 			Past:  "replayed", Done: "Replay requested and recorded.", TakesNewKeys: true,
 			From: texts(runs.StatesOfEvents(ledger.ActionReplayEvent)),
 			Do: func(ctx context.Context, o *outbox.Outbox, of Target, t Terms, by ledger.Operator) error {
@@ -42,56 +42,56 @@ func Verbs() []Verb {
 		{
 			On: Events, Name: "release", Action: ledger.ActionReleaseEvent, Role: signin.Operator, Button: "Release",
 			Short: "Dispatch events that a replay guard holds",
-			Means: "It is dispatched, although its signature was already seen with another id or another type. A dropped event can also be released, one at a time, by its name.",
+			Means: "The event is dispatched, although its signature was already seen with another id or another type. A dropped event can also be released, one at a time, by its source and id.",
 			Past:  "released", Then: "it is waiting to be dispatched",
 			From: texts([]inbox.Outcome{inbox.Held, inbox.Dropped}), Usual: string(inbox.Held), Do: toEvent((*inbox.Inbox).Release),
 		},
 		{
 			On: Events, Name: "drop", Action: ledger.ActionDropEvent, Role: signin.Operator, Button: "Drop",
 			Short: "Discard events that a replay guard holds, without any effects",
-			Means: "It is treated as a captured delivery that was sent again, and causes no effects. Its row and body are kept, and it can still be released by its name.",
+			Means: "The event is treated as a captured delivery that was sent again, and causes no effects. Its row and body are kept, and it can still be released by its source and id.",
 			Past:  "dropped", Then: "it causes no effects",
 			From: texts(runs.StatesOfEvents(ledger.ActionDropEvent)), Usual: string(inbox.Held), Do: toEvent((*inbox.Inbox).Drop),
 		},
 		{
 			On: Events, Name: "erase", Action: erasure.ActionEraseEvent, Role: signin.Admin, Button: "Erase", Own: true,
 			Short: "Erase the content of events: bodies, headers, requests, responses and errors",
-			Means: "It loses its content: its body and headers, the requests its effects sent, the responses and the errors. This cannot be undone. It is available on the command line only: hooklatch events erase.",
+			Means: "The event loses its content: its body and headers, the requests its effects sent, the responses and the errors. This cannot be undone. The verb is available on the command line only: hooklatch events erase.",
 			Past:  "erased",
 		},
 		{
 			On: Effects, Name: "retry", Action: ledger.ActionRetryEffect, Role: signin.Operator, Button: "Retry",
 			Short: "Retry failed, parked or cancelled effects immediately, under their existing keys",
-			Means: "It is attempted again immediately, with the same key and the same body. A receiver that knows the key does not apply it a second time.",
+			Means: "The effect is attempted again immediately, with the same key and the same body. A receiver that knows the key does not apply the effect a second time.",
 			Past:  "tried again", Done: "Retry requested and recorded.",
 			From: texts(ledger.StatesFor(ledger.ActionRetryEffect)), Usual: string(ledger.EffectFailed), Doubt: appliedTwice, Do: toEffect((*ledger.Ledger).Retry),
 		},
 		{
 			On: Effects, Name: "park", Action: ledger.ActionParkEffect, Role: signin.Operator, Button: "Park",
 			Short: "Set unfinished effects aside until an operator retries or cancels them",
-			Means: "It is set aside until an operator retries or cancels it. The receiver may still apply an attempt that is running, but its result no longer changes the effect.",
+			Means: "The effect is set aside until an operator retries or cancels it. The receiver may still apply an attempt that is running, but its result no longer changes the effect.",
 			Past:  "parked",
 			From:  texts(ledger.StatesFor(ledger.ActionParkEffect)), Usual: string(ledger.EffectPending), Do: toEffect((*ledger.Ledger).Park),
 		},
 		{
 			On: Effects, Name: "cancel", Action: ledger.ActionCancelEffect, Role: signin.Operator, Button: "Cancel",
-			Short: "Give up effects that are not done",
-			Means: "It is given up and not attempted any more. The receiver may still apply an attempt that is running, but its result no longer changes the effect. It can be retried later.",
+			Short: "Give up unfinished effects",
+			Means: "The effect is given up and not attempted any more. The receiver may still apply an attempt that is running, but its result no longer changes the effect. A cancelled effect can be retried later.",
 			Past:  "cancelled",
 			From:  texts(ledger.StatesFor(ledger.ActionCancelEffect)), Usual: string(ledger.EffectParked), Do: toEffect((*ledger.Ledger).Cancel),
 		},
 		{
 			On: Destinations, Name: "resume", Action: ledger.ActionResumeDestination, Role: signin.Operator, Button: "Resume",
-			Short: "End the pause of a destination",
-			Means: "It receives its effects again. If its breaker is open, they still wait until a probe succeeds.",
+			Short: "End a destination's pause",
+			Means: "The destination receives its effects again. If the destination's breaker is open, the effects still wait until a probe succeeds.",
 			Past:  "resumed", From: []string{Paused}, Do: paused(false),
 		},
 		{
 			On: Destinations, Name: "probe", Action: fleet.ActionProbe, Role: signin.Operator, Button: "Probe now", Asks: "Probe",
 			Short: "Attempt the oldest due effect although the breaker is open",
-			Means: "It is probed now, although its breaker is open: a worker attempts its oldest due effect, with the effect's own key and body, without waiting for the next scheduled probe. " +
-				"If the receiver answers, all other effects are sent again; if not, they wait for the next probe. A worker starts the probe within ten seconds, if an effect is due.",
-			Past: "due for a probe", Done: "Requested and recorded: a worker probes it within ten seconds, if an effect is due.", From: []string{BreakerOpen},
+			Means: "The destination is probed now, although its breaker is open: a worker attempts the oldest due effect, with the effect's own key and body, without waiting for the next scheduled probe. " +
+				"If the receiver answers, all other effects are sent again; if not, the effects wait for the next probe. A worker starts the probe within ten seconds, if an effect is due.",
+			Past: "due for a probe", Done: "Requested and recorded: a worker probes the destination within ten seconds, if an effect is due.", From: []string{BreakerOpen},
 			Do: func(ctx context.Context, o *outbox.Outbox, of Target, _ Terms, by ledger.Operator) error {
 				return o.Fleet().ProbeNow(ctx, of.Name, by)
 			},
@@ -99,14 +99,14 @@ func Verbs() []Verb {
 		{
 			On: Destinations, Name: "pause", Action: ledger.ActionPauseDestination, Role: signin.Operator, Button: "Pause",
 			Short: "Stop starting attempts at a destination, in every process",
-			Means: "It is paused: no process starts an attempt until it is resumed. Attempts that are running finish. Meanwhile its effects wait and use up no attempts. " +
+			Means: "The destination is paused: no process starts an attempt until an operator resumes the destination. Attempts that are running finish. Meanwhile the effects wait and use up no attempts. " +
 				"Neither its circuit breaker nor a restart ends the pause.",
 			Past: "paused", From: []string{Active, BreakerOpen, Probed}, Do: paused(true),
 		},
 		{
 			On: Sources, Name: "backfill", Action: coverage.ActionRun, Role: signin.Operator, Button: "Run now", Asks: "Read the list of",
 			Short: "Compare a source with its provider's list now",
-			Means: "It is compared with its provider's list now, as on schedule: a worker reads the list and fetches missing events; with mode: report it only counts them. " +
+			Means: "The source is compared with its provider's list now, as on schedule: a worker reads the list and fetches missing events; with mode: report the worker only counts them. " +
 				"A pass that is running finishes first, and the next one starts right after it. A delay that the provider asked for is still respected.",
 			Past: "due for a pass", Done: "Requested and recorded: a worker reads the list within a minute, or when the running pass has finished.", From: []string{Listed},
 			Do: func(ctx context.Context, o *outbox.Outbox, of Target, _ Terms, by ledger.Operator) error {
@@ -116,19 +116,19 @@ func Verbs() []Verb {
 		{
 			On: Runs, Name: "pause", Action: runs.ActionPause, Role: signin.Operator, Button: "Pause",
 			Short: "Pause a run until it is resumed",
-			Means: "It stops after the current batch until it is resumed. Changes already made stay.",
+			Means: "The run stops after the current batch until an operator resumes it. Changes already made stay.",
 			Past:  "paused", From: []string{string(runs.Running)}, Do: toRun((*runs.Runs).Pause),
 		},
 		{
 			On: Runs, Name: "resume", Action: runs.ActionResume, Role: signin.Operator, Button: "Resume",
 			Short: "Continue a paused run",
-			Means: "It continues where it stopped, in any worker that uses this database.",
+			Means: "The run continues where it stopped, in any worker that uses this database.",
 			Past:  "resumed", From: []string{string(runs.Paused)}, Do: toRun((*runs.Runs).Resume),
 		},
 		{
 			On: Runs, Name: "pace", Action: runs.ActionPace, Role: signin.Operator, Button: "Change the pace", Asks: "Change the pace of",
 			Short: "Limit how many changes a run makes per second",
-			Means: "It continues at this pace, starting with its next batch.",
+			Means: "The run continues at this pace, starting with its next batch.",
 			Past:  "at a new pace", Done: "Pace changed and recorded.", From: texts([]runs.State{runs.Running, runs.Paused}), TakesPace: true,
 			Do: func(ctx context.Context, o *outbox.Outbox, of Target, t Terms, by ledger.Operator) error {
 				return o.Runs().SetPace(ctx, of.Run, t.Pace, by)
@@ -137,19 +137,19 @@ func Verbs() []Verb {
 		{
 			On: Runs, Name: "stop", Action: runs.ActionStop, Role: signin.Operator, Button: "Stop",
 			Short: "End a run permanently",
-			Means: "It ends after the current batch and cannot be resumed. Changes already made stay. A new run can process the rest.",
+			Means: "The run ends after the current batch and cannot be resumed. Changes already made stay. A new run can process the rest.",
 			Past:  "stopped", From: texts([]runs.State{runs.Running, runs.Paused}), Do: toRun((*runs.Runs).Stop),
 		},
 		{
 			On: Refused, Name: "retry", Action: quarantine.ActionRetry, Role: signin.Operator, Button: "Verify again", Own: true,
 			Short: "Verify refused deliveries again and accept the genuine ones",
-			Means: "It is verified again with the current secrets and settings; its signed time is compared with the time it arrived. If it passes, it is accepted once, as if it had been delivered again; if not, it stays in quarantine.",
+			Means: "The delivery is verified again with the current secrets and settings. Its signed time is compared with its time of arrival. If verification succeeds, the delivery is accepted once, as if the sender had delivered it again; if not, it stays in quarantine.",
 			Past:  "accepted",
 		},
 		{
 			On: Refused, Name: "drop", Action: quarantine.ActionDrop, Role: signin.Operator, Button: "Drop", Own: true,
 			Short: "Delete refused deliveries permanently",
-			Means: "It is deleted from the quarantine. This cannot be undone. It is available on the command line only: hooklatch quarantine drop.",
+			Means: "The delivery is deleted from the quarantine. This cannot be undone. The verb is available on the command line only: hooklatch quarantine drop.",
 			Past:  "dropped",
 		},
 	}

@@ -29,7 +29,7 @@ func TestEveryVerbIsWhole(t *testing.T) {
 		} {
 			require.NotEmpty(t, text, "%s of %s", what, of)
 		}
-		require.True(t, strings.HasPrefix(v.Means, "It ") && strings.HasSuffix(v.Means, "."), "%s means %q", of, v.Means)
+		require.True(t, strings.HasPrefix(v.Means, "The ") && strings.HasSuffix(v.Means, "."), "%s means %q", of, v.Means)
 		require.True(t, strings.HasPrefix(v.MeansFor("Each"), "Each "), "%s", of)
 		require.Equal(t, v.Own, v.Do == nil, "%s", of)
 		if v.Own {
