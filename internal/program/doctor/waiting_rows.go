@@ -39,7 +39,7 @@ func (w *waiting) setAside() {
 	var sources []string
 	var sinces []time.Time
 	w.ask(w.sql.Effects, []any{&destination, &state, &count, &inDoubt, &unrendered, &since, &latest, &why, &sources, &sinces}, func() {
-		message := fmt.Sprintf("to %q: %s %s, %s%s", destination, several(count, "effect"), came(state, count), w.span(since, latest), because(why))
+		message := fmt.Sprintf("destination %q: %s %s, %s%s", destination, several(count, "effect"), came(state, count), w.span(since, latest), because(why))
 		if inDoubt > 0 {
 			message += fmt.Sprintf("\n%d of them may have been applied already", inDoubt)
 		}
@@ -68,7 +68,7 @@ func (w *waiting) failedEvents() {
 	var count int64
 	var since, latest *time.Time
 	w.ask(w.sql.FailedEvents, []any{&source, &count, &since, &latest, &why}, func() {
-		w.add("events_failed", count, orZero(since), fmt.Sprintf("of %q: the dispatch of %s failed permanently, %s%s",
+		w.add("events_failed", count, orZero(since), fmt.Sprintf("source %q: the dispatch of %s failed permanently, %s%s",
 			source, several(count, "event"), w.span(since, latest), because(why)),
 			"fix the cause, then run: hooklatch events replay --state failed --source "+source)
 	})
@@ -88,9 +88,9 @@ func (w *waiting) refused() {
 		if noneAccepted {
 			though = "; none was accepted since"
 		}
-		w.add("quarantine", count, orZero(since), fmt.Sprintf("of %q: %s from its sender's addresses %s in quarantine, refused for %s, %s%s",
+		w.add("quarantine", count, orZero(since), fmt.Sprintf("source %q: %s from its sender's addresses %s in quarantine, refused for %s, %s%s",
 			source, deliveries(count), are, reason, w.span(since, latest), though),
-			fmt.Sprintf("compare the secret with the one at the provider, then run: hooklatch quarantine retry --source %[1]s; to delete unwanted ones: hooklatch quarantine drop --source %[1]s", source))
+			fmt.Sprintf("compare the secret with the provider's, then run: hooklatch quarantine retry --source %[1]s; to delete unwanted ones: hooklatch quarantine drop --source %[1]s", source))
 	})
 }
 
@@ -116,7 +116,7 @@ func (w *waiting) events() {
 		if why == "" {
 			why, fix = "a worker processes its queue but cannot keep up, or fails", "check its log, and the errors of the jobs in River UI"
 		}
-		w.add("events_waiting", count, since, fmt.Sprintf("in queue %q: %s to be dispatched, the oldest %s: %s",
+		w.add("events_waiting", count, since, fmt.Sprintf("queue %q: %s to be dispatched, the oldest %s: %s",
 			queue, waits(count, "event"), w.since(since), why), fix)
 	})
 }
@@ -154,7 +154,7 @@ func (w *waiting) destinations() {
 	}, func() {
 		behind := "; " + waits(count, "effect")
 		if paused {
-			w.add("paused", count, orZero(pausedAt), fmt.Sprintf("%q is paused by %s %s%s%s", name, pausedBy, w.since(orZero(pausedAt)), because(pauseReason), behind),
+			w.add("paused", count, orZero(pausedAt), fmt.Sprintf("destination %q is paused by %s %s%s%s", name, pausedBy, w.since(orZero(pausedAt)), because(pauseReason), behind),
 				"to resume it, run: hooklatch destinations resume "+name)
 		}
 		if broken {
@@ -167,9 +167,9 @@ func (w *waiting) destinations() {
 		}
 		why, fix := w.unserved(orZero(reportedAt)), "run: hooklatch worker; or hooklatch serve"
 		if why == "" {
-			why, fix = "a worker processes its queue but cannot keep up", "check its log, or raise concurrency or rate of the destination"
+			why, fix = "a worker processes its queue but cannot keep up", "check its log, or raise the destination's concurrency or rate"
 		}
-		w.add("effects_waiting", late, orZero(lateSince), fmt.Sprintf("to %q: %s for an attempt that is due, the oldest %s: %s",
+		w.add("effects_waiting", late, orZero(lateSince), fmt.Sprintf("destination %q: %s for an attempt that is due, the oldest %s: %s",
 			name, waits(late, "effect"), w.since(orZero(lateSince)), why), fix)
 	})
 }

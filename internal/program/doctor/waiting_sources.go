@@ -20,19 +20,19 @@ func (w *waiting) bySource() {
 	s := w.measured.snapshot
 	for _, of := range s.Undispatched {
 		if of.Unserved && w.now.Sub(of.Since) >= lateAfter {
-			w.add("events_unserved", of.Count, of.Since, fmt.Sprintf("of %q: %s to be dispatched, the oldest %s: no running worker has this source in its configuration",
+			w.add("events_unserved", of.Count, of.Since, fmt.Sprintf("source %q: %s to be dispatched, the oldest %s: no running worker has this source in its configuration",
 				of.Source, waits(of.Count, "event"), w.since(of.Since)),
-				"add the source to the configuration of a worker again: it dispatches the events, and skips those that no route matches")
+				"add the source to a worker's configuration again: the worker dispatches the events, and skips events that no route matches")
 		}
 	}
 	w.lists(s)
 	var quiet []string
 	for _, of := range s.Skipped {
 		if !of.Unusual() {
-			quiet = append(quiet, fmt.Sprintf("%d of %q", of.Count, of.Source))
+			quiet = append(quiet, fmt.Sprintf("%d from %q", of.Count, of.Source))
 			continue
 		}
-		w.add("events_skipped", of.Count, of.Since, fmt.Sprintf("of %q: %s skipped in the last hour because no route matched; in the day before, %d had a route and %d were skipped",
+		w.add("events_skipped", of.Count, of.Since, fmt.Sprintf("source %q: %s skipped in the last hour because no route matched; in the day before, %d had a route and %d were skipped",
 			of.Source, several(of.Count, "event"), of.DispatchedBefore, of.CountBefore),
 			fmt.Sprintf("compare the routes, then run: hooklatch events replay --state skipped --source %s", of.Source))
 	}
@@ -57,7 +57,7 @@ func (w *waiting) lists(s *measure.Snapshot) {
 		case l.Error != "":
 			w.add("list_unreadable", int64(l.Failures), l.CoveredUntil, fmt.Sprintf("the last pass over the provider's list of %q failed: %s", l.Source, l.Error), "run: hooklatch backfill "+l.Source+" --dry-run")
 		default:
-			w.findings = append(w.findings, Finding{Level: OK, Check: "list_behind", Message: fmt.Sprintf("%q is known to be complete until %s ago", l.Source, clock.Roughly(w.now.Sub(l.CoveredUntil)))})
+			w.findings = append(w.findings, Finding{Level: OK, Check: "list_behind", Message: fmt.Sprintf("source %q is known to be complete until %s ago", l.Source, clock.Roughly(w.now.Sub(l.CoveredUntil)))})
 		}
 	}
 }
@@ -103,11 +103,11 @@ func (w *waiting) configurations() {
 		switch {
 		case len(older) == 0:
 		case worked:
-			w.add("configurations", int64(len(older)), newest.since, fmt.Sprintf("%s has had the newest configuration %s and dispatches the events of its sources; processes with an older one, which leave these events to it: %s",
+			w.add("configurations", int64(len(older)), newest.since, fmt.Sprintf("%s has had the newest configuration %s and dispatches the events of its sources; processes with an older configuration, which leave these events to it: %s",
 				newest.id, w.since(newest.since), strings.Join(older, ", ")),
 				"reload or stop the older processes; if both are meant to run, give each its own sources")
 		default:
-			w.add("configurations", int64(len(older)), newest.since, fmt.Sprintf("the gateway %s has had the newest configuration %s, and no worker runs with its routes; workers wait %s for one, then dispatch by their older routes: %s",
+			w.add("configurations", int64(len(older)), newest.since, fmt.Sprintf("the gateway %s has had the newest configuration %s, and no worker runs with its routes; workers wait %s for such a worker, then dispatch with their older routes: %s",
 				newest.id, w.since(newest.since), fleet.GatewayPatience, strings.Join(older, ", ")),
 				"reload the workers, or start them with the same file")
 		}
