@@ -42,7 +42,7 @@ func (p effectPage) Step(t ledger.Transition) string { return life.TransitionLin
 func noSuchEffect(key string) *problem {
 	return &problem{
 		status: http.StatusNotFound, heading: "Effect not found",
-		text: fmt.Sprintf("No effect has the key %s, or it was deleted after its retention: retention.keys in the configuration sets how long effects are kept.", key),
+		text: fmt.Sprintf("No effect has the key %s, or the effect was deleted after its retention: retention.keys in the configuration sets how long effects are kept.", key),
 	}
 }
 
@@ -130,7 +130,7 @@ func sendBody(r *request) error {
 	if !stored {
 		return &problem{
 			status: http.StatusGone, heading: "The body is not stored",
-			text: "It is rendered at the first attempt, or it was the body of a delivery that has been deleted after its retention, or it was erased. The page of the effect says which.",
+			text: "The body is rendered at the first attempt, was deleted with its delivery after retention, or was erased. The effect's page says which.",
 		}
 	}
 	if err := r.seen(e.Event.Source).Whole(); err != nil {

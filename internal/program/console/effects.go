@@ -28,7 +28,7 @@ func listEffects(r *request) error {
 			r.seen(e.Event.Source).Conceal(e)
 			if source := e.Event.Source; e.ResponseExcerpt != "" && !answered[source] {
 				answered[source] = true
-				if err := r.noteRead("answers to effects of " + string(source)); err != nil {
+				if err := r.noteRead("responses to effects of " + string(source)); err != nil {
 					return page, err
 				}
 			}

@@ -162,7 +162,7 @@ func sendRaw(r *request) error {
 	if e.Body == nil || !e.ErasedAt.IsZero() {
 		return &problem{
 			status: http.StatusGone, heading: "The body is no longer stored",
-			text: "It was deleted after its retention, or it was erased by an operator or by the settings of its source. The page of the event says which.",
+			text: "The body was deleted after its retention, or an operator or the source's settings erased it. The event's page says which.",
 		}
 	}
 	if err := r.seen(e.Source).Whole(); err != nil {

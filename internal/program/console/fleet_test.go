@@ -139,7 +139,7 @@ func TestWhatWasRefusedIsVerifiedAgain(t *testing.T) {
 	require.Contains(t, b.page(t, "/quarantine?source=github"), "No refused deliveries")
 
 	b.refused.proven = "genuine"
-	require.Contains(t, b.page(t, "/quarantine/verify?source=stripe"), "accepted once, as if it had been delivered again")
+	require.Contains(t, b.page(t, "/quarantine/verify?source=stripe"), "accepted once, as if the sender had delivered it again")
 	require.Contains(t, b.page(t, "/quarantine"), "Verify 3 again", "asking changes nothing")
 	got := b.post("/quarantine/verify?source=stripe", url.Values{"reason": {"rolled"}})
 	require.Equal(t, http.StatusSeeOther, got.Code, got.Body)
@@ -178,14 +178,14 @@ func TestARefusedDeliveryIsVerifiedAgain(t *testing.T) {
 	forged, genuine := byBytes[max(list[0].Bytes, list[1].Bytes)], byBytes[min(list[0].Bytes, list[1].Bytes)]
 	b.refused.proven = "genuine"
 	page := b.page(t, forged)
-	for _, want := range []string{"It would still be refused: wrong_signature, the secret differs", "&lt;b&gt;none&lt;/b&gt; matches", "&#34;forged&#34;", "POST http://hooks.example/webhooks/stripe"} {
+	for _, want := range []string{"The delivery would still be refused: wrong_signature, the secret differs", "&lt;b&gt;none&lt;/b&gt; matches", "&#34;forged&#34;", "POST http://hooks.example/webhooks/stripe"} {
 		require.Contains(t, page, want)
 	}
 	wellMade(t, forged, page)
-	require.Contains(t, b.page(t, genuine), "It would be accepted now")
+	require.Contains(t, b.page(t, genuine), "The delivery would be accepted now")
 	require.Contains(t, b.page(t, "/quarantine"), "Verify 2 again", "looking changes nothing")
 
-	require.Contains(t, b.page(t, genuine+"/verify"), "accepted once, as if it had been delivered again")
+	require.Contains(t, b.page(t, genuine+"/verify"), "accepted once, as if the sender had delivered it again")
 	got := b.post(forged+"/verify", url.Values{"reason": {"rolled"}})
 	require.Equal(t, http.StatusSeeOther, got.Code, got.Body)
 	require.Contains(t, b.page(t, got.Header().Get("Location")), "Verified again: 0 accepted, 1 still refused")

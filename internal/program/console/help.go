@@ -20,7 +20,7 @@ type key struct{ Keys, What string }
 func showHelp(r *request) error {
 	return r.render(http.StatusOK, "help", helpPage{view: r.view("help", "Help"), Terms: glossary.Terms(), Keys: []key{
 		{"/", "jump to an event, an effect or a source"},
-		{"f", "the first field of the filter"},
+		{"f", "the filter's first field"},
 		{"j k", "next and previous row"},
 		{"Enter", "open the row"},
 		{"g o", "overview"},

@@ -62,6 +62,6 @@ func lookUp(r *request, asked string) (string, error) {
 	}
 	return "", &problem{
 		status: http.StatusNotFound, heading: "Nothing found",
-		text: "Nothing matches as the key of an effect (hl_…), the id of an event, SOURCE/EVENT_ID, a source or a destination. To search payloads, use a condition in the list of events.",
+		text: "Nothing matches as an effect key (hl_…), an event id, SOURCE/EVENT_ID, a source or a destination. To search payloads, use a condition in the list of events.",
 	}
 }

@@ -97,7 +97,7 @@ func list[Row any](r *request, shown listing[Row], ask func(context.Context) (fi
 // cursorError turns an error about an invalid cursor into *invalid.
 func (q query) cursorError(err error) error {
 	if err != nil && q.Cursor != find.Beginning && errors.Is(err, find.ErrCursor) {
-		return &invalid{"Place", string(q.Cursor), "it is not a position in this list: start with the newest"}
+		return &invalid{"Place", string(q.Cursor), "not a position in this list; start with the newest"}
 	}
 	return err
 }

@@ -92,7 +92,7 @@ func TestADatabaseThatIsAway(t *testing.T) {
 	for _, path := range []string{"/", "/events", "/effects", "/events/stripe/evt_1", "/effects/hl_1", "/jump?q=evt_1", "/destinations", "/sources", "/quarantine"} {
 		got := b.get(path)
 		require.Equal(t, http.StatusServiceUnavailable, got.Code, "%s: %s", path, got.Body)
-		require.Contains(t, got.Body.String(), "This console has had no answer from it since", path)
+		require.Contains(t, got.Body.String(), "This console has had no response from the database since", path)
 		require.Contains(t, got.Body.String(), "nothing is lost", path)
 		wellMade(t, path, got.Body.String())
 	}

@@ -190,7 +190,7 @@ func unreadableForm() *problem {
 // doneOf returns the text about the action that was just done. It contains no text from the URL.
 func doneOf(name string) string {
 	if name == "begun" {
-		return "Run started and recorded. It continues when this page is closed."
+		return "Run started and recorded. The run continues after you close this page."
 	}
 	if said := desk.SaidOf(name); said != "" {
 		return said

@@ -124,7 +124,7 @@ func TestPagesOfAnEmptyDatabaseTeach(t *testing.T) {
 	b := setup(t)
 	require.Contains(t, b.page(t, "/"), "hooklatch send stripe")
 	require.Contains(t, b.page(t, "/events"), "hooklatch send stripe")
-	require.Contains(t, b.page(t, "/effects"), "The page of an event says which routes match")
+	require.Contains(t, b.page(t, "/effects"), "An event's page says which routes match")
 	require.Contains(t, b.page(t, "/events?type=no.such"), "Remove a filter:")
 	crawl(t, b)
 }

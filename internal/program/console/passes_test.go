@@ -36,7 +36,7 @@ func TestASourceShowsItsLastPasses(t *testing.T) {
 	var page string
 	require.Eventually(t, func() bool {
 		page = b.page(t, "/sources/stripe")
-		return strings.Contains(page, "Last passes over its list")
+		return strings.Contains(page, "Last passes over the provider's list")
 	}, 2*time.Minute, 100*time.Millisecond, "the answer is shared for two seconds")
 	wellMade(t, "/sources/stripe", page)
 	require.Contains(t, page, "&lt;b&gt;ann&lt;/b&gt;</td><td>ordered</td>")

@@ -94,7 +94,7 @@ func (c *Console) away(err error) *problem {
 	}
 	return &problem{
 		status: http.StatusServiceUnavailable, cause: err, heading: "The database does not answer",
-		text: fmt.Sprintf("This console has had no answer from it since %s. Meanwhile gateways answer 503, and senders retry: nothing is lost.",
+		text: fmt.Sprintf("This console has had no response from the database since %s. Meanwhile gateways answer 503, and senders retry: nothing is lost.",
 			since.UTC().Format("15:04:05 MST")),
 		command: "hooklatch check",
 	}

@@ -157,7 +157,7 @@ func (p refusedPage) NowMeans() string { return doctor.Meaning(p.Now.Refused) }
 func noSuchRefusal(id string) *problem {
 	return &problem{
 		status: http.StatusNotFound, heading: "Not in quarantine",
-		text: fmt.Sprintf("No refused delivery %s is stored: it has been accepted since, an operator dropped it, or it was deleted after seven days or to make room for newer ones.", id),
+		text: fmt.Sprintf("No refused delivery %s is stored. The delivery was accepted later, an operator dropped it, or it was deleted: after seven days, or earlier to make room for newer deliveries.", id),
 	}
 }
 
@@ -196,7 +196,7 @@ func showRefused(r *request) error {
 		Payload: body, Headers: headersOf(d.Headers),
 		Commands: []command{
 			{"show", "Show this delivery", "hooklatch quarantine show " + d.ID.String()},
-			{"retry", "Verify it again", "hooklatch quarantine retry " + d.ID.String()},
+			{"retry", "Verify this delivery again", "hooklatch quarantine retry " + d.ID.String()},
 		},
 	}
 	if shown.Now = now; unclear != nil {
@@ -210,9 +210,9 @@ func refusedPath(id uuid.UUID) string { return "/quarantine/" + id.String() }
 
 func verifyOneOrder(d *quarantine.Delivery) asked {
 	verb := desk.By(quarantine.ActionRetry)
-	verb.Button = "Verify it again"
+	verb.Button = "Verify again"
 	return asked{
-		Verb: verb, Heading: "Verify this delivery again?", Of: fmt.Sprintf("%s, %s of %s", d.ID, d.Reason, d.Source), Back: refusedPath(d.ID), Action: refusedPath(d.ID) + "/verify",
+		Verb: verb, Heading: "Verify this delivery again?", Of: fmt.Sprintf("%s, %s, source %s", d.ID, d.Reason, d.Source), Back: refusedPath(d.ID), Action: refusedPath(d.ID) + "/verify",
 	}
 }
 

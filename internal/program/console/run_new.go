@@ -113,7 +113,7 @@ func showPreview(r *request, status int, o runs.Order, q query, bite runs.Bite, 
 	}
 	shown.Preview, shown.Verb, shown.Most, shown.Query = found, desk.By(o.Action), o.Most, fixedQuery(found.Order, q)
 	shown.Once = uuid.NewString()
-	shown.view = r.view("runs", shown.Verb.Button+" many")
+	shown.view = r.view("runs", "Bulk "+shown.Verb.Name)
 	shown.Commands = []command{{"run", "The same run; without --yes the command only counts", commandOfRun(found.Order, q)}}
 	return r.render(status, "run_new", shown)
 }

@@ -175,7 +175,7 @@ func TestWhoReadsIsWrittenDown(t *testing.T) {
 	for _, path := range append(shown[:4:4], exact[:2]...) {
 		require.Equal(t, http.StatusOK, b.as(signin.Operator, path).Code)
 	}
-	require.ElementsMatch(t, []string{"stripe/evt_1/payload", "stripe/evt_1/raw", key + "/body", "answers to effects of stripe"}, log(), "once an hour")
+	require.ElementsMatch(t, []string{"stripe/evt_1/payload", "stripe/evt_1/raw", key + "/body", "responses to effects of stripe"}, log(), "once an hour")
 	search := "?source=stripe&when=" + url.QueryEscape(`body.email.startsWith("ada@example.com")`)
 	for _, path := range []string{"/events" + search, "/api/events" + search, "/effects" + search} {
 		require.Equal(t, http.StatusOK, b.as(signin.Operator, path).Code)
@@ -209,5 +209,5 @@ func TestPayloadsInQuarantineAreForTheSame(t *testing.T) {
 	}
 	page := b.as(signin.Viewer, path).Body.String()
 	require.Contains(t, page, "Payloads require the role operator. Your role is viewer.")
-	require.Contains(t, page, "It would be accepted now")
+	require.Contains(t, page, "The delivery would be accepted now")
 }

@@ -136,7 +136,7 @@ func showSource(r *request) error {
 	if at < 0 {
 		return &problem{
 			status: http.StatusNotFound, heading: "Source not found",
-			text: fmt.Sprintf("No source %s is in the configuration of this process, and the database has no data of one.", name),
+			text: fmt.Sprintf("No source %s is in the configuration of this process, and the database has no data about it.", name),
 		}
 	}
 	shown := sourcePage{view: r.view("sources", name), shownSource: list[at]}
@@ -152,12 +152,12 @@ func showSource(r *request) error {
 	if shown.Configured {
 		shown.Commands = []command{
 			{"send", "Send a test delivery, signed as its sender would sign it", "hooklatch send " + safetext.Shell(name)},
-			{"provider", "Show details of its provider", "hooklatch providers " + safetext.Shell(shown.Of.Provider)},
+			{"provider", "Show the provider's details", "hooklatch providers " + safetext.Shell(shown.Of.Provider)},
 		}
 	}
 	if shown.Backfill != nil {
 		shown.Commands = append(shown.Commands,
-			command{"backfill", "Compare it with the provider's list now", "hooklatch backfill " + safetext.Shell(name)},
+			command{"backfill", "Compare the source with the provider's list now", "hooklatch backfill " + safetext.Shell(name)},
 			command{"passes", "Show what the last passes found", "hooklatch backfill status"})
 	}
 	return r.render(http.StatusOK, "source", shown)

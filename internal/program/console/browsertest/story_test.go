@@ -93,7 +93,7 @@ func TestAMailThatWasRefusedIsFoundAndSentWithKeysAlone(t *testing.T) {
 	b.press(t, "r")
 	b.until(t, `document.querySelector("dialog[open] h1")?.innerText === "Retry this effect?"`)
 	b.focused(t, "Go back")
-	b.tabTo(t, "Reason, for the record", "", chromedp.ModifierShift)
+	b.tabTo(t, "Reason (stored in the operator log)", "", chromedp.ModifierShift)
 	b.press(t, reason+kb.Enter)
 	sent(t, s, b, key)
 }
@@ -120,7 +120,7 @@ func TestAMailThatWasRefusedIsFoundAndSentWithoutScripts(t *testing.T) {
 	b.press(t, kb.Enter)
 	b.at(t, "/effects/"+key+"/retry")
 	b.has(t, "Retry this effect?")
-	b.tabTo(t, "Reason, for the record", "")
+	b.tabTo(t, "Reason (stored in the operator log)", "")
 	b.press(t, reason)
 	b.tabTo(t, "Retry", "")
 	b.press(t, kb.Enter)
