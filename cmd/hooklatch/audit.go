@@ -20,8 +20,8 @@ func (c *cli) newAudit() *cobra.Command {
 		Use:   "audit",
 		Short: "List operator actions, newest first",
 		Long: `List operator actions, newest first: retries, cancellations, parked effects, replays,
-pauses, erasures and others. Each has its operator, time, reason and result. An
-action is recorded in the transaction that carries it out.`,
+pauses, erasures and others. Each action has its operator, time, reason and result, and
+is recorded in the transaction that carries it out.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			filter, err := selected.filter()

@@ -30,11 +30,11 @@ func (c *cli) newBackfill() *cobra.Command {
 	var f backfillFlags
 	cmd := &cobra.Command{
 		Use:   "backfill SOURCE [flags]",
-		Short: "Fetch events that the webhooks of a provider missed",
-		Long: `Read the list of events from the API of the provider and compare it with the stored
-events. Without --yes missing events are only counted. With --yes they are fetched from
-the list, or the provider is asked to deliver them again, as the setting backfill.via of
-the source says. An event that arrives twice is a duplicate and is not stored again.
+		Short: "Fetch events that a provider's webhooks missed",
+		Long: `Read the list of events from the provider's API and compare it with the stored events.
+Without --yes missing events are only counted. With --yes they are fetched from the
+list, or the provider is asked to deliver them again, depending on the source's setting
+backfill.via. An event that arrives twice is a duplicate and is not stored again.
 
 With --dry-run the exit code is 1 if events are missing.`,
 		Example: "  " + c.name + ` backfill github --since 6h --dry-run

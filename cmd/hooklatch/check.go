@@ -44,9 +44,9 @@ func (c *cli) newCheck() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check",
 		Short: "Check configuration, database, schema and invariants",
-		Long: `Check the configuration, the connection to the database, the durability of its
-commits, its schema, the invariants that the guarantees of Hooklatch rest on, and the
-checks of the configuration. It changes nothing and connects to nothing but the
+		Long: `Check the configuration and the database: its connection, the durability of its
+commits, its schema, and the invariants on which Hooklatch's guarantees rest. The checks
+in the configuration also run. The command changes nothing and connects only to the
 database. The exit code is 1 if there is a problem; warnings alone leave it 0.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -22,15 +22,15 @@ func (c *cli) newDestinationsRetire() *cobra.Command {
 	var by operatorFlags
 	cmd := &cobra.Command{
 		Use:   "retire NAME",
-		Short: "Park the effects of a destination that was removed permanently",
+		Short: "Park the effects of a permanently removed destination",
 		Long: `Retire a destination that was removed from the configuration permanently. Effects that
 wait for it are parked, and hooklatch.enqueue rejects new ones. The command refuses a
 destination that a running process still has: remove it from the configuration and
 restart first.
 
 The effects are parked by a bulk run, which this command carries out. An interrupt
-pauses the run, and runs resume continues it. A retired destination is registered again
-when a worker starts with it in its configuration.`,
+pauses the run, and 'hooklatch runs resume' continues it. A worker that starts with the
+destination in its configuration registers the destination again.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name := args[0]

@@ -62,8 +62,9 @@ A new database starts with four examples, marked by their ids: a processed event
 with one duplicate, an event whose effect needs attention, an event that no route
 matches, and a refused delivery.
 
-With --config it runs your own configuration on the embedded Postgres instead, without
-demo receiver and demo mail server. DATABASE_URL in that file is the embedded Postgres.`,
+With --config the command runs your own configuration on the embedded Postgres instead,
+without the demo receiver and the demo mail server. DATABASE_URL in that file is the
+embedded Postgres.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := d.checkArguments(cmd); err != nil {

@@ -21,13 +21,13 @@ func (c *cli) newEffectsErase() *cobra.Command {
 		Use:   "erase KEY",
 		Short: "Erase the content of an effect that an application enqueued",
 		Long: `Erase the content of one effect that an application enqueued: its requests, the
-responses and the errors. The key and the state of the effect are kept, so that the key
-cannot be enqueued again, and the effect is never attempted again. KEY is the key on
-the wire or, with --destination, the key that the effect was enqueued with. To erase
-effects of an event, erase the event with events erase.
+responses and the errors. The effect's key and state are kept, so that the key cannot be
+enqueued again, and the effect is never attempted again. KEY is the key that the
+receiver gets or, with --destination, the key that the application gave. To erase the
+effects of an event, erase the event: 'hooklatch events erase'.
 
-The command refuses an unfinished effect; --cancel cancels it first. Nothing is erased
-until --yes is given. An erasure cannot be undone.`,
+The command refuses an unfinished effect; --cancel cancels the effect first. Nothing is
+erased until --yes is given. An erasure cannot be undone.`,
 		Example: "  " + c.name + ` effects erase hl_77a1cf6b2b54f3b2b3f7c3d0f7d8d1a2b3c4d5e6 --yes
   ` + c.name + ` effects erase --destination mail welcome-42 --cancel --yes`,
 		Args: cobra.ExactArgs(1),

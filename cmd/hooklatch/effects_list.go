@@ -24,8 +24,8 @@ it has found --limit effects. Rare matches take a while; an interrupt prints the
 effects found so far. If there may be more, the command that continues the list is
 printed.
 
---when and --contains check the event of the effect, and only match while its body is
-stored. Times are like 2026-11-21T08:00:00Z or 2026-11-21 (UTC), or a duration before
+--when and --contains check the effect's event, and only match while the event's body
+is stored. Times are like 2026-11-21T08:00:00Z or 2026-11-21 (UTC), or a duration before
 now, such as 36h.`,
 		Example: "  " + c.name + ` effects list --state parked --destination crm
   ` + c.name + ` effects list --event stripe/evt_123`,

@@ -23,9 +23,9 @@ func (c *cli) newEffectsShow() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show KEY",
 		Short: "Show one effect with its attempts and transitions",
-		Long: `Show the effect with this idempotency key (hl_...), or that had it before its key was
-changed. All attempts are shown, with the response of the receiver, whether the attempt
-was applied and what follows, and every change of the state.`,
+		Long: `Show the effect that has this idempotency key (hl_...), or had it before its key was
+changed. The output has every change of the effect's state and every attempt, with the
+receiver's response, whether the attempt was applied, and what follows.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if body && c.asJSON {

@@ -31,8 +31,8 @@ A selection needs at least --state. Without --yes the command counts the selecte
 effects, shows a sample and prints the command to run next. The --as-of in that command
 leaves out effects that are created or change later. With --yes the command starts a
 bulk run and carries it out, oldest effects first. An interrupt pauses the run, and
-runs resume continues it. With --detach, or if the command is killed, workers carry out
-the run.
+'hooklatch runs resume' continues it. With --detach, or if the command is killed,
+workers carry out the run.
 
 Effects that may have been applied are counted and left out. --in-doubt includes them
 and requires --reason when used with --yes. Times are like 2026-11-21T08:00:00Z or

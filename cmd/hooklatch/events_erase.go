@@ -19,19 +19,20 @@ func (c *cli) newEventsErase() *cobra.Command {
 		Short: desk.By(erasure.ActionEraseEvent).Short,
 		Long: `Erase the personal data of one event, or of all that match: its body, the requests
 its effects sent, the responses and the errors. If the delivery contained other events
-too, only the part of this event is erased, and the headers are erased with the last of
-them. The id of the event, the keys of its effects and its outcome are kept, so that a
+too, only this event's part is erased; the headers are erased with the delivery's last
+event. The event's id and outcome and the keys of its effects are kept, so that a
 redelivery is a duplicate. The event is never dispatched again, and its effects are
 never attempted again.
 
 The command refuses events with unfinished work; --cancel cancels that work first.
-Nothing is erased until --yes is given. Ids and keys are kept. The command prints those
-that contain the text of the search, or a mail address or telephone number of the event.
+Nothing is erased until --yes is given. Kept ids and keys may contain personal data: the
+command prints ids and keys that contain the searched text, or an email address or
+telephone number of the event.
 
 With --yes a selection becomes a bulk run, which this command carries out in the order in
 which the events were accepted. Events accepted later are left out. An interrupt pauses
-the run, and runs resume continues it. With --detach, or if the command is killed,
-workers carry out the run.
+the run, and 'hooklatch runs resume' continues it. With --detach, or if the command is
+killed, workers carry out the run.
 
 Backups still contain the data. Keep the list of erased events that this command prints,
 and after a restore pass it to --again. --list prints the list of a run that other

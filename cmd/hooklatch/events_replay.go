@@ -62,17 +62,18 @@ func (c *cli) newEventsReplay(v desk.Verb) *cobra.Command {
 		Long: longOf(v, "Flags select many events instead of one.") + `
 
 With --new-keys new effects are created under new keys, so that receivers apply them
-again. With --route only that route is dispatched; effects of other routes stay as they
-are. Every replay is recorded.
+again. With --route only that route is dispatched; effects of other routes stay
+unchanged. Every replay is recorded.
 
 Without --yes the command counts the selected events and shows a sample. With --yes the
 selection becomes a bulk run, which this command carries out in the order in which the
 events were accepted. Events accepted later are left out, as are events for which
---when fails. An interrupt pauses the run, and runs resume continues it. With --detach,
-or if the command is killed, workers carry out the run.
+--when fails. An interrupt pauses the run, and 'hooklatch runs resume' continues it.
+With --detach, or if the command is killed, workers carry out the run.
 
---state is the state of the event. To retry failed effects, use effects retry. Times are
-like 2026-11-21T08:00:00Z or 2026-11-21 (UTC), or a duration before now, such as 36h.`,
+--state is the event's state. To retry failed effects, use 'hooklatch effects retry'.
+Times are like 2026-11-21T08:00:00Z or 2026-11-21 (UTC), or a duration before now, such
+as 36h.`,
 		Example: "  " + c.name + ` events replay stripe evt_123
   ` + c.name + ` events replay --state skipped --since 36h
   ` + c.name + ` events replay --state skipped --when 'body.data.object.amount_paid > 0' --yes

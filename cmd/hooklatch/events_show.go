@@ -20,12 +20,12 @@ func (c *cli) newEventsShow() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show SOURCE EVENT_ID",
 		Short: "Show one event with its effects and timeline",
-		Long: `Show the whole life of one event: its delivery, its duplicates, which routes match and
-why others do not, its effects with every attempt and response, operator actions, and a
-timeline.
+		Long: `Show the full lifecycle of one event: its delivery, its duplicates, which routes match
+and why others do not, its effects with every attempt and response, operator actions,
+and a timeline.
 
-The routes are the current ones, from the configuration that this command reads. If the
-event was dispatched by other routes, the output says so.`,
+The output shows the current routes, from the configuration that this command reads. If
+the event was dispatched with other routes, the output says so.`,
 		Args: cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ref, err := eventRef(args)

@@ -35,15 +35,16 @@ func (c *cli) newImportKeys() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "keys SOURCE FILE",
 		Short: "Import ids of events that another system accepted",
-		Long: `Import the ids of events of a source that another system accepted, so that a
-redelivery of one of them is a duplicate. Imported events have no body and no effects,
-and cannot be replayed. Events that are stored already are not changed, so an import
-can be repeated.
+		Long: `Import event ids of a source that another system accepted, so that a redelivery of
+such an event is a duplicate. Imported events have no body and no effects, and cannot
+be replayed. Events that are stored already are not changed, so an import can be
+repeated.
 
 FILE is CSV with the columns event_id and received_at, and may begin with a header of
 these names; - is standard input. event_id is the id that Hooklatch would use: see the
-page of the provider. received_at is a time such as 2026-11-21T08:00:00Z, or seconds
-since 1970. The retention of an imported event counts from received_at.
+provider's page in the documentation. received_at is a time such as
+2026-11-21T08:00:00Z, or seconds since 1970. The retention of an imported event counts
+from received_at.
 
 Without --yes the file is only read and checked.`,
 		Example: "  " + c.name + " import keys stripe known.csv --yes",

@@ -19,7 +19,7 @@ func (c *cli) newProviders() *cobra.Command {
 		Use:   "providers [NAME]",
 		Short: "Show the supported senders of webhooks",
 		Long: `List the supported kinds of senders. With a NAME, describe one: how it signs, what
-makes two of its deliveries the same event, how long it waits for an answer and
+makes two of its deliveries the same event, how long it waits for a response, how it
 retries, and how to set it up on both sides. If sources are configured, their URLs are
 shown.`,
 		Args: cobra.MaximumNArgs(1),

@@ -28,8 +28,8 @@ func (c *cli) newQuarantineDrop() *cobra.Command {
 		Long: `Delete one refused delivery, or all that the flags select. This cannot be undone. The
 operator, time and reason are recorded.
 
-Without --yes a selection is only counted. With --yes it becomes a bulk run, which this
-command carries out.`,
+Without --yes a selection is only counted. With --yes the selection becomes a bulk run,
+which this command carries out.`,
 		Example: "  " + c.name + ` quarantine drop --source stripe --refused-for missing_signature --yes --reason "a scanner"`,
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -23,12 +23,12 @@ func (c *cli) newQuarantineRetry() *cobra.Command {
 		Long: `Verify one refused delivery again, or all that the flags select, with the current
 secrets and settings, oldest first. A signed time is compared with the time of arrival.
 A delivery that passes is accepted as if it had been sent again, and leaves the
-quarantine. A delivery that is refused again stays there until it is 7 days old. The
-operator, time and reason are recorded.
+quarantine. A delivery that is refused again stays in quarantine until it is 7 days old.
+The operator, time and reason are recorded.
 
-Without --yes a selection is only counted. With --yes it becomes a bulk run, which this
-command carries out. An interrupt pauses the run, and runs resume continues it. With
---detach, or if the command is killed, workers carry out the run.`,
+Without --yes a selection is only counted. With --yes the selection becomes a bulk run,
+which this command carries out. An interrupt pauses the run, and 'hooklatch runs resume'
+continues it. With --detach, or if the command is killed, workers carry out the run.`,
 		Example: "  " + c.name + ` quarantine retry --source stripe
   ` + c.name + ` quarantine retry --source stripe --refused-for wrong_signature --yes`,
 		Args: cobra.MaximumNArgs(1),

@@ -29,16 +29,16 @@ func (c *cli) newRepair() *cobra.Command {
 		Long: `Enqueue every event and effect that has no live job, as workers do by themselves
 every minute.
 
---restored-to confirms that the database was restored to an earlier time, and does not
-contain the work done since. Hooklatch pauses all destinations, parks every unfinished
+--restored-to confirms that the database was restored to an earlier time, and lacks the
+work done since. Hooklatch pauses all destinations, parks every unfinished
 at_most_once effect, because it may have been done, and resumes the destinations.
-Effects that are at_least_once are attempted again under their old keys. For each
+at_least_once effects are attempted again under their old keys. For each
 source the command prints the time span in which acknowledged events may be missing.
 
 --promoted confirms that no work is missing: a standby that had all commits was
 promoted, or the whole database was moved to another server.
 
-Until an operator confirms a new server with one of the two, workers on it start no
+Until an operator confirms a new server with one of these flags, workers on it start no
 at_most_once effect. Without --yes the command only shows what it would do. Each
 confirmation is recorded with its operator, time and reason. TIME is like
 2026-11-21T08:00:00Z, or a duration before now, such as 36h. If the command is

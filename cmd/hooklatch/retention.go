@@ -38,8 +38,8 @@ func (c *cli) newRetentionRun() *cobra.Command {
 that unfinished work needs is kept.
 
 A run that would delete more than three days beyond the previous run deletes nothing
-and waits for an operator: the clock of the database may have jumped, or a setting may
-have been shortened by mistake. See what would be deleted with --dry-run, and confirm
+and waits for an operator: the database's clock may have jumped, or a retention setting
+may have been shortened by mistake. See what would be deleted with --dry-run, and confirm
 with --yes, which is recorded. The next run continues an interrupted one.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -21,7 +21,7 @@ func (c *cli) newRuns() *cobra.Command {
 		Use:   "runs",
 		Short: "List, show, pause, resume, slow and stop bulk runs",
 		Long: `A bulk run applies an action such as retry, replay or release to every match of a
-filter. It is stored in the database and carried out by any worker.`,
+filter. The run is stored in the database and carried out by any worker.`,
 		Args: cobra.NoArgs,
 		RunE: needsCommand,
 	}
@@ -54,9 +54,9 @@ func (c *cli) newRunsList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List bulk runs, newest first",
-		Long: `List bulk runs, newest first. Each has its action and selection, its operator, and how
-many it has changed of the total that was counted at its start, or of those selected so
-far if nothing was counted.`,
+		Long: `List bulk runs, newest first, each with its action, selection and operator. Progress is
+the number of changes out of the total that was counted at the start or, if nothing was
+counted, out of the matches selected so far.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := checkLimit(limit); err != nil {

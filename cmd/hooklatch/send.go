@@ -35,15 +35,15 @@ func (c *cli) newSend() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "send SOURCE [FILE]",
 		Short: "Sign a test event as its provider does, and deliver it",
-		Long: `Sign an event as the provider of SOURCE does, with the first secret of the source that
-is valid now, and deliver it to the gateway.
+		Long: `Sign an event as the provider of SOURCE does, with the source's first secret that is
+valid now, and deliver the event to the gateway.
 
-The body is read from FILE ("-" is standard input), or is a sample of the provider. All
+The body is read from FILE ("-" is standard input), or is the provider's sample. All
 deliveries of one call are the same event, unless --new-ids is given: the first is
-accepted and the others are duplicates. If the provider puts the id of an event into the
-body, a FILE is sent unchanged, with the id that it contains. If the provider puts the
-id into an unsigned header, --new-ids with a FILE makes every delivery but the first
-look like a replay, and it is marked as one.`,
+accepted and the others are duplicates. If the provider puts the event id into the body,
+a FILE is sent unchanged, with the id that it contains. If the provider puts the id into
+an unsigned header, --new-ids with a FILE makes every delivery but the first look like a
+replay, and each is marked as a suspected replay.`,
 		Example: "  " + c.name + " send stripe --type invoice.paid --times 340 --parallel 64\n" +
 			"  " + c.name + " send github push.json --header X-GitHub-Event=push",
 		Args: cobra.RangeArgs(1, 2),

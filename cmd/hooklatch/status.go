@@ -23,12 +23,12 @@ func (c *cli) newStatus() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "status",
 		Short: "Show what is waiting and what needs attention, on one screen",
-		Long: `Show first-attempt failure rate, duplicate rate and table growth, everything that
-needs attention, what is waiting for each destination and source and since when,
-and the running processes, on one screen.
+		Long: `Show on one screen everything that needs attention, the first-attempt failure rate,
+the duplicate rate and table growth. For each destination and source the screen shows
+what is waiting and since when. It also lists the running processes.
 
-The exit code is 1 when something needs attention. Counts of the last hour are up to
-ten seconds old; table sizes and the charts of the last day up to five minutes.`,
+The exit code is 1 when something needs attention. Counts of the last hour are up to ten
+seconds old; table sizes and the charts of the last day are up to five minutes old.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.withDatabase(cmd.Context(), func(d database) error {
@@ -55,7 +55,7 @@ ten seconds old; table sizes and the charts of the last day up to five minutes.`
 	}
 	c.database.register(cmd.Flags())
 	c.jsonFlag(cmd)
-	cmd.Flags().StringVar(&team, "team", "", "only sources and destinations of this `team` of the configuration, and what concerns all teams")
+	cmd.Flags().StringVar(&team, "team", "", "only this `team`'s sources and destinations, and what concerns all teams")
 	cmd.Flags().BoolVar(&watch, "watch", false, "refresh every two seconds until interrupted")
 	return cmd
 }

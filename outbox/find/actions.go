@@ -16,7 +16,7 @@ import (
 type Actions struct {
 	Who    string        `find:"who" help:"requested by this 'operator'" label:"Operator"`
 	Action ledger.Action `find:"action" help:"of this 'kind', such as effect.retry" label:"Action" hint:"effect.retry"`
-	Target string        `find:"target" help:"on this 'target': the key of an effect, SOURCE/EVENT_ID, or the name of a destination or alert" label:"Target"`
+	Target string        `find:"target" help:"on this 'target': an effect key, SOURCE/EVENT_ID, or the name of a destination or alert" label:"Target"`
 	Span
 }
 

@@ -14,10 +14,10 @@ import (
 )
 
 // Content selects by the content of an event, including its body. If both fields are set, both
-// must hold. An effect is selected by the event that made it.
+// must hold. An effect is selected by its event.
 type Content struct {
 	// When is a CEL expression with the names and functions of a route's `when`.
-	When string `json:"when,omitempty" find:"when" help:"where this CEL 'expression' is true for the event, as in the when of a route" label:"Condition on the payload" hint:"body.data.object.customer == \"cus_42\""`
+	When string `json:"when,omitempty" find:"when" help:"where this CEL 'expression' is true for the event, as in a route's when" label:"Condition on the payload" hint:"body.data.object.customer == \"cus_42\""`
 	// Contains is a text that occurs in any field of the payload.
 	Contains string `json:"contains,omitempty" find:"contains" help:"whose payload contains this 'text', in any field" label:"Text in the payload" hint:"jane@example.com"`
 }
