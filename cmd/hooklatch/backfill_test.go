@@ -182,7 +182,7 @@ func TestAPersonComparesASourceWithItsList(t *testing.T) {
 	require.Equal(t, 2, s.count(t, `SELECT count(*) FROM hooklatch.processed_events WHERE origin = 'backfill'`))
 	require.Equal(t, 1, s.count(t, `SELECT count(*) FROM hooklatch.backfill_runs WHERE requested_by = 'ann' AND recovered = 2 AND mode = 'ordered'`))
 	require.Zero(t, c.run(t.Context(), s.args("backfill", "github", "--since", "6h", "--dry-run")...))
-	require.Contains(t, must(t, s.args("events", "show", "github", o.deliveries[1].guid)...), "fetched from the list of the provider")
+	require.Contains(t, must(t, s.args("events", "show", "github", o.deliveries[1].guid)...), "fetched from the provider's list")
 
 	var lists listsView
 	require.NoError(t, json.Unmarshal([]byte(must(t, s.args("backfill", "status", "--json")...)), &lists))

@@ -230,7 +230,7 @@ func (c *checkup) schema(ctx context.Context, pool *pgxpool.Pool, name schema.Na
 		}
 	}
 	if !ready {
-		c.add(doctor.Problem, "partitions", "deliveries have no partition: none can be stored", up)
+		c.add(doctor.Problem, "partitions", "deliveries have no partition: no delivery can be stored", up)
 		return false
 	}
 	c.add(doctor.OK, "schema", fmt.Sprintf("schema %q is up to date", name), "")

@@ -13,12 +13,12 @@ type operatorFlags struct{ as, reason string }
 
 func (f *operatorFlags) register(cmd *cobra.Command) {
 	f.registerWho(cmd)
-	cmd.Flags().StringVar(&f.reason, "reason", "", "`reason` of the action, for the operator log")
+	cmd.Flags().StringVar(&f.reason, "reason", "", "`reason` of the action, stored in the operator log")
 }
 
 // registerWho is for actions that are recorded without a reason.
 func (f *operatorFlags) registerWho(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.as, "as", "", "`name` of the operator, for the operator log (default the user of the operating system)")
+	cmd.Flags().StringVar(&f.as, "as", "", "operator's `name`, stored in the operator log (default the operating system's user)")
 }
 
 func (f *operatorFlags) operator() ledger.Operator {

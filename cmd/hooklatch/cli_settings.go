@@ -23,7 +23,7 @@ type databaseFlag struct {
 }
 
 func (d *databaseFlag) register(flags *pflag.FlagSet) {
-	flags.StringVar(&d.url, "database-url", "", "connection `URL` of Postgres (default $DATABASE_URL, then database.url of the configuration)")
+	flags.StringVar(&d.url, "database-url", "", "connection `URL` of Postgres (default $DATABASE_URL, then database.url in the configuration)")
 }
 
 // givenDatabase returns the URL from the flag or the environment, or nothing.
@@ -90,9 +90,9 @@ type listenFlags struct{ gateway, admin string }
 
 func (l *listenFlags) register(cmd *cobra.Command, kind serveKind) {
 	if kind.gateway {
-		cmd.Flags().StringVar(&l.gateway, "listen", "", "`address` of the gateway (default gateway.listen of the configuration)")
+		cmd.Flags().StringVar(&l.gateway, "listen", "", "`address` of the gateway (default gateway.listen in the configuration)")
 	}
-	cmd.Flags().StringVar(&l.admin, "admin-listen", "", "`address` of the admin listener (default admin.listen of the configuration)")
+	cmd.Flags().StringVar(&l.admin, "admin-listen", "", "`address` of the admin listener (default admin.listen in the configuration)")
 }
 
 // override applies the flags to the configuration.

@@ -69,7 +69,7 @@ func (c *cli) printDestinations(destinations []fleet.DestinationState, counts ma
 		return printJSON(c.stdout, all)
 	}
 	if len(destinations) == 0 {
-		_, err := fmt.Fprintln(c.stdout, "no destinations: a worker registers the destinations of its configuration when it starts")
+		_, err := fmt.Fprintln(c.stdout, "no destinations: a worker registers the destinations in its configuration when it starts")
 		return err
 	}
 	t := newTable(c.stdout, "DESTINATION", "KIND", "QUEUE", "STATE", "BREAKER", "FAILED", "PARKED", "SERVED BY", "REASON")

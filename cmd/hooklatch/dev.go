@@ -90,7 +90,7 @@ embedded Postgres.`,
 	flags.StringVar(&d.receiver, "receiver-listen", "127.0.0.1:8082", "`address` of the demo receiver")
 	flags.StringVar(&d.mta, "smtp-listen", "127.0.0.1:8083", "`address` of the demo mail server")
 	flags.IntVar(&d.pgPort, "pg-port", 54329, "`port` of the embedded Postgres; if it is in use, a free port is chosen")
-	flags.StringVar(&d.public, "public-url", "", "base `URL` that senders call, such as that of a tunnel; some senders sign it (default the URL of --listen)")
+	flags.StringVar(&d.public, "public-url", "", "base `URL` that senders call, such as a tunnel's URL; some senders sign this URL (default the URL of --listen)")
 	flags.StringVar(&d.forward, "forward", "", "forward events to this `URL` instead of the demo receiver")
 	flags.StringArrayVar(&d.given, "secret", nil, "secret of a source as `NAME=VALUE`, such as stripe=whsec_...; may be repeated")
 	return cmd

@@ -69,6 +69,6 @@ erased until --yes is given. An erasure cannot be undone.`,
 	c.jsonFlag(cmd)
 	cmd.Flags().StringVar(&destination, "destination", "", "KEY is the key that the application gave to an effect of this `destination`")
 	cmd.Flags().BoolVar(&cancel, "cancel", false, "cancel the effect if it is unfinished, then erase it")
-	cmd.Flags().BoolVar(&yes, "yes", false, "erase; without it the effect is only shown")
+	cmd.Flags().BoolVar(&yes, "yes", false, "erase; without this flag the effect is only shown")
 	return cmd
 }

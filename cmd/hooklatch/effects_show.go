@@ -50,7 +50,7 @@ receiver's response, whether the attempt was applied, and what follows.`,
 			})
 		},
 	}
-	cmd.Flags().BoolVar(&body, "body", false, "write only the exact bytes of the body that its attempts send")
+	cmd.Flags().BoolVar(&body, "body", false, "write only the exact bytes of the body that attempts send")
 	c.jsonFlag(cmd)
 	return cmd
 }

@@ -66,8 +66,8 @@ const erasedLine = "erased "
 func (r *eraser) printErased(ref identity.EventRef, erased erasure.Erased) {
 	fmt.Fprintf(r.stdout, "%s%s\n", erasedLine, ref)
 	if erased.Remains {
-		fmt.Fprintf(r.stderr, "%s: its bytes cannot be told apart from those of the other %s of its delivery: they are kept until those are erased too\n",
-			safetext.Shown(ref.String()), counted(erased.Others, "event"))
+		fmt.Fprintf(r.stderr, "%s: its bytes cannot be told apart from the bytes of %s in the same delivery, and are kept until these are erased too\n",
+			safetext.Shown(ref.String()), counted(erased.Others, "other event"))
 	}
 	for _, k := range erased.Kept {
 		fmt.Fprintf(r.stderr, "%s: kept although it contains erased data: the %s %s\n", safetext.Shown(ref.String()), k.Where, safetext.Shown(k.Text))

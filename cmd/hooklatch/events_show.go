@@ -56,7 +56,7 @@ the event was dispatched with other routes, the output says so.`,
 			})
 		},
 	}
-	cmd.Flags().BoolVar(&raw, "raw", false, "write only the exact bytes of the body of the delivery")
+	cmd.Flags().BoolVar(&raw, "raw", false, "write only the exact bytes of the delivery's body")
 	c.jsonFlag(cmd)
 	return cmd
 }
@@ -93,7 +93,7 @@ func (c *cli) printEvent(e *inbox.Event) {
 		field("retry", strings.TrimSuffix(fmt.Sprintf("number %d according to the provider, %s", e.RetryNumber, e.RetryReason), ", "))
 	}
 	if e.Origin == identity.Backfill {
-		field("origin", strings.TrimSuffix("fetched from the list of the provider (backfill), "+e.Altered, ", "))
+		field("origin", strings.TrimSuffix("fetched from the provider's list (backfill), "+e.Altered, ", "))
 	}
 	if e.ReplaySuspect {
 		field("suspect", "its signature was used before under another id: this may be a captured delivery that was replayed")

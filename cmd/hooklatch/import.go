@@ -77,7 +77,7 @@ Without --yes the file is only read and checked.`,
 		},
 	}
 	by.register(cmd)
-	cmd.Flags().BoolVar(&yes, "yes", false, "import the keys; without it the file is only checked")
+	cmd.Flags().BoolVar(&yes, "yes", false, "import the keys; without this flag the file is only checked")
 	return cmd
 }
 

@@ -39,7 +39,7 @@ type list struct {
 
 func (l *list) register(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&l.cursor, "cursor", "", "continue from this `cursor`, which an earlier list printed")
-	cmd.Flags().BoolVar(&l.follow, "follow", false, "wait for new ones and print them as they arrive")
+	cmd.Flags().BoolVar(&l.follow, "follow", false, "wait for new rows and print them as they arrive")
 	limitFlag(cmd, &l.limit)
 }
 

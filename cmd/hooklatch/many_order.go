@@ -26,7 +26,7 @@ func (f *runFlags) register(cmd *cobra.Command, what string) {
 	flags := cmd.Flags()
 	flags.Float64Var(&f.rate, "rate", 0, "process at most this many `"+what+"` per second (default no limit)")
 	flags.StringVar(&f.label, "name", "", "`name` of the run, shown in lists of runs")
-	flags.BoolVar(&f.yes, "yes", false, "carry out the run; without it the selection is only counted")
+	flags.BoolVar(&f.yes, "yes", false, "carry out the run; without this flag the selection is only counted")
 	flags.BoolVar(&f.detach, "detach", false, "store the run, leave it to the workers and return")
 }
 

@@ -134,7 +134,7 @@ func (c *cli) newQuarantineShow() *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().BoolVar(&raw, "raw", false, "write only the exact bytes of the body of the delivery")
+	cmd.Flags().BoolVar(&raw, "raw", false, "write only the exact bytes of the delivery's body")
 	c.jsonFlag(cmd)
 	return cmd
 }

@@ -48,7 +48,7 @@ interrupted, run it again to continue.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if f.promoted && f.restoredTo != "" {
-				return misused("--restored-to and --promoted exclude each other: the first confirms that work is missing, the second that none is")
+				return misused("--restored-to and --promoted exclude each other: the first confirms that work is missing, the second that no work is missing")
 			}
 			to, err := timeFlag("restored-to", f.restoredTo, time.Now())
 			if err != nil {
@@ -77,7 +77,7 @@ interrupted, run it again to continue.`,
 	c.database.register(cmd.Flags())
 	cmd.Flags().StringVar(&f.restoredTo, "restored-to", "", "confirm that the database was restored to its state at this `time`")
 	cmd.Flags().BoolVar(&f.promoted, "promoted", false, "confirm that the database is on another server and that nothing is missing")
-	cmd.Flags().BoolVar(&f.yes, "yes", false, "apply the repair; without it the command only shows what it would do")
+	cmd.Flags().BoolVar(&f.yes, "yes", false, "apply the repair; without this flag the command only shows what it would do")
 	f.by.register(cmd)
 	c.jsonFlag(cmd)
 	return cmd

@@ -119,7 +119,7 @@ func (c *cli) printRetention(report retention.Report, rows string) error {
 	if !report.Stopped {
 		return nil
 	}
-	_, err := fmt.Fprintf(c.stdout, "\nnothing is deleted until an operator confirms. Check the clock of the database and the retention settings.\n"+
+	_, err := fmt.Fprintf(c.stdout, "\nnothing is deleted until an operator confirms. Check the database's clock and the retention settings.\n"+
 		"count what would be deleted with:\n  %s retention run --dry-run\nconfirm with:\n  %s retention run --yes\n", c.name, c.name)
 	return err
 }

@@ -35,7 +35,7 @@ func selectBy[Filter any](cmd *cobra.Command, doing string, words map[string][]s
 		if narrower := words[f.Name]; narrower != nil {
 			f = f.Narrowed(narrower)
 		}
-		help := doing + nounOf[Filter]() + " " + strings.ReplaceAll(f.Help, "'", "`")
+		help := doing + nounOf[Filter]() + " " + strings.Replace(f.Help, "'", "`", 2)
 		if f.Many {
 			s.set.StringSlice(f.Name, nil, help)
 		} else {

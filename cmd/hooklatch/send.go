@@ -69,8 +69,8 @@ replay, and each is marked as a suspected replay.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&opts.url, "url", "", "base `URL` of the gateway (default the address of gateway.listen)")
-	flags.StringVar(&opts.eventType, "type", "", "`type` of the event (default a common type of the provider)")
+	flags.StringVar(&opts.url, "url", "", "base `URL` of the gateway (default the address in gateway.listen)")
+	flags.StringVar(&opts.eventType, "type", "", "`type` of the event (default one of the provider's common types)")
 	flags.StringVar(&opts.id, "id", "", "`id` of the event (default a new id for each call)")
 	flags.IntVar(&opts.times, "times", 1, "deliver the event this many `times`")
 	flags.IntVar(&opts.parallel, "parallel", 1, "make up to this `number` of deliveries simultaneously")

@@ -124,7 +124,7 @@ func ReadDocument(of Console) (*Document, error) {
 
 // parameterOf returns the parameter for a field of a filter.
 func parameterOf(f find.Field) map[string]any {
-	described := "Only those " + strings.NewReplacer("'", "").Replace(f.Help)
+	described := "Only those " + strings.Replace(f.Help, "'", "", 2)
 	schema := map[string]any{"type": "string"}
 	switch {
 	case f.Many:
