@@ -39,51 +39,54 @@ type Options struct {
 	// against it. If nil, scheme and host come from the request, and from X-Forwarded-Proto
 	// and X-Forwarded-Host of a trusted proxy.
 	PublicURL *url.URL `yaml:"-"`
-	// Proxies whose X-Forwarded-* headers are trusted. Defaults to none.
+	// Addresses of proxies whose X-Forwarded-* headers are trusted. Defaults to none.
 	TrustedProxies []netip.Prefix `yaml:"trusted_proxies,omitempty"`
 
-	// Largest body of a delivery unless its provider sets another limit; larger ones are
-	// answered 413. Defaults to 1MiB.
+	// Maximum size of a delivery's body, unless its provider sets another limit; a larger body
+	// is answered 413. Defaults to 1MiB.
 	MaxBody size.Bytes `yaml:"max_body,omitempty"`
-	// Memory for the bodies of all deliveries; a body that finds no room is answered 503.
-	// The first 64 KiB of each body are not counted, and one source may use half of it.
+	// Memory for the bodies of all deliveries; a body that does not fit is answered 503. The
+	// first 64 KiB of each body are not counted, and one source may use half of the memory.
 	// Must be at least the largest body limit of any source. Defaults to 256MiB.
 	MaxBuffered size.Bytes `yaml:"max_buffered,omitempty"`
-	// Most simultaneous deliveries with a complete body, while they are verified, committed
-	// and answered; more are answered 503. Unknown senders may use three quarters of them.
-	// Defaults to 1024.
+	// Maximum number of simultaneous deliveries with a complete body, while they are verified,
+	// committed and answered; further deliveries are answered 503. Unknown senders may use
+	// three quarters of this number. Defaults to 1024.
 	MaxInFlight int `yaml:"max_in_flight,omitempty"`
-	// Most simultaneous deliveries whose body is arriving. Unknown senders may use three
-	// quarters of them, and one source half. When all are taken, the slowest unverified
-	// delivery is answered 503 in favor of a new one. Defaults to twice max_in_flight.
-	MaxArriving int `yaml:"max_arriving,omitempty"`
-	// Most deliveries of max_in_flight that one source may use. Defaults to half of it.
-	MaxInFlightPerSource int `yaml:"max_in_flight_per_source,omitempty"`
-	// Most simultaneous deliveries from one client address before their sender is verified:
-	// an IPv4 address, or an IPv6 /64. One source may use half of them, and a network of
-	// unknown senders (IPv4 /24, IPv6 /48) twice as many. Defaults to a quarter of
+	// Maximum number of simultaneous deliveries whose body is arriving. Unknown senders may
+	// use three quarters of this number, and one source half. At the limit, the slowest
+	// unverified delivery is answered 503 to make room for a new one. Defaults to twice
 	// max_in_flight.
+	MaxArriving int `yaml:"max_arriving,omitempty"`
+	// Maximum share of max_in_flight that one source may use, as a number of deliveries.
+	// Defaults to half of it.
+	MaxInFlightPerSource int `yaml:"max_in_flight_per_source,omitempty"`
+	// Maximum number of simultaneous deliveries from one client address (an IPv4 address, or
+	// an IPv6 /64) whose sender is not verified yet. One source may use half of this number. A
+	// network of unknown senders (IPv4 /24, IPv6 /48) may have twice this number. Defaults to
+	// a quarter of max_in_flight.
 	MaxUnprovenPerAddress int `yaml:"max_unproven_per_address,omitempty"`
-	// Most open connections. Unknown senders may use three quarters of them, one address an
-	// eighth, and an address from which deliveries were accepted half; more are closed as
-	// they arrive. If all connections, or all of the unknown senders, are open, the oldest
-	// one of an unknown sender is closed for a new one. Defaults to 16384.
+	// Maximum number of open connections. Unknown senders may use three quarters of this
+	// number, one address an eighth, and an address from which deliveries were accepted half;
+	// further connections are closed as they arrive. At the limit, or if unknown senders have
+	// used their share, the oldest connection of an unknown sender is closed to make room for
+	// a new one. Defaults to 16384.
 	MaxConnections int `yaml:"max_connections,omitempty"`
-	// Lowest average rate of a body, in bytes a second, once it has been arriving for 2s; a
-	// slower one is answered 408. Defaults to 10KiB.
+	// Minimum average rate of a body, in bytes per second, once the body has been arriving for
+	// 2s; a slower body is answered 408. Defaults to 10KiB.
 	MinBodyRate size.Bytes `yaml:"min_body_rate,omitempty"`
-	// Time limit for the headers of a request. Defaults to 5s.
+	// Time limit for a request's headers. Defaults to 5s.
 	ReadHeaderTimeout time.Duration `yaml:"read_header_timeout,omitempty"`
 	// Time limit for a whole request, headers and body. Defaults to 15s.
 	ReadTimeout time.Duration `yaml:"read_timeout,omitempty"`
-	// Time limit from the end of a request's headers to the end of its answer. Must be
+	// Time limit from the end of a request's headers to the end of the response. Must be
 	// longer than read_timeout. Defaults to 30s, or to twice read_timeout where that is
 	// longer.
 	WriteTimeout time.Duration `yaml:"write_timeout,omitempty"`
-	// How long a connection may stay open between requests. Defaults to 1m30s.
+	// Maximum time that a connection may stay open between requests. Defaults to 1m30s.
 	IdleTimeout time.Duration `yaml:"idle_timeout,omitempty"`
-	// Largest header block of a request, plus up to 4 KiB that net/http allows in addition.
-	// Defaults to 16KiB.
+	// Maximum size of a request's headers; net/http allows up to 4 KiB in addition. Defaults
+	// to 16KiB.
 	MaxHeader size.Bytes `yaml:"max_header,omitempty"`
 
 	// LargeBody is called before memory is allocated for more than 256 KiB of a body. A
@@ -92,13 +95,13 @@ type Options struct {
 	LargeBody func() `yaml:"-"`
 	// Minutes counts outcomes by the minute. Nil counts nothing.
 	Minutes *measure.Counts `yaml:"-"`
-	// Logger defaults to one that discards.
+	// Logger defaults to a logger that discards.
 	Logger *slog.Logger `yaml:"-"`
 	// TracerProvider and MeterProvider default to the global ones.
 	TracerProvider trace.TracerProvider `yaml:"-"`
 	MeterProvider  metric.MeterProvider `yaml:"-"`
-	// Now is the clock with which signed timestamps are compared. Defaults to the clock of
-	// this process.
+	// Now is the clock with which signed timestamps are compared. Defaults to this process's
+	// clock.
 	Now func() time.Time `yaml:"-"`
 }
 

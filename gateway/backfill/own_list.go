@@ -10,32 +10,32 @@ import (
 )
 
 // OwnList is the list of your own service, or of a provider whose list Hooklatch does not
-// know. Places are JSON pointers (RFC 6901); an empty pointer is the whole document.
+// know. Locations are JSON pointers (RFC 6901); an empty pointer is the whole document.
 type OwnList struct {
 	// URL that lists the events. {since} and {until} are times, {cursor} leads to the next
 	// page, and {last} is the ref of the last item. An empty parameter is left out. Without
-	// {since} and {until} the list is read from its newest event down. Required.
+	// {since} and {until} the list is read from its newest event backwards. Required.
 	URL string `yaml:"url,omitempty"`
 	// Header that carries the token. Defaults to Authorization: Bearer {token}.
 	Credential string `yaml:"credential,omitempty"`
-	// Place of the list in an answer. Defaults to the whole answer.
+	// Location of the list in a response. Defaults to the whole response.
 	Items string `yaml:"items,omitempty"`
-	// Place of the webhook's body in an item: a JSON value, or its text. Defaults to the
+	// Location of the webhook's body in an item: a JSON value, or its text. Defaults to the
 	// whole item.
 	Body string `yaml:"body,omitempty"`
-	// Place of the webhook's headers in an item, as an object. Defaults to none.
+	// Location of the webhook's headers in an item, as an object. Defaults to none.
 	Headers string `yaml:"headers,omitempty"`
-	// Place of the time in an item, in RFC 3339 or as seconds or milliseconds since 1970.
+	// Location of the time in an item: RFC 3339, or seconds or milliseconds since 1970.
 	// Required.
 	Time string `yaml:"time,omitempty"`
-	// Place of a unique name of the item. Required with {last}.
+	// Location of the item's unique name. Required with {last}.
 	Ref string `yaml:"ref,omitempty"`
-	// Place of the cursor, or of the URL, of the next page. Defaults to the header Link.
+	// Location of the next page's cursor or URL. Defaults to the header Link.
 	Next string `yaml:"next,omitempty"`
-	// newest_first, oldest_first or feed. A feed has a cursor, which is stored, and shows
-	// the events after it. Defaults to newest_first.
+	// Order of the list: newest_first, oldest_first or feed. A feed has a cursor, which is
+	// stored, and shows the events after the cursor. Defaults to newest_first.
 	Order string `yaml:"order,omitempty"`
-	// Whether {since} and {until} are seconds since 1970 instead of RFC 3339. Defaults to
+	// If true, {since} and {until} are seconds since 1970 instead of RFC 3339. Defaults to
 	// false.
 	Seconds bool `yaml:"seconds,omitempty"`
 }
@@ -83,7 +83,7 @@ func (o OwnList) check(c *option.Check) {
 	case err != nil || u.Host == "":
 		c.Failf("list.url", o.URL, "is not a URL")
 	case strings.Contains(o.URL, "{last}") && (o.Ref == "" || o.Next == ""):
-		c.Failf("list.url", o.URL, "has {last}: also set `ref`, the JSON pointer to the name of an item, and `next`, the JSON pointer to a boolean that says whether there are more")
+		c.Failf("list.url", o.URL, "has {last}: also set `ref`, the JSON pointer to the name of an item, and `next`, the JSON pointer to a boolean that is true if more items follow")
 	case o.Order == "oldest_first" && !(strings.Contains(o.URL, "{since}") && strings.Contains(o.URL, "{until}")):
 		c.Failf("list.url", o.URL, "needs {since} and {until} for a list that shows the oldest event first")
 	}
@@ -94,7 +94,7 @@ func (o OwnList) check(c *option.Check) {
 		{"items", o.Items}, {"body", o.Body}, {"headers", o.Headers}, {"time", o.Time}, {"ref", o.Ref}, {"next", o.Next},
 	} {
 		if place.text != "" && !strings.HasPrefix(place.text, "/") {
-			c.Failf("list."+place.field, place.text, "is not a JSON pointer; one begins with /")
+			c.Failf("list."+place.field, place.text, "is not a JSON pointer, which begins with /")
 		}
 	}
 	if o.Order != "" {

@@ -13,59 +13,59 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// Via is how missing events are recovered.
+// Via is the method of recovering missing events.
 type Via string
 
 // Values of Via.
 const (
 	ViaAuto      Via = "auto"      // redeliver if the provider can, else pull
 	ViaPull      Via = "pull"      // fetch from the list
-	ViaRedeliver Via = "redeliver" // the provider delivers it again
+	ViaRedeliver Via = "redeliver" // ask the provider to deliver again
 )
 
-// Settings configure how the list of a source is read.
+// Settings configure how a source's list is read.
 type Settings struct {
-	// Credential for the API of the provider, with the read permission that the provider's
-	// page names. For a GitHub App, its private key. Required.
+	// Credential for the provider's API, with the read permission that the provider's page
+	// describes. For a GitHub App, the app's private key. Required.
 	Token secret.Value `yaml:"token,omitempty"`
-	// Our endpoint at the provider, as the provider's page describes it.
+	// Your endpoint at the provider, as the provider's page describes it.
 	Endpoint string `yaml:"endpoint,omitempty"`
-	// URL of the API, if it is not the provider's public one. It may lead to a private
+	// URL of the API, if it differs from the provider's public URL. It may lead to a private
 	// address.
 	BaseURL string `yaml:"base_url,omitempty"`
-	// Accounts whose events are listed one by one, if the credential sees several (Stripe
-	// Connect). Defaults to the account of the credential.
+	// Accounts whose events are listed one by one, if the credential can read several accounts
+	// (Stripe Connect). Defaults to the account of the credential.
 	Accounts []string `yaml:"accounts,omitempty"`
 	// Client id of a GitHub App, with endpoint: app.
 	App string `yaml:"app,omitempty"`
 
-	// Whether missing events are recovered (auto) or only reported (report). Defaults to
-	// auto.
+	// auto recovers missing events; report only reports them. Defaults to auto.
 	Mode string `yaml:"mode,omitempty"`
-	// How missing events are recovered: auto, pull (from the list) or redeliver (the
+	// Method of recovering missing events: auto, pull (from the list) or redeliver (the
 	// provider delivers them again). Defaults to auto.
 	Via Via `yaml:"via,omitempty"`
-	// Types of events to recover, with * for any text. Defaults to those that the endpoint
+	// Types of events to recover, with * for any text. Defaults to the types that the endpoint
 	// is subscribed to.
 	Types []string `yaml:"types,omitempty"`
 	// Time between two passes over the list. Defaults to 15m.
 	Every time.Duration `yaml:"every,omitempty"`
 	// Time between two passes over the whole window. Defaults to 24h.
 	Deep time.Duration `yaml:"deep,omitempty"`
-	// How far back a pass reads. Defaults to 3d, or as far as the provider lists.
+	// Age of the oldest events that a pass reads. Defaults to 3d, or as far as the provider
+	// lists.
 	Window time.Duration `yaml:"window,omitempty"`
-	// How long the list may take to show an event. Defaults to 2m.
+	// Maximum time until the list shows an event. Defaults to 2m.
 	Lag time.Duration `yaml:"lag,omitempty"`
-	// How far before the end of the previous pass a pass begins. Defaults to 10m.
+	// Time by which a pass overlaps the previous pass. Defaults to 10m.
 	Overlap time.Duration `yaml:"overlap,omitempty"`
-	// Most requests to the provider in a time, such as 2/s. Defaults to a rate far below
-	// the provider's limit, else to 1/s.
+	// Maximum rate of requests to the provider, such as 2/s. Defaults to a rate far below the
+	// provider's limit, else to 1/s.
 	Rate rate.PerSecond `yaml:"rate,omitempty"`
-	// Confirms that you accept that the list of this provider rests on unconfirmed facts.
+	// Confirms that you accept that this provider's list relies on unconfirmed facts.
 	Experimental bool `yaml:"experimental,omitempty"`
-	// The list of your own service, or of a provider whose list is not known.
+	// The list of your own service, or of a provider whose list Hooklatch does not know.
 	Own *OwnList `yaml:"list,omitempty"`
-	// List is the list of the provider, or the one built from Own.
+	// List is the provider's list, or the list built from Own.
 	List *provider.List `yaml:"-"`
 }
 
@@ -100,7 +100,7 @@ func (s Settings) WithDefaults(list *provider.List) Settings {
 	return s
 }
 
-// back is how long the provider lists an event.
+// back returns the time for which the provider lists an event.
 func (s Settings) back() time.Duration {
 	if s.List == nil || s.List.BackDays == 0 {
 		return 365 * day
@@ -108,12 +108,12 @@ func (s Settings) back() time.Duration {
 	return time.Duration(s.List.BackDays) * day
 }
 
-// Validate checks settings that have their defaults. remembered is how long an event's key
-// is remembered. Its error is option.Faults.
+// Validate checks settings that have their defaults. An event's key is remembered for the
+// time remembered. The error is option.Faults.
 func (s Settings) Validate(remembered time.Duration) error {
 	var c option.Check
 	if s.Token.IsZero() {
-		c.Missing("token", "is not given; it is a credential for the API of the provider")
+		c.Missing("token", "is not given; it is a credential for the provider's API")
 	}
 	c.Positive("every", s.Every)
 	c.Positive("deep", s.Deep)
@@ -126,13 +126,13 @@ func (s Settings) Validate(remembered time.Duration) error {
 		c.Failf("window", s.Window, "is longer than the %s for which the provider lists its events", back)
 	}
 	if remembered > 0 && s.Window >= remembered {
-		c.Failf("window", s.Window, "is not shorter than the %s for which keys of events are kept: a deleted event would be accepted again", remembered)
+		c.Failf("window", s.Window, "is not shorter than the %s for which event keys are kept: a deleted event would be accepted again", remembered)
 	}
 	if s.Own != nil {
 		s.Own.check(&c)
 	}
 	if s.List != nil && s.List.Experimental && !s.Experimental {
-		c.Missing("experimental", "is not given; the list of this provider relies on unconfirmed facts: set experimental: true to use it")
+		c.Missing("experimental", "is not given; this provider's list relies on unconfirmed facts: set experimental: true to use it")
 	}
 	if s.List != nil && s.List.Endpoint != "" && !regexp.MustCompile("^(?:"+s.List.Endpoint+")$").MatchString(s.Endpoint) {
 		c.Failf("endpoint", s.Endpoint, "is not an endpoint of this provider; allowed: text like %s", s.List.Example)
@@ -149,7 +149,7 @@ func isPrivate(host string) bool {
 	return host == "localhost" || err == nil && (address.IsLoopback() || address.IsPrivate())
 }
 
-// streams returns the accounts, or one without a name.
+// streams returns the accounts, or one empty name.
 func (s Settings) streams() []string {
 	if len(s.Accounts) == 0 {
 		return []string{""}
