@@ -18,42 +18,41 @@ type DestinationOptions struct {
 	Name string `yaml:"-"`
 	// Sender makes the attempts. Required.
 	Sender destination.Sender `yaml:"-"`
-	// ConfigHash identifies the configuration of the destination.
+	// ConfigHash identifies the destination's configuration.
 	ConfigHash string `yaml:"-"`
-	// PollEvery is the interval at which the queue is polled for jobs whose notification was
-	// lost. Of destinations that share a queue, the shortest interval applies. Defaults to a
-	// second.
+	// PollEvery is the interval at which the queue is polled for jobs whose notification was lost. If
+	// destinations share a queue, the shortest interval applies. Defaults to a second.
 	PollEvery time.Duration `yaml:"-"`
 
-	// Most attempts in progress simultaneously, in one process. Defaults to 10.
+	// Maximum number of simultaneous attempts in one process. Defaults to 10.
 	Concurrency int `yaml:"concurrency,omitempty"`
-	// Most attempts started per second, minute or hour, such as 50/s, in all processes
-	// together; all processes should set the same rate. With a rate, one process runs at most
-	// ten seconds' worth of attempts simultaneously. Defaults to no limit.
+	// Maximum rate of starting attempts, per second, minute or hour, such as 50/s, in all processes
+	// together; all processes should set the same rate. With a rate, one process runs at most ten
+	// seconds' worth of attempts simultaneously. Defaults to no limit.
 	Rate rate.PerSecond `yaml:"rate,omitempty"`
-	// Most attempts that may start immediately after a pause, if there is a rate. Defaults to
-	// one second's worth, and at least 1.
+	// Maximum number of attempts that may start immediately after a pause, if there is a rate.
+	// Defaults to one second's worth, and at least 1.
 	Burst int `yaml:"burst,omitempty"`
-	// Longest duration of one attempt. The longest timeout of all destinations determines when
-	// a job counts as stuck. Defaults to that of the sender, which is 15s where it sets none.
+	// Maximum duration of one attempt. The longest timeout of all destinations determines when a job
+	// counts as stuck. Defaults to that of the sender, which is 15s where it sets none.
 	Timeout time.Duration `yaml:"timeout,omitempty"`
-	// Policy for an effect that may have been applied: at_least_once tries again with the same
-	// key and body, at_most_once parks it for an operator. Defaults to at_least_once.
+	// Policy for an effect that may have been applied: at_least_once retries the effect with the same
+	// key and body, at_most_once parks the effect for an operator. Defaults to at_least_once.
 	Policy ledger.Policy `yaml:"policy,omitempty"`
-	// Schedule for repeating failed attempts.
+	// Schedule of retries.
 	Retry destination.Schedule `yaml:"retry,omitempty"`
-	// How long the receiver remembers idempotency keys, such as 24h. An effect that was in
-	// doubt for longer is parked, because its key no longer protects it. Defaults to forever.
+	// Time for which the receiver remembers idempotency keys, such as 24h. An effect that was in doubt
+	// for longer is parked, because its key no longer protects it. Defaults to forever.
 	KeyTTL time.Duration `yaml:"key_ttl,omitempty"`
-	// Reaction to a receiver that only replays the error it stored for a key: keep tries again
-	// under the same key, new_key under another one. Defaults to keep.
+	// Reaction to a receiver that only replays the error it stored for a key: keep retries under the
+	// same key, new_key under another key. Defaults to keep.
 	OnStoredError OnStoredError `yaml:"on_stored_error,omitempty"`
-	// When the destination counts as down and is paused.
+	// Conditions under which the destination counts as down and is paused.
 	Breaker lane.Breaker `yaml:"breaker,omitempty"`
 	// River queue of the effects. Destinations that name the same queue share it. The name has
 	// lower-case letters and digits with single _, - or | between them, at most 64 characters.
-	// Defaults to dst_ and the name of the destination; where more than 32 destinations name
-	// none, to one of 32 shared queues chosen by the name.
+	// Defaults to dst_ and the name of the destination; if more than 32 destinations do not set a
+	// queue, to one of 32 shared queues chosen by the name.
 	Queue string `yaml:"queue,omitempty"`
 }
 

@@ -28,16 +28,16 @@ import (
 	"github.com/hooklatch/hooklatch/worker/route"
 )
 
-// Bounds of Options, and the time that runs may take beside their work.
+// Limits of Options, and the time that runs may take in addition to their work.
 const (
 	minJobTimeout = 30 * time.Second
-	// rescueSlack is the time that a rescue waits beyond the time-out of a run, so that a run
-	// that honours its context has ended before it is rescued.
+	// rescueSlack is the time that a rescue waits after a run's time-out, so that a run that
+	// honours its context has ended before it is rescued.
 	rescueSlack = 30 * time.Second
-	// ledgerSlack is the time that a run of an effect may take beside the call: for one claim
-	// and one settlement.
+	// ledgerSlack is the time that an effect's run may take in addition to the call: for one
+	// claim and one settlement.
 	ledgerSlack = 10 * time.Second
-	// maxClientID is River's limit for the ID of a client.
+	// maxClientID is River's limit for a client's ID.
 	maxClientID = 100
 	// maxQueueWorkers is River's limit for one queue.
 	maxQueueWorkers = 10_000
@@ -45,66 +45,66 @@ const (
 
 // Options configure a Worker.
 type Options struct {
-	// Pool connects to the migrated database. River keeps one of its connections for LISTEN,
-	// and each running handler holds one. Effects in the same Postgres hold one from the pool
-	// of Outbox. See ConnsNeeded. Required.
+	// Pool connects to the migrated database. River uses one of its connections for LISTEN, and each
+	// running handler uses one. Effects in the same Postgres use connections from Outbox's pool. See
+	// ConnsNeeded. Required.
 	Pool *pgxpool.Pool `yaml:"-"`
-	// Schema holds our tables and River's. Defaults to schema.Default.
+	// Schema contains Hooklatch's tables and River's. Defaults to schema.Default.
 	Schema schema.Name `yaml:"-"`
 	// Outbox is the ledger, on the same database and schema. Required.
 	Outbox *outbox.Outbox `yaml:"-"`
 
-	// Routes map events to effects. A Worker that has handlers, but no routes when it starts,
-	// leaves events without handlers to other processes.
+	// Routes map events to effects. A Worker that starts with handlers but without routes leaves
+	// events without handlers to other processes.
 	Routes []route.Route `yaml:"-"`
 	// Destinations receive the effects. Every name that a route gives must be among them.
 	Destinations []DestinationOptions `yaml:"-"`
-	// Sources are the sources whose events are dispatched here; "*" is every source. Events of
-	// other sources are left to processes that have them. If nil, the sources that Routes name.
+	// Sources are the sources whose events are dispatched here; "*" is every source. Events of other
+	// sources are left to processes that have those sources. If nil, the sources that Routes name.
 	Sources []string `yaml:"-"`
-	// ConfigHash identifies the configuration of the routes. It is stored with every event that
-	// they dispatch or skip.
+	// ConfigHash identifies the configuration of the routes. It is stored with every event that the
+	// routes dispatch or skip.
 	ConfigHash string `yaml:"-"`
 
-	// MaxBody returns how many bytes of payload expressions and templates see of an event of a
-	// source; 0 is no limit. An effect that would see more is parked. If nil, 0 for every
-	// source.
+	// MaxBody returns the maximum number of bytes of a source's payload that expressions and
+	// templates read; 0 means no limit. An effect that would read more is parked. If nil, 0 for
+	// every source.
 	MaxBody func(source string) int64 `yaml:"-"`
 
-	// Retention returns how long data is kept. It is called before each run of retention. If
-	// nil, this process deletes nothing.
+	// Retention returns how long data is kept. It is called before each retention run. If nil, this
+	// process deletes nothing.
 	Retention func() retention.Settings `yaml:"-"`
 
-	// Redactions returns what sources do not keep. It is called before each run of redaction.
-	// One process redacts at a time, by its own settings. If nil, this process redacts nothing.
+	// Redactions returns the values that sources redact. It is called before each redaction run. One
+	// process redacts at a time, with its own settings. If nil, this process redacts nothing.
 	Redactions func() []erasure.Redaction `yaml:"-"`
 
-	// Synchronous declares that commits wait for a standby, and that only such a standby is
-	// ever promoted. After a promotion, at_most_once effects then continue without an operator
-	// who confirms that nothing is missing. See package repair.
+	// Synchronous declares that commits wait for a standby, and that only such a standby is ever
+	// promoted. After a promotion, at_most_once effects then continue although no operator has
+	// confirmed that nothing is missing. See package repair.
 	Synchronous bool `yaml:"-"`
 
 	// Checks returns the checks that one process of the fleet runs every 10 minutes. It is
 	// called before each run. If nil, there are no checks.
 	Checks func() []agreement.Check `yaml:"-"`
 
-	// Minutes counts attempts by the minute; the process that leads tidies it. If nil, nothing
+	// Minutes counts attempts by the minute; the leading process removes old counts. If nil, nothing
 	// is counted.
 	Minutes *measure.Counts `yaml:"-"`
-	// Alarm is called every 15 seconds, in one process at a time, to notify operators of what
-	// needs attention. If nil, nothing is sent.
+	// Alarm is called every 15 seconds, in one process at a time, to notify operators of conditions
+	// that need attention. If nil, no notifications are sent.
 	Alarm interface {
 		Turn(ctx context.Context) error
 	} `yaml:"-"`
-	// Backfill is called every 15 seconds, in one process at a time, to make the passes over
-	// provider lists that are due. If nil, no passes are made.
+	// Backfill is called every 15 seconds, in one process at a time, to make due passes over
+	// provider lists. If nil, no passes are made.
 	Backfill interface {
 		Turn(ctx context.Context) error
 	} `yaml:"-"`
 	// Verify verifies refused deliveries again, for bulk runs. If nil, such runs are left to
 	// other processes.
 	Verify quarantine.Verify `yaml:"-"`
-	// Whether a gateway runs in this process.
+	// Accepts reports whether a gateway runs in this process.
 	Accepts bool `yaml:"-"`
 	// Logger defaults to a logger that discards.
 	Logger *slog.Logger `yaml:"-"`
@@ -112,17 +112,17 @@ type Options struct {
 	TracerProvider trace.TracerProvider `yaml:"-"`
 	MeterProvider  metric.MeterProvider `yaml:"-"`
 
-	// Events without handlers that are dispatched simultaneously. Defaults to 50.
+	// Maximum number of events without handlers that are dispatched simultaneously. Defaults to 50.
 	DispatchWorkers int `yaml:"dispatch_workers,omitempty"`
-	// Events in handlers simultaneously, of all sources together; each holds a transaction and
-	// so a connection. Defaults to 20.
+	// Maximum number of events that handlers process simultaneously, of all sources together; each
+	// event uses a transaction and so a connection. Defaults to 20.
 	HandlerWorkers int `yaml:"handler_workers,omitempty"`
-	// How long a stopping worker lets its jobs finish before it cancels them. If it is shorter
-	// than the timeout of a destination, a stop can leave effects in doubt. The process ends at
+	// Time for which a stopping worker lets its jobs finish before it cancels them. If this time is
+	// shorter than a destination's timeout, a stop can leave effects in doubt. The process ends at
 	// most 5 seconds later. Defaults to 20s.
 	SoftStop time.Duration `yaml:"soft_stop,omitempty"`
-	// JobTimeout bounds one run of a job, including the wait for a rate token. Defaults to what
-	// the slowest destination needs, and at least 30 seconds.
+	// JobTimeout limits one run of a job, including the wait for a rate token. Defaults to what the
+	// slowest destination needs, and at least 30 seconds.
 	JobTimeout time.Duration `yaml:"-"`
 	// RescueAfter is the time after which a job that still counts as running is assumed dead
 	// and run again. Defaults to JobTimeout and 30 seconds.
@@ -173,7 +173,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// table returns the options to compile routes with, those of New and later ones.
+// table returns the options for compiling routes, the routes of New and later ones.
 func (o Options) table(routes []route.Route, configHash string) route.Options {
 	targets := make([]route.Target, 0, len(o.Destinations))
 	for _, d := range o.Destinations {
@@ -191,8 +191,8 @@ func jobTimeout(destinations []DestinationOptions) time.Duration {
 	return longest
 }
 
-// clientID returns an id that is unique for each Worker, so that River's records show which
-// process made an attempt, and which start of it.
+// clientID returns an id that is unique for each Worker. River's records then show which process
+// made an attempt, and distinguish restarts of the process.
 func clientID() string {
 	host, err := os.Hostname()
 	if err != nil {

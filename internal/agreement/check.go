@@ -28,13 +28,13 @@ const (
 	maxValue = 200
 )
 
-// Check is a query of the user's own. It returns a row for each problem.
+// Check is a user's own query, which returns a row for each problem.
 type Check struct {
 	// Name of the check in findings, logs and metrics. Required.
 	Name string `yaml:"name,omitempty"`
-	// One query that returns a row for each problem, and none if all is well. It cannot
-	// change anything, and may take at most 10s. Names without a schema are looked up in
-	// public. Required.
+	// One query that returns a row for each problem, and no rows if all is well. The
+	// query cannot change anything, and may take at most 10s. Names without a schema
+	// are looked up in public. Required.
 	SQL string `yaml:"sql,omitempty"`
 }
 

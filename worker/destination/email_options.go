@@ -30,34 +30,33 @@ type EmailOptions struct {
 	Host string `yaml:"host,omitempty"`
 	// Port of the mail server. Defaults to 587 with starttls, 465 with implicit, 25 with none.
 	Port int `yaml:"port,omitempty"`
-	// Sender of the mails: an address, or a name and an address in <>. Required.
+	// Sender of the emails: an address, or a name and an address in <>. Required.
 	From string `yaml:"from,omitempty"`
 	// User to log in as, with the first of SCRAM-SHA-256, PLAIN, LOGIN and
 	// CRAM-MD5 that the server offers. Defaults to no login.
 	Username string `yaml:"username,omitempty"`
-	// Password of the user.
+	// The user's password.
 	Password secret.Value `yaml:"password,omitempty"`
-	// Encryption of the connection: starttls after a greeting in the clear, implicit from the
-	// first byte, or none. Defaults to starttls, which is required, not tried.
+	// Encryption of the connection: starttls (after an unencrypted greeting), implicit (from the
+	// first byte) or none. Defaults to starttls, which is required, not tried.
 	TLS string `yaml:"tls,omitempty"`
 
-	// AllowPlaintext permits TLSNone to a Host that is not localhost or a loopback address: the
-	// messages can be read on the way. A password is never sent to such a host.
+	// AllowPlaintext permits TLSNone to a Host that is not localhost or a loopback address, although
+	// others can read the messages on the way. A password is never sent to such a host.
 	AllowPlaintext bool `yaml:"-"`
-	// Timeout bounds one attempt. Defaults to DefaultTimeout.
+	// Timeout limits one attempt. Defaults to DefaultTimeout.
 	Timeout time.Duration `yaml:"-"`
-	// HELO is the name by which the client introduces itself. Defaults to the name of the
-	// machine.
+	// HELO is the name by which the client introduces itself. Defaults to the machine's name.
 	HELO string `yaml:"-"`
 	// AllowPrivate are the prefixes of non-global addresses that the destination may reach, in
 	// addition to a Host that is a literal address or localhost.
 	AllowPrivate []netip.Prefix `yaml:"-"`
-	// TracerProvider makes a client span for each attempt; nil for no spans.
+	// TracerProvider creates a client span for each attempt; nil for no spans.
 	TracerProvider trace.TracerProvider `yaml:"-"`
-	// RootCAs are the authorities that must have signed the server's certificate; nil for those
-	// of the system.
+	// RootCAs are the authorities that must have signed the server's certificate; nil for the
+	// system's authorities.
 	RootCAs *x509.CertPool `yaml:"-"`
-	// Resolver looks up Host; nil for the system's. Its answers pass the egress guard.
+	// Resolver looks up Host; nil for the system's resolver. The egress guard checks the addresses.
 	Resolver *net.Resolver `yaml:"-"`
 }
 

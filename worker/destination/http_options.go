@@ -30,89 +30,86 @@ const (
 type HTTPOptions struct {
 	// Name is the destination's name in the configuration. Required.
 	Name string `yaml:"-"`
-	// URL for requests that bring none; http or https, without user and password. It is stored
-	// in the ledger, so nothing in it is treated as a secret. Exactly one of url and secret_url
-	// is given.
+	// URL of requests whose route does not set a URL; http or https, without user and password. The
+	// URL is stored in the ledger, so no part of it is treated as a secret. Exactly one of url and
+	// secret_url is given.
 	URL string `yaml:"url,omitempty"`
-	// URL that is itself a secret, in place of url, such as an incoming webhook of Slack,
-	// Microsoft Teams or Discord. The ledger, and everything that shows requests, has only its
-	// origin, like https://hooks.slack.com. An effect that is tried again goes to the URL
-	// configured at that time.
+	// URL that is itself a secret, instead of url, such as an incoming webhook of Slack, Microsoft
+	// Teams or Discord. The ledger and every display of requests contain only its origin, like
+	// https://hooks.slack.com. A retried effect goes to the URL configured at that time.
 	SecretURL secret.Value `yaml:"secret_url,omitempty"`
-	// Chat whose incoming webhook the URL is: slack, teams or discord. Routes then give
-	// http.text, the message. Sets the rate that the chat allows: 1/s for slack, 2/s for
-	// teams and discord. Defaults to none.
+	// Chat service of the incoming webhook: slack, teams or discord. Routes then give http.text, the
+	// message. The preset sets the rate that the service allows: 1/s for slack, 2/s for teams and
+	// discord. Defaults to none.
 	Preset Preset `yaml:"preset,omitempty"`
-	// Method of requests that bring none: POST, PUT, PATCH, DELETE or GET. Defaults to POST.
+	// Method of requests whose route does not set a method: POST, PUT, PATCH, DELETE or GET.
+	// Defaults to POST.
 	Method string `yaml:"method,omitempty"`
-	// Headers are sent with every request and stored in the ledger: no secrets. A request's own
-	// header of the same name takes precedence.
+	// Headers are sent with every request and stored in the ledger, so they must not contain
+	// secrets. A request's own header of the same name takes precedence.
 	Headers map[string]string `yaml:"-"`
-	// Headers of every request, such as an X-Api-Key. Their values are treated as secrets: they
-	// are neither logged nor stored. Like the other credentials, they are sent only to scheme,
-	// host and port of url, never to a URL computed from event data elsewhere.
+	// Headers of every request, such as an X-Api-Key. Their values are treated as secrets: they are
+	// neither logged nor stored. Like the other credentials, these headers are sent only to scheme,
+	// host and port of url, never to a URL elsewhere that is computed from event data.
 	SecretHeaders map[string]secret.Value `yaml:"headers,omitempty"`
 	// Token of an Authorization: Bearer header.
 	Bearer secret.Value `yaml:"bearer,omitempty"`
 	// User and password of an Authorization: Basic header.
 	Basic *Basic `yaml:"basic,omitempty"`
-	// Signing of requests. Defaults to not at all.
+	// Signatures of requests. Defaults to not at all.
 	Sign *Sign `yaml:"sign,omitempty"`
-	// Further origins that may be sent a signature, like https://other.example.com. If requests
-	// are signed, a request to an origin other than these and that of url is parked. Defaults
+	// Further origins to which a signature may be sent, like https://other.example.com. If requests
+	// are signed, a request to any origin other than these and the origin of url is parked. Defaults
 	// to none.
 	SignOrigins []string `yaml:"sign_origins,omitempty"`
-	// Header that carries the idempotency key of the effect. Defaults to
-	// Idempotency-Key.
+	// Header that carries the effect's idempotency key. Defaults to Idempotency-Key.
 	IdempotencyHeader string `yaml:"idempotency_header,omitempty"`
-	// Header by which the receiver marks a replay of an answer it had stored for the key:
-	// "true" together with a 5xx, or with a status of retry_on. Defaults to
-	// Idempotent-Replayed.
+	// Header by which the receiver marks the replay of a response that it stored for the key: "true"
+	// together with a 5xx, or with a status of retry_on. Defaults to Idempotent-Replayed.
 	ReplayedHeader string `yaml:"replayed_header,omitempty"`
-	// Sends a traceparent header, so that the receiver's spans continue the trace of the
-	// attempt (W3C Trace Context). Defaults to false.
+	// If true, requests carry a traceparent header, so that the receiver's spans continue the
+	// attempt's trace (W3C Trace Context). Defaults to false.
 	PropagateTrace bool `yaml:"propagate_trace,omitempty"`
-	// Most bytes of an answer that are read. Defaults to 64KiB.
+	// Maximum number of bytes of a response that are read. Defaults to 64KiB.
 	MaxResponse size.Bytes `yaml:"max_response,omitempty"`
 
-	// RetryOn are the statuses by which the receiver did not apply the effect and may still
-	// accept it. Nil means DefaultRetryOn of the effect's policy, empty means none. An
-	// at_most_once effect is tried again only after statuses that are also in the default of
-	// its policy.
+	// RetryOn are the statuses that mean that the receiver did not apply the effect and may still
+	// accept it. Nil means DefaultRetryOn of the effect's policy, empty means none. An at_most_once
+	// effect is retried only after statuses that are also in its policy's default.
 	RetryOn []int `yaml:"-"`
-	// Timeout bounds one attempt, from the lookup of the host to the last byte of the answer.
+	// Timeout limits one attempt, from the lookup of the host to the last byte of the response.
 	// Defaults to DefaultTimeout.
 	Timeout time.Duration `yaml:"-"`
 	// AllowPrivate are the prefixes of non-global addresses that the destination may reach, in
 	// addition to a literal address or localhost in URL.
 	AllowPrivate []netip.Prefix `yaml:"-"`
-	// MaxResponseHeaders is the most bytes of headers in an answer; an answer with more is not
-	// accepted. Defaults to 64 KiB.
+	// MaxResponseHeaders is the maximum number of bytes of headers in a response; a response with
+	// more is not accepted. Defaults to 64 KiB.
 	MaxResponseHeaders int `yaml:"-"`
-	// UserAgent is for requests that bring none. Defaults to hooklatch.
+	// UserAgent is the User-Agent of requests that do not set one. Defaults to hooklatch.
 	UserAgent string `yaml:"-"`
-	// TracerProvider makes a client span for each attempt; nil for no spans.
+	// TracerProvider creates a client span for each attempt; nil for no spans.
 	TracerProvider trace.TracerProvider `yaml:"-"`
-	// RootCAs are the authorities that must have signed the receiver's certificate; nil for
-	// those of the system.
+	// RootCAs are the authorities that must have signed the receiver's certificate; nil for the
+	// system's authorities.
 	RootCAs *x509.CertPool `yaml:"-"`
-	// Resolver looks up hosts; nil for the system's. Its answers pass the egress guard.
+	// Resolver looks up hosts; nil for the system's resolver. The egress guard checks the addresses.
 	Resolver *net.Resolver `yaml:"-"`
 }
 
 // Basic is a user and a password.
 type Basic struct {
-	// Name of the user, without a colon.
+	// User name, without a colon.
 	User string `yaml:"user,omitempty"`
-	// Password of the user.
+	// The user's password.
 	Password secret.Value `yaml:"password,omitempty"`
 }
 
-// target returns the URL of requests that bring none.
+// target returns the URL of requests that do not set one.
 func (o HTTPOptions) target() string { return cmp.Or(o.SecretURL.Reveal(), o.URL) }
 
-// ShownURL returns the URL of requests that bring none, as it may be stored and shown: a secret
-// URL is reduced to its origin. It is empty if the URL is invalid.
+// ShownURL returns the URL of requests that do not set one, as it may be stored and shown: a
+// secret URL is reduced to its origin. It is empty if the URL is invalid.
 func (o HTTPOptions) ShownURL() string {
 	u, err := parseTarget(o.target())
 	switch {

@@ -17,11 +17,11 @@ const maxWait = 24 * time.Hour
 type Schedule struct {
 	// Wait after the first attempt. Defaults to 5s.
 	Initial time.Duration `yaml:"initial,omitempty"`
-	// Longest wait; at most 24h. Defaults to 1h.
+	// Maximum wait, up to 24h. Defaults to 1h.
 	Max time.Duration `yaml:"max,omitempty"`
-	// Attempts before the effect is parked. Defaults to 20.
+	// Maximum number of attempts before the effect is parked. Defaults to 20.
 	MaxAttempts int `yaml:"max_attempts,omitempty"`
-	// Jitter is the random share of the wait, up to 1 (0.2: ±20 %); negative for none. Defaults
+	// Jitter is the random share of the wait, up to 1 (0.2: ±20 %); negative for no jitter. Defaults
 	// to 0.2.
 	Jitter float64 `yaml:"-"`
 }

@@ -16,20 +16,20 @@ import (
 type SQLOptions struct {
 	// Name is the destination's name in the configuration. Required.
 	Name string `yaml:"-"`
-	// SQL statements with parameters $1, $2 and so on, by name; at least one. Each is a single
-	// statement. A parameter is text, so cast it where Postgres cannot infer its type, like
-	// $1::jsonb.
+	// SQL statements by name, with parameters $1, $2 and so on; at least one is required. Each entry
+	// is a single statement. Parameters are text, so cast them where Postgres cannot infer the type,
+	// like $1::jsonb.
 	Statements map[string]string `yaml:"statements,omitempty"`
-	// Postgres role that runs the statements. The role of database.url must be a member of it.
-	// Defaults to that of database.url.
+	// Postgres role that runs the statements. The role of database.url must be a member of this
+	// role. Defaults to that of database.url.
 	Role string `yaml:"role,omitempty"`
-	// Schemas in which the statements find unqualified names, in that order. The search_path of
-	// the connection or its role is not used: a role that may create objects in a schema of the
-	// path decides what such a name means. Defaults to public.
+	// Schemas in which the statements find unqualified names, in this order. The search_path of the
+	// connection or its role is not used: a role that may create objects in one of its schemas would
+	// decide what such a name means. Defaults to public.
 	SearchPath []string `yaml:"search_path,omitempty"`
-	// Timeout bounds one statement. Defaults to DefaultTimeout.
+	// Timeout limits one statement. Defaults to DefaultTimeout.
 	Timeout time.Duration `yaml:"-"`
-	// TracerProvider makes a span for each statement; nil for no spans.
+	// TracerProvider creates a span for each statement; nil for no spans.
 	TracerProvider trace.TracerProvider `yaml:"-"`
 }
 

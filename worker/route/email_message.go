@@ -27,15 +27,14 @@ const (
 	renderTimeout = 2 * time.Second
 )
 
-// EmailMessage renders an e-mail. Its templates are Go templates over .event, .body, .headers
+// EmailMessage renders an email. Its templates are Go templates over .event, .body, .headers
 // and .current, named as in CEL, and .values. A missing key is an error, and so is a value that
 // does not fit its format. Rendering is bounded to 4 MiB and 2 seconds.
 type EmailMessage struct {
-	// CEL expression of the recipient's address, or of a list of addresses.
-	// Required.
+	// CEL expression that returns the recipient's address, or a list of addresses. Required.
 	Recipient string `yaml:"recipient,omitempty"`
-	// CEL expressions of texts and whole numbers by name, for values that templates cannot
-	// compute: templates use `amount: money(body.total, body.currency)` as `.values.amount`.
+	// CEL expressions by name, for texts and whole numbers that templates cannot compute: templates
+	// use `amount: money(body.total, body.currency)` as `.values.amount`.
 	Values map[string]string `yaml:"values,omitempty"`
 	// Go template of the subject; the result becomes one line. Required.
 	Subject string `yaml:"subject,omitempty"`

@@ -17,28 +17,28 @@ import (
 
 // Values of Forward.Headers.
 const (
-	// ForwardNoHeaders sends none of the delivery's headers but its content type.
+	// ForwardNoHeaders sends only the content type of the delivery's headers.
 	ForwardNoHeaders = "none"
 	// ForwardOriginalHeaders sends the delivery's headers too.
 	ForwardOriginalHeaders = "original"
 )
 
-// Forward sends the event as it came: the exact bytes, its content type and the time at which
+// Forward sends the event as received: the exact bytes, the content type and the time at which
 // it was received (destination.HeaderReceivedAt), signed as the destination is configured.
 //
 // Most senders do not sign their headers, and a receiver may trust what its own proxies and
 // frameworks read from them. So only headers known to be the sender's own are forwarded.
-// Headers of the connection and of proxies on the way to us, authorization and cookies never
-// are.
+// Headers of the connection and of proxies on the way to the gateway, authorization and cookies
+// are never forwarded.
 type Forward struct {
-	// original also forwards the headers of the delivery that are the sender's own, such as
+	// original also forwards the delivery's headers that are the sender's own, such as
 	// Stripe-Signature or X-GitHub-Event; none does not. Defaults to none.
 	Headers string `yaml:"headers,omitempty"`
-	// Names of further headers to forward, with * for any text. Headers of the connection and
-	// of proxies, authorization and cookies are never forwarded. Defaults to none.
+	// Names of further headers to forward, with * for any text. Headers of the connection and of
+	// proxies, authorization and cookies are never forwarded. Defaults to none.
 	Also []string `yaml:"also,omitempty"`
-	// Names of all headers to forward, with * for any text, in place of the sender's own and
-	// also. Defaults to those.
+	// Names of all headers to forward, with * for any text. They replace the sender's own headers
+	// and also. Defaults to those headers.
 	Allow []string `yaml:"allow,omitempty"`
 	// Families are the names of the sender's own headers, by source.
 	Families map[string][]string `yaml:"-"`

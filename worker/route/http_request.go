@@ -24,14 +24,14 @@ type HTTPRequest struct {
 	// Method of the request: POST, PUT, PATCH, DELETE or GET. Defaults to that of
 	// the destination.
 	Method string `yaml:"method,omitempty"`
-	// CEL expression of the URL. Defaults to that of the destination.
+	// CEL expression that returns the URL. Defaults to that of the destination.
 	URL string `yaml:"url,omitempty"`
-	// CEL expression of the body, sent as JSON. Defaults to the event's own body, as it came;
-	// with GET and DELETE to none.
+	// CEL expression that returns the body, sent as JSON. Defaults to the event's own body, as
+	// received; with GET and DELETE to none.
 	Body string `yaml:"body,omitempty"`
-	// CEL expression of a message, for a destination with a preset; in place of body.
+	// CEL expression that returns a message, for a destination with a preset; instead of body.
 	Text string `yaml:"text,omitempty"`
-	// CEL expressions of further headers, by header name.
+	// CEL expressions that return further headers, by header name.
 	Headers map[string]string `yaml:"headers,omitempty"`
 }
 

@@ -26,17 +26,17 @@ const RefetchAuthDestination = "destination"
 // the rendered request does not change (I7). While reading fails, attempts end as not applied
 // and are repeated.
 type Refetch struct {
-	// CEL expression of the URL, over event, body and headers. The response must be JSON of at
-	// most 1 MiB. Required.
+	// CEL expression that returns the URL, from event, body and headers. The response must be JSON
+	// of at most 1 MiB. Required.
 	URL string `yaml:"url,omitempty"`
-	// destination reads with the credentials of the route's destination, if the URL leads
-	// there. Defaults to no credentials but bearer.
+	// destination reads with the credentials of the route's destination, if the URL leads there.
+	// Defaults to no credentials but bearer.
 	Auth string `yaml:"auth,omitempty"`
-	// Token of an Authorization: Bearer header. It needs a url that begins with a literal like
-	// "https://api.example.com/", and is sent nowhere else.
+	// Token of an Authorization: Bearer header. The token requires a url that begins with a literal
+	// like "https://api.example.com/", and is sent only to that origin.
 	Bearer secret.Value `yaml:"bearer,omitempty"`
-	// AllowPrivate are the prefixes of non-global addresses that may be reached, in addition to
-	// a literal address or localhost with which URL begins.
+	// AllowPrivate are the prefixes of non-global addresses that may be reached, in addition to a
+	// literal address or localhost at the beginning of URL.
 	AllowPrivate []netip.Prefix `yaml:"-"`
 }
 

@@ -23,10 +23,10 @@ const (
 const EverySource = "*"
 
 // Route maps events to an effect at a destination. Its conditions, keys and scalar fields are
-// CEL expressions over event, body, headers and current; mail bodies are Go templates.
+// CEL expressions over event, body, headers and current; email bodies are Go templates.
 type Route struct {
-	// Name of the route. It is part of the key of its effects, so a new name makes new effects.
-	// The rule for names is the same as for sources. Required.
+	// Name of the route. The name is part of the keys of the route's effects, so a new name creates
+	// new effects. The rule for names is the same as for sources. Required.
 	Name string `yaml:"name,omitempty"`
 	// Source or sources of the events to match, or "*" for all. Required.
 	From []string `yaml:"from,omitempty"`
@@ -36,37 +36,37 @@ type Route struct {
 	When string `yaml:"when,omitempty"`
 	// Name of the destination. Required.
 	To string `yaml:"to,omitempty"`
-	// CEL expression, string or int, of the business key of the effect. A later event of the
-	// source with the same key has no effect of its own. Defaults to the id of the event.
+	// CEL expression that returns the effect's business key, a string or an int. A later event of
+	// the source with the same key does not create another effect. Defaults to the id of the event.
 	Key string `yaml:"key,omitempty"`
-	// CEL expression, string or int, of the ordering key. Effects of the route with the same
-	// value run one after another, in the order in which their events came. Defaults to no
+	// CEL expression that returns the ordering key, a string or an int. The route's effects with the
+	// same key run one after another, in the order in which their events arrived. Defaults to no
 	// order.
 	OrderBy string `yaml:"order_by,omitempty"`
-	// Handling of later effects in an order that has a parked one: block holds them until an
-	// operator has dealt with it, skip lets them pass. Defaults to block.
+	// Handling of later effects if an effect in their order is parked: block holds them until an
+	// operator has retried or cancelled it, skip lets them pass. Defaults to block.
 	OnPark ledger.OnPark `yaml:"on_park,omitempty"`
-	// CEL expression, string or int, of the object of the effect. An effect is left out
-	// (cancelled) if the effect of a newer event of the same object was done before. It keeps
+	// CEL expression that returns the effect's object, a string or an int. An effect is left out
+	// (cancelled) if the effect of a newer event of the same object is already done. latest_by keeps
 	// order too. Defaults to no effect being left out.
 	LatestBy string `yaml:"latest_by,omitempty"`
-	// Handling of an event that was fetched from the list of its provider, which may be days
-	// old: run (like any other event), skip (it has no effect by this route) or park (an
-	// operator decides). Defaults to run.
+	// Handling of an event that was fetched from its provider's list and may be days old: run (like
+	// any other event), skip (no effect of this route) or park (an operator decides). Defaults to
+	// run.
 	Backfill string `yaml:"backfill,omitempty"`
-	// Reads the object's current state before the effect is rendered. Expressions and templates
-	// use it as current.
+	// Reads the object's current state before the effect is rendered. Expressions and templates read
+	// this state as current.
 	Refetch *Refetch `yaml:"refetch,omitempty"`
 
-	// Request, for a destination with http. Defaults to the event's own body, as it came. At
-	// most one of http, forward, email and sql is given.
+	// Request, for a destination with http. Defaults to the event's own body, as received. At most
+	// one of http, forward, email and sql is given.
 	HTTP *HTTPRequest `yaml:"http,omitempty"`
 	// Parts of the delivery to forward in addition to its body, for a destination with http.
 	// Defaults to its content type and the time it was received.
 	Forward *Forward `yaml:"forward,omitempty"`
-	// Mail, for a destination with smtp, where it is required.
+	// Email, required for a destination with smtp.
 	Email *EmailMessage `yaml:"email,omitempty"`
-	// Statement, for a destination with sql, where it is required.
+	// Statement, required for a destination with sql.
 	SQL *SQLStatement `yaml:"sql,omitempty"`
 }
 

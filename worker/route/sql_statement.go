@@ -15,10 +15,10 @@ import (
 
 // SQLStatement runs a statement of an sql destination.
 type SQLStatement struct {
-	// Name of a statement of the destination. Defaults to its only one.
+	// Name of one of the destination's statements. Defaults to its only one.
 	Statement string `yaml:"statement,omitempty"`
-	// CEL expressions of the parameters $1, $2 and so on, of any value: null becomes NULL, a
-	// list or a map becomes JSON, and everything else becomes its text.
+	// CEL expressions of any type for the parameters $1, $2 and so on: null becomes NULL, a list or
+	// a map becomes JSON, and every other value becomes its text.
 	Params []string `yaml:"params,omitempty"`
 }
 
