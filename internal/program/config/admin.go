@@ -17,35 +17,36 @@ import (
 
 // Admin configures the listener for operators and probes.
 type Admin struct {
-	// Address to listen on, host:port. Anything but a loopback address needs a
-	// token, or auth. Defaults to 127.0.0.1:8081.
+	// Address to listen on, host:port. Any address other than loopback requires a token,
+	// or auth. Defaults to 127.0.0.1:8081.
 	Listen string `yaml:"listen,omitempty"`
 	// Certificate and key. Defaults to plain HTTP.
 	TLS *KeyPair `yaml:"tls,omitempty"`
-	// Token that the console, the API and the metrics require, at least 16 bytes long. An
-	// address that sent ten wrong tokens gets 429 for the next wrong one; a valid token is
-	// never refused. Defaults to none, which is allowed only on a loopback address.
+	// Token that the console, the API and the metrics require, at least 16 bytes long.
+	// After ten wrong tokens from one address, further wrong tokens are answered 429; a
+	// valid token is never refused. Defaults to none, which is allowed only on a loopback
+	// address.
 	Token secret.Value `yaml:"token,omitempty"`
-	// Additional tokens for the console, the API and the metrics, each with a name and
-	// a role: for machines, and for users who should not have the token above, which
-	// allows everything.
+	// Additional tokens for the console, the API and the metrics, each with a name and a
+	// role: for machines, and for users who should not have the token above, which allows
+	// everything.
 	Tokens []AdminToken `yaml:"tokens,omitempty"`
 	// Sign-in and roles.
 	Auth AdminAuth `yaml:"auth,omitempty"`
 	// Content and masks of the console.
 	Console AdminConsole `yaml:"console,omitempty"`
-	// Whether the operator log records which user viewed which payload, at most once an
-	// hour per user and payload: true or false. Defaults to false.
+	// If true, the operator log records which user viewed which payload, at most once an
+	// hour per user and payload. Defaults to false.
 	AuditReads bool `yaml:"audit_reads,omitempty"`
 	// URL at which users reach the console, for the links in jobs and for forms that
-	// come through a proxy. It may have a path, which the proxy may keep or strip.
+	// arrive through a proxy. The URL may have a path, which the proxy may keep or strip.
 	// Defaults to the address above.
 	ConsoleURL string `yaml:"console_url,omitempty"`
 	// URL at which users reach River UI, for links from effects to their jobs.
 	// Defaults to no links.
 	RiverUI string `yaml:"river_ui,omitempty"`
-	// Maximum number of events or effects in one bulk run of an operator. Admins may
-	// exceed it. Defaults to 10000.
+	// Maximum number of events or effects in an operator's bulk run. Admins may exceed it.
+	// Defaults to 10000.
 	MaxRun int64 `yaml:"max_run,omitempty"`
 }
 
@@ -54,36 +55,37 @@ const defaultMaxRun = 10_000
 
 // AdminToken is a token with the name and the role of its bearer.
 type AdminToken struct {
-	// Name of the bearer in the operator log. It follows the same rule as names of sources.
+	// Name of the bearer in the operator log. The rule for names is the same as for
+	// sources.
 	Name string `yaml:"name"`
-	// The role of the token: metrics reads /metrics only, viewer reads, operator
-	// retries, cancels, parks, pauses and verifies again, admin does everything.
+	// Role of the token: metrics reads /metrics only; viewer reads; operator retries,
+	// cancels, parks, pauses and verifies again; admin does everything.
 	Role string `yaml:"role"`
-	// The token itself, at least 16 bytes long.
+	// The token, at least 16 bytes long.
 	Token secret.Value `yaml:"token,omitempty"`
 }
 
 // AdminAuth configures sign-in and roles at the admin listener.
 type AdminAuth struct {
-	// An OpenID Connect provider at which users sign in. It requires console_url, to
-	// which the provider redirects: allow /auth/callback below it at the provider.
+	// An OpenID Connect provider at which users sign in. oidc requires console_url, to
+	// which the provider redirects: at the provider, allow the path /auth/callback below
+	// this URL.
 	OIDC *AdminOIDC `yaml:"oidc,omitempty"`
 	// A proxy in front of the listener that identifies users. At most one of proxy
 	// and oidc may be given.
 	Proxy *AdminProxy `yaml:"proxy,omitempty"`
 	// Roles of the users that oidc or proxy identifies.
 	Roles AdminRoles `yaml:"roles,omitempty"`
-	// The role required to see payloads, headers and responses of receivers: viewer,
-	// operator or admin. Defaults to viewer.
+	// Role required to see payloads, headers and receivers' responses: viewer, operator or
+	// admin. Defaults to viewer.
 	Payloads string `yaml:"payloads,omitempty"`
 }
 
 // AdminOIDC configures an OpenID Connect provider.
 type AdminOIDC struct {
-	// URL of the provider, exactly as it names itself: https://, or http:// on this
-	// machine.
+	// Issuer URL, exactly as the provider states it: https://, or http:// on this machine.
 	Issuer string `yaml:"issuer"`
-	// Client id of Hooklatch at the provider.
+	// Hooklatch's client id at the provider.
 	ClientID string `yaml:"client_id"`
 	// Client secret from the provider.
 	ClientSecret secret.Value `yaml:"client_secret,omitempty"`
@@ -96,11 +98,11 @@ type AdminProxy struct {
 	// Addresses of the proxy, such as 10.0.0.0/8. The headers are ignored in requests
 	// from any other address.
 	TrustedProxies []netip.Prefix `yaml:"trusted_proxies"`
-	// Header with the name of the user, such as X-Forwarded-User. The proxy must
-	// remove it from the requests of its clients.
+	// Header with the user's name, such as X-Forwarded-User. The proxy must remove this
+	// header from its clients' requests.
 	User string `yaml:"user"`
-	// Header with the groups of the user, separated by commas, such as
-	// X-Forwarded-Groups. Defaults to none.
+	// Header with the user's groups, separated by commas, such as X-Forwarded-Groups.
+	// Defaults to none.
 	Groups string `yaml:"groups,omitempty"`
 }
 
@@ -125,9 +127,9 @@ func (r AdminRoles) Conditions() signin.Conditions {
 // AdminConsole configures the pages.
 type AdminConsole struct {
 	// Values that only admins see, by source: JSON pointers into an event, or names of
-	// form fields after a slash, such as /From. Other users do not see the exact bytes
-	// of the source, nor the requests of its effects and their responses, and cannot
-	// search its payloads.
+	// form fields after a slash, such as /From. Other users see neither the source's exact
+	// bytes, nor the requests and responses of its effects, and cannot search its
+	// payloads.
 	Mask map[string][]string `yaml:"mask,omitempty"`
 }
 

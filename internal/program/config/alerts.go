@@ -20,30 +20,30 @@ type Alerts struct {
 	// Targets to notify, in this order: if a notification does not arrive within a
 	// minute, the next target is notified. Defaults to no targets.
 	To []AlertTarget `yaml:"to,omitempty"`
-	// How long a condition must hold before a notification is sent. Defaults to 2m.
+	// Time for which a condition must hold before a notification is sent. Defaults to 2m.
 	For time.Duration `yaml:"for,omitempty"`
-	// How often the notification is repeated while the alert fires. Defaults to 4h.
+	// Interval between repeated notifications while an alert fires. Defaults to 4h.
 	Repeat time.Duration `yaml:"repeat,omitempty"`
 	// URL that a worker requests every 15 seconds after it evaluated all conditions. A
-	// monitoring service that expects these requests can alert when they stop. It is
+	// monitoring service that expects these requests can alert when they stop. The URL is
 	// treated as a secret. Defaults to none.
 	Heartbeat secret.Value `yaml:"heartbeat,omitempty"`
 }
 
 // AlertTarget is a destination to notify.
 type AlertTarget struct {
-	// Name of an http or smtp destination. Notifications have a queue of their own and
-	// ignore the rate and the breaker of the destination. Required.
+	// Name of an http or smtp destination. Notifications have their own queue and ignore
+	// the destination's rate and breaker. Required.
 	Destination string `yaml:"destination,omitempty"`
-	// Address of the recipient with smtp, or several separated by commas. Required with
-	// smtp.
+	// Address of the recipient with smtp, or several addresses separated by commas.
+	// Required with smtp.
 	Recipient string `yaml:"recipient,omitempty"`
 	// Body of the request with http: json, slack (also for Mattermost), or pagerduty
-	// (Events API v2, the integration key as header X-Routing-Key of the destination).
+	// (Events API v2, with the integration key in the destination's header X-Routing-Key).
 	// Defaults to json.
 	Format string `yaml:"format,omitempty"`
-	// Send only alerts about sources and destinations of this team. Defaults to alerts
-	// about no team, and alerts about teams that have no target in this list.
+	// Team whose sources and destinations this target gets alerts about. Defaults to
+	// alerts about no team, and alerts about teams that have no target in this list.
 	Team string `yaml:"team,omitempty"`
 	// Severities to send: page, ticket, notice. Defaults to page and ticket.
 	Severities []string `yaml:"severities,omitempty"`

@@ -1,4 +1,4 @@
-// Package config reads the YAML file of Hooklatch strictly, and reports all mistakes together,
+// Package config reads Hooklatch's YAML file strictly, and reports all mistakes together,
 // with their positions.
 package config
 
@@ -25,41 +25,41 @@ const (
 type LookupEnv = func(name string) (string, bool)
 
 // Config is the whole file. Parse and Load return it complete: expanded, checked, with the
-// contents of every *_file and all defaults. YAML writes it with <secret> in place of each secret.
+// contents of every *_file and all defaults. YAML writes it with <secret> instead of each secret.
 type Config struct {
-	// Where the events, the ledger and the jobs are stored.
+	// The database that stores the events, the ledger and the jobs.
 	Database Database `yaml:"database,omitempty"`
 	// The listener that accepts deliveries.
 	Gateway Gateway `yaml:"gateway,omitempty"`
 	// The listener for operators and probes: console, API, metrics, health.
 	Admin Admin `yaml:"admin,omitempty"`
-	// How much this process works on concurrently.
+	// Limits for the concurrent work of this process.
 	Worker worker.Options `yaml:"worker,omitempty"`
 	// Guarantees of the database after a failover.
 	HA HA `yaml:"ha,omitempty"`
-	// How long data is kept.
+	// Time for which data is kept.
 	Retention Retention `yaml:"retention,omitempty"`
 	// The inbound endpoints by name: POST /webhooks/{name}. A name is 1 to 63
 	// lower-case letters, digits, hyphens and underscores, and begins with a
 	// letter or a digit.
 	Sources map[string]Source `yaml:"sources,omitempty"`
-	// Where effects are sent, by name. A name follows the same rule as names of sources.
+	// The receivers of effects, by name. The rule for names is the same as for sources.
 	Destinations map[string]Destination `yaml:"destinations,omitempty"`
-	// Which events lead to which effect at which destination.
+	// Rules that map events to effects at destinations.
 	Routes []route.Route `yaml:"routes,omitempty"`
 	// Your own queries that find differences between your tables and the accepted
 	// events. hooklatch check runs them, and workers run them every 10 minutes.
 	Checks []agreement.Check `yaml:"checks,omitempty"`
 	// Notifications about conditions that need attention.
 	Alerts Alerts `yaml:"alerts,omitempty"`
-	// Whether a gateway may run without sources, and a worker without routes. If true,
-	// such a process is ready, and a reload may remove the last source or route. A file
-	// without them is usually incomplete. Defaults to false.
+	// If true, a gateway may run without sources, and a worker without routes: such a
+	// process is ready, and a reload may remove the last source or route. A file without
+	// them is usually incomplete. Defaults to false.
 	AllowEmpty bool `yaml:"allow_empty,omitempty"`
 
 	origin    *origin
 	warnings  Problems
-	maxBodies map[string]int64 // of the sources
+	maxBodies map[string]int64 // by source
 }
 
 // origin records where each path is in the file.

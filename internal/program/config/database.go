@@ -9,26 +9,27 @@ import (
 
 // Database configures where the events, the ledger and the jobs are stored.
 type Database struct {
-	// Connection string: a postgres:// URL or key=value pairs. It is treated
-	// as a secret. Flags and the environment variable DATABASE_URL override it.
+	// Connection string: a postgres:// URL or key=value pairs. The string is treated as a
+	// secret. Flags and the environment variable DATABASE_URL override it.
 	URL secret.Value `yaml:"url,omitempty"`
 	// A connection that bypasses a transaction pooler such as PgBouncer, for
 	// LISTEN, the queue, handlers, migrations and commands. Defaults to url.
 	DirectURL secret.Value `yaml:"direct_url,omitempty"`
-	// Postgres schema of the tables of Hooklatch and River. Defaults to hooklatch.
+	// Postgres schema of Hooklatch's and River's tables. Defaults to hooklatch.
 	Schema string `yaml:"schema,omitempty"`
-	// Maximum number of connections of one process to url. 8 of them accept deliveries,
-	// 1 is for the quarantine and 4 are for the console and other reads. The rest is for
-	// the worker, and must be at least 12 plus the concurrency of all sql destinations,
-	// plus worker.handler_workers if a source has handlers. direct_url gets as many
-	// connections as the worker. 0 computes the number. Defaults to 0.
+	// Maximum number of connections of one process to url. 8 connections accept
+	// deliveries, 1 is for the quarantine and 4 are for the console and other reads. The
+	// remaining connections are for the worker: at least 12 plus the concurrency of all
+	// sql destinations, plus worker.handler_workers if a source has handlers. direct_url
+	// gets as many connections as the worker. 0 computes the number. Defaults to 0.
 	MaxConns int `yaml:"max_conns,omitempty"`
-	// How much space all tables may use, such as 200GiB. At four fifths of it, `hooklatch
-	// status` and an alert report it; nothing is refused. Defaults to 0, no budget.
+	// Disk space that all tables may use, such as 200GiB. At four fifths of this size,
+	// `hooklatch status` and an alert report it; nothing is refused. Defaults to 0, no
+	// budget.
 	SizeBudget size.Bytes `yaml:"size_budget,omitempty"`
 	// Settings that break a guarantee and are allowed nevertheless: fsync_off, for a
-	// server that may lose commits. Without it a gateway on such a server does not start.
-	// Defaults to nothing.
+	// server that may lose commits. Unless fsync_off is allowed, a gateway does not start
+	// on such a server. Defaults to nothing.
 	Allow []string `yaml:"allow,omitempty"`
 }
 
@@ -41,9 +42,9 @@ func (db Database) AllowsFsyncOff() bool { return slices.Contains(db.Allow, Allo
 
 // HA says what Hooklatch may rely on after a failover of the database.
 type HA struct {
-	// Set it to true only if commits wait for a standby (synchronous_standby_names) and
-	// only a standby with all commits is ever promoted. Then at_most_once effects
-	// continue automatically after a failover. Otherwise they wait until an operator runs
+	// Set this to true only if commits wait for a standby (synchronous_standby_names) and
+	// only a standby with all commits is ever promoted. at_most_once effects then continue
+	// automatically after a failover. Otherwise they wait until an operator runs
 	// `hooklatch repair`. Defaults to false.
 	Synchronous bool `yaml:"synchronous,omitempty"`
 }

@@ -15,25 +15,25 @@ import (
 type Destination struct {
 	// Sends effects as HTTP requests. Exactly one of http, smtp and sql must be given.
 	HTTP *destination.HTTPOptions `yaml:"http,omitempty"`
-	// Sends effects as e-mails.
+	// Sends effects as emails.
 	SMTP *destination.EmailOptions `yaml:"smtp,omitempty"`
 	// Runs effects as statements in the same Postgres, exactly once.
 	SQL *destination.SQLOptions `yaml:"sql,omitempty"`
 
 	worker.DestinationOptions `yaml:",inline"`
 
-	// Statuses after which an HTTP request counts as not applied and is sent again,
-	// on the schedule of retry: 400 to 499 except 408, 409, 425 and 429, which have
-	// a meaning of their own; with at_most_once only 401, 407 and 421. An effect
-	// whose last attempt gets one of them has failed. [] means none. Defaults to 401, 403,
-	// 404, 407, 421, 423; with at_most_once to 401, 407, 421.
+	// Statuses after which an HTTP request counts as not applied and is sent again, on the
+	// schedule of retry: 400 to 499 except 408, 409, 425 and 429, which have their own
+	// meaning; with at_most_once only 401, 407 and 421. If the last attempt gets such a
+	// status, the effect has failed. [] means none. Defaults to 401, 403, 404, 407, 421,
+	// 423; with at_most_once to 401, 407, 421.
 	RetryOn []int `yaml:"retry_on,omitempty"`
-	// Team that owns it: alerts about it go to this team, and `status` shows it.
-	// Defaults to no team.
+	// Team that owns this destination. Alerts about the destination go to this team, and
+	// `status --team` selects by it. Defaults to no team.
 	Team string `yaml:"team,omitempty"`
-	// Private networks that may be reached. A literal address or localhost in url
-	// needs no permission; the metadata service of a cloud needs an entry of its
-	// own, such as 169.254.169.254/32. Defaults to none.
+	// Private networks that may be reached. A literal address or localhost in url needs no
+	// permission; a cloud's metadata service needs a separate entry, such as
+	// 169.254.169.254/32. Defaults to none.
 	AllowPrivate []netip.Prefix `yaml:"allow_private,omitempty"`
 }
 

@@ -15,14 +15,14 @@ type Gateway struct {
 	// Certificate and key, for a gateway that terminates TLS itself. Defaults to plain
 	// HTTP, for a proxy that terminates TLS.
 	TLS *KeyPair `yaml:"tls,omitempty"`
-	// The URL at which senders reach the gateway, without /webhooks. Senders that
-	// sign the URL sign this one; without it the URL of the request is used.
+	// The URL at which senders reach the gateway, without /webhooks. Senders that sign the
+	// URL sign this URL; if it is not set, the URL of the request is used.
 	PublicURL string `yaml:"public_url,omitempty"`
-	// How long a delivery may wait for its commit before it is answered 503. Keep it
-	// below the senders' time-outs, the shortest of which is 3s. Defaults to 2s.
+	// Maximum time that a delivery may wait for its commit before it is answered 503. Keep
+	// this time below the senders' time-outs, the shortest of which is 3s. Defaults to 2s.
 	AcceptTimeout time.Duration `yaml:"accept_timeout,omitempty"`
-	// How long a stopping gateway may take to finish deliveries in progress. In serve
-	// it may take at most 2 seconds longer than worker.soft_stop. Defaults to 10s.
+	// Maximum time that a stopping gateway may take to finish deliveries in progress. In
+	// serve it may take at most 2 seconds longer than worker.soft_stop. Defaults to 10s.
 	DrainTimeout time.Duration `yaml:"drain_timeout,omitempty"`
 }
 

@@ -13,26 +13,25 @@ import (
 
 // Retention configures how long data is kept.
 type Retention struct {
-	// How long an event is remembered, so that a duplicate is recognised: at least as
-	// long as its provider can send it again. Defaults to 90d, or to the floor of the
+	// Time for which an event is remembered, so that a duplicate is recognised: at least
+	// as long as its provider can send it again. Defaults to 90d, or to the floor of the
 	// provider if that is longer.
 	Dedup time.Duration `yaml:"dedup,omitempty"`
-	// How long headers and bodies of deliveries are kept, at most as long as the
+	// Time for which headers and bodies of deliveries are kept, at most as long as the
 	// events. Defaults to 30d, or to dedup if that is shorter.
 	Payloads time.Duration `yaml:"payloads,omitempty"`
-	// How long finished effects are kept, with their attempts, links, transitions and
-	// replays, and the versions that latest_by records: at least 30d longer than any
-	// event, since the keys of effects prevent a replay from applying them again.
-	// Defaults to the longest dedup and 30d.
+	// Time for which finished effects are kept, with their attempts, links, transitions
+	// and replays, and the versions that latest_by records: at least 30d longer than any
+	// event, since the effects' keys prevent a replay from applying them again. Defaults
+	// to the longest dedup and 30d.
 	History time.Duration `yaml:"history,omitempty"`
-	// How long operator actions are kept. Defaults to 400d.
+	// Time for which operator actions are kept. Defaults to 400d.
 	Audit time.Duration `yaml:"audit,omitempty"`
 }
 
 // SourceRetention configures how long the events of a source are remembered.
 type SourceRetention struct {
-	// How long an event of this source is remembered. Defaults to
-	// retention.dedup.
+	// Time for which an event of this source is remembered. Defaults to retention.dedup.
 	Dedup time.Duration `yaml:"dedup,omitempty"`
 }
 
@@ -99,7 +98,7 @@ func (c *Config) checkRetention(d *decoder) {
 			FormatDuration(c.Retention.Payloads), dedupField, FormatDuration(c.Retention.Dedup))
 	}
 	if path, longest := c.longestDedup(); c.Retention.History > 0 && c.Retention.History < longest+retention.BeyondDedup {
-		d.reportf(historyField, "%s is too short for %s, %s; allowed: at least %s, since the keys of effects must outlive events by %s",
+		d.reportf(historyField, "%s is too short for %s, %s; allowed: at least %s, since effect keys must outlive events by %s",
 			FormatDuration(c.Retention.History), path, FormatDuration(longest), FormatDuration(longest+retention.BeyondDedup), FormatDuration(retention.BeyondDedup))
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Sources)) {

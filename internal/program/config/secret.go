@@ -10,14 +10,14 @@ import (
 
 // Secret is one key of a source. A secret without other fields is written as text.
 type Secret struct {
-	// The secret itself.
+	// Text of the secret.
 	Value secret.Value `yaml:"value,omitempty"`
-	// Time from which it is accepted, such as 2026-12-01T00:00:00Z. Defaults to
+	// Time from which the secret is accepted, such as 2026-12-01T00:00:00Z. Defaults to
 	// always.
 	NotBefore time.Time `yaml:"not_before,omitempty"`
-	// Time until which it is accepted, such as 2026-12-08T00:00:00Z. If the provider
-	// signs retries of older events with the secret they were first sent with, it is
-	// still accepted afterwards for as long as the provider retries. Defaults to
+	// Time until which the secret is accepted, such as 2026-12-08T00:00:00Z. If the
+	// provider signs retries of older events with the secret of the first delivery, the
+	// secret is still accepted afterwards for as long as the provider retries. Defaults to
 	// always.
 	NotAfter time.Time `yaml:"not_after,omitempty"`
 	// Encoding of the key in this secret: raw, base64 or hex. Only for hmac and for senders

@@ -14,60 +14,59 @@ import (
 type Source struct {
 	// The kind of sender: stripe, github, ...
 	Provider string `yaml:"provider,omitempty"`
-	// Accepted secrets; several during a rotation. At least one is required, unless
-	// the provider signs its deliveries with keys that it publishes. Each secret is
-	// text, or a mapping if it is in a file of its own or accepted only for a limited
-	// time.
+	// Accepted secrets; several during a rotation. At least one is required, unless the
+	// provider signs its deliveries with keys that it publishes. A secret is text, or a
+	// mapping if it is in a separate file or accepted only for a limited time.
 	Secrets []Secret `yaml:"secrets,omitempty"`
-	// Largest body of a delivery. Defaults to the largest body that the provider is
+	// Maximum size of a delivery's body. Defaults to the largest body that the provider is
 	// known to send, and at least to gateway.max_body.
 	MaxBody size.Bytes `yaml:"max_body,omitempty"`
-	// Accepts bodies with Content-Encoding: gzip, and says what their signature covers:
-	// unpacked (the body after unpacking) or sent (the bytes as they were sent). max_body
-	// limits both. The body is stored unpacked. Defaults to refusing them with 415.
+	// Accepts bodies with Content-Encoding: gzip. The value says which bytes their
+	// signature covers: unpacked (the body after unpacking) or sent (the bytes as they
+	// were sent). max_body limits both. The body is stored unpacked. Defaults to refusing
+	// them with 415.
 	Gzip string `yaml:"gzip,omitempty"`
-	// Whether Go handlers process the events of this source: its jobs go to a queue
-	// that only processes with handlers work. Defaults to false.
+	// If true, Go handlers process this source's events, and their jobs go to a queue that
+	// only processes with handlers work through. Defaults to false.
 	Handlers bool `yaml:"handlers,omitempty"`
-	// The complete URL that the sender was given, if it is not gateway.public_url
-	// followed by /webhooks/ and the name of the source.
+	// The complete URL that the sender was given, if it is not gateway.public_url followed
+	// by /webhooks/ and the source's name.
 	PublicURL string `yaml:"public_url,omitempty"`
-	// How to treat a delivery with new ids under a signature that was already seen,
-	// from senders that do not sign the id or the body: off, flag (accept it, mark it
-	// as suspect and warn), hold (accept it, and hold it until an operator decides)
-	// or refuse (answer 401). With flag, a delivery whose type or body differs from
-	// the one first seen with the signature is held too. Defaults to refuse where the
-	// body is not signed (paypal), to flag where the id is not, and to off for all
-	// others.
+	// Treatment of a delivery with new ids under a signature that was already seen, from
+	// senders that do not sign the id or the body: off, flag (accept it, mark it as
+	// suspect and warn), hold (accept it, and hold it until an operator decides) or refuse
+	// (answer 401). With flag, a delivery is also held if its type or body differs from
+	// the first delivery with this signature. Defaults to refuse where the body is not
+	// signed (paypal), to flag where the id is not, and to off for all others.
 	ReplayGuard string `yaml:"replay_guard,omitempty"`
-	// How duplicates are recognised: id, or content, which also treats events with
-	// the same content as one event, whatever their ids, if they arrive within
-	// dedup_window; or a mapping with ignore. Defaults to id.
+	// Rule by which duplicates are recognised: id, or content, or a mapping with ignore.
+	// content also treats events with the same content as one event, whatever their ids,
+	// if they arrive within dedup_window. Defaults to id.
 	Dedup Dedup `yaml:"dedup,omitempty"`
-	// How long the same content counts as the same event, from its first delivery on.
-	// Only with dedup: content. Defaults to 1m.
+	// Time for which the same content counts as the same event, from its first delivery
+	// on. Only with dedup: content. Defaults to 1m.
 	DedupWindow time.Duration `yaml:"dedup_window,omitempty"`
 	// Values to remove: JSON pointers into an event, or names of form fields after a
-	// slash, such as /From. They are replaced in the body, and the requests and
+	// slash, such as /From. The values are replaced in the body, and the requests and
 	// responses of the event's effects are removed. The event cannot be replayed
 	// afterwards. Not for senders whose bodies may be neither JSON nor a form.
 	Redact []string `yaml:"redact,omitempty"`
-	// How long after the end of its last effect the values of an event are
-	// replaced: at least 1h. Only with redact. Defaults to 7d.
+	// Time from the end of an event's last effect until its values are replaced: at least
+	// 1h. Only with redact. Defaults to 7d.
 	RedactAfter time.Duration `yaml:"redact_after,omitempty"`
-	// Whether refused deliveries are kept for a while, so that they can be verified
-	// again after a wrong secret was corrected: on or off. Defaults to on.
+	// on keeps refused deliveries for a while, so that they can be verified again after a
+	// wrong secret was corrected; off does not. Defaults to on.
 	Quarantine string `yaml:"quarantine,omitempty"`
-	// Whether to refuse test events: true or false. Only for stripe (test mode), square
-	// (the sandbox) and paddle (its simulator), which mark them. Defaults to false.
+	// If true, test events are refused. Only for stripe (test mode), square (the sandbox)
+	// and paddle (its simulator), which mark them. Defaults to false.
 	Livemode bool `yaml:"livemode,omitempty"`
-	// Team that owns it: alerts about it go to this team, and status shows it.
-	// Defaults to no team.
+	// Team that owns this source. Alerts about the source go to this team, and `status
+	// --team` selects by it. Defaults to no team.
 	Team string `yaml:"team,omitempty"`
-	// Fetches events that webhooks did not deliver from the provider's API. Defaults to
-	// no backfill.
+	// Fetches events that webhooks did not deliver from the provider's API. Defaults to no
+	// backfill.
 	Backfill *backfill.Settings `yaml:"backfill,omitempty"`
-	// How long the events of this source are remembered.
+	// Time for which this source's events are remembered.
 	Retention SourceRetention `yaml:"retention,omitempty"`
 
 	provider.Options `yaml:",inline"`
@@ -76,18 +75,18 @@ type Source struct {
 	madeErr error
 }
 
-// Dedup is how duplicates are recognised. A rule without other fields is written as text.
+// Dedup is the rule by which duplicates are recognised. A rule without other fields is written as text.
 type Dedup struct {
 	// The rule: id or content.
 	Rule string `yaml:"rule,omitempty"`
-	// JSON pointers to the values that the sender changes when it sends an event
-	// again, such as /sg_event_id. The key of the event is then a hash of the rest
-	// of the event, instead of the key that the provider documents. For a form:
-	// names of fields after a slash.
+	// JSON pointers to the values that the sender changes when it sends an event again,
+	// such as /sg_event_id. The event's key is then a hash of the rest of the event,
+	// instead of the key that the provider documents. For a form: names of fields after a
+	// slash.
 	Ignore []string `yaml:"ignore,omitempty"`
 }
 
-// ProviderOptions returns the options of the provider, including those given elsewhere in the
+// ProviderOptions returns the provider's options, including the options given elsewhere in the
 // source.
 func (s Source) ProviderOptions() provider.Options {
 	o := s.Options
@@ -95,13 +94,13 @@ func (s Source) ProviderOptions() provider.Options {
 	return o
 }
 
-// OverridesKey reports whether the source has a different key from the one that its provider
+// OverridesKey reports whether the source's key differs from the key that its provider
 // documents.
 func (s Source) OverridesKey(p *provider.Provider) bool {
 	return p.About.Confirmed.EventID != provider.Configured && (s.EventID.Text() != "" || len(s.Dedup.Ignore) > 0)
 }
 
-// Sender returns the provider of the source.
+// Sender returns the source's provider.
 func (s Source) Sender() (*provider.Provider, error) {
 	if s.made == nil && s.madeErr == nil { // the source was not read from a file
 		return catalog.New(s.Provider, s.ProviderOptions())
