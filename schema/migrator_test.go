@@ -227,7 +227,7 @@ func TestChangedMigrationIsReported(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, status.Migrations[1].Changed)
 	require.False(t, status.Migrations[0].Changed)
-	require.ErrorContains(t, migrator.Validate(t.Context()), "migration 0002_ledger is not the one that was applied")
+	require.ErrorContains(t, migrator.Validate(t.Context()), "migration 0002_ledger differs from the migration that was applied")
 }
 
 func TestMigrationOfNewerProgram(t *testing.T) {

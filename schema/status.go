@@ -110,7 +110,7 @@ func (m *Migrator) Validate(ctx context.Context) error {
 		case one.AppliedAt == nil:
 			missing = append(missing, fmt.Sprintf("migration %s is pending", one))
 		case one.Changed:
-			changed = append(changed, fmt.Sprintf("migration %s is not the one that was applied", one))
+			changed = append(changed, fmt.Sprintf("migration %s differs from the migration that was applied", one))
 		}
 	}
 	if river := status.River; river.Present < river.Wanted {

@@ -12,7 +12,7 @@ import (
 )
 
 const withheldLine = "at_most_once effects are withheld: the database was restored, promoted or moved, and they may have been done already; " +
-	"say what happened with `hooklatch repair --restored-to TIME` or `hooklatch repair --promoted`"
+	"confirm what happened with `hooklatch repair --restored-to TIME` or `hooklatch repair --promoted`"
 
 // moved makes the database look like one that was promoted.
 func (b *bundle) moved(t *testing.T) {

@@ -111,7 +111,7 @@ func (w *Worker) watchServer(ctx context.Context, told *time.Time) error {
 	case state.Withheld && time.Since(*told) > tellWithheldEvery:
 		*told = time.Now()
 		w.telemetry.logger.LogAttrs(ctx, slog.LevelError, "at_most_once effects are withheld: the database was restored, promoted or moved, and they may "+
-			"have been done already; say what happened with `hooklatch repair --restored-to TIME` or `hooklatch repair --promoted`", servers...)
+			"have been done already; confirm what happened with `hooklatch repair --restored-to TIME` or `hooklatch repair --promoted`", servers...)
 	case !state.Withheld && !told.IsZero():
 		*told = time.Time{}
 		w.telemetry.logger.LogAttrs(ctx, slog.LevelInfo, "at_most_once effects are not withheld any more", servers...)

@@ -92,6 +92,6 @@ func (w *Worker) withdraw(p *presence) {
 	ctx, cancel := context.WithTimeout(context.Background(), withdrawTimeout)
 	defer cancel()
 	if err := w.fleet.Withdraw(ctx, w.opts.ID); err != nil {
-		w.telemetry.logger.LogAttrs(ctx, slog.LevelWarn, "process could not record that it is gone", errAttr(err))
+		w.telemetry.logger.LogAttrs(ctx, slog.LevelWarn, "process could not record that it has stopped", errAttr(err))
 	}
 }

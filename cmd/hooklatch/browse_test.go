@@ -212,5 +212,5 @@ func TestShowTellsTheWholeLife(t *testing.T) {
 	require.True(t, shown.Routes[1].Wants)
 
 	must(t, s.args("send", "github", "--id", "g_1")...)
-	require.Contains(t, must(t, s.args("events", "show", "github", "g_1")...), "receipts -> mail  does not match: it is from stripe, not github\n")
+	require.Contains(t, must(t, s.args("events", "show", "github", "g_1")...), "receipts -> mail  does not match: its sources are stripe, not github\n")
 }

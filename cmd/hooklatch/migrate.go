@@ -139,7 +139,7 @@ func (c *cli) printStatus(status schema.Status) error {
 			state = "applied " + shown(*m.AppliedAt)
 		}
 		if m.Changed {
-			state += ", but its text differs from the one in this program"
+			state += ", but its text differs from the migration in this program"
 		}
 		if m.Unknown {
 			state += ", by a newer version of the program"

@@ -91,6 +91,9 @@ func (c *cli) section(title string) { fmt.Fprintf(c.stdout, "\n%s\n", title) }
 // howSure says how each fact is confirmed.
 func howSure(c provider.Confirmed) string {
 	by := func(fact string, e provider.Evidence) string {
+		if e == provider.Nobody {
+			return fact + " unconfirmed"
+		}
 		return fact + " by " + strings.ReplaceAll(strings.Join(e.Names(), " and "), "_", " ")
 	}
 	facts := []string{by("signature", c.Signature), by("event id", c.EventID)}
@@ -117,7 +120,7 @@ func (d described) answer() string {
 
 func (d described) handshake() string {
 	if d.Handshake {
-		return "checks of the endpoint by the sender are answered and not stored"
+		return "the sender's checks of the endpoint are answered and not stored"
 	}
 	return "none"
 }

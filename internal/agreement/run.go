@@ -98,7 +98,7 @@ func columnsOf(ctx context.Context, conn *pgconn.PgConn, query string) ([]string
 		return nil, err
 	}
 	if len(described.Fields) == 0 {
-		return nil, &RefusedError{Message: "it returns no columns, so that nothing could be said of a row"}
+		return nil, &RefusedError{Message: "it returns no columns, so that a row would say nothing"}
 	}
 	names := make([]string, len(described.Fields))
 	for i, field := range described.Fields {

@@ -48,7 +48,7 @@ func Find(n int) ([]int, error) {
 		listeners = append(listeners, listener)
 		found = append(found, port)
 	}
-	return nil, errors.New("find a free port: none was found")
+	return nil, errors.New("find a free port: no port is free")
 }
 
 // Addresses returns n different addresses, HOST:PORT, as [Find] does.

@@ -126,7 +126,7 @@ func (c *Check) WebURL(field, given string, u *url.URL) bool {
 	_, err := strconv.ParseUint(u.Port(), 10, 16)
 	switch {
 	case u.User != nil:
-		c.Failf(field, nil, "has a user or password; give them in fields of their own")
+		c.Failf(field, nil, "has a user or password; give them in separate fields")
 	case u.Scheme != "http" && u.Scheme != "https", u.Hostname() == "":
 		c.Failf(field, given, "is not a URL of the web; %s", allowedURL)
 	case u.Port() != "" && err != nil:

@@ -63,7 +63,7 @@ func (w *waker) run() {
 	for queues := w.take(); len(queues) > 0; queues = w.take() {
 		ctx, cancel := context.WithTimeout(context.Background(), wakeTimeout)
 		if err := w.send(ctx, queues); err != nil {
-			w.logger.WarnContext(ctx, "queues not told of new jobs, which wait for the next poll", slog.String(logkey.Err, err.Error()))
+			w.logger.WarnContext(ctx, "queues not notified of new jobs, which wait for the next poll", slog.String(logkey.Err, err.Error()))
 		}
 		cancel()
 		time.Sleep(wakePause)

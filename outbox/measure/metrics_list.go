@@ -118,7 +118,7 @@ func (e *exporter) lists() {
 				tell(float64(of.Failures), ofSource(of.Source))
 			}
 		})
-	e.Gauge("hooklatch.endpoint.enabled", "", "1 if the provider sends to the endpoint of Hooklatch, 0 if the endpoint is off or leads elsewhere.",
+	e.Gauge("hooklatch.endpoint.enabled", "", "1 if the provider sends to Hooklatch's endpoint, 0 if the endpoint is off or leads elsewhere.",
 		func(s *Snapshot, tell observe) {
 			for _, of := range s.Lists {
 				if of.Endpoint != "" {

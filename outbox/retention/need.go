@@ -95,7 +95,7 @@ func (a arrivals) during(p partition) []int64 {
 func (r *run) whenTheyCame(ctx context.Context, events []int64) (arrivals, error) {
 	rows, err := r.sql.WhenTheyCame.With(keepEvents{Events: events}).Query(ctx, byIndex(r))
 	if err != nil {
-		return nil, fmt.Errorf("look when events came: %w", err)
+		return nil, fmt.Errorf("look up when events arrived: %w", err)
 	}
 	came, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (arrived, error) {
 		var one arrived
@@ -103,7 +103,7 @@ func (r *run) whenTheyCame(ctx context.Context, events []int64) (arrivals, error
 		return one, err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("look when events came: %w", err)
+		return nil, fmt.Errorf("look up when events arrived: %w", err)
 	}
 	return came, nil
 }

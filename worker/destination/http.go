@@ -254,7 +254,7 @@ func (h *HTTP) exchange(ctx context.Context, e *ledger.Effect, req *http.Request
 			return notConnected(ctx, host, h.timeout, err)
 		}
 		if unprocessed(err) {
-			return Outcome{Verdict: ledger.VerdictNotApplied, Err: errors.New(oneLine(host + " did not process the request and asked for it again"))}
+			return Outcome{Verdict: ledger.VerdictNotApplied, Err: errors.New(oneLine(host + " did not process the request and asked the client to send it again"))}
 		}
 		return Outcome{Verdict: ledger.VerdictMaybeApplied, Err: noAnswer(ctx, host, h.timeout, err)}
 	}

@@ -37,7 +37,7 @@ func TestA101IsAnAnswer(t *testing.T) {
 			<-closed
 			require.Equal(t, ledger.VerdictMaybeApplied, out.Verdict)
 			require.Equal(t, http.StatusSwitchingProtocols, out.Status)
-			require.EqualError(t, out.Err, "HTTP 101 Switching Protocols: no request asks for that, the destination's url may lead to a websocket")
+			require.EqualError(t, out.Err, "HTTP 101 Switching Protocols: no request asks for this; the destination's url may lead to a websocket")
 			require.Empty(t, out.Excerpt)
 		})
 	}

@@ -218,7 +218,7 @@ func TestNewHTTPSaysWhatIsWrong(t *testing.T) {
 	for want, change := range map[string]func(*HTTPOptions){
 		`http destination: Name is required`:                                                                                                                        func(o *HTTPOptions) { o.Name = "" },
 		`http destination "app": has no url; give url, secret_url or url_file`:                                                                                      func(o *HTTPOptions) { o.URL = "" },
-		`http destination "app": url: has a user or password; give them in fields of their own`:                                                                     func(o *HTTPOptions) { o.URL = "https://user:canary@example.com" },
+		`http destination "app": url: has a user or password; give them in separate fields`:                                                                         func(o *HTTPOptions) { o.URL = "https://user:canary@example.com" },
 		`http destination "app": host "127.1" is not a valid address`:                                                                                               func(o *HTTPOptions) { o.URL = "http://127.1/" },
 		`http destination "app": method: "HEAD" is not a method; allowed: POST, PUT, PATCH, DELETE, GET`:                                                            func(o *HTTPOptions) { o.Method = "HEAD" },
 		`http destination "app": timeout: -1s is too short; it must be longer than 0s`:                                                                              func(o *HTTPOptions) { o.Timeout = -time.Second },

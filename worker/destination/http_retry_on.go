@@ -42,7 +42,7 @@ func allowedRetryOn(policy ledger.Policy) string {
 	if policy == ledger.AtMostOnce {
 		return "401, 407 and 421, which under at_most_once are the only ones that are certain to come before anything was done"
 	}
-	return "400 to 499 without 408, 409, 425 and 429, which have a meaning of their own"
+	return "400 to 499 without 408, 409, 425 and 429, which have their own meaning"
 }
 
 // mayRetryOn reports whether the status may be in a list for the policy.

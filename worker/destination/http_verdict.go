@@ -35,7 +35,7 @@ func (h *HTTP) answered(e *ledger.Effect, status int, header http.Header) Outcom
 	switch {
 	case status == http.StatusSwitchingProtocols:
 		out.Verdict = ledger.VerdictMaybeApplied
-		out.Err = fmt.Errorf("HTTP %d %s: no request asks for that, the destination's url may lead to a websocket",
+		out.Err = fmt.Errorf("HTTP %d %s: no request asks for this; the destination's url may lead to a websocket",
 			status, http.StatusText(status))
 	case status >= 300 && status <= 399:
 		out.Verdict = ledger.VerdictRefused

@@ -79,11 +79,11 @@ func (c Case) plans() []plan {
 		}
 	}
 	const each = "each event "
-	add(TwiceAtOnce, each+"came four times in parallel and ran twice in parallel; one run was rolled back",
+	add(TwiceAtOnce, each+"arrived four times in parallel and ran twice in parallel; one run was rolled back",
 		eachWith(c.Events, step{times: deliveries}), doubled)
 	add(Crashed, each+"was interrupted after every statement, and once between its end and the COMMIT; then it ran again",
 		inOrder(c.Events), crashing)
-	add(TwoIDs, each+"came under two ids in parallel", eachWith(c.Events, step{also: asSecond}), none)
+	add(TwoIDs, each+"arrived under two ids in parallel", eachWith(c.Events, step{also: asSecond}), none)
 	var replays []step
 	for _, e := range c.Events {
 		replays = append(replays, step{events: []Event{e}}, step{events: []Event{e}, replay: true})
@@ -100,9 +100,9 @@ func (c Case) plans() []plan {
 	}
 	add(Late, fmt.Sprintf("all events were handled in order, and then replayed: %s", ids(older)), late, none)
 	for _, order := range orders(c.Events) {
-		add(Shuffled, "the events came in the order "+ids(order), inOrder(order), none)
+		add(Shuffled, "the events arrived in the order "+ids(order), inOrder(order), none)
 	}
-	add(AllAtOnce, "all events came and were handled at the same time", []step{{events: c.Events}}, none)
+	add(AllAtOnce, "all events arrived and were handled simultaneously", []step{{events: c.Events}}, none)
 	return plans
 }
 

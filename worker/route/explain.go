@@ -45,7 +45,7 @@ func (t *Table) allows(e *inbox.Event, why string) (wants bool, instead string) 
 	case !e.ErasedAt.IsZero():
 		return false, "the event is erased, and is never dispatched again"
 	case t.LeavesToHandlers(e.Source):
-		return false, fmt.Sprintf("Go handlers take the events of %s: it has handlers: true", e.Source)
+		return false, fmt.Sprintf("Go handlers process the events of %s: this source has handlers: true", e.Source)
 	}
 	return true, why
 }
@@ -54,22 +54,22 @@ func (r *compiledRoute) explain(scope *eventScope) (wants bool, why string) {
 	e := scope.event
 	switch {
 	case !r.fromSource(string(e.Source)):
-		return false, fmt.Sprintf("it is from %s, not %s", strings.Join(r.From, ", "), e.Source)
+		return false, fmt.Sprintf("its sources are %s, not %s", strings.Join(r.From, ", "), e.Source)
 	case !r.ofType(e.Type):
 		return false, fmt.Sprintf("its types are %s, not %s", strings.Join(r.Types, ", "), e.Type)
 	case e.Body == nil && r.when != nil:
-		return false, "its when cannot be evaluated: the body is no longer stored"
+		return false, "the route's when cannot be evaluated: the body is no longer stored"
 	case e.Body == nil:
 		return true, ""
 	}
 	_, wants, err := r.plan(scope)
 	switch {
 	case isInterrupted(err):
-		return false, "it cannot be evaluated: " + err.Error()
+		return false, "the route cannot be evaluated: " + err.Error()
 	case err != nil:
 		return true, "its effect is parked: " + err.Error()
 	case !wants:
-		return false, "its when is false: " + r.When
+		return false, "the route's when is false: " + r.When
 	}
 	return true, ""
 }

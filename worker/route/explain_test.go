@@ -20,7 +20,7 @@ func TestARouteIsNotSaidToWantWhatItNeverGets(t *testing.T) {
 		want   Explanation
 	}{
 		"usual":    {source: "stripe", want: Explanation{Route: "everything", Destination: "app", Wants: true}},
-		"handlers": {source: "shop", want: Explanation{Route: "everything", Destination: "app", Why: "Go handlers take the events of shop: it has handlers: true"}},
+		"handlers": {source: "shop", want: Explanation{Route: "everything", Destination: "app", Why: "Go handlers process the events of shop: this source has handlers: true"}},
 		"erased": {
 			source: "stripe", erased: time.Now(),
 			want: Explanation{Route: "everything", Destination: "app", Why: "the event is erased, and is never dispatched again"},

@@ -74,7 +74,7 @@ func nameHint(env *cel.Env, text, message string) string {
 	isFunction := strings.Contains(text, name+"(")
 	switch {
 	case isFunction && name == "now":
-		return "; an expression sees no clock; event.received_at is when the event came"
+		return "; an expression sees no clock; event.received_at is the time at which the event arrived"
 	case isFunction:
 		return meant + "; docs/expressions.md lists the functions"
 	case name == "current":

@@ -19,7 +19,7 @@ type PersonalKey struct {
 
 // String implements fmt.Stringer.
 func (k PersonalKey) String() string {
-	return fmt.Sprintf("route %q: %s: reads %s, which names a person", k.Route, k.Field, k.Name)
+	return fmt.Sprintf("route %q: %s: reads %s, which identifies a person", k.Route, k.Field, k.Name)
 }
 
 // personal are the parts of the names of fields that contain addresses of people.

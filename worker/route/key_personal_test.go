@@ -21,5 +21,5 @@ func TestKeysOfAddressesAreFound(t *testing.T) {
 		{"b", "key", "customerEmail"},
 		{"b", "order_by", "mobile"},
 	}, found)
-	require.Equal(t, `route "a": key: reads email, which names a person`, found[0].String())
+	require.Equal(t, `route "a": key: reads email, which identifies a person`, found[0].String())
 }

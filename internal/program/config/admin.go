@@ -202,7 +202,7 @@ func (o *AdminOIDC) check(d *decoder, at string, hasConsoleURL bool) {
 		c.Failf("issuer", o.Issuer, "is plain HTTP, which does not authenticate the provider; allowed: https://, or http:// on this machine")
 	}
 	if o.ClientID == "" {
-		c.Missing("client_id", "has no client_id, the id of Hooklatch at the provider")
+		c.Missing("client_id", "has no client_id, Hooklatch's id at the provider")
 	}
 	if len(o.Scopes) > 0 && !slices.Contains(o.Scopes, "openid") {
 		c.Failf("scopes", nil, "lacks openid, without which the provider does not identify users")
@@ -282,7 +282,7 @@ func (a Admin) checkTokens(d *decoder) {
 		}
 		checkTokenLength(d, at+".token", one.Token)
 		if other, twice := secrets[one.Token]; twice {
-			d.reportf(d.place(at+".token"), "is the same token as that of %s, so it would not identify its bearer", other)
+			d.reportf(d.place(at+".token"), "is the same token as %s, so it would not identify its bearer", other)
 		}
 		secrets[one.Token] = fmt.Sprintf("admin.tokens[%d]", i)
 	}

@@ -100,7 +100,7 @@ func (f facts) durability(opts ServerOptions) []Finding {
 	add(f.FullPageWrites != "on", Warning, "full_page_writes", "full_page_writes is on",
 		"full_page_writes is off: a power loss can damage pages, unless the file system never writes partial pages", "set full_page_writes = on in postgresql.conf and reload")
 	add(f.SynchronousCommit == "off", Warning, "synchronous_commit", "synchronous_commit is "+f.SynchronousCommit,
-		"synchronous_commit is off by default: Hooklatch's transactions turn it on, but those of your own handlers and applications do not", "set synchronous_commit = on in postgresql.conf and reload")
+		"synchronous_commit is off by default: Hooklatch's transactions turn it on, but the transactions of your own handlers and applications do not", "set synchronous_commit = on in postgresql.conf and reload")
 	add(f.InRecovery, Problem, "primary", "the server is a primary",
 		"the server is a standby and accepts no writes", "connect to the primary; target_session_attrs=read-write in the URL finds it among several hosts")
 	add(f.ReadOnly && !f.InRecovery, Problem, "writable", "transactions can write",

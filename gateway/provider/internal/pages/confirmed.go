@@ -79,7 +79,7 @@ func byWhat(e provider.Evidence, sdks []string) string {
 	texts := map[provider.Evidence]string{
 		provider.Documentation: "the sender's documentation or code",
 		provider.Vector:        "a published test vector",
-		provider.SDK:           "an SDK that the tests of Hooklatch run: " + strings.Join(sdks, ", "),
+		provider.SDK:           "an SDK that Hooklatch's tests run: " + strings.Join(sdks, ", "),
 		provider.Others:        "third-party code and texts",
 		provider.Nobody:        "unconfirmed: verify it before you rely on it",
 		provider.Configured:    "your configuration",

@@ -104,7 +104,7 @@ func (p *relyingParty) claimsOf(ctx context.Context, code string, of flow) (map[
 		return nil, fmt.Errorf("verify id_token: %w", err)
 	}
 	if !hmac.Equal([]byte(verified.Nonce), []byte(of.Nonce)) {
-		return nil, errors.New("verify id_token: its nonce is not that of this sign-in")
+		return nil, errors.New("verify id_token: its nonce does not belong to this sign-in")
 	}
 	claims := map[string]any{}
 	if err := verified.Claims(&claims); err != nil {
