@@ -28,14 +28,14 @@ import (
 	"github.com/hooklatch/hooklatch/worker/route"
 )
 
-// Limits of Options, and the time that runs may take in addition to their work.
+// Bounds of Options, and the time that runs may take beside their work.
 const (
 	minJobTimeout = 30 * time.Second
-	// rescueSlack is the time that a rescue waits after a run's time-out, so that a run that
-	// honours its context has ended before it is rescued.
+	// rescueSlack is the time that a rescue waits beyond the time-out of a run, so that a run
+	// that honours its context has ended before it is rescued.
 	rescueSlack = 30 * time.Second
-	// ledgerSlack is the time that an effect's run may take in addition to the call: for one
-	// claim and one settlement.
+	// ledgerSlack is the time that a run of an effect may take beside the call: for one claim
+	// and one settlement.
 	ledgerSlack = 10 * time.Second
 	// maxClientID is River's limit for a client's ID.
 	maxClientID = 100
@@ -96,8 +96,8 @@ type Options struct {
 	Alarm interface {
 		Turn(ctx context.Context) error
 	} `yaml:"-"`
-	// Backfill is called every 15 seconds, in one process at a time, to make due passes over
-	// provider lists. If nil, no passes are made.
+	// Backfill is called every 15 seconds, in one process at a time, to make the passes over
+	// provider lists that are due. If nil, no passes are made.
 	Backfill interface {
 		Turn(ctx context.Context) error
 	} `yaml:"-"`
@@ -173,7 +173,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// table returns the options for compiling routes, the routes of New and later ones.
+// table returns the options to compile routes with, those of New and later ones.
 func (o Options) table(routes []route.Route, configHash string) route.Options {
 	targets := make([]route.Target, 0, len(o.Destinations))
 	for _, d := range o.Destinations {
@@ -191,8 +191,8 @@ func jobTimeout(destinations []DestinationOptions) time.Duration {
 	return longest
 }
 
-// clientID returns an id that is unique for each Worker. River's records then show which process
-// made an attempt, and distinguish restarts of the process.
+// clientID returns an id that is unique for each Worker, so that River's records show which
+// process made an attempt, and which start of it.
 func clientID() string {
 	host, err := os.Hostname()
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// Via is the method of recovering missing events.
+// Via is how missing events are recovered.
 type Via string
 
 // Values of Via.
@@ -100,7 +100,7 @@ func (s Settings) WithDefaults(list *provider.List) Settings {
 	return s
 }
 
-// back returns the time for which the provider lists an event.
+// back is how long the provider lists an event.
 func (s Settings) back() time.Duration {
 	if s.List == nil || s.List.BackDays == 0 {
 		return 365 * day
@@ -108,8 +108,8 @@ func (s Settings) back() time.Duration {
 	return time.Duration(s.List.BackDays) * day
 }
 
-// Validate checks settings that have their defaults. An event's key is remembered for the
-// time remembered. The error is option.Faults.
+// Validate checks settings that have their defaults. remembered is how long an event's key
+// is remembered. Its error is option.Faults.
 func (s Settings) Validate(remembered time.Duration) error {
 	var c option.Check
 	if s.Token.IsZero() {
@@ -149,7 +149,7 @@ func isPrivate(host string) bool {
 	return host == "localhost" || err == nil && (address.IsLoopback() || address.IsPrivate())
 }
 
-// streams returns the accounts, or one empty name.
+// streams returns the accounts, or one without a name.
 func (s Settings) streams() []string {
 	if len(s.Accounts) == 0 {
 		return []string{""}

@@ -11,12 +11,12 @@ import (
 type About struct {
 	// Confirmed is the evidence for each fact that the provider relies on.
 	Confirmed Confirmed
-	// Signing explains how the sender authenticates its deliveries.
+	// Signing explains how the sender proves its identity.
 	Signing string
 	// KeyRule explains what makes two deliveries the same event.
 	KeyRule string
-	// Setup are the steps at the sender's side, in order, with the location of the
-	// secret. {url} stands for the endpoint's URL.
+	// Setup are the steps at the sender's side, in order, with the place where
+	// the secret is found. {url} stands for the URL of the endpoint.
 	Setup []string
 	// Notes are pitfalls.
 	Notes []string
@@ -29,11 +29,11 @@ type About struct {
 
 // Confirmed is the evidence for each fact. Every provider declares all of them.
 type Confirmed struct {
-	Signature   Evidence `json:"signature"`    // the signed text and the algorithm
-	EventID     Evidence `json:"event_id"`     // identifies the event, and stays the same when the event is resent
-	Handshake   Evidence `json:"handshake"`    // the sender's check of the endpoint
-	RetryWindow Evidence `json:"retry_window"` // time for which the sender retries by itself
-	Resend      Evidence `json:"resend"`       // time for which an operator can make the sender resend
+	Signature   Evidence `json:"signature"`    // what is signed, and how
+	EventID     Evidence `json:"event_id"`     // that it identifies the event, and stays the same when it is resent
+	Handshake   Evidence `json:"handshake"`    // how the sender checks the endpoint
+	RetryWindow Evidence `json:"retry_window"` // for how long it tries again by itself
+	Resend      Evidence `json:"resend"`       // for how long an operator can make it resend
 }
 
 // Facts returns the evidence by the JSON name of each fact.
@@ -51,21 +51,21 @@ type Evidence uint8
 const (
 	// Documentation of the sender, or the source of its own libraries.
 	Documentation Evidence = 1 << iota
-	// Vector is a published test vector that Hooklatch's tests verify: a delivery in
+	// Vector is a published test vector that our tests verify: a delivery of
 	// catalog/testdata that says where it was published. For signatures and
 	// handshakes only.
 	Vector
-	// SDK is a library that signs and verifies against Hooklatch's code in the tests
-	// of sdktest. For signatures only.
+	// SDK is a library that signs and verifies against ours in the tests of
+	// sdktest. For signatures only.
 	SDK
-	// Others are third parties that quote the sender in their code and texts.
+	// Others is third parties that quote the sender in their code and texts.
 	Others
 	// Nobody is general knowledge that could not be checked. Verify it before you rely
 	// on it.
 	Nobody
 	// Configured is the configuration of the source itself.
 	Configured
-	// NoSuchThing means that the fact does not exist at this sender.
+	// NoSuchThing means that the sender has nothing of the kind.
 	NoSuchThing
 )
 

@@ -1,6 +1,6 @@
 package provider
 
-// AnswerOptions describe the response to a verified delivery, if the sender accepts no other.
+// AnswerOptions is the answer to a proven delivery, where the sender accepts no other.
 type AnswerOptions struct {
 	// Status of the response, 200 to 299. Defaults to 200.
 	Status int `yaml:"status,omitempty"`
@@ -25,7 +25,7 @@ type ProbeOptions struct {
 	Echo EchoOptions `yaml:"echo,omitempty"`
 }
 
-// EchoOptions name the value that the response to a probe repeats. At most one option is
+// EchoOptions name the value that the answer to a probe repeats. At most one of them is
 // set. A POST is a probe only if no event can be found in it.
 type EchoOptions struct {
 	// Query is a parameter of the URL. The response is the parameter's value as plain

@@ -28,7 +28,7 @@ const (
 	maxValue = 200
 )
 
-// Check is a user's own query, which returns a row for each problem.
+// Check is a query of the user's own. It returns a row for each problem.
 type Check struct {
 	// Name of the check in findings, logs and metrics. Required.
 	Name string `yaml:"name,omitempty"`

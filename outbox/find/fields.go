@@ -16,11 +16,11 @@ import (
 
 // Field is one field of a filter: a flag of a command, and a parameter in a URL.
 type Field struct {
-	Name   string // name of the flag and of the parameter in URLs
+	Name   string // of the flag, and in the URL
 	Former string // former name in URLs; empty: none
-	Label  string // label in a form
+	Label  string // in a form
 	Hint   string // an example value
-	// Help continues "those ". The first pair of single quotes marks the name of the value.
+	// Help continues "those ". The name of the value is in single quotes.
 	Help  string
 	Words []string // the allowed values; nil: any text
 	Many  bool     // takes several values, separated by commas

@@ -14,7 +14,7 @@ import (
 )
 
 // Content selects by the content of an event, including its body. If both fields are set, both
-// must hold. An effect is selected by its event.
+// must hold. An effect is selected by the event that made it.
 type Content struct {
 	// When is a CEL expression with the names and functions of a route's `when`.
 	When string `json:"when,omitempty" find:"when" help:"where this CEL 'expression' is true for the event, as in a route's when" label:"Condition on the payload" hint:"body.data.object.customer == \"cus_42\""`

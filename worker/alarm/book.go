@@ -64,7 +64,7 @@ func (b *Book) List(ctx context.Context) ([]Entry, error) {
 	return list, nil
 }
 
-// UnknownError is returned if no condition has the name.
+// UnknownError is returned for a name that no condition has.
 type UnknownError struct{ Name string }
 
 // Error implements error.

@@ -105,11 +105,11 @@ type Basic struct {
 	Password secret.Value `yaml:"password,omitempty"`
 }
 
-// target returns the URL of requests that do not set one.
+// target returns the URL of requests that bring none.
 func (o HTTPOptions) target() string { return cmp.Or(o.SecretURL.Reveal(), o.URL) }
 
-// ShownURL returns the URL of requests that do not set one, as it may be stored and shown: a
-// secret URL is reduced to its origin. It is empty if the URL is invalid.
+// ShownURL returns the URL of requests that bring none, as it may be stored and shown: a secret
+// URL is reduced to its origin. It is empty if the URL is invalid.
 func (o HTTPOptions) ShownURL() string {
 	u, err := parseTarget(o.target())
 	switch {

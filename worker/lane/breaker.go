@@ -14,14 +14,13 @@ import (
 )
 
 // Breaker decides when a destination is down. The destination is then paused for the whole
-// fleet, until a probe, an attempt of its oldest due effect, succeeds. Each process counts its
-// own attempts.
+// fleet, until one probe, an attempt of its oldest due effect, succeeds. Each process counts
+// its own attempts.
 //
-// An attempt counts as failed without a usable response: no connection, a time-out, a 5xx, or a
-// 401, 403 or 407, which mostly concerns the destination's credentials and not the effect. If
-// other effects succeed while one effect is refused repeatedly, the refusal concerns the effect:
-// it counts neither as a failure nor as a success, like 425 and 429. Other refusals count as
-// responses of a working destination.
+// An attempt fails if nothing usable came back: no connection, a time-out, a 5xx, or a 401, 403
+// or 407, which is mostly about the destination's credentials and not about the effect. If other
+// effects succeed while one is refused again and again, that refusal is about the effect: it
+// counts neither way, like 425 and 429. Other refusals are answers.
 type Breaker struct {
 	// If true, the breaker never pauses the destination. Defaults to false.
 	Off bool `yaml:"off,omitempty"`
@@ -68,8 +67,8 @@ func (b Breaker) Validate() error {
 	return c.Err()
 }
 
-// NextProbe returns the wait before the next probe. It equals the time for which the breaker has
-// been open, which doubles the waits.
+// NextProbe is the wait for the next probe. It doubles the waits: it is as long as the breaker
+// has been open.
 func (b Breaker) NextProbe(openedAt time.Time) time.Duration {
 	return min(max(clock.Since(openedAt), b.Probe), b.MaxProbe)
 }
@@ -86,9 +85,9 @@ type breaker struct {
 	mu     sync.Mutex
 	slices [breakerSlices]breakerSlice
 	row    int       // failures since the last success
-	last   time.Time // time of the latest of these failures
+	last   time.Time // when the last of them was
 
-	succeeded time.Time // last success; Forget keeps it
+	succeeded time.Time // the last success; Forget keeps it
 }
 
 // breakerSlice counts a part of the window.
@@ -99,11 +98,10 @@ type breakerSlice struct {
 
 func newBreaker(b Breaker, now func() time.Time) *breaker { return &breaker{opts: b, now: now} }
 
-// Record counts an attempt that has ended. If the destination must be paused, Record returns the
-// reason and starts counting anew; otherwise it returns an empty string. refusedFor is for an
-// attempt that was refused for lack of credentials: the time since the start of the effect's
-// first attempt in an unbroken series of such refusals. It is 0 if the previous attempt was not
-// refused in this way.
+// Record counts an attempt that has ended. It returns the reason why the destination must be
+// paused, and then starts counting anew; or an empty string. For an attempt that was refused
+// for lack of credentials, refusedFor is how long ago the first of the effect's latest attempts
+// started that were all refused so. It is 0 if the attempt before this one was not.
 func (b *breaker) Record(sent destination.Outcome, refusedFor time.Duration) (reason string) {
 	counts, failed := Counts(sent)
 	if b.opts.Off || !counts {
@@ -159,7 +157,7 @@ func (b *breaker) LastSuccess() time.Time {
 	return b.succeeded
 }
 
-// Forget discards the counted failures, which happened before a pause.
+// Forget discards the counted failures: they are about the time before a pause.
 func (b *breaker) Forget() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -173,8 +171,8 @@ func Unauthorized(status int) bool {
 	return status == http.StatusUnauthorized || status == http.StatusForbidden || status == http.StatusProxyAuthRequired
 }
 
-// Counts reports whether an attempt says anything about its destination, and whether the
-// destination failed.
+// Counts reports whether an attempt says anything about its destination, and whether it says
+// that the destination fails.
 func Counts(sent destination.Outcome) (counts, failed bool) {
 	if sent.Verdict == ledger.VerdictDone {
 		return true, false

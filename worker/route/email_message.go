@@ -27,7 +27,7 @@ const (
 	renderTimeout = 2 * time.Second
 )
 
-// EmailMessage renders an email. Its templates are Go templates over .event, .body, .headers
+// EmailMessage renders an e-mail. Its templates are Go templates over .event, .body, .headers
 // and .current, named as in CEL, and .values. A missing key is an error, and so is a value that
 // does not fit its format. Rendering is bounded to 4 MiB and 2 seconds.
 type EmailMessage struct {

@@ -17,19 +17,19 @@ import (
 
 // Values of Forward.Headers.
 const (
-	// ForwardNoHeaders sends only the content type of the delivery's headers.
+	// ForwardNoHeaders sends none of the delivery's headers but its content type.
 	ForwardNoHeaders = "none"
 	// ForwardOriginalHeaders sends the delivery's headers too.
 	ForwardOriginalHeaders = "original"
 )
 
-// Forward sends the event as received: the exact bytes, the content type and the time at which
+// Forward sends the event as it came: the exact bytes, its content type and the time at which
 // it was received (destination.HeaderReceivedAt), signed as the destination is configured.
 //
 // Most senders do not sign their headers, and a receiver may trust what its own proxies and
 // frameworks read from them. So only headers known to be the sender's own are forwarded.
-// Headers of the connection and of proxies on the way to the gateway, authorization and cookies
-// are never forwarded.
+// Headers of the connection and of proxies on the way to us, authorization and cookies never
+// are.
 type Forward struct {
 	// original also forwards the delivery's headers that are the sender's own, such as
 	// Stripe-Signature or X-GitHub-Event; none does not. Defaults to none.

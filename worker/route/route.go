@@ -23,7 +23,7 @@ const (
 const EverySource = "*"
 
 // Route maps events to an effect at a destination. Its conditions, keys and scalar fields are
-// CEL expressions over event, body, headers and current; email bodies are Go templates.
+// CEL expressions over event, body, headers and current; mail bodies are Go templates.
 type Route struct {
 	// Name of the route. The name is part of the keys of the route's effects, so a new name creates
 	// new effects. The rule for names is the same as for sources. Required.

@@ -1,4 +1,4 @@
-// Package config reads Hooklatch's YAML file strictly, and reports all mistakes together,
+// Package config reads the YAML file of Hooklatch strictly, and reports all mistakes together,
 // with their positions.
 package config
 
@@ -25,7 +25,7 @@ const (
 type LookupEnv = func(name string) (string, bool)
 
 // Config is the whole file. Parse and Load return it complete: expanded, checked, with the
-// contents of every *_file and all defaults. YAML writes it with <secret> instead of each secret.
+// contents of every *_file and all defaults. YAML writes it with <secret> in place of each secret.
 type Config struct {
 	// The database that stores the events, the ledger and the jobs.
 	Database Database `yaml:"database,omitempty"`

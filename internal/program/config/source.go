@@ -75,7 +75,7 @@ type Source struct {
 	madeErr error
 }
 
-// Dedup is the rule by which duplicates are recognised. A rule without other fields is written as text.
+// Dedup is how duplicates are recognised. A rule without other fields is written as text.
 type Dedup struct {
 	// The rule: id or content.
 	Rule string `yaml:"rule,omitempty"`
@@ -94,7 +94,7 @@ func (s Source) ProviderOptions() provider.Options {
 	return o
 }
 
-// OverridesKey reports whether the source's key differs from the key that its provider
+// OverridesKey reports whether the source has a different key from the one that its provider
 // documents.
 func (s Source) OverridesKey(p *provider.Provider) bool {
 	return p.About.Confirmed.EventID != provider.Configured && (s.EventID.Text() != "" || len(s.Dedup.Ignore) > 0)
