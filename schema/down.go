@@ -78,7 +78,7 @@ func (m *Migrator) downOurs(ctx context.Context, tx pgx.Tx) ([]Step, error) {
 	}
 	for version, record := range applied {
 		if version > len(m.migrations) {
-			return nil, fmt.Errorf("the database has migration %04d_%s, which this program does not know: use the program that applied it", version, record.name)
+			return nil, fmt.Errorf("the database has migration %04d_%s, which this program does not know: use the version that applied the migration", version, record.name)
 		}
 	}
 	for _, migration := range slices.Backward(m.migrations) {

@@ -67,7 +67,7 @@ func readMigrations(files fs.FS, dir string) ([]migration, error) {
 	}
 	for _, m := range all {
 		if m.up == "" || m.down == "" {
-			return nil, fmt.Errorf("read migrations: %s needs an up and a down file", m)
+			return nil, fmt.Errorf("read migrations: %s needs an up file and a down file", m)
 		}
 	}
 	return all, nil

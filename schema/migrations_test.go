@@ -19,8 +19,8 @@ func TestReadMigrations(t *testing.T) {
 		"complete":      {[]string{"0001_a.up.sql", "0001_a.down.sql", "0002_b_c.up.sql", "0002_b_c.down.sql"}, []string{"0001_a", "0002_b_c"}, ""},
 		"gap":           {[]string{"0001_a.up.sql", "0001_a.down.sql", "0003_c.up.sql", "0003_c.down.sql"}, nil, "0003_c.down.sql should have the number 0002"},
 		"begins at 2":   {[]string{"0002_a.up.sql", "0002_a.down.sql"}, nil, "should have the number 0001"},
-		"no down":       {[]string{"0001_a.up.sql"}, nil, "0001_a needs an up and a down file"},
-		"no up":         {[]string{"0001_a.down.sql"}, nil, "0001_a needs an up and a down file"},
+		"no down":       {[]string{"0001_a.up.sql"}, nil, "0001_a needs an up file and a down file"},
+		"no up":         {[]string{"0001_a.down.sql"}, nil, "0001_a needs an up file and a down file"},
 		"two of a kind": {[]string{"0001_a.up.sql", "0001_a.down.sql", "0001_b.up.sql"}, nil, "0001 is both a and b"},
 		"bad name":      {[]string{"1_a.up.sql"}, nil, "1_a.up.sql is not named NNNN_name.up.sql"},
 	} {

@@ -147,7 +147,7 @@ func (m *Migrator) log(ctx context.Context, steps []Step) {
 // explain adds advice to errors that have a usual cause.
 func (m *Migrator) explain(err error) error {
 	if codeOf(err) == codeLockTimeout {
-		return fmt.Errorf("a table was in use at each try for %v, and waiting longer would block everything else that uses it; run it again when no long transaction or backup is running: it continues where it stopped: %w", m.patience, err)
+		return fmt.Errorf("a table was in use at each attempt for %v, and waiting longer would block everything else that uses the table; run the migration again when no long transaction or backup is running: the migration continues where it stopped: %w", m.patience, err)
 	}
 	return err
 }

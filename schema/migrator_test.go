@@ -208,7 +208,7 @@ func TestBusyTableEndsUp(t *testing.T) {
 
 	migrator.SetPatience(50 * time.Millisecond)
 	_, err = migrator.Up(t.Context())
-	require.ErrorContains(t, err, "migrate up: a table was in use at each try for 50ms")
+	require.ErrorContains(t, err, "migrate up: a table was in use at each attempt for 50ms")
 	require.ErrorContains(t, err, "run it again")
 
 	require.NoError(t, user.Rollback(t.Context()))
@@ -227,7 +227,7 @@ func TestChangedMigrationIsReported(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, status.Migrations[1].Changed)
 	require.False(t, status.Migrations[0].Changed)
-	require.ErrorContains(t, migrator.Validate(t.Context()), "migration 0002_ledger differs from the migration that was applied")
+	require.ErrorContains(t, migrator.Validate(t.Context()), "migration 0002_ledger differs from the applied migration")
 }
 
 func TestMigrationOfNewerProgram(t *testing.T) {
@@ -257,7 +257,7 @@ func TestRiverBehind(t *testing.T) {
 
 	_, err = river.Migrate(t.Context(), rivermigrate.DirectionDown, &rivermigrate.MigrateOpts{TargetVersion: 6})
 	require.NoError(t, err)
-	require.ErrorContains(t, migrator.Validate(t.Context()), "River's tables have version 6, version 8 is needed")
+	require.ErrorContains(t, migrator.Validate(t.Context()), "River's tables have version 6, but version 8 is required")
 	steps, err := migrator.Up(t.Context())
 	require.NoError(t, err)
 	require.Len(t, steps, 2)

@@ -48,7 +48,7 @@ func (n Name) Validate() error {
 		return fmt.Errorf("schema name %q begins with pg_: Postgres reserves such names", string(n))
 	}
 	if slices.Contains(strings.Fields(reservedWords), string(n)) {
-		return fmt.Errorf("schema name %q is a reserved word of SQL: choose another one, such as %s_hooks", string(n), n)
+		return fmt.Errorf("schema name %q is a reserved word in SQL: choose another name, such as %s_hooks", string(n), n)
 	}
 	return nil
 }

@@ -26,7 +26,7 @@ type MigrationStatus struct {
 	Version   int        `json:"version"`
 	Name      string     `json:"name"`
 	AppliedAt *time.Time `json:"applied_at"` // nil: pending
-	Changed   bool       `json:"changed"`    // the text in this program differs from the one that was applied
+	Changed   bool       `json:"changed"`    // the text in this program differs from the applied migration
 	Unknown   bool       `json:"unknown"`    // applied by a newer program
 }
 
@@ -110,17 +110,17 @@ func (m *Migrator) Validate(ctx context.Context) error {
 		case one.AppliedAt == nil:
 			missing = append(missing, fmt.Sprintf("migration %s is pending", one))
 		case one.Changed:
-			changed = append(changed, fmt.Sprintf("migration %s differs from the migration that was applied", one))
+			changed = append(changed, fmt.Sprintf("migration %s differs from the applied migration", one))
 		}
 	}
 	if river := status.River; river.Present < river.Wanted {
-		missing = append(missing, fmt.Sprintf("River's tables have version %d, version %d is needed", river.Present, river.Wanted))
+		missing = append(missing, fmt.Sprintf("River's tables have version %d, but version %d is required", river.Present, river.Wanted))
 	}
 	if len(missing) > 0 {
 		return fmt.Errorf("schema %q is not ready: %s; run: hooklatch migrate up", string(m.name), strings.Join(append(missing, changed...), "; "))
 	}
 	if len(changed) > 0 {
-		return fmt.Errorf("schema %q was created by another program: %s; use the program that created it, or compare the two and correct the checksum in %s.schema_migrations", string(m.name), strings.Join(changed, "; "), m.name)
+		return fmt.Errorf("schema %q was created by another program: %s; use the program that created it, or compare both programs and correct the checksum in %s.schema_migrations", string(m.name), strings.Join(changed, "; "), m.name)
 	}
 	return nil
 }

@@ -86,7 +86,7 @@ func (m *Migrator) upOurs(ctx context.Context, tx pgx.Tx) ([]Step, error) {
 	}
 	for _, migration := range m.migrations {
 		if applied[migration.version].checksum != migration.checksum {
-			m.logger.WarnContext(ctx, "applied migration differs from the one in this program", slog.String("migration", migration.String()))
+			m.logger.WarnContext(ctx, "applied migration differs from the migration in this program", slog.String("migration", migration.String()))
 		}
 	}
 	return nil, nil

@@ -224,7 +224,7 @@ func (c *checkup) schema(ctx context.Context, pool *pgxpool.Pool, name schema.Na
 			ready = false
 			c.add(doctor.Problem, "schema", fmt.Sprintf("migration %s of schema %q is pending", one, name), up)
 		case one.Changed:
-			c.add(doctor.Problem, "schema", fmt.Sprintf("migration %s differs from the one that was applied", one), "use the version of the program that applied it")
+			c.add(doctor.Problem, "schema", fmt.Sprintf("migration %s differs from the applied migration", one), "use the program version that applied the migration")
 		case one.Unknown:
 			c.add(doctor.Warning, "schema", fmt.Sprintf("migration %s was applied by a newer version of the program", one), "finish the upgrade of this program")
 		}

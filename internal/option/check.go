@@ -128,7 +128,7 @@ func (c *Check) WebURL(field, given string, u *url.URL) bool {
 	case u.User != nil:
 		c.Failf(field, nil, "has a user or password; give them in separate fields")
 	case u.Scheme != "http" && u.Scheme != "https", u.Hostname() == "":
-		c.Failf(field, given, "is not a URL of the web; %s", allowedURL)
+		c.Failf(field, given, "is not a web URL; %s", allowedURL)
 	case u.Port() != "" && err != nil:
 		c.Failf(field, given, "has port %s; allowed: up to 65535", u.Port())
 	case u.Fragment != "":

@@ -33,7 +33,7 @@ func TestURLKeepsItsPassword(t *testing.T) {
 		"https://hooks.example.com:8443/in":    "",
 		"https://me:canary@hooks.example.com":  "url: has a user or password; give them in separate fields",
 		"https://me:canary@hooks.example.com%": "url: is not a URL; allowed: an http:// or https:// URL with a host",
-		"ftp://hooks.example.com":              `url: "ftp://hooks.example.com" is not a URL of the web; allowed: an http:// or https:// URL with a host`,
+		"ftp://hooks.example.com":              `url: "ftp://hooks.example.com" is not a web URL; allowed: an http:// or https:// URL with a host`,
 		"https://hooks.example.com:70000":      `url: "https://hooks.example.com:70000" has port 70000; allowed: up to 65535`,
 		"https://hooks.example.com/#top":       `url: "https://hooks.example.com/#top" has a fragment, which no server sees`,
 	} {

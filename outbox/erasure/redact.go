@@ -83,11 +83,11 @@ func (e *Eraser) redactWaiting(ctx context.Context, r Redaction, done *Redacted)
 	for page := (waiting{Source: r.Source, Limit: redactBatch}); ; {
 		rows, err := e.sql.Waiting.With(page).Query(ctx, pipeline.ByIndex{Sender: e.read})
 		if err != nil {
-			return fmt.Errorf("read those that wait: %w", err)
+			return fmt.Errorf("read waiting rows: %w", err)
 		}
 		refs, err := pgx.CollectRows(rows, pgx.RowToStructByPos[identity.EventRef])
 		if err != nil {
-			return fmt.Errorf("read those that wait: %w", err)
+			return fmt.Errorf("read waiting rows: %w", err)
 		}
 		if len(refs) == 0 || ended(ctx) {
 			return nil

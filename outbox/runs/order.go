@@ -112,7 +112,7 @@ func (o Order) validate() error {
 func (o Order) validateEvents() error {
 	v := verbOf(o.Action)
 	if o.Events.State != "" && !slices.Contains(v.events, o.Events.State) {
-		return fmt.Errorf("%s is not possible for events that are %s, only for those that are %s", o.Action, o.Events.State, inWords(v.events))
+		return fmt.Errorf("%s is not possible for events that are %s, only for events that are %s", o.Action, o.Events.State, inWords(v.events))
 	}
 	if o.Events.State == inbox.Failed && o.Route != "" {
 		return errors.New("an event whose dispatch failed cannot be replayed for a single route: it failed for all routes")
@@ -127,7 +127,7 @@ func (o Order) validateEffects() error {
 	}
 	for _, state := range o.Effects.States {
 		if !slices.Contains(allowed, state) {
-			return fmt.Errorf("%s is not possible for effects that are %s, only for those that are %s", o.Action, state, inWords(allowed))
+			return fmt.Errorf("%s is not possible for effects that are %s, only for effects that are %s", o.Action, state, inWords(allowed))
 		}
 	}
 	if o.Effects.Event != (identity.EventRef{}) {

@@ -102,7 +102,7 @@ func parseAddress(s string) (*mail.Address, error) {
 	}
 	address, err := mail.ParseAddress(s)
 	if err != nil {
-		return nil, errors.New("is not a mail address")
+		return nil, errors.New("is not an email address")
 	}
 	if strings.ContainsFunc(address.Name+address.Address, unicode.IsControl) {
 		// An encoded word may hide a line break.

@@ -42,8 +42,8 @@ func TestMessageValidate(t *testing.T) {
 	for want, change := range map[string]func(*Message){
 		"to must have 1 to 100 addresses, got 0":                                           func(m *Message) { m.To = nil },
 		"to must have 1 to 100 addresses, got 101":                                         func(m *Message) { m.To = make([]string, 101) },
-		"to, address 2: is not a mail address":                                             func(m *Message) { m.To[1] = "canary" },
-		"to, address 1: is not a mail address":                                             func(m *Message) { m.To[0] = "a@example.org, b@example.org" },
+		"to, address 2: is not an email address":                                           func(m *Message) { m.To[1] = "canary" },
+		"to, address 1: is not an email address":                                           func(m *Message) { m.To[0] = "a@example.org, b@example.org" },
 		"subject has a line break or control character":                                    func(m *Message) { m.Subject = "hi\r\nBcc: evil@example.org" },
 		"subject has 901 bytes, at most 900 are allowed":                                   func(m *Message) { m.Subject = strings.Repeat("x", 901) },
 		"text and html are both empty":                                                     func(m *Message) { m.Text, m.HTML = "", "" },

@@ -88,7 +88,7 @@ func (o EmailOptions) Validate() error {
 	if o.From == "" {
 		c.Missing("from", "has no from")
 	} else if _, err := parseAddress(o.From); err != nil {
-		c.Failf("from", o.From, "is not a mail address; allowed: one like app@example.com or App <app@example.com>")
+		c.Failf("from", o.From, "is not an email address; allowed: an address like app@example.com or App <app@example.com>")
 	}
 	c.OneOf("tls", "TLS mode", o.TLS, TLSStartTLS, TLSImplicit, TLSNone)
 	switch inTheClear := o.TLS == TLSNone && !isLoopback(o.Host); {

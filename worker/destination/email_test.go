@@ -407,11 +407,11 @@ func TestNewEmailSaysWhatIsWrong(t *testing.T) {
 		`email destination: Name is required`:                                      func(o *EmailOptions) { o.Name = "" },
 		`email destination "mail": has no host`:                                    func(o *EmailOptions) { o.Host = "" },
 		`email destination "mail": port: 70000 is not a port; allowed: 1 to 65535`: func(o *EmailOptions) { o.Port = 70000 },
-		`email destination "mail": from: "nobody" is not a mail address; allowed: one like app@example.com or App <app@example.com>`:  func(o *EmailOptions) { o.From = "nobody" },
-		`email destination "mail": tls: "maybe" is not a TLS mode; allowed: starttls, implicit, none`:                                 func(o *EmailOptions) { o.TLS = "maybe" },
-		`email destination "mail": has a password but no username`:                                                                    func(o *EmailOptions) { o.Password = secret.New("x") },
-		`email destination "mail": helo: "a b" is not a host name`:                                                                    func(o *EmailOptions) { o.HELO = "a b" },
-		`email destination "mail": tls: none is allowed for localhost only, unless AllowPlaintext is set; host is "smtp.example.com"`: func(o *EmailOptions) { o.TLS = TLSNone },
+		`email destination "mail": from: "nobody" is not an email address; allowed: an address like app@example.com or App <app@example.com>`: func(o *EmailOptions) { o.From = "nobody" },
+		`email destination "mail": tls: "maybe" is not a TLS mode; allowed: starttls, implicit, none`:                                         func(o *EmailOptions) { o.TLS = "maybe" },
+		`email destination "mail": has a password but no username`:                                                                            func(o *EmailOptions) { o.Password = secret.New("x") },
+		`email destination "mail": helo: "a b" is not a host name`:                                                                            func(o *EmailOptions) { o.HELO = "a b" },
+		`email destination "mail": tls: none is allowed for localhost only, unless AllowPlaintext is set; host is "smtp.example.com"`:         func(o *EmailOptions) { o.TLS = TLSNone },
 	} {
 		o := EmailOptions{Name: "mail", Host: "smtp.example.com", From: "a@example.com"}
 		change(&o)

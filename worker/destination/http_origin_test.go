@@ -62,7 +62,7 @@ func TestNewHTTPReadsSignOrigins(t *testing.T) {
 		"https://example.com:8443/":     "",
 		"https://example.com/path":      `sign_origins[0]: "https://example.com/path" is more than an origin; allowed: scheme, host and port, like https://other.example.com:8443`,
 		"https://example.com?token=x":   `sign_origins[0]: "https://example.com" is more than an origin; allowed: scheme, host and port, like https://other.example.com:8443`,
-		"ftp://example.com":             `sign_origins[0]: "ftp://example.com" is not a URL of the web; allowed: an http:// or https:// URL with a host`,
+		"ftp://example.com":             `sign_origins[0]: "ftp://example.com" is not a web URL; allowed: an http:// or https:// URL with a host`,
 		"https://user:canary@a.example": "sign_origins[0]: has a user or password; give them in separate fields",
 	} {
 		_, err := NewHTTP(HTTPOptions{Name: "app", URL: "https://example.com", Sign: &Sign{StandardWebhooks: key}, SignOrigins: []string{origin}})

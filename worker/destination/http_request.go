@@ -62,7 +62,7 @@ func (h *HTTP) completed(r ledger.Request) ledger.Request {
 // CheckHeader implements HeaderChecker.
 func (h *HTTP) CheckHeader(name, value string) error {
 	if _, ok := h.secretHeaders[http.CanonicalHeaderKey(name)]; ok {
-		return fmt.Errorf("header %s is a secret of the destination, a request may not set it", http.CanonicalHeaderKey(name))
+		return fmt.Errorf("header %s is a secret header of the destination, and requests must not set it", http.CanonicalHeaderKey(name))
 	}
 	return h.checkHeader(name, value)
 }

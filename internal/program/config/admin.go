@@ -167,7 +167,7 @@ func (a Admin) checkAuth(d *decoder) {
 	const at = "admin.auth"
 	oidc, proxy := a.Auth.OIDC, a.Auth.Proxy
 	if oidc != nil && proxy != nil {
-		d.reportf(at, "has oidc and proxy; give only one of them")
+		d.reportf(at, "has oidc and proxy; give only one")
 	}
 	conditions, given := a.Auth.Roles.Conditions(), 0
 	for _, role := range signin.Roles() {
@@ -197,7 +197,7 @@ func (a Admin) checkAuth(d *decoder) {
 func (o *AdminOIDC) check(d *decoder, at string, hasConsoleURL bool) {
 	var c option.Check
 	if o.Issuer == "" {
-		c.Missing("issuer", "has no issuer, the URL of the provider")
+		c.Missing("issuer", "has no issuer, the provider's URL")
 	} else if u, ok := c.URL("issuer", o.Issuer); ok && u.Scheme != "https" && !loopback.Is(u.Hostname()) {
 		c.Failf("issuer", o.Issuer, "is plain HTTP, which does not authenticate the provider; allowed: https://, or http:// on this machine")
 	}
@@ -221,10 +221,10 @@ var headerName = regexp.MustCompile(`^[A-Za-z0-9-]+$`)
 func (p *AdminProxy) check(d *decoder, at string) {
 	var c option.Check
 	if len(p.TrustedProxies) == 0 {
-		c.Missing("trusted_proxies", "has no trusted_proxies, so any client could claim to be any user; give the addresses of the proxy, like 10.0.0.0/8")
+		c.Missing("trusted_proxies", "has no trusted_proxies, so any client could claim to be any user; give the proxy's addresses, like 10.0.0.0/8")
 	}
 	if p.User == "" {
-		c.Missing("user", "has no user, the header with the name of the user")
+		c.Missing("user", "has no user, the header with the user's name")
 	}
 	for field, name := range map[string]string{"user": p.User, "groups": p.Groups} {
 		if name != "" && !headerName.MatchString(name) {

@@ -98,7 +98,7 @@ func (dest Destination) validate(name string) error {
 		c.Missing("http", "has no target; exactly one of http, smtp and sql must be given")
 	case 1:
 	default:
-		c.Failf("", nil, "has %s; exactly one of them must be given", strings.Join(kinds, " and "))
+		c.Failf("", nil, "has %s; exactly one must be given", strings.Join(kinds, " and "))
 	}
 	if dest.HTTP != nil {
 		c.Within("http", dest.HTTP.Validate())
