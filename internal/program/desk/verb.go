@@ -36,9 +36,9 @@ func (t Thing) One() string { return strings.TrimSuffix(string(t), "s") }
 
 // Target identifies the object that a verb is applied to.
 type Target struct {
-	Event identity.EventRef // Events only
-	Run   int64             // id, Runs only
-	Name  string            // effect key, or name of a destination or source
+	Event identity.EventRef // of Events
+	Run   int64             // of Runs
+	Name  string            // of the others: a key or a name
 }
 
 // String implements fmt.Stringer.
@@ -54,20 +54,20 @@ func (t Target) String() string {
 
 // Terms are the options of a verb, where it takes any.
 type Terms struct {
-	NewKeys bool    // for verbs with TakesNewKeys
-	Pace    float64 // changes per second, for verbs with TakesPace. 0: no limit.
+	NewKeys bool    // of TakesNewKeys
+	Pace    float64 // of TakesPace: changes per second. 0: no limit.
 }
 
 // Verb is an action that an operator can apply to one thing, and with a bulk run to many.
 type Verb struct {
 	On     Thing
-	Name   string        // command name and last part of the path
-	Action ledger.Action // entry in the operator log
-	Role   signin.Role   // required in the console and its API
-	Button string        // label on a page
+	Name   string        // of the command, and the last part of its path
+	Action ledger.Action // in the operator log
+	Role   signin.Role   // required for it in the console and its API
+	Button string        // on a page
 	Asks   string        // first words of the confirmation question. Empty: Button.
-	Short  string        // summary in the list of commands
-	// Means says what the verb does, in sentences. The first begins with The and the thing.
+	Short  string        // in the list of commands
+	// Means describes the verb's result, in sentences. The first begins with The and the thing.
 	Means string
 	Past  string // state of the thing afterwards: "paused"
 	Then  string // next step for a single thing. Empty: none.
@@ -81,10 +81,10 @@ type Verb struct {
 	// Doubt says why an operator has to check the receiver before the verb is applied to an
 	// effect. Empty or nil: no check is needed.
 	Doubt func(ledger.Effect) string
-	// Own marks a verb with its own commands and pages. It is listed here for its texts.
+	// Own marks a verb with commands and pages of its own, listed here for its texts.
 	Own bool
-	// Do applies the verb to one thing. It returns the errors of the package that stores the
-	// thing. Nil if Own.
+	// Do applies the verb to one thing. Errors: those of the package that stores the thing.
+	// Nil where Own.
 	Do func(ctx context.Context, o *outbox.Outbox, target Target, terms Terms, by ledger.Operator) error
 }
 
@@ -97,7 +97,7 @@ func (v Verb) Many() bool { return slices.Contains(runs.Actions(), v.Action) }
 // MeansFor returns Means with another first word, such as "Each" for "Each effect is ...".
 func (v Verb) MeansFor(word string) string { return word + strings.TrimPrefix(v.Means, "The") }
 
-// Result describes the thing's state afterwards.
+// Result describes one thing afterwards.
 func (v Verb) Result() string {
 	if v.Then == "" {
 		return v.Past
@@ -116,7 +116,7 @@ func (v Verb) Said() string {
 // PossibleIn reports whether the verb applies to a thing in this state.
 func (v Verb) PossibleIn(state string) bool { return v.From == nil || slices.Contains(v.From, state) }
 
-// Of returns a thing's verbs except its Own, in the order in which pages offer them.
+// Of returns the verbs of a thing except its Own, in the order in which pages offer them.
 func Of(thing Thing) []Verb {
 	return slices.DeleteFunc(Verbs(), func(v Verb) bool { return v.Own || v.On != thing })
 }
@@ -126,15 +126,15 @@ func Possible(thing Thing, state string) []Verb {
 	return slices.DeleteFunc(Of(thing), func(v Verb) bool { return !v.PossibleIn(state) })
 }
 
-// Named returns a thing's verb of this name, unless it is its Own. Not Known: none exists.
+// Named returns the verb of a thing that is not its Own. Not Known: none exists.
 func Named(thing Thing, name string) Verb {
 	return first(func(v Verb) bool { return !v.Own && v.On == thing && v.Name == name })
 }
 
-// By returns the verb for an action. Not Known: none exists.
+// By returns the verb of an action. Not Known: none exists.
 func By(action ledger.Action) Verb { return first(func(v Verb) bool { return v.Action == action }) }
 
-// SaidOf returns the confirmation for the verb with this name. Empty: none exists.
+// SaidOf returns the confirmation of the verb of this name. Empty: none exists.
 func SaidOf(name string) string {
 	if v := first(func(v Verb) bool { return v.Name == name }); v.Known() {
 		return v.Said()

@@ -15,7 +15,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/runs"
 )
 
-// States of a destination or a source that decide which verbs are possible.
+// States of a destination and of a source that decide which verbs are possible.
 const (
 	Active      = "active"
 	BreakerOpen = "open"      // and no probe is in flight
@@ -25,7 +25,7 @@ const (
 	Unlisted    = "unlisted"
 )
 
-// Verbs returns all verbs. A thing's default is its first verb that a bulk run can apply.
+// Verbs returns all verbs. Of the verbs that a bulk run can apply to a thing, the first is the default.
 func Verbs() []Verb {
 	return []Verb{
 		{
