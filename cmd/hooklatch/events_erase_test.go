@@ -36,8 +36,8 @@ func TestErasedEventsSaySoEverywhere(t *testing.T) {
 		{"its content was erased on 20", []string{"events", "replay", "github", "id-1"}},
 		{"was removed on 20", []string{"effects", "show", key, "--body"}},
 		{"it was created by event github/id-1: erase the event", []string{"effects", "erase", key, "--yes"}},
-		{"there is no event github/id-9", []string{"events", "erase", "github", "id-9", "--yes"}},
-		{"there is no effect with the key hl_1", []string{"effects", "erase", "hl_1", "--yes"}},
+		{"no event is stored as github/id-9", []string{"events", "erase", "github", "id-9", "--yes"}},
+		{"no effect has the key hl_1", []string{"effects", "erase", "hl_1", "--yes"}},
 	} {
 		var out command
 		require.Equal(t, exitFailed, out.run(t.Context(), s.args(c.args...)...), c.args)
