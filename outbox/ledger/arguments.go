@@ -8,8 +8,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
-// This file has the arguments of the ledger's statements; rows of batches are declared where
-// they are made. Times are in seconds, as an interval or before now.
+// This file declares the arguments of the ledger's statements. Batch rows are declared beside the
+// code that builds them. Durations are in seconds: an interval, or time before now.
 
 type attemptOfClaim struct {
 	identity.EffectID
@@ -88,7 +88,7 @@ type withoutJob struct {
 	Look         int
 }
 
-// pageOfOrders selects the orders of a destination after a given one.
+// pageOfOrders selects a destination's orders after a given order.
 type pageOfOrders struct {
 	AfterScope    identity.Scope
 	AfterOrderKey string

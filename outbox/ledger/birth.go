@@ -31,8 +31,8 @@ type begun struct {
 	createdAt     time.Time
 }
 
-// validateBirth refuses a claim for an effect that cannot start as it is created: doubt may
-// park it, or it must wait for other effects or for its request.
+// validateBirth refuses a claim for an effect that cannot start when it is created: doubt might
+// park it, or it must wait for other effects or for its rendered request.
 func (e NewEffect) validateBirth() error {
 	switch {
 	case e.Claim == nil:
@@ -61,8 +61,8 @@ func (e NewEffect) birth() (birthRow, error) {
 	}, nil
 }
 
-// started returns the effects of created that began with their first attempt. They are as Claim
-// would return them, except for fields that only a claim sets.
+// started returns the effects of created that began with their first attempt. They equal the
+// effects that Claim returns, except for fields that only a claim sets.
 func (r *effectRows) started(p Plan, created []identity.EffectID) ([]Effect, error) {
 	var started []Effect
 	for _, id := range created {
@@ -82,8 +82,8 @@ func (r *effectRows) started(p Plan, created []identity.EffectID) ([]Effect, err
 	return started, nil
 }
 
-// started returns the effect as create_effects.sql wrote it: later attempts must read the
-// request sent now (I7).
+// started returns the effect as create_effects.sql wrote it. Later attempts must read the request
+// that this attempt sends (I7).
 func (r effectRow) started(b begun) (Effect, error) {
 	request := Request{Method: r.RequestMethod, URL: r.RequestURL, ContentType: r.RequestType, Body: r.RequestBody, FromDelivery: r.RequestBody == nil}
 	if request.Method == "" {

@@ -12,7 +12,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/internal/column"
 )
 
-// The verdicts of claim.sql on an effect.
+// The verdicts that claim.sql returns for an effect.
 const (
 	verdictGrant    = "grant"    // the attempt starts
 	verdictPark     = "park"     // the effect is parked
@@ -29,9 +29,9 @@ type claimAnswer struct {
 	lost    bool // an attempt outlived its lease
 }
 
-// claimBatch is the first half of T3 for all claims of a batch. Ordered effects take two
-// rounds. The first locks their rows. The second starts those whose turn it is, once their
-// orders are locked and checked.
+// claimBatch is the first half of T3 for all claims of a batch. Ordered effects take two rounds.
+// The first round locks their rows. The second round locks and checks their orders, and starts the
+// effects whose turn it is.
 func (l *Ledger) claimBatch(ctx context.Context, tx pgx.Tx, batch []Claim) ([]Claimed, error) {
 	distinct := make([]Claim, 0, len(batch))
 	asked := make(map[identity.EffectID]bool, len(batch))
@@ -79,7 +79,7 @@ type claimRow struct {
 
 type claimArgs struct{ Asked []claimRow }
 
-// claimRound starts the effects that may start. hasTurn means that the orders of all of them
+// claimRound starts the effects that may start. hasTurn means that the orders of all these effects
 // have been checked.
 func (l *Ledger) claimRound(ctx context.Context, tx pgx.Tx, batch []Claim, hasTurn bool) (map[identity.EffectID]claimAnswer, error) {
 	asked := make([]claimRow, 0, len(batch))
@@ -116,7 +116,7 @@ func (l *Ledger) claimRound(ctx context.Context, tx pgx.Tx, batch []Claim, hasTu
 	return answers, nil
 }
 
-// scanClaimed cannot tell a lease from a grant: that depends on the claim's id, which
+// scanClaimed cannot distinguish a lease from a grant: that depends on the claim's id, which
 // claimBatch compares.
 func scanClaimed(row pgx.CollectableRow) (claimAnswer, error) {
 	var answer claimAnswer

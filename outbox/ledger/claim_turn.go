@@ -13,8 +13,8 @@ import (
 // turn holds the reasons why an ordered effect may not start.
 type turn struct {
 	behind       bool   // an earlier effect of its order is unfinished
-	early        bool   // a later one is being attempted, or an earlier event is not dispatched
-	supersededBy string // idempotency key of the newer effect of its object that was applied
+	early        bool   // a later effect is being attempted, or an earlier event is not dispatched
+	supersededBy string // idempotency key of the newer effect applied to the same object
 }
 
 // takeTurns checks the orders of the effects that claimRound locked, and starts, parks or
@@ -107,7 +107,7 @@ type supersededRow struct {
 
 type supersede struct{ Superseded []supersededRow }
 
-// supersede cancels effects in favour of newer ones of the same object.
+// supersede cancels effects that newer effects of the same object replace.
 func (l *Ledger) supersede(ctx context.Context, tx pgx.Tx, by map[identity.EffectID]string, answers map[identity.EffectID]claimAnswer) error {
 	if len(by) == 0 {
 		return nil

@@ -8,8 +8,8 @@
 //
 // # States of an effect
 //
-// Each column is something that happens to an effect, and each cell the state that follows. A
-// dash means that it cannot happen.
+// Each column is something that happens to an effect. Each cell is the resulting state. A dash
+// marks an event that cannot happen.
 //
 //		from \ what      | claim   | done | refused   | not applied | maybe applied | key_ttl over | park   | cancel    | retry
 //		pending          | started | -    | -         | -           | -             | -            | parked | cancelled | -
@@ -29,9 +29,9 @@
 //	    claim immediately starts the next attempt.
 //	 4. in_doubt if an attempt may have been applied.
 //
-// A claim cancels an effect if a newer one for the same object has superseded it.
+// A claim cancels an effect if a newer effect of the same object has superseded it.
 //
-// If the process that dispatches an event also makes an effect's first attempt, the effect is
+// If the process that dispatches an event also executes an effect's first attempt, the effect is
 // created started, as if it had been pending and claimed. This requires at_least_once, no
 // order, and a rendered request. Its job waits until the lease ends, and the settlement decides
 // what happens to the job.
@@ -41,47 +41,48 @@
 //
 // The database enforces the state machine (schema/migrations/0006): a trigger refuses every
 // transition that is not in the table. The view effect_transitions lists each transition. For a
-// settled attempt, the row in attempts supplies both its start and its end. Another trigger
-// records every other transition, including attempts that leave started without a settlement.
+// settled attempt, the row in attempts supplies both start and end. Another trigger records every
+// other transition, including attempts that leave started without a settlement.
 //
-// Turned away means that an operator may change the answer at the receiver, so the effect is
-// tried again as if it was not applied. It differs when the attempts are used up. The receiver
-// did answer, so no operator has to find out, and no other effect waits behind this one.
+// Turned away means that an operator may be able to change the receiver's response. The effect is
+// therefore tried again as if it was not applied. The difference shows when the attempts are used
+// up. The receiver did respond, so no operator has to investigate, and no other effect waits behind
+// this one.
 //
 // Doubt is sticky: maybe_applied_since is the start of the first attempt that may have been
-// applied, and no later failure clears or moves it. An attempt whose request was still to be
-// fixed (Request.Late) has not called the receiver, so losing it causes no doubt.
+// applied, and no later failure clears or moves it. While a request is not rendered (Request.Late),
+// its attempt has not called the receiver, so losing that attempt causes no doubt.
 //
 // # Keys
 //
-// Each (scope, key, generation) has one effect (I4). An event that yields a key already used is
-// linked to that effect as suppressed. The key on the wire is a hash of the three and the same
-// at every attempt, with two exceptions:
+// Each (scope, key, generation) has one effect (I4). An event that yields a used key is linked to
+// the existing effect as suppressed. The key on the wire is a hash of the three values. It is the
+// same at every attempt, with two exceptions:
 //
 //   - key_ttl: a receiver forgets keys. Once key_ttl has passed since the first doubt, the
-//     claim parks the effect instead of starting an unprotected attempt. An operator may order
-//     one; key_ttl then starts anew.
+//     claim parks the effect instead of starting an unprotected attempt. An operator may request
+//     an attempt; key_ttl then starts anew.
 //   - rotation: a receiver may store its error under a key and replay it for ever. A settlement
-//     with RotateKey gives the next attempt another key. Each attempt records the key it
-//     carried; the doubt about the old one stays.
+//     with RotateKey gives the next attempt another key. Each attempt records its key. The
+//     doubt about the old key stays.
 //
 // # Order
 //
-// Effects of one (scope, order key) run one after another, by accept_seq. An effect may start
-// under three conditions: no event of its source with a smaller accept_seq waits for dispatch;
-// no earlier effect of its order is unfinished (a parked one counts, unless it has on_park
-// skip); and none of its order is being attempted. Only a lost attempt continues regardless of
-// newcomers before it. Events accepted at the same time have no order between them.
+// Effects of one (scope, order key) run one after another, by accept_seq. An effect may start under
+// three conditions. No event of its source with a smaller accept_seq waits for dispatch. No earlier
+// effect of its order is unfinished; a parked effect counts as unfinished unless it has on_park
+// skip. No effect of its order is being attempted. Only a lost attempt continues even if new
+// effects were inserted before it. Events accepted at the same time have no order between them.
 //
-// Only the first unfinished effect of an order has a job. The transaction that removes the
-// effect in front of it also inserts the job of the next. Each transaction that changes an
-// order locks it (an advisory lock, after its row locks). Only then, in a new snapshot, does it
-// look up the first effect. Of several that commit in any order the last therefore sees all
-// changes, and no job is lost. An application's or a handler's transaction should not wait for
-// that lock, and a dispatch may find it taken. A new effect then gets its job immediately, and
-// the claim finds that it is not its turn.
+// Only the first unfinished effect of an order has a job. The transaction that removes this effect
+// also inserts the job of the next effect. Each transaction that changes an order locks it (an
+// advisory lock, after its row locks). Only then, in a new snapshot, does it look up the first
+// effect. Of several such transactions, the last to commit therefore sees all changes, and no job
+// is lost. An application's or a handler's transaction should not wait for that lock, and a
+// dispatch may find it taken. A new effect then gets its job immediately, and the claim finds that
+// it is not the effect's turn.
 //
-// latest_by is an order of its own. When its turn comes, an effect is cancelled if a newer one
-// (occurred_at, then accept_seq) for the same object was applied, and is linked to that one.
+// latest_by is a separate order. When its turn arrives, an effect is cancelled if a newer effect
+// (occurred_at, then accept_seq) of the same object was applied. It is linked to that newer effect.
 // object_versions remembers the newest.
 package ledger

@@ -18,8 +18,8 @@ const (
 	maxExcerptLen = 2 << 10
 )
 
-// wireKey returns the key of an effect after the given number of rotations. The number is
-// appended, so that an operator finds the effect by the key in a receiver's log.
+// wireKey returns an effect's key after the given number of rotations. The number is a suffix, so
+// that an operator can find the effect by the key in a receiver's log.
 func wireKey(idempotencyKey string, rotations int) string {
 	if rotations == 0 {
 		return idempotencyKey
@@ -27,7 +27,7 @@ func wireKey(idempotencyKey string, rotations int) string {
 	return idempotencyKey + "_" + strconv.Itoa(rotations)
 }
 
-// unrotated returns the effect's own key for a wire key from a receiver's log.
+// unrotated returns the effect's original key for a wire key from a receiver's log.
 func unrotated(wireKey string) string {
 	const ownLen = len("hl_") + 40
 	if len(wireKey) <= ownLen || wireKey[ownLen] != '_' {
@@ -62,7 +62,7 @@ const (
 	EffectFailed    EffectState = "failed"    // permanently refused
 	EffectInDoubt   EffectState = "in_doubt"  // waits for its next attempt; an earlier one may have been applied
 	EffectParked    EffectState = "parked"    // needs an operator's decision
-	EffectCancelled EffectState = "cancelled" // an operator gave it up, or a newer effect superseded it
+	EffectCancelled EffectState = "cancelled" // an operator cancelled it, or a newer effect superseded it
 )
 
 // EffectStates returns all states of an effect.
@@ -94,39 +94,38 @@ type NewEffect struct {
 	// order. An application's effects run in the order in which they were enqueued. Empty: no
 	// order.
 	OrderKey string
-	// OnPark is whether a parked effect blocks the later ones of its order. Empty: OnParkBlock.
+	// OnPark decides whether a parked effect blocks later effects of its order. Empty: OnParkBlock.
 	OnPark OnPark
-	// LatestKey names the object the effect is about. The effect is cancelled if a newer one of
-	// the same scope and object was already applied. It implies an OrderKey, which must be
-	// empty or the same.
+	// LatestKey identifies the effect's object. The effect is cancelled if a newer effect of the
+	// same scope and object was already applied. LatestKey implies an OrderKey, which must be empty
+	// or the same.
 	LatestKey string
-	// OccurredAt is the time of the change, for LatestKey; arrival decides ties. Zero: when the
-	// event occurred, or else was received.
+	// OccurredAt is the time of the change, for LatestKey. Arrival order decides ties. Zero: the
+	// event's occurrence time, or else its receipt time.
 	OccurredAt time.Time
 
-	// Claim starts the effect with its first attempt, unless its destination is paused. The
-	// process that commits the effect makes the attempt under this claim, and the job waits
-	// until the lease ends. ID, KeyTTL, Probe and JobID are ignored. Claim is not allowed for
-	// an effect that is at_most_once, in an order, or not rendered yet. Nil: a job makes the
-	// first attempt.
+	// Claim starts the effect with its first attempt, unless its destination is paused. The process
+	// that commits the effect also executes the attempt under this claim, and the job waits until
+	// the lease ends. ID, KeyTTL, Probe and JobID are ignored. Claim is not allowed for an effect
+	// that is at_most_once, in an order, or not rendered yet. Nil: a job executes the first
+	// attempt.
 	Claim *Claim
 
-	// Parked is why the effect cannot be attempted, such as a template that failed on its
-	// event. Empty for one that can. The effect is created parked and blocks nothing. A replay
-	// of its event renders it again.
+	// Parked is the reason why the effect cannot be attempted, such as a template that failed on
+	// its event. Empty if it can be attempted. With a reason, the effect is created parked and
+	// blocks nothing. A replay of its event renders it again.
 	Parked string
-	// Whole is true if the effect is parked with its request complete: an operator's retry
-	// sends it.
+	// Whole is true if a parked effect has a complete request. An operator's retry sends it.
 	Whole bool
 }
 
-// OnPark decides whether a parked effect blocks the later ones of its order.
+// OnPark decides whether a parked effect blocks later effects of its order.
 type OnPark string
 
 // The values of OnPark.
 const (
-	OnParkBlock OnPark = "block" // they wait for an operator
-	OnParkSkip  OnPark = "skip"  // they continue without it
+	OnParkBlock OnPark = "block" // later effects wait for an operator
+	OnParkSkip  OnPark = "skip"  // later effects continue without it
 )
 
 func (e NewEffect) rendering() string {
@@ -170,7 +169,7 @@ type Effect struct {
 
 	// IdempotencyKey names the effect. It never changes.
 	IdempotencyKey string `json:"idempotency_key"`
-	// WireKey is the key the attempt carries: IdempotencyKey, unless a settlement rotated it.
+	// WireKey is the key that the attempt sends: IdempotencyKey, unless a settlement rotated it.
 	WireKey      string            `json:"wire_key"`
 	KeyRotations int               `json:"key_rotations,omitzero"`
 	Route        string            `json:"route,omitzero"`
@@ -178,7 +177,7 @@ type Effect struct {
 	Queue        string            `json:"-"`
 	Policy       Policy            `json:"policy"`
 	Event        identity.EventRef `json:"-"` // zero when enqueued by the application
-	// EventReceivedAt is set only by the Claim of the first attempt.
+	// EventReceivedAt is set only when Claim grants the first attempt.
 	EventReceivedAt time.Time `json:"-"`
 	EventType       string    `json:"event_type,omitzero"`
 	AcceptSeq       int64     `json:"-"`
@@ -197,20 +196,20 @@ type Effect struct {
 	LeaseUntil        time.Time   `json:"lease_until"`
 	NextAttemptAt     time.Time   `json:"next_attempt_at"`
 	CreatedAt         time.Time   `json:"created_at"`
-	FirstAttemptAt    time.Time   `json:"first_attempt_at"` // zero before the first
+	FirstAttemptAt    time.Time   `json:"first_attempt_at"` // zero before the first attempt
 	LastAttemptAt     time.Time   `json:"last_attempt_at"`
-	RefusedSince      time.Time   `json:"-"`                   // start of the current run of unauthorized attempts; zero if the last attempt was not unauthorized
-	MaybeAppliedSince time.Time   `json:"maybe_applied_since"` // zero if certainly not applied by any attempt so far
+	RefusedSince      time.Time   `json:"-"`                   // start of the current run of unauthorized attempts, or zero
+	MaybeAppliedSince time.Time   `json:"maybe_applied_since"` // zero if certainly no attempt so far was applied
 	FinishedAt        time.Time   `json:"finished_at"`
 	ResponseStatus    int         `json:"response_status,omitzero"`
 	ResponseExcerpt   string      `json:"response_excerpt,omitzero"`
 	Error             string      `json:"error,omitzero"`
 	JobID             int64       `json:"job_id,omitzero"`
-	ErasedAt          time.Time   `json:"erased_at,omitzero"` // when its request and responses were erased or redacted; Error says by whom
+	ErasedAt          time.Time   `json:"erased_at,omitzero"` // time of erasure or redaction; Error names the operator
 
 	claimID   uuid.UUID // of the running attempt, as Claim returned it
 	bodyApart bool      // its body is large: LoadBody reads it separately
-	jobWaits  bool      // no job runs the attempt: its settlement decides what happens to the waiting job
+	jobWaits  bool      // no job executes the attempt: its settlement decides what happens to the waiting job
 }
 
 // Verdict is the result of one attempt for its effect.
@@ -220,14 +219,14 @@ type Verdict int
 const (
 	// VerdictDone means that the receiver confirmed the effect.
 	VerdictDone Verdict = iota + 1
-	// VerdictRefused means that the receiver refused permanently; another try is useless.
+	// VerdictRefused means that the receiver refused permanently; another attempt is useless.
 	VerdictRefused
-	// VerdictTurnedAway means that the receiver refused, so the effect certainly was not
-	// applied. An operator may change that (a route that is not deployed yet, a wrong secret),
-	// so another try may help.
+	// VerdictTurnedAway means that the receiver refused, so the effect certainly was not applied.
+	// An operator may fix the cause (a route that is not deployed yet, a wrong secret), so another
+	// attempt may help.
 	VerdictTurnedAway
-	// VerdictNotApplied means that the effect certainly was not applied (refused connection,
-	// DNS, TLS, 429); another try may help.
+	// VerdictNotApplied means that the effect certainly was not applied (refused connection, DNS,
+	// TLS, 429). Another attempt may help.
 	VerdictNotApplied
 	// VerdictMaybeApplied means that the outcome is unknown (time-out after sending, reset,
 	// 5xx).

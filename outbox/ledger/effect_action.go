@@ -17,7 +17,7 @@ import (
 type StateError struct {
 	Action Action
 	State  EffectState
-	Erased string // who erased its request; empty if it was not erased
+	Erased string // operator who erased its request; empty if it was not erased
 }
 
 // Error implements error.
@@ -44,10 +44,10 @@ func (e *StateError) Error() string {
 	return fmt.Sprintf("the effect is %s: %s is not possible", state, e.Action)
 }
 
-// Retry lets a failed, parked or cancelled effect be attempted again, immediately, with the
-// same key and body (I7). An operator orders it, so it also applies under at_most_once (I8),
-// and key_ttl starts anew. An effect that could not be rendered is not retried: its event must
-// be replayed. Errors: ErrNotFound, *StateError, ErrUnavailable.
+// Retry allows a failed, parked or cancelled effect to be attempted again, immediately, with the
+// same key and body (I7). An operator requests the attempt, so Retry also applies under
+// at_most_once (I8), and key_ttl starts anew. An effect that could not be rendered is not retried:
+// its event must be replayed. Errors: ErrNotFound, *StateError, ErrUnavailable.
 func (l *Ledger) Retry(ctx context.Context, idempotencyKey string, by Operator) error {
 	if err := l.actOnEffect(ctx, ActionRetryEffect, idempotencyKey, by); err != nil {
 		return fmt.Errorf("retry effect %s: %w", idempotencyKey, err)
@@ -55,8 +55,8 @@ func (l *Ledger) Retry(ctx context.Context, idempotencyKey string, by Operator) 
 	return nil
 }
 
-// Cancel gives up an effect that is not done. A running attempt may still be applied, but
-// settles nothing. Errors: ErrNotFound, *StateError, ErrUnavailable.
+// Cancel cancels an effect that is not done. A running attempt may still be applied, but can no
+// longer settle. Errors: ErrNotFound, *StateError, ErrUnavailable.
 func (l *Ledger) Cancel(ctx context.Context, idempotencyKey string, by Operator) error {
 	if err := l.actOnEffect(ctx, ActionCancelEffect, idempotencyKey, by); err != nil {
 		return fmt.Errorf("cancel effect %s: %w", idempotencyKey, err)
@@ -64,9 +64,8 @@ func (l *Ledger) Cancel(ctx context.Context, idempotencyKey string, by Operator)
 	return nil
 }
 
-// Park puts an unfinished effect aside until an operator retries or cancels it. A running
-// attempt may still be applied, but settles nothing. Errors: ErrNotFound, *StateError,
-// ErrUnavailable.
+// Park parks an unfinished effect until an operator retries or cancels it. A running attempt may
+// still be applied, but can no longer settle. Errors: ErrNotFound, *StateError, ErrUnavailable.
 func (l *Ledger) Park(ctx context.Context, idempotencyKey string, by Operator) error {
 	if err := l.actOnEffect(ctx, ActionParkEffect, idempotencyKey, by); err != nil {
 		return fmt.Errorf("park effect %s: %w", idempotencyKey, err)
@@ -74,8 +73,8 @@ func (l *Ledger) Park(ctx context.Context, idempotencyKey string, by Operator) e
 	return nil
 }
 
-// StatesFor returns the effect states in which action is possible, or nil for an action on
-// something else.
+// StatesFor returns the effect states in which action is possible, or nil if the action does not
+// apply to effects.
 func StatesFor(action Action) []EffectState {
 	switch action {
 	case ActionRetryEffect:
@@ -113,8 +112,8 @@ func (l *Ledger) wrongState(ctx context.Context, tx pgx.Tx, action Action, idemp
 	return wrong
 }
 
-// chosenEffects selects the effects of an action. It skips those that have left the states, or
-// entered them after FinishedUntil.
+// chosenEffects selects an action's effects. It skips effects that have left the states, or entered
+// them after FinishedUntil.
 type chosenEffects struct {
 	madeIn
 
@@ -133,11 +132,11 @@ type putAside struct {
 	orderedEffects
 
 	State      EffectState
-	DoubtSince *time.Time // for effects that may have been applied unrecorded; nil: they were not
+	DoubtSince *time.Time // for effects that may have been applied without a record; nil for others
 }
 
-// change applies an action to effects and returns the result. A non-zero doubtSince marks
-// parked effects as possibly applied since then.
+// change applies an action to effects and returns the result. A non-zero doubtSince marks parked
+// effects as possibly applied since that time.
 func (l *Ledger) change(ctx context.Context, tx pgx.Tx, action Action, chosen chosenEffects, doubtSince time.Time, by Operator) (Consequence, error) {
 	var result string
 	var affected int
@@ -159,7 +158,7 @@ func (l *Ledger) change(ctx context.Context, tx pgx.Tx, action Action, chosen ch
 	return Consequence{Result: result, Affected: int64(affected)}, err
 }
 
-// reopen reopens effects and counts them. Each gets a job or waits for its turn.
+// reopen reopens effects and returns their number. Each gets a job or waits for its turn.
 func (l *Ledger) reopen(ctx context.Context, tx pgx.Tx, chosen chosenEffects, why string) (int, error) {
 	rows, err := l.sql.ReopenEffects.With(orderedEffects{chosenEffects: chosen, Error: why}).Query(ctx, tx)
 	if err != nil {
@@ -201,7 +200,7 @@ func (l *Ledger) ReopenTx(ctx context.Context, tx pgx.Tx, ref identity.EventRef,
 	return l.reopen(ctx, tx, chosen, why)
 }
 
-// startReopened inserts jobs for reopened effects, except for those that wait for their turn in
+// startReopened inserts jobs for reopened effects, except for effects that wait for their turn in
 // an order.
 func (l *Ledger) startReopened(ctx context.Context, tx pgx.Tx, reopened []head) error {
 	orders := make(map[orderKey]bool)
@@ -230,8 +229,8 @@ func (l *Ledger) startReopened(ctx context.Context, tx pgx.Tx, reopened []head) 
 	return l.jobs.InsertEffects(ctx, tx, jobs)
 }
 
-// putAside cancels or parks effects for an operator, counts them, and wakes the effects that
-// waited behind them.
+// putAside cancels or parks effects for an operator, returns their number, and wakes the effects
+// that waited behind them.
 func (l *Ledger) putAside(ctx context.Context, tx pgx.Tx, what putAside) (int, error) {
 	rows, err := l.sql.PutAside.With(what).Query(ctx, tx)
 	if err != nil {

@@ -10,9 +10,9 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
-// AddTx inserts one effect of an application's own in the transaction of its writes, and
-// reports whether its key was new. It sets the scope, queue, route and generation of e itself.
-// cause is the event to link, or nil.
+// AddTx inserts one effect of the application in the transaction of the application's own writes,
+// and reports whether its key was new. It sets the scope, queue, route and generation of e. cause
+// is the event to link, or nil.
 func (l *Ledger) AddTx(ctx context.Context, tx pgx.Tx, e NewEffect, cause *Cause, traceparent string) (bool, error) {
 	var queue string
 	var policy Policy
@@ -24,7 +24,7 @@ func (l *Ledger) AddTx(ctx context.Context, tx pgx.Tx, e NewEffect, cause *Cause
 		return false, fmt.Errorf("look up destination %q: %w", e.Destination, err)
 	}
 	e.Scope, e.Queue, e.Route, e.Generation = identity.ScopeOfEnqueue(e.Destination), queue, "", 1
-	e.Claim = nil // the caller commits the transaction and attempts nothing
+	e.Claim = nil // the caller commits the transaction and executes no attempt
 	if e.Policy == "" {
 		e.Policy = policy
 	}
@@ -38,7 +38,7 @@ func (l *Ledger) AddTx(ctx context.Context, tx pgx.Tx, e NewEffect, cause *Cause
 	if err := rows.add(e, cause, traceparent); err != nil {
 		return false, err
 	}
-	rows.Effects[0].AcceptSeq = nil // its place in an order is when it was enqueued
+	rows.Effects[0].AcceptSeq = nil // its position in an order is its time of insertion
 	created, err := rows.insert(ctx, tx, &l.sql)
 	if err != nil {
 		return false, err

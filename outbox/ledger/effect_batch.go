@@ -13,12 +13,12 @@ import (
 // Batch is a set of effects for one action.
 type Batch struct {
 	Effects []MadeEffect
-	// States are the states in which the effects were found. An effect that has left them, or
-	// entered its state after AsOf, is left alone. A zero AsOf sets no bound.
+	// States are the states in which the effects were found. An effect that has left these states,
+	// or entered its state after AsOf, is left unchanged. A zero AsOf sets no bound.
 	States []EffectState
 	AsOf   time.Time
-	// DoubtSince marks parked effects as possibly applied since then, unless they have been in
-	// doubt for longer. Zero: no such mark.
+	// DoubtSince marks parked effects as possibly applied since that time, unless they have been in
+	// doubt for longer. Zero: no mark.
 	DoubtSince time.Time
 }
 
@@ -28,8 +28,8 @@ type MadeEffect struct {
 	CreatedAt      time.Time
 }
 
-// ActOnTx applies an action to a batch in the caller's transaction, which records who ordered
-// it.
+// ActOnTx applies an action to a batch in the caller's transaction. The caller records the
+// operator.
 func (l *Ledger) ActOnTx(ctx context.Context, tx pgx.Tx, action Action, b Batch, by Operator) (Consequence, error) {
 	chosen := chosenEffects{States: b.States, FinishedUntil: column.TimeOrNull(b.AsOf)}
 	for _, e := range b.Effects {

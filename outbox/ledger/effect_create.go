@@ -20,8 +20,8 @@ type Cause struct {
 
 	Type       string
 	AcceptSeq  int64
-	Generation int       // of its dispatch: above 1 for a replay
-	OccurredAt time.Time // when it happened, or else was received
+	Generation int       // of its dispatch; above 1 for a replay
+	OccurredAt time.Time // time when it happened, or else was received
 	Origin     identity.Origin
 }
 
@@ -31,28 +31,29 @@ type Plan struct {
 	Effects []NewEffect
 	// Traceparent is the W3C trace context of the span that creates the effects.
 	Traceparent string
-	// Body and ContentType belong to the delivery in which Item is the event. Effects that send
-	// it in a first attempt right away use them. Without Body the ledger reads it.
+	// Body and ContentType belong to the delivery that contains the event as Item. Effects that
+	// send this body in an immediate first attempt use them. Without Body the ledger reads it.
 	Item        string
 	ContentType string
 	Body        []byte
 }
 
-// Planned reports which effects of a Plan are its own.
+// Planned reports which effects of a Plan were created and which were suppressed.
 type Planned struct {
 	Created    []identity.EffectID // new effects; each has its job or waits for its turn
 	Suppressed []identity.EffectID // effects whose key an earlier event had used (I4)
-	// Started are the effects of Created that began with their first attempt, as Claim would
-	// return them. The process that commits them must make and settle these attempts.
+	// Started are the effects of Created that began with their first attempt. They equal the
+	// effects that Claim returns. The process that commits them must execute and settle these
+	// attempts.
 	Started []Effect
 }
 
-// CreateTx writes the effects of plans that passed the fence, and the jobs of the new ones.
-// alone means that the transaction belongs to a caller and may last: no effect starts with its
-// first attempt in it.
+// CreateTx writes the effects of plans that passed the fence, and the jobs of new effects. alone
+// means that the transaction belongs to a caller and may take long: no effect in it starts with its
+// first attempt.
 func (l *Ledger) CreateTx(ctx context.Context, tx pgx.Tx, plans []Plan, alone bool) ([]Planned, error) {
 	// again holds only the effects of replayed plans. An effect that an earlier plan could not
-	// render takes the content of its own plan, not that of a neighbour in the batch.
+	// render takes the content of its own plan, not of a neighbour in the batch.
 	var rows, again effectRows
 	results := make([]Planned, len(plans))
 	for _, p := range plans {
@@ -104,8 +105,8 @@ func (l *Ledger) CreateTx(ctx context.Context, tx pgx.Tx, plans []Plan, alone bo
 	return results, nil
 }
 
-// share sorts the effects of p into its own and suppressed ones. An effect in created goes to
-// the first event that names it; the next event with its key is suppressed. An effect rendered
+// share sorts the effects of p into created and suppressed effects. An effect in created belongs to
+// the first event that names it. The next event with its key is suppressed. An effect rendered
 // again belongs to a replayed event.
 func (r *Planned) share(p Plan, created, rendered map[identity.EffectID]bool) {
 	for _, e := range p.Effects {
@@ -123,9 +124,9 @@ func (r *Planned) share(p Plan, created, rendered map[identity.EffectID]bool) {
 }
 
 // jobsOfNew returns one job for each created effect that can be attempted. In an order only the
-// first effect gets one, if that can be determined without waiting. In a caller's transaction
-// (alone), which may last, or while another transaction holds the order, every new effect gets
-// one. Its claim then finds that it is not its turn.
+// first effect gets a job, if jobsOfNew can find this effect without waiting. In a caller's
+// transaction (alone), which may take long, or while another transaction holds the order, every new
+// effect gets a job. The effect's claim then finds that it is not its turn.
 func (l *Ledger) jobsOfNew(ctx context.Context, tx pgx.Tx, rows *effectRows, created map[identity.EffectID]bool, alone bool) ([]riverjob.EffectJob, error) {
 	orders := make(map[orderKey]bool)
 	for _, e := range rows.Effects {
@@ -158,8 +159,8 @@ func (l *Ledger) jobsOfNew(ctx context.Context, tx pgx.Tx, rows *effectRows, cre
 	return jobs, nil
 }
 
-// newHeads locks the free orders, drops the others from orders, and returns the first effects
-// of those it locked.
+// newHeads locks the free orders, drops the others from orders, and returns the first effect of
+// each locked order.
 func (l *Ledger) newHeads(ctx context.Context, tx pgx.Tx, orders map[orderKey]bool) (map[identity.EffectID]bool, error) {
 	if len(orders) == 0 {
 		return nil, nil

@@ -7,13 +7,13 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
-// MarshalJSON writes the fields that operators and API clients see. An unset time is null; the
-// time of the next attempt is set only while one follows.
+// MarshalJSON writes the fields that operators and API clients see. An unset time is null. The time
+// of the next attempt is set only if an attempt follows.
 func (e Effect) MarshalJSON() ([]byte, error) {
 	type fields Effect // without this method
 	shown := struct {
 		fields
-		*identity.EventRef // of effects created by an event
+		*identity.EventRef // only for effects created by an event
 
 		Method            string     `json:"method,omitzero"`
 		URL               string     `json:"url,omitzero"`

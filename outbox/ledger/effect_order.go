@@ -10,7 +10,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/internal/column"
 )
 
-// orderKey names one order of effects.
+// orderKey identifies an order of effects.
 type orderKey struct {
 	Scope    identity.Scope
 	OrderKey string
@@ -35,7 +35,7 @@ func (e NewEffect) validateOrder() error {
 	return fmt.Errorf("effect %s has on_park %q, allowed are %s and %s", e.EffectID, e.OnPark, OnParkBlock, OnParkSkip)
 }
 
-// onPark is skip for an effect created parked: no effect waits behind one that could not be
+// onPark is skip for an effect created parked: no effect waits behind an effect that could not be
 // rendered.
 func (e NewEffect) onPark() OnPark {
 	if e.Parked != "" {
@@ -44,7 +44,7 @@ func (e NewEffect) onPark() OnPark {
 	return cmp.Or(e.OnPark, OnParkBlock)
 }
 
-// occurred returns when the subject of e happened, or nil if unknown.
+// occurred returns the time of the change that e reports, or nil if unknown.
 func (e NewEffect) occurred(cause *Cause) *time.Time {
 	at := column.KnownTime(e.OccurredAt)
 	if cause != nil && at == nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/internal/column"
 )
 
-// Effect loads an effect by its idempotency key, or by a rotated one. Errors: ErrNotFound.
+// Effect loads an effect by its original or rotated idempotency key. Errors: ErrNotFound.
 func (l *Ledger) Effect(ctx context.Context, idempotencyKey string) (Effect, error) {
 	e, err := l.effect(ctx, pipeline.ByIndex{Sender: l.read}, idempotencyKey)
 	if err != nil {
@@ -35,8 +35,8 @@ func (l *Ledger) effect(ctx context.Context, db statement.DB, idempotencyKey str
 	return e, err
 }
 
-// EffectsByID loads effects to show to operators, without their bodies, each by its own
-// look-up. Deleted effects are missing from the result.
+// EffectsByID loads effects for display to operators, without their bodies. Each effect is a
+// separate look-up. Deleted effects are missing from the result.
 func (l *Ledger) EffectsByID(ctx context.Context, ids []identity.EffectID) (map[identity.EffectID]Effect, error) {
 	rows, err := l.sql.EffectRows.With(askedEffects{Asked: ids}).Query(ctx, pipeline.ByIndex{Sender: l.read})
 	if err != nil {
@@ -59,13 +59,13 @@ type Attempt struct {
 	StartedAt       time.Time   `json:"started_at"`
 	FinishedAt      time.Time   `json:"finished_at"`
 	Lost            bool        `json:"lost,omitzero"`            // never settled: a later claim found its lease expired
-	State           EffectState `json:"state"`                    // the state it left its effect in
+	State           EffectState `json:"state"`                    // effect state after the attempt
 	Applied         string      `json:"applied"`                  // yes, no or unknown
-	ResponseStatus  int         `json:"response_status,omitzero"` // 0 without an answer
+	ResponseStatus  int         `json:"response_status,omitzero"` // 0 without a response
 	ResponseExcerpt string      `json:"response_excerpt,omitzero"`
 	Error           string      `json:"error,omitzero"`
 	JobID           int64       `json:"job_id,omitzero"`
-	KeyRotation     int         `json:"key_rotation,omitzero"` // rotation of the key it carried; 0 is the effect's own
+	KeyRotation     int         `json:"key_rotation,omitzero"` // rotation of the key sent; 0 is the effect's original key
 }
 
 // Attempts lists the attempts of an effect that have ended, the oldest first.
@@ -88,11 +88,11 @@ func (l *Ledger) Attempts(ctx context.Context, id identity.EffectID) ([]Attempt,
 	return attempts, nil
 }
 
-// EventEffect is the link of an event to one of its effects.
+// EventEffect links an event to one of its effects.
 type EventEffect struct {
 	identity.EffectID
 
-	// Suppressed is true if an earlier event had created the effect of this key.
+	// Suppressed is true if an earlier event had created the effect with this key.
 	Suppressed     bool        `json:"suppressed"`
 	IdempotencyKey string      `json:"idempotency_key"`
 	Destination    string      `json:"destination"`
@@ -100,8 +100,8 @@ type EventEffect struct {
 	Attempt        int         `json:"attempt"`
 }
 
-// EffectsOfEvent lists the effects of an event, including those of earlier events that
-// suppressed its keys.
+// EffectsOfEvent lists an event's effects. It includes effects of earlier events that used the same
+// keys.
 func (l *Ledger) EffectsOfEvent(ctx context.Context, ref identity.EventRef) ([]EventEffect, error) {
 	rows, err := l.sql.EffectsOfEvent.With(ref).Query(ctx, pipeline.ByIndex{Sender: l.read})
 	if err != nil {
@@ -119,9 +119,9 @@ func (l *Ledger) EffectsOfEvent(ctx context.Context, ref identity.EventRef) ([]E
 	return links, nil
 }
 
-// OldestDue returns the effect that has waited longest at a destination, for a probe to send.
-// It skips effects that a claim would block behind others of their order or an event. It
-// returns false if none is due. Errors: ErrUnavailable.
+// OldestDue returns the effect that has waited longest at a destination, for a probe to send. It
+// skips effects that a claim would block behind an event or behind other effects of their order. It
+// returns false if no effect is due. Errors: ErrUnavailable.
 func (l *Ledger) OldestDue(ctx context.Context, destination string) (identity.EffectID, bool, error) {
 	var oldest dueEffect
 	err := l.db.Statement("oldest_due", func(db pipeline.ByIndex) error {
@@ -141,8 +141,8 @@ func (l *Ledger) OldestDue(ctx context.Context, destination string) (identity.Ef
 	return oldest.EffectID, !oldest.since.IsZero(), nil
 }
 
-// dueEffect is an effect that may be attempted. since is when it became due; zero without an
-// effect.
+// dueEffect is an effect that may be attempted. since is the time it became due, or zero if there
+// is no effect.
 type dueEffect struct {
 	identity.EffectID
 
@@ -177,16 +177,16 @@ func (l *Ledger) oldestDueInOrders(ctx context.Context, destination string) (due
 
 // Transition is one state change of an effect.
 type Transition struct {
-	From    EffectState `json:"from,omitzero"` // empty for its creation
+	From    EffectState `json:"from,omitzero"` // empty for the effect's creation
 	To      EffectState `json:"to"`
-	Attempt int         `json:"attempt"` // attempts started so far
+	Attempt int         `json:"attempt"` // number of attempts started so far
 	At      time.Time   `json:"at"`
-	Reason  string      `json:"reason,omitzero"` // empty if none is needed
+	Reason  string      `json:"reason,omitzero"` // empty if no reason is needed
 	JobID   int64       `json:"job_id,omitzero"`
 }
 
-// Transitions lists the state changes of an effect, its creation first. The database itself
-// records them and refuses illegal ones.
+// Transitions lists an effect's state changes, its creation first. The database itself records them
+// and refuses illegal transitions.
 func (l *Ledger) Transitions(ctx context.Context, id identity.EffectID) ([]Transition, error) {
 	rows, err := l.sql.EffectTransitions.With(id).Query(ctx, pipeline.ByIndex{Sender: l.read})
 	if err != nil {

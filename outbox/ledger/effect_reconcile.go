@@ -24,9 +24,9 @@ type slice = func(ctx context.Context, in statement.DB) (lacking int, enqueue fu
 type inSlice = func(ctx context.Context, run slice) error
 
 // Reconcile finds and counts unfinished effects that are overdue by more than grace and have no
-// live job. run decides whether they are enqueued again. Effects of a paused destination are
-// skipped. A slice reads up to look jobs of each state and finds at most as many; the next
-// Reconcile continues.
+// live job. run decides whether these effects are enqueued again. Effects of a paused destination
+// are skipped. A slice reads up to look jobs of each state and finds at most as many effects. The
+// next Reconcile continues from there.
 func (l *Ledger) Reconcile(ctx context.Context, grace time.Duration, look int, run inSlice) (int, error) {
 	var destinations []overdueDestination
 	err := l.db.Statement("overdue_destinations", func(db pipeline.ByIndex) error {
@@ -55,7 +55,7 @@ func (l *Ledger) Reconcile(ctx context.Context, grace time.Duration, look int, r
 // overdueDestination is a destination with unfinished effects.
 type overdueDestination struct {
 	Name   string
-	Queues []string // of their jobs
+	Queues []string // queues of their jobs
 }
 
 func (l *Ledger) reconcileDestination(ctx context.Context, lacking withoutJob, run inSlice) (int, error) {
@@ -70,7 +70,7 @@ func (l *Ledger) reconcileDestination(ctx context.Context, lacking withoutJob, r
 	return healed, err
 }
 
-// enqueueAgain has run insert a job for each effect found by lacking, at its old place in the
+// enqueueAgain has run insert a job for each effect found by lacking, at its former position in the
 // queue. next is the order after which the next page begins, or nil.
 func (l *Ledger) enqueueAgain(ctx context.Context, lacking statement.Bound, run inSlice) (found int, next *orderKey, err error) {
 	err = run(ctx, func(ctx context.Context, in statement.DB) (int, func(context.Context, pgx.Tx) error, error) {

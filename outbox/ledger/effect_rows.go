@@ -53,7 +53,7 @@ type effectRow struct {
 type linkID struct {
 	identity.EffectID
 
-	AcceptSeq int64 // of the event
+	AcceptSeq int64 // the event's accept_seq
 }
 
 // linkRow links an event to an effect that this event or an earlier one created.
@@ -87,13 +87,12 @@ type effectRows struct {
 	known knownLinks // links of createEffects that may exist already
 	index map[identity.EffectID]int
 	begun map[identity.EffectID]begun // effects that began with their first attempt
-	// origins are the origins of the events, which decide a job's place in its queue.
+	// origins are the events' origins, which decide a job's position in its queue.
 	origins map[identity.EffectID]identity.Origin
 }
 
-// add appends e, unless the batch already has its key, and links its cause to it. cause is nil
-// for an effect that the application enqueues. traceparent belongs to the span that creates the
-// effect.
+// add appends e, unless the batch already has its key, and links its cause to it. cause is nil for
+// an effect that the application enqueues. traceparent identifies the span that creates the effect.
 func (r *effectRows) add(e NewEffect, cause *Cause, traceparent string) error {
 	_, repeats := r.index[e.EffectID]
 	if cause != nil {
@@ -151,7 +150,7 @@ func (r *effectRows) add(e NewEffect, cause *Cause, traceparent string) error {
 	return nil
 }
 
-// insert writes the effects, returns the new ones, and stores the queues of their destinations.
+// insert writes the effects, returns the new effects, and stores the queues of their destinations.
 func (r *effectRows) insert(ctx context.Context, tx pgx.Tx, sql *statements) (map[identity.EffectID]bool, error) {
 	if err := r.dropKnownLinks(ctx, tx, sql); err != nil {
 		return nil, err
@@ -200,8 +199,8 @@ func (r *effectRows) dropKnownLinks(ctx context.Context, tx pgx.Tx, sql *stateme
 	return nil
 }
 
-// render gives effects that an earlier plan of a replayed event could not render the content of
-// this plan. It returns the effects it changed.
+// render replaces the content of effects that an earlier plan of a replayed event could not render.
+// It uses the content of this plan and returns the changed effects.
 func (r *effectRows) render(ctx context.Context, tx pgx.Tx, sql *statements) (map[identity.EffectID]bool, error) {
 	var again renderEffects
 	for _, row := range r.Effects {
@@ -218,7 +217,7 @@ func (r *effectRows) render(ctx context.Context, tx pgx.Tx, sql *statements) (ma
 	return rendered, nil
 }
 
-// written reads the effects that a statement wrote and the queue of each. It scans further
+// written reads the effects that a statement wrote and the queue of each. It also scans the given
 // columns, and calls read after each row.
 func (r *effectRows) written(rows pgx.Rows, read func(identity.EffectID), columns ...any) (map[identity.EffectID]bool, error) {
 	ids := make(map[identity.EffectID]bool)

@@ -10,7 +10,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/internal/column"
 )
 
-// scanEffect scans effect_columns.sql and the columns that follow it everywhere, then extra.
+// scanEffect scans effect_columns.sql and the columns that always follow it, then extra.
 func scanEffect(row pgx.CollectableRow, extra ...any) (Effect, error) {
 	var e Effect
 	var acceptSeq, jobID *int64

@@ -6,9 +6,8 @@ import "errors"
 var (
 	// ErrNotFound is returned when the event or effect does not exist.
 	ErrNotFound = errors.New("not found")
-	// ErrUnknownDestination is returned when no worker has registered a destination of that
-	// name.
+	// ErrUnknownDestination is returned when no worker has registered a destination with that name.
 	ErrUnknownDestination = errors.New("unknown destination")
-	// ErrLate is returned when the attempt has lost its lease to another.
+	// ErrLate is returned when the attempt has lost its lease to another attempt.
 	ErrLate = errors.New("the attempt has lost its lease")
 )

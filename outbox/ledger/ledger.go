@@ -29,10 +29,10 @@ type Options struct {
 	Schema schema.Name
 	// Jobs inserts the jobs of effects. Required.
 	Jobs *riverjob.Inserter
-	// Committers is the number of group commits of one kind in flight simultaneously, each on a
-	// connection of its pool. Defaults to 2.
+	// Committers is the maximum number of simultaneous group commits of one kind, each on its own
+	// connection of the pool. Defaults to 2.
 	Committers int
-	// Patience is how long one batch may run before another starts beside it. Zero:
+	// Patience is the maximum time that one batch runs before another starts beside it. Zero:
 	// immediately.
 	Patience time.Duration
 	// Logger defaults to one that discards.

@@ -12,19 +12,19 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/internal/column"
 )
 
-// Operator is the author of an action. Every action of an operator is recorded in the operator
-// log, in the transaction that performs it.
+// Operator is the author of an action. The operator log records every action, in the transaction
+// that performs it.
 type Operator struct {
 	// Who is the operator's name: 1 to 255 bytes.
 	Who string `json:"who"`
-	// Role is the operator's role, where roles are managed. It may be empty.
+	// Role is the operator's role, if roles are managed. It may be empty.
 	Role string `json:"role,omitzero"`
 	// Via is the channel of the action: "cli", "console", "api", or the name of a program.
 	Via string `json:"via"`
 	// Reason is the operator's reason. It may be empty.
 	Reason string `json:"reason,omitzero"`
-	// RequestID names the request. The rows of one request share it, and a try after a lost
-	// COMMIT answer recognises its own row by it. Empty: one is generated.
+	// RequestID identifies the request. All rows of one request share it. If the response to COMMIT
+	// was lost, the next try recognises its own row by this id. Empty: one is generated.
 	RequestID string `json:"request_id"`
 }
 
@@ -91,10 +91,9 @@ type Consequence struct {
 	Run int64
 }
 
-// Act performs the action what for by and records both in one transaction, which is retried
-// until its outcome is known. A retry that finds an earlier try committed does nothing, so f
-// never runs after its own effects. f must therefore keep its findings only when it returns
-// nil.
+// Act performs the action what for by and records both in one transaction, which is retried until
+// its outcome is known. A retry that finds an earlier try committed does nothing, so f never runs
+// after its own effects. f must therefore keep its findings only when it returns nil.
 func (l *Ledger) Act(ctx context.Context, by Operator, what Instruction, f func(ctx context.Context, tx pgx.Tx) (Consequence, error)) error {
 	if err := by.Validate(); err != nil {
 		return err
@@ -124,7 +123,7 @@ func (l *Ledger) Act(ctx context.Context, by Operator, what Instruction, f func(
 	})
 }
 
-// LogTx writes the row of the operator log, in the transaction of the action.
+// LogTx writes the row in the operator log, in the action's transaction.
 func (l *Ledger) LogTx(ctx context.Context, tx pgx.Tx, by Operator, what Instruction, came Consequence) error {
 	filter := what.Filter
 	if filter == nil {

@@ -22,7 +22,7 @@ type place struct {
 
 func (p place) key() orderKey { return orderKey{Scope: p.id.Scope, OrderKey: p.order} }
 
-// before reports whether p comes before other in their order, as SQL sorts it.
+// before reports whether p precedes other in their order, as SQL sorts it.
 func (p place) before(other place) bool {
 	return cmp.Or(
 		cmp.Compare(p.acceptSeq, other.acceptSeq),
@@ -35,7 +35,7 @@ func (e Effect) place() place {
 	return place{id: e.EffectID, order: e.OrderKey, acceptSeq: e.AcceptSeq}
 }
 
-// head is the first unfinished effect of an order, waiting for an attempt.
+// head is the first unfinished effect of an order and waits for an attempt.
 type head struct {
 	place
 
@@ -48,9 +48,9 @@ func keysOf(orders map[orderKey]bool) inOrders {
 	return inOrders{Orders: slices.Collect(maps.Keys(orders))}
 }
 
-// lockOrders waits for the locks of the orders. They are taken after all row locks of the
-// transaction, so that two transactions cannot deadlock. A later statement sees everything that
-// the last holder committed.
+// lockOrders waits for the locks of the orders. It runs after all row locks of the transaction, so
+// that two transactions cannot deadlock. A later statement sees everything that the last holder
+// committed.
 func (l *Ledger) lockOrders(ctx context.Context, tx pgx.Tx, orders map[orderKey]bool) error {
 	if len(orders) == 0 {
 		return nil
@@ -61,7 +61,7 @@ func (l *Ledger) lockOrders(ctx context.Context, tx pgx.Tx, orders map[orderKey]
 	return nil
 }
 
-// tryLockOrders removes the orders that another transaction holds.
+// tryLockOrders removes from orders every order that another transaction holds.
 func (l *Ledger) tryLockOrders(ctx context.Context, tx pgx.Tx, orders map[orderKey]bool) error {
 	rows, err := l.sql.OrderTryLock.With(keysOf(orders)).Query(ctx, tx)
 	if err != nil {
@@ -108,11 +108,11 @@ func scanHead(row pgx.CollectableRow) (head, error) {
 	return h, err
 }
 
-// wakeNext inserts jobs for the effects whose turn has come because the effects in changed left
-// the state that blocked their orders. An effect lacks a live job only while an earlier one is
-// unfinished. Every transaction looks up the first effect under the lock. The one that finds no
-// earlier effect left therefore has the last of them in changed. locked means that the caller
-// already holds the orders.
+// wakeNext inserts jobs for the effects whose turn has arrived because the effects in changed left
+// the state that blocked their orders. An effect lacks a live job only while an earlier effect is
+// unfinished. Every transaction looks up the first effect under the lock. The transaction that
+// finds no earlier effect left therefore has the last of them in changed. locked means that the
+// caller already holds the orders.
 func (l *Ledger) wakeNext(ctx context.Context, tx pgx.Tx, changed []place, locked bool) error {
 	orders := make(map[orderKey]bool)
 	byOrder := make(map[orderKey][]place)

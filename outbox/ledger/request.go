@@ -14,24 +14,24 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/internal/column"
 )
 
-// Request is the rendered request of an effect. The destination gives it meaning: for http it
-// is the request, for email Body is the message.
+// Request is an effect's rendered request. Its meaning depends on the destination: an http
+// destination sends it as the request, an email destination sends Body as the message.
 type Request struct {
 	Method      string
-	URL         string              // empty: the destination's own, set by the first claim
+	URL         string              // empty: the destination's URL, set by the first claim
 	Headers     map[string][]string // without secrets, which are added at each attempt
 	ContentType string
 	// Body is nil when FromDelivery is set.
 	Body []byte
-	// FromDelivery is true to send the event as received: its delivery's body, or the event's
-	// part of it.
+	// FromDelivery is true to send the event as it was received: its delivery's body, or the
+	// event's part of that body.
 	FromDelivery bool
 	// Late is true if the request is not rendered yet. The first attempt fixes it with
 	// FixRequest before it calls the receiver. Until then all other fields are empty.
 	Late bool
 }
 
-// body returns the stored body: NULL for the event as received.
+// body returns the stored body, or NULL if the event is sent as received.
 func (r Request) body() []byte {
 	switch {
 	case r.FromDelivery, r.Late:
@@ -49,11 +49,11 @@ const (
 	renderingFailed = "failed"
 )
 
-// FixRequest commits the rendered request of a granted effect with Request.Late, before the
-// attempt calls the receiver. Every later attempt sends the same (I7). Empty fields stay as the
-// plan and the first claim left them. FixRequest returns the effect with its request. A worker
-// that dies earlier has not called the receiver, so the next attempt starts without doubt.
-// Errors: ErrLate, ErrUnavailable.
+// FixRequest commits the rendered request of a granted effect with Request.Late, before the attempt
+// calls the receiver. Every later attempt sends the same request (I7). Empty fields keep the values
+// set by the plan and the first claim. FixRequest returns the effect with its request. A worker
+// that dies earlier has not called the receiver, so the next attempt starts without doubt. Errors:
+// ErrLate, ErrUnavailable.
 func (l *Ledger) FixRequest(ctx context.Context, e Effect, r Request) (Effect, error) {
 	if e.claimID == uuid.Nil || r.FromDelivery || r.Late {
 		return Effect{}, errors.New("fix request: it must be complete, and the effect claimed")

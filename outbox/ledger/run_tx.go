@@ -13,21 +13,20 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/commit"
 )
 
-// runSlack is the time that a RunTx transaction may take beyond the lease, to claim, settle and
+// runSlack is how much longer than the lease a RunTx transaction may take, to claim, settle and
 // retry.
 const runSlack = 10 * time.Second
 
 // errRolledBack ends a RunTx transaction whose effect was not done.
 var errRolledBack = errors.New("rolled back")
 
-// RunTx claims an effect, runs it in the transaction that claimed it, and settles it there. It
-// is for effects in the same Postgres, which are applied exactly once. run is called only for a
-// granted claim. It may be called again after its first transaction was rolled back or lost.
-// Its writes are committed only with VerdictDone. With another verdict, or an error, everything
-// is rolled back. A separate transaction then records the attempt as refused or else as not
-// applied. run must finish within the claim's lease, which bounds its statements. An effect
-// whose Request.Late is set is recorded as not applied, without a call of run. Errors:
-// ErrUnavailable.
+// RunTx claims an effect, runs it in the transaction that claimed it, and settles it there. It is
+// for effects in the same Postgres, which are applied exactly once. run is called only for a
+// granted claim. It may be called again after its first transaction was rolled back or lost. Its
+// writes are committed only with VerdictDone. With another verdict, or an error, everything is
+// rolled back. A separate transaction then records the attempt as refused, or else as not applied.
+// run must finish within the claim's lease, which bounds its statements. An effect with
+// Request.Late is recorded as not applied, without a call of run. Errors: ErrUnavailable.
 func (l *Ledger) RunTx(ctx context.Context, c Claim, run func(ctx context.Context, tx pgx.Tx, e Effect) (Settlement, error)) (Claimed, Settled, error) {
 	if err := c.validate(); err != nil {
 		return Claimed{}, Settled{}, fmt.Errorf("run effect: %w", err)
@@ -94,8 +93,8 @@ func (l *Ledger) runGranted(ctx context.Context, tx pgx.Tx, c Claim, e *Effect, 
 	return s, err
 }
 
-// ranBefore reports whether an earlier try of this claim, whose COMMIT answer was lost, was
-// committed. It waits for one that is still running.
+// ranBefore reports whether an earlier try of this claim was committed although the response to its
+// COMMIT was lost. It waits for a try that is still running.
 func (l *Ledger) ranBefore(ctx context.Context, tx pgx.Tx, c Claim) (bool, error) {
 	if _, err := l.sql.LockEffect.With(c.ID).Exec(ctx, tx); err != nil {
 		return false, fmt.Errorf("lock effect: %w", err)

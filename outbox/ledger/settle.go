@@ -15,36 +15,36 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/internal/column"
 )
 
-// Settlement is the outcome of an attempt.
+// Settlement is an attempt's outcome.
 type Settlement struct {
 	Effect   Effect // as Claim returned it
 	Verdict  Verdict
-	Duration time.Duration // of the attempt
+	Duration time.Duration // the attempt's duration
 
-	ResponseStatus  int    // 0 without an answer
+	ResponseStatus  int    // 0 without a response
 	ResponseExcerpt string // at most 2 KiB are kept
 	Error           string // one line; empty when done
 	// RetryIn is the wait before the next attempt, if one follows.
 	RetryIn time.Duration
-	// GiveUp parks the effect instead of scheduling another attempt: its attempts are used up.
-	// An effect that was turned away and is not in doubt fails instead.
+	// GiveUp parks the effect instead of scheduling another attempt, because its attempts are used
+	// up. An effect that was turned away and is not in doubt fails instead.
 	GiveUp bool
-	// Unauthorized is true if the receiver refused the credentials, as far as the answer shows.
-	// Such answers alone do not tell whether the fault is the effect's or its destination's.
+	// Unauthorized is true if the response indicates that the receiver refused the credentials.
+	// Such responses alone do not show whether the effect or its destination is at fault.
 	Unauthorized bool
-	// RotateKey gives the next attempt another key, because the receiver stored an error under
-	// this one and replays it. The ledger records the key of each attempt. It is ignored when
-	// the effect is done or failed.
+	// RotateKey gives the next attempt another key, because the receiver stored an error under this
+	// key and replays it. The ledger records each attempt's key. RotateKey is ignored when the
+	// effect is done or failed.
 	RotateKey bool
-	// EndsJob is true if the job's run has nothing left to do once the effect is done: the job
-	// is deleted. Otherwise River completes it.
+	// EndsJob is true if the job's run has no work left once the effect is done: the job is
+	// deleted. Otherwise River completes it.
 	EndsJob bool
 }
 
 // Settled is the result of a Settlement.
 type Settled struct {
-	// Late is true if the attempt had lost its lease to another, or an operator put the effect
-	// aside: nothing was changed.
+	// Late is true if the attempt had lost its lease to another attempt, or an operator cancelled
+	// or parked the effect. Nothing was changed.
 	Late          bool
 	State         EffectState // current state of the effect, also if Late
 	NextAttemptAt time.Time   // if State is pending or in_doubt
@@ -58,7 +58,7 @@ func (s Settlement) next() (state EffectState, applied string) {
 		return EffectDone, "yes"
 	case VerdictRefused:
 		if doubt {
-			// The refusal may be because an earlier attempt was applied.
+			// The refusal may be a consequence of an earlier applied attempt.
 			return EffectParked, "no"
 		}
 		return EffectFailed, "no"
@@ -92,8 +92,8 @@ func (s Settlement) validate() error {
 	return nil
 }
 
-// Settle records the outcome of an attempt, in a transaction that it may share with others. The
-// commit does not depend on ctx, because the job's context may have ended. Errors: ErrBusy,
+// Settle records an attempt's outcome, in a transaction that it may share with others. The commit
+// does not depend on ctx, because the job's context may have ended. Errors: ErrBusy,
 // ErrUnavailable, ErrClosed.
 func (l *Ledger) Settle(ctx context.Context, s Settlement) (Settled, error) {
 	if err := s.validate(); err != nil {
@@ -106,7 +106,7 @@ func (l *Ledger) Settle(ctx context.Context, s Settlement) (Settled, error) {
 	return settled, nil
 }
 
-// attemptID names one attempt of an effect.
+// attemptID identifies one attempt of an effect.
 type attemptID struct {
 	identity.EffectID
 
@@ -133,7 +133,7 @@ type endedRow struct {
 	Unauthorized    bool
 	JobWaits        bool
 	JobEnds         bool
-	JobMetadata     []byte // JSON; nil unless a reserve job continues
+	JobMetadata     []byte // JSON; nil unless a fallback job continues
 	JobTags         string
 }
 

@@ -14,20 +14,20 @@ import (
 )
 
 const (
-	// maxUnanswered bounds the remembered claims. Those beyond it are in doubt when their lease
-	// ends, like those of a process that died.
+	// maxUnanswered limits the remembered claims. Claims above the limit are in doubt when their
+	// lease ends, like the claims of a process that died.
 	maxUnanswered = 4096
-	// unansweredPause is the wait before an unavailable database is tried again.
+	// unansweredPause is the wait before the next try on an unavailable database.
 	unansweredPause = time.Second
 )
 
-// errUnanswered is recorded as the error of such an attempt.
+// errUnanswered is recorded as the error of an unanswered attempt.
 var errUnanswered = errors.New("the answer to the claim was lost: the destination was not called")
 
 // unanswered holds claims of this process that may be committed although no caller got the
-// answer. The process knows that it called no receiver for them, so it takes them back as soon
-// as the database answers. Otherwise an at_most_once effect would be parked at the end of its
-// lease, for a doubt that does not exist.
+// response. The process knows that it called no receiver for them, so it settles them as soon as
+// the database responds. Otherwise an at_most_once effect would be parked at the end of its lease,
+// for a doubt that does not exist.
 type unanswered struct {
 	takeBack func(context.Context, Claim) error
 	logger   *slog.Logger
@@ -45,7 +45,7 @@ func newUnanswered(takeBack func(context.Context, Claim) error, logger *slog.Log
 	return u
 }
 
-// add takes a claim whose transactions have ended, committed or not.
+// add takes a claim whose transactions have ended, with or without a commit.
 func (u *unanswered) add(c Claim) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -60,7 +60,7 @@ func (u *unanswered) add(c Claim) {
 	}
 }
 
-// work returns when no claim is left, or, once closed, after one more try.
+// work returns when no claim is left. After stop, it returns after one more try.
 func (u *unanswered) work() {
 	for {
 		u.mu.Lock()
@@ -77,7 +77,7 @@ func (u *unanswered) work() {
 	}
 }
 
-// retry keeps the claims that could not be taken back for the next round.
+// retry keeps the claims that could not be settled for the next round.
 func (u *unanswered) retry(claims []Claim) {
 	for i, c := range claims {
 		err := u.takeBack(context.Background(), c)
@@ -92,7 +92,7 @@ func (u *unanswered) retry(claims []Claim) {
 		select {
 		case <-u.closed:
 			timer.Stop()
-			return // the lease decides
+			return // the end of the lease decides
 		case <-timer.C:
 		}
 		u.mu.Lock()
@@ -102,7 +102,7 @@ func (u *unanswered) retry(claims []Claim) {
 	}
 }
 
-// stop waits until every claim is taken back or has failed.
+// stop waits until every claim is settled or has failed.
 func (u *unanswered) stop(ctx context.Context) error {
 	u.mu.Lock()
 	select {
@@ -120,8 +120,8 @@ func (u *unanswered) stop(ctx context.Context) error {
 	}
 }
 
-// takeBack settles the attempt of an unanswered claim as not applied. The lock on the row waits
-// until no transaction of the claim is running.
+// takeBack settles an unanswered claim's attempt as not applied. The row lock waits until no
+// transaction of the claim is running.
 func (l *Ledger) takeBack(ctx context.Context, c Claim) error {
 	var taken bool
 	err := l.db.Do(ctx, "take_back_claim", commit.Limits{}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
