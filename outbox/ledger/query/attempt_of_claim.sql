@@ -1,4 +1,4 @@
--- Whether a transaction whose COMMIT answer was lost was committed.
+-- Checks whether a transaction was committed although the response to its COMMIT was lost.
 SELECT EXISTS (
     SELECT
     FROM hooklatch.all_attempts

@@ -1,8 +1,8 @@
--- T3, first half: grants each effect that may be attempted to the claiming job, in key order.
--- An effect whose attempt outlived its lease is in doubt. It is tried again under at_least_once
--- and parked under at_most_once; a trigger records it. An ordered effect only gets the verdict
--- to check its order first, unless that was done. Until an operator confirms a restored or
--- promoted server, no at_most_once effect starts.
+-- T3, first half: grants each effect that may be attempted to the claiming job, in key order. An
+-- effect whose attempt outlived its lease is in doubt. It is tried again under at_least_once and
+-- parked under at_most_once; a trigger records this. An ordered effect first gets only the verdict
+-- to check its order. Until an operator confirms a restored or promoted server, no at_most_once
+-- effect starts.
 WITH asked AS (
     SELECT a.*
     FROM :asked AS a (
@@ -13,9 +13,9 @@ WITH asked AS (
 ), locked AS (
     SELECT
         asked.scope, asked.key, asked.generation, e.policy,
-        -- Carried along, because joining asked again would compare each row with all.
+        -- Selected here, because joining asked again would compare each row with all others.
         asked.asked_by, asked.lease_seconds, asked.asked_job, asked.first_method, asked.first_url, asked.first_headers, asked.is_probe,
-        -- Values under the lock, which may be newer than the snapshot.
+        -- Values read under the lock may be newer than the snapshot.
         e.state AS now_state, e.lease_until AS now_lease_until, e.next_attempt_at AS now_next_attempt_at,
         e.state = 'started' AND e.claim_id = asked.asked_by AS repeated,
         e.state = 'started' AND e.claim_id <> asked.asked_by AND {{lease_over}} AS lost,
@@ -31,15 +31,15 @@ WITH asked AS (
                 CASE WHEN past.unsure THEN (SELECT i.restored_to FROM hooklatch.installation AS i) END
             )
         ) AND (e.maybe_applied_since IS NOT NULL OR (e.state = 'started' AND e.request_rendering <> 'late') OR past.unsure) AS expired,
-        -- Another effect of the destination succeeded after this one had failed, or during its
-        -- current run of unauthorized answers.
+        -- Another effect of the destination succeeded after this effect had failed, or during its
+        -- current run of unauthorized responses.
         COALESCE(d.succeeded_at > GREATEST(COALESCE(e.refused_since, e.last_attempt_at), e.reopened_at), false) AS own_fault,
         COALESCE(d.operator_paused OR (d.breaker_state <> 'closed' AND NOT asked.is_probe), false) AS paused,
         e.policy = 'at_most_once' AND NOT (SELECT {{at_home}}) AS withheld, -- evaluated for at_most_once only
         past.unsure
     FROM asked
-    -- One look-up for each row, whatever the planner knows of the table. The body is not among
-    -- the columns: the updates below would read all of it.
+    -- One look-up for each row, whatever statistics the planner has. The body is not among the
+    -- columns: the updates below would read all of it.
     CROSS JOIN LATERAL (
         SELECT
             e.destination, e.route, e.policy, e.source, e.event_id, e.accept_seq, e.order_key, e.request_rendering, e.state, e.claim_id, e.lease_until,
@@ -134,7 +134,7 @@ WITH asked AS (
 )
 SELECT
     {{effect_columns e=a}},
-    -- A body is read only for a granted claim, and a large one outside the shared transaction.
+    -- A body is read only for a granted claim. A large body is read outside the shared transaction.
     CASE WHEN a.verdict = 'grant' AND octet_length(a.request_body) <= 65536 THEN a.request_body END AS request_body,
     a.now_state AS state, a.now_lease_until AS lease_until, a.now_next_attempt_at AS next_attempt_at,
     a.claim_id, a.verdict, a.lost, a.own_fault, COALESCE(octet_length(a.request_body) > 65536, false) AS body_apart,

@@ -1,11 +1,11 @@
 -- Creates the effects whose key is new, in key order, and links every event to its effects,
--- including those that an earlier event created. An effect with a claim (lease_seconds above 0)
--- starts with its first attempt, as claim.sql would grant it. It does not if its destination is
--- paused or left to processes with another configuration.
+-- including effects that an earlier event created. An effect with a claim (lease_seconds above 0)
+-- starts with its first attempt, as claim.sql would grant it. It does not start if its destination
+-- is paused or left to processes with another configuration.
 WITH planned AS (
     SELECT
         e.*,
-        -- The queue in which its effects wait now: the process that made the plan may have an
+        -- The current queue of its waiting effects: the process that created the plan may have an
         -- older configuration.
         COALESCE(d.queue, e.planned_queue) AS queue,
         e.lease_seconds > 0 AND NOT COALESCE(d.operator_paused OR d.breaker_state <> 'closed' OR d.queue <> e.planned_queue, false) AS starts
@@ -28,7 +28,7 @@ WITH planned AS (
     SELECT
         scope, key, generation, idempotency_key, route, destination, queue, policy,
         source, event_id, event_type,
-        -- An effect that an application enqueues in an order gets its place from the same
+        -- An effect that an application enqueues in an order gets its position from the same
         -- sequence.
         CASE WHEN accept_seq IS NULL AND order_key <> '' THEN nextval('hooklatch.accept_seq') ELSE accept_seq END,
         traceparent,
@@ -41,13 +41,12 @@ WITH planned AS (
         CASE WHEN starts THEN 1 ELSE 0 END, CASE WHEN starts THEN claim_id END,
         CASE WHEN starts THEN now() + make_interval(secs => lease_seconds) END,
         CASE WHEN starts THEN now() END, CASE WHEN starts THEN now() END, CASE WHEN starts THEN clock_timestamp() END,
-        -- The id of the job that will be inserted for it, so that its settlement finds that
-        -- job.
+        -- The id of the job inserted later for the effect. The settlement finds the job by this id.
         CASE WHEN starts THEN nextval('hooklatch.river_job_id_seq') END
     FROM planned
     ORDER BY scope COLLATE "C", key COLLATE "C", generation
-    -- While wire keys have a unique index of their own, both must arbitrate. A race on the
-    -- other index would be an error.
+    -- While wire keys have a separate unique index, both must arbitrate. A race on the other index
+    -- would be an error.
     ON CONFLICT DO NOTHING
     RETURNING scope, key, generation, queue, job_id, lease_until, last_attempt_at, next_attempt_at, created_at
 ), linked AS (

@@ -1,8 +1,8 @@
--- The effect of a wire key. The newest hours are searched first.
+-- The effect with a wire key. The newest hours are searched first.
 SELECT
     {{effect_columns}},
     e.request_body, e.state, e.lease_until, e.next_attempt_at
--- A rotated key, as logged by a receiver, is the key and a number.
+-- A rotated key, as a receiver logs it, is the key and a number.
 FROM regexp_replace(:idempotency_key, '^(hl_[0-9a-f]{40})_[0-9]+$', '\1') AS asked (idempotency_key)
 CROSS JOIN {{hours_of_effects}} AS made (hour)
 CROSS JOIN LATERAL {{made_in_hour}} AS e

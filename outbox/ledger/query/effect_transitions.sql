@@ -1,4 +1,4 @@
--- Every transition of an effect. Its creation is not a row of its own.
+-- Every transition of an effect. Its creation is not a separate row.
 WITH steps AS (
     SELECT t.from_state, t.to_state, t.attempt, t.at, t.reason, COALESCE(t.job_id, 0) AS job_id, t.id
     FROM hooklatch.effect_transitions AS t

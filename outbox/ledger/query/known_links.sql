@@ -1,4 +1,4 @@
--- The links that already exist. Because of the fence, no other transaction links the effects of
+-- The links that already exist. The fence prevents other transactions from linking the effects of
 -- these events meanwhile.
 SELECT l.accept_seq, l.scope, l.key, l.generation
 FROM :links AS l (accept_seq bigint, source text, event_id text, scope text, key text, generation integer)

@@ -1,4 +1,4 @@
--- Limits the statements inside the transaction of an effect to its lease.
+-- Limits the statements inside an effect's transaction to the effect's lease.
 SELECT
     set_config('statement_timeout', :limit, true),
     set_config('lock_timeout', :limit, true),

@@ -1,4 +1,4 @@
--- Whether an earlier try of the same request was committed.
+-- Checks whether an earlier try of the same request was committed.
 SELECT EXISTS (
     SELECT
     FROM hooklatch.operator_log

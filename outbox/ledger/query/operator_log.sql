@@ -1,5 +1,5 @@
--- Operator actions, the newest first: those of each target by a step into an index, or all
--- actions if no target is given.
+-- Operator actions, the newest first. Each target's actions are found by a step into an index.
+-- Without a target, all actions are read.
 WITH found AS (
     SELECT o.at, o.id
     FROM unnest(:targets::text[]) AS asked (target)

@@ -6,7 +6,7 @@ WITH effect AS MATERIALIZED (
     CROSS JOIN LATERAL (
         SELECT
             e.scope, e.key, e.generation, e.order_key, e.accept_seq, e.latest_key, e.occurred_at,
-            -- An effect that a handler enqueued has its place already.
+            -- An effect that a handler enqueued already has its position.
             CASE WHEN e.route <> '' THEN e.source END AS waits_for
         FROM hooklatch.effects AS e
         WHERE e.scope = asked.scope
@@ -15,14 +15,14 @@ WITH effect AS MATERIALIZED (
         LIMIT 1 -- a single row, so that no plan starts with the waiting effects
     ) AS e
 ), undispatched AS MATERIALIZED (
-    -- Once for each source: under an old snapshot it reads the dispatched ones too.
+    -- Evaluated once for each source, because under an old snapshot it reads dispatched events too.
     SELECT source.waits_for, {{first_undispatched}} AS accept_seq
     FROM (SELECT DISTINCT waits_for FROM effect WHERE waits_for IS NOT NULL) AS source
 )
 SELECT
     e.scope, e.key, e.generation,
     {{behind_in_order}} AS behind,
-    -- An effect that was enqueued or dispatched late finds a later one being attempted.
+    -- An effect that was enqueued or dispatched late may find a later effect being attempted.
     {{later_at_work}} OR COALESCE(undispatched.accept_seq < e.accept_seq, false) AS early,
     COALESCE((
         SELECT newest.idempotency_key

@@ -1,8 +1,8 @@
--- Overdue effects in the next :limit orders of the destination that no live job will attempt or
--- settle. In an order only the first effect has a job, and one being attempted. The job of the
--- first waits in its queue from when its turn came, not from when it was due. So nothing is
--- known while more jobs wait than were read. The last row is where the next call continues; it
--- is missing at the end of the orders.
+-- Overdue effects in the destination's next :limit orders that no live job will attempt or settle.
+-- In an order, only the first effect and an effect being attempted have a job. The first effect's
+-- job waits in its queue since its turn arrived, not since it was due. Effects are therefore
+-- reported only if all waiting jobs were read. The last row is the position where the next call
+-- continues. It is missing at the end of the orders.
 WITH job AS MATERIALIZED {{live_jobs}}, page AS MATERIALIZED {{page_of_orders}}, head AS (
     SELECT head.scope, head.key, head.generation, head.destination, head.queue, head.source, head.event_id, head.event_type, head.traceparent, head.next_attempt_at
     FROM page AS o

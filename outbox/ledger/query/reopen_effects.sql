@@ -1,5 +1,5 @@
--- Lets finished effects be attempted again, under the same key and body (I7), in key order.
--- Their error becomes the operator's action; the earlier failures are in their attempts.
+-- Allows finished effects to be attempted again, under the same key and body (I7), in key order.
+-- Their error becomes the operator's action. Their attempts keep the earlier failures.
 WITH chosen AS (
     {{effects_of_keys}}
 ), locked AS (

@@ -1,6 +1,6 @@
--- T3, second half: records the outcome of attempts in key order. An attempt that lost its lease
--- to another changes nothing. If no job ran the attempt, the reserve job ends here or waits for
--- the next attempt. A job whose run is over once its effect is done ends here too.
+-- T3, second half: records the outcome of attempts in key order. An attempt that lost its lease to
+-- another attempt changes nothing. If no job ran the attempt, the fallback job ends here or waits
+-- for the next attempt. A job whose run is over once its effect is done also ends here.
 WITH ended AS (
     SELECT s.*
     FROM :ended AS s (
@@ -10,8 +10,7 @@ WITH ended AS (
     )
     ORDER BY s.scope COLLATE "C", s.key COLLATE "C", s.generation
 ), locked AS (
-    -- One look-up for each row. The row is as it is under the lock, which may be newer than the
-    -- snapshot.
+    -- One look-up for each row. The row is read under the lock and may be newer than the snapshot.
     SELECT ended.*, stands.state AS now_state, stands.attempt AS now_attempt, stands.claim_id AS now_claim_id
     FROM ended
     CROSS JOIN LATERAL (
@@ -48,7 +47,7 @@ WITH ended AS (
         e.destination, ended.job_waits, ended.job_ends, ended.job_metadata, ended.job_tags,
         e.latest_key, e.occurred_at, e.accept_seq, e.idempotency_key,
         ended.applied, ended.duration_seconds, ended.response_status, ended.response_excerpt, ended.error,
-        -- The key that the attempt carried, not the following one.
+        -- The key that the attempt sent, not the next key.
         e.key_rotations - CASE WHEN ended.rotate_key AND ended.new_state IN ('pending', 'in_doubt', 'parked') THEN 1 ELSE 0 END AS key_rotation
 ), recorded AS (
     INSERT INTO hooklatch.attempts (
@@ -75,9 +74,9 @@ WITH ended AS (
         applied_at = now()
     WHERE (known.occurred_at, known.accept_seq) < (EXCLUDED.occurred_at, EXCLUDED.accept_seq)
 ), waiting_jobs AS (
-    -- A job that another transaction has locked is left: its run finds the state of the effect.
-    -- The state is checked separately: together with the id it would offer an index with many
-    -- rows.
+    -- A job that another transaction has locked is left unchanged: its run finds the effect's
+    -- state. The state is checked separately. Together with the id it would offer an index with
+    -- many rows.
     SELECT
         j.id, settled.job_waits AND j.state = 'scheduled' AS waits, settled.job_ends AND j.state = 'running' AS runs, settled.state = 'done' AS is_done, settled.state IN ('pending', 'in_doubt') AS goes_on,
         settled.job_metadata, settled.job_tags,
@@ -97,7 +96,8 @@ WITH ended AS (
     WHERE j.id = ANY (ARRAY[w.id])
         AND (w.runs OR (w.waits AND w.is_done))
 ), kept_jobs AS (
-    -- River UI then shows effects that were not done immediately, as after a run of the job.
+    -- River UI then shows effects that were not done immediately, like effects after a run of the
+    -- job.
     UPDATE hooklatch.river_job AS j
     SET
         state = CASE
@@ -108,7 +108,7 @@ WITH ended AS (
         END::hooklatch.river_job_state,
         attempt = j.attempt + 1,
         attempted_at = w.last_attempt_at,
-        -- A reserve job has neither metadata nor tags.
+        -- A fallback job has neither metadata nor tags.
         metadata = j.metadata || w.job_metadata,
         tags = string_to_array(w.job_tags, ',')::varchar(255)[],
         scheduled_at = CASE WHEN w.goes_on THEN w.next_attempt_at ELSE j.scheduled_at END,

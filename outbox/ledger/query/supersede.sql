@@ -1,4 +1,4 @@
--- Cancels effects superseded by a newer applied one of the same object, and links them to it.
+-- Cancels effects if a newer effect of the same object was applied, and links them to that effect.
 -- The rows are locked already.
 UPDATE hooklatch.effects AS e
 SET

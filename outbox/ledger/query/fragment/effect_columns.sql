@@ -1,5 +1,5 @@
--- The columns of the effect e that scanEffect reads first, in this order. Its body, state,
--- lease and next attempt follow, which differ between statements.
+-- The columns of the effect e that scanEffect reads first, in this order. Body, state, lease and
+-- next attempt follow, because they differ between statements.
 e.scope, e.key, e.generation, e.idempotency_key, e.route, e.destination, e.queue, e.policy,
     e.source, e.event_id, e.event_type, e.accept_seq, e.traceparent,
     e.request_method, e.request_url, e.request_headers, e.request_type, e.request_body IS NULL AND e.request_rendering = 'done' AS from_delivery,

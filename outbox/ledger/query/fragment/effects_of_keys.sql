@@ -1,5 +1,5 @@
--- The effects of :idempotency_keys, each by its own look-ups, in the order in which their rows are
--- locked.
+-- The effects of :idempotency_keys, each found by separate look-ups, in the order in which their
+-- rows are locked.
 SELECT e.scope, e.key, e.generation
     FROM unnest(:idempotency_keys::text[]) AS asked (idempotency_key)
     CROSS JOIN {{hours_of_effects}} AS made (hour)

@@ -1,4 +1,4 @@
--- The place of the first event of source.waits_for that is not dispatched yet.
+-- The accept_seq of the first event of source.waits_for that is not dispatched yet.
 (
         SELECT p.accept_seq
         FROM hooklatch.processed_events AS p

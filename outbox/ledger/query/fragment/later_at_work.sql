@@ -1,5 +1,5 @@
--- Whether an effect that comes after the effect e in its order is being attempted. In an
--- EXISTS, Postgres would ignore the ORDER BY.
+-- True if an effect after the effect e in its order is being attempted. In an EXISTS, Postgres
+-- would ignore the ORDER BY.
 COALESCE((
     SELECT true
     FROM hooklatch.effects AS later

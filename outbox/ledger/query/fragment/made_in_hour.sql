@@ -1,7 +1,7 @@
--- The effect created in an hour that has a key: by the index effects_wire_key
--- (schema/query/wire_key_make.sql), or by time alone while that index is being built. Each case
--- has its own branch. With both conditions in one, Postgres uses either index while it knows of
--- few rows.
+-- The effect with a given key that was created in a given hour. It is found by the index
+-- effects_wire_key (schema/query/wire_key_make.sql), or by time alone while that index is being
+-- built. Each case has a separate branch. With both conditions in one branch, Postgres would use
+-- either index while its statistics show few rows.
 (
     SELECT e.*
     FROM hooklatch.effects AS e

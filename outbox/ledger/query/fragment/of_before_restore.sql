@@ -1,5 +1,5 @@
--- Whether the effect e or its event existed when an operator declared the database restored,
--- and no operator has ordered it since. It may have been applied in the missing time.
+-- True if the effect e or its event existed when an operator declared the database restored, and no
+-- operator has requested the effect since. It may have been applied in the missing time.
 EXISTS (
     SELECT
     FROM hooklatch.installation AS i

@@ -1,5 +1,5 @@
--- The next :limit orders of the destination with waiting effects, after those that earlier
--- calls read. Each is one step through the index.
+-- The destination's next :limit orders with waiting effects, after the orders that earlier calls
+-- read. Each order is one step through the index.
 (
     WITH RECURSIVE o AS (
         SELECT start.scope, start.order_key
