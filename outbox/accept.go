@@ -22,16 +22,16 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/internal/column"
 )
 
-// arrival is a Delivery on its way through T1. Its ids are made before the first try, so that a
-// retry after a lost COMMIT answer recognises its own rows.
+// arrival is a Delivery that passes through T1. Its ids are generated before the first try. A retry
+// after a lost COMMIT response therefore recognises its own rows.
 type arrival struct {
 	Delivery
 
 	deliveryID    uuid.UUID
 	acceptanceIDs []uuid.UUID             // one for each event
 	hashes        [][]byte                // one for each event: SHA-256 of its part of the body
-	headers       []byte                  // JSON
-	queue         string                  // of the dispatch jobs
+	headers       []byte                  // as JSON
+	queue         string                  // queue of the dispatch jobs
 	jobs          []riverjob.DispatchText // one for each event
 }
 
@@ -77,10 +77,10 @@ func (o *Outbox) newArrival(d Delivery) (arrival, error) {
 // weigh returns the weight of a delivery in a batch.
 func (a arrival) weigh() (items, size int) { return len(a.Events), len(a.Body) + len(a.headers) }
 
-// Accept commits the delivery: dedup rows, payload and one dispatch job for each new event, in
-// one transaction that it may share with other deliveries (T1). When it returns without an
-// error, all of it is committed (I1). If ctx ends first, the delivery is committed all the
-// same. Accept recognises duplicates of recently committed events without a query.
+// Accept commits the delivery: dedup rows, payload and one dispatch job for each new event, in one
+// transaction that it may share with other deliveries (T1). When Accept returns without an error,
+// everything is committed (I1). If ctx ends first, the delivery is still committed. Accept
+// recognises duplicates of recently committed events without a query.
 //
 // Errors: ErrBusy, ErrUnavailable, ErrClosed, *InvalidEventError. A delivery without events is
 // not stored.
@@ -131,11 +131,11 @@ func (o *Outbox) AcceptTx(ctx context.Context, tx pgx.Tx, d Delivery) (Acceptanc
 	return acceptances[0], nil
 }
 
-// maxTriesInside is the number of tries that acceptInside makes.
+// maxTriesInside is the maximum number of tries of acceptInside.
 const maxTriesInside = 5
 
-// acceptInside is acceptBatch for one arrival in a transaction of the caller, which cannot be
-// retried as a whole. If a concurrent transaction may force a retry, each try gets a savepoint.
+// acceptInside is acceptBatch for one arrival in a caller's transaction, which cannot be retried as
+// a whole. If a concurrent transaction may force a retry, each try gets a savepoint.
 func (o *Outbox) acceptInside(ctx context.Context, tx pgx.Tx, a arrival) (acceptances []Acceptance, err error) {
 	if a.ContentWindow <= 0 {
 		return o.acceptBatch(ctx, tx, []arrival{a})
@@ -152,17 +152,17 @@ func (o *Outbox) acceptInside(ctx context.Context, tx pgx.Tx, a arrival) (accept
 	return acceptances, err
 }
 
-// acceptBatch is T1 for all deliveries of a batch. Equal keys inside the batch collapse onto
-// the first. The second is reported as a duplicate only after the first is committed, since
-// both are in this transaction. A retry with other members collapses anew.
+// acceptBatch is T1 for all deliveries of a batch. If the batch contains a key twice, only the
+// first event is stored. The second is reported as a duplicate only after the first is committed,
+// since both are in this transaction. A retry with other members does the same for its members.
 func (o *Outbox) acceptBatch(ctx context.Context, tx pgx.Tx, batch []arrival) ([]Acceptance, error) {
 	guards, err := o.guard(ctx, tx, batch)
 	if err != nil {
 		return nil, err
 	}
 	rows := &acceptRows{events: make([]eventRow, 0, len(batch))}
-	first := make(map[identity.EventRef]int) // index of the key's row
-	shut := make(map[identity.EventRef]bool) // keys that a guard keeps out; they may still be stored already
+	first := make(map[identity.EventRef]int) // index of the row with the key
+	shut := make(map[identity.EventRef]bool) // keys that a guard excludes; they may be stored already
 	for i, a := range batch {
 		for j := range a.Events {
 			ref := identity.EventRef{Source: a.Source, EventID: a.Events[j].ID}
@@ -252,7 +252,7 @@ func (a arrival) acceptance(i int, known map[identity.EventRef]knownEvent, guard
 	return out
 }
 
-// insertEvents stores the new events with their jobs, and fills in when each was received.
+// insertEvents stores the new events with their jobs, and sets their receipt times.
 func (o *Outbox) insertEvents(ctx context.Context, tx pgx.Tx, rows *acceptRows, batch []arrival) error {
 	if len(rows.events) == 0 {
 		return nil
@@ -277,9 +277,9 @@ func (o *Outbox) insertEvents(ctx context.Context, tx pgx.Tx, rows *acceptRows, 
 	return nil
 }
 
-// knownEvents returns the stored acceptance of every key of the batch: its own for new events,
-// that of an earlier delivery or of an earlier try of this transaction for the others. Keys in
-// shut may or may not be stored. Keys in before were looked up already.
+// knownEvents returns the stored acceptance of every key in the batch. New events have their own
+// acceptance. Other keys have the acceptance of an earlier delivery or of an earlier try of this
+// transaction. Keys in shut might not be stored. Keys in before were looked up already.
 func (o *Outbox) knownEvents(ctx context.Context, tx pgx.Tx, rows *acceptRows, first map[identity.EventRef]int, shut map[identity.EventRef]bool, before map[identity.EventRef]knownEvent) (map[identity.EventRef]knownEvent, error) {
 	known := make(map[identity.EventRef]knownEvent, len(first)+len(before))
 	maps.Copy(known, before)
@@ -305,7 +305,7 @@ func (o *Outbox) knownEvents(ctx context.Context, tx pgx.Tx, rows *acceptRows, f
 	return known, nil
 }
 
-// lookUpEvents adds those of refs that are stored to known.
+// lookUpEvents adds the stored events among refs to known.
 func (o *Outbox) lookUpEvents(ctx context.Context, tx pgx.Tx, refs map[identity.EventRef]bool, known map[identity.EventRef]knownEvent) error {
 	if len(refs) == 0 {
 		return nil
@@ -318,7 +318,7 @@ func (o *Outbox) lookUpEvents(ctx context.Context, tx pgx.Tx, refs map[identity.
 	var k knownEvent
 	if _, err := pgx.ForEachRow(result, []any{&ref.Source, &ref.EventID, &k.acceptanceID, &k.receivedAt, &k.hash}, func() error {
 		known[ref] = k
-		k.hash = nil // the next row gets bytes of its own
+		k.hash = nil // the next row gets its own bytes
 		return nil
 	}); err != nil {
 		return fmt.Errorf("look up known events: %w", err)

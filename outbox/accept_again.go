@@ -13,9 +13,9 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
-// knownAgain answers a delivery without a query if every event of it is known to be committed.
-// For a delivery with a replay guard, the event must have come with the same proof and content
-// before. Deliveries with a content window always need the database.
+// knownAgain returns a result without a query if every event of the delivery is known to be
+// committed. With a replay guard, the event must have arrived before with the same proof and
+// content. Deliveries with a content window always need the database.
 func (o *Outbox) knownAgain(d Delivery) (_ Acceptance, ok bool) {
 	if d.ContentWindow > 0 {
 		return Acceptance{}, false
@@ -37,8 +37,8 @@ func (o *Outbox) knownAgain(d Delivery) (_ Acceptance, ok bool) {
 	return Acceptance{Events: events}, true
 }
 
-// remember keeps committed events for knownAgain. The caller passes the life of the database
-// from before the transaction began, and calls remember only after a confirmed COMMIT.
+// remember keeps committed events for knownAgain. The caller passes the database's life, read
+// before the transaction began, and calls remember only after a confirmed COMMIT.
 func (o *Outbox) remember(in recent.Life, d Delivery, came Acceptance) {
 	if d.ContentWindow > 0 {
 		return
@@ -53,8 +53,8 @@ func (o *Outbox) remember(in recent.Life, d Delivery, came Acceptance) {
 	}
 }
 
-// fingerprint is a hash of what a guard remembers of a delivery. An equal fingerprint means
-// that the guard has already recorded everything. It is zero for a nil guard.
+// fingerprint is a hash of the data that a guard remembers about a delivery. An equal fingerprint
+// means that the guard has already recorded everything. It is zero for a nil guard.
 func (g *ReplayGuard) fingerprint() (sum [sha256.Size]byte) {
 	if g == nil || len(g.Proof) == 0 {
 		return sum
@@ -68,7 +68,7 @@ func (g *ReplayGuard) fingerprint() (sum [sha256.Size]byte) {
 	return sha256.Sum256(text.Bytes())
 }
 
-// databaseLife queries which life of the database this is: see recent.Life.
+// databaseLife queries the database's current life: see recent.Life.
 func (o *Outbox) databaseLife(ctx context.Context) (life string, err error) {
 	err = o.acceptDB.Statement("database_life", func(db pipeline.ByIndex) error {
 		return o.sql.DatabaseLife.QueryRow(ctx, db).Scan(&life)
@@ -76,8 +76,8 @@ func (o *Outbox) databaseLife(ctx context.Context) (life string, err error) {
 	return life, err
 }
 
-// missDatabaseLife is called when that query fails. Every duplicate is then looked up in the
-// database.
+// missDatabaseLife is called when the query of databaseLife fails. Every duplicate is then looked
+// up in the database.
 func (o *Outbox) missDatabaseLife(err error) {
 	o.logger.Debug("duplicates are looked up: the database does not say whether it is the same", slog.Any(logkey.Err, err))
 }

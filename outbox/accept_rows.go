@@ -15,14 +15,14 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/internal/column"
 )
 
-// maxReasonLen bounds the reason that a provider gives for its retry, in bytes.
+// maxReasonLen limits a provider's reason for its retry, in bytes.
 const maxReasonLen = 255
 
-// maxAlteredLen bounds the description of how a listed event differs from its webhook, in
-// bytes.
+// maxAlteredLen limits the description of the differences between a listed event and its webhook,
+// in bytes.
 const maxAlteredLen = 255
 
-// eventRow is a row of accept.sql's events.
+// eventRow is one row of the events in accept.sql.
 type eventRow struct {
 	identity.EventRef
 
@@ -39,7 +39,7 @@ type eventRow struct {
 	ReplaySuspect bool
 	RetryNumber   int
 	RetryReason   string
-	Held          bool // by a replay guard: no job
+	Held          bool // a replay guard holds the event: no job
 	Origin        identity.Origin
 	Altered       string
 	JobPriority   int16
@@ -48,7 +48,7 @@ type eventRow struct {
 	JobTags       string
 }
 
-// deliveryRow is a row of accept.sql's deliveries.
+// deliveryRow is one row of the deliveries in accept.sql.
 type deliveryRow struct {
 	DeliveryID  uuid.UUID
 	Source      identity.Source
@@ -60,7 +60,7 @@ type deliveryRow struct {
 type acceptArgs struct {
 	Events      []eventRow
 	Deliveries  []deliveryRow
-	Kind        string // of the jobs
+	Kind        string // kind of the jobs
 	MaxAttempts int
 }
 
@@ -71,7 +71,7 @@ type acceptOneArgs struct {
 	Headers     []byte
 	ContentType string
 	Body        []byte
-	Kind        string // of the job
+	Kind        string // kind of the job
 	MaxAttempts int
 }
 
@@ -115,8 +115,7 @@ func (r *acceptRows) add(a arrival, i int, replay verdict) int {
 	return len(r.events) - 1
 }
 
-// storing returns the statement that stores the events of a batch, with their deliveries and
-// jobs.
+// storing returns the statement that stores a batch's events, with their deliveries and jobs.
 func (o *Outbox) storing(rows *acceptRows, batch []arrival) statement.Bound {
 	deliveries := make([]deliveryRow, len(batch))
 	for i, a := range batch {
@@ -137,7 +136,7 @@ func (o *Outbox) storing(rows *acceptRows, batch []arrival) statement.Bound {
 	})
 }
 
-// tellOfJobs notifies the workers of the jobs of events that are new and not held.
+// tellOfJobs notifies workers about the jobs of events that are new and not held.
 func (o *Outbox) tellOfJobs(ctx context.Context, tx pgx.Tx, rows *acceptRows) error {
 	var queues []string
 	for i, e := range rows.events {

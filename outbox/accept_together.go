@@ -12,15 +12,15 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
-// togetherTimeout bounds AcceptTogether. It may be long, because no sender waits for it.
+// togetherTimeout limits AcceptTogether. It may be long, because no sender waits.
 const togetherTimeout = 30 * time.Second
 
 // AcceptTogether runs T1 for all given deliveries, and write, in one transaction. It uses the
-// connections for work, so that Accept does not wait for it.
+// connections for work, so that Accept does not wait for connections.
 //
-// A delivery that cannot be stored is left out and has a zero Acceptance; refused contains the
-// reason by its index. write receives the acceptances. It runs again whenever the transaction
-// is retried, and its error rolls everything back. Errors: ErrUnavailable, and those of write.
+// A delivery that cannot be stored is omitted and has a zero Acceptance; refused contains the
+// reason by its index. write receives the acceptances. It runs again whenever the transaction is
+// retried, and its error rolls everything back. Errors: ErrUnavailable, and errors from write.
 func (o *Outbox) AcceptTogether(ctx context.Context, deliveries []Delivery, write func(ctx context.Context, tx pgx.Tx, came []Acceptance) error) (came []Acceptance, refused map[int]error, err error) {
 	var batch []arrival
 	var at []int // index of the delivery
@@ -57,7 +57,7 @@ func (o *Outbox) AcceptTogether(ctx context.Context, deliveries []Delivery, writ
 	return came, refused, nil
 }
 
-// Known returns which events of a source are stored.
+// Known returns the stored events among ids.
 func (o *Outbox) Known(ctx context.Context, source identity.Source, ids []identity.EventID) (map[identity.EventID]bool, error) {
 	refs := make([]identity.EventRef, len(ids))
 	for i, id := range ids {

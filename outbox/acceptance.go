@@ -15,8 +15,8 @@ type AcceptStatus string
 const (
 	Accepted  AcceptStatus = "accepted"
 	Duplicate AcceptStatus = "duplicate"
-	// Held means that the event is new and stored, but a replay guard keeps it back. It has no
-	// job until an operator releases it.
+	// Held means that the event is new and stored, but a replay guard holds it. It has no job until
+	// an operator releases it.
 	Held AcceptStatus = "held"
 	// Refused means that a replay guard refused the event. It is not stored.
 	Refused AcceptStatus = "refused"
@@ -36,20 +36,20 @@ type AcceptedEvent struct {
 
 	Type   string
 	Status AcceptStatus
-	// AcceptanceID identifies the stored acceptance: that of an earlier delivery when Status is
-	// Duplicate.
+	// AcceptanceID identifies the stored acceptance. For a Duplicate it is the acceptance of the
+	// earlier delivery.
 	AcceptanceID uuid.UUID
-	// FirstReceivedAt is when the event was first accepted, by the database clock. The delay of
-	// a duplicate is measured from it.
+	// FirstReceivedAt is the time when the event was first accepted, by the database clock. A
+	// duplicate's delay is measured from this time.
 	FirstReceivedAt time.Time
-	// Whether a duplicate came with another payload than the stored one.
+	// BodyDiffers is true if a duplicate's payload differs from the stored payload.
 	BodyDiffers bool
-	// SameAs is the id of the event that this one repeats, if it is a duplicate by its content
-	// and not by its id.
+	// SameAs is the id of the event with the same content, if this event is a duplicate by content
+	// and not by id.
 	SameAs identity.EventID
-	// Whether the proof of the delivery was used before, under another id.
+	// ReplaySuspect is true if the delivery's proof was used before, under another id.
 	ReplaySuspect bool
-	// Whether the proof was used before with other content.
+	// ContentDiffers is true if the proof was used before with other content.
 	ContentDiffers bool
 
 	hash []byte // SHA-256 of the stored payload
@@ -61,7 +61,7 @@ func (a Acceptance) New() int { return a.count(Accepted) }
 // Duplicates returns the number of events that were already stored.
 func (a Acceptance) Duplicates() int { return a.count(Duplicate) }
 
-// Held returns the number of events that a replay guard keeps back.
+// Held returns the number of events that a replay guard holds.
 func (a Acceptance) Held() int { return a.count(Held) }
 
 // Refused returns the number of events that a replay guard refused.

@@ -23,9 +23,9 @@ type repeated struct {
 	acceptedAt   time.Time // zero for an event of the same batch
 }
 
-// contentWindows are the content windows of a batch. Only a stored event opens a window. An
-// event that repeats its content within the window is acknowledged and not stored. The zero
-// value is a batch without windows.
+// contentWindows are the content windows of a batch. Only a stored event opens a window. An event
+// that repeats the stored event's content within the window is acknowledged and not stored. The
+// zero value is a batch without windows.
 type contentWindows struct {
 	// known contains the events with a window that were stored before this batch.
 	known map[identity.EventRef]knownEvent
@@ -36,7 +36,7 @@ type contentWindows struct {
 	open map[guardKey]repeated
 	// openers contains the new events of this batch that open a window.
 	openers map[guardKey]eventAt
-	// repeats contains the events that repeat the content of another one.
+	// repeats contains the events that repeat another event's content.
 	repeats map[eventAt]repeated
 }
 
@@ -65,10 +65,11 @@ func (a arrival) window(j int) windowRow {
 	}
 }
 
-// openWindows opens a tentative window for each content that an event of the batch may bring
-// first, which locks the content against concurrent transactions. It then reads the windows
-// that are already open. An event whose id is stored opens none, because its body is not
-// stored. Neither does a refused event, nor a held one, which may never be dispatched.
+// openWindows opens a tentative window for each content that an event of the batch may be the first
+// to contain. The window locks the content against concurrent transactions. openWindows then reads
+// the windows that are already open. An event whose id is stored opens no window, because its body
+// is not stored. Refused events, and held events, which might never be dispatched, open no window
+// either.
 func (o *Outbox) openWindows(ctx context.Context, tx pgx.Tx, batch []arrival, replayed map[int]verdict) (contentWindows, error) {
 	var at []eventAt
 	refs := make(map[identity.EventRef]bool)
@@ -153,8 +154,8 @@ func (o *Outbox) readWindows(ctx context.Context, tx pgx.Tx, contents []contentK
 	return open, nil
 }
 
-// admit reports whether the event at a position may be stored, as far as content windows are
-// concerned. It is called in the order of the batch, for each id until one event is admitted.
+// admit reports whether the content windows allow the event at a position to be stored. It is
+// called in batch order, for each id until one event is admitted.
 func (w contentWindows) admit(batch []arrival, at eventAt, held bool) bool {
 	a := batch[at.arrival]
 	if a.ContentWindow <= 0 {
@@ -176,7 +177,7 @@ func (w contentWindows) admit(batch []arrival, at eventAt, held bool) bool {
 	return true
 }
 
-// moveWindows assigns each tentative window to the event that is stored, or closes it, and
+// moveWindows assigns each tentative window to the event that is stored, or closes the window. It
 // replaces windows whose event is not stored. Most batches need neither.
 func (o *Outbox) moveWindows(ctx context.Context, tx pgx.Tx, batch []arrival, w contentWindows) error {
 	var windows []windowRow

@@ -42,8 +42,7 @@ func (o *Outbox) noteCopies(ctx context.Context, tx pgx.Tx, batch []arrival, acc
 	return nil
 }
 
-// copies returns the parts that repeat an event, except parts that belong to a new event as
-// well.
+// copies returns the parts that repeat an event, except parts that also belong to a new event.
 func (a arrival) copies(came Acceptance) []copyRow {
 	var fresh []string // items of the new events, for which the delivery is stored
 	for j, e := range came.Events {
@@ -69,8 +68,8 @@ func (a arrival) copies(came Acceptance) []copyRow {
 	return copies
 }
 
-// overlap reports whether one of two JSON Pointers refers to the place of the other, or to a
-// place inside it.
+// overlap reports whether one JSON Pointer refers to the same value as the other, or to a value
+// inside it.
 func overlap(a, b string) bool {
 	return a == b || strings.HasPrefix(a, b+"/") || strings.HasPrefix(b, a+"/")
 }

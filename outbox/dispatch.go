@@ -17,38 +17,38 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// Dispatch is the plan for one event. Its dispatch (T2) commits it.
+// Dispatch is the plan for one event. Its transaction is T2.
 type Dispatch struct {
-	Event      *inbox.Event // as Inbox.Event loaded it; its generation is the fence
+	Event      *inbox.Event // as loaded by Inbox.Event; its generation is the fence
 	Effects    []ledger.NewEffect
-	ConfigHash string // of the configuration that made the plan
-	// Configuration is what the planning process has announced. The zero value passes the fence
-	// whatever other processes run.
+	ConfigHash string // hash of the configuration that the plan used
+	// Configuration is the planning process's announced configuration. The zero value passes the
+	// fence whatever other processes run.
 	Configuration fleet.Configuration
-	// Whether a handler ran. An event without effects then counts as dispatched, not as
+	// Handled is true if a handler ran. An event without effects then counts as dispatched, not as
 	// skipped.
 	Handled bool
 	// Traceparent is the W3C trace context of the dispatching span, the parent of its effects.
-	// Defaults to the event's own.
+	// Defaults to the event's trace context.
 	Traceparent string
-	// JobID is the job that made the plan, if it has nothing more to do: the fence deletes it.
-	// If zero, River completes the job.
+	// JobID is the job that created the plan, if it has no work left: the fence deletes it. If
+	// zero, River completes the job.
 	JobID int64
 }
 
 // Dispatched is the result of a Dispatch.
 type Dispatched struct {
-	// Fenced reports whether the plan passed the fence and was written. It is false if the
-	// event was dispatched before, or is Left.
+	// Fenced is true if the plan passed the fence and was written. It is false if the event was
+	// dispatched before, or is Left.
 	Fenced bool
-	// Left reports that a running process has a newer configuration and the event's source.
-	// That process decides.
+	// Left is true if a running process has a newer configuration and the event's source. The newer
+	// process then decides.
 	Left       bool
 	Outcome    inbox.Outcome
-	Created    []identity.EffectID // new effects; each has its job
+	Created    []identity.EffectID // new effects; each has a job
 	Suppressed []identity.EffectID // effects whose key an earlier event used (I4)
-	// Started are those of Created whose first attempt the caller has to make and settle: see
-	// ledger.NewEffect.Claim.
+	// Started are the effects of Created whose first attempt the caller must execute and settle:
+	// see ledger.NewEffect.Claim.
 	Started []ledger.Effect
 }
 
@@ -62,12 +62,12 @@ func (d Dispatch) plan() ledger.Plan {
 	}
 }
 
-// dispatched returns the result for d once its plan is written.
+// dispatched returns the result for d after its plan was written.
 func (d Dispatch) dispatched(p ledger.Planned) Dispatched {
 	return Dispatched{Fenced: true, Outcome: d.outcome(), Created: p.Created, Suppressed: p.Suppressed, Started: p.Started}
 }
 
-// causeOf returns what the ledger stores about an event, or nil if e is nil.
+// causeOf returns the ledger's record of an event, or nil if e is nil.
 func causeOf(e *inbox.Event) *ledger.Cause {
 	if e == nil {
 		return nil
@@ -83,7 +83,7 @@ func (d Dispatch) outcome() inbox.Outcome {
 	switch {
 	case len(d.Effects) > 0 || d.Handled:
 		return inbox.Dispatched
-	case d.Event.OnlyRoute != "": // the result of the other routes remains
+	case d.Event.OnlyRoute != "": // the result of the other routes is kept
 		return d.Event.Before
 	}
 	return inbox.Skipped
@@ -124,10 +124,10 @@ func (o *Outbox) Dispatch(ctx context.Context, d Dispatch) (Dispatched, error) {
 	return dispatched, nil
 }
 
-// DispatchTx does the same inside the caller's transaction. If handle is not nil, it runs
-// between the fence and the effects, so that its writes are applied once for each generation of
-// the event (I10). It does not run if the event was dispatched before. After an error the
-// caller must roll back.
+// DispatchTx dispatches inside the caller's transaction. If handle is not nil, it runs between the
+// fence and the effects, so that its writes are applied once for each generation of the event
+// (I10). It does not run if the event was dispatched before. After an error the caller must roll
+// back.
 func (o *Outbox) DispatchTx(ctx context.Context, tx pgx.Tx, d Dispatch, handle func(context.Context, pgx.Tx) error) (Dispatched, error) {
 	if err := d.validate(); err != nil {
 		return Dispatched{}, fmt.Errorf("dispatch event: %w", err)
@@ -152,9 +152,9 @@ func (o *Outbox) DispatchTx(ctx context.Context, tx pgx.Tx, d Dispatch, handle f
 	return d.dispatched(planned[0]), nil
 }
 
-// FailDispatch records that the last attempt to dispatch the event failed. If a running process
-// has a newer configuration than by and the event's source, that process decides: FailDispatch
-// then records nothing and returns true. Errors: ErrUnavailable.
+// FailDispatch records that the last attempt to dispatch the event failed. If a running process has
+// the event's source and a configuration newer than by, that process decides. FailDispatch then
+// records nothing and returns true. Errors: ErrUnavailable.
 func (o *Outbox) FailDispatch(ctx context.Context, e *inbox.Event, by fleet.Configuration, reason string) (left bool, err error) {
 	err = o.db.Do(ctx, "fail_dispatch", commit.Limits{}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
 		failed := failDispatch{
@@ -227,12 +227,11 @@ type fenceArgs struct {
 	Planned []fencedRow
 }
 
-// fenced are the events of a batch that passed the fence, and those that are left to a process
-// with a newer configuration.
+// fenced contains a batch's events that passed the fence, and the events left to a process with a
+// newer configuration.
 type fenced struct{ passed, left map[identity.EventRef]bool }
 
-// fence sets the outcome of the events of the batch that are still to be dispatched, and
-// returns them.
+// fence sets the outcome of the events in the batch that are not dispatched yet, and returns them.
 func (o *Outbox) fence(ctx context.Context, tx pgx.Tx, batch []Dispatch) (fenced, error) {
 	var planned []fencedRow
 	seen := make(map[identity.EventRef]bool, len(batch))

@@ -4,7 +4,7 @@
 //
 // One [Outbox] on a migrated database is enough. [Outbox.Accept] commits a delivery
 // of a provider together with the jobs that will dispatch its events.
-// [Outbox.EnqueueTx] commits an effect of your own, such as a call or an e-mail,
+// [Outbox.EnqueueTx] commits an effect of your own, such as a call or an email,
 // together with your writes:
 //
 //	config, err := pgxpool.ParseConfig(databaseURL)
@@ -24,7 +24,7 @@
 //		return err
 //	})
 //
-// [Outbox.AcceptTx] accepts inside a transaction of yours. [Outbox.Inbox] reads and
+// [Outbox.AcceptTx] accepts inside your own transaction. [Outbox.Inbox] reads and
 // replays accepted events, and [Outbox.Finder] searches them. Workers call
 // [Outbox.Dispatch], and handle effects and destinations through [Outbox.Ledger] and
 // [Outbox.Fleet]; package worker does that for you.
@@ -35,7 +35,7 @@
 //
 // # Authority
 //
-// Our tables are authoritative; river_job is not. River prunes its rows,
+// Hooklatch's tables are authoritative; river_job is not. River prunes its rows,
 // completes them up to 250 ms late and without checking which attempt ran, and
 // discards stuck jobs of kinds it does not know. The state of an event or an effect
 // is decided under a lock on its row, and nowhere else:
@@ -46,10 +46,10 @@
 //   - effects: whether an effect was done, who may attempt it now (claim_id,
 //     lease_until, attempt) and what it sends.
 //   - destinations: whether attempts may start (operator_paused, breaker_state).
-//     River's queues are made to agree with it.
+//     River's queues follow this table.
 //   - operator_log: operator actions. The row and the action are one transaction,
-//     so a retry after a lost COMMIT answer finds the row and knows that the action
-//     was done.
+//     so a retry after a lost COMMIT response finds the row and knows that the
+//     action was done.
 //   - the database clock: received_at, leases and due times. No statement takes a
 //     timestamp from the caller, only durations.
 //
@@ -84,7 +84,7 @@
 //
 //	BEGIN
 //	  INSERT processed_events ... ON CONFLICT DO NOTHING RETURNING   rows back = first time
-//	  INSERT deliveries                                              those with at least one new event
+//	  INSERT deliveries                                              if they contain at least one new event
 //	  SELECT the existing rows                                       only when a key is a duplicate
 //	  INSERT river_job                                               one dispatch for each new event
 //	COMMIT                                                           then the caller answers
@@ -95,9 +95,9 @@
 //	  UPDATE processed_events SET outcome ... WHERE outcome = 'received' AND generation = mine   the fence
 //	  [handlers, with this transaction]
 //	  INSERT effects ... ON CONFLICT DO NOTHING RETURNING; INSERT links
-//	         those that this process attempts immediately as 'started', attempt 1, with its claim and lease
+//	         effects that this process attempts immediately as 'started', attempt 1, with its claim and lease
 //	  INSERT river_job                                               one effect job for each new effect;
-//	                                                                 in reserve until the lease of a 'started' one ends
+//	                                                                 a fallback until the lease of a 'started' effect ends
 //	COMMIT
 //
 // T3, effect:
@@ -105,28 +105,28 @@
 //	claim:  UPDATE effects SET state = 'started', attempt = attempt + 1, claim_id, lease_until ...  COMMIT
 //	        call the receiver
 //	settle: UPDATE effects SET state ... WHERE attempt = mine AND claim_id = mine                   COMMIT
-//	        the job in reserve: DELETE when done, else UPDATE to when and how it continues
+//	        the fallback job: DELETE when done, else UPDATE to when and how it continues
 //
 // # Failure handling
 //
 //   - The process dies before the COMMIT of T1: nothing is stored, the provider
-//     got no answer and delivers again.
-//   - It dies after the COMMIT and before the answer: the next delivery is a
+//     got no response and delivers again.
+//   - It dies after the COMMIT and before the response: the next delivery is a
 //     duplicate.
-//   - It dies in T2: nothing of the transaction is stored; River rescues the job.
+//   - It dies in T2: the transaction stores nothing; River rescues the job.
 //   - A dispatch that stalled past its rescue wakes up: the fence returns no row,
 //     and the dispatch writes nothing.
 //   - It dies between claim and settle, or between the COMMIT of T2 and the
 //     settlement of an effect it claimed there: the effect is in doubt when its
 //     lease ends, and continues as its policy says.
-//   - The answer to a T2 that claimed is lost: the next try finds the event
+//   - The response to a T2 that claimed is lost: the next try finds the event
 //     dispatched, and the process requests the claim under the same id. It has
 //     not called any receiver yet.
 //   - An attempt that stalled past its lease wakes up: its settlement matches no
 //     row and changes nothing.
 //   - The worker of an effect in the same Postgres ([Outbox.RunTx]) dies or loses
-//     the answer to its COMMIT: claim, statement and settlement are one
+//     the response to its COMMIT: claim, statement and settlement are one
 //     transaction, which either committed or did not.
 //   - The job of an event or an effect disappears: Reconcile inserts another.
-//   - The database is unavailable: [ErrUnavailable], and the caller's queue waits.
+//   - The database is unavailable: callers get [ErrUnavailable], and their queue waits.
 package outbox

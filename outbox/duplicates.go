@@ -21,26 +21,26 @@ import (
 )
 
 const (
-	// countPause is how long duplicates are counted in memory before the counts are written. A
+	// countPause is the time that duplicates are counted in memory before the counts are written. A
 	// crash may lose the counts of that time.
 	countPause = time.Second
-	// maxCounted bounds the events whose duplicates are counted in memory, to about 8 MiB.
+	// maxCounted limits the events whose duplicates are counted in memory, to about 8 MiB.
 	// Duplicates of further events are not counted.
 	maxCounted = 16_384
-	// keptTimes is the number of duplicates of an event whose times are kept.
+	// keptTimes is the maximum number of duplicates per event whose times are kept.
 	keptTimes = 16
 )
 
-// duplicateNote is what is written to the row of an event about its duplicates.
+// duplicateNote is an update to an event's row about its duplicates.
 type duplicateNote struct {
 	ref         identity.EventRef
 	count       int64
 	bodyDiffers bool
-	webhook     bool        // a webhook is among them
-	times       []time.Time // of the last ones, at most keptTimes
+	webhook     bool        // at least one duplicate is a webhook
+	times       []time.Time // times of the last duplicates, at most keptTimes
 }
 
-// add adds a later note to n.
+// add merges a later note into n.
 func (n *duplicateNote) add(later duplicateNote) {
 	n.count += later.count
 	n.bodyDiffers = n.bodyDiffers || later.bodyDiffers
@@ -52,7 +52,7 @@ func (n *duplicateNote) add(later duplicateNote) {
 // duplicateCount gathers notes in memory, so that a storm of duplicates becomes one change of a
 // row per second.
 type duplicateCount struct {
-	offer  func(duplicateNote) bool // hands a note to the writer; false: not now
+	offer  func(duplicateNote) bool // passes a note to the writer; false: try later
 	runner *ondemand.Runner
 
 	mu    sync.Mutex
@@ -75,13 +75,14 @@ func (c *duplicateCount) add(ref identity.EventRef, bodyDiffers, webhook bool, a
 	case len(c.notes) >= maxCounted:
 		return false
 	default:
-		ref.EventID = identity.EventID(strings.Clone(string(ref.EventID))) // it may be a part of the body
+		ref.EventID = identity.EventID(strings.Clone(string(ref.EventID))) // it may be a slice of the body
 		c.notes[ref] = &duplicateNote{ref: ref, count: 1, bodyDiffers: bodyDiffers, webhook: webhook, times: []time.Time{at}}
 	}
 	return c.runner.Wake()
 }
 
-// write hands over the gathered notes. Notes that find no room wait for the next call.
+// write passes the gathered notes to the writer. Notes that the writer does not accept wait for the
+// next call.
 func (c *duplicateCount) write() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -94,9 +95,9 @@ func (c *duplicateCount) write() {
 	}
 }
 
-// noteDuplicates counts duplicates on the rows they repeat, after the answer. Waiting for the
-// row would make a duplicate wait for a handler that has locked it. The counts are
-// informational; a crash may lose some.
+// noteDuplicates counts duplicates on the rows they repeat, after the response. Otherwise a
+// duplicate would wait for a handler that has locked the row. The counts are informational; a crash
+// may lose some.
 func (o *Outbox) noteDuplicates(origin identity.Origin, a Acceptance) {
 	for _, e := range a.Events {
 		if e.Status != Duplicate {
@@ -115,12 +116,12 @@ type duplicatesRow struct {
 	Duplicates  int64
 	BodyDiffers bool
 	Webhook     bool
-	SecondsAgo  string // of the last ones, separated by spaces
+	SecondsAgo  string // ages of the last duplicates, separated by spaces
 }
 
 type noteDuplicates struct {
 	Noted []duplicatesRow
-	Kept  int // times of each event
+	Kept  int // number of times kept for each event
 }
 
 func (o *Outbox) noteDuplicateBatch(ctx context.Context, tx pgx.Tx, batch []duplicateNote) ([]struct{}, error) {
@@ -154,7 +155,8 @@ func (o *Outbox) noteDuplicateBatch(ctx context.Context, tx pgx.Tx, batch []dupl
 	return make([]struct{}, len(batch)), nil
 }
 
-// secondsAgo formats times for SQL as ages, because statements take no timestamps from us.
+// secondsAgo formats times for SQL as ages, because statements take no timestamps from
+// callers.
 func secondsAgo(times []time.Time) string {
 	ago := make([]string, len(times))
 	for i, at := range times {

@@ -12,28 +12,28 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// Enqueue is an effect that the application enqueues itself.
+// Enqueue is an effect that the application enqueues.
 type Enqueue struct {
 	// Destination is the name of a destination that a worker has registered. Required.
 	Destination string
-	// Key is unique for the destination, 1 to 255 bytes. Required.
+	// Key is unique within the destination, 1 to 255 bytes. Required.
 	Key identity.Key
 	// Request is the request to send. It must be complete.
 	Request ledger.Request
 	// Policy decides what happens when an attempt may have been applied. Defaults to the
-	// destination's.
+	// destination's policy.
 	Policy ledger.Policy
 	// OrderKey makes the effects of one destination with this key run one after another, in the
 	// order in which they were enqueued. Empty: in no order.
 	OrderKey string
-	// OnPark decides whether a parked effect blocks those after it in its order. Defaults to
+	// OnPark decides whether a parked effect blocks later effects of its order. Defaults to
 	// ledger.OnParkBlock.
 	OnPark ledger.OnPark
-	// LatestKey names the object that the effect is about. The effect is cancelled if a newer
-	// one for the same destination and object was already applied. LatestKey implies an
-	// OrderKey, which must be empty or the same.
+	// LatestKey identifies the effect's object. The effect is cancelled if a newer effect for the
+	// same destination and object was already applied. LatestKey implies an OrderKey, which must be
+	// empty or the same.
 	LatestKey string
-	// OccurredAt is when the change happened, for LatestKey; ties are decided by arrival.
+	// OccurredAt is the time of the change, for LatestKey. Arrival order decides ties.
 	OccurredAt time.Time
 }
 
@@ -42,8 +42,8 @@ type Enqueue struct {
 // A key that was used before enqueues nothing. After an error the caller must roll back.
 // Errors: ErrUnknownDestination.
 //
-// If ctx is the context of a handler, or was made by ContextWithEvent, the effect is linked to
-// that event, even if its key was used before.
+// If ctx is a handler's context, or was created by ContextWithEvent, the effect is linked to that
+// event, even if its key was used before.
 func (o *Outbox) EnqueueTx(ctx context.Context, tx pgx.Tx, e Enqueue) (bool, error) {
 	created, err := o.ledger.AddTx(ctx, tx, ledger.NewEffect{
 		EffectID:    identity.EffectID{Key: e.Key},

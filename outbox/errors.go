@@ -5,11 +5,11 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// Errors that callers branch on. Errors of subpackages are repeated here, so that a caller that
-// accepts and enqueues needs only this package.
+// Errors that callers branch on. Errors of subpackages are repeated here. A caller that only
+// accepts and enqueues therefore needs only this package.
 var (
-	// ErrBusy is returned when the bounded queue is full, or the bounded wait ended before
-	// anything was tried. Nothing was stored; try again later.
+	// ErrBusy is returned when the bounded queue is full, or the bounded wait ended before any try.
+	// Nothing was stored; try again later.
 	ErrBusy = commit.ErrBusy
 	// ErrUnavailable is returned when the database is unavailable or the outcome is unknown.
 	// The same call may be repeated: deduplication makes that safe.
@@ -18,6 +18,6 @@ var (
 	ErrClosed = commit.ErrClosed
 	// ErrNotFound is returned when no such event or effect exists.
 	ErrNotFound = ledger.ErrNotFound
-	// ErrUnknownDestination is returned when no worker registered a destination of that name.
+	// ErrUnknownDestination is returned when no worker registered a destination with that name.
 	ErrUnknownDestination = ledger.ErrUnknownDestination
 )

@@ -23,35 +23,33 @@ type Delivery struct {
 	Body        []byte // the exact bytes received, stored unchanged (I1)
 	Events      []Incoming
 
-	// Whether the dispatch jobs go to HandlersQueue(Source). Only processes that registered Go
-	// handlers for the source process that queue.
+	// Handlers is true if the dispatch jobs go to HandlersQueue(Source). Only processes that
+	// registered Go handlers for the source process that queue.
 	Handlers bool
 
-	// ReplayGuard remembers the proof of the delivery. Nil: none is remembered.
+	// ReplayGuard remembers the delivery's proof. Nil: no proof is remembered.
 	ReplayGuard *ReplayGuard
-	// ContentWindow is how long, from the first one, events of the same content count as one
-	// event, whatever their ids. 0: only ids count.
+	// ContentWindow is the period, from the first event, in which events with the same content
+	// count as one event, whatever their ids. 0: only ids count.
 	ContentWindow time.Duration
 
-	// RetryNumber and RetryReason are what the provider says about its own retry. Zero for a
-	// first attempt.
+	// RetryNumber and RetryReason describe the provider's own retry. Zero for a first attempt.
 	RetryNumber int
 	RetryReason string
 
-	// Origin is how the delivery was received. Defaults to identity.Webhook.
+	// Origin is the way the delivery was received. Defaults to identity.Webhook.
 	Origin identity.Origin
-	// Altered describes the known differences from what the webhook would have contained. Empty
-	// for a webhook.
+	// Altered describes the known differences from the webhook's content. Empty for a webhook.
 	Altered string
 
-	// Traceparent is the W3C trace context of the receiving span, or empty. It travels in the
-	// metadata of the job, so that processing can link back to it.
+	// Traceparent is the W3C trace context of the receiving span, or empty. The job's metadata
+	// contains it, so that processing can link back to the span.
 	Traceparent string
 
-	// Release is called once when the outbox no longer holds Body, however the delivery ended.
-	// That is before Accept returns, unless the caller's context ends first. In that case
-	// Release is called when the delivery has left the queue and its commit has ended. It must
-	// not block. May be nil.
+	// Release is called once when the outbox no longer holds Body, however the delivery ended. The
+	// call happens before Accept returns, unless the caller's context ends first. In that case
+	// Release is called when the delivery has left the queue and its commit has ended. It must not
+	// block. May be nil.
 	Release func() `json:"-"`
 }
 
@@ -61,13 +59,13 @@ func (d Delivery) release() {
 	}
 }
 
-// ReplayGuard detects a captured delivery that is sent again, under new ids or with other
-// content than its proof first came with.
+// ReplayGuard detects a captured delivery that is sent again under new ids, or with other content
+// than the first delivery with its proof.
 type ReplayGuard struct {
-	// Proof is something only the sender can make, such as the signature.
+	// Proof is data that only the sender can create, such as the signature.
 	Proof []byte
-	// Content distinguishes deliveries that may share one proof: the type if it is not signed,
-	// or the body if the proof does not cover all of it. Empty: the proof covers everything.
+	// Content distinguishes deliveries that may share one proof: the type if it is not signed, or
+	// the body if the proof does not cover all of it. Empty: the proof covers everything.
 	Content []byte
 	// Action is applied to new events whose proof was used before. If the content differs too,
 	// ReplayFlag holds them as well, and ReplayRefuse also refuses events that are already
@@ -93,19 +91,19 @@ type Incoming struct {
 	Type string
 	// APIVersion is the version of the payload's format, or empty.
 	APIVersion string
-	// OccurredAt is when it happened by the provider's clock, or zero. A time outside the years
-	// 1 to 9999 counts as unknown.
+	// OccurredAt is the event's time by the provider's clock, or zero. A time outside the years 1
+	// to 9999 counts as unknown.
 	OccurredAt time.Time
-	// Item is the JSON pointer (RFC 6901) of the event inside the body, or empty if the whole
-	// body is the event.
+	// Item is the event's JSON pointer (RFC 6901) inside the body, or empty if the whole body is
+	// the event.
 	Item string
 	// Part is the bytes that Item points to, if the caller has them. It may be a slice of the
 	// body.
 	Part []byte
 }
 
-// InvalidEventError is returned when an event cannot be stored under its id or type. It is the
-// sender's fault and the same on every retry.
+// InvalidEventError is returned when an event cannot be stored under its id or type. The sender is
+// at fault, and every retry fails in the same way.
 type InvalidEventError struct {
 	Field  string // "event id" or "event type"
 	Reason string
@@ -114,7 +112,7 @@ type InvalidEventError struct {
 // Error implements error.
 func (e *InvalidEventError) Error() string { return fmt.Sprintf("%s %s", e.Field, e.Reason) }
 
-// validate rejects values before batching that Postgres would reject inside the batch.
+// validate rejects values before batching that Postgres would otherwise reject inside the batch.
 func (in Incoming) validate() error {
 	if err := column.ValidateKey(in.ID, maxEventIDLen); err != nil {
 		return &InvalidEventError{Field: "event id", Reason: err.Error()}

@@ -10,12 +10,12 @@ import (
 type eventKey struct{}
 
 // ContextWithEvent returns a context with which EnqueueTx links the effects it enqueues to an
-// event. DispatchTx gives its handler such a context.
+// event. DispatchTx passes such a context to its handler.
 func ContextWithEvent(ctx context.Context, e *inbox.Event) context.Context {
 	return context.WithValue(ctx, eventKey{}, e)
 }
 
-// eventOf returns the event of ctx. It is nil outside a handler.
+// eventOf returns the event in ctx. It is nil outside a handler.
 func eventOf(ctx context.Context) *inbox.Event {
 	e, _ := ctx.Value(eventKey{}).(*inbox.Event)
 	return e

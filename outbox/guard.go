@@ -18,7 +18,7 @@ type guardKey struct {
 	hash   [sha256.Size]byte
 }
 
-// guards are the results of the guards of a batch, for the few sources that use them.
+// guards are the results of a batch's guards, for the few sources that use them.
 type guards struct {
 	// replayed contains a verdict for each arrival, by index, whose proof was used before.
 	replayed map[int]verdict
@@ -31,7 +31,7 @@ type verdict struct {
 	differs bool // the proof was used before with other content
 }
 
-// verdict returns what happens to new events of a delivery whose proof was used before with the
+// verdict returns the action for new events of a delivery whose proof was used before with the
 // given content hash.
 func (g *ReplayGuard) verdict(before []byte) verdict {
 	v := verdict{action: g.Action, differs: len(before) > 0 && len(g.Content) > 0 && !bytes.Equal(before, hashed(g.Content))}
@@ -50,8 +50,8 @@ func hashed(content []byte) []byte {
 	return sum[:]
 }
 
-// guard writes the guards of the batch. Every transaction writes them before the events, so
-// that two transactions cannot deadlock.
+// guard writes the guards of the batch. Every transaction writes guards before events, so that two
+// transactions cannot deadlock.
 func (o *Outbox) guard(ctx context.Context, tx pgx.Tx, batch []arrival) (guards, error) {
 	var g guards
 	var err error
@@ -64,7 +64,7 @@ func (o *Outbox) guard(ctx context.Context, tx pgx.Tx, batch []arrival) (guards,
 	return g, nil
 }
 
-// contentKey is the key of a guard row, for a proof or for the content of an event.
+// contentKey is the key of a guard row, for a proof or for an event's content.
 type contentKey struct {
 	Source identity.Source
 	Hash   []byte
@@ -109,7 +109,7 @@ func (o *Outbox) guardReplays(ctx context.Context, tx pgx.Tx, batch []arrival) (
 	var p knownProof
 	if _, err := pgx.ForEachRow(rows, []any{&source, &hash, &p.deliveryID, &p.content}, func() error {
 		known[guardKey{source: source, hash: [sha256.Size]byte(hash)}] = p
-		p.content = nil // the next row gets bytes of its own
+		p.content = nil // the next row gets its own bytes
 		return nil
 	}); err != nil {
 		return nil, fmt.Errorf("guard against replays: %w", err)
@@ -126,8 +126,8 @@ func (o *Outbox) guardReplays(ctx context.Context, tx pgx.Tx, batch []arrival) (
 	return replayed, nil
 }
 
-// knownProof is the delivery that first came with a proof.
+// knownProof is the first delivery with a proof.
 type knownProof struct {
 	deliveryID uuid.UUID
-	content    []byte // SHA-256; nil if it was not remembered
+	content    []byte // SHA-256; nil if none was remembered
 }

@@ -13,14 +13,14 @@ import (
 )
 
 const (
-	// partitionDaysAhead is how many days of delivery partitions are prepared.
+	// partitionDaysAhead is the number of days for which delivery partitions are prepared.
 	partitionDaysAhead = 14
-	// minPartitionDaysAhead is the smallest number of days ahead at which we are ready.
+	// minPartitionDaysAhead is the smallest number of prepared days at which the process is ready.
 	minPartitionDaysAhead = 2
 )
 
-// MakePartitions prepares the delivery partitions of the next 14 days and returns how many were
-// missing.
+// MakePartitions prepares the delivery partitions of the next 14 days and returns the number of
+// missing partitions that it created.
 func (o *Outbox) MakePartitions(ctx context.Context) (int, error) {
 	var made int
 	err := o.db.Do(ctx, "make_partitions", commit.Limits{}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
@@ -32,10 +32,10 @@ func (o *Outbox) MakePartitions(ctx context.Context) (int, error) {
 	return made, nil
 }
 
-// CanCommit commits a transaction that writes WAL, which a read-only or stuck server cannot. It
-// also checks that delivery partitions exist for at least 2 days ahead. After the database
-// refused a delivery or a dispatch, it also calls CanStore until that succeeds: a server whose
-// disk is full still writes WAL. /readyz calls it.
+// CanCommit commits a transaction that writes WAL, which a read-only or stuck server cannot do. It
+// also checks that delivery partitions exist for at least 2 days ahead. After the database refused
+// a delivery or a dispatch, CanCommit also calls CanStore until CanStore succeeds: a server whose
+// disk is full still writes WAL. /readyz calls CanCommit.
 func (o *Outbox) CanCommit(ctx context.Context) error {
 	refused := o.refusals.Load()
 	if err := o.canWrite(ctx); err != nil {
@@ -47,11 +47,11 @@ func (o *Outbox) CanCommit(ctx context.Context) error {
 	if err := o.CanStore(ctx); err != nil {
 		return err
 	}
-	o.forgiven.Store(refused) // refusals that came meanwhile are checked next time
+	o.forgiven.Store(refused) // refusals that arrived meanwhile are checked next time
 	return nil
 }
 
-// noteRefusal counts a commit that the database refused for now.
+// noteRefusal counts a commit that the database refused temporarily.
 func (o *Outbox) noteRefusal(err error) {
 	if errors.Is(err, ErrUnavailable) {
 		o.refusals.Add(1)
@@ -61,7 +61,7 @@ func (o *Outbox) noteRefusal(err error) {
 // probeBody is larger than the space that a table usually has left before it must be extended.
 const probeBody = 64 << 10
 
-// CanStore stores a delivery as Accept does, and rolls it back. Its error is the database's,
+// CanStore stores a delivery as Accept does, and rolls it back. It returns the database's error,
 // for example that the disk is full.
 func (o *Outbox) CanStore(ctx context.Context) error {
 	body := make([]byte, probeBody)

@@ -32,9 +32,8 @@ import (
 const (
 	defaultAcceptTimeout = 2 * time.Second
 	noteTimeout          = 5 * time.Second
-	// patience is how long dispatches, claims and settlements wait for the batch before them.
-	// Each of their statements costs about as much as ten of its rows, and no sender waits for
-	// it.
+	// patience is how long dispatches, claims and settlements wait for the previous batch. Each of
+	// their statements costs about as much as ten of its rows, and no sender waits for them.
 	patience = 10 * time.Millisecond
 )
 
@@ -44,27 +43,27 @@ type Options struct {
 	// same Postgres (RunTx) and operator actions use it. If the server replicates
 	// synchronously, it and AcceptPool must be prepared by commit.PreparePool. Required.
 	Pool *pgxpool.Pool
-	// AcceptPool is used by Accept, duplicate counts, retry statistics, sender keys and
-	// CanCommit. It connects to the same database. RunTx and handlers hold a connection of Pool
-	// for as long as they run. A process that accepts beside them should set AcceptPool to a
-	// pool of at least 8 connections, or deliveries wait for them. Defaults to Pool.
+	// AcceptPool is used by Accept, duplicate counts, retry statistics, sender keys and CanCommit.
+	// It connects to the same database. RunTx and handlers hold a connection of Pool while they
+	// run. A process that also accepts deliveries should set AcceptPool to a pool of at least 8
+	// connections. Otherwise deliveries wait for RunTx and handlers. Defaults to Pool.
 	AcceptPool *pgxpool.Pool
-	// ReadPool is used by lists and counts for operators, on the same database. They may read
-	// much, and must not make other work wait. Defaults to Pool.
+	// ReadPool is used by lists and counts for operators, on the same database. They may read much
+	// data, and must not delay other work. Defaults to Pool.
 	ReadPool *pgxpool.Pool
 	// Schema holds the tables. Defaults to schema.Default.
 	Schema schema.Name
 	// AcceptTimeout bounds one Accept, including waiting. Defaults to 2 seconds.
 	AcceptTimeout time.Duration
-	// Committers is how many group commits of one kind may be in flight at once, each on its
-	// own connection. Defaults to 2.
+	// Committers is the maximum number of simultaneous group commits of one kind, each on its own
+	// connection. Defaults to 2.
 	Committers int
-	// ConsoleURL is the address of the console. Job metadata links to events and effects there.
-	// Empty: no links.
+	// ConsoleURL is the console's address. Job metadata links to events and effects there. Empty:
+	// no links.
 	ConsoleURL string
 	// Logger receives the log. Defaults to one that discards.
 	Logger *slog.Logger
-	// MeterProvider makes the meters. Defaults to the global one.
+	// MeterProvider creates the meters. Defaults to the global provider.
 	MeterProvider metric.MeterProvider
 }
 
@@ -117,8 +116,8 @@ type Outbox struct {
 	jobs     *riverjob.Inserter
 	logger   *slog.Logger
 
-	// refusals counts commits that the database refused for now. Those up to forgiven came
-	// before CanStore last succeeded.
+	// refusals counts commits that the database refused temporarily. Refusals up to forgiven
+	// happened before CanStore last succeeded.
 	refusals, forgiven atomic.Int64
 
 	accepts    *commit.Group[arrival, Acceptance]
@@ -131,8 +130,8 @@ type Outbox struct {
 	dispatches *commit.Group[Dispatch, Dispatched]
 }
 
-// New returns an Outbox on a migrated database. It starts nothing: committers run only while
-// there is something to commit.
+// New returns an Outbox on a migrated database. It starts nothing: committers run only while they
+// have something to commit.
 func New(opts Options) (*Outbox, error) {
 	opts = opts.withDefaults()
 	if err := opts.validate(); err != nil {
@@ -227,7 +226,7 @@ func New(opts Options) (*Outbox, error) {
 // Ledger returns the ledger of effects, in the same schema.
 func (o *Outbox) Ledger() *ledger.Ledger { return o.ledger }
 
-// Fleet returns the account of destinations and processes, in the same schema.
+// Fleet returns the registry of destinations and processes, in the same schema.
 func (o *Outbox) Fleet() *fleet.Fleet { return o.fleet }
 
 // Inbox returns the store of events, in the same schema.
@@ -240,17 +239,17 @@ func (o *Outbox) Finder() *find.Finder { return o.finder }
 // Retention returns the keeper that deletes expired rows, in the same schema.
 func (o *Outbox) Retention() *retention.Keeper { return o.keeper }
 
-// Erasure returns the eraser of what senders wrote, in the same schema.
+// Erasure returns the eraser of senders' data, in the same schema.
 func (o *Outbox) Erasure() *erasure.Eraser { return o.erasure }
 
 // Runs returns the bulk runs, in the same schema. To carry out runs that select by a condition,
-// give them a Finder that compiles it: see runs.Runs.With.
+// pass it a Finder that compiles the condition: see runs.Runs.With.
 func (o *Outbox) Runs() *runs.Runs { return o.runs }
 
 // Repair returns the repairer for a restored or promoted database, in the same schema.
 func (o *Outbox) Repair() *repair.Repairer { return o.repairer }
 
-// Coverage returns the account of providers' lists, in the same schema.
+// Coverage returns the coverage of providers' lists, in the same schema.
 func (o *Outbox) Coverage() *coverage.Coverage { return o.coverage }
 
 // Stop refuses new work and waits until all submitted work is committed, or ctx is done. It may
@@ -263,7 +262,7 @@ func (o *Outbox) Stop(ctx context.Context) error {
 		o.recent.Stop(ctx),
 		o.retries.runner.Stop(ctx),
 		o.counted.runner.Stop(ctx),
-		o.duplicates.Stop(ctx), // after the counts that it writes
+		o.duplicates.Stop(ctx), // after counted, which adds to it
 		o.senderKeys.Stop(ctx),
 		o.jobs.Stop(ctx), // after the groups that insert them
 	)

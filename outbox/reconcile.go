@@ -17,10 +17,10 @@ import (
 )
 
 const (
-	// reconcileGrace is longer than any accept or dispatch takes until its job is visible.
+	// reconcileGrace is longer than an accept or dispatch takes to make its job visible.
 	reconcileGrace = 30 * time.Second
-	// reconcileLook is how many jobs of a queue and state a slice of Reconcile reads, and the
-	// most that it inserts.
+	// reconcileLook is the number of jobs of a queue and state that a slice of Reconcile reads, and
+	// the maximum number that it inserts.
 	reconcileLook = 1000
 )
 
@@ -30,14 +30,13 @@ type Reconciled struct {
 	Effects int
 }
 
-// Reconcile finds undispatched events and overdue effects that have no live job, and enqueues
-// up to 1,000 of each source and destination again (I5). The tables are authoritative: River
-// prunes its jobs, discards stuck ones of kinds it does not know, and lets operators delete
-// them.
+// Reconcile finds undispatched events and overdue effects that have no live job, and enqueues up to
+// 1,000 of each source and destination again (I5). The tables are authoritative. River prunes its
+// jobs, discards stuck jobs of unknown kinds, and lets operators delete jobs.
 //
-// Reconcile works in slices whose cost does not depend on how many wait. In a long queue it
-// checks only those that should have had their turn; effects held up by a paused destination
-// lack nothing. Several processes may call it: an advisory lock lets one of them work and the
+// Reconcile works in slices whose cost does not depend on the number of waiting items. In a long
+// queue it checks only items whose turn should have arrived. Effects of a paused destination need
+// no job. Several processes may call Reconcile: an advisory lock lets one of them work and the
 // others return.
 func (o *Outbox) Reconcile(ctx context.Context) (Reconciled, error) {
 	return o.reconcile(ctx, reconcileGrace)
@@ -84,7 +83,7 @@ func (o *Outbox) enqueueSlice(ctx context.Context, run slice) error {
 	})
 }
 
-// lackingJobs counts what Reconcile would enqueue again. It changes nothing.
+// lackingJobs counts the jobs that Reconcile would enqueue again. It changes nothing.
 func (o *Outbox) lackingJobs(ctx context.Context) (repair.Jobs, error) {
 	found, err := o.lacking(ctx, reconcileGrace, func(ctx context.Context, run slice) error {
 		return o.db.Statement("reconcile", func(db pipeline.ByIndex) error {
@@ -110,7 +109,7 @@ func (o *Outbox) enqueueLacking(ctx context.Context) (repair.Jobs, error) {
 // undispatchedSource is a source with undispatched events.
 type undispatchedSource struct {
 	Name  identity.Source
-	Queue string // of the first one's job
+	Queue string // queue of the first event's job
 }
 
 func (o *Outbox) reconcileEvents(ctx context.Context, grace time.Duration, run inSlice) (int, error) {

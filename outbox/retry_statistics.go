@@ -15,25 +15,24 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/internal/ondemand"
 )
 
-// Limits of the retry statistics. Most senders do not sign what they say about their retries,
-// and a stranger who repeats a delivery must not make the statistics grow.
+// Limits of the retry statistics. Most senders do not sign their retry information, and an
+// unauthenticated sender who repeats a delivery must not make the statistics grow.
 const (
-	maxRetryNumber  = 100 // higher numbers count as this one
+	maxRetryNumber  = 100 // higher numbers count as this number
 	maxRetryReason  = 64  // bytes
 	maxRetryReasons = 16  // per source; further reasons count as otherReason
-	maxRetryCounts  = 256 // in memory at once; further ones count as otherReason
+	maxRetryCounts  = 256 // in memory at one time; further reasons count as otherReason
 	otherReason     = "other"
 )
 
-// retryOf is what a sender says about a delivery that it sends again.
+// retryOf is a sender's information about a delivery that it sends again.
 type retryOf struct {
 	source identity.Source
 	number int
 	reason string
 }
 
-// retryCount counts what senders say about their retries, and writes it like the counts of
-// duplicates.
+// retryCount counts senders' retry information, and writes it like the counts of duplicates.
 type retryCount struct {
 	write  func(map[retryOf]int64)
 	runner *ondemand.Runner
@@ -59,14 +58,14 @@ func (c *retryCount) add(d Delivery) {
 	if c.counts[retry] == 0 && len(c.counts) >= maxRetryCounts {
 		retry.number, retry.reason = 1, otherReason
 	}
-	retry.reason = strings.Clone(retry.reason) // it may be a part of the body
+	retry.reason = strings.Clone(retry.reason) // it may be a slice of the body
 	c.counts[retry]++
 	c.runner.Wake()
 }
 
-// reasonWord returns a reason that is a word such as http_timeout, and otherReason for any
-// other text. The statistics are kept outside all events and no erasure reaches them, so they
-// must not contain personal data from a sender.
+// reasonWord returns a reason that is a word such as http_timeout, and otherReason for any other
+// text. The statistics are stored outside all events and no erasure reaches them, so they must not
+// contain personal data from a sender.
 func reasonWord(reason string) string {
 	reason = strings.ToLower(reason)
 	isOther := func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '_' && r != '-' }
@@ -97,7 +96,7 @@ type noteRetries struct {
 	Other   string
 }
 
-// noteRetries adds the counts to the statistics of the sources. Losing some is harmless.
+// noteRetries adds the counts to the sources' statistics. Losing some counts is harmless.
 func (o *Outbox) noteRetries(counts map[retryOf]int64) {
 	args := noteRetries{Reasons: maxRetryReasons, Other: otherReason}
 	for retry, n := range counts {

@@ -13,17 +13,17 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
-// senderKeysOfSource is how many keys are kept per source, the newest ones. A sender has one or
-// two at a time.
+// senderKeysOfSource is the number of newest keys kept per source. A sender uses one or two keys at
+// a time.
 const senderKeysOfSource = 8
 
-// SenderKey is a public key that has verified a delivery of a source.
+// SenderKey is a public key that has verified a source's delivery.
 type SenderKey struct {
 	Source identity.Source
-	ID     string // the provider's name for it; unique in the source
-	// Document is the key as the sender published it. Nil: the sender no longer has such a key.
+	ID     string // the provider's name for the key; unique in the source
+	// Document is the key as the sender published it. Nil: the sender no longer publishes it.
 	Document []byte
-	Age      time.Duration // since it was kept; not used by KeepSenderKey
+	Age      time.Duration // time since it was stored; not used by KeepSenderKey
 }
 
 // SenderKeys returns the keys kept for a source, the newest first.
@@ -49,7 +49,7 @@ func (o *Outbox) SenderKeys(ctx context.Context, source identity.Source) ([]Send
 	return keys, nil
 }
 
-// KeepSenderKey stores a key in the background, outside the path of the answer. Losing one is
+// KeepSenderKey stores a key in the background, without delaying the response. Losing a key is
 // harmless: it is fetched from the sender again.
 func (o *Outbox) KeepSenderKey(k SenderKey) {
 	go func() {
@@ -89,7 +89,7 @@ func (o *Outbox) keepSenderKeyBatch(ctx context.Context, tx pgx.Tx, batch []Send
 			index[name{k.Source, k.ID}] = i
 			keys, sources = append(keys, senderKeyRow{Source: k.Source, KeyID: k.ID}), append(sources, k.Source)
 		}
-		keys[i].Document = k.Document // the last one counts
+		keys[i].Document = k.Document // the last key counts
 	}
 	if _, err := o.sql.KeepSenderKeys.With(keepSenderKeys{Keys: keys}).Exec(ctx, tx); err != nil {
 		return nil, fmt.Errorf("keep sender keys: %w", err)

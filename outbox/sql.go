@@ -43,7 +43,7 @@ func loadStatements(name schema.Name) (statements, error) {
 	return s, err
 }
 
-// Arguments of statements. Rows of batches are declared where they are made.
+// Arguments of statements. Batch rows are declared beside the code that builds them.
 
 type eventsWithoutJob struct {
 	Source       identity.Source
