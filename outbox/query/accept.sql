@@ -1,8 +1,8 @@
--- T1: stores the new events, the deliveries they came in, and a job for each that has one to
--- run. Events are inserted in key order, so that two batches with the same keys cannot
--- deadlock. A key for which no row is returned was accepted before.
+-- T1: stores the new events, their deliveries, and a job for each event that needs one. Events are
+-- inserted in key order, so that two batches with the same keys cannot deadlock. A key without a
+-- returned row was accepted before.
 WITH arriving AS MATERIALIZED (
-    -- Numbered in order of arrival, before the insert sorts them.
+    -- Events are numbered in order of arrival, before the insert sorts them.
     SELECT nextval('hooklatch.accept_seq') AS accept_seq, a.*
     FROM :events AS a (
         source text, event_id text, acceptance_id uuid, provider text, event_type text, api_version text, occurred_at timestamptz,
@@ -28,7 +28,7 @@ WITH arriving AS MATERIALIZED (
     FROM :deliveries AS d (delivery_id uuid, source text, headers jsonb, content_type text, body bytea)
     WHERE d.delivery_id IN (SELECT delivery_id FROM accepted)
 ), enqueued AS (
-    -- Inserts jobs as River's client does, except that times are the database's and no client
+    -- Inserts jobs like River's client, except that times are from the database clock and no client
     -- is notified.
     INSERT INTO hooklatch.river_job (kind, queue, priority, args, metadata, max_attempts, tags)
     SELECT :kind, a.queue, a.job_priority, a.job_args::jsonb, a.job_metadata::jsonb, :max_attempts, string_to_array(a.job_tags, ',')::varchar(255)[]

@@ -1,4 +1,4 @@
--- Writes a WAL message, which a standby or a stuck server cannot.
+-- Writes a WAL message, which a standby or a stuck server cannot do.
 SELECT
     current_setting('transaction_read_only') = 'on' OR pg_is_in_recovery() AS read_only,
     hooklatch.delivery_days_ahead() AS days_ahead,

@@ -1,4 +1,4 @@
--- Opens a tentative window for each content that has none, in key order, before any event is
+-- Opens a tentative window for each content without a window, in key order, before any event is
 -- inserted. It returns no row for a content whose window is still open. The row lock decides
 -- between two gateways.
 INSERT INTO hooklatch.content_guards AS open (source, hash, event_id, acceptance_id, accepted_at, expires_at)

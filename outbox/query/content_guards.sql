@@ -1,6 +1,6 @@
--- The events whose content windows are open. A window without its stored event does not count:
--- an event that repeats it would be stored nowhere. This excludes the tentative windows of this
--- transaction, whose events are not stored yet.
+-- The events whose content windows are open. A window without its stored event does not count: an
+-- event that repeats it would not be stored at all. This excludes this transaction's tentative
+-- windows, whose events are not stored yet.
 SELECT g.source, g.hash, g.event_id, g.acceptance_id, g.accepted_at
 FROM :contents AS known (source text, hash bytea)
 CROSS JOIN LATERAL (

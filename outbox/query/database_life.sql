@@ -1,4 +1,4 @@
--- A text that changes whenever this may no longer be the same database:
+-- A text that changes whenever this might be a different database:
 --
 --   - after a standby was promoted or a backup restored, which begins a timeline,
 --   - after a restart, before which the files may have been put back to an earlier state,

@@ -1,10 +1,10 @@
--- Undispatched events of a source that no live job will dispatch. The grace excludes events
--- whose job is being inserted or finished right now. The job of a replayed event has waited in
--- its queue since the replay, not since the event was received.
+-- A source's undispatched events that no live job will dispatch. The grace excludes events whose
+-- job is being inserted or finished right now. A replayed event's job has waited in its queue since
+-- the replay, not since the event was received.
 WITH job AS MATERIALIZED {{live_jobs}}, known AS MATERIALIZED (
     SELECT {{known_until}} AS until
 ), undispatched AS MATERIALIZED (
-    -- Later events are checked once these are dispatched.
+    -- Later events are checked once the earlier events are dispatched.
     SELECT p.source, p.event_id, p.event_type, p.origin, p.received_at, p.queue, p.traceparent, p.generation
     FROM hooklatch.processed_events AS p
     WHERE p.source = :source

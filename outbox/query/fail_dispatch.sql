@@ -1,6 +1,6 @@
--- Marks the event as failed after its last attempt to dispatch. The reconciler then leaves it
--- alone until an operator replays it. Returns true if the event is left to a process with a
--- newer configuration; then nothing is written.
+-- Marks the event as failed after its last dispatch attempt. The reconciler then skips it until an
+-- operator replays it. Returns true if the event is left to a process with a newer configuration;
+-- then nothing is written.
 WITH newer AS MATERIALIZED (
     SELECT n.*
     FROM {{newer_configurations}} AS n

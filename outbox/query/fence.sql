@@ -1,11 +1,11 @@
--- The fence of T2: sets the outcome of the events that are still to be dispatched, in key
--- order. An event for which no row is returned was dispatched before, or replayed since. If a
--- plan names the job that ends with it, the job is deleted too.
+-- The fence of T2: sets the outcome of events that are not dispatched yet, in key order. An event
+-- without a returned row was dispatched before, or replayed since. If a plan contains the job that
+-- ends with it, the job is deleted too.
 --
--- The plan of an older configuration does not pass while a process with a newer one runs: its
--- event is returned as left, unlocked and unchanged. A process announces itself before it
--- accepts anything, so this snapshot contains the announcement of every process that accepted
--- one of these events.
+-- The plan of an older configuration does not pass while a process with a newer configuration runs.
+-- Its event is returned as left, unlocked and unchanged. A process announces itself before it
+-- accepts anything. This snapshot therefore contains the announcement of every process that
+-- accepted one of these events.
 WITH newer AS MATERIALIZED (
     SELECT n.*
     FROM {{newer_configurations}} AS n
@@ -20,8 +20,8 @@ WITH newer AS MATERIALIZED (
     WHERE NOT f.is_left
     ORDER BY f.source COLLATE "C", f.event_id COLLATE "C"
 ), locked AS (
-    -- One look-up per event. It returns the row as it is under the lock, which may be newer
-    -- than the snapshot.
+    -- One look-up per event. It returns the row as read under the lock, which may be newer than the
+    -- snapshot.
     SELECT planned.*, stands.generation AS now_generation, stands.outcome AS now_outcome
     FROM planned
     CROSS JOIN LATERAL (
@@ -44,7 +44,7 @@ WITH newer AS MATERIALIZED (
         AND locked.now_outcome = 'received'
     RETURNING p.source, p.event_id, locked.job_id
 ), running_jobs AS (
-    -- A job locked by another transaction is left alone: River ends it, or its next run finds
+    -- A job locked by another transaction is left unchanged: River ends it, or its next run finds
     -- the event dispatched.
     SELECT j.id, j.state = 'running' AS runs
     FROM fenced

@@ -1,5 +1,5 @@
--- Adds what senders said about their retries to the statistics of their sources. Each source
--- has a limited number of own reasons.
+-- Adds senders' retry information to the statistics of their sources. Each source has a limited
+-- number of separate reasons.
 WITH said AS (
     SELECT r.source, r.retry_number, r.deliveries,
         CASE
