@@ -12,7 +12,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
-// deleteAged deletes rows that only their age keeps.
+// deleteAged deletes rows whose retention depends only on their age.
 func (r *run) deleteAged(ctx context.Context, t *task) error {
 	switch t.what { //nolint:exhaustive // rows of all other kinds may still be needed
 	case Contents:
@@ -44,9 +44,8 @@ func (r *run) deleteOld(ctx context.Context, t *task, name commit.Name, oldest s
 	return nil
 }
 
-// deleteGuards deletes the replay guards of a source that were not seen for as long as its
-// events are remembered: by then none of the guarded events is stored. A guard seen later is
-// kept from then on.
+// deleteGuards deletes a source's replay guards that were not seen within the dedup period. By then
+// none of the guarded events is stored. A guard seen later is kept from that time.
 func (r *run) deleteGuards(ctx context.Context, t *task) error {
 	at := guardsAged{Source: t.source, SeenAt: t.horizon.Add(-grain), Hash: []byte{}, Before: t.before, Look: r.look}
 	if !t.known {
@@ -71,15 +70,14 @@ func (r *run) deleteGuards(ctx context.Context, t *task) error {
 	return nil
 }
 
-// versionPlace is where a slice of versions ends. The zero value is before all versions.
+// versionPlace is the end of a slice of versions. The zero value is before all versions.
 type versionPlace struct {
 	Scope     identity.Scope
 	LatestKey string
 }
 
-// deleteVersions deletes the versions of objects to which no effect was applied for as long as
-// effects are kept: an older event then wins again. It walks all of them once a day, in key
-// order.
+// deleteVersions deletes the versions of objects to which no effect was applied within the effects'
+// retention. An older event then wins again. It walks all versions once a day, in key order.
 func (r *run) deleteVersions(ctx context.Context, t *task) error {
 	at := r.leftVersions.take()
 	for !r.over(ctx) {

@@ -11,10 +11,10 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// actionRun is the operator action that lets a stopped run continue.
+// actionRun is the operator action that allows a stopped run to continue.
 const actionRun ledger.Action = "retention.run"
 
-// stopped returns the tasks that go too far for a run without an operator's approval.
+// stopped returns the tasks that would go too far without an operator's approval.
 func (r *run) stopped() []*task {
 	var stopped []*task
 	for _, t := range r.tasks {
@@ -25,7 +25,7 @@ func (r *run) stopped() []*task {
 	return stopped
 }
 
-// stop records since when retention waits for an operator, and for which tasks.
+// stop records the tasks for which retention waits for an operator, and since when.
 func (r *run) stop(ctx context.Context, stopped []*task) error {
 	err := r.db.Do(ctx, "stop_retention", commit.Limits{}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
 		_, err := r.sql.StopProgress.With(markProgress{Marked: marks(stopped)}).Exec(ctx, tx)
@@ -37,7 +37,7 @@ func (r *run) stop(ctx context.Context, stopped []*task) error {
 	return nil
 }
 
-// approve records how far an operator lets retention go, in this run and later ones.
+// approve records how far an operator allows retention to go, in this run and later ones.
 func (k *Keeper) approve(ctx context.Context, by ledger.Operator, stopped []*task) error {
 	names := make([]string, len(stopped))
 	for i, t := range stopped {

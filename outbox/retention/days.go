@@ -22,10 +22,10 @@ const (
 )
 
 const (
-	// detachTimeout is how long detaching a day waits for transactions that began earlier. The
+	// detachTimeout is the maximum time that detaching a day waits for earlier transactions. The
 	// next run finishes a day that is left half detached.
 	detachTimeout = 15 * time.Second
-	// detachTries is how often a role that does not own the table asks for its lock. Each try
+	// detachTries is the number of lock requests by a role that does not own the table. Each try
 	// lasts at most the lock time-out of a transaction.
 	detachTries = 20
 )
@@ -37,15 +37,15 @@ type partition struct {
 	attached bool
 	pending  bool  // its detaching was interrupted
 	thin     bool  // only rows that outlive the day are left
-	own      bool  // the current role owns it
+	own      bool  // the current role is its owner
 	bytes    int64 // including its indexes
 	rows     int64 // an estimate
 }
 
 func (p partition) end() time.Time { return p.day.AddDate(0, 0, 1) }
 
-// partitions lists the past days of a table, the oldest first, including those that an
-// interrupted run detached.
+// partitions lists the past days of a table, the oldest first, including days that an interrupted
+// run detached.
 func (k *Keeper) partitions(ctx context.Context, whole string) ([]partition, error) {
 	rows, err := k.sql.Days.With(days{Whole: whole}).Query(ctx, k.pool)
 	if err != nil {
@@ -82,8 +82,8 @@ func (r *run) findDays(ctx context.Context, found *oldest) error {
 	return nil
 }
 
-// detach removes a day from its table without blocking other transactions. A role that does not
-// own the table needs an exclusive lock on it for a moment.
+// detach removes a day from its table without blocking other transactions. A role that does not own
+// the table briefly needs an exclusive lock on the table.
 func (k *Keeper) detach(ctx context.Context, p partition) error {
 	if !p.attached {
 		return nil
@@ -110,10 +110,10 @@ func (k *Keeper) detach(ctx context.Context, p partition) error {
 	return nil
 }
 
-// detachConcurrently runs outside any transaction, as Postgres requires. A cancelled call
-// leaves the day half detached, and a later call finishes it. A table can have only one half
-// detached day, so a day left by another run is finished first. A day that another run has
-// detached meanwhile needs nothing more.
+// detachConcurrently runs outside any transaction, as Postgres requires. A cancelled call leaves
+// the day half detached, and a later call finishes it. A table can have only one half detached day,
+// so a day left by another run is finished first. If another run has detached the day meanwhile,
+// nothing is left to do.
 func (k *Keeper) detachConcurrently(ctx context.Context, p partition) error {
 	ctx, cancel := context.WithTimeout(ctx, detachTimeout)
 	defer cancel()

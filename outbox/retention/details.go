@@ -10,9 +10,9 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/commit"
 )
 
-// dropDetails drops the expired days of links, attempts and transitions. Rows that are still
-// needed stay in their day. A day in which an unfinished attempt began stays, because the end
-// of the attempt is written there.
+// dropDetails drops the expired days of links, attempts and transitions. Rows that are still needed
+// stay in their day. A day in which an unfinished attempt began stays, because the attempt's end is
+// written to that day.
 func (r *run) dropDetails(ctx context.Context, t *task) error {
 	var events []int64
 	for _, whole := range []string{wholeAttempts, wholeTransitions, wholeLinks} {
@@ -85,8 +85,8 @@ func (r *run) dropDetailsOf(ctx context.Context, t *task, p partition, events []
 	return r.drop(ctx, p)
 }
 
-// outliving returns the stored effects that may have rows in a day. unended is true if a
-// running attempt of one of them began on that day.
+// outliving returns the stored effects that may have rows in a day. unended is true if one of these
+// effects has a running attempt that began on that day.
 func (r *run) outliving(ctx context.Context, p partition) (numbers []int64, unended bool, err error) {
 	rows, err := r.sql.Outliving.With(outliving{From: p.day, Until: p.end()}).Query(ctx, byIndex(r))
 	if err != nil {
@@ -117,7 +117,7 @@ func (r *run) keptEvents(ctx context.Context) ([]int64, error) {
 	return events, nil
 }
 
-// thin deletes all rows of a day except those of the given effects or events.
+// thin deletes all rows of a day except rows of the given effects or events.
 func (r *run) thin(ctx context.Context, p partition, numbers []int64) (left int64, err error) {
 	if numbers == nil {
 		numbers = []int64{}

@@ -9,7 +9,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
-// place is where a slice of effects ends. The zero value is before all effects.
+// place is the end of a slice of effects. The zero value is before all effects.
 type place struct {
 	CreatedAt  time.Time
 	Scope      identity.Scope
@@ -17,9 +17,9 @@ type place struct {
 	Generation int
 }
 
-// deleteEffects deletes effects that have ended and expired, the oldest first. Every walk
-// checks again those that have not ended, or whose event is still stored. The keys of effects
-// outlive the event; otherwise a replay would repeat them.
+// deleteEffects deletes effects that have ended and expired, the oldest first. Every walk again
+// checks effects that have not ended, or whose event is still stored. The keys of effects outlive
+// the event; otherwise a replay would repeat the effects.
 func (r *run) deleteEffects(ctx context.Context, t *task) error {
 	at := r.leftEffects.take()
 	for !r.over(ctx) {

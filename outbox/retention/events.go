@@ -21,8 +21,8 @@ const (
 	fateKept  = "kept" // it has expired, but is still needed
 )
 
-// future is how far ahead of the database's clock an event may lie without blocking those
-// behind it. A clock that was wrong for a day leaves such events.
+// future is the maximum time by which an event may be ahead of the database's clock and still block
+// later events. A clock that was wrong for a day leaves events beyond it.
 const future = Day
 
 // deleteEvents walks the events behind the cursors of all sources, in the order of their
@@ -89,7 +89,7 @@ type looked struct {
 // slice reads or deletes one slice of a walk.
 type slice func(ctx context.Context, members []member, after, until int64) ([]looked, error)
 
-// walkOnce processes a slice behind the cursors of walks at the same place.
+// walkOnce processes a slice behind the cursors of walks at the same position.
 func (r *run) walkOnce(ctx context.Context, walks []*walk, until int64, take slice) error {
 	after := walks[0].acceptSeq
 	until = r.needs.complete(after, until, r.look)
@@ -122,9 +122,9 @@ func (r *run) walkOnce(ctx context.Context, walks []*walk, until int64, take sli
 	return nil
 }
 
-// follow counts the fates of the source's events in a slice. The walk ends before the first
-// event of any source that has not expired by this source's setting: the events behind it
-// arrived even later.
+// follow counts the fates of the source's events in a slice. The walk ends before the first event
+// of any source that has not expired under this source's setting, because later events arrived even
+// later.
 func (w *walk) follow(events []looked, now time.Time) {
 	w.oldest = time.Time{}
 	for _, e := range events {
@@ -145,7 +145,7 @@ func (w *walk) follow(events []looked, now time.Time) {
 	}
 }
 
-// walkSlice deletes the expired events of a slice and records those that are kept.
+// walkSlice deletes the expired events of a slice and records the kept events.
 func (r *run) walkSlice(ctx context.Context, members []member, after, until int64) ([]looked, error) {
 	var events []looked
 	err := r.slice(ctx, "delete_events", func(ctx context.Context, tx pgx.Tx) error {
@@ -168,7 +168,7 @@ func (r *run) walkSlice(ctx context.Context, members []member, after, until int6
 	return events, err
 }
 
-// keptOf returns the events that a walk skips: they are still needed, or lie in the future.
+// keptOf returns the events that a walk skips: they are still needed, or are in the future.
 func keptOf(events []looked, now time.Time) []int64 {
 	var kept []int64
 	for _, e := range events {
@@ -185,7 +185,7 @@ func scanLooked(row pgx.CollectableRow) (looked, error) {
 	return l, err
 }
 
-// recheckEvents checks the events again that earlier walks skipped.
+// recheckEvents again checks the events that earlier walks skipped.
 func (r *run) recheckEvents(ctx context.Context, sources []*task) error {
 	members := make([]member, len(sources))
 	of := make(map[identity.Source]*task, len(sources))
@@ -231,7 +231,7 @@ func (r *run) recheckEvents(ctx context.Context, sources []*task) error {
 	return nil
 }
 
-// lookBehind finds when the first event behind the cursor of t arrived.
+// lookBehind finds the arrival time of the first event behind the cursor of t.
 func (r *run) lookBehind(ctx context.Context, t *task) error {
 	var first time.Time
 	err := r.db.Statement("oldest_event", func(db pipeline.ByIndex) error {

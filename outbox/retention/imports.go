@@ -16,9 +16,9 @@ const lastImported = -1
 const beginning = math.MinInt64
 
 // deleteImports deletes imported keys of all sources in one walk. The keys of one import are
-// ordered by time, but those of several imports are not, and later imports come first. The walk
-// therefore reads all of them, once a day. A run that runs out of time leaves its place to the
-// next one.
+// ordered by time, but keys of several imports are not, and later imports are first. The walk
+// therefore reads all keys, once a day. A run that runs out of time passes its position to the next
+// run.
 func (r *run) deleteImports(ctx context.Context, sources []*task) error {
 	return r.walkImports(ctx, sources, func(ctx context.Context, members []member, after, until int64) ([]looked, error) {
 		var events []looked
@@ -34,7 +34,7 @@ func (r *run) deleteImports(ctx context.Context, sources []*task) error {
 	})
 }
 
-// importsBehind returns the arguments for a slice of imported keys, which nothing needs.
+// importsBehind returns the arguments for a slice of imported keys. No work needs imported keys.
 func (r *run) importsBehind(members []member, after, until int64) deleteEvents {
 	return deleteEvents{Members: members, After: after, Until: until, Look: r.look, Needed: []int64{}, Since: r.now.Add(Day)}
 }

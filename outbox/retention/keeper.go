@@ -19,10 +19,10 @@ import (
 type Options struct {
 	// DB commits the deletions. Required.
 	DB *commit.DB
-	// Pool is of the same database. It serves lists, and detaches days, which must run outside
-	// any transaction. Required.
+	// Pool connects to the same database. It serves lists, and detaches days, which must run
+	// outside any transaction. Required.
 	Pool *pgxpool.Pool
-	// Ledger records that an operator let a run continue. Required.
+	// Ledger records that an operator allowed a run to continue. Required.
 	Ledger *ledger.Ledger
 	// Schema holds the tables. Defaults to schema.Default.
 	Schema schema.Name
@@ -30,8 +30,8 @@ type Options struct {
 	Logger *slog.Logger
 }
 
-// Keeper deletes everything past its retention. It is safe for concurrent use; of several
-// concurrent runs one works at a time.
+// Keeper deletes expired rows. It is safe for concurrent use. Of several concurrent runs, one works
+// at a time.
 type Keeper struct {
 	db     *commit.DB
 	pool   *pgxpool.Pool
@@ -40,7 +40,7 @@ type Keeper struct {
 	sql    statements
 	logger *slog.Logger
 
-	leftDeliveries left[uuid.UUID] // among the kept ones
+	leftDeliveries left[uuid.UUID] // among the kept deliveries
 	leftKept       left[int64]     // among the kept events
 	leftEffects    left[place]
 	leftVersions   left[versionPlace]
@@ -62,26 +62,26 @@ func New(opts Options) (*Keeper, error) {
 	return &Keeper{db: opts.DB, pool: opts.Pool, ledger: opts.Ledger, schema: name, sql: sql, logger: opts.Logger}, nil
 }
 
-// ErrBusy is returned by a run while another one is working.
+// ErrBusy is returned by a run while another run is working.
 var ErrBusy = errors.New("another run of retention is in progress")
 
 // Order is the request for one run.
 type Order struct {
-	// Settings are those of the caller's configuration. The settings of the running processes
-	// apply too.
+	// Settings are the settings in the caller's configuration. The settings of the running
+	// processes apply too.
 	Settings Settings
-	// Approved is the operator who lets the run delete more than three days beyond the previous
-	// one. Nil: not approved.
+	// Approved is the operator who allows the run to delete more than three days beyond the
+	// previous run. Nil: not approved.
 	Approved *ledger.Operator
-	// Until is when the run ends, between two slices; the next run continues. Zero: when
-	// everything is done.
+	// Until is the time at which the run ends, between two slices. The next run continues. Zero:
+	// the run ends when everything is done.
 	Until time.Time
 	// Progress is called after every slice. It may be nil.
 	Progress func(Part)
 }
 
-// Run deletes everything that has expired and is not needed. The next run continues what it
-// cannot finish. Errors: ErrBusy, ErrUnavailable of package commit.
+// Run deletes everything that has expired and is not needed. The next run continues unfinished
+// work. Errors: ErrBusy, ErrUnavailable of package commit.
 func (k *Keeper) Run(ctx context.Context, o Order) (Report, error) {
 	r := &run{Keeper: k, order: o, look: deletedAtOnce}
 	if err := r.prepare(ctx); err != nil {
@@ -117,10 +117,10 @@ type run struct {
 
 	order    Order
 	look     int       // rows of a slice in which many are deleted
-	now      time.Time // of the database
+	now      time.Time // the database's time
 	settings Settings  // in effect
 	tasks    []*task
-	needs    *needs // of unfinished work, once they have been read
+	needs    *needs // needs of unfinished work, once they have been read
 	ended    bool   // out of time
 }
 
@@ -130,8 +130,8 @@ func (r *run) over(ctx context.Context) bool {
 	return r.ended
 }
 
-// do performs task t and records its progress. The events of all sources are walked together,
-// and so are the imported keys.
+// do performs task t and records its progress. It walks the events of all sources together, and
+// also the imported keys of all sources.
 func (r *run) do(ctx context.Context, t *task) error {
 	together := []*task{t}
 	switch {

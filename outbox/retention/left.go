@@ -2,15 +2,15 @@ package retention
 
 import "sync"
 
-// left is the place at which a run that ran out of time stopped, in a walk that otherwise
-// starts at the beginning each time. The next run of this process continues there. Otherwise a
-// walk longer than a run would never reach its last rows.
+// left is the position at which a run ran out of time, in a walk that otherwise starts at the
+// beginning each time. This process's next run continues there. Otherwise a walk longer than a run
+// would never reach its last rows.
 type left[P any] struct {
 	mu sync.Mutex
 	at P
 }
 
-// take returns the place once: a run that runs out of time stores another one.
+// take returns the position once. A run that runs out of time stores another position.
 func (l *left[P]) take() P {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -11,29 +11,29 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/commit"
 )
 
-// needTimeout limits the one statement that reads all effects that wait or may be attempted
-// again. It takes some seconds for each million of them.
+// needTimeout limits the one statement that reads all effects that wait or may be attempted again.
+// It takes a few seconds per million effects.
 const needTimeout = 25 * time.Second
 
-// underWay is longer than any dispatch takes. If a dispatch began before the needs were read
-// and committed afterwards, its event says when it began.
+// underWay is longer than any dispatch takes. If a dispatch began before the needs were read and
+// committed afterwards, its event contains the dispatch's start time.
 const underWay = time.Hour
 
 // needs holds the events that effects need, by accept_seq in ascending order.
 type needs struct {
-	since    time.Time // an event dispatched since then may have effects missing here
+	since    time.Time // an event dispatched since this time may have effects missing here
 	events   []int64
-	payloads []int64 // those among events whose delivery is sent
+	payloads []int64 // events whose delivery is sent
 }
 
-// behind returns the first of the needed events after the place after, at most count.
+// behind returns the first needed events after the position after, at most count.
 func (n *needs) behind(after int64, count int) []int64 {
 	at, _ := slices.BinarySearch(n.events, after+1)
 	return n.events[at:min(at+count, len(n.events))]
 }
 
-// complete returns how far the result of behind is complete, at most until. Some numbers belong
-// to no event, so a slice of n events can reach beyond the first n numbers.
+// complete returns the position, at most until, up to which the result of behind is complete. Some
+// numbers belong to no event, so a slice of n events can reach beyond the first n numbers.
 func (n *needs) complete(after, until int64, count int) int64 {
 	first := n.behind(after, count)
 	if len(first) < count {
@@ -42,7 +42,7 @@ func (n *needs) complete(after, until int64, count int) int64 {
 	return min(until, first[len(first)-1])
 }
 
-// need reads what effects need now.
+// need reads the current needs of effects.
 func (r *run) need(ctx context.Context) (*needs, error) {
 	var n needs
 	err := r.db.Do(ctx, "read_needs", commit.Limits{Statement: needTimeout, Timeout: needTimeout}, func(ctx context.Context, tx pgx.Tx, _ bool) error {

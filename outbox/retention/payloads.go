@@ -15,13 +15,13 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
-// daysAtOnce is how many days are dropped together: the needs of effects are read twice for all
-// of them.
+// daysAtOnce is the number of days dropped together. The needs of effects are read twice for all of
+// these days.
 const daysAtOnce = 8
 
 // dropPayloads drops the expired days of deliveries. Deliveries that unfinished work needs are
-// copied first. Deliveries that became needed before the day was detached are copied before it
-// is dropped, such as those of a replay that had found its delivery.
+// copied first. A delivery may become needed before its day is detached, such as by a replay that
+// had found it. Such deliveries are copied before the day is dropped.
 func (r *run) dropPayloads(ctx context.Context, t *task) error {
 	days, err := r.partitions(ctx, wholeDeliveries)
 	if err != nil {
@@ -52,8 +52,8 @@ func (r *run) dropPayloads(ctx context.Context, t *task) error {
 	return r.deleteOld(ctx, notes, "delete_copies", r.sql.DeleteCopies)
 }
 
-// dropPayloadsOf drops some days. If one of them cannot be detached, only the days before it
-// are dropped.
+// dropPayloadsOf drops several days. If one of them cannot be detached, only the days before it are
+// dropped.
 func (r *run) dropPayloadsOf(ctx context.Context, t *task, days []partition) error {
 	if err := r.keepNeeded(ctx, days); err != nil {
 		return err
@@ -83,7 +83,7 @@ func (r *run) dropPayloadsOf(ctx context.Context, t *task, days []partition) err
 	return failed
 }
 
-// keepNeeded copies the deliveries of some days that unfinished work needs.
+// keepNeeded copies deliveries of the given days that unfinished work needs.
 func (r *run) keepNeeded(ctx context.Context, days []partition) error {
 	needs, err := r.need(ctx)
 	if err != nil {
@@ -125,7 +125,7 @@ func (r *run) keepDeliveries(ctx context.Context, p partition, events []int64) e
 }
 
 // eachUnfinished calls f, in slices, with the events that wait for their dispatch or need
-// attention. The events were received in the given period, in seconds since 1970.
+// attention. It selects events received in the given period, in seconds since 1970.
 func (r *run) eachUnfinished(ctx context.Context, from, until int64, f func(events []int64) error) error {
 	for at := (eventsReceived{From: from, Until: until, Look: lookedAtAtOnce}); ; {
 		rows, err := r.sql.EventsReceived.With(at).Query(ctx, byIndex(r))
@@ -165,8 +165,8 @@ func (r *run) eachUnfinished(ctx context.Context, from, until int64, f func(even
 	}
 }
 
-// recheckDeliveries deletes the kept deliveries that are no longer needed. First it notes
-// events that have come to need a delivery kept for another event.
+// recheckDeliveries deletes the kept deliveries that are no longer needed. First it notes events
+// that now need a delivery kept for another event.
 func (r *run) recheckDeliveries(ctx context.Context, t *task) error {
 	needs, err := r.need(ctx)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/hooklatch/hooklatch/internal/statement"
 )
 
-// Plan counts what a run would delete, and deletes nothing. Rows that unfinished work needs are
-// counted in Kept, as far as that is known yet.
+// Plan counts the rows that a run would delete, and deletes nothing. Kept counts rows that
+// unfinished work needs, as far as already known.
 func (k *Keeper) Plan(ctx context.Context, settings Settings) (Report, error) {
 	r := &run{Keeper: k, order: Order{Settings: settings}, look: lookedAtAtOnce}
 	err := r.prepare(ctx)
@@ -62,7 +62,7 @@ func (r *run) countAll(ctx context.Context) error {
 	return r.countEvents(ctx, r.due(Events))
 }
 
-// countImports walks like a run, but from the beginning.
+// countImports walks like a run, but always from the beginning.
 func (r *run) countImports(ctx context.Context, sources []*task) error {
 	for _, t := range sources {
 		t.acceptSeq = beginning
@@ -78,7 +78,7 @@ func (r *run) countImports(ctx context.Context, sources []*task) error {
 	return err
 }
 
-// countDays adds up the days that would be deleted. Rows are the planner's estimate.
+// countDays sums the days that would be deleted. Rows are the planner's estimate.
 func (r *run) countDays(ctx context.Context, t *task, tables ...string) error {
 	for _, whole := range tables {
 		days, err := r.partitions(ctx, whole)
@@ -98,7 +98,7 @@ func (r *run) countDays(ctx context.Context, t *task, tables ...string) error {
 	return nil
 }
 
-// count counts the rows of a table that would be deleted, and those that would be kept.
+// count counts a table's rows that would be deleted, and rows that would be kept.
 func (r *run) count(ctx context.Context, t *task, table string, question statement.Bound) error {
 	if err := question.QueryRow(ctx, pipeline.ByIndex{Sender: r.pool}).Scan(&t.rows, &t.kept); err != nil {
 		return err
@@ -106,7 +106,7 @@ func (r *run) count(ctx context.Context, t *task, table string, question stateme
 	return r.estimate(ctx, t, table)
 }
 
-// estimate sets the disk space that the rows of t take in their table, including its indexes.
+// estimate sets the disk space of the rows of t in their table, including its indexes.
 func (r *run) estimate(ctx context.Context, t *task, table string) error {
 	var width float64
 	if err := r.sql.RowWidth.With(rowWidth{Table: table}).QueryRow(ctx, r.pool).Scan(&width); err != nil {
@@ -116,7 +116,7 @@ func (r *run) estimate(ctx context.Context, t *task, table string) error {
 	return nil
 }
 
-// countEvents walks like a run.
+// countEvents walks events like a run.
 func (r *run) countEvents(ctx context.Context, sources []*task) error {
 	var err error
 	if r.needs, err = r.need(ctx); err != nil {

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// AnnounceEvery is how often a running process announces its retention settings.
+	// AnnounceEvery is the interval at which a running process announces its retention settings.
 	AnnounceEvery = 30 * time.Second
 	// PresumedGone is the time without an announcement after which a process no longer counts.
 	PresumedGone = 4 * AnnounceEvery
@@ -27,9 +27,9 @@ type Process struct {
 	Settings   Settings
 }
 
-// Announce announces a running process with its retention settings. Call it every
-// AnnounceEvery. Losing an announcement with the server is harmless. Announce therefore uses a
-// plain statement, and ends with ctx.
+// Announce announces a running process with its retention settings. Call it every AnnounceEvery.
+// Losing an announcement in a server failure is harmless. Announce therefore uses a plain
+// statement, and ends with ctx.
 func (k *Keeper) Announce(ctx context.Context, p Process) error {
 	told := announce{Name: p.Name, Kind: p.Kind, Version: p.Version, ConfigHash: p.ConfigHash}
 	var err error
@@ -58,7 +58,7 @@ func (k *Keeper) Withdraw(ctx context.Context, name string) error {
 	return nil
 }
 
-// inEffect returns the longest of each setting among own and every running process.
+// inEffect returns the longest value of each setting among own and every running process.
 func (k *Keeper) inEffect(ctx context.Context, own Settings) (Settings, error) {
 	all := []Settings{own.WithDefaults()}
 	err := k.db.Statement("settings_of_processes", func(db pipeline.ByIndex) error {

@@ -13,21 +13,20 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/internal/column"
 )
 
-// Progress is how far retention has come with one kind of rows.
+// Progress is the progress of retention for one kind of rows.
 type Progress struct {
 	What    What
 	Source  identity.Source
 	Horizon time.Time // everything older is deleted, except for what unfinished work needs
 	RanAt   time.Time
 	Oldest  time.Time // oldest row left at that time; zero: none
-	// DayRows and DayBytes were deleted on Day, and PreviousRows on the last day before it with
-	// a run.
+	// DayRows and DayBytes were deleted on Day, and PreviousRows on the previous day with a run.
 	Day          time.Time
 	DayRows      int64
 	DayBytes     int64
 	PreviousRows int64
-	// StoppedSince is since when retention waits for an operator, because it would have deleted
-	// everything up to StoppedAt. Zero: it does not wait.
+	// StoppedSince is the time since which retention waits for an operator, because it would have
+	// deleted everything up to StoppedAt. Zero: it does not wait.
 	StoppedSince time.Time
 	StoppedAt    time.Time
 
@@ -35,7 +34,7 @@ type Progress struct {
 	approved  time.Time
 }
 
-// Progress returns how far retention has come with each kind of rows.
+// Progress returns the progress of retention for each kind of rows.
 func (k *Keeper) Progress(ctx context.Context) ([]Progress, error) {
 	var all []Progress
 	err := k.db.Statement("retention_progress", func(db pipeline.ByIndex) error {
@@ -60,8 +59,8 @@ func (k *Keeper) Progress(ctx context.Context) ([]Progress, error) {
 	return all, nil
 }
 
-// load sets how far each task has come. A kind that is new to retention starts with its oldest
-// row. A source that is new beside others has no rows from before their last run.
+// load sets the progress of each task. A kind that is new to retention starts with its oldest row.
+// A source that is new beside others has no rows older than their last run.
 func (r *run) load(ctx context.Context) error {
 	all, err := r.Progress(ctx)
 	if err != nil {
@@ -93,7 +92,7 @@ func (r *run) load(ctx context.Context) error {
 		}
 		t.horizon = t.before
 		switch met := latest[t.what]; {
-		case t.what == Imports: // imported just now, however old they are
+		case t.what == Imports: // imported just now, at whatever age
 		case t.oldest.IsZero() || t.oldest.After(t.before):
 		case t.source != "" && met.After(t.oldest):
 			t.horizon = met

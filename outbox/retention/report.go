@@ -24,18 +24,18 @@ const (
 	Operations What = "operations" // operator actions
 )
 
-// Part is what a run did, or would do, for one kind of rows.
+// Part is the result of a run, or of its plan, for one kind of rows.
 type Part struct {
 	What   What            `json:"what"`
 	Source identity.Source `json:"source,omitzero"`
 	// Before is the time before which rows have expired.
 	Before time.Time `json:"before"`
-	// Horizon is how far earlier runs had come.
+	// Horizon is the time up to which earlier runs have deleted rows.
 	Horizon time.Time `json:"horizon"`
 	Rows    int64     `json:"rows"`
-	// Bytes is the size of partitions; for all other rows only Plan has an estimate.
+	// Bytes is the size of partitions. For all other rows only Plan has an estimate.
 	Bytes int64 `json:"bytes"`
-	// Kept counts rows that have expired and stay, because unfinished work needs them.
+	// Kept counts rows that have expired but stay because unfinished work needs them.
 	Kept int64 `json:"kept"`
 	// Stopped is true if this part goes more than three days beyond Horizon.
 	Stopped bool `json:"stopped,omitzero"`
@@ -45,7 +45,7 @@ type Part struct {
 type Report struct {
 	At    time.Time `json:"at"` // by the database's clock
 	Parts []Part    `json:"parts"`
-	// Stopped is true if nothing was deleted: an operator must let the run continue.
+	// Stopped is true if nothing was deleted: an operator must allow the run to continue.
 	Stopped bool `json:"stopped"`
 	// Complete is true if nothing is left for the next run.
 	Complete bool `json:"complete"`

@@ -14,29 +14,29 @@ const (
 	DefaultDedup    = 90 * Day
 	DefaultPayloads = 30 * Day
 	DefaultAudit    = 400 * Day
-	// BeyondDedup is how much longer than any event its effects are kept, because their keys
-	// must outlive it.
+	// BeyondDedup is the additional time for which effects are kept after all events, because their
+	// keys must outlive the events.
 	BeyondDedup = 30 * Day
 )
 
-// Settings are the retention periods. Zero values mean the defaults.
+// Settings are the retention periods. Zero values select the defaults.
 type Settings struct {
-	// Dedup is how long events are remembered, by source.
+	// Dedup is the period for which events are remembered, by source.
 	Dedup map[identity.Source]time.Duration
 	// Other applies to sources that are not in Dedup. Defaults to 90 days.
 	Other time.Duration
-	// Payloads is how long deliveries are kept. Defaults to 30 days, or to Other if that is
-	// shorter.
+	// Payloads is the period for which deliveries are kept. Defaults to 30 days, or to Other if
+	// that is shorter.
 	Payloads time.Duration
-	// History is how long effects that have ended, and the records about them, are kept.
-	// Defaults to 30 days beyond the longest Dedup, and is never shorter than the longest
+	// History is the period for which effects that have ended, and the records about them, are
+	// kept. Defaults to 30 days beyond the longest Dedup, and is never shorter than the longest
 	// Dedup.
 	History time.Duration
-	// Audit is how long the operator log is kept. Defaults to 400 days.
+	// Audit is the period for which the operator log is kept. Defaults to 400 days.
 	Audit time.Duration
 }
 
-// WithDefaults fills in the defaults.
+// WithDefaults sets the defaults.
 func (s Settings) WithDefaults() Settings {
 	s.Dedup = maps.Clone(s.Dedup)
 	if s.Other <= 0 {
@@ -67,7 +67,7 @@ func (s Settings) longestDedup() time.Duration {
 	return slices.Max(slices.Collect(maps.Values(s.Dedup)))
 }
 
-// dedupOf returns how long events of a source are remembered.
+// dedupOf returns the period for which a source's events are remembered.
 func (s Settings) dedupOf(source identity.Source) time.Duration {
 	if dedup, known := s.Dedup[source]; known {
 		return dedup
@@ -75,9 +75,9 @@ func (s Settings) dedupOf(source identity.Source) time.Duration {
 	return s.Other
 }
 
-// longest returns settings that keep everything at least as long as each of all does. A source
-// that none of them names has the longest Other. Effects outlive every event by the longest
-// margin in all.
+// longest returns settings that keep everything at least as long as each settings value in all. A
+// source that none of them contains has the longest Other. Effects outlive every event by the
+// longest margin in all.
 func longest(all ...Settings) Settings {
 	var l Settings
 	var beyond time.Duration
@@ -96,8 +96,8 @@ func longest(all ...Settings) Settings {
 	return l
 }
 
-// outliving extends History so that effects outlive the events of these sources, including
-// sources that Dedup does not name.
+// outliving extends History so that effects outlive the events of these sources, including sources
+// that Dedup does not contain.
 func (s Settings) outliving(sources []identity.Source) Settings {
 	beyond := s.History - s.longestDedup()
 	for _, source := range sources {

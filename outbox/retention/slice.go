@@ -12,26 +12,25 @@ import (
 )
 
 const (
-	// deletedAtOnce is how many rows a slice reads if all of them may be deleted; it takes
-	// about three milliseconds.
+	// deletedAtOnce is the number of rows that a slice reads if all of them may be deleted. It
+	// takes about three milliseconds.
 	deletedAtOnce = 50
-	// lookedAtAtOnce is how many rows a slice reads if few of them are deleted.
+	// lookedAtAtOnce is the number of rows that a slice reads if few of them are deleted.
 	lookedAtAtOnce = 1_000
 	// rest is the pause after a slice, as a multiple of the slice's duration.
 	rest = 6
-	// maxRest bounds a pause, in a run of some seconds: a slice that waited for a lock or a
-	// stalled disk did not work all that time.
+	// maxRest limits a pause in a run of a few seconds. A slice that waited for a lock or a stalled
+	// disk was not working the whole time.
 	maxRest = time.Second
 )
 
-// slice runs one slice, and pauses. Concurrent deliveries share the processors and the disk
-// with retention, and must not be delayed. So a slice is short, and retention pauses longer
-// than it works.
+// slice runs one slice, and pauses. Concurrent deliveries share processors and disk with retention,
+// and must not be delayed. So a slice is short, and retention pauses longer than it works.
 func (k *Keeper) slice(ctx context.Context, name commit.Name, f func(ctx context.Context, tx pgx.Tx) error) error {
 	return k.andRest(ctx, name, rest, f)
 }
 
-// sparse runs a slice in which few rows are deleted, and pauses for as long as it took.
+// sparse runs a slice that deletes few rows, and then pauses for the same time.
 func (k *Keeper) sparse(ctx context.Context, name commit.Name, f func(ctx context.Context, tx pgx.Tx) error) error {
 	return k.andRest(ctx, name, 1, f)
 }

@@ -69,7 +69,7 @@ func loadStatements(name schema.Name) (statements, error) {
 	return s, err
 }
 
-// byIndex is for lists that are read outside our transactions.
+// byIndex is for lists that are read outside a transaction.
 func byIndex(r *run) pipeline.ByIndex { return pipeline.ByIndex{Sender: r.pool} }
 
 // The arguments of the statements.

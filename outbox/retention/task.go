@@ -12,9 +12,9 @@ import (
 )
 
 const (
-	// grain is how much time must have expired before a run starts on a task.
+	// grain is the minimum expired time before a run starts a task.
 	grain = time.Hour
-	// brake is how much further than the previous run a run may go.
+	// brake is the maximum time by which a run may go beyond the previous run.
 	brake = 3 * Day
 )
 
@@ -22,16 +22,16 @@ const (
 type task struct {
 	what   What
 	source identity.Source
-	period time.Duration // how long they are kept
+	period time.Duration // retention of the rows
 	before time.Time     // older rows are deleted
 
-	known     bool      // whether an earlier run has seen it
-	horizon   time.Time // how far earlier runs came
-	approved  time.Time // how far an operator lets it go
+	known     bool      // an earlier run has seen it
+	horizon   time.Time // time up to which earlier runs have deleted
+	approved  time.Time // time up to which an operator allows deletion
 	acceptSeq int64     // cursor of events
 
-	oldest     time.Time // the oldest row, or an older time; zero: no rows
-	rows, size int64     // deleted
+	oldest     time.Time // time of the oldest row, or an earlier time; zero: no rows
+	rows, size int64     // deleted rows and bytes
 	kept       int64
 	done       bool
 }
@@ -50,8 +50,8 @@ func (t *task) part() Part {
 	}
 }
 
-// due reports whether there is enough to delete. For rows with a short retention little is
-// enough.
+// due reports whether there is enough to delete. For rows with a short retention, a short expired
+// time is enough.
 func (t *task) due() bool {
 	enough := grain
 	if t.what == Versions || t.what == Imports { // all of them are read
@@ -60,7 +60,7 @@ func (t *task) due() bool {
 	return t.before.Sub(t.horizon) >= min(enough, t.period/10)
 }
 
-// tooFar reports whether t would go further at once than runs may without approval.
+// tooFar reports whether t would go further in one run than it may without approval.
 func (t *task) tooFar() bool {
 	if t.what != Imports && (t.oldest.IsZero() || !t.oldest.Before(t.before)) || t.what == Contents {
 		return false // nothing is deleted, or only rows that are no longer of use
@@ -102,15 +102,15 @@ func (r *run) prepare(ctx context.Context) error {
 	return r.load(ctx)
 }
 
-// oldest has the time of the oldest row of each kind; nil: no rows.
+// oldest contains the time of the oldest row of each kind; nil: no rows.
 type oldest struct {
 	imports bool // whether imported keys exist
 
 	payloads, details, effects, guards, contents, replays, versions, operations *time.Time
 }
 
-// list creates the tasks in the order in which they are done: rows with a body before the rows
-// that lead to them.
+// list creates the tasks in the order in which they are done: rows with a body before the rows that
+// refer to them.
 func (r *run) list(sources []identity.Source, found oldest) {
 	add := func(what What, source identity.Source, period time.Duration, oldest *time.Time) {
 		t := &task{what: what, source: source, period: period, before: r.now.Add(-period)}
@@ -133,7 +133,7 @@ func (r *run) list(sources []identity.Source, found oldest) {
 	}
 	add(Contents, "", Day, found.contents)
 	add(Effects, "", r.settings.History, found.effects)
-	// A day later than effects: their details are deleted after them.
+	// One day longer than effects: their details are deleted after them.
 	add(Details, "", r.settings.History+Day, found.details)
 	add(Replays, "", r.settings.History, found.replays)
 	add(Versions, "", r.settings.History, found.versions)

@@ -1,4 +1,4 @@
--- Records that an operator lets retention go on up to here.
+-- Records that an operator allows retention to continue up to the given times.
 INSERT INTO hooklatch.retention_progress AS p (what, source, horizon, ran_at, approved)
 SELECT m.what, m.source, m.horizon, TIMESTAMPTZ 'epoch', m.before
 FROM :marked AS m (what text, source text, horizon timestamptz, before timestamptz)

@@ -1,5 +1,5 @@
--- The past days of a table, including those no longer attached to it. A day whose detaching was
--- interrupted is pending.
+-- The past days of a table, including detached days. A day whose detaching was interrupted is
+-- pending.
 SELECT
     d.day, i.inhrelid IS NOT NULL AS attached, COALESCE(i.inhdetachpending, false) AS pending,
     COALESCE(obj_description(d.oid, 'pg_class') = 'thin', false) AS thin,

@@ -1,4 +1,4 @@
--- Deletes content guards whose window has been over for a while.
+-- Deletes content guards whose window ended some time ago.
 DELETE FROM hooklatch.content_guards AS g
 USING (
     SELECT source, hash

@@ -1,6 +1,6 @@
--- A slice of the effects that are old enough, the oldest first. Deletes those that have ended
--- and expired and whose event is deleted, along with their rows in the tables that precede
--- partitioning by day.
+-- Reads a slice of the effects that are old enough, the oldest first. Deletes effects that have
+-- ended and expired and whose event is deleted. Also deletes their rows in the tables that existed
+-- before partitioning by day.
 WITH looked AS MATERIALIZED (
     SELECT e.created_at, e.scope, e.key, e.generation, e.state, e.finished_at, e.source, e.event_id
     FROM hooklatch.effects AS e

@@ -1,5 +1,5 @@
--- A slice of the replay guards of a source, in the order in which they were first seen. Deletes
--- those not seen since; the others are kept from the last time they were seen.
+-- Reads a slice of a source's replay guards, in the order in which they were first seen. Deletes
+-- guards not seen since. Other guards are kept from the time they were last seen.
 WITH looked AS MATERIALIZED (
     SELECT g.seen_at, g.source, g.hash, g.last_seen_at
     FROM hooklatch.replay_guards AS g

@@ -1,5 +1,6 @@
--- A slice of the kept deliveries. Deletes those that no event needs any more. An event may need
--- one for its effects, because it waits itself, or because it was dispatched a moment ago.
+-- Reads a slice of the kept deliveries. Deletes deliveries that no event needs any more. An event
+-- may need a delivery for its effects, because it waits itself, or because it was dispatched a
+-- moment ago.
 WITH looked AS MATERIALIZED (
     SELECT k.delivery_id, k.received_at, k.kept_for
     FROM hooklatch.deliveries_kept AS k

@@ -1,4 +1,5 @@
--- A slice of the events kept beyond their retention. Deletes those that nothing needs any more.
+-- Reads a slice of the events kept beyond their retention. Deletes events that nothing needs any
+-- more.
 WITH looked AS MATERIALIZED (
     SELECT p.accept_seq, p.source, p.event_id, p.received_at, p.outcome, p.generation, p.processed_at
     FROM (

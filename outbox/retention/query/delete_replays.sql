@@ -1,5 +1,5 @@
--- Deletes replays of deleted events. Replays of a kept event are few and are deleted after it:
--- later runs find them again.
+-- Deletes replays of deleted events. A kept event has few replays; they are deleted after the
+-- event, because later runs find them again.
 DELETE FROM hooklatch.event_replays AS r
 USING (
     SELECT source, event_id, generation

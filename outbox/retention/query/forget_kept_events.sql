@@ -1,4 +1,4 @@
--- Removes deleted events from a slice of the kept events. Returns the last one of the slice.
+-- Removes deleted events from a slice of the kept events. Returns the last event of the slice.
 WITH looked AS MATERIALIZED (
     SELECT k.accept_seq
     FROM hooklatch.events_kept AS k

@@ -1,4 +1,4 @@
--- Stores how far retention has come with one kind of rows. Deleted rows are counted by UTC day.
+-- Stores the progress of retention for one kind of rows. Deleted rows are counted by UTC day.
 INSERT INTO hooklatch.retention_progress AS p (what, source, horizon, accept_seq, oldest, day, day_rows, day_bytes)
 VALUES (:what, :source, :horizon, :accept_seq, :oldest, (now() AT TIME ZONE 'UTC')::date, :rows, :bytes)
 ON CONFLICT (what, source) DO UPDATE

@@ -1,4 +1,4 @@
--- Deletes the events in looked that are expired and not needed, and returns the fate of each.
+-- Deletes the events in looked that are expired and not needed, and returns each event's fate.
 judged AS (
     {{judgement}}
 ), gone AS (
@@ -17,7 +17,7 @@ judged AS (
         AND p.generation = old.generation
     RETURNING p.source, p.event_id, p.accept_seq
 ), unlinked AS (
-    -- Links that are older than the table links.
+    -- Links from before the table links existed.
     DELETE FROM hooklatch.effect_events AS l
     USING gone
     WHERE l.source = ANY (ARRAY[gone.source])

@@ -1,5 +1,5 @@
--- Judges the events in looked. An event dispatched since the needs of effects were read may
--- have effects that are not among them.
+-- Judges the events in looked. An event dispatched after the needs of effects were read may have
+-- effects that are missing from those needs.
 SELECT
     l.*,
     m.source IS NOT NULL AS member,
