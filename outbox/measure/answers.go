@@ -16,15 +16,15 @@ import (
 )
 
 const (
-	// MostWaiting is the most waiting effects that are counted.
+	// MostWaiting is the maximum number of waiting effects that are counted.
 	MostWaiting = 10_000
-	// newestAttempts is how many of the newest effects of all destinations are read.
-	// attemptsAside is how many waiting, failed and parked effects of the destination are read,
-	// of each kind.
+	// newestAttempts is the number of newest effects, over all destinations, that are read.
+	// attemptsAside is the number of the destination's effects read in each of the states waiting,
+	// failed and parked.
 	newestAttempts, attemptsAside = 2_000, 500
 	// answersWindow is the period for which responses are counted.
 	answersWindow = time.Hour
-	// maxSaid limits how many bytes of an error are read.
+	// maxSaid limits the bytes of an error that are read.
 	maxSaid = 300
 )
 
@@ -33,7 +33,7 @@ type LastAttempt struct {
 	Effect string // idempotency key
 	State  ledger.EffectState
 	At     time.Time
-	Answer string // the status, or the error without its variable parts
+	Answer string // status, or the error without its variable parts
 }
 
 // AnswerGroup counts the effects that got the same response and are in the same state.
@@ -43,20 +43,20 @@ type AnswerGroup struct {
 	Count  int
 }
 
-// Answers holds the latest responses of a destination and the number of effects waiting for it.
+// Answers holds a destination's latest responses and the number of effects waiting for it.
 type Answers struct {
 	// Attempts are the latest attempts of effects, the newest first.
 	Attempts []LastAttempt
-	// Groups counts their responses of the last hour, the most frequent first.
+	// Groups counts the responses of the last hour, the most frequent first.
 	Groups []AnswerGroup
 	// All is true if no attempt of the last hour was left out.
 	All bool
 
 	Waiting   int       // unfinished effects, at most MostWaiting+1
-	OldestDue time.Time // of the due effects. Zero: none is due
+	OldestDue time.Time // when the longest waiting effect became due. Zero: none is due
 }
 
-// Answers reads the latest responses of a destination, and how many effects wait for it.
+// Answers reads a destination's latest responses and the number of effects waiting for it.
 func (r *Reader) Answers(ctx context.Context, destination string) (Answers, error) {
 	var l Answers
 	var due *time.Time
@@ -97,8 +97,8 @@ func (r *Reader) Answers(ctx context.Context, destination string) (Answers, erro
 	return l, nil
 }
 
-// class returns what many attempts with this status or error have in common. Variable parts of
-// an error, such as addresses, come before its last colon.
+// class returns the common description of attempts with this status or error. The variable parts of
+// an error, such as addresses, are before its last colon.
 func class(status int, state ledger.EffectState, said string) string {
 	if status != 0 {
 		return strconv.Itoa(status)

@@ -19,15 +19,15 @@ import (
 )
 
 const (
-	// tryEvery is how often a process tries to become the collector, and how often the
+	// tryEvery is the interval at which a process tries to become the collector, and at which the
 	// collector reads.
 	tryEvery = 10 * time.Second
-	// lease is how long a process remains the only collector. Another one follows within
-	// tryEvery after that.
+	// lease is the time for which a process remains the only collector. Another process takes over
+	// within tryEvery after that.
 	lease = 15 * time.Second
 	// readTimeout limits one reading. It must be shorter than the lease.
 	readTimeout = 4 * time.Second
-	// standingEvery is how often slowly changing values are read.
+	// standingEvery is the interval at which slowly changing values are read.
 	standingEvery = time.Minute
 	// restFor is a collector's pause after a reading, as a multiple of the reading's duration.
 	restFor = 20
@@ -43,7 +43,7 @@ type CollectorOptions struct {
 	Logger *slog.Logger
 	// SizeBudget is the size budget of the tables, in bytes. 0: not configured.
 	SizeBudget int64
-	// MeterProvider exports what is collected. Required.
+	// MeterProvider exports the collected values. Required.
 	MeterProvider metric.MeterProvider
 }
 
@@ -68,7 +68,7 @@ type Collector struct {
 type exported struct {
 	*Snapshot
 
-	until time.Time // nothing is shown after this, by the monotonic clock
+	until time.Time // the end of the display, by the monotonic clock
 }
 
 // NewCollector returns a Collector that exports nothing yet.
@@ -90,14 +90,14 @@ func NewCollector(opts CollectorOptions) (*Collector, error) {
 	return c, nil
 }
 
-// Start lets the process collect while no other one does. The database must be migrated.
+// Start lets the process collect while no other process does. The database must be migrated.
 func (c *Collector) Start(ctx context.Context) {
 	ctx, c.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	c.running.Go(func() { c.run(ctx) })
 }
 
-// Stop ends the collecting and lets another process take over immediately. It may be called
-// again, and before Start. Errors: that of ctx.
+// Stop ends the collecting and lets another process take over immediately. It may be called again,
+// and before Start. Errors: the error of ctx.
 func (c *Collector) Stop(ctx context.Context) error {
 	var err error
 	c.stop.Do(func() {
@@ -119,7 +119,7 @@ func (c *Collector) show() *Snapshot {
 	return nil
 }
 
-// run tries to become the collector, and reads while it is, until ctx is done.
+// run tries to become the collector, and reads while it is the collector, until ctx is done.
 func (c *Collector) run(ctx context.Context) {
 	tick := time.NewTicker(c.every)
 	defer tick.Stop()
@@ -146,7 +146,7 @@ type turn struct {
 	failing    bool
 }
 
-// take takes or extends the lease and reads if it has it.
+// take takes or extends the lease, and reads if it has the lease.
 func (c *Collector) take(ctx context.Context, t *turn) error {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
@@ -180,8 +180,8 @@ func (c *Collector) take(ctx context.Context, t *turn) error {
 	return nil
 }
 
-// lead takes or extends the lease, and reports whether this process has it. Stop does not
-// cancel it: the server might otherwise grant the lease after release had returned it.
+// lead takes or extends the lease, and reports whether this process has it. Stop does not cancel
+// lead: the server might otherwise grant the lease after release had returned it.
 func (c *Collector) lead(ctx context.Context) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()

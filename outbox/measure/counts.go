@@ -17,12 +17,12 @@ import (
 )
 
 const (
-	// AddEvery is how often a process adds its counts to the database.
+	// AddEvery is the interval at which a process adds its counts to the database.
 	AddEvery = 10 * time.Second
-	// addTimeout limits one such transaction: a slower database gets the counts later.
+	// addTimeout limits one such transaction. A slower database gets the counts later.
 	addTimeout = 5 * time.Second
-	// maxWait is how long counts wait for an unavailable database. Hours are summed again for
-	// longer than this.
+	// maxWait is the maximum time that counts wait for an unavailable database. Hours are summed
+	// again for longer than this.
 	maxWait = time.Hour
 )
 
@@ -36,13 +36,13 @@ type CountsOptions struct {
 	Logger *slog.Logger
 }
 
-// Counts are the counters of one process. A nil one counts nothing. It is safe for concurrent
+// Counts are the counters of one process. A nil Counts counts nothing. It is safe for concurrent
 // use.
 type Counts struct {
 	pool   *pgxpool.Pool
 	sql    statements
 	logger *slog.Logger
-	now    func() time.Time // by the clock of this process
+	now    func() time.Time // by this process's clock
 
 	counters sync.Map    // of key: *Counter
 	awake    atomic.Bool // a tick is scheduled
@@ -54,28 +54,29 @@ type Counts struct {
 	failing  bool // guarded by adding
 }
 
-// key names what a Counter counts.
+// key identifies a Counter.
 type key struct {
 	kind Kind
 	name string
 	what What
 }
 
-// added names a row of minutes.
+// added identifies a row of minutes.
 type added struct {
 	key
 
-	minute time.Time // by the clock of this process
+	minute time.Time // by this process's clock
 }
 
-// Counter counts one thing. A nil one counts nothing. It is safe for concurrent use.
+// Counter counts one kind of occurrence. A nil Counter counts nothing. It is safe for concurrent
+// use.
 type Counter struct {
 	counts *Counts
 	n      atomic.Int64
 }
 
-// NewCounts returns Counts that add to a migrated database. It starts nothing, and adds nothing
-// while nothing is counted.
+// NewCounts returns Counts that add to a migrated database. It starts nothing, and writes nothing
+// while all counts are zero.
 func NewCounts(opts CountsOptions) (*Counts, error) {
 	sql, err := loadStatements(opts.Schema)
 	if err != nil {
@@ -88,9 +89,8 @@ func NewCounts(opts CountsOptions) (*Counts, error) {
 	return &Counts{pool: opts.Pool, sql: sql, logger: logger, now: clock.Now, waiting: make(map[added]int64)}, nil
 }
 
-// Of returns the Counter for a kind, name and what: always the same one for the same arguments.
-// Names must come from a configuration, never from a sender, because each name has its own
-// rows.
+// Of returns the Counter for a kind, name and what: always the same Counter for the same arguments.
+// Names must come from a configuration, never from a sender, because each name has its own rows.
 func (c *Counts) Of(kind Kind, name string, what What) *Counter {
 	if c == nil {
 		return nil
@@ -114,8 +114,8 @@ func (c *Counter) Add(n int64) {
 	}
 }
 
-// wake schedules the counts to be added at the end of the current ten seconds of the clock.
-// That is never within a minute for which something else is counted.
+// wake schedules the counts to be added at the end of the current ten seconds of the clock. Such a
+// period never crosses a minute, so all counts added together are from one minute.
 func (c *Counts) wake() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -127,7 +127,7 @@ func (c *Counts) wake() {
 	c.tick = time.AfterFunc(end.Sub(now), func() { c.end(end) })
 }
 
-// end adds what was counted up to the given time.
+// end adds the counts up to the given time.
 func (c *Counts) end(at time.Time) {
 	c.awake.Store(false) // later counts wake it again
 	c.collect(at)
@@ -138,7 +138,7 @@ func (c *Counts) end(at time.Time) {
 	}
 }
 
-// collect takes what was counted before the given time.
+// collect takes the counts from before the given time.
 func (c *Counts) collect(before time.Time) {
 	minute := before.Add(-1).Truncate(time.Minute)
 	c.mu.Lock()
@@ -169,7 +169,7 @@ func (c *Counts) add(ctx context.Context, now time.Time) bool {
 	case err == nil:
 		return true
 	case sent && !refused(err):
-		return true // counting too little is better than too much, and only the server knows which it is
+		return true // counting too little is better than too much, and only the server knows the outcome
 	}
 	c.keep(waiting, now.Add(-maxWait))
 	return false
@@ -207,14 +207,14 @@ func (c *Counts) send(ctx context.Context, waiting map[added]int64) (sent bool, 
 	return true, tx.Commit(ctx)
 }
 
-// refused reports whether the server answered that it did nothing. A server that closes the
+// refused reports whether the server responded that it did nothing. A server that closes the
 // connection may have committed before.
 func refused(err error) bool {
 	answer, ok := sqlstate.Of(err)
 	return ok && answer.SeverityUnlocalized == "ERROR"
 }
 
-// keep makes rows that were not added wait, except for old ones.
+// keep puts rows that were not added back into waiting, except for old rows.
 func (c *Counts) keep(rows map[added]int64, oldest time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -239,8 +239,8 @@ func (c *Counts) Stop(ctx context.Context) error {
 	return nil
 }
 
-// rowsOf returns rows with their age. The database's clock, the same for all processes, decides
-// which minute that is.
+// rowsOf returns rows with their age. The database's clock, the same for all processes, decides the
+// minute of each row.
 func rowsOf(waiting map[added]int64, now time.Time) []countRow {
 	rows := make([]countRow, 0, len(waiting))
 	for of, n := range waiting {

@@ -56,7 +56,7 @@ func (r *Reader) RecentOf(ctx context.Context, kind Kind, name string, window ti
 	return counts, nil
 }
 
-// LastSeen returns when each count of one source or destination last increased.
+// LastSeen returns the time at which each count of one source or destination last increased.
 func (r *Reader) LastSeen(ctx context.Context, kind Kind, name string) (map[What]time.Time, error) {
 	rows, err := r.sql.LastSeen.With(lastSeen{Kind: kind, Name: name}).Query(ctx, r.counts)
 	seen := map[What]time.Time{}
@@ -74,7 +74,7 @@ func (r *Reader) LastSeen(ctx context.Context, kind Kind, name string) (map[What
 	return seen, nil
 }
 
-// RefusedIn adds up the refusals among counts.
+// RefusedIn sums the refusals among counts.
 func RefusedIn(counts map[What]int64) int64 {
 	var sum int64
 	for what, n := range counts {
@@ -85,8 +85,8 @@ func RefusedIn(counts map[What]int64) int64 {
 	return sum
 }
 
-// ByHour returns the counts of each of the last hours, the current one last, of all sources or
-// destinations together. Hours lag by five minutes.
+// ByHour returns the counts of each of the last hours, the current hour last, summed over all
+// sources or destinations. Hours lag by five minutes.
 func (r *Reader) ByHour(ctx context.Context, kind Kind, hours int, whats ...What) (map[What][]int64, error) {
 	rows, err := r.sql.ByHour.With(byHour{Kind: kind, Hours: hours, Whats: whats}).Query(ctx, r.counts)
 	series := map[What][]int64{}

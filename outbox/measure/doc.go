@@ -1,18 +1,18 @@
-// Package measure counts events and attempts for gateway, worker and the program. It also reads
-// how much is waiting, since when, and which values are usual. The metrics of all processes,
-// `hooklatch status`, the console and alerts use it.
+// Package measure counts events and attempts for gateway, worker and the program. It also reads the
+// amount and age of waiting work, and the usual values. The metrics of all processes, `hooklatch
+// status`, the console and alerts use it.
 //
 // Counts are kept for each minute and hour, by source and destination, over all processes. A
-// process counts in memory and adds its counts to the database every ten seconds, outside all
-// other transactions. Counts show rates to operators. They lose up to ten seconds when a
-// process is killed or a response of the database is lost. The facts are in the ledger.
+// process counts in memory and adds its counts to the database every ten seconds, outside all other
+// transactions. Counts show rates to operators. They lose up to ten seconds when a process is
+// killed or a response of the database is lost. The exact facts are in the ledger.
 //
-// A Snapshot is how much is waiting. One process at a time, the Collector that holds a lease in
-// the database, reads it for the metrics and exports it while the lease lasts. The others do
+// A Snapshot describes the waiting work. One process at a time, the Collector that holds a lease in
+// the database, reads it for the metrics and exports it while the lease lasts. Other processes do
 // not export it, so that a sum over all processes is right and no value is stale. The cost is
-// bounded however much waits. Effects and undispatched events are counted up to Most of each,
-// or MostAwaited, and those that need attention up to MostAside. A Collector rests twenty times
-// as long as it read.
+// bounded, whatever the amount of waiting work. Effects and undispatched events are counted up to
+// Most of each, or MostAwaited. Events and effects that need attention are counted up to MostAside.
+// A Collector rests twenty times as long as it read.
 //
 // Answers are the latest responses of one destination, from a bounded number of rows.
 //

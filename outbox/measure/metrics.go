@@ -9,7 +9,7 @@ import (
 	"go.opentelemetry.io/otel/metric"
 )
 
-// meterName is the scope of our metrics.
+// meterName is the scope of Hooklatch's metrics.
 const meterName = "github.com/hooklatch/hooklatch/outbox"
 
 // observe reports one value of a gauge.

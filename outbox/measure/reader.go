@@ -16,11 +16,10 @@ import (
 	"github.com/hooklatch/hooklatch/schema"
 )
 
-// Reader reads what is waiting, what was counted and which responses arrived. It is safe for
-// concurrent use.
+// Reader reads waiting work, counts and responses. It is safe for concurrent use.
 type Reader struct {
-	db          pipeline.ByIndex // of statements about effects and events
-	counts      pipeline.ByIndex // of statements about counts, which sort
+	db          pipeline.ByIndex // for statements about effects and events
+	counts      pipeline.ByIndex // for statements about counts, which sort
 	sql         statements
 	most, least int
 }

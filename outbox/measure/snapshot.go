@@ -7,17 +7,17 @@ type Snapshot struct {
 	Waiting
 	Standing
 
-	Took time.Duration // to read it
+	Took time.Duration // duration of the reading
 }
 
 // Waiting holds values that change every second. Destinations and sources without waiting work
 // are omitted.
 type Waiting struct {
-	// At is the time of the snapshot, by the clock of the database.
+	// At is the time of the snapshot, by the database's clock.
 	At time.Time
 
 	Effects      []Effects
-	Due          []Since // by destination: when the longest waiting effect became due
+	Due          []Since // by destination: time when the longest waiting effect became due
 	Undispatched []Events
 	EventsAside  []EventsAside
 	Destinations []Destination
@@ -47,7 +47,7 @@ type Effects struct {
 	Destination string
 	State       string
 	Count       int64
-	Since       *time.Time // failed and parked ones only: when the first entered the state
+	Since       *time.Time // only for failed and parked effects: when the first entered the state
 	AtLeast     bool       // counting stopped here
 }
 
@@ -61,10 +61,10 @@ type Since struct {
 type Events struct {
 	Source string
 	Count  int64
-	Since  time.Time // arrival of the first
+	Since  time.Time // arrival of the first event
 	// AtLeast is true if counting stopped here.
 	AtLeast bool
-	// Unserved reports that workers run and none of them has the source.
+	// Unserved is true if workers run but none of them has the source.
 	Unserved bool
 }
 
@@ -73,28 +73,28 @@ type EventsAside struct {
 	Source string
 	State  string
 	Count  int64
-	Since  time.Time // arrival of the first
+	Since  time.Time // arrival of the first event
 }
 
-// Destination is what blocks a destination.
+// Destination describes the reasons that block a destination.
 type Destination struct {
 	Name                  string
 	Paused                bool
 	PausedBy, PauseReason string
 	PausedAt              *time.Time
-	Broken                bool // its breaker is not closed
+	Broken                bool // the breaker is not closed
 	BreakerReason         string
 	OpenedAt, ProbeAt     *time.Time
 }
 
-// List is the coverage of a source whose provider has a list, the state of our endpoint there,
-// and the results of the last hour's passes.
+// List is the coverage of a source whose provider has a list, the state of Hooklatch's endpoint
+// there, and the results of the last hour's passes.
 type List struct {
 	Source       string
 	CoveredUntil time.Time
-	Seconds      float64 // for which the provider lists an event; 0: not stated
+	Seconds      float64 // period for which the provider lists an event; 0: not stated
 	Failures     int     // consecutive failed passes
-	Error        string  // of the last pass; empty: it succeeded
+	Error        string  // error of the last pass; empty: it succeeded
 	Endpoint     string  // on, off, foreign, or empty if the provider does not say
 	Why          string
 	OffSince     *time.Time
@@ -102,11 +102,11 @@ type List struct {
 	Listed, Recovered int64
 	Reported          int64 // missing, in passes that only report
 	Lost              int64
-	Oldest            *time.Time // of the missing events
+	Oldest            *time.Time // oldest missing event
 }
 
-// Slack returns the time until the provider drops events that are not yet covered. It returns
-// false if the provider does not say for how long it lists an event.
+// Slack returns the time until the provider drops events that are not yet covered. It returns false
+// if the provider does not state its listing period.
 func (l List) Slack(now time.Time) (time.Duration, bool) {
 	back := time.Duration(l.Seconds * float64(time.Second))
 	return back - now.Sub(l.CoveredUntil), back > 0
@@ -127,7 +127,7 @@ type Quarantine struct {
 	Since  time.Time
 
 	// OfKnown counts deliveries from known senders since the last accepted delivery, and
-	// OfKnownSince is the time of the first of them.
+	// OfKnownSince is the time of the first of these deliveries.
 	OfKnown      int64
 	OfKnownSince *time.Time
 }
@@ -136,8 +136,8 @@ type Quarantine struct {
 type Retention struct {
 	What         string
 	Source       string
-	DayRows      int64      // deleted on the day it last ran
-	StoppedSince *time.Time // since when it waits for an operator
+	DayRows      int64      // deleted on the day of the last run
+	StoppedSince *time.Time // start of the wait for an operator
 }
 
 // Table is the size of a table with its partitions: rows are estimated.
@@ -145,13 +145,12 @@ type Table struct {
 	Name  string
 	Rows  int64
 	Bytes int64
-	// BytesBefore is the size Days earlier, which is a week if that much is known. Nil: nothing
-	// is known.
+	// BytesBefore is the size Days earlier, usually a week. Nil: no earlier size is known.
 	BytesBefore *int64
 	Days        *int
 }
 
-// Usual is what a source received in the last 60 minutes, and the usual values for that hour.
+// Usual contains a source's counts of the last 60 minutes, and the usual values for that hour.
 type Usual struct {
 	Source     string
 	Accepted   int64
@@ -166,14 +165,14 @@ type Usual struct {
 type SkippedEvents struct {
 	Source     string
 	Count      int64
-	Since      time.Time // the minute of the first
-	Dispatched int64     // events of the source that matched a route in that time
-	// The same counts for the day before.
+	Since      time.Time // minute of the first skipped event
+	Dispatched int64     // the source's events that matched a route in that time
+	// The next fields are the same counts for the day before.
 	CountBefore, DispatchedBefore int64
 }
 
-// manySkipped is how many skipped events show that a source has lost its routes, if no event
-// matched one.
+// manySkipped is the number of skipped events that shows that a source has lost its routes, if no
+// event matched a route.
 const manySkipped = 20
 
 // Unusual reports whether the source had matching routes the day before, and either no event

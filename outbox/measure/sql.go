@@ -57,7 +57,7 @@ func loadStatements(name schema.Name) (statements, error) {
 // The arguments of the statements about counts.
 
 type countRow struct {
-	SecondsAgo float64 // since the start of its minute
+	SecondsAgo float64 // age of the start of its minute
 	Kind       string
 	Name       string
 	What       string
@@ -121,9 +121,9 @@ type takeLease struct {
 
 type attempts struct {
 	Destination   string
-	Newest        int // of all destinations
-	Aside         int // of this one in each state
-	Said          int // bytes of an error
+	Newest        int // over all destinations
+	Aside         int // of this destination, in each state
+	Said          int // maximum bytes of an error
 	WindowSeconds float64
 }
 

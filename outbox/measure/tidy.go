@@ -8,12 +8,13 @@ import (
 )
 
 const (
-	// minutesKept is a day, plus the time needed to compare an hour with that of the day
+	// minutesKept is a day, plus the time needed to compare an hour with the same hour of the day
 	// before.
 	minutesKept = 26 * time.Hour
 	// kept is somewhat more than a year.
 	kept = 400 * 24 * time.Hour
-	// summedAgain is how far back hours are summed again: counts may be late by up to maxWait.
+	// summedAgain is the period for which hours are summed again: counts may be late by up to
+	// maxWait.
 	summedAgain = maxWait + time.Hour
 	// droppedAtOnce limits one statement.
 	droppedAtOnce = 10_000

@@ -5,12 +5,12 @@ import (
 	"time"
 )
 
-// Timer counts durations. A nil one counts nothing. It is safe for concurrent use.
+// Timer counts durations. A nil Timer counts nothing. It is safe for concurrent use.
 type Timer struct {
 	took [len(bounds) + 1]*Counter
 }
 
-// Timer returns a Timer. Keep it: it has one Counter for each of its bounds.
+// Timer returns a Timer. Keep the Timer: it has one Counter for each of its bounds.
 func (c *Counts) Timer(kind Kind, name string) *Timer {
 	if c == nil {
 		return nil

@@ -2,7 +2,7 @@ package measure
 
 import "strconv"
 
-// Kind is the kind of thing to which a count belongs.
+// Kind is the subject of a count: a source or a destination.
 type Kind string
 
 // The values of Kind.
@@ -14,10 +14,10 @@ const (
 // Unknown is the name under which requests for unknown sources are counted.
 const Unknown = "_unknown"
 
-// What names a count.
+// What is the name of a count.
 type What string
 
-// The counts, beside those of Refused, Retried, Secret and Timer.
+// The counts, in addition to the counts of Refused, Retried, Secret and Timer.
 const (
 	Accepted    What = "accepted"     // events committed for the first time
 	Duplicate   What = "duplicate"    // duplicate events
@@ -35,8 +35,8 @@ func Refused(reason string) What { return What(refusedPrefix + reason) }
 
 const refusedPrefix = "refused:"
 
-// Retried counts deliveries that their sender calls a retry, by its reason, which must be one
-// of a bounded set.
+// Retried counts deliveries that their sender calls a retry, by the sender's reason, which must be
+// one of a bounded set.
 func Retried(reason string) What { return What("retry:" + reason) }
 
 // Secret counts deliveries verified by the secret at a position in the configuration, from 1.
@@ -45,8 +45,8 @@ func Secret(position int) What { return What("secret:" + strconv.Itoa(position))
 // bounds are the bounds of Timer, in seconds.
 var bounds = [...]float64{0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30}
 
-// took names the count of durations up to bounds[i] and above the bound before it. The count
-// after the last bound is for longer durations.
+// took returns the name of the count of durations up to bounds[i] and above the previous bound. The
+// count after the last bound is for longer durations.
 func took(i int) What {
 	if i == len(bounds) {
 		return "took:more"

@@ -1,5 +1,5 @@
--- The counts of each of the last hours, of all sources or destinations together, including
--- hours without any.
+-- The counts of each of the last hours, summed over all sources or destinations. Hours without
+-- counts are included.
 SELECT series.hour, asked.what, COALESCE(sum(h.n), 0)::bigint
 FROM generate_series(
     date_trunc('hour', now(), 'UTC') - (:hours::integer - 1) * interval '1 hour',

@@ -1,4 +1,5 @@
--- Values of the whole database: the clock, the partitions ahead, and whether a worker leads.
+-- Values of the whole database: the clock, the partitions ahead, and the presence of a leading
+-- worker.
 SELECT
     now() AS now,
     hooklatch.delivery_days_ahead() AS days_ahead,

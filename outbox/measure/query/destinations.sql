@@ -1,4 +1,4 @@
--- What blocks each destination, and who paused it.
+-- The reasons that block each destination, and the operator who paused it.
 SELECT
     d.name, d.operator_paused, d.paused_by, d.pause_reason, d.paused_at,
     d.breaker_state <> 'closed' AS broken, d.breaker_reason, d.opened_at, d.probe_at

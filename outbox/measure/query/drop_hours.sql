@@ -1,4 +1,4 @@
--- Deletes the oldest expired counts, and those from a clock that was ahead.
+-- Deletes the oldest expired counts, and counts from a clock that was ahead.
 DELETE FROM hooklatch.hours AS old
 WHERE (old.hour, old.kind, old.name, old.what) IN (
     (

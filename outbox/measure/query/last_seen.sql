@@ -1,4 +1,4 @@
--- When each count of one source or destination last increased.
+-- The time at which each count of one source or destination last increased.
 SELECT what, seen_at
 FROM hooklatch.last_seen
 WHERE kind = :kind

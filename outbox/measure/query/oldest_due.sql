@@ -1,5 +1,5 @@
--- When the longest waiting effect of each destination became due, or one whose worker was lost.
--- In orders, this is the first effect of each, in at most :orders orders.
+-- The time at which each destination's longest waiting effect, or an effect whose worker was lost,
+-- became due. In orders, only each order's first effect counts, in at most :orders orders.
 WITH line AS MATERIALIZED (
     SELECT found.destination, found.in_orders
     FROM {{unfinished_destinations}} AS found

@@ -1,5 +1,5 @@
--- For each source with skipped events in the last 60 minutes: how many, since when, how many
--- events matched a route in that time, and both counts for the day before.
+-- For each source with skipped events in the last 60 minutes: their number, the time of the first,
+-- the number of events that matched a route in that time, and both counts for the day before.
 WITH recent AS (
     SELECT
         m.name,

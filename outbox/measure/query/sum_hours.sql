@@ -1,5 +1,5 @@
--- Sums the minutes of the hours since the last summed one, and of earlier hours to which counts
--- may have come late. Rows in the future, from a clock that was ahead, belong to no hour.
+-- Sums the minutes of the hours since the last summed hour, and of earlier hours for which counts
+-- may have arrived late. Rows in the future, from a clock that was ahead, belong to no hour.
 WITH since AS (
     SELECT date_trunc('hour', COALESCE(max(h.hour), '-infinity') - make_interval(secs => :again_seconds), 'UTC') AS hour
     FROM hooklatch.hours AS h

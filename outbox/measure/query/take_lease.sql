@@ -1,6 +1,6 @@
--- Takes or extends the lease, unless another process has it. A lease that ends a minute later
--- than one granted now was granted by a clock that has since been set back. The minute allows
--- for two processes that ask simultaneously: the one whose transaction began first may get here
+-- Takes or extends the lease, unless another process has it. If the stored lease ends more than a
+-- minute after a lease granted now would end, the clock has been set back since. The minute allows
+-- for two simultaneous processes: the process whose transaction began first may run this statement
 -- second.
 INSERT INTO hooklatch.collector AS c (holder, until)
 VALUES (:holder, now() + make_interval(secs => :lease_seconds))

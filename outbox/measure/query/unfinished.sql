@@ -1,5 +1,5 @@
--- Unfinished effects by destination and state, and whether there may be more. At most :most are
--- read, in equal shares for all destinations, but at least :least for each.
+-- Unfinished effects by destination and state, and a flag for an incomplete count. At most :most
+-- effects are read, in equal shares for all destinations, but at least :least for each.
 WITH line AS MATERIALIZED (
     SELECT found.destination, found.in_orders
     FROM {{unfinished_destinations}} AS found

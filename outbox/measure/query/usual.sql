@@ -1,6 +1,5 @@
--- The last 60 minutes of each source, and the usual values. These are the medians of the hour
--- in the middle of those minutes, over those of the last seven days on which anything was
--- counted.
+-- The last 60 minutes of each source, and the usual values. The usual values are medians of the
+-- hour in the middle of those minutes, over the same hours of the last seven days with any count.
 WITH recent AS (
     SELECT
         m.name,

@@ -1,5 +1,5 @@
--- How many effects wait for a destination, up to :most, and when the first of them became due.
--- Effects in orders are not searched for the due time.
+-- The number of effects that wait for a destination, up to :most, and the time at which the first
+-- of them became due. Effects in orders are not searched for the due time.
 WITH line (destination, in_orders) AS (
     VALUES (:destination::text, false), (:destination, true)
 ), share AS MATERIALIZED (
