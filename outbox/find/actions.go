@@ -23,8 +23,8 @@ type Actions struct {
 // IsZero reports whether a selects all actions.
 func (a Actions) IsZero() bool { return a == Actions{} }
 
-// Actions finds operator actions back from a place, the newest first. A limit of 0 means 50;
-// the maximum is 1,000.
+// Actions finds operator actions back from a position, the newest first. A limit of 0 means 50; the
+// maximum is 1,000.
 func (f *Finder) Actions(ctx context.Context, asked Actions, from Cursor, limit int) (Page[ledger.OperatorAction], error) {
 	page, err := f.actions(ctx, asked, from, limit)
 	if err != nil {
@@ -49,7 +49,7 @@ func (f *Finder) actions(ctx context.Context, asked Actions, from Cursor, limit 
 	}.page(ctx, at, min(limit, maxLimit))
 }
 
-// action parses the place of an action. It has the form of an effect's place, with the id as
+// action parses the position of an action. It has the form of an effect's position, with the id as
 // key.
 func (c Cursor) action() (place, error) {
 	at, err := c.effect()
@@ -64,9 +64,9 @@ func (c Cursor) action() (place, error) {
 
 func (f *Finder) actionSlice(ctx context.Context, asked Actions, behind place, look, limit int) (slice[int64], error) {
 	var s slice[int64]
-	before := int64(0) // ids begin at 1: nothing at this time is behind it
+	before := int64(0) // ids begin at 1: no action with this time is behind the position
 	if behind.key != "" {
-		before, _ = strconv.ParseInt(behind.key, 10, 64) // it was parsed before, or is ours
+		before, _ = strconv.ParseInt(behind.key, 10, 64) // it was parsed before, or is from this package
 	}
 	rows, err := f.sql.ActionSlice.With(actionSlice{
 		Who: asked.Who, Action: asked.Action, Target: asked.Target, Since: column.TimeOrNull(asked.Since),

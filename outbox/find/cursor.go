@@ -9,26 +9,25 @@ import (
 	"time"
 )
 
-// Cursor is a place to continue from, behind a row or a page. It stays valid whatever happens
-// to that row. It is a text for URLs and command lines.
+// Cursor is a position to continue from, behind a row or a page. It stays valid even if that row
+// changes or is deleted. It is a text for URLs and command lines.
 type Cursor string
 
 // ErrCursor is returned when a cursor belongs to another list, or is invalid.
 var ErrCursor = errors.New("no cursor of a list")
 
-// Beginning is where a walk begins: the newest row on the way back, the oldest on the way
+// Beginning is the start of a walk: the newest row for a walk back, the oldest row for a walk
 // onward.
 const Beginning Cursor = ""
 
-// BeforeEvent returns the place before the event with an accept_seq. A walk back from there
-// begins with the event accepted just before it.
+// BeforeEvent returns the position before the event with an accept_seq. A walk back from that
+// position begins with the event accepted just before it.
 func BeforeEvent(acceptSeq int64) Cursor { return place{acceptSeq: acceptSeq}.ofEvent() }
 
-// place is the position of a walk: the accept_seq of an event, or the time and key of an
-// effect.
+// place is the position of a walk: an event's accept_seq, or an effect's time and key.
 type place struct {
 	acceptSeq int64
-	at        time.Time // when the event was received, or the effect made
+	at        time.Time // when the event was received, or the effect created
 	key       string
 }
 
@@ -39,7 +38,7 @@ func (p place) ofEvent() Cursor {
 	return Cursor(strconv.FormatInt(p.acceptSeq, 10))
 }
 
-// ofEffect writes the time in microseconds, the resolution of the database.
+// ofEffect writes the time in microseconds, the database's resolution.
 func (p place) ofEffect() Cursor {
 	if p.at.IsZero() {
 		return Beginning
@@ -47,7 +46,7 @@ func (p place) ofEffect() Cursor {
 	return Cursor(strconv.FormatInt(p.at.UnixMicro(), 10) + "." + p.key)
 }
 
-// event parses the place of an event. The empty cursor is beginning.
+// event parses an event's position. The empty cursor is beginning.
 func (c Cursor) event(beginning int64) (place, error) {
 	if c == "" {
 		return place{acceptSeq: beginning}, nil
@@ -59,7 +58,7 @@ func (c Cursor) event(beginning int64) (place, error) {
 	return place{acceptSeq: seq}, nil
 }
 
-// effect parses the place of an effect. The empty cursor is the zero place.
+// effect parses an effect's position. The empty cursor is the zero position.
 func (c Cursor) effect() (place, error) {
 	if c == "" {
 		return place{}, nil
@@ -72,9 +71,9 @@ func (c Cursor) effect() (place, error) {
 	return place{at: time.UnixMicro(micros).UTC(), key: key}, nil
 }
 
-// Places of events with a meaning.
+// Positions of events with a special meaning.
 const (
-	newestEvent   = math.MaxInt64 // behind every event that may ever exist
-	firstAccepted = 1             // places below are imported
+	newestEvent   = math.MaxInt64 // behind every event that can ever exist
+	firstAccepted = 1             // lower positions belong to imported events
 	oldestEvent   = math.MinInt64
 )

@@ -23,13 +23,13 @@ type Effects struct {
 	Route       string               `json:"route,omitempty" find:"route" help:"of this 'route'" label:"Route"`
 	Source      identity.Source      `json:"source,omitempty" find:"source" help:"of events of this 'source'" label:"Event source"`
 	Type        string               `json:"type,omitempty" find:"type" help:"of events of this 'type', such as invoice.*" label:"Event type" hint:"invoice.*"` // or a pattern of package wildcard
-	Event       identity.EventRef    `json:"event,omitzero" find:"event" help:"of this event, as 'SOURCE/EVENT_ID'" label:"Event" hint:"stripe/evt_123"`        // that led to it
+	Event       identity.EventRef    `json:"event,omitzero" find:"event" help:"of this event, as 'SOURCE/EVENT_ID'" label:"Event" hint:"stripe/evt_123"`        // event that created them
 	Policy      ledger.Policy        `json:"policy,omitempty" find:"policy" help:"with this 'policy': %s" label:"Policy"`
 	Span
 	Content
 }
 
-// Attention stands for the states in which an effect may need attention.
+// Attention stands for all states in which an effect may need attention.
 const Attention ledger.EffectState = "attention"
 
 // NeedAttention returns the states that Attention stands for.
@@ -40,7 +40,7 @@ func NeedAttention() []ledger.EffectState {
 // IsZero reports whether e selects all effects.
 func (e Effects) IsZero() bool { return len(Given(e)) == 0 }
 
-// Effects finds effects back from a place, the newest first, without their bodies. A limit of 0
+// Effects finds effects back from a position, the newest first, without their bodies. A limit of 0
 // means 50; the maximum is 1,000. Errors: ErrCursor and *ConditionError.
 func (f *Finder) Effects(ctx context.Context, asked Effects, from Cursor, limit int) (Page[ledger.Effect], error) {
 	page, err := f.effects(ctx, asked, from, limit)
@@ -79,7 +79,7 @@ func (f *Finder) effects(ctx context.Context, asked Effects, from Cursor, limit 
 	return w.page(ctx, at, min(limit, maxLimit))
 }
 
-// loadEffects loads effects and leaves out those that no longer match.
+// loadEffects loads effects and omits effects that no longer match.
 func (f *Finder) loadEffects(ctx context.Context, asked Effects, ids []identity.EffectID) (map[identity.EffectID]ledger.Effect, error) {
 	rows, err := f.ledger.EffectsByID(ctx, ids)
 	for id, e := range rows {
@@ -114,7 +114,7 @@ func (f *Finder) effectSlice(ctx context.Context, sql statement.Bound) (slice[id
 	return s, err
 }
 
-// effectsOfEvent finds the effects linked to an event. There are few.
+// effectsOfEvent finds the effects linked to an event. An event has few effects.
 func (f *Finder) effectsOfEvent(ctx context.Context, asked Effects, w walk[identity.EffectID, ledger.Effect], behind place, limit int) (Page[ledger.Effect], error) {
 	var page Page[ledger.Effect]
 	links, err := f.ledger.EffectsOfEvent(ctx, asked.Event)
@@ -156,7 +156,7 @@ func (f *Finder) effectsOfEvent(ctx context.Context, asked Effects, w walk[ident
 	return w.page(ctx, behind, min(limit, maxLimit))
 }
 
-// takes reports whether e selects an effect, apart from Event and Content.
+// takes reports whether e selects an effect, ignoring Event and Content.
 func (e Effects) takes(row ledger.Effect) bool {
 	return (e.Destination == "" || row.Destination == e.Destination) &&
 		(len(e.States) == 0 || slices.Contains(e.States, row.State)) &&

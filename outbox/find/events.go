@@ -22,12 +22,12 @@ type Events struct {
 	Source identity.Source  `json:"source,omitempty" find:"source" help:"of this 'source'" label:"Source"`
 	Type   string           `json:"type,omitempty" find:"type" help:"of this 'type', such as invoice.paid or invoice.*" label:"Type" hint:"invoice.*"` // or a pattern of package wildcard
 	State  inbox.Outcome    `json:"state,omitempty" find:"state" help:"in this 'state': %s" label:"State"`
-	Has    []Attribute      `json:"has,omitempty" find:"has" help:"with all given 'attributes' (allowed: %s)" label:"Has"`
+	Has    []Attribute      `json:"has,omitempty" find:"has" help:"with all of these 'attributes': %s" label:"Has"`
 	ID     identity.EventID `json:"id,omitempty" find:"id" help:"with this 'id', of any source" label:"ID"` // of any source, unless Source names one
 	Span
 	Content
 
-	// states applies if State is empty, for actions that take only some states.
+	// states applies if State is empty, for actions that accept only some states.
 	states []inbox.Outcome
 }
 
@@ -36,10 +36,10 @@ type Attribute string
 
 // The attributes of events.
 const (
-	Duplicates Attribute = "duplicates" // it was delivered again
-	Differs    Attribute = "differs"    // and with another body
-	Retry      Attribute = "retry"      // its sender called it a retry
-	Suspect    Attribute = "suspect"    // its proof was used before, under another id
+	Duplicates Attribute = "duplicates" // the event was delivered again
+	Differs    Attribute = "differs"    // the event was delivered again with another body
+	Retry      Attribute = "retry"      // the event's sender called it a retry
+	Suspect    Attribute = "suspect"    // the event's proof was used before, under another id
 )
 
 // IsZero reports whether e selects all events.
@@ -56,11 +56,11 @@ func (e Events) In(states ...inbox.Outcome) Events {
 // has reports whether e requires an attribute.
 func (e Events) has(a Attribute) bool { return slices.Contains(e.Has, a) }
 
-// overlap is how far the orders of places and of times may differ. An event gets its place when
-// it is inserted, but its time when its transaction began.
+// overlap is the maximum difference between the order of positions and the order of times. An event
+// gets its position when it is inserted, but its time when its transaction began.
 const overlap = time.Minute
 
-// Events finds events back from a place, the newest first, without headers and bodies. A limit
+// Events finds events back from a position, the newest first, without headers and bodies. A limit
 // of 0 means 50; the maximum is 1,000. Errors: ErrCursor and *ConditionError.
 func (f *Finder) Events(ctx context.Context, asked Events, from Cursor, limit int) (Page[*inbox.Event], error) {
 	page, err := f.events(ctx, asked, from, limit, oldestEvent)
@@ -70,7 +70,7 @@ func (f *Finder) Events(ctx context.Context, asked Events, from Cursor, limit in
 	return page, nil
 }
 
-// events is Events, but walks back to the place floor at most.
+// events is Events, but walks back no further than the position floor.
 func (f *Finder) events(ctx context.Context, asked Events, from Cursor, limit int, floor int64) (Page[*inbox.Event], error) {
 	at, err := from.event(newestEvent)
 	if err != nil {
@@ -105,8 +105,8 @@ func (f *Finder) events(ctx context.Context, asked Events, from Cursor, limit in
 	return w.page(ctx, at, min(limit, maxLimit))
 }
 
-// eventsBack reads accepted events first, and then imported ones down to floor. The times of
-// imported events are not in the order of their places.
+// eventsBack reads accepted events first, and then imported events down to floor. The times of
+// imported events do not follow their positions.
 func (f *Finder) eventsBack(ctx context.Context, args eventSlice, floor int64) (slice[identity.EventRef], error) {
 	var s slice[identity.EventRef]
 	look, limit := args.Look, args.Limit
@@ -127,7 +127,7 @@ func (f *Finder) eventsBack(ctx context.Context, args eventSlice, floor int64) (
 	return imported, nil
 }
 
-// eventWalk returns a walk over events that lacks its read function.
+// eventWalk returns a walk over events without its read function.
 func (f *Finder) eventWalk(ctx context.Context, asked Events) (walk[identity.EventRef, *inbox.Event], error) {
 	judge, budget, err := f.judgeOf(ctx, asked.Content)
 	return walk[identity.EventRef, *inbox.Event]{
@@ -167,7 +167,7 @@ func (f *Finder) eventSlice(ctx context.Context, sql statement.Bound) (slice[ide
 	return s, err
 }
 
-// eventsOfID finds the events with an id. There are few: one per source at most.
+// eventsOfID finds the events with an id. At most one exists per source.
 func (f *Finder) eventsOfID(ctx context.Context, asked Events, judge *judge) (Page[*inbox.Event], error) {
 	var page Page[*inbox.Event]
 	sources := []identity.Source{asked.Source}
@@ -192,7 +192,7 @@ func (f *Finder) eventsOfID(ctx context.Context, asked Events, judge *judge) (Pa
 	for _, e := range found {
 		yes := asked.takes(e)
 		if yes && judge != nil {
-			yes, _ = judge.decide(e) // judge counts those that it cannot decide
+			yes, _ = judge.decide(e) // judge counts the events that it cannot decide
 		}
 		if yes {
 			page.Rows = append(page.Rows, e)
@@ -233,7 +233,7 @@ func (e Events) inStates() []inbox.Outcome {
 	return e.states
 }
 
-// takes reports whether e selects an event, apart from Content.
+// takes reports whether e selects an event, ignoring Content.
 func (e Events) takes(row *inbox.Event) bool {
 	states := e.inStates()
 	return (e.Source == "" || row.Source == e.Source) &&
@@ -268,7 +268,7 @@ func (e Events) args() askedFor {
 	}
 }
 
-// placeOf returns the place from which on events were received at a time or later.
+// placeOf returns the position from which events were received at a time or later.
 func (f *Finder) placeOf(ctx context.Context, at time.Time) (int64, error) {
 	var seq int64
 	if err := f.sql.EventPlace.With(eventPlace{At: at}).QueryRow(ctx, f.walk).Scan(&seq); err != nil {

@@ -16,16 +16,16 @@ import (
 
 // Field is one field of a filter: a flag of a command, and a parameter in a URL.
 type Field struct {
-	Name   string // of the flag, and in the URL
-	Former string // former name in URLs; empty: none
-	Label  string // in a form
+	Name   string // name of the flag and of the URL parameter
+	Former string // former name of the URL parameter; empty: none
+	Label  string // label in a form
 	Hint   string // an example value
-	// Help continues "those ". The name of the value is in single quotes.
+	// Help completes a phrase that begins with "those". The value's name is in single quotes.
 	Help  string
 	Words []string // the allowed values; nil: any text
 	Many  bool     // takes several values, separated by commas
 
-	template string // of Help
+	template string // template of Help
 	index    []int
 }
 
@@ -35,10 +35,10 @@ func (f Field) Narrowed(words []string) Field {
 	return f
 }
 
-// ValueError is returned when a field does not take a value.
+// ValueError is returned when a field does not accept a value.
 type ValueError struct {
 	Name, Value string
-	Takes       string // what the field takes, as a sentence
+	Takes       string // accepted values, as a sentence
 }
 
 // Error implements error.
@@ -73,7 +73,7 @@ func Fields[Filter any]() []Field {
 	return fields
 }
 
-// came returns the verb for the time that Span selects by.
+// came returns the verb for the time that Span filters by.
 func came[Filter any]() string {
 	switch any(*new(Filter)).(type) {
 	case Events:
@@ -115,9 +115,9 @@ func inWords(words []string) string {
 	return strings.Join(words[:last], ", ") + " or " + words[last]
 }
 
-// Set sets a field from the text that a user wrote. A field that takes several values keeps the
-// earlier ones. A time is RFC 3339, a day, or a duration before now. An empty value changes
-// nothing. Errors: *ValueError.
+// Set sets a field from a user's text. A field that accepts several values keeps the earlier
+// values. A time is RFC 3339, a day, or a duration before now. An empty value changes nothing.
+// Errors: *ValueError.
 func Set[Filter any](asked *Filter, name, value string, now time.Time) error {
 	if value == "" {
 		return nil
@@ -168,7 +168,7 @@ func Set[Filter any](asked *Filter, name, value string, now time.Time) error {
 	return nil
 }
 
-// Times describes how a point in time is written.
+// Times describes the accepted forms of a point in time.
 const Times = "allowed are a time such as 2026-11-21T08:00:00Z, a day such as 2026-11-21 (UTC), or a duration before now such as 36h"
 
 // Time parses a point in time in the forms that Times describes.
@@ -188,7 +188,7 @@ func Time(text string, now time.Time) (at time.Time, ok bool) {
 type Value struct {
 	Field
 
-	Text string // as Set parses it
+	Text string // in the form that Set parses
 }
 
 // Given returns the fields of a filter that are set.

@@ -1,11 +1,11 @@
-// Package find selects events, effects and operator actions for bulk runs and other parts of
-// the program. It walks them from the newest back or from the oldest onward, reads a bounded
-// number at a time, and reports how far it looked. Each filter is one struct: command line,
-// console, API and runs read and write the same fields (see Fields).
+// Package find selects events, effects and operator actions for bulk runs and other parts of the
+// program. It walks them from the newest back or from the oldest onward, reads a bounded number at
+// a time, and reports how far it looked. Each filter is one struct. Command line, console, API and
+// runs read and write the same fields (see Fields).
 //
 // Matches may be rare or missing, and no index serves every filter. So a page contains only the
-// matches found within a budget: the rows, how far back it looked, and a cursor to continue
-// from. Nothing is counted, and a page far back costs as much as the first.
+// matches found within a budget: the rows, the time back to which it looked, and a cursor to
+// continue from. Nothing is counted, and a page far back costs as much as the first page.
 //
 //	for cursor, more := find.Beginning, true; more; {
 //		page, err := box.Finder().Events(ctx, find.Events{Type: "invoice.paid"}, cursor, 50)
@@ -28,7 +28,7 @@ import (
 
 // Options configure a Finder. All but Schema are required.
 type Options struct {
-	Pool   *pgxpool.Pool // only read from
+	Pool   *pgxpool.Pool // used only for reading
 	Schema schema.Name   // holds the tables. Defaults to schema.Default.
 	Inbox  *inbox.Inbox
 	Ledger *ledger.Ledger
@@ -72,10 +72,9 @@ func (f *Finder) With(condition Condition) *Finder {
 	return &other
 }
 
-// Brief returns a copy of f for interactive pages. A list that reads no bodies answers within
-// about 25 ms of server time, and reports how far it looked. One of its searches in payloads
-// works at a time, and then rests twice as long as it worked. Condition is called for every
-// answer.
+// Brief returns a copy of f for interactive pages. A list that reads no bodies returns within about
+// 25 ms of server time, and reports how far it looked. Only one of its payload searches works at a
+// time, and then rests twice as long as it worked. Condition is called for every page.
 func (f *Finder) Brief(condition Condition) *Finder {
 	brief := *f
 	brief.condition, brief.plain, brief.turns = condition, briefBudget, newTurns()

@@ -14,8 +14,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 )
 
-// bodiesAtOnce is how many bodies are read at once. None of them is large, because large ones
-// are read alone.
+// bodiesAtOnce is the number of bodies read together. None of them is large, because large bodies
+// are read one by one.
 const bodiesAtOnce = 100
 
 // judge applies Match to candidates.
@@ -29,8 +29,8 @@ type judge struct {
 	bodiless   int
 }
 
-// judgeOf returns the judge for a filter's content, or nil if it selects everything, and the
-// budget of an answer. Errors: *ConditionError.
+// judgeOf returns the judge for a filter's content, or nil if it selects everything, and the budget
+// of a page. Errors: *ConditionError.
 func (f *Finder) judgeOf(ctx context.Context, c Content) (*judge, budget, error) {
 	m, err := f.match(ctx, c)
 	if m == nil || err != nil {
@@ -39,7 +39,7 @@ func (f *Finder) judgeOf(ctx context.Context, c Content) (*judge, budget, error)
 	return &judge{Finder: f, match: *m}, f.matched, nil
 }
 
-// telling makes j return undecided candidates too.
+// telling changes j to return undecided candidates too.
 func (j *judge) telling() *judge {
 	if j != nil {
 		j.tells = true
@@ -47,8 +47,8 @@ func (j *judge) telling() *judge {
 	return j
 }
 
-// judged returns the matching candidates, at most limit of them. It stops when the budget is
-// spent, but judges at least one. through is the number of candidates it went through.
+// judged returns the matching candidates, at most limit of them. It stops when the budget is spent,
+// but judges at least one candidate. through is the number of judged candidates.
 func judged[Ref comparable](ctx context.Context, j *judge, all []candidate[Ref], limit int, spent func() bool) (matching []candidate[Ref], through int, err error) {
 	for through < len(all) && len(matching) < limit && (through == 0 || !spent()) {
 		some := all[through:min(through+bodiesAtOnce, len(all))]
@@ -84,11 +84,11 @@ func judged[Ref comparable](ctx context.Context, j *judge, all []candidate[Ref],
 	return matching, through, nil
 }
 
-// ErrBodiless is the reason when the body is no longer stored, or was erased.
+// ErrBodiless is the reason when the body is no longer stored or was erased.
 var ErrBodiless = errors.New("its body is no longer stored")
 
-// decide reports whether an event matches. The error is the reason if that cannot be decided.
-// It counts such events.
+// decide reports whether an event matches. The error is the reason if decide cannot tell. It counts
+// such events.
 func (j *judge) decide(e *inbox.Event) (bool, error) {
 	if e.Body == nil || !e.ErasedAt.IsZero() {
 		j.bodiless++
@@ -102,7 +102,7 @@ func (j *judge) decide(e *inbox.Event) (bool, error) {
 	return yes && err == nil, err
 }
 
-// eventsOf returns the events of candidates, each once.
+// eventsOf returns the events of candidates without repetitions.
 func eventsOf[Ref comparable](candidates []candidate[Ref]) []identity.EventRef {
 	var refs []identity.EventRef
 	seen := make(map[identity.EventRef]bool, len(candidates))
@@ -127,8 +127,8 @@ type holding struct {
 	Text  []byte
 }
 
-// held leaves out candidates whose bodies cannot match. The server decides that without sending
-// the bodies.
+// held omits candidates whose bodies cannot match. The server decides that without sending the
+// bodies.
 func held[Ref comparable](ctx context.Context, j *judge, all []candidate[Ref]) ([]candidate[Ref], error) {
 	if j.match.Text == "" {
 		return all, nil

@@ -13,8 +13,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 )
 
-// Content selects by the content of an event, including its body. If both fields are set, both
-// must hold. An effect is selected by the event that made it.
+// Content selects by an event's content, including its body. If both fields are set, both must
+// hold. An effect is selected by the event that created it.
 type Content struct {
 	// When is a CEL expression with the names and functions of a route's `when`.
 	When string `json:"when,omitempty" find:"when" help:"where this CEL 'expression' is true for the event, as in a route's when" label:"Condition on the payload" hint:"body.data.object.customer == \"cus_42\""`
@@ -25,8 +25,7 @@ type Content struct {
 // IsZero reports whether c selects everything.
 func (c Content) IsZero() bool { return c == Content{} }
 
-// Concealed returns c with its literals replaced by hashes, and the literals. Salt is the id of
-// the run.
+// Concealed returns c with its literals replaced by hashes, and the literals. Salt is the run's id.
 func (c Content) Concealed(salt string) (concealed Content, literals []string) {
 	concealed.When, literals = condition.Concealed(c.When, salt)
 	for i, literal := range literals {
@@ -50,12 +49,11 @@ func textOf(literal string) string {
 	return literal
 }
 
-// Match decides by the content of an event.
+// Match decides by an event's content.
 type Match struct {
 	By func(*inbox.Event) (bool, error)
-	// Text occurs in the body of every event for which By is true. It consists of letters,
-	// digits and "_.:-" only. Bodies without it are not evaluated. Empty: no such text is
-	// known.
+	// Text occurs in the body of every event for which By is true. It consists of letters, digits
+	// and "_.:-" only. Bodies without Text are not evaluated. Empty: no such text is known.
 	Text string
 }
 
@@ -74,7 +72,7 @@ func (e *ConditionError) Error() string { return "condition: " + e.Cause.Error()
 // Unwrap returns the cause.
 func (e *ConditionError) Unwrap() error { return e.Cause }
 
-// once returns a Condition that remembers the last text it compiled.
+// once returns a Condition that remembers the last text that it compiled.
 func once(compile Condition) Condition {
 	var mu sync.Mutex
 	var known string

@@ -9,15 +9,15 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 )
 
-// Settled is the age at which EventsOnward returns an event. Places are assigned when events
-// are inserted, so one may be committed after another with a later place. A reader that is past
-// it would never see it.
+// Settled is the age at which EventsOnward returns an event. Positions are assigned when events are
+// inserted, so an event may be committed after another event with a later position. A reader beyond
+// its position would never see it.
 const Settled = time.Minute
 
-// EventsOnward finds events onward from a place, the oldest first, as Events does back from it.
-// From the beginning and from page to page, it returns each event once, after it is Settled. It
-// may miss events that are imported later, and an event that AcceptTx inserts in a caller's
-// transaction that takes longer than Settled.
+// EventsOnward finds events onward from a position, the oldest first. It is the counterpart of
+// Events. From the beginning and from page to page, it returns each event once, after it is
+// Settled. It may miss events that are imported later. It may also miss an event that AcceptTx
+// inserts in a caller's transaction that takes longer than Settled.
 func (f *Finder) EventsOnward(ctx context.Context, asked Events, from Cursor, limit int) (Page[*inbox.Event], error) {
 	w, err := f.eventWalk(ctx, asked)
 	if err != nil {
@@ -31,8 +31,7 @@ func (f *Finder) EventsOnward(ctx context.Context, asked Events, from Cursor, li
 	return page, nil
 }
 
-// eventsOnward walks onward with any kind of row. End contains the arguments that all slices
-// share.
+// eventsOnward walks onward with rows of any kind. End contains the arguments shared by all slices.
 func eventsOnward[Row any](ctx context.Context, f *Finder, w walk[identity.EventRef, Row], asked Events, from Cursor, limit int, end eventSliceOnward) (Page[Row], error) {
 	at, err := from.event(oldestEvent)
 	if err != nil {
@@ -60,8 +59,8 @@ func eventsOnward[Row any](ctx context.Context, f *Finder, w walk[identity.Event
 	return w.page(ctx, at, limit)
 }
 
-// eventsAhead reads imported events first, whose times are not in the order of their places,
-// and then events accepted from since on.
+// eventsAhead reads imported events first, because their times do not follow their positions. It
+// then reads events accepted from since on.
 func (f *Finder) eventsAhead(ctx context.Context, args eventSliceOnward, since int64) (slice[identity.EventRef], error) {
 	var s slice[identity.EventRef]
 	look, limit := args.Look, args.Limit
@@ -86,29 +85,29 @@ func (f *Finder) eventsAhead(ctx context.Context, args eventSliceOnward, since i
 
 // Found is a short form of an event, effect or refused delivery to which an action applies.
 type Found struct {
-	Cursor Cursor            // the place behind it
-	At     time.Time         // when it was received, or made
-	Event  identity.EventRef // the event, or the one that made the effect; empty if the application enqueued it
+	Cursor Cursor            // position behind it
+	At     time.Time         // when it was received or created
+	Event  identity.EventRef // the event, or the event that created the effect; empty if the application enqueued it
 	Effect identity.EffectID // zero for an event
-	Key    string            // the idempotency key of the effect, or the id of a refused delivery
-	// InDoubt: the effect may have been applied. Unrendered: nothing can be sent, because the
-	// request could not be rendered.
+	Key    string            // the effect's idempotency key, or the refused delivery's id
+	// InDoubt means that the effect may have been applied. Unrendered means that nothing can be
+	// sent, because the request could not be rendered.
 	InDoubt, Unrendered bool
-	// Unclear is the reason if Content could not be decided. Such a row is not part of the
-	// selection.
+	// Unclear is the reason if Content could not be decided. The selection does not include such a
+	// row.
 	Unclear error
 }
 
-// foundAtOnce is how many rows a page of Found reads.
+// foundAtOnce is the number of rows that a page of Found reads.
 const foundAtOnce = 2_000
 
-// foundBudget bounds a page of Found, so that it takes less time than the lease of the worker.
+// foundBudget limits a page of Found, so that it takes less time than the worker's lease.
 var foundBudget = budget{time: time.Second, rows: foundAtOnce, first: foundAtOnce, most: foundAtOnce}
 
-// EventsToChange finds events onward from a place, the oldest first, for an action on each. It
-// selects events accepted up to the place last and not erased; unredacted leaves out redacted
-// ones too. Imported events are left out. Each page reads 2,000 of them. Events that Content
-// cannot decide are among the rows, with Found.Unclear.
+// EventsToChange finds events onward from a position, the oldest first, for an action on each. It
+// selects events accepted up to the position last and not erased; unredacted also omits redacted
+// events. Imported events are omitted. Each page reads 2,000 events. Events that Content cannot
+// decide are among the rows, with Found.Unclear.
 func (f *Finder) EventsToChange(ctx context.Context, asked Events, from Cursor, last int64, unredacted bool) (Page[Found], error) {
 	judge, _, err := f.judgeOf(ctx, asked.Content)
 	if err != nil {
@@ -127,7 +126,7 @@ func (f *Finder) EventsToChange(ctx context.Context, asked Events, from Cursor, 
 	return page, nil
 }
 
-// EffectsToChange is EventsToChange for effects. It selects those made at asOf or earlier that
+// EffectsToChange is EventsToChange for effects. It selects effects created at asOf or earlier that
 // have not finished since then and are not erased.
 func (f *Finder) EffectsToChange(ctx context.Context, asked Effects, from Cursor, asOf time.Time) (Page[Found], error) {
 	page, err := f.effectsToChange(ctx, asked, from, asOf)
@@ -151,7 +150,7 @@ func (f *Finder) effectsToChange(ctx context.Context, asked Effects, from Cursor
 	}
 	end := asOf
 	if !asked.Until.IsZero() && asked.Until.Before(end) {
-		end = asked.Until.Add(-time.Microsecond) // the database has this resolution
+		end = asked.Until.Add(-time.Microsecond) // the database's resolution
 	}
 	return walk[identity.EffectID, Found]{
 		cursor: place.ofEffect, judge: judge.telling(), budget: foundBudget, load: found(func(c candidate[identity.EffectID]) Found {
@@ -168,7 +167,7 @@ func (f *Finder) effectsToChange(ctx context.Context, asked Effects, from Cursor
 	}.page(ctx, at, foundAtOnce)
 }
 
-// found makes rows of candidates without reading the full rows.
+// found builds rows from candidates without reading the full rows.
 func found[Ref comparable](of func(candidate[Ref]) Found) func(context.Context, []candidate[Ref]) (map[Ref]Found, error) {
 	return func(_ context.Context, candidates []candidate[Ref]) (map[Ref]Found, error) {
 		rows := make(map[Ref]Found, len(candidates))

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Span is the time range in which events were received, effects made, or actions requested.
+// Span is the time range in which events were received, effects created, or actions requested.
 type Span struct {
 	Since time.Time `json:"since,omitzero" find:"since" former:"from" label:"Since" hint:"24h"`
 	Until time.Time `json:"until,omitzero" find:"until" former:"to" label:"Until" hint:"2026-11-21"` // exclusive
@@ -22,7 +22,7 @@ func (s Span) Validate() error {
 	return nil
 }
 
-// contains reports whether a time is in the span.
+// contains reports whether a time is within the span.
 func (s Span) contains(at time.Time) bool {
 	return !at.Before(s.Since) && (s.Until.IsZero() || at.Before(s.Until))
 }

@@ -38,7 +38,7 @@ type actionSlice struct {
 	Action      ledger.Action
 	Target      string
 	Since       *time.Time
-	BeforeTime  *time.Time // nil: from the newest
+	BeforeTime  *time.Time // nil: start at the newest row
 	BeforeID    int64
 	Look, Limit int
 }
@@ -48,7 +48,7 @@ type actions struct{ IDs []int64 }
 type effectSlice struct {
 	effectsAskedFor
 
-	BeforeTime  *time.Time // nil: from the newest
+	BeforeTime  *time.Time // nil: start at the newest row
 	BeforeKey   string
 	Look, Limit int
 }
@@ -67,7 +67,7 @@ type eventPlace struct{ At time.Time }
 type eventSlice struct {
 	askedFor
 
-	Before, DownTo int64 // accept_seq
+	Before, DownTo int64 // values of accept_seq
 	Look, Limit    int
 }
 
@@ -75,7 +75,7 @@ type eventSliceOnward struct {
 	askedFor
 
 	After, UpTo          int64    // accept_seq
-	SettlesInSeconds     *float64 // nil: uncommitted events are not waited for
+	SettlesInSeconds     *float64 // nil: do not wait for uncommitted events
 	Unerased, Unredacted bool
 	Look, Limit          int
 }

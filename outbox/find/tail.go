@@ -9,26 +9,25 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// How far back a Tail re-reads. Rows do not become visible in the order in which they were
+// The range that a Tail reads again. Rows do not become visible in the order in which they were
 // inserted.
 const (
 	placesAgain = 1_000
 	timeAgain   = 10 * time.Second
 )
 
-// Tail returns new rows. It is meant for watching: a row that is committed much later than the
-// rows after it is never returned.
+// Tail returns new rows. It is meant for watching: a row that is committed much later than the rows
+// after it is never returned.
 type Tail[Row any] struct {
-	// read returns the matching rows that are not much older than the newest known place, and
-	// the newest place now.
+	// read returns the matching rows that are not much older than the newest known position, and
+	// the newest position now.
 	read func(ctx context.Context, known place) ([]Row, []Cursor, place, error)
 	told map[Cursor]place
 	at   place
-	late func(known, p place) bool // whether p is too old to be read again
+	late func(known, p place) bool // reports whether p is too old to be read again
 }
 
-// Next returns the rows that are new since the last call, the oldest first. The first call
-// returns nothing.
+// Next returns the new rows since the last call, the oldest first. The first call returns nothing.
 func (t *Tail[Row]) Next(ctx context.Context) ([]Row, error) {
 	rows, cursors, newest, err := t.read(ctx, t.at)
 	if err != nil {
@@ -88,7 +87,7 @@ func (f *Finder) FollowEvents(asked Events) *Tail[*inbox.Event] {
 	}
 }
 
-// FollowEffects returns a Tail of effects as they are made.
+// FollowEffects returns a Tail of effects as they are created.
 func (f *Finder) FollowEffects(asked Effects) *Tail[ledger.Effect] {
 	return &Tail[ledger.Effect]{
 		late: func(known, p place) bool { return p.at.Before(known.at.Add(-2 * timeAgain)) },

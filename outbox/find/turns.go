@@ -5,12 +5,12 @@ import (
 	"time"
 )
 
-// restFactor is how long a search of a Brief Finder rests after a slice, as a multiple of the
-// time that the slice took.
+// restFactor is the rest of a Brief Finder's search after a slice, as a multiple of the slice's
+// duration.
 const restFactor = 2
 
-// turns lets one search in payloads work at a time, and rest in between. A search keeps a CPU
-// of ours and one of the server busy, which deliveries need too. A nil *turns does neither.
+// turns lets one payload search work at a time, and makes it rest in between. A search keeps a CPU
+// of this process and one of the server busy, which deliveries need too. A nil *turns does neither.
 type turns struct {
 	free chan struct{} // has a value while no search works
 	rest int

@@ -11,42 +11,40 @@ import (
 
 const (
 	defaultLimit = 50
-	maxLimit     = 1_000 // of a list
+	maxLimit     = 1_000 // limit of a list
 )
 
-// candidate is a row that matches, apart from Match.
+// candidate is a row that matches, ignoring Match.
 type candidate[Ref comparable] struct {
 	ref        Ref
 	place      place
-	event      identity.EventRef // whose body Match reads; empty: none
-	deliveryID uuid.UUID         // where the body is, if known
+	event      identity.EventRef // event whose body Match reads; empty: none
+	deliveryID uuid.UUID         // location of the body, if known
 
-	inDoubt, unrendered bool  // of an effect
-	unclear             error // why Match could not be decided, if the judge is telling
+	inDoubt, unrendered bool  // only for effects
+	unclear             error // reason why Match could not be decided, if the judge is telling
 }
 
 // slice is the result of one statement.
 type slice[Ref comparable] struct {
 	candidates []candidate[Ref] // in the order of the walk
 	looked     int
-	end        place // of the last row that was read
+	end        place // position of the last row that was read
 }
 
 // walk reads rows of one kind in order.
 type walk[Ref comparable, Row any] struct {
-	// read reads the next look rows behind a place, and returns at most limit of those that
-	// match.
+	// read reads the next look rows behind a position, and returns at most limit matching rows.
 	read func(ctx context.Context, behind place, look, limit int) (slice[Ref], error)
-	// load returns the rows of candidates. It omits rows that were deleted meanwhile or no
-	// longer match.
+	// load returns the rows of candidates. It omits rows that have been deleted or no longer match.
 	load   func(ctx context.Context, found []candidate[Ref]) (map[Ref]Row, error)
 	cursor func(place) Cursor
-	all    bool   // nothing is filtered: no more has to be read than is returned
+	all    bool   // nothing is filtered: only rows to return have to be read
 	judge  *judge // nil: all candidates match
 	budget budget
 }
 
-// page walks from a place until it has found limit rows, or the rows or the budget end.
+// page walks from a position until it has found limit rows, or the rows or the budget end.
 func (w walk[Ref, Row]) page(ctx context.Context, from place, limit int) (Page[Row], error) {
 	if limit <= 0 {
 		limit = defaultLimit
@@ -65,7 +63,7 @@ func (w walk[Ref, Row]) page(ctx context.Context, from place, limit int) (Page[R
 		began := time.Now()
 		look, wanted := pace.now, limit+1-len(found)
 		if w.judge != nil {
-			wanted = look // the number of matches among them is unknown
+			wanted = look // the number of matches in them is unknown
 		}
 		s, err := w.read(ctx, at, look, wanted)
 		taken, through := s.candidates, len(s.candidates)
@@ -107,7 +105,7 @@ func (w walk[Ref, Row]) page(ctx context.Context, from place, limit int) (Page[R
 	return page, err
 }
 
-// turn waits for its turn if the walk reads bodies.
+// turn waits for the walk's turn if the walk reads bodies.
 func (w walk[Ref, Row]) turn(ctx context.Context) (end func(), err error) {
 	if w.judge == nil {
 		return func() {}, nil

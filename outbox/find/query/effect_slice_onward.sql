@@ -1,6 +1,5 @@
--- The next effects after a place, in the order they were made, as effect_slice returns those
--- before it. Erased effects are left out, and those that finished after the action was
--- requested.
+-- The next effects after a position, in order of creation; effect_slice returns the effects before
+-- it. Omits erased effects, and effects that finished after the action was requested.
 WITH slice AS MATERIALIZED (
     SELECT {{effect_looked_at}}
     FROM hooklatch.effects AS e

@@ -1,5 +1,5 @@
--- The place from which on events were received at a time or later, by bisection of accept_seq
--- with one look-up per step. Imported events have places below 1 and times of their own.
+-- The position from which events were received at a time or later, by bisection of accept_seq with
+-- one look-up per step. Imported events have positions below 1 and separate times.
 WITH RECURSIVE span AS (
     SELECT
         COALESCE((

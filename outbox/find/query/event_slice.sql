@@ -1,5 +1,5 @@
--- The next :look events back from a place, and at most :limit of those that match. The last row
--- describes the end of the slice. However few match, only the slice is read.
+-- Reads the next :look events back from a position, and returns at most :limit matching events. The
+-- last row describes the end of the slice. However few events match, only the slice is read.
 WITH slice AS MATERIALIZED (
     SELECT {{event_looked_at}}
     FROM hooklatch.processed_events AS p

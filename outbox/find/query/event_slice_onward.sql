@@ -1,6 +1,6 @@
--- The next events after a place, in the order they were accepted, as event_slice returns those
--- before it. An event younger than :settles_in_seconds ends the slice, because earlier ones may
--- not be committed yet. If that is NULL, no event ends it.
+-- The next events after a position, in order of acceptance; event_slice returns the events before
+-- it. An event younger than :settles_in_seconds ends the slice, because earlier events might not be
+-- committed yet. If :settles_in_seconds is NULL, no event ends it.
 WITH ahead AS MATERIALIZED (
     SELECT {{event_looked_at}}
     FROM hooklatch.processed_events AS p

@@ -1,4 +1,4 @@
--- Whether the effect s matches. Empty arguments match all.
+-- True if the effect s matches. Empty arguments match all.
 (:states::text[] IS NULL OR s.state = ANY (:states::text[]))
         AND (:destination = '' OR s.destination = :destination)
         AND (:route = '' OR s.route = :route)

@@ -1,4 +1,4 @@
--- Whether the event s matches. Empty arguments match all.
+-- True if the event s matches. Empty arguments match all.
 (:source = '' OR s.source = :source)
         AND (:type_like = '' OR s.event_type LIKE :type_like)
         AND (:event_id = '' OR s.event_id = :event_id)
