@@ -2,10 +2,10 @@ package fleet
 
 import "time"
 
-// This file has the arguments of the fleet's statements. Times are in seconds, as an interval
-// or before now.
+// This file declares the arguments of the fleet's statements. Durations are in seconds: an
+// interval, or time before now.
 
-// named is the destination of a statement.
+// named contains a statement's destination.
 type named struct{ Destination string }
 
 type announceWorker struct {
@@ -13,14 +13,14 @@ type announceWorker struct {
 	RunningSeconds float64
 	ConfigHash     string
 	Destinations   []string
-	Queues         []string // of each destination
-	Configuration  string   // hash
+	Queues         []string // one queue for each destination
+	Configuration  string   // hash of the configuration
 	Routes         string
 	Sources        []string
 	HandlerSources []string
 	Dispatches     bool
 	Accepts        bool
-	UnusedSeconds  float64 // after which an unused configuration gets a new number
+	UnusedSeconds  float64 // time after which an unused configuration gets a new number
 }
 
 type asideRow struct{ Destination, AsideQueue string }
@@ -32,7 +32,7 @@ type asideOf struct{ Aside []asideRow }
 type beginProbe struct {
 	Destination  string
 	LeaseSeconds float64
-	Until        time.Time // end of this caller's earlier try
+	Until        time.Time // deadline of this caller's earlier try
 	Repeated     bool
 }
 
@@ -72,7 +72,7 @@ type setPaused struct {
 	Destination string
 	Paused      bool
 	Who, Reason string
-	Own         bool // leaves other pauses alone: see SetPausedFor
+	Own         bool // leaves other pauses unchanged: see SetPausedFor
 }
 
 type takeTokens struct {
@@ -82,7 +82,7 @@ type takeTokens struct {
 }
 
 type tellPausesAgain struct {
-	Topic          string // of River's notifications
+	Topic          string // topic of River's notifications
 	UnheardSeconds float64
 }
 

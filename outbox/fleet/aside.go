@@ -11,12 +11,12 @@ import (
 	"github.com/hooklatch/hooklatch/internal/riverjob"
 )
 
-// SetAside moves the job of an effect to a queue that no worker reads. Such an effect cannot
-// start now, because its destination is paused or has no free slot. The process that runs the
-// job then snoozes it. The job waits there, at no cost, until Recall.
+// SetAside moves an effect's job to a queue that no worker reads. Such an effect cannot start now,
+// because its destination is paused or has no free slot. The process that runs the job then snoozes
+// it. The job waits in that queue, at no cost, until Recall.
 //
-// SetAside and Recall need not survive a lost server: a job that stays in its queue is only
-// told once more to wait. Errors: ErrUnavailable.
+// SetAside and Recall need not survive a server failure: a job that stays in its queue only gets
+// one more instruction to wait. Errors: ErrUnavailable.
 func (f *Fleet) SetAside(ctx context.Context, destination string, jobID int64) error {
 	err := f.db.Statement("set_aside", func(db pipeline.ByIndex) error {
 		_, err := f.sql.SetAside.With(setAside{AsideQueue: riverjob.AsideQueue(destination), JobID: jobID}).Exec(ctx, db)
@@ -31,7 +31,7 @@ func (f *Fleet) SetAside(ctx context.Context, destination string, jobID int64) e
 // Aside is a destination that has jobs set aside.
 type Aside struct {
 	Destination string
-	Paused      bool // Recall would not bring any back
+	Paused      bool // Recall would return no job
 }
 
 // AsideOf lists the given destinations that have jobs set aside. Errors: ErrUnavailable.
@@ -53,9 +53,9 @@ func (f *Fleet) AsideOf(ctx context.Context, destinations []string) (found []Asi
 	return found, nil
 }
 
-// Recall returns up to limit jobs that were set aside for a destination to its queue, the
-// longest waiting first. It reports their number, which is 0 while the destination is paused.
-// Errors: ErrUnavailable.
+// Recall returns up to limit jobs that were set aside for a destination to its queue, the longest
+// waiting first. It returns their number, which is 0 while the destination is paused. Errors:
+// ErrUnavailable.
 func (f *Fleet) Recall(ctx context.Context, destination string, limit int) (recalled int, err error) {
 	recall := recallJobs{Destination: destination, AsideQueue: riverjob.AsideQueue(destination), Limit: limit}
 	err = f.db.Statement("recall_jobs", func(db pipeline.ByIndex) error {

@@ -14,8 +14,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// Trip opens the breaker of a destination, which pauses it, and lets the first probe through
-// after probeIn. A breaker that is not closed stays as it is: the first call wins. Errors:
+// Trip opens a destination's breaker, which pauses the destination, and lets the first probe
+// through after probeIn. A breaker that is not closed stays unchanged: the first call wins. Errors:
 // ErrUnknownDestination, ErrUnavailable.
 func (f *Fleet) Trip(ctx context.Context, destination, reason string, probeIn time.Duration) error {
 	trip := openBreaker{Destination: destination, Reason: column.Reason(reason), ProbeSeconds: probeIn.Seconds()}
@@ -25,14 +25,13 @@ func (f *Fleet) Trip(ctx context.Context, destination, reason string, probeIn ti
 	return nil
 }
 
-// BeginProbe lets one due probe through an open breaker and makes the breaker half-open. It
-// reports false if no probe may start: it is too early, another process probes, an operator
-// paused the destination, or the breaker is closed. A probe that ends neither with CloseBreaker
-// nor with ProbeFailed within lease is given up, and the next may start. Errors:
-// ErrUnavailable.
+// BeginProbe lets one due probe through an open breaker and changes the breaker to half-open. It
+// returns false if no probe may start: it is too early, another process probes, an operator paused
+// the destination, or the breaker is closed. A probe that does not end with CloseBreaker or
+// ProbeFailed within lease is given up, and the next probe may start. Errors: ErrUnavailable.
 func (f *Fleet) BeginProbe(ctx context.Context, destination string, lease time.Duration) (bool, error) {
 	var begun bool
-	var until time.Time // distinguishes our probe from another process's
+	var until time.Time // distinguishes this process's probe from another process's
 	err := f.db.Do(ctx, "begin_probe", commit.Limits{}, func(ctx context.Context, tx pgx.Tx, repeated bool) error {
 		probe := beginProbe{Destination: destination, LeaseSeconds: lease.Seconds(), Until: until, Repeated: repeated}
 		err := f.sql.BeginProbe.With(probe).QueryRow(ctx, tx).Scan(&until)
@@ -50,9 +49,9 @@ func (f *Fleet) BeginProbe(ctx context.Context, destination string, lease time.D
 // ActionProbe is the action of ProbeNow in the operator log.
 const ActionProbe ledger.Action = "destination.probe"
 
-// ProbeNow makes the next probe of an open breaker due immediately. A worker starts it at its
-// next check, if an effect is due. A breaker that is not open, or whose probe is already due,
-// stays as it is. Errors: ErrUnknownDestination, ErrUnavailable.
+// ProbeNow makes the next probe of an open breaker due immediately. A worker starts it at its next
+// check, if an effect is due. A breaker that is not open, or whose probe is already due, stays
+// unchanged. Errors: ErrUnknownDestination, ErrUnavailable.
 func (f *Fleet) ProbeNow(ctx context.Context, destination string, by ledger.Operator) error {
 	what := ledger.Instruction{Action: ActionProbe, Target: destination}
 	err := f.ledger.Act(ctx, by, what, func(ctx context.Context, tx pgx.Tx) (ledger.Consequence, error) {
@@ -85,9 +84,9 @@ func (f *Fleet) ProbeFailed(ctx context.Context, destination, reason string, pro
 	return nil
 }
 
-// NoteSuccess records that an attempt at the destination, started ago before now, was applied.
-// Call it before Trip: a probe of an effect that had failed before that success uses up one of
-// its attempts. Errors: ErrUnavailable.
+// NoteSuccess records that an attempt at the destination was applied. The attempt started ago
+// before now. Call NoteSuccess before Trip: a probe of an effect that had failed before that
+// success uses up one of its attempts. Errors: ErrUnavailable.
 func (f *Fleet) NoteSuccess(ctx context.Context, destination string, ago time.Duration) error {
 	err := f.db.Statement("note_success", func(db pipeline.ByIndex) error {
 		_, err := f.sql.NoteSuccess.With(noteSuccess{Destination: destination, AgoSeconds: ago.Seconds()}).Exec(ctx, db)
@@ -99,8 +98,8 @@ func (f *Fleet) NoteSuccess(ctx context.Context, destination string, ago time.Du
 	return nil
 }
 
-// CloseBreaker lets a destination work again after a successful probe, unless an operator
-// paused it. Errors: ErrUnknownDestination, ErrUnavailable.
+// CloseBreaker ends a destination's breaker pause after a successful probe. An operator's pause
+// stays. Errors: ErrUnknownDestination, ErrUnavailable.
 func (f *Fleet) CloseBreaker(ctx context.Context, destination string) error {
 	if err := f.changeDestination(ctx, "close_breaker", destination, f.sql.CloseBreaker.With(named{Destination: destination})); err != nil {
 		return fmt.Errorf("close breaker of %s: %w", destination, err)

@@ -42,16 +42,16 @@ type DestinationState struct {
 	Breaker       BreakerState `json:"breaker"`
 	BreakerReason string       `json:"breaker_reason,omitzero"`
 	OpenedAt      time.Time    `json:"opened_at"` // zero while the breaker is closed
-	ProbeAt       time.Time    `json:"probe_at"`  // of the next probe, or the deadline of the running one
+	ProbeAt       time.Time    `json:"probe_at"`  // time of the next probe, or deadline of the running probe
 	Epoch         int64        `json:"-"`         // counts the changes of pause and breaker
 
-	QueuePaused bool `json:"queue_paused"` // whether the River queue is paused
+	QueuePaused bool `json:"queue_paused"` // the River queue is paused
 
-	ServedBy int       `json:"served_by"` // running processes with it in their configuration
-	ServedAt time.Time `json:"served_at"` // when a process last had it; zero: never
+	ServedBy int       `json:"served_by"` // number of running processes that have it in their configuration
+	ServedAt time.Time `json:"served_at"` // time when a process last had it; zero: never
 }
 
-// Paused reports whether only probes may start, if any.
+// Paused reports whether no attempts other than probes may start.
 func (d DestinationState) Paused() bool { return d.OperatorPaused || d.Breaker != BreakerClosed }
 
 // MarshalJSON writes the fields that operators and API clients see. An unset time is null.
@@ -71,14 +71,14 @@ func (d DestinationState) MarshalJSON() ([]byte, error) {
 	})
 }
 
-// SetPaused sets or ends an operator's pause. The breaker is independent: a destination works
-// when neither blocks it. Errors: ErrUnknownDestination, ErrUnavailable.
+// SetPaused sets or ends an operator's pause. The breaker is independent: a destination works when
+// neither blocks it. Errors: ErrUnknownDestination, ErrUnavailable.
 func (f *Fleet) SetPaused(ctx context.Context, destination string, paused bool, by ledger.Operator) error {
 	return f.orderPause(ctx, setPaused{Destination: destination, Paused: paused, Who: by.Who, Reason: column.Reason(by.Reason)}, by)
 }
 
 // SetPausedFor is SetPaused for a larger operation, named by the reason. It leaves other pauses
-// alone, and ends only a pause with the same reason.
+// unchanged, and ends only a pause with the same reason.
 func (f *Fleet) SetPausedFor(ctx context.Context, destination string, paused bool, by ledger.Operator) error {
 	return f.orderPause(ctx, setPaused{Destination: destination, Paused: paused, Who: by.Who, Reason: column.Reason(by.Reason), Own: true}, by)
 }
@@ -112,9 +112,9 @@ func (f *Fleet) orderPause(ctx context.Context, pause setPaused, by ledger.Opera
 	return nil
 }
 
-// changeDestination changes the row of a destination and applies its new pause to the River
-// queue, in one transaction under the row's lock. Each change is idempotent, so a lost COMMIT
-// answer is harmless.
+// changeDestination changes a destination's row and applies its new pause to the River queue, in
+// one transaction under the row's lock. Each change is idempotent, so a lost COMMIT response is
+// harmless.
 func (f *Fleet) changeDestination(ctx context.Context, name commit.Name, destination string, change statement.Bound) error {
 	return f.db.Do(ctx, name, commit.Limits{}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
 		known, err := f.applyPause(ctx, tx, destination, func() error {
@@ -185,15 +185,15 @@ func (f *Fleet) Destinations(ctx context.Context) ([]DestinationState, error) {
 	return destinations, nil
 }
 
-// unheardAfter is how long a queue may be worked contrary to its pause state before clients are
+// unheardAfter is how long a queue may be processed contrary to its pause state before clients are
 // notified again.
 const unheardAfter = 10 * time.Second
 
-// SyncPauses makes the River queues agree with the destinations, whose rows are authoritative.
-// River forgets the queue of a worker that was away for a day, and operators pause and resume
-// queues in River UI. It also makes the clients of all processes agree with the queues: a
-// client that lost its connection when a pause ended would never work the queue again. Call it
-// every 10 seconds. Errors: ErrUnavailable.
+// SyncPauses applies the destinations' pauses to the River queues; the destinations' rows are
+// authoritative. River forgets the queue of a worker that was away for a day, and operators pause
+// and resume queues in River UI. SyncPauses also makes the clients of all processes follow the
+// queues. Otherwise a client that lost its connection when a pause ended would never process the
+// queue again. Call it every 10 seconds. Errors: ErrUnavailable.
 func (f *Fleet) SyncPauses(ctx context.Context) error {
 	// The two steps are independent: a locked destination must not delay the notifications of
 	// others.
@@ -224,8 +224,8 @@ func (f *Fleet) followDestinations(ctx context.Context) error {
 	return nil
 }
 
-// tellPausesAgain notifies the clients of all processes about queues whose pause state one of
-// them seems to ignore.
+// tellPausesAgain notifies the clients of all processes about queues whose pause state a client
+// seems to ignore.
 func (f *Fleet) tellPausesAgain(ctx context.Context) error {
 	err := f.db.Statement("tell_pauses_again", func(db pipeline.ByIndex) error {
 		_, err := f.sql.TellPausesAgain.With(tellPausesAgain{Topic: f.controlTopic, UnheardSeconds: unheardAfter.Seconds()}).Exec(ctx, db)

@@ -1,6 +1,5 @@
-// Package fleet manages, for workers and the program, the destinations of all processes
-// together: which exist, whether attempts at them may start and how fast, and which processes
-// serve them.
+// Package fleet manages, for workers and the program, the destinations of all processes together:
+// the registered destinations, their pauses and rates, and the processes that serve them.
 //
 // # Pauses, breakers and rates
 //
@@ -10,10 +9,10 @@
 //	  └───────────────────────────── CloseBreaker ──────────────────────┘
 //
 // A destination is paused while operator_paused is set or its breaker is not closed. The
-// transaction that changes it also applies the pause to its River queue, under the
-// destination's row lock, so that neither undoes the other. SyncPauses repairs what River
-// forgot. Claims refuse a paused destination too. This covers jobs fetched earlier and queues
-// shared by several destinations. A probe passes the breaker, but never an operator's pause.
+// transaction that changes either also applies the pause to the River queue, under the
+// destination's row lock, so that neither undoes the other. SyncPauses repairs what River forgot.
+// Claims refuse a paused destination too. This covers jobs fetched earlier and queues shared by
+// several destinations. A probe passes the breaker, but never an operator's pause.
 //
 // The database enforces rates for all processes together ([Fleet.TakeTokens]).
 package fleet

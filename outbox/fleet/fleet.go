@@ -39,7 +39,7 @@ type Fleet struct {
 	ledger *ledger.Ledger
 	runs   *runs.Runs
 
-	controlTopic string // of River's notifications
+	controlTopic string // topic of River's notifications
 }
 
 // New returns a Fleet on a migrated database. It starts nothing.

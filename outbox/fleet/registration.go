@@ -23,8 +23,8 @@ type Destination struct {
 
 type registerDestinations struct{ Destinations []Destination }
 
-// RegisterDestinations makes destinations known to EnqueueTx. It changes nothing for those that
-// are already registered alike. Errors: ErrUnavailable.
+// RegisterDestinations registers destinations for EnqueueTx. It changes nothing for destinations
+// that are already registered with the same values. Errors: ErrUnavailable.
 func (f *Fleet) RegisterDestinations(ctx context.Context, destinations []Destination) error {
 	rows := slices.Clone(destinations)
 	for i, d := range rows {

@@ -15,14 +15,13 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/runs"
 )
 
-// Waiting counts the unfinished effects of one route, or those the application enqueued, at one
-// destination.
+// Waiting counts the unfinished effects of one route, or of the application, at one destination.
 type Waiting struct {
 	Destination string
-	Route       string // empty if the application enqueued them
+	Route       string // empty if the application enqueued the effects
 	Effects     int64
-	Since       time.Time // creation of the oldest
-	Unrendered  int64     // those among them whose request is not rendered yet
+	Since       time.Time // creation of the oldest effect
+	Unrendered  int64     // number of effects whose request is not rendered yet
 }
 
 // Waiting counts waiting effects. It reads all unfinished effects.
@@ -42,11 +41,11 @@ func (f *Fleet) Waiting(ctx context.Context) ([]Waiting, error) {
 	return waiting, nil
 }
 
-// Retire removes a destination that has permanently left the configuration. Enqueueing for it
-// is refused from then on, and a bulk run starts that parks its waiting effects. Upkeep ends
-// the jobs of the parked effects. If Retire is interrupted before the run starts, the same call
-// completes it. A worker that starts with the destination again registers it anew. Errors:
-// ErrServed, ErrUnknownDestination, ErrUnavailable.
+// Retire removes a destination that has permanently left the configuration. From then on enqueueing
+// for it is refused, and a bulk run starts that parks its waiting effects. Upkeep ends the jobs of
+// the parked effects. If Retire is interrupted before the run starts, the same call completes it. A
+// worker that starts with the destination again registers it anew. Errors: ErrServed,
+// ErrUnknownDestination, ErrUnavailable.
 func (f *Fleet) Retire(ctx context.Context, destination string, by ledger.Operator) (runs.Run, error) {
 	by.RequestID = cmp.Or(by.RequestID, uuid.NewString())
 	what := ledger.Instruction{Action: ledger.ActionRetireDestination, Target: destination}
@@ -73,8 +72,8 @@ func (f *Fleet) Retire(ctx context.Context, destination string, by ledger.Operat
 	return run, nil
 }
 
-// forget removes a destination and reports whether it existed. For one removed earlier, effects
-// must be waiting.
+// forget removes a destination and reports whether it existed. If it was removed earlier and no
+// effects wait for it, forget returns ErrUnknownDestination.
 func (f *Fleet) forget(ctx context.Context, tx pgx.Tx, destination string) (known bool, err error) {
 	var locked string
 	err = f.sql.LockDestination.With(named{Destination: destination}).QueryRow(ctx, tx).Scan(&locked)

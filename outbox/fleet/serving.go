@@ -17,18 +17,19 @@ import (
 const (
 	// AnnounceEvery is the interval at which a process that performs effects announces itself.
 	AnnounceEvery = 10 * time.Second
-	// PresumedGone is the time without an announcement after which a process no longer counts.
-	// Too short a time does no harm to effects, which wait where another process takes them.
-	// Events are then dispatched by an older configuration.
+	// PresumedGone is the time without an announcement after which a process no longer counts. Too
+	// short a time does not harm effects, which wait where another process takes them. Events,
+	// however, are then dispatched by an older configuration.
 	PresumedGone = 3 * AnnounceEvery
-	// GatewayPatience is how long workers leave the events of a source to a newer configuration
-	// that only a gateway runs. Workers with that configuration should start within this time.
+	// GatewayPatience is the time for which workers leave a source's events to a newer
+	// configuration that only a gateway runs. Workers with that configuration should start within
+	// this time.
 	GatewayPatience = 5 * time.Minute
-	// unusedAfter is the time after which a configuration that no process runs gets a new
-	// number, because a later process is a rollback to it. Before that, such a process counts
-	// as restarted.
+	// unusedAfter is the time after which a configuration that no process runs gets a new number,
+	// because a later process with it is a rollback. Before that, such a process counts as
+	// restarted.
 	unusedAfter = 2 * time.Minute
-	// moveLimit bounds the jobs moved by one statement.
+	// moveLimit limits the jobs moved by one statement.
 	moveLimit = 2_000
 )
 
@@ -36,15 +37,15 @@ const (
 // others to dispatch.
 type Presence struct {
 	ID           string        // unique among running processes
-	Running      time.Duration // since its start
+	Running      time.Duration // time since its start
 	ConfigHash   string
 	Destinations []Destination // Name and Queue are used
 
-	// Hash is the digest of everything that decides which effects an event has, and Routes that
-	// of the routes alone.
+	// Hash is the digest of everything that decides which effects an event has. Routes is the
+	// digest of the routes alone.
 	Hash, Routes string
-	// Sources are the sources whose events the process dispatches or accepts, and
-	// HandlerSources those it has handlers for; "*" is every source.
+	// Sources are the sources whose events the process dispatches or accepts. HandlerSources are
+	// the sources for which it has handlers. "*" is every source.
 	Sources, HandlerSources []string
 	// GatewayOnly is true for a process that dispatches nothing.
 	GatewayOnly bool
@@ -52,9 +53,9 @@ type Presence struct {
 	Accepts bool
 }
 
-// Configuration is the configuration that a process has announced for its decisions.
+// Configuration is a process's announced configuration.
 type Configuration struct {
-	// Number is larger for a configuration that was first announced later. 0: none was
+	// Number is larger for a configuration that was first announced later. 0: no configuration was
 	// announced.
 	Number int64
 	Routes string // as in Presence
@@ -63,9 +64,9 @@ type Configuration struct {
 	ForHandlers bool
 }
 
-// Announce registers a running process and what it serves. Call it before the process accepts
-// or dispatches anything, when its configuration changes, and every AnnounceEvery. It tries
-// once and ends with ctx. Errors: ErrUnavailable.
+// Announce registers a running process, its destinations and its sources. Call it before the
+// process accepts or dispatches anything, when its configuration changes, and every AnnounceEvery.
+// It tries once and ends with ctx. Errors: ErrUnavailable.
 func (f *Fleet) Announce(ctx context.Context, p Presence) (Configuration, error) {
 	names, queues := make([]string, len(p.Destinations)), make([]string, len(p.Destinations))
 	for i, d := range p.Destinations {
@@ -112,16 +113,16 @@ func (f *Fleet) TakeOver(ctx context.Context, p Presence) (moved int64, err erro
 	return f.syncQueues(ctx, 0, own)
 }
 
-// SyncQueues moves every waiting job to a queue that a running process works, and returns the
-// number of moved jobs. While processes with different configurations run together, and after
-// the last old one has stopped, jobs may wait in a queue that no process works any more. Call
-// it every 10 seconds. Errors: ErrUnavailable.
+// SyncQueues moves every waiting job to a queue that a running process reads, and returns the
+// number of moved jobs. Jobs may wait in a queue that no process reads: while processes with
+// different configurations run together, and after the last old process has stopped. Call it every
+// 10 seconds. Errors: ErrUnavailable.
 func (f *Fleet) SyncQueues(ctx context.Context) (moved int64, err error) {
 	return f.syncQueues(ctx, PresumedGone, func(string) bool { return false })
 }
 
-// syncQueues moves jobs out of queues that no process has worked for the time unserved, except
-// those that leave reports.
+// syncQueues moves jobs out of queues that no process has read for the time unserved, except queues
+// for which leave returns true.
 func (f *Fleet) syncQueues(ctx context.Context, unserved time.Duration, leave func(queue string) bool) (moved int64, err error) {
 	if _, err := f.execute(ctx, "place_destinations", f.sql.PlaceDestinations.With(seenWithin{SeenSeconds: PresumedGone.Seconds()})); err != nil {
 		return 0, fmt.Errorf("sync queues: place destinations: %w", err)
@@ -159,8 +160,8 @@ func (f *Fleet) syncQueues(ctx context.Context, unserved time.Duration, leave fu
 	return moved, nil
 }
 
-// Redirect moves a job to the queue of its destination. The process that runs the job, which
-// cannot work it, then snoozes it. Errors: ErrUnavailable.
+// Redirect moves a job to its destination's queue. The process that runs the job cannot process it
+// and then snoozes it. Errors: ErrUnavailable.
 func (f *Fleet) Redirect(ctx context.Context, jobID int64) error {
 	if _, err := f.execute(ctx, "redirect_job", f.sql.RedirectJob.With(redirectJob{JobID: jobID})); err != nil {
 		return fmt.Errorf("redirect job: %w", err)
@@ -168,7 +169,7 @@ func (f *Fleet) Redirect(ctx context.Context, jobID int64) error {
 	return nil
 }
 
-// Wake notifies every process of a queue in which a job is due.
+// Wake notifies every process of a queue that contains a due job.
 func (f *Fleet) Wake(queue string) { f.jobs.Wake(queue) }
 
 // execute runs a repeatable statement in its own transaction.

@@ -9,13 +9,12 @@ import (
 	"github.com/hooklatch/hooklatch/internal/pipeline"
 )
 
-// TakeTokens takes n tokens of a destination's rate, which applies to all processes together.
-// It returns the wait before all n may be used at the same time. The tokens are taken however
-// long the wait is. To keep it short, a process should have one caller at a time for each
-// destination. After a quiet time at most burst tokens are free. A perSecond of 0 or less means
-// no limit.
+// TakeTokens takes n tokens of a destination's rate, which applies to all processes together. It
+// returns the wait before all n may be used at the same time. The tokens are taken, whatever the
+// wait. To keep the wait short, a process should have one caller at a time for each destination.
+// After a quiet time at most burst tokens are free. A perSecond of 0 or less means no limit.
 //
-// The statement need not survive a lost server: lost tokens at worst let a burst through.
+// The statement need not survive a server failure: lost tokens at worst allow a burst.
 //
 // TakeTokens implements the generic cell rate algorithm (ITU-T I.371) by the database's clock.
 // Errors: ErrUnavailable.

@@ -11,18 +11,17 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// MostUnsuccessful is the most effects counted of each kind at a destination: a count of that
-// value means as many or more.
+// MostUnsuccessful is the maximum number of effects counted of each kind at a destination: a count
+// of that value means as many or more.
 const MostUnsuccessful = rule.MostAside
 
-// Unsuccessful counts the effects at one destination that need attention, up to
-// MostUnsuccessful.
+// Unsuccessful counts the effects at one destination that need attention, up to MostUnsuccessful.
 type Unsuccessful struct {
-	Failed int64 `json:"failed"` // refused, or turned away until the last attempt
+	Failed int64 `json:"failed"` // refused permanently, or turned away until the last attempt
 	Parked int64 `json:"parked"`
 }
 
-// Unsuccessful counts effects by destination; a destination without any is omitted.
+// Unsuccessful counts effects by destination. It omits destinations without such effects.
 func (f *Fleet) Unsuccessful(ctx context.Context) (map[string]Unsuccessful, error) {
 	rows, err := f.sql.CountUnsuccessful.With(aside{Most: MostUnsuccessful}).Query(ctx, pipeline.ByIndex{Sender: f.read, InOrder: true})
 	if err != nil {

@@ -1,7 +1,7 @@
--- Announces a process and its configuration, and returns the number of that configuration. The
--- server's clock measures its start, so that two processes can be compared. A known
--- configuration keeps its number, so that a restarted process with an older one does not make
--- it the newest. A configuration that no process has run for :unused_seconds gets a new number.
+-- Announces a process and its configuration, and returns the configuration's number. The server's
+-- clock measures the process's start, so that two processes can be compared. A known configuration
+-- keeps its number. A restarted process with an older configuration therefore does not make it the
+-- newest. A configuration that no process has run for :unused_seconds gets a new number.
 WITH announced AS (
     INSERT INTO hooklatch.configurations AS known (hash, began_by)
     VALUES (:configuration, :id)

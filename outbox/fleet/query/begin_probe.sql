@@ -1,5 +1,5 @@
--- Lets one probe through, or takes over one that was not ended in time. The queue stays paused.
--- A try after a lost COMMIT answer (:repeated) recognises its own probe by its deadline
+-- Lets one probe through, or takes over a probe that was not ended in time. The queue stays paused.
+-- After a lost COMMIT response, the next try (:repeated) recognises its own probe by its deadline
 -- (:until), and gets it again.
 UPDATE hooklatch.destinations
 SET

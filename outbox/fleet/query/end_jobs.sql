@@ -1,6 +1,6 @@
--- Ends jobs for retired destinations in queues that no process works: their effects are parked.
--- If an effect waits all the same, because an operator retried it, its job stays until the
--- destination is registered anew.
+-- Ends jobs for retired destinations in queues that no process reads: their effects are parked. If
+-- an operator retried an effect, so that it waits again, its job stays until the destination is
+-- registered anew.
 WITH idle AS (
     SELECT j.id
     FROM hooklatch.river_job AS j

@@ -1,4 +1,4 @@
--- Whether the queue of a destination should be paused, and whether it is.
+-- The required and the current pause state of a destination's queue.
 SELECT
     d.queue,
     {{pauses_its_queue}} AS pause,

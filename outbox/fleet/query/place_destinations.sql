@@ -1,4 +1,4 @@
--- Gives each destination the queue in which the most recently started process works it. A
+-- Assigns each destination the queue in which the most recently started process reads its jobs. A
 -- destination that no process serves keeps its queue.
 WITH served AS (
     SELECT DISTINCT ON (s.destination) s.destination, s.queue

@@ -1,4 +1,4 @@
--- Makes the next probe of an open breaker due now. A running probe is left alone.
+-- Makes the next probe of an open breaker due now. A running probe is left unchanged.
 UPDATE hooklatch.destinations
 SET probe_at = clock_timestamp()
 WHERE name = :destination

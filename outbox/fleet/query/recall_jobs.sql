@@ -1,5 +1,5 @@
--- Returns the first jobs set aside for a destination to its queue, unless it is paused, and
--- wakes the processes that work it.
+-- Returns the first jobs set aside for a destination to its queue, unless the destination is
+-- paused, and wakes the processes that read the queue.
 WITH first AS MATERIALIZED (
     SELECT j.id, d.queue
     FROM hooklatch.destinations AS d

@@ -1,5 +1,5 @@
--- Moves the job of an effect to the queue of its destination. A process that cannot work it is
--- running it.
+-- Moves an effect's job to its destination's queue. The process that runs the job cannot process
+-- it.
 UPDATE hooklatch.river_job AS j
 SET queue = d.queue
 FROM hooklatch.destinations AS d

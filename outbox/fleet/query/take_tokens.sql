@@ -1,7 +1,7 @@
 -- Advances the theoretical arrival time by n tokens and returns the seconds until they conform.
 -- It uses clock_timestamp(), not now(), because the statement may have waited for the row lock.
--- A time further ahead than 64 callers and 10 seconds can explain is from before the clock was
--- set back, and is ignored.
+-- A stored time further ahead than 64 callers' bursts and 10 seconds is from before the clock was
+-- set back. It is ignored.
 INSERT INTO hooklatch.destination_rates AS r (name, tat)
 VALUES (:destination, clock_timestamp() + make_interval(secs => :token_seconds::float8 * :tokens::integer))
 ON CONFLICT (name) DO UPDATE

@@ -1,4 +1,4 @@
--- Opens a closed breaker. An open or half-open one stays as it is.
+-- Opens a closed breaker. An open or half-open breaker stays unchanged.
 UPDATE hooklatch.destinations
 SET
     breaker_state = 'open',

@@ -1,4 +1,4 @@
--- Whether the queue of the destination d should be paused. A shared queue never is: claims
+-- True if the queue of the destination d should be paused. A shared queue is never paused: claims
 -- refuse the destination instead.
 (d.operator_paused OR d.breaker_state <> 'closed') AND NOT EXISTS (
     SELECT
