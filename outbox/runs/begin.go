@@ -16,7 +16,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// ManyError is returned when an order selects more than its limit.
+// ManyError is returned when a bulk run would select more than its limit.
 type ManyError struct{ Most int64 }
 
 // Error implements error.
@@ -24,12 +24,12 @@ func (e *ManyError) Error() string {
 	return fmt.Sprintf("it matches more than %d: narrow the filter, or ask an operator whose role has no limit", e.Most)
 }
 
-// ErrNoReason is returned when an order that includes effects in doubt gives no reason.
+// ErrNoReason is returned when a bulk run that includes effects in doubt has no reason.
 var ErrNoReason = errors.New("a reason is required for effects that may already have been applied")
 
-// Begin stores a bulk run with the operator who ordered it. The workers of the database, or
-// Work, then carry it out. Repeating an order with the same RequestID returns the existing run.
-// An order with Most is counted first, and refused if it selects more. Errors: *ManyError,
+// Begin stores a bulk run with the operator who requested it. Any worker of the database, or Work,
+// then carries it out. Repeating a request with the same RequestID returns the existing run. A
+// request with Most is counted first, and refused if it selects more. Errors: *ManyError,
 // ErrNoReason, ErrUnavailable.
 func (r *Runs) Begin(ctx context.Context, o Order, by ledger.Operator) (Run, error) {
 	run, err := r.begin(ctx, o, by)
@@ -94,13 +94,13 @@ func (r *Runs) begin(ctx context.Context, o Order, by ledger.Operator) (Run, err
 	return r.Get(ctx, id)
 }
 
-// errBegun means that the same order already started a run.
+// errBegun means that the same request already started a run.
 var errBegun = errors.New("it has already started")
 
-// countFor is how long an order without a limit is counted, so that operators see its progress.
+// countFor is the maximum time to count a run without a limit, so that operators see its progress.
 const countFor = time.Second
 
-// count returns how many targets an order selects, or 0 if counting takes too long. Errors:
+// count returns the number of selected targets, or 0 if counting takes too long. Errors:
 // *ManyError.
 func (r *Runs) count(ctx context.Context, o Order) (int64, error) {
 	bite := Bite{Most: o.Most}

@@ -11,8 +11,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// erase erases an event. If the order says so, its unfinished effects are cancelled first, in
-// separate transactions.
+// erase erases an event. With Cancel, its unfinished effects are cancelled first, in separate
+// transactions.
 func erase(ctx context.Context, s *shift, place string, some []find.Found) error {
 	order, asked := erasure.Order{Run: s.run.ID, Cancel: s.run.Cancel}, s.run.Events
 	asked.Content, order.Searched = asked.Content.Concealed(s.run.By.RequestID)
@@ -44,7 +44,7 @@ func erase(ctx context.Context, s *shift, place string, some []find.Found) error
 	}
 }
 
-// eraseJobs deletes the River jobs of everything a run has erased, in whichever process.
+// eraseJobs deletes the River jobs of everything a run has erased, whichever process erased it.
 func eraseJobs(ctx context.Context, r *Runs, run Run, still func(context.Context) error) error {
 	return r.opts.Erasure.JobsOfRun(ctx, run.ID, still)
 }

@@ -10,8 +10,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// many applies the action to the remaining targets, in the order in which they were accepted or
-// created.
+// many applies the action to the remaining targets, in order of acceptance or creation.
 func (s *shift) many(ctx context.Context) error {
 	size := verbOf(s.run.Action).batch
 	if s.run.PerSecond > 0 { // about one batch in a second
@@ -35,7 +34,7 @@ func (s *shift) many(ctx context.Context) error {
 	return nil
 }
 
-// some applies the action to a batch of targets and moves the run's place behind it.
+// some applies the action to a batch of targets and moves the run's position behind it.
 func (s *shift) some(ctx context.Context, some []find.Found) error {
 	counts := s.run.Counts
 	taken := counts.take(s.run.Order, some)
@@ -53,14 +52,14 @@ func (s *shift) some(ctx context.Context, some []find.Found) error {
 	return verbOf(s.run.Action).do(ctx, s, string(some[len(some)-1].Cursor), taken)
 }
 
-// take counts the targets found, and returns those to which the action applies.
+// take counts the targets found, and returns the targets to which the action applies.
 func (c *Counts) take(o Order, found []find.Found) []find.Found {
 	var taken []find.Found
 	for _, f := range found {
 		switch {
 		case f.Unclear != nil:
 			bodiless := errors.Is(f.Unclear, find.ErrBodiless)
-			if c.WhyUnclear == "" || !bodiless && c.Unclear == c.Bodiless { // a failure of the condition says more than a missing body
+			if c.WhyUnclear == "" || !bodiless && c.Unclear == c.Bodiless { // a failed condition says more than a missing body
 				c.WhyUnclear = f.Unclear.Error()
 			}
 			c.Unclear++
@@ -83,7 +82,7 @@ func (c *Counts) take(o Order, found []find.Found) []find.Found {
 	return taken
 }
 
-// named returns the operator of the run, with the run in the reason.
+// named returns the run's operator, with the run in the reason.
 func (r Run) named() ledger.Operator {
 	by := r.By
 	if by.Reason != "" {

@@ -18,14 +18,14 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/quarantine"
 )
 
-// MaxNameLen bounds the name of a run, in bytes.
+// MaxNameLen limits a run's name, in bytes.
 const MaxNameLen = 200
 
-// Order is an operator's action on many: on the events selected by Events, the effects selected
-// by Effects, or the refused deliveries selected by Quarantine.
+// Order is the request for a bulk run. Its targets are the events selected by Events, the effects
+// selected by Effects, or the refused deliveries selected by Quarantine.
 type Order struct {
 	Action  ledger.Action
-	Effects find.Effects // States names at least one
+	Effects find.Effects // States contains at least one state
 	EffectTerms
 	Events find.Events
 	EventTerms
@@ -34,45 +34,45 @@ type Order struct {
 	Name string // may be empty
 	// PerSecond limits the changes per second. 0: no limit.
 	PerSecond float64
-	// Most limits how many targets the order may select; an order that selects more is refused.
-	// 0: no limit.
+	// Most limits the number of selected targets; an Order that selects more is refused. 0: no
+	// limit.
 	Most int64
 	// Counted is the complete count of a preview, for Run.Total. 0: not counted.
 	Counted int64
 }
 
-// EffectTerms define how an action on effects is done, and where its selection ends.
+// EffectTerms define how an action on effects is done, and its selection's end.
 type EffectTerms struct {
-	// AsOf excludes effects created later, and those that entered their state later. A run thus
-	// changes what its preview counted, and not the results of its own actions. Zero: now, by
-	// the database's clock.
+	// AsOf excludes effects created later, and effects that entered their state later. A run thus
+	// changes the effects that its preview counted, and not the results of its own actions. Zero:
+	// now, by the database's clock.
 	AsOf time.Time `json:"as_of"`
 	// InDoubt includes effects that may have been applied. Without it they are only counted. An
-	// order that includes them requires a reason.
+	// Order that includes them requires a reason.
 	InDoubt bool `json:"in_doubt,omitempty"`
-	// DoubtSince marks parked effects as possibly applied since then, unless they have been in
-	// doubt for longer. Zero: no such mark.
+	// DoubtSince marks parked effects as possibly applied since that time, unless they have been in
+	// doubt for longer. Zero: no mark.
 	DoubtSince time.Time `json:"doubt_since,omitzero"`
 }
 
-// EventTerms define how an action on events is done, and where its selection ends.
+// EventTerms define how an action on events is done, and its selection's end.
 type EventTerms struct {
-	// Last is the place of the last event included: events accepted later are not part of the
-	// run. 0: the newest now.
+	// Last is the position of the last included event. The run excludes events accepted later. 0:
+	// the newest event now.
 	Last int64 `json:"last"`
-	// NewKeys creates new effects of an event under new keys, which receivers apply again.
+	// NewKeys creates an event's new effects under new keys. Receivers apply such effects again.
 	NewKeys bool `json:"new_keys,omitempty"`
-	// Route is the only route of an event that is dispatched again. Empty: all matching routes.
+	// Route is the only route for which an event is dispatched again. Empty: all matching routes.
 	Route string `json:"route,omitempty"`
-	// Cancel cancels the unfinished effects of an event before it is erased. Without it such
-	// events are left alone.
+	// Cancel cancels an event's unfinished effects before it is erased. Without it such events are
+	// left unchanged.
 	Cancel bool `json:"cancel,omitempty"`
 }
 
-// OfEvents reports whether the order is about events.
+// OfEvents reports whether the targets are events.
 func (o Order) OfEvents() bool { return verbOf(o.Action).events != nil }
 
-// Source returns the only source the order covers; empty: any.
+// Source returns the only source that the Order covers; empty: any source.
 func (o Order) Source() identity.Source {
 	switch {
 	case o.OfEvents():
@@ -83,7 +83,7 @@ func (o Order) Source() identity.Source {
 	return o.Effects.Source
 }
 
-// Content returns the order's condition on the content of events.
+// Content returns the Order's condition on the content of events.
 func (o Order) Content() find.Content {
 	if o.OfEvents() {
 		return o.Events.Content
@@ -144,7 +144,7 @@ func inWords[T ~string](states []T) string {
 	return strings.Join(words, ", ")
 }
 
-// effectsRecord and eventsRecord are a selection as stored in a run and shown to API clients.
+// effectsRecord and eventsRecord are a selection's form in a stored run and for API clients.
 type (
 	effectsRecord struct {
 		find.Effects
@@ -156,8 +156,7 @@ type (
 	}
 )
 
-// Record returns the selection as stored in a run and the operator log and shown to API
-// clients.
+// Record returns the selection's form in a stored run, in the operator log and for API clients.
 func (o Order) Record() (json.RawMessage, error) {
 	var record any
 	switch {
@@ -178,15 +177,15 @@ func (o Order) Record() (json.RawMessage, error) {
 	return text, nil
 }
 
-// Concealed returns the order as stored in the operator log and in ended runs: without the
-// values that its condition searches for. requestID is that of the order.
+// Concealed returns the Order's form in the operator log and in ended runs: without the values
+// that its condition searches for. requestID is the request's id.
 func (o Order) Concealed(requestID string) Order {
 	o.Effects.Content, _ = o.Effects.Content.Concealed(requestID)
 	o.Events.Content, _ = o.Events.Content.Concealed(requestID)
 	return o
 }
 
-// selecting returns the order with the selection that Record wrote.
+// selecting returns the Order with the selection that Record wrote.
 func (o Order) selecting(text json.RawMessage) (Order, error) {
 	if o.OfEvents() {
 		var r eventsRecord
@@ -210,7 +209,7 @@ func (o Order) selecting(text json.RawMessage) (Order, error) {
 	return o, nil
 }
 
-// Words describes what the order selects and does.
+// Words describes the Order's selection and action.
 func (o Order) Words() string {
 	text, given := verbOf(o.Action).word+" effects", find.Given(o.Effects)
 	var of []string
@@ -244,10 +243,10 @@ func (o Order) Words() string {
 	return safetext.Storable(text)
 }
 
-// noEvent is the place of the last event if none exists.
+// noEvent is the position of the last event if none exists.
 const noEvent = -1
 
-// fixed returns the validated order with the end of its selection set.
+// fixed returns the validated Order with its selection's end set.
 func (r *Runs) fixed(ctx context.Context, o Order) (Order, error) {
 	if err := o.validate(); err != nil {
 		return o, err
@@ -268,7 +267,7 @@ func (r *Runs) fixed(ctx context.Context, o Order) (Order, error) {
 	return o, err
 }
 
-// page finds the next targets of the order, starting from a place.
+// page finds the next targets of the Order, starting at a position.
 func (r *Runs) page(ctx context.Context, o Order, from find.Cursor) (find.Page[find.Found], error) {
 	switch {
 	case o.OfRefused():
@@ -278,7 +277,7 @@ func (r *Runs) page(ctx context.Context, o Order, from find.Cursor) (find.Page[f
 	}
 	v := verbOf(o.Action)
 	states := v.events
-	if o.Route != "" { // a failed dispatch failed for all routes
+	if o.Route != "" { // a failed dispatch applies to all routes
 		states = slices.DeleteFunc(slices.Clone(states), func(s inbox.Outcome) bool { return s == inbox.Failed })
 	}
 	return r.opts.Finder.EventsToChange(ctx, o.Events.In(states...), from, o.Last, v.unredacted)

@@ -13,33 +13,33 @@ const sampleSize = 10
 
 // Bite limits how much of a selection one call counts.
 type Bite struct {
-	After string // place where an earlier preview ended, whose counts are in Counts
+	After string // position where an earlier preview ended, whose counts are in Counts
 	Counts
 	For  time.Duration // 0: until the end
-	Most int64         // counting may stop once more are selected. 0: no such limit
+	Most int64         // counting may stop once more targets are selected. 0: no such limit
 }
 
-// Preview is what an order would change.
+// Preview describes the changes that an Order would cause.
 type Preview struct {
 	Counts
 
-	Order Order // with its end set: the order to submit
-	// Place is where this count ended; it started after Bite.After.
+	Order Order // with its end set: ready to submit
+	// Place is the position where this count ended; it started after Bite.After.
 	Place string
-	// More is true if the selection continues from there.
+	// More is true if the selection continues after Place.
 	More   bool
 	Sample []Sampled // the first targets of this call, in their current state
 }
 
 // Sampled is one selected target.
 type Sampled struct {
-	Effect    string // its idempotency key; empty for an event
+	Effect    string // the effect's idempotency key; empty for an event
 	Event     identity.EventRef
 	EventType string
 	State     string
-	At        time.Time // created, or received
+	At        time.Time // creation or receipt time
 
-	// Effects only.
+	// Set only for effects.
 	Destination    string
 	Route          string
 	Attempt        int
@@ -47,7 +47,7 @@ type Sampled struct {
 	Error          string
 }
 
-// Preview counts what an order would change, and shows a sample. It changes nothing.
+// Preview counts the changes that an Order would cause, and shows a sample. It changes nothing.
 func (r *Runs) Preview(ctx context.Context, o Order, b Bite) (Preview, error) {
 	v := Preview{Counts: b.Counts, Place: b.After}
 	var err error
@@ -72,10 +72,10 @@ func (r *Runs) Preview(ctx context.Context, o Order, b Bite) (Preview, error) {
 	return v, err
 }
 
-// sample reads the targets to show.
+// sample reads the targets to display.
 func (r *Runs) sample(ctx context.Context, o Order, first []find.Found) ([]Sampled, error) {
 	var sample []Sampled
-	if o.OfRefused() { // they are counted by source and reason instead
+	if o.OfRefused() { // refused deliveries are counted by source and reason instead
 		return nil, nil
 	}
 	if o.OfEvents() {

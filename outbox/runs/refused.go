@@ -14,10 +14,10 @@ import (
 // refusedAtOnce is the page size for refused deliveries.
 const refusedAtOnce = 1_000
 
-// OfRefused reports whether the order is about refused deliveries.
+// OfRefused reports whether the targets are refused deliveries.
 func (o Order) OfRefused() bool { return verbOf(o.Action).refused }
 
-// refusedPage finds the next refused deliveries that an order selects.
+// refusedPage finds the next refused deliveries that an Order selects.
 func (r *Runs) refusedPage(ctx context.Context, o Order, from find.Cursor) (find.Page[find.Found], error) {
 	page := find.Page[find.Found]{Next: from}
 	after, err := quarantine.ParseMark(string(from))
@@ -33,9 +33,9 @@ func (r *Runs) refusedPage(ctx context.Context, o Order, from find.Cursor) (find
 	return page, err
 }
 
-// verifyAgain verifies a refused delivery once more, and removes it from the quarantine if it
-// was accepted. Accepting is an earlier, separate transaction: if the step is lost, the
-// delivery is verified again and is a duplicate.
+// verifyAgain verifies a refused delivery once more, and removes it from the quarantine if it was
+// accepted. Accepting is an earlier, separate transaction. If the later step is lost, the delivery
+// is verified again and is a duplicate.
 func verifyAgain(ctx context.Context, s *shift, place string, some []find.Found) error {
 	id, err := uuid.Parse(some[0].Key)
 	if err != nil {
@@ -46,7 +46,7 @@ func verifyAgain(ctx context.Context, s *shift, place string, some []find.Found)
 		return err
 	}
 	var did Counts
-	if len(found) > 0 { // it is neither expired nor dropped
+	if len(found) > 0 { // it is not expired or dropped
 		verdict, err := s.verify(ctx, &found[0])
 		switch {
 		case err != nil:

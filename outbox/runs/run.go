@@ -23,7 +23,7 @@ type State string
 const (
 	Running State = "running"
 	Paused  State = "paused"
-	Stopped State = "stopped" // by an operator, or because it selected more than its limit
+	Stopped State = "stopped" // by an operator, or because it selected more targets than its limit
 	Done    State = "done"
 	Failed  State = "failed" // it cannot continue
 )
@@ -34,36 +34,36 @@ func (s State) Ended() bool { return s == Stopped || s == Done || s == Failed }
 // ErrNoRun is returned when the run does not exist.
 var ErrNoRun = errors.New("no such run")
 
-// Counts is the progress of a run. Targets selected but not changed had changed their state
+// Counts is the progress of a run. Selected targets that were not changed had changed their state
 // before, unless Came says otherwise.
 type Counts struct {
 	Selected int64 `json:"selected"`
 	Changed  int64 `json:"changed"`
 	Reopened int64 `json:"reopened"` // effects reopened by replays of events
-	// InDoubt counts effects that may have been applied. They are part of Selected if the order
-	// includes them, and otherwise skipped.
+	// InDoubt counts effects that may have been applied. Selected includes them if the Order
+	// includes them; otherwise they are skipped.
 	InDoubt    int64  `json:"in_doubt"`
 	Unrendered int64  `json:"unrendered"`           // skipped: nothing to send
-	Unclear    int64  `json:"unclear"`              // skipped: the condition failed, with WhyUnclear for the first
+	Unclear    int64  `json:"unclear"`              // skipped because the condition failed; WhyUnclear is the first error
 	WhyUnclear string `json:"why_unclear,omitzero"` // in a preview only; not stored
 
 	Came
 }
 
-// Came holds further results, which only some actions have.
+// Came contains further results, which only some actions have.
 type Came struct {
 	// Unfinished counts events that were not erased, because some of their effects are
 	// unfinished.
 	Unfinished int64 `json:"unfinished,omitzero"`
-	// Bodiless counts those among Unclear whose body is no longer stored.
+	// Bodiless counts the Unclear events whose body is no longer stored.
 	Bodiless int64 `json:"bodiless,omitzero"`
-	// Duplicates counts those among Changed that were accepted without a new event.
+	// Duplicates counts the Changed deliveries that were accepted without a new event.
 	Duplicates int64 `json:"duplicates,omitzero"`
 	// Refused counts the deliveries that are still refused, by reason.
 	Refused map[string]int64 `json:"refused,omitempty"`
 }
 
-// StillRefused returns how many deliveries are still refused.
+// StillRefused returns the number of deliveries that are still refused.
 func (c Came) StillRefused() (n int64) {
 	for _, of := range c.Refused {
 		n += of
@@ -97,14 +97,14 @@ type Run struct {
 	CreatedAt time.Time
 	State     State
 	Since     time.Time // start of this state
-	Error     string    // why it failed, or stopped by itself
+	Error     string    // reason why it failed, or stopped by itself
 	Total     int64     // count before the start. 0: not fully counted
-	Worked    bool      // whether a process works on it now
-	// Erased is what the last step erased, for progress functions.
+	Worked    bool      // a process works on it now
+	// Erased lists the events that the last step erased, for progress functions.
 	Erased []Erased
 
-	waits time.Duration // until its next batch, by its pace
-	place string        // everything up to here is done
+	waits time.Duration // time until its next batch, by its pace
+	place string        // everything up to this position is done
 }
 
 // Erased is an event that a run erased, with the result.
@@ -131,8 +131,8 @@ func (r *Runs) Get(ctx context.Context, id int64) (Run, error) {
 // maxID is above the id of every run.
 const maxID = 1<<63 - 1
 
-// List lists up to limit runs, the newest first. They start below the id before, or from the
-// newest if before is 0.
+// List lists up to limit runs, the newest first. The list starts below the id before, or at the
+// newest run if before is 0.
 func (r *Runs) List(ctx context.Context, before int64, limit int) ([]Run, error) {
 	if before <= 0 {
 		before = maxID

@@ -1,13 +1,12 @@
-// Package runs carries out, for workers and the program, bulk runs: operator actions on
-// many events, effects or refused deliveries. They are stored in Postgres, any worker
-// continues them in the background, and an operator can watch, slow, pause and stop
-// them.
+// Package runs carries out, for workers and the program, bulk runs: operator actions on many
+// events, effects or refused deliveries. Runs are stored in Postgres, and any worker continues them
+// in the background. An operator can watch, slow, pause and stop them.
 //
-// A run changes a batch and moves its place in one transaction. After a process was killed, the
-// next one therefore continues exactly where it ended, and the counts add up. The worker of a
-// run holds a lease; a batch of a worker that has lost its lease changes nothing. Operator
-// actions on a run are recorded in the transaction that performs them, and everything the run
-// changes names it (I11).
+// A run changes a batch and moves its position in one transaction. After a process was killed, the
+// next process therefore continues exactly where the run stopped, and the counts are correct. The
+// worker of a run holds a lease; a batch of a worker that has lost its lease changes nothing.
+// Operator actions on a run are recorded in the transaction that performs them. The records of
+// every change name the run (I11).
 package runs
 
 import (
@@ -69,8 +68,8 @@ func (r *Runs) With(finder *find.Finder) *Runs {
 	return &other
 }
 
-// Verifying returns Runs that can verify refused deliveries again. Other processes leave such
-// runs to them.
+// Verifying returns Runs that can verify refused deliveries again. Processes without Verifying
+// leave such runs to other processes.
 func (r *Runs) Verifying(verify quarantine.Verify) *Runs {
 	other := *r
 	other.verify = verify

@@ -44,7 +44,7 @@ type ofRequest struct{ RequestID string }
 type ofRun struct{ ID int64 }
 
 type askedRuns struct {
-	ID     int64 // 0: any
+	ID     int64 // 0: any run
 	Before int64
 	Limit  int
 }

@@ -19,8 +19,8 @@ const batchSize = 200
 // verb is an action that a run applies to each of its targets.
 type verb struct {
 	action ledger.Action
-	word   string // in sentences
-	// events are the states of the events to which it applies; nil: it is about effects or
+	word   string // as used in sentences
+	// events are the states of the events to which it applies; nil: it applies to effects or
 	// refused deliveries.
 	events  []inbox.Outcome
 	refused bool
@@ -28,12 +28,12 @@ type verb struct {
 	unredacted bool
 	// batch is the maximum number of targets in a transaction.
 	batch int
-	// do applies it to a batch in a step, and moves the place of the run behind the batch.
+	// do applies it to a batch in a step, and moves the run's position behind the batch.
 	do func(ctx context.Context, s *shift, place string, some []find.Found) error
-	// finish does the remaining work when nothing more is selected, or the run was stopped. It
-	// may be repeated. nil: nothing to do.
+	// finish does the remaining work when nothing more is selected, or the run was stopped. It may
+	// be repeated. nil: nothing to do.
 	finish func(ctx context.Context, r *Runs, run Run, still func(context.Context) error) error
-	// first is true if the first version that had runs knows it.
+	// first is true if the first version with bulk runs knows it.
 	first bool
 }
 
@@ -56,7 +56,7 @@ func verbs() []verb {
 	}
 }
 
-// inStep returns the do of an action whose batches are one transaction each.
+// inStep returns the do function of an action whose batches are one transaction each.
 func inStep(change func(ctx context.Context, tx pgx.Tx, r *Runs, run Run, some []find.Found) (Counts, error)) func(context.Context, *shift, string, []find.Found) error {
 	return func(ctx context.Context, s *shift, place string, some []find.Found) error {
 		return s.step(ctx, place, len(some), func(ctx context.Context, tx pgx.Tx) (Counts, error) {
@@ -65,7 +65,7 @@ func inStep(change func(ctx context.Context, tx pgx.Tx, r *Runs, run Run, some [
 	}
 }
 
-// verbOf returns the verb of an action; its do is nil if none exists.
+// verbOf returns the verb for an action; its do is nil if none exists.
 func verbOf(action ledger.Action) verb {
 	for _, v := range verbs() {
 		if v.action == action {
@@ -84,8 +84,8 @@ func Actions() []ledger.Action {
 	return actions
 }
 
-// StatesOfEvents returns the states of the events to which a run can apply an action, or nil
-// for an action that is not about events.
+// StatesOfEvents returns the states of the events to which a run can apply an action, or nil if the
+// action does not apply to events.
 func StatesOfEvents(action ledger.Action) []inbox.Outcome { return verbOf(action).events }
 
 func replay(ctx context.Context, tx pgx.Tx, r *Runs, run Run, some []find.Found) (Counts, error) {
@@ -104,7 +104,7 @@ func drop(ctx context.Context, tx pgx.Tx, r *Runs, run Run, some []find.Found) (
 	return unlessMoved(r.opts.Inbox.DropTx(ctx, tx, some[0].Event, run.By))
 }
 
-// unlessMoved counts one changed event, or none if its state had changed before.
+// unlessMoved counts one changed event, or zero if the event's state had changed before.
 func unlessMoved(err error) (Counts, error) {
 	for _, moved := range []error{inbox.ErrNotReplayable, inbox.ErrNotHeld, ledger.ErrNotFound} {
 		if errors.Is(err, moved) {
@@ -117,7 +117,7 @@ func unlessMoved(err error) (Counts, error) {
 	return Counts{Changed: 1}, nil
 }
 
-// changeEffects applies an action of the ledger to a batch.
+// changeEffects applies a ledger action to a batch.
 func changeEffects(ctx context.Context, tx pgx.Tx, r *Runs, run Run, some []find.Found) (Counts, error) {
 	b := ledger.Batch{States: run.Effects.States, AsOf: run.AsOf, DoubtSince: run.DoubtSince}
 	for _, e := range some {
@@ -127,7 +127,7 @@ func changeEffects(ctx context.Context, tx pgx.Tx, r *Runs, run Run, some []find
 	return Counts{Changed: came.Affected}, err
 }
 
-// known reports whether the first version that had runs understands the order.
+// known reports whether the first version with bulk runs understands the Order.
 func (o Order) known() bool {
 	return verbOf(o.Action).first && o.DoubtSince.IsZero() && o.Route == "" &&
 		len(o.Events.Has) == 0 && o.Events.ID == "" && o.Events.Contains == "" && o.Effects.Contains == ""

@@ -19,9 +19,9 @@ import (
 )
 
 const (
-	// lease is how long a worker holds a run without a sign of life. Each batch extends it.
+	// lease is how long a worker holds a run without activity. Each batch extends the lease.
 	lease = 30 * time.Second
-	// stepsApart is the time between two saves of the place while nothing is found.
+	// stepsApart is the time between two saves of the position while nothing is found.
 	stepsApart = time.Second
 )
 
@@ -55,8 +55,8 @@ func (r *Runs) Enqueue(ctx context.Context) error {
 	return nil
 }
 
-// Work works on a run until it ends, until the time until, or until ctx is done, and returns
-// its state then. It does nothing while another worker holds the run, or if this process cannot
+// Work works on a run until the run ends, the time until, or ctx is done, and returns the run's
+// state at that time. It does nothing while another worker holds the run, or if this process cannot
 // perform the action. progress is called after each step and may be nil.
 func (r *Runs) Work(ctx context.Context, id int64, until time.Time, progress func(Run)) (Run, error) {
 	mine := leased{ID: id, Worker: uuid.New()}
@@ -78,20 +78,20 @@ func (r *Runs) Work(ctx context.Context, id int64, until time.Time, progress fun
 	return run, errors.Join(err, readErr)
 }
 
-// carryFor is how long Carry works on a run before it reads it anew, and lookLater how often it
-// checks while another process works on the run.
+// carryFor is the time for which Carry works on a run before it reads the run again. lookLater is
+// the interval of its checks while another process works on the run.
 const (
 	carryFor  = time.Hour
 	lookLater = 500 * time.Millisecond
 )
 
-// Carry works on a run, or waits for another process that does, until it is no longer running
-// or ctx is done. It returns the run's state then. progress is called after each step and while
-// another process works on the run; it may be nil.
+// Carry works on a run, or waits for another process that does, until the run is no longer running
+// or ctx is done. It returns the run's state at that time. progress is called after each step and
+// while another process works on the run; it may be nil.
 func (r *Runs) Carry(ctx context.Context, run Run, progress func(Run)) (Run, error) {
 	for run.State == Running && ctx.Err() == nil {
 		at, err := r.Work(ctx, run.ID, time.Now().Add(carryFor), progress)
-		if at.ID != 0 { // it was read
+		if at.ID != 0 { // the run was read
 			run = at
 		}
 		if err != nil {
@@ -123,8 +123,8 @@ func (e *StoppedError) Error() string {
 	return text
 }
 
-// Through starts a run and carries it to its end. Errors: *StoppedError, and those of Begin and
-// Carry.
+// Through starts a run and carries it to its end. Errors: *StoppedError, and the errors of Begin
+// and Carry.
 func (r *Runs) Through(ctx context.Context, o Order, by ledger.Operator, progress func(Run)) (Run, error) {
 	run, err := r.Begin(ctx, o, by)
 	if err != nil {
@@ -145,7 +145,7 @@ func (r *Runs) work(ctx context.Context, mine leased, until time.Time, progress 
 	s.next = time.Now().Add(run.waits)
 	state, why := Done, ""
 	err = s.many(ctx)
-	if wrong, is := errors.AsType[*find.ConditionError](err); is { // it was valid when it was ordered
+	if wrong, is := errors.AsType[*find.ConditionError](err); is { // it was valid when the run was requested
 		state, why, err = Failed, wrong.Error(), nil
 	} else if many, is := errors.AsType[*ManyError](err); is {
 		state, why, err = Stopped, many.Error(), nil
@@ -180,11 +180,11 @@ type shift struct {
 	until    time.Time
 	progress func(Run)
 	next     time.Time // start of the next batch, at the earliest
-	stepped  time.Time // when the place was last saved
-	saved    Counts    // counts saved with it
+	stepped  time.Time // time when the position was last saved
+	saved    Counts    // counts saved with the position
 }
 
-// finish does the final work of an action. still extends the lease; it is nil without one.
+// finish does an action's final work. still extends the lease; it is nil without a lease.
 func (r *Runs) finish(ctx context.Context, run Run, still func(context.Context) error) error {
 	if v := verbOf(run.Action); v.finish != nil {
 		return v.finish(ctx, r, run, still)
@@ -192,8 +192,8 @@ func (r *Runs) finish(ctx context.Context, run Run, still func(context.Context) 
 	return nil
 }
 
-// step changes a batch of many targets and moves the place of the run behind it, in one
-// transaction. do returns the results.
+// step changes a batch of many targets and moves the run's position behind it, in one transaction.
+// do returns the results.
 func (s *shift) step(ctx context.Context, place string, many int, do func(ctx context.Context, tx pgx.Tx) (Counts, error)) error {
 	var did Counts
 	var pace, rest float64
@@ -208,9 +208,9 @@ func (s *shift) step(ctx context.Context, place string, many int, do func(ctx co
 			return fmt.Errorf("lock the run: %w", err)
 		}
 		if repeated && at == place {
-			return nil // the earlier try was committed: did has its results
+			return nil // the earlier try was committed: did contains its results
 		}
-		if at != s.run.place { // no other process moves it while we hold the lease; the check is free
+		if at != s.run.place { // no other process moves the position while this worker holds the lease; the check is free
 			return errTaken
 		}
 		did, rest = Counts{}, 0
@@ -248,7 +248,7 @@ func (s *shift) step(ctx context.Context, place string, many int, do func(ctx co
 	return nil
 }
 
-// passed saves, from time to time, a place before which nothing was found.
+// passed occasionally saves a position before which nothing was found.
 func (s *shift) passed(ctx context.Context, place string) error {
 	if err := s.over(ctx); err != nil {
 		return errors.Join(s.step(ctx, place, 0, nil), err)
@@ -259,7 +259,7 @@ func (s *shift) passed(ctx context.Context, place string) error {
 	return s.step(ctx, place, 0, nil)
 }
 
-// over returns why no further batch may start.
+// over returns the reason why no further batch may start.
 func (s *shift) over(ctx context.Context) error {
 	if err := context.Cause(ctx); err != nil {
 		return err
@@ -270,8 +270,8 @@ func (s *shift) over(ctx context.Context) error {
 	return nil
 }
 
-// lookAgain is how often a waiting worker extends its lease and checks whether an operator has
-// changed the run.
+// lookAgain is the interval at which a waiting worker extends its lease and checks whether an
+// operator has changed the run.
 const lookAgain = 5 * time.Second
 
 // wait waits until the next batch may start.
@@ -302,7 +302,7 @@ func (s *shift) wait(ctx context.Context) error {
 	}
 }
 
-// still extends the lease of a worker during a long operation, from time to time.
+// still occasionally extends a worker's lease during a long operation.
 func (s *shift) still(ctx context.Context) error {
 	if time.Since(s.stepped) < lookAgain {
 		return nil
@@ -310,9 +310,9 @@ func (s *shift) still(ctx context.Context) error {
 	return s.look(ctx)
 }
 
-// look extends the lease and reads the pace, without moving the place.
+// look extends the lease and reads the pace, without moving the position.
 func (s *shift) look(ctx context.Context) error {
-	counts := s.run.Counts // some counts may belong to targets after the place
+	counts := s.run.Counts // some counts may belong to targets after the position
 	s.run.Counts = s.saved
 	err := s.step(ctx, s.run.place, 0, nil)
 	s.run.Counts = counts

@@ -1,4 +1,4 @@
--- Moves the place of a run, with the counts up to there.
+-- Moves a run's position, with the counts up to that position.
 UPDATE hooklatch.replay_runs
 SET
     leased_until = now() + :lease_seconds * interval '1 second',

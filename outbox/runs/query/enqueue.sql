@@ -1,4 +1,4 @@
--- The runs of idle.sql, for which this transaction inserts jobs.
+-- Selects the runs of idle.sql. This transaction inserts their jobs.
 UPDATE hooklatch.replay_runs
 SET enqueued_at = now()
 WHERE {{at_work}}

@@ -1,5 +1,4 @@
--- Whether a running run exists that no process works on and that got no job in the last 15
--- seconds.
+-- True if a running run exists that no process works on and that got no job in the last 15 seconds.
 SELECT EXISTS (
     SELECT
     FROM hooklatch.replay_runs

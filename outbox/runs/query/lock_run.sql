@@ -1,4 +1,4 @@
--- The place of a run that a worker holds, locked until this transaction ends. No row: an
+-- The position of a run that a worker holds, locked until this transaction ends. No row: an
 -- operator paused or stopped it, or another worker took over.
 SELECT place, per_second
 FROM hooklatch.replay_runs

@@ -1,4 +1,4 @@
--- Limits the changes per second. A worker at the run reads the new pace with its next batch.
+-- Limits the changes per second. A worker of the run reads the new pace with its next batch.
 UPDATE hooklatch.replay_runs
 SET
     per_second = :per_second,

@@ -1,2 +1,2 @@
--- Whether a run is running.
+-- True if a run is running.
 state IN ('running', 'working')

@@ -1,3 +1,3 @@
--- The state of a run. Runs that older processes would misread have other words for it in the
--- table.
+-- The state of a run. The table has other words for the state of runs that older processes would
+-- misread.
 CASE state WHEN 'working' THEN 'running' WHEN 'resting' THEN 'paused' ELSE state END
