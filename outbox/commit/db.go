@@ -17,22 +17,22 @@ import (
 	"github.com/hooklatch/hooklatch/internal/sqlstate"
 )
 
-// meterName is the scope of our metrics.
+// meterName is the scope of Hooklatch's metrics.
 const meterName = "github.com/hooklatch/hooklatch/outbox"
 
-// doTimeout bounds a transaction that has no other limit. No external caller waits for it, so
-// it may outlast a short outage.
+// doTimeout limits a transaction without another limit. No external caller waits for it, so it may
+// outlast a short outage.
 const doTimeout = 10 * time.Second
 
 // Options configure a DB.
 type Options struct {
 	// Pool must be prepared if the server replicates synchronously: see PreparePool. Required.
 	Pool *pgxpool.Pool
-	// MeterProvider makes the meters. Defaults to the global one.
+	// MeterProvider creates the meters. Defaults to the global provider.
 	MeterProvider metric.MeterProvider
 }
 
-// DB is the one door to a database through which we write. Every transaction has a name, begins
+// DB is the only access to a database for Hooklatch's writes. Every transaction has a name, begins
 // with the settings that the guarantees rely on, and is retried after a temporary fault or an
 // unknown outcome.
 type DB struct {
@@ -40,7 +40,7 @@ type DB struct {
 	batchSize metric.Int64Histogram
 }
 
-// New returns a DB on a pool that stays the caller's.
+// New returns a DB on a pool, which the caller still owns.
 func New(opts Options) (*DB, error) {
 	if opts.Pool == nil {
 		return nil, errors.New("Pool is required")
@@ -58,31 +58,31 @@ func New(opts Options) (*DB, error) {
 	return &DB{pool: opts.Pool, batchSize: batchSize}, nil
 }
 
-// Name names a transaction in errors, metrics and failpoints. It is a constant in the code, so
-// that tests that inject a fault at each transaction find all names there.
+// Name identifies a transaction in errors, metrics and failpoints. Each Name is a constant in the
+// code. Tests that inject a fault at each transaction find all names there.
 type Name string
 
-// Limits bound one transaction. Zero values are the defaults.
+// Limits apply to one transaction. Zero values select the defaults.
 type Limits struct {
-	// Timeout bounds all its tries together. Defaults to 10 seconds.
+	// Timeout limits all tries of the transaction together. Defaults to 10 seconds.
 	Timeout time.Duration
-	// Statement bounds each of its statements. Defaults to 5 seconds.
+	// Statement limits each statement of the transaction. Defaults to 5 seconds.
 	Statement time.Duration
-	// Whether statements of an application run in it too. All its statements are then planned
-	// with the server's settings.
+	// Foreign is true if the transaction also runs an application's statements. All its statements
+	// are then planned with the server's settings.
 	Foreign bool
-	// Once is for a query whose answer may be no: it is not retried, and is cancelled with the
-	// caller's context.
+	// Once is for a query that may fail: it is not retried, and is cancelled with the caller's
+	// context.
 	Once bool
 	// Undo is for trials: the transaction ends with ROLLBACK instead of COMMIT.
 	Undo bool
 }
 
-// Do runs f in its own transaction, for work that is too rare or too long to share one, and
-// commits it. Like a group commit it retries on a fresh connection after a temporary fault,
-// another's lock or an unknown outcome, until its time is over. ctx does not cancel it.
-// repeated reports that an earlier try may have been committed: f must recognise its own rows.
-// Errors: ErrUnavailable, and those of f.
+// Do runs f in its own transaction and commits it. It is for work that is too rare or too long to
+// share a transaction. After a temporary fault, another transaction's lock or an unknown outcome it
+// retries on a fresh connection, like a group commit, until its time is over. ctx does not cancel
+// it. If repeated is true, an earlier try may have been committed: f must recognise its own rows.
+// Errors: ErrUnavailable, and errors from f.
 func (db *DB) Do(ctx context.Context, name Name, limits Limits, f func(ctx context.Context, tx pgx.Tx, repeated bool) error) error {
 	settings := shared(lockTimeout)
 	settings.statement = cmp.Or(limits.Statement, settings.statement)
@@ -103,9 +103,9 @@ func (db *DB) Do(ctx context.Context, name Name, limits Limits, f func(ctx conte
 	return unavailable(name, err)
 }
 
-// Statement runs f on the pool, outside a transaction of ours. It is for look-ups, and for a
-// single write whose loss with the server is harmless. It is not retried. Errors:
-// ErrUnavailable, and those of f.
+// Statement runs f on the pool, outside a transaction. It is for look-ups, and for a single write
+// whose loss in a server failure is harmless. It is not retried. Errors: ErrUnavailable, and errors
+// from f.
 func (db *DB) Statement(name Name, f func(db pipeline.ByIndex) error) error {
 	return unavailable(name, f(pipeline.ByIndex{Sender: db.pool}))
 }
@@ -122,7 +122,7 @@ func unavailable(name Name, err error) error {
 type attempts struct {
 	name  Name
 	run   func(tx pgx.Tx) error
-	again func(error) bool // whether another try may succeed
+	again func(error) bool // reports whether another try may succeed
 	doubt func()           // called when a try may have been committed
 }
 
@@ -130,8 +130,8 @@ type attempts struct {
 var retryPauses = retry.Pauses{First: 10 * time.Millisecond, Max: 250 * time.Millisecond, Spread: true}
 
 // untilKnown tries a transaction until it is known to be committed or refused, or ctx is done.
-// Every try has its own connection. After a try that may have been committed, COMMIT waits for
-// the standby whatever the next one writes.
+// Every try has its own connection. After a try that may have been committed, COMMIT waits for the
+// standby, whatever the next try writes.
 func (db *DB) untilKnown(ctx context.Context, settings *txSettings, a attempts) error {
 	var err error
 	for range retryPauses.Until(ctx) {

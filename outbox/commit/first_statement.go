@@ -15,25 +15,24 @@ const (
 	// noteKnown, in pgconn.PgConn.CustomData, is a map[string]struct{}: the first statements of
 	// transactions that were committed on this connection.
 	noteKnown = "hooklatch.known"
-	// maxKnown bounds it. Our statements are fewer.
+	// maxKnown limits the number of noted statements. Hooklatch has fewer statements.
 	maxKnown = 256
 )
 
-// transaction begins with its first statement: BEGIN, the settings and that statement go to the
-// server together, which saves a round trip. The server processes them in order, so the
+// transaction begins with its first statement: BEGIN, the settings and that statement are sent to
+// the server together, which saves a round trip. The server processes them in order, so the
 // settings apply to the statement.
 type transaction struct {
-	pgx.Tx // nil before it has begun
+	pgx.Tx // nil before the transaction has begun
 
 	conn     *pgx.Conn
 	settings txSettings
-	first    string // the statement it began with; empty if it began alone
+	first    string // first statement; empty if BEGIN was sent alone
 
 	committed []func()
 }
 
-// AfterCommit makes f run once the transaction may have been committed. f must not wait for
-// anything.
+// AfterCommit registers f to run once the transaction may have been committed. f must not wait.
 func (t *transaction) AfterCommit(f func()) { t.committed = append(t.committed, f) }
 
 // begin sends BEGIN alone, unless the transaction has begun.
@@ -49,8 +48,8 @@ func (t *transaction) begin(ctx context.Context) error {
 	return nil
 }
 
-// beginWith sends BEGIN together with the statement, if that is the first, and returns its
-// results. It returns nil if the statement is still to be sent.
+// beginWith sends BEGIN together with the statement, if the statement is the first, and returns its
+// results. It returns nil if the statement has not been sent.
 func (t *transaction) beginWith(ctx context.Context, sql string, args []any) pgx.BatchResults {
 	if t.Tx != nil {
 		return nil
@@ -59,8 +58,8 @@ func (t *transaction) beginWith(ctx context.Context, sql string, args []any) pgx
 	var batch pgx.Batch
 	known, _ := t.conn.PgConn().CustomData()[noteKnown].(map[string]struct{})
 	if _, prepared := known[sql]; !prepared || failpoint.Enabled {
-		// pgx would prepare it before BEGIN, where no lock_timeout applies. Failpoints need a
-		// place between the two.
+		// pgx would prepare the statement before BEGIN, where no lock_timeout applies. Failpoints
+		// need a position between the two.
 		if err := t.begin(ctx); err != nil {
 			return pgx.FailedBatchResults(&batch, err)
 		}
@@ -79,7 +78,7 @@ func (t *transaction) beginWith(ctx context.Context, sql string, args []any) pgx
 	return results
 }
 
-// learn records whether the first statement is prepared: pgx forgets those that failed.
+// learn records whether the first statement is prepared: pgx forgets failed statements.
 func (t *transaction) learn(succeeded bool) {
 	if t.first == "" {
 		return

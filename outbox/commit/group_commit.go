@@ -16,7 +16,7 @@ import (
 	"github.com/hooklatch/hooklatch/internal/drain"
 )
 
-// Bounds of one group commit.
+// Limits of one group commit.
 const (
 	maxBatchMembers = 64
 	maxBatchItems   = 1000
@@ -25,48 +25,47 @@ const (
 
 const (
 	defaultCommitters = 2
-	// defaultQueueCap bounds how many members wait. With 64 per batch, these are 64 batches,
-	// more than a member has time for.
+	// defaultQueueCap limits the number of waiting members. With 64 members per batch, these are 64
+	// batches, more than a member can wait for.
 	defaultQueueCap = 4096
-	// triesTogether is how often a batch of several members may meet a temporary fault before
-	// its members are tried apart.
+	// triesTogether is the number of temporary faults after which the members of a batch are tried
+	// separately.
 	triesTogether = 3
 )
 
 // Group lets concurrent members share transactions. While a commit is in flight the next batch
-// collects. A lone member does not wait for others, so it has the latency of its own
-// transaction. T1, T2 and T3 are three of these.
+// collects. A single member does not wait for others, so it has the latency of its own transaction.
+// T1, T2 and T3 each use a Group.
 //
-// Run commits a member M together with others, and the member gets its R only after their
-// COMMIT succeeded. One bad member never fails its neighbours: a batch that the server refuses
-// is bisected. A batch that waits for the lock of another transaction leaves its committer
-// (group_commit_blocked.go).
+// Run commits a member M together with others. The member gets its R only after their COMMIT
+// succeeded. A bad member never fails its neighbours: a batch that the server refuses is bisected.
+// A batch that waits for another transaction's lock leaves its committer (group_commit_blocked.go).
 type Group[M, R any] struct {
 	db   *DB
 	name Name
 	opts GroupOptions[M, R]
 	kind metric.MeasurementOption
 
-	blocked chan struct{} // slots of the lane for members that wait for a lock
+	blocked chan struct{} // slots of the lanes for members that wait for a lock
 
-	underway sync.WaitGroup // committers and blocked lanes at work
+	underway sync.WaitGroup // working committers and blocked lanes
 
 	mu     sync.Mutex
 	queue  []*waiting[M, R]
-	active int       // committers at work
-	begun  time.Time // of the latest batch
-	waking bool      // a timer will look whether another committer is due
+	active int       // number of working committers
+	begun  time.Time // start of the latest batch
+	waking bool      // a timer will check whether another committer is due
 	closed bool
 }
 
 // waiting is one submitted member.
 type waiting[M, R any] struct {
-	member   M // zero once it is released
+	member   M // zero after its release
 	deadline time.Time
 	taken    bool // a committer has it; guarded by Group.mu
-	given    bool // its submitter gave up before that; guarded by Group.mu
-	left     bool // its submitter left while it was taken; guarded by Group.mu
-	doubt    bool // a COMMIT of it has an unknown outcome
+	given    bool // its submitter gave up before a committer took it; guarded by Group.mu
+	left     bool // its submitter left after a committer took it; guarded by Group.mu
+	doubt    bool // a COMMIT that included it has an unknown outcome
 	done     chan outcome[R]
 }
 
@@ -77,31 +76,32 @@ type outcome[R any] struct {
 
 // GroupOptions configure a Group.
 type GroupOptions[M, R any] struct {
-	// Run writes all members inside tx and returns one result for each, in
-	// order. It may be called again with the same members, or some of them,
-	// after a failure or an unknown outcome: it must recognise its own rows.
-	// Required.
+	// Run writes all members inside tx and returns one result for each, in order. After a failure
+	// or an unknown outcome, it may be called again with the same members or some of them. It must
+	// therefore recognise its own rows. Required.
 	Run func(ctx context.Context, tx pgx.Tx, members []M) ([]R, error)
-	// Weigh returns how many items and bytes a member adds to a batch. Defaults to one item.
+	// Weigh returns the number of items and bytes that a member adds to a batch. Defaults to one
+	// item.
 	Weigh func(M) (items, bytes int)
-	// Release is called once for every submitted member when it is no longer held. May be nil.
+	// Release is called once for every submitted member when the Group no longer holds it. May be
+	// nil.
 	Release func(M)
-	// Unheard is called for every member that may be committed without its submitter knowing,
+	// Unheard is called for every member that may be committed without its submitter's knowledge,
 	// once its transactions have ended. May be nil.
 	Unheard func(M)
 
-	// Whether Submit itself commits its member if no committer works, which saves two
+	// Inline is true if Submit itself commits its member when no committer works, which saves two
 	// hand-overs. Submit then waits for the outcome even if ctx ends.
 	Inline bool
-	// Patience is how long a batch may be under way before another committer begins beside it,
-	// unless a full batch waits. Members that arrive meanwhile share one transaction, whose
-	// statements cost more per member the fewer share them. Zero: another committer begins
+	// Patience is the time that a batch may be in flight before another committer begins beside it,
+	// unless a full batch waits. Members that arrive meanwhile share one transaction. Its
+	// statements cost more per member if fewer members share them. Zero: another committer begins
 	// immediately.
 	Patience time.Duration
 
-	Committers int           // group commits in flight at once, each on a connection; defaults to 2
-	QueueCap   int           // members that may wait; defaults to 4096
-	Timeout    time.Duration // of a member, waiting included; defaults to 10 seconds
+	Committers int           // maximum number of simultaneous group commits, each on its own connection; defaults to 2
+	QueueCap   int           // maximum number of waiting members; defaults to 4096
+	Timeout    time.Duration // time-out of a member, including its wait; defaults to 10 seconds
 }
 
 func (opts GroupOptions[M, R]) withDefaults() GroupOptions[M, R] {
@@ -120,8 +120,8 @@ func (opts GroupOptions[M, R]) withDefaults() GroupOptions[M, R] {
 	return opts
 }
 
-// NewGroup returns a Group of the transactions of one name. It starts nothing:
-// committers run only while there is something to commit.
+// NewGroup returns a Group for the transactions with one name. It starts nothing: committers run
+// only while they have something to commit.
 func NewGroup[M, R any](db *DB, name Name, opts GroupOptions[M, R]) *Group[M, R] {
 	g := &Group[M, R]{
 		db:      db,
@@ -133,9 +133,8 @@ func NewGroup[M, R any](db *DB, name Name, opts GroupOptions[M, R]) *Group[M, R]
 	return g
 }
 
-// Submit waits until m is committed or refused, or its time is over. If ctx ends first, the
-// member stays in the queue and is committed all the same; only the caller does not learn of
-// it.
+// Submit waits until m is committed or refused, or its time is over. If ctx ends first, the member
+// stays in the queue and is still committed, but the caller does not learn the outcome.
 func (g *Group[M, R]) Submit(ctx context.Context, m M) (R, error) {
 	var none R
 	w := &waiting[M, R]{member: m, deadline: time.Now().Add(g.opts.Timeout), done: make(chan outcome[R], 1)}
@@ -172,7 +171,7 @@ func (g *Group[M, R]) Submit(ctx context.Context, m M) (R, error) {
 	return none, gone
 }
 
-// giveUp withdraws a member that no committer has taken, and reports whether it did.
+// giveUp withdraws a member that no committer has taken, and reports whether it did so.
 func (g *Group[M, R]) giveUp(w *waiting[M, R]) bool {
 	g.mu.Lock()
 	w.given = !w.taken
@@ -183,15 +182,14 @@ func (g *Group[M, R]) giveUp(w *waiting[M, R]) bool {
 	return w.given
 }
 
-// Offer commits m some time later without reporting the outcome. It reports whether there was
-// room for m.
+// Offer commits m later without reporting the outcome. It reports whether the queue had room for m.
 func (g *Group[M, R]) Offer(m M) bool {
 	_, err := g.enqueue(&waiting[M, R]{member: m, deadline: time.Now().Add(g.opts.Timeout), done: make(chan outcome[R], 1)}, false)
 	return err == nil
 }
 
-// enqueue queues w, and ensures that a committer takes it. With inline that may be the caller,
-// if no committer works.
+// enqueue queues w, and ensures that a committer takes it. With inline the caller may become the
+// committer, if no committer works.
 func (g *Group[M, R]) enqueue(w *waiting[M, R], inline bool) (byCaller bool, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -227,8 +225,8 @@ func (g *Group[M, R]) startCommitter() {
 	g.underway.Go(g.commitUntilEmpty)
 }
 
-// wake checks again whether another committer is due. A committer works as long as any member
-// waits, so Stop still waits for what this starts.
+// wake checks again whether another committer is due. A committer works while any member waits, so
+// Stop still waits for a committer started here.
 func (g *Group[M, R]) wake() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -238,7 +236,7 @@ func (g *Group[M, R]) wake() {
 	}
 }
 
-// commitOnce commits one batch. Members that arrived meanwhile are left to a committer.
+// commitOnce commits one batch. Members that arrived meanwhile are left to another committer.
 func (g *Group[M, R]) commitOnce() {
 	defer g.underway.Done()
 	batch := g.take()
@@ -255,7 +253,7 @@ func (g *Group[M, R]) commitOnce() {
 	g.active--
 }
 
-// commitUntilEmpty is one committer. It ends when nothing waits, so an idle Group has no
+// commitUntilEmpty is one committer. It ends when no member waits, so an idle Group has no
 // goroutine.
 func (g *Group[M, R]) commitUntilEmpty() {
 	for {
@@ -267,8 +265,8 @@ func (g *Group[M, R]) commitUntilEmpty() {
 	}
 }
 
-// take removes the next batch from the queue. If the queue is empty, it returns none, and
-// counts the committer out in the same critical section.
+// take removes the next batch from the queue. If the queue is empty, it returns no batch, and
+// deregisters the committer in the same critical section.
 func (g *Group[M, R]) take() []*waiting[M, R] {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -338,12 +336,12 @@ func (g *Group[M, R]) fail(batch []*waiting[M, R], err error) {
 	}
 }
 
-// transact commits the batch in one transaction. After a temporary fault or an unknown outcome
-// it retries on a fresh connection until the last member's time is over. That is safe because
-// Run recognises its own rows. If tries is positive, it returns a temporary fault of a
-// statement after that many tries: one of the members may be the cause.
+// transact commits the batch in one transaction. After a temporary fault or an unknown outcome it
+// retries on a fresh connection until the last member's time is over. That is safe because Run
+// recognises its own rows. If tries is positive, it returns a statement's temporary fault after
+// that many tries, because one of the members may be the cause.
 //
-// It never looks at a submitter's context: cancelling a COMMIT loses its outcome.
+// It never uses a submitter's context: cancelling a COMMIT loses its outcome.
 func (g *Group[M, R]) transact(batch []*waiting[M, R], lockWait time.Duration, tries int) ([]R, error) {
 	deadline := batch[0].deadline
 	members := make([]M, len(batch))
@@ -400,7 +398,7 @@ func (g *Group[M, R]) finish(w *waiting[M, R], result R, err error) {
 	}
 }
 
-// forget releases a member that will not be committed any more, while the queue or a batch may
+// forget releases a member that will no longer be committed, although the queue or a batch may
 // still hold w.
 func (g *Group[M, R]) forget(w *waiting[M, R]) {
 	var none M

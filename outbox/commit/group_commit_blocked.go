@@ -6,18 +6,18 @@ import (
 )
 
 const (
-	// maxBlockedLanes bounds how many batches may be sorted out beside the committers at once;
-	// each uses one connection.
+	// maxBlockedLanes limits the batches that are sorted simultaneously beside the committers. Each
+	// batch uses one connection.
 	maxBlockedLanes = 4
-	// probeLockTimeout is how long a part of a sidelined batch waits for a lock while the
-	// blocked members are found.
+	// probeLockTimeout is the time that a part of a sidelined batch waits for a lock while the
+	// blocked members are identified.
 	probeLockTimeout = 20 * time.Millisecond
 )
 
-// sideline moves a batch away from its committer, after it waited too long for another's lock
-// or met repeated temporary faults. A lane finds the blocked members by bisection, commits the
-// others and lets the blocked ones wait until their time is over. It reports whether a lane was
-// free.
+// sideline moves a batch away from its committer, after the batch waited too long for another
+// transaction's lock or met repeated temporary faults. A lane finds the blocked members by
+// bisection, commits the others, and lets the blocked members wait until their time is over.
+// sideline reports whether a lane was free.
 func (g *Group[M, R]) sideline(batch []*waiting[M, R]) bool {
 	select {
 	case g.blocked <- struct{}{}:
@@ -35,7 +35,7 @@ func (g *Group[M, R]) sideline(batch []*waiting[M, R]) bool {
 	return true
 }
 
-// bisect commits the members that can be committed now and collects those that wait in stuck.
+// bisect commits the members that can be committed now and collects the blocked members in stuck.
 func (g *Group[M, R]) bisect(batch []*waiting[M, R], stuck *[]*waiting[M, R]) {
 	results, err := g.transact(batch, probeLockTimeout, 1)
 	waits := isLockWait(err) || isStatementOfMoment(err)

@@ -13,29 +13,29 @@ import (
 )
 
 // ErrPoolNotPrepared is returned when the server replicates synchronously and the pool cannot
-// notice that a COMMIT did not reach the standby.
+// detect that a COMMIT did not reach the standby.
 var ErrPoolNotPrepared = errors.New("synchronous_standby_names is set on the server, but a COMMIT whose wait for the standby was cancelled would " +
 	"count as replicated: pass the configuration of the pool to commit.PreparePool before pgxpool.NewWithConfig")
 
-// ErrNotOnStandby is the cause when the server answered COMMIT, but the standby may not have
-// it.
+// ErrNotOnStandby is the cause when the server confirmed COMMIT, but the standby might not have it.
 var ErrNotOnStandby = errors.New("the wait for the standby was cancelled: committed on the primary, perhaps nowhere else")
 
-// standbyCheck is how often a connection of an unprepared pool checks whether the server
-// replicates synchronously.
+// standbyCheck is the interval at which a connection of an unprepared pool checks whether the
+// server replicates synchronously.
 const standbyCheck = 10 * time.Second
 
-// Keys of our notes on a connection, in pgconn.PgConn.CustomData.
+// Keys of Hooklatch's notes on a connection, in pgconn.PgConn.CustomData.
 const (
 	notePrepared   = "hooklatch.prepared"    // true: its pool is prepared
 	noteNoStandby  = "hooklatch.no_standby"  // time.Time of the last check
 	noteWaitBroken = "hooklatch.wait_broken" // true: a wait for the standby was cancelled
 )
 
-// PreparePool prepares a pool for a server with synchronous replication. There,
+// PreparePool prepares a pool for a server with synchronous replication. On such a server,
 // pg_cancel_backend or a pooler can end the wait of a COMMIT for its standby. The server then
-// answers COMMIT with a warning, which is not read unless the pool was prepared, and the row is
-// lost with the server. Call it before pgxpool.NewWithConfig. Hooks of config stay in force.
+// confirms COMMIT with a warning. Only a prepared pool reads the warning. Without it, a server
+// failure loses the row unnoticed. Call PreparePool before pgxpool.NewWithConfig. It keeps the
+// hooks of config.
 //
 // On a server with synchronous_standby_names an Outbox refuses any other pool with
 // ErrPoolNotPrepared. On other servers nothing changes.
@@ -58,8 +58,8 @@ func PreparePool(config *pgxpool.Config) {
 	}
 }
 
-// isBrokenWait checks the server's function, because the text is translated. If a pooler omits
-// the function, the text has to do.
+// isBrokenWait checks the server function in the notice, because the text is translated. If a
+// pooler omits the function, isBrokenWait compares the text.
 func isBrokenWait(notice *pgconn.Notice) bool {
 	if notice.Routine != "" {
 		return notice.Routine == "SyncRepWaitForLSN"
@@ -67,7 +67,7 @@ func isBrokenWait(notice *pgconn.Notice) bool {
 	return strings.Contains(notice.Message, "wait for synchronous replication")
 }
 
-// standbyWait watches one COMMIT.
+// standbyWait observes one COMMIT.
 type standbyWait struct{ conn *pgx.Conn }
 
 func watchStandby(conn *pgx.Conn) standbyWait {
@@ -80,7 +80,7 @@ func (w standbyWait) cancelled() bool {
 	return broken
 }
 
-// requirePrepared refuses a connection that could miss the warning, if the server may send one.
+// requirePrepared refuses a connection that could miss the warning, if the server might send it.
 func requirePrepared(ctx context.Context, conn *pgx.Conn) error {
 	notes := conn.PgConn().CustomData()
 	if notes[notePrepared] == true {

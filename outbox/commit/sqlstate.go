@@ -11,8 +11,8 @@ import (
 	"github.com/hooklatch/hooklatch/internal/sqlstate"
 )
 
-// transientError is a temporary fault of the connection or the server, not of the data: the
-// same transaction may succeed when it is tried again.
+// transientError is a temporary fault of the connection or the server, not of the data. The same
+// transaction may succeed when it is tried again.
 type transientError struct {
 	op        string
 	err       error
@@ -28,18 +28,18 @@ func (e *transientError) Error() string {
 
 func (e *transientError) Unwrap() error { return e.err }
 
-// commitError classifies a failed COMMIT. Only the server's own refusal proves that it did not
-// happen. Anything else is an unknown outcome: a server, or a pooler in between, that ends the
-// connection may have committed before. pgconn.SafeToRetry is not used: since pgx 5.9 it calls
-// a lost answer safe to retry.
+// commitError classifies a failed COMMIT. Only the server's own refusal shows that COMMIT did not
+// happen. Any other error is an unknown outcome: a server, or a pooler in between, that ends the
+// connection may have committed before. pgconn.SafeToRetry is not used: since pgx 5.9 it treats a
+// lost response as safe to retry.
 func commitError(err error) error {
 	pg, answered := sqlstate.Of(err)
 	switch {
 	case answered && mayHaveCommitted(pg):
 		return &transientError{op: "commit", err: err, ambiguous: true}
 	case answered && sqlstate.Lock(pg.Code):
-		// COMMIT waits for one lock, that of NOTIFY, which all commits take in turn: no member
-		// is to blame.
+		// COMMIT waits for only one lock, the NOTIFY lock, which all commits take in turn. No
+		// member is to blame.
 		return &transientError{op: "commit", err: err}
 	case answered || errors.Is(err, pgx.ErrTxCommitRollback):
 		return fmt.Errorf("commit: %w", err)
@@ -47,8 +47,8 @@ func commitError(err error) error {
 	return &transientError{op: "commit", err: err, ambiguous: true}
 }
 
-// mayHaveCommitted reports whether an error in place of COMMIT's answer leaves the outcome
-// open: one of class 08, 57 or 58, or one that ends the session.
+// mayHaveCommitted reports whether an error instead of a COMMIT response leaves the outcome
+// unknown: an error of class 08, 57 or 58, or an error that ends the session.
 func mayHaveCommitted(pg *pgconn.PgError) bool {
 	severity := cmp.Or(pg.SeverityUnlocalized, pg.Severity)
 	return severity == "FATAL" || severity == "PANIC" || sqlstate.InClass(pg.Code, "08", "57", "58")
@@ -63,8 +63,8 @@ func isLockWait(err error) bool {
 	return ok && sqlstate.Lock(pg.Code)
 }
 
-// mayBeOfOne reports whether one member of a batch may be the cause, so that its neighbours
-// must be tried without it. That is so for any server error of a statement that is not
+// mayBeOfOne reports whether one member of a batch may be the cause, so that its neighbours must be
+// tried without it. The result is true for any statement error from the server that is not
 // temporary.
 func mayBeOfOne(err error) bool {
 	if isTransient(err) || errors.Is(err, ErrPoolNotPrepared) {
@@ -74,8 +74,8 @@ func mayBeOfOne(err error) bool {
 	return answered || isBadData(err)
 }
 
-// isStatementOfMoment reports whether a statement met a temporary fault while its session lives
-// on, such as an internal error or a timeout. One member may be the cause.
+// isStatementOfMoment reports whether a statement met a temporary fault while its session
+// continues, such as an internal error or a timeout. One member may be the cause.
 func isStatementOfMoment(err error) bool {
 	if _, transient := errors.AsType[*transientError](err); transient {
 		return false
@@ -84,8 +84,8 @@ func isStatementOfMoment(err error) bool {
 	return answered && sqlstate.Transient(pg.Code) && pg.Code != sqlstate.ReadOnly
 }
 
-// isBadData reports whether the values themselves are refused: by the server (classes 22 and
-// 23), or by pgx or River before the server saw them.
+// isBadData reports whether the values themselves are refused: by the server (classes 22 and 23),
+// or by pgx or River before they were sent to the server.
 func isBadData(err error) bool {
 	if isTransient(err) || errors.Is(err, ErrPoolNotPrepared) {
 		return false
@@ -95,7 +95,7 @@ func isBadData(err error) bool {
 		return true
 	}
 	if pg.Code == sqlstate.CheckViolation && pg.ConstraintName == "" {
-		return false // "no partition of relation found": our fault, not the event's
+		return false // "no partition of relation found": Hooklatch's fault, not the event's
 	}
 	return sqlstate.InClass(pg.Code, "22", "23")
 }

@@ -14,54 +14,54 @@ import (
 )
 
 const (
-	// lockTimeout is below deadlock_timeout (1 s by default): a batch that meets another's lock
-	// steps aside before the server looks for deadlocks.
+	// lockTimeout is below deadlock_timeout (1 s by default). A batch that meets another
+	// transaction's lock steps aside before the server looks for deadlocks.
 	lockTimeout = 250 * time.Millisecond
-	// statementTimeout bounds one statement, and the pause between two.
+	// statementTimeout limits one statement, and the pause between two statements.
 	statementTimeout = 5 * time.Second
 
 	rollbackTimeout = time.Second
 )
 
-// txSettings are the settings with which a transaction of ours begins. A zero limit is the
-// server's.
+// txSettings are the settings with which a Hooklatch transaction begins. A zero limit means the
+// server's limit.
 type txSettings struct {
 	lockWait  time.Duration
 	statement time.Duration
 	idle      time.Duration
-	// Whether no statement of an application runs in it.
+	// ours is true if no application statement runs in the transaction.
 	ours bool
-	// Whether it ends with ROLLBACK.
+	// undo is true if the transaction ends with ROLLBACK.
 	undo bool
-	// Whether COMMIT waits for the standby whatever the transaction writes: rows of an earlier
-	// try that it finds may not be on the standby yet.
+	// confirm is true if COMMIT waits for the standby, whatever the transaction writes. Rows from
+	// an earlier try that it finds might not be on the standby yet.
 	confirm bool
 }
 
-// shared returns the settings of transactions that others wait for.
+// shared returns the settings of transactions for which other callers wait.
 func shared(lockWait time.Duration) txSettings {
 	return txSettings{lockWait: lockWait, statement: statementTimeout, idle: statementTimeout, ours: true}
 }
 
 // TransactionOptions returns options for a caller's own transaction, with the settings that the
-// guarantees rely on, whatever the defaults of server and role are. The server ends it if the
-// client is idle for longer than idle.
+// guarantees rely on, whatever the defaults of server and role. The server ends the transaction if
+// the client is idle for longer than idle.
 func TransactionOptions(idle time.Duration) pgx.TxOptions {
 	return txSettings{idle: idle}.options()
 }
 
-// beginQuery begins every transaction of ours.
+// beginQuery begins every Hooklatch transaction.
 const beginQuery = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
 
-// options returns options that begin the transaction in a round trip of its own.
+// options returns options that begin the transaction in a separate round trip.
 func (s txSettings) options() pgx.TxOptions {
 	return pgx.TxOptions{BeginQuery: beginQuery + ";\n" + s.query()}
 }
 
-// query returns the statement that applies the settings to the transaction. synchronous_commit
-// is only ever raised: below on, an acknowledged row is lost with the server's process, and
-// remote_apply may have been chosen. The warning that a wait for the standby was cancelled must
-// arrive: see PreparePool.
+// query returns the statement that applies the settings to the transaction. It only ever raises
+// synchronous_commit. Below on, an acknowledged row is lost if the server's process fails, and the
+// server may use remote_apply. The warning about a cancelled wait for the standby must arrive: see
+// PreparePool.
 func (s txSettings) query() string {
 	var q strings.Builder
 	q.WriteString(`SELECT
@@ -88,9 +88,9 @@ func (s txSettings) query() string {
 	return q.String()
 }
 
-// inTransaction runs f in a transaction on its own connection. All our writes go through it,
-// except those that join a caller's transaction. Every transaction has a name, so that each has
-// its failpoints.
+// inTransaction runs f in a transaction on its own connection. All Hooklatch writes use it, except
+// writes that join a caller's transaction. Every transaction has a name, and therefore its own
+// failpoints.
 func inTransaction(ctx context.Context, pool *pgxpool.Pool, name Name, settings txSettings, f func(pgx.Tx) error) error {
 	conn, err := pool.Acquire(ctx)
 	if err != nil {
@@ -125,7 +125,7 @@ func (t *transaction) run(ctx context.Context, name Name, f func(pgx.Tx) error) 
 	if err := f(t); err != nil {
 		return t.failed(ctx, err)
 	}
-	if err := t.begin(ctx); err != nil { // f may have sent nothing, the settings may
+	if err := t.begin(ctx); err != nil { // f may have sent nothing, but the settings may write
 		return t.failed(ctx, err)
 	}
 	if err := failpoint.HitIn(name, failpoint.BeforeCommit); err != nil {
@@ -145,7 +145,7 @@ func (t *transaction) run(ctx context.Context, name Name, f func(pgx.Tx) error) 
 	return nil
 }
 
-// failed rolls back, and distinguishes a fault of the connection from one of a statement.
+// failed rolls back, and distinguishes a connection fault from a statement fault.
 func (t *transaction) failed(ctx context.Context, err error) error {
 	lost := t.conn.IsClosed()
 	rollback(ctx, t)
@@ -175,8 +175,8 @@ func undo(ctx context.Context, tx pgx.Tx) error {
 	return nil
 }
 
-// rollback does not wait for a server that no longer answers. On a closed connection there is
-// nothing to roll back.
+// rollback does not wait for a server that no longer responds. A closed connection has nothing to
+// roll back.
 func rollback(ctx context.Context, tx pgx.Tx) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), rollbackTimeout)
 	defer cancel()
