@@ -14,16 +14,16 @@ import (
 )
 
 const (
-	// maxAddresses limits the known addresses of a source to those from which deliveries were
-	// accepted last.
+	// maxAddresses limits the known addresses per source. The addresses with the latest accepted
+	// deliveries are kept.
 	maxAddresses = 4096
-	// noteAgain is the time until an address is stored again. readAgain is the time until the
-	// addresses of other processes are read again, while there is something to write.
+	// noteAgain is the time until an address is stored again. readAgain is the time until other
+	// processes' addresses are read again, while addresses are waiting to be stored.
 	noteAgain = time.Hour
 	readAgain = time.Minute
 )
 
-// sender is an address that sends deliveries of a source.
+// sender is an address that sends a source's deliveries.
 type sender struct {
 	source  identity.Source
 	address netip.Prefix
@@ -33,10 +33,10 @@ type sender struct {
 type addresses struct {
 	mu     sync.Mutex
 	stored map[sender]bool       // in the table at the last read
-	any    map[netip.Prefix]bool // all of stored and noted, for any source
-	noted  map[sender]time.Time  // by this process
+	any    map[netip.Prefix]bool // all addresses in stored and noted, for any source
+	noted  map[sender]time.Time  // addresses noted by this process
 	bySrc  map[identity.Source]int
-	fresh  []sender // to be stored
+	fresh  []sender // addresses to be stored
 	readAt time.Time
 }
 
@@ -44,7 +44,7 @@ func newAddresses() *addresses {
 	return &addresses{noted: make(map[sender]time.Time), any: make(map[netip.Prefix]bool), bySrc: make(map[identity.Source]int)}
 }
 
-// note records an address, and reports whether there is something to store.
+// note records an address, and reports whether an address is waiting to be stored.
 func (a *addresses) note(source identity.Source, from netip.Prefix) bool {
 	s := sender{source, from}
 	a.mu.Lock()
@@ -89,7 +89,7 @@ func (a *addresses) known(source identity.Source, from netip.Prefix) bool {
 	return noted || a.stored[s]
 }
 
-// takeFresh returns the addresses to store, and whether the table should be read.
+// takeFresh returns the addresses to store, and reports whether to read the table.
 func (a *addresses) takeFresh() (fresh []sender, read bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -123,8 +123,8 @@ type addressRow struct {
 
 type noteAddresses struct{ Addresses []addressRow }
 
-// syncAddresses stores the addresses that this process noted, and reads those of all processes.
-// Once an hour it deletes expired ones.
+// syncAddresses stores the addresses that this process noted, and reads the addresses of all
+// processes. Once an hour it deletes expired addresses.
 func (k *Keeper) syncAddresses(ctx context.Context) error {
 	fresh, read := k.addresses.takeFresh()
 	tidy := time.Since(k.tidied) >= tidyInterval

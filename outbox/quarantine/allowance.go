@@ -8,18 +8,19 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
-// The part of its half of the caps that a process may replace in an hour, once it has written
-// that half. The caps bound the table, but a flood that keeps replacing its rows would still
-// fill the WAL, an archive and replicas. The newest deliveries of a flood are hardly worth more
-// than the stored ones. Known addresses get more. They are limited too, because behind an
-// unconfigured proxy any sender has the address of a known one.
+// A source's caps are divided into two halves. These constants limit the part of a half that a
+// process may replace in an hour, once it has written that half. The caps bound the table, but a
+// flood that keeps replacing its rows would still fill the WAL, an archive and replicas. The newest
+// deliveries of a flood are hardly more valuable than the stored deliveries. Known addresses get
+// more. They are limited too, because behind an unconfigured proxy any sender has a known sender's
+// address.
 const (
 	othersAnHour = 0.1
 	knownAnHour  = 0.5
 )
 
-// allowance limits the writes to one half of a source: the whole half immediately, and then a
-// part of it per hour.
+// allowance limits the writes to one half of a source's caps: the whole half immediately, and then
+// a part of it per hour.
 type allowance struct{ rows, bytes *rate.Limiter }
 
 func newAllowance(anHour float64) allowance {
@@ -34,18 +35,18 @@ func (a allowance) allows(now time.Time, size int) bool {
 	return a.rows.TokensAt(now) >= 1 && a.bytes.TokensAt(now) >= float64(size)
 }
 
-// spend counts a delivery to be written, and reports whether it may be.
+// spend counts a delivery to be written, and reports whether it may be written.
 func (a allowance) spend(now time.Time, size int) bool {
 	return a.allows(now, size) && a.rows.AllowN(now, 1) && a.bytes.AllowN(now, size)
 }
 
-// half names one half of the caps of a source.
+// half identifies one half of a source's caps.
 type half struct {
 	source identity.Source
 	known  bool
 }
 
-// allowances holds the allowance of each half that had a delivery refused.
+// allowances holds the allowance of each half for which a delivery was refused.
 type allowances map[half]allowance
 
 func (a allowances) of(h half) allowance {

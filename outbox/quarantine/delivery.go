@@ -16,17 +16,17 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// Refused is a request that a gateway refuses, with everything needed to verify it again.
+// Refused is a request that a gateway refuses, with all data needed to verify it again.
 type Refused struct {
 	Source identity.Source
 	// Reason is from a fixed set, Detail is for operators. Neither contains a secret.
 	Reason, Detail string
 	From           netip.Prefix // see Keeper
 	Method         string
-	Host           string // that the sender called
-	Secure         bool   // whether it was called by https
+	Host           string // host that the sender called
+	Secure         bool   // the sender used https
 	Target         string // path, and the query unless it is a secret
-	// Headers are the headers, without those that are secrets themselves.
+	// Headers are the headers, except headers that are secrets themselves.
 	Headers map[string][]string
 	// Secrets are the values of headers and parameters that carry a secret, by name. Only an
 	// HMAC of each is stored.
@@ -38,11 +38,11 @@ type Refused struct {
 type Delivery struct {
 	ID         uuid.UUID           `json:"id"`
 	Source     identity.Source     `json:"source"`
-	RejectedAt time.Time           `json:"rejected_at"` // arrival, by the clock of the database
+	RejectedAt time.Time           `json:"rejected_at"` // arrival, by the database's clock
 	Reason     string              `json:"reason"`
 	Detail     string              `json:"detail,omitzero"`
-	From       string              `json:"from,omitzero"` // an IPv4 address, or the /64 of an IPv6 one
-	Known      bool                `json:"known"`         // whether deliveries from there were accepted before
+	From       string              `json:"from,omitzero"` // an IPv4 address, or the /64 of an IPv6 address
+	Known      bool                `json:"known"`         // deliveries from this address were accepted before
 	Method     string              `json:"method"`
 	Host       string              `json:"host"`
 	Secure     bool                `json:"secure"`
@@ -84,8 +84,8 @@ func (d *Delivery) CarriedAs(name string, values []string) bool {
 	return same
 }
 
-// sealed returns the stored form of a secret. It is the same only for the same secret under the
-// same name of the same source.
+// sealed returns a secret's stored form. It depends on the key, the source, the name and the
+// secret.
 func sealed(key []byte, source identity.Source, name, value string) string {
 	mac := hmac.New(sha256.New, key)
 	for _, part := range []string{string(source), name, value} {
@@ -102,18 +102,18 @@ type pending struct {
 	id      uuid.UUID
 	arrived time.Time // at this process, by its monotonic clock
 	known   bool
-	headers []byte // JSON
+	headers []byte // as JSON
 	size    int
 }
 
-// The size of a request counted toward the caps beside its texts, and the maximum length of its
-// texts.
+// The size of a request that counts toward the caps in addition to its texts, and the maximum
+// length of its texts.
 const (
 	rowOverhead = 256
 	maxText     = 8 << 10
 )
 
-// seal copies what is stored from r, whose owner may change it from now on.
+// seal copies the stored data from r. The owner of r may then change it.
 func seal(r Refused) (*pending, error) {
 	p := &pending{Refused: r, arrived: time.Now()}
 	var err error

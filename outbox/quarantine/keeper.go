@@ -23,18 +23,18 @@ import (
 )
 
 // The limits of the quarantine. Half of each cap and rate is for known addresses, from which a
-// delivery was accepted in the last 30 days, and the other half for the rest. The addresses of
-// a half share it evenly.
+// delivery was accepted in the last 30 days. The other half is for all other addresses. The
+// addresses within a half share it evenly.
 const (
-	maxBody  = 256 << 10 // of one request
+	maxBody  = 256 << 10 // per request
 	maxRows  = 1000      // per source
 	maxBytes = 64 << 20  // per source
 
-	turn         = time.Second // between two writes
+	turn         = time.Second // pause between two writes
 	rowsATurn    = 20
 	bytesATurn   = 1 << 20
 	keepTimeout  = 5 * time.Second
-	tidyInterval = time.Hour // between deletions of expired rows, of all sources
+	tidyInterval = time.Hour // interval between deletions of expired rows, of all sources
 )
 
 // The limits of the requests that wait in memory.
@@ -47,21 +47,21 @@ const (
 
 // KeeperOptions configure a Keeper.
 type KeeperOptions struct {
-	// Pool is the database, migrated. It should have a single connection, because unknown
-	// senders decide how much there is to write. Required.
+	// Pool connects to the migrated database. It should have a single connection, because unknown
+	// senders determine the amount of writes. Required.
 	Pool *pgxpool.Pool
 	// Schema holds the tables. Defaults to schema.Default.
 	Schema schema.Name
 	// Logger defaults to one that discards.
 	Logger *slog.Logger
-	// MeterProvider defaults to the global one.
+	// MeterProvider defaults to the global provider.
 	MeterProvider metric.MeterProvider
 }
 
 // Keeper stores requests that a gateway refuses. It writes at most 20 requests and 1 MiB per
-// second. For each source it writes half of the caps immediately, and then a part of that per
-// hour. It also remembers the addresses of accepted deliveries. No method except Stop waits for
-// the database. Addresses are IPv4 addresses, or the /64 of IPv6 ones. Keeper is safe for
+// second. For each source it writes half of the caps immediately, and then a part of that half per
+// hour. It also remembers the addresses of accepted deliveries. No method except Stop waits for the
+// database. Addresses are IPv4 addresses, or the /64 of IPv6 addresses. Keeper is safe for
 // concurrent use.
 type Keeper struct {
 	db        *commit.DB
@@ -80,8 +80,7 @@ type Keeper struct {
 	allowing allowances
 }
 
-// NewKeeper returns a Keeper on a migrated database. It works only while there is something to
-// write.
+// NewKeeper returns a Keeper on a migrated database. It works only while it has something to write.
 func NewKeeper(opts KeeperOptions) (*Keeper, error) {
 	if opts.Pool == nil {
 		return nil, errors.New("quarantine options: Pool is required")
@@ -110,8 +109,8 @@ func NewKeeper(opts KeeperOptions) (*Keeper, error) {
 	return k, in.Err()
 }
 
-// Keep offers a request from an address, with a body of the given size. refused creates it, and
-// is called only if there is room; its result stays the caller's.
+// Keep offers a request from an address, with a body of the given size. refused creates the
+// request, and is called only if the queue has room. The caller still owns the result.
 func (k *Keeper) Keep(source identity.Source, from netip.Prefix, size int, refused func() Refused) {
 	if !k.offer(source, from, size, refused) {
 		k.lost.Add(context.Background(), 1, sourceLabel(source))
@@ -162,7 +161,7 @@ func (k *Keeper) Known(source identity.Source, from netip.Prefix) bool {
 	return from.IsValid() && k.addresses.known(source, from)
 }
 
-// Start reads the addresses that other processes, and earlier runs of this one, have stored.
+// Start reads the addresses that other processes, and earlier runs of this process, have stored.
 // Call it once the database is migrated. Until then no address is known.
 func (k *Keeper) Start() { k.runner.Wake() }
 
@@ -191,8 +190,8 @@ func (k *Keeper) work() {
 }
 
 // takeTurn takes the requests that may be written now. Half of the rows and bytes is for known
-// addresses, which also get whatever the others leave of their half. It drops requests beyond
-// the allowance of their source.
+// addresses. Known addresses also get the unused part of the other half. takeTurn drops requests
+// beyond the allowance of their source.
 func (k *Keeper) takeTurn() (batch []*pending, more bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -219,7 +218,7 @@ func (k *Keeper) takeTurn() (batch []*pending, more bool) {
 	return batch, len(k.others.waiting)+len(k.known.waiting) > 0
 }
 
-// Stop writes the waiting requests for as long as ctx allows. It may be called again.
+// Stop writes the waiting requests until ctx ends. It may be called again.
 func (k *Keeper) Stop(ctx context.Context) error {
 	if err := k.runner.Stop(ctx); err != nil {
 		return fmt.Errorf("stop quarantine: %w", err)

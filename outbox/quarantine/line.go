@@ -5,22 +5,22 @@ import (
 	"slices"
 )
 
-// line is a bounded queue of requests to be written, shared evenly between addresses.
+// line is a bounded queue of requests to be written. Addresses share it evenly.
 type line struct {
 	maxRows, maxBytes int
 
 	waiting   []*pending // in order of arrival
 	bytes     int
-	byAddress map[netip.Prefix]int // rows
+	byAddress map[netip.Prefix]int // number of rows
 }
 
 func newLine(maxRows, maxBytes int) *line {
 	return &line{maxRows: maxRows, maxBytes: maxBytes, byAddress: make(map[netip.Prefix]int)}
 }
 
-// makeRoom reports whether a request of the given size may join. In a full line, the newest
-// request of the address with the most requests makes way for an address with fewer. gone is
-// how many were removed.
+// makeRoom reports whether a request of the given size may join. In a full line, it removes the
+// newest request of the address with the most requests, to make room for an address with fewer
+// requests. gone is the number of removed requests.
 func (l *line) makeRoom(from netip.Prefix, size int) (room bool, gone int) {
 	if size > l.maxBytes {
 		return false, 0

@@ -1,9 +1,9 @@
-// Package quarantine keeps, for the gateway and the program, refused deliveries within
-// bounds, so that they can be verified again once a wrong secret is corrected. It
-// verifies nothing, and processes nothing.
+// Package quarantine keeps refused deliveries within bounds, for the gateway and the program. They
+// can be verified again once a wrong secret is corrected. The package verifies nothing, and
+// processes nothing.
 //
-// A [Keeper] stores what a gateway refuses, without delaying the gateway. A [Quarantine] is for
-// the operators who decide what happens to it.
+// A [Keeper] stores requests that a gateway refuses, without delaying the gateway. A [Quarantine]
+// is for the operators who decide about the stored deliveries.
 package quarantine
 
 import (
@@ -64,10 +64,10 @@ type Filter struct {
 	ID     uuid.UUID       `json:"id,omitzero"`
 	Source identity.Source `json:"source,omitempty"`
 	Reason string          `json:"reason,omitempty"`
-	Until  time.Time       `json:"until,omitzero"` // arrived before
+	Until  time.Time       `json:"until,omitzero"` // selects deliveries that arrived before this time
 }
 
-// Share is how many deliveries of a source were refused for one reason.
+// Share is the number of a source's deliveries that were refused for one reason.
 type Share struct {
 	Source identity.Source `json:"source"`
 	Reason string          `json:"reason"`
@@ -89,7 +89,7 @@ func (f Filter) UntilNow(counted []Share) Filter {
 	return f
 }
 
-// Count counts what f selects now, by source and reason.
+// Count counts the deliveries that f selects now, by source and reason.
 func (q *Quarantine) Count(ctx context.Context, f Filter) ([]Share, error) {
 	rows, err := q.sql.CountRejected.With(selectionOf(f)).Query(ctx, q.pool)
 	if err != nil {
@@ -119,13 +119,13 @@ func (q *Quarantine) List(ctx context.Context, f Filter, limit int) ([]Delivery,
 	return list, nil
 }
 
-// Mark is a place in a walk through the quarantine.
+// Mark is a position in a walk through the quarantine.
 type Mark struct {
 	at time.Time
 	id uuid.UUID
 }
 
-// Mark returns the place of a delivery.
+// Mark returns a delivery's position.
 func (d *Delivery) Mark() Mark { return Mark{at: d.RejectedAt, id: d.ID} }
 
 // String returns the mark in the form that ParseMark reads.
@@ -163,13 +163,12 @@ func (q *Quarantine) Onward(ctx context.Context, f Filter, after Mark, limit int
 	return list, nil
 }
 
-// of returns the arguments for the next part of what a filter selects.
+// of returns the arguments for the next page of a filter's selection.
 func (m Mark) of(f Filter, limit int) nextRejected {
 	return nextRejected{selection: selectionOf(f), AfterAt: column.TimeOrNull(m.at), AfterID: m.id, Limit: limit}
 }
 
-// Next returns complete deliveries that f selects and that come after a mark, the oldest first,
-// at most limit.
+// Next returns at most limit complete deliveries that f selects after a mark, the oldest first.
 func (q *Quarantine) Next(ctx context.Context, f Filter, after Mark, limit int) ([]Delivery, error) {
 	rows, err := q.sql.NextRejected.With(after.of(f, limit)).Query(ctx, q.pool)
 	if err != nil {
@@ -184,7 +183,7 @@ func (q *Quarantine) Next(ctx context.Context, f Filter, after Mark, limit int) 
 	return list, nil
 }
 
-// Accepted removes a delivery that was verified and accepted, and records who ordered it.
+// Accepted removes a delivery that was verified and accepted, and records the operator.
 func (q *Quarantine) Accepted(ctx context.Context, id uuid.UUID, by ledger.Operator) error {
 	if _, err := q.takeOut(ctx, ActionRetry, id, by); err != nil {
 		return fmt.Errorf("take out of the quarantine: %w", err)
@@ -192,8 +191,8 @@ func (q *Quarantine) Accepted(ctx context.Context, id uuid.UUID, by ledger.Opera
 	return nil
 }
 
-// Drop permanently removes a delivery, and records who ordered it. It reports whether the
-// delivery existed.
+// Drop permanently removes a delivery, and records the operator. It reports whether the delivery
+// existed.
 func (q *Quarantine) Drop(ctx context.Context, id uuid.UUID, by ledger.Operator) (bool, error) {
 	there, err := q.takeOut(ctx, ActionDrop, id, by)
 	if err != nil {
@@ -212,8 +211,8 @@ func (q *Quarantine) takeOut(ctx context.Context, action ledger.Action, id uuid.
 	return there, err
 }
 
-// RemoveTx removes deliveries in a transaction that records the reason. It returns how many
-// existed.
+// RemoveTx removes deliveries in a transaction that records the reason. It returns the number of
+// deliveries that existed.
 func (q *Quarantine) RemoveTx(ctx context.Context, tx pgx.Tx, ids ...uuid.UUID) (int64, error) {
 	asked := make([]rejectionID, len(ids))
 	for i, id := range ids {

@@ -10,24 +10,24 @@ import (
 
 // Verdict is the result of verifying a delivery again.
 type Verdict struct {
-	New     bool   // whether it was accepted with an event that was not known
-	Refused string // why it is still refused. Empty: it was accepted
+	New     bool   // it was accepted with an event that was not known
+	Refused string // reason why it is still refused. Empty: it was accepted
 }
 
-// Verify verifies a delivery as if it arrived now, and accepts it if it is proven. An error is
+// Verify verifies a delivery as if it arrived now, and accepts it if it is authentic. An error is
 // not a verdict: the call may be repeated.
 type Verify func(ctx context.Context, d *Delivery) (Verdict, error)
 
 // Retried is the result of a retry, in deliveries.
 type Retried struct {
 	Accepted   int64            `json:"accepted"`   // with a new event
-	Duplicates int64            `json:"duplicates"` // whose events were all known
+	Duplicates int64            `json:"duplicates"` // all events were known
 	Refused    map[string]int64 `json:"refused"`    // still refused, by reason
 }
 
-// Retry verifies a delivery again, and records who ordered it if it was accepted. A bulk run
-// retries a selection. An accepted delivery is removed after it was accepted, so after a crash
-// it is verified again and is a duplicate. A deleted one is not counted.
+// Retry verifies a delivery again. If the delivery is accepted, Retry records the operator. A bulk
+// run retries a selection. An accepted delivery is removed after its acceptance, so after a crash
+// it is verified again and is a duplicate. A deleted delivery is not counted.
 func (q *Quarantine) Retry(ctx context.Context, id uuid.UUID, by ledger.Operator, verify Verify) (Retried, error) {
 	came := Retried{Refused: map[string]int64{}}
 	found, err := q.Next(ctx, Filter{ID: id}, Mark{}, 1)

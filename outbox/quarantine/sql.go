@@ -66,7 +66,7 @@ type listRejected struct {
 type nextRejected struct {
 	selection
 
-	AfterAt *time.Time // NULL: from the first
+	AfterAt *time.Time // NULL: from the first delivery
 	AfterID uuid.UUID
 	Limit   int
 }

@@ -41,12 +41,12 @@ type keepRejected struct{ Rejected []rejectedRow }
 
 type trimRejected struct {
 	Sources []identity.Source
-	Rows    int // of each half of a source
+	Rows    int // per half of a source's caps
 	Bytes   int64
 }
 
-// write inserts a batch and deletes what then exceeds the caps. Only one such transaction runs
-// at a time, in all processes: each must see what the others wrote.
+// write inserts a batch and deletes rows that then exceed the caps. Only one such transaction runs
+// at a time, over all processes: each must see the rows of the others.
 func (k *Keeper) write(ctx context.Context, batch []*pending) error {
 	sources := make([]identity.Source, len(batch))
 	for i, p := range batch {

@@ -1,6 +1,7 @@
--- Deletes what exceeds the caps of each half of a source, starting with the deliveries of the
--- lowest rank. For the cap of rows, each address keeps its newest delivery before any keeps
--- two. For the cap of bytes, the first delivery of each comes before the next of any.
+-- Deletes rows that exceed the caps of each half of a source, starting with the deliveries of the
+-- lowest rank. For the cap of rows, each address keeps its newest delivery before any address keeps
+-- two. For the cap of bytes, a delivery ranks by the bytes of its address up to and including it,
+-- newest first.
 WITH mine AS (
     SELECT r.rejection_id, r.source, r.known, r.rejected_at, r.bytes,
         row_number() OVER newest_first AS place,
