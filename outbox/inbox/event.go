@@ -27,11 +27,11 @@ type Event struct {
 	Traceparent  string    `json:"-"`
 
 	Outcome    Outcome `json:"state"`
-	Generation int     `json:"generation"` // fence of the dispatch; a replay adds one
+	Generation int     `json:"generation"` // fence of the dispatch; a replay increments it
 	// EffectGeneration is the generation of the effects that a dispatch creates.
 	EffectGeneration int `json:"-"`
-	// OnlyRoute is the single route that a replay dispatches, and Before the outcome before
-	// that replay: the effects of other routes stay as they are. Empty: all routes.
+	// OnlyRoute is the single route that a replay dispatches, and Before is the outcome before that
+	// replay. The effects of other routes stay unchanged. Empty: all routes.
 	OnlyRoute   string    `json:"-"`
 	Before      Outcome   `json:"-"`
 	ProcessedAt time.Time `json:"processed_at"` // zero until dispatched, skipped or failed
@@ -39,28 +39,28 @@ type Event struct {
 	Error       string    `json:"error,omitzero"`
 
 	Duplicates      int64     `json:"duplicates"`
-	LastDuplicateAt time.Time `json:"last_duplicate_at"` // zero if it has no duplicate
+	LastDuplicateAt time.Time `json:"last_duplicate_at"` // zero without duplicates
 	BodyDiffers     bool      `json:"body_differs,omitzero"`
 	// DuplicateTimes are the times of the last 16 duplicates, in order.
 	DuplicateTimes []time.Time `json:"duplicate_times,omitempty"`
 
-	ReplaySuspect bool   `json:"replay_suspect,omitzero"` // the proof of its delivery was seen before, under another id
-	RetryNumber   int    `json:"retry_number,omitzero"`   // number of the provider's retry that delivered it; 0 for a first try
+	ReplaySuspect bool   `json:"replay_suspect,omitzero"` // its delivery's proof was used before, under another id
+	RetryNumber   int    `json:"retry_number,omitzero"`   // number of the provider's retry that delivered it; 0 for a first attempt
 	RetryReason   string `json:"retry_reason,omitzero"`
 
 	Origin identity.Origin `json:"origin"` // how it was accepted
-	// Altered describes how the provider's list differs from its webhook, such as redacted.
-	// Empty: no known difference.
+	// Altered describes the differences between the provider's list and its webhook, such as
+	// redacted. Empty: no known difference.
 	Altered string `json:"altered,omitzero"`
 
-	// ErasedAt and RedactedAt are when its content was removed, by an operator or by the
-	// settings of its source; Error says who did it. Zero: its content is as received.
+	// ErasedAt and RedactedAt are the times when its content was removed, by an operator or by the
+	// settings of its source; Error names the operator. Zero: its content is as received.
 	ErasedAt   time.Time `json:"erased_at,omitzero"`
 	RedactedAt time.Time `json:"redacted_at,omitzero"`
 
 	Headers     map[string][]string `json:"headers,omitempty"`
 	ContentType string              `json:"content_type,omitzero"`
-	Body        []byte              `json:"-"` // of the whole delivery
+	Body        []byte              `json:"-"` // body of the whole delivery
 }
 
 // Outcome is the processing state of an event.
@@ -77,16 +77,15 @@ const (
 	Imported   Outcome = "imported"   // another system accepted it: it has no delivery and no job
 )
 
-// Outcomes returns all outcomes of an event, in the order in which they occur.
+// Outcomes returns all event outcomes, in the order in which they occur.
 func Outcomes() []Outcome {
 	return []Outcome{Received, Dispatched, Skipped, Failed, Held, Dropped, Imported}
 }
 
-// Payload returns the event's own bytes: its delivery's body, or the part of it that Item
-// points to.
+// Payload returns the event's own bytes: its delivery's body, or the part that Item points to.
 func (e *Event) Payload() []byte { return payload.Part(e.Body, e.Item) }
 
-// gone returns why the event's content can no longer be dispatched, or "" if it can.
+// gone returns the reason why the event's content can no longer be dispatched, or "" if it can.
 func (e *Event) gone() string {
 	switch {
 	case !e.ErasedAt.IsZero():

@@ -83,8 +83,8 @@ func (i *Inbox) event(ctx context.Context, db statement.DB, ref identity.EventRe
 	return e, nil
 }
 
-// EventsByRef loads events to show to operators, each by its own look-up, without headers and
-// bodies. Deleted events are missing from the result.
+// EventsByRef loads events for display to operators, without headers and bodies. Each event is a
+// separate look-up. Deleted events are missing from the result.
 func (i *Inbox) EventsByRef(ctx context.Context, refs []identity.EventRef) (map[identity.EventRef]*Event, error) {
 	rows, err := i.sql.EventRows.With(askedEvents{Asked: refs}).Query(ctx, pipeline.ByIndex{Sender: i.readPool})
 	if err != nil {
@@ -101,7 +101,7 @@ func (i *Inbox) EventsByRef(ctx context.Context, refs []identity.EventRef) (map[
 	return events, nil
 }
 
-// EventsWhole loads events to show to operators, with their headers and bodies. Deleted events
+// EventsWhole loads events for display to operators, with their headers and bodies. Deleted events
 // are missing from the result.
 func (i *Inbox) EventsWhole(ctx context.Context, refs []identity.EventRef) (map[identity.EventRef]*Event, error) {
 	stored, err := i.collectEvents(ctx, pipeline.ByIndex{Sender: i.readPool}, refs)
@@ -154,7 +154,7 @@ func scanEvent(row pgx.CollectableRow, added ...any) (*Event, error) {
 	e.ErasedAt, e.RedactedAt = column.OrZero(erasedAt), column.OrZero(redactedAt)
 	e.ContentType = column.OrZero(contentType)
 	if e.OnlyRoute, e.Before = column.OrZero(onlyRoute), Outcome(column.OrZero(before)); column.OrZero(newKeys) {
-		e.EffectGeneration = e.Generation // a replay of one route has its new keys for that route only
+		e.EffectGeneration = e.Generation // a replay of one route has new keys for that route only
 	}
 	return &e, nil
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// Release lets an event held by a replay guard continue to its dispatch. A dropped event can be
-// released too while its delivery is stored. Errors: ErrNotFound, ErrNotHeld, ErrUnavailable.
+// Release lets an event held by a replay guard continue to its dispatch. A dropped event can also
+// be released while its delivery is stored. Errors: ErrNotFound, ErrNotHeld, ErrUnavailable.
 func (i *Inbox) Release(ctx context.Context, ref identity.EventRef, by ledger.Operator) error {
 	err := i.ledger.Act(ctx, by, ledger.Instruction{Action: ledger.ActionReleaseEvent, Target: ref.String()}, func(ctx context.Context, tx pgx.Tx) (ledger.Consequence, error) {
 		return ledger.Consequence{Affected: 1}, i.ReleaseTx(ctx, tx, ref)
@@ -25,7 +25,7 @@ func (i *Inbox) Release(ctx context.Context, ref identity.EventRef, by ledger.Op
 	return nil
 }
 
-// ReleaseTx is Release in the caller's transaction, which records who ordered it.
+// ReleaseTx is Release in the caller's transaction, which records the operator.
 func (i *Inbox) ReleaseTx(ctx context.Context, tx pgx.Tx, ref identity.EventRef) error {
 	j := riverjob.DispatchJob{Event: ref}
 	err := i.sql.ReleaseEvent.With(ref).QueryRow(ctx, tx).Scan(&j.EventType, &j.Origin, &j.Queue, &j.Traceparent)
@@ -38,8 +38,8 @@ func (i *Inbox) ReleaseTx(ctx context.Context, tx pgx.Tx, ref identity.EventRef)
 	return i.jobs.InsertDispatches(ctx, tx, []riverjob.DispatchJob{j})
 }
 
-// Drop decides that an event held by a replay guard is not dispatched. Its row and its body
-// stay, so that it can still be released. Errors: ErrNotFound, ErrNotHeld, ErrUnavailable.
+// Drop decides that an event held by a replay guard is not dispatched. Its row and body stay, so
+// that it can still be released. Errors: ErrNotFound, ErrNotHeld, ErrUnavailable.
 func (i *Inbox) Drop(ctx context.Context, ref identity.EventRef, by ledger.Operator) error {
 	err := i.ledger.Act(ctx, by, ledger.Instruction{Action: ledger.ActionDropEvent, Target: ref.String()}, func(ctx context.Context, tx pgx.Tx) (ledger.Consequence, error) {
 		return ledger.Consequence{Affected: 1}, i.DropTx(ctx, tx, ref, by)
@@ -50,7 +50,7 @@ func (i *Inbox) Drop(ctx context.Context, ref identity.EventRef, by ledger.Opera
 	return nil
 }
 
-// DropTx is Drop in the caller's transaction, which records who ordered it.
+// DropTx is Drop in the caller's transaction, which records the operator.
 func (i *Inbox) DropTx(ctx context.Context, tx pgx.Tx, ref identity.EventRef, by ledger.Operator) error {
 	tag, err := i.sql.DropEvent.With(dropEvent{EventRef: ref, Error: column.Done("dropped", by.Who, by.Reason)}).Exec(ctx, tx)
 	if err == nil && tag.RowsAffected() == 0 {

@@ -15,17 +15,17 @@ import (
 )
 
 const (
-	// importBatch is the number of keys in a transaction, for which their deliveries have to
-	// wait.
+	// importBatch is the number of keys in a transaction. Deliveries of these keys wait for the
+	// transaction.
 	importBatch = 1_000
-	// maxEventIDLen is the limit of Accept.
+	// maxEventIDLen is the same limit as in Accept.
 	maxEventIDLen = 255
 )
 
 // ImportedKey is an event that another system accepted.
 type ImportedKey struct {
 	EventID    identity.EventID
-	ReceivedAt time.Time // by that system
+	ReceivedAt time.Time // by that system's clock
 }
 
 // Validate returns an error for a key that no event can have.
@@ -46,15 +46,14 @@ type importKeys struct {
 
 // ImportProgress is the progress of an import.
 type ImportProgress struct {
-	Done int   // keys
-	New  int64 // new ones among them; the others were known
+	Done int   // number of processed keys
+	New  int64 // number of new keys; the other keys were known
 }
 
-// ImportKeys makes events known that another system accepted: later deliveries of them are
+// ImportKeys registers events that another system accepted: later deliveries of these events are
 // duplicates. Such events have no delivery and no job. They are not dispatched and cannot be
-// replayed. Known keys stay as they are, so an import can be repeated. Each batch is a
-// transaction with its own row in the operator log. progress is called after each batch and may
-// be nil.
+// replayed. Known keys stay unchanged, so an import can be repeated. Each batch is a transaction
+// with its own row in the operator log. progress is called after each batch and may be nil.
 func (i *Inbox) ImportKeys(ctx context.Context, source identity.Source, keys []ImportedKey, by ledger.Operator, progress func(ImportProgress)) (ImportProgress, error) {
 	var done ImportProgress
 	for _, k := range keys {

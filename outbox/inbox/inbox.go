@@ -1,10 +1,10 @@
 // Package inbox stores accepted events for handlers, workers and the program, and
 // applies operator actions to them: replay, release, drop.
 //
-// A replay dispatches an event again, by the current configuration. It happens only when an
-// operator orders it, and is recorded with what it replaces (I11). An event held by a replay
-// guard waits until an operator releases or drops it. Each action is one transaction that
-// includes its row in operator_log, so it can be repeated safely after a lost COMMIT answer.
+// A replay dispatches an event again, with the current configuration. It happens only when an
+// operator requests it, and is recorded with the dispatch that it replaces (I11). An event held by
+// a replay guard waits until an operator releases or drops it. Each action is one transaction that
+// includes its row in operator_log, so it can be repeated safely after a lost COMMIT response.
 package inbox
 
 import (
@@ -66,7 +66,7 @@ func New(opts Options) (*Inbox, error) {
 	return i, nil
 }
 
-// Newest returns the place of the newest event, or 0 if none exists.
+// Newest returns the position of the newest event, or 0 if none exists.
 func (i *Inbox) Newest(ctx context.Context) (last int64, err error) {
 	if err := i.sql.NewestEvent.QueryRow(ctx, pipeline.ByIndex{Sender: i.readPool}).Scan(&last); err != nil {
 		return 0, fmt.Errorf("find the newest event: %w", err)

@@ -17,11 +17,11 @@ import (
 
 // ReplayOptions decide how an event is replayed.
 type ReplayOptions struct {
-	// NewKeys creates new effects under new keys, which receivers apply again. Without it the
-	// old effects stay: unsuccessful ones are tried again under their old key.
+	// NewKeys creates new effects under new keys. Receivers apply such effects again. Without
+	// NewKeys the old effects stay: unsuccessful effects are tried again under their old key.
 	NewKeys bool
-	// Route limits the replay to one route: the effects of other routes stay as they are. An
-	// event whose dispatch failed is then refused. Empty: all matching routes.
+	// Route limits the replay to one route: the effects of other routes stay unchanged. An event
+	// whose dispatch failed is then refused. Empty: all matching routes.
 	Route string
 	// Run is the bulk run that replays the event. 0: an operator named the event.
 	Run int64
@@ -29,12 +29,12 @@ type ReplayOptions struct {
 
 // Replayed is the result of a replay.
 type Replayed struct {
-	Generation int // of the event
+	Generation int // the event's new generation
 	Reopened   int // effects tried again under their old key
 }
 
-// Replay dispatches an event again, by the current configuration. It is recorded, and happens
-// only when an operator orders it (I11). Errors: ErrNotFound, ErrNotReplayable, ErrUnavailable.
+// Replay dispatches an event again, with the current configuration. It is recorded, and happens
+// only when an operator requests it (I11). Errors: ErrNotFound, ErrNotReplayable, ErrUnavailable.
 func (i *Inbox) Replay(ctx context.Context, ref identity.EventRef, by ledger.Operator, opts ReplayOptions) (Replayed, error) {
 	var replayed Replayed
 	what := ledger.Instruction{Action: ledger.ActionReplayEvent, Target: ref.String()}
@@ -52,7 +52,7 @@ func (i *Inbox) Replay(ctx context.Context, ref identity.EventRef, by ledger.Ope
 	return replayed, nil
 }
 
-// ReplayTx replays an event in the caller's transaction, which records who ordered it. Errors:
+// ReplayTx replays an event in the caller's transaction, which records the operator. Errors:
 // ErrNotFound and ErrNotReplayable.
 func (i *Inbox) ReplayTx(ctx context.Context, tx pgx.Tx, ref identity.EventRef, by ledger.Operator, opts ReplayOptions) (Replayed, error) {
 	j := riverjob.DispatchJob{Event: ref}
@@ -75,17 +75,17 @@ func (i *Inbox) ReplayTx(ctx context.Context, tx pgx.Tx, ref identity.EventRef, 
 	return r, err
 }
 
-// EventReplay is one replay of an event, with what it replaced.
+// EventReplay is one replay of an event, with the dispatch that it replaced.
 type EventReplay struct {
-	Generation int       `json:"generation"` // the generation that it started
+	Generation int       `json:"generation"` // generation that the replay started
 	NewKeys    bool      `json:"new_keys"`
-	Route      string    `json:"route,omitzero"` // the only route dispatched again. Empty: all
-	Run        int64     `json:"run,omitzero"`   // the bulk run that replayed it. 0: an operator named the event
+	Route      string    `json:"route,omitzero"` // only route dispatched again. Empty: all
+	Run        int64     `json:"run,omitzero"`   // bulk run that replayed it. 0: an operator named the event
 	By         string    `json:"by"`
 	Reason     string    `json:"reason,omitzero"`
 	At         time.Time `json:"at"`
 
-	// The previous dispatch, which is no longer in Event.
+	// The following fields describe the previous dispatch, which is no longer in Event.
 	PreviousOutcome Outcome   `json:"previous_state,omitzero"` // empty if it was not recorded yet
 	PreviousError   string    `json:"previous_error,omitzero"`
 	PreviousAt      time.Time `json:"previous_at,omitzero"`

@@ -1,4 +1,4 @@
--- Drops an event that a replay guard held. Its row stays, so that its id is still known.
+-- Drops an event that a replay guard holds. Its row stays, so that its id is still known.
 UPDATE hooklatch.processed_events
 SET
     outcome = 'dropped',

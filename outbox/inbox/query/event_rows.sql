@@ -1,4 +1,4 @@
--- Several events without their deliveries, each found by its key whatever the statistics say.
+-- Several events without their deliveries, each found by its key, whatever the statistics say.
 SELECT
     {{event_columns}},
     NULL::jsonb AS headers, NULL::text AS content_type, NULL::bytea AS body,

@@ -1,5 +1,5 @@
--- Several events, each found by its key whatever the statistics say. Large bodies are left to a
--- separate statement.
+-- Several events, each found by its key, whatever the statistics say. A separate statement reads
+-- large bodies.
 SELECT
     {{event_columns}},
     d.headers, d.content_type, CASE WHEN octet_length(d.body) <= 65536 THEN d.body END AS body,

@@ -1,3 +1,3 @@
--- The newest event: those accepted later are not part of a run that starts now.
+-- The newest event. A run that starts now excludes events accepted later.
 SELECT COALESCE(max(p.accept_seq), 0)
 FROM hooklatch.processed_events AS p

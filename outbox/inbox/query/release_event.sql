@@ -1,4 +1,4 @@
--- Opens an event that a replay guard held for its dispatch. A dropped one can be released too
+-- Opens an event that a replay guard holds for its dispatch. A dropped event can also be released
 -- while its delivery is stored. The event was never dispatched, so its generation stays.
 WITH before AS (
     SELECT p.source, p.event_id, p.accept_seq, p.delivery_id, p.received_at, {{stored_in_its_day}} AS stored

@@ -1,7 +1,6 @@
--- Opens the event for another dispatch under a new generation, and records who requested it and
--- what it replaces (I11). The event must still have its content. An event whose dispatch failed
--- is not replayed by a single route: the effects of the other routes would be missing without
--- any sign of it.
+-- Opens the event for another dispatch under a new generation, and records the operator and the
+-- replaced dispatch (I11). The event must still have its content. An event whose dispatch failed is
+-- not replayed for a single route: the effects of the other routes would be missing unnoticed.
 WITH before AS (
     SELECT
         p.source, p.event_id, p.accept_seq, p.delivery_id, p.received_at, p.outcome, p.processed_at, p.error,

@@ -1,3 +1,3 @@
--- Whether the event p may be replayed as requested: by a single route only if its dispatch did
--- not fail, because a failed dispatch left all routes without effects.
+-- True if the event p may be replayed as requested. A single route is allowed only if the event's
+-- dispatch did not fail, because a failed dispatch left all routes without effects.
 (p.outcome <> 'failed' OR :route = '')

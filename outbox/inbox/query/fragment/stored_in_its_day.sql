@@ -1,5 +1,5 @@
--- Whether the delivery of the event p is in its day. A transaction that detaches the day waits
--- for this one, and then checks what is needed.
+-- True if the delivery of the event p is in its day. A transaction that detaches the day waits for
+-- this transaction, and then checks which deliveries are needed.
 EXISTS (
     SELECT
     FROM hooklatch.deliveries AS d
