@@ -13,9 +13,9 @@ import (
 	"github.com/hooklatch/hooklatch/internal/payload"
 )
 
-// eraseItem removes the event's own part from a body that other events need. It also removes
-// every part that belongs to no event, because such parts are copies of repeated events. It
-// reports whether the own part remains because it cannot be told apart from the others'.
+// eraseItem removes the event's own part from a body that other events need. It also removes every
+// part that belongs to no event, because such parts are copies of repeated events. It reports
+// whether the event's own part remains because it overlaps the other events' parts.
 func (e *Eraser) eraseItem(ctx context.Context, tx pgx.Tx, event lockedEvent) (remains bool, err error) {
 	of := event.delivery()
 	contentType, body, err := e.storedDelivery(ctx, tx, of)
@@ -28,9 +28,8 @@ func (e *Eraser) eraseItem(ctx context.Context, tx pgx.Tx, event lockedEvent) (r
 	return e.eraseStrays(ctx, tx, firstOfDelivery{deliveryOf: of, AcceptSeq: event.acceptSeq}, event.item, body)
 }
 
-// eraseStrays removes parts of a body that stand beside its events and belong to none of them,
-// or to an erased one. It reports whether item is part of another event too, and therefore
-// stays.
+// eraseStrays removes parts of a body that belong to no event or to an erased event. It reports
+// whether item is also part of another event, and therefore stays.
 func (e *Eraser) eraseStrays(ctx context.Context, tx pgx.Tx, of firstOfDelivery, item string, body []byte) (shared bool, err error) {
 	rows, err := e.sql.ItemsOfDelivery.With(of).Query(ctx, tx)
 	if err != nil {
@@ -60,8 +59,8 @@ func (e *Eraser) eraseStrays(ctx context.Context, tx pgx.Tx, of firstOfDelivery,
 	return shared, e.blot(ctx, tx, of.deliveryOf, body, strays, blotItem)
 }
 
-// storedDelivery returns the body of a delivery, or nil if it is no longer stored. While its
-// event is locked, no other transaction changes it.
+// storedDelivery returns a delivery's body, or nil if it is no longer stored. While the delivery's
+// event is locked, no other transaction changes the body.
 func (e *Eraser) storedDelivery(ctx context.Context, tx pgx.Tx, of deliveryOf) (contentType string, body []byte, err error) {
 	err = e.sql.StoredDelivery.With(of).QueryRow(ctx, tx).Scan(&contentType, &body)
 	if errors.Is(err, pgx.ErrNoRows) {

@@ -19,7 +19,7 @@ type copyOf struct {
 	item string
 }
 
-// blotTries is how often the erasure of a copy is tried if others change its body.
+// blotTries is the number of tries to erase a copy if other transactions change its body.
 const blotTries = 5
 
 // eraseCopies removes an event from the deliveries that repeated it.

@@ -12,7 +12,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// OfEventError is returned when an effect is erased with the event that made it, and not alone.
+// OfEventError is returned when an effect must be erased together with the event that created it.
 type OfEventError struct{ Event identity.EventRef }
 
 // Error implements error.
@@ -20,8 +20,8 @@ func (e *OfEventError) Error() string {
 	return fmt.Sprintf("it was created by event %s: erase the event to erase its effects too", e.Event)
 }
 
-// Effect erases the request, responses and errors of an effect that the application enqueued
-// itself. Errors: ErrNotFound, *OfEventError, *UnfinishedError, ErrUnavailable.
+// Effect erases the request, responses and errors of an effect that the application enqueued.
+// Errors: ErrNotFound, *OfEventError, *UnfinishedError, ErrUnavailable.
 func (e *Eraser) Effect(ctx context.Context, idempotencyKey string, by ledger.Operator, order Order) (Erased, error) {
 	if by.RequestID == "" {
 		by.RequestID = uuid.NewString()

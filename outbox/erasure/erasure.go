@@ -1,13 +1,12 @@
-// Package erasure erases, for workers and the program, what senders wrote and receivers
-// answered: at the request of an operator, and if a source has redaction.
+// Package erasure erases senders' data and receivers' responses, for workers and the program: when
+// an operator requests it, and if a source has redaction.
 //
-// The event's id, the keys of its effects, its outcome and its times stay. So a redelivery is
-// still a duplicate, and nothing of it is dispatched or attempted again.
+// The event's id, the keys of its effects, its outcome and its times stay. A redelivery is
+// therefore still a duplicate, and no part of the event is dispatched or attempted again.
 //
 // Each event is erased in one transaction, together with the row of operator_log that names the
 // operator. Its River jobs are deleted afterwards, in slices. An erasure that is interrupted in
-// between is repeated, which does no harm. A selection of events is erased by a bulk run
-// (package runs).
+// between can be repeated without harm. A bulk run (package runs) erases a selection of events.
 package erasure
 
 import (
@@ -30,8 +29,8 @@ const (
 
 // Options configure an Eraser. All but Schema and Logger are required.
 type Options struct {
-	DB       *commit.DB    // where erasures are committed
-	ReadPool *pgxpool.Pool // for reads outside of transactions, on the same database
+	DB       *commit.DB    // commits erasures
+	ReadPool *pgxpool.Pool // for reads outside transactions, on the same database
 	Schema   schema.Name   // holds the tables. Defaults to schema.Default.
 	Ledger   *ledger.Ledger
 	Logger   *slog.Logger // defaults to one that discards

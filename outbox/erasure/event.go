@@ -12,30 +12,30 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// Order describes how something is to be erased.
+// Order describes the request for an erasure.
 type Order struct {
-	// Whether unfinished work is cancelled before the erasure. Otherwise unfinished events and
+	// Cancel is true to cancel unfinished work before the erasure. Otherwise unfinished events and
 	// effects are refused.
 	Cancel bool
-	// Filter is the filter that selected it, for the operator log, without the texts it looks
-	// for. Nil: it was named.
+	// Filter is the filter that selected the event, for the operator log, without the texts that it
+	// searches for. Nil: the operator named the event.
 	Filter any
 	// Run is the bulk run that the erasure belongs to. 0: none.
 	Run int64
-	// Searched are the texts that the selection looked for. Ids and keys that stay and contain
-	// one are reported in Erased.Kept.
+	// Searched are the texts that the selection searched for. Erased.Kept reports ids and keys that
+	// stay and contain one of these texts.
 	Searched []string
 }
 
 // Erased is the result of an erasure.
 type Erased struct {
-	Again   bool // whether it was erased before
-	Effects int  // effects made by it that were erased too
-	// Others is the number of other events of its delivery. They keep their parts of the body,
-	// and the headers.
+	Again   bool // it was erased before
+	Effects int  // number of its effects that were erased too
+	// Others is the number of other events in its delivery. They keep their parts of the body, and
+	// the headers.
 	Others int
-	// Whether the parts that Others keep contain its own part, which cannot be told apart from
-	// theirs. It is erased with the last of them.
+	// Remains is true if the parts that Others keep include the event's own part, because the parts
+	// overlap. The own part is erased with the last of the other events.
 	Remains bool
 	// Kept are ids and keys that stay although they contain erased data.
 	Kept []Kept
@@ -47,12 +47,13 @@ type Kept struct {
 	Text  string `json:"text"`
 }
 
-// Tries is how often an erasure that cancels is tried: new effects may appear meanwhile.
+// Tries is the maximum number of tries of an erasure that cancels, because new effects may appear
+// meanwhile.
 const Tries = 5
 
-// Event erases an event: its part of the body it came in, and the requests, responses and
-// errors of its effects. An event that was erased before is erased again, in case some of it
-// came back. Errors: ErrNotFound, *UnfinishedError, ErrUnavailable.
+// Event erases an event: its part of its delivery's body, and the requests, responses and errors of
+// its effects. An event that was erased before is erased again, in case some of its data returned.
+// Errors: ErrNotFound, *UnfinishedError, ErrUnavailable.
 func (e *Eraser) Event(ctx context.Context, ref identity.EventRef, by ledger.Operator, order Order) (Erased, error) {
 	if by.RequestID == "" {
 		by.RequestID = uuid.NewString()
@@ -74,7 +75,7 @@ func (e *Eraser) Event(ctx context.Context, ref identity.EventRef, by ledger.Ope
 	}
 }
 
-// EventTx is Event in a transaction of a bulk run, and records it there. It does not cancel
+// EventTx is Event in a bulk run's transaction, and records the erasure there. It does not cancel
 // effects: see GiveUp. The jobs stay until JobsOfRun.
 func (e *Eraser) EventTx(ctx context.Context, tx pgx.Tx, ref identity.EventRef, by ledger.Operator, order Order) (Erased, error) {
 	erased, _, err := e.eraseEvent(ctx, tx, ref, by, order)
@@ -87,7 +88,7 @@ func (e *Eraser) EventTx(ctx context.Context, tx pgx.Tx, ref identity.EventRef, 
 	return erased, nil
 }
 
-// GiveUp cancels the effects that prevent an erasure, each as an operator would.
+// GiveUp cancels the effects that prevent an erasure, each as an operator action.
 func (e *Eraser) GiveUp(ctx context.Context, unfinished *UnfinishedError, by ledger.Operator) error {
 	for _, key := range unfinished.keys {
 		err := e.ledger.Cancel(ctx, key, by)
@@ -115,13 +116,13 @@ func (e *Eraser) eraseAlone(ctx context.Context, ref identity.EventRef, by ledge
 		erased, of = came, jobs
 		return came.consequence(), nil
 	})
-	if err == nil && of.events == nil { // an earlier try was committed, and its answer lost
+	if err == nil && of.events == nil { // an earlier try was committed, and its response was lost
 		of = jobsOf{events: []identity.EventRef{ref}}
 	}
 	return erased, of, err
 }
 
-// eraseEvent erases an event that is finished or not begun.
+// eraseEvent erases an event that is finished or not yet begun.
 func (e *Eraser) eraseEvent(ctx context.Context, tx pgx.Tx, ref identity.EventRef, by ledger.Operator, order Order) (Erased, jobsOf, error) {
 	var came Erased
 	event, err := e.lock(ctx, tx, ref)

@@ -26,7 +26,7 @@ type lockedEvent struct {
 	outcome              inbox.Outcome
 	erasedAt, redactedAt *time.Time
 	processedAt          *time.Time
-	now                  time.Time // of the transaction, by the database's clock
+	now                  time.Time // the transaction's time, by the database's clock
 }
 
 func (l lockedEvent) delivery() deliveryOf {
@@ -51,17 +51,17 @@ func (l lockedEvent) waits() bool {
 	return slices.Contains([]inbox.Outcome{inbox.Received, inbox.Failed, inbox.Held}, l.outcome)
 }
 
-// madeEffect is an effect that an event made.
+// madeEffect is an effect that an event created.
 type madeEffect struct {
 	id             identity.EffectID
 	idempotencyKey string
 	state          ledger.EffectState
 	finishedAt     *time.Time
-	objectKey      string // of latest_by, if it is stored beside the effect
+	objectKey      string // latest_by key, if it is stored beside the effect
 }
 
-// finished reports whether no attempt follows, by itself or after an operator's decision. A
-// parked effect waits for that decision.
+// finished reports whether no attempt follows, by itself or after an operator's decision. A parked
+// effect still waits for a decision.
 func (m madeEffect) finished() bool { return m.state.Finished() && m.state != ledger.EffectParked }
 
 func (e *Eraser) madeBy(ctx context.Context, tx pgx.Tx, ref identity.EventRef) ([]madeEffect, error) {
@@ -88,11 +88,11 @@ func idsOf(made []madeEffect) []identity.EffectID {
 	return ids
 }
 
-// UnfinishedError is returned when something cannot be erased yet.
+// UnfinishedError is returned when an event or effect cannot be erased yet.
 type UnfinishedError struct {
-	Outcome inbox.Outcome        // of the event; empty if that is finished
-	Effects []ledger.EffectState // of the unfinished ones
-	keys    []string             // idempotency keys of these
+	Outcome inbox.Outcome        // the event's outcome; empty if the event is finished
+	Effects []ledger.EffectState // states of the unfinished effects
+	keys    []string             // idempotency keys of the unfinished effects
 }
 
 // Error implements error.

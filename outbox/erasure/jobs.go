@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	// jobSlice is how many jobs one transaction reads.
+	// jobSlice is the number of jobs that one transaction reads.
 	jobSlice = 10_000
-	// jobsTogether is the number of events and of effects whose jobs one walk looks for.
+	// jobsTogether is the maximum number of events and of effects whose jobs one walk deletes.
 	jobsTogether = 10_000
 )
 
@@ -27,9 +27,9 @@ func (of *jobsOf) add(more jobsOf) {
 	of.events, of.effects = append(of.events, more.events...), append(of.effects, more.effects...)
 }
 
-// eraseJobs walks River's jobs and deletes those of the erased events and effects. Only their
-// arguments identify the jobs of an event, and an index on these would cost every event. still
-// is called before each slice, and ends the walk with its error; it may be nil.
+// eraseJobs walks River's jobs and deletes the jobs of the erased events and effects. Only the
+// arguments identify an event's jobs, and an index on them would cost every event. still is called
+// before each slice, and its error ends the walk; it may be nil.
 func (e *Eraser) eraseJobs(ctx context.Context, of jobsOf, still func(context.Context) error) error {
 	for len(of.events)+len(of.effects) > 0 {
 		now := jobsOf{events: first(of.events), effects: first(of.effects)}

@@ -10,19 +10,19 @@ import (
 	"github.com/hooklatch/hooklatch/internal/payload"
 )
 
-// personal matches texts that identify a person anywhere: mail addresses, and telephone numbers
-// in international form.
+// personal matches texts that identify a person anywhere: email addresses, and telephone numbers in
+// international form.
 var personal = regexp.MustCompile(`[A-Za-z0-9._%+-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+|\+[0-9]{7,15}`)
 
 const (
-	// minSearched is the length of the shortest text, in bytes, that is looked for.
+	// minSearched is the minimum length of a searched text, in bytes.
 	minSearched = 3
-	// maxPersonal bounds how many texts are taken from the payload.
+	// maxPersonal limits the number of texts taken from the payload.
 	maxPersonal = 200
 )
 
-// kept returns the ids and keys of an event that stay and contain a searched text, or a mail
-// address or telephone number of its payload.
+// kept returns an event's ids and keys that stay and contain a searched text, or an email address
+// or telephone number from its payload.
 func (e *Eraser) kept(ctx context.Context, tx pgx.Tx, event lockedEvent, made []madeEffect, searched []string) ([]Kept, error) {
 	_, body, err := e.storedDelivery(ctx, tx, event.delivery())
 	if err != nil {

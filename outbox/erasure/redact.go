@@ -19,25 +19,25 @@ import (
 )
 
 const (
-	// redactSlice is how many events a walk reads at once, of any source.
+	// redactSlice is the number of events that a walk reads at once, of any source.
 	redactSlice = 2_000
-	// redactBatch is how many events share a transaction.
+	// redactBatch is the number of events that share a transaction.
 	redactBatch = 50
-	// redactTimeout bounds such a transaction with all its tries.
+	// redactTimeout limits such a transaction with all its tries.
 	redactTimeout = time.Minute
 )
 
-// Redaction names the values that a source does not keep.
+// Redaction describes the values that a source does not keep.
 type Redaction struct {
 	Source identity.Source
-	// Pointers lead to the values, starting at the event (RFC 6901). For a form they are field
-	// names with a slash in front.
+	// Pointers refer to the values, starting at the event (RFC 6901). For a form they are field
+	// names with a leading slash.
 	Pointers []string
-	// After is how long after the end of the last effect of an event its values are redacted.
+	// After is the time between the end of an event's last effect and the redaction of its values.
 	After time.Duration
 }
 
-// rules returns the pointers in the form that the progress of a source stores.
+// rules returns the pointers in the form stored with a source's progress.
 func (r Redaction) rules() string {
 	sum := sha256.Sum256([]byte(strings.Join(slices.Sorted(slices.Values(r.Pointers)), "\n")))
 	return hex.EncodeToString(sum[:8])
@@ -46,16 +46,16 @@ func (r Redaction) rules() string {
 // Redacted is the result of a redaction.
 type Redacted struct {
 	Events  int
-	Waiting int // were reached before the end of their effects
+	Waiting int // events reached before the end of their effects
 
 	jobs jobsOf // to be deleted
 }
 
 // Redact replaces the values that sources do not keep, in the bodies of all events whose last
-// effect ended long enough ago. Every other byte stays. Requests, responses and errors of their
-// effects may contain the values in any place and form, so they are erased entirely, and so is
-// a body that is neither JSON nor a form. A redacted event is not dispatched again. Redact
-// returns when all is done, or ctx is done.
+// effect ended long enough ago. Every other byte stays. Requests, responses and errors of the
+// events' effects may contain the values in any position and form, so they are erased entirely. A
+// body that is neither JSON nor a form is also erased entirely. A redacted event is not dispatched
+// again. Redact returns when all work is done, or ctx is done.
 func (e *Eraser) Redact(ctx context.Context, redactions []Redaction) (Redacted, error) {
 	var done Redacted
 	for _, r := range redactions {
@@ -70,15 +70,15 @@ func (e *Eraser) Redact(ctx context.Context, redactions []Redaction) (Redacted, 
 		}
 	}
 	if ended(ctx) {
-		return done, nil // River prunes the rest of their jobs
+		return done, nil // River prunes the other jobs
 	}
 	return done, e.eraseJobs(ctx, done.jobs, nil)
 }
 
-// ended reports whether no time is left. The next run does the rest.
+// ended reports whether the time is over. The next run continues.
 func ended(ctx context.Context) bool { return ctx.Err() != nil }
 
-// redactWaiting checks the events again that were not finished before.
+// redactWaiting again checks the events that were not finished before.
 func (e *Eraser) redactWaiting(ctx context.Context, r Redaction, done *Redacted) error {
 	for page := (waiting{Source: r.Source, Limit: redactBatch}); ; {
 		rows, err := e.sql.Waiting.With(page).Query(ctx, pipeline.ByIndex{Sender: e.read})
@@ -99,8 +99,8 @@ func (e *Eraser) redactWaiting(ctx context.Context, r Redaction, done *Redacted)
 	}
 }
 
-// redactNew continues where the last walk over the events ended. If the rules changed, it
-// starts over.
+// redactNew continues where the last walk over the events ended. If the rules changed, the walk
+// restarts.
 func (e *Eraser) redactNew(ctx context.Context, r Redaction, done *Redacted) error {
 	at := setProgress{Source: r.Source, Rules: r.rules()}
 	var rules string
@@ -131,8 +131,8 @@ func (e *Eraser) redactNew(ctx context.Context, r Redaction, done *Redacted) err
 	return nil
 }
 
-// redactable reads the events of the source in the next slice, and the end of that slice; 0 if
-// it is empty.
+// redactable reads the source's events in the next slice, and the end of that slice, which is 0 if
+// the slice is empty.
 func (e *Eraser) redactable(ctx context.Context, r Redaction, after int64) (refs []identity.EventRef, last int64, err error) {
 	slice := redactable{Source: r.Source, After: after, AfterSeconds: r.After.Seconds(), Limit: redactSlice}
 	rows, err := e.sql.Redactable.With(slice).Query(ctx, pipeline.ByIndex{Sender: e.read})
@@ -153,10 +153,10 @@ func (e *Eraser) redactable(ctx context.Context, r Redaction, after int64) (refs
 	return refs, last, nil
 }
 
-// redactTogether redacts events in one transaction, or notes that they wait, and moves the
-// progress with them.
+// redactTogether redacts events in one transaction, or notes that they wait. It updates the
+// progress in the same transaction.
 func (e *Eraser) redactTogether(ctx context.Context, r Redaction, refs []identity.EventRef, to *setProgress, done *Redacted) error {
-	// In the order in which batches lock events.
+	// Batches lock events in this order.
 	slices.SortFunc(refs, func(a, b identity.EventRef) int { return cmp.Compare(a.EventID, b.EventID) })
 	var came Redacted
 	var of jobsOf

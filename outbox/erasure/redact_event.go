@@ -20,7 +20,7 @@ import (
 // redactEvent redacts an event whose work has ended, or notes that it waits.
 func (e *Eraser) redactEvent(ctx context.Context, tx pgx.Tx, r Redaction, ref identity.EventRef, came *Redacted, of *jobsOf) error {
 	event, err := e.lock(ctx, tx, ref)
-	if errors.Is(err, ledger.ErrNotFound) { // retention was faster
+	if errors.Is(err, ledger.ErrNotFound) { // retention deleted it first
 		_, err = e.sql.NotWaiting.With(ref).Exec(ctx, tx)
 		return err
 	}
@@ -54,7 +54,7 @@ func (e *Eraser) redactEvent(ctx context.Context, tx pgx.Tx, r Redaction, ref id
 	return nil
 }
 
-// isOver reports whether the event and all its effects ended at least that long ago.
+// isOver reports whether the event and all its effects ended at least the duration after ago.
 func (l lockedEvent) isOver(made []madeEffect, after time.Duration) bool {
 	ended := l.receivedAt
 	if l.processedAt != nil && l.processedAt.After(ended) {
@@ -74,7 +74,7 @@ func (l lockedEvent) isOver(made []madeEffect, after time.Duration) bool {
 func (e *Eraser) redactBody(ctx context.Context, tx pgx.Tx, event lockedEvent, pointers []string) error {
 	of := event.delivery()
 	contentType, body, err := e.storedDelivery(ctx, tx, of)
-	if err == nil && len(body) > 0 && event.item != "" { // copies that belong to no event
+	if err == nil && len(body) > 0 && event.item != "" { // erase copies that belong to no event
 		if _, err = e.eraseStrays(ctx, tx, firstOfDelivery{deliveryOf: of, AcceptSeq: event.acceptSeq}, event.item, body); err == nil {
 			contentType, body, err = e.storedDelivery(ctx, tx, of)
 		}

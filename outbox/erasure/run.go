@@ -12,8 +12,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
-// OfRun lists the events that a bulk run has erased so far, in the order in which it erased
-// them.
+// OfRun lists the events that a bulk run has erased so far, in order of erasure.
 func (e *Eraser) OfRun(ctx context.Context, run int64) ([]identity.EventRef, error) {
 	rows, err := e.sql.ErasedByRun.With(ofRun{Run: run}).Query(ctx, pipeline.ByIndex{Sender: e.read})
 	if err != nil {
@@ -31,9 +30,9 @@ func (e *Eraser) OfRun(ctx context.Context, run int64) ([]identity.EventRef, err
 	return refs, nil
 }
 
-// JobsOfRun deletes the jobs of the events that a bulk run has erased, and of their effects. It
-// may be called again. still is called between slices of the work, and ends it with its error;
-// it may be nil.
+// JobsOfRun deletes the jobs of the events that a bulk run has erased, and of their effects. It may
+// be called again. still is called between slices of the work, and its error ends the work; it may
+// be nil.
 func (e *Eraser) JobsOfRun(ctx context.Context, run int64, still func(context.Context) error) error {
 	refs, err := e.OfRun(ctx, run)
 	if err != nil {
@@ -51,7 +50,7 @@ func (e *Eraser) JobsOfRun(ctx context.Context, run int64, still func(context.Co
 	return nil
 }
 
-// effectsOf returns the effects that events made.
+// effectsOf returns the effects that events created.
 func (e *Eraser) effectsOf(ctx context.Context, events []identity.EventRef) ([]identity.EffectID, error) {
 	rows, err := e.sql.EffectsOfEvents.With(ofEvents{Events: events}).Query(ctx, pipeline.ByIndex{Sender: e.read})
 	if err != nil {

@@ -58,7 +58,7 @@ type deliveryOf struct {
 	ReceivedAt time.Time
 }
 
-// firstOfDelivery names a delivery and one of its events.
+// firstOfDelivery contains a delivery and one of its events.
 type firstOfDelivery struct {
 	deliveryOf
 
@@ -110,7 +110,7 @@ type eraseJobs struct {
 
 type redactable struct {
 	Source       identity.Source
-	After        int64 // accept_seq
+	After        int64 // accept_seq of the last event read
 	AfterSeconds float64
 	Limit        int
 }

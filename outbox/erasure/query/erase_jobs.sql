@@ -1,6 +1,6 @@
--- Deletes, among the next :limit jobs, those of erased events and effects, with their metadata,
--- errors and output. The work itself is finished. It returns where the next call continues, or
--- NULL.
+-- Deletes, among the next :limit jobs, the jobs of erased events and effects, with their metadata,
+-- errors and output. The work itself is finished. Returns the position where the next call
+-- continues, or NULL.
 WITH slice AS MATERIALIZED (
     SELECT j.id, j.kind, j.args
     FROM hooklatch.river_job AS j

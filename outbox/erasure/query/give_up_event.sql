@@ -1,4 +1,4 @@
--- Decides that an event is not dispatched any more. The row is locked already.
+-- Decides that an event is no longer dispatched. The row is locked already.
 UPDATE hooklatch.processed_events
 SET
     outcome = 'dropped',

@@ -1,5 +1,5 @@
--- The effects that an event made. Effects that an earlier event with the same key made belong
--- to that event.
+-- The effects that an event created. If an earlier event with the same key created an effect, the
+-- effect belongs to the earlier event.
 SELECT DISTINCT
     e.scope, e.key, e.generation, e.idempotency_key, e.state, e.finished_at,
     COALESCE((

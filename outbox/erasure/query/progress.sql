@@ -1,4 +1,4 @@
--- How far the events of a source are redacted, and by which rules.
+-- The position up to which a source's events are redacted, and the rules used.
 SELECT rules, accept_seq
 FROM hooklatch.redaction_progress
 WHERE source = :source

@@ -1,4 +1,4 @@
--- The next events of a source that redaction reached before their effects had ended.
+-- A source's next events that redaction reached before their effects had ended.
 SELECT source, event_id
 FROM hooklatch.redaction_waiting
 WHERE source = :source
