@@ -1,6 +1,6 @@
-// Package coverage stores, for package backfill and the program, what is known about the lists
-// of providers: up to when nothing is missing, what passes over a list found, and which
-// redeliveries were requested. Package gateway/backfill makes the passes; status, check and the
+// Package coverage stores the coverage of providers' lists for package backfill and the program. It
+// records the time up to which no event is missing, the results of passes over a list, and the
+// requested redeliveries. Package gateway/backfill performs the passes. Status, check and the
 // console show the results.
 package coverage
 
@@ -24,8 +24,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema"
 )
 
-// ErrOvertaken is returned when another pass over the same list has begun. The write is
-// refused.
+// ErrOvertaken is returned when another pass over the same list has begun. The write is refused.
 var ErrOvertaken = errors.New("another pass over this list has started")
 
 // ErrNoList is returned when no list of a source was ever read.
@@ -52,16 +51,16 @@ type statements struct {
 	WaitingRedeliveries statement.Of[waitingRedeliveries]
 }
 
-// Stream is one list: that of a source, or of one of several accounts that the credential of
-// the source sees.
+// Stream is one list: of a source, or of one of several accounts that the source's credential can
+// access.
 type Stream struct {
 	Source identity.Source `json:"source"`
-	Name   string          `json:"account,omitzero"` // empty: there is only one
+	Name   string          `json:"account,omitzero"` // empty: the source has only one list
 }
 
 // Options configure a Coverage.
 type Options struct {
-	// DB commits what passes do. Required.
+	// DB commits the results of passes. Required.
 	DB *commit.DB
 	// ReadPool is used by reads for operators, on the same database. Required.
 	ReadPool *pgxpool.Pool
@@ -71,7 +70,7 @@ type Options struct {
 	Schema schema.Name
 }
 
-// Coverage is the account of providers' lists. It is safe for concurrent use.
+// Coverage stores the coverage of providers' lists. It is safe for concurrent use.
 type Coverage struct {
 	opts Options
 	sql  statements
@@ -89,15 +88,15 @@ func New(opts Options) (*Coverage, error) {
 	return c, nil
 }
 
-// Pass is the state with which a pass begins. Its times are those of the database.
+// Pass is the initial state of a pass. Its times are from the database's clock.
 type Pass struct {
 	Stream
 
 	Now          time.Time
-	CreatedAt    time.Time // when backfill of the list was set up
+	CreatedAt    time.Time // time when backfill of the list was set up
 	CoveredUntil time.Time
 	DeepUntil    time.Time
-	PassUntil    time.Time // of an interrupted pass, which continues at PageToken; zero: none
+	PassUntil    time.Time // end of an interrupted pass, which continues at PageToken; zero: none
 	PageToken    string
 	Mark         string // cursor of a feed, or the largest number of a list without times
 	fence        int64
@@ -112,10 +111,10 @@ type beginPass struct {
 	ListsSecs float64
 }
 
-// Begin begins a pass over a list. From then on, writes of an older pass are refused. It
-// returns nil if the list is not due. An ordered pass is always due, unless the provider asked
-// for a pause. lease is how long no other pass begins by itself; each MoveTx renews it. lists
-// is how long the provider lists an event; 0: unknown.
+// Begin begins a pass over a list. From then on, writes of an older pass are refused. Begin returns
+// nil if the list is not due. A pass requested by an operator is always due, unless the provider
+// asked for a pause. lease is the time for which no other pass begins by itself; each MoveTx renews
+// it. lists is the period for which the provider lists an event; 0: unknown.
 func (c *Coverage) Begin(ctx context.Context, s Stream, ordered bool, lease, lists time.Duration) (*Pass, error) {
 	var p *Pass
 	err := c.opts.DB.Do(ctx, "begin_pass", commit.Limits{}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
@@ -176,8 +175,8 @@ type movePass struct {
 	LeaseSecs    float64
 }
 
-// MoveTx records the progress of the pass, in the transaction that stores the events found up
-// to there. An open redelivery of the source holds CoveredUntil back. Errors: ErrOvertaken.
+// MoveTx records the progress of the pass, in the transaction that stores the events found so far.
+// An open redelivery of the source limits CoveredUntil. Errors: ErrOvertaken.
 func (c *Coverage) MoveTx(ctx context.Context, tx pgx.Tx, p *Pass, m Move) error {
 	tag, err := c.sql.MovePass.With(movePass{
 		Source: p.Source, Name: p.Name, Fence: p.fence, CoveredUntil: column.KnownTime(m.CoveredUntil), DeepUntil: column.KnownTime(m.DeepUntil),
@@ -196,8 +195,8 @@ func (c *Coverage) MoveTx(ctx context.Context, tx pgx.Tx, p *Pass, m Move) error
 // End is the result of a pass.
 type End struct {
 	Error      string        // empty: it succeeded
-	Next       time.Duration // until the next pass
-	RetryAfter time.Duration // the provider asked for this pause
+	Next       time.Duration // time until the next pass
+	RetryAfter time.Duration // pause requested by the provider
 }
 
 type endPass struct {
@@ -209,14 +208,14 @@ type endPass struct {
 	RetryAfterSecs float64
 }
 
-// End records how the pass ended, and when the next begins.
+// End records the result of the pass, and the time of the next pass.
 func (c *Coverage) End(ctx context.Context, p *Pass, e End) error {
 	return c.write(ctx, "end_pass", c.sql.EndPass.With(endPass{
 		Source: p.Source, Name: p.Name, Fence: p.fence, Error: e.Error, NextSecs: e.Next.Seconds(), RetryAfterSecs: e.RetryAfter.Seconds(),
 	}))
 }
 
-// EndpointState is whether the provider sends to us.
+// EndpointState describes whether the provider sends to Hooklatch.
 type EndpointState string
 
 // The values of EndpointState.
@@ -224,7 +223,7 @@ const (
 	EndpointUnknown EndpointState = ""
 	EndpointOn      EndpointState = "on"
 	EndpointOff     EndpointState = "off"
-	EndpointForeign EndpointState = "foreign" // it points to another URL than ours
+	EndpointForeign EndpointState = "foreign" // it points to a URL that is not Hooklatch's
 )
 
 type noteEndpoint struct {
@@ -234,15 +233,15 @@ type noteEndpoint struct {
 	Why    string
 }
 
-// NoteEndpoint records the state of the endpoint, and the time at which that state began.
+// NoteEndpoint records the endpoint's state, and the time at which that state began.
 func (c *Coverage) NoteEndpoint(ctx context.Context, s Stream, state EndpointState, why string) error {
 	return c.write(ctx, "note_endpoint", c.sql.NoteEndpoint.With(noteEndpoint{Source: s.Source, Name: s.Name, State: state, Why: why}))
 }
 
 type hurry struct{ Sources []identity.Source }
 
-// Hurry makes the lists of the sources due now: a gateway that starts may have missed
-// something. A list with a running pass is due when that pass has ended.
+// Hurry makes the sources' lists due now, because a starting gateway may have missed events. A list
+// with a running pass is due when that pass has ended.
 func (c *Coverage) Hurry(ctx context.Context, sources []identity.Source) error {
 	return c.write(ctx, "hurry_passes", c.sql.Hurry.With(hurry{Sources: sources}))
 }

@@ -12,10 +12,10 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/internal/column"
 )
 
-// Redelivery is a delivery that the provider is asked to send again.
+// Redelivery is a delivery that the provider shall send again.
 type Redelivery struct {
 	EventID    identity.EventID
-	Ref        string // its name at the provider
+	Ref        string // the provider's name for it
 	HappenedAt time.Time
 	AskedAt    time.Time // zero: recorded, but not requested yet
 	Tries      int
@@ -24,7 +24,7 @@ type Redelivery struct {
 // The outcomes of a redelivery.
 const (
 	RedeliveryArrived = "arrived"
-	RedeliveryFetched = "fetched" // from the list after all
+	RedeliveryFetched = "fetched" // fetched from the list after all
 	RedeliveryLost    = "lost"
 )
 
@@ -41,9 +41,9 @@ type askRedeliveries struct {
 	Asked  []redeliveryRow
 }
 
-// Ask records redeliveries before the provider is asked for them, so that a request counts as a
-// try even if the process does not survive it. If counts is false, they only wait. It returns
-// those that may be requested; ended ones may not.
+// Ask records redeliveries before the provider is asked for them, so that a request counts as a try
+// even if the process dies. If counts is false, they only wait. Ask returns the redeliveries that
+// may be requested; ended redeliveries may not.
 func (c *Coverage) Ask(ctx context.Context, s Stream, asked []Redelivery, counts bool) (open map[identity.EventID]bool, err error) {
 	rows := make([]redeliveryRow, len(asked))
 	for i, r := range asked {
@@ -74,7 +74,7 @@ type endRedeliveries struct {
 	Outcome  string
 }
 
-// EndTx records the outcome of redeliveries, and returns how many of them ended just now.
+// EndTx records the outcome of redeliveries, and returns how many of them ended now.
 func (c *Coverage) EndTx(ctx context.Context, tx pgx.Tx, source identity.Source, ids []identity.EventID, outcome string) (int64, error) {
 	tag, err := c.sql.EndRedeliveries.With(endRedeliveries{Source: source, EventIDs: ids, Outcome: outcome}).Exec(ctx, tx)
 	if err != nil {
@@ -105,8 +105,7 @@ type waitingRedeliveries struct {
 	Most   int
 }
 
-// Waiting returns the redeliveries that have neither arrived nor been given up, the oldest
-// first.
+// Waiting returns the redeliveries that have not arrived and are not given up, the oldest first.
 func (c *Coverage) Waiting(ctx context.Context, s Stream, most int) (waiting []Redelivery, err error) {
 	err = c.opts.DB.Do(ctx, "waiting_redeliveries", commit.Limits{}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
 		rows, err := c.sql.WaitingRedeliveries.With(waitingRedeliveries{Source: s.Source, Name: s.Name, Most: most}).Query(ctx, tx)

@@ -12,31 +12,31 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/internal/column"
 )
 
-// Mode is what a pass does with missing events.
+// Mode decides how a pass handles missing events.
 type Mode string
 
 // The values of Mode.
 const (
-	ModeAuto    Mode = "auto"    // fetches them, or requests redeliveries
-	ModeReport  Mode = "report"  // only reports them
-	ModeOrdered Mode = "ordered" // as ModeAuto, requested by an operator
+	ModeAuto    Mode = "auto"    // fetches missing events, or requests redeliveries
+	ModeReport  Mode = "report"  // only reports missing events
+	ModeOrdered Mode = "ordered" // like ModeAuto, requested by an operator
 )
 
 // Counts are the counts of a pass.
 type Counts struct {
 	Requests  int64 `json:"requests"`
-	Listed    int64 `json:"listed"`    // events, in the requested time
+	Listed    int64 `json:"listed"`    // events within the requested time
 	Known     int64 `json:"known"`     // stored before
 	Missing   int64 `json:"missing"`   // not stored when the pass looked
 	Recovered int64 `json:"recovered"` // stored by the pass, or by a redelivery
 	Asked     int64 `json:"asked"`     // redeliveries requested
 	Lost      int64 `json:"lost"`      // given up after all tries
-	Filtered  int64 `json:"filtered"`  // of a type that our endpoint does not get, or a test
-	Invalid   int64 `json:"invalid"`   // cannot be made into an event
-	Altered   int64 `json:"altered"`   // differs from what the webhook would have contained
+	Filtered  int64 `json:"filtered"`  // of a type that Hooklatch's endpoint does not get, or a test
+	Invalid   int64 `json:"invalid"`   // cannot be converted to an event
+	Altered   int64 `json:"altered"`   // differs from the webhook's content
 }
 
-// Found reports whether something was missing.
+// Found reports whether the pass found missing events.
 func (c Counts) Found() bool { return c.Missing+c.Recovered+c.Lost+c.Invalid > 0 }
 
 // Run is the result of one pass.
@@ -51,12 +51,12 @@ type Run struct {
 	RequestedBy string    `json:"requested_by,omitzero"`
 	StartedAt   time.Time `json:"started_at"`
 	EndedAt     time.Time `json:"ended_at,omitzero"` // zero: it is running, or its process was lost
-	Oldest      time.Time `json:"oldest,omitzero"`   // of the missing events
+	Oldest      time.Time `json:"oldest,omitzero"`   // oldest missing event
 	Newest      time.Time `json:"newest,omitzero"`
 	Error       string    `json:"error,omitzero"`
 }
 
-// Outcome describes how the pass ended.
+// Outcome describes the pass's result.
 func (r *Run) Outcome() string {
 	switch {
 	case r.Error != "":
@@ -103,7 +103,7 @@ type noteRun struct {
 	Error  string
 }
 
-// NoteRunTx records the counts of the pass so far, in the transaction that stores its events.
+// NoteRunTx records the pass's counts so far, in the transaction that stores its events.
 func (c *Coverage) NoteRunTx(ctx context.Context, tx pgx.Tx, r *Run, ended bool) error {
 	_, err := c.sql.NoteRun.With(noteRun{
 		Counts: r.Counts, RunID: r.ID, Oldest: column.KnownTime(r.Oldest), Newest: column.KnownTime(r.Newest), Ended: ended, Error: r.Error,
@@ -130,7 +130,7 @@ type listRuns struct {
 	Most   int
 }
 
-// Runs returns the last passes over the lists of a source, the newest first.
+// Runs returns the last passes over a source's lists, the newest first.
 func (c *Coverage) Runs(ctx context.Context, source identity.Source, most int) ([]Run, error) {
 	rows, err := c.sql.Runs.With(listRuns{Source: source, Most: most}).Query(ctx, c.opts.ReadPool)
 	if err != nil {
@@ -161,7 +161,7 @@ type State struct {
 	CoveredUntil time.Time     `json:"covered_until"`
 	LastOKAt     time.Time     `json:"last_ok_at,omitzero"` // zero: never
 	NextAt       time.Time     `json:"next_at"`
-	Failures     int           `json:"failures"` // in a row
+	Failures     int           `json:"failures"` // consecutive failures
 	Error        string        `json:"error,omitzero"`
 	Endpoint     EndpointState `json:"endpoint,omitzero"`
 	EndpointWhy  string        `json:"endpoint_why,omitzero"`

@@ -21,7 +21,7 @@ import (
 const (
 	ActionEnqueue  ledger.Action = "repair.enqueue"  // enqueues work without a job
 	ActionRestored ledger.Action = "repair.restored" // the database was restored
-	ActionPromoted ledger.Action = "repair.promoted" // it was promoted or moved, and nothing is missing
+	ActionPromoted ledger.Action = "repair.promoted" // the database was promoted or moved, and nothing is missing
 )
 
 // Options configure a Repairer.
@@ -54,7 +54,7 @@ type Repairer struct {
 	sql  statements
 }
 
-// New returns a Repairer of a migrated database. It starts nothing.
+// New returns a Repairer for a migrated database. It starts nothing.
 func New(opts Options) (*Repairer, error) {
 	if opts.DB == nil || opts.ReadPool == nil || opts.Ledger == nil || opts.Runs == nil || opts.Fleet == nil || opts.Lacking == nil || opts.Enqueue == nil {
 		return nil, errors.New("repair options: DB, ReadPool, Ledger, Runs, Fleet, Lacking and Enqueue are required")
@@ -66,18 +66,18 @@ func New(opts Options) (*Repairer, error) {
 	return &Repairer{opts: opts, sql: sql}, nil
 }
 
-// Damage is what a repair of jobs would fix, and related counts.
+// Damage counts the work that a repair of jobs would fix, and related problems.
 type Damage struct {
 	Lacking Jobs `json:"lacking"` // work without a live job
-	// Discarded counts the jobs of events and effects that River gave up and still stores.
-	// Their work is part of Lacking, unless it has ended or has another job.
+	// Discarded counts the jobs of events and effects that River gave up and still stores. Lacking
+	// includes their work, unless the work has ended or has another job.
 	Discarded int64 `json:"discarded_jobs"`
-	// ExpiredLeases counts attempts that outlived their leases. The job of each, or its next
-	// one, acts by the policy of the effect.
+	// ExpiredLeases counts attempts that outlived their leases. Each attempt's job, or the effect's
+	// next job, acts by the effect's policy.
 	ExpiredLeases int64 `json:"expired_leases"`
 }
 
-// Look counts what Enqueue would fix. It changes nothing.
+// Look counts the damage that Enqueue would fix. It changes nothing.
 func (r *Repairer) Look(ctx context.Context) (Damage, error) {
 	var d Damage
 	var err error
@@ -90,8 +90,8 @@ func (r *Repairer) Look(ctx context.Context) (Damage, error) {
 	return d, nil
 }
 
-// Enqueue inserts a job for every event and effect that lacks one, as upkeep does every minute.
-// It then records who ordered it. Errors: commit.ErrUnavailable.
+// Enqueue inserts a job for every event and effect without a job, as upkeep does every minute. It
+// then records the operator. Errors: commit.ErrUnavailable.
 func (r *Repairer) Enqueue(ctx context.Context, by ledger.Operator) (Jobs, error) {
 	done, err := r.opts.Enqueue(ctx)
 	if err != nil {
@@ -107,7 +107,7 @@ func (r *Repairer) Enqueue(ctx context.Context, by ledger.Operator) (Jobs, error
 	return done, nil
 }
 
-// ordered returns by with the values that all actions of one request share.
+// ordered returns by with the values shared by all actions of one request.
 func ordered(by ledger.Operator, reason string) ledger.Operator {
 	by.RequestID = cmp.Or(by.RequestID, uuid.NewString())
 	by.Reason = cmp.Or(by.Reason, reason)

@@ -16,8 +16,8 @@ import (
 )
 
 const (
-	// slack is how long before the time of a restore the missing time may begin. Recovery ends
-	// by the time of a COMMIT, an event has that of its BEGIN, and operators round.
+	// slack is the additional missing time before the time of a restore. Recovery stops by COMMIT
+	// times, an event has the time of its BEGIN, and operators round times.
 	slack = time.Minute
 	// pauseReason marks the pauses that Restored sets and ends.
 	pauseReason = "repair --restored-to: what may have been done already is being parked"
@@ -27,14 +27,14 @@ const (
 var ErrNotYet = errors.New("the time is in the future")
 
 // Missing is a period in which acknowledged events of a source may be missing: they are neither
-// known nor processed here. Request them from the source, or have it send them again; known
+// known nor processed here. Request them from the source, or have the source send them again; known
 // events are duplicates.
 type Missing struct {
 	Source identity.Source `json:"source"`
 	From   time.Time       `json:"from"`
-	Until  time.Time       `json:"until"` // time of the query: an old server may have answered until then
-	// The known events before and after the time of the restore, for operators to compare.
-	// Zero: none exists.
+	Until  time.Time       `json:"until"` // time of the query: an old server may have responded until then
+	// The known events before and after the time of the restore, for operators to compare. Zero:
+	// none exists.
 	LastBefore time.Time `json:"last_before,omitzero"`
 	FirstSince time.Time `json:"first_since,omitzero"`
 }
@@ -47,17 +47,17 @@ type AtMostOnce struct {
 
 // Restore describes the consequences of a restore.
 type Restore struct {
-	State   State        `json:"server"` // before it was declared
+	State   State        `json:"server"` // state before the declaration
 	To      time.Time    `json:"restored_to"`
 	Missing []Missing    `json:"missing"`
 	Unsure  []AtMostOnce `json:"unsure"`           // effects to park: they may have been done since To
-	Parked  int64        `json:"parked,omitempty"` // number of parked effects, once it was declared
+	Parked  int64        `json:"parked,omitempty"` // number of parked effects, after the declaration
 
-	firstMade time.Time // creation of the first of Unsure
+	firstMade time.Time // creation of the first effect in Unsure
 }
 
-// PreviewRestore returns what Restored would do, and changes nothing. sources are those of the
-// configuration: all events of a source may be missing.
+// PreviewRestore returns the changes that Restored would make, and changes nothing. sources are the
+// configured sources: all events of a source may be missing.
 func (r *Repairer) PreviewRestore(ctx context.Context, to time.Time, sources []string) (Restore, error) {
 	v := Restore{To: to}
 	var err error
@@ -74,11 +74,11 @@ func (r *Repairer) PreviewRestore(ctx context.Context, to time.Time, sources []s
 }
 
 // Restored declares that the database was restored to a time. It pauses all destinations, parks
-// every unfinished at_most_once effect, makes the server the known one, and resumes the
-// destinations it paused. at_least_once effects that were done in the missing time are done
-// again, under their keys. at_most_once effects that undispatched older events create later are
-// parked too, when they are claimed. If Restored is interrupted, it leaves destinations paused,
-// and the same call continues. progress may be nil. Errors: ErrNotYet, commit.ErrUnavailable.
+// every unfinished at_most_once effect, makes the server the known server, and resumes the
+// destinations it paused. at_least_once effects that were done in the missing time are done again,
+// under their keys. at_most_once effects that undispatched older events create later are parked
+// too, when they are claimed. If Restored is interrupted, destinations stay paused, and the same
+// call continues. progress may be nil. Errors: ErrNotYet, commit.ErrUnavailable.
 func (r *Repairer) Restored(ctx context.Context, to time.Time, sources []string, by ledger.Operator, progress func(parked int64)) (Restore, error) {
 	by = ordered(by, "the database was restored to "+to.UTC().Format(time.RFC3339Nano))
 	v, err := r.PreviewRestore(ctx, to, sources)
@@ -115,8 +115,8 @@ func (r *Repairer) Restored(ctx context.Context, to time.Time, sources []string,
 	return v, nil
 }
 
-// pauseAll pauses every destination that no operator has paused, or resumes those that it
-// paused, now or in an earlier, interrupted call.
+// pauseAll pauses every destination that no operator has paused. It resumes the destinations that
+// it paused, in this call or an earlier, interrupted call.
 func (r *Repairer) pauseAll(ctx context.Context, paused bool, by ledger.Operator) error {
 	destinations, err := r.opts.Fleet.Destinations(ctx)
 	if err != nil {

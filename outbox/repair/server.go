@@ -13,16 +13,16 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// Server identifies a database server. Zero values mean that it does not say.
+// Server identifies a database server. A zero value is unknown.
 type Server struct {
 	SystemID int64 `json:"system_id,string"` // too large for numbers in JSON
 	Timeline int   `json:"timeline"`
 }
 
-// String returns the identity of the server for operators.
+// String returns the server's identity for operators.
 func (s Server) String() string { return fmt.Sprintf("system %d, timeline %d", s.SystemID, s.Timeline) }
 
-// State is the server on which the database runs, and what operators have declared about it.
+// State describes the database's server, and the operators' declarations about it.
 type State struct {
 	Known Server `json:"known"` // the confirmed server, whose database is complete
 	Here  Server `json:"here"`
@@ -31,8 +31,8 @@ type State struct {
 	Withheld   bool      `json:"withheld"`
 	Epoch      int64     `json:"epoch"` // counts changes of server and declarations
 	ChangedAt  time.Time `json:"changed_at,omitzero"`
-	RestoredTo time.Time `json:"restored_to,omitzero"` // of the latest declaration of a restore
-	RestoredAt time.Time `json:"restored_at,omitzero"` // when it was declared
+	RestoredTo time.Time `json:"restored_to,omitzero"` // time from the latest declaration of a restore
+	RestoredAt time.Time `json:"restored_at,omitzero"` // time of that declaration
 	// Processes is the number of processes seen on this server in the last minute.
 	Processes int `json:"processes"`
 }
@@ -53,7 +53,7 @@ func (r *Repairer) State(ctx context.Context) (State, error) {
 }
 
 // Promoted declares that nothing is missing on this server: it was an up-to-date standby, or
-// everything was moved here. Withheld effects then start. Errors: commit.ErrUnavailable.
+// everything was moved to it. Withheld effects then start. Errors: commit.ErrUnavailable.
 func (r *Repairer) Promoted(ctx context.Context, by ledger.Operator) error {
 	state, err := r.State(ctx)
 	if err != nil {
@@ -65,7 +65,7 @@ func (r *Repairer) Promoted(ctx context.Context, by ledger.Operator) error {
 	return nil
 }
 
-// adopt makes the server the known one. Repeating it does no harm.
+// adopt makes the server the known server. Repeating it does no harm.
 func (r *Repairer) adopt(ctx context.Context, action ledger.Action, here Server, restoredTo time.Time, by ledger.Operator) error {
 	what := ledger.Instruction{Action: action, Target: here.String()}
 	if !restoredTo.IsZero() {
@@ -79,17 +79,17 @@ func (r *Repairer) adopt(ctx context.Context, action ledger.Action, here Server,
 	})
 }
 
-// FollowPromotion does what Promoted does without an operator. It is for databases whose
-// commits wait for the standby: a promoted one lacks nothing. A server with another system
-// identifier is no such standby, nor is one whose timeline is not later. It reports whether
-// there was something to do. Errors: commit.ErrUnavailable.
+// FollowPromotion does the same as Promoted, without an operator. It is for databases whose commits
+// wait for the standby: a promoted standby lacks nothing. A server with another system identifier
+// is not such a standby, and neither is a server whose timeline is not later. FollowPromotion
+// reports whether it recorded a promotion. Errors: commit.ErrUnavailable.
 func (r *Repairer) FollowPromotion(ctx context.Context) (bool, error) {
 	state, err := r.State(ctx)
 	if err != nil || !state.Withheld || state.Known.SystemID != state.Here.SystemID || state.Known.Timeline >= state.Here.Timeline {
 		return false, err
 	}
 	err = r.opts.DB.Do(ctx, "follow_promotion", commit.Limits{}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
-		_, err := r.sql.FollowPromotion.Exec(ctx, tx) // another process, or an earlier try, may have done it
+		_, err := r.sql.FollowPromotion.Exec(ctx, tx) // another process, or an earlier try, may have recorded it
 		return err
 	})
 	if err != nil {

@@ -1,4 +1,4 @@
--- Records the redeliveries that a provider is about to be asked for. Ended ones are not
+-- Records the redeliveries for which a provider is about to be asked. Ended redeliveries are not
 -- reopened.
 INSERT INTO hooklatch.redeliveries AS r (source, event_id, stream, ref, happened_at, asked_at, tries)
 SELECT :source, a.event_id, :name, a.ref, a.happened_at, CASE WHEN a.counts THEN now() END, a.counts::integer

@@ -1,6 +1,6 @@
--- Begins a pass over a list, and raises its fence: writes of an older pass are refused from now
--- on. No row is returned if the list is not due, another pass has it, or the provider asked for
--- a pause. A list that is seen for the first time begins now.
+-- Begins a pass over a list, and raises its fence: writes of an older pass are refused from now on.
+-- No row is returned if the list is not due, another pass has it, or the provider asked for a
+-- pause. The coverage of a new list begins now.
 INSERT INTO hooklatch.coverage AS c (source, stream, fence, lists_secs, next_at, lease_until)
 VALUES (
     :source, :name, 1, :lists_secs, now() + make_interval(secs => :lease_secs::float8), now() + make_interval(secs => :lease_secs::float8)

@@ -1,5 +1,5 @@
--- Records how a pass ended, and when the next one begins: immediately if the list was made due
--- meanwhile.
+-- Records the result of a pass, and the time of the next pass. The next pass begins immediately if
+-- the list was made due meanwhile.
 UPDATE hooklatch.coverage AS c
 SET
     error = :error,

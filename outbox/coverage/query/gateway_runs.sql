@@ -1,4 +1,4 @@
--- Whether a process that accepts deliveries is running.
+-- True if a process that accepts deliveries is running.
 SELECT EXISTS (
     SELECT
     FROM hooklatch.workers

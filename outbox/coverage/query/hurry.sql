@@ -1,5 +1,5 @@
--- Makes lists due. A list with a running pass is due when that has ended: begin_pass waits for
--- its lease.
+-- Makes lists due. A list with a running pass is due when the pass has ended: begin_pass waits for
+-- the pass's lease.
 UPDATE hooklatch.coverage
 SET next_at = now()
 WHERE source = ANY (:sources::text[])

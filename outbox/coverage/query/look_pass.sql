@@ -1,4 +1,4 @@
--- The state with which a pass would begin. A list that was never read begins now.
+-- The state with which a pass would begin. The coverage of an unread list begins now.
 SELECT now(), COALESCE(c.created_at, now()), COALESCE(c.covered_until, now()), COALESCE(c.deep_until, now()), NULL::timestamptz, '', COALESCE(c.mark, '')
 FROM (SELECT) AS one
 LEFT JOIN hooklatch.coverage AS c

@@ -1,5 +1,5 @@
--- Moves the watermarks of a pass, in the transaction of the events it stored. An open
--- redelivery of the source holds the list back: it is not known to be complete beyond.
+-- Moves the watermarks of a pass, in the transaction of the events it stored. An open redelivery of
+-- the source limits the watermark: beyond it the list is not known to be complete.
 UPDATE hooklatch.coverage AS c
 SET
     -- LEAST alone would use the open redelivery if :covered_until is NULL.

@@ -1,4 +1,4 @@
--- Records the state of our endpoint at the provider, and since when it is known.
+-- Records the state of Hooklatch's endpoint at the provider, and the time since which it is known.
 UPDATE hooklatch.coverage AS c
 SET
     endpoint = :state,

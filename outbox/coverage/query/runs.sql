@@ -1,4 +1,4 @@
--- The last passes over the lists of a source, the newest first.
+-- The last passes over a source's lists, the newest first.
 SELECT
     run_id, source, stream, since, until, mode, requested_by, started_at, ended_at, requests, listed, known,
     missing, recovered, asked, lost, filtered, invalid, altered, oldest, newest, error

@@ -1,4 +1,4 @@
--- The state of each list. Package measure has the results of passes of the last hour.
+-- The state of each list. Package measure reads the results of the last hour's passes.
 SELECT
     c.source, c.stream, now(), c.created_at, c.covered_until, c.last_ok_at, c.next_at, c.failures, c.error, c.endpoint, c.endpoint_why, c.endpoint_at,
     waiting.count

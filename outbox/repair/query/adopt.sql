@@ -1,4 +1,4 @@
--- Makes this server the known one. Unless :restored_to is NULL, effects and events that already
+-- Makes this server the known server. Unless :restored_to is NULL, effects and events that already
 -- exist count as uncertain.
 INSERT INTO hooklatch.installation AS i (system_id, timeline, restored_to, restored_at, restored_seq)
 SELECT

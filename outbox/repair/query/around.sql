@@ -1,5 +1,5 @@
--- For each source that has events, or is requested, the last event before a time and the first
--- after it; and the time now. It reads all events.
+-- The current time and, for each requested source or source with events, the last event before a
+-- time and the first event after it. It reads all events.
 SELECT s.source, max(s.last_before), min(s.first_since), now()
 FROM (
     SELECT a.source, NULL::timestamptz AS last_before, NULL::timestamptz AS first_since

@@ -1,4 +1,4 @@
--- Jobs of ours that River gave up, and attempts that outlived their leases.
+-- Hooklatch jobs that River gave up, and attempts that outlived their leases.
 SELECT
     (
         SELECT count(*)

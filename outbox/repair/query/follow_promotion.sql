@@ -1,4 +1,4 @@
--- Records that the standby took the place of the known server, with all its data.
+-- Records that the standby replaced the known server, with all its data.
 UPDATE hooklatch.installation AS i
 SET
     timeline = s.timeline,

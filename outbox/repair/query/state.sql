@@ -1,4 +1,4 @@
--- The known server, and the one that answers.
+-- The known server, and the server that responds.
 SELECT
     COALESCE(i.system_id, 0), COALESCE(i.timeline, 0), COALESCE(s.system_id, 0), COALESCE(s.timeline, 0),
     NOT {{at_home}} AS withheld, COALESCE(i.epoch, 0), i.changed_at, i.restored_to, i.restored_at,
