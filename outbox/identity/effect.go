@@ -9,7 +9,7 @@ import (
 // EffectID is the primary key of an effect. (Scope, Key, Generation) has at
 // most one effect (I4).
 type EffectID struct {
-	Scope      Scope `json:"scope"` // ScopeOfRoute, or ScopeOfEnqueue
+	Scope      Scope `json:"scope"` // from ScopeOfRoute or ScopeOfEnqueue
 	Key        Key   `json:"key"`
 	Generation int   `json:"generation"`
 }
@@ -17,22 +17,21 @@ type EffectID struct {
 // String returns SCOPE/KEY, without the generation.
 func (id EffectID) String() string { return string(id.Scope) + "/" + string(id.Key) }
 
-// ScopeOfRoute returns the scope of the effects that one route makes for one source.
+// ScopeOfRoute returns the scope of the effects that one route creates for one source.
 func ScopeOfRoute(source Source, route string) Scope {
 	return Scope("route:" + string(source) + ":" + route)
 }
 
-// ScopeOfEnqueue returns the scope of the effects that an application enqueues itself.
+// ScopeOfEnqueue returns the scope of the effects that an application enqueues.
 func ScopeOfEnqueue(destination string) Scope { return Scope("enqueue:" + destination) }
 
-// IdempotencyKey returns the key that every attempt of the effect carries on the wire (I7):
-// "hl_" and 40 hex digits of a SHA-256 of the primary key. It does not reveal the primary key,
-// and never changes.
+// IdempotencyKey returns the key that every attempt of the effect sends (I7): "hl_" and 40 hex
+// digits of a SHA-256 of the primary key. It does not reveal the primary key, and never changes.
 func (id EffectID) IdempotencyKey() string {
 	h := sha256.New()
 	var length [8]byte
 	for _, part := range []string{string(id.Scope), string(id.Key)} {
-		// The length before each part keeps ("a", "bc") apart from ("ab", "c").
+		// The length before each part distinguishes ("a", "bc") from ("ab", "c").
 		binary.BigEndian.PutUint64(length[:], uint64(len(part)))
 		h.Write(length[:])
 		h.Write([]byte(part))

@@ -1,8 +1,8 @@
-// Package identity names events and effects for applications and every other package. Tables,
-// jobs and log lines refer to them by these types.
+// Package identity identifies events and effects for applications and every other package. Tables,
+// jobs and log lines use its types.
 package identity
 
-// EventRef names one event. Every key is scoped to its source.
+// EventRef identifies one event. Every key is scoped to its source.
 type EventRef struct {
 	Source  Source  `json:"source"`
 	EventID EventID `json:"event_id"`

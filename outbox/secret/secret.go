@@ -1,5 +1,4 @@
-// Package secret holds, for applications and every other package, values that must never be
-// printed.
+// Package secret holds values that must never be printed, for applications and every other package.
 package secret
 
 import "log/slog"
@@ -13,7 +12,7 @@ type Value struct{ value string }
 // New wraps a secret.
 func New(value string) Value { return Value{value: value} }
 
-// Reveal returns the secret itself, for the one place that needs it.
+// Reveal returns the secret itself, for the code that needs it.
 func (v Value) Reveal() string { return v.value }
 
 // IsZero reports whether v holds no secret.

@@ -9,9 +9,9 @@ import (
 	"github.com/hooklatch/hooklatch/internal/safetext"
 )
 
-// Headers returns headers as JSON that Postgres accepts: jsonb rejects NUL and invalid UTF-8,
-// which a header may contain. The JSON is written by hand, because encoding/json would sort and
-// copy the map by reflection for each delivery.
+// Headers returns headers as JSON that Postgres accepts: jsonb rejects NUL and invalid UTF-8, which
+// a header may contain. Headers writes the JSON itself, because encoding/json would sort and copy
+// the map by reflection for each delivery.
 func Headers(headers map[string][]string) ([]byte, error) {
 	size := 2
 	for name, values := range headers {

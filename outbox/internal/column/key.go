@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// ValidateKey refuses values that a key column cannot hold. Its error continues the name of the
+// ValidateKey refuses values that a key column cannot hold. Its error text follows the name of the
 // key.
 func ValidateKey[T ~string](s T, limit int) error {
 	switch {

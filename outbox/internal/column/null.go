@@ -1,6 +1,5 @@
-// Package column converts Go values to columns, and NULL to Go values. Values that
-// Postgres would refuse are replaced or refused here, before they are batched with the
-// values of others.
+// Package column converts Go values to columns, and NULL to Go values. Values that Postgres would
+// refuse are replaced or refused here, before they are batched with other callers' values.
 package column
 
 import "time"
@@ -30,9 +29,9 @@ func NumberOrNull(n int64) *int64 {
 	return &n
 }
 
-// KnownTime returns nil for a time without meaning: zero, or one that RFC 3339 cannot express.
-// Postgres refuses some of those, and with them every delivery of the event. It stores others
-// as another time.
+// KnownTime returns nil for a meaningless time: zero, or a time that RFC 3339 cannot express.
+// Postgres refuses some of these times, and with them every delivery of the event. It stores others
+// as a different time.
 func KnownTime(t time.Time) *time.Time {
 	if t = t.UTC(); t.IsZero() || t.Year() < 1 || t.Year() > 9999 {
 		return nil
@@ -42,7 +41,7 @@ func KnownTime(t time.Time) *time.Time {
 
 const defaultLimit = 50
 
-// Limit returns the number of rows of a list, with a default of 50.
+// Limit returns the maximum number of rows in a list, with a default of 50.
 func Limit(limit int) int {
 	if limit <= 0 {
 		return defaultLimit

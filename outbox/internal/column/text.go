@@ -2,7 +2,7 @@ package column
 
 import "github.com/hooklatch/hooklatch/internal/safetext"
 
-// maxReasonLen bounds the stored text of an error or an operator's reason, in bytes.
+// maxReasonLen limits the stored text of an error or an operator's reason, in bytes.
 const maxReasonLen = 2 << 10
 
 // Reason returns the part of an error, or of an operator's reason, that a row stores.

@@ -7,17 +7,17 @@ import (
 )
 
 const (
-	// maxKeys is how many callers share one statement.
+	// maxKeys is the maximum number of callers that share one statement.
 	maxKeys = 64
-	// maxReading is how many statements are under way at once.
+	// maxReading is the maximum number of simultaneous statements.
 	maxReading = 2
-	// timeout bounds one statement. No caller's context ends it.
+	// timeout limits one statement. No caller's context ends the statement.
 	timeout = 10 * time.Second
 )
 
-// Reader reads values by their keys. Callers that ask at the same time share one statement.
-// While a statement is under way, the next batch collects. There is no timer, so a lone caller
-// has the latency of its own statement. It is safe for concurrent use.
+// Reader reads values by their keys. Simultaneous callers share one statement. While a statement is
+// in flight, the next batch collects. There is no timer, so a single caller has the latency of its
+// own statement. It is safe for concurrent use.
 type Reader[K comparable, V any] struct {
 	read func(ctx context.Context, keys []K) (map[K]V, error)
 
@@ -26,7 +26,7 @@ type Reader[K comparable, V any] struct {
 	reading int
 }
 
-// asked is the request of one caller.
+// asked is one caller's request.
 type asked[K comparable, V any] struct {
 	key  K
 	done chan answer[V]
@@ -44,8 +44,8 @@ func NewReader[K comparable, V any](read func(ctx context.Context, keys []K) (ma
 	return &Reader[K, V]{read: read}
 }
 
-// Get reads the value of a key, or finds none. The value is not shared with other callers.
-// Errors: that of ctx, and that of the statement.
+// Get reads the value of a key; found is false if none exists. The value is not shared with other
+// callers. Errors: errors from ctx and from the statement.
 func (r *Reader[K, V]) Get(ctx context.Context, key K) (value V, found bool, err error) {
 	a := &asked[K, V]{key: key, done: make(chan answer[V], 1)}
 	r.mu.Lock()
@@ -80,8 +80,8 @@ func (r *Reader[K, V]) readUntilEmpty() {
 	}
 }
 
-// take removes the next batch. A caller whose key is in it already waits for the next one,
-// because values are not shared. If no batch is left, it counts the reading out.
+// take removes the next batch. A caller whose key is already in the batch waits for the next batch,
+// because values are not shared. If no batch is left, take deregisters the reading goroutine.
 func (r *Reader[K, V]) take() map[K]*asked[K, V] {
 	r.mu.Lock()
 	defer r.mu.Unlock()

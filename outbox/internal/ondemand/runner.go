@@ -8,11 +8,11 @@ import (
 	"github.com/hooklatch/hooklatch/internal/drain"
 )
 
-// stopPause is the pause between the last calls.
+// stopPause is the pause between the last calls, after Stop.
 const stopPause = 2 * time.Millisecond
 
-// Runner calls a function soon after it was woken, one call at a time and with a pause after
-// each. While it is not woken, it has no goroutine. It is safe for concurrent use.
+// Runner calls a function soon after it was woken, one call at a time and with a pause after each
+// call. Until it is woken, it has no goroutine. It is safe for concurrent use.
 type Runner struct {
 	pause    time.Duration
 	run      func()
@@ -20,7 +20,7 @@ type Runner struct {
 	underway sync.WaitGroup
 
 	mu      sync.Mutex
-	awake   bool // since the last call began
+	awake   bool // woken since the last call began
 	running bool
 	closed  bool
 }
@@ -30,8 +30,8 @@ func NewRunner(pause time.Duration, run func()) *Runner {
 	return &Runner{pause: pause, run: run, stopping: make(chan struct{})}
 }
 
-// Wake ensures that a call of the function begins after this. It reports whether one will.
-// After Stop, only a running function can still ask for another call.
+// Wake ensures that a later call of the function begins. It reports whether one will begin. After
+// Stop, only a running function can still request another call.
 func (r *Runner) Wake() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -57,7 +57,7 @@ func (r *Runner) loop() {
 	}
 }
 
-// next reports whether another call is due. If not, it counts the goroutine out in the same
+// next reports whether another call is due. If not, it deregisters the goroutine in the same
 // critical section.
 func (r *Runner) next() bool {
 	r.mu.Lock()
@@ -66,8 +66,8 @@ func (r *Runner) next() bool {
 	return r.running
 }
 
-// Stop refuses new calls and waits for the calls that were asked for before, or until ctx is
-// done. It does not wait for a pause. It may be called again.
+// Stop refuses new calls and waits for the calls requested before, or until ctx is done. It does
+// not wait for a pause. It may be called again.
 func (r *Runner) Stop(ctx context.Context) error {
 	r.mu.Lock()
 	if !r.closed {
