@@ -77,9 +77,9 @@ func (o *Outbox) newArrival(d Delivery) (arrival, error) {
 // weigh returns the weight of a delivery in a batch.
 func (a arrival) weigh() (items, size int) { return len(a.Events), len(a.Body) + len(a.headers) }
 
-// Accept commits the delivery: dedup rows, payload and one dispatch job for each new event, in one
-// transaction that it may share with other deliveries (T1). When Accept returns without an error,
-// everything is committed (I1). If ctx ends first, the delivery is still committed. Accept
+// Accept commits the delivery: dedup rows, payload and one dispatch job for each new event. It uses
+// one transaction that it may share with other deliveries (T1). When Accept returns without an
+// error, everything is committed (I1). If ctx ends first, the delivery is still committed. Accept
 // recognises duplicates of recently committed events without a query.
 //
 // Errors: ErrBusy, ErrUnavailable, ErrClosed, *InvalidEventError. A delivery without events is

@@ -32,7 +32,7 @@ type contentWindows struct {
 	// tentative contains the windows that this transaction opened before it knew which of its
 	// events are new.
 	tentative map[guardKey]eventAt
-	// open contains the open windows of stored events, including those of this batch.
+	// open contains the open windows of stored events, including stored events of this batch.
 	open map[guardKey]repeated
 	// openers contains the new events of this batch that open a window.
 	openers map[guardKey]eventAt

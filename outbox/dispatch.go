@@ -126,7 +126,7 @@ func (o *Outbox) Dispatch(ctx context.Context, d Dispatch) (Dispatched, error) {
 
 // DispatchTx dispatches inside the caller's transaction. If handle is not nil, it runs between the
 // fence and the effects, so that its writes are applied once for each generation of the event
-// (I10). It does not run if the event was dispatched before. After an error the caller must roll
+// (I10). handle does not run if the event was dispatched before. After an error the caller must roll
 // back.
 func (o *Outbox) DispatchTx(ctx context.Context, tx pgx.Tx, d Dispatch, handle func(context.Context, pgx.Tx) error) (Dispatched, error) {
 	if err := d.validate(); err != nil {

@@ -68,8 +68,8 @@ type ReplayGuard struct {
 	// the body if the proof does not cover all of it. Empty: the proof covers everything.
 	Content []byte
 	// Action is applied to new events whose proof was used before. If the content differs too,
-	// ReplayFlag holds them as well, and ReplayRefuse also refuses events that are already
-	// stored: only a forger has two contents for one proof.
+	// ReplayFlag also holds the new events, and ReplayRefuse also refuses events that are already
+	// stored. Only a forger has two contents for one proof.
 	Action ReplayAction
 }
 

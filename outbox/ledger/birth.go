@@ -31,7 +31,7 @@ type begun struct {
 	createdAt     time.Time
 }
 
-// validateBirth refuses a claim for an effect that cannot start when it is created: doubt might
+// validateBirth refuses a claim for an effect that cannot start when it is created. Doubt might
 // park it, or it must wait for other effects or for its rendered request.
 func (e NewEffect) validateBirth() error {
 	switch {

@@ -68,9 +68,9 @@ type Claimed struct {
 	// OwnFault is true if another effect of the destination succeeded after this effect had failed,
 	// or during its current run of unauthorized responses.
 	OwnFault bool
-	// Withheld reports that a ClaimPaused effect under AtMostOnce may not start: the database was
-	// restored or failed over, and no operator has confirmed yet whether work was lost. See
-	// package repair.
+	// Withheld reports that a ClaimPaused effect under AtMostOnce may not start. The database was
+	// restored or failed over, and no operator has confirmed yet whether work was lost. See package
+	// repair.
 	Withheld bool
 	// Woken is true for a ClaimBlocked effect that gets a new job when its turn comes, so the
 	// claiming job may end. Otherwise that job snoozes and claims again.

@@ -19,9 +19,9 @@
 // The following terms are defined only here:
 //
 //   - A first attempt is attempt 1 of an effect, or the first run of a Go handler for an event.
-//     It is counted for the destination, and for the source of the event.
-//   - It failed if it ended in any way but done or superseded. An open breaker, a pause and a
-//     wait for a rate are not attempts.
+//     Each first attempt is counted for its destination and for the event's source.
+//   - A failed first attempt ended in any way except done or superseded. An open breaker, a
+//     pause and a wait for a rate are not attempts.
 //   - A duplicate is an event that was accepted before. The duplicate rate is duplicates /
 //     (accepted + duplicates).
 //   - The usual value is the median of the same hour of the last seven days.

@@ -155,8 +155,8 @@ func (k *Keeper) Accepted(source identity.Source, from netip.Prefix) {
 	}
 }
 
-// Known reports whether a delivery of a source from an address was accepted in the last 30
-// days, or a delivery of any source if source is empty. It does not query the database.
+// Known reports whether a delivery for source from an address was accepted in the last 30 days. An
+// empty source means any source. Known does not query the database.
 func (k *Keeper) Known(source identity.Source, from netip.Prefix) bool {
 	return from.IsValid() && k.addresses.known(source, from)
 }

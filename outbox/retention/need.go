@@ -11,8 +11,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/commit"
 )
 
-// needTimeout limits the one statement that reads all effects that wait or may be attempted again.
-// It takes a few seconds per million effects.
+// needTimeout limits the single statement that reads all effects that wait or may be attempted
+// again. It takes a few seconds per million effects.
 const needTimeout = 25 * time.Second
 
 // underWay is longer than any dispatch takes. If a dispatch began before the needs were read and
