@@ -16,16 +16,16 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
-// always keeps the database the same one as long as life does not change, and lets the cache
-// know it.
+// always keeps the database's identity constant while life does not change, and tells the cache
+// about it.
 func (b *bundle) always(t *testing.T, life *atomic.Value) {
 	t.Helper()
 	b.recent = recent.New(func(context.Context) (string, error) { return life.Load().(string), nil }, func(error) {})
 	t.Cleanup(func() { require.NoError(t, b.recent.Stop(context.Background())) })
 }
 
-// warm delivers an event until the cache answers for it, and then deletes its row. A query
-// would accept the event again.
+// warm delivers an event until the cache returns it, and then deletes its row. A query would accept
+// the event again.
 func (b *bundle) warm(t *testing.T, d Delivery) {
 	t.Helper()
 	ref := identity.EventRef{Source: d.Source, EventID: d.Events[0].ID}
@@ -41,7 +41,7 @@ func (b *bundle) warm(t *testing.T, d Delivery) {
 	require.NoError(t, err)
 }
 
-// cached returns the answer of the cache, and whether it has one.
+// cached returns the cache's result, and reports whether one exists.
 func (b *bundle) cached(t *testing.T, d Delivery) (AcceptedEvent, bool) {
 	t.Helper()
 	known, ok := b.knownAgain(d)
@@ -82,8 +82,8 @@ func TestDuplicatesOfAMomentAgoNeedNoDatabase(t *testing.T) {
 	require.Equal(t, 1, released)
 }
 
-// Duplicates that the cache answers are counted on the row they repeat like any others, with
-// the time and with whether the body differs.
+// Duplicates found in the cache are counted on the row they repeat like any others, with the time
+// and the body comparison.
 func TestDuplicatesOfTheCacheAreCounted(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -118,7 +118,7 @@ func TestDuplicatesOfTheCacheAreCounted(t *testing.T) {
 	require.Equal(t, 2, b.count(t, `SELECT count(DISTINCT retry_number) FROM hooklatch.retry_statistics`))
 }
 
-// Most senders do not sign what they say about retries: it must not fill a table.
+// Most senders do not sign their retry information, so it must not fill a table.
 func TestRetryStatisticsAreBounded(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -139,8 +139,8 @@ func TestRetryStatisticsAreBounded(t *testing.T) {
 	require.LessOrEqual(t, b.count(t, `SELECT max(retry_number) FROM hooklatch.retry_statistics`), maxRetryNumber)
 }
 
-// A guard that has recorded a delivery need not see it again. Any other delivery goes to the
-// guard.
+// A guard that has recorded a delivery need not see the delivery again. Any other delivery is
+// passed to the guard.
 func TestCacheKnowsGuardedEventsByTheirProofOnly(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -194,7 +194,7 @@ func TestUnheardCommitsAreNotCached(t *testing.T) {
 	require.False(t, ok)
 }
 
-// After the life of the database changes, no earlier entry counts.
+// After the database's life changes, no earlier entry counts.
 func TestCacheIsVoidInTheNextLifeOfTheDatabase(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -217,8 +217,8 @@ func TestCacheIsVoidInTheNextLifeOfTheDatabase(t *testing.T) {
 	require.Equal(t, 1, a.New(), "its row is gone")
 }
 
-// Acknowledged events are on the standby, so their duplicates may be acknowledged while it is
-// away. Others may not.
+// Acknowledged events are on the standby, so their duplicates may be acknowledged while the standby
+// is away. Other events must not be acknowledged.
 func TestCacheAnswersWhileTheStandbyIsAway(t *testing.T) {
 	t.Parallel()
 	r := onReplicated(t, func(opts *Options) { opts.AcceptTimeout = 500 * time.Millisecond })
@@ -233,8 +233,8 @@ func TestCacheAnswersWhileTheStandbyIsAway(t *testing.T) {
 	r.away(t)
 	_, err := r.Accept(t.Context(), delivery("stripe", "evt_2"))
 	require.ErrorIs(t, err, commit.ErrUnavailable)
-	// The first of two asks whether the database is still the same one; the answer counts for a
-	// second. The second delivery finds it, unless the machine was slower than that.
+	// The first delivery checks whether the database is still the same. The result counts for a
+	// second. The second delivery uses it, unless the machine was slower.
 	answered := 0
 	for began := time.Now(); answered < 5 && time.Since(began) < 30*time.Second; {
 		for range 2 {

@@ -13,13 +13,13 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// Limits of the cost of one accepted event. Both measure counts that do not depend on the load
-// of the machine.
+// Limits of the cost of one accepted event. Both are counts that do not depend on the machine's
+// load.
 const (
 	maxAllocsPerEvent = 80 // 65 today
-	// maxWALBesideBody is the WAL written for an event in bytes, not counting its body: three
-	// rows, with the headers of a provider and a trace, six index entries, and no page image.
-	// 1,912 today.
+	// maxWALBesideBody limits the WAL written for an event in bytes, not counting its body. The WAL
+	// contains three rows, with a provider's headers and a trace, six index entries, and no page
+	// image. 1,912 today.
 	maxWALBesideBody = 2000
 )
 
@@ -37,7 +37,7 @@ func costly() Delivery {
 	return d
 }
 
-// acceptTogether accepts as many events at once as fit in one transaction.
+// acceptTogether accepts as many events simultaneously as fit in one transaction.
 func (b *bundle) acceptTogether(t *testing.T) {
 	t.Helper()
 	var all sync.WaitGroup

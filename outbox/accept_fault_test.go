@@ -12,8 +12,8 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// A missing partition is our fault: the sender must deliver the event again, so it is not
-// refused.
+// A missing partition is Hooklatch's fault. The sender must deliver the event again, so the event
+// is not refused.
 func TestAcceptWithoutPartitionIsUnavailable(t *testing.T) {
 	t.Parallel()
 	b := setup(t, func(opts *Options) { opts.AcceptTimeout = 5 * time.Second })
@@ -31,8 +31,8 @@ func TestAcceptWithoutPartitionIsUnavailable(t *testing.T) {
 	require.Equal(t, 1, a.New())
 }
 
-// Another transaction holds a key. The delivery waits for it, others do not, and afterwards it
-// is a duplicate.
+// Another transaction holds a key. The delivery waits for it, other deliveries do not, and
+// afterwards the delivery is a duplicate.
 func TestAcceptWaitsForAnUncommittedFirst(t *testing.T) {
 	t.Parallel()
 	b := setup(t, func(opts *Options) { opts.AcceptTimeout = 20 * time.Second })
@@ -56,8 +56,8 @@ func TestAcceptWaitsForAnUncommittedFirst(t *testing.T) {
 	require.Equal(t, 1, (<-result).Duplicates())
 }
 
-// With synchronous replication a row may be visible here and not on the standby. A duplicate of
-// it must not be acknowledged before the standby has it.
+// With synchronous replication a row may be visible but not yet on the standby. A duplicate of this
+// row must not be acknowledged before the standby has the row.
 func TestDuplicateWaitsForTheStandby(t *testing.T) {
 	t.Parallel()
 	r := onReplicated(t, func(opts *Options) { opts.AcceptTimeout = 500 * time.Millisecond })

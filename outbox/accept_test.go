@@ -61,7 +61,7 @@ func TestAcceptStoresEventDeliveryAndJob(t *testing.T) {
 func TestAcceptAnswersDuplicate(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	elsewhere := onPool(t, b.pool) // another gateway, which remembers none of it
+	elsewhere := onPool(t, b.pool) // another gateway, which remembers none of these events
 	first, err := b.Accept(t.Context(), delivery("stripe", "evt_1"))
 	require.NoError(t, err)
 
@@ -159,7 +159,7 @@ func TestAcceptRefusesUnusableIDs(t *testing.T) {
 	require.Zero(t, b.count(t, `SELECT count(*) FROM hooklatch.processed_events`), "all of a delivery or nothing")
 }
 
-// An impossible time is no reason to refuse an event forever, or to store another time.
+// An impossible time is no reason to refuse an event permanently, or to store another time.
 func TestAcceptTakesAnImpossibleTimeForUnknown(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -63,7 +63,7 @@ func (b *bundle) effectJobs(t *testing.T) []job {
 	return jobs
 }
 
-// The dispatching process gets the same effect as a claim would return.
+// The dispatching process gets the same effect that a claim would return.
 func TestAnEffectBeginsWithItsFirstAttempt(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -103,7 +103,7 @@ func TestAnEffectBeginsWithItsFirstAttempt(t *testing.T) {
 	require.Equal(t, Dispatched{}, again)
 }
 
-// The rows of such an effect are the same as those of any other, and no job is left.
+// The rows of such an effect are the same as the rows of any other effect, and no job is left.
 func TestAnEffectThatIsDoneAtOnceLeavesNoJob(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -162,7 +162,7 @@ func TestAnEffectThatIsNotDoneAtOnceKeepsItsJob(t *testing.T) {
 	}
 }
 
-// The settlement leaves a running job alone.
+// The settlement leaves a running job unchanged.
 func TestASettlementLeavesAJobThatRuns(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -182,7 +182,7 @@ func TestASettlementLeavesAJobThatRuns(t *testing.T) {
 	require.Equal(t, "scheduled", b.effectJobs(t)[1].State)
 }
 
-// The job takes over when the lease has ended. The result of the lost attempt is unknown.
+// The job takes over when the lease has ended. The outcome of the lost attempt is unknown.
 func TestTheJobTakesOverFromALostBirth(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -280,7 +280,7 @@ func TestWhatNeedsMoreThanACallIsNotBorn(t *testing.T) {
 		_, err := b.Dispatch(t.Context(), Dispatch{Event: e, Effects: []ledger.NewEffect{effect}})
 		require.Error(t, err, name)
 	}
-	// A transaction of the caller may last long, and may be rolled back.
+	// A caller's transaction may take long, and may be rolled back.
 	require.NoError(t, pgx.BeginFunc(t.Context(), b.pool, func(tx pgx.Tx) error {
 		d, err := b.DispatchTx(t.Context(), tx, Dispatch{Event: e, Effects: []ledger.NewEffect{born(e, "in_1")}}, nil)
 		require.Empty(t, d.Started)

@@ -44,7 +44,7 @@ func onPool(t testing.TB, pool *pgxpool.Pool, options ...func(*Options)) *bundle
 	return &bundle{Outbox: o, Inbox: o.Inbox(), pool: pool}
 }
 
-// count returns the one number a query yields.
+// count returns the single number that a query yields.
 func (b *bundle) count(t testing.TB, query string, args ...any) int {
 	t.Helper()
 	var n int

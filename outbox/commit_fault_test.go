@@ -32,8 +32,8 @@ func onFaultyPool(t *testing.T, options ...func(*Options)) (faulty, sound *bundl
 	return onPool(t, pool, options...), sound, f
 }
 
-// F7: the connection is cut after COMMIT was sent. The server may or may not
-// have committed; the caller gets one answer and there is one row (I1, I2).
+// F7: the connection is cut after COMMIT was sent. The server may or may not have committed. The
+// caller gets one result and there is one row (I1, I2).
 func TestAcceptSurvivesALostCommit(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []fault.Mode{fault.LoseAnswer, fault.LoseRequest, fault.Terminate} {
@@ -58,7 +58,7 @@ func TestAcceptSurvivesALostCommit(t *testing.T) {
 	}
 }
 
-// A COMMIT is never answered. The caller learns in time that the outcome is unknown, and the
+// A COMMIT never gets a response. The caller learns in time that the outcome is unknown, and the
 // next delivery is a duplicate.
 func TestAcceptGivesUpOnAHungCommit(t *testing.T) {
 	t.Parallel()
@@ -144,7 +144,7 @@ func TestPauseSurvivesALostCommit(t *testing.T) {
 	require.True(t, sound.destination(t, "app").QueuePaused)
 }
 
-// So is a probe: the retry after a lost answer recognises that it began the probe.
+// A probe is also one change: the retry after a lost response recognises that it began the probe.
 func TestProbeSurvivesALostCommit(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []fault.Mode{fault.LoseAnswer, fault.LoseRequest, fault.Terminate} {
@@ -188,7 +188,7 @@ func TestReplayWithNewKeysSurvivesALostCommit(t *testing.T) {
 	}
 }
 
-// The pool is small and many calls replay at once: no transaction needs a second connection.
+// The pool is small and many calls replay simultaneously: no transaction needs a second connection.
 func TestReplayNeedsOneConnection(t *testing.T) {
 	t.Parallel()
 	sound := setup(t)

@@ -18,8 +18,8 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// withDefault returns an Outbox on a database whose default of synchronous_commit is value. A
-// table records the setting with which each of our tables was written.
+// withDefault returns an Outbox on a database whose default of synchronous_commit is value. A table
+// records the setting with which each Hooklatch table was written.
 func withDefault(t *testing.T, value string) *bundle {
 	t.Helper()
 	pool := pgtest.New(t)
@@ -55,8 +55,8 @@ func (b *bundle) writing(t *testing.T, f func() error) []string {
 	return settings
 }
 
-// Whatever the defaults of server, database and role are, we acknowledge nothing that a crash
-// of the server would lose, and do not weaken a stronger setting.
+// The defaults of server, database and role do not matter. Hooklatch acknowledges no data that a
+// server crash would lose, and does not weaken a stronger setting.
 func TestEveryTransactionOfOursIsDurable(t *testing.T) {
 	t.Parallel()
 	b := withDefault(t, "off")

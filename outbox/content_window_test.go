@@ -63,8 +63,8 @@ func (b *bundle) statuses(t testing.TB, deliveries ...Delivery) []AcceptStatus {
 	return statuses
 }
 
-// A redelivery whose body changed is a duplicate by its id, and its body is not stored. A new
-// event with that body must not be a duplicate of it.
+// A redelivery whose body changed is a duplicate by its id, and its body is not stored. A new event
+// with that body must not count as its duplicate.
 func TestDuplicateOpensNoContentWindow(t *testing.T) {
 	t.Parallel()
 	minute := func(id, body string) Delivery { return content(time.Minute, id, body) }
@@ -168,8 +168,8 @@ func TestRepeatDoesNotProlongAContentWindow(t *testing.T) {
 	require.Zero(t, b.number(t, orphans))
 }
 
-// Two transactions bring one id with two bodies. The second learns of the first only when that
-// has committed.
+// Two transactions contain one id with two bodies. The second transaction sees the first only after
+// its commit.
 func TestConcurrentDuplicateOpensNoContentWindow(t *testing.T) {
 	t.Parallel()
 	for name, accept := range map[string]func(b *bundle, d Delivery) (Acceptance, error){
@@ -254,7 +254,7 @@ func TestContentWindowsOfABisectedBatch(t *testing.T) {
 			for _, id := range []string{"a", fmt.Sprint("bad_", i), fmt.Sprint("z_", i)} {
 				a, err := b.Accept(context.Background(), content(time.Minute, id, fmt.Sprint("body ", i%4)))
 				bad := strings.HasPrefix(id, "bad")
-				// A bad one is stored nowhere: it fails, or repeats a stored body.
+				// A bad event is not stored: its delivery fails, or repeats a stored body.
 				if bad && err == nil && a.Duplicates() == 0 || !bad && err != nil {
 					t.Errorf("accept %s: %v", id, err)
 				}
@@ -367,7 +367,7 @@ func (b *bundle) requireStored(t require.TestingT, e AcceptedEvent, body []byte)
 	}
 }
 
-// number returns the one number that a query yields, in a property test too.
+// number returns the single number that a query yields, also in a property test.
 func (b *bundle) number(t require.TestingT, query string, args ...any) (n int) {
 	require.NoError(t, b.pool.QueryRow(context.Background(), query, args...).Scan(&n))
 	return n
@@ -385,7 +385,7 @@ func (a *asking) Query(ctx context.Context, text string, args ...any) (pgx.Rows,
 	return a.Tx.Query(ctx, text, args...)
 }
 
-// Sources without content windows pay no statement for them.
+// Sources without content windows cost no extra statement.
 func TestStatementsOfContentWindows(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

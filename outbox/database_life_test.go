@@ -8,7 +8,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema"
 )
 
-// The cache answers for the rows of one table. It must not answer for another table of the same
+// The cache is valid for the rows of one table. It must not be used for another table with the same
 // name: a restored dump may lack cached rows.
 func TestDatabaseLifeEndsWithItsTable(t *testing.T) {
 	t.Parallel()

@@ -31,8 +31,8 @@ func (b *bundle) destination(t testing.TB, name string) fleet.DestinationState {
 	return fleet.DestinationState{}
 }
 
-// Every combination of an operator's pause, a breaker, and an own or shared queue: the state of
-// River's queue, and the results of claims and probes.
+// Every combination of an operator's pause, a breaker, and an own or shared queue. The test checks
+// the state of River's queue, and the results of claims and probes.
 func TestPauseTruthTable(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -161,7 +161,7 @@ func TestBreakerRecoversAndKeepsTheOperatorsPause(t *testing.T) {
 	require.ErrorIs(t, b.fleet.SetPaused(t.Context(), "nobody", true, ann), ledger.ErrUnknownDestination)
 }
 
-// Whichever pause commits last, the queue matches the row.
+// The queue matches the row, whichever pause commits last.
 func TestConcurrentPausesAgree(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -136,8 +136,8 @@ func TestFailDispatchIsLeftAlone(t *testing.T) {
 	require.Equal(t, "no such key: amount\uFFFD", e.Error)
 }
 
-// A run that was presumed dead fails after another one dispatched the event. The result of the
-// other remains.
+// A run that was presumed dead fails after another run dispatched the event. The other run's result
+// remains.
 func TestALateFailureChangesNothing(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -174,8 +174,8 @@ func TestDispatchRefusesWrongPlans(t *testing.T) {
 	require.Equal(t, inbox.Received, e.Outcome)
 }
 
-// A run that stalled since before a replay has an old plan. That plan is not the dispatch that
-// the replay requested.
+// A run that stalled since before a replay has an old plan. This plan is not the dispatch that the
+// replay requested.
 func TestPlanFromBeforeAReplayDoesNotPassTheFence(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -199,8 +199,8 @@ func TestPlanFromBeforeAReplayDoesNotPassTheFence(t *testing.T) {
 	require.True(t, d.Fenced)
 }
 
-// Two runs of one event share a batch, possibly with different routes. The first plan is
-// written, the second is not.
+// Two runs of one event share a batch, possibly with different routes. The first plan is written,
+// the second plan is not.
 func TestSecondPlanOfABatchDoesNotPassTheFence(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -218,7 +218,7 @@ func TestSecondPlanOfABatchDoesNotPassTheFence(t *testing.T) {
 	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.effects`))
 }
 
-// While a process with a newer configuration and the event's source runs, one with an older
+// While a process with a newer configuration and the event's source runs, a process with an older
 // configuration neither dispatches nor fails the event. Nothing is written or locked.
 func TestOlderConfigurationDecidesNothing(t *testing.T) {
 	t.Parallel()

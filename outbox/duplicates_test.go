@@ -33,8 +33,9 @@ func TestTheLastTimesOfDuplicatesAreKept(t *testing.T) {
 	require.Equal(t, first.Add((keptTimes+2)*time.Second), note.times[keptTimes-1])
 }
 
-// An event that a backfill fetched before its webhook arrived was no gap: it is counted, so that
-// an operator sees that lag is too short. A second webhook, or a second look at the list, is not.
+// An event that a backfill fetched before its webhook arrived was no gap. It is counted, so that an
+// operator sees that lag is too short. A second webhook, or a second look at the list, is not
+// counted.
 func TestFetchedEventsWhoseWebhookComesLaterAreCounted(t *testing.T) {
 	t.Parallel()
 	reader := metric.NewManualReader()

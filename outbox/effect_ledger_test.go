@@ -210,14 +210,14 @@ func TestSettlementIsIdempotent(t *testing.T) {
 	b := setup(t)
 	id := b.dispatched(t, "evt_1", ledger.AtLeastOnce)
 	e := b.granted(t, id, lease)
-	for range 2 { // the second is a retry after a lost COMMIT answer
+	for range 2 { // the second is a retry after a lost COMMIT response
 		s := b.settle(t, e, ledger.Settlement{Verdict: ledger.VerdictDone, ResponseStatus: 200})
 		require.False(t, s.Late)
 		require.Equal(t, ledger.EffectDone, s.State)
 	}
 }
 
-// I8: it is not started again.
+// I8: the effect is not started again.
 func TestAtMostOnceIsParkedWhenItsWorkerIsLost(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -257,7 +257,7 @@ func TestFirstClaimFixesTheRequest(t *testing.T) {
 	require.Equal(t, first.Request, second.Request)
 }
 
-// A settlement that comes too late returns the current state of the effect.
+// A late settlement returns the current state of the effect.
 func TestLateSettlementSaysHowTheEffectStands(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -313,8 +313,8 @@ func TestCancel(t *testing.T) {
 	require.ErrorIs(t, b.Ledger().Cancel(t.Context(), "hl_none", because("x")), ledger.ErrNotFound)
 }
 
-// An effect is found by its key on the wire whatever its age, also by a rotated key, and
-// without the index on these keys.
+// An effect is found by its key on the wire, whatever its age. A rotated key also finds it, and so
+// does a search without the index on these keys.
 func TestEffectIsFoundByItsKeyOnTheWire(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

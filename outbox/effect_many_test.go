@@ -14,7 +14,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/runs"
 )
 
-// manyFailed makes n failed effects at once, as for a receiver that refused them all, without
+// manyFailed creates n failed effects together, as for a receiver that refused them all, without
 // attempting each.
 func (b *bundle) manyFailed(t testing.TB, n int, destination string) {
 	t.Helper()
@@ -33,7 +33,7 @@ func failedAt(destination string) find.Effects {
 	return find.Effects{States: []ledger.EffectState{ledger.EffectFailed}, Destination: destination}
 }
 
-// batchSize is how many effects share a transaction of a run.
+// batchSize is the number of effects that share a transaction of a run.
 const batchSize = 200
 
 // through begins a run and processes it to its end.
@@ -65,8 +65,8 @@ func TestInDoubtIsLeftOutUnlessOrderedWithAReason(t *testing.T) {
 	require.Equal(t, ledger.EffectInDoubt, b.effect(t, doubted).State)
 }
 
-// A run covers what its preview saw. It excludes effects made later, and effects that it set
-// going itself and that failed again.
+// A run covers the effects that its preview saw. It excludes effects created later, and effects
+// that it reopened and that failed again.
 func TestTheEndOfASelectionIsFixed(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -140,7 +140,7 @@ func TestASelectionTakesWhatAllItsFieldsName(t *testing.T) {
 	}
 }
 
-// Park and cancel by a selection. The effects that waited behind continue.
+// Park and cancel by a selection. The effects that waited behind them continue.
 func TestManyAreParkedAndCancelled(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -156,7 +156,7 @@ func TestManyAreParkedAndCancelled(t *testing.T) {
 	require.Equal(t, 1, b.jobs(t, ids[2]))
 }
 
-// An operator may name the key that a receiver logged.
+// An operator may enter the key that a receiver logged.
 func TestARotatedKeyIsUnderstood(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

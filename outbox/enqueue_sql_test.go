@@ -136,7 +136,7 @@ func TestIdempotencyKeyInSQL(t *testing.T) {
 	}
 }
 
-// An application's role needs two rights and gets no others.
+// An application's role needs two rights and gets no other rights.
 func TestEnqueueByAnApplicationsRole(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -158,7 +158,7 @@ func TestEnqueueByAnApplicationsRole(t *testing.T) {
 	require.NoError(t, as(call))
 	require.ErrorAs(t, as(`DELETE FROM hooklatch.effects`), &pg)
 	require.Equal(t, "42501", pg.Code)
-	// Objects of the caller must not shadow ours.
+	// The caller's objects must not shadow Hooklatch's objects.
 	require.NoError(t, run(`CREATE SCHEMA evil; CREATE FUNCTION evil.sha256(bytea) RETURNS bytea LANGUAGE sql AS 'SELECT NULL::bytea'; GRANT USAGE ON SCHEMA evil TO `+role))
 	require.NoError(t, as(`SET LOCAL search_path = evil, pg_catalog; SELECT hooklatch.enqueue('app', 'k2', '{}')`))
 	require.Equal(t, 2, b.count(t, `SELECT count(*) FROM hooklatch.effects WHERE idempotency_key LIKE 'hl\_%'`))

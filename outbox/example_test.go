@@ -42,7 +42,7 @@ func accepted(ctx context.Context, box *outbox.Outbox, id identity.EventID) *inb
 // committed, and refuses the rest.
 func ExampleNew() {
 	ctx := context.Background()
-	pool, done := pgtest.Example(ctx) // yours is migrated by `hooklatch migrate up`
+	pool, done := pgtest.Example(ctx) // your pool's database is migrated by `hooklatch migrate up`
 	defer done()
 	box, err := outbox.New(outbox.Options{Pool: pool})
 	if err != nil {
@@ -87,7 +87,7 @@ func ExampleOutbox_Accept() {
 	// evt_1 duplicate
 }
 
-// The dedup row and your own writes share one transaction of yours.
+// The dedup row and your own writes share your transaction.
 func ExampleOutbox_AcceptTx() {
 	ctx := context.Background()
 	pool, done := pgtest.Example(ctx)
@@ -123,7 +123,7 @@ func ExampleOutbox_AcceptTx() {
 	// payments: 1
 }
 
-// An e-mail is sent exactly if the order is committed, and once for each order number.
+// An email is sent exactly if the order is committed, and once for each order number.
 func ExampleOutbox_EnqueueTx() {
 	ctx := context.Background()
 	pool, done := pgtest.Example(ctx)
@@ -161,7 +161,7 @@ func ExampleOutbox_EnqueueTx() {
 	// order-1001 pending
 }
 
-// The dispatch of an event commits its effects once, however often it is called.
+// Dispatching an event commits its effects once, however often Dispatch is called.
 func ExampleOutbox_Dispatch() {
 	ctx := context.Background()
 	pool, done := pgtest.Example(ctx)

@@ -62,8 +62,8 @@ func TestReplayGuardRefuses(t *testing.T) {
 	require.Equal(t, 2, b.count(t, `SELECT count(*) FROM hooklatch.river_job`))
 }
 
-// Many copies of one captured request under different ids, in one batch and through two
-// gateways: one is stored.
+// Many copies of one captured request arrive under different ids, in one batch and through two
+// gateways. Only one copy is stored.
 func TestReplayGuardRefusesConcurrently(t *testing.T) {
 	t.Parallel()
 	one := setup(t)
@@ -111,7 +111,7 @@ func TestReplayGuardHolds(t *testing.T) {
 	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.river_job`), "only the first has a job")
 }
 
-// Two gateways and one batch agree on which copy is the first.
+// Two gateways and one batch agree on the first copy.
 func TestReplayGuardHoldsConcurrently(t *testing.T) {
 	t.Parallel()
 	one := setup(t)
@@ -160,7 +160,7 @@ func TestOtherContentUnderOneProof(t *testing.T) {
 }
 
 // A held copy within an open window is a duplicate like any other, but opens no window itself.
-// Otherwise a genuine event would be lost as a duplicate of one that is never dispatched.
+// Otherwise a genuine event would be lost as the duplicate of an event that is never dispatched.
 func TestHeldEventsOpenNoContentWindow(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -251,8 +251,8 @@ func TestContentWindowThroughTwoGateways(t *testing.T) {
 	require.Equal(t, 3, one.count(t, `SELECT count(*) FROM hooklatch.processed_events`))
 }
 
-// A refused replay opens no content window: the copies that follow would be duplicates of an
-// event that is not stored.
+// A refused replay opens no content window: otherwise later copies would be duplicates of an event
+// that is not stored.
 func TestRefusedReplayOpensNoContentWindow(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -270,7 +270,7 @@ func TestRefusedReplayOpensNoContentWindow(t *testing.T) {
 	require.Equal(t, 1, a.New())
 }
 
-// Our own retry after a lost COMMIT answer finds its guard and is not refused.
+// A retry after a lost COMMIT response finds its own guard and is not refused.
 func TestGuardsSurviveALostCommit(t *testing.T) {
 	t.Parallel()
 	b, sound, f := onFaultyPool(t)

@@ -24,8 +24,8 @@ func (b *bundle) fullDisk(t *testing.T, table string) (freed func()) {
 	}
 }
 
-// After the database refused a delivery, CanCommit succeeds again once a delivery can be
-// stored. No sender has to send one. Before a refusal nothing is stored to find out.
+// After the database refused a delivery, CanCommit succeeds again once a delivery can be stored. No
+// sender has to send a delivery. Before a refusal, CanCommit stores nothing.
 func TestARefusedCommitIsTriedBeforeTheNextOne(t *testing.T) {
 	t.Parallel()
 	for _, table := range []string{"deliveries", "processed_events", "river_job"} {
@@ -49,7 +49,7 @@ func TestARefusedCommitIsTriedBeforeTheNextOne(t *testing.T) {
 	}
 }
 
-// A process that only dispatches notices refusals there.
+// A process that only dispatches also notices refusals.
 func TestARefusedDispatchIsARefusal(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -13,7 +13,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/runs"
 )
 
-// hold makes a held event.
+// hold creates a held event.
 func (b *bundle) hold(t *testing.T, id string) identity.EventRef {
 	t.Helper()
 	for _, d := range []Delivery{signed("sig-1", ReplayHold, "first"), signed("sig-1", ReplayHold, id)} {
@@ -23,8 +23,8 @@ func (b *bundle) hold(t *testing.T, id string) identity.EventRef {
 	return identity.EventRef{Source: "github", EventID: identity.EventID(id)}
 }
 
-// Only an operator changes a held event: no dispatch, no reconciler, no replay of everything
-// does.
+// Only an operator changes a held event. A dispatch, the reconciler and a replay of all events
+// leave it unchanged.
 func TestHeldEventsAreLeftAlone(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -68,7 +68,7 @@ func TestHeldEventsAreLeftAlone(t *testing.T) {
 	require.True(t, done.Fenced)
 }
 
-// A decision whose COMMIT answer is lost is made once.
+// A decision whose COMMIT response is lost is recorded once.
 func TestDecisionsSurviveALostCommit(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []fault.Mode{fault.LoseAnswer, fault.LoseRequest} {
@@ -86,7 +86,7 @@ func TestDecisionsSurviveALostCommit(t *testing.T) {
 	}
 }
 
-// An event that already went to its dispatch is replayed, not released.
+// An event that already continued to its dispatch is replayed, not released.
 func TestReleaseIsForHeldEvents(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -62,7 +62,7 @@ func TestRedeliveryOfAnImportedKeyIsADuplicate(t *testing.T) {
 	require.Nil(t, e.Body)
 	require.Negative(t, e.AcceptSeq)
 
-	// It can neither be replayed nor released, and upkeep leaves it alone.
+	// An imported event can neither be replayed nor released, and upkeep does not change it.
 	_, err = b.Replay(t.Context(), e.EventRef, ann, inbox.ReplayOptions{})
 	require.ErrorIs(t, err, inbox.ErrNotReplayable)
 	require.ErrorContains(t, err, "another system accepted it")
@@ -75,7 +75,7 @@ func TestRedeliveryOfAnImportedKeyIsADuplicate(t *testing.T) {
 	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.river_job`))
 }
 
-// An import can be repeated: stored keys stay as they are.
+// An import can be repeated: stored keys stay unchanged.
 func TestImportLeavesWhatIsKnownAlone(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -162,7 +162,7 @@ func TestKeysThatNoEventCanHaveAreRefused(t *testing.T) {
 	require.Zero(t, b.count(t, `SELECT count(*) FROM hooklatch.processed_events`))
 }
 
-// An import whose COMMIT answer is lost is done once and recorded once.
+// An import whose COMMIT response is lost is done once and recorded once.
 func TestImportSurvivesALostCommit(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []fault.Mode{fault.LoseAnswer, fault.LoseRequest} {

@@ -30,8 +30,8 @@ func (b *bundle) restored(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// A restored database cannot tell which of its rows are current and which were changed in the
-// missing time. On another server no at_most_once effect starts, and all the rest continues.
+// A restored database cannot distinguish current rows from rows that were changed in the missing
+// time. On another server no at_most_once effect starts, and all other work continues.
 func TestOnAnotherServerNoAtMostOnceEffectStarts(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]string{
@@ -64,7 +64,7 @@ func TestOnAnotherServerNoAtMostOnceEffectStarts(t *testing.T) {
 	})
 }
 
-// An attempt that the ledger granted here continues here. An operator decides about a lost one,
+// An attempt that the ledger granted here continues here. An operator decides about a lost attempt,
 // on any server.
 func TestOnAnotherServerWhatHasStartedIsJudgedAsEver(t *testing.T) {
 	t.Parallel()
@@ -95,8 +95,8 @@ func TestOnAnotherServerAnOrderWaits(t *testing.T) {
 	b.granted(t, line[0], lease)
 }
 
-// Effects that existed when the restore was confirmed, or that come from earlier events, may
-// have been done in the missing time. Only an operator can have them attempted.
+// Effects that existed when the restore was confirmed, or that earlier events create, may have been
+// done in the missing time. Only an operator can request attempts of these effects.
 func TestAfterARestoreAtMostOnceIsAPersonsToOrder(t *testing.T) {
 	t.Parallel()
 	by := ledger.Operator{Who: "ann", Via: "test", Reason: "it was not applied"}
@@ -136,7 +136,7 @@ func TestAfterARestoreAtMostOnceIsAPersonsToOrder(t *testing.T) {
 	b.granted(t, ordered.EffectID, lease)
 }
 
-// A receiver that forgets keys may have forgotten the key of an attempt in the missing time.
+// A receiver may have forgotten the key of an attempt during the missing time.
 func TestAfterARestoreTheLifeOfKeysBeganAtItsTime(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

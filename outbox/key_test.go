@@ -35,8 +35,8 @@ func (b *bundle) backdate(t *testing.T, id identity.EffectID, by time.Duration) 
 
 func seconds(d time.Duration) string { return strconv.FormatFloat(d.Seconds(), 'f', -1, 64) }
 
-// A first attempt timed out after sending, later ones were refused. The lifetime of the key
-// counts from the first.
+// A first attempt timed out after sending, and later attempts were refused. The lifetime of the key
+// counts from the first attempt.
 func TestKeyTTLCountsFromTheFirstDoubt(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -91,7 +91,7 @@ func TestRotateKey(t *testing.T) {
 	own := id.IdempotencyKey()
 	first := b.granted(t, id, lease)
 	require.Equal(t, own, first.WireKey)
-	for range 2 { // the second is a retry after a lost COMMIT answer
+	for range 2 { // the second is a retry after a lost COMMIT response
 		b.settle(t, first, ledger.Settlement{Verdict: ledger.VerdictMaybeApplied, ResponseStatus: 500, RotateKey: true})
 	}
 	second := b.granted(t, id, lease)

@@ -68,8 +68,8 @@ func TestNothingIsInDoubtBeforeTheRequestIsFixed(t *testing.T) {
 	require.Equal(t, ledger.ClaimParked, b.claim(t, id, lease).Status)
 }
 
-// A template that fails on its event parks the effect, and nothing waits for it. A replay of
-// the event after the template was repaired renders it correctly.
+// A template that fails on its event parks the effect, and no other effect waits for it. After the
+// template was repaired, a replay of the event renders it correctly.
 func TestUnrenderableEffectIsParked(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -26,7 +26,7 @@ func (b *bundle) version(t *testing.T, eventID string, at time.Time) identity.Ef
 	return effect.EffectID
 }
 
-// subscription.updated arrives after a newer one was applied.
+// subscription.updated arrives after a newer version was applied.
 func TestOlderVersionIsSuperseded(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -60,7 +60,7 @@ func TestOlderVersionIsSuperseded(t *testing.T) {
 	b.granted(t, last, lease)
 }
 
-// Versions that were refused, or may not have been applied, supersede nothing.
+// Versions that were refused, or might not have been applied, supersede nothing.
 func TestOnlyAppliedVersionsCount(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -81,8 +81,8 @@ func TestVersionWithoutATime(t *testing.T) {
 	}
 }
 
-// An older version may be done after a newer one, because an operator or another program wrote
-// to the receiver. That does not make it the newest.
+// An older version may be done after a newer version, because an operator or another program wrote
+// to the receiver. The older version does not become the newest.
 func TestOlderVersionThatIsDoneLateIsNotTheNewest(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -23,7 +23,7 @@ import (
 // these tests hold the lock of the middle one of five keys. They check which others a batch,
 // given in another order, has locked when it gets there.
 
-// inLine are the places of five keys in a batch; no key is at its own place.
+// inLine contains the positions of five keys in a batch; no key is at its own position.
 var inLine = [...]int{4, 1, 3, 0, 2}
 
 const middle = 2
@@ -100,7 +100,7 @@ func TestBatchesLockRowsInKeyOrder(t *testing.T) {
 	}
 }
 
-// New rows have no lock to look at: a transaction that inserts the same key waits.
+// New rows have no lock to check: a transaction that inserts the same key waits.
 func TestBatchesInsertInKeyOrder(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -11,8 +11,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 )
 
-// A statement that locks rows may wait for one that another transaction changes meanwhile. Its
-// snapshot has the old row: it must decide by the new one, and write on that.
+// A statement that locks rows may wait for a row that another transaction is changing. Its snapshot
+// has the old row, but it must use and update the new row.
 func TestStatementsSeeTheEventTheyWaitedFor(t *testing.T) {
 	t.Parallel()
 	type statement func(ctx context.Context, b *bundle, tx pgx.Tx, e *inbox.Event) error

@@ -12,8 +12,8 @@ import (
 	"github.com/hooklatch/hooklatch/schema"
 )
 
-// Everything that looks for attempts whose worker was lost finds one, in an order or not, and
-// also when the clock was set back after it began.
+// Every search for attempts whose worker was lost finds such an attempt. The attempt may be in an
+// order or not, and the clock may have been set back after it began.
 func TestLostAttemptsAreFoundByEveryStatement(t *testing.T) {
 	t.Parallel()
 	for name, lose := range map[string]func(t *testing.T, b *bundle) identity.EffectID{

@@ -10,7 +10,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// Cancelling a COMMIT loses its outcome: a caller that leaves cannot end the transaction it
+// Cancelling a COMMIT loses its outcome: a caller that leaves must not end the transaction it
 // requested.
 func TestATransactionOutlivesItsCaller(t *testing.T) {
 	t.Parallel()
@@ -32,7 +32,7 @@ func TestATransactionOutlivesItsCaller(t *testing.T) {
 	require.Equal(t, 1, n)
 }
 
-// A trial leaves nothing, and no function runs after its commit.
+// A trial leaves no rows, and no function runs after its commit.
 func TestWhatIsTriedIsUndone(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)
@@ -51,7 +51,7 @@ func TestWhatIsTriedIsUndone(t *testing.T) {
 	require.Zero(t, n)
 }
 
-// Statements of our own transactions use an index. An application's may have none.
+// Hooklatch's own statements use an index. An application's statements may have none.
 func TestOnlyForeignStatementsMayScanTables(t *testing.T) {
 	t.Parallel()
 	db, err := New(Options{Pool: pgtest.New(t)})

@@ -18,7 +18,7 @@ import (
 // asFaulty marks the process with faults. They are chosen before it starts.
 const asFaulty = "COMMIT_TEST_AS_FAULTY"
 
-// An error at a place is the one that the caller of the transaction would get there.
+// An error at a failpoint equals the error that the transaction's caller would get there.
 func TestEveryTransactionPassesItsPlaces(t *testing.T) {
 	t.Parallel()
 	if os.Getenv(asFaulty) == "" {
@@ -40,7 +40,7 @@ func TestEveryTransactionPassesItsPlaces(t *testing.T) {
 		_, err := tx.Exec(ctx, `INSERT INTO tries VALUES ($1, $2)`, string(name), repeated)
 		return err
 	}
-	// tries returns the committed tries, and what each knew of earlier ones.
+	// tries returns the committed tries, and each try's knowledge of earlier tries.
 	tries := func(name Name) (repeated []bool) {
 		rows, err := pool.Query(t.Context(), `SELECT repeated FROM tries WHERE name = $1 ORDER BY repeated`, string(name))
 		require.NoError(t, err)

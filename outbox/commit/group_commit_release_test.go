@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A member that got ErrBusy is released immediately, not when a committer gets to it.
+// A member that got ErrBusy is released immediately, not only when a committer reaches it.
 func TestGroupCommitReleasesMembersThatGaveUp(t *testing.T) {
 	t.Parallel()
 	g := newGate(t, func(opts *GroupOptions[int, int]) { opts.QueueCap, opts.Timeout = 1, 300*time.Millisecond })

@@ -48,8 +48,8 @@ func newGate(t *testing.T, change func(*GroupOptions[int, int])) *gate {
 	return g
 }
 
-// batch submits members so that they form one batch behind a first member, lets that one pass,
-// and returns their errors.
+// batch submits members so that they form one batch behind a first member, lets the first member
+// pass, and returns the members' errors.
 func (g *gate) batch(t *testing.T, members ...int) map[int]error {
 	t.Helper()
 	var mu sync.Mutex
@@ -158,7 +158,7 @@ func TestGroupCommitBoundsABatch(t *testing.T) {
 	g := newGate(t, nil)
 	g.opts.Weigh = func(n int) (int, int) {
 		if n == 3 {
-			return 1, 2 * maxBatchBytes // goes alone
+			return 1, 2 * maxBatchBytes // is committed alone
 		}
 		return 1, 1
 	}
@@ -237,7 +237,7 @@ func TestGroupCommitIsolatesWhateverIsRefused(t *testing.T) {
 	}
 }
 
-// One member waits for a lock. Its neighbours do not wait, nor do later members.
+// One member waits for a lock. Neither its neighbours nor later members wait.
 func TestGroupCommitSidelinesBlockedMembers(t *testing.T) {
 	t.Parallel()
 	g := newGate(t, nil)
@@ -320,8 +320,8 @@ func TestGroupCommitRefusesWhenFull(t *testing.T) {
 	all.Wait()
 }
 
-// A member that got ErrBusy must not be stored later, not even with a neighbour that came later
-// and still has time.
+// A member that got ErrBusy must not be stored later, not even with a later neighbour that still
+// has time.
 func TestGroupCommitForgetsMembersThatGaveUp(t *testing.T) {
 	t.Parallel()
 	g := newGate(t, func(opts *GroupOptions[int, int]) { opts.Timeout = 2 * time.Second })
@@ -345,7 +345,7 @@ func TestGroupCommitForgetsMembersThatGaveUp(t *testing.T) {
 	require.Zero(t, stored)
 }
 
-// The caller hangs up while its member waits. The member is committed all the same.
+// The caller hangs up while its member waits. The member is still committed.
 func TestGroupCommitOutlivesItsCaller(t *testing.T) {
 	t.Parallel()
 	g := newGate(t, nil)
@@ -367,8 +367,8 @@ func TestGroupCommitOutlivesItsCaller(t *testing.T) {
 	require.Equal(t, 1, stored)
 }
 
-// COMMIT itself may wait for a lock, that of NOTIFY. No member of the batch holds it or could
-// do without: the batch stays together.
+// COMMIT itself may wait for the NOTIFY lock. No member of the batch holds this lock or could do
+// without it, so the batch stays together.
 func TestCommitThatWaitsForALockIsNotBisected(t *testing.T) {
 	t.Parallel()
 	g := newGate(t, nil)

@@ -51,7 +51,7 @@ func ExampleFleet_SetPaused() {
 	// crm paused: false ""
 }
 
-// The rate of a destination applies to all processes together.
+// A destination's rate applies to all processes together.
 func ExampleFleet_TakeTokens() {
 	ctx := context.Background()
 	destinations, stop := registered(ctx)

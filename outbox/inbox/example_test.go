@@ -62,7 +62,7 @@ func ExampleInbox_Event() {
 	// order.paid received {"order":2}
 }
 
-// A replay dispatches an event once more and records what it replaced.
+// A replay dispatches an event once more and records the dispatch that it replaced.
 func ExampleInbox_Replay() {
 	ctx := context.Background()
 	box, stop := start(ctx)

@@ -13,8 +13,8 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// A statement that locks a row may have to wait while another transaction changes it. Its
-// snapshot has the old row, but it must decide by and update the new one.
+// A statement that locks a row may have to wait while another transaction changes the row. Its
+// snapshot has the old row, but it must use and update the new row.
 func TestOrdersSeeTheEventTheyWaitedFor(t *testing.T) {
 	t.Parallel()
 	sql, err := loadStatements(schema.Default)

@@ -23,7 +23,7 @@ type backlog struct {
 	orders  int // of as many orders, whose first effects have had no turn
 }
 
-// fill inserts the rows of a backlog, each with its job, as the ledger would.
+// fill inserts the rows of a backlog, each with its job, as the ledger would do.
 func (w backlog) fill(t *testing.T, b *ledgerBundle) {
 	t.Helper()
 	_, err := b.pool.Exec(t.Context(), `INSERT INTO hooklatch.destinations (name, kind, queue, config_hash, operator_paused, paused_at)
@@ -160,8 +160,8 @@ func (e explained) Query(ctx context.Context, text string, args ...any) (pgx.Row
 	return e.Tx.Query(ctx, e.prefix+text, args...)
 }
 
-// An effect that lost its job in a long queue is found by its turn and gets its old place in
-// the queue. In an order it is found once the queue is short.
+// An effect that lost its job in a long queue is found when its turn arrives, and gets its former
+// position in the queue. In an order it is found once the queue is short.
 func TestReconcileFindsWhatWasPassedOver(t *testing.T) {
 	t.Parallel()
 	b := newLedger(t, pgtest.New(t))

@@ -47,7 +47,7 @@ func newLedger(t testing.TB, pool *pgxpool.Pool) *ledgerBundle {
 	return &ledgerBundle{Ledger: l, pool: pool}
 }
 
-// count returns the one number a query yields.
+// count returns the single number that a query yields.
 func (b *ledgerBundle) count(t testing.TB, query string, args ...any) int {
 	t.Helper()
 	var n int
@@ -86,7 +86,7 @@ func (b *ledgerBundle) added(t testing.TB, key string, policy Policy) identity.E
 	return id
 }
 
-// claiming returns a claim with a claim id of its own.
+// claiming returns a claim with a new claim id.
 func claiming(id identity.EffectID) Claim {
 	return Claim{ID: id, ClaimID: uuid.New(), Lease: leaseTime, JobID: 1}
 }
@@ -131,7 +131,7 @@ func (b *ledgerBundle) stands(t testing.TB, id identity.EffectID) Effect {
 	return e
 }
 
-// ledgerOn returns a Ledger on a database of the test's own.
+// ledgerOn returns a Ledger on a separate database for the test.
 func ledgerOn(t testing.TB) *ledgerBundle {
 	t.Helper()
 	return newLedger(t, pgtest.New(t))

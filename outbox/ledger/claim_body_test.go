@@ -14,7 +14,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// large creates an effect whose body is stored apart from its row and does not compress.
+// large creates an effect whose body is stored outside its row and does not compress.
 func (b *ledgerBundle) large(t *testing.T, key string, size int) (identity.EffectID, []byte) {
 	t.Helper()
 	body := make([]byte, size)
@@ -36,7 +36,7 @@ func (b *ledgerBundle) bodyReads(t *testing.T) int {
 	return b.count(t, `SELECT toast_blks_read + toast_blks_hit FROM pg_statio_user_tables WHERE schemaname = 'hooklatch' AND relname = 'effects'`)
 }
 
-// A waiting effect is claimed again and again, without its body being read.
+// A waiting effect is claimed repeatedly without reading its body.
 func TestClaimReadsBodiesOfWhatItGrantsOnly(t *testing.T) {
 	t.Parallel()
 	b := newLedger(t, pgtest.New(t, pgtest.MaxConns(1))) // so that its statistics are complete
@@ -60,7 +60,7 @@ func TestClaimReadsBodiesOfWhatItGrantsOnly(t *testing.T) {
 	require.Equal(t, before, b.bodyReads(t))
 }
 
-// The transaction that 64 claims share holds at most 64 KiB of each.
+// The transaction that 64 claims share holds at most 64 KiB of each body.
 func TestClaimReadsLargeBodiesOnTheirOwn(t *testing.T) {
 	t.Parallel()
 	b := ledgerOn(t)
@@ -78,8 +78,7 @@ func TestClaimReadsLargeBodiesOnTheirOwn(t *testing.T) {
 	require.True(t, bytes.Equal(largeBody, b.granted(t, large).Request.Body))
 }
 
-// A claim that waited for the row answers by the row it then finds, not by the one it saw
-// before.
+// A claim that waited for the row uses the row it then finds, not the row it saw before.
 func TestClaimAnswersByTheRowItWaitedFor(t *testing.T) {
 	t.Parallel()
 	b := ledgerOn(t)

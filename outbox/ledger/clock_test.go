@@ -9,8 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// ahead moves the times of an effect into the future, as a clock leaves them that is set back
-// afterwards.
+// ahead moves the times of an effect into the future, as if a clock was set back afterwards.
 func (b *ledgerBundle) ahead(t *testing.T, key any) {
 	t.Helper()
 	_, err := b.pool.Exec(t.Context(), `
@@ -25,8 +24,8 @@ func (b *ledgerBundle) ahead(t *testing.T, key any) {
 	require.NoError(t, err)
 }
 
-// The database's clock was a month ahead when attempts began, and is right when they end. They
-// are recorded, as are those that end beside them.
+// The database's clock was a month ahead when attempts began, and is right when they end. These
+// attempts are recorded, and so are attempts that end beside them.
 func TestAnAttemptOfTheFutureIsSettled(t *testing.T) {
 	t.Parallel()
 	b := ledgerOn(t)

@@ -40,9 +40,9 @@ func (b *ledgerBundle) free(t *testing.T, table, key string) []string {
 }
 
 // Two batches with the same keys cannot deadlock if both take their locks in key order.
-// lock_timeout is shorter than deadlock_timeout, so "no deadlock" would prove nothing. Instead,
-// the test holds the lock of the middle one of five keys. Then it checks which other keys a
-// batch in another order has locked when it gets there.
+// lock_timeout is shorter than deadlock_timeout, so the absence of a deadlock would prove nothing.
+// Instead, the test holds the lock of the third of five keys. Then it checks which other keys a
+// batch in another order has locked when it reaches this lock.
 func TestBatchesOfEffectsLockRowsInKeyOrder(t *testing.T) {
 	t.Parallel()
 	key := func(i int) string { return fmt.Sprintf("evt_%d", i) }

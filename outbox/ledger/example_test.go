@@ -55,7 +55,7 @@ func crm(key identity.Key) identity.EffectID {
 	return identity.EffectID{Scope: identity.ScopeOfEnqueue("crm"), Key: key, Generation: 1}
 }
 
-// attempt makes one attempt at an effect, and settles it.
+// attempt executes one attempt of an effect, and settles it.
 func attempt(ctx context.Context, accounts *ledger.Ledger, id identity.EffectID, verdict ledger.Verdict) ledger.Settled {
 	claimed, err := accounts.Claim(ctx, ledger.Claim{ID: id, ClaimID: uuid.New(), Lease: time.Minute})
 	if err != nil {
@@ -91,8 +91,8 @@ func ExampleLedger_Claim() {
 	// done
 }
 
-// EffectsByID loads several effects by their keys. Package browse finds those in a state or of
-// a destination.
+// EffectsByID loads several effects by their ids. Package find finds the ids by state or
+// destination.
 func ExampleLedger_EffectsByID() {
 	ctx := context.Background()
 	accounts, stop := enqueued(ctx, "order-1", "order-2", "order-3")
@@ -113,8 +113,7 @@ func ExampleLedger_EffectsByID() {
 	// order-4
 }
 
-// An operator orders another attempt at an effect that the receiver refused, under the same
-// key.
+// An operator requests another attempt of an effect that the receiver refused, under the same key.
 func ExampleLedger_Retry() {
 	ctx := context.Background()
 	accounts, stop := enqueued(ctx, "order-1001")
@@ -135,7 +134,7 @@ func ExampleLedger_Retry() {
 	// pending
 }
 
-// A done effect cannot be cancelled; the error has the state of the effect.
+// A done effect cannot be cancelled; the error contains the effect's state.
 func ExampleLedger_Cancel() {
 	ctx := context.Background()
 	accounts, stop := enqueued(ctx, "order-1", "order-2")

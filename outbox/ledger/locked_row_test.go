@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A statement that locks rows may have to wait for a row that another transaction is changing.
-// Its snapshot has the old row, but it must decide by and update the new one.
+// A statement that locks rows may have to wait for a row that another transaction is changing. Its
+// snapshot has the old row, but it must use and update the new row.
 func TestStatementsSeeTheEffectTheyWaitedFor(t *testing.T) {
 	t.Parallel()
 	type statement func(ctx context.Context, b *ledgerBundle, tx pgx.Tx, e Effect) error

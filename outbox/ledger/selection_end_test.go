@@ -9,7 +9,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/internal/column"
 )
 
-// Between the selection and the locks, an effect was tried again and failed anew. That failure
+// Between the selection and the locks, an effect was tried again and failed again. The new failure
 // is later than the preview, so the effect is not retried.
 func TestWhatFailedAgainAfterThePreviewIsLeftAlone(t *testing.T) {
 	t.Parallel()

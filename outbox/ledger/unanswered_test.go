@@ -14,9 +14,8 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// A claim whose COMMIT is never answered starts no attempt. Once the database answers again,
-// the effect waits for its attempt, in no doubt, whatever its policy, long before the lease
-// ends.
+// A claim whose COMMIT gets no response starts no attempt. Once the database responds again, the
+// effect waits for its attempt, without doubt, whatever its policy, long before the lease ends.
 func TestUnansweredClaimIsTakenBack(t *testing.T) {
 	t.Parallel()
 	sound := ledgerOn(t)
@@ -41,7 +40,7 @@ func TestUnansweredClaimIsTakenBack(t *testing.T) {
 	require.Equal(t, 1, sound.count(t, `SELECT count(*) FROM hooklatch.all_attempts WHERE attempt = 1 AND applied = 'no' AND NOT lost`))
 }
 
-// The caller has left when the claim is committed at last.
+// The caller has left when the claim is finally committed.
 func TestClaimNobodyWaitsForIsTakenBack(t *testing.T) {
 	t.Parallel()
 	b := ledgerOn(t)
@@ -70,7 +69,7 @@ func TestClaimNobodyWaitsForIsTakenBack(t *testing.T) {
 	require.Equal(t, 1, b.stands(t, id).Attempt)
 }
 
-// A claim that another process holds by now is not taken back.
+// A claim that another process holds in the meantime is not taken back.
 func TestTakingBackLeavesOtherClaimsAlone(t *testing.T) {
 	t.Parallel()
 	b := ledgerOn(t)
@@ -88,8 +87,8 @@ func TestTakingBackLeavesOtherClaimsAlone(t *testing.T) {
 	require.NoError(t, b.takeBack(t.Context(), lost))
 }
 
-// A claim is taken back while its transaction is still running: the lock on the row waits for
-// its end.
+// A claim is taken back while its transaction is still running: the row lock waits for the end of
+// the transaction.
 func TestTakingBackWaitsForTheClaim(t *testing.T) {
 	t.Parallel()
 	b := ledgerOn(t)

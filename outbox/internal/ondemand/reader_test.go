@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// source answers with the square of a key; it has none for 0.
+// source returns the square of a key, and no value for 0.
 type source struct {
 	gate    chan struct{} // nil: always open
 	mu      sync.Mutex
