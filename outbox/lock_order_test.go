@@ -19,9 +19,9 @@ import (
 )
 
 // Two batches with the same keys cannot deadlock if both take their locks in key order.
-// lock_timeout is shorter than deadlock_timeout, so "no deadlock" would prove nothing. Instead,
-// these tests hold the lock of the middle one of five keys. They check which others a batch,
-// given in another order, has locked when it gets there.
+// lock_timeout is shorter than deadlock_timeout, so the absence of a deadlock would prove nothing.
+// Instead, these tests hold the lock of the third of five keys. They check which other keys a batch
+// in another order has locked when it reaches this lock.
 
 // inLine contains the positions of five keys in a batch; no key is at its own position.
 var inLine = [...]int{4, 1, 3, 0, 2}

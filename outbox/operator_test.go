@@ -14,7 +14,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// actions returns the operator log, without the columns that differ from run to run.
+// actions returns the operator log, without the columns that differ between runs.
 func (b *bundle) actions(t *testing.T) []ledger.OperatorAction {
 	t.Helper()
 	log, err := b.Ledger().OperatorLog(t.Context(), time.Time{}, 0)
@@ -90,7 +90,7 @@ func TestEveryOrderIsRecordedWithWhoAndWhy(t *testing.T) {
 	require.Equal(t, "refund failed", replays[0].Reason)
 }
 
-// An action that fails leaves nothing behind.
+// A failed action leaves no record.
 func TestWhatIsNotDoneIsNotRecorded(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -111,7 +111,7 @@ func TestWhatIsNotDoneIsNotRecorded(t *testing.T) {
 	require.Empty(t, b.actions(t))
 }
 
-// An action whose COMMIT answer is lost is done once and recorded once.
+// An action whose COMMIT response is lost is done once and recorded once.
 func TestOrdersSurviveALostCommit(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []fault.Mode{fault.LoseAnswer, fault.LoseRequest} {

@@ -33,7 +33,7 @@ func (b *bundle) line(t *testing.T, n int, change func(*ledger.NewEffect)) []ide
 	return ids
 }
 
-// jobs returns the number of jobs an effect ever got.
+// jobs returns the number of jobs that an effect ever got.
 func (b *bundle) jobs(t testing.TB, id identity.EffectID) int {
 	t.Helper()
 	return b.count(t, `SELECT count(*) FROM hooklatch.river_job WHERE kind = 'effect' AND args ->> 'key' = $1 AND args ->> 'scope' = $2`, id.Key, id.Scope)
@@ -70,7 +70,7 @@ func TestParkedHeadBlocksItsOrder(t *testing.T) {
 	require.Equal(t, 2, b.jobs(t, ids[0]))
 	require.NoError(t, b.Ledger().Cancel(t.Context(), ids[0].IdempotencyKey(), because("given up")))
 	require.Equal(t, 1, b.jobs(t, ids[1]))
-	// An effect that is not the head leaves without waking another.
+	// An effect that is not the head leaves without waking another effect.
 	require.NoError(t, b.Ledger().Cancel(t.Context(), ids[2].IdempotencyKey(), because("given up")))
 	require.Equal(t, 1, b.jobs(t, ids[1]))
 	b.granted(t, ids[1], lease)
@@ -84,7 +84,7 @@ func TestOnParkSkip(t *testing.T) {
 	require.Equal(t, 1, b.jobs(t, ids[1]))
 	second := b.granted(t, ids[1], lease)
 
-	// Reopened, it waits for the one at work, and precedes the rest.
+	// The reopened effect waits for the running effect, and precedes the others.
 	require.NoError(t, b.Ledger().Retry(t.Context(), ids[0].IdempotencyKey(), ann))
 	c := b.claim(t, ids[0], lease)
 	require.Equal(t, ledger.ClaimBlocked, c.Status)
@@ -128,7 +128,7 @@ func TestLostHeadKeepsItsPlace(t *testing.T) {
 	require.Equal(t, 1, b.jobs(t, ids[1]))
 }
 
-// A claim that parks wakes the next under on_park skip.
+// A claim that parks its effect wakes the next effect under on_park skip.
 func TestLostAtMostOnceHeadIsSkipped(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -157,8 +157,8 @@ func TestReconcileKnowsOrders(t *testing.T) {
 	require.Zero(t, done.Effects)
 }
 
-// Effects leave their order while new ones arrive. Whichever commits first, the order
-// continues.
+// Effects leave their order while new effects arrive. Whichever transaction commits first, the
+// order continues.
 func TestConcurrentChangesNeverWedgeAnOrder(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -208,7 +208,7 @@ func TestConcurrentChangesNeverWedgeAnOrder(t *testing.T) {
 	}
 }
 
-// Two effects of one order are claimed at once, also across processes.
+// Two effects of one order are claimed simultaneously, also across processes.
 func TestConcurrentClaimsOfAnOrder(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -18,7 +18,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// fetched is an effect job that a test worker took.
+// fetched is an effect job that a test worker fetched.
 type fetched struct {
 	jobID int64
 	id    identity.EffectID
@@ -58,9 +58,9 @@ func ordered(e *inbox.Event, order string) ledger.NewEffect {
 // receiver checks the requests that reach it.
 type receiver struct {
 	mu       sync.Mutex
-	expected map[string][]identity.EffectID // by order, in the order they must come
+	expected map[string][]identity.EffectID // by order, in the expected order of arrival
 	atWork   map[string]identity.EffectID
-	most     int // orders at work at once
+	most     int // maximum number of orders that run simultaneously
 	done     int
 	parked   []string
 	faults   []string
@@ -134,7 +134,7 @@ func (b *bundle) work(ctx context.Context, r *receiver, total int, seed uint64) 
 		fate := dice.IntN(100)
 		claim := ledger.Claim{ID: job.id, ClaimID: uuid.New(), Lease: lease, JobID: job.jobID}
 		if fate < 5 {
-			claim.Lease = time.Nanosecond // this one is lost
+			claim.Lease = time.Nanosecond // this attempt is lost
 		}
 		c, err := b.Ledger().Claim(ctx, claim)
 		if err != nil {
@@ -158,7 +158,7 @@ func (b *bundle) work(ctx context.Context, r *receiver, total int, seed uint64) 
 			case fate < 13:
 				s.Verdict, s.GiveUp = ledger.VerdictMaybeApplied, true
 			}
-			// The call ends before the commit that lets the next one in.
+			// The call ends before the commit that admits the next effect.
 			r.end(&c.Effect, map[ledger.Verdict]ledger.EffectState{ledger.VerdictDone: ledger.EffectDone}[s.Verdict])
 			if _, err := b.Ledger().Settle(ctx, s); err != nil {
 				return err
@@ -176,8 +176,8 @@ func (b *bundle) work(ctx context.Context, r *receiver, total int, seed uint64) 
 	return nil
 }
 
-// 1,000 events over 50 keys, dispatched in a shuffled order while workers run. Per key they
-// reach the receiver in the order in which they were accepted.
+// 1,000 events over 50 keys are dispatched in a shuffled order while workers run. For each key they
+// reach the receiver in order of acceptance.
 func TestOrderIsKeptPerKey(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -30,14 +30,14 @@ const (
 	turns
 )
 
-// batch is how many rows a step asks for at once: as few as is plausible.
+// batch is the number of rows that a step requests together: the smallest plausible number.
 const batch = fewRows / turns
 
-// inOrder is the number of events after which the next order begins. There are 16. The first of
-// each have few behind them when plans are made, and many when plans are used.
+// inOrder is the number of events after which the next order begins. There are 16 orders. Few
+// effects are behind the first of each order when plans are made, and many when plans are used.
 const inOrder = 32
 
-// steps runs what the program runs, on events that earlier steps did not use.
+// steps runs the statements of the program, on events that earlier steps did not use.
 func (b *plannedBundle) steps(t *testing.T) {
 	t.Helper()
 	b.ran = map[string]cost{}
@@ -72,7 +72,7 @@ func (b *plannedBundle) stepsOfAccepting(t *testing.T, prefix string) {
 			return err
 		})
 	}
-	// counted waits until that many duplicates are counted, which happens after the answer.
+	// counted waits until that many duplicates are counted, which happens after the response.
 	counted := func(ctx context.Context, duplicates int) {
 		soon(t, func() bool {
 			var noted int
@@ -104,7 +104,7 @@ func (b *plannedBundle) stepsOfAccepting(t *testing.T, prefix string) {
 			})
 		}
 	}
-	b.step(t, batch, repeating(2*batch, "copy "))                                 // content that is stored already
+	b.step(t, batch, repeating(2*batch, "copy "))                                 // content that is already stored
 	b.step(t, 3*batch, repeating(3*batch, "moved one", "moved two", "moves two")) // a window that is moved
 }
 
@@ -190,11 +190,11 @@ func (b *plannedBundle) stepsOfPerforming(t *testing.T, effect func(turn, i int)
 	perform(turnOrdered, ledger.ClaimBlocked, fewRows/inOrder)
 }
 
-// stepsOfWaiting look for due work: a probe for the oldest, Reconcile for effects without a
-// job.
+// stepsOfWaiting search for due work: a probe for the oldest effect, Reconcile for effects without
+// a job.
 func (b *plannedBundle) stepsOfWaiting(t *testing.T) {
 	t.Helper()
-	for _, destination := range []string{"app", "app1"} { // app1 has none
+	for _, destination := range []string{"app", "app1"} { // app1 has no effects
 		b.step(t, 1, func(ctx context.Context) error {
 			_, found, err := b.Ledger().OldestDue(ctx, destination)
 			if err == nil && found != (destination == "app") {
@@ -276,11 +276,11 @@ func (b *plannedBundle) stepsOfReading(t *testing.T, event func(turn, i int) ide
 	}
 }
 
-// stepsOfBrowsing search for values that occur everywhere, somewhere and nowhere. Each row that
-// is read costs its share.
+// stepsOfBrowsing search for values that occur everywhere, somewhere and nowhere. Each row that is
+// read costs its share.
 func (b *plannedBundle) stepsOfBrowsing(t *testing.T, page int) {
 	t.Helper()
-	var from time.Time // when the first was received: the hour that fill says, or less after midnight
+	var from time.Time // when the first event was received: the hour that fill uses, or less after midnight
 	require.NoError(t, b.of.admin.QueryRow(t.Context(),
 		`SELECT received_at FROM hooklatch.processed_events WHERE source = 'stripe' AND event_id = 'evt_1'`).Scan(&from))
 	until := from.Add(time.Second)

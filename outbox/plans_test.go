@@ -28,9 +28,9 @@ const (
 	longEnv  = "HOOKLATCH_LONG" // set: 200,000
 )
 
-// Each of our statements reads a number of pages that its rows explain, whatever statistics
-// Postgres has: testdata/plans/bounds.txt has the limit for each. A plan kept from when the
-// tables had few rows is the worst case, and a usual one, because connections of a pool live
+// Each Hooklatch statement reads a number of pages that its rows explain, whatever statistics
+// Postgres has. testdata/plans/bounds.txt contains the limit for each statement. A plan kept since
+// the tables had few rows is the worst case, and a usual case, because a pool's connections live
 // long. No statement is worth compiling.
 func TestStatementsReadOnlyWhatTheyAreAskedFor(t *testing.T) {
 	t.Parallel()
@@ -71,7 +71,7 @@ type plans struct {
 func newPlans(t *testing.T) *plans {
 	t.Helper()
 	p := &plans{admin: pgtest.New(t), rows: manyRows, names: explained.Names{
-		// Not in files of this package.
+		// These statements are not in files of this package.
 		"begin":      "BEGIN ",
 		"settings":   "SELECT\n\tset_config('synchronous_commit'",
 		"by_indexes": "SELECT set_config('enable_seqscan'",
@@ -99,8 +99,8 @@ func newPlans(t *testing.T) *plans {
 	return p
 }
 
-// readBounds reads lines of a statement, the number of pages it may read for each requested
-// row, and a comment. "any" is the limit for a statement that reads a whole table.
+// readBounds reads lines of three parts: a statement, the number of pages it may read for each
+// requested row, and a comment. "any" is the limit for a statement that reads a whole table.
 func readBounds(t *testing.T, files fs.FS) map[string]float64 {
 	t.Helper()
 	file, err := files.Open("bounds.txt")
@@ -130,7 +130,7 @@ func (p *plans) exec(t *testing.T, sql string) {
 	require.NoError(t, err)
 }
 
-// fill makes events and their results. Before they are committed, another connection runs
+// fill creates events and their results. Before they are committed, another connection runs
 // meanwhile.
 func (p *plans) fill(t *testing.T, first, last int, meanwhile ...string) {
 	t.Helper()
@@ -155,7 +155,7 @@ type plannedBundle struct {
 	ran map[string]cost
 }
 
-// cost is the most that a statement read for each requested row.
+// cost is the maximum that a statement read for each requested row.
 type cost struct {
 	pages float64
 	jit   bool
@@ -205,7 +205,7 @@ func (b *plannedBundle) walk(t *testing.T, f func(ctx context.Context) (rows int
 	}
 }
 
-// check runs all steps and compares what they read with the bounds.
+// check runs all steps and compares the pages they read with the bounds.
 func (p *plans) check(t *testing.T, when string, b *plannedBundle) {
 	t.Helper()
 	b.steps(t)
@@ -226,7 +226,7 @@ func (p *plans) check(t *testing.T, when string, b *plannedBundle) {
 	}
 }
 
-// atOnce runs f n times concurrently, so that a group commit has all of them in a batch.
+// atOnce runs f n times concurrently, so that a group commit has all calls in a batch.
 func atOnce(n int, f func(i int) error) error {
 	errs := make(chan error, n)
 	for i := range n {
@@ -241,7 +241,7 @@ func atOnce(n int, f func(i int) error) error {
 	return first
 }
 
-// soon waits for something that happens after the answer.
+// soon waits for an event that happens after the response.
 func soon(t *testing.T, what func() bool) {
 	t.Helper()
 	require.Eventually(t, what, 2*time.Minute, time.Millisecond)

@@ -10,8 +10,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// Fetched events are late already: each of their jobs goes behind those of live events, whatever
-// inserted it.
+// Fetched events are late already: each of their jobs is placed behind the jobs of live events,
+// whichever code inserted it.
 func TestJobsOfFetchedEventsGoLast(t *testing.T) {
 	t.Parallel()
 	for origin, priority := range map[identity.Origin]int{identity.Webhook: 1, identity.Backfill: 4} {

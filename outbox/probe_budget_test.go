@@ -12,7 +12,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// probe makes one attempt of an effect through an open breaker, which fails.
+// probe executes one failing attempt of an effect through an open breaker.
 func (b *bundle) probe(t *testing.T, id identity.EffectID, s ledger.Settlement) ledger.Claimed {
 	t.Helper()
 	claimed, err := b.Ledger().Claim(t.Context(), ledger.Claim{ID: id, ClaimID: uuid.New(), Lease: lease, Probe: true})
@@ -22,8 +22,8 @@ func (b *bundle) probe(t *testing.T, id identity.EffectID, s ledger.Settlement) 
 	return claimed
 }
 
-// A probe is not counted, unless another effect succeeded after this one failed: then the fault
-// may well be its own.
+// A probe is not counted, unless another effect succeeded after this effect failed: then this
+// effect may be at fault.
 func TestProbesCostNoAttempts(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -44,16 +44,16 @@ func TestProbesCostNoAttempts(t *testing.T) {
 	b.settle(t, b.granted(t, id, lease), fails)
 	check(2, 1)
 
-	// Nothing succeeded since.
+	// No attempt succeeded since.
 	trip()
 	require.False(t, b.probe(t, id, fails).OwnFault)
 	require.False(t, b.probe(t, id, fails).OwnFault)
 	check(4, 3)
-	// Something did, but before the failure.
+	// An attempt succeeded, but before the failure.
 	require.NoError(t, b.fleet.NoteSuccess(t.Context(), "app", time.Hour))
 	require.False(t, b.probe(t, id, fails).OwnFault)
 	check(5, 4)
-	// Something did after it: counted once.
+	// An attempt succeeded after the failure: the probe is counted once.
 	require.NoError(t, b.fleet.NoteSuccess(t.Context(), "app", 0))
 	require.True(t, b.probe(t, id, fails).OwnFault)
 	require.False(t, b.probe(t, id, fails).OwnFault)
@@ -74,7 +74,7 @@ func TestProbesCostNoAttempts(t *testing.T) {
 	require.True(t, b.effect(t, id).RefusedSince.IsZero())
 }
 
-// A claim that is repeated because its answer was lost counts once.
+// A claim that is repeated because its response was lost counts once.
 func TestRepeatedProbeCountsOnce(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -25,8 +25,8 @@ func (b *bundle) age(t *testing.T) {
 	}
 }
 
-// I5: Effects and events without a job are only counted until an operator requests jobs for
-// them. The operator is recorded.
+// I5: Effects and events without a job are only counted until an operator requests jobs for them.
+// The operator is recorded.
 func TestRepairEnqueuesWhatLostItsJob(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -67,8 +67,8 @@ func TestRepairEnqueuesWhatLostItsJob(t *testing.T) {
 	require.EqualValues(t, 4, actions[0].Affected)
 }
 
-// A promotion that is confirmed to have lost nothing, or cannot have lost anything, changes
-// nothing except that effects start.
+// A promotion that certainly lost nothing changes nothing, except that withheld effects start. An
+// operator may have confirmed it, or the standby may be synchronous.
 func TestPromotedServersAreFollowed(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -108,8 +108,8 @@ func TestPromotedServersAreFollowed(t *testing.T) {
 	require.Equal(t, repair.ActionPromoted, actions[0].Action)
 }
 
-// A restore parks every unfinished at_most_once effect, as in doubt since then. Destinations
-// that an operator had paused stay paused, and all the rest continues with its keys.
+// A restore parks every unfinished at_most_once effect as in doubt since the restore time.
+// Destinations that an operator had paused stay paused, and all other work continues with its keys.
 func TestARestoreParksWhatMayHaveBeenDone(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -171,8 +171,8 @@ func TestARestoreParksWhatMayHaveBeenDone(t *testing.T) {
 	}
 }
 
-// An interrupted restore leaves destinations paused and nothing started. The next one continues
-// it, and resumes the destinations that the first had paused.
+// An interrupted restore leaves destinations paused and starts no effect. The next restore
+// continues it, and resumes the destinations that the first restore had paused.
 func TestARestoreThatWasInterruptedIsGoneOnWith(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

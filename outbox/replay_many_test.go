@@ -24,7 +24,7 @@ func (b *bundle) skipped(t *testing.T, source string, n int) {
 	}
 }
 
-// acceptedIn stores n events at once with the given outcome.
+// acceptedIn stores n events together with the given outcome.
 func (b *bundle) acceptedIn(t *testing.T, n int, outcome string) {
 	t.Helper()
 	ids := make([]string, n)
@@ -100,7 +100,7 @@ func TestAReplayIsDecidedByBodiesAndInOrder(t *testing.T) {
 	require.Len(t, b.actions(t), 1, "one order")
 }
 
-// A run of more than one page is cut off between two events, and continues there.
+// A run of more than one page is interrupted between two events, and continues there.
 func TestAReplayIsCutOffBetweenTwoEvents(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -123,7 +123,8 @@ func TestAReplayIsCutOffBetweenTwoEvents(t *testing.T) {
 	require.Equal(t, pageful+50, b.count(t, `SELECT count(*) FROM hooklatch.event_replays`))
 }
 
-// Two matching events are further apart than the number of events one statement reads.
+// The distance between two matching events is greater than the number of events one statement
+// reads.
 func TestAReplayFindsWhatIsFarApart(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -54,8 +54,8 @@ func TestReplayWithNewKeys(t *testing.T) {
 	require.NotEqual(t, id.IdempotencyKey(), d.Created[0].IdempotencyKey())
 }
 
-// One route is repaired, and its receiver needs the events of three days again. The effects of
-// the other routes stay, now and at every later replay.
+// One route is repaired, and its receiver needs the events of three days again. The effects of the
+// other routes stay, at this replay and at every later replay.
 func TestReplayOfOneRoute(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -104,7 +104,7 @@ func TestReplayOfOneRoute(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, inbox.Dispatched, d.Outcome, "the route may no longer take it: what the others made stands")
 
-	// All routes again, with the same keys as before.
+	// The next replay covers all routes, with the same keys as before.
 	r, e = replay(inbox.ReplayOptions{})
 	require.Equal(t, 1, r.Reopened)
 	require.Empty(t, e.OnlyRoute)
@@ -116,7 +116,8 @@ func TestReplayOfOneRoute(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{"erp", "erp", ""}, []string{replays[0].Route, replays[1].Route, replays[2].Route})
 
-	// An event whose dispatch failed lacks every route, so one alone is refused.
+	// An event whose dispatch failed lacks effects for every route, so a replay of one route is
+	// refused.
 	_, err = b.pool.Exec(t.Context(), `UPDATE hooklatch.processed_events SET outcome = 'failed'`)
 	require.NoError(t, err)
 	_, err = b.Replay(t.Context(), ref, ann, inbox.ReplayOptions{Route: "erp"})
@@ -131,8 +132,8 @@ func TestReplayOfOneRoute(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// An effect that could not be rendered sends what the replay of its own event says, whatever
-// shares its batch.
+// An effect that could not be rendered sends the content from its own event's replay, whatever
+// shares the batch.
 func TestReplayRendersWhatItsOwnPlanSays(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -175,7 +176,7 @@ func TestReplayRendersWhatItsOwnPlanSays(t *testing.T) {
 	require.Equal(t, ledger.EffectParked, b.effect(t, id).State)
 	require.Zero(t, b.jobs(t, id))
 
-	// Both at once: evt_d comes first in the batch, evt_a is the replayed one.
+	// Both happen together: evt_d is first in the batch, and evt_a is replayed.
 	results = batch(with(b.accepted(t, "stripe", "evt_d"), "shared", "d"), with(replayed("evt_a"), "shared", "a"))
 	require.Equal(t, []identity.EffectID{id}, results[0].Suppressed)
 	require.Equal(t, []identity.EffectID{id}, results[1].Created)
@@ -217,8 +218,8 @@ func TestReconcileHealsMissingJobs(t *testing.T) {
 	require.Equal(t, Reconciled{Events: 1, Effects: 1}, done, "a discarded job is no job")
 }
 
-// I5: another effect's job does not count as one's own. Effects at work or in doubt need a job
-// as much as waiting ones.
+// I5: another effect's job does not count as the effect's own job. Started effects and effects in
+// doubt need a job just like waiting effects.
 func TestReconcileFindsTheOneWithoutAJob(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

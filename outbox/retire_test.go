@@ -100,7 +100,7 @@ func TestDestinationsTellWhoServesThem(t *testing.T) {
 	require.False(t, states[0].ServedAt.IsZero(), "when it was served last is known afterwards")
 }
 
-// The process that started last decides in which queue effects wait, whichever process
+// The process that started last decides the queue in which effects wait, whichever process
 // registered the destination last.
 func TestQueueIsThatOfTheYoungestProcess(t *testing.T) {
 	t.Parallel()

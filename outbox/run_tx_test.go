@@ -43,7 +43,7 @@ func TestRunTxAppliesOnce(t *testing.T) {
 	require.Len(t, transitions, 3, "one transaction, every step recorded")
 }
 
-// The effect is applied exactly once, whatever happens to the COMMIT and its answer.
+// The effect is applied exactly once, whatever happens to the COMMIT and its response.
 func TestRunTxSurvivesALostCommit(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []fault.Mode{fault.LoseAnswer, fault.LoseRequest} {
@@ -108,7 +108,7 @@ func TestRunTxRollsBack(t *testing.T) {
 	}
 }
 
-// A settlement of a rolled-back run whose COMMIT answer is lost is one attempt.
+// A settlement of a rolled-back run whose COMMIT response is lost is one attempt.
 func TestRunTxRollsBackOverALostCommit(t *testing.T) {
 	t.Parallel()
 	b, sound, f := onFaultyPool(t)

@@ -69,8 +69,8 @@ func TestRunsOfBeforeAreReadAsTheyWereMeant(t *testing.T) {
 	}
 }
 
-// A run that an older process began continues behind its place. The place that is written then
-// can be read by such a process.
+// A run that an older process began continues behind its position. An older process can read the
+// position that is written then.
 func TestARunOfBeforeGoesOnWhereItWas(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -127,8 +127,8 @@ func TestProcessesOfBeforeLeaveNewerRunsAlone(t *testing.T) {
 	}
 }
 
-// Version 062fc66 wrote these rows: its binary was driven with effects park, retry and cancel,
-// events replay, quarantine drop and destinations pause, each with all flags of its filter.
+// Version 062fc66 wrote these rows. Its binary ran effects park, retry and cancel, events replay,
+// quarantine drop and destinations pause, each with all flags of its filter.
 func TestRecordsThatAnOlderBinaryWroteAreReadAndShown(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("testdata/records_of_062fc66.json")

@@ -22,8 +22,8 @@ func (b *bundle) deciding(match func(e *inbox.Event) (bool, error)) *runs.Runs {
 	return b.Runs().With(b.Finder().With(func(context.Context, string) (find.Match, error) { return find.Match{By: match}, nil }))
 }
 
-// runsOf returns runs that read a condition as the id of an event, or as "odd", which fails for
-// one.
+// runsOf returns runs that read a condition as the id of an event, or as "odd", which fails for one
+// event.
 func (b *bundle) runsOf(t *testing.T) *runs.Runs {
 	t.Helper()
 	return b.Runs().With(b.Finder().With(func(_ context.Context, text string) (find.Match, error) {
@@ -100,7 +100,7 @@ func TestARunRetriesWhatItsPreviewCounted(t *testing.T) {
 	require.Equal(t, []runs.Run{run}, listed)
 }
 
-// A preview answers in time and continues where it ended.
+// A preview returns in time and continues where it ended.
 func TestAPreviewCountsInBites(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -156,7 +156,7 @@ func TestARunThatMayNotSelectSoManyIsRefused(t *testing.T) {
 	require.ErrorIs(t, err, runs.ErrNoReason)
 }
 
-// A worker that takes over continues where the one before ended, and the counts add up.
+// A worker that takes over continues where the previous worker ended, and the counts are correct.
 func TestARunGoesOnInOtherHands(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -174,7 +174,7 @@ func TestARunGoesOnInOtherHands(t *testing.T) {
 	}
 	require.Equal(t, int64(4*batchSize), run.Changed)
 
-	// A worker that stalled for longer than its lease comes back, and changes nothing more.
+	// A worker that stalled for longer than its lease resumes, and changes nothing more.
 	b.manyFailed(t, 0, "app")
 	first := true
 	run, err = r.Work(t.Context(), run.ID, time.Now().Add(whenever), func(runs.Run) {
@@ -192,7 +192,7 @@ func TestARunGoesOnInOtherHands(t *testing.T) {
 	require.Equal(t, runs.Counts{Selected: n, Changed: n}, run.Counts)
 	require.Equal(t, n, b.count(t, `SELECT count(*) FROM hooklatch.river_job WHERE kind = 'effect'`))
 
-	// While one works on it, another does nothing.
+	// While one worker works on it, another worker does nothing.
 	b.manyFailed(t, 2*batchSize, "crm")
 	run, err = r.Begin(t.Context(), retryAt("crm"), ann)
 	require.NoError(t, err)
@@ -206,8 +206,8 @@ func TestARunGoesOnInOtherHands(t *testing.T) {
 	require.Equal(t, runs.Counts{Selected: 2 * batchSize, Changed: 2 * batchSize}, run.Counts)
 }
 
-// A worker whose run was taken by another changes nothing more, even if the other has not begun
-// yet.
+// A worker whose run was taken by another worker changes nothing more, even if the other worker has
+// not begun yet.
 func TestAWorkerWhoseRunWasTakenChangesNothingMore(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -223,8 +223,8 @@ func TestAWorkerWhoseRunWasTakenChangesNothingMore(t *testing.T) {
 	require.Equal(t, batchSize, b.count(t, `SELECT count(*) FROM hooklatch.effects WHERE state = 'pending'`))
 }
 
-// Events judged while a worker waits for its turn are counted once, by the worker that
-// continues: the stored place lies before them.
+// Events judged while a worker waits for its turn are counted once, by the worker that continues:
+// the stored position is before these events.
 func TestWhatIsBehindThePlaceIsCountedOnce(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -245,7 +245,7 @@ func TestWhatIsBehindThePlaceIsCountedOnce(t *testing.T) {
 	require.NoError(t, r.SetPace(t.Context(), run.ID, 0, ann))
 	ctx, cut = context.WithCancel(t.Context())
 	run, err = r.Work(ctx, run.ID, time.Now().Add(whenever), func(at runs.Run) {
-		if at.Changed == 3 { // evt_003 is behind the place now
+		if at.Changed == 3 { // evt_003 is now behind the position
 			cut()
 		}
 	})
@@ -327,8 +327,8 @@ func TestARunIsPausedSlowedResumedAndStopped(t *testing.T) {
 	}, words)
 }
 
-// A pace holds from one worker to the next, and a worker that waits for its turn notices that
-// the run was paused.
+// A new worker keeps the pace of the previous worker, and a worker that waits for its turn notices
+// that the run was paused.
 func TestAPaceHoldsInOtherHands(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -338,7 +338,7 @@ func TestAPaceHoldsInOtherHands(t *testing.T) {
 	order.PerSecond = 0.001
 	run, err := r.Begin(t.Context(), order, ann)
 	require.NoError(t, err)
-	for range 3 { // each has less time than that
+	for range 3 { // each worker has less time than that
 		run, err = r.Work(t.Context(), run.ID, time.Now().Add(300*time.Millisecond), nil)
 		require.NoError(t, err)
 		require.Equal(t, int64(1), run.Changed)
@@ -412,7 +412,7 @@ func TestARunWhoseConditionCannotBeReadFails(t *testing.T) {
 	require.Contains(t, run.Error, "no such name")
 }
 
-// A step whose COMMIT answer is lost is neither done nor counted again.
+// A step whose COMMIT response is lost is neither done nor counted again.
 func TestAStepOfARunSurvivesALostCommit(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []fault.Mode{fault.LoseAnswer, fault.LoseRequest, fault.Terminate} {

@@ -17,7 +17,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// replicated is a server of the test's own that can require a synchronous standby. The standby
+// replicated is a separate server for the test that can require a synchronous standby. The standby
 // never exists, so requiring it means that it is away.
 type replicated struct {
 	*bundle
@@ -60,8 +60,8 @@ func (r *replicated) away(t *testing.T) {
 }
 
 // cancelWaits ends waits for the standby, as pg_cancel_backend does, until done is called. It
-// reports each wait once: on a busy machine a wait may still be there at the next look. done
-// returns when cancelWaits has ended, because its query must not outlive the pool it uses.
+// reports each wait once, because on a busy machine a wait may be found twice. done returns when
+// cancelWaits has ended, because its query must not outlive the pool it uses.
 func (r *replicated) cancelWaits(t *testing.T) (cancelled <-chan struct{}, done func()) {
 	t.Helper()
 	said := make(chan struct{}, 1000)
@@ -103,8 +103,8 @@ func (r *replicated) cancelWaits(t *testing.T) (cancelled <-chan struct{}, done 
 	return said, done
 }
 
-// The server answers COMMIT with a warning if the wait for the standby is cancelled. That is no
-// acknowledgement.
+// The server answers COMMIT with a warning if the wait for the standby is cancelled. Such a
+// response is no acknowledgement.
 func TestCancelledWaitForTheStandbyIsNotAcknowledged(t *testing.T) {
 	t.Parallel()
 	r := onReplicated(t, func(opts *Options) { opts.AcceptTimeout = 500 * time.Millisecond })
@@ -126,8 +126,8 @@ func TestCancelledWaitForTheStandbyIsNotAcknowledged(t *testing.T) {
 	}, 2*time.Minute, 10*time.Millisecond)
 }
 
-// The retry finds the rows of the try whose wait was cancelled, writes nothing, and waits for
-// the standby all the same.
+// The retry finds the rows of the try whose wait was cancelled, and writes nothing, but still waits
+// for the standby.
 func TestTryAfterACancelledWaitWaitsForTheStandby(t *testing.T) {
 	t.Parallel()
 	r := onReplicated(t)
@@ -165,8 +165,8 @@ func TestTryThatFindsItsSettlementWaitsForTheStandby(t *testing.T) {
 	})
 }
 
-// The same for an operator action that finds itself recorded. Its second try does not even lock
-// a row, so only our WAL message makes its COMMIT wait.
+// The same for an operator action that finds itself recorded. Its second try does not even lock a
+// row, so only Hooklatch's WAL message makes its COMMIT wait.
 func TestTryThatFindsItsOrderWaitsForTheStandby(t *testing.T) {
 	t.Parallel()
 	r := onReplicated(t, func(opts *Options) { opts.AcceptTimeout = 500 * time.Millisecond })

@@ -21,8 +21,8 @@ var allStates = []ledger.EffectState{
 	ledger.EffectPending, ledger.EffectStarted, ledger.EffectDone, ledger.EffectFailed, ledger.EffectInDoubt, ledger.EffectParked, ledger.EffectCancelled,
 }
 
-// The table in the documentation of package ledger, with its notes, allows exactly what legal
-// allows. TestEveryTransition compares legal with the database.
+// The table in the documentation of package ledger, with its notes, allows exactly the transitions
+// in legal. TestEveryTransition compares legal with the database.
 func TestTheTableOfStatesIsWhatTheDatabaseKeeps(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("ledger/doc.go")
@@ -70,7 +70,7 @@ var legal = map[ledger.EffectState][]ledger.EffectState{
 	ledger.EffectDone:      nil,
 }
 
-// in brings a new effect into a state by the regular ways.
+// in brings a new effect into a state by regular calls.
 func (b *bundle) in(t *testing.T, key string, state ledger.EffectState) identity.EffectID {
 	t.Helper()
 	id := b.dispatched(t, key, ledger.AtLeastOnce)
@@ -94,7 +94,7 @@ func (b *bundle) in(t *testing.T, key string, state ledger.EffectState) identity
 	return id
 }
 
-// move changes the state by hand, with the columns that the state needs to be consistent.
+// move changes the state manually, with the columns that the state needs to be consistent.
 func (b *bundle) move(t *testing.T, id identity.EffectID, to ledger.EffectState) error {
 	t.Helper()
 	set := map[ledger.EffectState]string{
@@ -193,7 +193,7 @@ func TestLedgerRefusesTampering(t *testing.T) {
 	})
 }
 
-// Operator calls in every state.
+// Operator actions in every state.
 func TestOperatorsOrders(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

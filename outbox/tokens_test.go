@@ -42,7 +42,7 @@ func TestTokensOfTheFleet(t *testing.T) {
 	took := granted[len(granted)-1].Sub(granted[0]).Seconds()
 	rate := float64(len(granted)-burst) / took
 	require.InDelta(t, perSecond, rate, 2.5, "%d tokens over %.1f s", len(granted), took)
-	// No second has more than the rate, the burst and the answer's own delay allow.
+	// No second has more tokens than the rate, the burst and the response's own delay allow.
 	for i := range granted {
 		j, _ := slices.BinarySearchFunc(granted, granted[i].Add(time.Second), time.Time.Compare)
 		require.LessOrEqual(t, float64(j-i), perSecond+burst+5)
@@ -68,13 +68,13 @@ func TestTokensWithoutALimit(t *testing.T) {
 	require.Zero(t, wait, "each destination has its own")
 }
 
-// The clock of the server is set back by an hour. The destination does not stop for that hour.
+// The server's clock is set back by an hour. The destination does not stop for that hour.
 func TestTokensAfterTheClockWasSetBack(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	take := func() time.Duration {
 		t.Helper()
-		wait, err := b.fleet.TakeTokens(t.Context(), "app", 0.01, 1, 1) // one every 100 s: a busy machine does not matter
+		wait, err := b.fleet.TakeTokens(t.Context(), "app", 0.01, 1, 1) // one token every 100 s: a busy machine does not matter
 		require.NoError(t, err)
 		return wait
 	}

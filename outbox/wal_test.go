@@ -13,11 +13,11 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// Steps in the life of an event with one effect, each a transaction of its own.
+// Steps in the lifecycle of an event with one effect, each a separate transaction.
 var stepsOfALife = []string{"accept", "dispatch", "claim", "settle"}
 
-// writtenByLives returns how many bytes of WAL each step of a life writes on average. Ids are
-// random, like those of most providers.
+// writtenByLives returns the average bytes of WAL that each step of a lifecycle writes. Ids are
+// random, like the ids of most providers.
 func (b *bundle) writtenByLives(t *testing.T, lives int) map[string]int64 {
 	t.Helper()
 	written := map[string]int64{}
@@ -50,11 +50,11 @@ func (b *bundle) writtenByLives(t *testing.T, lives int) map[string]int64 {
 	return written
 }
 
-// In the index of a large table, each random key costs the image of a page after every
-// checkpoint. The bytes of a life are bounded on a small table, where no images occur, and
-// right after a checkpoint of a larger one.
+// In the index of a large table, each random key costs the image of a page after every checkpoint.
+// The bytes of a lifecycle are limited on a small table, where no images occur, and right after a
+// checkpoint of a larger table.
 //
-// HOOKLATCH_LONG=1 fills the tables with 2,000,000 lives instead of 30,000.
+// HOOKLATCH_LONG=1 fills the tables with 2,000,000 lifecycles instead of 30,000.
 func TestWALOfALife(t *testing.T) {
 	t.Parallel()
 	b := onPool(t, pgtest.New(t, pgtest.Durable(), pgtest.Setting("autovacuum", "off"), pgtest.Setting("max_wal_size", "8GB"), pgtest.Setting("checkpoint_timeout", "1h")))

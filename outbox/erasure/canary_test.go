@@ -31,8 +31,8 @@ var columnsText string
 
 // Classes of the contents of a column.
 const (
-	erased = "erased" // what a sender wrote, or a receiver answered
-	kept   = "kept"   // what identifies a duplicate event or effect
+	erased = "erased" // data that a sender wrote, or a receiver returned
+	kept   = "kept"   // data that identifies a duplicate event or effect
 	ours   = "ours"   // texts of the configuration, an operator or the program
 )
 
@@ -76,7 +76,7 @@ func TestEveryColumnThatCanHoldATextIsListed(t *testing.T) {
 	require.Equal(t, there, listed, "columns of a migrated database, and of testdata/columns.txt")
 }
 
-// rowsOf are the rows that belong to the event canary, by table.
+// rowsOf contains the rows of the event canary, by table.
 var rowsOf = map[string]string{
 	"processed_events":   `event_id = 'canary'`,
 	"deliveries_kept":    `true`,
@@ -93,7 +93,7 @@ var rowsOf = map[string]string{
 	"rejected_deliveries": `true`,
 }
 
-// canaryOf returns the text that is put into a column, and searched for afterwards.
+// canaryOf returns the text that is written to a column, and searched for afterwards.
 func canaryOf(column string) string { return "canary in " + column }
 
 // plant puts a canary into every column that an erasure has to empty.
@@ -128,7 +128,7 @@ func (b *bundle) plant(t *testing.T) (canaries []string) {
 	return canaries
 }
 
-// A dump contains nothing that was erased: not as text, and not as the hex of bytes.
+// A dump contains no erased data: neither as text nor as the hex of bytes.
 func TestNothingThatWasErasedIsInADump(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -143,7 +143,7 @@ func TestNothingThatWasErasedIsInADump(t *testing.T) {
 	b.settle(t, b.claim(t, alone), ledger.VerdictDone)
 	b.legacy(t, effect)
 	b.refused(t, "shop", body)
-	// Columns that an order requires of a row.
+	// An order requires these columns of a row.
 	b.exec(t, `UPDATE hooklatch.effects SET order_key = 'x', accept_seq = COALESCE(accept_seq, 1), occurred_at = now()`)
 	canaries := append(b.plant(t), canaryOf("deliveries.body"))
 	for _, one := range canaries {
@@ -169,8 +169,8 @@ func TestNothingThatWasErasedIsInADump(t *testing.T) {
 	require.Equal(t, outbox.Duplicate, came.Events[0].Status)
 }
 
-// The same for an event that occurred in several parts and deliveries, was refused as well, and
-// was looked for by a run and by the erasure itself.
+// The same for an event that occurred in several parts and deliveries, and was also refused. In
+// addition, a run and the erasure itself searched for it.
 func TestNothingThatWasRepeatedIsInADump(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -204,7 +204,7 @@ func TestNothingThatWasRepeatedIsInADump(t *testing.T) {
 	require.JSONEq(t, `{"events":[`+jim+`,null]}`, string(b.event(t, "jim").Body))
 }
 
-// legacy makes rows as older versions wrote them, and rows that no other test makes.
+// legacy creates rows as older versions wrote them, and rows that no other test creates.
 func (b *bundle) legacy(t *testing.T, id identity.EffectID) {
 	t.Helper()
 	err := pgx.BeginFunc(t.Context(), b.pool, func(tx pgx.Tx) error {
@@ -233,7 +233,7 @@ func (b *bundle) legacy(t *testing.T, id identity.EffectID) {
 	require.NoError(t, err)
 }
 
-// contains looks for a text, as it is and as the hex of its bytes.
+// contains searches for a text, unchanged and as the hex of its bytes.
 func contains(dump []byte, text string) bool {
 	return bytes.Contains(dump, []byte(text)) || bytes.Contains(dump, []byte(hex.EncodeToString([]byte(text))))
 }

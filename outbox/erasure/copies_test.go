@@ -14,7 +14,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 )
 
-// Retention dropped a day, but kept what unfinished work needs: an erasure reaches that too.
+// Retention dropped a day, but kept deliveries that unfinished work needs. An erasure reaches these
+// deliveries too.
 func TestAnErasureReachesADeliveryOfADayThatIsGone(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -64,8 +65,8 @@ func (b *bundle) refused(t *testing.T, source, body string) {
 		VALUES (gen_random_uuid(), $1, now(), 'wrong_signature', true, 'POST', 'localhost', true, '/webhooks/shop', '{}', convert_to($2, 'UTF8'), 300)`, source, body)
 }
 
-// A delivery that was refused before it was accepted, or at a redelivery, is a copy of erased
-// or redacted data, as a whole or in part.
+// A delivery may have been refused before it was accepted, or at a redelivery. Such a delivery is a
+// copy of erased or redacted data, completely or in part.
 func TestCopiesInQuarantineGoWithTheBody(t *testing.T) {
 	t.Parallel()
 	const shared, jane = `[{"name": "Jane"}, {"name":"Joe"}]`, `{"name":"Jane"}`
@@ -107,7 +108,7 @@ func TestCopiesInQuarantineGoWithTheBody(t *testing.T) {
 	}
 }
 
-// Nothing but its key was ever stored of an imported event.
+// An imported event has no stored data except its key.
 func TestAnImportedKeyIsErasedWithoutADelivery(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -138,7 +139,7 @@ func (b *bundle) bring(t *testing.T, body string, events ...string) {
 		}
 		known[e.EventID] = true
 	}
-	require.Eventually(t, func() bool { // duplicates are counted outside the path of the answer
+	require.Eventually(t, func() bool { // duplicates are counted after the response
 		return b.count(t, `SELECT COALESCE(sum(duplicates), 0)::bigint FROM hooklatch.processed_events`) >= before
 	}, time.Minute, 10*time.Millisecond)
 }
@@ -150,7 +151,7 @@ func TestCopiesInDeliveriesOfSeveralEventsGo(t *testing.T) {
 	const jane, joe, jim = `{"email":"jane@example.com"}`, `{"email":"joe@example.com"}`, `{"email":"jim@example.com"}`
 	for name, c := range map[string]struct {
 		bring func(t *testing.T, b *bundle)
-		want  []string // the bodies that stay, except those of which nothing is left
+		want  []string // bodies that stay, except empty bodies
 	}{
 		"twice in one": {func(t *testing.T, b *bundle) {
 			t.Helper()
@@ -210,7 +211,8 @@ func TestCopiesInDeliveriesOfSeveralEventsGo(t *testing.T) {
 	}
 }
 
-// A part that two events share is erased with the last of them, and the erasure reports that.
+// A part that two events share is erased with the last of the two events, and the erasure reports
+// that.
 func TestAPartOfTwoEventsStaysForTheOther(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -58,7 +58,7 @@ func TestEffectsOfErasedEventsAreNotRetried(t *testing.T) {
 	}))
 }
 
-// selected returns how many events an order would apply to.
+// selected returns the number of events that a run would change.
 func (b *bundle) selected(t *testing.T, order runs.Order) int64 {
 	t.Helper()
 	v, err := b.Runs().Preview(t.Context(), order, runs.Bite{})
@@ -66,7 +66,7 @@ func (b *bundle) selected(t *testing.T, order runs.Order) int64 {
 	return v.Selected
 }
 
-// If others need the body, only the event's own part is erased.
+// If other events need the body, only the event's own part is erased.
 func TestOnlyTheEventsPartOfABodyGoes(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -89,7 +89,7 @@ func TestOnlyTheEventsPartOfABodyGoes(t *testing.T) {
 	require.Equal(t, "{}", string(b.event(t, "other").Body))
 }
 
-// Parts that cannot be told apart are erased together.
+// Overlapping parts are erased together.
 func TestABodyThatIsAllOfSeveralEventsGoesWithTheLast(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -102,7 +102,7 @@ func TestABodyThatIsAllOfSeveralEventsGoesWithTheLast(t *testing.T) {
 	require.Empty(t, b.event(t, "a").Body)
 }
 
-// The events of a large delivery have their sequence numbers among those of others.
+// The events of a large delivery have their sequence numbers among the numbers of other deliveries.
 func TestTheOthersOfADeliveryAreFoundAmongStrangers(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -141,7 +141,7 @@ func TestUnfinishedWorkIsRefusedUnlessItIsGivenUp(t *testing.T) {
 	require.Equal(t, 3, b.count(t, `SELECT count(*) FROM hooklatch.effects WHERE state = 'cancelled' AND erased_at IS NOT NULL`))
 	require.Zero(t, b.count(t, `SELECT count(*) FROM hooklatch.river_job`))
 
-	// Work that was under way leaves nothing behind.
+	// Running work leaves no data behind.
 	require.True(t, b.settle(t, started, ledger.VerdictDone).Late)
 	require.Zero(t, b.count(t, `SELECT count(*) FROM hooklatch.all_attempts WHERE response_excerpt <> ''`))
 	require.ErrorContains(t, b.Inbox().Release(t.Context(), ref("received"), ann), "its content was erased on ")
@@ -202,7 +202,7 @@ func TestNoUnfinishedEffectIsErased(t *testing.T) {
 	}
 }
 
-// Effects that an earlier event made do not belong to the later one.
+// Effects that an earlier event created do not belong to the later event.
 func TestEffectsOfAnEarlierEventStay(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -266,7 +266,7 @@ func TestEnqueuedEffectsAreErasedByTheirKey(t *testing.T) {
 	require.ErrorContains(t, err, "it was created by event shop/evt_1: erase the event")
 }
 
-// Of concurrent erasures, the last one sees that no other event is left.
+// The last of several concurrent erasures sees that no other event is left.
 func TestConcurrentErasuresEmptyTheDelivery(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

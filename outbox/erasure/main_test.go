@@ -104,7 +104,7 @@ func (b *bundle) settle(t testing.TB, e ledger.Effect, verdict ledger.Verdict) l
 	return settled
 }
 
-// done makes an event whose effects are all done.
+// done creates an event whose effects are all done.
 func (b *bundle) done(t testing.TB, id, body string) {
 	t.Helper()
 	b.accept(t, body, map[string]string{id: ""})
@@ -126,7 +126,7 @@ func (b *bundle) exec(t testing.TB, query string, args ...any) {
 	require.NoError(t, err)
 }
 
-// count returns the one number a query yields.
+// count returns the single number that a query yields.
 func (b *bundle) count(t testing.TB, query string, args ...any) int {
 	t.Helper()
 	var n int

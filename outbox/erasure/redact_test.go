@@ -77,7 +77,7 @@ func TestAnItemIsRedactedWithoutItsNeighbours(t *testing.T) {
 	require.Equal(t, `{"email":"redacted"}`, string(b.event(t, "a").Payload()))
 }
 
-// An event is redacted some time after its last effect ended, however long that takes.
+// An event is redacted some time after its last effect ended, whatever the duration of the effect.
 func TestRedactionWaitsForTheEndOfEffects(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -78,7 +78,7 @@ func TestManyAreErasedByWhatIsInThem(t *testing.T) {
 	require.Equal(t, inbox.Dropped, b.event(t, "waits").Outcome)
 }
 
-// Waiting effects are cancelled first, each as an operator would.
+// Waiting effects are cancelled first, each as an operator action.
 func TestARunGivesUpWhatIsUnfinished(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -99,8 +99,8 @@ func TestARunGivesUpWhatIsUnfinished(t *testing.T) {
 	require.Equal(t, 3, b.count(t, `SELECT count(*) FROM hooklatch.operator_log WHERE action = 'effect.cancel' AND who = 'ann'`))
 }
 
-// The jobs of erased events are deleted, whichever process erased them, and also if the run is
-// stopped.
+// The jobs of erased events are deleted, whichever process erased the events, and also if the run
+// is stopped.
 func TestTheJobsOfARunGoAtItsEnd(t *testing.T) {
 	t.Parallel()
 	for _, stopped := range []bool{false, true} {
@@ -142,7 +142,7 @@ func TestTheJobsOfARunGoAtItsEnd(t *testing.T) {
 	}
 }
 
-// An event that another erasure erased is not part of a run.
+// A run does not include an event that another erasure erased.
 func TestARunListsWhatItErasedItself(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

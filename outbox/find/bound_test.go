@@ -76,9 +76,8 @@ func (b *bundle) questions() map[string]question {
 	}
 }
 
-// A first answer reads only the rows it looks at, as many as there is time for: 100 ms of the
-// server, 250 ms if it reads bodies. It reports how far it looked, and a walk from there finds
-// all the rest.
+// A first page reads only as many rows as its time allows: 100 ms of the server, or 250 ms if it
+// reads bodies. It reports how far it looked, and a walk from there finds all other rows.
 func TestFirstAnswersAreBounded(t *testing.T) {
 	t.Parallel()
 	b, rows := filled(t)

@@ -21,7 +21,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// rare is how many of the rare rows testdata/fill.sql makes.
+// rare is the number of rare rows that testdata/fill.sql creates.
 const rare = 5
 
 // bundle is a Finder on its own database, whose statements are logged.
@@ -36,7 +36,7 @@ type bundle struct {
 	matches []find.Match // of the conditions, by their number
 }
 
-// match returns a condition that decides as m does.
+// match returns a condition that decides like m.
 func (b *bundle) match(m find.Match) find.Content {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -93,7 +93,7 @@ func filled(t *testing.T) (b *bundle, rows int) {
 	return b, rows
 }
 
-// cost is what an answer cost the server.
+// cost is the server's cost of a page.
 type cost struct {
 	pages int
 	time  time.Duration

@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// MatchTime returns how long an answer that reads bodies may take.
+// MatchTime returns the maximum time of a page that reads bodies.
 func MatchTime() time.Duration { return matchBudget.time }
 
-// NewTurns returns the turns of the searches of a Brief Finder.
+// NewTurns returns the turns of a Brief Finder's searches.
 func NewTurns() (take func(context.Context) (end func(), err error)) { return newTurns().take }
 
-// RestFactor is how long they rest.
+// RestFactor is the factor of their rest.
 const RestFactor = restFactor

@@ -11,7 +11,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// asked returns a text that a field takes.
+// asked returns a text that a field accepts.
 func asked(f find.Field) string {
 	switch {
 	case f.Words != nil:
@@ -26,7 +26,7 @@ func asked(f find.Field) string {
 	return "it's, one"
 }
 
-// Each field of a filter is parsed as a user writes it, selects, and is written again as it was
+// Each field of a filter is parsed as a user writes it, and selects. It is written again as it was
 // given: in words, and in the JSON that a run stores.
 func TestEachFieldOfAFilterIsReadAndTold(t *testing.T) {
 	t.Parallel()

@@ -19,7 +19,7 @@ import (
 
 func containsText(body []byte, text string) bool { return bytes.Contains(body, []byte(text)) }
 
-// whole returns the pages of a list as one, however many answers a busy machine needs.
+// whole returns all pages of a list as one, however many pages a busy machine needs.
 func whole[Row any](t *testing.T, answer func(from find.Cursor) (find.Page[Row], error)) find.Page[Row] {
 	t.Helper()
 	var all find.Page[Row]
@@ -35,7 +35,7 @@ func whole[Row any](t *testing.T, answer func(from find.Cursor) (find.Page[Row],
 	return all
 }
 
-// Pages put together are the whole list, whatever is accepted between them.
+// All pages together are the whole list, whatever is accepted between them.
 func TestPagesAreTheWholeList(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -90,7 +90,7 @@ func TestFiltersSelectEvents(t *testing.T) {
 	}
 	age("evt_1", "1 millisecond")
 	customer := func(e *inbox.Event) (bool, error) { return containsText(e.Body, "cus_1"), nil }
-	now := time.Now().Add(time.Hour) // ahead of any clock of the server
+	now := time.Now().Add(time.Hour) // ahead of every server clock
 	for id, what := range map[string]string{
 		"github/evt_1": "duplicates = 1, body_differs = true", "github/evt_2": "duplicates = 2, retry_number = 3", "stripe/evt_1": "replay_suspect = true",
 	} {
@@ -140,7 +140,7 @@ func TestFiltersSelectEvents(t *testing.T) {
 	}
 }
 
-// Events that Match cannot decide, or that have no body any more, are left out and counted.
+// Events that Match cannot decide, or whose body is no longer stored, are omitted and counted.
 func TestMatchSaysWhatItCouldNotDecide(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -173,8 +173,8 @@ func TestMatchSaysWhatItCouldNotDecide(t *testing.T) {
 	require.Equal(t, 2, effects.Bodiless)
 }
 
-// A condition that takes as long as an answer may is evaluated for one event in each answer.
-// The next answer continues with the next event.
+// A condition that takes the whole time of a page is evaluated for one event per page. The next
+// page continues with the next event.
 func TestASlowConditionIsAskedOnceInAnAnswer(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -206,14 +206,14 @@ func TestASlowConditionIsAskedOnceInAnAnswer(t *testing.T) {
 	asked = 0
 	_, err := b.Events(ctx, find.Events{Content: b.match(find.Match{By: func(*inbox.Event) (bool, error) {
 		asked++
-		cancel() // the caller no longer waits for the answer
+		cancel() // the caller no longer waits for the page
 		return true, nil
 	}})}, find.Beginning, 0)
 	require.ErrorIs(t, err, context.Canceled)
 	require.Equal(t, 1, asked)
 }
 
-// A text is searched for as bytes. If it may be encoded otherwise, the condition itself
+// A text is searched for as bytes. If it may be encoded in another way, the condition itself
 // decides.
 func TestTextIsSearchedForHoweverItIsWritten(t *testing.T) {
 	t.Parallel()
@@ -272,7 +272,7 @@ func TestFiltersSelectEffects(t *testing.T) {
 	}
 }
 
-// EventsOnward waits for events that may still be committed with an earlier place.
+// EventsOnward waits for events that may still be committed with an earlier position.
 func TestOnwardTellsOnlyOfWhatIsSettled(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -283,7 +283,7 @@ func TestOnwardTellsOnlyOfWhatIsSettled(t *testing.T) {
 		_, err := b.pool.Exec(t.Context(), `UPDATE hooklatch.processed_events SET received_at = received_at - interval '2 minutes' WHERE event_id = ANY ($1)`, names)
 		require.NoError(t, err)
 	}
-	settle("evt_1", "evt_3") // evt_2 is young, and keeps back the events after it
+	settle("evt_1", "evt_3") // evt_2 is young, and holds back later events
 	page, err := b.EventsOnward(t.Context(), find.Events{}, find.Beginning, 0)
 	require.NoError(t, err)
 	require.Equal(t, []string{"evt_1"}, ids(page.Rows))

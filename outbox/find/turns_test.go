@@ -14,8 +14,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 )
 
-// However many searches run at once, one of them works, and together they work a third of the
-// time.
+// However many searches run simultaneously, one of them works, and together they work a third of
+// the time.
 func TestSearchesWorkForAThirdOfTheTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -64,8 +64,7 @@ func TestAWaitingSearchIsGivenUp(t *testing.T) {
 	})
 }
 
-// Searches of pages evaluate one condition at a time. Lists without a condition do not wait for
-// them.
+// Page searches evaluate one condition at a time. Lists without a condition do not wait for them.
 func TestSearchesOfPagesEvaluateOneAtATime(t *testing.T) {
 	t.Parallel()
 	b, _ := filled(t)

@@ -46,7 +46,7 @@ func startLeasing(t *testing.T, pool *pgxpool.Pool, lease time.Duration) *proces
 	return p
 }
 
-// exported returns the current values, by name and labels.
+// exported returns the exported values, by name and labels.
 func (p *process) exported(t *testing.T) map[string]float64 {
 	t.Helper()
 	var read metricdata.ResourceMetrics
@@ -113,8 +113,8 @@ func TestGaugesAreExported(t *testing.T) {
 	require.Empty(t, p.exported(t))
 }
 
-// However many processes run, only one exports. No lease ends here, however long the machine
-// stalls: the next process follows because the previous one stopped.
+// However many processes run, only one exports. No lease ends here, even if the machine stalls: the
+// next process takes over because the previous process stopped.
 func TestOneProcessCollectsAndAnotherTakesOver(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)
@@ -143,8 +143,8 @@ func TestOneProcessCollectsAndAnotherTakesOver(t *testing.T) {
 	}
 }
 
-// After the collector is killed, another process follows once its lease has ended, even if the
-// clock was set back since.
+// After the collector is killed, another process takes over once its lease has ended, even if the
+// clock was set back meanwhile.
 func TestACollectorThatWasKilledIsFollowed(t *testing.T) {
 	t.Parallel()
 	for name, until := range map[string]string{"its lease ends": "300 milliseconds", "the clock was set back": "1 hour"} {
@@ -159,8 +159,8 @@ func TestACollectorThatWasKilledIsFollowed(t *testing.T) {
 	}
 }
 
-// A collector that cannot read exports nothing once its lease has ended, and continues when it
-// can read again.
+// A collector that cannot read exports nothing once its lease has ended, and continues when it can
+// read again.
 func TestNothingStaleIsExported(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)

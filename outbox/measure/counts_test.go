@@ -43,7 +43,7 @@ func sums(t *testing.T, pool *pgxpool.Pool) []row {
 	return rows(t, pool, `SELECT kind, name, what, sum(n)::bigint FROM hooklatch.minutes GROUP BY 1, 2, 3 ORDER BY 1, 2, 3`)
 }
 
-// Processes count the same things simultaneously, and add them in any order.
+// Processes count the same names simultaneously, and add their counts in any order.
 func TestCountsOfProcessesAddUp(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)
@@ -94,7 +94,7 @@ func TestNothingIsCountedWithoutCounts(t *testing.T) {
 	none.Timer(measure.OfSource, "stripe").Add(time.Second)
 }
 
-// A database that does not answer may have added the counts.
+// A database that does not respond may have added the counts.
 func TestCountsAreNeverAddedTwice(t *testing.T) {
 	t.Parallel()
 	sound := pgtest.New(t)

@@ -8,8 +8,8 @@ func (r *Reader) Bound(most, least int) { r.most, r.least = most, least }
 // Hasten makes the clock of a Collector run faster.
 func (c *Collector) Hasten(every, lease time.Duration) { c.every, c.lease = every, lease }
 
-// Collect takes what was counted before the given time, as happens every ten seconds.
+// Collect takes the counts from before the given time, as the process does every ten seconds.
 func (c *Counts) Collect(before time.Time) { c.collect(before) }
 
-// SetAhead sets the clock of the process wrong.
+// SetAhead sets the process's clock ahead.
 func (c *Counts) SetAhead(d time.Duration) { c.now = func() time.Time { return time.Now().Add(d) } }

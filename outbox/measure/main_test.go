@@ -12,7 +12,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
 
-// waits returns a database in which something of each kind waits.
+// waits returns a database that contains waiting work of each kind.
 func waits(t *testing.T) *pgxpool.Pool {
 	t.Helper()
 	pool := pgtest.New(t)

@@ -25,8 +25,8 @@ const finished = `
 	FROM generate_series(1, 50000) AS i;
 	RESET session_replication_role;`
 
-// A reading costs as much as is waiting, whatever else the tables hold and Postgres knows of
-// them.
+// The cost of a reading depends on the waiting work, not on the other rows of the tables or on
+// Postgres' statistics.
 func TestWhatIsFinishedCostsNothing(t *testing.T) {
 	t.Parallel()
 	for name, analyse := range map[string]string{"never analysed": "SELECT", "analysed when few rows": "VACUUM ANALYZE"} {
@@ -64,8 +64,8 @@ func TestWhatIsFinishedCostsNothing(t *testing.T) {
 	}
 }
 
-// reading returns a function that reads with plans of a mode, and returns the pages that each
-// statement took.
+// reading returns a function that reads with plans of a mode, and returns the number of pages that
+// each statement read.
 func reading(t *testing.T, admin *pgxpool.Pool, mode string, names explained.Names) func() map[string]int {
 	t.Helper()
 	config, err := pgxpool.ParseConfig(pgtest.URL(t, admin))
@@ -87,7 +87,7 @@ func reading(t *testing.T, admin *pgxpool.Pool, mode string, names explained.Nam
 		for _, s := range ran {
 			name := names.Of(s.Text)
 			if name == "" {
-				require.True(t, strings.Contains(s.Text, "set_config") || strings.Contains(s.Text, "pg_"), s.Text) // settings, and functions
+				require.True(t, strings.Contains(s.Text, "set_config") || strings.Contains(s.Text, "pg_"), s.Text) // settings and functions
 				continue
 			}
 			require.False(t, s.JIT, name)

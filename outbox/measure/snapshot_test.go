@@ -22,7 +22,7 @@ func read(t *testing.T) *measure.Snapshot {
 	return s
 }
 
-// ages returns how long ago each time was, to ten seconds.
+// ages returns the age of each time, to ten seconds.
 func ages(s *measure.Snapshot, of []measure.Since) map[string]time.Duration {
 	all := map[string]time.Duration{}
 	for _, one := range of {
@@ -128,7 +128,8 @@ func TestNothingIsUsualAtFirst(t *testing.T) {
 	require.Equal(t, []measure.Usual{{Source: "stripe"}}, s.Usual)
 }
 
-// However much waits, a bounded number is counted, and each destination gets its share.
+// Whatever the amount of waiting work, a bounded number is counted, and each destination gets its
+// share.
 func TestCountsAreBounded(t *testing.T) {
 	t.Parallel()
 	pool := waits(t)

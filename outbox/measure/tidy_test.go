@@ -31,7 +31,7 @@ func TestHoursAreTheSumsOfTheirMinutes(t *testing.T) {
 	want := []row{{"3", "stripe", "accepted", 3}, {"1", "github", "accepted", 8}, {"1", "stripe", "accepted", 4}}
 	require.Equal(t, want, rows(t, pool, hoursSQL))
 
-	// A process whose database was unavailable adds its counts late, as far back as an hour.
+	// A process whose database was unavailable adds its counts late, up to an hour.
 	add("stripe", "1 hour", 16)
 	add("stripe", "2 hours", 32)
 	require.NoError(t, counts.Tidy(t.Context()))
@@ -48,8 +48,8 @@ func TestHoursAreTheSumsOfTheirMinutes(t *testing.T) {
 	require.Equal(t, []row{{"source", "stripe", "accepted", 55}}, sums(t, pool))
 }
 
-// A wrong clock of a process does not matter: its counts are recorded as just now, and do not
-// stop the sums.
+// A process's wrong clock does not matter: its counts are recorded as current, and do not stop the
+// sums.
 func TestAClockThatIsAheadStopsNoHours(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)
@@ -83,7 +83,7 @@ func TestSizesAreThoseOfPostgres(t *testing.T) {
 	_, err = pool.Exec(t.Context(), `ANALYZE hooklatch.minutes`)
 	require.NoError(t, err)
 	require.NoError(t, counts.Tidy(t.Context()))
-	require.NoError(t, counts.Tidy(t.Context())) // the last one of a day counts
+	require.NoError(t, counts.Tidy(t.Context())) // the last measurement of a day counts
 	var measured, real, rows, partitions int64
 	require.NoError(t, pool.QueryRow(t.Context(), `SELECT bytes, rows, pg_total_relation_size('hooklatch.minutes') FROM hooklatch.sizes
 		WHERE table_name = 'minutes' AND day = (now() AT TIME ZONE 'UTC')::date`).Scan(&measured, &rows, &real))

@@ -12,7 +12,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/internal/ondemand"
 )
 
-// simulated returns a Keeper without a database and with its own clock: everything that a turn
+// simulated returns a Keeper without a database and with its own clock. Everything that a turn
 // takes counts as written.
 func simulated(now *time.Time) *Keeper {
 	return &Keeper{
@@ -71,7 +71,7 @@ func TestAFloodWritesABoundedAmount(t *testing.T) {
 }
 
 // A flood does not use up the allowance of known senders. Their half is bounded too: behind an
-// unconfigured proxy, other senders have their address.
+// unconfigured proxy, other senders have the same address.
 func TestAFloodTakesNothingOfKnownSenders(t *testing.T) {
 	t.Parallel()
 	now := time.Now()

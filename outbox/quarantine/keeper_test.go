@@ -47,7 +47,7 @@ func setup(t *testing.T) *bundle {
 	return b
 }
 
-// restart continues with another keeper, like another process.
+// restart continues with another keeper, as another process would.
 func (b *bundle) restart(t *testing.T) {
 	t.Helper()
 	var err error
@@ -71,7 +71,7 @@ func (b *bundle) refuse(source identity.Source, address netip.Prefix, body []byt
 	})
 }
 
-// flush writes what waits, and continues with another keeper.
+// flush writes the waiting requests, and continues with another keeper.
 func (b *bundle) flush(t *testing.T) {
 	t.Helper()
 	require.NoError(t, b.keeper.Stop(t.Context()))
@@ -95,7 +95,7 @@ func TestRefusedDeliveriesComeBackWhole(t *testing.T) {
 		Secrets: map[string][]secret.Value{"header Authorization": {secret.New("Bearer canary-secret-71")}}, Body: body,
 	}
 	b.keeper.Keep("stripe", from(7), len(body), func() quarantine.Refused { return given })
-	body[0] = 'x' // the body is the caller's again
+	body[0] = 'x' // the caller may change the body again
 	b.flush(t)
 
 	found, err := b.Next(t.Context(), quarantine.Filter{}, quarantine.Mark{}, 10)
@@ -124,8 +124,8 @@ func TestRefusedDeliveriesComeBackWhole(t *testing.T) {
 	}
 }
 
-// Each source has 1,000 places: half for addresses from which deliveries were accepted, the
-// rest shared evenly between all others.
+// Each source has 1,000 rows: half for addresses from which deliveries were accepted. All other
+// addresses share the other half evenly.
 func TestRowsAreShared(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -173,7 +173,7 @@ func TestBytesAreShared(t *testing.T) {
 	require.Equal(t, 71, b.count(t, `SELECT count(DISTINCT address) FROM hooklatch.rejected_deliveries`))
 }
 
-// A flood is written at no more than 20 rows a second, and known addresses get half of it.
+// A flood is written at no more than 20 rows a second, and known addresses get half of these rows.
 func TestFloodIsWrittenSlowly(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -238,7 +238,7 @@ func TestOldOnesAreForgotten(t *testing.T) {
 	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.rejected_deliveries`))
 }
 
-// Operator actions are recorded, those on a selection once.
+// Operator actions are recorded, and an action on a selection is recorded once.
 func TestOrdersAreRecorded(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -283,8 +283,8 @@ func TestOrdersAreRecorded(t *testing.T) {
 	require.Equal(t, 2, b.count(t, `SELECT sum(affected) FROM hooklatch.operator_log WHERE who = 'alice' AND target IN ($1, $2)`, first[0].ID.String(), first[1].ID.String()))
 }
 
-// Deliveries that are still refused, and those that arrive after the operator looked, stay: no
-// other copy exists.
+// Deliveries that are still refused stay, and so do deliveries that arrive after the operator
+// looked: no other copy exists.
 func TestARetryTakesOutWhatWasAcceptedAndNothingElse(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -338,7 +338,7 @@ func TestARunVerifiesAgainWhatItHasNoVerdictOn(t *testing.T) {
 	r := b.runs.Verifying(func(_ context.Context, d *quarantine.Delivery) (quarantine.Verdict, error) {
 		body := string(d.Body)
 		accepted[body]++
-		if body == "two" && away { // it was accepted all the same
+		if body == "two" && away { // it was still accepted
 			away = false
 			return quarantine.Verdict{}, errors.New("the database is away")
 		}
@@ -395,8 +395,8 @@ func ids(of []quarantine.Delivery) []uuid.UUID {
 	return ids
 }
 
-// The addresses with the latest accepted deliveries stay: a sender that moves is known at its
-// new address, however many it had before.
+// The addresses with the latest accepted deliveries stay. A sender that moves is known at its new
+// address, however many addresses it had before.
 func TestTheAddressesThatWereAcceptedLastStay(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -12,8 +12,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/retention"
 )
 
-// A replay guard lives as long as the events of its source, counted from the last delivery that
-// carried its proof. Otherwise a proof replayed every day would some day be accepted.
+// A replay guard is kept as long as its source's events, counted from the last delivery with its
+// proof. Otherwise a proof replayed every day would some day be accepted.
 func TestAProofThatIsReplayedIsRememberedFromItsLastTime(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -45,8 +45,8 @@ func TestAProofThatIsReplayedIsRememberedFromItsLastTime(t *testing.T) {
 	require.Zero(t, guards("again"))
 }
 
-// An event kept for one waiting effect keeps its other effects, so that the operator who
-// decides about it sees what it did.
+// An event kept for one waiting effect keeps its other effects, so that the operator who decides
+// about it sees all its effects.
 func TestEffectsOfAnEventThatIsKeptStay(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -74,8 +74,8 @@ func TestEffectsOfAnEventThatIsKeptStay(t *testing.T) {
 	require.Equal(t, 2, w.count(t, `SELECT count(*) FROM hooklatch.effects`))
 }
 
-// The notes of copies last as long as the delivery that contains them: an erasure finds
-// the copies by these notes alone.
+// The notes of copies stay as long as the delivery that contains the copies: an erasure finds the
+// copies only by these notes.
 func TestNotesOfCopiesStayWithTheirDelivery(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -103,8 +103,8 @@ func TestNotesOfCopiesStayWithTheirDelivery(t *testing.T) {
 	require.Equal(t, 1, w.count(t, `SELECT count(*) FROM hooklatch.delivery_copies`))
 }
 
-// The newest version of an object is remembered from the last effect that applied it. Once it
-// is deleted, an older event would be applied again.
+// The newest version of an object is remembered from the last effect that applied it. After its
+// deletion, an older event would be applied again.
 func TestAVersionIsRememberedFromItsLastEffect(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

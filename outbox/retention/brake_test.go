@@ -27,7 +27,7 @@ func usual(t *testing.T) (*world, retention.Settings) {
 	return w, settings
 }
 
-// stands returns the counts of everything that retention could delete.
+// stands returns the counts of all rows that retention could delete.
 func (w *world) stands(t *testing.T) string {
 	t.Helper()
 	return fmt.Sprint(
@@ -101,8 +101,8 @@ func TestAClockThatJumpsDeletesNothingUntilAPersonSaysSo(t *testing.T) {
 	require.Equal(t, 29, w.count(t, `SELECT count(*) FROM hooklatch.processed_events WHERE source = 'a'`))
 }
 
-// An operator lets a run delete under a clock that is a year ahead. Once the clock is right,
-// retention deletes expired rows again immediately, not after a year.
+// An operator approves a run under a clock that is a year ahead. Once the clock is right, retention
+// immediately deletes expired rows again, not after a year.
 func TestAHorizonOfTheFutureIsForgotten(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -122,7 +122,7 @@ func TestAHorizonOfTheFutureIsForgotten(t *testing.T) {
 	require.Equal(t, 5, w.count(t, `SELECT count(*) FROM hooklatch.processed_events WHERE source = 'a'`))
 }
 
-// On a database older than retention, the first run waits for an operator too.
+// On a database older than retention, the first run also waits for an operator.
 func TestTheFirstRunOnAnOldDatabaseWaitsForAPerson(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -139,8 +139,8 @@ func TestTheFirstRunOnAnOldDatabaseWaitsForAPerson(t *testing.T) {
 	require.Equal(t, 30, w.count(t, `SELECT count(*) FROM hooklatch.processed_events`))
 }
 
-// While processes with different configurations run, the longest setting applies. A source in
-// none of the configurations keeps the default.
+// While processes with different configurations run, the longest setting applies. A source that no
+// configuration contains keeps the default.
 func TestTheLongestSettingOfAllRunningProcessesCounts(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -155,7 +155,7 @@ func TestTheLongestSettingOfAllRunningProcessesCounts(t *testing.T) {
 	}
 	require.Equal(t, 4, w.count(t, `SELECT count(*) FROM hooklatch.processed_events WHERE source = 'a'`))
 	require.Equal(t, 5, w.count(t, `SELECT count(*) FROM hooklatch.processed_events WHERE source = 'gone'`))
-	// A killed process withdraws nothing, but stops announcing itself.
+	// A killed process does not withdraw, but stops announcing itself.
 	w.jump(t, 2*retention.PresumedGone)
 	require.False(t, w.keep(t, shorter).Stopped)
 	require.Equal(t, 2, w.count(t, `SELECT count(*) FROM hooklatch.processed_events WHERE source = 'a'`))

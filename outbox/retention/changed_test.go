@@ -13,7 +13,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/retention"
 )
 
-// runBeside runs retention until it waits for the transaction of change, which is then
+// runBeside runs retention until it waits for the transaction of change. That transaction is then
 // committed.
 func (w *world) runBeside(t *testing.T, settings retention.Settings, change func(tx pgx.Tx)) {
 	t.Helper()
@@ -109,8 +109,8 @@ func TestWhatChangedSinceItWasLookedAtStays(t *testing.T) {
 	}
 }
 
-// A replay has found its delivery, but commits only after retention has looked for needed
-// deliveries and before the day is detached.
+// A replay has found its delivery. It commits after retention has looked for needed deliveries, but
+// before the day is detached.
 func TestWhatAReplayCameToNeedStays(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

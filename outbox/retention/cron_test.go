@@ -11,8 +11,8 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// pg_cron does what the documentation says: the statements are those of the page, at times that
-// a test can wait for. It needs the extension, postgresql-15-cron on Debian.
+// pg_cron runs the statements of the documentation page, at times that a test can wait for. The
+// test needs the extension, postgresql-15-cron on Debian.
 func TestPgCronRunsWhatThePageSays(t *testing.T) {
 	t.Parallel()
 	var offered bool

@@ -17,10 +17,9 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/retention"
 )
 
-// One source is remembered for 400 days and four for 30, with payloads kept for 10 days, over
-// months. The remaining rows are those that the settings ask for. Unfinished work continues
-// with its bytes, and the cost of deleting a row does not grow. HOOKLATCH_LONG=1 makes it 120
-// days of 100 events.
+// One source is remembered for 400 days and four sources for 30, with payloads kept for 10 days,
+// over months. The settings determine the remaining rows. Unfinished work continues with its bytes,
+// and the cost of deleting a row does not grow. HOOKLATCH_LONG=1 runs 120 days of 100 events.
 func TestAfterMonthsIsLeftWhatTheSettingsSay(t *testing.T) {
 	t.Parallel()
 	days, aDay := 45, 1 // of each source
@@ -33,7 +32,7 @@ func TestAfterMonthsIsLeftWhatTheSettingsSay(t *testing.T) {
 		Payloads: 10 * day,
 	}
 	sources := []string{"slow", "a", "b", "c", "d"}
-	// Every 15 days one piece of each kind of unfinished work starts.
+	// Every 15 days one unit of each kind of unfinished work starts.
 	kinds := allUnfinished()
 	begun := map[string]unfinished{}
 	var deleted int64
@@ -73,7 +72,7 @@ func TestAfterMonthsIsLeftWhatTheSettingsSay(t *testing.T) {
 		}
 	}
 
-	// Each source has the rows of its days, and "a" also the unfinished ones.
+	// Each source has the rows of its days, and "a" also has the unfinished rows.
 	for _, source := range sources {
 		kept := 30
 		if source == "slow" {
@@ -85,8 +84,8 @@ func TestAfterMonthsIsLeftWhatTheSettingsSay(t *testing.T) {
 	require.Equal(t, len(begun), w.count(t, `SELECT count(*) FROM hooklatch.processed_events WHERE source = 'a' AND event_id NOT LIKE 'a-%'`))
 	require.Equal(t, days*5*aDay+len(begun)-2*len(begun)/len(kinds), w.count(t, `SELECT count(*) FROM hooklatch.effects`), "history is 430 days")
 
-	// The days of deliveries are the last ten, including the one just begun, and those ahead.
-	// The others are deleted, and their disk space is freed.
+	// The days of deliveries are the last ten, including the day just begun, and the days ahead.
+	// The other days are deleted, and their disk space is freed.
 	require.Equal(t, 11, w.count(t, `SELECT count(*) FROM pg_class
 		WHERE relnamespace = 'hooklatch'::regnamespace AND relname ~ '^deliveries_[0-9]{8}$' AND to_date(right(relname, 8), 'YYYYMMDD') <= (now() AT TIME ZONE 'UTC')::date`))
 	old := 0
@@ -108,7 +107,7 @@ func TestAfterMonthsIsLeftWhatTheSettingsSay(t *testing.T) {
 	for id, kind := range begun {
 		kind.goOn(t, w, "a", id)
 	}
-	// Once the work has ended, nothing needs them any more.
+	// Once the work has ended, no work needs these rows.
 	w.pass(t, day)
 	w.keep(t, settings)
 	require.Zero(t, w.count(t, `SELECT count(*) FROM hooklatch.deliveries_kept`))
@@ -116,7 +115,8 @@ func TestAfterMonthsIsLeftWhatTheSettingsSay(t *testing.T) {
 	require.Zero(t, w.count(t, `SELECT count(*) FROM hooklatch.events_kept`))
 }
 
-// buffers returns the buffers that a statement of retention read since plans were last taken.
+// buffers returns the number of buffers that a statement of retention read since plans were last
+// taken.
 func (w *world) buffers(t *testing.T, statement string) int {
 	t.Helper()
 	text, err := os.ReadFile("query/" + statement + ".sql")
@@ -134,8 +134,8 @@ func (w *world) buffers(t *testing.T, statement string) int {
 	return n
 }
 
-// Effects are deleted once they have ended and their event is deleted, together with the days
-// of their details. A waiting effect keeps everything.
+// Effects are deleted once they have ended and their event is deleted, together with the days of
+// their details. A waiting effect keeps all its rows.
 func TestEffectsAndTheirDetailsGoTogether(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -164,7 +164,7 @@ func TestEffectsAndTheirDetailsGoTogether(t *testing.T) {
 	}
 }
 
-// An event whose delivery has expired cannot be replayed, and the error says why.
+// An event whose delivery has expired cannot be replayed, and the error gives the reason.
 func TestWhatIsPastItsTimeIsNotReplayed(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -180,7 +180,7 @@ func TestWhatIsPastItsTimeIsNotReplayed(t *testing.T) {
 	require.Nil(t, w.loaded(t, "a", "old").Body)
 }
 
-// A day whose detaching was interrupted, before or after, is dropped by the next run.
+// The next run drops a day whose detaching was interrupted before or after it took effect.
 func TestARunFinishesWhatAnotherBegan(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -247,7 +247,7 @@ func (w *world) interrupt(t *testing.T, sql string) {
 	require.Error(t, <-ended)
 }
 
-// A copy of a day does not contain a row that is being erased at the same moment.
+// A copy of a day does not contain a row that is being erased at the same time.
 func TestACopyWaitsForWhoErases(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -12,8 +12,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/retention"
 )
 
-// imported makes keys of a source known that another system accepted, one for each of the days
-// before today.
+// imported registers keys of a source that another system accepted, one for each of the days before
+// today.
 func (w *world) imported(t *testing.T, source string, days int) {
 	t.Helper()
 	now := w.now(t)
@@ -27,15 +27,15 @@ func (w *world) imported(t *testing.T, source string, days int) {
 	require.NoError(t, err)
 }
 
-// Imported keys are deleted exactly when events of their source are, in whatever order they
-// were imported, and do not block events.
+// Imported keys are deleted exactly when their source's events are deleted, whatever the order of
+// import. They do not block events.
 func TestImportedKeysAreForgottenAfterTheirTime(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	settings := retention.Settings{Dedup: map[identity.Source]time.Duration{"a": 5 * day, "b": 20 * day}}
 	past := `SELECT count(*) FROM hooklatch.processed_events WHERE source = $1 AND received_at < now() - $2 * interval '1 day'`
 	w.imported(t, "a", 10)
-	w.imported(t, "b", 10) // these come before those of a, and expire later
+	w.imported(t, "b", 10) // these precede the keys of a, and expire later
 	for today := range 15 {
 		w.pass(t, day)
 		w.done(t, "a", fmt.Sprint("done-", today))
@@ -53,7 +53,7 @@ func TestImportedKeysAreForgottenAfterTheirTime(t *testing.T) {
 	require.Zero(t, w.count(t, `SELECT count(*) FROM hooklatch.events_kept`))
 }
 
-// A setting shortened by mistake does not delete imported keys either.
+// A setting shortened by mistake deletes no imported keys.
 func TestAShortenedSettingForgetsNoImportedKeyUntilAPersonSaysSo(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -18,10 +18,10 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// Retention does not delay deliveries at a steady rate. Rounds without and with it alternate,
-// and the 99th percentiles of each pair are compared: the spread of their ratios stays below
-// the bound. The bound applies only with HOOKLATCH_LONG=1, on an otherwise idle machine; the
-// short form shows that both make progress.
+// Retention does not delay deliveries at a steady rate. Rounds without and with retention
+// alternate, and the 99th percentiles of each pair are compared: the spread of their ratios stays
+// below the bound. The bound applies only with HOOKLATCH_LONG=1, on an otherwise idle machine. The
+// short form shows that deliveries and retention both make progress.
 func TestDeliveriesDoNotNoticeTheCleanUp(t *testing.T) { //nolint:paralleltest // not when it measures
 	long := os.Getenv("HOOKLATCH_LONG") != ""
 	if !long { // measurements need the machine for themselves
@@ -106,8 +106,8 @@ func TestDeliveriesDoNotNoticeTheCleanUp(t *testing.T) { //nolint:paralleltest /
 	}
 }
 
-// acceptAt stores events at a steady rate until ctx is done. It returns the 99th percentile of the
-// milliseconds from when an event was due until it was stored.
+// acceptAt accepts events at a steady rate until ctx is done. It returns the 99th percentile of the
+// delay in milliseconds between an event's due time and its storage.
 func acceptAt(t *testing.T, ctx context.Context, o *outbox.Outbox, rate int, n *int) float64 { //nolint:revive // the test comes first everywhere
 	t.Helper()
 	var mu sync.Mutex

@@ -29,8 +29,8 @@ func (w *world) keepOneSlice(t *testing.T, s retention.Settings, what retention.
 	require.False(t, report.Complete, "%+v", report)
 }
 
-// Rows beyond the reach of one run are deleted all the same: the next run continues where it
-// ended, and after the last the walk begins anew.
+// Rows beyond the reach of one run are also deleted. The next run continues where the previous run
+// ended. After the last row the walk restarts.
 func TestARunGoesOnWhereTheOneBeforeEndedByItsTime(t *testing.T) {
 	t.Parallel()
 	settings := retention.Settings{Other: 5 * day, Payloads: 2 * day, History: 8 * day}

@@ -16,9 +16,9 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/retention"
 )
 
-// In front of an event whose effect is parked lie more needed numbers than one slice is given.
-// They are numbers of enqueued effects, which belong to no event, or of events that other
-// sources keep for longer. The event stays.
+// Before an event whose effect is parked are more needed numbers than one slice is given. They are
+// numbers of enqueued effects, which belong to no event, or of events that other sources keep for
+// longer. The event stays.
 func TestNoNumberHidesANeededEvent(t *testing.T) {
 	t.Parallel()
 	const many = 200

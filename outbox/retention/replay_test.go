@@ -14,7 +14,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/retention"
 )
 
-// pauses defines triggers that wait as long as a row in clock.pause names them.
+// pauses defines triggers that wait while a row in clock.pause contains their name.
 const pauses = `
 	CREATE TABLE clock.pause (what text);
 	CREATE FUNCTION clock.wait() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -34,8 +34,8 @@ func (w *world) paused(t *testing.T, triggers int) {
 	}, 2*time.Minute, time.Millisecond)
 }
 
-// keptForAnother keeps a delivery with two events, of which only "waits", with this effect,
-// needs it. The effect of "done" has ended.
+// keptForAnother keeps a delivery with two events. Only "waits", with the returned effect, needs
+// the delivery. The effect of "done" has ended.
 func (w *world) keptForAnother(t *testing.T, settings retention.Settings) (waits identity.EffectID, body []byte) {
 	t.Helper()
 	body = bodyOf("both")
@@ -54,8 +54,8 @@ func (w *world) keptForAnother(t *testing.T, settings retention.Settings) (waits
 	return waits, body
 }
 
-// One of two events in a delivery needed it longer. The other one is replayed at the very
-// moment at which the delivery is deleted: it is dispatched with its delivery, or refused.
+// One of two events in a delivery needed it longer. The other event is replayed at the moment when
+// the delivery is deleted: it is dispatched with its delivery, or refused.
 func TestAReplayBesideTheEndOfItsDeliveryHasABodyOrIsRefused(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -157,7 +157,7 @@ func TestADispatchBesideTheReadingOfNeedsKeepsItsEvent(t *testing.T) {
 		_, err := w.Retention().Run(t.Context(), retention.Order{Settings: settings})
 		ended <- err
 	}()
-	w.paused(t, 2) // the needs were read, without those of the dispatch
+	w.paused(t, 2) // the needs were read, without the needs of the dispatch
 	w.run(t, `DELETE FROM clock.pause WHERE what = 'late'`)
 	made := <-dispatched
 	w.run(t, `DELETE FROM clock.pause`)

@@ -8,8 +8,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/retention"
 )
 
-// A run that has ended is deleted with the operator actions, because its filter and its reason
-// are the operator's words. A run that may continue stays, however old.
+// An ended run is deleted with the operator actions, because its filter and its reason are the
+// operator's words. A run that may continue stays, whatever its age.
 func TestRunsThatHaveEndedGoWithTheAudit(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

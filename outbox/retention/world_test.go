@@ -29,11 +29,11 @@ const day = retention.Day
 type world struct {
 	*outbox.Outbox
 
-	pool  *pgxpool.Pool  // of the Outbox
-	plans *explained.Log // of a watched world, if this build of Postgres can report them
+	pool  *pgxpool.Pool  // the Outbox's pool
+	plans *explained.Log // of a watched world, if this build of Postgres can report plans
 }
 
-// ownClock replaces now() and clock_timestamp() in everything that is parsed later.
+// ownClock replaces now() and clock_timestamp() in all SQL that is parsed later.
 const ownClock = `
 	CREATE SCHEMA clock;
 	CREATE TABLE clock.skew (ahead interval NOT NULL);
@@ -42,7 +42,7 @@ const ownClock = `
 	CREATE FUNCTION clock.clock_timestamp() RETURNS timestamptz LANGUAGE sql VOLATILE AS 'SELECT pg_catalog.clock_timestamp() + ahead FROM clock.skew';
 	DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET search_path = clock, pg_catalog, public', current_database()); END $$;`
 
-// sameClock does so for functions with their own search_path, too.
+// sameClock does the same for functions with their own search_path.
 const sameClock = `
 	DO $$
 	DECLARE
@@ -61,7 +61,7 @@ func newWorld(t *testing.T) *world {
 	return openWorld(t, false)
 }
 
-// watchedWorld also collects plans, which takes as long as everything else.
+// watchedWorld also collects plans, which takes as long as all other work.
 func watchedWorld(t *testing.T) *world {
 	t.Helper()
 	return openWorld(t, true)
@@ -109,13 +109,13 @@ func (w *world) count(t *testing.T, query string, args ...any) int {
 	return n
 }
 
-// jump sets the clock of the database.
+// jump sets the database's clock.
 func (w *world) jump(t *testing.T, d time.Duration) {
 	t.Helper()
 	w.run(t, `UPDATE clock.skew SET ahead = ahead + make_interval(secs => $1)`, d.Seconds())
 }
 
-// pass advances the clock of the database, and creates the partitions of the days ahead.
+// pass advances the database's clock, and creates the partitions of the days ahead.
 func (w *world) pass(t *testing.T, d time.Duration) {
 	t.Helper()
 	w.jump(t, d)
@@ -157,7 +157,7 @@ func (w *world) accept(t *testing.T, source string, ids ...string) {
 	}
 }
 
-// dispatch gives an event one effect, which sends the event as received.
+// dispatch creates one effect for an event. The effect sends the event as received.
 func (w *world) dispatch(t *testing.T, source, id string, change ...func(*ledger.NewEffect)) identity.EffectID {
 	t.Helper()
 	e, err := w.Inbox().Event(t.Context(), ref(source, id))
@@ -191,7 +191,7 @@ func (w *world) settle(t *testing.T, s ledger.Settlement) {
 	require.NoError(t, err)
 }
 
-// done takes an event through its whole life.
+// done takes an event through its full lifecycle.
 func (w *world) done(t *testing.T, source, id string) {
 	t.Helper()
 	w.accept(t, source, id)

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// I12: code that prints, logs or encodes a value with a secret does not show it.
+// I12: code that prints, logs or encodes a value with a secret does not show the secret.
 func TestASecretIsNeverPrinted(t *testing.T) {
 	t.Parallel()
 	const canary = "hunter2"
