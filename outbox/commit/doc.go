@@ -1,6 +1,5 @@
-// Package commit runs transactions for gateway, worker and applications. A transaction runs alone
-// or is shared by many callers. Package commit retries it until its outcome is known. It does not
-// know about events or effects.
+// Package commit runs transactions for gateway, worker and applications, alone or in groups, and
+// retries them until their outcome is known. It does not know about events or effects.
 //
 // # The door
 //

@@ -12,7 +12,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/internal/column"
 )
 
-// Redelivery is a delivery that the provider shall send again.
+// Redelivery is a delivery requested again from the provider.
 type Redelivery struct {
 	EventID    identity.EventID
 	Ref        string // the provider's name for it

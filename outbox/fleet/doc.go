@@ -1,5 +1,5 @@
-// Package fleet manages, for workers and the program, the destinations of all processes together:
-// the registered destinations, their pauses and rates, and the processes that serve them.
+// Package fleet manages the destinations of all processes together, for workers and the program:
+// their registration, pauses and rates, and the processes that serve them.
 //
 // # Pauses, breakers and rates
 //
