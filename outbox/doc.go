@@ -29,9 +29,9 @@
 // [Outbox.Dispatch], and handle effects and destinations through [Outbox.Ledger] and
 // [Outbox.Fleet]; package worker does that for you.
 //
-// The protocol is documented beside the code that implements it: what a COMMIT means
-// in package commit, effect states, keys and orders in package ledger, pauses and
-// rates in package fleet. docs/protocol.md describes all of it on one page.
+// The protocol is documented beside the code that implements it. Package commit
+// describes the meaning of a COMMIT, package ledger effect states, keys and orders, and
+// package fleet pauses and rates. docs/protocol.md describes all of it on one page.
 //
 // # Authority
 //
@@ -111,12 +111,12 @@
 //
 //   - The process dies before the COMMIT of T1: nothing is stored, the provider
 //     got no response and delivers again.
-//   - It dies after the COMMIT and before the response: the next delivery is a
-//     duplicate.
-//   - It dies in T2: the transaction stores nothing; River rescues the job.
+//   - The process dies after the COMMIT and before the response: the next delivery
+//     is a duplicate.
+//   - The process dies in T2: the transaction stores nothing; River rescues the job.
 //   - A dispatch that stalled past its rescue wakes up: the fence returns no row,
 //     and the dispatch writes nothing.
-//   - It dies between claim and settle, or between the COMMIT of T2 and the
+//   - The process dies between claim and settle, or between the COMMIT of T2 and the
 //     settlement of an effect it claimed there: the effect is in doubt when its
 //     lease ends, and continues as its policy says.
 //   - The response to a T2 that claimed is lost: the next try finds the event

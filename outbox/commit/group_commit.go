@@ -341,7 +341,7 @@ func (g *Group[M, R]) fail(batch []*waiting[M, R], err error) {
 // recognises its own rows. If tries is positive, it returns a statement's temporary fault after
 // that many tries, because one of the members may be the cause.
 //
-// It never uses a submitter's context: cancelling a COMMIT loses its outcome.
+// transact never uses a submitter's context: cancelling a COMMIT loses its outcome.
 func (g *Group[M, R]) transact(batch []*waiting[M, R], lockWait time.Duration, tries int) ([]R, error) {
 	deadline := batch[0].deadline
 	members := make([]M, len(batch))
