@@ -71,7 +71,7 @@ type Limits struct {
 	// Foreign is true if the transaction also runs an application's statements. All its statements
 	// are then planned with the server's settings.
 	Foreign bool
-	// Once is for a query that may fail: it is not retried, and is cancelled with the caller's
+	// Once is for a check that may fail: it is not retried, and is cancelled with the caller's
 	// context.
 	Once bool
 	// Undo is for trials: the transaction ends with ROLLBACK instead of COMMIT.

@@ -59,9 +59,8 @@ func (s txSettings) options() pgx.TxOptions {
 }
 
 // query returns the statement that applies the settings to the transaction. It only ever raises
-// synchronous_commit. Below on, an acknowledged row is lost if the server's process fails, and the
-// server may use remote_apply. The warning about a cancelled wait for the standby must arrive: see
-// PreparePool.
+// synchronous_commit, and keeps remote_apply. Below on, an acknowledged row is lost if the server's
+// process fails. The warning about a cancelled wait for the standby must arrive: see PreparePool.
 func (s txSettings) query() string {
 	var q strings.Builder
 	q.WriteString(`SELECT
