@@ -13,17 +13,17 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
-// Options set the least that a run must have done to prove anything.
+// Options set the minimum work of a meaningful run.
 type Options struct {
-	MinAcked  int      // deliveries answered 2xx
-	MinFaults int      // that fired, without simulated ones
-	Kinds     []string // of faults that must have fired
+	MinAcked  int      // deliveries that must be answered 2xx
+	MinFaults int      // faults that must fire, not counting simulated ones
+	Kinds     []string // kinds of faults that must fire
 	// MaxAttempts is the number of attempts after which an effect may be parked. 0 means 20,
 	// the default of destinations.
 	MaxAttempts int
 }
 
-// Check judges a history. If it finds a violation, it reads the file a second time for the
+// Check judges a history. If it finds a violation, it reads the file again to collect the
 // stories.
 func Check(file io.ReadSeeker, opts Options) (Verdict, error) {
 	leaks := &leakFinder{in: file}
@@ -50,8 +50,8 @@ func Check(file io.ReadSeeker, opts Options) (Verdict, error) {
 	return verdict, nil
 }
 
-// rules lists every rule. A rule has a file of its own, or shares one with a rule that checks
-// the same rows.
+// rules lists every rule. Each rule has its own file or shares one with a rule about the same
+// rows.
 var rules = []func(*judge){
 	(*judge).acknowledgedIsStored, // I1
 	(*judge).erasedWasOrdered,     // I1
@@ -87,7 +87,7 @@ type judge struct {
 	byKey      map[string]*effect  // by idempotency key
 	contents   map[content]bool    // see storedContents
 	erased     map[string]bool     // deliveries with an event that was erased or redacted
-	ordersOf   map[string][]*order // by target; empty for a selection
+	ordersOf   map[string][]*order // by target; empty target for a bulk run
 	violations []Violation
 }
 
@@ -121,7 +121,7 @@ func newJudge(f *facts, totals Totals, opts Options) *judge {
 	return j
 }
 
-// violated reports a broken promise. also names further subjects of its story.
+// violated reports a broken promise. also lists further subjects for its story.
 func (j *judge) violated(rule Rule, key, text string, also ...string) {
 	j.violations = append(j.violations, Violation{Rule: rule, Key: key, Text: text, also: also})
 }

@@ -50,8 +50,7 @@ func TestGoodHistoriesHaveNoViolation(t *testing.T) {
 	}
 }
 
-// The name of a file gives the rule that finds its violation. Its first line describes the
-// violation.
+// A file's name gives the rule that finds its violation. Its first line describes the violation.
 func TestEachBadHistoryIsFoundByItsRuleAlone(t *testing.T) {
 	t.Parallel()
 	for _, path := range files(t, "bad.*.jsonl") {

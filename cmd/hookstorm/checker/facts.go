@@ -5,32 +5,32 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
-// facts holds the content of a history, by the keys that the rules need. Times are in
+// facts holds a history's content, indexed by the keys that the rules need. Times are in
 // microseconds since the run began.
 type facts struct {
 	run          history.Run
 	events       map[identity.EventRef]*event
 	effects      map[identity.EffectID]*effect
-	calls        map[string][]*call               // by the effect's own key, in order of arrival
+	calls        map[string][]*call               // by the effect's unrotated key, in order of arrival
 	enqueues     map[identity.EffectID][]*enqueue // what the application requested
 	deliveries   []*delivery
-	deployments  []*deployment // in the order they began, the zero one first; empty if none began
+	deployments  []*deployment // in the order they began, starting with a zero deployment; empty if none began
 	orders       []*order
 	faults       map[string]int // faults that fired and were not simulated, by kind
 	bodies       map[string]bodyRow
-	logged       map[instruction]int64 // actions in the operator log, with their number
-	bulk         map[string]actionRow  // bulk runs that began by the operator log, by name, such as run 7
+	logged       map[instruction]int64 // actions in the operator log, with their counts
+	bulk         map[string]actionRow  // bulk runs that the operator log contains, by name, such as run 7
 	destinations map[string]destinationRow
 	objects      map[object]objectRow
 	windows      []windowRow
 	copies       []copyRow
 	books        map[string]int // rows of torture.books, by event id
 	application  map[string]int // rows of torture.orders_of_application, by key
-	rows         map[string]int // of each table
-	clock        int64          // offset to add to a time of the database; 0 if the history has no snapshot
+	rows         map[string]int // row counts by table
+	clock        int64          // offset to add to a database time; 0 if the history has no snapshot
 }
 
-// event holds everything that the history has about one event.
+// event holds the history's content about one event.
 type event struct {
 	ref        identity.EventRef
 	deliveries []*delivery // in the order they began
@@ -38,7 +38,7 @@ type event struct {
 	rows       int
 	replays    []replayRow
 	effects    []link
-	handled    []int // generations, one for each row
+	handled    []int // generations that handlers wrote, one for each row
 	jobs       int
 }
 
@@ -48,7 +48,7 @@ type delivery struct {
 	events   []*event
 	hash     string
 	signed   bool
-	listed   bool // in the list of its sender: its events must be stored at the end
+	listed   bool // in its sender's list: its events must be stored at the end
 	began    int64
 	ended    int64 // forever if the outcome is unknown
 	kind     history.Kind
@@ -60,8 +60,8 @@ type delivery struct {
 // acknowledged reports whether the sender may rely on the delivery.
 func (d *delivery) acknowledged() bool { return d.kind == history.OK }
 
-// mayCount reports whether the delivery was accepted, or may have been. A 5xx leaves that as
-// open as no answer: the gateway may have lost only the answer to its COMMIT.
+// mayCount reports whether the delivery was or may have been accepted. A 5xx leaves that unknown,
+// as does a missing response: the gateway may have lost the result of its COMMIT.
 func (d *delivery) mayCount() bool { return d.kind != history.Fail || d.status >= 500 }
 
 // call is one request that arrived at a receiver.
@@ -71,8 +71,8 @@ type call struct {
 	hash        string
 	began       int64
 	ended       int64
-	applied     bool // whether this call was applied
-	known       bool // whether an earlier call was applied
+	applied     bool // whether the receiver applied this call
+	known       bool // whether the receiver applied an earlier call
 	status      int
 }
 
@@ -89,7 +89,7 @@ type enqueue struct {
 // mayStand reports whether the enqueued effect may be stored.
 func (e *enqueue) mayStand() bool { return !e.Rollback && e.kind != history.Fail }
 
-// order is one operator action.
+// order is one operator action on an event, effect or destination.
 type order struct {
 	history.Order
 
@@ -98,10 +98,10 @@ type order struct {
 	kind  history.Kind
 }
 
-// instruction is an order in the terms of the operator log.
+// instruction is an operator action as the operator log names it.
 type instruction struct{ action, target string }
 
-// effect holds everything that the history has about one effect.
+// effect holds the history's content about one effect.
 type effect struct {
 	id          identity.EffectID
 	row         *effectRow
@@ -112,16 +112,16 @@ type effect struct {
 	jobs        int
 }
 
-// link is an effect that an event led to.
+// link connects an event to an effect that it led to.
 type link struct {
 	effect     *effect
-	suppressed bool // whether another event had made the effect
+	suppressed bool // whether another event had already created the effect
 }
 
 // name returns the effect's idempotency key.
 func (e *effect) name() string { return e.id.IdempotencyKey() }
 
-// object is an object of latest_by.
+// object identifies an object of latest_by or an order of order_by.
 type object struct{ scope, key string }
 
 func newFacts() *facts {

@@ -75,11 +75,11 @@ func missing(r *history.Record, what string) error {
 }
 
 const (
-	noMember = "it has no member of the name of its op"
-	noBegin  = "it ends what never began, or has ended"
+	noMember = "it has no member named after its op"
+	noBegin  = "it ends an operation that never began or has already ended"
 )
 
-// end removes the operation that r ends from the open ones and returns it.
+// end removes and returns the open operation that r ends.
 func end[T any](open map[int64]*T, r *history.Record) (*T, error) {
 	o := open[r.ID]
 	if o == nil {
@@ -89,7 +89,8 @@ func end[T any](open map[int64]*T, r *history.Record) (*T, error) {
 	return o, nil
 }
 
-// endOf returns when an operation ended. One of unknown outcome may still take effect later.
+// endOf returns when an operation ended. An operation of unknown outcome may still take effect
+// later.
 func endOf(r *history.Record) int64 {
 	if r.Kind == history.Unknown {
 		return forever

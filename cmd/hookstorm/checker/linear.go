@@ -15,24 +15,24 @@ const (
 	atOnce = 16
 	// patience bounds porcupine's work on one event. An undecided event fails the run.
 	patience = time.Second
-	// looks bounds the tries for one event on a busy machine. A try counts as final only if
-	// this process got a full patience of processor time.
+	// looks bounds the tries for one event on a busy machine. A try is final only if this process
+	// got a full patience of processor time.
 	looks = 5
 )
 
-// answer is what is known about the result of one operation on an event.
+// answer is the known result of one operation on an event.
 type answer int
 
 const (
-	wasFirst   answer = iota // accepted: nothing was stored before
-	wasKnown                 // a duplicate: something was stored before
+	wasFirst   answer = iota // accepted: no body was stored before
+	wasKnown                 // a duplicate: a body was stored before
 	wasTaken                 // accepted or a duplicate
 	maybeTaken               // accepted, a duplicate, or without effect
 	isStored                 // the snapshot: the final state
 )
 
-// step is an operation on an event. The event is modelled as a cell that its first acceptance
-// writes once, with the hash of a body.
+// step is an operation on an event. An event is modelled as a cell that its first acceptance
+// writes once, with a body's hash.
 type step struct {
 	answer answer
 	hash   string
@@ -58,10 +58,9 @@ var cell = porcupine.Model{
 	Equal: func(a, b any) bool { return a == b },
 }
 
-// linear checks that each event has one moment of acceptance that explains every answer about
-// it and its stored state. Operations of unknown outcome may have taken effect at any time
-// after they began, or never: they end after the snapshot. Events that other rules reported
-// are not reported again.
+// linear checks that one moment of acceptance explains every response about an event and its
+// stored state. An operation of unknown outcome may have taken effect at any time after it began,
+// or never: it ends after the snapshot. Events that other rules reported are not reported again.
 func (j *judge) linear() {
 	reported := make(map[string]bool)
 	for _, v := range j.violations {
@@ -70,7 +69,7 @@ func (j *judge) linear() {
 	for ref, e := range j.events {
 		operations, most := j.operations(e)
 		if isByContent(string(ref.Source)) {
-			continue // its answers are also about events with other ids
+			continue // its responses also cover events with other ids
 		}
 		if len(e.deliveries) == 0 || reported[ref.String()] || e.row != nil && (e.row.imported() || e.row.fetched()) {
 			continue // imported and fetched events have no acceptance
@@ -84,14 +83,15 @@ func (j *judge) linear() {
 		switch decide(operations) {
 		case porcupine.Ok:
 		case porcupine.Illegal:
-			j.eventViolatedf(RuleLinear, e, "no moment at which it was accepted explains all the answers about it")
+			j.eventViolatedf(RuleLinear, e, "no single moment of acceptance explains all responses about it")
 		case porcupine.Unknown:
 			j.eventViolatedf(RuleLinear, e, "porcupine did not decide within %s", patience)
 		}
 	}
 }
 
-// decide runs porcupine, and runs it again only if it got less processor time than patience.
+// decide runs porcupine. It repeats the run only if porcupine got less processor time than
+// patience.
 func decide(operations []porcupine.Operation) porcupine.CheckResult {
 	result := porcupine.Unknown
 	for look, before := 0, processorTime(); look < looks && result == porcupine.Unknown; look++ {
@@ -135,7 +135,7 @@ func (j *judge) operations(e *event) ([]porcupine.Operation, int) {
 	most := overlap(operations)
 	stored := step{isStored, ""}
 	if e.row != nil && j.erased[e.row.DeliveryID] {
-		return operations, most // the stored body is no longer known
+		return operations, most // the hash of the stored body is no longer known
 	}
 	if e.row != nil {
 		stored.hash = j.bodies[e.row.DeliveryID].Hash
@@ -164,8 +164,8 @@ func overlap(operations []porcupine.Operation) int {
 }
 
 // duplicatesFollow is the weaker check for an event with too many simultaneous deliveries. A
-// duplicate is answered only after another delivery began that it may repeat, and after the
-// delivery began that was answered accepted.
+// delivery may be answered duplicate only after another delivery began that it may repeat. It
+// must also end after the start of the delivery that was answered accepted.
 func (j *judge) duplicatesFollow(e *event) {
 	began := int64(forever)
 	for _, d := range e.deliveries {
@@ -176,7 +176,7 @@ func (j *judge) duplicatesFollow(e *event) {
 	for i, d := range e.deliveries {
 		others := func(other *delivery) bool { return other != d && other.mayCount() && other.began < d.ended }
 		if d.known && ((began != forever && d.ended < began) || !slices.ContainsFunc(e.deliveries, others)) {
-			j.eventViolatedf(RuleLinear, e, "delivery %d of it was answered duplicate at %s, before any other could have been accepted", i+1, at(d.ended))
+			j.eventViolatedf(RuleLinear, e, "its delivery %d was answered duplicate at %s, before any other could have been accepted", i+1, at(d.ended))
 			return
 		}
 	}

@@ -26,7 +26,7 @@ func Print(w io.Writer, v Verdict) error {
 	}
 	fmt.Fprintf(out, "%d deliveries acknowledged, %d events, %d effects, %d faults of %d kinds\n",
 		v.Totals.Acked, v.Totals.Events, v.Totals.Effects, v.Totals.Faults, v.Totals.Kinds)
-	fmt.Fprintf(out, "%d events decided by porcupine, %d by the rules of sets: more than %d deliveries at once\n", v.Totals.Decided, v.Totals.Wide, atOnce)
+	fmt.Fprintf(out, "%d events decided by porcupine, %d by set rules: more than %d simultaneous deliveries\n", v.Totals.Decided, v.Totals.Wide, atOnce)
 	ofRule := make(map[Rule]int)
 	for i := range v.Violations {
 		violation := &v.Violations[i]
@@ -99,8 +99,8 @@ func answered(status int) string {
 	return strconv.Itoa(status)
 }
 
-// columns formats a row in order of its column names. It omits null and empty values, and
-// columns that are the same in all rows of an effect's story.
+// columns formats a row sorted by column name. It omits null and empty values, and columns that
+// are the same in all rows of an effect's story.
 func columns(table string, row json.RawMessage) string {
 	var all map[string]json.RawMessage
 	if json.Unmarshal(row, &all) != nil {

@@ -32,8 +32,8 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// run is a small run of the scenario in this process: the real outbox, worker and receivers,
-// and a history of everything they do.
+// run is a small run of the scenario in this process: the real outbox, worker and receivers, and
+// a history of everything they do.
 type run struct {
 	pool      *pgxpool.Pool
 	box       *outbox.Outbox
@@ -70,7 +70,8 @@ func startRun(t *testing.T) *run {
 	return r
 }
 
-// deliver accepts a delivery as the gateway does, and records what its sender would see.
+// deliver accepts a delivery as the gateway does, and records the response that its sender would
+// get.
 func (r *run) deliver(t *testing.T, source string, body string, ids ...string) {
 	t.Helper()
 	d := outbox.Delivery{Source: identity.Source(source), Provider: "test", ContentType: "application/json", Body: []byte(body)}
@@ -157,8 +158,8 @@ func (r *run) quiet(t *testing.T) {
 	}, 2*time.Minute, 50*time.Millisecond)
 }
 
-// The history of a run of the real packages has no violation, with failing receivers,
-// duplicates, operator actions and rollbacks. It exercises many of the rules.
+// A run of the real packages has no violation, despite failing receivers, duplicates, operator
+// actions and rollbacks. It exercises many of the rules.
 func TestRealRunHasNoViolation(t *testing.T) {
 	t.Parallel()
 	r := startRun(t)

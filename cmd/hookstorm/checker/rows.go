@@ -11,7 +11,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
-// instant is a time of the database, in microseconds since 1970; 0 is NULL.
+// instant is a database time, in microseconds since 1970; 0 is NULL.
 type instant int64
 
 // UnmarshalJSON reads a timestamp as row_to_json writes it.
@@ -24,7 +24,7 @@ func (i *instant) UnmarshalJSON(text []byte) error {
 	return err
 }
 
-// The rows of a snapshot, with the columns that a rule needs.
+// The snapshot's rows, with the columns that the rules need.
 type (
 	eventRow struct {
 		Source       string  `json:"source"`
@@ -144,10 +144,10 @@ type (
 	}
 )
 
-// imported reports whether the event came from another system. Only its key is known.
+// imported reports whether the event was imported from another system. Only its key is known.
 func (r *eventRow) imported() bool { return r.Outcome == "imported" }
 
-// fetched reports whether the event came from its sender's list instead of a delivery.
+// fetched reports whether the event was fetched from its sender's list instead of delivered.
 func (r *eventRow) fetched() bool { return r.Origin == "backfill" }
 
 // row reads one row of a snapshot into the facts.
@@ -265,7 +265,7 @@ func (f *facts) jobRow(r *history.Record) error {
 	return nil
 }
 
-// smallRow reads a row of the other tables, which are small or have few columns.
+// smallRow reads a row of a small table or a table with few columns.
 func (f *facts) smallRow(r *history.Record) error {
 	switch r.Table {
 	case tableOperatorLog:

@@ -2,25 +2,24 @@ package checker
 
 import "slices"
 
-// acknowledgedIsStored checks I1. Every delivery that was answered 2xx has all its events
-// stored, with a body that was sent. If it was answered accepted, at least one event has its
-// body.
-// Every event in the list of a sender is stored, whatever its deliveries were answered.
+// acknowledgedIsStored checks I1. Every delivery that was answered 2xx has all its events stored,
+// with a body that was sent. If it was answered accepted, at least one event is stored with its
+// body. Every event in a sender's list is stored, whatever responses its deliveries got.
 func (j *judge) acknowledgedIsStored() {
 	for _, d := range j.deliveries {
 		if d.listed && !d.acknowledged() && d.events[0].row == nil {
-			j.eventViolatedf("I1", d.events[0], "its sender lists the event, and it is not stored")
+			j.eventViolatedf("I1", d.events[0], "its sender lists the event, but it is not stored")
 		}
 		if !d.acknowledged() {
 			continue
 		}
 		for _, e := range d.events {
 			if e.row == nil && !j.repeats(d) {
-				j.eventViolatedf("I1", e, "a delivery was answered %d at %s, and the event is not stored", d.status, at(d.ended))
+				j.eventViolatedf("I1", e, "a delivery was answered %d at %s, but the event is not stored", d.status, at(d.ended))
 			}
 		}
 		if d.accepted && !j.standsFor(d) && !anotherStands(d, j) {
-			j.eventViolatedf("I1", d.events[0], "a delivery was answered accepted at %s, and no event of it is stored with its body", at(d.ended))
+			j.eventViolatedf("I1", d.events[0], "a delivery was answered accepted at %s, but none of its events is stored with its body", at(d.ended))
 		}
 	}
 	for _, e := range j.events {
@@ -31,27 +30,27 @@ func (j *judge) acknowledgedIsStored() {
 		switch {
 		case e.row.imported():
 			if stored {
-				j.eventViolatedf("I1", e, "the event was imported, and a delivery is stored for it")
+				j.eventViolatedf("I1", e, "the event was imported, but a delivery is stored for it")
 			}
 		case !stored:
-			j.eventViolatedf("I1", e, "the event is stored, but not the delivery that it came in")
+			j.eventViolatedf("I1", e, "the event is stored, but not the delivery that contained it")
 		case j.erased[e.row.DeliveryID]:
 		case len(e.deliveries) > 0 && !slices.ContainsFunc(e.deliveries, func(d *delivery) bool { return d.hash == body.Hash }):
-			j.eventViolatedf("I1", e, "the body that is stored, %s, is none that was sent", short(body.Hash))
+			j.eventViolatedf("I1", e, "the stored body, %s, was never sent", short(body.Hash))
 		}
 	}
 }
 
-// standsFor reports whether an event of d is stored with the body of d. An
-// event that is not stored counts too, because it is reported on its own.
+// standsFor reports whether at least one event of d is stored with d's body. An event that is not
+// stored counts too, because it is reported separately.
 func (j *judge) standsFor(d *delivery) bool {
 	return slices.ContainsFunc(d.events, func(e *event) bool {
 		return e.row == nil || j.cameAs(e.row, d.hash)
 	})
 }
 
-// cameAs reports whether an event is stored with a body, or may have been before an event of
-// its delivery was erased.
+// cameAs reports whether an event is stored with this body. It also returns true if the body may
+// have been erased with another event of the delivery.
 func (j *judge) cameAs(row *eventRow, hash string) bool {
 	return j.erased[row.DeliveryID] || j.bodies[row.DeliveryID].Hash == hash
 }
@@ -60,29 +59,29 @@ func (j *judge) cameAs(row *eventRow, hash string) bool {
 func (j *judge) erasedWasOrdered() {
 	for _, e := range j.events {
 		if e.row != nil && e.row.ErasedAt != 0 && j.logged[instruction{"event.erase", e.ref.String()}] == 0 {
-			j.eventViolatedf("I1", e, "the event is erased, and nobody ordered that")
+			j.eventViolatedf("I1", e, "the event is erased, but no operator action requested it")
 		}
 	}
 }
 
-// anotherStands reports whether a second delivery of an event of d was answered accepted too.
-// That breaks I2, which another rule checks.
+// anotherStands reports whether another accepted delivery of an event of d is stored. That breaks
+// I2, which another rule checks.
 func anotherStands(d *delivery, j *judge) bool {
 	return slices.ContainsFunc(d.events, func(e *event) bool {
 		return slices.ContainsFunc(e.deliveries, func(other *delivery) bool { return other != d && other.accepted && j.standsFor(other) })
 	})
 }
 
-// attempted identifies the attempts of a sender to deliver the same content.
+// attempted identifies a sender's attempts to deliver the same content.
 type attempted struct {
 	first *event
 	hash  string
 }
 
-// acceptedOnce checks I2. An event has one row, and at most one delivery of it was answered
+// acceptedOnce checks I2. An event has one row, and at most one of its deliveries was answered
 // accepted. A delivery of unknown outcome may have been the accepted one, but not if another
-// was answered accepted. For a delivery with many events, accepted means that at least one
-// was new. So a body has at most as many such answers as stored deliveries.
+// delivery was answered accepted. For a delivery with many events, accepted means that at least
+// one was new. So a body has at most as many accepted responses as stored deliveries.
 func (j *judge) acceptedOnce() {
 	for _, e := range j.events {
 		if e.rows > 1 {
@@ -99,14 +98,14 @@ func (j *judge) acceptedOnce() {
 	for key, accepted := range answers {
 		first := accepted[0]
 		if stored := j.storedFor(first); stored > 0 && len(accepted) > stored {
-			j.eventViolatedf("I2", key.first, "%d deliveries of it were answered accepted, the last at %s", len(accepted), at(accepted[len(accepted)-1].ended))
+			j.eventViolatedf("I2", key.first, "%d of its deliveries were answered accepted, the last at %s", len(accepted), at(accepted[len(accepted)-1].ended))
 		} else if !j.standsFor(first) && anotherStands(first, j) {
-			j.eventViolatedf("I2", key.first, "a delivery with another body than the one that is stored was answered accepted too, at %s", at(first.ended))
+			j.eventViolatedf("I2", key.first, "a delivery whose body differs from the stored one was answered accepted too, at %s", at(first.ended))
 		}
 	}
 }
 
-// storedFor counts the stored deliveries with the body of d and an event of d.
+// storedFor counts the stored deliveries with d's body and at least one event of d.
 func (j *judge) storedFor(d *delivery) int {
 	ids := make(map[string]bool)
 	for _, e := range d.events {
@@ -117,7 +116,7 @@ func (j *judge) storedFor(d *delivery) int {
 	return len(ids)
 }
 
-// short returns the beginning of a hash, long enough to compare by eye.
+// short returns a hash prefix that is long enough to compare by eye.
 func short(hash string) string {
 	if len(hash) > 12 {
 		return hash[:12]

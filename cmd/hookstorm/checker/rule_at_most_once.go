@@ -9,8 +9,8 @@ import (
 const atMostOnce = "at_most_once"
 
 // atMostOnce checks I8. After an attempt that may have been applied, an at_most_once effect
-// is not started again unless an operator asks for it. The log of transitions shows the
-// attempts, the receivers show the calls.
+// starts again only at an operator's request. The transition log shows the attempts, the
+// receivers show the calls.
 func (j *judge) atMostOnce() {
 	for _, e := range j.effects {
 		if e.row == nil || e.row.Policy != atMostOnce {
@@ -38,29 +38,29 @@ func (j *judge) startedAgain(e *effect) {
 			continue
 		}
 		if !allowed {
-			j.effectViolatedf("I8", e, "attempt %d was started after one that may have been applied, and nobody ordered it", t.Attempt)
+			j.effectViolatedf("I8", e, "attempt %d started after one that may have been applied, and no operator action requested it", t.Attempt)
 			return
 		}
 		allowed = !doubtful[t.Attempt]
 	}
 }
 
-// reopens reports whether a transition is an operator's request to attempt a
-// finished effect again.
+// reopens reports whether a transition is an operator's request to attempt a finished effect
+// again.
 func reopens(t transitionRow) bool {
 	return (t.From == "failed" || t.From == "parked" || t.From == "cancelled") && (t.To == "pending" || t.To == "in_doubt")
 }
 
-// calledAgain counts calls that may have been applied. Each but the first needs an operator
-// action of its own before it. Calls are counted and not paired with actions, because a
-// stalled attempt may call after the one that an operator requested.
+// calledAgain counts calls that may have been applied. Each call after the first needs its own
+// earlier operator action. Calls are counted and not paired with actions, because a stalled
+// attempt may call after the one that an operator requested.
 func (j *judge) calledAgain(e *effect) {
 	calls := j.calls[e.row.IdempotencyKey]
 	mail := j.kindOf(e) == "email"
 	before := 0
 	for _, c := range calls {
 		if ordered := j.reopenings(e, c.began); before > ordered {
-			j.effectViolatedf("I8", e, "a call came at %s, after %d that may have been applied and %d orders to try again", at(c.began), before, ordered)
+			j.effectViolatedf("I8", e, "a call arrived at %s, after %d that may have been applied and %d operator requests to try again", at(c.began), before, ordered)
 			return
 		}
 		if !refused(c.status, mail) {
@@ -69,9 +69,9 @@ func (j *judge) calledAgain(e *effect) {
 	}
 }
 
-// refused reports whether an answer proves that this call was not applied, whatever earlier
-// calls did. A mail server that answers 4yz or 5yz has not accepted the mail (RFC 5321,
-// 4.2.1). Over HTTP, 408 and 409 leave it open.
+// refused reports whether a response shows that this call was not applied, whatever earlier calls
+// did. A mail server that answers 4yz or 5yz has not accepted the email (RFC 5321, 4.2.1). Over
+// HTTP, 408 and 409 leave the outcome unknown.
 func refused(status int, mail bool) bool {
 	if mail {
 		return status >= 300
@@ -80,7 +80,7 @@ func refused(status int, mail bool) bool {
 }
 
 // reopenings counts the operator actions before a moment that may have reopened the effect: a
-// retry of it, a replay of an event that led to it, or either of a selection.
+// retry of the effect, a replay of an event that led to it, or a bulk run of either.
 func (j *judge) reopenings(e *effect, before int64) int {
 	targets := map[string]bool{e.row.IdempotencyKey: true, "": true, refOf(e.row).String(): true}
 	for _, from := range e.links {

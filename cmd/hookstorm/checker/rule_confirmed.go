@@ -2,8 +2,8 @@ package checker
 
 import "slices"
 
-// doneWasConfirmed checks I6. The receiver of a done effect answered 2xx to a call with its
-// key. I10 covers sql effects.
+// doneWasConfirmed checks I6. The receiver of a done effect answered 2xx to a call with its key.
+// I10 covers sql effects.
 func (j *judge) doneWasConfirmed() {
 	for _, e := range j.effects {
 		if e.row == nil || e.row.State != "done" || j.kindOf(e) == "sql" {
@@ -11,7 +11,7 @@ func (j *judge) doneWasConfirmed() {
 		}
 		calls := j.calls[e.row.IdempotencyKey]
 		if !slices.ContainsFunc(calls, (*call).confirmed) {
-			j.effectViolatedf("I6", e, "it is done, and none of the %d calls with its key was answered 2xx", len(calls))
+			j.effectViolatedf("I6", e, "it is done, but none of the %d calls with its key was answered 2xx", len(calls))
 		}
 	}
 }

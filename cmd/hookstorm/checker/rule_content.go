@@ -5,13 +5,13 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
-// content is the body of an event of a source.
+// content is an event's body, with its source.
 type content struct {
 	source identity.Source
 	hash   string
 }
 
-// storedContents returns the bodies of the stored events of sources that deduplicate by
+// storedContents returns the bodies of the stored events, for sources that deduplicate by
 // content.
 func (j *judge) storedContents() map[content]bool {
 	if j.contents == nil {
@@ -40,17 +40,17 @@ func (j *judge) repeats(d *delivery) bool {
 	return j.storedContents()[content{identity.Source(d.source), d.hash}]
 }
 
-// windowsOfStored checks I1 for sources that deduplicate by content. A content window belongs
-// to an event that is stored with its body, because repeats of the body are acknowledged
-// while the window is open.
+// windowsOfStored checks I1 for sources that deduplicate by content. A content window belongs to
+// an event that is stored with its body, because repeats of the body are acknowledged while the
+// window is open.
 func (j *judge) windowsOfStored() {
 	for _, w := range j.windows {
 		e := j.event(w.Source, w.EventID)
 		switch {
 		case e.row == nil:
-			j.eventViolatedf("I1", e, "a window is open for a body of the event, which is not stored")
+			j.eventViolatedf("I1", e, "a window is open for the event, but the event is not stored")
 		case e.row.AcceptanceID != w.AcceptanceID || e.row.PayloadHash != w.Hash:
-			j.eventViolatedf("I1", e, "a window is open for the body %s, and the event is stored with %s", short(w.Hash), short(e.row.PayloadHash))
+			j.eventViolatedf("I1", e, "a window is open for the body %s, but the event is stored with %s", short(w.Hash), short(e.row.PayloadHash))
 		}
 	}
 }

@@ -9,20 +9,20 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
-// eventsEnded checks I5 for events. Each is dispatched, has the effects of its routes, and
-// has no job left.
+// eventsEnded checks I5 for events. Each is dispatched, has the effects of its routes, and has no
+// job left.
 func (j *judge) eventsEnded() {
 	routes := routesBySource()
 	for _, e := range j.events {
 		if e.jobs > 0 {
-			j.eventViolatedf("I5", e, "%d jobs of it are still to be worked", e.jobs)
+			j.eventViolatedf("I5", e, "it has %d unfinished jobs", e.jobs)
 		}
 		if e.row == nil {
 			continue
 		}
 		if e.row.imported() {
 			if len(e.effects) > 0 {
-				j.eventViolatedf("I5", e, "the event was imported, and has effects")
+				j.eventViolatedf("I5", e, "the event was imported, but has effects")
 			}
 			continue
 		}
@@ -34,8 +34,8 @@ func (j *judge) eventsEnded() {
 	}
 }
 
-// routesBySource returns the scopes of the effects that an event of each source has. No route
-// of the run has a condition.
+// routesBySource returns the scopes of an event's effects, by source. The run's routes have no
+// conditions.
 func routesBySource() map[string][]identity.Scope {
 	scopes := make(map[string][]identity.Scope)
 	for _, d := range scenario.Destinations() {
@@ -52,7 +52,7 @@ func (j *judge) hasEffects(e *event, scopes []identity.Scope) {
 	wanted := 1
 	for _, r := range e.replays {
 		if r.PreviousOutcome != "dispatched" {
-			return // the rows do not tell which generations made effects
+			return // the rows do not show which generations created effects
 		}
 		if r.NewKeys {
 			wanted++
@@ -66,17 +66,17 @@ func (j *judge) hasEffects(e *event, scopes []identity.Scope) {
 			}
 		}
 		if n != wanted {
-			j.eventViolatedf("I5", e, "it is dispatched, and has %s of %s, not %d", plural(n, "effect"), scope, wanted)
+			j.eventViolatedf("I5", e, "it is dispatched, but has %s of %s, not %d", plural(n, "effect"), scope, wanted)
 		}
 	}
 }
 
-// effectsEnded checks I5 for effects. Each is done or ended for a recorded reason, and has no
-// job left.
+// effectsEnded checks I5 for effects. Each is done or ended for a recorded reason, and has no job
+// left.
 func (j *judge) effectsEnded() {
 	for _, e := range j.effects {
 		if e.jobs == 1 {
-			j.effectViolatedf("I5", e, "a job of it is still to be worked")
+			j.effectViolatedf("I5", e, "it has an unfinished job")
 		}
 		if e.row == nil {
 			continue
@@ -94,23 +94,23 @@ func (j *judge) unjustified(e *effect) string {
 		return fmt.Sprintf("it is %s at the end of the run, after %d attempts: %q", e.row.State, e.row.Attempt, e.row.Error)
 	case "parked":
 		if !j.mayBeParked(e) {
-			return fmt.Sprintf("it is parked, and nothing that is recorded justifies it: %q", e.row.Error)
+			return fmt.Sprintf("it is parked, but no recorded cause justifies that: %q", e.row.Error)
 		}
 	case "failed":
 		if last := e.lastAttempt(); last == nil || last.Applied != "no" || (j.kindOf(e) != "sql" && last.Status < 300) {
-			return fmt.Sprintf("it has failed, and no receiver refused it: %q", e.row.Error)
+			return fmt.Sprintf("it has failed, but no receiver refused it: %q", e.row.Error)
 		}
 	case "cancelled":
 		if e.row.SupersededBy == "" && !j.ordered("cancel", e) {
-			return fmt.Sprintf("it is cancelled, and nobody ordered that: %q", e.row.Error)
+			return fmt.Sprintf("it is cancelled, but no operator action requested it: %q", e.row.Error)
 		}
 	}
 	return ""
 }
 
-// mayBeParked reports whether a cause of docs/protocol.md applies: the effect could not be
-// rendered; it is at_most_once and in doubt; it was refused while in doubt; its attempts are
-// used up; an operator parked it.
+// mayBeParked reports whether docs/protocol.md allows the effect to be parked: it could not be
+// rendered; it is at_most_once and in doubt; it was refused while in doubt; its attempts are used
+// up; or an operator parked it.
 func (j *judge) mayBeParked(e *effect) bool {
 	last := e.lastAttempt()
 	doubt := e.row.DoubtSince != 0
@@ -129,8 +129,8 @@ func (e *effect) lastAttempt() *attemptRow {
 	return &e.attempts[i]
 }
 
-// ordered reports whether the operator log has the action for the effect, either for it alone
-// or as a bulk run whose filter matches it.
+// ordered reports whether the operator log has the action for the effect, either alone or in a
+// bulk run whose filter matches it.
 func (j *judge) ordered(action string, e *effect) bool {
 	if j.logged[instruction{"effect." + action, e.row.IdempotencyKey}] > 0 {
 		return true

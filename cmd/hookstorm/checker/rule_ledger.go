@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// ledgerIsWhatWasSeen compares the ledger with what the receivers saw. Each finished attempt
-// has a row. There are no more calls than attempts, and no more applied attempts than
-// confirmed calls. A failed effect was not applied.
+// ledgerIsWhatWasSeen compares the ledger with the calls at the receivers. Each finished attempt
+// has a row. There are no more calls than attempts, and no more applied attempts than confirmed
+// calls. A failed effect was not applied.
 func (j *judge) ledgerIsWhatWasSeen() {
 	for _, e := range j.effects {
 		if e.row == nil {
@@ -29,10 +29,10 @@ func (j *judge) ledgerIsWhatWasSeen() {
 			}
 		}
 		if len(e.attempts) < ended && (len(e.attempts) == 0 || e.attempts[len(e.attempts)-1].Attempt == len(e.attempts)) {
-			j.effectViolatedf(RuleLedger, e, "it was attempted %d times, and %s of attempts are there", e.row.Attempt, plural(len(e.attempts), "row"))
+			j.effectViolatedf(RuleLedger, e, "it was attempted %d times, but has %s of attempts", e.row.Attempt, plural(len(e.attempts), "row"))
 		}
 		if applied > 1 {
-			j.effectViolatedf(RuleLedger, e, "%d attempts say that they were applied", applied)
+			j.effectViolatedf(RuleLedger, e, "%d attempts are recorded as applied", applied)
 		}
 		if j.kindOf(e) == "sql" {
 			continue
@@ -45,17 +45,17 @@ func (j *judge) ledgerIsWhatWasSeen() {
 			}
 		}
 		if len(calls) > e.row.Attempt {
-			j.effectViolatedf(RuleLedger, e, "its receiver got %s, and it was attempted %d times", plural(len(calls), "call"), e.row.Attempt)
+			j.effectViolatedf(RuleLedger, e, "its receiver got %s, but it was attempted %d times", plural(len(calls), "call"), e.row.Attempt)
 		}
 		if e.row.State == "failed" {
-			// Permanently refused. If an attempt may have been applied, the effect is in
+			// The effect failed permanently. If an attempt may have been applied, it would be in
 			// doubt and parked instead.
 			if i := slices.IndexFunc(calls, func(c *call) bool { return c.applied }); i >= 0 {
-				j.effectViolatedf(RuleLedger, e, "it has failed, and the call at %s was applied", at(calls[i].began))
+				j.effectViolatedf(RuleLedger, e, "it has failed, but the call at %s was applied", at(calls[i].began))
 			}
 		}
 		if applied > confirmed && confirmed > 0 {
-			j.effectViolatedf(RuleLedger, e, "%d attempts say that they were applied, and %d calls were confirmed", applied, confirmed)
+			j.effectViolatedf(RuleLedger, e, "%d attempts are recorded as applied, but %d calls were confirmed", applied, confirmed)
 		}
 	}
 }

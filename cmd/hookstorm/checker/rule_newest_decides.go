@@ -8,12 +8,12 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
-// longTransaction is how long after its begin a transaction that dispatches an event may look
-// up the newest configuration, in microseconds. Its process may be paused.
+// longTransaction is the maximum age, in microseconds, at which a dispatching transaction may
+// look up the newest configuration. Its process may be paused.
 const longTransaction = 12_000_000
 
-// deployment is a rolling deployment. Its configuration is the newest from the moment at
-// which it was announced.
+// deployment is a rolling deployment. Its configuration is the newest from the moment of its
+// announcement.
 type deployment struct {
 	history.Deploy
 
@@ -21,7 +21,7 @@ type deployment struct {
 	announced int64 // forever if the outcome is unknown
 }
 
-// wants returns the scopes of the effects that the configuration gives an event of a type.
+// wants returns the scopes of the effects that the configuration gives an event of this type.
 func (d *deployment) wants(eventType string) []identity.Scope {
 	if d.Route == "" || !slices.Contains(d.Types, eventType) {
 		return nil
@@ -29,9 +29,9 @@ func (d *deployment) wants(eventType string) []identity.Scope {
 	return []identity.Scope{identity.ScopeOfRoute(identity.Source(d.Source), d.Route)}
 }
 
-// newestDecides checks that the newest configuration plans an event, whichever process
-// dispatches it. The effects of the changing route are those of one configuration that may
-// have been the newest when the event was dispatched.
+// newestDecides checks that the newest configuration plans an event, whichever process dispatches
+// it. The changing route's effects match a single configuration that may have been the newest at
+// dispatch.
 func (j *judge) newestDecides() {
 	if len(j.deployments) == 0 {
 		return
@@ -57,14 +57,14 @@ func (j *judge) newestDecides() {
 		fits := slices.ContainsFunc(j.deployments[first:last+1], func(d *deployment) bool { return slices.Equal(has, d.wants(e.row.EventType)) })
 		if !fits {
 			d := j.deployments[first]
-			j.eventViolatedf(RuleNewest, e, "it was dispatched at %s with %s of the route that comes and goes, and deployment %d, announced at %s, wants %s",
+			j.eventViolatedf(RuleNewest, e, "it was dispatched at %s with %s of the changing route, but deployment %d, announced at %s, wants %s",
 				at(dispatched), scopes(has), d.Number, at(d.announced), scopes(d.wants(e.row.EventType)))
 		}
 	}
 }
 
-// newestAt returns the range of deployments that may have been the newest for a transaction
-// that began at a time. The first is the last one that was certainly announced.
+// newestAt returns the range of deployments that may have been the newest for a transaction that
+// began at this time. The first is the last one that was certainly announced.
 func (j *judge) newestAt(began int64) (first, last int) {
 	for i, d := range j.deployments {
 		if d.announced != forever && d.announced+clockSlack < began {
@@ -84,7 +84,7 @@ func scopes(s []identity.Scope) string {
 	return fmt.Sprint(s)
 }
 
-// deploy notes a deployment. Before the first, it adds one that began with the run.
+// deploy records a deployment. Before the first, it adds one that began with the run.
 func (g *gatherer) deploy(r *history.Record) error {
 	if r.Deploy == nil {
 		return missing(r, noMember)

@@ -6,17 +6,17 @@ import (
 )
 
 // effectsAreOnce checks I4. A (scope, key, generation) has one effect, at most one unfinished
-// job, and at most one event that made it.
+// job, and at most one event that created it.
 func (j *judge) effectsAreOnce() {
 	for _, e := range j.effects {
 		switch {
 		case e.rows > 1:
 			j.effectViolatedf("I4", e, "it has %d rows", e.rows)
 		case e.row == nil && len(e.attempts)+len(e.transitions)+len(e.links) > 0:
-			j.effectViolatedf("I4", e, "there are attempts, transitions or events of it, but it has no row")
+			j.effectViolatedf("I4", e, "it has attempts, transitions or events, but no row")
 		}
 		if e.jobs > 1 {
-			j.effectViolatedf("I4", e, "it has %d jobs that are still to be worked", e.jobs)
+			j.effectViolatedf("I4", e, "it has %d unfinished jobs", e.jobs)
 		}
 		made := 0
 		for _, from := range e.links {
@@ -25,12 +25,12 @@ func (j *judge) effectsAreOnce() {
 			}
 		}
 		if made > 1 {
-			j.effectViolatedf("I4", e, "%d events say that they made it", made)
+			j.effectViolatedf("I4", e, "%d events are recorded as its creator", made)
 		}
 	}
 }
 
-// from lists the states that a state may follow, as docs/protocol.md has them.
+// from lists the states that a state may follow, as in docs/protocol.md.
 var from = map[string][]string{
 	"started":   {"pending", "started", "in_doubt"},
 	"done":      {"started"},
@@ -41,9 +41,9 @@ var from = map[string][]string{
 	"cancelled": {"pending", "started", "in_doubt", "failed", "parked"},
 }
 
-// stateMachine checks I4 in the log of transitions. Each transition begins where the one
-// before ended, is allowed by docs/protocol.md, and counts one attempt if it starts one. The
-// last one leads to the effect's state.
+// stateMachine checks I4 in the transition log. Each transition starts at the state where the
+// previous one ended, and docs/protocol.md allows it. If it starts an attempt, it adds one to the
+// count. The last one leads to the effect's state.
 func (j *judge) stateMachine() {
 	for _, e := range j.effects {
 		if e.row == nil {
@@ -62,12 +62,12 @@ func (j *judge) stateMachine() {
 				attempt++
 			}
 			if t.From != state || t.Attempt != attempt || !slices.Contains(from[t.To], t.From) {
-				j.effectViolatedf("I4", e, "the log has a step from %s to %s with attempt %d, where it was %s with attempt %d", t.From, t.To, t.Attempt, state, attempt)
+				j.effectViolatedf("I4", e, "the log has a step from %s to %s with attempt %d, but the effect was %s with attempt %d", t.From, t.To, t.Attempt, state, attempt)
 			}
 			state, attempt = t.To, t.Attempt
 		}
 		if state != e.row.State || attempt != e.row.Attempt {
-			j.effectViolatedf("I4", e, "it is %s after %d attempts, and the log of its transitions ends at %s after %d", e.row.State, e.row.Attempt, state, attempt)
+			j.effectViolatedf("I4", e, "it is %s after %d attempts, but its transition log ends at %s after %d", e.row.State, e.row.Attempt, state, attempt)
 		}
 	}
 }

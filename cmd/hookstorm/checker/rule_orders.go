@@ -12,13 +12,13 @@ const (
 	fail = history.Fail
 )
 
-// actions maps the orders of a run to the names in the operator log.
+// actions maps a run's operator actions to their names in the operator log.
 var actions = map[string]string{
 	"replay": "event.replay", "erase": "event.erase", "retry": "effect.retry", "cancel": "effect.cancel", "park": "effect.park",
 	"pause": "destination.pause", "resume": "destination.resume", "import": "keys.import",
 }
 
-// action returns the order's name in the operator log.
+// action returns the action's name in the operator log.
 func (o *order) action() string {
 	if o.Action == "erase" && o.EventID == "" {
 		return "effect.erase"
@@ -26,7 +26,7 @@ func (o *order) action() string {
 	return actions[o.Action]
 }
 
-// target returns the order's target as in the operator log, or "" for a selection.
+// target returns the action's target as in the operator log, or "" for a bulk run.
 func (o *order) target() string {
 	switch o.Action {
 	case "replay", "erase":
@@ -46,12 +46,12 @@ func (o *order) target() string {
 	return ""
 }
 
-// ordersHappened checks I11 for every order. An order answered as done is in the operator
-// log, a failed one is not, and one of unknown outcome is there at most once. Generations
-// grow only by recorded replays.
+// ordersHappened checks I11 for every operator action. An action answered as done is in the
+// operator log, and a failed one is not. An action of unknown outcome is logged at most once.
+// Generations grow only by recorded replays.
 func (j *judge) ordersHappened() {
 	done, maybe := make(map[instruction]int64), make(map[instruction]int64)
-	selections := make(map[string]bool) // actions that were ordered for a selection
+	selections := make(map[string]bool) // actions that a bulk run applied
 	for _, o := range j.orders {
 		i := instruction{o.action(), o.target()}
 		switch {
@@ -65,12 +65,12 @@ func (j *judge) ordersHappened() {
 	}
 	for i, n := range done {
 		if j.logged[i] < n {
-			j.violated("I11", i.target, fmt.Sprintf("%s of it was answered as done %d times, and the operator log has it %d times", i.action, n, j.logged[i]))
+			j.violated("I11", i.target, fmt.Sprintf("its %s was answered as done %d times, but the operator log has it %d times", i.action, n, j.logged[i]))
 		}
 	}
 	for i, n := range j.logged {
 		if n > done[i]+maybe[i] && !selections[i.action] && j.known(i.action) {
-			j.violated("I11", i.target, fmt.Sprintf("the operator log has %s of it %d times, and it was ordered %d times", i.action, n, done[i]+maybe[i]))
+			j.violated("I11", i.target, fmt.Sprintf("the operator log has its %s %d times, but it was requested %d times", i.action, n, done[i]+maybe[i]))
 		}
 	}
 	for _, e := range j.events {
@@ -78,8 +78,8 @@ func (j *judge) ordersHappened() {
 	}
 }
 
-// known reports whether the history has orders of an action at all. A program that does not
-// record its orders is not judged by them.
+// known reports whether the history records an action at all. The rule skips actions that the
+// program does not record.
 func (j *judge) known(action string) bool {
 	return slices.ContainsFunc(j.orders, func(o *order) bool { return o.action() == action })
 }
@@ -92,7 +92,7 @@ func (j *judge) generations(e *event, selected bool) {
 	for _, o := range j.ordersOf[e.ref.String()] {
 		began := func(r replayRow) bool { return r.Generation == o.Generation && r.NewKeys == o.NewKeys }
 		if o.kind == ok && o.Generation > 0 && !slices.ContainsFunc(e.replays, began) {
-			j.eventViolatedf("I11", e, "a replay was answered at %s with generation %d, and that is not recorded", at(o.ended), o.Generation)
+			j.eventViolatedf("I11", e, "a replay was answered at %s with generation %d, which is not recorded", at(o.ended), o.Generation)
 		}
 	}
 	var recorded []int
@@ -104,15 +104,15 @@ func (j *judge) generations(e *event, selected bool) {
 	slices.Sort(recorded)
 	for i, generation := range recorded {
 		if generation != i+2 {
-			j.eventViolatedf("I11", e, "its replays began the generations %v: they must go up from 2 one by one", recorded)
+			j.eventViolatedf("I11", e, "its replays began the generations %v: they must count up from 2", recorded)
 			break
 		}
 	}
 	if e.row.Generation != 1+len(recorded) {
-		j.eventViolatedf("I11", e, "it has generation %d, and %s are recorded", e.row.Generation, plural(len(recorded), "replay"))
+		j.eventViolatedf("I11", e, "it has generation %d, but %s are recorded", e.row.Generation, plural(len(recorded), "replay"))
 	}
 	if logged := j.logged[instruction{"event.replay", e.ref.String()}]; int64(len(recorded)) != logged && !selected {
-		j.eventViolatedf("I11", e, "%s are recorded, and the operator log has %d", plural(len(recorded), "replay"), logged)
+		j.eventViolatedf("I11", e, "%s are recorded, but the operator log has %d", plural(len(recorded), "replay"), logged)
 	}
 	for _, l := range e.effects {
 		if !newKeys[l.effect.id.Generation] {

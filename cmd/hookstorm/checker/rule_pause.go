@@ -2,17 +2,17 @@ package checker
 
 import "slices"
 
-// clockSlack is how far apart the clocks of the run and of the database may be, in
+// clockSlack is the maximum difference between the clocks of the run and the database, in
 // microseconds. The snapshot compared them once.
 const clockSlack = 100_000
 
-// pause is a time in which an operator's pause of a destination was certainly in effect.
+// pause is a period in which an operator's pause of a destination was certainly in effect.
 type pause struct{ from, to int64 }
 
-// pausesHold checks that no attempt, not even a probe, begins after an operator's pause was
-// answered and before any request to resume. An attempt begins between the start of its
-// claim's transaction, which may have waited, and the transition that it wrote. Both times
-// are from the database's clock, so a slow network does not matter.
+// pausesHold checks pauses. No attempt, not even a probe, may begin after an operator's pause was
+// answered and before any resume request. An attempt begins between the start of its claim's
+// transaction, which may have waited, and the transition that it wrote. Both times use the
+// database's clock, so a slow network does not matter.
 func (j *judge) pausesHold() {
 	pauses := j.pauses()
 	if len(pauses) == 0 {
@@ -26,7 +26,7 @@ func (j *judge) pausesHold() {
 			began, claimed := j.onRun(a.StartedAt), j.onRun(e.claimedAt(a))
 			i := slices.IndexFunc(pauses[e.row.Destination], func(p pause) bool { return began > p.from+clockSlack && claimed < p.to-clockSlack })
 			if i >= 0 {
-				j.effectViolatedf(RulePause, e, "attempt %d began at %s, though its destination was paused from %s to %s",
+				j.effectViolatedf(RulePause, e, "attempt %d began at %s, but its destination was paused from %s to %s",
 					a.Attempt, at(began), at(pauses[e.row.Destination][i].from), until(pauses[e.row.Destination][i].to))
 				j.violations[len(j.violations)-1].also = []string{subjectOfDestination(e.row.Destination)}
 				break
@@ -55,7 +55,7 @@ func (j *judge) pauses() map[string][]pause {
 		end := int64(forever)
 		for _, other := range j.ordersOf[o.Destination] {
 			// A resume that began earlier and may have taken effect later ends the pause
-			// immediately. A failed resume did nothing.
+			// immediately. A failed resume does not.
 			if other.Action == "resume" && other.kind != fail && other.ended > o.began {
 				end = min(end, max(other.began, o.ended))
 			}

@@ -1,7 +1,7 @@
 package checker
 
-// sameKeyAndBody checks I7. All calls with one key carry the same body, which is the stored
-// one. Attempts carry another key only after a recorded rotation.
+// sameKeyAndBody checks I7. All calls with one key carry the stored body. Attempts carry another
+// key only after a recorded rotation.
 func (j *judge) sameKeyAndBody() {
 	for key, calls := range j.calls {
 		hashes := make(map[string]string, 1) // by the key as sent
@@ -18,21 +18,21 @@ func (j *judge) sameKeyAndBody() {
 			continue
 		}
 		if e.row.IdempotencyKey != e.name() {
-			j.effectViolatedf("I7", e, "its key %s is not the one of its scope, key and generation", e.row.IdempotencyKey)
+			j.effectViolatedf("I7", e, "its key %s does not match its scope, key and generation", e.row.IdempotencyKey)
 		}
 		for _, a := range e.attempts {
 			if a.KeyRotation > e.row.KeyRotations {
-				j.effectViolatedf("I7", e, "attempt %d carried key %d, and the key was rotated %d times", a.Attempt, a.KeyRotation, e.row.KeyRotations)
+				j.effectViolatedf("I7", e, "attempt %d carried key %d, but the key was rotated %d times", a.Attempt, a.KeyRotation, e.row.KeyRotations)
 			}
 		}
 		stored := j.bodyOf(e)
 		for _, c := range j.calls[e.row.IdempotencyKey] {
 			if _, n := unrotated(c.key); n > e.row.KeyRotations {
-				j.effectViolatedf("I7", e, "the call at %s carried key %d, and the key was rotated %d times", at(c.began), n, e.row.KeyRotations)
+				j.effectViolatedf("I7", e, "the call at %s carried key %d, but the key was rotated %d times", at(c.began), n, e.row.KeyRotations)
 				break
 			}
 			if stored != "" && c.hash != stored {
-				j.effectViolatedf("I7", e, "the call at %s had the body %s, and stored is %s", at(c.began), short(c.hash), short(stored))
+				j.effectViolatedf("I7", e, "the call at %s had the body %s, but the stored one is %s", at(c.began), short(c.hash), short(stored))
 				break
 			}
 			if c.destination != e.row.Destination {
@@ -42,8 +42,8 @@ func (j *judge) sameKeyAndBody() {
 	}
 }
 
-// bodyOf returns the hash of the effect's request body. It is empty if the stored request is
-// not what the effect sends: a mail, a statement, an item of a delivery, or erased content.
+// bodyOf returns the hash of the effect's request body. It is empty if the effect sends something
+// else than the stored request: an email, a statement, an item of a delivery, or erased content.
 func (j *judge) bodyOf(e *effect) string {
 	if j.kindOf(e) != "http" || e.row.ErasedAt != 0 {
 		return ""

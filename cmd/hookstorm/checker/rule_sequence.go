@@ -19,11 +19,10 @@ func (j *judge) series(key func(*effectRow) string) map[object][]*effect {
 	return all
 }
 
-// inOrder checks order_by as receivers saw it. If one event was acknowledged before another
-// was sent, the effect of the first was applied before the effect of the second was called.
-// Simultaneously accepted events have no order. An effect that did not end as done blocks no
-// other. Neither does one that an operator reopened after its end, or whose event could be
-// dispatched only by a replay.
+// inOrder checks order_by as receivers saw it. If one event was acknowledged before another was
+// sent, its effect was applied before the other's effect was called. Simultaneously accepted
+// events have no order. An effect that did not end as done blocks no other. Neither does one that
+// an operator reopened after its end, or whose event only a replay could dispatch.
 func (j *judge) inOrder() {
 	for order, effects := range j.series(func(row *effectRow) string { return row.OrderKey }) {
 		if effects[0].row.LatestKey != "" {
@@ -33,14 +32,14 @@ func (j *judge) inOrder() {
 	}
 }
 
-// place is an effect's place in its order, on the clock of the run.
+// place is an effect's position in its order, in the run's time.
 type place struct {
 	effect  *effect
 	sent    int64 // start of the first delivery of its event
-	acked   int64 // end of the first acknowledged one
+	acked   int64 // end of the first acknowledged delivery
 	called  int64 // arrival of its first call
 	applied int64 // arrival of the applied call
-	waits   bool  // whether the effects behind it wait for it
+	waits   bool  // whether later effects wait for it
 }
 
 func (j *judge) oneAfterAnother(order object, effects []*effect) {
@@ -50,10 +49,10 @@ func (j *judge) oneAfterAnother(order object, effects []*effect) {
 			places = append(places, p)
 		}
 	}
-	before := slices.Clone(places) // in the order of their acknowledgements
+	before := slices.Clone(places) // sorted by acknowledgement
 	slices.SortFunc(before, func(a, b place) int { return cmp.Compare(a.acked, b.acked) })
 	slices.SortFunc(places, func(a, b place) int { return cmp.Compare(a.sent, b.sent) })
-	var last *place // the latest applied one of those before
+	var last *place // the latest applied of the preceding effects
 	i := 0
 	for _, p := range places {
 		for ; i < len(before) && before[i].acked < p.sent; i++ {
@@ -62,14 +61,14 @@ func (j *judge) oneAfterAnother(order object, effects []*effect) {
 			}
 		}
 		if last != nil && p.called < last.applied {
-			j.violated(RuleSequence, p.effect.name(), fmt.Sprintf("%s was called at %s, and %s, which was acknowledged at %s, before it was sent at %s, was applied only at %s: order %s of %s",
+			j.violated(RuleSequence, p.effect.name(), fmt.Sprintf("%s was called at %s, but %s, which was acknowledged at %s, before the former was sent at %s, was applied only at %s: order %s of %s",
 				p.effect.id, at(p.called), last.effect.id, at(last.acked), at(p.sent), at(last.applied), order.key, order.scope), last.effect.name())
 		}
 	}
 }
 
 // place returns false for an effect that was never called, whose event has no delivery in the
-// history, or that a replay made.
+// history, or that a replay created.
 func (j *judge) place(e *effect) (place, bool) {
 	cause := j.events[refOf(e.row)]
 	calls := j.calls[e.row.IdempotencyKey]
@@ -93,12 +92,12 @@ func (j *judge) place(e *effect) (place, bool) {
 }
 
 // newestStands checks latest_by. No attempt of an older event's effect begins after a newer
-// effect of the same object was done. The newest done effect is the remembered one. Both
-// times are the database's.
+// effect of the same object was done. object_versions contains the newest done effect. Both times
+// are the database's.
 func (j *judge) newestStands() {
 	for o, effects := range j.series(func(row *effectRow) string { return row.LatestKey }) {
 		slices.SortFunc(effects, func(a, b *effect) int { return newer(a.row, b.row) })
-		var done *effect // the newer one that was done first
+		var done *effect // the newer effect that was done first
 		doneAt := instant(math.MaxInt64)
 		for _, e := range slices.Backward(effects) {
 			for _, a := range e.attempts {
@@ -116,12 +115,12 @@ func (j *judge) newestStands() {
 	}
 }
 
-// newer compares as latest_by does: by the provider's clock, then by arrival.
+// newer compares as latest_by does: by the provider's time, then by arrival.
 func newer(a, b *effectRow) int {
 	return cmp.Or(cmp.Compare(a.OccurredAt, b.OccurredAt), cmp.Compare(a.AcceptSeq, b.AcceptSeq))
 }
 
-// doneAt returns when the effect was done by the log of its transitions, or the largest time.
+// doneAt returns when the effect was done according to its transition log, or the largest time.
 func (e *effect) doneAt() instant {
 	for _, t := range e.transitions {
 		if t.To == "done" {
@@ -131,7 +130,7 @@ func (e *effect) doneAt() instant {
 	return math.MaxInt64
 }
 
-// onRun converts a time of the database to the clock of the run.
+// onRun converts a database time to the run's time.
 func (f *facts) onRun(t instant) int64 { return int64(t) + f.clock }
 
 func (j *judge) remembered(o object, ascending []*effect) {
@@ -141,10 +140,10 @@ func (j *judge) remembered(o object, ascending []*effect) {
 		}
 		row := j.objects[o]
 		if newest := j.byKey[row.Effect]; newest != nil && newest.row.ErasedAt != 0 {
-			return // the erased effect no longer names its object
+			return // the erased effect no longer contains its object
 		}
 		if row.OccurredAt != e.row.OccurredAt || row.AcceptSeq != e.row.AcceptSeq {
-			j.effectViolatedf(RuleSequence, e, "it is the newest of %s that is done, and object_versions has another, with accept_seq %d", o.key, row.AcceptSeq)
+			j.effectViolatedf(RuleSequence, e, "it is the newest done effect of %s, but object_versions has another, with accept_seq %d", o.key, row.AcceptSeq)
 		}
 		return
 	}

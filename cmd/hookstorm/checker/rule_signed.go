@@ -23,14 +23,14 @@ func (j *judge) storedWasSigned() {
 			continue // the sender's list vouches for it
 		}
 		if len(e.deliveries) == 0 {
-			j.eventViolatedf("I3", e, "the event is stored, and nobody sent it")
+			j.eventViolatedf("I3", e, "the event is stored, but no sender sent it")
 			continue
 		}
 		hash := j.bodies[e.row.DeliveryID].Hash
 		same := func(d *delivery) bool { return d.hash == hash }
 		valid := func(d *delivery) bool { return d.hash == hash && d.signed && d.mayCount() }
 		if slices.ContainsFunc(e.deliveries, same) && !slices.ContainsFunc(e.deliveries, valid) && !slices.ContainsFunc(e.deliveries, acknowledged) {
-			j.eventViolatedf("I3", e, "the event is stored, and every delivery of its body was unsigned or refused")
+			j.eventViolatedf("I3", e, "the event is stored, but every delivery of its body was unsigned or refused")
 		}
 	}
 }

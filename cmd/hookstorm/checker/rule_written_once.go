@@ -7,8 +7,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
-// writtenOnce checks I10. Handlers wrote once for each dispatched generation, and sql effects
-// once for each that is done.
+// writtenOnce checks I10. Handlers wrote one row for each dispatched generation, and sql effects
+// one for each that is done.
 func (j *judge) writtenOnce() {
 	done := make(map[string]int) // sql effects, by event id
 	of := make(map[string]*effect)
@@ -23,7 +23,7 @@ func (j *judge) writtenOnce() {
 	}
 	for id, e := range of {
 		if j.books[id] != done[id] {
-			j.effectViolatedf("I10", e, "%d sql effects of event %s are done, and its statement wrote %d rows", done[id], id, j.books[id])
+			j.effectViolatedf("I10", e, "%d sql effects of event %s are done, but its statement wrote %d rows", done[id], id, j.books[id])
 		}
 	}
 	for id, n := range j.books {
@@ -45,12 +45,12 @@ func (j *judge) writtenOnce() {
 		}
 		j.handledOnce(e)
 		if enqueues && len(e.handled) > 0 && len(e.effects) != 1 {
-			j.eventViolatedf("I10", e, "its handler enqueues one effect in its transaction, and it has %d", len(e.effects))
+			j.eventViolatedf("I10", e, "its handler enqueues one effect in its transaction, but it has %d", len(e.effects))
 		}
 	}
 }
 
-// handledOnce compares the dispatched generations with those that a handler wrote.
+// handledOnce compares the dispatched generations with the generations that a handler wrote.
 func (j *judge) handledOnce(e *event) {
 	var wanted []int
 	if e.row != nil {
@@ -58,7 +58,7 @@ func (j *judge) handledOnce(e *event) {
 	}
 	slices.Sort(e.handled)
 	if !slices.Equal(wanted, e.handled) {
-		j.eventViolatedf("I10", e, "its generations %v were dispatched, and handlers wrote for %v", wanted, e.handled)
+		j.eventViolatedf("I10", e, "its generations %v were dispatched, but handlers wrote for %v", wanted, e.handled)
 	}
 }
 

@@ -10,8 +10,8 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/scenario"
 )
 
-// Leaks reads a text, such as the log of a process, and reports each secret of the scenario
-// in it (I12). The reports do not repeat the secrets.
+// Leaks reads a text, such as a process log, and reports each secret of the scenario that it
+// contains (I12). The reports do not repeat the secrets.
 func Leaks(name string, text io.Reader) ([]Violation, error) {
 	found := &leakFinder{in: text}
 	if _, err := io.Copy(io.Discard, found); err != nil {
@@ -28,12 +28,12 @@ func (j *judge) leaked(where string, found *leakFinder) {
 	}
 }
 
-// leakFinder searches everything that is read through it for secrets.
+// leakFinder searches the text that is read through it for secrets.
 type leakFinder struct {
 	in      io.Reader
 	secrets []wanted
 	tail    []byte // the end of the text read so far, as long as the longest secret
-	line    int    // of the first byte after tail, from 0
+	line    int    // line of the first byte after tail, from 0
 	leaks   []leak
 }
 
@@ -60,8 +60,7 @@ func (f *leakFinder) Read(into []byte) (int, error) {
 	return n, err
 }
 
-// look searches the next part and its border with the part before. It reports each secret
-// once.
+// look searches the next part and its border with the previous part. It reports each secret once.
 func (f *leakFinder) look(part []byte) {
 	longest := 0
 	for _, s := range f.secrets {

@@ -18,8 +18,8 @@ import (
 //go:embed query/*.sql
 var queries embed.FS
 
-// statements holds the texts of query/*.sql. Each but the last reads a table, as one JSON
-// object for each row.
+// statements holds the texts of query/*.sql. All but the last read a table, as one JSON object
+// for each row.
 type statements struct {
 	ProcessedEvents            statement.Bound
 	Deliveries                 statement.Bound
@@ -40,7 +40,7 @@ type statements struct {
 	DatabaseClock              statement.Bound
 }
 
-// The tables of a snapshot. Names of tables in the run's own schema include the schema.
+// The tables of a snapshot. A table in the run's own schema includes the schema in its name.
 const (
 	tableEvents       = "processed_events"
 	tableDeliveries   = "deliveries"
@@ -58,12 +58,12 @@ const (
 	tableBooks        = "torture.books"
 	tableHandled      = "torture.handled"
 	tableApplication  = "torture.orders_of_application"
-	// tableClock has one row, the last of a snapshot: the database's clock when the row was
-	// written. It proves that the snapshot is complete.
+	// tableClock has one row, the last of a snapshot: the database's time when the row was
+	// written. Its presence shows that the snapshot is complete.
 	tableClock = "clock"
 )
 
-// Snapshot writes all rows that Check needs into a history, as of one moment.
+// Snapshot writes all rows that Check needs into a history, all read at the same moment.
 func Snapshot(ctx context.Context, pool *pgxpool.Pool, name schema.Name, w *history.Writer) error {
 	var s statements
 	if err := statement.Load(&s, queries, "query", name.SQL, rule.Fragments()); err != nil {
@@ -71,7 +71,7 @@ func Snapshot(ctx context.Context, pool *pgxpool.Pool, name schema.Name, w *hist
 	}
 	atOnce := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
 	err := pgx.BeginTxFunc(ctx, pool, atOnce, func(tx pgx.Tx) error {
-		// Times are written in UTC. Reading everything takes as long as it needs.
+		// Times are written in UTC. The read has no time limit.
 		if _, err := tx.Exec(ctx, "SET LOCAL timezone = 'UTC'; SET LOCAL statement_timeout = 0"); err != nil {
 			return fmt.Errorf("prepare: %w", err)
 		}

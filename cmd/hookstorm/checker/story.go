@@ -12,13 +12,13 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
-// told is the number of violations of each rule that get a story. Further ones rarely add
+// told is the number of violations per rule that get a story. Further stories rarely add
 // anything.
 const told = 5
 
 // Story returns the records of a history that concern a key: source/event id, an effect's
-// idempotency key, or the name of a destination. They are in order of time. A row with a time
-// is placed at that time, not at the end.
+// idempotency key, or a destination name. They are in order of time. A row with a time is sorted
+// by that time, not placed at the end.
 func Story(file io.ReadSeeker, key string) ([]history.Record, error) {
 	stories, err := stories(file, map[string][]int{key: {0}}, 1)
 	if err != nil {
@@ -27,9 +27,9 @@ func Story(file io.ReadSeeker, key string) ([]history.Record, error) {
 	return stories[0], nil
 }
 
-// tell gives the first violations of each rule their stories.
+// tell adds stories to the first violations of each rule.
 func (v *Verdict) tell(file io.ReadSeeker) error {
-	concerned := make(map[string][]int) // from a subject to its violations
+	concerned := make(map[string][]int) // violations by subject
 	ofRule := make(map[Rule]int)
 	for i := range v.Violations {
 		violation := &v.Violations[i]
@@ -91,7 +91,7 @@ func stories(file io.ReadSeeker, concerned map[string][]int, n int) ([][]history
 	return all, nil
 }
 
-// happenedAt returns the time of what a row describes, or 0.
+// happenedAt returns the time of the action that a row describes, or 0.
 func happenedAt(r *history.Record) instant {
 	var row struct {
 		At        instant `json:"at"`
@@ -131,8 +131,8 @@ func subjects(r *history.Record) []string {
 	return nil
 }
 
-// subjectsOfRow returns the subjects of a snapshot's row. The story of an event has no rows
-// of its effects, except for the links.
+// subjectsOfRow returns the subjects of a snapshot row. An event's story contains links to its
+// effects, but no other rows of its effects.
 func subjectsOfRow(r *history.Record) []string {
 	var row struct {
 		identity.EffectID
@@ -147,7 +147,7 @@ func subjectsOfRow(r *history.Record) []string {
 		Args       json.RawMessage `json:"args"`
 	}
 	if json.Unmarshal(r.Columns, &row) != nil {
-		return nil // Check has read it before
+		return nil // Check has already read the row
 	}
 	ref := row.Source + "/" + row.EventID
 	switch r.Table {

@@ -11,14 +11,14 @@ import (
 // below.
 type Rule string
 
-// The rules that are not invariants.
+// The rules that check no invariant.
 const (
 	RuleSequence Rule = "order"   // order_by and latest_by
 	RulePause    Rule = "pause"   // an operator's pause is respected
 	RuleNewest   Rule = "newest"  // the newest configuration decides an event's effects
 	RuleLedger   Rule = "ledger"  // the ledger agrees with what the receivers saw
-	RuleLinear   Rule = "linear"  // one moment of acceptance explains all answers about an event
-	RuleVacuity  Rule = "vacuity" // the run proved too little
+	RuleLinear   Rule = "linear"  // one moment of acceptance explains all responses about an event
+	RuleVacuity  Rule = "vacuity" // the run did too little to find bugs
 )
 
 // Violation is a broken promise.
@@ -26,8 +26,8 @@ type Violation struct {
 	Rule Rule
 	Key  string // the subject: source/event id, or the idempotency key of an effect
 	Text string
-	// Story contains only the records that concern the key, in order. Only the first
-	// violations of each rule have one.
+	// Story contains only the records that concern the key, in order. Only the first violations
+	// of each rule have a story.
 	Story []history.Record
 
 	also []string // further subjects of the story
@@ -35,12 +35,12 @@ type Violation struct {
 
 // Totals count the content of a history.
 type Totals struct {
-	Results map[string]map[string]int // operations of each kind by result; rows by table
+	Results map[string]map[string]int // operations by op and result; rows by table
 	Acked   int                       // deliveries answered 2xx
-	Faults  int                       // that fired, without simulated ones
-	Kinds   int                       // of those faults
-	Events  int                       // that are stored
-	Effects int                       // that are stored
+	Faults  int                       // faults that fired, not counting simulated ones
+	Kinds   int                       // distinct kinds of these faults
+	Events  int                       // stored events
+	Effects int                       // stored effects
 	Decided int                       // events whose deliveries porcupine checked
 	Wide    int                       // events with too many simultaneous deliveries for porcupine
 	Records int
@@ -62,7 +62,7 @@ func addTo(counts map[string]int, name string, n int) map[string]int {
 	return counts
 }
 
-// The results of a delivery in the gateway's answer.
+// A delivery's results in the gateway's response.
 const (
 	resultAccepted  = "accepted"
 	resultDuplicate = "duplicate"

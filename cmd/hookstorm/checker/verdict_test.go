@@ -73,7 +73,7 @@ func TestSecretsAreFoundWhereverTheyAre(t *testing.T) {
 }
 
 // A history is invalid if an operation ends without a beginning, or a record lacks the member
-// named by its op.
+// named after its op.
 func TestHistoryThatContradictsItselfIsNotJudged(t *testing.T) {
 	t.Parallel()
 	for _, line := range []string{

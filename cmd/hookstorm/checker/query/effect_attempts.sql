@@ -1,4 +1,4 @@
--- Every attempt that ended.
+-- Every ended attempt.
 SELECT row_to_json(r)::text
 FROM (
     SELECT

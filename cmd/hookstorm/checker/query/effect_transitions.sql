@@ -1,4 +1,4 @@
--- Every change of an effect's state.
+-- Every change to an effect's state.
 SELECT row_to_json(r)::text
 FROM (
     SELECT scope, key, generation, id, from_state, to_state, attempt, at, reason

@@ -1,4 +1,4 @@
--- The jobs that are not finished.
+-- The unfinished jobs.
 SELECT row_to_json(r)::text
 FROM (
     SELECT j.id, j.kind, j.state, j.queue, j.attempt, j.scheduled_at, j.args

@@ -1,4 +1,4 @@
--- The rows that the application wrote in the transactions of its enqueues.
+-- The rows that the application wrote in its enqueueing transactions.
 SELECT row_to_json(r)::text
 FROM (
     SELECT key, at
