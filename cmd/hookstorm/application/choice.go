@@ -13,7 +13,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// The actions of an order in the history.
+// The operator actions in the history.
 const (
 	actionReplay = "replay"
 	actionErase  = "erase"
@@ -56,8 +56,7 @@ func (c *chooser) replay(ctx context.Context) (*history.Order, error) {
 	return &history.Order{Action: actionReplay, Source: string(e.Source), EventID: string(e.EventID), NewKeys: c.random.IntN(2) == 0}, nil
 }
 
-// erase chooses an event to erase. The erasure is refused while anything of the event is
-// unfinished.
+// erase chooses an event to erase. The erasure is refused while the event has unfinished work.
 func (c *chooser) erase(ctx context.Context) (*history.Order, error) {
 	e, err := c.event(ctx)
 	if err != nil || e == nil {
@@ -66,7 +65,7 @@ func (c *chooser) erase(ctx context.Context) (*history.Order, error) {
 	return &history.Order{Action: actionErase, Source: string(e.Source), EventID: string(e.EventID)}, nil
 }
 
-// event chooses among all events, not only the latest. It returns nil if none exists.
+// event chooses among all events, not only the latest. It returns nil if no event exists.
 func (c *chooser) event(ctx context.Context) (*inbox.Event, error) {
 	latest, err := c.box.Finder().Events(ctx, find.Events{}, find.Beginning, 1)
 	if err != nil || len(latest.Rows) == 0 {
@@ -84,8 +83,8 @@ func (c *chooser) event(ctx context.Context) (*inbox.Event, error) {
 	return back.Rows[0], nil
 }
 
-// onEffect chooses an effect in one of the states. It may have left the state by the time of
-// the action, which is then refused.
+// onEffect chooses an effect in one of the given states. If it has left the state when the action
+// runs, the action is refused.
 func (c *chooser) onEffect(ctx context.Context, action string, states []ledger.EffectState) (*history.Order, error) {
 	effects, err := c.box.Finder().Effects(ctx, find.Effects{States: []ledger.EffectState{states[c.random.IntN(len(states))]}}, find.Beginning, 100)
 	if err != nil || len(effects.Rows) == 0 {

@@ -23,7 +23,7 @@ import (
 // noteNotReplicated marks a connection whose last COMMIT did not reach the standby.
 const noteNotReplicated = "hookstorm.not_replicated"
 
-// fate is how a transaction of the application ends.
+// fate describes the end of an application's transaction.
 type fate int
 
 // The fates.
@@ -31,10 +31,10 @@ const (
 	commits    fate = iota
 	rollsBack       // ROLLBACK
 	disappears      // the connection ends before COMMIT
-	hangsUp         // COMMIT is sent without waiting for its answer
+	hangsUp         // COMMIT is sent without waiting for the response
 )
 
-// via is the way in which an effect is enqueued.
+// via is the way to enqueue an effect.
 type via string
 
 // The ways.
@@ -50,15 +50,15 @@ type enqueue struct {
 	body     []byte
 	via      via
 	fate     fate
-	patience time.Duration // wait for the answer of COMMIT before hanging up
+	patience time.Duration // wait for COMMIT's response before hanging up
 }
 
 func newEnqueue(random *rand.Rand, key string) enqueue {
-	// In the format of jsonb, which is what the receiver gets from hooklatch.enqueue.
+	// In the format of jsonb, in which the receiver gets it from hooklatch.enqueue.
 	e := enqueue{key: key, body: fmt.Appendf(nil, `{"n": %d, "key": %q}`, random.IntN(1e6), key)}
 	e.via = []via{viaGo, viaSQL, viaSQLBytes}[random.IntN(3)]
 	if e.via == viaSQLBytes {
-		e.body = append(e.body, 0, 0xff, 0xfe) // not text
+		e.body = append(e.body, 0, 0xff, 0xfe) // not valid text
 	}
 	switch n := random.IntN(20); {
 	case n < 4:
@@ -92,8 +92,8 @@ func (t *Traffic) enqueue(e enqueue) history.Kind {
 	return kind
 }
 
-// transact runs the transaction. Until COMMIT is sent, it certainly has no effect. After
-// that, only a refusal by the server itself proves that.
+// transact runs the transaction. It certainly has no effect before COMMIT is sent. After that,
+// only a refusal by the server itself guarantees that it has none.
 func (t *Traffic) transact(ctx context.Context, e enqueue) (history.Kind, error) {
 	conn, err := t.pool.Acquire(ctx)
 	if err != nil {
@@ -110,10 +110,10 @@ func (t *Traffic) transact(ctx context.Context, e enqueue) (history.Kind, error)
 	}
 	switch e.fate {
 	case rollsBack:
-		_ = tx.Rollback(ctx) // without an answer it still counts: there was no COMMIT
+		_ = tx.Rollback(ctx) // the result is certain even without a response: there was no COMMIT
 		return history.Fail, nil
 	case disappears:
-		_ = conn.Conn().PgConn().Conn().Close() // like a process that dies
+		_ = conn.Conn().PgConn().Conn().Close() // as if the process died
 		return history.Fail, nil
 	case hangsUp:
 		var hangUp context.CancelFunc
@@ -124,8 +124,8 @@ func (t *Traffic) transact(ctx context.Context, e enqueue) (history.Kind, error)
 	return commitTx(ctx, conn, tx)
 }
 
-// write inserts the application's row and enqueues the effect. A key that was used before
-// already has its row.
+// write inserts the application's row and enqueues the effect. If the key was used before, the
+// row already exists.
 func (t *Traffic) write(ctx context.Context, tx pgx.Tx, e enqueue) error {
 	var created bool
 	var err error
@@ -152,8 +152,8 @@ func (t *Traffic) write(ctx context.Context, tx pgx.Tx, e enqueue) error {
 	return nil
 }
 
-// errNotReplicated is returned if the primary answered a COMMIT that its standby may not
-// have.
+// errNotReplicated is returned if the primary answered a COMMIT that may not have reached its
+// standby.
 var errNotReplicated = errors.New("the wait for the standby was cancelled")
 
 func commitTx(ctx context.Context, conn *pgxpool.Conn, tx pgx.Tx) (history.Kind, error) {
@@ -170,8 +170,8 @@ func commitTx(ctx context.Context, conn *pgxpool.Conn, tx pgx.Tx) (history.Kind,
 	return history.Unknown, fmt.Errorf("commit: %w", err)
 }
 
-// refused reports whether the server itself refused to commit. An end of the session instead
-// of an answer leaves that open.
+// refused reports whether the server itself refused to commit. If the session ended without a
+// response, the outcome is unknown.
 func refused(err error) bool {
 	pg, answered := sqlstate.Of(err)
 	if !answered {

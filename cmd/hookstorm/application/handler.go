@@ -16,26 +16,26 @@ import (
 	"github.com/hooklatch/hooklatch/worker"
 )
 
-// Direct is the destination for which applications enqueue effects.
+// Direct is the destination for effects that applications enqueue.
 const Direct = "direct"
 
-// mood is how an event is handled. The event's id decides.
+// mood is the way an event is handled. The event's id decides.
 type mood int
 
-// The moods. Every problem ends when the event is old enough. So all events are handled in
-// the end, whatever happened to the processes that tried.
+// The moods. Every problem ends when the event is old enough. So all events are handled in the
+// end, whatever happened to the processes that tried.
 const (
 	calm      mood = iota
-	impatient      // asks to be called again soon
+	impatient      // requests another call soon
 	failing        // returns an error
 	panicking      //
 	slow           // holds its transaction open for a while
 )
 
-// retryWait is when an impatient handler is called again.
+// retryWait is the delay before an impatient handler is called again.
 const retryWait = 150 * time.Millisecond
 
-// moodOf returns the mood of an event, and how old it must be to be handled.
+// moodOf returns an event's mood and the age from which it is handled.
 func moodOf(id identity.EventID) (m mood, youth time.Duration) {
 	hash := fnv.New32a()
 	_, _ = hash.Write([]byte(id)) // never fails
@@ -58,7 +58,7 @@ type handler struct{ box *outbox.Outbox }
 
 var errYoung = errors.New("not yet, as hookstorm wants it")
 
-// handle returns its error, if any, after all its writes, which must then be rolled back.
+// handle returns any error only after all its writes, which must then be rolled back.
 func (h *handler) handle(ctx context.Context, tx pgx.Tx, e inbox.Event) error {
 	if _, err := tx.Exec(ctx, `INSERT INTO torture.handled (source, event_id, generation) VALUES ($1, $2, $3)`,
 		e.Source, e.EventID, e.Generation); err != nil {

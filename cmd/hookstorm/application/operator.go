@@ -22,9 +22,9 @@ import (
 )
 
 const (
-	// orderTimeout bounds one operator action, so that Stop ends.
+	// orderTimeout bounds one operator action, so that Stop returns.
 	orderTimeout = 20 * time.Second
-	// longestPause is about the longest time for which a destination stays paused.
+	// longestPause is the approximate maximum time for which a destination stays paused.
 	longestPause = 3 * time.Second
 )
 
@@ -35,17 +35,17 @@ type OperatorOptions struct {
 	// DatabaseURL is the database for actions through the Go API. Required.
 	DatabaseURL secret.Value
 	Seed        int64
-	// Rate is the number of operator actions in a second. Defaults to 2.
+	// Rate is the number of operator actions per second. Defaults to 2.
 	Rate float64
 	// Binary is a hooklatch that carries out every fourth action, with the configuration file
-	// Config. Empty: all use the Go API.
+	// Config. If empty, all actions use the Go API.
 	Binary, Config string
 }
 
 // way is a way to carry out an operator action.
 type way interface {
-	// carryOut does the action. It stores the result in order, as far as it is known. A
-	// notDoneError reports whether the action was certainly not done.
+	// carryOut performs the action and stores the result in order, as far as it is known. A
+	// notDoneError reports whether the action was certainly not performed.
 	carryOut(ctx context.Context, order *history.Order, reason string) error
 }
 
@@ -66,10 +66,10 @@ type Operator struct {
 	done    atomic.Int64
 
 	stop   sync.Mutex           // one Stop at a time
-	paused map[string]time.Time // destinations that may be paused, and until when
+	paused map[string]time.Time // destinations that may be paused, with the end of the pause
 }
 
-// NewOperator returns an Operator. It does not connect.
+// NewOperator returns an Operator without connecting.
 func NewOperator(ctx context.Context, opts OperatorOptions) (*Operator, error) {
 	if opts.History == nil || opts.DatabaseURL.IsZero() || opts.Rate < 0 || (opts.Binary == "") != (opts.Config == "") {
 		return nil, errors.New("operator options: History and DatabaseURL are required, Rate must not be negative, and Binary needs a Config")
@@ -94,7 +94,7 @@ func NewOperator(ctx context.Context, opts OperatorOptions) (*Operator, error) {
 	return o, nil
 }
 
-// Start begins the actions. Only Stop ends them, not ctx.
+// Start begins the actions. Only Stop ends them; the end of ctx does not.
 func (o *Operator) Start(ctx context.Context) {
 	ctx, o.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	o.running.Go(func() { o.work(ctx) })
@@ -112,8 +112,8 @@ func (o *Operator) Stop(ctx context.Context) error {
 	return nil
 }
 
-// Unblock retries parked effects that block others of their order. Without an operator these
-// would wait for ever, as they should.
+// Unblock retries parked effects that block later effects of their order. Without an operator,
+// the later effects would wait forever, as they should.
 func (o *Operator) Unblock(ctx context.Context) error {
 	rows, err := o.pool.Query(ctx, blockingSQL)
 	if err != nil {
@@ -132,8 +132,8 @@ func (o *Operator) Unblock(ctx context.Context) error {
 	return nil
 }
 
-// Rest ends the random actions, and resumes all destinations. It tries until the database has
-// confirmed that, or ctx is done. It may be called again.
+// Rest ends the random actions and resumes all destinations. It retries until the database
+// confirms that or ctx is done. It may be called again.
 func (o *Operator) Rest(ctx context.Context) error {
 	o.stop.Lock()
 	defer o.stop.Unlock()
@@ -152,7 +152,7 @@ func (o *Operator) Rest(ctx context.Context) error {
 	return fmt.Errorf("%v may still be paused: %w", slices.Sorted(maps.Keys(o.paused)), context.Cause(ctx))
 }
 
-// work performs one action after another, until ctx is done.
+// work performs one action after another until ctx is done.
 func (o *Operator) work(ctx context.Context) {
 	between := time.Duration(float64(time.Second) / o.opts.Rate)
 	for n := 1; retry.Wait(ctx, between/2+time.Duration(o.choice.random.Int64N(int64(between)+1))) == nil; n++ {
@@ -163,31 +163,31 @@ func (o *Operator) work(ctx context.Context) {
 		}
 		order, err := o.choice.next(ctx)
 		if err != nil || order == nil {
-			continue // the database is unavailable, or there is no target yet
+			continue // the database is unavailable, or no target exists yet
 		}
 		by := o.api
 		if o.cli != nil && o.choice.random.IntN(4) == 0 {
 			by = o.cli
 		}
 		if order.Action == actionPause {
-			// Noted before the attempt, whose result may stay unknown.
+			// Recorded before the attempt, because its result may stay unknown.
 			o.paused[order.Destination] = time.Now().Add(time.Duration(o.choice.random.Int64N(int64(longestPause))))
 		}
 		o.order(ctx, by, *order, fmt.Sprintf("hookstorm %d", n))
 	}
 }
 
-// resume ends a pause, if the database confirms it.
+// resume ends a pause. It succeeds only if the database confirms it.
 func (o *Operator) resume(ctx context.Context, destination string) {
 	order := history.Order{Action: actionResume, Destination: destination}
-	// An unknown destination, which was not paused, is refused.
+	// The database refuses an unknown destination, which was not paused.
 	if o.order(ctx, o.api, order, "the pause is over") != history.Unknown {
 		delete(o.paused, destination)
 	}
 }
 
-// order performs one action and records its result. The end of ctx does not interrupt a
-// started action.
+// order performs one action and records its result. The end of ctx does not interrupt a started
+// action.
 func (o *Operator) order(ctx context.Context, by way, order history.Order, reason string) history.Kind {
 	op := o.opts.History.Begin(history.Record{Who: "operator", Op: history.OpOrder, Order: &order})
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), orderTimeout)

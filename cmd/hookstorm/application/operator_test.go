@@ -16,8 +16,8 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// After random operator actions, the history agrees with the operator log, and in the end
-// every destination works.
+// After random operator actions, the history agrees with the operator log. At the end every
+// destination works.
 func TestOrdersAreThoseOfTheOperatorLog(t *testing.T) {
 	t.Parallel()
 	pool, box := newDatabase(t)

@@ -19,10 +19,10 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// person is the operator in the operator log.
+// person is the operator's name in the operator log.
 const person = "hookstorm"
 
-// notDoneError is the error of an action that was certainly, or perhaps, not carried out.
+// notDoneError is the error of an action that was not carried out, or perhaps not.
 type notDoneError struct {
 	err     error
 	certain bool
@@ -61,7 +61,7 @@ func (a *apiOrders) carryOut(ctx context.Context, order *history.Order, reason s
 	return &notDoneError{err: err, certain: Refused(err)}
 }
 
-// Refused reports whether an error of the Go API is a refusal after a check. With any other
+// Refused reports whether an error of the Go API is a refusal after a check. After any other
 // error, the action may have been carried out.
 func Refused(err error) bool {
 	_, wrongState := errors.AsType[*ledger.StateError](err)
@@ -71,7 +71,7 @@ func Refused(err error) bool {
 	}, func(refusal error) bool { return errors.Is(err, refusal) })
 }
 
-// cliOrders carries out actions as operators do, by the command line.
+// cliOrders carries out actions on the command line, as operators do.
 type cliOrders struct{ binary, config string }
 
 func (c *cliOrders) carryOut(ctx context.Context, order *history.Order, reason string) error {
@@ -104,7 +104,7 @@ func (c *cliOrders) carryOut(ctx context.Context, order *history.Order, reason s
 	return nil
 }
 
-// refusals are the beginnings of command line errors that mean: checked, and nothing changed.
+// refusals are the prefixes of command line errors that mean: checked, and nothing changed.
 var refusals = []string{"the effect is ", "the request of the effect ", "there is no ", "not finished: ", inbox.ErrNotReplayable.Error()}
 
 func saysRefused(text string) bool {

@@ -34,8 +34,8 @@ func build(t *testing.T, name string) string {
 	return path
 }
 
-// newProgram returns `hookstorm app` on the database of pool, and the path of its
-// configuration. answer receives its effects.
+// newProgram returns `hookstorm app` on the database of pool, and the path of its configuration.
+// answer receives its effects.
 func newProgram(t *testing.T, pool *pgxpool.Pool, answer http.HandlerFunc) (program *programs.Program, config string) {
 	t.Helper()
 	receiver := httptest.NewServer(answer)
@@ -104,11 +104,11 @@ func TestHandlersWriteOnceWhateverHappens(t *testing.T) {
 		require.Eventually(t, func() bool { return waiting() < before }, 2*time.Minute, time.Millisecond)
 		require.NoError(t, program.Kill())
 	}
-	// Its last COMMIT is decided once the server has noticed that the process is dead.
+	// The server finishes the last COMMIT once it notices that the process is dead.
 	require.Eventually(t, func() bool {
 		return number(t, pool, `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'hooklatch'`) == 0
 	}, 2*time.Minute, time.Millisecond)
-	// Does what River's rescuer does a minute later.
+	// River's rescuer would do the same a minute later.
 	_, err := pool.Exec(t.Context(), `UPDATE hooklatch.river_job SET state = 'available', attempt = 0 WHERE state = 'running'`)
 	require.NoError(t, err)
 	startProgram(t, program)

@@ -14,18 +14,17 @@ import (
 
 // Options configure Run.
 type Options struct {
-	// Config is the configuration file of the scenario: the user's program has the same
-	// routes and destinations as the workers beside it. Its admin listener reports whether it
-	// is ready. Required.
+	// Config is the scenario's configuration file. It gives the user's program the same routes
+	// and destinations as the workers beside it. Its admin listener reports readiness. Required.
 	Config string
-	// Reloads requests the file to be read again. Nil: never.
+	// Reloads triggers a reload of the file. If nil, the file is never reloaded.
 	Reloads <-chan struct{}
-	// Logger defaults to one that discards.
+	// Logger defaults to a logger that discards everything.
 	Logger *slog.Logger
 }
 
-// Run is the user's program: a worker that also handles the events of the sources with
-// handlers. It drains when ctx is done.
+// Run is the user's program: a worker that also handles the events of sources with handlers. It
+// drains when ctx is done.
 func Run(ctx context.Context, opts Options) error {
 	load := func() (*config.Config, error) {
 		cfg, err := config.Load(opts.Config, os.LookupEnv)
@@ -43,7 +42,7 @@ func Run(ctx context.Context, opts Options) error {
 	}, opts.Reloads, nil)
 }
 
-// handleSources registers the handler for every source that needs one.
+// handleSources registers the handler for every source that needs it.
 func handleSources(w *worker.Worker, box *outbox.Outbox) {
 	h := &handler{box: box}
 	for _, source := range scenario.Sources() {

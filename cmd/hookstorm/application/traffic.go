@@ -20,9 +20,9 @@ import (
 )
 
 const (
-	// clients is the largest number of simultaneous transactions.
+	// clients is the maximum number of simultaneous transactions.
 	clients = 8
-	// enqueueTimeout bounds one transaction, so that Stop ends.
+	// enqueueTimeout bounds one transaction, so that Stop returns.
 	enqueueTimeout = 10 * time.Second
 )
 
@@ -33,13 +33,13 @@ type TrafficOptions struct {
 	// DatabaseURL is the application's database. Required.
 	DatabaseURL secret.Value
 	Seed        int64
-	// Rate is the number of transactions in a second. Defaults to 20.
+	// Rate is the number of transactions per second. Defaults to 20.
 	Rate float64
 }
 
-// Traffic is the application's own transactions. Each writes a row and enqueues an effect. It
-// is committed, rolled back, or ends with an unknown outcome. A Traffic is used in the order
-// New, Start, Stop.
+// Traffic runs the application's own transactions. Each writes a row and enqueues an effect. It
+// commits, rolls back, or ends with an unknown outcome. Use a Traffic in the order New, Start,
+// Stop.
 type Traffic struct {
 	opts      TrafficOptions
 	pool      *pgxpool.Pool
@@ -49,7 +49,7 @@ type Traffic struct {
 	committed atomic.Int64
 }
 
-// NewTraffic returns a Traffic. It does not connect.
+// NewTraffic returns a Traffic without connecting.
 func NewTraffic(ctx context.Context, opts TrafficOptions) (*Traffic, error) {
 	if opts.History == nil || opts.DatabaseURL.IsZero() || opts.Rate < 0 {
 		return nil, errors.New("traffic options: History and DatabaseURL are required, and Rate must not be negative")
@@ -69,7 +69,7 @@ func NewTraffic(ctx context.Context, opts TrafficOptions) (*Traffic, error) {
 	return t, nil
 }
 
-// NewPool makes a pool whose connections note a COMMIT that did not reach the standby.
+// NewPool creates a pool whose connections record a COMMIT that did not reach the standby.
 func NewPool(ctx context.Context, url secret.Value, conns int32, name string) (*pgxpool.Pool, error) {
 	config, err := pgxpool.ParseConfig(url.Reveal())
 	if err != nil {
@@ -91,7 +91,7 @@ func NewPool(ctx context.Context, url secret.Value, conns int32, name string) (*
 	return pool, nil
 }
 
-// Start begins the transactions. Only Stop ends them, not ctx.
+// Start begins the transactions. Only Stop ends them; the end of ctx does not.
 func (t *Traffic) Start(ctx context.Context) {
 	ctx, t.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	for i := range clients {
@@ -99,8 +99,8 @@ func (t *Traffic) Start(ctx context.Context) {
 	}
 }
 
-// Stop starts no more transactions, waits for the current ones, and closes the connections.
-// It may be called again.
+// Stop starts no more transactions, waits for the current ones, and closes the connections. It
+// may be called again.
 func (t *Traffic) Stop() {
 	if t.cancel != nil {
 		t.cancel()
@@ -112,7 +112,7 @@ func (t *Traffic) Stop() {
 // Committed returns the number of transactions whose COMMIT was answered.
 func (t *Traffic) Committed() int64 { return t.committed.Load() }
 
-// client runs one transaction after another, until ctx is done.
+// client runs one transaction after another until ctx is done.
 func (t *Traffic) client(ctx context.Context, number int) {
 	//nolint:gosec // a seed must be repeatable
 	random := rand.New(rand.NewPCG(uint64(t.opts.Seed), uint64(number)))
@@ -120,7 +120,7 @@ func (t *Traffic) client(ctx context.Context, number int) {
 	for n := 1; retry.Wait(ctx, between/2+time.Duration(random.Int64N(int64(between)+1))) == nil; n++ {
 		e := newEnqueue(random, fmt.Sprintf("app-%d-%d-%d", t.opts.Seed, number, n))
 		kind := t.enqueue(e)
-		// After an unknown outcome it tries again with the same key, which must create
+		// After an unknown outcome the client retries with the same key, which must create
 		// nothing new.
 		for range 3 {
 			if kind != history.Unknown || retry.Wait(ctx, between) != nil {

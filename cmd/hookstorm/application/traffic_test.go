@@ -14,8 +14,8 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// While the server ends connections of the application, its effects are exactly those of the
-// transactions that committed by the history.
+// While the server ends connections of the application, its effects match exactly the
+// transactions that committed according to the history.
 func TestEffectsAreThoseOfCommittedTransactions(t *testing.T) {
 	t.Parallel()
 	const enough = 400
@@ -43,7 +43,7 @@ func TestEffectsAreThoseOfCommittedTransactions(t *testing.T) {
 
 	type outcome struct {
 		hash    string
-		ok, may bool // may: perhaps
+		ok, may bool // may: of unknown outcome
 	}
 	told := map[string]outcome{}
 	kinds := map[string]int{}
