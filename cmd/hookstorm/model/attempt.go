@@ -57,8 +57,8 @@ func (m *machine) attempting(s *State, w int) {
 	}
 }
 
-// claiming is the first half of T3. If a claim gets no answer, the worker claims again or
-// takes the claim back, since it knows that it called no receiver.
+// claiming is the first half of T3. If a claim gets no response, the worker claims again or
+// withdraws the claim, because it called no receiver.
 func (m *machine) claiming(s *State, w int) {
 	f := effectOfJob(s.Workers[w].Job)
 	probe := s.Workers[w].Probe
@@ -68,8 +68,8 @@ func (m *machine) claiming(s *State, w int) {
 	}, func(n *State) {
 		worker := &n.Workers[w]
 		if said != granted && m.bug != bugs.ExternalCallBeforeCommit {
-			// An earlier try may have been granted a claim that an operator has since taken
-			// away. It called no receiver.
+			// An earlier try may have been granted a claim that an operator has since withdrawn.
+			// It called no receiver.
 			n.Effects[f].Open = n.Effects[f].Open.minus(holder(w))
 		}
 		switch {
@@ -104,7 +104,7 @@ func (m *machine) fixing(s *State, w int) {
 		worker := &n.Workers[w]
 		worker.Body = n.Effects[f].Body
 		if row := n.Effects[f]; row.State != started || row.ClaimedBy != holder(w) {
-			worker.At, worker.Verdict = workerAnswered, verdictNotApplied // too late
+			worker.At, worker.Verdict = workerAnswered, verdictNotApplied // too late to call
 		}
 	})
 }
@@ -156,14 +156,14 @@ func (m *machine) call(n *State, w int, verdict Verdict) {
 	}
 	worker.Verdict = verdict
 	if worker.At == workerFetched {
-		worker.At = workerUnsure // it claims only now
+		worker.At = workerUnsure // the claim happens only now
 		return
 	}
 	worker.At = workerAnswered
 }
 
-// settling is the second half of T3. If the answer to a settlement was lost, the next try
-// finds the outcome of its attempt recorded.
+// settling is the second half of T3. If the response to a settlement was lost, the next try finds
+// the attempt's recorded outcome.
 func (m *machine) settling(s *State, w int) {
 	f, verdict := effectOfJob(s.Workers[w].Job), s.Workers[w].Verdict
 	does := "records the outcome of its attempt"
@@ -188,8 +188,8 @@ func (m *machine) settling(s *State, w int) {
 
 func (v Verdict) isDone() bool { return v == verdictDone }
 
-// ends lets River learn how the run ended. again means that the job is to run once more. For
-// an attempt without a job, River learns nothing.
+// ends reports to River how the run ended. again means that the job must run once more. An
+// attempt without a job reports nothing to River.
 func (worker *Worker) ends(again bool) {
 	if worker.Born {
 		*worker = Worker{}

@@ -7,16 +7,15 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/bugs"
 )
 
-// NothingReconciled is not a bug of the code. It shows that the search for endless paths
-// works.
+// NothingReconciled is not a bug of the code. It shows that the search for endless paths works.
 const NothingReconciled bugs.Bug = "nothing_reconciled"
 
 // Planted describes a bug and its effect in the model.
 type Planted struct {
 	Bug    bugs.Bug
 	Breaks Invariant // the violation that the model finds; Intact if the model does not cover the bug
-	In     string    // the name of the world that shows it
-	WhyNot string    // why the model does not cover it
+	In     string    // the name of the world that shows the bug
+	WhyNot string    // reason why the model does not cover the bug
 }
 
 // PlantedBugs lists every bug of bugs.All with its effect in the model.
@@ -67,7 +66,7 @@ func check(bug bugs.Bug) error {
 	return nil
 }
 
-// worldOf returns the one world that shows a bug, or all worlds if none does.
+// worldOf returns the world that shows a bug, or all worlds if none does.
 func worldOf(bug bugs.Bug, worlds []World) []World {
 	for _, p := range PlantedBugs() {
 		if i := slices.IndexFunc(worlds, func(w World) bool { return w.Name == p.In }); p.Bug == bug && i >= 0 {

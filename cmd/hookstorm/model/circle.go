@@ -2,10 +2,10 @@ package model
 
 import "slices"
 
-// edges holds the steps from each state, in the order of the states' numbers.
+// edges holds the steps from each state, ordered by state number.
 type edges struct {
 	to   []uint32
-	ends []int  // by state: the end of its steps in to
+	ends []int  // by state: index in to after its last step
 	n    uint32 // number of states
 }
 
@@ -25,10 +25,10 @@ func (e *edges) of(from uint32) []uint32 {
 	return e.to[begin:e.ends[from]]
 }
 
-// circle looks for steps that lead back to their start without any fault (I5), and returns
-// the states on the way. If there is no circle, and no state that is stuck with work left,
-// every path without further faults reaches an end. This holds from every state, not only
-// from those without faults left.
+// circle looks for steps that lead back to their start without any fault (I5), and returns the
+// states on the way. If no circle exists, and no state is stuck with work left, every path
+// without further faults reaches an end. This holds from every state, not only from states
+// without faults left.
 func (e *edges) circle() []uint32 {
 	const (
 		unseen = iota
@@ -36,7 +36,8 @@ func (e *edges) circle() []uint32 {
 		left
 	)
 	seen := make([]uint8, e.n)
-	// The path from the first state, and the number of steps tried from each state on it.
+	// path is the path from the first state, and tried is the number of steps tried from each of
+	// its states.
 	var path []uint32
 	var tried []int
 	for first := range e.n {

@@ -2,8 +2,8 @@ package model
 
 import "github.com/hooklatch/hooklatch/cmd/hookstorm/bugs"
 
-// The bodies in a world by content: that of both sends, and that of an earlier delivery of
-// event 1.
+// The bodies in a world by content: the body of both sends, and the body of an earlier delivery
+// of event 1.
 const (
 	ofSends uint8 = iota + 1
 	ofBefore
@@ -19,8 +19,8 @@ func (s *State) isStored(body uint8) bool {
 	return false
 }
 
-// cameBefore is an earlier delivery of the first event, with another body. It makes the
-// event's send a duplicate whose body is not stored.
+// cameBefore is an earlier delivery of the first event, with another body. It turns the event's
+// send into a duplicate whose body is not stored.
 func (m *machine) cameBefore(s *State, actor Actor, i int) {
 	e := m.eventOf(i)
 	if !m.Contents || e > 0 || s.Events[e].Rows > 0 {
@@ -34,7 +34,7 @@ func (m *machine) cameBefore(s *State, actor Actor, i int) {
 }
 
 // acceptingByContent is T1 in a world where a repeat of a stored body is a duplicate. Only a
-// stored event opens the window of its body.
+// stored event opens its body's window.
 func (m *machine) acceptingByContent(s *State, actor Actor, i int) {
 	e := m.eventOf(i)
 	does := "commits the event with its job, and opens the window of its body"
@@ -48,10 +48,10 @@ func (m *machine) acceptingByContent(s *State, actor Actor, i int) {
 		switch {
 		case n.Events[e].Rows > 0 && m.bug != bugs.WindowOfADuplicate, n.Events[e].Rows == 0 && n.Window > 0:
 		case n.Events[e].Rows > 0:
-			n.Window = uint8(e) + 1 //nolint:gosec // there are two events
+			n.Window = uint8(e) + 1 //nolint:gosec // the model has two events
 		default:
 			n.accept(e)
-			n.Events[e].Body, n.Window = ofSends, uint8(e)+1 //nolint:gosec // likewise
+			n.Events[e].Body, n.Window = ofSends, uint8(e)+1 //nolint:gosec // the model has two events
 		}
 	}, func(n *State) { n.Sends[i].At = sendStored })
 }

@@ -1,7 +1,7 @@
 package model
 
-// crashing adds what may go wrong with processes and jobs. Each transaction adds what may go
-// wrong with its COMMIT, and each call what may go wrong at the receiver.
+// crashing adds the failures of processes and jobs. Each transaction adds the failures of its
+// COMMIT, and each call the failures of the receiver.
 func (m *machine) crashing(s *State) {
 	for i, send := range s.Sends {
 		switch send.At {
@@ -50,7 +50,7 @@ func (m *machine) crashing(s *State) {
 	}
 }
 
-// kill keeps of a worker only its traces in the database and at the receiver.
+// kill removes a worker, except for its traces in the database and at the receiver.
 func (s *State) kill(w int) {
 	for f := range s.Effects {
 		row := &s.Effects[f]

@@ -2,7 +2,7 @@ package model
 
 import "github.com/hooklatch/hooklatch/cmd/hookstorm/bugs"
 
-// refuses reports whether a claim has to wait. A probe passes a breaker, but not an
+// refuses reports whether a claim has to wait. A probe may pass an open breaker, but not an
 // operator's pause.
 func (d Destination) refuses(probe bool, bug bugs.Bug) bool {
 	if probe && bug == bugs.ProbePassesPause {
@@ -35,8 +35,8 @@ func (m *machine) probing(s *State, w int) {
 	}
 }
 
-// concluding adds the consequence of an attempt for the destination. The breaker opens, or a
-// probe closes it or leaves it open.
+// concluding updates the destination after an attempt. The breaker opens, or a probe closes it or
+// leaves it open.
 func (m *machine) concluding(s *State, w int) {
 	worker := s.Workers[w]
 	f := effectOfJob(worker.Job)

@@ -30,8 +30,8 @@ func (m *machine) dispatching(s *State, w int) {
 			func(n *State) { m.dispatch(n, w, e, s.Workers[w].Plan) },
 			func(n *State) { n.Workers[w].ends(false) })
 		if event.isOpenFor(s.Workers[w].Plan) {
-			// The step above covers the cases in which the job is left to River: a run that
-			// is not its job's first, and a job that another transaction has locked.
+			// The step above covers the cases in which the job is left to River: it is not the
+			// job's first run, or another transaction has locked the job.
 			m.transaction(s, actor, "dispatch", does+", and ends its own", func(n *State) {
 				passes := n.Events[e].isOpenFor(n.Workers[w].Plan)
 				m.dispatch(n, w, e, n.Workers[w].Plan)
@@ -51,8 +51,8 @@ func (m *machine) dispatching(s *State, w int) {
 	}
 }
 
-// bearing is a T2 that also claims its effect, if the first attempt needs nothing else. A
-// worker that gets no answer requests the claim again, and the event's job runs again.
+// bearing is a T2 that also claims its effect, if the first attempt needs nothing else. A worker
+// that gets no response claims again, and the event's job runs again.
 func (m *machine) bearing(s *State, w int) {
 	e := eventOfJob(s.Workers[w].Job)
 	f := m.effectOf(e, s.Events[e].EffectGeneration)
@@ -86,8 +86,8 @@ func (m *machine) bearing(s *State, w int) {
 // isOpenFor is the fence.
 func (e Event) isOpenFor(plan uint8) bool { return e.Outcome == received && e.Generation == plan }
 
-// dispatch is T2 in the database: the fence, the handlers' writes, the effect and its job. A
-// key that is in use already has its effect (I4).
+// dispatch is T2 in the database: the fence, the handlers' writes, the effect and its job. A key
+// that is in use already has its effect (I4).
 func (m *machine) dispatch(n *State, w, e int, plan uint8) {
 	row := &n.Events[e]
 	if !row.isOpenFor(plan) && m.bug != bugs.DispatchWithoutFence {

@@ -10,8 +10,8 @@ import (
 
 // Options select what Explore visits.
 type Options struct {
-	Bug    bugs.Bug // the mistake that the worlds make; empty for none
-	Worlds []World  // defaults to Worlds; with a bug, to the one that shows it
+	Bug    bugs.Bug // the bug that the worlds contain; empty for none
+	Worlds []World  // defaults to Worlds; with a bug, to the world that shows it
 	// Done, if not nil, is called with each world that was explored completely.
 	Done func(Explored)
 }
@@ -21,7 +21,7 @@ type Result struct {
 	Worlds      []Explored
 	States      int                 // in all worlds
 	Transitions map[Transition]bool // of effects
-	Failpoints  map[string]bool     // that steps passed
+	Failpoints  map[string]bool     // failpoints that steps passed
 	Violation   *Violation          // nil if no promise can be broken
 }
 
@@ -30,8 +30,8 @@ type Explored struct {
 	World  World
 	States int
 	Steps  int
-	Ends   int // states in which nothing is left to do
-	Depth  int // steps to the state that is farthest from the first
+	Ends   int // states in which no work is left
+	Depth  int // steps to the farthest state from the first
 	Took   time.Duration
 }
 
@@ -39,12 +39,12 @@ type Explored struct {
 type Violation struct {
 	World     World
 	Invariant Invariant
-	Trace     []Step // one of the shortest
-	Circle    []Step // I5: the steps after the trace that can repeat for ever
+	Trace     []Step // one of the shortest traces
+	Circle    []Step // I5: the steps after the trace that can repeat forever
 }
 
 // Explore visits every state of every world, and stops at the first that breaks a promise. It
-// returns the error of ctx, or an error if the bug cannot be looked for.
+// returns an error if ctx ends or if the model does not cover the bug.
 func Explore(ctx context.Context, opts Options) (Result, error) {
 	if err := check(opts.Bug); err != nil {
 		return Result{}, err
@@ -80,13 +80,13 @@ type exploration struct {
 	machine
 
 	states  stateSet
-	parents []uint32 // by state: the one that led to it first
-	edges   edges    // the steps that are not faults
+	parents []uint32 // by state: the state that led to it first
+	edges   edges    // the steps, except for faults
 	ends    int
 	depth   int
 
 	failpoints map[string]bool
-	passed     map[string]bool // Step.Passes by Commit, so that each is looked up once
+	passed     map[string]bool // Step.Passes by Commit, so that each is looked up only once
 }
 
 // first returns the state in which nothing has happened yet.
@@ -101,7 +101,7 @@ func (e *exploration) run(ctx context.Context) (*Violation, error) {
 	e.parents = append(e.parents, 0)
 	// The first state that is one step farther than the states being expanded.
 	last := uint32(1)
-	for at := uint32(0); at < e.states.n; at++ { //nolint:intrange // every round may add states
+	for at := uint32(0); at < e.states.n; at++ { //nolint:intrange // every iteration may add states
 		if at%everySteps == 0 && ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
@@ -127,7 +127,7 @@ func (e *exploration) expand(at uint32) *Violation {
 	for i := range e.next {
 		next := &e.next[i]
 		if next.state == s {
-			continue // no change
+			continue // the step changed nothing
 		}
 		e.pass(next.Step)
 		e.canonical(&next.state)
@@ -174,13 +174,13 @@ func (m *machine) successors(s *State) {
 	m.crashing(s)
 }
 
-// trace returns the steps that led to a state first.
+// trace returns the steps that first led to a state.
 func (e *exploration) trace(id uint32) []Step {
 	steps, _ := e.walk(e.first(), e.wayTo(id))
 	return steps
 }
 
-// wayTo returns the states on the way to a state, without the first.
+// wayTo returns the states on the way to a state, without the first state.
 func (e *exploration) wayTo(id uint32) []uint32 {
 	var way []uint32
 	for ; id != 0; id = e.parents[id] {
@@ -197,8 +197,8 @@ func (e *exploration) goesOnForEver(path []uint32) *Violation {
 	return &Violation{World: e.World, Invariant: I5, Trace: trace, Circle: circle}
 }
 
-// walk returns the steps from a state along a way, and the state at its end. The steps use
-// the workers' names of that path, not those of the stored states.
+// walk returns the steps from a state along a way, and the state at its end. The steps use that
+// path's worker names, not the names in the stored states.
 func (e *exploration) walk(s State, way []uint32) ([]Step, State) {
 	var steps []Step
 	for _, id := range way {

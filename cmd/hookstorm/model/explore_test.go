@@ -36,7 +36,7 @@ func TestPlantedBugsAreFound(t *testing.T) {
 			opts := Options{Bug: p.Bug}
 			switch p.Bug {
 			case bugs.SettleWithoutFence, bugs.OrderLockDropped, bugs.ProbePassesPause:
-				opts.Worlds = worldOf(p.Bug, bound()) // they take longer to find
+				opts.Worlds = worldOf(p.Bug, bound()) // a violation takes longer to find
 			default:
 			}
 			result, err := Explore(t.Context(), opts)
@@ -51,7 +51,7 @@ func TestPlantedBugsAreFound(t *testing.T) {
 	require.Equal(t, 20, covered)
 }
 
-// The model describes every bug, and no other.
+// The model describes every bug of bugs.All, and no other.
 func TestTheModelKnowsEveryBug(t *testing.T) {
 	t.Parallel()
 	var names, planted []string

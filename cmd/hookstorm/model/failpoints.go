@@ -1,7 +1,7 @@
 package model
 
-// LeftOut lists the failpoints of the code that no step of the model passes, with the reason.
-// A key is the name of a whole transaction or of one place.
+// LeftOut lists the failpoints of the code that no step of the model passes, with the reason. A
+// key is the name of a transaction or of a single failpoint.
 func LeftOut() map[string]string {
 	const (
 		noEffect  = "it changes no event and no effect"

@@ -2,8 +2,8 @@ package model
 
 import "github.com/hooklatch/hooklatch/cmd/hookstorm/bugs"
 
-// gateway adds the steps of the gateway's one request for each send (T1). Both sends may
-// carry the same event: a provider without an answer delivers again, and some deliver twice
+// gateway adds the steps of the gateway's one request for each send (T1). Both sends may carry
+// the same event: a provider delivers again if it gets no response, and some deliver twice
 // anyway.
 func (m *machine) gateway(s *State, i int) {
 	actor, e := gatewayOf(i), m.eventOf(i)
@@ -18,8 +18,8 @@ func (m *machine) gateway(s *State, i int) {
 		m.step(s, actor, free, "gateway.draining", "answers 503: it is about to stop", func(n *State) { n.Sends[i].At = sendEnded })
 	case sendVerified:
 		m.accepting(s, actor, i)
-		// The gateway does not know of any commit: it was too busy, or ran out of time after
-		// a COMMIT without an answer.
+		// The gateway is not sure of any commit: it was too busy, or ran out of time after a
+		// COMMIT without a response.
 		m.step(s, actor, free, "", "answers 503", func(n *State) { n.Sends[i].At = sendEnded })
 	case sendStored:
 		m.step(s, actor, free, "gateway.half_answer", "answers 2xx", func(n *State) { n.Sends[i].At = sendAcked })
@@ -35,8 +35,8 @@ func (m *machine) gateway(s *State, i int) {
 	}
 }
 
-// accepting is T1: rows, body and job in one transaction, and the answer after it. A try
-// after a lost answer finds its own row, which is as good as writing it.
+// accepting is T1: rows, body and job in one transaction, then the response. A try after a lost
+// response finds its own row and succeeds.
 func (m *machine) accepting(s *State, actor Actor, i int) {
 	e := m.eventOf(i)
 	stored := func(n *State) { n.Sends[i].At = sendStored }
@@ -76,11 +76,10 @@ func (m *machine) accepting(s *State, actor Actor, i int) {
 			}
 		})
 	case bugs.BodyHashAsKey:
-		// The provider changed something in the body, as some do, so each send has its own
-		// key.
+		// Some providers change the body in every delivery, so each send has its own key.
 		m.transaction(s, actor, "accept", "commits the event under the hash of its body", func(n *State) {
 			n.accept(e)
-			n.Sends[i].At = sendStored // also without an answer: another try finds its own row
+			n.Sends[i].At = sendStored // even without a response, because another try finds its own row
 		}, stored)
 	default:
 		does := "commits the event with its job"
@@ -135,7 +134,7 @@ func (s *State) accept(e int) {
 	s.Jobs[dispatchJob(e)].insert()
 }
 
-// remove deletes an event as if it had never been accepted.
+// remove deletes all traces of an event.
 func (s *State) remove(e int) {
 	s.Events[e] = Event{Sent: s.Events[e].Sent}
 	s.Jobs[dispatchJob(e)] = Job{}

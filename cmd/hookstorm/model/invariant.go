@@ -1,7 +1,7 @@
 package model
 
-// Invariant is a promise that a state can break. The numbers are those of docs/guarantees.md.
-// I12 is about secrets, which the model does not have.
+// Invariant is a promise that a state can break. The numbers are from docs/guarantees.md. I12 is
+// about secrets, which the model does not have.
 type Invariant uint8
 
 // The invariants.
@@ -18,7 +18,7 @@ const (
 	I9
 	I10
 	I11
-	LeaseKept // during an attempt's lease only an operator takes its effect away
+	LeaseKept // during an attempt's lease only an operator withdraws its claim
 	OrderKept // effects of one order run one after another
 	PauseKept // no attempt starts during an operator's pause
 	NewestDecides
@@ -65,7 +65,7 @@ func (m *machine) broken(s *State) Invariant {
 		case event.Rows > 0 && !event.Sent:
 			return I3
 		case event.Dispatched > 1:
-			return I4 // and I10: its handlers wrote as often
+			return I4 // and I10: the handlers wrote equally often
 		case event.Rows > 0 && event.Generation != 1+event.Replays && event.Stored, event.Replays > event.Ordered:
 			return I11
 		case event.Stored && event.Outcome == received && !s.Jobs[dispatchJob(e)].live() && !s.JobsLost:

@@ -2,17 +2,16 @@ package model
 
 import "github.com/hooklatch/hooklatch/cmd/hookstorm/bugs"
 
-// claimAnswer is the answer to a claim.
+// claimAnswer is the result of a claim.
 type claimAnswer uint8
 
 const (
 	granted claimAnswer = iota
-	waits               // for another's lease, a pause, or its turn: claim again later
-	over                // nothing to do, now or because this claim parked it
+	waits               // claim again later, because of another lease, a pause, or the order
+	over                // no attempt is due, perhaps because this claim parked the effect
 )
 
-// move changes the state of an effect. Only the creation of an effect sets its state
-// otherwise.
+// move changes an effect's state. Only an effect's creation sets the state without it.
 func (m *machine) move(row *Effect, what What, to EffectState) {
 	m.moved[Transition{From: row.State, What: what, To: to}] = true
 	row.State = to
@@ -52,7 +51,7 @@ func (m *machine) claim(n *State, w, f int, probe bool) claimAnswer {
 	return granted
 }
 
-// breakLease notes a violation if a claim is taken away during its lease.
+// breakLease records a violation if a claim is withdrawn during its lease.
 func (m *machine) breakLease(n *State, row *Effect) {
 	if row.State == started && !row.LeaseOver {
 		n.Broken = LeaseKept
@@ -76,10 +75,10 @@ func (m *machine) grant(n *State, w, f int, doubt bool) {
 	}
 }
 
-// settle records the outcome of worker w's attempt, if the row is still its own.
+// settle records the outcome of worker w's attempt, if w still holds the claim.
 func (m *machine) settle(n *State, w, f int, verdict Verdict) bool {
 	row := &n.Effects[f]
-	// The run ends here, but a call that may have been applied stays so.
+	// The run ends here, but a call that may have been applied stays in doubt.
 	switch {
 	case verdict.certainlyNotApplied():
 		row.Open = row.Open.minus(holder(w))
@@ -92,11 +91,11 @@ func (m *machine) settle(n *State, w, f int, verdict Verdict) bool {
 	m.move(row, verdict.what(), m.after(*row, verdict))
 	row.Doubt = row.Doubt || verdict == verdictMaybeApplied
 	m.wakeNext(n, f)
-	// The job in reserve ends with the effect, unless a worker is running it.
+	// The fallback job ends with the effect, unless a worker is running it.
 	if worker := n.Workers[w]; worker.Born && worker.Row != rows && !row.State.unfinished() && n.Jobs[worker.Job][worker.Row] == waiting {
 		n.drop(int(worker.Job), int(worker.Row))
 	}
-	// A job whose effect is done at its first attempt ends with it.
+	// If the effect is done at its first attempt, its job ends too.
 	if worker := n.Workers[w]; !worker.Born && !worker.Probe && row.State == done && row.Attempts == 1 {
 		n.endRunning(w)
 	}
@@ -116,7 +115,7 @@ func (m *machine) after(row Effect, verdict Verdict) EffectState {
 		return done
 	case verdictRefused:
 		if row.Doubt {
-			return parked // the refusal may be because an earlier attempt was applied
+			return parked // the receiver may refuse because it applied an earlier attempt
 		}
 		return failed
 	case verdictTurnedAway, verdictNotApplied:
@@ -137,8 +136,8 @@ func (m *machine) after(row Effect, verdict Verdict) EffectState {
 	return inDoubt
 }
 
-// putAside parks or cancels an effect for an operator. A running attempt may still be
-// applied, but settles nothing.
+// putAside parks or cancels an effect for an operator. A running attempt may still be applied,
+// but can no longer settle.
 func (m *machine) putAside(n *State, f int, what What, to EffectState) {
 	row := &n.Effects[f]
 	if row.State == started && row.Body != 0 {
@@ -149,7 +148,7 @@ func (m *machine) putAside(n *State, f int, what What, to EffectState) {
 }
 
 // reopen lets a finished effect be attempted again. Only an operator requests it, and thereby
-// accepts what earlier attempts may have done.
+// accepts any result of earlier attempts.
 func (m *machine) reopen(n *State, f int) {
 	row := &n.Effects[f]
 	to := pending

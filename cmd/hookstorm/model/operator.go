@@ -27,8 +27,8 @@ var orders = [...]struct{ transaction, does string }{
 	orderResume:        {"destination.resume", "resumes the destination"},
 }
 
-// operating adds the possible operator actions. An action without an answer is repeated under
-// the same request id: its row in the operator log shows whether it was done.
+// operating adds the possible operator actions. An action without a response is repeated under
+// the same request id: the operator log shows whether it was done.
 func (m *machine) operating(s *State) {
 	if s.Operator.Order != noOrder {
 		m.ordering(s, s.Operator.Order, s.Operator.Target)
@@ -55,7 +55,7 @@ func (o Order) targets() uint8 {
 	return 1
 }
 
-// isPossible reports whether the order fits the state of its target.
+// isPossible reports whether the action fits the state of its target.
 func (m *machine) isPossible(s *State, order Order, target int) bool {
 	state := s.Effects[target].State
 	switch order {
@@ -134,8 +134,8 @@ func (m *machine) carryOut(n *State, order Order, target int) {
 	}
 }
 
-// replay opens an event for one more dispatch under a new generation, and records it. Without
-// new keys the event keeps its effects, and those that did not succeed are tried again.
+// replay opens an event for one more dispatch under a new generation, and records the replay.
+// Without new keys the event keeps its effects, and those without success are tried again.
 func (m *machine) replay(n *State, e int, newKeys bool) {
 	row := &n.Events[e]
 	row.Outcome, row.Dispatched = received, 0

@@ -6,12 +6,12 @@ const (
 	workers = 2
 	events  = 2
 	effects = 2
-	jobs    = events + effects // a dispatch for each event, then an attempt for each effect
-	rows    = 3                // of a job
+	jobs    = events + effects // one dispatch for each event, then one attempt for each effect
+	rows    = 3                // maximum rows of a job
 )
 
-// State is everything that is true at one moment. It is a value without pointers, so equal
-// states are the same state.
+// State describes one moment completely. It is a value without pointers, so equal states are the
+// same state.
 type State struct {
 	Sends       [sends]Send
 	Events      [events]Event
@@ -29,17 +29,17 @@ type State struct {
 	JobsLost    bool           // an operator or River removed a live job
 }
 
-// Budget limits the optional things that may still happen.
+// Budget limits the optional steps that may still happen.
 type Budget struct {
-	Crashes uint8 // processes that die or are told to stop
+	Crashes uint8 // processes that die or are shut down
 	Faults  uint8 // lost answers, stalls, refusals, lost jobs
-	Replays uint8 // of an event
-	Orders  uint8 // of an operator about an effect
-	Pauses  uint8 // of the destination
-	Reloads uint8 // of the routes
+	Replays uint8 // replays of events
+	Orders  uint8 // operator actions on effects
+	Pauses  uint8 // pauses of the destination
+	Reloads uint8 // reloads of the routes
 }
 
-// Send is one delivery of the sender and the gateway's work on it.
+// Send is one delivery of the sender and its progress in the gateway.
 type Send struct {
 	At SendStep
 }
@@ -57,7 +57,7 @@ const (
 	sendStored                   // T1 is committed
 	sendEarly                    // ack_before_commit: answered 2xx before T1
 	sendAcked                    // answered 2xx
-	sendEnded                    // answered otherwise, or not at all
+	sendEnded                    // answered differently, or not at all
 )
 
 // Event is a row of processed_events with its delivery, and the history that the tests of the
@@ -66,14 +66,14 @@ type Event struct {
 	Rows             uint8 // 1 once accepted
 	Outcome          Outcome
 	Generation       uint8
-	EffectGeneration uint8 // of the effects that a dispatch makes
+	EffectGeneration uint8 // generation of the effects that a dispatch creates
 	Replays          uint8 // rows of event_replays
 	Stored           bool  // its delivery is stored, byte for byte
 	Flushed          bool  // its COMMIT is on disk
 	Body             uint8 // in a world by content: see ofSends
 
 	Sent       bool  // history: a valid delivery of it was verified
-	Dispatched uint8 // history: dispatches in this generation; more than one is too many
+	Dispatched uint8 // history: dispatches in this generation; more than one is a violation
 	Ordered    uint8 // history: replays that an operator requested
 }
 
@@ -95,13 +95,13 @@ type Effect struct {
 	ClaimedBy Holder
 	LeaseOver bool
 	Doubt     bool    // maybe_applied_since is set
-	Forgotten bool    // key_ttl is over, and the receiver forgot the key
-	Body      Version // sent by every attempt; 0 until it is rendered
+	Forgotten bool    // key_ttl has passed, and the receiver forgot the key
+	Body      Version // the body that every attempt sends; 0 until it is rendered
 
-	Open      holders // history: attempts that may have been applied, since the last operator action
+	Open      holders // history: attempts since the last operator action that may have been applied
 	Confirmed bool    // history: the receiver confirmed it
-	Sent      Version // history: the body under the key that the receiver saw
-	Applied   uint8   // history: number of commits of an effect's statement in this Postgres
+	Sent      Version // history: the body that the receiver saw under the key
+	Applied   uint8   // history: how often an effect's statement committed in this Postgres
 }
 
 // Version is a version of a request's body, or mixed if attempts carried different bodies or
@@ -110,8 +110,8 @@ type Version uint8
 
 const mixed Version = 255
 
-// Job is the set of rows of river_job for one piece of work. Usually it has one row. A replay
-// or a retry inserts another while the earlier one is still there.
+// Job is the set of rows of river_job for one piece of work. Usually it has one row. A replay or
+// a retry inserts another row while the earlier one still exists.
 type Job [rows]Row
 
 // Row is the state of a row of river_job.
@@ -121,13 +121,13 @@ type Row uint8
 const (
 	noRow Row = iota
 	waiting
-	running // also if its worker is dead
+	running // even if its worker is dead
 )
 
-// live reports whether River works the job, or will.
+// live reports whether River runs the job, or will run it.
 func (j *Job) live() bool { return *j != Job{} }
 
-// insert adds a row. If all rows are taken, one more would change nothing.
+// insert adds a row. If all rows are taken, another row would change nothing.
 func (j *Job) insert() {
 	for i := range j {
 		if j[i] == noRow {
@@ -137,7 +137,7 @@ func (j *Job) insert() {
 	}
 }
 
-// drop ends a row. A run that still has the row no longer owns any.
+// drop ends a row. A run of that row then owns no row.
 func (s *State) drop(job, row int) {
 	s.Jobs[job][row] = noRow
 	for w := range s.Workers {
@@ -147,14 +147,14 @@ func (s *State) drop(job, row int) {
 	}
 }
 
-// endRunning ends the row of a worker's run if it is running, whichever run it is for.
+// endRunning ends the row of a worker's run if it is running, whichever run it belongs to.
 func (s *State) endRunning(w int) {
 	if job, row := s.Workers[w].Job, s.Workers[w].Row; row != rows && s.Jobs[job][row] == running {
 		s.drop(int(job), int(row))
 	}
 }
 
-// Holder is the holder of a claim: a run of a worker, or gone if that run died.
+// Holder is the holder of a claim: a worker's run, or gone if that run died.
 type Holder uint8
 
 const (
@@ -175,15 +175,15 @@ func (s holders) minus(h Holder) holders { return s &^ (1 << h) }
 type Worker struct {
 	At       WorkerStep
 	Job      uint8
-	Row      uint8   // of the job; rows if that row is over
+	Row      uint8   // row of the job; rows if that row has ended
 	Detached bool    // its row is not running, or runs for another worker
 	Plan     uint8   // dispatch: the generation that was planned
-	Body     Version // attempt: of its request; 0 until it is rendered
+	Body     Version // attempt: version of its request; 0 until it is rendered
 	Verdict  Verdict
 	Probe    bool
-	Born     bool // its attempt began with the effect: it is no run of a job, and Row is the job in reserve
+	Born     bool // its attempt began with the effect: it has no job, and Row is the fallback job
 	Settled  bool // the ledger has the outcome of this attempt
-	Again    bool // its job is to run once more
+	Again    bool // its job must run once more
 }
 
 // WorkerStep is the progress of a worker's run.
@@ -194,13 +194,13 @@ const (
 	workerIdle     WorkerStep = iota
 	workerFetched             // it has a job
 	workerPlanned             // dispatch: the plan is made
-	workerTurn                // order_lock_dropped: it saw that it is its turn
-	workerUnsure              // attempt: the claim got no answer
-	workerTakeBack            // attempt: the claim is to be taken back
+	workerTurn                // order_lock_dropped: its order check passed
+	workerUnsure              // attempt: the claim got no response
+	workerTakeBack            // attempt: the claim must be withdrawn
 	workerGranted             // attempt: the claim is committed
-	workerAnswered            // attempt: the call is over
+	workerAnswered            // attempt: the call has ended
 	workerSettled             // probe: the attempt is settled, the breaker is not
-	workerEnding              // River is to learn how the run ended
+	workerEnding              // River must learn how the run ended
 )
 
 // Destination is the row of the only destination.
@@ -221,7 +221,7 @@ const (
 
 // Operator is the operator, with at most one unanswered action at a time.
 type Operator struct {
-	Order  Order // without an answer yet
+	Order  Order // the action without a response yet
 	Target uint8
 	Logged bool // its row is in the operator log
 }

@@ -3,7 +3,7 @@ package model
 // EffectState is the state of an effect: see the table in package ledger.
 type EffectState uint8
 
-// The states of an effect. missing means that there is no row yet.
+// The states of an effect. missing means that the effect has no row yet.
 const (
 	missing EffectState = iota
 	pending
@@ -23,7 +23,7 @@ func (s EffectState) String() string { return effectStates[s] }
 // unfinished reports whether the effect still needs work.
 func (s EffectState) unfinished() bool { return s == pending || s == started || s == inDoubt }
 
-// What is something that happens to an effect: a column of the table in package ledger.
+// What is a cause of a state change: a column of the table in package ledger.
 type What uint8
 
 // The columns of the table.
@@ -51,7 +51,7 @@ type Transition struct {
 	To   EffectState
 }
 
-// Verdict is what an attempt learnt from its call.
+// Verdict is an attempt's conclusion from its call.
 type Verdict uint8
 
 // The verdicts of package ledger.
@@ -76,7 +76,7 @@ func (v Verdict) what() What {
 	return settledMaybeApplied
 }
 
-// certainlyNotApplied reports whether the receiver did nothing.
+// certainlyNotApplied reports whether the receiver certainly did not apply the call.
 func (v Verdict) certainlyNotApplied() bool { return v != verdictDone && v != verdictMaybeApplied }
 
 // String describes the transition in a sentence.

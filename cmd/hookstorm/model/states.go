@@ -2,13 +2,13 @@ package model
 
 import "hash/maphash"
 
-// stateSet is a set of states, numbered in the order in which they were added. It is a hash
-// table over one list, since a Go map would hold every state twice.
+// stateSet is a set of states, numbered in the order in which they were added. It is a hash table
+// over one list, because a Go map would store every state twice.
 type stateSet struct {
-	blocks [][]State // of blockSize each, so that growing copies none
+	blocks [][]State // blockSize states each, so that growing copies none
 	n      uint32
 	slots  []uint32 // number of the state + 1; 0 is empty
-	mask   uint64   // of a slot: the number of slots is a power of two
+	mask   uint64   // mask of a slot number: the number of slots is a power of two
 	seed   maphash.Seed
 }
 

@@ -33,15 +33,15 @@ func workerOf(worker int) Actor { return actorWorker1 + Actor(worker) }
 // Step leads from one state to the next.
 type Step struct {
 	Actor Actor
-	// Passes are the failpoints that the step passes, in order: the places themselves, or the
-	// name of a transaction for its begin, before_commit and after_commit.
+	// Passes names the failpoints that the step passes, in order. A name is a failpoint or a
+	// transaction, which stands for its begin, before_commit and after_commit.
 	Passes string
 	Commit Commit
 	Does   string
 	Cost   Cost
 }
 
-// Commit is how a step's transaction ended.
+// Commit is the end of a step's transaction.
 type Commit uint8
 
 // The ends of a transaction.
@@ -55,8 +55,8 @@ const (
 // Cost is the part of the budget that a step uses.
 type Cost uint8
 
-// A free step happens by itself, sooner or later. The others need not happen: an operator may
-// do nothing, and faults may stay away.
+// A free step happens by itself, sooner or later. The other steps may never happen: an operator
+// may do nothing, and faults may be absent.
 const (
 	free Cost = iota
 	byFault
@@ -67,7 +67,7 @@ const (
 // isFault reports whether the promises hold only after the step's damage has healed.
 func (c Cost) isFault() bool { return c == byFault || c == byCrash }
 
-// Failpoints returns the names of the places that the step passes.
+// Failpoints returns the names of the failpoints that the step passes.
 func (s Step) Failpoints() []string {
 	places := strings.Fields(s.Passes)
 	if s.Commit == noTransaction {
@@ -114,11 +114,11 @@ type machine struct {
 	World
 
 	bug   bugs.Bug
-	next  []successor // of the state being expanded
+	next  []successor // successors of the state being expanded
 	moved map[Transition]bool
 }
 
-// successor is a step and the state that it leads to.
+// successor is a step with the state that it leads to.
 type successor struct {
 	Step
 
@@ -135,14 +135,14 @@ func (m *machine) step(s *State, actor Actor, cost Cost, passes, does string, ch
 	m.next = append(m.next, successor{Step{Actor: actor, Passes: passes, Does: does, Cost: cost}, next})
 }
 
-// transaction adds the ways in which a transaction can end. A process that gets no answer
-// repeats the transaction, so run must recognize its own rows. heard is what the process does
-// with the answer.
+// transaction adds the ways in which a transaction can end. A process that gets no response
+// repeats the transaction, so run must recognize its own rows. heard is the process's reaction to
+// the response.
 func (m *machine) transaction(s *State, actor Actor, name, does string, run, heard func(*State)) {
 	m.transactionOr(s, actor, free, name, does, run, heard, func(*State) {})
 }
 
-// transactionOr is for a process that does something else, unheard, if it gets no answer.
+// transactionOr is for a process that reacts with unheard if it gets no response.
 func (m *machine) transactionOr(s *State, actor Actor, cost Cost, name, does string, run, heard, unheard func(*State)) {
 	next := *s
 	if !next.pay(cost) {
@@ -163,8 +163,8 @@ func (m *machine) transactionOr(s *State, actor Actor, cost Cost, name, does str
 	}
 }
 
-// pay reports whether the budget allows the step. Operator actions are paid for by their own
-// code.
+// pay reports whether the budget allows the step. The code of operator actions pays for them
+// itself.
 func (s *State) pay(cost Cost) bool {
 	switch cost {
 	case byFault:

@@ -24,7 +24,7 @@ func (w World) canonical(s *State) {
 	}
 }
 
-// holdings tells workers of equal rank apart by the claims and attempts in their name.
+// holdings distinguishes workers of equal rank by the claims and attempts in their name.
 func (s *State) holdings(h Holder) int {
 	holds := 0
 	for f, row := range s.Effects {
@@ -51,7 +51,7 @@ func (s holders) exchanged() holders {
 	return twin
 }
 
-// rank orders workers in an arbitrary way. Equal ranks mean equal workers.
+// rank orders workers arbitrarily. Equal ranks mean equal workers.
 func (worker *Worker) rank() uint64 {
 	rank := uint64(worker.At)<<56 | uint64(worker.Job)<<48 | uint64(worker.Row)<<40 | uint64(worker.Plan)<<32 |
 		uint64(worker.Body)<<24 | uint64(worker.Verdict)<<16

@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A state and its twin have the same successors under exchanged names. That is why visiting
-// one of the two is enough.
+// A state and its twin have the same successors under exchanged names. Therefore, visiting one of
+// the two is enough.
 func TestTwinsHaveTheSameFuture(t *testing.T) {
 	t.Parallel()
 	for _, w := range Smaller() {

@@ -10,12 +10,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// notMade lists transitions of the table that no world makes.
+// notMade lists transitions of the table that no world reaches.
 var notMade = map[Transition]string{
 	{From: failed, What: retriedByPerson, To: inDoubt}: "an effect in doubt does not fail: it is parked",
 }
 
-// The table in the documentation of package ledger is the one that the database enforces
+// The database enforces the table in the documentation of package ledger
 // (TestTheTableOfStatesIsWhatTheDatabaseKeeps).
 func TestTransitionsAreThoseOfTheLedger(t *testing.T) {
 	t.Parallel()
@@ -65,7 +65,7 @@ func tableOfStates(t *testing.T) map[Transition]bool {
 		}
 		notes[note] = append(notes[note], statesIn(words, line)...)
 	}
-	delete(notes, "") // the page around them
+	delete(notes, "") // the text around the notes
 	require.Len(t, notes, 4)
 	require.Len(t, columns, len(whats))
 	require.Len(t, cells, len(effectStates)-1)

@@ -41,8 +41,8 @@ func (m *machine) fetching(s *State, w int) {
 
 var jobNames = [jobs]string{"dispatch event 1", "dispatch event 2", "attempt effect 1", "attempt effect 2"}
 
-// hearing updates the row of a job whose run is over, if the row is running. River does not
-// check which run: a run that was rescued meanwhile ends the row of its successor.
+// hearing updates the row of a job whose run has ended, if the row is running. River does not
+// check which run: a run that was rescued meanwhile ends its successor's row.
 func (m *machine) hearing(s *State, w int) {
 	worker := s.Workers[w]
 	job, row := int(worker.Job), int(worker.Row)
@@ -84,8 +84,8 @@ func (worker *Worker) works(job, row int) bool {
 	return worker.At != workerIdle && !worker.Probe && !worker.Detached && int(worker.Job) == job && int(worker.Row) == row
 }
 
-// hasWork reports whether a waiting job has a reason to run. A job that would have to wait
-// for something runs when that is over.
+// hasWork reports whether a waiting job has a reason to run. A job that would have to wait runs
+// only when the wait is over.
 func (m *machine) hasWork(s *State, job uint8) bool {
 	if job < events {
 		return true
@@ -107,7 +107,7 @@ func (m *machine) isDue(s *State, f int) bool {
 	}
 }
 
-// passing is time: leases end, keys are forgotten, and the WAL reaches the disk.
+// passing is the passage of time: leases end, keys are forgotten, and the WAL reaches the disk.
 func (m *machine) passing(s *State) {
 	for f := range effects {
 		row := s.Effects[f]
@@ -129,7 +129,7 @@ func (m *machine) passing(s *State) {
 	}
 }
 
-// reconciling inserts the jobs that unfinished work lacks, for whatever reason (I5).
+// reconciling inserts the missing jobs of unfinished work, whatever the reason (I5).
 func (m *machine) reconciling(s *State) {
 	for job := range uint8(jobs) {
 		if !s.Jobs[job].live() && m.lacksJob(s, job) {

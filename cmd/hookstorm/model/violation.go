@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// String describes the violation, with one step a line.
+// String describes the violation, with one step per line.
 func (v *Violation) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\nIn the world %q it is broken by %d steps:\n", v.Invariant, v.World.Name, len(v.Trace))

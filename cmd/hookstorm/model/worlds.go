@@ -4,15 +4,15 @@ package model
 // destination, and an effect for each event and generation of keys.
 type World struct {
 	Name       string
-	TwoEvents  bool  // whether the sends carry different events
-	AtMostOnce bool  // whether the effects are at_most_once; at_least_once otherwise
-	Ordered    bool  // whether effects run one after another; a parked one blocks the others
-	Late       bool  // whether the request is rendered at the first attempt
-	Statement  bool  // whether effects are statements in this Postgres
-	Breaker    bool  // whether the destination has a breaker
-	Deploys    bool  // whether workers restart with a newer configuration, one after the other
-	Contents   bool  // whether a repeat of a stored body is a duplicate
-	Attempts   uint8 // of an effect before it is given up
+	TwoEvents  bool  // the sends carry different events
+	AtMostOnce bool  // the effects are at_most_once; at_least_once otherwise
+	Ordered    bool  // effects run one after another; a parked effect blocks later ones
+	Late       bool  // the request is rendered at the first attempt
+	Statement  bool  // effects are statements in this Postgres
+	Breaker    bool  // the destination has a breaker
+	Deploys    bool  // workers restart with a newer configuration, one after the other
+	Contents   bool  // a repeat of a stored body is a duplicate
+	Attempts   uint8 // attempts before an effect is given up
 	Budget     Budget
 }
 
@@ -26,9 +26,9 @@ const (
 	byContent         = "events by content"
 )
 
-// Worlds returns the worlds that Explore visits. The first two are the bound for which the
-// promises are proved: 2 sends, 2 workers, 2 crashes, 1 replay and 1 other fault of any kind.
-// The others add what those lack, with less of the rest.
+// Worlds returns the worlds that Explore visits. The first two set the bound within which the
+// promises are proved: 2 sends, 2 workers, 2 crashes, 1 replay and 1 other fault of any kind. The
+// others add missing features, with smaller bounds.
 func Worlds() []World {
 	return []World{
 		{Name: callsAtLeastOnce, Attempts: 3, Budget: Budget{Crashes: 2, Faults: 1, Replays: 1}},
@@ -46,7 +46,7 @@ func Worlds() []World {
 }
 
 // Smaller returns the same worlds with fewer faults. They are explored in seconds, and still
-// make every step and every transition.
+// reach every step and every transition.
 func Smaller() []World {
 	worlds := Worlds()
 	for i, budget := range []Budget{
