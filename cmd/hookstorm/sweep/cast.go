@@ -20,7 +20,7 @@ func sources() []scenario.Source {
 		{Name: "replayed", Shape: scenario.Account, Options: inBody},                // the actor replays its events
 		{Name: "handled", Shape: scenario.Account, Options: inBody, Handlers: true}, // the actor's handlers process its events
 		{Name: "guarded", Shape: scenario.Repeat, Options: inHeader},                // the id is not signed: a second id for a signature is held
-		{Name: "repeats", Shape: scenario.Repeat, Options: inHeader, Content: true}, // what repeats a body is a duplicate, whatever its id, as the checker knows
+		{Name: "repeats", Shape: scenario.Repeat, Options: inHeader, Content: true}, // a repeated body is a duplicate, whatever its id; the checker knows that
 	}
 	for i := range all {
 		all[i].Provider, all[i].Secret, all[i].Weight = "hmac", secret.New(sourceSecret), 1
@@ -64,8 +64,8 @@ var fileText string
 type settings struct {
 	scenario.Settings
 
-	// Lacking omits a destination whose queue is shared. The process still fetches its jobs,
-	// and has to give them back.
+	// Lacking omits a destination whose queue is shared. The process still fetches the
+	// destination's jobs, and has to give them back.
 	Lacking bool
 }
 

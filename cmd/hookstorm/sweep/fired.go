@@ -11,12 +11,12 @@ import (
 	"sync"
 )
 
-// firedLog is the file to which all processes append each fault before they make it.
+// firedLog is the file to which all processes append each fault before it strikes.
 type firedLog struct {
 	path string
 
 	mu   sync.Mutex
-	read int64 // in bytes
+	read int64 // bytes read so far
 }
 
 // next returns the visits made since the last call.

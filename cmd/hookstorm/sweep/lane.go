@@ -10,28 +10,27 @@ import (
 )
 
 const (
-	// killed is the end of a process that a failpoint killed.
+	// killed is the exit status of a process that a failpoint killed.
 	killed = "signal: killed"
-	// maxOddEnds is how many processes of a lane may end by themselves in another way. At
-	// some places an error leaves a process no other choice.
+	// maxOddEnds is the number of processes of a lane that may end by themselves in another way.
+	// At some failpoints an error leaves a process no other choice.
 	maxOddEnds = 10
 	// stopsWithin bounds a stop, including all delays.
 	stopsWithin = 30 * time.Second
 )
 
-// lane is a program whose processes make the visits of a leg, one process after the other.
-// Each process gets all outstanding visits. It dies at the first place of a kill, or lives
-// on.
+// lane is a program whose processes make a leg's visits, one process after the other. Each
+// process gets all outstanding visits. It dies at the first failpoint with a kill, or lives on.
 type lane struct {
 	program *programs.Program
-	always  string     // rules that all its processes get besides those of the leg
+	always  string     // rules for all its processes, besides the leg's rules
 	line    *riverLine // nil if the lane has none
-	only    leg        // the visits it makes; no process runs without any; nil for all visits
+	only    leg        // the lane's visits, without which no process runs; nil for all visits
 	tally   *tally
 }
 
-// run starts processes until ctx is done or none of their visits is left, and then stops the
-// last of them.
+// run starts processes until ctx is done or none of their visits is left, and then stops the last
+// process.
 func (l *lane) run(ctx context.Context, leg leg) error {
 	odd := 0
 	for ctx.Err() == nil && l.isNeeded(leg) {
@@ -94,7 +93,7 @@ func (l *lane) start(ctx context.Context, leg leg) error {
 	}
 	err := l.program.Start(ctx, "HOOKLATCH_FAILPOINTS="+strings.Join(rules, ","), "HOOKLATCH_FAILPOINT_FIRED="+l.tally.log.path)
 	if err != nil && ctx.Err() != nil {
-		return nil //nolint:nilerr // stopped before it began
+		return nil //nolint:nilerr // the process was stopped before it began
 	}
 	return err
 }

@@ -10,23 +10,23 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/programs"
 )
 
-// placeCompleted is the one place without a failpoint in the code: jobs are completed, and
-// River does not know it yet. The line to Postgres breaks there.
+// placeCompleted is the only place without a failpoint in the code: jobs are completed, and River
+// does not know it yet. The line to Postgres breaks there.
 const placeCompleted = "river.completed"
 
 // completion matches River's statement that completes jobs.
 var completion = regexp.MustCompile(`\bJobSetStateIfRunningMany\b`)
 
-// riverLine is the line to Postgres of the processes of one lane.
+// riverLine is the line to Postgres of one lane's processes.
 type riverLine struct {
 	proxy   *pgproxy.Proxy
-	url     string // through the proxy
+	url     string // URL through the proxy
 	program *programs.Program
 	tally   *tally
 }
 
-// arm prepares the visits of a leg for a process that begins. Every completion is one
-// passage. The line lets those between visits through.
+// arm prepares a leg's visits for a process that begins. Every completion is one passage. The
+// line lets other completions through.
 func (l *riverLine) arm(leg leg) error {
 	l.proxy.DisarmAll()
 	visits := slices.DeleteFunc(l.tally.itinerary.left(leg), func(v Visit) bool { return v.Place != placeCompleted })
@@ -47,7 +47,7 @@ func (l *riverLine) arm(leg leg) error {
 	return nil
 }
 
-// fault returns the fault of the line that makes the visit.
+// fault returns the line's fault that makes the visit.
 func (l *riverLine) fault(v Visit) pgproxy.Fault {
 	f := pgproxy.Fault{Match: completion, Count: 1, OnFiring: func(pgproxy.Firing) { l.tally.made(v) }}
 	switch v.Action {
@@ -55,7 +55,7 @@ func (l *riverLine) fault(v Visit) pgproxy.Fault {
 		f.Kind = pgproxy.HangAnswer
 		f.OnFiring = func(pgproxy.Firing) {
 			l.tally.made(v)
-			go l.program.Kill() //nolint:errcheck // the lane notices whether it ended
+			go l.program.Kill() //nolint:errcheck // the lane notices whether the process ended
 		}
 	case Error:
 		f.Kind = pgproxy.LoseAnswer

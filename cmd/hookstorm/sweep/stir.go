@@ -24,7 +24,7 @@ var stirText string
 //go:embed rescue.sql
 var rescueText string
 
-// moods are the behaviours of flaky destinations, for a spell each.
+// moods lists the behaviours of flaky destinations, each for one spell.
 func moods() []receivers.Behaviour {
 	return []receivers.Behaviour{receivers.ErrorBefore, receivers.OK, receivers.Switch, receivers.OK}
 }
@@ -53,8 +53,8 @@ func stir(ctx context.Context, pool *pgxpool.Pool, calls *receivers.Receivers) {
 	}
 }
 
-// rescue does to the jobs of dead processes what River's rescuer would do a minute later. No
-// process may run meanwhile.
+// rescue rescues the jobs of dead processes, as River's rescuer would a minute later. No process
+// may run meanwhile.
 func rescue(ctx context.Context, pool *pgxpool.Pool) error {
 	_, err := pool.Exec(ctx, rescueText)
 	return err

@@ -7,7 +7,7 @@ WHERE NOT EXISTS (
     WHERE j.kind = upkeep.kind AND j.state IN ('available', 'running') AND j.created_at > now() - INTERVAL '2 seconds'
 );
 
--- Pauses queues, as a user of River UI may do.
+-- Pauses queues, as a user of River UI might do.
 UPDATE hooklatch.river_queue
 SET paused_at = now(), updated_at = now()
 WHERE name IN ('dst_fresh', 'dst_mail', 'dst_books', 'dst_refused') AND paused_at IS NULL AND random() < 0.2;
@@ -22,8 +22,8 @@ WHERE id IN (
     LIMIT 2
 );
 
--- Does what River's rescuer does to jobs that have been running for too long, but after a
--- shorter time. Their processes may be dead or late.
+-- Rescues jobs that have been running for too long, as River's rescuer does, but sooner. Their
+-- processes may be dead or late.
 UPDATE hooklatch.river_job
 SET state = 'available', scheduled_at = now()
 WHERE state = 'running' AND attempted_at < now() - INTERVAL '4 seconds';

@@ -22,32 +22,31 @@ import (
 type Options struct {
 	// Root is the root of the repository with the programs' sources. Required.
 	Root string
-	// Dir is a directory for binaries, configurations, logs and the history. Empty: a
-	// directory that is removed if the sweep finds nothing.
+	// Dir is a directory for binaries, configurations, logs and the history. If empty, a
+	// temporary directory is used, which is removed if the sweep finds nothing.
 	Dir string
 	// Seed decides which passages are drawn.
 	Seed int64
 	// Short visits each place once, with an action that the seed draws.
 	Short bool
-	// Only are the visits to make, such as settle.begin=kill@2. Nil: the whole plan.
+	// Only lists the visits to make, such as settle.begin=kill@2. If nil, the whole plan is made.
 	Only []string
 	// Patience bounds each leg. Defaults to DefaultPatience.
 	Patience time.Duration
-	// Out receives progress messages. Nil: they are dropped.
+	// Out receives progress messages. If nil, they are dropped.
 	Out io.Writer
 }
 
-// DefaultPatience is enough on two cores, on which the last kills come after a quarter of an
-// hour.
+// DefaultPatience is enough on two cores, where the last kills happen after a quarter of an hour.
 const DefaultPatience = 20 * time.Minute
 
 // Report is the result of a sweep.
 type Report struct {
-	Visits  []Visit // of the plan
+	Visits  []Visit // planned visits
 	Fired   map[Visit]int
 	Missed  []Visit // visits of the plan that were not made
 	Verdict checker.Verdict
-	History string // path
+	History string // path of the history
 	Took    time.Duration
 }
 
@@ -90,7 +89,7 @@ func Run(ctx context.Context, opts Options) (_ *Report, err error) {
 }
 
 const (
-	// minAcked is the least traffic with which a sweep proves anything.
+	// minAcked is the minimum traffic of a meaningful sweep.
 	minAcked = 100
 	// maxAttempts is the limit of the destinations in the configuration.
 	maxAttempts = 100
@@ -114,21 +113,21 @@ func choose(plan []Visit, only []string) ([]Visit, error) {
 	return chosen, nil
 }
 
-// part is what runs between two healthy periods.
+// part runs between two healthy periods.
 type part struct {
 	name  string
-	rate  float64 // of new events per second
+	rate  float64 // new events per second
 	lanes []*lane
-	legs  []leg // each with the same lanes, one after the other
-	ends  []leg // for a process of each steady lane that is stopped
+	legs  []leg // legs with the same lanes, one after the other
+	ends  []leg // legs for a process of each steady lane that is stopped
 }
 
-// play is the sweep itself.
+// play performs the sweep itself.
 func (w *world) play(ctx context.Context) error {
 	w.Phase(history.PhaseStorm)
 	for _, p := range []part{
 		{"errors and delays", 25, w.steady, []leg{errorsOnly, delays}, nil},
-		{"kills", 4, w.dying, []leg{killsAtWork}, []leg{killsAtEnd}}, // a process that dies leaves work to others
+		{"kills", 4, w.dying, []leg{killsAtWork}, []leg{killsAtEnd}}, // a process that dies leaves work to other processes
 	} {
 		if !w.isLeft(p) {
 			continue
@@ -143,7 +142,7 @@ func (w *world) play(ctx context.Context) error {
 		err = w.playPart(ctx, p)
 		calm()
 		if err != nil {
-			_ = traffic.senders.Stop(storm) // storm has ended, so they give up
+			_ = traffic.senders.Stop(storm) // storm has ended, so the senders give up
 			return fmt.Errorf("%s: %w", p.name, err)
 		}
 		w.Sayf("%s: %.0f s", p.name, time.Since(began).Seconds())
@@ -176,8 +175,8 @@ func (w *world) playPart(ctx context.Context, p part) error {
 	return nil
 }
 
-// travel lets lanes make the visits of a leg until all are made, or Patience is over. Lanes
-// make the visits at a process's end when they stop their processes.
+// travel lets lanes make the visits of a leg until all are made, or Patience is over. Visits at a
+// process's end happen when its lane stops the process.
 func (w *world) travel(ctx context.Context, lanes []*lane, leg leg) error {
 	travelling, arrived := context.WithTimeout(ctx, w.opts.Patience)
 	defer arrived()
@@ -217,7 +216,7 @@ const tellEvery = 10 * time.Second
 // Sound reports whether every visit was made and every promise was kept.
 func (r *Report) Sound() bool { return len(r.Missed) == 0 && len(r.Verdict.Violations) == 0 }
 
-// maxTold is the number of violations in a report. The history has them all.
+// maxTold is the maximum number of violations in a report. The history contains them all.
 const maxTold = 20
 
 // Text formats the report.

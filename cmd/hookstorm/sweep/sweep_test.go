@@ -12,7 +12,7 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/sweep"
 )
 
-// I1 to I11 hold wherever a process fails. Each place is visited nine times, as in the
+// I1 to I11 hold wherever a process fails. Each failpoint is visited nine times, as in the
 // command.
 func TestEveryPlaceIsSurvived(t *testing.T) {
 	t.Parallel()

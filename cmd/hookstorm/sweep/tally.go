@@ -4,7 +4,7 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/history"
 )
 
-// tally adds the faults that fired to the itinerary and to the history.
+// tally adds the fired faults to the itinerary and to the history.
 type tally struct {
 	itinerary *itinerary
 	log       *firedLog
@@ -20,7 +20,7 @@ func (t *tally) update() error {
 	return err
 }
 
-// made notes a visit.
+// made records a visit.
 func (t *tally) made(v Visit) {
 	if !t.itinerary.made(v) {
 		return // a rule that the lane always has

@@ -16,7 +16,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// traffic is the traffic around the processes of one part.
+// traffic surrounds the processes of one part.
 type traffic struct {
 	senders *senders.Senders
 	around  sync.WaitGroup
@@ -71,9 +71,9 @@ func (w *world) acked() (n int64) {
 	return n
 }
 
-// quietWithin bounds how long accepted work may take to finish. It covers leases of 11 s,
-// pauses that are checked every 10 s, retries, and hundreds of destinations that are retired
-// one after another.
+// quietWithin is the maximum time in which accepted work must finish. It covers leases of 11 s,
+// pauses that are checked every 10 s, retries, and hundreds of destinations that are retired one
+// after another.
 const quietWithin = 5 * time.Minute
 
 // heal ends all faults, starts sound processes, and waits until all work is finished. Then it
@@ -99,14 +99,14 @@ func (w *world) heal(ctx context.Context, t *traffic) error {
 	}
 	left, err := w.Until(ctx, stage.Quiet{Pool: w.pool, Listed: w.listed, Outcomes: []string{"received", "held", "dropped", "failed"}})
 	if len(left) > 0 || err != nil {
-		// The checker reports which, with their stories.
+		// The checker reports the unfinished work with its stories.
 		w.Sayf("not at an end although all faults have ended: %v %v", left, err)
 	}
 	w.Phase(history.PhaseQuiet)
 	return w.End(context.WithoutCancel(ctx))
 }
 
-// endPast has retention delete everything from the past that actors created.
+// endPast has retention delete all past days that actors created.
 func (w *world) endPast(ctx context.Context) error {
 	box, err := outbox.New(outbox.Options{Pool: w.pool})
 	if err != nil {

@@ -11,11 +11,11 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/places"
 )
 
-// Visit is one passage of one place at which a process is to fail.
+// Visit is one passage of a failpoint at which a process must fail.
 type Visit struct {
 	Place   string
 	Action  string
-	Passage int // of one process, from 1
+	Passage int // number of the passage in one process, from 1
 }
 
 // The actions of a sweep.
@@ -25,8 +25,8 @@ const (
 	Delay = "delay"
 )
 
-// delayed is the length of a delay. It is longer than a transaction of Hooklatch waits for a
-// lock (250 ms), so that others meet the lock of the delayed one.
+// delayed is the length of a delay. It exceeds the 250 ms for which a transaction of Hooklatch
+// waits for a lock. So other transactions find the delayed one's lock still held.
 const delayed = "(400ms)"
 
 // String formats the visit as place=action@passage.
@@ -43,7 +43,7 @@ func (v Visit) rule() string {
 // allPlaces returns the failpoints, and the one place in River.
 func allPlaces() []string { return append(places.All(), placeCompleted) }
 
-// passedOnce reports whether a process passes the place once in its life.
+// passedOnce reports whether a process passes the place only once.
 func passedOnce(place string) bool { return place == placeGatewayDrains || place == placeWorkerDrains }
 
 const (
@@ -63,7 +63,7 @@ func seldomPassed(place string) bool {
 	}, transaction)
 }
 
-// ofRetention reports whether only a run of retention passes the place.
+// ofRetention reports whether only a retention run passes the place.
 func ofRetention(place string) bool {
 	transaction, _, _ := strings.Cut(place, ".")
 	return slices.Contains([]string{
@@ -74,8 +74,8 @@ func ofRetention(place string) bool {
 }
 
 // Plan returns the visits of a sweep: each place at its first, its second and a random later
-// passage, with each action. A short plan visits each place once. The seed draws the action
-// and one of the first two passages.
+// passage, with each action. A short plan visits each place once. The seed then chooses the
+// action and one of the first two passages.
 func Plan(seed int64, short bool) []Visit {
 	dice := rand.New(rand.NewPCG(uint64(seed), 0x5eeb)) //nolint:gosec // a seed must be repeatable, not secret
 	var visits []Visit
@@ -107,7 +107,7 @@ func Plan(seed int64, short bool) []Visit {
 // itinerary records which visits were made. It is safe for concurrent use.
 type itinerary struct {
 	mu    sync.Mutex
-	open  []Visit // not made yet
+	open  []Visit // outstanding visits
 	fired map[Visit]int
 }
 
@@ -135,8 +135,8 @@ func (i *itinerary) left(leg leg) []Visit {
 	return slices.DeleteFunc(slices.Clone(i.open), func(v Visit) bool { return !leg(v) })
 }
 
-// made notes a visit, which processes may make more than once. It reports whether the visit
-// was planned.
+// made records a visit, which processes may make more than once. It reports whether the visit was
+// planned.
 func (i *itinerary) made(v Visit) bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()

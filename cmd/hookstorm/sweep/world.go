@@ -31,16 +31,16 @@ type world struct {
 	tally    *tally
 	calls    *receivers.Receivers
 	listed   *listed.Sender
-	url      string // of the destinations, the desk of witnesses, and the list
+	url      string // URL of the destinations, the desk of witnesses, and the list
 
 	binary, actor string // paths
 	gateways      []senders.Gateway
 	health        []string            // URLs
-	steady        []*lane             // of processes that live
+	steady        []*lane             // lanes whose processes are not killed
 	dying         []*lane             // all lanes; their processes are killed
-	calm          []*programs.Program // processes that heal; one actor among them, the only one to give its orders
-	sent          []*senders.Senders  // one for each part
-	line          *riverLine          // of the first worker
+	calm          []*programs.Program // processes that heal; only one of them is an actor, and only it performs operator actions
+	sent          []*senders.Senders  // senders of each part
+	line          *riverLine          // line of the first worker
 }
 
 // Numbers of lanes in the legs of kills.
@@ -56,7 +56,7 @@ type role struct {
 	env    []string
 	always string // rules that all its processes get
 	only   leg    // the visits it makes; nil for all
-	calm   bool   // whether the first of them heals at the end
+	calm   bool   // the first of its lanes heals at the end
 }
 
 func roles() []role {
@@ -64,7 +64,7 @@ func roles() []role {
 		{name: "actor", lanes: 2, calm: true},
 		{name: "lists", lanes: 2, env: []string{"SWEEP_ROLE=lists"}, only: readingLists},
 		{name: "house", lanes: 2, env: []string{"SWEEP_ROLE=house"}, only: keepingHouse},
-		// All their claims end without an answer.
+		// All claims of these actors end without a response.
 		{name: "doubtful", lanes: 3, env: []string{"SWEEP_ROLE=doubt"}, always: "claim.after_commit=error", only: takingBack},
 	}
 }
@@ -117,7 +117,7 @@ func (w *world) setUp(ctx context.Context) error {
 	return nil
 }
 
-// startDatabase starts a Postgres with Hooklatch's tables and those of the run.
+// startDatabase starts a Postgres with Hooklatch's tables and the run's tables.
 func (w *world) startDatabase(ctx context.Context) error {
 	server, err := w.Postgres(ctx, cluster.Options{Settings: map[string]string{"max_connections": "400"}})
 	if err != nil {
@@ -158,8 +158,8 @@ func (w *world) describe(ctx context.Context) *history.Run {
 	return stage.Describe(run, destinations())
 }
 
-// serve starts the servers that processes call: the receivers, the object that one route
-// reads, and the desk of witnesses.
+// serve starts the servers that processes call: the receivers, the object that one route reads,
+// and the desk of witnesses.
 func (w *world) serve(ctx context.Context) (err error) {
 	if w.calls, err = w.Receive(ctx, receivers.Options{Seed: w.opts.Seed, Destinations: destinations()}); err != nil {
 		return err
@@ -168,7 +168,7 @@ func (w *world) serve(ctx context.Context) (err error) {
 	mux.Handle("/", w.calls)
 	mux.HandleFunc("GET /"+destFresh, func(out http.ResponseWriter, _ *http.Request) {
 		out.Header().Set("Content-Type", "application/json")
-		_, _ = fmt.Fprint(out, `{"version": 1}`) // the reader has gone
+		_, _ = fmt.Fprint(out, `{"version": 1}`) // the reader has closed the connection
 	})
 	mux.HandleFunc("/repos/", func(out http.ResponseWriter, r *http.Request) { w.listed.ServeHTTP(out, r) })
 	mux.Handle("POST /witness/", http.StripPrefix("/witness", witness.NewDesk(w.History)))
@@ -176,7 +176,7 @@ func (w *world) serve(ctx context.Context) (err error) {
 	return err
 }
 
-// place creates the place of a lane's processes, with their configuration.
+// place prepares the directory of a lane's processes, with their configuration.
 func (w *world) place(name, databaseURL string, lacking bool) (*stage.Place, error) {
 	place, err := w.Place(name)
 	if err != nil {
@@ -215,8 +215,8 @@ func (w *world) addActor(r role, n int) error {
 	})
 }
 
-// addLane adds a lane. A steady lane takes part in the leg in which processes live. There are
-// few of these, so that each passes places often. A calm lane heals at the end.
+// addLane adds a lane. A steady lane takes part in the leg without kills. Few lanes are steady,
+// so that each passes failpoints often. A calm lane heals at the end.
 func (w *world) addLane(at *stage.Place, l *lane, steady, calm bool, o programs.Options) (err error) {
 	o.Build, o.StopTimeout = "failpoint", stopsWithin
 	if l.program, err = at.Program(o); err != nil {

@@ -11,11 +11,11 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// doubted is the number of effects claimed simultaneously, each for a destination of its own.
+// doubted is the number of effects claimed simultaneously, each for a separate destination.
 const doubted = 8
 
-// doubt claims effects of destinations that no worker serves. In its process no COMMIT of a
-// claim gets an answer. The ledger gives up after ten seconds, and takes the claims back.
+// doubt claims effects of destinations that no worker serves. In its process no COMMIT of a claim
+// gets a response. The ledger gives up after ten seconds and withdraws the claims.
 func (a *actor) doubt(ctx context.Context) error {
 	for ctx.Err() == nil {
 		var claims sync.WaitGroup
@@ -30,7 +30,7 @@ func (a *actor) doubt(ctx context.Context) error {
 			}
 			claims.Go(func() {
 				claim := ledger.Claim{ID: id, ClaimID: uuid.New(), Lease: time.Minute}
-				_, _ = a.box.Ledger().Claim(ctx, claim) // it fails
+				_, _ = a.box.Ledger().Claim(ctx, claim) // the claim fails
 			})
 		}
 		if !waited(ctx, &claims) {

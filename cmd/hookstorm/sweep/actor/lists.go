@@ -16,20 +16,20 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// passEvery is the pause of a reader of lists, since a worker reads them rarely.
+// passEvery is the pause between passes, because a worker reads lists rarely.
 const passEvery = 100 * time.Millisecond
 
 const (
-	// eager is the number of rounds in which a reader's operator overtakes the current pass
-	// every time. If two readers always did, no long pass would ever end.
+	// eager is the number of rounds in which a reader's operator always overtakes the current
+	// pass. If two readers always did, no long pass would ever end.
 	eager = 10
-	// rests is how long the operator later lets passes finish.
+	// rests is the later period in which the operator lets passes finish.
 	rests = 30 * time.Second
 )
 
-// readLists makes passes over the lists of all sources until ctx is done: those that are due,
-// and those of an operator, who overtakes the current pass. It ignores errors, because this
-// process expects them.
+// readLists makes passes over the lists of all sources until ctx is done. It makes the due
+// passes, and an operator's passes, which overtake the current pass. It ignores errors, because
+// this process expects them.
 func readLists(ctx context.Context, box *outbox.Outbox, logger *slog.Logger) error {
 	cfg, err := config.Load(os.Getenv(configVariable), os.LookupEnv)
 	if err != nil {

@@ -1,6 +1,6 @@
-// Command actor plays an application and its operators during a sweep: a worker with
-// handlers, effects of its own, and actions on effects, events and destinations. It is built
-// with failpoints, and dies like any other process.
+// Command actor plays an application and its operators during a sweep: a worker with handlers,
+// its own effects, and actions on effects, events and destinations. It is built with failpoints,
+// and dies like any other process.
 package main
 
 import (
@@ -32,7 +32,7 @@ import (
 
 // The environment of the process.
 const (
-	configVariable   = "SWEEP_CONFIG" // the file of the workers beside it
+	configVariable   = "SWEEP_CONFIG" // configuration file that it shares with the workers
 	databaseVariable = "SWEEP_DATABASE"
 	deskVariable     = "SWEEP_DESK" // URL of the desk of witnesses
 	roleVariable     = "SWEEP_ROLE" // empty: handle events and act as an operator
@@ -40,13 +40,13 @@ const (
 
 // The roles.
 const (
-	calm  = "calm"  // handle events, and finish everything that was begun
-	doubt = "doubt" // only claim effects, without ever learning whether they are claimed
+	calm  = "calm"  // handle events, and finish all started work
+	doubt = "doubt" // only claim effects, without ever getting a response
 	house = "house" // only run retention
 	lists = "lists" // only read the lists of providers
 )
 
-// maxConns is for the operator actions. The worker has connections of its own.
+// maxConns is for the operator actions. The worker has its own connections.
 const maxConns = 10
 
 func main() {
@@ -118,7 +118,7 @@ func run(ctx context.Context) (err error) {
 	return errors.Join(err, keeper.Stop(context.WithoutCancel(ctx)), box.Stop(context.WithoutCancel(ctx)), notOwning.Stop(context.WithoutCancel(ctx)))
 }
 
-// connect connects to the database of the sweep, as another role if one is named.
+// connect connects to the sweep's database, as another role if role is set.
 func connect(ctx context.Context, role string) (*pgxpool.Pool, error) {
 	pools, err := pgxpool.ParseConfig(os.Getenv(databaseVariable))
 	if err != nil {
@@ -136,7 +136,7 @@ func connect(ctx context.Context, role string) (*pgxpool.Pool, error) {
 	return pool, nil
 }
 
-// work runs a worker with a handler, until ctx is done. It has the routes and destinations of
+// work runs a worker with a handler until ctx is done. It has the same routes and destinations as
 // the workers beside it, because each of them dispatches events.
 func work(ctx context.Context, logger *slog.Logger) error {
 	cfg, err := config.Load(os.Getenv(configVariable), os.LookupEnv)
@@ -149,7 +149,7 @@ func work(ctx context.Context, logger *slog.Logger) error {
 	}, nil, nil)
 }
 
-// handle writes one row for each event, and gives some up until the sweep heals.
+// handle writes one row for each event, and gives up some events until the sweep heals.
 func handle(ctx context.Context, tx pgx.Tx, e inbox.Event) error {
 	id := string(e.EventID)
 	if hopeless := strings.ContainsAny(id[len(id)-1:], "37"); hopeless && os.Getenv(roleVariable) != calm {

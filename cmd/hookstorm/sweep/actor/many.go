@@ -13,9 +13,9 @@ import (
 // atRun is how long a round processes its bulk run, unless a worker is faster.
 const atRun = 2 * time.Second
 
-// many requests bulk runs that match nothing, since their action on each effect is what other
-// actions do, too. The runs are slowed, paused, resumed and stopped, continued after an
-// interruption, and finish.
+// many requests bulk runs that match nothing, because other actions cover the action on each
+// effect. The runs are slowed, paused, resumed and stopped. They continue after an interruption
+// and finish.
 func (a *actor) many(ctx context.Context, _ int) error {
 	order := runs.Order{Action: ledger.ActionCancelEffect, Effects: find.Effects{States: []ledger.EffectState{ledger.EffectFailed}, Destination: "nobody"}}
 	for _, stopped := range []bool{true, false} {
@@ -35,10 +35,10 @@ func (a *actor) many(ctx context.Context, _ int) error {
 			_ = a.runs.Stop(ctx, run.ID, by)
 			continue
 		}
-		// As if its process was killed. A run that has ended keeps its state.
+		// Simulate the death of the run's process. A run that has ended keeps its state.
 		if _, err := a.pool.Exec(ctx, `UPDATE hooklatch.replay_runs SET enqueued_at = now() - interval '1 hour', leased_until = '-infinity'
 			WHERE id = $1 AND state = 'running'`, run.ID); err != nil {
-			return nil //nolint:nilerr // the next round
+			return nil //nolint:nilerr // the next round tries again
 		}
 		_ = a.runs.Enqueue(ctx)
 		_, _ = a.runs.Work(ctx, run.ID, time.Now().Add(atRun), nil)

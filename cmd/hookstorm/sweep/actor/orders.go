@@ -31,7 +31,7 @@ import (
 
 const (
 	desk      = "desk"      // the destination that is paused and resumed
-	gone      = "gone-"     // begins the names of destinations that are made and retired
+	gone      = "gone-"     // prefix of destinations that are created and retired
 	replayed  = "replayed"  // the source whose events are replayed
 	handled   = "handled"   // the source whose events are erased and redacted
 	elsewhere = "elsewhere" // the source whose keys are imported
@@ -53,7 +53,7 @@ type actor struct {
 	witness    *witness.Witness
 }
 
-// act performs one round of actions after the other until ctx is done.
+// act performs one round of actions after another until ctx is done.
 func (a *actor) act(ctx context.Context) error {
 	for round := 0; ctx.Err() == nil; round++ {
 		for _, step := range []func(context.Context, int) error{
@@ -68,14 +68,14 @@ func (a *actor) act(ctx context.Context) error {
 	return nil
 }
 
-// check checks whether deliveries can be stored, as `hooklatch check` does. A negative answer
-// is no error.
+// check checks whether deliveries can be stored, as `hooklatch check` does. A negative result is
+// not an error.
 func (a *actor) check(ctx context.Context, _ int) error {
 	_ = a.box.CanStore(ctx)
 	return nil
 }
 
-// settleDown ends what a process that died has begun.
+// settleDown completes the unfinished work of processes that died.
 func (a *actor) settleDown(ctx context.Context) error {
 	if err := a.order(ctx, history.Order{Action: "resume", Destination: desk}, func(by ledger.Operator) error {
 		return a.box.Fleet().SetPaused(ctx, desk, false, by)
@@ -109,7 +109,7 @@ func (a *actor) retireNamed(ctx context.Context, name string) error {
 	})
 }
 
-// effects enqueues an effect while its destination is paused. It has the effect parked,
+// effects enqueues an effect while its destination is paused. It then has the effect parked,
 // retried and, mostly, cancelled.
 func (a *actor) effects(ctx context.Context, round int) error {
 	pause := func(paused bool, action string) error {
@@ -130,7 +130,7 @@ func (a *actor) effects(ctx context.Context, round int) error {
 		do     func(context.Context, string, ledger.Operator) error
 	}{{"park", a.box.Ledger().Park}, {"retry", a.box.Ledger().Retry}, {"cancel", a.box.Ledger().Cancel}}
 	if round%3 == 0 {
-		steps = steps[:2] // this one is sent
+		steps = steps[:2] // the effect is sent, not cancelled
 	}
 	for _, step := range steps {
 		if err := a.order(ctx, history.Order{Action: step.action, Key: key}, func(by ledger.Operator) error { return step.do(ctx, key, by) }); err != nil {
@@ -148,8 +148,8 @@ func (a *actor) effects(ctx context.Context, round int) error {
 	return pause(false, "resume")
 }
 
-// erase has the content of an event erased, and redacts what a source does not keep. The
-// bodies stay as sent, because the pointer matches nothing.
+// erase erases an event's content, and redacts fields that a source does not keep. The bodies
+// stay as sent, because the pointer matches nothing.
 func (a *actor) erase(ctx context.Context, _ int) error {
 	_, err := a.box.Erasure().Redact(ctx, []erasure.Redaction{{Source: handled, Pointers: []string{"/nowhere"}, After: 2 * time.Second}})
 	if err != nil && !errors.Is(err, commit.ErrUnavailable) {
@@ -167,7 +167,7 @@ func (a *actor) erase(ctx context.Context, _ int) error {
 	})
 }
 
-// retire makes a destination, has an effect wait for it, and retires it.
+// retire creates a destination, has an effect wait for it, and retires it.
 func (a *actor) retire(ctx context.Context, _ int) error {
 	name := gone + uuid.NewString()[:8]
 	err := a.box.Fleet().RegisterDestinations(ctx, []fleet.Destination{{Name: name, Kind: "http", Queue: "dst_gone"}})
@@ -180,8 +180,8 @@ func (a *actor) retire(ctx context.Context, _ int) error {
 	if _, err := a.enqueue(ctx, name); err != nil {
 		return err
 	}
-	// Its breaker stays open while the destination exists, so that an operator can have it
-	// probed.
+	// The breaker stays open while the destination exists, so that an operator can have the
+	// destination probed.
 	if _, err := a.pool.Exec(ctx, `UPDATE hooklatch.destinations SET breaker_state = 'open', opened_at = now(), probe_at = now() + interval '1 hour'
 		WHERE name = $1`, name); err == nil {
 		_ = a.box.Fleet().ProbeNow(ctx, name, ledger.Operator{Who: who, Via: "sweep"}) // this process expects errors
@@ -220,8 +220,8 @@ func (a *actor) held(ctx context.Context, _ int) error {
 	return a.order(ctx, told, func(by ledger.Operator) error { return a.box.Inbox().Release(ctx, ref, by) })
 }
 
-// releaseAll releases held and dropped events until ctx is done: the last deliveries are
-// still to come.
+// releaseAll releases held and dropped events until ctx is done, because the last deliveries have
+// not arrived yet.
 func (a *actor) releaseAll(ctx context.Context) error {
 	ticker := time.NewTicker(10 * pace)
 	defer ticker.Stop()
@@ -283,7 +283,7 @@ func (a *actor) replay(ctx context.Context, round int) error {
 	})
 }
 
-// senderKey stores a key, as gateways do for senders that publish theirs.
+// senderKey stores a key, as gateways do for senders that publish their keys.
 func (a *actor) senderKey(_ context.Context, round int) error {
 	a.box.KeepSenderKey(outbox.SenderKey{Source: "main", ID: strconv.Itoa(round % 20), Document: []byte("a key")})
 	return nil
@@ -321,15 +321,15 @@ func (a *actor) enqueue(ctx context.Context, destination string) (identity.Effec
 	return id, err
 }
 
-// order performs an operator action that the history records. It returns an error if the
-// history could not be written.
+// order performs an operator action that the history records. It returns an error if the history
+// could not be written.
 func (a *actor) order(ctx context.Context, told history.Order, give func(by ledger.Operator) error) error {
 	return a.witness.Watch(ctx, history.Record{Who: who, Op: history.OpOrder, Order: &told}, func() (history.Kind, string) {
 		return outcome(give(ledger.Operator{Who: who, Via: "sweep"}))
 	})
 }
 
-// outcome returns what an error of a transaction says about its outcome.
+// outcome returns the outcome of a transaction, judged by its error.
 func outcome(err error) (history.Kind, string) {
 	switch {
 	case err == nil:

@@ -10,10 +10,10 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/quarantine"
 )
 
-// refusal keeps a refused delivery, as gateways do, and takes others out of quarantine, as
+// refusal keeps a refused delivery, as gateways do, and removes others from quarantine, as
 // operators do. It ignores errors, because this process expects them.
 func (a *actor) refusal(ctx context.Context, round int) error {
-	from := netip.PrefixFrom(netip.AddrFrom4([4]byte{192, 0, 2, byte(round)}), 32) //nolint:gosec // any address will do
+	from := netip.PrefixFrom(netip.AddrFrom4([4]byte{192, 0, 2, byte(round)}), 32) //nolint:gosec // any address works
 	a.keeper.Accepted("main", from)
 	body := []byte("{}")
 	a.keeper.Keep("main", from, len(body), func() quarantine.Refused {
@@ -21,7 +21,7 @@ func (a *actor) refusal(ctx context.Context, round int) error {
 	})
 	found, err := a.quarantine.Next(ctx, quarantine.Filter{}, quarantine.Mark{}, 2)
 	if err != nil || len(found) == 0 {
-		return nil //nolint:nilerr // the next round
+		return nil //nolint:nilerr // the next round tries again
 	}
 	by := ledger.Operator{Who: who, Via: "sweep"}
 	_ = a.quarantine.Accepted(ctx, found[0].ID, by)
@@ -33,7 +33,7 @@ func (a *actor) refusal(ctx context.Context, round int) error {
 func (a *actor) retry(ctx context.Context, _ int) error {
 	ids, err := texts(ctx, a.pool, `SELECT event_id FROM hooklatch.processed_events WHERE source = 'main' LIMIT 1`)
 	if err != nil || len(ids) == 0 {
-		return nil //nolint:nilerr // the next round
+		return nil //nolint:nilerr // the next round tries again
 	}
 	_, _ = a.box.Accept(ctx, outbox.Delivery{
 		Source: "main", Provider: "hmac", RetryNumber: 1, RetryReason: "http_timeout",

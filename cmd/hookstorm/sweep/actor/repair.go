@@ -12,8 +12,8 @@ import (
 // at_most_once effects finish by themselves.
 const repairEvery = 8
 
-// repair makes the database appear to be on another server, three times. In turn the
-// promotion is followed automatically, an operator confirms a promotion without loss, and an
+// repair makes the database appear to be on another server, three times. First the promotion is
+// followed automatically, then an operator confirms a promotion without loss, and last an
 // operator reports a restore.
 func (a *actor) repair(ctx context.Context, round int) error {
 	if round%repairEvery != 0 {
@@ -31,13 +31,13 @@ func (a *actor) repair(ctx context.Context, round int) error {
 	return a.speak(ctx)
 }
 
-// elsewhere makes the server one that no operator has confirmed.
+// elsewhere marks the server as one that no operator has confirmed.
 func (a *actor) elsewhere(ctx context.Context) error {
 	_, err := a.pool.Exec(ctx, `UPDATE hooklatch.installation SET timeline = timeline - 1`)
 	return err
 }
 
-// speak reports that the database was restored to a moment ago. It is recorded as three
+// speak reports that the database was restored to a recent moment. It is recorded as three
 // actions, because the affected effects and destinations are not known beforehand.
 func (a *actor) speak(ctx context.Context) error {
 	by := ledger.Operator{Who: who, Via: "sweep"}

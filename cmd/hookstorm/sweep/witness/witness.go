@@ -1,6 +1,6 @@
-// Package witness adds the operations of another process of a sweep to the history. The
-// process announces each operation before it begins, and reports how it ended. A process that
-// is killed in between leaves an operation without an end.
+// Package witness adds the operations of another process of a sweep to the history. The process
+// announces each operation before it begins, and reports how it ended. A process that is killed
+// in between leaves an operation without an end.
 package witness
 
 import (
@@ -75,7 +75,7 @@ func (d *Desk) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// Witness reports what its process does.
+// Witness reports its process's operations.
 type Witness struct {
 	url    string
 	client *http.Client
@@ -86,15 +86,15 @@ func New(url string) *Witness {
 	return &Witness{url: url, client: &http.Client{Timeout: 5 * time.Second}}
 }
 
-// Watch announces an operation, does it, and reports how it ended, as do returns. Its error
-// means that a report did not arrive. If the announcement did not, nothing was done.
+// Watch announces an operation, performs it, and reports the result that do returns. An error
+// means that a report did not arrive. If the announcement did not arrive, nothing was done.
 func (w *Witness) Watch(ctx context.Context, r history.Record, do func() (history.Kind, string)) error {
 	var id int64
 	if err := w.say(ctx, "/begin", r, &id); err != nil {
 		return fmt.Errorf("say that %s begins: %w", r.Op, err)
 	}
 	kind, text := do()
-	// The process may have been told to stop meanwhile.
+	// The process may have been shut down meanwhile.
 	if err := w.say(context.WithoutCancel(ctx), "/end", end{ID: id, Kind: kind, Text: text}, nil); err != nil {
 		return fmt.Errorf("say that %s ended: %w", r.Op, err)
 	}
