@@ -7,7 +7,7 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/programs"
 )
 
-// binaries are the builds that the processes are started from.
+// binaries lists the builds from which the processes are started.
 type binaries struct {
 	hooklatch []binary // the current build first
 	hookstorm binary   // the application
@@ -16,7 +16,7 @@ type binaries struct {
 // binary is one build of a program.
 type binary struct {
 	name  string // current, failpoint or previous
-	label string // with its commit, for the history
+	label string // name with commit, for the history
 	path  string
 	args  []string
 }

@@ -15,8 +15,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/commit"
 )
 
-// database is the database of a run, on its own servers or on a server that the caller
-// provides.
+// database is the database of a run, on the run's own servers or on the caller's server.
 type database struct {
 	name    string
 	cluster *cluster.Cluster // nil on the caller's server
@@ -41,7 +40,7 @@ func (d *database) address() string {
 	return d.server.Host
 }
 
-// startDatabase creates the database, Hooklatch's tables and those of the run.
+// startDatabase creates the database, Hooklatch's tables and the run's tables.
 func (w *world) startDatabase(ctx context.Context) error {
 	w.database.name = "hookstorm_" + uuid.NewString()[:8]
 	if w.opts.DSN.IsZero() {
@@ -79,12 +78,12 @@ func (w *world) startDatabase(ctx context.Context) error {
 	return past.Prepare(ctx, w.primary)
 }
 
-// ownDisk is the size in bytes of a disk that is filled at times. A run of ten minutes needs
-// a third of it. Only the used part takes memory.
+// ownDisk is the size in bytes of a disk that is filled at times. A run of ten minutes needs a
+// third of it. Only the used part takes memory.
 const ownDisk = 3 << 30
 
-// startCluster starts the run's own servers. A killed server stays down until the run starts
-// it, because a restart by itself can hide a crash.
+// startCluster starts the run's own servers. A killed server stays down until the run starts it,
+// because an automatic restart can hide a crash.
 func (w *world) startCluster(ctx context.Context) (err error) {
 	var disk int64
 	if w.opts.OwnDisks {
@@ -103,7 +102,7 @@ func (w *world) startCluster(ctx context.Context) (err error) {
 	return err
 }
 
-// useServer uses the caller's server, without any faults of the server.
+// useServer uses the caller's server, without any server faults.
 func (w *world) useServer() error {
 	u, err := url.Parse(w.opts.DSN.Reveal())
 	if err != nil || u.Host == "" {
@@ -117,8 +116,8 @@ func (w *world) useServer() error {
 // mark is the comment of a database that a run created and may drop.
 const mark = "made by hookstorm torture, which drops it"
 
-// createDatabase creates a database for this run alone, and marks it. It touches nothing else
-// on the caller's server.
+// createDatabase creates a database for this run alone, and marks it. It touches nothing else on
+// the caller's server.
 func (w *world) createDatabase(ctx context.Context) error {
 	maintenance := "postgres"
 	if w.database.server != nil && len(w.database.server.Path) > 1 {

@@ -14,9 +14,9 @@ type FaultCount struct {
 	Kind      string
 	Simulated bool
 	Fired     int
-	Busy      int // of these, while deliveries were under way
-	Missed    int // dealt without striking
-	// AckedLast has the number of deliveries acknowledged in the second before each strike,
+	Busy      int // strikes while deliveries were in progress
+	Missed    int // faults that began without striking
+	// AckedLast contains the number of deliveries acknowledged in the second before each strike,
 	// in ascending order.
 	AckedLast []int
 }

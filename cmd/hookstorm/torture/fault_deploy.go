@@ -12,10 +12,11 @@ import (
 )
 
 const (
-	// beside is the longest time for which processes of two configurations run side by side
+	// beside is the maximum time for which processes of two configurations run side by side
 	// before the next process is deployed.
 	beside = 1500 * time.Millisecond
-	// deployTimeout is the time for a worker to announce a deployment, whatever else happens.
+	// deployTimeout is the time in which a worker must announce a deployment, despite any other
+	// faults.
 	deployTimeout = 20 * time.Second
 )
 
@@ -29,9 +30,9 @@ func (w *world) deployFaults() []nemesis.Fault {
 	return append(faults, nemesis.Fault{Kind: "rolling_deployment", Lane: nemesis.Process, Fire: w.deploy})
 }
 
-// deploy brings the next configuration to all processes, one after the other. Over several
-// deployments it makes each change in each order: gateways or workers first, by a restart or
-// a reload. Every other time, an old process also restarts beside the first new one.
+// deploy gives the next configuration to all processes, one after the other. Several deployments
+// cover each change in each order: gateways or workers first, by a restart or a reload. Every
+// other time, an old process also restarts beside the first new one.
 func (w *world) deploy(ctx context.Context, rnd *rand.Rand, struck func(target, detail string)) error {
 	n := w.deployed.Number
 	changes := scenario.Changes()
@@ -49,7 +50,7 @@ func (w *world) deploy(ctx context.Context, rnd *rand.Rand, struck func(target, 
 	before, _ := w.newestConfiguration(ctx) // 0 if the database is unavailable: any number is newer
 	struck("all processes", string(change)+", "+how)
 	w.deployed = next
-	// A deployment that began is completed, even after the end of the storm.
+	// A started deployment is completed, even after the end of the storm.
 	ctx = context.WithoutCancel(ctx)
 	announced := make(chan bool, 1)
 	go func() { announced <- w.isAnnounced(ctx, before, done) }()
@@ -83,8 +84,8 @@ func (w *world) bring(ctx context.Context, s *service, reloaded bool) error {
 	return nil
 }
 
-// isAnnounced waits until a worker has announced a configuration newer than a number, and
-// records that.
+// isAnnounced waits until a worker has announced a configuration with a higher number than
+// before, and records the announcement.
 func (w *world) isAnnounced(ctx context.Context, before int64, done *history.Operation) bool {
 	ctx, cancel := context.WithTimeout(ctx, deployTimeout)
 	defer cancel()
@@ -106,7 +107,7 @@ func (w *world) newestConfiguration(ctx context.Context) (newest int64, err erro
 	return newest, err
 }
 
-// deployLast brings all processes a configuration that can dispatch every event.
+// deployLast gives all processes a configuration that can dispatch every event.
 func (w *world) deployLast(ctx context.Context) error {
 	w.deployed = w.deployed.Last()
 	done := w.History.Begin(history.Record{Who: "nemesis", Op: history.OpDeploy, Deploy: &history.Deploy{
@@ -130,7 +131,7 @@ func (w *world) deployLast(ctx context.Context) error {
 	return nil
 }
 
-// reloadCut makes a process read its file while only some of its lines are written.
+// reloadCut makes a process reload its file while only some of its lines are written.
 func (w *world) reloadCut(ctx context.Context, rnd *rand.Rand, struck func(target, detail string)) error {
 	s := w.one(rnd, roleGateway, roleWorker)
 	lines := rnd.IntN(1000)

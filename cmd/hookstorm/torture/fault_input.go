@@ -9,7 +9,7 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/nemesis"
 )
 
-// inputFaults returns the faults that come from outside: storms of duplicates, strange bodies
+// inputFaults returns the faults that external input causes: storms of duplicates, strange bodies
 // and configurations.
 func (w *world) inputFaults() []nemesis.Fault {
 	return []nemesis.Fault{
@@ -46,7 +46,7 @@ func (w *world) poison(ctx context.Context, rnd *rand.Rand, struck func(target, 
 	return nil
 }
 
-// reload changes or breaks a process's file and makes the process read it.
+// reload changes or breaks a process's file and makes the process reload it.
 func (w *world) reload(broken bool) fire {
 	return func(ctx context.Context, rnd *rand.Rand, struck func(target, detail string)) error {
 		s := w.one(rnd, roleGateway, roleWorker)

@@ -10,11 +10,11 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/pgproxy"
 )
 
-// completion matches the statement by which River completes jobs. Its loss must not repeat
-// the work of the jobs.
+// completion matches the statement by which River completes jobs. Its loss must not repeat the
+// jobs' work.
 var completion = regexp.MustCompile(`\bJobSetStateIfRunningMany\b`)
 
-// networkFaults returns the faults of the connections to the server.
+// networkFaults returns the faults of connections to the server.
 func (w *world) networkFaults() []nemesis.Fault {
 	atStatement := map[string]pgproxy.Fault{
 		"commit_answer_lost":     {Kind: pgproxy.LoseAnswer},
@@ -45,11 +45,11 @@ func (w *world) networkFaults() []nemesis.Fault {
 	return sortedByKind(faults)
 }
 
-// onProxy makes a fault of the proxy for one process or for all, at most count times, or for
-// as long as the fault lasts.
+// onProxy makes a fault of the proxy for one process or for all. The fault strikes at most count
+// times, or for as long as it lasts.
 func (w *world) onProxy(fault pgproxy.Fault, count int) fire {
 	return func(ctx context.Context, rnd *rand.Rand, struck func(target, detail string)) error {
-		fault := fault // a copy: every strike has its own target
+		fault := fault // a copy, because every strike has its own target
 		target := "all processes"
 		if rnd.IntN(3) > 0 {
 			target = w.one(rnd, roleGateway, roleWorker, roleApplication).line
@@ -65,7 +65,7 @@ func (w *world) onProxy(fault pgproxy.Fault, count int) fire {
 		}
 		defer armed.Disarm()
 		if fault.Kind == pgproxy.Cap {
-			w.proxy.Cut(fault.Who) // the cap applies to new connections
+			w.proxy.Cut(fault.Who) // the limit applies to new connections
 		}
 		ctx, cancel := context.WithTimeout(ctx, d)
 		defer cancel()
@@ -78,7 +78,7 @@ func (w *world) onProxy(fault pgproxy.Fault, count int) fire {
 			case <-armed.Done():
 			case <-ctx.Done():
 			}
-			// The last firing may be ready together with the end.
+			// The last strike may be ready at the same moment as the end.
 			select {
 			case firing := <-armed.Fired():
 				tell(firing)

@@ -13,12 +13,12 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/nemesis"
 )
 
-// pastLease is longer than every attempt's lease at the short times of a run, and longer than
-// a sender's patience.
+// pastLease is longer than every attempt's lease at a run's short times, and longer than a sender
+// waits for a response.
 const pastLease = 8 * time.Second
 
-// failpointPatience is how long a process may take to pass a failpoint often enough for it to
-// fire.
+// failpointPatience is the maximum time in which a process must pass a failpoint often enough to
+// fire it.
 const failpointPatience = 6 * time.Second
 
 // skews are the errors of a process's clock. They stay within the tolerance of signatures, so
@@ -86,7 +86,8 @@ func (w *world) terminate(roles ...role) fire {
 			return nil
 		}
 		struck(s.name, "SIGTERM")
-		// A process that does not drain in time is killed. That does not fail the fault.
+		// A process that does not drain in time is killed. This does not count as a failure of
+		// the fault.
 		_ = s.program().Stop(ctx)
 		return w.back(ctx, s)
 	}
@@ -101,7 +102,7 @@ func (w *world) pause(roles ...role) fire {
 		}
 		d := time.Second + upTo(rnd, pastLease)
 		if err := program.Pause(); err != nil {
-			return nil //nolint:nilerr // it ended by itself at this moment: nothing struck
+			return nil //nolint:nilerr // the process ended by itself at this moment: nothing struck
 		}
 		struck(s.name, "SIGSTOP for "+d.Round(time.Millisecond).String())
 		sleep(ctx, d)
@@ -164,8 +165,8 @@ func (w *world) skewClock(ctx context.Context, rnd *rand.Rand, struck func(targe
 	return w.restart(ctx, s, start{})
 }
 
-// deployPrevious runs a process of the previous version for a while, as a rolling deployment
-// does that is rolled back.
+// deployPrevious runs a process of the previous version for a while, as in a rolling deployment
+// that is rolled back.
 func (w *world) deployPrevious(ctx context.Context, rnd *rand.Rand, struck func(target, detail string)) error {
 	s := w.one(rnd, roleGateway, roleWorker)
 	if err := w.restart(ctx, s, start{build: buildPrevious}); err != nil {

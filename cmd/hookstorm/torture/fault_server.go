@@ -16,7 +16,7 @@ import (
 // serverTimeout bounds a restart or a promotion on a busy machine.
 const serverTimeout = time.Minute
 
-// serverFaults returns the faults of the whole server. The caller's server has none.
+// serverFaults returns the faults of the whole server. The caller's server has no such faults.
 func (w *world) serverFaults() []nemesis.Fault {
 	if !w.opts.DSN.IsZero() {
 		return nil
@@ -40,8 +40,8 @@ func (w *world) serverFaults() []nemesis.Fault {
 	)
 }
 
-// withServer completes a fault of the server even if ctx ends: half a promotion would leave
-// no server at all.
+// withServer completes a fault of the server even if ctx ends: half a promotion would leave no
+// server at all.
 func withServer(ctx context.Context, f func(ctx context.Context) error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), serverTimeout)
 	defer cancel()
@@ -65,8 +65,8 @@ func (w *world) promote(endings ...cluster.Ending) fire {
 	}
 }
 
-// nothingIsMissing confirms as the operator, after a promotion, that no work was lost.
-// Effects with at_most_once wait for that.
+// nothingIsMissing confirms as the operator, after a promotion, that no work was lost. Effects
+// with at_most_once wait for this confirmation.
 func (w *world) nothingIsMissing(ctx context.Context) error {
 	box, err := outbox.New(outbox.Options{Pool: w.primary})
 	if err != nil {
@@ -77,7 +77,7 @@ func (w *world) nothingIsMissing(ctx context.Context) error {
 }
 
 // freeze stops a server for a while. If it is the standby, no COMMIT is answered meanwhile,
-// because each waits for the standby.
+// because each COMMIT waits for the standby.
 func (w *world) freeze(target string, freeze, thaw func(*cluster.Cluster) error) fire {
 	return func(ctx context.Context, rnd *rand.Rand, struck func(target, detail string)) error {
 		if err := freeze(w.database.cluster); err != nil {
@@ -90,7 +90,7 @@ func (w *world) freeze(target string, freeze, thaw func(*cluster.Cluster) error)
 	}
 }
 
-// fillDisk fills the primary's disk. The primary ends if the WAL runs out of space.
+// fillDisk fills the primary's disk. The primary crashes if the WAL runs out of space.
 func (w *world) fillDisk(ctx context.Context, rnd *rand.Rand, struck func(target, detail string)) error {
 	written, err := w.database.cluster.FillDisk()
 	if err == nil {

@@ -12,7 +12,7 @@ import (
 )
 
 // sessionFaults returns the faults caused by other sessions of the database. On the caller's
-// server it omits those that other databases would notice.
+// server it omits faults that would affect other databases.
 func (w *world) sessionFaults() []nemesis.Fault {
 	var faults []nemesis.Fault
 	for _, fault := range session.Faults() {
@@ -20,11 +20,11 @@ func (w *world) sessionFaults() []nemesis.Fault {
 			continue
 		}
 		if fault.Simulated && w.opts.OwnDisks {
-			continue // the real one is used
+			continue // the real fault is used instead
 		}
 		lane := nemesis.Session
 		if fault.Slow {
-			lane = nemesis.Server // between the faults that take the server away
+			lane = nemesis.Server // with the faults that make the server unavailable
 		}
 		faults = append(faults, nemesis.Fault{
 			Kind: fault.Kind, Lane: lane, Simulated: fault.Simulated,
@@ -36,8 +36,8 @@ func (w *world) sessionFaults() []nemesis.Fault {
 	return faults
 }
 
-// strike makes a fault of another session and ends it after a while. It does nothing while
-// the server is unavailable.
+// strike makes a fault of another session and ends it after a while. It does nothing while the
+// server is unavailable.
 func (w *world) strike(ctx context.Context, fault session.Fault, rnd *rand.Rand, struck func(target, detail string)) error {
 	striking, cancel := context.WithTimeout(ctx, strikeTimeout)
 	defer cancel()
@@ -53,7 +53,7 @@ func (w *world) strike(ctx context.Context, fault session.Fault, rnd *rand.Rand,
 	return untilHealed(ctx, done.Heal)
 }
 
-// untilHealed ends a fault, however often the server is unavailable meanwhile.
+// untilHealed ends a fault, even if the server is unavailable at times meanwhile.
 func untilHealed(ctx context.Context, heal func(ctx context.Context) error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), serverTimeout)
 	defer cancel()

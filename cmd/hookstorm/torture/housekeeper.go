@@ -18,8 +18,8 @@ import (
 // keepEvery is the interval at which retention gets something to delete.
 const keepEvery = 2 * time.Second
 
-// housekeeper creates days that are years old and has retention delete them, subject to the
-// same faults as all processes.
+// housekeeper creates days that are years old and has retention delete them, under the same
+// faults as all processes.
 type housekeeper struct {
 	pool *pgxpool.Pool
 	box  *outbox.Outbox
@@ -28,7 +28,7 @@ type housekeeper struct {
 
 	cancel  context.CancelFunc
 	running sync.WaitGroup
-	done    int // rounds; to be read after rest
+	done    int // finished rounds; read only after rest
 }
 
 func newHousekeeper(ctx context.Context, url string) (*housekeeper, error) {
@@ -45,7 +45,7 @@ func newHousekeeper(ctx context.Context, url string) (*housekeeper, error) {
 	return h, nil
 }
 
-// start begins the rounds. Only rest ends them, not ctx.
+// start begins the rounds. Only rest ends them; the end of ctx does not.
 func (h *housekeeper) start(ctx context.Context) {
 	ctx, h.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	h.running.Go(func() {
@@ -65,7 +65,7 @@ func (h *housekeeper) rest() {
 	h.running.Wait()
 }
 
-// end waits until retention has deleted everything from the past.
+// end waits until retention has deleted all past days.
 func (h *housekeeper) end(ctx context.Context) error {
 	h.rest()
 	return h.past.End(ctx, h.by)

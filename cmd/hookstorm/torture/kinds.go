@@ -38,7 +38,7 @@ func kindsOf(faults []nemesis.Fault) []string {
 	return kinds
 }
 
-// sortedByKind gives the faults a fixed order, so that a seed deals the same ones.
+// sortedByKind gives the faults a fixed order, so that a seed always chooses the same faults.
 func sortedByKind(faults []nemesis.Fault) []nemesis.Fault {
 	return slices.SortedFunc(slices.Values(faults), func(a, b nemesis.Fault) int { return cmp.Compare(a.Kind, b.Kind) })
 }

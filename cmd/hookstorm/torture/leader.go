@@ -14,7 +14,7 @@ import (
 //go:embed query/leader.sql
 var leaderSQL string
 
-// leader returns the process that leads River, or nil if none of the run's does. Its name in
+// leader returns the process that leads River, or nil if no process of the run does. Its name in
 // River's records contains its process id.
 func (w *world) leader(ctx context.Context) (*service, error) {
 	var id string
@@ -33,5 +33,5 @@ func (w *world) leader(ctx context.Context) (*service, error) {
 			}
 		}
 	}
-	return nil, nil //nolint:nilnil // it has just ended
+	return nil, nil //nolint:nilnil // the leader has just ended
 }

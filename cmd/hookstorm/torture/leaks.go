@@ -21,7 +21,7 @@ func (w *world) leaks() ([]checker.Violation, error) {
 			return nil, fmt.Errorf("open a log: %w", err)
 		}
 		leaks, err := checker.Leaks(filepath.Base(path), file)
-		_ = file.Close() // it was only read
+		_ = file.Close() // the file was only read
 		if err != nil {
 			return nil, err
 		}

@@ -12,59 +12,58 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// DefaultRate is the number of new events sent in a second. With their duplicates and effects
-// they take about half of what two cores can do.
+// DefaultRate is the number of new events per second. With their duplicates and effects they take
+// about half the capacity of two cores.
 const DefaultRate = 50
 
-// DefaultPause is the mean pause between two faults of one kind of target.
+// DefaultPause is the mean pause between two faults in one lane.
 const DefaultPause = nemesis.DefaultPause
 
-// DefaultTime is how long traffic and faults last.
+// DefaultTime is the default duration of traffic and faults.
 const DefaultTime = time.Minute
 
 // Options configure a run. Zero values are the defaults.
 type Options struct {
-	// Time is how long traffic and faults last, without healing and checking. Defaults to
+	// Time is the duration of traffic and faults, without healing and checking. Defaults to
 	// DefaultTime.
 	Time time.Duration
-	// Seed decides the faults, their times and the events sent. The processes themselves are
-	// not deterministic. Defaults to 1.
+	// Seed decides the faults, their times and the events sent. The processes themselves are not
+	// deterministic. Defaults to 1.
 	Seed uint64
 	// Module is the root of the source tree of the programs. Required.
 	Module string
-	// Previous is a commit whose programs run beside those of Module. Empty: none.
+	// Previous is a commit whose programs run beside the programs of Module. If empty, no other
+	// commit runs.
 	Previous string
-	// Dir keeps history, logs and clusters. Empty: a directory of its own, which is removed
-	// after a run without violations.
+	// Dir keeps history, logs and clusters. If empty, a temporary directory is used, which is
+	// removed after a run without violations.
 	Dir string
-	// DSN is a server to use instead of the run's own one. The run creates a marked database
-	// there and drops it at the end. It makes no faults of the server.
+	// DSN is a server to use instead of the run's own server. The run creates a marked database
+	// there and drops it at the end. It makes no server faults.
 	DSN secret.Value
 	// Production leaves leases and schedules at their defaults.
 	Production bool
-	// NoStandby omits the synchronous standby of the run's own server, and with it
-	// promotions.
+	// NoStandby omits the synchronous standby of the run's own server, and with it promotions.
 	NoStandby bool
 	// OwnDisks means that this process may mount disks: see cluster.Privately. Otherwise a
 	// full disk is simulated.
 	OwnDisks bool
-	// Mine are settings that override those of the run.
+	// Mine contains settings that override the run's settings.
 	Mine scenario.Own
-	// Gateways and Workers are the numbers of processes. Default to 2 and 2.
+	// Gateways and Workers are the numbers of processes. Both default to 2.
 	Gateways, Workers int
-	// Rate is the number of new events sent in a second. Defaults to DefaultRate.
+	// Rate is the number of new events per second. Defaults to DefaultRate.
 	Rate float64
-	// Pause is the mean pause between two faults of one kind of target. Defaults to
-	// DefaultPause.
+	// Pause is the mean pause between two faults in one lane. Defaults to DefaultPause.
 	Pause time.Duration
-	// Only names the faults to make. Nil: all.
+	// Only lists the kinds of faults to make. If nil, all kinds are made.
 	Only []string
-	// MinAcked and MinFaults are the least that a run must have done to prove anything.
-	// Default to 10 deliveries a second, and a fault in 5 seconds.
+	// MinAcked and MinFaults are the minimum work of a meaningful run. They default to 10
+	// deliveries a second, and a fault every 5 seconds.
 	MinAcked, MinFaults int
-	// Patience is how long all work may take to finish after the faults. It must exceed the
-	// largest clock skew, because a process whose clock is ahead schedules its next tries
-	// later by as much. Defaults to 6 minutes, 10 at the times of production.
+	// Patience is the maximum time for all work to finish after the faults. It must exceed the
+	// largest clock skew, because a process whose clock is ahead schedules its next tries later
+	// by as much. Defaults to 6 minutes, or 10 with production times.
 	Patience time.Duration
 	// Out receives progress messages. Defaults to nothing.
 	Out io.Writer
@@ -118,11 +117,11 @@ func (o Options) validate() error {
 	return nil
 }
 
-// checks returns the least that a run must have done to prove anything.
+// checks returns the minimum work of a meaningful run.
 func (o Options) checks() checker.Options {
 	checks := checker.Options{MinAcked: o.MinAcked, MinFaults: o.MinFaults}
 	if !o.Production {
-		checks.MaxAttempts = 100 // as in scenario
+		checks.MaxAttempts = 100 // as in package scenario
 	}
 	return checks
 }
@@ -131,12 +130,12 @@ func (o Options) checks() checker.Options {
 type Result struct {
 	Verdict checker.Verdict
 	Faults  []FaultCount
-	Left    []string // kinds of faults that were left out, and why
+	Left    []string // omitted kinds of faults, with the reasons
 	Acked   int64    // deliveries that were answered 2xx
-	History string   // file
+	History string   // path of the history
 	Commit  string
-	Lasted  time.Duration // of the whole run
-	Command string        // repeats the run
+	Lasted  time.Duration // duration of the whole run
+	Command string        // command that repeats the run
 }
 
 // Add returns the combined result of two runs.

@@ -12,7 +12,7 @@ func (w *world) places(role role) []string {
 	return slices.DeleteFunc(places.All(), func(name string) bool { return atGateway(name) != (role == roleGateway) })
 }
 
-// atGateway reports whether a gateway passes a place. Workers pass all others.
+// atGateway reports whether gateways pass a failpoint. Workers pass all other failpoints.
 func atGateway(name string) bool {
 	return strings.HasPrefix(name, "accept.") || strings.HasPrefix(name, "gateway.")
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/page"
 )
 
-// totalsPlace is the place of the totals in docs/guarantees.md.
+// totalsPlace is the section of docs/guarantees.md with the totals.
 var totalsPlace = page.Place{
 	Begin: "<!-- totals of torture: written by hookstorm check --publish -->",
 	End:   "<!-- end of totals -->",
@@ -21,7 +21,7 @@ type Published struct {
 	Run    history.Run
 }
 
-// Publish replaces the totals in a page with those of runs. It refuses a run with violations.
+// Publish replaces a page's totals with the totals of runs. It refuses a run with violations.
 func Publish(path string, runs []Published) error {
 	totals, err := totalsOf(runs)
 	if err != nil {
@@ -30,7 +30,7 @@ func Publish(path string, runs []Published) error {
 	return totalsPlace.Fill(path, totals)
 }
 
-// totalsOf formats the totals of all runs, and a row for each.
+// totalsOf formats the totals of all runs, and a row for each run.
 func totalsOf(runs []Published) (string, error) {
 	var acked int64
 	var counts [][]FaultCount

@@ -10,7 +10,7 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/checker"
 )
 
-// Print writes the result of a run. The last line has the number of violations.
+// Print writes the result of a run. The last line contains the number of violations.
 func Print(out io.Writer, r Result) error {
 	var said strings.Builder
 	fmt.Fprintf(&said, "commit %s, %s\n\n%s", r.Commit, r.Lasted.Round(time.Second), table(r.Faults))
@@ -47,11 +47,11 @@ func write(out io.Writer, text string) error {
 	return nil
 }
 
-// table lists the faults, with the deliveries under way and acknowledged when they struck.
+// table lists the faults, with the deliveries in progress and acknowledged when each struck.
 func table(faults []FaultCount) string {
 	var b strings.Builder
 	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
-	_, _ = fmt.Fprintln(t, "struck\tduring deliveries\tmissed\tacknowledged in the second before: least\tmedian\tmost\t fault") // a builder accepts everything
+	_, _ = fmt.Fprintln(t, "struck\tduring deliveries\tmissed\tacknowledged in the second before: least\tmedian\tmost\t fault") // a strings.Builder accepts all writes
 	for _, c := range faults {
 		kind := c.Kind
 		if c.Simulated {

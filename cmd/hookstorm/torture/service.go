@@ -13,8 +13,7 @@ import (
 )
 
 const (
-	// restartAfter is how long a service is down before it is restarted, as a supervisor of
-	// the system would do.
+	// restartAfter is the time before a service is restarted, as a supervisor would do.
 	restartAfter = 300 * time.Millisecond
 	// startTimeout allows for a start on a busy machine while the database is unavailable.
 	startTimeout = 20 * time.Second
@@ -28,19 +27,19 @@ const (
 )
 
 // service is a process of the run that must always run. If it ends, it is restarted with the
-// build and the environment that a fault chose.
+// build and environment that a fault chose.
 type service struct {
 	name     string
 	role     role
-	line     string // its listener at the proxy
+	line     string // the proxy's listener for its database connections
 	config   *programs.Configuration
 	programs map[string]*programs.Program // by build; at most one runs
-	url      string                       // of the gateway
+	url      string                       // URL of the gateway
 	history  *history.Writer
 
 	mu      sync.Mutex
 	current *programs.Program
-	next    start // the next start; the zero value is an ordinary one
+	next    start // how to start it next; the zero value is an ordinary start
 }
 
 // role is the kind of a process.
@@ -54,7 +53,7 @@ const (
 
 // start describes how to start a service.
 type start struct {
-	build string // "" is the current one
+	build string // build name; "" is the current build
 	env   []string
 }
 
@@ -86,7 +85,7 @@ func (s *service) begin(ctx context.Context) error {
 		program = s.programs[buildCurrent]
 	}
 	if s.config != nil {
-		// A broken file is for reloads: no process would start with it.
+		// No process would start with a broken file, which is only for reloads.
 		if err := s.config.MendFor(next.build == buildPrevious); err != nil {
 			return err
 		}
@@ -115,7 +114,7 @@ func (s *service) keep(ctx context.Context) {
 	}
 }
 
-// ready waits until the process can do its work, even if it ends and restarts meanwhile.
+// ready waits until the process can do its work, even if the process ends and restarts meanwhile.
 func (s *service) ready(ctx context.Context) error {
 	for {
 		err := s.program().Ready(ctx)
@@ -128,7 +127,7 @@ func (s *service) ready(ctx context.Context) error {
 	}
 }
 
-// services are all services of a run.
+// services contains all services of a run.
 type services struct {
 	all     []*service
 	cancel  context.CancelFunc
@@ -158,7 +157,7 @@ func (s *services) ready(ctx context.Context) error {
 	return nil
 }
 
-// sort orders the services by name, so that a seed always chooses the same ones.
+// sort orders the services by name, so that a seed always chooses the same services.
 func (s *services) sort() {
 	slices.SortFunc(s.all, func(a, b *service) int { return cmp.Compare(a.name, b.name) })
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/stage"
 )
 
-// The settings of a run's times in the history.
+// Names of a run's time settings in the history.
 const (
 	settingsShort      = "short"
 	settingsProduction = "production"
@@ -63,7 +63,7 @@ func Run(ctx context.Context, opts Options) (result Result, err error) {
 	}, nil
 }
 
-// storm sends traffic and makes faults for the time of the run.
+// storm sends traffic and makes faults for the run's duration.
 func (w *world) storm(ctx context.Context) error {
 	w.History.Add(history.Record{Who: "hookstorm", Kind: history.Note, Op: history.OpRun, Run: w.about()})
 	w.Phase(history.PhaseStorm)
@@ -115,7 +115,7 @@ func (w *world) heal(ctx context.Context) error {
 	w.Sayf("retention deleted %d days of years ago", w.housekeeper.done)
 	quiet, cancel := context.WithTimeout(ctx, w.opts.Patience)
 	defer cancel()
-	// Effects that wait for an operator get one.
+	// Effects that wait for an operator are retried.
 	left, err := w.Until(quiet, stage.Quiet{Pool: w.primary, Listed: w.listed, Outcomes: []string{"received"}, Meanwhile: w.operator.Unblock})
 	if err != nil {
 		return err

@@ -12,8 +12,8 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/torture"
 )
 
-// The short form of the command, as in CI: real processes on an own Postgres with a
-// synchronous standby, and faults of every lane. HOOKLATCH_LONG=1 makes it ten minutes.
+// The short form of the command, as in CI. It uses real processes, its own Postgres with a
+// synchronous standby, and faults of every lane. HOOKLATCH_LONG=1 extends it to ten minutes.
 func TestTortureFindsNoViolation(t *testing.T) {
 	t.Parallel()
 	opts := torture.Options{

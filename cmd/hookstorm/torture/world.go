@@ -27,7 +27,7 @@ const progressEvery = 10 * time.Second
 
 const (
 	connectTimeout = 5 * time.Second
-	// ownConns are the connections that bypass the proxy, for faults and for checks of
+	// ownConns is the number of connections that bypass the proxy, for faults and for checks of
 	// unfinished work.
 	ownConns = 20
 )
@@ -44,14 +44,14 @@ type world struct {
 	binaries binaries
 
 	database  database
-	primary   *pgxpool.Pool // bypasses the proxy and so the faults of the network
+	primary   *pgxpool.Pool // bypasses the proxy and so the network faults
 	proxy     *stage.Line
 	receivers *receivers.Receivers
 	services  services
 	listed    *listed.Sender
 	listURL   string
-	endListed func()              // and waits for current work
-	deployed  scenario.Deployment // the last one; used by the lane of processes, and then by repair
+	endListed func()              // ends the events of the list and waits for current work
+	deployed  scenario.Deployment // the last deployment; used by the process lane, and then by repair
 
 	senders     *senders.Senders
 	application *application.Traffic
@@ -101,8 +101,8 @@ func (w *world) startReceivers(ctx context.Context) (err error) {
 	return err
 }
 
-// startList serves the list of the sender that never retries. The gateways' configurations
-// need its URL, so it starts before any process.
+// startList serves the list of the sender that never retries. The gateways' configurations need
+// its URL, so it starts before any process.
 func (w *world) startList(ctx context.Context) (err error) {
 	w.listURL, err = w.Serve(ctx, http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) { w.listed.ServeHTTP(out, r) }))
 	return err
@@ -147,7 +147,7 @@ func (w *world) startServices(ctx context.Context) error {
 	return w.services.start(ctx)
 }
 
-// newService prepares a process, with a configuration and a line to the database of its own.
+// newService prepares a process with its own configuration and its own line to the database.
 func (w *world) newService(role role, number int) (*service, error) {
 	name := fmt.Sprintf("%s-%d", role, number)
 	line, err := w.proxy.URL(name)
@@ -177,8 +177,7 @@ func (w *world) newService(role role, number int) (*service, error) {
 	return s, nil
 }
 
-// prepareTraffic creates everything that sends events or acts as an operator. storm starts
-// it.
+// prepareTraffic creates all senders of events and the operator. storm starts them.
 func (w *world) prepareTraffic(ctx context.Context) error {
 	var gateways []senders.Gateway
 	for _, s := range w.services.of(roleGateway) {
@@ -218,7 +217,7 @@ func (w *world) prepareTraffic(ctx context.Context) error {
 	return nil
 }
 
-// repair ends every fault, and waits until all processes run as they should.
+// repair ends every fault, and waits until all processes run properly.
 func (w *world) repair(ctx context.Context) error {
 	w.proxy.DisarmAll()
 	w.calmReceivers()
@@ -234,14 +233,13 @@ func (w *world) repair(ctx context.Context) error {
 	return w.services.ready(ctx)
 }
 
-// load returns the number of deliveries under way, and the number acknowledged in the last
+// load returns the number of deliveries in progress, and the number acknowledged in the last
 // second.
 func (w *world) load() (inFlight, acked int) {
 	return w.senders.InFlight(), w.senders.AckedInLast(time.Second)
 }
 
-// endTraffic starts no new traffic, and waits until everything that was started is
-// acknowledged.
+// endTraffic starts no new traffic, and waits until all sent events are acknowledged.
 func (w *world) endTraffic(ctx context.Context) error {
 	w.application.Stop()
 	w.endListed()
