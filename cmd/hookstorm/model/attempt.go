@@ -26,9 +26,9 @@ func (m *machine) attempting(s *State, w int) {
 		if m.bug == bugs.ExternalCallBeforeCommit {
 			return
 		}
-		m.step(s, actor, free, "", "gives up asking for its claim", func(n *State) { n.Workers[w].At = workerTakeBack })
+		m.step(s, actor, free, "", "stops requesting its claim", func(n *State) { n.Workers[w].At = workerTakeBack })
 	case workerTakeBack:
-		m.transaction(s, actor, "take_back_claim", "takes the claim back, if it was committed: nobody was called", func(n *State) {
+		m.transaction(s, actor, "take_back_claim", "withdraws the claim, if it was committed: no receiver was called", func(n *State) {
 			m.settle(n, w, f, verdictNotApplied)
 		}, func(n *State) { n.Workers[w].ends(true) })
 	case workerGranted:
@@ -39,13 +39,13 @@ func (m *machine) attempting(s *State, w int) {
 		passes := "effect.before_call effect.request_sent effect.answered"
 		if worker.Born {
 			passes = "effect.born " + passes
-			m.step(s, actor, byCrash, "worker.draining effect.born", "is told to stop and calls nobody", func(n *State) {
+			m.step(s, actor, byCrash, "worker.draining effect.born", "is shut down and calls no receiver", func(n *State) {
 				n.Workers[w].At, n.Workers[w].Verdict = workerAnswered, verdictNotApplied
 			})
 		}
 		m.calling(s, w, passes, "calls the receiver")
 		if s.Effects[f].LeaseOver || s.Effects[f].ClaimedBy != holder(w) {
-			m.step(s, actor, free, "effect.before_call", "calls nobody: too little of its lease is left", func(n *State) {
+			m.step(s, actor, free, "effect.before_call", "calls no receiver: too little of its lease is left", func(n *State) {
 				n.Workers[w].At, n.Workers[w].Verdict = workerAnswered, verdictNotApplied
 			})
 		}
@@ -91,7 +91,7 @@ func (m *machine) claiming(s *State, w int) {
 // same request (I7).
 func (m *machine) fixing(s *State, w int) {
 	f := effectOfJob(s.Workers[w].Job)
-	m.transaction(s, workerOf(w), "fix_request", "renders the request by the routes of now and commits it", func(n *State) {
+	m.transaction(s, workerOf(w), "fix_request", "renders the request with the current routes and commits it", func(n *State) {
 		row := &n.Effects[f]
 		if row.State != started || row.ClaimedBy != holder(w) {
 			return
@@ -117,10 +117,10 @@ func (m *machine) calling(s *State, w int, passes, does string) {
 		does    string
 	}{
 		{verdictDone, free, ", which confirms"},
-		{verdictRefused, byFault, ", which refuses for good"},
-		{verdictTurnedAway, byFault, ", which turns it away"},
+		{verdictRefused, byFault, ", which refuses permanently"},
+		{verdictTurnedAway, byFault, ", which rejects it for now"},
 		{verdictNotApplied, byFault, ", which cannot be reached"},
-		{verdictMaybeApplied, byFault, " and gets no answer"},
+		{verdictMaybeApplied, byFault, " and gets no response"},
 	} {
 		m.step(s, workerOf(w), answer.cost, passes, does+answer.does, func(n *State) { m.call(n, w, answer.verdict) })
 	}
@@ -168,7 +168,7 @@ func (m *machine) settling(s *State, w int) {
 	f, verdict := effectOfJob(s.Workers[w].Job), s.Workers[w].Verdict
 	does := "records the outcome of its attempt"
 	if !m.mayBeSettled(&s.Effects[f], w) {
-		does = "records nothing: the effect is its own no longer, or has the outcome"
+		does = "records nothing: it no longer holds the claim, or the outcome is recorded"
 	}
 	m.transaction(s, workerOf(w), "settle", does, func(n *State) {
 		worker := &n.Workers[w]

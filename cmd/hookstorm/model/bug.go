@@ -32,8 +32,8 @@ func PlantedBugs() []Planted {
 		{Bug: bugs.DoneBeforeWork, Breaks: I6, In: callsAtLeastOnce},
 		{Bug: bugs.BodyHashAsKey, Breaks: I2, In: callsAtLeastOnce},
 		{Bug: bugs.ExternalCallBeforeCommit, Breaks: I8, In: callsAtMostOnce},
-		{Bug: bugs.CommitOnRequestContext, WhyNot: "a COMMIT that is given up has an unknown outcome, " +
-			"which the protocol survives at any time: it harms the others of its batch, and the model has no batches"},
+		{Bug: bugs.CommitOnRequestContext, WhyNot: "an abandoned COMMIT has an unknown outcome, " +
+			"which the protocol survives at any time. It harms other deliveries in its batch, and the model has no batches"},
 		{Bug: bugs.SafeToRetryBelieved, Breaks: I11, In: callsAtLeastOnce},
 		{Bug: bugs.SynchronousCommitOff, Breaks: I1, In: callsAtLeastOnce},
 		{Bug: bugs.LeaseIgnored, Breaks: LeaseKept, In: callsAtLeastOnce},
@@ -42,10 +42,10 @@ func PlantedBugs() []Planted {
 		{Bug: bugs.ProbePassesPause, Breaks: PauseKept, In: aBreaker},
 		{Bug: bugs.OldProcessDecides, Breaks: NewestDecides, In: twoConfigurations},
 		{Bug: bugs.WindowOfADuplicate, Breaks: I1, In: byContent},
-		{Bug: bugs.CacheFilledBeforeCommit, WhyNot: "what a gateway remembers only " +
-			"spares it a question to the database: an answer before the COMMIT is ack_before_commit, which the model has"},
-		{Bug: bugs.RetentionBelowWindow, WhyNot: "nothing in the model grows " +
-			"old: retention deletes what has ended, and what follows from that comes with the next delivery of the event"},
+		{Bug: bugs.CacheFilledBeforeCommit, WhyNot: "a gateway's cache only " +
+			"saves a database query. A response before the COMMIT is ack_before_commit, which the model covers"},
+		{Bug: bugs.RetentionBelowWindow, WhyNot: "nothing in the model ages: " +
+			"retention deletes finished work, and its consequences appear with the event's next delivery"},
 		{Bug: NothingReconciled, Breaks: I5, In: callsAtLeastOnce},
 	}
 }
@@ -59,7 +59,7 @@ func check(bug bugs.Bug) error {
 	i := slices.IndexFunc(all, func(p Planted) bool { return p.Bug == bug })
 	switch {
 	case i < 0:
-		return fmt.Errorf("there is no planted bug %q", bug)
+		return fmt.Errorf("no planted bug %q exists", bug)
 	case all[i].Breaks == Intact:
 		return fmt.Errorf("the model does not cover %s: %s", bug, all[i].WhyNot)
 	}

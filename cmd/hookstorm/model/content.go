@@ -37,12 +37,12 @@ func (m *machine) cameBefore(s *State, actor Actor, i int) {
 // stored event opens its body's window.
 func (m *machine) acceptingByContent(s *State, actor Actor, i int) {
 	e := m.eventOf(i)
-	does := "commits the event with its job, and opens the window of its body"
+	does := "commits the event with its job, and opens its body's window"
 	switch {
 	case s.Events[e].Rows > 0:
 		does = "commits nothing new: it is a duplicate"
 	case s.Window > 0:
-		does = "commits nothing new: its body is that of another event"
+		does = "commits nothing new: another event has its body"
 	}
 	m.transaction(s, actor, "accept", does, func(n *State) {
 		switch {

@@ -20,14 +20,14 @@ func (m *machine) crashing(s *State) {
 		if worker.At == workerIdle {
 			continue
 		}
-		m.step(s, workerOf(w), byCrash, "", "is killed, and started again", func(n *State) { n.kill(w) })
+		m.step(s, workerOf(w), byCrash, "", "is killed and restarted", func(n *State) { n.kill(w) })
 		if worker.At == workerFetched && !worker.Probe && !worker.Detached {
-			m.step(s, workerOf(w), byCrash, "worker.draining", "is told to stop and gives its job back", func(n *State) {
+			m.step(s, workerOf(w), byCrash, "worker.draining", "is shut down and gives its job back", func(n *State) {
 				n.Workers[w].ends(true)
 			})
 		}
 		if !worker.Probe && !worker.Detached {
-			m.step(s, actorRiver, byFault, "", "rescues a job whose worker stalls but lives: "+jobNames[worker.Job], func(n *State) {
+			m.step(s, actorRiver, byFault, "", "rescues a job whose worker is stalled but alive: "+jobNames[worker.Job], func(n *State) {
 				n.Workers[w].Detached = true
 				n.Jobs[worker.Job][worker.Row] = waiting
 			})
@@ -45,7 +45,7 @@ func (m *machine) crashing(s *State) {
 	}
 	for e, event := range s.Events {
 		if event.Rows > 0 && !event.Flushed && event.Outcome == received {
-			m.step(s, actorPostgres, byCrash, "", "is killed: what was not on disk is gone", func(n *State) { n.remove(e) })
+			m.step(s, actorPostgres, byCrash, "", "is killed: the WAL that was not on disk is lost", func(n *State) { n.remove(e) })
 		}
 	}
 }

@@ -8,7 +8,7 @@ func (m *machine) deploying(s *State, w int) {
 	if !m.Deploys || s.Configured[w] > 0 {
 		return
 	}
-	m.step(s, workerOf(w), free, "", "starts again with a newer configuration, and announces it", func(n *State) {
+	m.step(s, workerOf(w), free, "", "restarts with a newer configuration and announces it", func(n *State) {
 		n.Configured[w], n.Newest = 1, 1
 	})
 }

@@ -43,7 +43,7 @@ func (m *machine) concluding(s *State, w int) {
 	ends := func(n *State) { n.Workers[w].ends(worker.Again) }
 	switch {
 	case worker.Probe && worker.Body == 0:
-		m.step(s, workerOf(w), free, "", "called nobody: another probe follows", ends)
+		m.step(s, workerOf(w), free, "", "called no receiver: another probe follows", ends)
 	case worker.Probe && worker.Verdict.isDone():
 		m.transaction(s, workerOf(w), "close_breaker", "closes the breaker", func(n *State) { n.Destination.Breaker = closed }, ends)
 	case worker.Probe:

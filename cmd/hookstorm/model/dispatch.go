@@ -9,7 +9,7 @@ func (m *machine) dispatching(s *State, w int) {
 	switch s.Workers[w].At {
 	case workerFetched:
 		if event.Outcome != received {
-			m.step(s, actor, free, "", "finds the event dispatched before", func(n *State) { n.Workers[w].ends(false) })
+			m.step(s, actor, free, "", "finds that the event was already dispatched", func(n *State) { n.Workers[w].ends(false) })
 			return
 		}
 		// The plan is made outside of a transaction. Its generation is the fence.
@@ -32,7 +32,7 @@ func (m *machine) dispatching(s *State, w int) {
 		if event.isOpenFor(s.Workers[w].Plan) {
 			// The step above covers the cases in which the job is left to River: it is not the
 			// job's first run, or another transaction has locked the job.
-			m.transaction(s, actor, "dispatch", does+", and ends its own", func(n *State) {
+			m.transaction(s, actor, "dispatch", does+", and ends its own job", func(n *State) {
 				passes := n.Events[e].isOpenFor(n.Workers[w].Plan)
 				m.dispatch(n, w, e, n.Workers[w].Plan)
 				if passes {
@@ -42,7 +42,7 @@ func (m *machine) dispatching(s *State, w int) {
 			m.bearing(s, w)
 		}
 		// The last attempt to plan the event failed.
-		m.transactionOr(s, actor, byFault, "fail_dispatch", "gives the event up", func(n *State) {
+		m.transactionOr(s, actor, byFault, "fail_dispatch", "gives up the event", func(n *State) {
 			if row := &n.Events[e]; row.isOpenFor(s.Workers[w].Plan) {
 				row.Outcome = failedToDispatch
 			}
@@ -67,7 +67,7 @@ func (m *machine) bearing(s *State, w int) {
 		}
 		n.Workers[w] = worker
 	}
-	const does = "passes the fence and commits the effect, claimed by itself, with its job in reserve"
+	const does = "passes the fence and commits the effect, its claim and a fallback job"
 	bear := func(n *State) {
 		m.dispatch(n, w, e, n.Workers[w].Plan)
 		m.grant(n, w, f, false)
@@ -77,7 +77,7 @@ func (m *machine) bearing(s *State, w int) {
 		n.endRunning(w)
 		goesOn(n, workerGranted)
 	}, unsure)
-	m.transactionOr(s, workerOf(w), free, "dispatch", does+", and ends its own", func(n *State) {
+	m.transactionOr(s, workerOf(w), free, "dispatch", does+", and ends its own job", func(n *State) {
 		bear(n)
 		n.endRunning(w)
 	}, func(n *State) { goesOn(n, workerGranted) }, unsure)

@@ -16,7 +16,7 @@ func TestNothingBreaksAPromise(t *testing.T) {
 	require.Len(t, result.Worlds, len(Worlds()))
 	for _, e := range result.Worlds {
 		t.Logf("%-32s %8d states, %8d steps, at most %d in a row, %s", e.World.Name, e.States, e.Steps, e.Depth, e.Took)
-		require.NotZero(t, e.Ends, "%s: nothing ever ends there, so the search for what does not end is worth nothing", e.World.Name)
+		require.NotZero(t, e.Ends, "%s: nothing ever ends there, so the search for endless paths finds nothing", e.World.Name)
 		require.Greater(t, e.States, 1000, e.World.Name)
 	}
 	t.Logf("%d states in all", result.States)
@@ -65,9 +65,9 @@ func TestTheModelKnowsEveryBug(t *testing.T) {
 	}
 	require.ElementsMatch(t, planted, names)
 	_, err := Explore(t.Context(), Options{Bug: "typo"})
-	require.EqualError(t, err, `there is no planted bug "typo"`)
+	require.EqualError(t, err, `no planted bug "typo" exists`)
 	_, err = Explore(t.Context(), Options{Bug: bugs.CommitOnRequestContext})
-	require.ErrorContains(t, err, "the model does not cover commit_on_request_context: a COMMIT that is given up")
+	require.ErrorContains(t, err, "the model does not cover commit_on_request_context: an abandoned COMMIT")
 }
 
 // The trace of a bug is the shortest possible, and reads as a story.
@@ -81,7 +81,7 @@ In the world "calls, at_least_once" it is broken by 4 steps:
    1  gateway 1  reads the delivery and finds its signature valid   [gateway.body_read, gateway.verified]
    2  gateway 1  commits the event with its job   [accept.begin, accept.before_commit, accept.after_commit]
    3  gateway 1  answers 2xx   [gateway.half_answer]
-   4  Postgres   CRASH: is killed: what was not on disk is gone
+   4  Postgres   CRASH: is killed: the WAL that was not on disk is lost
 `, "\n"), result.Violation.String())
 }
 

@@ -15,7 +15,7 @@ func (m *machine) gateway(s *State, i int) {
 			n.Events[e].Sent = true
 		})
 		m.step(s, actor, free, "gateway.body_read", "answers 401: the delivery is forged", func(n *State) { n.Sends[i].At = sendEnded })
-		m.step(s, actor, free, "gateway.draining", "answers 503: it is about to stop", func(n *State) { n.Sends[i].At = sendEnded })
+		m.step(s, actor, free, "gateway.draining", "answers 503: it is shutting down", func(n *State) { n.Sends[i].At = sendEnded })
 	case sendVerified:
 		m.accepting(s, actor, i)
 		// The gateway is not sure of any commit: it was too busy, or ran out of time after a
@@ -24,7 +24,7 @@ func (m *machine) gateway(s *State, i int) {
 	case sendStored:
 		m.step(s, actor, free, "gateway.half_answer", "answers 2xx", func(n *State) { n.Sends[i].At = sendAcked })
 		if m.bug == bugs.CompensatingDelete {
-			m.step(s, actor, byFault, "", "cannot answer, and deletes what it stored, so that the provider may deliver again", func(n *State) {
+			m.step(s, actor, byFault, "", "cannot answer, and deletes the event so that the provider may deliver it again", func(n *State) {
 				n.remove(e)
 				n.Sends[i].At = sendEnded
 			})

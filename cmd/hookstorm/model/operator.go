@@ -32,7 +32,7 @@ var orders = [...]struct{ transaction, does string }{
 func (m *machine) operating(s *State) {
 	if s.Operator.Order != noOrder {
 		m.ordering(s, s.Operator.Order, s.Operator.Target)
-		m.step(s, actorOperator, byPerson, "", "does not wait for the answer", func(n *State) { n.Operator = Operator{} })
+		m.step(s, actorOperator, byPerson, "", "does not wait for the response", func(n *State) { n.Operator = Operator{} })
 		return
 	}
 	for order := orderReplay; order <= orderResume; order++ {
@@ -92,7 +92,7 @@ func (m *machine) ordering(s *State, order Order, target uint8) {
 	}
 	does := orders[order].does
 	if repeated {
-		does += ", once more under the same request id"
+		does += ", again with the same request id"
 	}
 	m.transactionOr(&given, actorOperator, byPerson, orders[order].transaction, does, func(n *State) {
 		if n.Operator.Logged && m.bug != bugs.SafeToRetryBelieved || !m.isPossible(n, order, int(target)) {

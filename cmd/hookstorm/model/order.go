@@ -37,7 +37,7 @@ func (m *machine) takingTurn(s *State, w int) {
 		m.claiming(s, w)
 		return
 	}
-	m.step(s, workerOf(w), free, "claim.begin", "sees that it is the effect's turn", func(n *State) { n.Workers[w].At = workerTurn })
+	m.step(s, workerOf(w), free, "claim.begin", "sees that the effect may start", func(n *State) { n.Workers[w].At = workerTurn })
 }
 
 // hasTurn reports whether the claim checked its order before, without a lock.

@@ -98,7 +98,7 @@ func (s Step) String() string {
 	line.WriteString(s.Does)
 	switch s.Commit {
 	case answerLost:
-		line.WriteString("; committed, but the answer to COMMIT is lost")
+		line.WriteString("; committed, but the response to COMMIT is lost")
 	case connectionLost:
 		line.WriteString("; the connection is lost before COMMIT")
 	case noTransaction, answered:

@@ -23,11 +23,11 @@ func TestTransitionsAreThoseOfTheLedger(t *testing.T) {
 	made := explored(t).Transitions
 	for transition := range made {
 		require.True(t, allowed[transition], "the model makes a transition that the ledger refuses: %s", transition)
-		require.NotContains(t, notMade, transition, "it is made after all")
+		require.NotContains(t, notMade, transition, "a world reaches it after all")
 	}
 	for transition := range allowed {
 		_, known := notMade[transition]
-		require.True(t, made[transition] || known, "no world makes it, and nothing says why: %s", transition)
+		require.True(t, made[transition] || known, "no world reaches it, and notMade has no reason: %s", transition)
 	}
 	for transition := range notMade {
 		require.True(t, allowed[transition], "it is not in the table: %s", transition)

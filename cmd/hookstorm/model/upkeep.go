@@ -30,7 +30,7 @@ func (m *machine) fetching(s *State, w int) {
 	for job := range uint8(jobs) {
 		for row := range uint8(rows) {
 			if s.Jobs[job][row] == waiting && m.hasWork(s, job) && !(isDispatch(job) && m.isLeft(s, w)) {
-				m.step(s, workerOf(w), free, "river.job_fetched", "is given a job: "+jobNames[job], func(n *State) {
+				m.step(s, workerOf(w), free, "river.job_fetched", "gets a job: "+jobNames[job], func(n *State) {
 					n.Jobs[job][row] = running
 					n.Workers[w] = Worker{At: workerFetched, Job: job, Row: row}
 				})
@@ -51,7 +51,7 @@ func (m *machine) hearing(s *State, w int) {
 	case worker.Probe:
 		does = "ends its probe"
 	case row == rows || s.Jobs[job][row] != running:
-		does = "ends a run that River took its job from"
+		does = "ends a run whose job River has rescued"
 	}
 	m.step(s, workerOf(w), free, "", does, func(n *State) {
 		n.Workers[w] = Worker{}
@@ -112,14 +112,14 @@ func (m *machine) passing(s *State) {
 	for f := range effects {
 		row := s.Effects[f]
 		if row.State == started && !row.LeaseOver {
-			cost, does := byFault, "the lease of an attempt that lives ends: it stalls"
+			cost, does := byFault, "the lease of a live but stalled attempt ends"
 			if row.ClaimedBy == gone {
 				cost, does = free, "the lease of a lost attempt ends"
 			}
 			m.step(s, actorTime, cost, "", does, func(n *State) { n.Effects[f].LeaseOver = true })
 		}
 		if row.State == inDoubt && !row.Forgotten {
-			m.step(s, actorTime, byFault, "", "key_ttl is over: the receiver may have forgotten the key", func(n *State) { n.Effects[f].Forgotten = true })
+			m.step(s, actorTime, byFault, "", "key_ttl has passed: the receiver may have forgotten the key", func(n *State) { n.Effects[f].Forgotten = true })
 		}
 	}
 	for e, event := range s.Events {
@@ -133,7 +133,7 @@ func (m *machine) passing(s *State) {
 func (m *machine) reconciling(s *State) {
 	for job := range uint8(jobs) {
 		if !s.Jobs[job].live() && m.lacksJob(s, job) {
-			m.transaction(s, actorUpkeep, "reconcile", "enqueues again what has no live job: "+jobNames[job], func(n *State) {
+			m.transaction(s, actorUpkeep, "reconcile", "enqueues a missing job: "+jobNames[job], func(n *State) {
 				n.Jobs[job].insert()
 			}, func(*State) {})
 		}

@@ -14,12 +14,12 @@ func (v *Violation) String() string {
 	}
 	switch {
 	case v.Circle != nil:
-		b.WriteString("and then for ever:\n")
+		b.WriteString("and then forever:\n")
 		for i, step := range v.Circle {
 			fmt.Fprintf(&b, "%4d  %s\n", len(v.Trace)+i+1, step)
 		}
 	case v.Invariant == I5:
-		b.WriteString("and then nothing happens any more, although something is left to do.\n")
+		b.WriteString("and then nothing more happens, although work is left.\n")
 	}
 	return b.String()
 }

@@ -28,11 +28,11 @@ func (l *firedLog) next() ([]Visit, error) {
 		return nil, nil // no process has passed a place yet
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read what fired: %w", err)
+		return nil, fmt.Errorf("read the fired faults: %w", err)
 	}
 	defer file.Close()
 	if _, err := file.Seek(l.read, io.SeekStart); err != nil {
-		return nil, fmt.Errorf("read what fired: %w", err)
+		return nil, fmt.Errorf("read the fired faults: %w", err)
 	}
 	var visits []Visit
 	for lines := bufio.NewReader(file); ; {
@@ -42,7 +42,7 @@ func (l *firedLog) next() ([]Visit, error) {
 		}
 		var v Visit
 		if _, err := fmt.Sscan(strings.TrimSpace(line), &v.Place, &v.Action, &v.Passage); err != nil {
-			return visits, fmt.Errorf("read what fired: line %q: %w", line, err)
+			return visits, fmt.Errorf("read the fired faults: line %q: %w", line, err)
 		}
 		visits = append(visits, v)
 		l.read += int64(len(line))

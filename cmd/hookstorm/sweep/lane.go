@@ -43,7 +43,7 @@ func (l *lane) run(ctx context.Context, leg leg) error {
 		}
 		if how, ordered := l.program.Ended(); how != "" && how != killed && !ordered {
 			if odd++; odd > maxOddEnds {
-				return fmt.Errorf("%s ended again and again though no failpoint killed it: %s\n%s", l.program.Name(), how, l.program.LastLines())
+				return fmt.Errorf("%s kept ending although no failpoint killed it: %s\n%s", l.program.Name(), how, l.program.LastLines())
 			}
 		}
 	}

@@ -100,7 +100,7 @@ func (w *world) heal(ctx context.Context, t *traffic) error {
 	left, err := w.Until(ctx, stage.Quiet{Pool: w.pool, Listed: w.listed, Outcomes: []string{"received", "held", "dropped", "failed"}})
 	if len(left) > 0 || err != nil {
 		// The checker reports the unfinished work with its stories.
-		w.Sayf("not at an end although all faults have ended: %v %v", left, err)
+		w.Sayf("work is left although all faults have ended: %v %v", left, err)
 	}
 	w.Phase(history.PhaseQuiet)
 	return w.End(context.WithoutCancel(ctx))

@@ -178,7 +178,7 @@ func parseVisit(text string) (Visit, error) {
 	n, err := strconv.Atoi(passage)
 	v.Passage = n
 	if err != nil || n < 1 || !slices.Contains(allPlaces(), place) || !slices.Contains([]string{Kill, Error, Delay}, action) {
-		return Visit{}, fmt.Errorf("%q is no visit: it is a place, =kill, =error or =delay, and @ with a passage from 1", text)
+		return Visit{}, fmt.Errorf("%q is not a visit: write PLACE=ACTION@PASSAGE, with kill, error or delay, and a passage from 1", text)
 	}
 	return v, nil
 }

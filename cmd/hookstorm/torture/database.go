@@ -109,7 +109,7 @@ func (w *world) useServer() error {
 		return errors.New("the DSN is not a URL like postgres://user:password@host:port/")
 	}
 	w.database.server = u
-	w.left = append(w.left, "faults of the server, which is not ours: restarts, crashes, promotions, a disk that is full")
+	w.left = append(w.left, "faults of the server, because the run does not own it: restarts, crashes, promotions, a full disk")
 	return nil
 }
 

@@ -24,7 +24,7 @@ const (
 func (w *world) deployFaults() []nemesis.Fault {
 	faults := []nemesis.Fault{{Kind: "reload_of_a_cut_file", Lane: nemesis.Input, Fire: w.reloadCut}}
 	if w.opts.Previous != "" {
-		w.left = append(w.left, "rolling deployments: a worker of the previous version may dispatch by an older configuration")
+		w.left = append(w.left, "rolling deployments: a worker of the previous version may dispatch with an older configuration")
 		return faults
 	}
 	return append(faults, nemesis.Fault{Kind: "rolling_deployment", Lane: nemesis.Process, Fire: w.deploy})
@@ -43,7 +43,7 @@ func (w *world) deploy(ctx context.Context, rnd *rand.Rand, struck func(target, 
 	if workersFirst {
 		order = w.services.of(roleWorker, roleApplication, roleGateway)
 	}
-	how := fmt.Sprintf("%s first, reload: %t, an old one starts again: %t", order[0].role, reloaded, again)
+	how := fmt.Sprintf("%s first, reload: %t, an old process restarts: %t", order[0].role, reloaded, again)
 	done := w.History.Begin(history.Record{Who: "nemesis", Op: history.OpDeploy, Deploy: &history.Deploy{
 		Number: next.Number, Change: string(change), Order: how, Source: scenario.Moving, Route: next.Route(), Types: next.Types, Late: next.Late,
 	}})

@@ -24,7 +24,7 @@ func (w *world) inputFaults() []nemesis.Fault {
 // storming sends one event many times simultaneously.
 func (w *world) storming(ctx context.Context, rnd *rand.Rand, struck func(target, detail string)) error {
 	n := 20 + rnd.IntN(100)
-	struck("gateways", fmt.Sprintf("%d times at once", n))
+	struck("gateways", fmt.Sprintf("%d times simultaneously", n))
 	w.senders.Storm(ctx, n)
 	return nil
 }

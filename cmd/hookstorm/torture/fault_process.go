@@ -198,7 +198,7 @@ func (w *world) back(ctx context.Context, services ...*service) error {
 	for _, s := range services {
 		for !s.program().Alive() {
 			if !sleep(ctx, 10*time.Millisecond) {
-				return fmt.Errorf("%s did not start again; it printed last:\n%s", s.name, s.program().LastLines())
+				return fmt.Errorf("%s did not restart; its last output:\n%s", s.name, s.program().LastLines())
 			}
 		}
 	}

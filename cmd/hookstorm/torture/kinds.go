@@ -24,7 +24,7 @@ func (w *world) kinds() ([]nemesis.Fault, error) {
 	}
 	for _, kind := range w.opts.Only {
 		if !slices.ContainsFunc(all, func(f nemesis.Fault) bool { return f.Kind == kind }) {
-			return nil, fmt.Errorf("there is no fault %q here; there are %s", kind, strings.Join(kindsOf(all), ", "))
+			return nil, fmt.Errorf("no fault %q exists here; choose from %s", kind, strings.Join(kindsOf(all), ", "))
 		}
 	}
 	return slices.DeleteFunc(all, func(f nemesis.Fault) bool { return !slices.Contains(w.opts.Only, f.Kind) }), nil

@@ -37,10 +37,10 @@ func totalsOf(runs []Published) (string, error) {
 	var rows strings.Builder
 	for _, run := range runs {
 		if n := len(run.Result.Verdict.Violations); n > 0 {
-			return "", fmt.Errorf("%s has %d violations: they are to be repaired, not published", run.Result.History, n)
+			return "", fmt.Errorf("%s has %d violations: fix them before publishing", run.Result.History, n)
 		}
 		if run.Run.Command == "" {
-			return "", errors.New("a history does not say which run it is of")
+			return "", errors.New("a history does not describe its run")
 		}
 		faults, kinds := Fired(run.Result.Faults)
 		fmt.Fprintf(&rows, "| %d | %d | %d of %d kinds | 0 | %.12s | `%s` |\n",

@@ -15,7 +15,7 @@ func Print(out io.Writer, r Result) error {
 	var said strings.Builder
 	fmt.Fprintf(&said, "commit %s, %s\n\n%s", r.Commit, r.Lasted.Round(time.Second), table(r.Faults))
 	for _, left := range r.Left {
-		fmt.Fprintf(&said, "left out: %s\n", left)
+		fmt.Fprintf(&said, "omitted: %s\n", left)
 	}
 	if err := write(out, said.String()); err != nil {
 		return err
@@ -25,14 +25,14 @@ func Print(out io.Writer, r Result) error {
 	}
 	again := ""
 	if len(r.Verdict.Violations) > 0 {
-		again = fmt.Sprintf("history: %s\nthe same again: %s\n", r.History, r.Command)
+		again = fmt.Sprintf("history: %s\nrepeat with: %s\n", r.History, r.Command)
 	}
 	return write(out, again+totals(r))
 }
 
 // PrintTotals writes the combined result of several runs.
 func PrintTotals(out io.Writer, r Result) error {
-	return write(out, "\nall together\n\n"+table(r.Faults)+"\n"+totals(r))
+	return write(out, "\nall runs\n\n"+table(r.Faults)+"\n"+totals(r))
 }
 
 func totals(r Result) string {
@@ -51,7 +51,7 @@ func write(out io.Writer, text string) error {
 func table(faults []FaultCount) string {
 	var b strings.Builder
 	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
-	_, _ = fmt.Fprintln(t, "struck\tduring deliveries\tmissed\tacknowledged in the second before: least\tmedian\tmost\t fault") // a strings.Builder accepts all writes
+	_, _ = fmt.Fprintln(t, "struck\tduring deliveries\tmissed\tacknowledged in the second before: min\tmedian\tmax\t fault") // a strings.Builder accepts all writes
 	for _, c := range faults {
 		kind := c.Kind
 		if c.Simulated {

@@ -122,7 +122,7 @@ func (s *service) ready(ctx context.Context) error {
 			return nil
 		}
 		if !sleep(ctx, 100*time.Millisecond) {
-			return fmt.Errorf("%s is not ready: %w: it printed last:\n%s", s.name, err, s.program().LastLines())
+			return fmt.Errorf("%s is not ready: %w: its last output:\n%s", s.name, err, s.program().LastLines())
 		}
 	}
 }

@@ -112,7 +112,7 @@ func (w *world) heal(ctx context.Context) error {
 	if err := w.endTraffic(patience); err != nil {
 		return fmt.Errorf("end the traffic: %w", err)
 	}
-	w.Sayf("retention deleted %d days of years ago", w.housekeeper.done)
+	w.Sayf("retention deleted %d days that were years old", w.housekeeper.done)
 	quiet, cancel := context.WithTimeout(ctx, w.opts.Patience)
 	defer cancel()
 	// Effects that wait for an operator are retried.
@@ -121,7 +121,7 @@ func (w *world) heal(ctx context.Context) error {
 		return err
 	}
 	if len(left) > 0 {
-		w.Sayf("left after %s of healing: %v", w.opts.Patience, left)
+		w.Sayf("work left after %s of healing: %v", w.opts.Patience, left)
 	}
 	w.Phase(history.PhaseQuiet)
 	return nil

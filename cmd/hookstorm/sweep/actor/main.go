@@ -153,7 +153,7 @@ func work(ctx context.Context, logger *slog.Logger) error {
 func handle(ctx context.Context, tx pgx.Tx, e inbox.Event) error {
 	id := string(e.EventID)
 	if hopeless := strings.ContainsAny(id[len(id)-1:], "37"); hopeless && os.Getenv(roleVariable) != calm {
-		return worker.GiveUp("the sweep wants it")
+		return worker.GiveUp("the sweep requests it")
 	}
 	_, err := tx.Exec(ctx, `INSERT INTO torture.handled (source, event_id, generation) VALUES ($1, $2, $3)`,
 		string(e.Source), id, e.Generation)

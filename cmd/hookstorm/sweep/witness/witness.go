@@ -91,12 +91,12 @@ func New(url string) *Witness {
 func (w *Witness) Watch(ctx context.Context, r history.Record, do func() (history.Kind, string)) error {
 	var id int64
 	if err := w.say(ctx, "/begin", r, &id); err != nil {
-		return fmt.Errorf("say that %s begins: %w", r.Op, err)
+		return fmt.Errorf("report that %s begins: %w", r.Op, err)
 	}
 	kind, text := do()
 	// The process may have been shut down meanwhile.
 	if err := w.say(context.WithoutCancel(ctx), "/end", end{ID: id, Kind: kind, Text: text}, nil); err != nil {
-		return fmt.Errorf("say that %s ended: %w", r.Op, err)
+		return fmt.Errorf("report that %s ended: %w", r.Op, err)
 	}
 	return nil
 }
