@@ -9,16 +9,16 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/bench/report"
 )
 
-// account is what a scene has used up to a moment.
+// account is the usage of a scene up to a moment.
 type account struct {
-	server   time.Duration // the process that takes the events
+	server   time.Duration // CPU time of the process that accepts events
 	worker   time.Duration
 	postgres time.Duration
 	client   time.Duration
 	wal      meter.Position
 }
 
-// account returns what the scene has used so far.
+// account returns the scene's usage so far.
 func (s *scene) account(ctx context.Context) (account, error) {
 	a := account{client: meter.Self()}
 	for _, p := range s.processes {

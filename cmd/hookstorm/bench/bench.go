@@ -1,6 +1,6 @@
-// Package bench measures Hooklatch against its contenders, in turn and in one run. It uses
-// real processes, gives each contender a durable Postgres of its own, and reports the cost of
-// every process separately.
+// Package bench measures Hooklatch against its contenders, in turn and in one run. It uses real
+// processes, gives each contender a durable Postgres, and reports the cost of every process
+// separately.
 package bench
 
 import (
@@ -16,7 +16,7 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/stage"
 )
 
-// bench holds everything that one run starts.
+// bench holds the servers and processes that one run starts.
 type bench struct {
 	opts     Options
 	sizes    sizes
@@ -31,10 +31,11 @@ type bench struct {
 	ends []func(ctx context.Context) error
 
 	stolen func() func() float64 // stolenFromNow
-	marks  int                   // of the rounds in the report
+	marks  int                   // number of rounds in the report
 }
 
-// Run measures what the options name. With an error it returns the measurements so far.
+// Run measures the scenarios in the options. If it fails, it returns the measurements so far with
+// the error.
 func Run(ctx context.Context, opts Options) (_ *report.Report, err error) {
 	opts = opts.withDefaults()
 	if err := opts.validate(); err != nil {
@@ -62,14 +63,14 @@ func Run(ctx context.Context, opts Options) (_ *report.Report, err error) {
 	return b.report, b.measure(ctx)
 }
 
-// rowPatience is how long a scenario that fills tables may take for each row.
+// rowPatience is the time limit per row of a scenario that fills tables.
 const rowPatience = 400 * time.Microsecond
 
-// measure gives every scenario its turns: first those that take turns in each round, then the
-// others, which compare within themselves.
+// measure runs every scenario: first those that take turns in each round, then the scenarios that
+// compare within themselves.
 func (b *bench) measure(ctx context.Context) error {
 	turns, alone := b.chosen()
-	if len(turns) > 0 { // empty rounds would count as undisturbed ones
+	if len(turns) > 0 { // empty rounds would count as undisturbed
 		for b.round = range b.rounds {
 			if err := b.takeTurns(ctx, turns); err != nil {
 				return err
@@ -85,8 +86,8 @@ func (b *bench) measure(ctx context.Context) error {
 	return nil
 }
 
-// takeTurns gives each scenario its turn in a round. All scenarios that only take events
-// share one turn.
+// takeTurns gives each scenario its turn in a round. All scenarios that only accept events share
+// one turn.
 func (b *bench) takeTurns(ctx context.Context, turns []Scenario) error {
 	taking := Scenario{Name: "limit, naive and accept"}
 	for _, s := range turns {
@@ -138,8 +139,8 @@ func (b *bench) turn(ctx context.Context, s Scenario, patience time.Duration) (e
 	return nil
 }
 
-// server returns the Postgres of the contenders with this schema, and starts it if necessary.
-// Only one of these contenders has its turn at a time.
+// server returns the contenders' Postgres with this schema, and starts it if necessary. Only one
+// of these contenders runs at a time.
 func (b *bench) server(ctx context.Context, kind schemaKind) (*postgres, error) {
 	if p := b.servers[kind]; p != nil {
 		return p, nil
@@ -152,7 +153,7 @@ func (b *bench) server(ctx context.Context, kind schemaKind) (*postgres, error) 
 	return p, nil
 }
 
-// ownServer starts a Postgres that ends with the turn.
+// ownServer starts a Postgres that stops at the end of the turn.
 func (b *bench) ownServer(ctx context.Context, kind schemaKind, change cluster.Options) (*postgres, error) {
 	p, err := b.startPostgres(ctx, kind, change)
 	if err != nil {
@@ -162,7 +163,7 @@ func (b *bench) ownServer(ctx context.Context, kind schemaKind, change cluster.O
 	return p, nil
 }
 
-// startPostgres starts a server. For the first server of the run, it adds version and
+// startPostgres starts a server. For the first server of the run, it adds the version and
 // settings to the report.
 func (b *bench) startPostgres(ctx context.Context, kind schemaKind, change cluster.Options) (*postgres, error) {
 	p, err := startPostgres(ctx, kind, change)
@@ -175,7 +176,7 @@ func (b *bench) startPostgres(ctx context.Context, kind schemaKind, change clust
 	return p, nil
 }
 
-// end stops everything that was started and removes every file.
+// end stops all servers and processes and removes every file.
 func (b *bench) end(ctx context.Context) error {
 	b.stage.Forget()
 	failed := []error{b.stage.Kill()}

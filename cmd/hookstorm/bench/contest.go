@@ -10,18 +10,18 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/bench/meter"
 )
 
-// bursts is the number of pieces in which contestants take events in turn.
+// bursts is the number of bursts in which contestants take turns.
 const bursts = 10
 
-// contestant is a running subject that takes events in turn with others.
+// contestant is a running subject that takes turns with others.
 type contestant struct {
 	name   string
 	scene  *scene
 	client *load.Client
 }
 
-// compete starts subjects, has each take some events to warm up, and then calls do. Each
-// subject is measured under its name.
+// compete starts subjects, warms each up with some events, and then calls do. Each subject is
+// measured under its name.
 func (b *bench) compete(ctx context.Context, subjects []subject, o load.Options, warm int, do func(all []*contestant) error) (err error) {
 	var all []*contestant
 	defer func() {
@@ -44,7 +44,7 @@ func (b *bench) compete(ctx context.Context, subjects []subject, o load.Options,
 	return do(all)
 }
 
-// dialWarm opens connections, and has the processes take some events.
+// dialWarm opens connections, and warms up the processes with some events.
 func (s *scene) dialWarm(ctx context.Context, o load.Options, warm int) (*load.Client, error) {
 	client, err := s.dial(ctx, o)
 	if err != nil {
@@ -56,8 +56,8 @@ func (s *scene) dialWarm(ctx context.Context, o load.Options, warm int) (*load.C
 	return client, nil
 }
 
-// inTurn has each contestant take n events, in bursts that alternate between them. So all
-// meet the same machine, whose speed changes within seconds if it is a guest. Postgres' work
+// inTurn has each contestant accept n events, in bursts that alternate between them. So all run
+// under the same conditions: the speed of a guest machine changes within seconds. Postgres' work
 // between the bursts of a contestant counts as the contestant's own.
 func (b *bench) inTurn(ctx context.Context, section string, n int, all []*contestant) error {
 	before := make([]account, len(all))
@@ -71,7 +71,7 @@ func (b *bench) inTurn(ctx context.Context, section string, n int, all []*contes
 	client := make([]time.Duration, len(all))
 	for burst := range bursts {
 		for turn := range all {
-			i := (turn + burst) % len(all) // each comes first at times, and follows each of the others
+			i := (turn + burst) % len(all) // each is first at times, and follows each of the others
 			began := meter.Self()
 			run, err := all[i].client.Closed(ctx, max(n/bursts, 1))
 			if err != nil {

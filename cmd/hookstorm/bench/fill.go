@@ -13,32 +13,32 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/bench/load"
 )
 
-// fill creates rows as of years: copies of the rows of one real life, each with keys of its
-// own. So it does not depend on the tables of any version, and a new column needs no change
-// here.
+// fill creates rows as if after years of use: it copies the rows of one real lifecycle, with
+// separate keys for each copy. So it does not depend on any version's tables, and a new column
+// needs no change here.
 type fill struct {
-	event  string // whose life is copied
+	event  string // event whose lifecycle is copied
 	tables []string
 	first  int // number of the first copy
 	lives  int
 	order  load.Order
-	// every is the time between two copies, of which the last is now. 0: all have the time of
-	// the copied life.
+	// every is the time between two copies, of which the last is now. If 0, all have the time of
+	// the copied lifecycle.
 	every time.Duration
 }
 
 const (
-	// filledFirst is the number of the first copy. Smaller numbers are for real lives.
+	// filledFirst is the number of the first copy. Smaller numbers are for real lifecycles.
 	filledFirst = 10_001
-	// filledAtOnce is the number of lives that one statement copies.
+	// filledAtOnce is the number of lifecycles that one statement copies.
 	filledAtOnce = 250_000
 )
 
 // filled is a table whose rows a fill copies.
 type filled struct {
 	name   string
-	where  string // the rows of a life, whose event is $1
-	change string // as JSON, besides the keys: s is the row, f the copy
+	where  string // selects the rows of a lifecycle, whose event is $1
+	change string // changes as JSON, besides the keys: s is the row, f the copy
 }
 
 // filledTables lists the tables of this version and of earlier ones. fill skips tables that a
@@ -70,8 +70,8 @@ func filledTables() []filled {
 	}
 }
 
-// keptTables returns the tables whose rows stay after the end of a life. Bodies and jobs do
-// not.
+// keptTables returns the tables whose rows remain after a lifecycle ends. Bodies and jobs are
+// deleted.
 func keptTables() []string {
 	var kept []string
 	for _, t := range filledTables() {
@@ -82,7 +82,7 @@ func keptTables() []string {
 	return kept
 }
 
-// allTables returns the tables of a waiting life.
+// allTables returns the tables of an unfinished lifecycle.
 func allTables() []string {
 	var all []string
 	for _, t := range filledTables() {
@@ -106,7 +106,7 @@ var fillIndexesSQL string
 //go:embed query/table_exists.sql
 var tableExistsSQL string
 
-// fillTables makes the rows of the fills, one fill after the other.
+// fillTables creates the rows of the fills, one fill after the other.
 func (b *bench) fillTables(ctx context.Context, server *postgres, database string, fills ...fill) error {
 	conn, err := pgx.Connect(ctx, server.cluster.Primary(database))
 	if err != nil {
@@ -129,7 +129,7 @@ func (b *bench) fillTables(ctx context.Context, server *postgres, database strin
 	return nil
 }
 
-// prepareFill prepares everything that all fills need. Indexes on random keys get as much
+// prepareFill makes the preparations that all fills share. Indexes on random keys get as much
 // free space as indexes that grew gradually.
 func prepareFill(ctx context.Context, conn *pgx.Conn) error {
 	rows, err := conn.Query(ctx, fillIndexesSQL)
@@ -177,7 +177,7 @@ func (b *bench) fill(ctx context.Context, conn *pgx.Conn, f fill) error {
 			return err
 		}
 		if _, err := conn.Exec(ctx, fillKeysSQL, from, to, f.first, last, f.order == load.Timely, f.every.Seconds()); err != nil {
-			return fmt.Errorf("make keys: %w", err)
+			return fmt.Errorf("create keys: %w", err)
 		}
 		for _, t := range found {
 			if _, err := conn.Exec(ctx, fmt.Sprintf(fillRowsSQL, t.name, t.change)); err != nil {
@@ -192,7 +192,7 @@ func (b *bench) fill(ctx context.Context, conn *pgx.Conn, f fill) error {
 	return err
 }
 
-// takeLife stores the rows of a life for the session. It returns false if the rows or the
+// takeLife stores the rows of a lifecycle for the session. It returns false if the rows or the
 // table do not exist.
 func takeLife(ctx context.Context, conn *pgx.Conn, t filled, event string) (bool, error) {
 	var exists bool

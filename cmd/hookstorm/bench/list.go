@@ -11,15 +11,15 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/bench/load"
 )
 
-// listPage is the number of events on a page of the list, as in the lists of most providers.
+// listPage is the number of events on a page of the list, as in most providers' lists.
 const listPage = 100
 
-// list is the API of a sender whose webhooks delivered nothing. It has n events, evenly
-// spread over a time, and creates each of them on request.
+// list is the API of a sender whose webhooks delivered nothing. It has n events, evenly spread
+// over a period, and creates each of them on request.
 type list struct {
 	n     int
 	first time.Time
-	step  time.Duration // from one event to the next
+	step  time.Duration // time between two events
 	body  func(to []byte, id string) []byte
 }
 
@@ -66,6 +66,6 @@ func (l *list) index(second int64) int {
 	return min(max(int((after+l.step-1)/l.step), 0), l.n)
 }
 
-// idAt returns the id of the i-th event. Like the ids of live events, it falls anywhere in an
-// index.
+// idAt returns the id of the i-th event. Like the ids of live events, it is at a random position
+// in an index.
 func idAt(i int) string { return fmt.Sprintf("evt_%016x%08x", bits.Reverse64(uint64(i)), i) } //nolint:gosec // an index

@@ -21,32 +21,32 @@ const (
 
 // Options configure a run. Zero values are the defaults.
 type Options struct {
-	// Module is the root of the source tree of the programs. Required.
+	// Module is the root of the programs' source tree. Required.
 	Module string
 	// Self is the program that runs the bench. Its command `bench server` starts the servers
-	// that Hooklatch is measured against. Empty: it is built from the tree, too.
+	// against which Hooklatch is measured. If empty, it is built from the tree, too.
 	Self string
-	// Only names the scenarios, from Scenarios. Nil: those that take turns, with which
-	// everything else is compared.
+	// Only lists the scenarios to run, from Scenarios. If nil, the scenarios that take turns are
+	// run, with which all others are compared.
 	Only []string
-	// Quick makes everything small. It shows that everything works, but its figures mean
-	// little.
+	// Quick makes all sizes small. It shows that everything works, but its figures mean little.
 	Quick bool
 	// Rounds is the number of turns of each scenario. Defaults to DefaultRounds, 1 with
 	// Quick.
 	Rounds int
-	// Events is the number of events of a whole life. Defaults to DefaultEvents.
+	// Events is the number of events for a full lifecycle. Defaults to DefaultEvents.
 	Events int
-	// Backlog is the number of events made while the receiver is down. Defaults to
+	// Backlog is the number of events created while the receiver is down. Defaults to
 	// DefaultBacklog.
 	Backlog int
-	// Rate is the constant arrival rate, in events a second. Defaults to DefaultRate.
+	// Rate is the constant arrival rate, in events per second. Defaults to DefaultRate.
 	Rate float64
-	// Rows is the number of events and effects that growth and years create. For the
-	// destination that waiting pauses, a tenth of Rows waits and a fifth is finished.
-	// Backfill fetches a hundredth. Defaults to DefaultRows, 20,000 with Quick.
+	// Rows is the number of events and effects that growth and years create. For the destination
+	// that waiting pauses, a tenth of Rows waits and a fifth is finished. Backfill fetches a
+	// hundredth. Defaults to DefaultRows, 20,000 with Quick.
 	Rows int
-	// Previous is a commit against which years, collection and life measure this tree. Empty: none.
+	// Previous is a commit against which years, collection and life measure this tree. If empty,
+	// no other commit is measured.
 	Previous string
 	// Out receives progress messages. Defaults to nothing.
 	Out io.Writer
@@ -54,25 +54,25 @@ type Options struct {
 	Command string
 }
 
-// sizes set the size and duration of the parts of a run.
+// sizes sets the size and duration of the parts of a run.
 type sizes struct {
 	accept    int           // events of a closed loop with 64 connections
 	single    int           // events over one connection
 	open      time.Duration // duration of constant arrival
 	warm      int           // events before anything is measured
-	idle      int           // single events of an idle system
+	idle      int           // single events on an idle system
 	idleEvery time.Duration
-	idleAfter time.Duration // before an idle system is measured: connections may report their work late, and memory is returned after 5 s
-	idleTime  time.Duration // without any event
-	patience  time.Duration // longest turn of a scenario
+	idleAfter time.Duration // pause before an idle system is measured: connections may report their work late, and memory is returned after 5 s
+	idleTime  time.Duration // time without any event
+	patience  time.Duration // time limit of a scenario's turn
 
 	connections int // idle connections
-	data        int // lives in the tables of cold, and lives measured there
-	years       int // lives right after a checkpoint
+	data        int // lifecycles in the tables of cold, and lifecycles measured there
+	years       int // lifecycles measured right after a checkpoint
 	few, many   int // effects that wait in an order
-	heads       int // delivered heads of an order
+	heads       int // measured deliveries of an order's head
 
-	steady time.Duration // of live traffic without a backfill
+	steady time.Duration // duration of live traffic without a backfill
 }
 
 func (o Options) withDefaults() Options {

@@ -16,8 +16,8 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/stage"
 )
 
-// settings are the settings of every server of a bench, as on a small production machine. The
-// rest are the defaults of Postgres. A commit survives the loss of power.
+// settings returns the settings of every server of a bench, as on a small production machine. The
+// other settings are Postgres' defaults. A commit survives a power loss.
 func settings() map[string]string {
 	return map[string]string{
 		"shared_buffers":     "1GB",
@@ -28,12 +28,12 @@ func settings() map[string]string {
 	}
 }
 
-// printed are the settings in a report, as the server reports them.
+// printed lists the settings in a report, as the server reports them.
 var printed = []string{
 	"fsync", "synchronous_commit", "full_page_writes", "wal_compression", "shared_buffers", "max_wal_size", "checkpoint_timeout", "autovacuum", "jit",
 }
 
-// schemaKind is the preparation of a database.
+// schemaKind selects the preparation of a database.
 type schemaKind string
 
 const (
@@ -43,11 +43,11 @@ const (
 	schemaNaiveWithoutGIN schemaKind = "naive_without_gin"
 )
 
-// postgres is the server of one contender. Each database on it is a copy of a prepared one.
+// postgres is one contender's server. Each database on it is a copy of a prepared one.
 type postgres struct {
 	cluster    *cluster.Cluster
 	conn       *pgx.Conn // for observation; its own costs are not counted
-	backend    int       // process of conn
+	backend    int       // process id of conn's backend
 	postmaster int
 	made       int
 }
@@ -100,13 +100,13 @@ func (p *postgres) prepare(ctx context.Context, kind schemaKind) error {
 // stop ends the server and removes its data.
 func (p *postgres) stop(ctx context.Context) error {
 	if p.conn != nil {
-		_ = p.conn.Close(ctx) // nothing is under way on it
+		_ = p.conn.Close(ctx) // conn is idle
 	}
 	return p.cluster.Stop(ctx)
 }
 
-// copy copies a database and makes a checkpoint, so that each round begins alike. It returns
-// the name of the copy.
+// copy copies a database and runs a checkpoint, so that each round begins alike. It returns the
+// name of the copy.
 func (p *postgres) copy(ctx context.Context, of string) (string, error) {
 	p.made++
 	name := fmt.Sprintf("round_%d", p.made)
@@ -116,8 +116,8 @@ func (p *postgres) copy(ctx context.Context, of string) (string, error) {
 	return name, p.checkpoint(ctx)
 }
 
-// checkpoint makes a checkpoint. The next change of each page then writes a full image, and
-// old WAL is removed.
+// checkpoint runs a checkpoint. The next change to each page then writes a full image, and old
+// WAL is removed.
 func (p *postgres) checkpoint(ctx context.Context) error {
 	if _, err := p.conn.Exec(ctx, "CHECKPOINT"); err != nil {
 		return fmt.Errorf("make a checkpoint: %w", err)

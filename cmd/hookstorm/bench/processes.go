@@ -21,17 +21,17 @@ import (
 // readyTimeout bounds the start of a process on a busy machine.
 const readyTimeout = 2 * time.Minute
 
-// binaries are the programs that the processes are started from.
+// binaries lists the programs from which the processes are started.
 type binaries struct {
 	hooklatch string
-	previous  string // of another commit
-	hookstorm string // with the servers that Hooklatch is measured against
+	previous  string // hooklatch of another commit
+	hookstorm string // with the servers against which Hooklatch is measured
 }
 
 // build builds the programs from the tree.
 func (b *bench) build(ctx context.Context) (err error) {
 	if b.report.Commit, err = programs.Commit(ctx, b.opts.Module); err != nil {
-		b.report.Commit = "unknown" // an archive has no history
+		b.report.Commit = "unknown" // an archive has no repository
 	}
 	if b.binaries.hooklatch, err = programs.Build(ctx, programs.BuildOptions{Dir: b.opts.Module, Out: filepath.Join(b.stage.Dir, "hooklatch")}); err != nil {
 		return err
@@ -50,7 +50,7 @@ type process struct {
 	*programs.Program
 
 	role   string
-	events string // address that takes events; a worker does not listen there
+	events string // address that accepts events; a worker does not listen there
 }
 
 // Roles of processes.
@@ -91,7 +91,7 @@ func (b *bench) launch(ctx context.Context, who subject, role, databaseURL strin
 	return p, nil
 }
 
-// place creates the place of the next process.
+// place prepares the directory of the next process.
 func (b *bench) place(role string) (*stage.Place, error) {
 	b.started++
 	return b.stage.Place(fmt.Sprintf("%s-%d", role, b.started))

@@ -15,18 +15,18 @@ import (
 	"github.com/hooklatch/hooklatch/worker/destination"
 )
 
-// receiver is the destination. It answers every call immediately and stores the time of the
-// first call for each event.
+// receiver is the destination. It answers every call immediately and stores the time of each
+// event's first call.
 type receiver struct {
 	server  *http.Server
 	address string
 	serving sync.WaitGroup
 
 	mu      sync.Mutex
-	first   map[string]time.Time // by event id
-	order   []time.Time          // of first
+	first   map[string]time.Time // first call by event id
+	order   []time.Time          // times of first, in order
 	calls   int
-	fetched int           // events among those that were not delivered by a webhook
+	fetched int           // number of received events that no webhook delivered
 	changed chan struct{} // closed at the next call
 }
 
@@ -86,14 +86,14 @@ func idOf(body []byte) string {
 	return string(id)
 }
 
-// seen returns the times at which events first came, in order, and the number of calls.
+// seen returns the arrival times of events, in order, and the number of calls.
 func (r *receiver) seen() (order []time.Time, calls int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.order, r.calls
 }
 
-// of returns when an event came, or false if it has not.
+// of returns an event's arrival time, or false if it has not arrived.
 func (r *receiver) of(id string) (time.Time, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -101,19 +101,19 @@ func (r *receiver) of(id string) (time.Time, bool) {
 	return at, ok
 }
 
-// await waits until n events have come.
+// await waits until n events have arrived.
 func (r *receiver) await(ctx context.Context, n int) error {
-	return r.until(ctx, func() bool { return len(r.order) >= n }, func() string { return fmt.Sprintf("%d of %d events came", len(r.order), n) })
+	return r.until(ctx, func() bool { return len(r.order) >= n }, func() string { return fmt.Sprintf("%d of %d events arrived", len(r.order), n) })
 }
 
-// awaitFetched waits until n events have come that were not delivered by a webhook.
+// awaitFetched waits until n events have arrived that no webhook delivered.
 func (r *receiver) awaitFetched(ctx context.Context, n int) error {
-	return r.until(ctx, func() bool { return r.fetched >= n }, func() string { return fmt.Sprintf("%d of %d fetched events came", r.fetched, n) })
+	return r.until(ctx, func() bool { return r.fetched >= n }, func() string { return fmt.Sprintf("%d of %d fetched events arrived", r.fetched, n) })
 }
 
-// awaitEvent waits until an event has come.
+// awaitEvent waits until an event has arrived.
 func (r *receiver) awaitEvent(ctx context.Context, id string) error {
-	return r.until(ctx, func() bool { return !r.first[id].IsZero() }, func() string { return "event " + id + " did not come" })
+	return r.until(ctx, func() bool { return !r.first[id].IsZero() }, func() string { return "event " + id + " did not arrive" })
 }
 
 // until waits for a call after which a condition holds.
@@ -133,14 +133,14 @@ func (r *receiver) until(ctx context.Context, holds func() bool, lack func() str
 	}
 }
 
-// down makes the receiver refuse connections, and closes the open ones, including those
+// down makes the receiver refuse connections, and closes the open ones, including connections
 // without any data yet.
 func (r *receiver) down() {
 	_ = r.server.Close() // its connections are closed whatever it returns
 	r.serving.Wait()
 }
 
-// up ends what down began, at the same address.
+// up reopens the receiver at the same address after down.
 func (r *receiver) up(ctx context.Context) error {
 	var err error
 	for range (retry.Pauses{First: 10 * time.Millisecond}).Until(ctx) {

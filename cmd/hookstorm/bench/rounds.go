@@ -7,13 +7,13 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/bench/meter"
 )
 
-// mostStolen is the share of CPU time that the host of this machine may give to others in a
-// round. Above it, one more round is measured.
+// mostStolen is the maximum share of CPU time that this machine's host may give to other guests
+// in a round. Above it, one more round is measured.
 const mostStolen = 0.05
 
-// rounds yields the rounds to measure. If the host gave CPU time to others, as many rounds
-// again may follow, and the most disturbed ones are dropped. The choice depends only on the
-// host, never on the measurements. A quick run repeats no round.
+// rounds yields the rounds to measure. If the host gave CPU time to other guests, as many rounds
+// again may follow, and the most disturbed ones are dropped. The choice depends only on the host,
+// never on the measurements. A quick run repeats no round.
 func (b *bench) rounds(yield func(round int) bool) {
 	type taken struct {
 		mark   int
@@ -43,8 +43,8 @@ func (b *bench) rounds(yield func(round int) bool) {
 	}
 }
 
-// alternately gives each round one turn without something and one with it. The order
-// alternates from round to round.
+// alternately gives each round one turn with something and one without. The order alternates from
+// round to round.
 func (b *bench) alternately(turn func(with bool) error) error {
 	for round := range b.rounds {
 		first := round%2 == 1
@@ -66,8 +66,8 @@ func (b *bench) mostRounds() int {
 	return 2 * b.opts.Rounds
 }
 
-// stolenFromNow starts to watch the host of this machine. The returned function returns the
-// share of CPU time that the host gave to others since then.
+// stolenFromNow starts to watch this machine's host. The returned function returns the share of
+// CPU time that the host gave to other guests since then.
 func stolenFromNow() func() float64 {
 	before := meter.Host()
 	return func() float64 { return meter.Host().StolenSince(before) }

@@ -7,7 +7,7 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/bench/report"
 )
 
-// takeEvents measures how subjects take events, in turn: as fast as 64 connections deliver
+// takeEvents measures how subjects accept events, in turn: as fast as 64 connections deliver
 // them, over one connection, and at a constant rate.
 func (b *bench) takeEvents(ctx context.Context, subjects []subject) error {
 	return b.compete(ctx, subjects, load.Options{}, b.sizes.warm, func(many []*contestant) error {

@@ -13,14 +13,14 @@ import (
 )
 
 const (
-	// liveRate is the rate of live events, in events a second: a tenth of what two cores can
-	// do. liveConnections is the number of connections that send them.
+	// liveRate is the rate of live events, in events per second: a tenth of the capacity of two
+	// cores. liveConnections is the number of connections that send them.
 	liveRate        = 100
 	liveConnections = 16
 )
 
-// backfillTurn measures live traffic with and without a backfill of the same source, whose
-// events go to the same destination.
+// backfillTurn measures live traffic with and without a backfill of the same source. The events
+// of both go to the same destination.
 func backfillTurn(ctx context.Context, b *bench) error {
 	return b.alternately(func(beside bool) error { return b.liveBesideBackfill(ctx, beside) })
 }
@@ -64,8 +64,8 @@ func (s *scene) fetch(ctx context.Context, who string, n int) error {
 	return s.bench.receiver.awaitFetched(ctx, n)
 }
 
-// steady measures single lives at a steady rate until meanwhile returns. meanwhile brings n
-// more events to the receiver.
+// steady measures single lifecycles at a steady rate until meanwhile returns. meanwhile causes n
+// more events to reach the receiver.
 func (s *scene) steady(ctx context.Context, client *load.Client, who string, n int, meanwhile func(ctx context.Context, who string, n int) error) error {
 	b := s.bench
 	before, err := s.account(ctx)

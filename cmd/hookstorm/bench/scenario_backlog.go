@@ -9,8 +9,8 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/bench/report"
 )
 
-// backlogTurn makes events while the receiver is down, as in an outage of an hour, and drains
-// them. The receiver comes back once all of them are dispatched, when the breaker is open.
+// backlogTurn creates events while the receiver is down, as in an outage of an hour, and drains
+// them. The receiver restarts once all of them are dispatched, when the breaker is open.
 func backlogTurn(ctx context.Context, b *bench) error {
 	return b.playLife(ctx, living, database{}, func(s *scene, client *load.Client) error {
 		n := b.opts.Backlog
@@ -28,8 +28,8 @@ func backlogTurn(ctx context.Context, b *bench) error {
 	})
 }
 
-// sendWhileDown sends n events while the receiver is down, and brings the receiver back. It
-// returns the account at that moment, and the moment.
+// sendWhileDown sends n events while the receiver is down, and restarts the receiver. It returns
+// the account at that moment, and the moment.
 func (s *scene) sendWhileDown(ctx context.Context, client *load.Client, n int) (run load.Run, before account, back time.Time, err error) {
 	s.bench.receiver.down()
 	run, sendErr := client.Closed(ctx, n)
@@ -42,7 +42,7 @@ func (s *scene) sendWhileDown(ctx context.Context, client *load.Client, n int) (
 }
 
 // middle returns the rate over the middle 80 %, without the probes at the beginning and the
-// repeated ones at the end.
+// repeats at the end.
 func middle(came []time.Time) float64 { return between(came, 0.1, 0.9) }
 
 // between returns the rate from one share of all deliveries to another.

@@ -9,8 +9,8 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/cluster"
 )
 
-// coldTurn lives on tables that were never analysed, with autovacuum off, and on an analysed
-// copy of the same tables.
+// coldTurn measures lifecycles on tables that were never analysed, with autovacuum off, and on an
+// analysed copy of the same tables.
 func coldTurn(ctx context.Context, b *bench) error {
 	server, err := b.ownServer(ctx, schemaHooklatch, cluster.Options{Settings: map[string]string{"autovacuum": "off"}})
 	if err != nil {

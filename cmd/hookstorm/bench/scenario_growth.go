@@ -10,8 +10,8 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/cluster"
 )
 
-// growthTurn accepts beside the dedup rows of years, with random ids and with ids that grow
-// with time, and without such rows.
+// growthTurn measures accepting beside dedup rows of years, with random ids and with ids that
+// grow with time, and without such rows.
 func growthTurn(ctx context.Context, b *bench) error {
 	server, err := b.ownServer(ctx, schemaHooklatch, cluster.Options{})
 	if err != nil {
@@ -19,7 +19,7 @@ func growthTurn(ctx context.Context, b *bench) error {
 	}
 	grown := map[load.Order]string{}
 	for _, order := range []load.Order{load.Random, load.Timely} {
-		b.sayf("make %d dedup rows, ids by %s", b.opts.Rows, order)
+		b.sayf("create %d dedup rows, ids by %s", b.opts.Rows, order)
 		if grown[order], err = b.grow(ctx, server, order); err != nil {
 			return fmt.Errorf("make dedup rows: %w", err)
 		}
@@ -38,10 +38,10 @@ func growthTurn(ctx context.Context, b *bench) error {
 	return nil
 }
 
-// yearsOfRows is the age of the oldest of the rows of years.
+// yearsOfRows is the age of the oldest row when tables are filled with rows of years.
 const yearsOfRows = 90 * 24 * time.Hour
 
-// grow makes a database with many dedup rows and returns its name.
+// grow creates a database with many dedup rows and returns its name.
 func (b *bench) grow(ctx context.Context, server *postgres, order load.Order) (string, error) {
 	name, err := server.copy(ctx, original)
 	if err != nil {
@@ -57,7 +57,7 @@ func (b *bench) grow(ctx context.Context, server *postgres, order load.Order) (s
 	})
 }
 
-// liveOn lets one event live in a database, which is kept.
+// liveOn runs one event's lifecycle in a database, which is kept.
 func (b *bench) liveOn(ctx context.Context, who subject, server *postgres, name string) (event string, err error) {
 	err = b.play(ctx, who, database{server, name, true}, func(s *scene) error {
 		if event, err = s.one(ctx, load.Source); err != nil {
@@ -79,9 +79,9 @@ type dedupRows struct {
 	atFirst, later string
 }
 
-// acceptBeside measures accepting beside dedup rows. It does so right after a checkpoint,
-// when each random id costs the image of an old page, and again after four times as many
-// events. In production a checkpoint comes every quarter of an hour.
+// acceptBeside measures accepting beside dedup rows. It measures right after a checkpoint, when
+// each random id costs the image of an old page, and again after four times as many events. In
+// production a checkpoint runs every quarter of an hour.
 func (b *bench) acceptBeside(ctx context.Context, rows dedupRows) error {
 	return b.play(ctx, accepting, rows.database, func(s *scene) error {
 		client, err := s.dialWarm(ctx, load.Options{Order: rows.order}, b.sizes.warm)

@@ -12,7 +12,7 @@ import (
 	"github.com/hooklatch/hooklatch/internal/retry"
 )
 
-// idleTurn sends single events to an otherwise idle system, and then none.
+// idleTurn sends single events to an otherwise idle system, and then no events.
 func idleTurn(ctx context.Context, b *bench) error {
 	return b.playLife(ctx, living, database{}, func(s *scene, client *load.Client) error {
 		var took []time.Duration
@@ -52,8 +52,8 @@ func (b *bench) spread(section, who string, median, most report.Quantity, took [
 //go:embed query/transactions.sql
 var transactionsSQL string
 
-// rest measures what the processes do while nothing comes. It begins a moment later, because
-// their recent work is reported with a delay.
+// rest measures the work of the processes while no event arrives. It begins a moment later,
+// because their recent work is reported with a delay.
 func (s *scene) rest(ctx context.Context) error {
 	var counts [2]int64
 	for i, after := range []time.Duration{s.bench.sizes.idleAfter, s.bench.sizes.idleTime} {

@@ -11,7 +11,7 @@ import (
 )
 
 // lifeTurn offers events as fast as they are accepted, and ends when the last effect is done.
-// With --previous, that commit does the same before.
+// With --previous, that commit runs first.
 func lifeTurn(ctx context.Context, b *bench) error {
 	if b.opts.Previous != "" {
 		if err := b.buildPrevious(ctx); err != nil {
@@ -24,7 +24,7 @@ func lifeTurn(ctx context.Context, b *bench) error {
 	return b.life(ctx, living, report.WholeLife)
 }
 
-// life measures whole lives of a subject.
+// life measures full lifecycles of a subject.
 func (b *bench) life(ctx context.Context, who subject, name string) error {
 	return b.playLife(ctx, who, database{}, func(s *scene, client *load.Client) error {
 		before, err := s.deliveriesSize(ctx)
@@ -66,7 +66,7 @@ func (s *scene) warmUp(ctx context.Context) (*load.Client, error) {
 	return client, nil
 }
 
-// rehearse lets n events live without measuring.
+// rehearse runs n lifecycles without measuring.
 func (s *scene) rehearse(ctx context.Context, client *load.Client, n int) error {
 	s.bench.receiver.forget()
 	defer s.bench.receiver.forget()
@@ -80,7 +80,7 @@ func (s *scene) rehearse(ctx context.Context, client *load.Client, n int) error 
 }
 
 // allDone waits until the receiver has n effects and the scene is quiet, and returns when the
-// last of them was done.
+// last effect was done.
 func (s *scene) allDone(ctx context.Context, began time.Time, n int) (last time.Time, err error) {
 	if err := s.bench.receiver.await(ctx, n); err != nil {
 		return last, err
@@ -95,7 +95,7 @@ func (s *scene) allDone(ctx context.Context, began time.Time, n int) (last time.
 	return last, err
 }
 
-// live measures n lives.
+// live measures n lifecycles.
 func (s *scene) live(ctx context.Context, client *load.Client, n int, section, who string) error {
 	b := s.bench
 	before, err := s.account(ctx)

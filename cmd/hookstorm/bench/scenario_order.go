@@ -10,7 +10,7 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/bench/report"
 )
 
-// orderTurn delivers the heads of an order with few and with many effects waiting behind
+// orderTurn delivers the heads of an order while few, and then while many, effects wait behind
 // them.
 func orderTurn(ctx context.Context, b *bench) error {
 	for range b.rounds {
@@ -23,8 +23,8 @@ func orderTurn(ctx context.Context, b *bench) error {
 	return nil
 }
 
-// deliverHeads makes an order of effects while the receiver is down. Once it is back, it
-// measures the time from one delivery to the next.
+// deliverHeads creates an order of effects while the receiver is down. After the receiver
+// restarts, it measures the time from one delivery to the next.
 func (b *bench) deliverHeads(ctx context.Context, waiting int, who string) error {
 	return b.playLife(ctx, ordering, database{}, func(s *scene, warm *load.Client) error {
 		warm.Close()
@@ -48,7 +48,7 @@ func (b *bench) deliverHeads(ctx context.Context, waiting int, who string) error
 		if len(pauses) == 0 {
 			return fmt.Errorf("%d deliveries have no pause between them", heads)
 		}
-		slices.Sort(pauses) // the first ones wait for the breaker to close
+		slices.Sort(pauses) // the first pauses include the wait for the breaker to close
 		b.report.Add(report.SectionOrder, who, report.BetweenHeads, milliseconds(pauses[len(pauses)/2]))
 		return s.costsSince(ctx, report.SectionOrder, who, heads, before)
 	})

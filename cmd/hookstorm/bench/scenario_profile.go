@@ -22,8 +22,8 @@ var statementsSQL string
 // profiled is the number of statement kinds in a profile.
 const profiled = 15
 
-// profileTurn reports where Postgres spends its time in a whole life. Its rates are not those
-// of other scenarios, because the server counts each statement, which has a cost.
+// profileTurn reports where Postgres spends its time in a full lifecycle. Its rates differ from
+// other scenarios, because the server counts each statement, which has a cost.
 func profileTurn(ctx context.Context, b *bench) error {
 	server, err := b.ownServer(ctx, schemaHooklatch, cluster.Options{Settings: map[string]string{
 		"shared_preload_libraries": "pg_stat_statements", "pg_stat_statements.track": "top",
@@ -34,7 +34,7 @@ func profileTurn(ctx context.Context, b *bench) error {
 	return b.playLife(ctx, living, database{server: server}, func(s *scene, client *load.Client) error { return s.profile(ctx, client, b.sizes.data) })
 }
 
-// profile lives n lives and reports the cost of their statements.
+// profile runs n lifecycles and reports the cost of their statements.
 func (s *scene) profile(ctx context.Context, client *load.Client, n int) error {
 	for _, statement := range []string{"CREATE EXTENSION pg_stat_statements", "SELECT pg_stat_statements_reset()"} {
 		if _, err := s.watch.Exec(ctx, statement); err != nil {
@@ -66,11 +66,11 @@ type statementCost struct {
 	calls, milliseconds, buffers, wal float64
 }
 
-// statements returns the kinds of statement that others ran, the slowest first.
+// statements returns the kinds of statement that other sessions ran, the slowest first.
 func (s *scene) statements(ctx context.Context) ([]statementCost, error) {
 	rows, err := s.watch.Query(ctx, statementsSQL)
 	if err != nil {
-		return nil, fmt.Errorf("ask for statements: %w", err)
+		return nil, fmt.Errorf("query the statements: %w", err)
 	}
 	byKind := map[string]*statementCost{}
 	var text string
@@ -120,8 +120,8 @@ var (
 	begins = regexp.MustCompile(`WITH (?:RECURSIVE )?(\w+)`)
 )
 
-// kindOf returns what a statement does: the tables that it writes, or else the first that it
-// reads. It adds the name of the first part, which distinguishes River's statements.
+// kindOf describes a statement by the tables that it writes, or else the first table that it
+// reads. It adds the name of the statement's first part, which distinguishes River's statements.
 func kindOf(text string) string {
 	text = strings.Join(strings.Fields(text), " ")
 	var said []string

@@ -32,7 +32,7 @@ func standbyTurn(ctx context.Context, b *bench) error {
 	}
 	b.ends = append(b.ends, func(context.Context) error { far.Close(); return nil }) // after the servers
 	server, err := b.ownServer(ctx, schemaHooklatch, cluster.Options{
-		// The WAL must still be there for a standby that is far behind.
+		// The server must still have the WAL when the standby is far behind.
 		Standby: true, Synchronous: true, Upstream: far.Upstream, Settings: map[string]string{"wal_keep_size": "1GB"},
 	})
 	if err != nil {
@@ -54,8 +54,8 @@ var lastAcceptedSQL string
 //go:embed query/commits.sql
 var commitsSQL string
 
-// acceptFar measures how four gateways accept, and how many of their commits overlap. A
-// commit that notifies waits for the one before.
+// acceptFar measures how four gateways accept, and how many of their commits overlap. A commit
+// with a notification waits for the previous one.
 func (s *scene) acceptFar(ctx context.Context) error {
 	alone, err := notifyingCommit(ctx, s.watch)
 	if err != nil {
@@ -94,12 +94,12 @@ func (s *scene) acceptFar(ctx context.Context) error {
 	return nil
 }
 
-// notifyingCommit returns how long an undisturbed commit with a notification takes.
+// notifyingCommit returns the duration of an undisturbed commit with a notification.
 func notifyingCommit(ctx context.Context, conn *pgx.Conn) (time.Duration, error) {
 	var took []time.Duration
 	for range notifications {
 		began := time.Now()
-		// Without a WAL record of its own there would be nothing to wait for.
+		// Without its own WAL record, the commit would have nothing to wait for.
 		if _, err := conn.Exec(ctx, "SELECT pg_notify('hookstorm', ''), pg_logical_emit_message(true, 'hookstorm', '')"); err != nil {
 			return 0, fmt.Errorf("time a commit: %w", err)
 		}

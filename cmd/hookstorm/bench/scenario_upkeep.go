@@ -28,7 +28,7 @@ var endedJobSQL string
 // production.
 const upkeepPause = 500 * time.Millisecond
 
-// upkeepTurn measures whole lives with constant upkeep, and lives without upkeep.
+// upkeepTurn measures full lifecycles with constant upkeep, and without upkeep.
 func upkeepTurn(ctx context.Context, b *bench) error {
 	return b.alternately(func(upkeep bool) error {
 		return b.playLife(ctx, living, database{}, func(s *scene, client *load.Client) error {
@@ -54,7 +54,7 @@ func (s *scene) liveBesideUpkeep(ctx context.Context, client *load.Client) error
 	return errors.Join(err, <-ended)
 }
 
-// jobs returns a client that inserts into the queues of the scene, until end is called.
+// jobs returns a client that inserts into the scene's queues, until end is called.
 func (s *scene) jobs(ctx context.Context) (_ *river.Client[pgx.Tx], end func(), err error) {
 	pool, err := pgxpool.New(ctx, s.database.server.cluster.Primary(s.database.name))
 	if err != nil {
@@ -68,7 +68,7 @@ func (s *scene) jobs(ctx context.Context) (_ *river.Client[pgx.Tx], end func(), 
 	return jobs, pool.Close, nil
 }
 
-// reconcile has a worker reconcile, and returns how long that took.
+// reconcile runs reconcile in a worker, and returns its duration.
 func (s *scene) reconcile(ctx context.Context) (time.Duration, error) {
 	jobs, end, err := s.jobs(ctx)
 	if err != nil {
@@ -77,7 +77,7 @@ func (s *scene) reconcile(ctx context.Context) (time.Duration, error) {
 	defer end()
 	inserted, err := jobs.Insert(ctx, reconcile{}, &river.InsertOpts{Queue: riverjob.QueueUpkeep, MaxAttempts: 1})
 	if err != nil {
-		return 0, fmt.Errorf("order reconcile: %w", err)
+		return 0, fmt.Errorf("request reconcile: %w", err)
 	}
 	for {
 		var state string
@@ -89,7 +89,7 @@ func (s *scene) reconcile(ctx context.Context) (time.Duration, error) {
 		case err == nil:
 			return 0, fmt.Errorf("reconcile is %s after %.1f s", state, seconds)
 		case !errors.Is(err, pgx.ErrNoRows):
-			return 0, fmt.Errorf("look at reconcile: %w", err)
+			return 0, fmt.Errorf("query reconcile: %w", err)
 		}
 		if err := retry.Wait(ctx, pollPause); err != nil {
 			return 0, fmt.Errorf("wait for reconcile: %w", err)
@@ -97,7 +97,7 @@ func (s *scene) reconcile(ctx context.Context) (time.Duration, error) {
 	}
 }
 
-// reconcile is the upkeep that checks everything unfinished.
+// reconcile is the upkeep job that checks all unfinished work.
 type reconcile struct{}
 
 // Kind implements river.JobArgs.
@@ -107,7 +107,7 @@ func (reconcile) Kind() string { return "upkeep.reconcile" }
 func orderUpkeep(ctx context.Context, jobs *river.Client[pgx.Tx]) error {
 	for retry.Wait(ctx, upkeepPause) == nil {
 		if _, err := jobs.Insert(ctx, reconcile{}, &river.InsertOpts{Queue: riverjob.QueueUpkeep, MaxAttempts: 1}); err != nil && ctx.Err() == nil {
-			return fmt.Errorf("order upkeep: %w", err)
+			return fmt.Errorf("request upkeep: %w", err)
 		}
 	}
 	return nil

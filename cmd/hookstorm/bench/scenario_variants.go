@@ -30,8 +30,8 @@ func duplicatesTurn(ctx context.Context, b *bench) error {
 	return nil
 }
 
-// storm measures duplicates only, in turn with the limit. It takes seconds, because a server
-// still grows in its first one.
+// storm measures duplicates only, in turn with the limit. It takes seconds, because a server is
+// still growing in its first second.
 func (b *bench) storm(ctx context.Context) error {
 	both := []subject{limit, accepting.as(fmt.Sprintf(report.DuplicateShare, 100.0))}
 	return b.compete(ctx, both, load.Options{Duplicates: 1}, b.sizes.accept, func(both []*contestant) error {
@@ -59,12 +59,12 @@ func gatewaysTurn(ctx context.Context, b *bench) error {
 	return nil
 }
 
-// collectionTurn measures what statistics cost when accepting. A commit from before they were
-// gathered has the other half of each turn. A turn is long enough for each to add its counts
-// and collect several times.
+// collectionTurn measures the cost of statistics when accepting. A commit from before statistics
+// were collected has the other half of each turn. A turn is long enough for each to add its
+// counts and collect several times.
 func collectionTurn(ctx context.Context, b *bench) error {
 	if b.opts.Previous == "" {
-		return errors.New("collection needs --previous, a commit that does not count")
+		return errors.New("collection needs --previous, a commit without statistics")
 	}
 	if err := b.buildPrevious(ctx); err != nil {
 		return err
@@ -90,7 +90,7 @@ func bodiesTurn(ctx context.Context, b *bench) error {
 	return nil
 }
 
-// acceptAs measures accepting n events, and the memory it takes.
+// acceptAs measures accepting n events, and the memory this takes.
 func (b *bench) acceptAs(ctx context.Context, who subject, o load.Options, section, name string, n int) error {
 	return b.play(ctx, who, database{}, func(s *scene) error {
 		client, err := s.dialWarm(ctx, o, min(b.sizes.warm, n/4))
@@ -116,7 +116,7 @@ func connectionsTurn(ctx context.Context, b *bench) error {
 			if err := client.Each(ctx); err != nil {
 				return err
 			}
-			if err := retry.Wait(ctx, b.sizes.idleAfter); err != nil { // a gateway at rest returns the memory of a burst
+			if err := retry.Wait(ctx, b.sizes.idleAfter); err != nil { // an idle gateway returns the memory of a burst
 				return err
 			}
 			b.report.Add(report.SectionConnections, report.Hooklatch, report.Connections, float64(client.Connected()))
@@ -129,7 +129,7 @@ func connectionsTurn(ctx context.Context, b *bench) error {
 	return nil
 }
 
-// memory reports the memory of all gateways together.
+// memory reports the total memory of all gateways.
 func (b *bench) memory(section, who string, s *scene) {
 	if !meter.Known() {
 		return

@@ -17,8 +17,8 @@ var unfinishedOfAppSQL string
 //go:embed query/temporary_files.sql
 var temporaryFilesSQL string
 
-// waitingTurn measures lives beside a paused destination with very many waiting effects and
-// twice as many finished ones, and lives on empty tables. Then it resumes that destination.
+// waitingTurn measures lifecycles beside a paused destination with very many waiting effects and
+// twice as many finished ones, and lifecycles on empty tables. Then it resumes that destination.
 func waitingTurn(ctx context.Context, b *bench) error {
 	server, err := b.ownServer(ctx, schemaHooklatch, cluster.Options{})
 	if err != nil {
@@ -36,7 +36,7 @@ func waitingTurn(ctx context.Context, b *bench) error {
 		return err
 	}
 	resuming := pausing
-	resuming.left = "" // also that destination comes to its end
+	resuming.left = "" // the resumed destination also finishes its work
 	if err := b.play(ctx, resuming, database{server, full, true}, func(s *scene) error { return s.resume(ctx) }); err != nil {
 		return err
 	}
@@ -48,7 +48,7 @@ func waitingTurn(ctx context.Context, b *bench) error {
 	return nil
 }
 
-// temporaryFiles returns how many temporary files statements in a database made.
+// temporaryFiles returns the number of temporary files that statements in a database created.
 func (p *postgres) temporaryFiles(ctx context.Context, database string) (n int64, err error) {
 	if err := p.conn.QueryRow(ctx, temporaryFilesSQL, database).Scan(&n); err != nil {
 		return 0, fmt.Errorf("count the temporary files: %w", err)
@@ -56,11 +56,11 @@ func (p *postgres) temporaryFiles(ctx context.Context, database string) (n int64
 	return n, nil
 }
 
-// waiting returns the number of effects that wait for the paused destination. Twice as many
-// are finished.
+// waiting returns the number of effects that wait for the paused destination. Twice as many are
+// finished.
 func (b *bench) waiting() int { return b.opts.Rows / 10 }
 
-// fillWaiting makes a database with waiting and finished effects, and returns its name.
+// fillWaiting creates a database with waiting and finished effects, and returns its name.
 func (b *bench) fillWaiting(ctx context.Context, server *postgres) (string, error) {
 	name, err := server.copy(ctx, original)
 	if err != nil {
@@ -71,15 +71,15 @@ func (b *bench) fillWaiting(ctx context.Context, server *postgres) (string, erro
 		return "", err
 	}
 	n := b.waiting()
-	b.sayf("make %d effects that wait and %d that are finished", n, 2*n)
+	b.sayf("create %d waiting and %d finished effects", n, 2*n)
 	return name, b.fillTables(ctx, server, name,
 		fill{event: pending, tables: allTables(), first: filledFirst, lives: n},
 		fill{event: done, tables: keptTables(), first: filledFirst + n, lives: 2 * n, every: time.Second},
 	)
 }
 
-// liveOnce lets one effect wait for the paused destination, and lets another one be done. It
-// returns their events.
+// liveOnce makes one effect wait for the paused destination, and finishes another one. It returns
+// their events.
 func (b *bench) liveOnce(ctx context.Context, server *postgres, name string) (pending, done string, err error) {
 	err = b.play(ctx, pausing, database{server, name, true}, func(s *scene) error {
 		if _, err := s.command(ctx, "destinations", "pause", pausing.second); err != nil {
@@ -102,10 +102,10 @@ func (b *bench) liveOnce(ctx context.Context, server *postgres, name string) (pe
 	return pending, done, err
 }
 
-// liveBesideWaiting measures lives beside waiting effects, or on empty tables. The first
-// measurement is right after a checkpoint, when nearly each row beside waiting effects costs
-// the image of an old page. The second follows three times as many lives. In production a
-// checkpoint comes every quarter of an hour.
+// liveBesideWaiting measures lifecycles beside waiting effects, or on empty tables. The first
+// measurement is right after a checkpoint, when nearly every row beside waiting effects costs the
+// image of an old page. The second measurement follows three times as many lifecycles. In
+// production a checkpoint runs every quarter of an hour.
 func (b *bench) liveBesideWaiting(ctx context.Context, server *postgres, full string, beside bool) error {
 	on, atFirst, later := database{server: server}, report.EmptyAtFirst, report.Empty
 	if beside {
@@ -134,7 +134,7 @@ func (s *scene) resume(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	n := b.waiting() + 1 // including the one that the others are copies of
+	n := b.waiting() + 1 // including the effect from which the others were copied
 	before, err := s.account(ctx)
 	if err != nil {
 		return err

@@ -12,13 +12,13 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/cluster"
 )
 
-// roomOfLife is the most disk space that the rows of a life take in any version, with their
-// WAL, in bytes.
+// roomOfLife is the maximum disk space that the rows of a lifecycle take in any version, with
+// their WAL, in bytes.
 const roomOfLife = 3300
 
-// yearsTurn measures whole lives right after a checkpoint, in tables of years, in which each
-// random key costs the image of a page. The program of another commit has its turn first,
-// with its own tables. The two sets of tables are never on the disk together.
+// yearsTurn measures full lifecycles right after a checkpoint, in tables of years, in which each
+// random key costs the image of a page. The program of another commit runs first, with its own
+// tables. The two sets of tables are never on the disk together.
 func yearsTurn(ctx context.Context, b *bench) error {
 	subjects := []subject{living.as(report.ThisTree)}
 	if b.opts.Previous != "" {
@@ -52,7 +52,7 @@ func (b *bench) liveAfterYears(ctx context.Context, who subject) (err error) {
 	if err != nil {
 		return err
 	}
-	b.sayf("make %d lives of %s", b.opts.Rows, who.name)
+	b.sayf("create %d lifecycles of %s", b.opts.Rows, who.name)
 	before, err := server.size(ctx, original)
 	if err != nil {
 		return err

@@ -15,18 +15,18 @@ import (
 	"github.com/hooklatch/hooklatch/internal/retry"
 )
 
-// subject is a measured system: a server with or without a Postgres of its own.
+// subject is a measured system: a server with or without its own Postgres.
 type subject struct {
 	name   string
 	schema schemaKind // empty: without a database
-	roles  []string   // of its processes
-	// second names another source, route and destination besides the one of load. Empty:
-	// none.
+	roles  []string   // roles of its processes
+	// second is the name of an additional source, route and destination. If empty, only those of
+	// load exist.
 	second  string
-	orderBy string // of the second route
-	list    string // URL of the list of its source; empty: none
+	orderBy string // setting of the second route
+	list    string // URL of its source's list; empty if it has no list
 	left    string // query for unfinished work; empty: unfinishedSQL
-	// previous means that the program is that of another commit.
+	// previous is true if the program is from the previous commit.
 	previous bool
 }
 
@@ -58,16 +58,16 @@ type scene struct {
 	bench     *bench
 	who       subject
 	database  database
-	watch     *pgx.Conn // to the database; its own costs are not counted
+	watch     *pgx.Conn // connection to the database; its own costs are not counted
 	processes []*process
 	clients   []*load.Client
 }
 
 // database is the database of a scene.
 type database struct {
-	server *postgres // nil: the subject's own
-	name   string    // empty: a copy of the prepared one
-	keep   bool      // whether it outlives the scene
+	server *postgres // if nil, the subject's own server
+	name   string    // if empty, a copy of the prepared database
+	keep   bool      // the database outlives the scene
 }
 
 // play starts the processes of a subject on a database, calls do, and ends them.
@@ -91,7 +91,7 @@ func (b *bench) playLife(ctx context.Context, who subject, on database, do func(
 	})
 }
 
-// enter starts the processes of a subject, which leave ends.
+// enter starts the processes of a subject. leave stops them.
 func (b *bench) enter(ctx context.Context, who subject, on database) (_ *scene, err error) {
 	if who.schema != "" && on.server == nil {
 		if on.server, err = b.server(ctx, who.schema); err != nil {
@@ -129,8 +129,8 @@ func (b *bench) enter(ctx context.Context, who subject, on database) (_ *scene, 
 	return s, nil
 }
 
-// watch connects to a database for observation, with one server process only: the costs of
-// further ones could not be excluded.
+// watch connects to a database for observation, with one server process only. The costs of
+// further server processes could not be excluded.
 func watch(ctx context.Context, url string) (*pgx.Conn, error) {
 	config, err := pgx.ParseConfig(url)
 	if err != nil {
@@ -151,7 +151,7 @@ func (s *scene) command(ctx context.Context, args ...string) (time.Duration, err
 	return s.bench.command(ctx, s.who, s.database.server.cluster.Primary(s.database.name), args...)
 }
 
-// leave ends the processes and drops the database, unless it is to be kept.
+// leave stops the processes and drops the database, unless it must be kept.
 func (s *scene) leave(ctx context.Context) error {
 	var failed []error
 	for _, c := range s.clients {
@@ -169,7 +169,7 @@ func (s *scene) leave(ctx context.Context) error {
 	return errors.Join(failed...)
 }
 
-// dial opens connections to the processes that take events, until leave.
+// dial opens connections to the processes that accept events. leave closes them.
 func (s *scene) dial(ctx context.Context, o load.Options) (*load.Client, error) {
 	for _, p := range s.processes {
 		if p.role != roleWorker {
@@ -184,7 +184,7 @@ func (s *scene) dial(ctx context.Context, o load.Options) (*load.Client, error) 
 	return client, nil
 }
 
-// one has one event of a source accepted.
+// one sends a single event to a source.
 func (s *scene) one(ctx context.Context, source string) (id string, err error) {
 	client, err := s.dial(ctx, load.Options{Connections: 1, Source: source})
 	if err != nil {
@@ -233,11 +233,11 @@ func (s *scene) awaitFalse(ctx context.Context, sql, what string) error {
 //go:embed query/done.sql
 var doneSQL string
 
-// done returns how many of the effects made since a moment are done, and when the last one
-// was.
+// done returns the number of effects created since a moment that are done, and when the last one
+// was done.
 func (s *scene) done(ctx context.Context, since time.Time) (n int, last time.Time, err error) {
 	if err := s.watch.QueryRow(ctx, doneSQL, since).Scan(&n, &last); err != nil {
-		return 0, last, fmt.Errorf("count the effects that were done: %w", err)
+		return 0, last, fmt.Errorf("count the done effects: %w", err)
 	}
 	return n, last, nil
 }

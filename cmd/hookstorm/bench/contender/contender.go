@@ -1,6 +1,6 @@
-// Package contender serves the systems that Hooklatch is measured against. One is a server
-// that only verifies and answers. The other is the pattern that a good engineer writes first:
-// one transaction for each event with a dedup row and a River job.
+// Package contender serves the systems against which Hooklatch is measured. One is a server that
+// only verifies and answers. The other is the pattern that a good engineer writes first: one
+// transaction for each event with a dedup row and a River job.
 package contender
 
 import (
@@ -24,13 +24,13 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// DatabaseEnv is the environment variable with the URL of the database. On a command line
-// other users could read the password.
+// DatabaseEnv is the environment variable with the database URL. On a command line, other users
+// could read the password.
 const DatabaseEnv = "HOOKSTORM_BENCH_DATABASE"
 
 const (
-	// conns is the number of connections in the pool. It accepted the most events among the
-	// numbers from 8 to 64.
+	// conns is the number of connections in the pool. Of the sizes from 8 to 64, this one
+	// accepted the most events.
 	conns = 32
 	// maxBody is the largest accepted body, in bytes.
 	maxBody = 1 << 20
@@ -42,7 +42,7 @@ const (
 type Options struct {
 	// Listen is the address, host:port. Required.
 	Listen string
-	// DatabaseURL is where events are stored. Empty: they are only verified and answered,
+	// DatabaseURL is the database for events. If empty, events are only verified and answered,
 	// which is the limit of any gateway here.
 	DatabaseURL secret.Value
 	// Logger gets a line for each stored event. Required.
@@ -54,7 +54,7 @@ func Serve(ctx context.Context, o Options) error {
 	s := &server{logger: o.Logger}
 	var err error
 	if s.provider, err = catalog.New(load.Provider, provider.Options{}); err != nil {
-		return fmt.Errorf("make the provider: %w", err)
+		return fmt.Errorf("create the provider: %w", err)
 	}
 	if !o.DatabaseURL.IsZero() {
 		config, err := pgxpool.ParseConfig(o.DatabaseURL.Reveal())
@@ -91,7 +91,7 @@ func Serve(ctx context.Context, o Options) error {
 // server uses Echo as the gateway does, without the gateway's limits.
 type server struct {
 	provider *provider.Provider
-	store    *store // nil: nothing is stored
+	store    *store // if nil, nothing is stored
 	logger   *slog.Logger
 }
 
@@ -132,7 +132,7 @@ func (s *server) receive(c echo.Context) error {
 	return c.JSON(http.StatusOK, answer{Status: "accepted"})
 }
 
-// answer is the answer to the sender.
+// answer is the response to the sender.
 type answer struct {
 	Status string `json:"status"`
 }

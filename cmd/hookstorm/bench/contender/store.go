@@ -25,9 +25,9 @@ var dropSQL string
 //go:embed insert_event.sql
 var insertSQL string
 
-// Prepare makes the tables in an empty database: River's as River migrates them, and the
-// table of the events. withoutGIN drops River's two GIN indexes afterwards, which cost more
-// than the rest of a job.
+// Prepare creates the tables in an empty database: River's tables through its migrations, and the
+// event table. withoutGIN then drops River's two GIN indexes, which cost more than the rest of a
+// job.
 func Prepare(ctx context.Context, pool *pgxpool.Pool, withoutGIN bool) error {
 	// River logs each migration, which a bench does not need.
 	migrator, err := rivermigrate.New(riverpgxv5.New(pool), &rivermigrate.Config{Logger: slog.New(slog.DiscardHandler)})
@@ -38,7 +38,7 @@ func Prepare(ctx context.Context, pool *pgxpool.Pool, withoutGIN bool) error {
 		return fmt.Errorf("migrate River: %w", err)
 	}
 	if _, err := pool.Exec(ctx, tablesSQL); err != nil {
-		return fmt.Errorf("make the table of events: %w", err)
+		return fmt.Errorf("create the event table: %w", err)
 	}
 	if withoutGIN {
 		if _, err := pool.Exec(ctx, dropSQL); err != nil {
@@ -71,7 +71,7 @@ type process struct {
 // Kind implements river.JobArgs.
 func (process) Kind() string { return "process_event" }
 
-// accept stores an event with its job, once, and returns whether it was new.
+// accept stores an event with its job, once, and reports whether the event was new.
 func (s *store) accept(ctx context.Context, event provider.Event, body []byte) (status string, err error) {
 	status = "accepted"
 	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {

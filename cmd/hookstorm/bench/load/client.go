@@ -31,7 +31,7 @@ type Options struct {
 	Lazy bool
 }
 
-// Client has connections that stay open. It is not safe for concurrent use.
+// Client keeps its connections open. It is not safe for concurrent use.
 type Client struct {
 	conns []*conn
 }
@@ -72,11 +72,11 @@ func (c *Client) Close() {
 // Run is the result of sending some events.
 type Run struct {
 	Events   int
-	Repeated int // number of requests that were repeated because the server asked for it
+	Repeated int // number of requests that were repeated at the server's request
 	Began    time.Time
 	Ended    time.Time
 
-	// Sent are the events of Steady, in no order.
+	// Sent contains the events of Steady, in no order.
 	Sent []Sent
 
 	latencies []time.Duration // ascending
@@ -85,13 +85,13 @@ type Run struct {
 // Sent is one event that a server accepted.
 type Sent struct {
 	ID    string
-	Began time.Time // when it was due
+	Began time.Time // when the event was due
 }
 
 // Rate returns the number of accepted events per second.
 func (r Run) Rate() float64 { return float64(r.Events) / r.Ended.Sub(r.Began).Seconds() }
 
-// Join combines runs of one client as if each had begun when the one before ended.
+// Join combines runs of one client as if each had begun when the previous one ended.
 func Join(runs []Run) Run {
 	var all Run
 	for i, run := range runs {
@@ -106,7 +106,7 @@ func Join(runs []Run) Run {
 	return all
 }
 
-// Latency returns the latency below which a share of all latencies is.
+// Latency returns a quantile of the latencies.
 func (r Run) Latency(share float64) time.Duration {
 	if len(r.latencies) == 0 {
 		return 0
@@ -114,14 +114,14 @@ func (r Run) Latency(share float64) time.Duration {
 	return r.latencies[int(share*float64(len(r.latencies)-1))]
 }
 
-// Closed sends n events. Each connection sends the next one after the answer to the one
-// before.
+// Closed sends n events. Each connection sends its next event after the response to the previous
+// one.
 func (c *Client) Closed(ctx context.Context, n int) (Run, error) {
 	return c.run(ctx, plan{begin: func(_ context.Context, i int) (time.Time, bool) { return time.Now(), i < n }})
 }
 
-// Open begins n events at a constant rate, whatever happens to earlier ones. The latency
-// counts from the moment at which an event was due, even if it waited for a connection.
+// Open begins n events at a constant rate, regardless of earlier ones. The latency counts from
+// the moment at which an event was due, even if it waited for a connection.
 func (c *Client) Open(ctx context.Context, n int, perSecond float64) (Run, error) {
 	due := constant(perSecond)
 	return c.run(ctx, plan{begin: func(ctx context.Context, i int) (time.Time, bool) {
@@ -132,8 +132,7 @@ func (c *Client) Open(ctx context.Context, n int, perSecond float64) (Run, error
 	}})
 }
 
-// Steady begins events as Open does, until end is closed, and returns each of them in
-// Run.Sent.
+// Steady begins events as Open does, until end is closed, and returns each of them in Run.Sent.
 func (c *Client) Steady(ctx context.Context, perSecond float64, end <-chan struct{}) (Run, error) {
 	due := constant(perSecond)
 	return c.run(ctx, plan{sent: true, begin: func(ctx context.Context, i int) (time.Time, bool) {
@@ -157,7 +156,7 @@ func constant(perSecond float64) func(ctx context.Context, i int) time.Time {
 	}
 }
 
-// One sends an event over the first connection and returns its id and when it began.
+// One sends an event over the first connection and returns its id and its start time.
 func (c *Client) One(ctx context.Context) (id string, began time.Time, err error) {
 	began = time.Now()
 	id, _, err = c.conns[0].deliver(ctx)
@@ -199,7 +198,7 @@ type plan struct {
 	// begin waits until the i-th event is due and returns the start of its latency, or false
 	// if there is no such event.
 	begin func(ctx context.Context, i int) (time.Time, bool)
-	sent  bool // whether Run.Sent is wanted
+	sent  bool // whether to return the events in Run.Sent
 }
 
 // run sends the events of a plan over all connections.

@@ -20,17 +20,17 @@ const (
 	dialTimeout = 10 * time.Second
 	// again is the pause before an event is repeated.
 	again = 20 * time.Millisecond
-	// excerpt is the length of an answer quoted in an error, in bytes.
+	// excerpt is the length of a response quoted in an error, in bytes.
 	excerpt = 300
 )
 
-// conn is one connection. It is written by hand because the client shares the machine with
-// what it measures, and net/http costs twice as much.
+// conn is one connection. It does not use net/http, which costs twice as much, because the client
+// shares the machine with the measured processes.
 type conn struct {
 	address string
 	maker   *maker
 	net     net.Conn    // nil while disconnected
-	release func() bool // stops the connection from ending with its context
+	release func() bool // stops ending the connection with its context
 	reader  *bufio.Reader
 	out     []byte
 }
@@ -58,8 +58,8 @@ func (c *conn) close() {
 	}
 }
 
-// errRefused is returned when the server asked for a retry or the connection broke.
-var errRefused = errors.New("not taken")
+// errRefused is returned when the server requested a retry or the connection broke.
+var errRefused = errors.New("not accepted")
 
 // deliver sends a new event until the server accepts it, as providers do. It returns the
 // number of repetitions.
@@ -84,7 +84,7 @@ func (c *conn) deliver(ctx context.Context) (id string, repeated int, err error)
 	}
 }
 
-// post sends a request and waits for the answer.
+// post sends a request and waits for the response.
 func (c *conn) post(ctx context.Context, r *provider.Request) error {
 	if c.net == nil {
 		if err := c.dial(ctx); err != nil {

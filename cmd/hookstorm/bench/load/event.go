@@ -17,7 +17,7 @@ import (
 
 // The configuration that a server needs to accept the events.
 const (
-	// Provider is the provider that the events seem to come from.
+	// Provider is the events' apparent provider.
 	Provider = "stripe"
 	// Source is the name of the endpoint: POST /webhooks/{source}.
 	Source = "bench"
@@ -36,11 +36,11 @@ type Order string
 
 // The orders.
 const (
-	Random Order = "random" // every id falls anywhere in an index
+	Random Order = "random" // every id is at a random position in an index
 	Timely Order = "time"   // later ids are greater, as with many providers
 )
 
-// maker makes signed events for one connection.
+// maker creates signed events for one connection.
 type maker struct {
 	provider   *provider.Provider
 	key        secret.Value
@@ -50,10 +50,10 @@ type maker struct {
 	sent       []string // ids to repeat
 
 	request provider.Request
-	rest    []byte // of a body after its id
+	rest    []byte // rest of a body after its id
 }
 
-// remembered is how many ids of a connection may be repeated.
+// remembered is the number of ids of a connection that may be repeated.
 const remembered = 4096
 
 func newMaker(o Options) (*maker, error) {
@@ -87,19 +87,19 @@ func restOf(dice *rand.Rand, size int) []byte {
 	n := max(1, size-len(begin)-idLength-len(head)-len(tail))
 	noise := make([]byte, n)
 	for i := range noise {
-		noise[i] = byte(dice.Uint32()) //nolint:gosec // its last bits will do
+		noise[i] = byte(dice.Uint32()) //nolint:gosec // the last bits are random enough
 	}
 	return []byte(head + base64.RawURLEncoding.EncodeToString(noise)[:n] + tail)
 }
 
-// Unsigned returns a function that appends the body of an event with an id, as an API shows
+// Unsigned returns a function that appends the body of an event with this id, as an API returns
 // it. All bodies have the same content after the id.
 func Unsigned() func(to []byte, id string) []byte {
 	rest := restOf(newDice(), DefaultSize)
 	return func(to []byte, id string) []byte { return append(append(append(to, begin...), id...), rest...) }
 }
 
-// next makes and signs an event. Header and body are valid until the next call.
+// next creates and signs an event. Header and body are valid until the next call.
 func (m *maker) next(now time.Time) (id string, r *provider.Request, err error) {
 	id = m.id(now)
 	m.request.Body = append(append(append(m.request.Body[:0], begin...), id...), m.rest...)
@@ -111,7 +111,7 @@ func (m *maker) next(now time.Time) (id string, r *provider.Request, err error) 
 	return id, &m.request, nil
 }
 
-// id returns the id of a new event, or of one that was sent before.
+// id returns the id of a new event, or of an event that was sent before.
 func (m *maker) id(now time.Time) string {
 	if len(m.sent) > 0 && m.duplicates > 0 && m.dice.Float64() < m.duplicates {
 		return m.sent[m.dice.IntN(len(m.sent))]

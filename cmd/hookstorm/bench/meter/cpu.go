@@ -22,7 +22,7 @@ const (
 	fieldParent    = 1
 	fieldUser      = 11
 	fieldSystem    = 12
-	fieldWaitedSys = 14 // of ended children that were waited for; user before it
+	fieldWaitedSys = 14 // of ended children that the process waited for; user time before it
 )
 
 // statOf reads /proc/PID/stat. It returns nil for a process that does not exist.
@@ -50,10 +50,10 @@ func ticks(fields []string) time.Duration {
 	return time.Duration(sum) * clockTick
 }
 
-// Known reports whether this machine shows what processes use.
+// Known reports whether this machine reports the usage of processes.
 func Known() bool { return statOf(os.Getpid()) != nil }
 
-// CPU returns what a process has used so far, or 0 if it does not exist.
+// CPU returns the CPU time that a process has used so far, or 0 if it does not exist.
 func CPU(pid int) time.Duration {
 	fields := statOf(pid)
 	if fields == nil {
@@ -62,8 +62,8 @@ func CPU(pid int) time.Duration {
 	return ticks(fields[fieldUser : fieldSystem+1])
 }
 
-// Server returns what a Postgres server has used so far: the postmaster, its running child
-// processes, and those that ended. except lists processes to exclude, such as a bench's own
+// Server returns the CPU time that a Postgres server has used so far: the postmaster, its running
+// child processes, and ended ones. except lists processes to exclude, such as a bench's own
 // backends.
 func Server(postmaster int, except ...int) time.Duration {
 	own := statOf(postmaster)
@@ -106,7 +106,7 @@ func Parent(pid int) int {
 	return parent
 }
 
-// Self returns what this process has used so far.
+// Self returns the CPU time that this process has used so far.
 func Self() time.Duration {
 	var used syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {

@@ -9,18 +9,17 @@ import (
 // CPUTime is the time that a machine's processors have spent so far.
 type CPUTime struct {
 	all    time.Duration
-	stolen time.Duration // they were ready, but the host let others run
+	stolen time.Duration // the processors were ready, but the host ran other guests
 }
 
-// The number of fields in the first line of /proc/stat to add up, and the field of time that
-// the host gave to others: proc(5). The guest fields behind them are included in the others.
+// The number of fields in the first line of /proc/stat to add up, and the field of time that the
+// host gave to other guests: proc(5). The guest fields after them are already included.
 const (
 	fieldsOfCPU = 8
 	fieldStolen = 7
 )
 
-// Host returns the time of this machine's processors so far, or zero if /proc does not have
-// it.
+// Host returns the processor time of this machine so far, or zero if /proc does not have it.
 func Host() CPUTime {
 	text, err := os.ReadFile("/proc/stat")
 	if err != nil {
@@ -34,7 +33,7 @@ func Host() CPUTime {
 	return CPUTime{all: ticks(fields[:fieldsOfCPU]), stolen: ticks(fields[fieldStolen : fieldStolen+1])}
 }
 
-// StolenSince returns the share of the time since before that the host gave to others.
+// StolenSince returns the share of the time since before that the host gave to other guests.
 func (t CPUTime) StolenSince(before CPUTime) float64 {
 	if t.all <= before.all {
 		return 0

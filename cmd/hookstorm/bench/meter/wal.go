@@ -13,13 +13,13 @@ import (
 // WAL is the WAL that Postgres wrote between two moments.
 type WAL struct {
 	Bytes int64
-	// Images is the size of the full-page images in it, which depends on the time since the
-	// last checkpoint. It is -1 if the server has no pg_walinspect, or if a checkpoint has
-	// since removed the first of the WAL.
+	// Images is the size of the full-page images in the WAL, which depends on the time since the
+	// last checkpoint. It is -1 if the server has no pg_walinspect, or if a checkpoint has since
+	// removed the start of the WAL.
 	Images int64
 }
 
-// Position is a place in the WAL.
+// Position is a position in the WAL.
 type Position string
 
 // Now returns the position up to which the WAL is on disk.
@@ -37,7 +37,7 @@ const undefinedFile = "58P01"
 //go:embed images.sql
 var imagesSQL string
 
-// Between returns what was written between two positions.
+// Between returns the WAL written between two positions.
 func Between(ctx context.Context, conn *pgx.Conn, from, to Position) (WAL, error) {
 	wal := WAL{Images: -1}
 	if err := conn.QueryRow(ctx, "SELECT pg_wal_lsn_diff($1::pg_lsn, $2::pg_lsn)::bigint", string(to), string(from)).Scan(&wal.Bytes); err != nil {
@@ -49,7 +49,7 @@ func Between(ctx context.Context, conn *pgx.Conn, from, to Position) (WAL, error
 	}
 	// The server may have been built without pg_walinspect, or be older than 15.
 	if _, err := conn.Exec(ctx, "CREATE EXTENSION IF NOT EXISTS pg_walinspect"); err != nil {
-		return wal, nil //nolint:nilerr // then it is unknown
+		return wal, nil //nolint:nilerr // the size of the images stays unknown
 	}
 	err := conn.QueryRow(ctx, imagesSQL, string(from), string(to)).Scan(&wal.Images)
 	if failed := (*pgconn.PgError)(nil); errors.As(err, &failed) && failed.Code == undefinedFile {

@@ -15,7 +15,7 @@ FROM (
         n,
         'evt_' || CASE
             WHEN $5 THEN lpad(to_hex(1700000000000000000 + n * 1000000), 16, '0') || '00000000'
-            -- The keys are spread like random ones, but made in ascending order, so that each
+            -- The keys are spread like random ones, but created in ascending order, so that each
             -- index is written from its beginning to its end.
             ELSE lpad(to_hex((n - $3::bigint) * (4294967296 / ($4::bigint - $3 + 1))), 8, '0') || left(md5(n::text), 16)
         END AS id,

@@ -10,10 +10,11 @@ import (
 type Goal struct {
 	Name string
 	Unit string
-	// Want is the target, a lower bound with AtLeast and an upper bound otherwise.
+	// Want is the target: a lower bound with AtLeast, an upper bound otherwise.
 	Want    float64
 	AtLeast bool
-	// Loose is the bound that must hold even in a quick run on a busy machine; 0 for none.
+	// Loose is the bound that must hold even in a quick run on a busy machine; 0 if the goal has
+	// none.
 	Loose float64
 	// From describes the measurements behind the goal.
 	From string
@@ -29,7 +30,7 @@ func of(section, who string, quantities ...Quantity) measure {
 	return func(r *Report) []float64 { return r.sum(section, who, quantities...) }
 }
 
-// naives returns the same for the faster variant of the naive pattern.
+// naives is like of, for the faster variant of the naive pattern.
 func naives(section string, quantities ...Quantity) measure {
 	return func(r *Report) []float64 { return r.sum(section, r.fasterNaive(), quantities...) }
 }

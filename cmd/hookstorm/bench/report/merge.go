@@ -20,8 +20,8 @@ func Read(path string) (*Report, error) {
 	return r, nil
 }
 
-// Merge adds the sections that other runs measured, of the same commit on the same machine. A
-// section comes from one run, so that its ratios do, too.
+// Merge adds the sections that other runs measured, for the same commit on the same machine. A
+// section is from one run, so its ratios are, too.
 func (r *Report) Merge(others ...*Report) error {
 	for _, other := range others {
 		if other.Commit != r.Commit || other.Machine != r.Machine {

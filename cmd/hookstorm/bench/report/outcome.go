@@ -2,8 +2,8 @@ package report
 
 import "github.com/hooklatch/hooklatch/internal/spread"
 
-// fasterNaive returns the faster variant of the naive pattern, with which Hooklatch is
-// compared.
+// fasterNaive returns the faster variant of the naive pattern, which is the one compared with
+// Hooklatch.
 func (r *Report) fasterNaive() string {
 	if median(r.values(SectionAccept, Naive, Rate)) > median(r.values(SectionAccept, NaiveWithoutGIN, Rate)) {
 		return Naive
@@ -56,17 +56,17 @@ type Outcome struct {
 	Want    float64 `json:"want"`
 	AtLeast bool    `json:"at_least"`
 	From    string  `json:"from"`
-	// Measured reports whether this run has the scenarios behind the goal. Otherwise the
-	// values are 0.
+	// Measured reports whether this run measured the scenarios of the goal. Otherwise the values
+	// are 0.
 	Measured bool    `json:"measured"`
 	Median   float64 `json:"median"`
-	Low      float64 `json:"low"` // of the spread
+	Low      float64 `json:"low"` // the spread's bounds
 	High     float64 `json:"high"`
-	// Met means that the median reaches the goal. Sure means that the whole spread of enough
-	// rounds does, or none of it.
+	// Met is true if the median reaches the goal. Sure is true if the whole spread of enough
+	// rounds reaches it, or no part of it does.
 	Met  bool `json:"met"`
 	Sure bool `json:"sure"`
-	// Broken means that not even the loose bound of a quick run holds.
+	// Broken is true if not even the loose bound of a quick run holds.
 	Broken bool `json:"broken"`
 }
 

@@ -24,7 +24,7 @@ const (
 	numberWidth  = 150
 )
 
-// style is readable on light and dark backgrounds, because the picture has none of its own.
+// style is readable on light and dark backgrounds, because the picture is transparent.
 const style = `text{font:13px system-ui,sans-serif;fill:#57606a}
 .head{font-weight:600}
 .bar{fill:#3b82c4}

@@ -10,13 +10,13 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/page"
 )
 
-// Place is the place of the figures in docs/performance.md.
+// Place is the section of docs/performance.md with the figures.
 var Place = page.Place{
 	Begin: "<!-- figures: written by hookstorm bench --publish -->",
 	End:   "<!-- end of figures -->",
 }
 
-// SizingPlace is the place of the sizing, which is computed from the figures.
+// SizingPlace is the section with the sizing, which is computed from the figures.
 var SizingPlace = page.Place{
 	Begin: "<!-- sizing: written by hookstorm bench --publish -->",
 	End:   "<!-- end of sizing -->",

@@ -9,27 +9,27 @@ import (
 	"github.com/hooklatch/hooklatch/internal/spread"
 )
 
-// Report is everything that one run measured.
+// Report holds all measurements of one run.
 type Report struct {
 	Machine  string        `json:"machine"`
 	Postgres string        `json:"postgres"`
-	Settings []Setting     `json:"settings"` // of every Postgres
+	Settings []Setting     `json:"settings"` // settings of every Postgres
 	Commit   string        `json:"commit"`
 	Previous string        `json:"previous,omitempty"` // commit against which this one is measured
 	Command  string        `json:"command"`
 	Began    time.Time     `json:"began"`
 	Took     time.Duration `json:"took"`
 	Rounds   int           `json:"rounds"`
-	Rows     int           `json:"rows"`  // of years, where a scenario makes them
-	Quick    bool          `json:"quick"` // everything was small: the figures mean little
-	// Stolen is the share of CPU time that the host gave to others in each round kept.
-	// LeftOut is the number of dropped rounds, in which it gave more.
+	Rows     int           `json:"rows"`  // rows of years, if a scenario creates them
+	Quick    bool          `json:"quick"` // all sizes were small: the figures mean little
+	// Stolen is the share of CPU time that the host gave to other guests in each round that was
+	// kept. LeftOut is the number of rounds dropped because that share was too large.
 	Stolen  []float64 `json:"stolen"`
 	LeftOut int       `json:"left_out"`
 	Series  []Series  `json:"series"`
 	Goals   []Outcome `json:"goals"` // all goals
 
-	mark int // of the values being added
+	mark int // mark of the values being added
 }
 
 // Setting is a setting of Postgres.
@@ -46,7 +46,7 @@ type Series struct {
 	Unit     string    `json:"unit"`
 	Values   []float64 `json:"values"`
 
-	marks []int // of the values
+	marks []int // marks of the values
 }
 
 // The sections.
@@ -95,7 +95,7 @@ const (
 	WithUpkeep    = "upkeep twice a second"
 	WithoutUpkeep = "without upkeep"
 
-	DuplicateShare       = "%.0f %% duplicates" // of the events
+	DuplicateShare       = "%.0f %% duplicates" // share of the events
 	BesideWaiting        = "beside what waits"
 	BesideWaitingAtFirst = "beside what waits, after a checkpoint"
 	GrownRandomAtFirst   = "random ids, after a checkpoint"

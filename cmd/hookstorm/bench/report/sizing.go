@@ -4,7 +4,7 @@ import "fmt"
 
 // The assumptions of the sizing. docs/performance.md gives the reasons.
 const (
-	// peak is how many times busier the busiest hour is than the average one.
+	// peak is the ratio of the busiest hour's load to the average hour's.
 	peak = 3
 	// busy is the share of the cores that may be busy in that hour.
 	busy = 0.6
@@ -12,12 +12,12 @@ const (
 	dedupDays, payloadDays = 90, 30
 )
 
-// eventsADay are the rows of the sizing.
+// eventsADay returns the rows of the sizing.
 func eventsADay() []float64 { return []float64{100_000, 1_000_000, 10_000_000, 50_000_000} }
 
-// Sizing returns the resources needed for numbers of events a day, each with one effect,
-// computed from the measurements. It is a table in Markdown, or empty if the run has no whole
-// lives.
+// Sizing returns the resources needed for given numbers of events a day, each with one effect,
+// computed from the measurements. It is a table in Markdown, or empty if the run did not measure
+// full lifecycles.
 func (r *Report) Sizing() string {
 	cpu := median(r.sum(SectionLife, WholeLife, CPUServer, CPUWorker, CPUPostgres))
 	wal := median(r.values(SectionLife, WholeLife, WAL))

@@ -26,7 +26,7 @@ func (r *Report) Print(w io.Writer) error {
 	return err
 }
 
-// heading writes what the figures were measured on.
+// heading describes the conditions of the measurements.
 func (r *Report) heading(page *strings.Builder) {
 	fmt.Fprintf(page, "%s, commit %s, %s. Client, servers and Postgres share the machine.\n", r.Began.Format("2 January 2006"), r.Commit, r.Machine)
 	if r.Postgres != "" {
@@ -49,7 +49,7 @@ func (r *Report) heading(page *strings.Builder) {
 	}
 }
 
-// disturbances writes how the host disturbed the measurements.
+// disturbances describes how the host disturbed the measurements.
 func (r *Report) disturbances(page *strings.Builder) {
 	if len(r.Stolen) > 0 && slices.Max(r.Stolen) > 0 {
 		fmt.Fprintf(page, "The host gave %.1f %% (%.1f..%.1f) of the CPU time of a round to others.", 100*median(r.Stolen), 100*slices.Min(r.Stolen), 100*slices.Max(r.Stolen))
