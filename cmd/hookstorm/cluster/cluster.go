@@ -27,21 +27,21 @@ type Options struct {
 	Standby bool
 	// Synchronous makes a COMMIT wait until the standby has it on disk.
 	Synchronous bool
-	// Durable turns fsync on. Without it a COMMIT survives the death of every process but not
-	// the loss of power.
+	// Durable turns fsync on. Without it a COMMIT survives the death of every process but not a
+	// power loss.
 	Durable bool
-	// SmallDisk gives each server a disk of so many bytes, for FillDisk: a tmpfs mounted
-	// below Dir. If that is not allowed, Start fails; see Privately. Default: none.
+	// SmallDisk gives each server a disk of this many bytes, for FillDisk: a tmpfs mounted below
+	// Dir. If mounting is not allowed, Start fails; see Privately. Defaults to the disk of Dir.
 	SmallDisk int64
-	// Settings are further settings of the servers.
+	// Settings contains additional server settings.
 	Settings map[string]string
-	// OnPrimary is called with the address, host:port, of each new primary, so that the proxy
-	// can follow. Default: nothing.
+	// OnPrimary is called with the address, host:port, of each new primary, so that the proxy can
+	// follow. If nil, nothing is called.
 	OnPrimary func(address string)
-	// Upstream returns the address at which the standby finds the primary with that address,
-	// host:port: a proxy may be in between. Default: the same address.
+	// Upstream converts the primary's address, host:port, to the address that the standby uses: a
+	// proxy may be in between. Defaults to the same address.
 	Upstream func(address string) string
-	// Log receives the servers' logs. Default: dropped.
+	// Log receives the servers' logs. If nil, they are dropped.
 	Log io.Writer
 }
 
@@ -50,12 +50,12 @@ type Cluster struct {
 	opts Options
 
 	acting sync.Mutex // held while servers are started and ended
-	made   int        // servers so far; each has a directory of its own
+	made   int        // servers so far; each has its own directory
 	stop   bool
 
 	mu      sync.Mutex
 	primary *embedded.Server
-	standby *embedded.Server // nil for none
+	standby *embedded.Server // nil without a standby
 }
 
 // Start starts the servers and returns when replication works as requested.
@@ -128,7 +128,7 @@ func (c *Cluster) Primary(database string) string { return c.server().URL(databa
 func (c *Cluster) Address() string {
 	u, err := url.Parse(c.server().URL(""))
 	if err != nil {
-		panic(err) // made by url.URL
+		panic(err) // the URL is from url.URL
 	}
 	return u.Host
 }
@@ -149,7 +149,7 @@ func (c *Cluster) server() *embedded.Server {
 	return c.primary
 }
 
-// Freeze stops all processes of the primary. Connections stay open, but none answers.
+// Freeze stops all processes of the primary. Connections stay open, but get no response.
 func (c *Cluster) Freeze() error {
 	if err := c.server().Pause(); err != nil {
 		return fmt.Errorf("freeze primary: %w", err)
@@ -165,8 +165,7 @@ func (c *Cluster) Thaw() error {
 	return nil
 }
 
-// FreezeStandby does to the standby what Freeze does to the primary. A synchronous COMMIT
-// waits.
+// FreezeStandby freezes the standby as Freeze freezes the primary. A synchronous COMMIT waits.
 func (c *Cluster) FreezeStandby() error { return c.onStandby("freeze", (*embedded.Server).Pause) }
 
 // ThawStandby ends a FreezeStandby.
@@ -185,7 +184,7 @@ func (c *Cluster) onStandby(name string, do func(*embedded.Server) error) error 
 	return nil
 }
 
-// Stop ends the servers. Further calls do nothing.
+// Stop stops the servers. Further calls do nothing.
 func (c *Cluster) Stop(ctx context.Context) error {
 	c.acting.Lock()
 	defer c.acting.Unlock()

@@ -39,7 +39,7 @@ func connect(t *testing.T, url string) *pgx.Conn {
 
 // writer stores one number after the other and records the acknowledged ones.
 type writer struct {
-	acked atomic.Int64 // number of them
+	acked atomic.Int64 // how many were acknowledged
 	last  chan []int64
 	stop  context.CancelFunc
 }
@@ -53,7 +53,7 @@ func write(t *testing.T, url string) *writer {
 		var acked []int64
 		var conn *pgx.Conn
 		for n := int64(1); ctx.Err() == nil; n++ {
-			// A number is tried once: whether it is stored may stay unknown.
+			// A number is tried once, so its outcome may stay unknown.
 			try, end := context.WithTimeout(ctx, 2*time.Second)
 			var err error
 			if conn == nil || conn.IsClosed() {
@@ -140,7 +140,7 @@ func TestAPromotionLosesNothingThatWasAcknowledged(t *testing.T) {
 			"SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'").Scan(&synchronous))
 		require.Equal(t, 1, synchronous, ending)
 		w.goesOn(t)
-		// The standby is there after a crash of its primary, too.
+		// The standby still exists after a crash of its primary.
 		require.NoError(t, c.Restart(t.Context(), cluster.Killed))
 	}
 	w.goesOn(t)
@@ -161,7 +161,7 @@ func TestAFrozenServerAnswersWhenItIsThawed(t *testing.T) {
 		select {
 		case err := <-done:
 			t.Fatalf("committed: %v", err)
-		case <-time.After(200 * time.Millisecond): // no event shows that nothing comes
+		case <-time.After(200 * time.Millisecond): // no event shows that nothing arrives
 		}
 		require.NoError(t, one.thaw())
 		require.NoError(t, <-done)

@@ -14,7 +14,7 @@ import (
 // ballastName is the file that fills the disk of a server.
 const ballastName = "ballast"
 
-// smallDisk gives the next server, whose directory is dir, a disk of its own.
+// smallDisk gives the next server, whose directory is dir, a separate disk.
 func (c *Cluster) smallDisk(dir string) error {
 	if c.opts.SmallDisk == 0 {
 		return nil
@@ -26,8 +26,8 @@ func (c *Cluster) smallDisk(dir string) error {
 	return nil
 }
 
-// FillDisk fills the primary's disk. From then on the primary's writes fail, or it ends if
-// the WAL ran out of space. Without Options.SmallDisk it returns an error.
+// FillDisk fills the primary's disk. After that the primary's writes fail, or the primary crashes
+// if the WAL runs out of space. Without Options.SmallDisk it returns an error.
 func (c *Cluster) FillDisk() (written int64, err error) {
 	if c.opts.SmallDisk == 0 {
 		return 0, errors.New("fill disk: the servers have none of their own")
@@ -52,7 +52,7 @@ func (c *Cluster) FillDisk() (written int64, err error) {
 	return written, nil
 }
 
-// FreeDisk frees the space, and starts the primary if the full disk ended it.
+// FreeDisk frees the space, and restarts the primary if the full disk crashed it.
 func (c *Cluster) FreeDisk(ctx context.Context) (crashed bool, err error) {
 	c.acting.Lock()
 	defer c.acting.Unlock()

@@ -11,9 +11,9 @@ import (
 // capSysAdmin is the number of the capability to mount.
 const capSysAdmin = 21
 
-// Privately lets a command mount disks that only it sees and that vanish with it, even if
-// this process may not mount. It uses a mount namespace, and for an ordinary user also a user
-// namespace. Starting the command fails if that is not allowed.
+// Privately lets a command mount disks that only the command sees and that vanish with it, even
+// if this process may not mount. It uses a mount namespace, and for an ordinary user also a user
+// namespace. If that is not allowed, the command fails to start.
 func Privately(cmd *exec.Cmd) {
 	if os.Geteuid() == 0 {
 		cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}

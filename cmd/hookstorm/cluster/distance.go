@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Distance is a line between servers with a delay and without a limit on bytes in transit.
-// Pieces do not wait for each other, unlike at a fault of the proxy.
+// Distance is a line between servers with a delay and no limit on bytes in transit. Unlike with a
+// fault of the proxy, pieces do not wait for each other.
 type Distance struct {
 	oneWay   time.Duration
 	listener net.Listener
@@ -24,11 +24,12 @@ type piece struct {
 const (
 	// pieceSize is the largest size of one read, in bytes.
 	pieceSize = 16 << 10
-	// piecesUnderway is how many pieces a line holds: more than any distance here needs.
+	// piecesUnderway is the maximum number of pieces in a line: more than any distance here
+	// needs.
 	piecesUnderway = 1 << 14
 )
 
-// NewDistance makes a line that takes oneWay in each direction.
+// NewDistance creates a line that takes oneWay in each direction.
 func NewDistance(oneWay time.Duration) (*Distance, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -37,8 +38,8 @@ func NewDistance(oneWay time.Duration) (*Distance, error) {
 	return &Distance{oneWay: oneWay, listener: listener}, nil
 }
 
-// Upstream relays connections to the primary at that address, and returns the address where
-// they begin. It is for Options.Upstream.
+// Upstream relays connections to the primary at that address, and returns the address for
+// clients. It is for Options.Upstream.
 func (d *Distance) Upstream(primary string) string {
 	d.running.Go(func() {
 		for {
@@ -46,7 +47,7 @@ func (d *Distance) Upstream(primary string) string {
 			if err != nil {
 				return
 			}
-			away, err := net.Dial("tcp", primary) //nolint:noctx // it does not wait on loopback
+			away, err := net.Dial("tcp", primary) //nolint:noctx // dialing loopback does not wait
 			if err != nil {
 				_ = near.Close() // the server tries again
 				continue
@@ -58,10 +59,10 @@ func (d *Distance) Upstream(primary string) string {
 	return d.listener.Addr().String()
 }
 
-// Close accepts no more connections, and returns when the existing ones have ended. Their
-// servers must have ended.
+// Close accepts no more connections, and returns when the existing ones have ended. Their servers
+// must have stopped.
 func (d *Distance) Close() {
-	_ = d.listener.Close() // nothing is left to do with it
+	_ = d.listener.Close() // the listener is not needed again
 	d.running.Wait()
 }
 

@@ -19,7 +19,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema"
 )
 
-// gateway returns an outbox as the gateway of one process has it.
+// gateway returns an outbox as one process's gateway uses it.
 func gateway(t *testing.T, url string) *outbox.Outbox {
 	t.Helper()
 	config, err := pgxpool.ParseConfig(url)
@@ -34,12 +34,12 @@ func gateway(t *testing.T, url string) *outbox.Outbox {
 	return o
 }
 
-// several is how many commits wait simultaneously if they do not wait for each other.
+// several is the minimum number of simultaneous waits that shows independent commits.
 const several = 3
 
-// commitsAtOnce returns the share of looks in which at least several commits of a server
-// waited for its standby during work. A look at all processes is not atomic, so a few looks
-// see one commit too many.
+// commitsAtOnce returns the share of checks in which at least several commits of a server waited
+// for its standby during work. A check of all processes is not atomic, so a few checks count one
+// commit too many.
 func commitsAtOnce(t *testing.T, pool *pgxpool.Pool, work func()) float64 {
 	t.Helper()
 	done := make(chan struct{})
@@ -63,7 +63,7 @@ func commitsAtOnce(t *testing.T, pool *pgxpool.Pool, work func()) float64 {
 	}
 }
 
-// notify commits so many transactions that notify, one after the other.
+// notify runs the given number of notifying transactions, one after the other.
 func notify(ctx context.Context, database string, commits int) error {
 	conn, err := pgx.Connect(ctx, database)
 	if err != nil {
@@ -77,14 +77,14 @@ func notify(ctx context.Context, database string, commits int) error {
 	return conn.Close(ctx)
 }
 
-// The commits of a server that notify run one by one, and each waits for the standby. The
-// commits of gateways do not notify, so they run simultaneously.
+// A server's notifying commits run one by one, and each waits for the standby. Gateways' commits
+// do not notify, so they run simultaneously.
 func TestGatewaysDoNotWaitForEachOtherWithADistantStandby(t *testing.T) {
 	t.Parallel()
 	const (
 		roundTrip  = 5 * time.Millisecond
 		gateways   = 4
-		deliveries = 150 // of each, one after the other by each of its clients
+		deliveries = 150 // deliveries of each gateway, one after the other by each client
 		clients    = 2
 	)
 	far, err := cluster.NewDistance(roundTrip / 2)

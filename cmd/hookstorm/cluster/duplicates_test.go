@@ -45,7 +45,7 @@ func TestDuplicatesAreLookedUpAfterAPromotionAndARestart(t *testing.T) {
 				_, err := conn.Exec(t.Context(), `DELETE FROM hooklatch.processed_events WHERE event_id = $1`, id)
 				require.NoError(t, errors.Join(err, conn.Close(t.Context())))
 				a, err := accept(id)
-				return err == nil && a.New() == 0 // it is known without its row
+				return err == nil && a.New() == 0 // it is a duplicate without its row
 			}, 2*time.Minute, time.Millisecond, name)
 		}
 		if name == "promotion" {
@@ -56,7 +56,7 @@ func TestDuplicatesAreLookedUpAfterAPromotionAndARestart(t *testing.T) {
 			_, err := accept("evt_" + name)
 			return err == nil
 		}, 2*time.Minute, 10*time.Millisecond)
-		for range 100 { // of a known event, so that the database is queried
+		for range 100 { // a known event, so that the database is queried
 			_, err := accept("evt_" + name)
 			require.NoError(t, err)
 			time.Sleep(15 * time.Millisecond) //nolint:forbidigo // a rate needs time
@@ -69,8 +69,8 @@ func TestDuplicatesAreLookedUpAfterAPromotionAndARestart(t *testing.T) {
 	}
 }
 
-// replicated waits until the standby has everything that the primary has. If the deletion of
-// a row were lost with the primary, its event would be a duplicate.
+// replicated waits until the standby has all data of the primary. If the deletion of a row were
+// lost with the primary, its event would be a duplicate.
 func replicated(t *testing.T, c *cluster.Cluster) {
 	t.Helper()
 	conn := connect(t, c.Primary("postgres"))

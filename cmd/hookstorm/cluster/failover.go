@@ -11,7 +11,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema/embedded"
 )
 
-// Ending is the way in which a server ends.
+// Ending is the way to stop a server.
 type Ending string
 
 // The endings.
@@ -22,14 +22,14 @@ const (
 	Immediate Ending = "immediate"
 	// Killed is SIGKILL for all its processes simultaneously.
 	Killed Ending = "killed"
-	// Frozen keeps the server's connections open without answers. Only Promote supports it:
-	// the standby takes over from a server that is not dead.
+	// Frozen keeps the server's connections open without responses. Only Promote supports it: the
+	// standby takes over from a server that is still alive.
 	Frozen Ending = "frozen"
 )
 
 var errStopped = errors.New("the cluster was stopped")
 
-// Restart ends the primary and starts it again, on the same port and data.
+// Restart stops the primary and starts it again, on the same port and data.
 func (c *Cluster) Restart(ctx context.Context, ending Ending) error {
 	c.acting.Lock()
 	defer c.acting.Unlock()
@@ -48,7 +48,7 @@ func (c *Cluster) Restart(ctx context.Context, ending Ending) error {
 	return nil
 }
 
-// end ends a server. It leaves a fast shutdown to its callers, which do it anyway.
+// end stops a server. Callers handle a fast shutdown, which they perform anyway.
 func end(ctx context.Context, server *embedded.Server, ending Ending) error {
 	switch ending {
 	case Fast:
@@ -67,7 +67,7 @@ func end(ctx context.Context, server *embedded.Server, ending Ending) error {
 	}
 }
 
-// Promote ends the primary, promotes the standby, and returns when the new primary has a
+// Promote stops the primary, promotes the standby, and returns when the new primary has a
 // standby. Until then its COMMITs do not wait for a standby.
 func (c *Cluster) Promote(ctx context.Context, ending Ending) error {
 	c.acting.Lock()
@@ -90,7 +90,7 @@ func (c *Cluster) promote(ctx context.Context, ending Ending) error {
 	}
 	_ = heir.Resume() // a frozen standby cannot be promoted
 	if ending == Fast {
-		// It ends when the standby has all WAL, as in a planned change.
+		// It stops when the standby has all WAL, as in a planned change.
 		if err := c.discard(ctx, old, false); err != nil {
 			return err
 		}
@@ -114,7 +114,7 @@ func (c *Cluster) promote(ctx context.Context, ending Ending) error {
 	return c.join(ctx)
 }
 
-// discard stops a server and removes its data. Data that only it had is lost, as with a
+// discard stops a server and removes its data. Data that only this server had is lost, as with a
 // machine.
 func (c *Cluster) discard(ctx context.Context, server *embedded.Server, hard bool) error {
 	if hard {

@@ -19,7 +19,7 @@ const standbyName = "hookstorm_standby"
 // pollPause is the pause between two checks of a server that is getting ready.
 const pollPause = 10 * time.Millisecond
 
-// join makes a standby of the primary and waits until it follows.
+// join turns a server into a standby of the primary and waits until it follows.
 func (c *Cluster) join(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*settleTimeout)
 	defer cancel()
@@ -52,7 +52,7 @@ func (c *Cluster) join(ctx context.Context) error {
 	})
 }
 
-// backupOf returns a backup through a connection to the server, for a standby.
+// backupOf returns a backup for a standby, taken through a connection to the server.
 func (c *Cluster) backupOf(server *embedded.Server, conn *pgx.Conn) *embedded.Backup {
 	begin, end := "SELECT pg_backup_start('hookstorm', true)", "SELECT labelfile FROM pg_backup_stop(false)"
 	if server.Major() < 15 {
@@ -93,8 +93,8 @@ func (c *Cluster) followSettings(primary string) (string, error) {
 //go:embed query/standby.sql
 var standbySQL string
 
-// awaitStandby waits until the standby is in a state of pg_stat_replication, and has
-// everything that the primary has written so far.
+// awaitStandby waits until the standby is in a state of pg_stat_replication, and has all WAL that
+// the primary has written so far.
 func awaitStandby(ctx context.Context, conn *pgx.Conn, state string) error {
 	var written string
 	if err := conn.QueryRow(ctx, "SELECT pg_current_wal_lsn()::text").Scan(&written); err != nil {
@@ -120,6 +120,6 @@ func withConn(ctx context.Context, server *embedded.Server, use func(context.Con
 	if err != nil {
 		return err
 	}
-	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }() // nothing is under way on it
+	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }() // the connection is idle
 	return use(ctx, conn)
 }

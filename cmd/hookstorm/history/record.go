@@ -1,6 +1,5 @@
 // Package history records a run of hookstorm. It writes the beginning and the end of every
-// operation as one JSON object in a line each. Readers can check the run with programs of
-// their own.
+// operation as one JSON object per line. Other programs can also check the run.
 package history
 
 import "encoding/json"
@@ -8,13 +7,13 @@ import "encoding/json"
 // Kind is the kind of a record.
 type Kind string
 
-// The kinds. Every Invoke is followed by at most one of OK, Fail and Unknown with the same
-// ID. An operation without any of them counts as Unknown.
+// The kinds. Every Invoke is followed by at most one of OK, Fail and Unknown with the same ID. An
+// operation without such an end counts as Unknown.
 const (
-	Invoke  Kind = "invoke"  // it begins
-	OK      Kind = "ok"      // it took effect
-	Fail    Kind = "fail"    // it certainly took no effect
-	Unknown Kind = "unknown" // it may have taken effect, now or later
+	Invoke  Kind = "invoke"  // the operation begins
+	OK      Kind = "ok"      // the operation took effect
+	Fail    Kind = "fail"    // the operation certainly took no effect
+	Unknown Kind = "unknown" // the operation may have taken effect, now or later
 	Note    Kind = "note"    // an occurrence without an end, such as the start of a process
 	Row     Kind = "row"     // a row of the database at the end of the run
 )
@@ -31,8 +30,8 @@ const (
 	OpFault   Op = "fault"   // a fault by the nemesis: Fault
 	OpProcess Op = "process" // the start or end of a process of the run: Process
 	OpDeploy  Op = "deploy"  // a rolling deployment, until a worker has its configuration: Deploy
-	OpRun     Op = "run"     // what the whole run is: Run
-	OpPhase   Op = "phase"   // the run goes on to another phase: Phase
+	OpRun     Op = "run"     // a description of the whole run: Run
+	OpPhase   Op = "phase"   // the start of another phase: Phase
 	OpTable   Op = "table"   // a row of the snapshot: Table and Columns
 )
 
@@ -42,8 +41,8 @@ type Record struct {
 	Who  string `json:"who"`            // the actor: sender-3, receiver, operator, nemesis
 	Kind Kind   `json:"kind"`           //
 	Op   Op     `json:"op"`             //
-	ID   int64  `json:"id,omitempty"`   // of the operation: an end has the ID of its Invoke
-	Text string `json:"text,omitempty"` // informative: an error, a cause
+	ID   int64  `json:"id,omitempty"`   // number of the operation: an end has the ID of its Invoke
+	Text string `json:"text,omitempty"` // for human readers: an error, a cause
 
 	Delivery *Delivery `json:"delivery,omitempty"`
 	Call     *Call     `json:"call,omitempty"`
@@ -59,35 +58,34 @@ type Record struct {
 	Columns json.RawMessage `json:"columns,omitempty"` // an object: bytes as hex, times in RFC 3339
 }
 
-// Delivery is one HTTP request of a sender. Its end repeats its beginning, and adds the
-// answer.
+// Delivery is one HTTP request of a sender. Its end repeats its beginning, and adds the response.
 type Delivery struct {
 	Source   string   `json:"source"`
 	Gateway  string   `json:"gateway"`            // the process that received the request
 	EventIDs []string `json:"event_ids"`          // in the order of the body
 	Hash     string   `json:"hash"`               // SHA-256 of the body, hex
-	Signed   bool     `json:"signed"`             // whether its signature is valid; false: it must be refused
-	Listed   bool     `json:"listed,omitempty"`   // whether it is in the sender's list: its events must be fetched if no delivery brings them
+	Signed   bool     `json:"signed"`             // whether its signature is valid; if false, it must be refused
+	Listed   bool     `json:"listed,omitempty"`   // whether the sender's list contains it: its events must be fetched if no delivery succeeds
 	Group    string   `json:"group,omitempty"`    // the key for order_by and latest_by
-	Version  int64    `json:"version,omitempty"`  // of the object: larger is newer
-	Attempt  int      `json:"attempt"`            // of the sender, from 1
-	Status   int      `json:"status,omitempty"`   // HTTP status; 0: no answer
-	Result   string   `json:"result,omitempty"`   // accepted or duplicate, as the answer says
-	Deadline int64    `json:"deadline,omitempty"` // the sender's patience, microseconds
+	Version  int64    `json:"version,omitempty"`  // version of the object: larger is newer
+	Attempt  int      `json:"attempt"`            // the sender's attempt, from 1
+	Status   int      `json:"status,omitempty"`   // HTTP status; 0 without a response
+	Result   string   `json:"result,omitempty"`   // accepted or duplicate, from the response
+	Deadline int64    `json:"deadline,omitempty"` // maximum wait of the sender, microseconds
 }
 
-// Call is one request that a receiver got, whatever the receiver did with it.
+// Call is one request that a receiver got, whether or not the receiver applied it.
 type Call struct {
 	Destination string `json:"destination"`
 	Key         string `json:"key"`              // idempotency key
 	Hash        string `json:"hash"`             // SHA-256 of the requested content: the body
 	Behaviour   string `json:"behaviour"`        // the receiver's behaviour
-	Applied     bool   `json:"applied"`          // whether this call was applied: the first with its key that was
+	Applied     bool   `json:"applied"`          // whether this call was applied: true for the first applied call with its key
 	Known       bool   `json:"known,omitempty"`  // whether an earlier call with its key was applied
-	Status      int    `json:"status,omitempty"` // of the answer; 0: none was given
+	Status      int    `json:"status,omitempty"` // status of the response; 0 if none was sent
 }
 
-// Enqueue is an effect that an application enqueues in a transaction of its own.
+// Enqueue is an effect that an application enqueues in its own transaction.
 type Enqueue struct {
 	Destination string `json:"destination"`
 	Key         string `json:"key"`
@@ -103,9 +101,9 @@ type Order struct {
 	EventID     string `json:"event_id,omitempty"`
 	Key         string `json:"key,omitempty"` // idempotency key of the effect
 	Destination string `json:"destination,omitempty"`
-	NewKeys     bool   `json:"new_keys,omitempty"` // of a replay
+	NewKeys     bool   `json:"new_keys,omitempty"` // whether a replay creates new keys
 	Affected    int64  `json:"affected,omitempty"`
-	Generation  int    `json:"generation,omitempty"` // of the event, that a replay began; 0: not known
+	Generation  int    `json:"generation,omitempty"` // generation that a replay began; 0 if unknown
 }
 
 // Fault is a fault by the nemesis. OK: it fired, and has healed; Fail: it did not fire.
@@ -113,8 +111,8 @@ type Fault struct {
 	Kind      string `json:"kind"`
 	Target    string `json:"target,omitempty"`
 	Detail    string `json:"detail,omitempty"`
-	Simulated bool   `json:"simulated,omitempty"` // whether it replaces a fault that cannot be made here
-	InFlight  int    `json:"in_flight"`           // deliveries under way when it fired
+	Simulated bool   `json:"simulated,omitempty"` // whether it replaces a fault that cannot be made on this machine
+	InFlight  int    `json:"in_flight"`           // deliveries in progress when it fired
 	AckedLast int    `json:"acked_last"`          // deliveries acknowledged in the second before
 }
 
@@ -123,8 +121,8 @@ type Process struct {
 	Name    string `json:"name"` // gateway-1
 	Build   string `json:"build"`
 	PID     int    `json:"pid"`
-	Started bool   `json:"started"` // false: it ended
-	Ordered bool   `json:"ordered"` // whether hookstorm started or ended it; false: it ended by itself
+	Started bool   `json:"started"` // false if it ended
+	Ordered bool   `json:"ordered"` // whether hookstorm started or ended it; false if it ended by itself
 }
 
 // Deploy is a rolling deployment: processes of the old and the new configuration run side by
@@ -132,10 +130,10 @@ type Process struct {
 type Deploy struct {
 	Number int      `json:"number"` // from 1
 	Change string   `json:"change"` // the change
-	Order  string   `json:"order"`  // which processes get it first, and how
-	Source string   `json:"source"` // of the changing route
-	Route  string   `json:"route"`  // its name; empty: no such route
-	Types  []string `json:"types"`  // of events that the route takes
+	Order  string   `json:"order"`  // the processes that get it first, and how
+	Source string   `json:"source"` // source of the changing route
+	Route  string   `json:"route"`  // name of the changing route; empty if the route does not exist
+	Types  []string `json:"types"`  // event types that the route matches
 	Late   bool     `json:"late"`   // whether workers get the source late
 }
 
@@ -146,7 +144,7 @@ type Run struct {
 	Previous string            `json:"previous,omitempty"`
 	Command  string            `json:"command"` // repeats the run
 	Settings string            `json:"settings"`
-	Policies map[string]string `json:"policies"` // of destinations
+	Policies map[string]string `json:"policies"` // policies by destination
 	Honour   []string          `json:"honour"`   // destinations whose receiver applies each key once
 }
 
@@ -156,6 +154,6 @@ type Phase string
 // The phases, in order.
 const (
 	PhaseStorm Phase = "storm" // traffic and faults
-	PhaseHeal  Phase = "heal"  // all faults end, all processes run, traffic is over
-	PhaseQuiet Phase = "quiet" // nothing is left to do, or the patience is over
+	PhaseHeal  Phase = "heal"  // all faults end, all processes run, traffic has ended
+	PhaseQuiet Phase = "quiet" // no work is left, or the time limit has passed
 )

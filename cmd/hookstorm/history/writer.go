@@ -21,7 +21,7 @@ type Writer struct {
 	seen   []func(Record)
 }
 
-// NewWriter begins a history now. Watchers see each record as it is written, in order. They
+// NewWriter begins a history now. Watchers receive each record as it is written, in order. They
 // must be quick and must not write.
 func NewWriter(w io.Writer, watchers ...func(Record)) *Writer {
 	return &Writer{started: time.Now(), lines: bufio.NewWriterSize(w, 1<<20), seen: watchers}
@@ -63,8 +63,8 @@ func (w *Writer) append(r *Record) {
 	}
 }
 
-// Flush writes out what is buffered. It returns the first write error since the history
-// began: a history proves nothing without all its lines.
+// Flush writes out the buffered records. It returns the first write error since the history
+// began: an incomplete history is useless.
 func (w *Writer) Flush() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -74,16 +74,16 @@ func (w *Writer) Flush() error {
 	return w.err
 }
 
-// Operation is an operation that began.
+// Operation is an operation that has begun.
 type Operation struct {
 	writer *Writer
 	record Record
 	once   sync.Once
 }
 
-// End writes the end of the operation, once. Further calls do nothing. change, which may be
-// nil, adds what only the end knows. It must replace the members of the record that are
-// pointers, not write through them.
+// End writes the end of the operation, once. Further calls do nothing. change, which may be nil,
+// adds details that are known only at the end. It must replace the record's pointer members, not
+// write through them.
 func (o *Operation) End(kind Kind, text string, change func(r *Record)) {
 	o.once.Do(func() {
 		r := o.record

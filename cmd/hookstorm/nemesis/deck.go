@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// deck deals the faults of a lane. All come once, in a random order, before any is repeated.
-// So a short run has every kind, and in a long one each comes about as often.
+// deck deals a lane's faults. Each is dealt once, in random order, before any is repeated. So a
+// short run has every kind, and a long run has each about equally often.
 type deck struct {
 	faults []Fault
 	left   []Fault
@@ -14,7 +14,7 @@ type deck struct {
 	rnd    *rand.Rand
 }
 
-// miss has a fault that did not strike dealt twice the next time.
+// miss makes next deal a fault twice in the next round, because the fault did not strike.
 func (d *deck) miss(fault Fault) {
 	if !slices.ContainsFunc(d.missed, func(m Fault) bool { return m.Kind == fault.Kind }) {
 		d.missed = append(d.missed, fault)

@@ -15,21 +15,21 @@ import (
 	"github.com/hooklatch/hooklatch/internal/retry"
 )
 
-// inFlightWait is how long a fault waits for a delivery to be under way. A fault in an idle
-// system proves nothing.
+// inFlightWait is the maximum time for which a fault waits for a delivery to be in progress. A
+// fault in an idle system shows nothing.
 const inFlightWait = 2 * time.Second
 
 // DefaultPause is the mean pause between two faults of a lane.
 const DefaultPause = 3 * time.Second
 
-// Lane is the target of faults. The faults of one lane follow one another, those of different
-// lanes overlap.
+// Lane is the target of faults. The faults of one lane follow one another. The faults of
+// different lanes overlap.
 type Lane string
 
 // The lanes.
 const (
 	Server   Lane = "server"   // the whole Postgres server
-	Network  Lane = "network"  // connections to it
+	Network  Lane = "network"  // connections to the server
 	Session  Lane = "session"  // other sessions of the database
 	Process  Lane = "process"  // gateways, workers and the application
 	Receiver Lane = "receiver" // the receivers of effects
@@ -40,8 +40,8 @@ const (
 type Fault struct {
 	Kind      string
 	Lane      Lane
-	Simulated bool // whether it replaces a fault that cannot be made here
-	// Fire makes the fault, calls struck at the moment it strikes, and returns when it has
+	Simulated bool // whether it replaces a fault that cannot be made on this machine
+	// Fire makes the fault, calls struck at the moment when it strikes, and returns when it has
 	// healed, soon after ctx is done. A fault that did not call struck did not fire.
 	Fire func(ctx context.Context, rnd *rand.Rand, struck func(target, detail string)) error
 }
@@ -51,10 +51,10 @@ type Options struct {
 	History *history.Writer
 	Faults  []Fault
 	Seed    uint64
-	// Load returns the number of deliveries under way, and the number acknowledged in the
-	// last second. Required.
+	// Load returns the number of deliveries in progress, and the number acknowledged in the last
+	// second. Required.
 	Load func() (inFlight, acked int)
-	// Pause is the mean time between the end of a fault and the next of its lane. Defaults to
+	// Pause is the mean time between the end of a fault and the next in its lane. Defaults to
 	// DefaultPause.
 	Pause time.Duration
 }
@@ -123,7 +123,7 @@ func (n *Nemesis) run(ctx context.Context, lane *deck) {
 	}
 }
 
-// waitForDeliveries returns when a delivery is under way, or after inFlightWait.
+// waitForDeliveries returns when a delivery is in progress, or after inFlightWait.
 func (n *Nemesis) waitForDeliveries(ctx context.Context) {
 	for deadline := time.Now().Add(inFlightWait); time.Now().Before(deadline); {
 		if inFlight, _ := n.opts.Load(); inFlight > 0 || !sleep(ctx, 2*time.Millisecond) {
@@ -132,8 +132,7 @@ func (n *Nemesis) waitForDeliveries(ctx context.Context) {
 	}
 }
 
-// fire makes one fault, records when it struck and when it had healed, and reports whether it
-// struck.
+// fire makes one fault, records when it struck and when it healed, and reports whether it struck.
 func (n *Nemesis) fire(ctx context.Context, fault Fault, rnd *rand.Rand) bool {
 	var op *history.Operation
 	struck := func(target, detail string) {

@@ -37,14 +37,13 @@ func (c *conn) relayAnswers() {
 			if hung {
 				<-c.closed // until the client gives up
 			}
-			c.hold(toClient) // the server's end is held back like its messages
+			c.hold(toClient) // the server's close is held back like its messages
 			return
 		}
 	}
 }
 
-// deliver appends a message of the server to the client's output, unless a fault decides
-// otherwise.
+// deliver appends a server message to the client's output, unless a fault prevents that.
 func (c *conn) deliver(message pgwire.Message, out []byte) []byte {
 	if message.Type() == 'K' && len(message.Body()) >= 4 {
 		c.backend.Store(binary.BigEndian.Uint32(message.Body()))
@@ -94,7 +93,7 @@ func (c *conn) deliver(message pgwire.Message, out []byte) []byte {
 	}
 }
 
-// settle removes the first exchange if a message ends its answer. c.mu is held.
+// settle removes the first exchange if a message ends its response. c.mu is held.
 func (c *conn) settle(message pgwire.Message) bool {
 	if !pgwire.EndsAnswer(message) || len(c.pending) == 0 {
 		return false
@@ -103,7 +102,7 @@ func (c *conn) settle(message pgwire.Message) bool {
 	return true
 }
 
-// note records the server's answer to a statement.
+// note records the server's response to a statement.
 func (e *exchange) note(message pgwire.Message) {
 	switch message.Type() {
 	case 'C':
@@ -119,7 +118,7 @@ func (e *exchange) note(message pgwire.Message) {
 	}
 }
 
-// breakOff does what a fault does after it has swallowed the whole answer.
+// breakOff completes a fault after it has swallowed the whole response.
 func (c *conn) breakOff(s *shot, answer string) {
 	if s.kind() == HangAnswer {
 		c.mu.Lock()
@@ -141,7 +140,7 @@ func (c *conn) breakOff(s *shot, answer string) {
 	c.close()
 }
 
-// abandon releases the faults whose answer never came.
+// abandon releases the faults whose response never arrived.
 func (c *conn) abandon() {
 	c.mu.Lock()
 	pending := c.pending

@@ -7,17 +7,17 @@ import (
 	"github.com/hooklatch/hooklatch/internal/pgwire"
 )
 
-// firedSize is how many firings may wait in the channel of Fired.
+// firedSize is the maximum number of firings that wait in the channel of Fired.
 const firedSize = 1024
 
-// Armed is a fault in place. Its state is guarded by the mutex of the proxy.
+// Armed is an active fault. The proxy's mutex guards its state.
 type Armed struct {
 	proxy *Proxy
 	fault Fault
 	fired chan Firing
-	done  chan struct{} // closed when it can fire no more
+	done  chan struct{} // closed when the fault can fire no more
 
-	left   int // -1 for no limit
+	left   int // remaining firings; -1 for no limit
 	flying int // shots that have not landed
 	count  int
 	felt   map[*conn]struct{} // connections for which a fault of the line has fired
@@ -25,8 +25,8 @@ type Armed struct {
 	over   bool
 }
 
-// Arm puts a fault in place, besides others. If several match one statement, the one armed
-// first takes it.
+// Arm activates a fault, besides any others. If several match one statement, the one armed first
+// takes the statement.
 func (p *Proxy) Arm(fault Fault) (*Armed, error) {
 	if err := fault.validate(); err != nil {
 		return nil, err
@@ -71,12 +71,12 @@ func (a *Armed) Count() int {
 	return a.count
 }
 
-// Fired returns a channel that receives each firing. Up to 1024 wait for a reader, further
-// ones are only counted.
+// Fired returns a channel that receives each firing. Up to 1024 firings wait for a reader.
+// Further ones are only counted.
 func (a *Armed) Fired() <-chan Firing { return a.fired }
 
-// Done returns a channel that is closed when the fault fires no more: it was disarmed, its
-// time is over, or it fired as often as it was armed for.
+// Done returns a channel that is closed when the fault fires no more: it was disarmed, its time
+// is over, or it fired the maximum number of times.
 func (a *Armed) Done() <-chan struct{} { return a.done }
 
 // end removes the fault. The mutex is held.
@@ -93,7 +93,7 @@ func (a *Armed) end() {
 	a.proxy.wake()
 }
 
-// endIfSpent ends a fault that fired as often as it was armed for. The mutex is held.
+// endIfSpent ends a fault that fired the maximum number of times. The mutex is held.
 func (a *Armed) endIfSpent() {
 	if a.left == 0 && a.flying == 0 {
 		a.end()
@@ -107,8 +107,8 @@ type shot struct {
 	told  bool
 }
 
-// aim returns the fault that takes one of the statements of a connection, or nil. The caller
-// must call land.
+// aim returns the fault that takes one of a connection's statements, or nil. The caller must call
+// land.
 func (p *Proxy) aim(c *conn, statements []string) *shot {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -146,7 +146,7 @@ func (s *shot) tell(c *conn, answer string) {
 }
 
 // land ends the shot. If it was not reported, the server closed the connection before it
-// answered, and the fault can fire again.
+// responded, and the fault can fire again.
 func (s *shot) land() {
 	a := s.armed
 	a.proxy.mu.Lock()
@@ -169,7 +169,7 @@ func (a *Armed) feel(c *conn) {
 	a.report(c, "", "")
 }
 
-// turnsAway returns the fault, Refuse or Cap, that a new connection meets, or the empty kind.
+// turnsAway returns the fault that rejects a new connection, Refuse or Cap, or the empty kind.
 func (p *Proxy) turnsAway(c *conn) Kind {
 	p.mu.Lock()
 	armed := p.find(c, Refuse, Cap)
@@ -184,7 +184,7 @@ func (p *Proxy) turnsAway(c *conn) Kind {
 	return armed.fault.Kind
 }
 
-// report counts and reports a firing. The mutex is held, and released.
+// report counts and reports a firing. The caller holds the mutex, which report releases.
 func (a *Armed) report(c *conn, sql, answer string) {
 	firing := Firing{
 		At: time.Now(), Kind: a.fault.Kind, SQL: sql, Answer: answer,

@@ -28,23 +28,23 @@ type conn struct {
 
 	// Written with the mutex of the proxy held, before the server is connected.
 	application string
-	target      string // empty without a server
+	target      string // empty if it is not connected
 
 	// The mutex of the proxy may be held when this one is locked, but not the reverse.
 	mu      sync.Mutex
 	server  net.Conn    // nil before it is connected
-	pending []*exchange // requests whose answer has not ended, in order
-	partial *exchange   // the last of pending, if more of it is to come
+	pending []*exchange // requests whose response is incomplete, in order
+	partial *exchange   // the last of pending, if more of the request will arrive
 	gone    bool        // the client has closed, or is about to
-	hung    bool        // an answer was swallowed and none is to come
+	hung    bool        // a response was swallowed and no other will arrive
 	silent  bool        // the server has closed the connection
 }
 
-// exchange is a request and its answer.
+// exchange is a request and its response.
 type exchange struct {
 	shot   *shot  // nil for an exchange without a fault
-	answer string // tag or SQLSTATE of the answer so far
-	begun  bool   // part of the answer has come
+	answer string // tag or SQLSTATE of the response so far
+	begun  bool   // part of the response has arrived
 }
 
 // serve relays the connection until one end closes it.
@@ -54,8 +54,8 @@ func (c *conn) serve() {
 	if err != nil || startup == nil {
 		return // the client closed the connection, or used another protocol
 	}
-	// A request to cancel belongs to an existing connection. Postgres accepts it whatever the
-	// number of connections, and pgx sends one for each connection that it gives up.
+	// A cancel request belongs to an existing connection. Postgres accepts it at any number of
+	// connections, and pgx sends one for each connection that it gives up.
 	if !startup.Cancels() {
 		switch c.proxy.turnsAway(c) {
 		case Refuse:
@@ -123,7 +123,7 @@ func (c *conn) connect() error {
 	c.target = target
 	select {
 	case <-c.closed: // before it could close the server's side
-		_ = server.Close() // nothing was sent
+		_ = server.Close() // nothing was sent on it
 		return net.ErrClosed
 	default:
 	}
@@ -141,7 +141,7 @@ func (c *conn) say(code, message string) {
 	_ = c.send(toClient, c.client, farewell) // the client may have closed the connection
 }
 
-// reset closes the client's side like a machine on which no server listens.
+// reset closes the client's side as a machine without a listening server does.
 func (c *conn) reset() {
 	if tcp, ok := c.client.(*net.TCPConn); ok {
 		_ = tcp.SetLinger(0) // otherwise it is closed gracefully

@@ -10,37 +10,36 @@ import (
 // Kind is the kind of a fault.
 type Kind string
 
-// Faults at a statement: a COMMIT, or a match of Fault.Match. Each firing is for one
-// statement of one connection.
+// Faults of a statement: a COMMIT, or a match of Fault.Match. Each firing affects one statement
+// of one connection.
 const (
 	// LoseRequest cuts the connection instead of relaying the statement: the server rolls
 	// back.
 	LoseRequest Kind = "lose_request"
-	// LoseAnswer lets the server execute the statement, swallows the answer and cuts the
-	// connection: the client cannot know the outcome.
+	// LoseAnswer lets the server execute the statement, swallows the response and cuts the
+	// connection. The client cannot know the outcome.
 	LoseAnswer Kind = "lose_answer"
-	// HangAnswer swallows the answer and leaves the connection open until the client gives
-	// up.
+	// HangAnswer swallows the response and leaves the connection open until the client gives up.
 	HangAnswer Kind = "hang_answer"
-	// Terminate lets the server execute the statement, and replaces its answer with the error
+	// Terminate lets the server execute the statement. It replaces the response with the error
 	// that the connection was terminated (57P01), as a shutdown or a pooler may.
 	Terminate Kind = "terminate"
 	// DelayRequest holds the statement back for Fault.Delay.
 	DelayRequest Kind = "delay_request"
-	// DelayAnswer holds the answer back for Fault.Delay. The effects of the statement are
-	// already visible to others.
+	// DelayAnswer holds the response back for Fault.Delay. The statement's effects are already
+	// visible to other sessions.
 	DelayAnswer Kind = "delay_answer"
 )
 
-// Faults of the line, which last. Each firing is for one affected connection.
+// Faults of the line, which last. Each firing affects one connection.
 const (
 	// PartitionRequests holds back everything that clients send, including good-byes and new
-	// connections. It all arrives when the fault ends, as TCP does. A COMMIT may thus arrive
+	// connections. When the fault ends, all of it arrives, as with TCP. A COMMIT may thus arrive
 	// after its client gave up and repeated its work.
 	PartitionRequests Kind = "partition_requests"
 	// PartitionAnswers holds back everything that the server sends.
 	PartitionAnswers Kind = "partition_answers"
-	// Partition holds back both.
+	// Partition holds back both directions.
 	Partition Kind = "partition"
 	// Latency holds each piece of the stream back for Fault.Delay, in both directions.
 	Latency Kind = "latency"
@@ -48,12 +47,12 @@ const (
 	SlowBytes Kind = "slow_bytes"
 	// Refuse resets new connections of one process or of all. Existing connections remain.
 	Refuse Kind = "refuse"
-	// Cap answers new connections like a server without free slots (53300) if
+	// Cap rejects new connections as a server without free slots does (53300), if
 	// Fault.Connections already exist.
 	Cap Kind = "cap"
 )
 
-// Who selects the connections of a fault. The zero value selects all.
+// Who selects the connections that a fault affects. The zero value selects all.
 type Who struct {
 	// Listener is the name of the listener of the connections.
 	Listener string
@@ -69,27 +68,27 @@ func (w Who) has(c *conn) bool {
 type Fault struct {
 	Kind Kind
 	Who  Who
-	// Match selects the statements of a fault at a statement. Default: COMMIT.
+	// Match selects the statements that a fault of a statement affects. Defaults to COMMIT.
 	Match *regexp.Regexp
-	// Count is how often it fires; 0 for as often as possible.
+	// Count is the maximum number of firings; 0 means no limit.
 	Count int
-	// For is how long it is armed; 0 for until Disarm. Its effect on a connection before that
-	// remains: a hanging answer is never delivered.
+	// For is the time for which the fault is armed; 0 means until Disarm. Its effect on a
+	// connection remains: a hanging response is never delivered.
 	For time.Duration
 	// Delay is the time of DelayRequest, DelayAnswer, Latency and SlowBytes.
 	Delay time.Duration
-	// Bytes is the number for SlowBytes.
+	// Bytes is the size of a piece with SlowBytes.
 	Bytes int
-	// Connections is the number for Cap.
+	// Connections is the limit with Cap.
 	Connections int
-	// OnFiring is called for each firing. It must not block. Default: nothing.
+	// OnFiring is called for each firing. It must not block. If nil, nothing is called.
 	OnFiring func(Firing)
 }
 
 // Firing is a fault that happened to a connection.
 type Firing struct {
-	// At is the time: for LoseAnswer, HangAnswer and Terminate after the server has answered,
-	// for delays and lasting faults at their beginning.
+	// At is the time of the firing. For LoseAnswer, HangAnswer and Terminate this is after the
+	// server has responded, for delays and lasting faults at their beginning.
 	At time.Time
 	// Kind is the kind of the fault.
 	Kind Kind
@@ -101,8 +100,8 @@ type Firing struct {
 	BackendPID uint32
 	// SQL is the statement, empty for a fault of the line.
 	SQL string
-	// Answer is the server's answer that the client never got: the tag of the last command,
-	// or the SQLSTATE of an error.
+	// Answer is the server's response that the client never got: the tag of the last command, or
+	// the SQLSTATE of an error.
 	Answer string
 }
 
@@ -115,7 +114,7 @@ func (k Kind) atStatement() bool {
 	}
 }
 
-// swallows reports whether the client never sees the answer.
+// swallows reports whether the client never gets the response.
 func (k Kind) swallows() bool { return k == LoseAnswer || k == HangAnswer || k == Terminate }
 
 // lasts reports whether the fault is a state of the line, which has no count.
@@ -128,7 +127,7 @@ func (k Kind) lasts() bool {
 	}
 }
 
-// validate returns everything that is wrong with a fault.
+// validate returns all errors in a fault.
 func (f Fault) validate() error {
 	var wrong []error
 	refuse := func(bad bool, format string, args ...any) {

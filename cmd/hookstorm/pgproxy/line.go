@@ -35,8 +35,8 @@ func (c *conn) send(d direction, to net.Conn, b []byte) error {
 	return nil
 }
 
-// hold returns true when no fault holds a direction of the connection back. It returns false
-// if the connection was closed before.
+// hold returns true when no fault holds back a direction of the connection. It returns false if
+// the connection was closed before.
 func (c *conn) hold(d direction) bool {
 	for {
 		armed, changed := c.proxy.partition(c, d)
@@ -88,7 +88,7 @@ func (p *Proxy) latency(c *conn) time.Duration {
 	return armed.fault.Delay
 }
 
-// pace returns how many bytes pass in one piece, and the pause of the line after it.
+// pace returns the number of bytes that pass in one piece, and the pause after it.
 func (p *Proxy) pace(c *conn, size int) (int, time.Duration) {
 	p.mu.Lock()
 	armed := p.find(c, SlowBytes)
@@ -100,7 +100,7 @@ func (p *Proxy) pace(c *conn, size int) (int, time.Duration) {
 	return min(size, armed.fault.Bytes), armed.fault.Delay
 }
 
-// find returns the first fault of the kinds that is for a connection. p.mu is held.
+// find returns the first fault of these kinds that affects a connection. p.mu is held.
 func (p *Proxy) find(c *conn, kinds ...Kind) *Armed {
 	for _, armed := range p.armed {
 		for _, kind := range kinds {

@@ -24,7 +24,7 @@ func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
 type bundle struct {
 	*pgproxy.Proxy
 	sound  *pgxpool.Pool
-	server string // its URL
+	server string // URL of the server
 }
 
 func setup(t *testing.T) *bundle {
@@ -68,7 +68,7 @@ func (b *bundle) pool(t *testing.T, listener string) *pgxpool.Pool {
 	return pool
 }
 
-// arm puts a fault in place until the end of the test.
+// arm activates a fault until the end of the test.
 func (b *bundle) arm(t *testing.T, fault pgproxy.Fault) *pgproxy.Armed {
 	t.Helper()
 	armed, err := b.Arm(fault)

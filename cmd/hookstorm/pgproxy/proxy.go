@@ -25,9 +25,9 @@ type Options struct {
 	Target string
 }
 
-// Proxy relays connections to a server. They are not encrypted, so that it can read them.
+// Proxy relays connections to a server. They are not encrypted, so that the proxy can read them.
 type Proxy struct {
-	ctx     context.Context // of connections to the server that are being made
+	ctx     context.Context // context of connections to the server that are being opened
 	cancel  context.CancelFunc
 	running sync.WaitGroup
 
@@ -66,7 +66,7 @@ func (p *Proxy) Stop() {
 	p.stopped = true
 	p.cancel()
 	for _, l := range p.listeners {
-		_ = l.net.Close() // nothing is left to do with it
+		_ = l.net.Close() // the listener is not needed again
 	}
 	for c := range p.conns {
 		c.close()
@@ -76,7 +76,7 @@ func (p *Proxy) Stop() {
 	p.running.Wait()
 }
 
-// Listener returns the listener of a name. If necessary, it opens one on a free port.
+// Listener returns the listener with this name. If necessary, it opens one on a free port.
 func (p *Proxy) Listener(name string) (*Listener, error) {
 	p.mu.Lock()
 	l := p.listeners[name]
@@ -96,7 +96,7 @@ func (p *Proxy) listen(name string) (*Listener, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.stopped {
-		_ = listener.Close() // it was never in use
+		_ = listener.Close() // it was never used
 		return nil, errors.New("open listener of the proxy: it was stopped")
 	}
 	p.listeners[name] = l
@@ -120,7 +120,7 @@ func (l *Listener) URL(server string) (string, error) {
 	return u.String(), nil
 }
 
-// SetTarget relays connections to another server from now on, and cuts those to any other.
+// SetTarget relays connections to another server from now on, and cuts connections to any other.
 // With an empty address, connections are reset.
 func (p *Proxy) SetTarget(address string) {
 	p.mu.Lock()

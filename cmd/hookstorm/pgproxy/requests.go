@@ -9,7 +9,7 @@ import (
 // readSize is the size of one read.
 const readSize = 32 << 10
 
-// drainTimeout bounds the wait for the rest of an answer after the client closed.
+// drainTimeout bounds the wait for the rest of a response after the client closed.
 const drainTimeout = 30 * time.Second
 
 // relayRequests relays the client's requests to the server one by one.
@@ -23,7 +23,7 @@ func (c *conn) relayRequests() {
 		for {
 			message, err := messages.Next()
 			if err != nil {
-				c.close() // it uses another protocol
+				c.close() // the client uses another protocol
 				return
 			}
 			if message == nil {
@@ -45,7 +45,7 @@ func (c *conn) relayRequests() {
 	}
 }
 
-// forward relays one request to the server. It returns false if no other may follow.
+// forward relays one request to the server. It returns false if no other request may follow.
 func (c *conn) forward(request *pgwire.Request) bool {
 	c.mu.Lock()
 	hung := c.hung
@@ -78,7 +78,8 @@ func (c *conn) forward(request *pgwire.Request) bool {
 		}
 		return false
 	}
-	// If the server has closed, the other direction closes after it has delivered its rest.
+	// If the server has closed, the other direction closes after it has delivered the remaining
+	// messages.
 	return c.send(toServer, c.server, request.Bytes) == nil
 }
 
@@ -93,7 +94,7 @@ func (c *conn) delay(s *shot) {
 	}
 }
 
-// expect notes that an answer will come, and its fault. It returns false if none will come.
+// expect notes an expected response, with its fault. It returns false if no response will arrive.
 func (c *conn) expect(request *pgwire.Request, shot *shot) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -116,8 +117,8 @@ func (c *conn) expect(request *pgwire.Request, shot *shot) bool {
 	return true
 }
 
-// leave closes the server's side after the client's has ended: immediately, or after an
-// answer that a fault swallows.
+// leave closes the server's side after the client's side has ended: immediately, or after a
+// response that a fault swallows.
 func (c *conn) leave() {
 	if !c.hold(toServer) {
 		return
@@ -133,5 +134,5 @@ func (c *conn) leave() {
 		c.close()
 		return
 	}
-	_ = c.server.SetReadDeadline(time.Now().Add(drainTimeout)) // it is closed already, or will be
+	_ = c.server.SetReadDeadline(time.Now().Add(drainTimeout)) // the connection is closed already, or will be
 }

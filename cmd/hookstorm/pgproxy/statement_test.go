@@ -77,7 +77,7 @@ func TestAHangingCommitIsCommittedAndNotAnswered(t *testing.T) {
 		"the client has given up")
 }
 
-// An armed fault has not fired if the server closes the connection before it answers.
+// If the server closes the connection before it responds, an armed fault has not fired.
 func TestAFaultWithoutAnAnswerIsArmedAgain(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -11,7 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// lookPause is the pause between two looks for a backend at work.
+// lookPause is the pause between two checks for an active backend.
 const lookPause = 5 * time.Millisecond
 
 //go:embed statement/backends.sql
@@ -25,7 +25,7 @@ type backend struct {
 	Query       string
 }
 
-// cancelBackend cancels the statement of a backend that is executing one.
+// cancelBackend cancels the current statement of a backend.
 func cancelBackend(ctx context.Context, rnd *rand.Rand, target Target) (Struck, error) {
 	for deadline := time.Now().Add(waitTimeout); time.Now().Before(deadline) && ctx.Err() == nil; time.Sleep(lookPause) {
 		found, err := strikeBackend(ctx, rnd, target, true, "pg_cancel_backend")
@@ -68,7 +68,7 @@ func strikeBackend(ctx context.Context, rnd *rand.Rand, target Target, working b
 		return Struck{}, err
 	}
 	if !done {
-		return Struck{}, ErrNothing // it ended by itself
+		return Struck{}, ErrNothing // the session ended by itself
 	}
 	return Struck{What: fmt.Sprintf("backend %d of %s, %s: %s", struck.PID, struck.Application, struck.State, struck.Query)}, nil
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// The statements of a deadlock. Hooklatch locks rows in the order of their keys, these in the
+// The statements of a deadlock. Hooklatch locks rows in key order, these statements in the
 // opposite order.
 var (
 	//go:embed statement/lock_last_effects.sql
@@ -29,18 +29,18 @@ var (
 	waitsForEachOtherSQL string
 )
 
-// gatherPause is how long Hooklatch's transactions may run into the locked rows. The more of
-// them wait, the likelier one has locked another row before. It is well below the
-// deadlock_timeout of one second. So the transaction that has waited longer, which is
-// Hooklatch's, is ended.
+// gatherPause is the time in which Hooklatch's transactions may run into the locked rows. The
+// more transactions wait, the likelier one has locked another row before. The pause is well below
+// the deadlock_timeout of one second. So Postgres ends the transaction that has waited longer,
+// which is Hooklatch's.
 const gatherPause = 300 * time.Millisecond
 
-// deadlock locks the latter half of the busy rows, waits until transactions of Hooklatch wait
-// for them, and locks rows that those may have locked before. The deadlock is over when it
-// returns.
+// deadlock locks the latter half of the busy rows, waits until transactions of Hooklatch wait for
+// them, and locks rows that these transactions may have locked before. When it returns, the
+// deadlock is over.
 func deadlock(ctx context.Context, _ *rand.Rand, target Target) (Struck, error) {
-	// The waiting transactions may have held nothing, and then it tries again. They briefly
-	// have the rows then, so there may be none to lock.
+	// If the waiting transactions held no other row, the fault tries again. They then hold the
+	// rows briefly, so no row may be free to lock.
 	missed := false
 	for deadline := time.Now().Add(2 * waitTimeout); ; time.Sleep(lookPause) {
 		struck, err := deadlockOnce(ctx, target)
@@ -120,11 +120,11 @@ func lock(ctx context.Context, tx pgx.Tx, statement string) ([]string, error) {
 	return pgx.CollectRows(rows, pgx.RowTo[string])
 }
 
-// someoneWaits returns when another session waits for the given one, or ErrNothing if none
+// someoneWaits returns when another session waits for the given session, or ErrNothing if none
 // does in time.
 func someoneWaits(ctx context.Context, target Target, pid int32) error {
 	for deadline := time.Now().Add(waitTimeout); time.Now().Before(deadline) && ctx.Err() == nil; time.Sleep(lookPause) {
-		// Another session looks, because the one that holds the locks would see the same
+		// Another session runs the check, because the session with the locks would see the same
 		// snapshot of pg_stat_activity throughout its transaction.
 		var waiting bool
 		if err := target.Pool.QueryRow(ctx, waitsForUsSQL, pid).Scan(&waiting); err != nil {
@@ -137,7 +137,7 @@ func someoneWaits(ctx context.Context, target Target, pid int32) error {
 	return ErrNothing
 }
 
-// meets reports whether a session and another wait for each other before ctx is done.
+// meets reports whether two sessions wait for each other before ctx is done.
 func meets(ctx context.Context, target Target, pid int32) bool {
 	for ctx.Err() == nil {
 		var found bool

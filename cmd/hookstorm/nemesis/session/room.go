@@ -15,9 +15,9 @@ import (
 )
 
 const (
-	// maxDeleted is the largest number of jobs deleted together.
+	// maxDeleted is the maximum number of jobs deleted together.
 	maxDeleted = 5
-	// leftFree is the number of slots that stay free, one for the operator of the server.
+	// leftFree is the number of slots that stay free, one for the server's operator.
 	leftFree = 1
 	// healPause is the pause between tries to end a simulated fault.
 	healPause = 50 * time.Millisecond
@@ -30,8 +30,8 @@ var (
 	diskFullSQL string
 )
 
-// deleteJobs deletes waiting or running jobs, like an operator who clears an unknown table.
-// It cannot be healed, except by Hooklatch's reconciler.
+// deleteJobs deletes waiting or running jobs, as an operator who clears an unknown table might.
+// Only Hooklatch's reconciler can heal that.
 func deleteJobs(ctx context.Context, rnd *rand.Rand, target Target) (Struck, error) {
 	rows, err := target.Pool.Query(ctx, deleteJobsSQL, 1+rnd.IntN(maxDeleted))
 	if err != nil {
@@ -83,7 +83,7 @@ func takeSlots(ctx context.Context, _ *rand.Rand, target Target) (Struck, error)
 	var taken []*pgx.Conn
 	heal := func(ctx context.Context) error {
 		for _, conn := range taken {
-			_ = conn.Close(ctx) // it did nothing
+			_ = conn.Close(ctx) // the connection is idle
 		}
 		taken = nil
 		return nil
@@ -108,7 +108,7 @@ func takeSlots(ctx context.Context, _ *rand.Rand, target Target) (Struck, error)
 		return Struck{}, errors.Join(ErrNothing, heal(ctx))
 	}
 	for _, conn := range taken[:leftFree] {
-		_ = conn.Close(ctx) // it did nothing
+		_ = conn.Close(ctx) // the connection is idle
 	}
 	taken = taken[leftFree:]
 	return Struck{What: fmt.Sprintf("%d connections take all slots", len(taken)), Heal: heal}, nil

@@ -17,11 +17,10 @@ import (
 // ErrNothing is returned by a fault that found nothing to strike.
 var ErrNothing = errors.New("nothing there to strike")
 
-// waitTimeout bounds the wait of a fault for a lock of its own, and for a session to run into
-// it.
+// waitTimeout bounds a fault's wait for its own lock, and for a session to run into it.
 const waitTimeout = 5 * time.Second
 
-// Needs is what a fault needs beyond a role that owns Hooklatch's tables.
+// Needs is a fault's requirement beyond a role that owns Hooklatch's tables.
 type Needs string
 
 // The needs.
@@ -35,17 +34,17 @@ const (
 
 // Target is the target of faults.
 type Target struct {
-	// Pool leads to the primary, bypassing the line that other faults break. Its connections
-	// are never struck.
+	// Pool leads to the primary, bypassing the line that other faults break. Faults never strike
+	// its connections.
 	Pool *pgxpool.Pool
-	// Ours returns the ids of the backends of the run's processes. Default: those of all
-	// sessions of the database except the pool's.
+	// Ours returns the backend ids of the run's processes. Defaults to the backends of all
+	// sessions of the database, except for the pool's.
 	Ours func() []int32
 }
 
 // Struck is a fault that has happened.
 type Struck struct {
-	// What describes what it struck.
+	// What describes the target that it struck.
 	What string
 	// Heal ends the fault. It is never nil, and does nothing if the fault is already over.
 	Heal func(ctx context.Context) error
@@ -55,11 +54,11 @@ type Struck struct {
 type Fault struct {
 	Kind  string
 	Needs Needs
-	// Simulated means that it only looks like the real fault.
+	// Simulated is true if the fault only imitates the real one.
 	Simulated bool
-	// Slow means that it takes seconds, during which the server must stay up.
+	// Slow is true if the fault takes seconds, during which the server must stay up.
 	Slow bool
-	// Strike makes the fault. It returns ErrNothing if there was nothing to strike.
+	// Strike makes the fault. It returns ErrNothing if it found nothing to strike.
 	Strike func(ctx context.Context, rnd *rand.Rand, target Target) (Struck, error)
 }
 
@@ -117,8 +116,8 @@ func open(ctx context.Context, target Target, level pgx.TxIsoLevel) (pgx.Tx, fun
 	return tx, heal, nil
 }
 
-// lockByDDL leaves the transaction of a schema change open, so that no other session can read
-// or write the table.
+// lockByDDL leaves the transaction of a schema change open, so that no other session can read or
+// write the table.
 func lockByDDL(ctx context.Context, rnd *rand.Rand, target Target) (Struck, error) {
 	table := pick(rnd, tables())
 	tx, heal, err := open(ctx, target, pgx.ReadCommitted)
@@ -131,8 +130,8 @@ func lockByDDL(ctx context.Context, rnd *rand.Rand, target Target) (Struck, erro
 	return Struck{What: "ALTER TABLE " + table + " in an open transaction", Heal: heal}, nil
 }
 
-// vacuumFull rewrites a table, which other sessions cannot use meanwhile. The fault is over
-// when it returns.
+// vacuumFull rewrites a table, which other sessions cannot use meanwhile. The fault is over when
+// it returns.
 func vacuumFull(ctx context.Context, rnd *rand.Rand, target Target) (Struck, error) {
 	table := pick(rnd, tables())
 	conn, err := target.Pool.Acquire(ctx)
@@ -147,7 +146,7 @@ func vacuumFull(ctx context.Context, rnd *rand.Rand, target Target) (Struck, err
 		"RESET lock_timeout",
 	} {
 		if _, err := conn.Exec(ctx, statement); err != nil {
-			_ = conn.Conn().Close(ctx) // it has a setting that others do not expect
+			_ = conn.Conn().Close(ctx) // the connection has a setting that other users of the pool do not expect
 			return Struck{}, err
 		}
 	}

@@ -31,7 +31,7 @@ func setup(t *testing.T, opts ...pgtest.Option) bundle {
 	ours := pgtest.New(t, opts...)
 	config := ours.Config()
 	config.ConnConfig.RuntimeParams["application_name"] = "hookstorm"
-	// The server has moved since the pool was made.
+	// The server has moved since the pool was created.
 	host, port := config.ConnConfig.Host, config.ConnConfig.Port
 	config.ConnConfig.Host, config.ConnConfig.Port, config.ConnConfig.Fallbacks = "127.0.0.1", 1, nil
 	config.BeforeConnect = func(_ context.Context, conn *pgx.ConnConfig) error {
@@ -71,7 +71,7 @@ func (b bundle) exec(t *testing.T, sql string, args ...any) {
 	require.NoError(t, err)
 }
 
-// effect stores an effect that is due.
+// effect stores a due effect.
 func (b bundle) effect(t *testing.T, key string) {
 	t.Helper()
 	b.exec(t, `INSERT INTO hooklatch.effects (scope, key, idempotency_key, destination, queue, policy)
@@ -124,8 +124,7 @@ func TestADeadlockEndsTheTransactionThatWaitedLonger(t *testing.T) {
 		}
 		done <- err
 	}()
-	// The fault selects its own backend id once it has its locks. A look at the row would
-	// lock it.
+	// The fault selects its own backend id once it has its locks. Reading the row would lock it.
 	untilLocked := func() {
 		require.Eventually(t, func() bool {
 			var locked bool
@@ -136,7 +135,7 @@ func TestADeadlockEndsTheTransactionThatWaitedLonger(t *testing.T) {
 	}
 	const lock = "SELECT 1 FROM hooklatch.effects WHERE key = $1 FOR UPDATE"
 	untilLocked()
-	b.exec(t, lock, "b") // holds nothing when it waits: the fault lets go, and tries again
+	b.exec(t, lock, "b") // the session holds nothing when it waits: the fault releases its locks and tries again
 	require.ErrorIs(t, pgx.BeginFunc(t.Context(), b.ours, func(tx pgx.Tx) error {
 		_, err := tx.Exec(t.Context(), lock, "a")
 		require.NoError(t, err)
