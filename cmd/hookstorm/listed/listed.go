@@ -1,6 +1,6 @@
-// Package listed plays a sender that never retries and has a list, as GitHub does. Events
-// that no webhook delivered can be fetched from its API, or are delivered again on request.
-// Torture runs and sweeps have one.
+// Package listed plays a sender that never retries and has a list, as GitHub does. Events that no
+// webhook delivered can be fetched from its API, or are delivered again on request. Torture runs
+// and sweeps include this sender.
 package listed
 
 import (
@@ -36,13 +36,13 @@ const (
 )
 
 const (
-	patience = 5 * time.Second // with an answer
+	patience = 5 * time.Second // time limit for a response
 	perPage  = 100
 	// firstNumber is the number of the first delivery. As floats, adjacent numbers of this
 	// size are equal.
 	firstNumber = 9007199254740993
-	// refusedOf makes the API refuse to redeliver one event in so many. That event has to be
-	// fetched.
+	// refusedOf is the number of events of which the API refuses to redeliver one. That event
+	// must be fetched.
 	refusedOf = 4
 )
 
@@ -56,7 +56,7 @@ type Options struct {
 	Pace time.Duration
 }
 
-// Sender makes events, and is the http.Handler of its API. It is safe for concurrent use.
+// Sender creates events, and is the http.Handler of its API. It is safe for concurrent use.
 type Sender struct {
 	opts     Options
 	provider *provider.Provider
@@ -79,7 +79,7 @@ type event struct {
 	delivered bool
 }
 
-// New makes a sender that does not send yet.
+// New creates a sender that does not send yet.
 func New(opts Options) (*Sender, error) {
 	p, err := catalog.New("github", provider.Options{})
 	if err != nil {
@@ -99,7 +99,7 @@ func New(opts Options) (*Sender, error) {
 	return s, nil
 }
 
-// Run makes events until ctx is done, starting when its list is first read: earlier events
+// Run creates events until ctx is done, starting when its list is first read. Earlier events
 // would be history, which is not fetched automatically. It sends each event's webhook at most
 // once.
 func (s *Sender) Run(ctx context.Context) {
@@ -116,13 +116,13 @@ func (s *Sender) Run(ctx context.Context) {
 	}
 }
 
-// happen makes the n-th event, and lists it.
+// happen creates the n-th event, and lists it.
 func (s *Sender) happen(n int) *event {
 	id := fmt.Sprintf("%08x-0000-4000-9000-%012x", rand.Uint32(), n) //nolint:gosec // a name
 	e := &event{id: id, at: time.Now().UTC()}
 	sample := s.provider.Sample("push", id, e.at)
 	e.header, e.body = sample.Header, sample.Body
-	// The event is listed but not sent. From now on it has to be fetched.
+	// The event is listed but not sent. From now on it must be fetched.
 	s.opts.History.Begin(history.Record{Who: Source, Op: history.OpDeliver, Delivery: s.told(e, 0, "")}).End(history.Fail, "no webhook was sent yet", nil)
 	s.mu.Lock()
 	s.events = append(s.events, e)
@@ -137,14 +137,14 @@ func (s *Sender) told(e *event, attempt int, to string) *history.Delivery {
 	}
 }
 
-// deliver sends the webhook of an event once.
+// deliver sends an event's webhook once.
 func (s *Sender) deliver(e *event, attempt int) {
 	to := s.gateways[rand.IntN(len(s.gateways))] //nolint:gosec // no secret depends on it
 	signed := &provider.Request{Method: http.MethodPost, URL: to.JoinPath("webhooks", Source), Header: e.header.Clone(), Body: e.body}
 	if err := s.provider.Sign(signed, secret.New(Secret), time.Now()); err != nil {
 		panic(fmt.Sprintf("sign as %s: %s", Source, err)) // the secret is valid
 	}
-	// The context of the run is not used, so that a started delivery is completed.
+	// The run's context is not used, so that a started delivery is completed.
 	out := post.Delivery{
 		Who: Source, Client: s.client, Request: signed, Deadline: patience, Told: *s.told(e, attempt, to.String()),
 	}.Make(context.Background(), s.opts.History)
@@ -155,7 +155,7 @@ func (s *Sender) deliver(e *event, attempt int) {
 	}
 }
 
-// Missing returns the number of events that are not stored in the database of a run.
+// Missing returns the number of events that are not stored in a run's database.
 func (s *Sender) Missing(ctx context.Context, pool *pgxpool.Pool) (int, error) {
 	var stored int
 	if err := pool.QueryRow(ctx, "SELECT count(*) FROM hooklatch.processed_events WHERE source = $1", Source).Scan(&stored); err != nil {
@@ -193,7 +193,7 @@ func (s *Sender) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// list writes a page, the newest first. Its cursor is the index of an event.
+// list writes a page, the newest event first. Its cursor is the index of an event.
 func (s *Sender) list(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

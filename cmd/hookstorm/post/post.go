@@ -1,5 +1,5 @@
-// Package post makes one delivery of a sender, and records its beginning and the sender's
-// view of its end in the history.
+// Package post makes one delivery of a sender. It records the delivery's beginning, and its end
+// as the sender sees it, in the history.
 package post
 
 import (
@@ -18,28 +18,28 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider"
 )
 
-// maxAnswer is the length of an answer that is read, in bytes.
+// maxAnswer is the maximum length of the response that is read, in bytes.
 const maxAnswer = 4 << 10
 
 // Delivery is one request to a gateway.
 type Delivery struct {
-	Who     string // the sender
-	Text    string // informative
+	Who     string // name of the sender
+	Text    string // for human readers
 	Client  *http.Client
-	Request *provider.Request // signed
+	Request *provider.Request // a signed request
 	// Body is read instead of the body of Request, unless it is nil.
 	Body io.Reader
-	// Deadline is how long the sender waits. 0: as long as the client does.
+	// Deadline is the sender's maximum wait. If 0, only the client's limit applies.
 	Deadline time.Duration
-	// Told is the record in the history, without body, deadline and answer.
+	// Told is the record in the history, without body, deadline and response.
 	Told history.Delivery
 }
 
-// Outcome is what a sender learned of a delivery.
+// Outcome is a delivery's result, as far as the sender knows it.
 type Outcome struct {
 	Acknowledged bool
-	Status       int    // 0 without an answer
-	Result       string // accepted or duplicate; informative
+	Status       int    // 0 without a response
+	Result       string // accepted or duplicate; for human readers
 	Err          error
 }
 
@@ -59,7 +59,7 @@ func (d Delivery) Make(ctx context.Context, w *history.Writer) Outcome {
 	return out
 }
 
-// send sends the request and waits for the answer until the deadline.
+// send sends the request and waits for the response until the deadline.
 func (d Delivery) send(ctx context.Context) Outcome {
 	if d.Deadline > 0 {
 		var cancel context.CancelFunc
@@ -84,12 +84,12 @@ func (d Delivery) send(ctx context.Context) Outcome {
 		return Outcome{Err: err}
 	}
 	defer response.Body.Close()
-	_, _ = io.Copy(io.Discard, io.LimitReader(response.Body, maxAnswer)) // the status is the answer
+	_, _ = io.Copy(io.Discard, io.LimitReader(response.Body, maxAnswer)) // only the status matters
 	return Outcome{Acknowledged: response.StatusCode/100 == 2, Status: response.StatusCode, Result: response.Header.Get(gateway.StatusHeader)}
 }
 
-// kind returns whether the delivery was certainly accepted, was certainly not, or may have
-// been.
+// kind returns OK if the delivery was certainly accepted, Fail if it certainly was not, and
+// Unknown otherwise.
 func (out Outcome) kind() history.Kind {
 	if out.Acknowledged {
 		return history.OK
@@ -100,7 +100,7 @@ func (out Outcome) kind() history.Kind {
 	return history.Unknown
 }
 
-// unsent reports whether no connection could be made.
+// unsent reports whether no connection was established.
 func (out Outcome) unsent() bool {
 	dial, ok := errors.AsType[*net.OpError](out.Err)
 	return ok && dial.Op == "dial"

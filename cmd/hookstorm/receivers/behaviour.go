@@ -11,14 +11,14 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/scenario"
 )
 
-// Behaviour is the way in which a receiver handles a call.
+// Behaviour is the way a receiver handles a call.
 type Behaviour string
 
 // The behaviours over HTTP. A mail server does the closest equivalent.
 const (
 	OK              Behaviour = "ok"                // apply it, 200
 	Slow            Behaviour = "slow"              // apply it, 200 after a while
-	Hang            Behaviour = "hang"              // apply it or not, never answer
+	Hang            Behaviour = "hang"              // apply it or not, never respond
 	ResetBefore     Behaviour = "reset_before"      // cut the connection, nothing applied
 	ResetAfterApply Behaviour = "reset_after_apply" // apply it, cut the connection
 	HalfAnswer      Behaviour = "half_answer"       // apply it, cut the connection within the 200
@@ -29,28 +29,28 @@ const (
 	Unauthorized    Behaviour = "unauthorized"      // 401
 	Refused         Behaviour = "refused"           // 422
 	Gone            Behaviour = "gone"              // 410
-	Redirect        Behaviour = "redirect"          // 307 to a path that nobody may call
+	Redirect        Behaviour = "redirect"          // 307 to a path that no caller may request
 	EndlessBody     Behaviour = "endless_body"      // apply it, 200 with a body that does not end
 	HugeHeader      Behaviour = "huge_header"       // apply it, 200 with a header of 512 KiB
 	Switch          Behaviour = "switch"            // apply it, 101, and keep the connection open
-	Random          Behaviour = "random"            // one of those after which an effect goes on
+	Random          Behaviour = "random"            // a behaviour after which an effect can continue
 )
 
-// act is the effect of a behaviour on a call, and what its caller then knows.
+// act is a behaviour's effect on a call, with the caller's knowledge of the result.
 type act struct {
 	behaviour Behaviour
-	weight    int // among those that Random draws from; those that occupy a worker until its time-out are rare
+	weight    int // weight when Random draws; behaviours that occupy a worker until its timeout are rare
 	applies   bool
-	kind      history.Kind // over HTTP
-	status    int          // 0: there is no answer
-	text      string       // informative
-	// mail is the answer over SMTP, 0 for none. A server that answers 4yz or 5yz after the
+	kind      history.Kind // result over HTTP
+	status    int          // 0 without a response
+	text      string       // for human readers
+	// mail is the SMTP response code, 0 for none. A server that answers 4yz or 5yz after the
 	// final dot has not accepted the message (RFC 5321, section 4.2.5). So it never applies a
 	// message and then answers with an error.
 	mail int
 }
 
-// acts are the acts of all behaviours except Random.
+// acts lists the acts of all behaviours except Random.
 var acts = []act{
 	{OK, 60, true, history.OK, http.StatusOK, "", 250},
 	{Slow, 5, true, history.OK, http.StatusOK, "", 250},
@@ -61,7 +61,7 @@ var acts = []act{
 	{ErrorBefore, 5, false, history.Unknown, http.StatusInternalServerError, "", 451},
 	{ErrorAfterApply, 6, true, history.Unknown, http.StatusInternalServerError, "", 0},
 	{Busy, 2, false, history.Fail, http.StatusTooManyRequests, "", 451},
-	// As far as the caller knows, a proxy answers, and the call was applied behind it.
+	// From the caller's view, a proxy responds, and the call was applied behind it.
 	{Unavailable, 2, false, history.Unknown, http.StatusServiceUnavailable, "", 451},
 	{Unauthorized, 0, false, history.Fail, http.StatusUnauthorized, "", 530},
 	{Refused, 0, false, history.Fail, http.StatusUnprocessableEntity, "", 550},
@@ -72,7 +72,7 @@ var acts = []act{
 	{Switch, 2, true, history.Unknown, http.StatusSwitchingProtocols, "the connection stays open", 0},
 }
 
-// act returns the act of the behaviour. Random has none.
+// act returns the behaviour's act. Random has no act.
 func (b Behaviour) act() act {
 	return acts[slices.IndexFunc(acts, func(a act) bool { return a.behaviour == b })]
 }
@@ -86,16 +86,16 @@ func Behaviours() []Behaviour {
 	return append(all, Random)
 }
 
-// Final reports whether the behaviour ends an effect permanently: the call is refused, and
-// never applied.
+// Final reports whether the behaviour ends an effect permanently: the call is refused, and never
+// applied.
 func (b Behaviour) Final() bool { return b == Refused || b == Gone || b == Redirect }
 
-// orders are the current behaviours of the destinations.
+// orders holds the current behaviours of the destinations.
 type orders struct {
 	mu     sync.Mutex
 	told   map[string]Behaviour
 	dice   *rand.Rand
-	weight int // of all acts
+	weight int // total weight of all acts
 }
 
 func newOrders(destinations []scenario.Destination, seed int64) *orders {
@@ -123,8 +123,8 @@ func (r *Receivers) Behave(destination string, b Behaviour) {
 	o.told[destination] = b
 }
 
-// next returns a destination's behaviour for its next call, never Random. known is false for
-// a destination that does not exist.
+// next returns the behaviour for a destination's next call, never Random. known is false if the
+// destination does not exist.
 func (o *orders) next(destination string) (_ Behaviour, known bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

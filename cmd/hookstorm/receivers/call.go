@@ -8,8 +8,8 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/history"
 )
 
-// desk records all calls, and knows which keys were applied with which body. A key counts for
-// its destination.
+// desk records all calls, and stores which keys were applied with which body. Keys are separate
+// for each destination.
 type desk struct {
 	history *history.Writer
 
@@ -17,17 +17,17 @@ type desk struct {
 	applied map[keyOf][sha256.Size]byte
 	totals  Totals
 	closed  bool
-	open    sync.WaitGroup // calls that have no end yet
+	open    sync.WaitGroup // calls that have not ended yet
 }
 
 type keyOf struct{ destination, key string }
 
 // Totals count the calls.
 type Totals struct {
-	Calls   int // that arrived completely
-	Applied int // keys
-	Known   int // calls with a key that had been applied before
-	Differ  int // of these, calls with another body than the applied one
+	Calls   int // calls that arrived completely
+	Applied int // applied keys
+	Known   int // calls with a key that had already been applied
+	Differ  int // calls counted in Known whose body differs from the applied one
 }
 
 func newDesk(w *history.Writer) *desk {
@@ -88,8 +88,8 @@ func (c *call) apply() {
 	c.told.Applied = true
 }
 
-// end records the end of the call. It comes before the answer, so that reactions to the
-// answer begin after it.
+// end records the end of the call. The end is recorded before the response, so that reactions to
+// the response begin after it.
 func (c *call) end(kind history.Kind, status int, text string) {
 	if c.differs && text == "" {
 		text = "another body was applied under this key"

@@ -17,8 +17,8 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/scenario"
 )
 
-// mailbox accepts the messages of the SMTP destination. There is at most one, because a
-// message does not name its destination.
+// mailbox accepts the messages of the SMTP destination. At most one such destination exists,
+// because a message does not name its destination.
 type mailbox struct{ *Receivers }
 
 // NewSession implements smtp.Backend.

@@ -28,13 +28,13 @@ func (r *Receivers) Down() {
 	if r.door == nil {
 		return
 	}
-	_ = r.door.Close() // nothing can be done about a failure
+	_ = r.door.Close() // a failure cannot be handled
 	r.door = nil
-	r.web.SetKeepAlivesEnabled(false) // ends the connections that wait for a call
+	r.web.SetKeepAlivesEnabled(false) // ends the idle connections
 }
 
-// Up ends what Down began, at the same address. Another program may use that port for its own
-// side of a connection. Then Up tries again until ctx ends.
+// Up ends the outage at the same address. If another program uses that port for its side of a
+// connection, Up retries until ctx ends.
 func (r *Receivers) Up(ctx context.Context) error {
 	r.mu.Lock()
 	away := r.door == nil

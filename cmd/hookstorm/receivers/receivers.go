@@ -24,14 +24,14 @@ import (
 type Options struct {
 	// History gets a call for every request that arrived completely. Required.
 	History *history.Writer
-	// Seed decides what Random and Hang do.
+	// Seed decides the choices of Random and Hang.
 	Seed int64
-	// Destinations are the destinations to serve. Defaults to those of the scenario.
+	// Destinations lists the destinations to serve. Defaults to the scenario's destinations.
 	Destinations []scenario.Destination
-	// Secrets of the destinations whose requests must have a signature of Standard Webhooks:
-	// whsec_ and Base64. Other destinations need no signature.
+	// Secrets contains the secrets of destinations whose requests must have a Standard Webhooks
+	// signature: whsec_ and Base64. Other destinations need no signature.
 	Secrets map[string]secret.Value
-	// Slow is how long the behaviour of that name takes. Defaults to 300 ms.
+	// Slow is the delay of the behaviour Slow. Defaults to 300 ms.
 	Slow time.Duration
 }
 
@@ -48,7 +48,7 @@ type Receivers struct {
 	serving   sync.WaitGroup
 
 	mu      sync.Mutex
-	door    net.Listener // of the HTTP server; nil during an outage
+	door    net.Listener // listener of the HTTP server; nil during an outage
 	stopped bool
 }
 
@@ -61,7 +61,7 @@ func New(o Options) *Receivers {
 		o.Slow = 300 * time.Millisecond
 	}
 	r := &Receivers{opts: o, desk: newDesk(o.History), behaviour: newOrders(o.Destinations, o.Seed), stopping: make(chan struct{})}
-	quiet := slog.NewLogLogger(slog.DiscardHandler, slog.LevelError) // they only log that calls were cut
+	quiet := slog.NewLogLogger(slog.DiscardHandler, slog.LevelError) // the servers log only cut calls
 	r.web = &http.Server{Handler: r, ReadHeaderTimeout: time.Minute, ErrorLog: quiet}
 	r.mail = smtp.NewServer(mailbox{r})
 	r.mail.Domain, r.mail.ErrorLog = "mx.example.com", quiet
@@ -83,7 +83,7 @@ func (r *Receivers) Start(ctx context.Context) error {
 	r.serving.Go(func() { _ = r.mail.Serve(mail) }) // until Stop closes it
 	r.serving.Go(func() {
 		<-r.stopping
-		_ = mail.Close() // the server does not know it yet if it is stopped immediately
+		_ = mail.Close() // if it is stopped immediately, the server does not know the listener yet
 	})
 	return nil
 }
@@ -94,13 +94,13 @@ func listen(ctx context.Context, address string) (net.Listener, error) {
 
 func addressOf(l net.Listener) netip.AddrPort { return l.Addr().(*net.TCPAddr).AddrPort() }
 
-// URL returns the URL under which the HTTP destinations are served, by name.
+// URL returns the base URL of the HTTP destinations, to which their names are appended.
 func (r *Receivers) URL() string { return "http://" + r.webAddr.String() }
 
 // MailAddr returns the address of the mail server.
 func (r *Receivers) MailAddr() netip.AddrPort { return r.mailAddr }
 
-// Stop cuts the calls in progress and closes the servers. When it returns, the history has
+// Stop cuts the calls in progress and closes the servers. When it returns, the history contains
 // the end of every call.
 func (r *Receivers) Stop() {
 	r.mu.Lock()
@@ -109,7 +109,7 @@ func (r *Receivers) Stop() {
 		r.desk.close()
 		close(r.stopping)
 		_ = r.web.Close()  // its connections are closed whatever it returns
-		_ = r.mail.Close() // likewise
+		_ = r.mail.Close() // its connections are closed whatever it returns
 	}
 	r.mu.Unlock()
 	r.serving.Wait()

@@ -67,9 +67,9 @@ func (b *testBundle) calls(t *testing.T) []history.Record {
 }
 
 const (
-	// patient is for answers that come, on a busy machine.
+	// patient is the time limit for expected responses on a busy machine.
 	patient = time.Minute
-	// impatient is for answers that never come.
+	// impatient is the time limit for responses that never arrive.
 	impatient = 250 * time.Millisecond
 )
 
@@ -102,7 +102,7 @@ func effect(t *testing.T, name, key string) *ledger.Effect {
 	return e
 }
 
-// The history records what the caller of a call knew: ok if it was confirmed, fail if
+// The history records the caller's knowledge of a call: ok if the call was confirmed, fail if
 // certainly nothing was applied.
 func TestHistorySaysWhatTheCallerKnew(t *testing.T) {
 	t.Parallel()
@@ -211,7 +211,7 @@ func TestSignatureIsAskedFor(t *testing.T) {
 	require.Equal(t, 1, b.Totals().Applied)
 }
 
-// A seed decides what Random does. An effect always finishes, whatever Random does.
+// A seed decides the choices of Random. An effect always finishes, whatever Random does.
 func TestRandomIsRepeatedBySeed(t *testing.T) {
 	t.Parallel()
 	run := func() []string {
@@ -236,7 +236,7 @@ func TestRandomIsRepeatedBySeed(t *testing.T) {
 		}
 		return behaviours
 	}
-	// On a busy machine there may be some more calls, which does not change the others.
+	// On a busy machine some more calls may happen, which does not change the others.
 	first, second := run(), run()
 	n := min(len(first), len(second))
 	require.Equal(t, first[:n], second[:n])
@@ -246,7 +246,7 @@ func TestRandomIsRepeatedBySeed(t *testing.T) {
 func TestNobodyListensWhileItIsDown(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	// Each send uses a connection of its own: an outage cuts open ones.
+	// Each send opens a new connection, because an outage cuts open ones.
 	send := func(key string) ledger.Verdict {
 		return b.sender(t, "app", patient).Send(t.Context(), effect(t, "app", key)).Verdict
 	}
@@ -262,8 +262,7 @@ func TestNobodyListensWhileItIsDown(t *testing.T) {
 	require.Len(t, b.calls(t), 2)
 }
 
-// A call to an unknown destination, or without a key, is recorded, because it shows a
-// mistake.
+// A call to an unknown destination, or without a key, is recorded, because it shows a bug.
 func TestStrayCallsAreWrittenDown(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -282,7 +281,7 @@ func TestStrayCallsAreWrittenDown(t *testing.T) {
 	require.Panics(t, func() { b.Behave("nowhere", receivers.OK) })
 }
 
-// Stop ends hanging calls, and the history has their ends.
+// Stop ends hanging calls, and the history contains their ends.
 func TestStopEndsWhatHangs(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"app", "mail"} {

@@ -13,11 +13,11 @@ import (
 const (
 	// elsewhere is the target of Redirect. No caller may follow it.
 	elsewhere = "elsewhere"
-	// retryAfter is the delay that Busy and Unavailable ask for, in seconds.
+	// retryAfter is the delay that Busy and Unavailable request, in seconds.
 	retryAfter = "1"
 	// hugeHeader is larger than clients accept, in bytes.
 	hugeHeader = 512 << 10
-	// patience bounds how long a call hangs if its caller never gives up.
+	// patience bounds the time for which a call hangs if its caller never gives up.
 	patience = time.Minute
 	// maxBody is larger than any body of a run, in bytes.
 	maxBody = 16 << 20
@@ -47,7 +47,7 @@ func (r *Receivers) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	}
 }
 
-// behave handles a call by a behaviour.
+// behave handles a call according to a behaviour.
 func (r *Receivers) behave(w http.ResponseWriter, request *http.Request, c *call, b Behaviour) {
 	does := b.act()
 	if does.applies || b == Hang && r.behaviour.coin() {
@@ -113,12 +113,12 @@ func (r *Receivers) writeForever(w http.ResponseWriter, request *http.Request) {
 	cut(w, "")
 }
 
-// keepOpen answers, and leaves the connection open until the caller closes it or the
-// receivers stop.
+// keepOpen responds, and leaves the connection open until the caller closes it or the receivers
+// stop.
 func (r *Receivers) keepOpen(w http.ResponseWriter, answer string) {
 	conn, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {
-		return // it is closed
+		return // the connection is closed
 	}
 	ended := make(chan struct{})
 	go func() {
@@ -134,11 +134,11 @@ func (r *Receivers) keepOpen(w http.ResponseWriter, answer string) {
 	reset(conn)
 }
 
-// cut resets the connection after a last text.
+// cut sends a last text and resets the connection.
 func cut(w http.ResponseWriter, last string) {
 	conn, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {
-		return // it is closed
+		return // the connection is closed
 	}
 	_, _ = io.WriteString(conn, last) // the caller may have hung up
 	reset(conn)
@@ -150,5 +150,5 @@ func reset(conn net.Conn) {
 	if tcp, ok := conn.(*net.TCPConn); ok {
 		_ = tcp.SetLinger(0) // fails on a closed connection
 	}
-	_ = conn.Close() // likewise
+	_ = conn.Close() // fails on a closed connection
 }

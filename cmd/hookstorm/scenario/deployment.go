@@ -2,18 +2,19 @@ package scenario
 
 import "fmt"
 
-// Deployment is the change of a rolling deployment to the configuration of a process. The
-// zero value is the start of a run.
+// Deployment is a rolling deployment's change to a process's configuration. The zero value is the
+// start of a run.
 type Deployment struct {
-	// Number counts the deployments of a run. Each has a configuration of its own, so that
-	// one that looks like an earlier one is not mistaken for it.
+	// Number counts the deployments of a run. It makes every configuration distinct, even from an
+	// earlier one with the same routes.
 	Number int
 	// Late is true if workers have the source Late and its route. Gateways always have the
 	// source.
 	Late bool
-	// Types are the types of the route from Moving to Deployed. Empty: no such route exists.
+	// Types lists the event types of the route from Moving to Deployed. If empty, the route does
+	// not exist.
 	Types []string
-	// Named is the number of the deployment that added the route. It is in the route's name.
+	// Named is the number of the deployment that added the route. The route's name contains it.
 	Named int
 }
 
@@ -49,8 +50,8 @@ const (
 	SourceRemoved Change = "source removed"
 )
 
-// Changes returns all changes, in an order in which each can follow the one before, and the
-// first can follow the last.
+// Changes returns all changes. Each can follow the previous one, and the first can follow the
+// last.
 func Changes() []Change {
 	return []Change{SourceAdded, RouteAdded, TypesWidened, RouteRemoved, SourceRemoved}
 }

@@ -1,5 +1,5 @@
-// Package scenario defines the sources, destinations and routes of a torture run, what each
-// proves, and the configuration file with them.
+// Package scenario defines the sources, destinations and routes of a torture run, the purpose of
+// each, and the configuration file with them.
 package scenario
 
 import (
@@ -17,17 +17,17 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// Source is an endpoint of the run. Its provider decides the shape of the bodies, or Shape
-// for provider hmac.
+// Source is an endpoint of the run. Its provider decides the shape of the bodies. For provider
+// hmac, Shape decides.
 type Source struct {
 	Name     string
 	Provider string
-	Options  provider.Options // as configured
+	Options  provider.Options // options as configured
 	Secret   secret.Value
 	Shape    Shape
 	Handlers bool // whether the application's handlers process its events
 	Content  bool // whether a body repeated within the window is a duplicate, whatever its id
-	Weight   int  // share of the traffic; defaults to that of its shape
+	Weight   int  // share of the traffic; defaults to the weight of its shape
 }
 
 // Shape is the shape of a source's bodies.
@@ -35,10 +35,10 @@ type Shape string
 
 // The shapes.
 const (
-	Sample  Shape = "sample"  // the provider's own sample, with an id of the run in it
-	Account Shape = "account" // {"id", "type", "account", "version", "occurred_at"}: belongs to an account, newer by version
-	Batch   Shape = "batch"   // a list of 1 to 20 such objects: a delivery of many events
-	Repeat  Shape = "repeat"  // {"said"}: the same for two ids, which are in the signed header X-Id
+	Sample  Shape = "sample"  // the provider's own sample, with an id of the run
+	Account Shape = "account" // {"id", "type", "account", "version", "occurred_at"}: a new version of an account
+	Batch   Shape = "batch"   // a list of 1 to 20 account objects: a delivery with many events
+	Repeat  Shape = "repeat"  // {"said"}: the same body for two ids, which are in the signed header X-Id
 	Poison  Shape = "poison"  // any bytes; the id is in the signed header X-Id
 )
 
@@ -85,9 +85,9 @@ type Destination struct {
 	Name   string
 	Kind   string // http, email or sql, as in the ledger
 	Policy ledger.Policy
-	Route  string // the route to it; empty: for effects that the application enqueues
+	Route  string // route to it; empty if only the application enqueues effects for it
 	From   []string
-	// OrderBy and LatestBy are the expressions of the route.
+	// OrderBy and LatestBy are expressions in the route.
 	OrderBy, LatestBy string
 }
 
@@ -116,13 +116,13 @@ var Tables string
 // BookStatement is the name of the statement of the sql destination.
 const BookStatement = "book"
 
-// Settings are the settings that differ between processes of a run.
+// Settings contains the settings that differ between a run's processes.
 type Settings struct {
 	DatabaseURL   secret.Value
 	GatewayListen string
 	AdminListen   string
 	ReceiverURL   string // base of the destinations' URLs, to which their names are appended
-	ListURL       string // of the API of the sender that has a list; empty: none
+	ListURL       string // API URL of the sender with a list; empty for none
 	MailHost      string
 	MailPort      int
 	// Production leaves all times at their defaults. Otherwise they are short, so that many
@@ -138,11 +138,11 @@ type Settings struct {
 	Broken bool
 	// Previous omits keys that the previous version does not know.
 	Previous bool
-	// Mine are settings that override those of the run.
+	// Mine contains settings that override the run's settings.
 	Mine Own
 }
 
-// Own are a user's configuration keys for the gateway, the worker and every destination.
+// Own contains a user's configuration keys for the gateway, the worker and every destination.
 type Own struct {
 	Gateway     map[string]any `yaml:"gateway"`
 	Worker      map[string]any `yaml:"worker"`
@@ -192,7 +192,7 @@ func File(s Settings) ([]byte, error) {
 		"has":    func(source string) bool { return source != Late || s.Accepts || s.Deployment.Late },
 		"routed": func(from []string) bool { return s.Deployment.Late || !slices.Contains(from, Late) },
 		"json": func(value any) (string, error) {
-			text, err := json.Marshal(value) // which is also YAML
+			text, err := json.Marshal(value) // JSON is also YAML
 			return string(text), err
 		},
 	}).Parse(fileText)

@@ -20,9 +20,9 @@ type delivery struct {
 	event   *event
 	attempt int
 	manner  manner
-	forgery forgery      // how the delivery is forged, if at all
-	path    string       // the requested source; empty: that of the event
-	last    post.Outcome // of the attempt before
+	forgery forgery      // defect of a forged delivery, if any
+	path    string       // the requested source; empty for the event's own
+	last    post.Outcome // outcome of the previous attempt
 	to      target
 	by      *sender
 }
@@ -56,7 +56,7 @@ func (s *Senders) deliver(ctx context.Context, d delivery, dice *rand.Rand) post
 	return out
 }
 
-// text describes what is special about a delivery.
+// text describes the special properties of a delivery.
 func (d *delivery) text() string {
 	if d.forgery != genuine {
 		return string(d.forgery)
@@ -64,7 +64,7 @@ func (d *delivery) text() string {
 	return string(d.manner)
 }
 
-// mark sets the headers by which a provider marks an attempt that is not the first.
+// mark sets the headers with which a provider marks a retry.
 func (s *source) mark(header http.Header, attempt int, last post.Outcome) {
 	if s.Provider != "slack" || attempt == 1 {
 		return

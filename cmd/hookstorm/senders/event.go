@@ -14,26 +14,26 @@ import (
 )
 
 const (
-	accounts   = 50 // that events are about
-	maxItems   = 20 // of a batch
+	accounts   = 50 // number of accounts in events
+	maxItems   = 20 // maximum size of a batch
 	maxShared  = 64 // remembered items of earlier batches
-	repeatOf   = 5  // one item in so many repeats an item of an earlier batch
-	twiceInOne = 50 // one batch in so many contains an item twice
+	repeatOf   = 5  // one item in this many repeats an item of an earlier batch
+	twiceInOne = 50 // one batch in this many contains an item twice
 )
 
-// event is what a sender signs: one event of Hooklatch, or several in a batch. It never
-// changes.
+// event is the content that a sender signs: one event of Hooklatch, or several in a batch. It
+// never changes.
 type event struct {
 	source  *source
 	number  int64
 	ids     []string
 	group   string
 	version int64
-	header  http.Header // without the signature
+	header  http.Header // headers without the signature
 	body    []byte
 }
 
-// newEvent makes the event of a number. Its ids contain the number.
+// newEvent creates the event with this number. Its ids contain the number.
 func (s *source) newEvent(number int64, dice *rand.Rand, now time.Time) *event {
 	id := fmt.Sprintf("%s_%d_%d", s.Name, s.seed, number)
 	e := &event{source: s, number: number, ids: []string{id}, header: http.Header{"Content-Type": {"application/json"}}}
@@ -49,7 +49,7 @@ func (s *source) newEvent(number int64, dice *rand.Rand, now time.Time) *event {
 		e.ids, e.body = s.batch(id, dice, now)
 	case scenario.Repeat:
 		e.header.Set("X-Id", id)
-		e.body = fmt.Appendf(nil, `{"said":"%d of %d"}`, s.said.Add(1)/2, s.seed) // two ids say the same
+		e.body = fmt.Appendf(nil, `{"said":"%d of %d"}`, s.said.Add(1)/2, s.seed) // two ids share a body
 	case scenario.Poison:
 		e.header.Set("X-Id", id)
 		e.body = poison(dice)
@@ -77,7 +77,7 @@ type item struct {
 	OccurredAt time.Time `json:"occurred_at"`
 }
 
-// item returns the next version of some account. Larger versions have later times, by at
+// item returns the next version of a random account. Larger versions have later times, by at
 // least a millisecond.
 func (s *source) item(id string, dice *rand.Rand, now time.Time) item {
 	name := fmt.Sprintf("acc_%d", dice.IntN(accounts))
@@ -116,7 +116,7 @@ func (s *source) batch(id string, dice *rand.Rand, now time.Time) (ids []string,
 	return ids, slices.Concat([]byte("["), bytes.Join(items, []byte(",")), []byte("]"))
 }
 
-// former returns an item of an earlier batch now and then, and otherwise nothing.
+// former occasionally returns an item of an earlier batch, and otherwise nothing.
 func (s *source) former(dice *rand.Rand) (id string, text []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -138,8 +138,8 @@ func (s *source) remember(id string, text []byte, dice *rand.Rand) {
 	s.shared[i], s.sharedID[i] = text, id
 }
 
-// withOtherBody returns the event with another body of the same meaning, as from providers
-// that render each attempt anew.
+// withOtherBody returns the event with another body of the same meaning, as from providers that
+// render each attempt anew.
 func (e *event) withOtherBody(dice *rand.Rand) *event {
 	other := *e
 	if rest, isObject := strings.CutPrefix(string(e.body), "{"); isObject && e.source.Shape != scenario.Poison {
@@ -150,8 +150,8 @@ func (e *event) withOtherBody(dice *rand.Rand) *event {
 	return &other
 }
 
-// underNewID returns the event as sent by a provider that numbers its deliveries, not its
-// events. To Hooklatch it is another event.
+// underNewID returns the event as sent by a provider that numbers its deliveries, not its events.
+// For Hooklatch it is another event.
 func (e *event) underNewID(number int64) *event {
 	other := *e
 	other.number, other.ids, other.header = number, []string{sampleID(e.source.Provider, e.source.seed, number)}, e.header.Clone()

@@ -31,7 +31,7 @@ const away = 24 * time.Hour
 const nobody = "nobody"
 
 // forge sends a delivery that must be refused: an event that is never signed, or another body
-// under the id of an existing one.
+// with the id of an existing event.
 func (s *Senders) forge(src *source, dice *rand.Rand) {
 	kinds := []forgery{wrongSecret, tampered, unsigned, unknownSource}
 	if src.signsTime() {

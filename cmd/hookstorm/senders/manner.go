@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// manner is the way in which a delivery is sent.
+// manner is the way a delivery is sent.
 type manner string
 
 const (
@@ -21,7 +21,7 @@ const (
 	halfOnly manner = "half only"
 )
 
-// anyManner draws how a new event is first sent.
+// anyManner draws the manner of a new event's first delivery.
 func anyManner(dice *rand.Rand) manner {
 	switch n := dice.IntN(100); {
 	case n < 8:
@@ -51,14 +51,14 @@ func (m manner) reader(ctx context.Context, body []byte, deadline time.Duration)
 	return bytes.NewReader(body)
 }
 
-// failing is a body that breaks off.
+// failing is a body whose read fails.
 type failing struct{}
 
 func (failing) Read([]byte) (int, error) { return 0, errHungUp }
 
 // slowReader yields a body in four parts, with pauses between them.
 type slowReader struct {
-	ctx   context.Context //nolint:containedctx // of its one request
+	ctx   context.Context //nolint:containedctx // context of its only request
 	left  []byte
 	step  int
 	pause time.Duration

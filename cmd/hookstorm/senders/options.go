@@ -1,6 +1,6 @@
-// Package senders sends the traffic of a torture run. It sends signed deliveries of all
-// sources, repeats them as providers do, and sends deliveries that must be refused. It
-// records each delivery with the answer that the sender received.
+// Package senders sends the traffic of a torture run. It sends signed deliveries of all sources,
+// repeats them as providers do, and sends deliveries that must be refused. It records each
+// delivery with the response that the sender received.
 package senders
 
 import (
@@ -18,11 +18,11 @@ type Options struct {
 	History *history.Writer
 	// Gateways are the targets of the deliveries, as behind a load balancer. Required.
 	Gateways []Gateway
-	// Seed decides what is sent. The results are not deterministic.
+	// Seed decides the traffic. The results are not deterministic.
 	Seed int64
-	// Rate is the total number of new events in a second. Defaults to 80.
+	// Rate is the total number of new events per second. Defaults to 80.
 	Rate float64
-	// Sources are the sources to send for. Defaults to those of the scenario.
+	// Sources lists the sources to send for. Defaults to the scenario's sources.
 	Sources []scenario.Source
 	// SendersPerSource is the number of senders that share the events of a source. Defaults
 	// to 2.
@@ -34,7 +34,7 @@ type Options struct {
 	Compression float64
 	// MaxWait bounds the time between two attempts. Defaults to 2 s.
 	MaxWait time.Duration
-	// MaxOpen is how many events may wait for their acknowledgement before no new ones begin.
+	// MaxOpen is the maximum number of unacknowledged events. At this number no new events begin.
 	// Defaults to 500.
 	MaxOpen int
 }

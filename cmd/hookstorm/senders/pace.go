@@ -12,11 +12,11 @@ import (
 
 // The shares of sends that are not new events.
 const (
-	shareAgain  = 0.20 // an event of the past
+	shareAgain  = 0.20 // a past event
 	shareForged = 0.05 // a delivery that must be refused
 )
 
-// pace starts sends at random moments, with Rate new events a second on average.
+// pace starts sends at random moments, with Rate new events per second on average.
 func (s *Senders) pace(ctx context.Context) {
 	perSecond := s.opts.Rate / (1 - shareAgain - shareForged)
 	timer := time.NewTimer(0)
@@ -73,8 +73,8 @@ func (s *Senders) fresh(src *source, dice *rand.Rand) *event {
 	return src.newEvent(s.number.Add(1), dice, time.Now())
 }
 
-// OnlyDuplicates makes senders send only events of the past, or ends that. Events that are
-// open when it returns are still pursued.
+// OnlyDuplicates makes senders send only past events, or ends that. Events that are open when it
+// returns are still pursued.
 func (s *Senders) OnlyDuplicates(on bool) {
 	s.beginning.Lock()
 	defer s.beginning.Unlock()
@@ -88,8 +88,8 @@ func (s *Senders) Storm(ctx context.Context, n int) {
 	s.together(ctx, s.fresh(s.anySource(dice), dice), n, dice)
 }
 
-// Poison sends n events simultaneously for the source with the strangest bodies, and returns
-// when their first deliveries have ended.
+// Poison sends n events simultaneously for the source with the strangest bodies, and returns when
+// their first deliveries have ended.
 func (s *Senders) Poison(ctx context.Context, n int) {
 	var first sync.WaitGroup
 	for range n {
@@ -103,10 +103,10 @@ func (s *Senders) Poison(ctx context.Context, n int) {
 	first.Wait()
 }
 
-// together sends an event n times simultaneously. Then it is pursued like any other.
+// together sends an event n times simultaneously. Then the event is pursued like any other.
 func (s *Senders) together(ctx context.Context, e *event, n int, dice *rand.Rand) {
 	if s.healing.Load() {
-		return // Stop waits only for what has begun
+		return // Stop waits only for started sends
 	}
 	first := make(chan struct{})
 	s.pursueWith(e, dice, func() post.Outcome {

@@ -17,7 +17,7 @@ func (s *Senders) pursue(e *event, m manner, dice *rand.Rand) {
 		case atOnce:
 			return s.parallel(e, 2+dice.IntN(4), dice)
 		case late:
-			// Newer events of its account overtake it.
+			// Newer events of the same account overtake it.
 			_ = retry.Wait(s.run, time.Duration(dice.Int64N(int64(3*time.Second)))) // not sent if s.run has ended
 		}
 		return s.deliver(s.run, delivery{event: e, attempt: 1, manner: m, to: s.anyGateway(dice), by: s.senderOf(e, 0)}, dice)
@@ -37,14 +37,13 @@ func (s *Senders) pursueWith(e *event, dice *rand.Rand, first func() post.Outcom
 	})
 }
 
-// pause returns how long a provider waits before an attempt, with a random variation of a
-// quarter.
+// pause returns a provider's wait before an attempt, with a random variation of a quarter.
 func (s *Senders) pause(src *source, attempt int, dice *rand.Rand) time.Duration {
 	wait := src.waits[min(attempt-2, len(src.waits)-1)]
 	if s.healing.Load() {
 		wait = min(wait, s.opts.MaxWait/2)
 	}
-	// Never retry without a pause for long: an unavailable gateway answers fast.
+	// Never retry without a pause for long, because an unavailable gateway answers fast.
 	wait = max(wait, time.Duration(min(attempt, 10))*10*time.Millisecond)
 	return time.Duration(float64(wait) * (0.75 + dice.Float64()/2))
 }
@@ -71,7 +70,7 @@ func (s *Senders) parallel(e *event, n int, dice *rand.Rand) post.Outcome {
 	return outcomes[0]
 }
 
-// again starts another delivery of a past event, acknowledged or not. Under a new id the
+// again starts another delivery of a past event, acknowledged or not. If it uses a new id, the
 // event counts as open meanwhile.
 func (s *Senders) again(e *event, dice *rand.Rand) {
 	attempt, opened := 2+dice.IntN(3), int64(0)
@@ -93,19 +92,18 @@ func (s *Senders) again(e *event, dice *rand.Rand) {
 
 func (s *Senders) anyGateway(dice *rand.Rand) target { return s.gateways[dice.IntN(len(s.gateways))] }
 
-// senderOf returns the sender of an event, or for i above 0 one of the others.
+// senderOf returns the sender of an event, or another sender of the source if i is above 0.
 func (s *Senders) senderOf(e *event, i int) *sender {
 	return e.source.senders[(int(e.number)+i)%len(e.source.senders)]
 }
 
-// maxPast bounds the number of remembered events, maxPastBody the size of their bodies, in
-// bytes.
+// maxPast bounds the number of remembered events, maxPastBody the size of their bodies, in bytes.
 const (
 	maxPast     = 4000
 	maxPastBody = 32 << 10
 )
 
-// past are events that were sent. A random one makes room for a new one, so that some are old
+// past holds events that were sent. A random event makes room for a new one, so that some are old
 // when they are repeated.
 type past struct {
 	mu     sync.Mutex
@@ -127,7 +125,7 @@ func (p *past) add(e *event, dice *rand.Rand) {
 	p.events[dice.IntN(maxPast)] = e
 }
 
-// any returns a random one, or nil if there is none.
+// any returns a random event, or nil if past is empty.
 func (p *past) any(dice *rand.Rand) *event {
 	p.mu.Lock()
 	defer p.mu.Unlock()

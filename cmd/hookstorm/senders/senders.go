@@ -16,14 +16,14 @@ type Senders struct {
 	opts     Options
 	sources  []*source
 	gateways []target
-	weight   int // of all sources
+	weight   int // total weight of all sources
 	tally    tally
 
 	beginning      sync.Mutex // held while a send starts, which then counts as open
 	duplicatesOnly atomic.Bool
-	number         atomic.Int64 // of the last event
+	number         atomic.Int64 // number of the last event
 	open           atomic.Int64 // events that are not acknowledged yet
-	inFlight       atomic.Int64 // deliveries under way
+	inFlight       atomic.Int64 // deliveries in progress
 
 	mu   sync.Mutex
 	dice *rand.Rand
@@ -34,7 +34,7 @@ type Senders struct {
 	sending   sync.WaitGroup
 	endPacing context.CancelFunc
 	endAll    context.CancelFunc // cuts deliveries and gives up on open events
-	run       context.Context    //nolint:containedctx // of all deliveries: they outlive the call that begins them
+	run       context.Context    //nolint:containedctx // context of all deliveries: they outlive the call that begins them
 	healing   atomic.Bool        // Stop waits for open events
 }
 
@@ -45,7 +45,7 @@ type target struct {
 	base *url.URL
 }
 
-// New makes senders. It returns an error if a source or a gateway is invalid.
+// New creates senders. It returns an error if a source or a gateway is invalid.
 func New(o Options) (*Senders, error) {
 	if len(o.Gateways) == 0 {
 		return nil, errors.New("senders need a gateway to send to")
@@ -78,9 +78,9 @@ func (s *Senders) Start() {
 	s.pacing.Go(func() { s.pace(ctx) })
 }
 
-// Stop starts no new events, and waits until all signed events are acknowledged, except those
-// of senders that never retry. If ctx ends before, it cuts current deliveries and returns the
-// number of open events in an error.
+// Stop starts no new events, and waits until all signed events are acknowledged, except for
+// senders that never retry. If ctx ends first, it cuts current deliveries and returns an error
+// with the number of open events.
 func (s *Senders) Stop(ctx context.Context) error {
 	var err error
 	s.stop.Do(func() { err = s.heal(ctx) })
@@ -119,7 +119,7 @@ func (s *Senders) Acked() int64 { return s.tally.acknowledged() }
 // seconds.
 func (s *Senders) AckedInLast(d time.Duration) int { return s.tally.inLast(d, time.Now()) }
 
-// InFlight returns the number of deliveries under way.
+// InFlight returns the number of deliveries in progress.
 func (s *Senders) InFlight() int { return int(s.inFlight.Load()) }
 
 // Open returns the number of events that wait for their acknowledgement.

@@ -40,8 +40,8 @@ type testBundle struct {
 	save *history.Writer
 }
 
-// setup makes senders to two gateways on one database. The second is behind a proxy that
-// fails.
+// setup creates senders to two gateways on one database. The second gateway is behind a proxy
+// that fails.
 func setup(t *testing.T, rate float64) *testBundle {
 	t.Helper()
 	b := &testBundle{pool: pgtest.New(t)}
@@ -73,7 +73,7 @@ func setup(t *testing.T, rate float64) *testBundle {
 	return b
 }
 
-// failing answers some requests 503, and cuts the answer to others.
+// failing answers some requests with 503, and cuts the response to others.
 type failing struct {
 	next http.Handler
 	n    atomic.Int64
@@ -91,7 +91,7 @@ func (f *failing) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// mute suppresses the whole answer.
+// mute suppresses the whole response.
 type mute struct{ http.ResponseWriter }
 
 func (*mute) WriteHeader(int)                   {}
@@ -100,7 +100,7 @@ func (*mute) Header() http.Header               { return http.Header{} }
 func (m *mute) Unwrap() http.ResponseWriter     { return m.ResponseWriter }
 func (*mute) ReadFrom(io.Reader) (int64, error) { return 0, nil }
 
-// finish waits until everything is acknowledged, and returns the ends of the deliveries.
+// finish waits until all events are acknowledged, and returns the ends of the deliveries.
 func (b *testBundle) finish(t *testing.T) []history.Record {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), enough)
@@ -180,7 +180,7 @@ func TestEveryEventIsSentUntilItIsAcknowledged(t *testing.T) {
 		case r.Kind == history.OK:
 			require.Contains(t, []string{"accepted", "duplicate"}, d.Result)
 		case r.Kind == history.Fail:
-			// Its sender cut the body.
+			// The sender cut the body.
 			require.Contains(t, []int{http.StatusBadRequest, http.StatusRequestTimeout}, d.Status, "%+v %s", d, r.Text)
 		}
 	}
@@ -188,7 +188,7 @@ func TestEveryEventIsSentUntilItIsAcknowledged(t *testing.T) {
 		require.Contains(t, signed[key], hash, "%v is stored as somebody signed it", key)
 	}
 	for key := range signed {
-		if key.source != "github" { // it sends once
+		if key.source != "github" { // GitHub sends only once
 			require.True(t, acknowledged[key], "%v", key)
 		}
 		if acknowledged[key] {

@@ -14,7 +14,7 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider/catalog"
 )
 
-// usualDeadline is how long senders wait if they do not document it.
+// usualDeadline is the maximum wait of senders that do not document it.
 const usualDeadline = 10 * time.Second
 
 // source is one endpoint with its senders.
@@ -22,9 +22,9 @@ type source struct {
 	scenario.Source
 
 	provider *provider.Provider
-	deadline time.Duration   // of a delivery, as applied here
-	waits    []time.Duration // before each further attempt, the last one for all later ones; empty: no further attempts
-	weight   int             // of its share in the traffic
+	deadline time.Duration   // maximum wait of a delivery, as shortened here
+	waits    []time.Duration // wait before each further attempt, the last one for all later ones; empty if it never retries
+	weight   int             // weight of its share in the traffic
 	seed     int64
 	senders  []*sender
 
@@ -32,16 +32,16 @@ type source struct {
 	accounts map[string]*account
 	shared   [][]byte // items of earlier batches
 	sharedID []string
-	said     atomic.Int64 // bodies of shape Repeat
+	said     atomic.Int64 // number of bodies of shape Repeat
 }
 
-// account is an object that events are about.
+// account is an object whose changes events report.
 type account struct {
 	version  int64
 	occurred time.Time
 }
 
-// sender is one sender of a source, with connections of its own.
+// sender is one sender of a source, with its own connections.
 type sender struct {
 	name   string
 	client *http.Client
@@ -65,12 +65,12 @@ func newSource(given scenario.Source, firstSender int, o Options) (*source, erro
 	return s, nil
 }
 
-// schedule returns the waits before a provider's retries, as it documents them. Providers
-// that document none follow the advice of Standard Webhooks.
+// schedule returns the waits before a provider's retries, as it documents them. Providers without
+// a documented schedule follow the advice of Standard Webhooks.
 func schedule(p *provider.Provider) []time.Duration {
 	switch p.Name {
 	case "github":
-		return nil // an operator redelivers
+		return nil // only an operator redelivers
 	case "slack":
 		return []time.Duration{0, time.Minute, 5 * time.Minute, time.Hour}
 	case "stripe":

@@ -43,7 +43,7 @@ func Migrate(ctx context.Context, pool *pgxpool.Pool) error {
 	return err
 }
 
-// Prepare creates Hooklatch's tables and those of a run in an empty database.
+// Prepare creates Hooklatch's tables and the run's tables in an empty database.
 func Prepare(ctx context.Context, pool *pgxpool.Pool) error {
 	if err := Migrate(ctx, pool); err != nil {
 		return err
@@ -54,7 +54,7 @@ func Prepare(ctx context.Context, pool *pgxpool.Pool) error {
 	return nil
 }
 
-// Execute runs statements on a connection of its own.
+// Execute runs statements on a separate connection.
 func Execute(ctx context.Context, url string, statements ...string) error {
 	conn, err := pgx.Connect(ctx, url)
 	if err != nil {

@@ -17,14 +17,14 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// Place holds the addresses of the processes of one name and, if they need one, their
+// Place holds the addresses of the processes that share a name and, if they need it, their
 // configuration file.
 type Place struct {
 	stage *Stage
 
 	Name    string
-	Config  string // path
-	Gateway string // address that takes events, host:port
+	Config  string // path of the file
+	Gateway string // address that accepts events, host:port
 	Admin   string // address of the admin listener
 }
 
@@ -37,7 +37,7 @@ func (s *Stage) Place(name string) (*Place, error) {
 	return &Place{stage: s, Name: name, Config: filepath.Join(s.Dir, name+".yaml"), Gateway: free[0], Admin: free[1]}, nil
 }
 
-// Ready returns the URL that answers 200 if a program with an admin listener can do its work.
+// Ready returns the URL that answers 200 when a program with an admin listener can do its work.
 func (p *Place) Ready() string { return "http://" + p.Admin + "/readyz" }
 
 // Write writes the configuration file from a template of text/template.

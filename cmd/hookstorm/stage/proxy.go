@@ -10,7 +10,7 @@ import (
 type Line struct {
 	*pgproxy.Proxy
 
-	url func() string // of the database, bypassing the proxy
+	url func() string // URL of the database, bypassing the proxy
 }
 
 // Proxy starts a proxy to the server at an address. url returns the URL of the database.

@@ -26,14 +26,14 @@ var unfinishedSQL string
 // Quiet defines when a run is finished.
 type Quiet struct {
 	Pool     *pgxpool.Pool
-	Listed   *listed.Sender // whose events must all be stored
-	Outcomes []string       // of unfinished events
+	Listed   *listed.Sender // sender whose events must all be stored
+	Outcomes []string       // outcomes of unfinished events
 	// Meanwhile, if not nil, is called every ten seconds while work is unfinished.
 	Meanwhile func(ctx context.Context) error
 }
 
-// Until waits until no work is unfinished or ctx is done, and returns what is unfinished
-// then. The checker reports the details.
+// Until waits until all work is finished or ctx is done, and returns the unfinished work. The
+// checker reports the details.
 func (s *Stage) Until(ctx context.Context, q Quiet) (left []string, err error) {
 	told := time.Now()
 	for {

@@ -30,12 +30,12 @@ const HistoryFile = "history.jsonl"
 type Options struct {
 	// Who names the run in the history. Required.
 	Who string
-	// Dir keeps history, configurations, logs and servers. Empty: a directory of its own,
-	// which Stop removes after Forget.
+	// Dir keeps history, configurations, logs and servers. If empty, a temporary directory is
+	// used, which Stop removes after Forget.
 	Dir string
-	// Watch, if not nil, sees each record of the history as it is written.
+	// Watch, if not nil, receives each record of the history as it is written.
 	Watch func(history.Record)
-	// Out receives progress messages. Nil: they are dropped.
+	// Out receives progress messages. If nil, they are dropped.
 	Out io.Writer
 	// DropLogs keeps only the end of the processes' output, because writing it takes CPU.
 	DropLogs bool
@@ -52,7 +52,7 @@ type Stage struct {
 
 	mu       sync.Mutex
 	programs []*programs.Program
-	steps    []step // of Stop, executed from last to first
+	steps    []step // steps of Stop, executed from last to first
 }
 
 type step struct {
@@ -95,12 +95,12 @@ func (s *Stage) OnStop(name string, end func(ctx context.Context) error) {
 	s.steps = append(s.steps, step{name, end})
 }
 
-// Forget lets Stop remove the directory, unless the caller chose it. The run needs no more
+// Forget lets Stop remove the directory, unless the caller chose it. The run then needs no more
 // inspection.
 func (s *Stage) Forget() { s.forget = true }
 
-// Stop ends everything that was started, in reverse order, and kills the processes that still
-// run. An error does not keep it from ending the rest. It may be called again.
+// Stop ends everything that was started, in reverse order, and kills the remaining processes. An
+// error does not keep it from ending the rest. It may be called again.
 func (s *Stage) Stop(ctx context.Context) error {
 	var failed []error
 	s.mu.Lock()
@@ -139,7 +139,7 @@ func (s *Stage) Phase(p history.Phase) {
 // Sayf prints a progress message.
 func (s *Stage) Sayf(format string, args ...any) {
 	if s.opts.Out != nil {
-		_, _ = fmt.Fprintf(s.opts.Out, format+"\n", args...) // nothing depends on it
+		_, _ = fmt.Fprintf(s.opts.Out, format+"\n", args...) // a lost message has no consequence
 	}
 }
 

@@ -1,4 +1,4 @@
--- Unfinished work, counted by what it waits for.
+-- Unfinished work, counted by its cause of waiting.
 SELECT count(*) || ' events at ' || source
 FROM hooklatch.processed_events
 WHERE outcome = ANY ($1)
