@@ -29,7 +29,7 @@ func newApp() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&config, "config", "", "configuration `file`")
-	_ = cmd.MarkFlagRequired("config") // it fails only for a flag that is not there
+	_ = cmd.MarkFlagRequired("config") // it fails only for an unknown flag
 	return cmd
 }
 

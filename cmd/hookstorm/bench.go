@@ -42,7 +42,7 @@ Scenarios:
 			if measured == nil {
 				return err
 			}
-			if err := errors.Join(err, measured.Print(s.stdout)); err != nil { // also the measurements before an error
+			if err := errors.Join(err, measured.Print(s.stdout)); err != nil { // after an error, the measurements made before it
 				return err
 			}
 			if err := files.write(measured); err != nil {
@@ -99,7 +99,7 @@ func newBenchMerge(s streams) *cobra.Command {
 	return cmd
 }
 
-// reportFiles are the files to write a report to; an empty one is not written.
+// reportFiles lists the files for a report. An empty name writes no file.
 type reportFiles struct{ json, svg, page string }
 
 func (f *reportFiles) addTo(flags *pflag.FlagSet) {
@@ -130,8 +130,8 @@ func scenarioList() string {
 	return strings.TrimRight(list.String(), "\n")
 }
 
-// newBenchServer returns the command by which a run starts a system that Hooklatch is
-// compared with.
+// newBenchServer returns the command by which a run starts a system with which Hooklatch is
+// compared.
 func newBenchServer(s streams) *cobra.Command {
 	var listen string
 	cmd := &cobra.Command{

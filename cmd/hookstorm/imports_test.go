@@ -9,7 +9,7 @@ import (
 )
 
 // The packages of this module must not depend on certain others, for the given reasons. The
-// product's own module, which does not know this one, checks the product's dependencies.
+// product's module, which does not know this one, checks its own dependencies.
 func TestNothingDependsOnWhatItMustNot(t *testing.T) {
 	t.Parallel()
 	for _, rule := range []struct{ of, forbidden, reason string }{

@@ -1,6 +1,6 @@
-// Command hookstorm tries to break the promise of Hooklatch. It runs real processes on a
-// Postgres of its own and exposes them to the faults that happen to machines. Then it checks
-// every operation of the run.
+// Command hookstorm tries to break Hooklatch's promise. It runs real processes on its own
+// Postgres and exposes them to the faults of real machines. Then it checks every operation of the
+// run.
 package main
 
 import (
@@ -26,7 +26,7 @@ func main() { os.Exit(run()) }
 func run() int {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	signals := make(chan os.Signal, 2) // none is lost however fast they come
+	signals := make(chan os.Signal, 2) // no signal is lost, however fast they arrive
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	go func() {
 		<-signals

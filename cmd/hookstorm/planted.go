@@ -13,7 +13,7 @@ import (
 // proofAtOnce is the number of simultaneous schedules. They mostly wait.
 const proofAtOnce = 4
 
-// provePlanted plants bugs, all of them or one, and checks that each is found.
+// provePlanted plants all bugs or one, and checks that each is found.
 func provePlanted(ctx context.Context, s streams, module, dir, name string, times int) (err error) {
 	cases := planted.Cases()
 	if name != "all" {
@@ -29,7 +29,7 @@ func provePlanted(ctx context.Context, s streams, module, dir, name string, time
 		}
 		defer func() {
 			if err == nil {
-				_ = os.RemoveAll(dir) // it is useful only after a failure
+				_ = os.RemoveAll(dir) // the directory is useful only after a failure
 			}
 		}()
 	}

@@ -15,15 +15,15 @@ import (
 const (
 	// privateEnv marks a process that may mount disks that only it sees.
 	privateEnv = "HOOKSTORM_PRIVATE"
-	// privateEnding is how long a run may take to end after it was interrupted.
+	// privateEnding is the maximum time for a run to end after an interrupt.
 	privateEnding = 2 * time.Minute
 )
 
 // errNotPrivate is returned if this machine allows no mounts.
 var errNotPrivate = errors.New("this machine allows no disks of our own, so a full one is only simulated")
 
-// privately runs this command again in a process that may mount disks of its own, so that
-// they can really be full. Errors: errNotPrivate, errFound.
+// privately repeats this command in a process that may mount its own disks, so that they can
+// really be full. Errors: errNotPrivate, errFound.
 func privately(ctx context.Context, s streams) error {
 	self, err := os.Executable()
 	if err != nil {
@@ -34,7 +34,7 @@ func privately(ctx context.Context, s streams) error {
 	cmd.Stdout, cmd.Stderr = s.stdout, s.stderr
 	cluster.Privately(cmd)
 	if cmd.SysProcAttr != nil {
-		// An interrupt of the terminal is only for this process, which passes it on, once.
+		// An interrupt from the terminal reaches only this process, which passes it on, once.
 		cmd.SysProcAttr.Setpgid = true
 	}
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }

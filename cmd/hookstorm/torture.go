@@ -116,14 +116,14 @@ func repositoryRoot() (string, error) {
 	}
 }
 
-// commandLine returns a command with its flags, without the DSN, which is a secret, and
-// without the locations of its files.
+// commandLine returns a command with its flags. It omits the DSN, which is a secret, and the
+// locations of files.
 func commandLine(cmd *cobra.Command) string {
 	line := cmd.Name()
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		switch {
 		case slices.Contains([]string{"dsn", "dir", "json", "svg", "publish"}, f.Name):
-		case f.Value.Type() == "bool": // its value would be taken for an argument
+		case f.Value.Type() == "bool": // its value would be parsed as an argument
 			line += fmt.Sprintf(" --%s=%s", f.Name, f.Value)
 		default:
 			line += fmt.Sprintf(" --%s %s", f.Name, strings.Trim(f.Value.String(), "[]"))

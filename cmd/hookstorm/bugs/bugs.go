@@ -1,4 +1,4 @@
-// Package bugs lists the mistakes that hookstorm plants to test its checker and its model.
+// Package bugs lists the bugs that hookstorm plants to test its checker and its model.
 // bugs.mutants describes how each changes the code.
 package bugs
 
@@ -9,7 +9,7 @@ import (
 	"github.com/hooklatch/hooklatch/.tools/mutants/mutant"
 )
 
-// Bug is the name of a mistake in bugs.mutants.
+// Bug is the name of a bug in bugs.mutants.
 type Bug string
 
 // The bugs that schedules and the model name. bugs.mutants describes them.
@@ -44,11 +44,11 @@ const (
 //go:embed bugs.mutants
 var text string
 
-// Mutants returns the mistakes as changes of the code.
+// Mutants returns the bugs as code changes.
 var Mutants = sync.OnceValue(func() []mutant.Mutant {
 	all, err := mutant.Parse("bugs.mutants", text)
 	if err != nil {
-		panic(err) // it is embedded
+		panic(err) // the list is embedded
 	}
 	return all
 })

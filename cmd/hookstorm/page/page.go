@@ -7,12 +7,12 @@ import (
 	"strings"
 )
 
-// Place is the part of a page between two lines.
+// Place is the part of a page between two marker lines.
 type Place struct {
 	Begin, End string
 }
 
-// Fill replaces the text at the place.
+// Fill replaces the text between the markers.
 func (p Place) Fill(path, text string) error {
 	old, err := os.ReadFile(path)
 	if err != nil {

@@ -1,4 +1,4 @@
--- Everything that is left of the past.
+-- All remaining rows of the past.
 SELECT 'event ' || event_id FROM hooklatch.processed_events WHERE source = 'past'
 UNION ALL
 SELECT 'effect ' || key FROM hooklatch.effects WHERE scope = 'past/all'

@@ -1,5 +1,5 @@
-// Package past inserts rows that are years old into the database of a run. Retention deletes
-// them beside all that is live.
+// Package past inserts rows that are years old into a run's database. Retention deletes them
+// beside all live rows.
 package past
 
 import (
@@ -18,15 +18,14 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/retention"
 )
 
-// Source is the source of all events of the past. No sender delivers it.
+// Source is the source of all past events. No sender delivers them.
 const Source = "past"
 
-// Reserved is the largest accept_seq of events of the past. Events accepted in a run have
-// larger ones.
+// Reserved is the largest accept_seq of past events. Events accepted in a run have larger ones.
 const Reserved = 1_000_000
 
-// Bounds of one run of retention. Retention rests six times as long as it works, and each run
-// starts over with all of the past. The last runs need the time to finish.
+// Bounds of one retention run. Retention rests six times as long as it works, and each run starts
+// over with all of the past. The last runs need the time to finish.
 const (
 	roundLimit = 10 * time.Second
 	endLimit   = time.Minute
@@ -44,8 +43,8 @@ var againSQL string
 //go:embed left.sql
 var leftSQL string
 
-// Prepare makes what Past needs in a migrated database without events, which has a schema
-// torture. The pool must be the owner's.
+// Prepare creates the objects that Past needs in a migrated database without events, which has a
+// schema torture. The pool must be the owner's.
 func Prepare(ctx context.Context, pool *pgxpool.Pool) error {
 	if _, err := pool.Exec(ctx, prepareSQL); err != nil {
 		return fmt.Errorf("prepare the past: %w", err)
@@ -56,7 +55,7 @@ func Prepare(ctx context.Context, pool *pgxpool.Pool) error {
 // Role owns nothing, but may run retention. MakeRole creates it.
 const Role = "hookstorm_keeper"
 
-// MakeRole creates Role. It needs the rights to do so.
+// MakeRole creates Role. The pool's role must have the rights to do so.
 func MakeRole(ctx context.Context, pool *pgxpool.Pool) error {
 	if _, err := pool.Exec(ctx, roleSQL); err != nil {
 		return fmt.Errorf("make the role of who keeps house: %w", err)
@@ -64,21 +63,21 @@ func MakeRole(ctx context.Context, pool *pgxpool.Pool) error {
 	return nil
 }
 
-// Past makes days of the past, and has retention delete them.
+// Past creates past days and has retention delete them.
 type Past struct {
 	pool    *pgxpool.Pool
 	keepers []*retention.Keeper
 	rounds  int
 }
 
-// New returns a Past. The keepers take turns. A keeper whose role owns the tables drops their
-// days in another way than one whose role does not. pool and the keepers' pools lead to a
-// prepared database.
+// New returns a Past. The keepers take turns. A keeper whose role owns the tables drops days in
+// another way than a keeper whose role does not. pool and the keepers' pools lead to a prepared
+// database.
 func New(pool *pgxpool.Pool, keepers ...*retention.Keeper) *Past {
 	return &Past{pool: pool, keepers: keepers}
 }
 
-// Round makes a day, unless many exist, and ends unfinished work of earlier days. Then it has
+// Round creates a day, unless many exist, and ends unfinished work of earlier days. Then it has
 // retention delete everything, as an operator would on finding that retention waits. Other
 // processes may do the same simultaneously.
 func (p *Past) Round(ctx context.Context, by ledger.Operator) error {
@@ -104,8 +103,8 @@ func (p *Past) keep(ctx context.Context, by ledger.Operator, limit time.Duration
 	return nil
 }
 
-// End has retention delete all of the past, and returns an error with what is left when ctx
-// is done.
+// End has retention delete all of the past. If ctx is done first, it returns an error with the
+// remaining rows.
 func (p *Past) End(ctx context.Context, by ledger.Operator) error {
 	var left []string
 	var err error

@@ -17,7 +17,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
 
-// Killed processes create days and do not live to delete them.
+// Processes that are killed create days and do not delete them.
 func TestNoMoreDaysAreMadeThanLieThereUndeleted(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)
@@ -32,8 +32,8 @@ func TestNoMoreDaysAreMadeThanLieThereUndeleted(t *testing.T) {
 	require.Equal(t, 8, days)
 }
 
-// A run that ended early, by its time limit or by a fault, deleted the effects of the past
-// but not their versions. The oldest version counts as being as old as the oldest effect.
+// A run that ended early, by its time limit or a fault, deleted the effects of the past but not
+// their versions. The oldest version counts as being as old as the oldest effect.
 func TestNothingIsLeftOfThePastWhereARunEndedAfterItsEffects(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)
@@ -53,8 +53,8 @@ func TestNothingIsLeftOfThePastWhereARunEndedAfterItsEffects(t *testing.T) {
 	require.NoError(t, past.New(pool, box.Retention()).End(ctx, ledger.Operator{Who: "keeper", Via: "test"}))
 }
 
-// A walk deleted a kept event after the check of the kept events, because it was interrupted
-// in between. No source of the past is left to start a walk.
+// A walk deleted a kept event after the check of the kept events, because it was interrupted in
+// between. No past source is left to start a walk.
 func TestNothingIsLeftOfThePastWhereAnEventWentLast(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)

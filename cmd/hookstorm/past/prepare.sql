@@ -1,16 +1,17 @@
--- Numbers below those of all events that are accepted in the run: see Reserved.
+-- Uses numbers below all events that are accepted in the run: see Reserved.
 SELECT setval('hooklatch.accept_seq', 1000000);
 CREATE SEQUENCE torture.past_event AS bigint MAXVALUE 1000000;
 
--- The past begins four years ago, so that every retention period is over. The older it is,
--- the longer a search by only the key of an effect takes.
+-- The past begins four years ago, so that every retention period is over. The older it is, the
+-- longer a search by only an effect's key takes.
 DO $$
 BEGIN
     EXECUTE format('CREATE SEQUENCE torture.past_day AS bigint START %s', current_date - date '1990-01-01' - 1500);
 END
 $$;
 
--- The partition of all attempts from before the daily ones is empty, and in the way.
+-- Detaches the partition of all attempts from before the daily ones, which is empty and in the
+-- way.
 ALTER TABLE hooklatch.attempts DETACH PARTITION hooklatch.attempts_past;
 DROP TABLE hooklatch.attempts_past;
 
@@ -23,10 +24,9 @@ WHERE relnamespace = 'hooklatch'::regnamespace
     AND relname ~ '_[0-9]{8}(_thin)?$'
     AND substring(relname FROM '_([0-9]{8})') < to_char(current_date - 400, 'YYYYMMDD');
 
--- Makes a day: one skipped and one failed event, each with an effect and its rows, an
--- imported event, and one row of everything else that retention deletes. It makes none while
--- eight days exist. If no process lives to delete them, hundreds of partitions would slow
--- everything down.
+-- Creates a day: one skipped and one failed event, each with an effect and its rows, an imported
+-- event, and one row of everything else that retention deletes. It creates none while eight days
+-- exist. If no process lives to delete them, hundreds of partitions would slow everything down.
 CREATE FUNCTION torture.make_past() RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -66,7 +66,7 @@ BEGIN
         )
         VALUES ('past/all', name, 1, name, 'past', 'past', 'at_least_once', 'past', name, event, '', noon)
         RETURNING effect_id INTO effect;
-        UPDATE hooklatch.effects -- as an operator's cancel does: retention needs to keep nothing for it
+        UPDATE hooklatch.effects -- as an operator's cancel does: retention need not keep anything for it
         SET
             state = 'cancelled',
             finished_at = noon

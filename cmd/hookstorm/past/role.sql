@@ -3,7 +3,7 @@ DO $$
 BEGIN
     CREATE ROLE hookstorm_keeper;
 EXCEPTION WHEN duplicate_object THEN
-    NULL; -- of another run on this server
+    NULL; -- another run on this server created the role
 END
 $$;
 GRANT USAGE ON SCHEMA hooklatch TO hookstorm_keeper;

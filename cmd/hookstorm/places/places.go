@@ -13,10 +13,10 @@ import (
 //go:embed places.txt
 var list string
 
-// All returns the names of all places, in order.
+// All returns the names of all failpoints, in order.
 func All() []string { return strings.Fields(list) }
 
-// Transactions returns the names of all transactions that have places, in order.
+// Transactions returns the names of all transactions that have failpoints, in order.
 func Transactions() []string {
 	var names []string
 	for _, place := range All() {

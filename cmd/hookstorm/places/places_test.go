@@ -21,8 +21,8 @@ var update = flag.Bool("update", false, "write places.txt instead of comparing")
 
 const module = "github.com/hooklatch/hooklatch"
 
-// The list agrees with the code. A name that cannot be read from the code fails the test,
-// because the sweep could not visit that place.
+// The list agrees with the code. A name that cannot be read from the code fails the test, because
+// the sweep could not visit its failpoint.
 func TestListHasEveryPlace(t *testing.T) {
 	t.Parallel()
 	found := inTheCode(t)
@@ -35,12 +35,12 @@ func TestListHasEveryPlace(t *testing.T) {
 	require.NotContains(t, places.Transactions(), "gateway")
 }
 
-// naming lists the functions that pass places, by package and name, with the argument that is
-// the place's name.
+// naming lists the functions that pass failpoints, by package and name, with the argument that
+// contains the failpoint's name.
 var naming = []struct {
 	function    string
 	argument    int
-	transaction bool // whether the name is that of a transaction, which has three places
+	transaction bool // whether the name belongs to a transaction, which has three failpoints
 }{
 	{"(*" + module + "/outbox/commit.DB).Do", 1, true},
 	{module + "/outbox/commit.NewGroup", 1, true},
@@ -48,7 +48,7 @@ var naming = []struct {
 	{module + "/internal/failpoint.Hit", 0, false},
 }
 
-// inTheCode reads the names of all places from the packages of the program.
+// inTheCode reads the names of all failpoints from the program's packages.
 func inTheCode(t *testing.T) []string {
 	t.Helper()
 	loaded, err := packages.Load(&packages.Config{
@@ -62,7 +62,7 @@ func inTheCode(t *testing.T) []string {
 	for _, p := range loaded {
 		require.Empty(t, p.Errors)
 		if p.PkgPath == module+"/outbox/commit" || p.PkgPath == module+"/internal/failpoint" {
-			continue // there the name is that of every transaction
+			continue // here the name is a parameter, for every transaction
 		}
 		for call := range r.calls(p) {
 			for _, n := range naming {
@@ -130,8 +130,8 @@ func nameOf(p *packages.Package, call *ast.CallExpr) string {
 	return function.Origin().FullName()
 }
 
-// values returns the possible values of the expression: of a constant, its value; of a
-// parameter, its arguments; of a conversion, all constants of the converted type.
+// values returns the possible values of the expression. A constant has its value, a parameter its
+// arguments, and a conversion all constants of the converted type.
 func (r reader) values(p *packages.Package, e ast.Expr) []string {
 	r.t.Helper()
 	if value := p.TypesInfo.Types[e].Value; value != nil {
@@ -157,8 +157,8 @@ func (r reader) values(p *packages.Package, e ast.Expr) []string {
 	return nil
 }
 
-// given returns the arguments for a function's parameter in all its calls, which are all in
-// its package.
+// given returns the arguments for a function's parameter in all its calls. All calls are in its
+// package.
 func (r reader) given(p *packages.Package, parameter *types.Var) []string {
 	for _, defined := range p.TypesInfo.Defs {
 		function, ok := defined.(*types.Func)

@@ -16,5 +16,5 @@ type Case struct {
 	Schedule string
 
 	run      func(ctx context.Context, s *scene) error
-	settings map[string]string // of a server of its own; nil: the shared server
+	settings map[string]string // settings of a separate server; nil for the shared server
 }

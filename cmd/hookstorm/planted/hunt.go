@@ -79,7 +79,7 @@ func plant(root, dir string) (overlay string, err error) {
 	return mutant.WriteOverlay(root, files, changed)
 }
 
-// Hunt runs schedules, each on a database of its own. It is safe for concurrent use.
+// Hunt runs schedules, each on a separate database. It is safe for concurrent use.
 type Hunt struct {
 	opts   Options
 	server *cluster.Cluster
@@ -117,10 +117,10 @@ func (h *Hunt) Stop(ctx context.Context) error {
 // Found is the result of a run.
 type Found struct {
 	Case    Case
-	Bug     bugs.Bug // the planted bug; empty: none
+	Bug     bugs.Bug // the planted bug; empty for none
 	Verdict checker.Verdict
 	Took    time.Duration
-	History string // path
+	History string // path of the history
 }
 
 // Message returns the checker's message about the bug, or "" if none of the case's rules
@@ -159,7 +159,7 @@ func (h *Hunt) Run(ctx context.Context, c Case, bug bugs.Bug) (Found, error) {
 	return Found{Case: c, Bug: bug, Verdict: verdict, Took: time.Since(began), History: s.HistoryPath()}, nil
 }
 
-// startServer starts a Postgres whose template has Hooklatch's tables and those of runs.
+// startServer starts a Postgres whose template has Hooklatch's tables and the tables of runs.
 func startServer(ctx context.Context, settings map[string]string) (*cluster.Cluster, error) {
 	server, err := cluster.Start(ctx, cluster.Options{Settings: settings})
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 type process struct {
 	*programs.Program
 
-	gateway string // its URL
+	gateway string // URL of the gateway
 	config  string
 	passed  string // file with the failpoints passed, at most 20 entries for each
 	fired   string // file with the failpoints that fired
@@ -65,7 +65,7 @@ func start(command string, rules ...string) step {
 	}
 }
 
-// startToStop starts a process that stops itself at a place, perhaps before it is ready.
+// startToStop starts a process that stops itself at a failpoint, perhaps before it is ready.
 func startToStop(command, place string) step {
 	return func(ctx context.Context, s *scene) error {
 		if _, err := s.launch(ctx, s.url, command, place+"=stop@1"); err != nil {
@@ -115,7 +115,7 @@ func deploy(next scenario.Deployment) step {
 }
 
 // These steps name a process by its command and the number of its start, as in worker-2. The
-// command alone names the last one.
+// command alone names the last process.
 
 func kill(name string) step {
 	return func(_ context.Context, s *scene) error { return s.processes[name].Kill() }

@@ -14,7 +14,7 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/bugs"
 )
 
-// Proof selects the schedules to run, and how often.
+// Proof selects the schedules to run, and the number of runs.
 type Proof struct {
 	Cases []Case
 	Times int // runs of each with its bug, and of all without
@@ -28,12 +28,12 @@ type Row struct {
 	Found   int // how often the checker found the bug
 	Times   int
 	Longest time.Duration
-	Message string // of the first run
+	Message string // message of the first run
 	Faults  []error
 }
 
-// Prove runs the schedules. With its bug, each must be reported by its rule. Without a bug,
-// the same schedule must report nothing. The error names the schedules that fail.
+// Prove runs the schedules. With its bug, the bug's rule must report each. Without a bug, the
+// same schedule must report nothing. The error names the schedules that fail.
 func (h *Hunt) Prove(ctx context.Context, p Proof) ([]Row, error) {
 	rows := make([]Row, len(p.Cases))
 	slots := make(chan struct{}, max(p.AtOnce, 1))
@@ -92,7 +92,7 @@ func (r *Row) add(f Found, bug bugs.Bug, err error) {
 	}
 }
 
-// rulesOf lists the rules that found something.
+// rulesOf lists the rules that reported violations.
 func rulesOf(f Found) string {
 	var names []string
 	for _, v := range f.Verdict.Violations {

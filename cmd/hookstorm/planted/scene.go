@@ -17,7 +17,7 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/stage"
 )
 
-// slow is how long a slow receiver takes, below the time-out of destinations, 1 s.
+// slow is a slow receiver's response time, which is below the destinations' timeout, 1 s.
 const slow = 700 * time.Millisecond
 
 // scene is the setting of a schedule: a database, the processes on it, and the receivers that
@@ -32,12 +32,12 @@ type scene struct {
 	url       string
 	pool      *pgxpool.Pool
 	proxy     *stage.Line         // nil until a step needs it
-	processes map[string]*process // by command and number, as in gateway-1; and the last of a command by the command alone
+	processes map[string]*process // by command and number, as in gateway-1; the command alone is the key of its last process
 	launched  int
 	deployed  scenario.Deployment // the configuration of the next process
 
 	mu     sync.Mutex
-	calls  []history.Record // of receivers: their beginnings and ends
+	calls  []history.Record // calls at receivers: their beginnings and ends
 	events map[string]event // by source and id
 }
 
@@ -99,7 +99,7 @@ func (s *scene) called(destination string, ended bool) int {
 // verdict ends the run and judges it.
 func (s *scene) verdict(ctx context.Context) (checker.Verdict, error) {
 	killed := s.Kill()
-	s.receivers.Stop() // all calls have their ends
+	s.receivers.Stop() // all calls have ended
 	verdict, err := s.Judge(ctx, s.pool, checker.Options{MinAcked: 1})
 	return verdict, errors.Join(killed, err, s.Stop(context.WithoutCancel(ctx)))
 }

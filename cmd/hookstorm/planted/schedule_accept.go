@@ -14,7 +14,7 @@ import (
 	"github.com/hooklatch/hooklatch/internal/retry"
 )
 
-// late is the place at which an accept waits before its COMMIT.
+// late is the failpoint at which an accept waits before its COMMIT.
 const late = "accept.before_commit"
 
 func accepting() []Case {
@@ -26,7 +26,7 @@ func accepting() []Case {
 			start("worker"),
 		}.play},
 		{Bug: bugs.SelectThenInsert, Rules: []checker.Rule{"I2"}, run: steps{
-			start("serve", late+"=delay(180ms)"), // below lock_timeout: who waits for longer asks again
+			start("serve", late+"=delay(180ms)"), // below lock_timeout, after which a transaction would start over
 			twiceAtOnce,
 		}.play},
 		{Bug: bugs.JobOutsideTransaction, Rules: []checker.Rule{"I5"}, run: steps{
@@ -44,8 +44,8 @@ func accepting() []Case {
 			acknowledge("serve", "poison", "one-body-1", "one-body-2"),
 		}.play},
 		{Bug: bugs.CommitOnRequestContext, Rules: []checker.Rule{"I1"}, run: steps{
-			// The first two keep both committers busy while the others collect. The times of
-			// a delivery add up to less than accept_timeout, 2 s.
+			// The first two keep both committers busy while the others collect. A delivery's
+			// delays add up to less than accept_timeout, 2 s.
 			start("serve", late+"=delay(900ms)@1", late+"=delay(900ms)@2", late+"=delay(600ms)@3+"),
 			hangUpBesideNeighbour,
 		}.play},
@@ -54,8 +54,8 @@ func accepting() []Case {
 			// The gateway's other commit, of the address of its first sender, must come before.
 			acknowledge("gateway", "github", "before"),
 			sees("the address of the sender is noted", `SELECT FROM hooklatch.known_addresses`),
-			// A gateway also commits its counters, but these cannot come first three times in
-			// a row.
+			// A gateway also commits its counters, but not three times in a row before the
+			// delivery.
 			loseAnswer("answer-lost-0"), loseAnswer("answer-lost-1"), loseAnswer("answer-lost-2"),
 			start("worker"),
 		}.play},
@@ -66,8 +66,7 @@ func accepting() []Case {
 				crashServer,
 				start("worker"),
 			}.play,
-			// The server writes commits without a waiter late, and no other process writes
-			// them.
+			// The server writes commits without a waiter late, and no other process writes them.
 			settings: map[string]string{"wal_writer_delay": "10s", "autovacuum": "off", "max_connections": "100"},
 		},
 		{Bug: bugs.CacheFilledBeforeCommit, Rules: []checker.Rule{"I1"}, run: steps{
@@ -82,11 +81,11 @@ func accepting() []Case {
 	}
 }
 
-// twiceAtOnce delivers an event twice simultaneously. Both must have checked before either
+// twiceAtOnce delivers an event twice simultaneously. Both deliveries must check before either
 // commits, which takes some rounds on a busy machine. The first round opens the connections.
 func twiceAtOnce(ctx context.Context, s *scene) error {
 	for round := range 10 {
-		// The source must have no replay guard, which would admit one after the other.
+		// The source must have no replay guard, which would admit one delivery after the other.
 		e, err := s.event("stripe", fmt.Sprintf("evt_twice_at_once_%d", round))
 		if err != nil {
 			return err
@@ -108,7 +107,7 @@ func twiceAtOnce(ctx context.Context, s *scene) error {
 	return nil
 }
 
-// hangUpBesideNeighbour has a sender hang up whose event shares a transaction with another
+// hangUpBesideNeighbour makes a sender hang up while its event shares a transaction with another
 // sender's event.
 func hangUpBesideNeighbour(ctx context.Context, s *scene) error {
 	var senders sync.WaitGroup
@@ -116,7 +115,7 @@ func hangUpBesideNeighbour(ctx context.Context, s *scene) error {
 	hurried, hangUp := context.WithCancel(ctx)
 	defer hangUp() // the first of the two
 	for i, step := range []struct {
-		ctx   context.Context //nolint:containedctx // of one sender
+		ctx   context.Context //nolint:containedctx // context of one sender
 		id    string
 		place string // passed before the next step
 		times int
@@ -126,10 +125,10 @@ func hangUpBesideNeighbour(ctx context.Context, s *scene) error {
 		{hurried, "evt_hangs_up", "gateway.verified", 3},
 		{ctx, "evt_neighbour", late, 3},
 	} {
-		senders.Go(func() { _ = delivers("serve", "stripe", step.id, 1)(step.ctx, s) }) // the history says what came of it
+		senders.Go(func() { _ = delivers("serve", "stripe", step.id, 1)(step.ctx, s) }) // the history contains the result
 		err := passes("serve", step.place, step.times)(ctx, s)
 		if err == nil && step.ctx == hurried {
-			err = retry.Wait(ctx, 150*time.Millisecond) // no place shows that it is first in the batch
+			err = retry.Wait(ctx, 150*time.Millisecond) // no failpoint shows that it is first in the batch
 		}
 		if err != nil {
 			return fmt.Errorf("sender %d: %w", i+1, err)
@@ -138,7 +137,7 @@ func hangUpBesideNeighbour(ctx context.Context, s *scene) error {
 	return nil
 }
 
-// loseAnswer delivers an event while the answer to the next COMMIT is to be lost.
+// loseAnswer delivers an event and loses the response to the next COMMIT.
 func loseAnswer(event string) step {
 	return func(ctx context.Context, s *scene) error {
 		lost, err := s.proxy.Arm(pgproxy.Fault{Kind: pgproxy.LoseAnswer, Count: 1})
@@ -184,7 +183,7 @@ func knownEarly(ctx context.Context, s *scene) error {
 		if err != nil || !committed {
 			return err
 		}
-		// On a busy machine the gateway may die after its COMMIT, which proves nothing.
+		// On a busy machine the gateway may die after its COMMIT. Such a round shows nothing.
 		if err := start("gateway", late+"=delay(800ms)")(ctx, s); err != nil {
 			return err
 		}
@@ -192,9 +191,9 @@ func knownEarly(ctx context.Context, s *scene) error {
 	return nil
 }
 
-// comesAgain delivers an event whose COMMIT is late, and delivers it a second time before
-// that COMMIT. If the second delivery is acknowledged before the first has an answer, it
-// kills the gateway.
+// comesAgain delivers an event whose COMMIT is late, and delivers it a second time before that
+// COMMIT. If the second delivery is acknowledged before the first gets a response, it kills the
+// gateway.
 func (s *scene) comesAgain(ctx context.Context, to *process, e event) (early bool, err error) {
 	first := make(chan error, 1)
 	go func() {

@@ -29,7 +29,7 @@ func performing() []Case {
 			acknowledge("gateway", "github", "settled-late"),
 			startToStop("worker", "effect.answered"),
 			behave("app", receivers.OK),
-			// As if the time had passed.
+			// Simulates that the lease has run out.
 			changes(`UPDATE hooklatch.effects SET lease_until = now() - interval '1 second' WHERE state = 'started'`),
 			copyJobs("effect", "app"),
 			startToStop("worker", "effect.answered"),
@@ -73,8 +73,8 @@ func performing() []Case {
 	}
 }
 
-// failingTransactions returns rules for so many failures that the at_most_once effects are
-// among them. An effect that fails repeatedly would need seconds to use them up.
+// failingTransactions returns rules for enough failures to include the at_most_once effects. An
+// effect that fails repeatedly would need seconds to use them up.
 func failingTransactions() (rules []string) {
 	for n := range 16 {
 		rules = append(rules, fmt.Sprintf("claim.before_commit=error@%d", n+1), fmt.Sprintf("run_effect.before_commit=error@%d", n+1))

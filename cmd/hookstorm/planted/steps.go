@@ -24,11 +24,11 @@ import (
 var queries embed.FS
 
 const (
-	// quietTimeout bounds the wait for the end of all work. On a busy machine a job that an
-	// old process leaves to a new one may wait a minute for its next try.
+	// quietTimeout bounds the wait for the end of all work. On a busy machine a job that an old
+	// process leaves to a new one may wait a minute for its next try.
 	quietTimeout = 3 * time.Minute
-	// still is how long no job may exist before the work counts as finished: a job that ends
-	// inserts the next.
+	// still is the time without any job after which the work counts as finished. A job that ends
+	// inserts the next one.
 	still = 300 * time.Millisecond
 )
 
@@ -38,7 +38,7 @@ type step func(ctx context.Context, s *scene) error
 // steps are parts of a schedule.
 type steps []step
 
-// play takes the steps one after another.
+// play runs the steps one after another.
 func (all steps) play(ctx context.Context, s *scene) error {
 	for i, do := range all {
 		if err := do(ctx, s); err != nil {
@@ -52,7 +52,7 @@ func (all steps) play(ctx context.Context, s *scene) error {
 func query(name string) string {
 	text, err := queries.ReadFile("query/" + name + ".sql")
 	if err != nil {
-		panic(err) // it is embedded
+		panic(err) // the file is embedded
 	}
 	return string(text)
 }
@@ -89,7 +89,7 @@ func fires(name, place string) step {
 	return func(ctx context.Context, s *scene) error { return appears(ctx, s.processes[name].fired, place+" ", 1) }
 }
 
-// passes waits until a process has passed a place the given number of times.
+// passes waits until a process has passed a failpoint the given number of times.
 func passes(name, place string, times int) step {
 	return func(ctx context.Context, s *scene) error {
 		return appears(ctx, s.processes[name].passed, place+"\n", times)
@@ -121,13 +121,13 @@ func behave(destination string, b receivers.Behaviour) step {
 	return func(_ context.Context, s *scene) error { s.receivers.Behave(destination, b); return nil }
 }
 
-// wait waits for a time.
+// wait waits for the given duration.
 func wait(d time.Duration) step {
 	return func(ctx context.Context, _ *scene) error { return retry.Wait(ctx, d) }
 }
 
-// quiet waits until no work is left, or no job to do it. The reconciler, which would find
-// such work, runs only after a minute, which is too late.
+// quiet waits until no work is left, or no job for it. The reconciler, which would find such
+// work, runs only after a minute, which is too late.
 func (s *scene) quiet(ctx context.Context) error {
 	s.Phase(history.PhaseQuiet)
 	ctx, cancel := context.WithTimeout(ctx, quietTimeout)
@@ -175,7 +175,7 @@ func changes(statement string) step {
 	}
 }
 
-// crashServer ends Postgres without a checkpoint, and starts it again.
+// crashServer stops Postgres without a checkpoint, and starts it again.
 func crashServer(ctx context.Context, s *scene) error {
 	if err := s.server.Restart(ctx, cluster.Immediate); err != nil {
 		return fmt.Errorf("crash the server: %w", err)
@@ -184,7 +184,7 @@ func crashServer(ctx context.Context, s *scene) error {
 	return nil
 }
 
-// person is the operator.
+// person identifies the operator.
 var person = ledger.Operator{Who: "hookstorm", Via: "api", Reason: "the schedule"}
 
 // order performs an operator action, and records the result.

@@ -14,7 +14,7 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider/catalog"
 )
 
-// senderDeadline is the patience of a sender that does not hang up.
+// senderDeadline is the maximum wait of a sender that does not hang up.
 const senderDeadline = 20 * time.Second
 
 // event is an event that a sender delivers.
@@ -25,8 +25,8 @@ type event struct {
 	body   []byte
 }
 
-// event returns the event of a source with an id, always the same one. All events of a source
-// that have an account are about the same account.
+// event returns the event of a source with this id. Repeated calls return the same event. Sources
+// with accounts use the same account for all events.
 func (s *scene) event(source, id string) (e event, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -56,8 +56,8 @@ func (s *scene) event(source, id string) (e event, err error) {
 	return e, nil
 }
 
-// deliver sends the event to a gateway once, and records the result. ctx is the sender's
-// patience.
+// deliver sends the event to a gateway once, and records the result. ctx bounds the sender's
+// wait.
 func (s *scene) deliver(ctx context.Context, to *process, e event, attempt int) (post.Outcome, error) {
 	p, err := catalog.New(e.source.Provider, e.source.Options)
 	if err != nil {
@@ -74,11 +74,11 @@ func (s *scene) deliver(ctx context.Context, to *process, e event, attempt int) 
 	return post.Delivery{
 		Who: "sender", Request: r, Client: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: senderDeadline},
 		Told: history.Delivery{Source: e.source.Name, Gateway: to.Name(), EventIDs: []string{e.id}, Signed: true, Attempt: attempt},
-	}.Make(ctx, s.History), nil // no acknowledgement is no error here: schedules check for it
+	}.Make(ctx, s.History), nil // a missing acknowledgement is not an error here: schedules check for it
 }
 
 // acknowledge delivers events that must be acknowledged, one after another. An idle gateway
-// does so immediately.
+// acknowledges immediately.
 func acknowledge(by, source string, ids ...string) step {
 	return func(ctx context.Context, s *scene) error {
 		for _, id := range ids {

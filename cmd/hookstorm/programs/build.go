@@ -20,13 +20,13 @@ type BuildOptions struct {
 	Dir string
 	// Out is the file to write. Required.
 	Out string
-	// Package is the directory of the program, relative to Dir. Hooklatch and hookstorm are
-	// modules of their own. Defaults to cmd/hooklatch.
+	// Package is the program's directory, relative to Dir. Hooklatch and hookstorm are separate
+	// modules. Defaults to cmd/hooklatch.
 	Package string
 	// Tags are build tags, such as failpoint.
 	Tags []string
-	// Overlay is a file that replaces the contents of other files, as for the go command.
-	// Empty: none.
+	// Overlay is a file that replaces the contents of other files, as for the go command. If
+	// empty, no file is replaced.
 	Overlay string
 }
 
@@ -44,7 +44,7 @@ func Build(ctx context.Context, opts BuildOptions) (string, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, buildTimeout)
 	defer cancel()
-	// Versions are named by Commit. Stamping would fail outside of a repository.
+	// Commit names the version. Stamping would fail outside of a repository.
 	args := []string{"build", "-buildvcs=false", "-o", out, "-tags", strings.Join(opts.Tags, ",")}
 	if opts.Overlay != "" {
 		args = append(args, "-overlay", opts.Overlay)
@@ -88,8 +88,8 @@ func Worktree(ctx context.Context, root, ref string) (dir string, remove func() 
 		if err := os.RemoveAll(parent); err != nil {
 			return fmt.Errorf("remove the worktree of %s: %w", ref, err)
 		}
-		// The command runs to its end, so that the repository does not keep listing the
-		// removed worktree.
+		// The command runs to its end, so that the repository does not keep listing the removed
+		// worktree.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 		defer cancel()
 		if _, err := output(ctx, root, "git", "worktree", "prune"); err != nil {
@@ -97,7 +97,7 @@ func Worktree(ctx context.Context, root, ref string) (dir string, remove func() 
 		}
 		return nil
 	}
-	// Hooks serve the work of developers, and may do anything.
+	// Hooks belong to developers, and may do anything.
 	if _, err := output(ctx, root, "git", "-c", "core.hooksPath="+os.DevNull, "worktree", "add", "--detach", dir, commit); err != nil {
 		return "", nil, errors.Join(fmt.Errorf("worktree of %s: %w", ref, err), remove())
 	}

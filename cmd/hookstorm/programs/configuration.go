@@ -29,7 +29,7 @@ func NewConfiguration(path string, settings scenario.Settings) (*Configuration, 
 // Path returns the path of the file.
 func (c *Configuration) Path() string { return c.path }
 
-// Vary makes a change that a reload may make and that no guarantee depends on, and ends
+// Vary makes a change that a reload may make and that no guarantee depends on. It also ends
 // Break.
 func (c *Configuration) Vary() error {
 	return c.change(func(s *scenario.Settings) {
@@ -44,7 +44,7 @@ func (c *Configuration) Break() error {
 	return c.change(func(s *scenario.Settings) { s.Broken = true })
 }
 
-// Mend ends Break.
+// Mend undoes Break.
 func (c *Configuration) Mend() error {
 	return c.change(func(s *scenario.Settings) { s.Broken = false })
 }
@@ -54,8 +54,8 @@ func (c *Configuration) Deploy(d scenario.Deployment) error {
 	return c.change(func(s *scenario.Settings) { s.Deployment = d })
 }
 
-// Cut rewrites the file in place with only so many lines, like an editor or a copy that has
-// not finished. Mend completes it.
+// Cut rewrites the file in place with only this many lines, like an editor or a copy that has not
+// finished. Mend completes the file.
 func (c *Configuration) Cut(lines int) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -70,8 +70,7 @@ func (c *Configuration) Cut(lines int) error {
 	return nil
 }
 
-// MendFor is Mend for a process that is about to start. The previous version knows fewer
-// keys.
+// MendFor is Mend for a process that is about to start. The previous version knows fewer keys.
 func (c *Configuration) MendFor(previous bool) error {
 	return c.change(func(s *scenario.Settings) { s.Broken, s.Previous = false, previous })
 }

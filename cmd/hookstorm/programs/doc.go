@@ -1,4 +1,3 @@
-// Package programs runs the processes of a run. It builds their binaries, starts, stops,
-// kills, pauses and reloads them, and records every start and every end, whether hookstorm
-// caused it or not.
+// Package programs runs a run's processes. It builds their binaries, starts, stops, kills, pauses
+// and reloads them. It records every start and every end, whether or not hookstorm caused it.
 package programs

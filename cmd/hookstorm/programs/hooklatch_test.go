@@ -17,7 +17,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// The real program handles everything that a run does to it.
+// The real program handles every action of a run.
 func TestHooklatchIsStartedReloadedPausedKilledAndStopped(t *testing.T) {
 	t.Parallel()
 	binary, err := programs.Build(t.Context(), programs.BuildOptions{Dir: root, Out: filepath.Join(t.TempDir(), "hooklatch")})
@@ -54,7 +54,7 @@ func TestHooklatchIsStartedReloadedPausedKilledAndStopped(t *testing.T) {
 
 	require.NoError(t, p.Pause())
 	client := &http.Client{Timeout: 100 * time.Millisecond}
-	// On a busy machine its threads run on for a moment.
+	// On a busy machine its threads continue for a moment.
 	require.Eventually(t, func() bool {
 		answer, err := client.Get("http://" + free[1] + "/readyz")
 		if err == nil {

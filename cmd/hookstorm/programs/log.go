@@ -6,18 +6,17 @@ import (
 	"sync"
 )
 
-// endSize is the length of the end of a log in messages, in bytes.
+// endSize is the size of the log's end in messages, in bytes.
 const endSize = 8 << 10
 
-// log is the output of the processes of one program, in a file of bounded size. Whenever it
-// is full, the older half is moved to path.old. A log that cannot be written blocks no
-// process.
+// log is the output of one program's processes, in a file of bounded size. Whenever the file is
+// full, it is moved to path.old. A log that cannot be written blocks no process.
 type log struct {
-	path  string // empty: only the end is kept
-	limit int64  // of both files together, in bytes
+	path  string // if empty, only the end is kept
+	limit int64  // total size of both files, in bytes
 
 	mu      sync.Mutex
-	written int64 // to the current file
+	written int64 // bytes written to the current file
 	last    []byte
 }
 
@@ -34,15 +33,15 @@ func (l *log) Write(b []byte) (int, error) {
 		return len(b), nil
 	}
 	if l.written+int64(len(b)) > l.limit/2 && l.written > 0 {
-		_ = os.Rename(l.path, l.path+".old") // else the file grows, which is no reason to stop
+		_ = os.Rename(l.path, l.path+".old") // if this fails, the file grows, which is no reason to stop
 		l.written = 0
 	}
 	file, err := os.OpenFile(l.path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return len(b), nil
 	}
-	n, _ := file.Write(b) // as above
-	_ = file.Close()      // as above
+	n, _ := file.Write(b) // a write error must not stop the process
+	_ = file.Close()      // a close error must not stop the process
 	l.written += int64(n)
 	return len(b), nil
 }

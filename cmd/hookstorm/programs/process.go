@@ -24,7 +24,7 @@ type process struct {
 	done chan struct{} // closed when it has ended and its log is complete
 	how  string        // how it ended; read it after done
 
-	ordered   atomic.Bool // hookstorm asked it to end
+	ordered   atomic.Bool // hookstorm requested its end
 	listening atomic.Bool // it has answered, so it handles signals
 }
 
@@ -78,8 +78,8 @@ func (p *process) ended() bool {
 	}
 }
 
-// Environment returns hookstorm's environment without variables that would change what the
-// programs do: another database, other telemetry, failpoints.
+// Environment returns hookstorm's environment without variables that would change the programs'
+// behaviour: another database, other telemetry, failpoints.
 func Environment() []string {
 	var env []string
 	for _, entry := range os.Environ() {

@@ -21,24 +21,24 @@ type Options struct {
 	// Binary is the file to run, with Args. Required.
 	Binary string
 	Args   []string
-	// Env is added to Environment.
+	// Env contains additions to Environment.
 	Env []string
-	// Log is the file that receives the output. Empty: only its end is kept.
+	// Log is the file for the output. If empty, only the output's end is kept.
 	Log string
-	// LogSize bounds the file, in bytes. At least the newest half is kept. Defaults to 32 MB.
+	// LogSize bounds the log files, in bytes. At least the newest half is kept. Defaults to 32
+	// MB.
 	LogSize int64
-	// ReadyURL answers 200 when the process can do its work, and answers at all as soon as it
-	// handles signals. An example is /readyz of the admin listener. Empty: it is ready
-	// immediately.
+	// ReadyURL answers 200 when the process can do its work. It answers any status once the
+	// process handles signals. An example is /readyz of the admin listener. If empty, the process
+	// is ready immediately.
 	ReadyURL string
-	// StopTimeout is how long a process may take to end after SIGTERM. Defaults to 40
-	// seconds.
+	// StopTimeout is the maximum time for a process to end after SIGTERM. Defaults to 40 seconds.
 	StopTimeout time.Duration
 	// History gets a note of every start and end. Required.
 	History *history.Writer
 }
 
-// Program runs at most one process at a time. It may be started again whenever that has
+// Program runs at most one process at a time. It may be started again whenever its process has
 // ended. It is safe for concurrent use.
 type Program struct {
 	opts   Options
@@ -46,7 +46,7 @@ type Program struct {
 	client *http.Client
 
 	mu      sync.Mutex // held while a process is started
-	process *process   // the last one, nil before the first
+	process *process   // the last process, nil before the first
 }
 
 // New returns a program without starting it.
@@ -91,7 +91,7 @@ func (p *Program) current() *process {
 	return p.process
 }
 
-// Alive reports whether a process runs. A paused one counts.
+// Alive reports whether a process runs. A paused process counts.
 func (p *Program) Alive() bool {
 	process := p.current()
 	return process != nil && !process.ended()

@@ -24,9 +24,9 @@ import (
 )
 
 const (
-	// previousEnv names the commit whose worker leads. The default is the one before this.
+	// previousEnv names the commit whose worker leads. Defaults to the previous commit.
 	previousEnv = "HOOKLATCH_PREVIOUS"
-	longEnv     = "HOOKLATCH_LONG" // set: the test runs, even without a commit
+	longEnv     = "HOOKLATCH_LONG" // if set, the test runs even without a commit
 )
 
 const workerFile = `
@@ -60,9 +60,9 @@ func (c *counting) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c.applied[r.Header.Get("Idempotency-Key")]++
 }
 
-// All jobs are deleted, twice, while a worker of the previous version leads and does the
-// upkeep. Within three minutes all work is finished, and nothing was applied twice. The test
-// takes minutes, because it builds two programs and upkeep runs once a minute.
+// All jobs are deleted, twice, while a worker of the previous version leads and does the upkeep.
+// Within three minutes all work is finished, and nothing was applied twice. The test takes
+// minutes, because it builds two programs and upkeep runs once a minute.
 func TestDeletedJobsComeBackWhileAWorkerOfBeforeLeads(t *testing.T) {
 	t.Parallel()
 	if os.Getenv(previousEnv) == "" && os.Getenv(longEnv) == "" {
@@ -134,7 +134,7 @@ func TestDeletedJobsComeBackWhileAWorkerOfBeforeLeads(t *testing.T) {
 	deleteJobs()
 	receiver.open.Store(true)
 	accept(events/2, events)
-	deleteJobs() // some of undispatched events, some of effects at work
+	deleteJobs() // jobs of undispatched events and of running effects
 	began := time.Now()
 	const unfinished = `SELECT ((SELECT count(*) FROM hooklatch.processed_events WHERE outcome <> 'dispatched')
 		+ (SELECT count(*) FROM hooklatch.effects WHERE state NOT IN ('done', 'parked')))::text`

@@ -12,7 +12,7 @@ import (
 // killTimeout bounds the wait for a process after SIGKILL, which only the kernel can delay.
 const killTimeout = 20 * time.Second
 
-// Kill ends the process as a crash would, even a paused one, and returns when it has ended.
+// Kill ends the process, even a paused one, as a crash would, and returns when it has ended.
 // Without a process it does nothing.
 func (p *Program) Kill() error {
 	process := p.current()
@@ -33,16 +33,16 @@ func (p *Program) Kill() error {
 	}
 }
 
-// Stop asks the process to end (SIGTERM), and returns when it has ended. A process that takes
-// longer than StopTimeout, or than ctx, is killed, which is an error. Stop may be called
-// again. Without a process it does nothing.
+// Stop requests the process to end (SIGTERM), and returns when it has ended. If the process
+// outlasts StopTimeout or ctx, Stop kills it and returns an error. Stop may be called again.
+// Without a process it does nothing.
 func (p *Program) Stop(ctx context.Context) error {
 	process := p.current()
 	if process == nil || process.ended() {
 		return nil
 	}
 	process.ordered.Store(true)
-	// A paused process could not handle it.
+	// A paused process could not handle SIGTERM.
 	if err := errors.Join(process.signal(syscall.SIGTERM), process.signal(syscall.SIGCONT)); err != nil {
 		return fmt.Errorf("stop %s: %w", p.opts.Name, err)
 	}
@@ -57,7 +57,7 @@ func (p *Program) Stop(ctx context.Context) error {
 	return errors.Join(fmt.Errorf("stop %s: it did not end by itself: %w\n%s", p.opts.Name, context.Cause(ctx), lines), p.Kill())
 }
 
-// Pause stops the process where it is (SIGSTOP), until Continue.
+// Pause suspends the process (SIGSTOP) until Continue.
 func (p *Program) Pause() error { return p.send("pause", syscall.SIGSTOP) }
 
 // Continue resumes a paused process.
@@ -85,7 +85,7 @@ func (p *Program) send(what string, signal syscall.Signal) error {
 	return nil
 }
 
-// signal sends a signal that a process that has ended does not need.
+// signal signals a process. It ignores a process that has already ended.
 func (p *process) signal(signal syscall.Signal) error {
 	if err := p.cmd.Process.Signal(signal); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return err

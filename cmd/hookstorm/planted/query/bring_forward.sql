@@ -1,4 +1,4 @@
--- Makes jobs run now that would wait for their time.
+-- Makes scheduled jobs run now.
 UPDATE hooklatch.river_job
 SET scheduled_at = now(), state = 'available'
 WHERE kind IN ('dispatch', 'effect')
