@@ -1,5 +1,5 @@
-// Command mutants makes mistakes in the code on purpose, one after another, and sees
-// whether the test that is there for each notices. README.md says how.
+// Command mutants makes deliberate mistakes in the code, one after another, and checks that the
+// test for each notices. README.md describes it.
 package main
 
 import (
@@ -31,7 +31,7 @@ func main() {
 	}
 }
 
-// options are the flags.
+// options contains the flags.
 type options struct {
 	root, lists string
 	changed     string
@@ -83,7 +83,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	total := &totals{out: out, verbose: opts.verbose}
 	all, olds := fresh(opts.root, all)
 	for _, old := range olds {
-		total.add(old) // looking costs nothing: it is told of whatever else is asked
+		total.add(old) // the check is cheap, so stale mutants are reported whatever else is selected
 	}
 	scheduled, tested := parted(all)
 	if _, err := mutant.Planted(opts.root, scheduled); err != nil {
@@ -116,7 +116,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	return total.err()
 }
 
-// fresh parts the mutants that can be made from those that no longer can.
+// fresh splits the mutants into those that can be made and those that no longer can.
 func fresh(root string, all []mutant.Mutant) (able []mutant.Mutant, olds []result) {
 	for _, m := range all {
 		if err := m.Stale(root); err != nil {
@@ -128,8 +128,7 @@ func fresh(root string, all []mutant.Mutant) (able []mutant.Mutant, olds []resul
 	return able, olds
 }
 
-// parted returns the mutants that have a schedule, and those that have a test: some
-// have both.
+// parted returns the mutants with a schedule, and the mutants with a test. Some have both.
 func parted(all []mutant.Mutant) (scheduled, tested []mutant.Mutant) {
 	for _, m := range all {
 		if m.Schedule != "" {

@@ -19,7 +19,7 @@ const (
 	list   = "testdata/list"
 )
 
-// mutantsOf runs the command and returns what it said of each mutant.
+// mutantsOf runs the command and returns its report on each mutant.
 func mutantsOf(t *testing.T, args ...string) (said map[string]string, out string, err error) {
 	t.Helper()
 	var b strings.Builder
@@ -163,7 +163,7 @@ func TestWrongListsAreRefused(t *testing.T) {
 	}
 }
 
-// What is written in the list is there, or the list is worth nothing.
+// The list must match the code, or it is useless.
 func TestTheListIsNotStale(t *testing.T) {
 	t.Parallel()
 	if _, out, err := mutantsOf(t, "-check"); err != nil {
@@ -182,7 +182,7 @@ func TestMutantsWithAScheduleAreCheckedTogether(t *testing.T) {
 	}
 }
 
-// repository is a copy of the module whose one commit is named base.
+// repository returns a copy of the module with a single commit, named base.
 func repository(t *testing.T) string {
 	t.Helper()
 	root := t.TempDir()

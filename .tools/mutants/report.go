@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// totals prints results as they come and counts them.
+// totals prints results as they arrive and counts them.
 type totals struct {
 	out     io.Writer
-	verbose bool // also how mutants were noticed
+	verbose bool // also print how mutants were noticed
 
 	mu    sync.Mutex
 	count map[verdict]int
@@ -37,7 +37,7 @@ func (t *totals) add(r result) {
 	}
 }
 
-// sum prints how many there are of each.
+// sum prints the number of mutants for each verdict.
 func (t *totals) sum(took time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -45,7 +45,7 @@ func (t *totals) sum(took time.Duration) {
 		t.count[killed], t.count[survived], t.count[stale], t.count[broken], t.count[leftOut], took.Seconds())
 }
 
-// err says whether something was not killed. What is left out is no fault.
+// err returns an error if a mutant was not killed. Mutants that were left out do not count.
 func (t *totals) err() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()

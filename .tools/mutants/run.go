@@ -11,14 +11,14 @@ import (
 	"github.com/hooklatch/hooklatch/.tools/mutants/mutant"
 )
 
-// verdict is what became of a mutant.
+// verdict is the result of a mutant.
 type verdict string
 
 const (
 	killed   verdict = "killed"
 	survived verdict = "SURVIVED"
-	stale    verdict = "STALE"  // its text, or its test, is not there any more
-	broken   verdict = "BROKEN" // the entry is wrong: what fails is not the test
+	stale    verdict = "STALE"  // its text or its test no longer exists
+	broken   verdict = "BROKEN" // the entry is wrong: the failure is not the test's
 	leftOut  verdict = "left out"
 )
 
@@ -27,28 +27,29 @@ type result struct {
 	mutant  mutant.Mutant
 	verdict verdict
 	by      []string // the tests that failed
-	detail  string   // why it is so: of a killed one, what the tests printed
+	detail  string   // reason for the verdict; for a killed mutant, the tests' output
 	took    time.Duration
 }
 
-// runner tries mutants, some at a time.
+// runner tries mutants, several at a time.
 type runner struct {
 	root  string
-	limit time.Duration // of the tests of a mutant that has none of its own
+	limit time.Duration // limit for tests of a mutant without its own limit
 
 	mu     sync.Mutex
 	suites map[mutant.Suite]*baseline
 }
 
-// baseline is a suite without any mutant. It must pass, or a failure says nothing.
+// baseline is the result of a suite without any mutant. It must pass, or a failure is
+// meaningless.
 type baseline struct {
 	once   sync.Once
-	detail string // why it proves nothing
+	detail string // reason why the baseline is useless
 	err    error
 }
 
-// all tries the mutants and reports each result as it comes. When ctx ends, those
-// that are not tried, or not to the end, are left out.
+// all tries the mutants and reports each result as it arrives. When ctx ends, mutants that are
+// untried or unfinished are left out.
 func (r *runner) all(ctx context.Context, mutants []mutant.Mutant, parallel int, report func(result)) {
 	next := make(chan mutant.Mutant)
 	var workers sync.WaitGroup
@@ -109,7 +110,7 @@ func (r *runner) judge(ctx context.Context, m mutant.Mutant) (verdict, []string,
 	return killed, t.failed, tail(t.output), nil
 }
 
-// baselineOf runs the suite of a mutant on the code as it is, once.
+// baselineOf runs a mutant's suite on the unchanged code, once.
 func (r *runner) baselineOf(ctx context.Context, m mutant.Mutant) (string, error) {
 	r.mu.Lock()
 	b, known := r.suites[m.Suite]
@@ -142,12 +143,12 @@ func (r *runner) limitOf(m mutant.Mutant) time.Duration {
 	return r.limit
 }
 
-// tail is the end of what a test printed.
+// tail returns the end of a test's output.
 func tail(output string) string {
 	const lines = 30
 	all := strings.Split(strings.TrimSpace(output), "\n")
 	return strings.Join(all[max(0, len(all)-lines):], "\n")
 }
 
-// errNotKilled is the end of a run in which a mutant was not killed.
+// errNotKilled is returned if a mutant was not killed.
 var errNotKilled = errors.New("not every mutant was killed")

@@ -12,8 +12,7 @@ import (
 	"github.com/hooklatch/hooklatch/.tools/mutants/mutant"
 )
 
-// named leaves the mutants that any of the words names: by name, or by the package it
-// changes.
+// named returns the mutants that match any of the words, by name or by the package they change.
 func named(root string, all []mutant.Mutant, words []string) []mutant.Mutant {
 	if len(words) == 0 {
 		return all
@@ -25,8 +24,8 @@ func named(root string, all []mutant.Mutant, words []string) []mutant.Mutant {
 	})
 }
 
-// changedSince leaves the mutants of packages in which anything, a test or a file
-// beside them too, is not as it was where HEAD and base parted.
+// changedSince returns the mutants of packages in which any file, including tests and other
+// files, changed since HEAD and base diverged.
 func changedSince(root string, all []mutant.Mutant, base string) ([]mutant.Mutant, error) {
 	fork, err := git(root, "merge-base", "HEAD", base)
 	if err != nil {
@@ -45,23 +44,23 @@ func changedSince(root string, all []mutant.Mutant, base string) ([]mutant.Mutan
 	}), nil
 }
 
-// shuffled puts the mutants in an order that depends on the commit alone: when the
-// time does not suffice for all, another commit tries others.
+// shuffled orders the mutants by the commit's hash alone. When the time is too short for all,
+// another commit tries others.
 func shuffled(root string, all []mutant.Mutant) ([]mutant.Mutant, error) {
 	head, err := git(root, "rev-parse", "HEAD")
 	if err != nil {
 		return nil, err
 	}
 	sum := fnv.New64a()
-	_, _ = sum.Write([]byte(head)) // a hash refuses nothing
+	_, _ = sum.Write([]byte(head)) // writing to a hash cannot fail
 	order := slices.Clone(all)
-	random := rand.New(rand.NewPCG(sum.Sum64(), 0)) //nolint:gosec // which mutants come first is no secret
+	random := rand.New(rand.NewPCG(sum.Sum64(), 0)) //nolint:gosec // the order of mutants is no secret
 	random.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
 	return order, nil
 }
 
 func git(root string, args ...string) (string, error) {
-	cmd := exec.Command("git", args...) //nolint:noctx // a look at the local repository, over at once
+	cmd := exec.Command("git", args...) //nolint:noctx // the query of the local repository is quick
 	cmd.Dir = root
 	out, err := cmd.Output()
 	if err != nil {

@@ -20,23 +20,22 @@ import (
 	"github.com/hooklatch/hooklatch/.tools/mutants/mutant"
 )
 
-// buildTime is how long building a test may take beside running it.
+// buildTime is the maximum time for building a test, beyond running it.
 const buildTime = 10 * time.Minute
 
-// trial is what one run of a suite showed.
+// trial is the result of one run of a suite.
 type trial struct {
 	passed   bool
-	ran      int      // tests that began and were not skipped; parts do not count
+	ran      int      // tests that began and were not skipped; subtests do not count
 	failed   []string // the tests that failed, or ran when the program ended
 	timedOut bool
-	broken   string // why the program could not even be tested
+	broken   string // reason why the program could not be tested
 	output   string
 }
 
-// try runs a suite with the files of changed, by path below root, in the place of
-// those that are there. Nothing is written to root: the go command takes the other
-// contents from an overlay, files that are embedded too, and so do the programs that
-// a test builds.
+// try runs a suite with the files of changed, by path below root, in place of the existing ones.
+// Nothing is written to root: the go command reads changed files from an overlay, including
+// embedded files. The programs that a test builds use the overlay, too.
 func try(ctx context.Context, root string, s mutant.Suite, limit time.Duration, changed map[string]string) (trial, error) {
 	scratch, err := os.MkdirTemp("", "mutant-")
 	if err != nil {
@@ -54,7 +53,7 @@ func try(ctx context.Context, root string, s mutant.Suite, limit time.Duration, 
 	cmd.Env = append(os.Environ(), "GOFLAGS="+strings.TrimSpace(os.Getenv("GOFLAGS")+" -overlay="+overlay))
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	// A group of its own, so that the test program ends with the command.
+	// Uses a separate process group, so that the test program ends with the command.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = 10 * time.Second
@@ -82,7 +81,7 @@ type event struct {
 	FailedBuild string
 }
 
-// readTrial reads what go test -json wrote.
+// readTrial parses the output of go test -json.
 func readTrial(events *bytes.Buffer) trial {
 	var t trial
 	var output strings.Builder
@@ -107,7 +106,7 @@ func readTrial(events *bytes.Buffer) trial {
 			delete(running, e.Test)
 		case e.Action == "skip":
 			delete(running, e.Test)
-			t.ran-- // it proves nothing
+			t.ran-- // a skipped test shows nothing
 		case e.Action == "fail":
 			delete(running, e.Test)
 			t.failed = append(t.failed, e.Test)
@@ -121,11 +120,12 @@ func readTrial(events *bytes.Buffer) trial {
 	return t
 }
 
-// invalidSQL are the errors of a statement that the server cannot even read: no
-// syntax, or names and types that are not there.
+// invalidSQL matches the errors of a statement that the server cannot parse: a syntax error, or
+// names and types that do not exist.
 var invalidSQL = regexp.MustCompile(`SQLSTATE (42601|42703|42702|42P01|42P08|42P10|42P18|42883|42804)`)
 
-// brokenSQL says that a change of SQL made no statement, which any test would notice.
+// brokenSQL reports whether a change of SQL created an invalid statement, which any test would
+// notice.
 func (t trial) brokenSQL(changed map[string]string) bool {
 	for file := range changed {
 		if filepath.Ext(file) == ".sql" && invalidSQL.MatchString(t.output) {

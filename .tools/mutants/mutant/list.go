@@ -9,8 +9,7 @@ import (
 	"time"
 )
 
-// ReadList reads every file of some directories. README.md of the command explains the
-// form of the files.
+// ReadList reads every file of some directories. The command's README.md describes the format.
 func ReadList(dirs ...string) ([]Mutant, error) {
 	var files []string
 	for _, dir := range dirs {
@@ -73,7 +72,7 @@ func Parse(file, text string) ([]Mutant, error) {
 	return all, nil
 }
 
-// read takes one line of the entry.
+// read parses one line of the entry.
 func (m *Mutant) read(line, word, rest string) error {
 	switch {
 	case line[0] == '-' || line[0] == '+':
@@ -114,7 +113,7 @@ func (m *Mutant) read(line, word, rest string) error {
 	return nil
 }
 
-// joined adds a line to a text; the first line of a change has none before it.
+// joined adds a line to a text. The first line of a change has no preceding one.
 func joined(text, line string) string {
 	if text == "" {
 		return line

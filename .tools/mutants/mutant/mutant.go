@@ -17,19 +17,19 @@ import (
 	"time"
 )
 
-// Mutant is one mistake that somebody could make, and what must notice it: tests, a
-// schedule of hookstorm, or both.
+// Mutant is one possible mistake, with the tests, the schedule of hookstorm, or both that must
+// notice it.
 type Mutant struct {
 	Name  string
-	Why   string // it matters, in one sentence
+	Why   string // the reason why it matters, in one sentence
 	Edits []Edit
 	Suite Suite // zero if only a schedule notices it
-	// Schedule says in words how hookstorm makes real processes show it.
+	// Schedule describes how hookstorm makes real processes show the mistake.
 	Schedule string
-	// Hangs tells that the mutant stops the program instead of answering wrongly: no
-	// end within its limit kills it too.
+	// Hangs is true if the mutant stops the program instead of causing wrong results. Exceeding
+	// the time limit then also counts as killed.
 	Hangs bool
-	Limit time.Duration // bounds its tests; 0 means the limit of the command
+	Limit time.Duration // limit of its tests; 0 means the limit of the command
 	At    string        // file and line of the entry in the list
 }
 
@@ -39,14 +39,14 @@ type Edit struct {
 	Find, Replace string
 }
 
-// Suite are tests of one package.
+// Suite is a set of tests of one package.
 type Suite struct {
-	Pkg string // as go test takes it: ./outbox
-	Run string // as -run takes it
+	Pkg string // as an argument of go test: ./outbox
+	Run string // as an argument of -run
 }
 
-// Stale says why the mutant can no longer be made of the files below root; nil when
-// it can.
+// Stale returns the reason why the mutant can no longer be made from the files below root, or nil
+// if it can.
 func (m *Mutant) Stale(root string) error {
 	_, err := m.Mutated(root)
 	if err != nil {
@@ -70,14 +70,14 @@ func (m *Mutant) Mutated(root string) (map[string]string, error) {
 	return changed, nil
 }
 
-// tree is the contents of changed files, by path below the root.
+// tree holds the contents of changed files, by path below the root.
 type tree map[string]string
 
-// chosen stands in the replacement for whether the process has the mistake.
+// chosen is the placeholder in a replacement for whether the process has the mistake.
 const chosen = "{{planted}}"
 
-// edit makes one change, after those that were made in the same file. isChosen is the
-// expression that stands for chosen.
+// edit makes one change, after earlier changes in the same file. isChosen is the expression that
+// replaces chosen.
 func (t tree) edit(root string, e Edit, isChosen string) error {
 	text, again := t[e.File]
 	if !again {
@@ -94,7 +94,7 @@ func (t tree) edit(root string, e Edit, isChosen string) error {
 	return nil
 }
 
-// Packages are the directories of the packages that the mutant changes.
+// Packages returns the directories of the packages that the mutant changes.
 func (m *Mutant) Packages(root string) []string {
 	var dirs []string
 	for _, e := range m.Edits {
@@ -103,8 +103,8 @@ func (m *Mutant) Packages(root string) []string {
 	return dirs
 }
 
-// PackageOf is the nearest directory above a file that has Go files: it compiles the
-// file or embeds it.
+// PackageOf returns the nearest directory above a file that has Go files: the package compiles or
+// embeds the file.
 func PackageOf(root, file string) string {
 	for dir := path.Dir(file); ; dir = path.Dir(dir) {
 		found, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(dir), "*.go"))
@@ -116,7 +116,7 @@ func PackageOf(root, file string) string {
 
 var declaredTest = regexp.MustCompile(`(?m)^func ((?:Test|Example|Fuzz)\w*)\(`)
 
-// exists says which test of the suite its package does not declare.
+// exists returns an error for a test of the suite that its package does not declare.
 func (s Suite) exists(root string) error {
 	files, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(s.Pkg), "*_test.go"))
 	if err != nil {
@@ -141,7 +141,7 @@ func (s Suite) exists(root string) error {
 	return errors.Join(missing...)
 }
 
-// SuiteOf makes -run of names: TestName, or TestName/part/part for subtests.
+// SuiteOf builds the -run argument from names: TestName, or TestName/part/part for subtests.
 func SuiteOf(pkg string, tests []string) Suite {
 	patterns := make([]string, 0, len(tests))
 	for _, test := range tests {
@@ -154,7 +154,7 @@ func SuiteOf(pkg string, tests []string) Suite {
 	return Suite{Pkg: pkg, Run: strings.Join(patterns, "|")}
 }
 
-// Names are the tests of the suite without their parts.
+// Names returns the suite's tests without their subtests.
 func (s Suite) Names() []string {
 	var names []string
 	for pattern := range strings.SplitSeq(s.Run, "|") {

@@ -9,7 +9,7 @@ import (
 	"slices"
 )
 
-// WriteOverlay writes the changed files and what the go command's -overlay reads.
+// WriteOverlay writes the changed files and the file for the go command's -overlay flag.
 func WriteOverlay(root, scratch string, changed map[string]string) (string, error) {
 	replace := make(map[string]string, len(changed))
 	for i, file := range slices.Sorted(maps.Keys(changed)) {

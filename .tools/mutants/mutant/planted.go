@@ -10,14 +10,14 @@ import (
 	"strings"
 )
 
-// Environment names the variable that chooses the mistake of a process that was built
-// from Planted. Empty: none, and the process is as honest as without the overlay.
+// Environment is the variable that chooses the mistake of a process built from Planted. If empty,
+// the process behaves as without the overlay.
 const Environment = "HOOKLATCH_PLANTED"
 
-// plantedPackage exists in the overlay only.
+// plantedPackage exists only in the overlay.
 const plantedPackage = "planted"
 
-// statementReader is where programs read their statements.
+// statementReader is the code with which programs read their statements.
 var statementReader = Edit{
 	File: "internal/statement/compile.go",
 	Find: "func (f folder) read(file string) ([]byte, error) {\n",
@@ -41,7 +41,7 @@ func Planted(root string, all []Mutant) (map[string]string, error) {
 		return nil, nil //nolint:nilnil // without mistakes nothing changes
 	}
 	changed := make(tree)
-	wrong := make(map[string]map[string]string, len(all)) // statements, by mistake and honest text
+	wrong := make(map[string]map[string]string, len(all)) // changed statements, by mistake and original text
 	for _, m := range all {
 		var err error
 		if wrong[m.Name], err = changed.plant(root, m); err != nil {
@@ -62,7 +62,7 @@ func Planted(root string, all []Mutant) (map[string]string, error) {
 	return changed, nil
 }
 
-// plant makes the changes of Go files and returns the statements to exchange.
+// plant makes the changes of Go files and returns the statements to replace.
 func (t tree) plant(root string, m Mutant) (map[string]string, error) {
 	var depends, inGo bool
 	statements := Mutant{Name: m.Name}
@@ -97,8 +97,8 @@ func (t tree) plant(root string, m Mutant) (map[string]string, error) {
 
 var packageClause = regexp.MustCompile(`(?m)^package \w+$`)
 
-// importing adds an import to a Go file, on the line of its package clause: the numbers
-// of the lines stay.
+// importing adds an import to a Go file, on the line of its package clause, so that line numbers
+// stay the same.
 func importing(text, path string) string {
 	at := packageClause.FindStringIndex(text)
 	if at == nil {
@@ -122,7 +122,7 @@ func moduleOf(root string) (string, error) {
 	return string(clause[1]), nil
 }
 
-// plantedSource is the text of the package, for the name of the variable and the wrong
+// plantedSource is the package's text, a format for the name of the variable and the changed
 // statements.
 const plantedSource = `package planted
 

@@ -10,7 +10,7 @@ import (
 	"github.com/hooklatch/hooklatch/.tools/mutants/mutant"
 )
 
-// shop is a module whose one statement is read where the real one reads its statements.
+// shop is a module with one statement, which it reads as the real module does.
 var shop = map[string]string{
 	"go.mod": "module example.com/shop\n\ngo 1.26.0\n",
 	"main.go": `package main
@@ -115,7 +115,7 @@ func parse(t *testing.T, text string) []mutant.Mutant {
 	return all
 }
 
-// One build has all mistakes, and each process the one it is told to have.
+// One build contains all mistakes, and each process has the selected one.
 func TestAProcessChoosesItsMistake(t *testing.T) {
 	t.Parallel()
 	root, scratch := repository(t), t.TempDir()
@@ -152,7 +152,7 @@ func TestAProcessChoosesItsMistake(t *testing.T) {
 	}
 }
 
-// Alone a mistake needs nothing to choose it: the test that must notice it just runs.
+// A single mistake needs no selection: the test that must notice it just runs.
 func TestAloneAMistakeIsMade(t *testing.T) {
 	t.Parallel()
 	changed, err := parse(t, mistakes)[1].Mutated(repository(t))

@@ -1,4 +1,4 @@
-// Package shop is what the tests of the command change.
+// Package shop is changed by the command's tests.
 package shop
 
 import _ "embed"
