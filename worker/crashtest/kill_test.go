@@ -13,17 +13,17 @@ import (
 )
 
 const (
-	kills  = 4  // at each point
-	batch  = 20 // effects that a worker process has under way simultaneously
-	caught = 10 // of these, the least that a kill must meet at its point to count
-	// A process killed while it settles may also have claimed the next batch. A kill that
-	// comes too late is repeated, on a busy machine many times.
+	kills  = 4  // kills at each point
+	batch  = 20 // simultaneous effects of a worker process
+	caught = 10 // minimum number of these effects at the point for a kill to count
+	// A process that is killed while it settles may already have claimed the next batch. A kill
+	// that is too late is repeated, on a busy machine many times.
 	tries   = 4 * kills
 	effects = tries*2*batch + batch
 )
 
 // I6, I7, I8: worker processes are killed with SIGKILL at each point of an attempt. An
-// undisturbed one then finishes the work.
+// undisturbed process then finishes the work.
 func TestKilledWorkersNeitherLoseNorDouble(t *testing.T) {
 	t.Parallel()
 	for _, policy := range []ledger.Policy{ledger.AtLeastOnce, ledger.AtMostOnce} {
@@ -65,9 +65,9 @@ type crash struct {
 	uncalled []string // unsettled when their process died, before the call
 }
 
-// kill starts a worker process, kills it when it has a batch at the point, and returns how
-// many effects it caught there. If the process is settling, every second kill comes when some
-// outcomes are committed. The others come at any moment from the first one to be settled.
+// kill starts a worker process, kills it when it has a batch at the point, and returns how many
+// effects it caught there. If the process is settling, every second kill happens when some
+// outcomes are committed. The other kills happen at any moment from the first settled outcome.
 func (c *crash) kill(t *testing.T, try int) int {
 	t.Helper()
 	called := c.receiver.total()
@@ -96,7 +96,7 @@ func (c *crash) kill(t *testing.T, try int) int {
 
 	keys := p.marked(markBefore)
 	if c.at == settling {
-		keys = p.marked(markAnswered) // the others have not reached their call yet
+		keys = p.marked(markAnswered) // the others have not called the receiver yet
 	}
 	running := c.count(t, `SELECT count(*) FROM hooklatch.effects AS e JOIN hooklatch.river_job AS j ON j.id = e.job_id
 		WHERE e.idempotency_key = ANY($1) AND j.state = 'running'`, keys)

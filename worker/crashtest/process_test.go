@@ -1,5 +1,5 @@
-// Package crashtest proves the worker's promises about effects on real processes that are
-// killed or stopped at chosen moments.
+// Package crashtest tests the worker's promises about effects with real processes that are killed
+// or stopped at chosen moments.
 package crashtest
 
 import (
@@ -26,7 +26,7 @@ import (
 	"github.com/hooklatch/hooklatch/worker/destination"
 )
 
-// patience is how long a test waits for something that must happen.
+// patience is the maximum wait for an expected event.
 const patience = 2 * time.Minute
 
 func TestMain(m *testing.M) {
@@ -37,7 +37,7 @@ func TestMain(m *testing.M) {
 	os.Exit(pgtest.Main(m))
 }
 
-// process is a worker process: this test binary, started again.
+// process is a worker process: a copy of this test binary.
 type process struct {
 	cmd    *exec.Cmd
 	stdin  io.Closer
@@ -70,7 +70,7 @@ func startWorker(t *testing.T, pool *pgxpool.Pool, s setting) *process {
 			p.lines = append(p.lines, scanner.Text())
 			p.mu.Unlock()
 		}
-		_, _ = io.Copy(io.Discard, output) // a line too long for the scanner must not block the process
+		_, _ = io.Copy(io.Discard, output) // an overlong line must not block the process
 	})
 	t.Cleanup(func() {
 		p.kill()
@@ -191,8 +191,7 @@ func (l *scene) openTransactions(t *testing.T) int {
 		WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend' AND state <> 'idle'`)
 }
 
-// passTime does what the end of the leases and River's rescuer do in the minutes after a
-// crash.
+// passTime simulates the minutes after a crash: leases end, and River's rescuer runs.
 func (l *scene) passTime(t *testing.T) {
 	t.Helper()
 	_, err := l.pool.Exec(t.Context(), `UPDATE hooklatch.effects SET lease_until = now() - interval '1 second' WHERE state = 'started'`)
@@ -209,7 +208,7 @@ func (l *scene) finish(t *testing.T) {
 	}, patience, 5*time.Millisecond, "effects are left over")
 }
 
-// email is the request of one e-mail.
+// email returns the request for one email.
 func email(t *testing.T, subject string) ledger.Request {
 	t.Helper()
 	body, err := destination.Message{To: []string{"ann@example.com"}, Subject: subject, Text: "Paid."}.Encode()

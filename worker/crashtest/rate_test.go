@@ -49,7 +49,7 @@ func TestRateOverThreeProcesses(t *testing.T) {
 		require.Positive(t, shares[i], "a process took no part")
 	}
 	t.Logf("%.1f calls a second over %s, by processes %v", perSecond, window, shares)
-	// A slow machine makes fewer calls a second, never more. Each slot may hold a token for a
+	// A slow machine makes fewer calls per second, never more. Each slot may hold a token for a
 	// late call.
 	require.LessOrEqual(t, float64(len(r.times)), rate*took.Seconds()+burst+processes*concurrency)
 	if long {

@@ -15,10 +15,10 @@ type receiver struct {
 	url string
 
 	mu      sync.Mutex
-	calls   map[string][][sha256.Size]byte // by key: hashes of the bodies
+	calls   map[string][][sha256.Size]byte // hashes of the bodies, by key
 	applied map[string]int
 	times   []time.Time
-	hold    chan struct{} // answers wait until it is closed; nil: they do not wait
+	hold    chan struct{} // responses wait until it is closed; if nil, they do not wait
 	held    int
 }
 
@@ -60,15 +60,15 @@ func (r *receiver) ServeHTTP(_ http.ResponseWriter, request *http.Request) {
 	}
 }
 
-// holdAnswers makes answers to the calls from now on wait.
+// holdAnswers makes responses to calls wait from now on.
 func (r *receiver) holdAnswers() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.hold, r.held = make(chan struct{}), 0
 }
 
-// answerOthers answers the calls from now on. Waiting ones keep waiting until the returned
-// function is called.
+// answerOthers responds to all calls from now on. Calls that already wait keep waiting until the
+// returned function is called.
 func (r *receiver) answerOthers() (release func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -77,7 +77,7 @@ func (r *receiver) answerOthers() (release func()) {
 	return func() { close(hold) }
 }
 
-// release answers all calls.
+// release responds to all calls.
 func (r *receiver) release() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -93,7 +93,7 @@ func (r *receiver) waiting() int {
 	return r.held
 }
 
-// callsOf counts the calls of a key.
+// callsOf counts the calls with a key.
 func (r *receiver) callsOf(key string) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -24,8 +24,8 @@ type mailbox struct {
 	port int
 
 	mu       sync.Mutex
-	messages map[string][][]byte // by Subject, which names the effect
-	hold     chan struct{}       // answers to a message wait until it is closed; nil: they do not wait
+	messages map[string][][]byte // by Subject, which identifies the effect
+	hold     chan struct{}       // responses to messages wait until it is closed; if nil, they do not wait
 	held     int
 }
 
@@ -57,7 +57,7 @@ func (mailSession) Logout() error                        { return nil }
 func (mailSession) Mail(string, *smtp.MailOptions) error { return nil }
 func (mailSession) Rcpt(string, *smtp.RcptOptions) error { return nil }
 
-// Data accepts the message, whatever happens to the answer.
+// Data accepts the message, even if the response gets lost.
 func (s mailSession) Data(r io.Reader) error {
 	content, err := io.ReadAll(r)
 	if err != nil {
@@ -103,7 +103,7 @@ func (m *mailbox) waiting() int {
 }
 
 // copies counts the copies of each message. It requires that all copies of a message have the
-// same bytes, and so the same Message-ID, and that no two messages share one.
+// same bytes, and so the same Message-ID, and that no two messages share a Message-ID.
 func (m *mailbox) copies(t *testing.T) map[int]int {
 	t.Helper()
 	m.mu.Lock()
@@ -146,7 +146,7 @@ func killMailers(t *testing.T, l *scene, m *mailbox, policy ledger.Policy, kills
 			return len(p.marked(markAnswered)) == concurrency
 		}, patience, 200*time.Microsecond)
 		if at == settling {
-			<-time.After(time.Duration(rand.IntN(5_000)) * time.Microsecond) // any moment of its work
+			<-time.After(time.Duration(rand.IntN(5_000)) * time.Microsecond) // at a random moment of its work
 		}
 		p.kill()
 		m.release()
@@ -157,7 +157,7 @@ func killMailers(t *testing.T, l *scene, m *mailbox, policy ledger.Policy, kills
 	l.finish(t)
 }
 
-// I8: no e-mail is sent twice, over 20 kills.
+// I8: no email is sent twice, over 20 kills.
 func TestKilledMailersSendAtMostOnce(t *testing.T) {
 	t.Parallel()
 	const kills, concurrency = 20, 4
@@ -179,7 +179,7 @@ func TestKilledMailersSendAtMostOnce(t *testing.T) {
 	}
 }
 
-// I7: if copies are allowed, they are the same message.
+// I7: if copies are allowed, all copies are the same message.
 func TestKilledMailersSendTheSameCopies(t *testing.T) {
 	t.Parallel()
 	const kills, concurrency = 4, 10

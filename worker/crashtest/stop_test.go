@@ -13,8 +13,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// A worker process is stopped past its lease while its requests are under way. Another
-// process finishes them. Then the first one continues, gets its answers and settles too late.
+// A worker process is stopped past its lease while its requests are in progress. Another process
+// finishes them. Then the first process continues, gets its responses and settles too late.
 func TestStoppedWorkerSettlesNothing(t *testing.T) {
 	t.Parallel()
 	for policy, end := range map[ledger.Policy]ledger.EffectState{
@@ -61,8 +61,8 @@ func TestStoppedWorkerSettlesNothing(t *testing.T) {
 	}
 }
 
-// freeze stops the process, but not within a transaction, whose locks would block the other
-// process, too.
+// freeze stops the process, but not within a transaction, whose locks would also block the other
+// process.
 func freeze(t *testing.T, l *scene, p *process) {
 	t.Helper()
 	require.Eventually(t, func() bool {

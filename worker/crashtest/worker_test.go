@@ -30,33 +30,33 @@ const (
 
 // The markers that a process prints, each followed by an idempotency key.
 const (
-	markBefore   = "before"   // the claim is committed, the destination not yet called
-	markAnswered = "answered" // the destination was called and answered
+	markBefore   = "before"   // the claim is committed, but the destination is not called yet
+	markAnswered = "answered" // the destination was called and responded
 )
 
-// point is the place at which a worker process waits to be killed.
+// point is the position at which a worker process waits to be killed.
 type point string
 
 const (
 	nowhere   point = ""
 	beforeIt  point = "before"   // before the call
-	afterSent point = "sent"     // after the request was sent, while the receiver holds its answer
-	answered  point = "answered" // after the answer, before the outcome is settled
+	afterSent point = "sent"     // after the request was sent, while the receiver holds its response
+	answered  point = "answered" // after the response, before the outcome is settled
 	settling  point = "settling" // while a batch of outcomes, released together, is settled
 )
 
 // setting configures a worker process.
 type setting struct {
 	DatabaseURL string
-	URL         string        // of the HTTP receiver
-	SMTPPort    int           // of the SMTP server, which is used instead
-	Timeout     time.Duration // of a call; 0: the default
+	URL         string        // URL of the HTTP receiver
+	SMTPPort    int           // port of the SMTP server, which is used instead
+	Timeout     time.Duration // timeout of a call; 0 for the default
 	Policy      ledger.Policy
 	Concurrency int
 	Rate        float64
 	Burst       int
 	WaitAt      point
-	Batch       int // of outcomes to settle
+	Batch       int // outcomes to settle together
 }
 
 // effectID is the id of effect i of a test.

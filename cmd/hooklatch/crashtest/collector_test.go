@@ -15,20 +15,20 @@ import (
 )
 
 const (
-	// followedWithin is how long the waiting work may go unexported after a collector fails.
-	// Only the long form requires it.
+	// followedWithin is the maximum time without an export of the waiting work after a collector
+	// fails. Only the long form requires it.
 	followedWithin = 30 * time.Second
-	// freshWithin is how old exported values may be: a lease lasts 15 seconds.
+	// freshWithin is the maximum age of exported values: a lease lasts 15 seconds.
 	freshWithin = 20 * time.Second
 )
 
-// metrics returns the metrics that the process exports, or "" if it does not answer.
+// metrics returns the metrics that the process exports, or "" if it does not respond.
 func (g *process) metrics(t *testing.T) string {
 	t.Helper()
 	return g.page(t, "metrics")
 }
 
-// page returns a page of the admin listener, or "" if the process does not answer.
+// page returns a page of the admin listener, or "" if the process does not respond.
 func (g *process) page(t *testing.T, path string) string {
 	t.Helper()
 	answer, err := g.client.Get(strings.TrimSuffix(g.ready, "readyz") + path)
@@ -56,7 +56,7 @@ func (g *process) collected(t *testing.T) time.Time {
 	return time.Time{}
 }
 
-// If a collecting process is killed or hangs, another one takes over. If the hanging one
+// If a collecting process is killed or hangs, another process takes over. If the hanging process
 // continues, it does not export its old values.
 func TestACollectorThatIsGoneIsFollowed(t *testing.T) {
 	t.Parallel()
@@ -75,8 +75,8 @@ func TestACollectorThatIsGoneIsFollowed(t *testing.T) {
 				p.client.Timeout = time.Second
 				p.start(t)
 			}
-			// holder returns the process that exports the waiting work. No process may export
-			// old values meanwhile.
+			// holder returns the process that exports the waiting work. No process may export old
+			// values meanwhile.
 			holder := func() (by *process) {
 				for _, p := range fleet {
 					if at := p.collected(t); !at.IsZero() {

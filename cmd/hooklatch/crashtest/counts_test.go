@@ -22,8 +22,8 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// Statistics lose only what a killed process counted since it last added its counts, at most
-// ten seconds before. They count nothing twice. HOOKLATCH_LONG=1 makes it 50,000 events.
+// Statistics lose only the counts that a killed process had not added yet, from at most ten
+// seconds. They count nothing twice. HOOKLATCH_LONG=1 uses 50,000 events.
 func TestCountsLoseTenSecondsOfAKilledProcess(t *testing.T) {
 	t.Parallel()
 	events, every := 1_500, 2*time.Second
@@ -59,7 +59,7 @@ func TestCountsLoseTenSecondsOfAKilledProcess(t *testing.T) {
 	}
 	lost := map[string]*losses{"event accepted": {}, "effect attempted": {}}
 	for accepted.Load() < int64(events) {
-		<-time.After(every) // any moment of their work
+		<-time.After(every) // at a random moment of their work
 		m := fleet[rand.IntN(len(fleet))]
 		lost[m.counted].add(m.crash(t))
 		m.start(t)
@@ -83,7 +83,7 @@ func TestCountsLoseTenSecondsOfAKilledProcess(t *testing.T) {
 // compare compares the sums of the counts with the ledger, in total and minute by minute.
 func compare(t *testing.T, pool *pgxpool.Pool, lost *losses, ledger, kind, what string) {
 	t.Helper()
-	// A count at the end of a minute may be in the next one, and the reverse.
+	// A count at the end of a minute may fall in the next minute, and vice versa.
 	const aside = 200
 	rows, err := pool.Query(t.Context(), `
 		SELECT minute, sum(happened)::bigint, sum(counted)::bigint
@@ -110,7 +110,7 @@ func compare(t *testing.T, pool *pgxpool.Pool, lost *losses, ledger, kind, what 
 	require.Positive(t, allCounted)
 }
 
-// losses are the numbers that may not have been counted, by minute.
+// losses contains the numbers that may not have been counted, by minute.
 type losses struct {
 	kills    int
 	byMinute map[time.Time]int64
@@ -141,15 +141,15 @@ type member struct {
 	*process
 
 	counted  string // the log line for each counted occurrence
-	unlogged int64  // how many may be committed but not logged yet
+	unlogged int64  // occurrences that may be committed but not logged yet
 }
 
-// crash kills the process, and returns what it may have counted without adding it.
+// crash kills the process, and returns the counts that it may not have added yet.
 func (m *member) crash(t *testing.T) map[time.Time]int64 {
 	t.Helper()
 	at := time.Now()
 	m.kill()
-	since := at.Add(-measure.AddEvery - time.Second) // a second for the adding
+	since := at.Add(-measure.AddEvery - time.Second) // a second for adding the counts
 	may := map[time.Time]int64{at.UTC().Truncate(time.Minute): m.unlogged}
 	lines := bufio.NewScanner(bytes.NewReader(m.log.Bytes()))
 	lines.Buffer(nil, 1<<20)
@@ -166,7 +166,7 @@ func (m *member) crash(t *testing.T) map[time.Time]int64 {
 	return may
 }
 
-// stop ends the process as an operator does.
+// stop shuts down the process as an operator does.
 func (m *member) stop(t *testing.T) {
 	t.Helper()
 	require.NoError(t, m.cmd.Process.Signal(syscall.SIGTERM))

@@ -23,8 +23,8 @@ func openFiles(n int) func(*exec.Cmd) {
 	}
 }
 
-// crowd opens connections from addresses of as many networks, sends a request on each, and
-// keeps the answered ones open.
+// crowd opens connections from addresses in separate networks, sends a request on each, and keeps
+// the answered ones open.
 func crowd(t *testing.T, address string, n int) (open []net.Conn) {
 	t.Helper()
 	for i := range n {
@@ -46,8 +46,8 @@ func crowd(t *testing.T, address string, n int) (open []net.Conn) {
 	return open
 }
 
-// Strangers who fill every listener of a process leave descriptors for Postgres, receivers,
-// known senders and signed-in users.
+// Unauthenticated senders who fill every listener of a process leave descriptors for Postgres,
+// receivers, known senders and signed-in users.
 func TestStrangersLeaveDescriptors(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t, pgtest.MaxConns(4))

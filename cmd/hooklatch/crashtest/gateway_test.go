@@ -12,8 +12,8 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// I1: a gateway is killed with SIGKILL under load 20 times. Every delivery that was answered
-// 2xx is in the database, with its bytes and its job, and a repeated one is a duplicate.
+// I1: a gateway is killed with SIGKILL under load 20 times. Every delivery that was answered 2xx
+// is in the database, with its bytes and its job, and a repeat is a duplicate.
 func TestKilledGatewayLosesNothingItAcknowledged(t *testing.T) {
 	t.Parallel()
 	const kills, clients = 20, 16
@@ -26,7 +26,7 @@ func TestKilledGatewayLosesNothingItAcknowledged(t *testing.T) {
 	for round := range kills {
 		g.start(t)
 		before := len(acknowledged)
-		enough := make(chan struct{}) // closed when the round has some answers
+		enough := make(chan struct{}) // closed when the round has some responses
 		var once sync.Once
 		var sending sync.WaitGroup
 		for client := range clients {
@@ -41,7 +41,7 @@ func TestKilledGatewayLosesNothingItAcknowledged(t *testing.T) {
 					case 0:
 						unanswered++
 						mu.Unlock()
-						return // it was killed
+						return // the gateway was killed
 					default:
 						t.Errorf("%s was answered %d", id, status)
 					}
@@ -53,7 +53,7 @@ func TestKilledGatewayLosesNothingItAcknowledged(t *testing.T) {
 			})
 		}
 		<-enough
-		<-time.After(time.Duration(rand.IntN(10_000)) * time.Microsecond) // any moment of its work
+		<-time.After(time.Duration(rand.IntN(10_000)) * time.Microsecond) // at a random moment of its work
 		process := g.cmd.Process
 		require.NoError(t, process.Kill())
 		sending.Wait()

@@ -11,8 +11,8 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// A server that answers nothing, with an attempt and a delivery under way, delays a stop no
-// longer than the stop may take. The last line names what did not end.
+// A server that stops responding, while an attempt and a delivery are in progress, does not delay
+// a shutdown beyond its time limit. The last line names the unfinished steps.
 func TestAHungDatabaseDoesNotHoldAStop(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t, pgtest.Own(), pgtest.MaxConns(4))

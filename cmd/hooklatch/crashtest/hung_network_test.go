@@ -19,7 +19,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// hungListener accepts connections and answers none.
+// hungListener accepts connections and never responds.
 func hungListener(t *testing.T) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -35,7 +35,7 @@ func exportTo(protocol, address string) func(*exec.Cmd) {
 	}
 }
 
-// A collector that is down, or that never answers, is no error of a stop.
+// A collector that is down, or that never responds, does not fail a shutdown.
 func TestAHungCollectorIsNoErrorOfAStop(t *testing.T) {
 	t.Parallel()
 	for _, protocol := range []string{"http/protobuf", "grpc"} {
@@ -54,13 +54,13 @@ func TestAHungCollectorIsNoErrorOfAStop(t *testing.T) {
 	}
 }
 
-// hungResolver makes a process look up names at a server that never answers. It needs the
-// right to mount.
+// hungResolver makes a process look up names at a server that never responds. It needs the right
+// to mount.
 func hungResolver(t *testing.T) func(*exec.Cmd) {
 	t.Helper()
 	var server net.PacketConn
 	var err error
-	for host := 2; host < 250 && server == nil; host++ { // not the machine's own
+	for host := 2; host < 250 && server == nil; host++ { // skips the machine's own address
 		server, err = net.ListenPacket("udp", fmt.Sprintf("127.53.53.%d:53", host))
 	}
 	if err != nil {
@@ -83,8 +83,8 @@ func hungResolver(t *testing.T) func(*exec.Cmd) {
 	}
 }
 
-// If name servers never answer, neither the collector's spans nor the keys of one source
-// block anything else: other sources are answered, and a stop ends in time.
+// If name servers never respond, neither the collector's spans nor the keys of one source block
+// anything else: other sources are answered, and a shutdown ends in time.
 func TestAHungResolverHoldsNothingElse(t *testing.T) {
 	t.Parallel()
 	resolver := hungResolver(t)
@@ -142,7 +142,7 @@ func TestAHungResolverHoldsNothingElse(t *testing.T) {
 	g.stop(t)
 }
 
-// A reload that reads an endless file does not delay a stop.
+// A reload that reads an endless file does not delay a shutdown.
 func TestAHungReloadDoesNotHoldAStop(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t, pgtest.MaxConns(4))

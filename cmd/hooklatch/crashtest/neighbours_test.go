@@ -22,21 +22,22 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// timeout is the time-out of every attempt that uses a neighbour.
+// timeout is the timeout of every attempt that uses a neighbour.
 const timeout = time.Second
 
-// neighbour is something outside Postgres that a process needs, and that stops working.
+// neighbour is a dependency of a process outside Postgres that stops working.
 type neighbour struct {
-	// config is the destination "affected"; empty: no destination depends on the neighbour.
+	// config configures the destination "affected". If empty, no destination depends on the
+	// neighbour.
 	config string
-	start  func(*exec.Cmd) // nil: the process starts as usual
+	start  func(*exec.Cmd) // if nil, the process starts as usual
 	harm   func(t *testing.T)
-	heal   func(t *testing.T) // nil: it stays as it is
+	heal   func(t *testing.T) // if nil, the neighbour stays harmed
 
-	elsewhere bool // another test checks what it blocks
+	elsewhere bool // another test checks the blocked part
 }
 
-// neighbours are the kinds of harm, by what happens.
+// neighbours lists the kinds of harm, by name.
 var neighbours = map[string]func(t *testing.T) neighbour{
 	"a receiver answers 101": func(t *testing.T) neighbour {
 		server, harmed := newSwitchingReceiver(t)
@@ -97,7 +98,8 @@ var neighbours = map[string]func(t *testing.T) neighbour{
 	},
 }
 
-// newSwitchingReceiver answers 200, or, while it is harmed, 101 with a body that never ends.
+// newSwitchingReceiver answers 200. While it is harmed, it answers 101 with a body that never
+// ends.
 func newSwitchingReceiver(t *testing.T) (url string, harmed *atomic.Bool) {
 	t.Helper()
 	harmed = new(atomic.Bool)
@@ -148,7 +150,7 @@ func startLogReader(t *testing.T) (log *os.File, reader *os.Process) {
 // mailServerEnv makes this binary a mail server, which the test stops and continues.
 const mailServerEnv = "HOOKLATCH_CRASHTEST_MAIL_SERVER"
 
-// mails accepts every mail and keeps none.
+// mails accepts every email and keeps none.
 type mails struct{}
 
 func (m mails) NewSession(*smtp.Conn) (smtp.Session, error) { return m, nil }
@@ -189,9 +191,9 @@ func startMailServer(t *testing.T) (*os.Process, int) {
 	return cmd.Process, parsed.Port
 }
 
-// A neighbour outside Postgres that hangs blocks only what needs it. Meanwhile other sources
-// are accepted and other destinations are served at their rate. Its own slot is free again in
-// time, and a stop ends in time.
+// A neighbour outside Postgres that hangs blocks only the work that needs it. Meanwhile other
+// sources are accepted and other destinations are served at their rate. The slot of the hung
+// work becomes free in time, and a shutdown ends in time.
 //
 //nolint:paralleltest // it measures time
 func TestANeighbourThatHangsHoldsNothingElse(t *testing.T) {
@@ -268,8 +270,7 @@ func (g *process) affect(t *testing.T, n neighbour, name string, events int) {
 	}
 }
 
-// served returns the number of events per second that were accepted and whose effects were
-// done.
+// served returns the number of events per second that were accepted and whose effects were done.
 func (g *process) served(t *testing.T, pool *pgxpool.Pool, length time.Duration, name string) float64 {
 	t.Helper()
 	began := time.Now()

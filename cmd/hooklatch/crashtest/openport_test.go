@@ -19,7 +19,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// strangers is a configuration of sources that are open to senders without a secret.
+// strangers is a configuration of sources that accept requests from senders without a secret.
 const strangers = `  github: {provider: github, secrets: [an-unknown-secret]}
   microsoft-graph: {provider: microsoft-graph, secrets: [an-unknown-secret]}
   adyen: {provider: adyen, secrets: ["44782DEF547AAA06C910C43932B1EB0C71FC68D9D0C057550C48EC2ACF6BA056"]}
@@ -27,8 +27,8 @@ const strangers = `  github: {provider: github, secrets: [an-unknown-secret]}
   mailgun: {provider: mailgun, secrets: [an-unknown-secret]}
 ` + forward
 
-// long asks for the measurement instead of the short form. The bounds of the short form are
-// loose, so that it passes on a busy machine.
+// long reports whether the long form with exact measurements is requested. The bounds of the
+// short form are loose, so that it passes on a busy machine.
 func long() bool { return os.Getenv("HOOKLATCH_LONG") != "" }
 
 // watchMemory measures the largest resident memory of the process, in MiB, until the returned
@@ -63,8 +63,8 @@ func (g *process) resident() int {
 	return 0
 }
 
-// besiege keeps connections open to a provider's source that begin a body and never end it. A
-// closed one is opened again a second later.
+// besiege keeps connections to a provider's source open that begin a body and never end it. A
+// closed connection is reopened a second later.
 func (g *process) besiege(t *testing.T, connections, declared, sent int) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -80,7 +80,7 @@ func (g *process) besiege(t *testing.T, connections, declared, sent int) (stop f
 					if _, err = io.WriteString(conn, header); err == nil {
 						_, _ = conn.Write(body)
 					}
-					_, _ = io.Copy(io.Discard, conn) // until it is closed
+					_, _ = io.Copy(io.Discard, conn) // until the connection is closed
 					hangUp()
 					_ = conn.Close()
 				}
@@ -97,8 +97,8 @@ func (g *process) besiege(t *testing.T, connections, declared, sent int) (stop f
 	}
 }
 
-// An attacker who holds connections with large or endless bodies open to one source costs the
-// process little memory, and the other sources no delivery.
+// An attacker who keeps connections with large or endless bodies open to one source costs the
+// process little memory. Other sources lose no delivery.
 //
 //nolint:paralleltest // it measures time
 func TestStrangersDoNotStopOtherSources(t *testing.T) {
@@ -143,9 +143,9 @@ func TestStrangersDoNotStopOtherSources(t *testing.T) {
 	}
 }
 
-// Bodies of 1 MiB with well-formed wrong signatures, of the most and of the smallest items,
-// cost little CPU. They cost a small multiple of such a body at a source that refuses it
-// after one hash.
+// Bodies of 1 MiB with wrong but well-formed signatures, and with as many and as small items as
+// possible, cost little CPU. They cost a small multiple of the same body at a source that refuses
+// it after one hash.
 //
 //nolint:paralleltest // it measures time
 func TestStrangersBodiesCostLittleCPU(t *testing.T) {
@@ -175,7 +175,7 @@ func TestStrangersBodiesCostLittleCPU(t *testing.T) {
 	g := newProcess(t, pgtest.New(t, pgtest.MaxConns(4)), "gateway", strangers)
 	g.start(t)
 	costs := map[string][]float64{}
-	g.cpuOf(t, 20, "stripe", text, fill(`{"id":"`, "x", `"}`)) // the first ones make what the others find there
+	g.cpuOf(t, 20, "stripe", text, fill(`{"id":"`, "x", `"}`)) // the first requests create the state that later ones find
 	for round := range rounds {
 		measure := g.cpuOf(t, requests, "stripe", text, fill(`{"id":"`, "x", `"}`))
 		for _, h := range hostile {
@@ -218,7 +218,7 @@ func (g *process) cpuTicks(t *testing.T) int {
 	t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", g.cmd.Process.Pid))
 	require.NoError(t, err)
-	fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:])) // from the third on
+	fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:])) // fields from the third on
 	user, err := strconv.Atoi(fields[11])
 	require.NoError(t, err)
 	system, err := strconv.Atoi(fields[12])

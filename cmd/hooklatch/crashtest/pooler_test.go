@@ -18,8 +18,8 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// A process whose url leads through a transaction pooler, and whose direct_url bypasses it,
-// works as without one: before and after the server behind the pooler is restarted.
+// A process works the same if its url leads through a transaction pooler and its direct_url
+// bypasses the pooler: before and after the server behind the pooler is restarted.
 func TestAPoolerOfTransactions(t *testing.T) {
 	t.Parallel()
 	deliveries := 200
@@ -80,8 +80,8 @@ routes:
 	g.stop(t)
 }
 
-// A transaction pooler without a direct_url is a problem that check reports, and with which
-// no process starts.
+// A transaction pooler without a direct_url is a problem that check reports, and that prevents
+// every process from starting.
 func TestAPoolerOfTransactionsWithoutAWayPastIt(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t, pgtest.MaxConns(2))

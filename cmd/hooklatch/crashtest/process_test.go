@@ -1,4 +1,4 @@
-// Package crashtest proves the promise on real processes of the binary that are killed with
+// Package crashtest tests the promise with real processes of the binary that are killed with
 // SIGKILL.
 package crashtest
 
@@ -24,7 +24,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// patience is how long a test waits for what must happen, even on a busy machine.
+// patience is the maximum wait for an expected event, even on a busy machine.
 const patience = 2 * time.Minute
 
 const testSecret = "whsec_crashtest_0123456789abcdef"
@@ -61,7 +61,7 @@ type process struct {
 	command string
 	config  string
 	url     string
-	ready   string // answers 200 when it can commit
+	ready   string // URL that answers 200 when it can commit
 	client  *http.Client
 	cmd     *exec.Cmd
 	log     *bytes.Buffer
@@ -150,8 +150,8 @@ func (g *process) kill() {
 	g.client.CloseIdleConnections()
 }
 
-// deliver sends one Stripe event. It returns the status, or 0 without an answer, and the
-// result in the answer.
+// deliver sends one Stripe event. It returns the status, or 0 without a response, and the result
+// in the response.
 func (g *process) deliver(ctx context.Context, eventType, id string) (status int, result string) {
 	stripe, err := catalog.New("stripe", provider.Options{})
 	if err != nil {
@@ -182,7 +182,7 @@ func freeAddresses(t *testing.T, n int) []string {
 	return addresses
 }
 
-// count returns the one number a query yields.
+// count returns the single number that a query selects.
 func count(t *testing.T, pool *pgxpool.Pool, query string, args ...any) int {
 	t.Helper()
 	var n int

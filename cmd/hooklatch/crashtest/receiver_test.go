@@ -40,13 +40,13 @@ func (e shownEffect) applied() string {
 	return strings.Join(list, ",")
 }
 
-// calls records the calls of each key at a receiver.
+// calls counts the calls at a receiver by key.
 type calls struct {
 	mu     sync.Mutex
 	bodies map[string][]string
 }
 
-// count records a call and returns the number of calls of its key.
+// count records a call and returns the number of calls with its key.
 func (c *calls) count(r *http.Request) int {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -59,8 +59,8 @@ func (c *calls) count(r *http.Request) int {
 	return len(c.bodies[key])
 }
 
-// Each way in which a receiver can fail ends as the protocol says, as `effects show` of the
-// real binary shows.
+// Each kind of receiver failure has the result that the protocol defines, as `effects show` of
+// the real binary reports.
 func TestReceiversThatFail(t *testing.T) {
 	t.Parallel()
 	seen := &calls{bodies: make(map[string][]string)}
@@ -87,7 +87,7 @@ func TestReceiversThatFail(t *testing.T) {
 			}
 		},
 		"resets": func(_ http.ResponseWriter, r *http.Request) {
-			if seen.count(r) == 1 { // applied, and the connection is cut before the answer
+			if seen.count(r) == 1 { // applied, and the connection is cut before the response
 				panic(http.ErrAbortHandler)
 			}
 		},

@@ -23,16 +23,16 @@ const step = 30 * time.Second
 // collectedAt is the one metric whose value is a time.
 const collectedAt = "hooklatch_collected_timestamp_seconds"
 
-// recording is what Prometheus would have scraped, with longer times between scrapes.
+// recording contains the metrics as Prometheus would have scraped them, with longer times between
+// scrapes.
 type recording struct {
 	steps  int
-	series map[string][]string // by name and labels; a value for each step
+	series map[string][]string // values by name and labels, one for each step
 }
 
 var sample = regexp.MustCompile(`(?m)^(hooklatch_\w+)(?:\{(.*)\})? (\S+)$`)
 
-// scrape adds the current metrics of processes, by name. A process that does not answer is
-// down.
+// scrape adds the current metrics of processes, by name. A process that does not respond is down.
 func (r *recording) scrape(t *testing.T, fleet map[string]*process) {
 	t.Helper()
 	now := map[string]string{}
@@ -42,7 +42,7 @@ func (r *recording) scrape(t *testing.T, fleet map[string]*process) {
 			if strings.HasSuffix(metric, "_bucket") {
 				continue // no rule uses them
 			}
-			if metric == collectedAt { // that many seconds ago
+			if metric == collectedAt { // recorded as an age, in seconds
 				at, err := strconv.ParseFloat(value, 64)
 				require.NoError(t, err)
 				value = strconv.FormatFloat(time.Since(time.UnixMilli(int64(at*1000))).Seconds(), 'f', 3, 64)
@@ -104,15 +104,15 @@ func (r *recording) hold(d time.Duration) {
 // at returns the time of the last step.
 func (r *recording) at() time.Duration { return time.Duration(r.steps-1) * step }
 
-// firing lists the alerts that fire at a moment, or that have fired until then.
+// firing lists the alerts that fire at a moment, or that have fired by then.
 type firing struct {
 	at     time.Duration
 	ever   bool
-	alerts []string // name, and after a slash the destination or source
+	alerts []string // name; after a slash, the destination or source
 }
 
-// promtool returns the path of promtool, and skips the test if it is not installed. CI must
-// have it.
+// promtool returns the path of promtool, and skips the test if it is not installed. CI must have
+// it.
 func promtool(t *testing.T) string {
 	t.Helper()
 	path, err := exec.LookPath("promtool")
@@ -123,7 +123,7 @@ func promtool(t *testing.T) string {
 	return path
 }
 
-// judge has Prometheus' own tool evaluate the rules over the recording.
+// judge evaluates the rules over the recording with Prometheus' own tool.
 func (r *recording) judge(t *testing.T, expected ...firing) {
 	t.Helper()
 	rules, err := filepath.Abs("../../../docs/monitoring/rules.yaml")

@@ -13,7 +13,7 @@ import (
 )
 
 // I5, at production settings: a worker is killed with SIGKILL while a receiver holds its
-// requests. Another process ends every effect within two minutes, with the same key and body
+// requests. Another process finishes every effect within two minutes, with the same key and body
 // (I7).
 func TestRecoveryAtProductionSettings(t *testing.T) {
 	t.Parallel()

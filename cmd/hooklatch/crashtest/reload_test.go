@@ -15,8 +15,8 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// I7: SIGHUP changes the body that a route makes, between two attempts of one effect. The
-// second attempt sends the same as the first. The next event's effect is new.
+// I7: SIGHUP changes a route's body between two attempts of one effect. The second attempt sends
+// the same body as the first. The next event's effect uses the new body.
 func TestReloadBetweenTwoAttempts(t *testing.T) {
 	t.Parallel()
 	seen := &calls{bodies: make(map[string][]string)}

@@ -23,8 +23,8 @@ const (
 	operatorToken = "token-of-otto-0123456789abcdef"
 )
 
-// signedIn gives the admin listener of a process tokens, and lets operators change up to
-// maxRun effects in one bulk run.
+// signedIn gives tokens to a process's admin listener, and lets operators change up to maxRun
+// effects in one bulk run.
 func (g *process) signedIn(t *testing.T, maxRun int) {
 	t.Helper()
 	dir := filepath.Dir(g.config)
@@ -39,7 +39,7 @@ func (g *process) signedIn(t *testing.T, maxRun int) {
 	require.NoError(t, os.WriteFile(g.config, []byte(changed), 0o600))
 }
 
-// ask sends a request to the API of a process. With a body it is an operator action.
+// ask sends a request to a process's API. A request with a body is an operator action.
 func (g *process) ask(t *testing.T, token, path, body string, into any) (status int, took time.Duration) {
 	t.Helper()
 	method := http.MethodGet
@@ -61,7 +61,7 @@ func (g *process) ask(t *testing.T, token, path, body string, into any) (status 
 	return answer.StatusCode, took
 }
 
-// failedAtOnce inserts failed effects of a paused destination, so that retried ones wait and
+// failedAtOnce inserts failed effects of a paused destination, so that retried effects wait and
 // can be counted.
 func failedAtOnce(t *testing.T, pool *pgxpool.Pool, n int) {
 	t.Helper()
@@ -76,7 +76,7 @@ func failedAtOnce(t *testing.T, pool *pgxpool.Pool, n int) {
 	require.NoError(t, err)
 }
 
-// runNow is the API's view of a bulk run.
+// runNow is a bulk run as the API returns it.
 type runNow struct {
 	State             string
 	Worked            bool
@@ -123,7 +123,7 @@ func TestARunOutlivesItsProcess(t *testing.T) {
 	require.Equal(t, http.StatusForbidden, status)
 	require.Zero(t, count(t, pool, `SELECT count(*) FROM hooklatch.replay_runs`))
 
-	pace := strconv.Itoa(n / 16) // as fast as possible with 100,000
+	pace := strconv.Itoa(n / 16) // with 100,000, as fast as possible
 	status, _ = first.ask(t, adminToken, preview.Order, `{"name": "all of them", "pace": `+pace+`, "reason": "the route is deployed"}`, nil)
 	require.Equal(t, http.StatusOK, status)
 	began := time.Now()

@@ -28,7 +28,7 @@ routes:
   - {name: nothing, from: stripe, types: [none.such], to: app}
 `
 
-// eventsAtOnce inserts events with a delivery each, which have an outcome.
+// eventsAtOnce inserts events with an outcome, each with a delivery.
 func eventsAtOnce(t *testing.T, pool *pgxpool.Pool, n int, outcome string) {
 	t.Helper()
 	_, err := pool.Exec(t.Context(), `SET session_replication_role = replica;
@@ -59,8 +59,7 @@ func waitingAtOnce(t *testing.T, pool *pgxpool.Pool, n int) {
 	require.NoError(t, err)
 }
 
-// refusedAtOnce inserts genuine deliveries that were refused, the oldest with the highest
-// number.
+// refusedAtOnce inserts genuine deliveries that were refused, the oldest with the highest number.
 func refusedAtOnce(t *testing.T, pool *pgxpool.Pool, n int) {
 	t.Helper()
 	stripe, err := catalog.New("stripe", provider.Options{})
@@ -80,9 +79,9 @@ func refusedAtOnce(t *testing.T, pool *pgxpool.Pool, n int) {
 	require.NoError(t, err)
 }
 
-// A command begins a bulk run of 20,000 rows, or 1,000 without HOOKLATCH_LONG. It is killed
-// with SIGKILL in the middle, at a locked row. A command pauses the run, the API resumes it,
-// and a worker finishes it. The counts add up, and the record names the operator.
+// A command begins a bulk run of 20,000 rows, or 1,000 without HOOKLATCH_LONG. It is killed with
+// SIGKILL in the middle, at a locked row. A command pauses the run, the API resumes it, and a
+// worker finishes it. The counts add up, and the record names the operator.
 func TestRunsOfEveryKindOutliveTheirCommand(t *testing.T) {
 	t.Parallel()
 	n := 1_000
@@ -94,7 +93,7 @@ func TestRunsOfEveryKindOutliveTheirCommand(t *testing.T) {
 		command []string
 		lock    string // a row in the middle
 		done    string // query for the number of changed rows
-		records int    // rows of the operator log that the run writes besides its own
+		records int    // rows that the run writes to the operator log besides its own
 	}{
 		"erase": {
 			func(t *testing.T, pool *pgxpool.Pool, n int) { t.Helper(); eventsAtOnce(t, pool, n, "skipped") },
@@ -130,7 +129,7 @@ func TestRunsOfEveryKindOutliveTheirCommand(t *testing.T) {
 			c.fill(t, pool, n)
 			now := func() (run runNow) {
 				_ = pool.QueryRow(t.Context(), `SELECT state, selected, changed, leased_until > now() FROM hooklatch.replay_runs WHERE id = 1`).
-					Scan(&run.State, &run.Selected, &run.Changed, &run.Worked) // none exists yet
+					Scan(&run.State, &run.Selected, &run.Changed, &run.Worked) // the run may not exist yet
 				return run
 			}
 			changed := func() int { return count(t, pool, c.done) }

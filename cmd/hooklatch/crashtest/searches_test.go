@@ -17,14 +17,14 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// deepSearch is an expression as deep and as long as a search may have. No event matches it.
+// deepSearch is an expression of the maximum depth and length for a search. No event matches it.
 var deepSearch = func() string {
 	const depth = 28
 	one := strings.Repeat("[", depth) + "body.id" + strings.Repeat("]", depth) + ".size() == 2"
 	return strings.Join([]string{one, one, one, one, one, one, one, one, one, one}, " || ")
 }()
 
-// Four viewers who search repeatedly for what does not exist do not slow accepting down.
+// Four viewers who search repeatedly for missing events do not slow accepting down.
 //
 // Every test run makes one short round; HOOKLATCH_LONG=1 makes five of 6 seconds and compares
 // their medians.
@@ -66,7 +66,7 @@ func TestSearchesOfViewersDoNotSlowAcceptingDown(t *testing.T) {
 					switch status := p.search(ctx, viewerToken(i)); status {
 					case http.StatusOK:
 						answered.Add(1)
-					case 0: // cut off
+					case 0: // the search was cut off
 					default:
 						refused.Add(1)
 					}
@@ -86,7 +86,7 @@ func TestSearchesOfViewersDoNotSlowAcceptingDown(t *testing.T) {
 
 func viewerToken(i int) string { return fmt.Sprintf("viewer-%d-0123456789abcdef0123456789abcdef", i) }
 
-// search returns the status of a search, or 0 without an answer.
+// search returns the status of a search, or 0 without a response.
 func (g *process) search(ctx context.Context, token string) int {
 	ask := strings.TrimSuffix(g.ready, "/readyz") + "/api/events?when=" + url.QueryEscape(deepSearch)
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, ask, http.NoBody)

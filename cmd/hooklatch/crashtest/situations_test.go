@@ -17,7 +17,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// stage is a gateway and a worker in which a situation takes place.
+// stage is a gateway and a worker in which a situation occurs.
 type stage struct {
 	*testing.T
 
@@ -25,7 +25,7 @@ type stage struct {
 	gateway  *process
 	worker   *process
 	fleet    map[string]*process
-	receiver atomic.Pointer[http.HandlerFunc] // nil: it accepts everything
+	receiver atomic.Pointer[http.HandlerFunc] // if nil, it accepts everything
 	record   recording
 	sent     int
 }
@@ -54,7 +54,7 @@ func newStage(t *testing.T, breaker string) *stage {
 	return s
 }
 
-// answer sets how the receiver answers from now on. nil: as it should.
+// answer sets the receiver's handler from now on. With nil it accepts everything.
 func (s *stage) answer(how http.HandlerFunc) {
 	if how == nil {
 		s.receiver.Store(nil)
@@ -63,14 +63,14 @@ func (s *stage) answer(how http.HandlerFunc) {
 	s.receiver.Store(&how)
 }
 
-// exec changes rows.
+// exec runs a statement.
 func (s *stage) exec(text string, args ...any) {
 	s.Helper()
 	_, err := s.pool.Exec(s.Context(), text, args...)
 	require.NoError(s, err)
 }
 
-// deliver sends events, and scrapes now and then meanwhile.
+// deliver sends events, and sometimes scrapes meanwhile.
 func (s *stage) deliver(n, status int) {
 	s.Helper()
 	for range n {
@@ -83,12 +83,12 @@ func (s *stage) deliver(n, status int) {
 	}
 }
 
-// seenWithin is how long it may take until metrics show something: a killed process counts as
-// present until it is presumed dead.
+// seenWithin is the maximum time until metrics show a change: a killed process counts as present
+// until it is presumed dead.
 const seenWithin = retention.PresumedGone + patience
 
-// see waits until the metrics of all processes show something while one of them collects, and
-// scrapes.
+// see waits until the metrics of all processes satisfy a condition while one of them collects,
+// and scrapes.
 func (s *stage) see(what func(metrics string) bool) {
 	s.Helper()
 	require.Eventually(s, func() bool {
@@ -114,13 +114,13 @@ func (s *stage) seeLine(metric, value string) {
 	})
 }
 
-// situation is something that may happen: its cause, its end, and the alerts that must fire.
+// situation is a case with its cause, its end, and the alerts that must fire.
 type situation struct {
-	breaker string // of the destination, in YAML
+	breaker string // breaker of the destination, in YAML
 	act     func(s *stage)
 	end     func(s *stage)
 	alerts  []string
-	short   bool // whether it also runs without HOOKLATCH_LONG
+	short   bool // it also runs without HOOKLATCH_LONG
 }
 
 func fails(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) }
@@ -271,7 +271,7 @@ var situations = map[string]situation{
 	},
 	"partition is missing": {
 		act: func(s *stage) {
-			require.Eventually(s, func() bool { // the worker has checked them, and will again in an hour
+			require.Eventually(s, func() bool { // the worker has checked them, and checks again in an hour
 				return count(s.T, s.pool, `SELECT count(*) FROM hooklatch.river_job WHERE kind = 'upkeep.partitions' AND state = 'completed'`) == 1
 			}, patience, 100*time.Millisecond)
 			s.exec(`
@@ -305,7 +305,7 @@ var situations = map[string]situation{
 	},
 }
 
-// usual makes a history in each of the hours around this one, on seven days.
+// usual creates a history in each of the hours around this one, on seven days.
 func (s *stage) usual(events, duplicates int) {
 	s.Helper()
 	s.exec(`
@@ -318,7 +318,7 @@ func (s *stage) usual(events, duplicates int) {
 
 const silence = "hooklatch_source_silence_seconds"
 
-// largest returns the largest value of a metric, or 0 if it has none.
+// largest returns the largest value of a metric, or 0 if the metric has no value.
 func largest(metrics, name string) float64 {
 	most := 0.0
 	for line := range strings.Lines(metrics) {
@@ -334,8 +334,8 @@ func largest(metrics, name string) float64 {
 	return most
 }
 
-// drain waits until every effect had its first attempt, and scrapes. Then all of them are in
-// the window of the rules, however long the machine took.
+// drain waits until every effect had its first attempt, and scrapes. Then all of them are in the
+// window of the rules, even on a slow machine.
 func (s *stage) drain() {
 	s.Helper()
 	require.Eventually(s, func() bool {
@@ -356,7 +356,7 @@ func (s *stage) done() {
 	s.see(func(m string) bool { return !strings.Contains(m, "hooklatch_effects{") })
 }
 
-// Each situation makes its alert fire, and no other, and lets it resolve, as evaluated by
+// Each situation makes its alert fire and resolve, and no other alert, as evaluated by
 // Prometheus' own tool. HOOKLATCH_LONG=1 runs all of them.
 func TestAlertsFireInTheirSituation(t *testing.T) {
 	t.Parallel()

@@ -22,11 +22,11 @@ routes:
   - {name: slow, from: stripe, types: [test.slow], to: books, sql: {statement: wait}}
 `
 
-// Effects in Hooklatch's own Postgres hold a connection while they run. One process accepts
-// and runs effects, and accepting must not wait for them.
+// Effects in Hooklatch's own Postgres hold a connection while they run. One process accepts and
+// runs effects, and accepting must not wait for effects.
 //
-// Every test run makes one short round, in which an accept that waits for the statements is
-// never answered. HOOKLATCH_LONG=1 makes three of 5 seconds and compares their medians.
+// Every test run has one short round, in which an accept that waits for the statements never gets
+// a response. HOOKLATCH_LONG=1 runs three rounds of 5 seconds and compares their medians.
 func TestAcceptingDoesNotWaitForSlowSQLEffects(t *testing.T) {
 	t.Parallel()
 	const effects = 40
@@ -49,7 +49,7 @@ func TestAcceptingDoesNotWaitForSlowSQLEffects(t *testing.T) {
 			status, _ := p.deliver(t.Context(), "test.slow", fmt.Sprintf("slow_%d_%d", round, i))
 			require.Equal(t, 200, status)
 		}
-		// The server shows how many statements run. The ledger learns of them only when their
+		// The server shows how many statements run. The ledger records them only when their
 		// transactions end.
 		require.Eventually(t, func() bool { return waiting(t, pool) == effects }, patience, 5*time.Millisecond, "not all effects run at once")
 		busy = append(busy, p99(p.deliverFor(t, time.Duration(seconds)*time.Second, fmt.Sprintf("busy_%d", round))))
@@ -71,8 +71,8 @@ func waiting(t *testing.T, pool *pgxpool.Pool) int {
 		WHERE datname = current_database() AND state = 'active' AND query LIKE '%pg_advisory_xact_lock_shared(%' AND pid <> pg_backend_pid()`)
 }
 
-// deliverFor sends events without effects, all answered 200, from a few simultaneous senders.
-// It returns how long each took.
+// deliverFor sends events without effects from a few simultaneous senders, and requires 200 for
+// each. It returns the duration of each.
 func (g *process) deliverFor(t *testing.T, length time.Duration, name string) []time.Duration {
 	t.Helper()
 	const senders, pause = 4, 10 * time.Millisecond

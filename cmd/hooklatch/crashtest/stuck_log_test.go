@@ -24,8 +24,8 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// softStop is worker.soft_stop of these processes, and stopBound is how long a stop may take
-// with it.
+// softStop is worker.soft_stop of these processes, and stopBound is the maximum duration of a
+// shutdown with it.
 const (
 	softStop  = 2 * time.Second
 	stopBound = softStop + 5*time.Second
@@ -54,7 +54,8 @@ func newBlockedReceiver(t *testing.T) *blockedReceiver {
 	return r
 }
 
-// quickAndSlow returns routes to a receiver that answers immediately, and to one that waits.
+// quickAndSlow returns one route to a receiver that answers immediately, and another to a
+// receiver that waits.
 func quickAndSlow(r *blockedReceiver) string {
 	return fmt.Sprintf(`
 worker: {soft_stop: %s}
@@ -67,13 +68,13 @@ routes:
 `, softStop, r.URL, r.URL)
 }
 
-// logTo gives the process a log.
+// logTo makes the process write its log to a file.
 func logTo(log *os.File) func(*exec.Cmd) {
 	return func(cmd *exec.Cmd) { cmd.Stdout, cmd.Stderr = log, log }
 }
 
-// stop sends SIGTERM and requires the process to end with exit code 0, in the long form also
-// in time.
+// stop sends SIGTERM and requires the process to exit with code 0. In the long form, it must do
+// so in time.
 func (g *process) stop(t *testing.T) {
 	t.Helper()
 	began := time.Now()
@@ -108,7 +109,7 @@ func (g *process) metric(t *testing.T, name string) (sum float64) {
 	return sum
 }
 
-// probe returns the answer of /readyz.
+// probe returns the response of /readyz.
 func (g *process) probe(t *testing.T) (status int, body string) {
 	t.Helper()
 	answer, err := g.client.Get(g.ready)
@@ -151,7 +152,7 @@ func done(t *testing.T, pool *pgxpool.Pool, n int) {
 	}, patience, 20*time.Millisecond, "%d effects are done", n)
 }
 
-// openFIFO makes a named pipe of the smallest size without a reader. It is open for both
+// openFIFO creates a named pipe of the smallest size without a reader. It is open for both
 // directions, so that the process never sees it closed.
 func openFIFO(t *testing.T) *os.File {
 	t.Helper()
@@ -166,8 +167,8 @@ func openFIFO(t *testing.T) *os.File {
 	return fifo
 }
 
-// A log without a reader costs log lines, and nothing else: deliveries are answered, effects
-// are done, and a stop ends in time.
+// A log without a reader loses log lines, and nothing else: deliveries are answered, effects are
+// done, and a shutdown ends in time.
 func TestALogThatNobodyReadsHoldsNothing(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t, pgtest.MaxConns(4))
@@ -191,7 +192,7 @@ func TestALogThatNobodyReadsHoldsNothing(t *testing.T) {
 
 	var mu sync.Mutex
 	var read bytes.Buffer
-	const end = "\x00" // no line of the log has it
+	const end = "\x00" // no log line contains it
 	var reading sync.WaitGroup
 	reading.Go(func() {
 		part := make([]byte, 4096)
@@ -223,7 +224,7 @@ func TestALogThatNobodyReadsHoldsNothing(t *testing.T) {
 	require.Contains(t, read.String(), `"msg":"stopped"`)
 }
 
-// A stop does not wait for the reader of the log.
+// A shutdown does not wait for the reader of the log.
 func TestAStopDoesNotWaitForTheLog(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t, pgtest.MaxConns(4))
@@ -234,8 +235,8 @@ func TestAStopDoesNotWaitForTheLog(t *testing.T) {
 	g.stop(t)
 }
 
-// A log whose reader has closed it, or whose disk is full, ends nothing. at_most_once effects
-// under way are done, and so are later ones.
+// A log whose reader has closed it, or whose disk is full, stops nothing. at_most_once effects in
+// progress are done, and so are later ones.
 func TestALogThatCannotBeWrittenEndsNothing(t *testing.T) {
 	t.Parallel()
 	for name, open := range map[string]func(t *testing.T) (log *os.File, end func()){
