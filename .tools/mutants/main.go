@@ -53,12 +53,12 @@ func parse(args []string, out io.Writer) (options, error) {
 	}
 	flags.StringVar(&opts.root, "root", "../..", "the module to change")
 	flags.StringVar(&opts.lists, "list", "list"+string(filepath.ListSeparator)+"../../cmd/hookstorm/bugs", "the directories of the list")
-	flags.StringVar(&opts.changed, "changed", "", "only mutants of packages that changed since HEAD and this commit parted")
-	flags.DurationVar(&opts.budget, "budget", 0, "stop after so long; the commit decides which come first")
-	flags.DurationVar(&opts.limit, "limit", 3*time.Minute, "how long the tests of one mutant may run")
-	flags.IntVar(&opts.parallel, "parallel", 2, "mutants at once")
-	flags.BoolVar(&opts.check, "check", false, "run no test: only say which entries are stale")
-	flags.BoolVar(&opts.verbose, "v", false, "also show how mutants were noticed: by the right message?")
+	flags.StringVar(&opts.changed, "changed", "", "only mutants of packages that changed since HEAD and this commit diverged")
+	flags.DurationVar(&opts.budget, "budget", 0, "time limit for the run; the commit decides which mutants come first")
+	flags.DurationVar(&opts.limit, "limit", 3*time.Minute, "time limit for the tests of one mutant")
+	flags.IntVar(&opts.parallel, "parallel", 2, "number of simultaneous mutants")
+	flags.BoolVar(&opts.check, "check", false, "run no test: only report stale entries")
+	flags.BoolVar(&opts.verbose, "v", false, "also show the output of the tests that noticed mutants")
 	if err := flags.Parse(args); err != nil {
 		return options{}, err
 	}

@@ -17,7 +17,7 @@ func newApp() *cobra.Command {
 	var config string
 	cmd := &cobra.Command{
 		Use:    "app",
-		Short:  "Run the program with handlers of a torture run",
+		Short:  "Run the program with handlers in a torture run",
 		Args:   cobra.NoArgs,
 		Hidden: true,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -21,11 +21,11 @@ func newBench(s streams) *cobra.Command {
 	var files reportFiles
 	cmd := &cobra.Command{
 		Use:   "bench",
-		Short: "Measure Hooklatch beside what it is compared with, and the cost of every process",
-		Long: `Bench builds the programs of the tree it stands in and measures them in one run, in
-turn, with what they are compared with: the same HTTP server without a database, and
-one transaction for each event. Each has a durable Postgres of its own. What is
-measured is printed with its spread, and held against the goals.
+		Short: "Measure Hooklatch and its contenders, with the cost of every process",
+		Long: `Bench builds the programs of the current tree and measures them in one run, in turn
+with two contenders: the same HTTP server without a database, and one transaction for
+each event. Each has a separate, durable Postgres. The report contains the results
+with their spread, and compares them with the goals.
 
 Scenarios:
 ` + scenarioList(),
@@ -56,13 +56,13 @@ Scenarios:
 	}
 	flags := cmd.Flags()
 	flags.StringSliceVar(&opts.Only, "only", nil, "scenarios to measure (default: those that take turns)")
-	flags.BoolVar(&opts.Quick, "quick", false, "make everything small: it shows that everything works, and its figures are worth little")
-	flags.IntVar(&opts.Rounds, "rounds", 0, fmt.Sprintf("how often each scenario has its turn (default %d, 1 with --quick)", bench.DefaultRounds))
-	flags.IntVar(&opts.Events, "events", 0, fmt.Sprintf("events of a whole life (default %d)", bench.DefaultEvents))
-	flags.IntVar(&opts.Backlog, "backlog", 0, fmt.Sprintf("events made while the receiver is down (default %d)", bench.DefaultBacklog))
-	flags.Float64Var(&opts.Rate, "rate", 0, fmt.Sprintf("constant arrival rate, events a second (default %d)", bench.DefaultRate))
-	flags.IntVar(&opts.Rows, "rows", 0, fmt.Sprintf("events and effects of years (default %d)", bench.DefaultRows))
-	flags.StringVar(&opts.Previous, "previous", "", "`commit` that years, collection and life measure this tree beside")
+	flags.BoolVar(&opts.Quick, "quick", false, "make everything small: it shows that everything works, but its figures mean little")
+	flags.IntVar(&opts.Rounds, "rounds", 0, fmt.Sprintf("turns of each scenario (default %d, 1 with --quick)", bench.DefaultRounds))
+	flags.IntVar(&opts.Events, "events", 0, fmt.Sprintf("events for a full lifecycle (default %d)", bench.DefaultEvents))
+	flags.IntVar(&opts.Backlog, "backlog", 0, fmt.Sprintf("events accepted while the receiver is down (default %d)", bench.DefaultBacklog))
+	flags.Float64Var(&opts.Rate, "rate", 0, fmt.Sprintf("constant arrival rate, events per second (default %d)", bench.DefaultRate))
+	flags.IntVar(&opts.Rows, "rows", 0, fmt.Sprintf("events and effects in tables of years (default %d)", bench.DefaultRows))
+	flags.StringVar(&opts.Previous, "previous", "", "`commit` against which years, collection and life measure this tree")
 	flags.StringVar(&files.json, "json", "", "`file` to write the report to, as JSON")
 	files.addTo(flags)
 	cmd.AddCommand(newBenchServer(s), newBenchMerge(s))
@@ -74,7 +74,7 @@ func newBenchMerge(s streams) *cobra.Command {
 	var files reportFiles
 	cmd := &cobra.Command{
 		Use:   "merge FILE...",
-		Short: "Put reports together that --json wrote of one commit, each with other scenarios",
+		Short: "Merge reports that --json wrote for one commit, each with different scenarios",
 		Args:  cobra.MinimumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			var reports []*report.Report
@@ -104,7 +104,7 @@ type reportFiles struct{ json, svg, page string }
 
 func (f *reportFiles) addTo(flags *pflag.FlagSet) {
 	flags.StringVar(&f.svg, "svg", "", "`file` to write a picture to")
-	flags.StringVar(&f.page, "publish", "", "`page` whose figures are to be these: ../../docs/performance.md from the directory of hookstorm")
+	flags.StringVar(&f.page, "publish", "", "`page` to write the figures to: ../../docs/performance.md from the directory of hookstorm")
 }
 
 func (f *reportFiles) write(r *report.Report) error {
@@ -136,7 +136,7 @@ func newBenchServer(s streams) *cobra.Command {
 	var listen string
 	cmd := &cobra.Command{
 		Use:    "server",
-		Short:  "Run a server that Hooklatch is compared with",
+		Short:  "Run a server with which Hooklatch is compared",
 		Args:   cobra.NoArgs,
 		Hidden: true,
 		RunE: func(cmd *cobra.Command, _ []string) error {

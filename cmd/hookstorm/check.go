@@ -40,6 +40,6 @@ func newCheck(s streams) *cobra.Command {
 			return torture.Publish(page, runs)
 		},
 	}
-	cmd.Flags().StringVar(&page, "publish", "", "page whose totals are to be those of these runs: ../../docs/guarantees.md from the directory of hookstorm")
+	cmd.Flags().StringVar(&page, "publish", "", "page to write the totals of these runs to: ../../docs/guarantees.md from the directory of hookstorm")
 	return cmd
 }

@@ -15,7 +15,7 @@ func newModel(s streams) *cobra.Command {
 	var bug string
 	cmd := &cobra.Command{
 		Use:   "model",
-		Short: "Explore every interleaving of a small world for one that breaks the promise",
+		Short: "Explore every interleaving of a small world, to find one that breaks a promise",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			result, err := model.Explore(cmd.Context(), model.Options{Bug: bugs.Bug(bug), Done: func(e model.Explored) {
@@ -34,6 +34,6 @@ func newModel(s streams) *cobra.Command {
 			return nil
 		},
 	}
-	cmd.Flags().StringVar(&bug, "bug", "", "make this mistake in the worlds, as planted bugs are called")
+	cmd.Flags().StringVar(&bug, "bug", "", "add the planted bug of this name to the worlds")
 	return cmd
 }

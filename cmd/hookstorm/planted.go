@@ -19,13 +19,13 @@ func provePlanted(ctx context.Context, s streams, module, dir, name string, time
 	if name != "all" {
 		one, found := planted.CaseOf(bugs.Bug(name))
 		if !found {
-			return fmt.Errorf("there is no planted bug %q; there are %s and all", name, strings.Join(plantedNames(), ", "))
+			return fmt.Errorf("no planted bug %q exists; choose from %s and all", name, strings.Join(plantedNames(), ", "))
 		}
 		cases = []planted.Case{one}
 	}
 	if dir == "" {
 		if dir, err = os.MkdirTemp("", "hookstorm-planted-*"); err != nil {
-			return fmt.Errorf("make a directory for the run: %w", err)
+			return fmt.Errorf("create a directory for the run: %w", err)
 		}
 		defer func() {
 			if err == nil {

@@ -20,7 +20,7 @@ const (
 )
 
 // errNotPrivate is returned if this machine allows no mounts.
-var errNotPrivate = errors.New("this machine allows no disks of our own, so a full one is only simulated")
+var errNotPrivate = errors.New("this machine allows no private disks, so a full disk is only simulated")
 
 // privately repeats this command in a process that may mount its own disks, so that they can
 // really be full. Errors: errNotPrivate, errFound.

@@ -13,10 +13,10 @@ func newSweep(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "sweep",
 		Short: "Kill, fail and delay real processes at every failpoint, and judge the history",
-		Long: `Sweep builds the programs of the tree it stands in with their failpoints, starts them
-on a Postgres of its own, and has them killed, failed and delayed at every place there
-is, under traffic: at its first, its second and a later passage. Then it heals
-everything and holds every operation against the guarantees.`,
+		Long: `Sweep builds the programs of the current tree with failpoints and starts them on its
+own Postgres. Under traffic, it kills, fails and delays them at every failpoint, at
+its first, second and a later passage. Then it heals everything and checks every
+operation against the guarantees.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			if opts.Root, err = repositoryRoot(); err != nil {
@@ -35,10 +35,10 @@ everything and holds every operation against the guarantees.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.Int64Var(&opts.Seed, "seed", 1, "decides which passages are drawn")
-	flags.BoolVar(&opts.Short, "short", false, "one visit for each place")
+	flags.Int64Var(&opts.Seed, "seed", 1, "decides the random passages")
+	flags.BoolVar(&opts.Short, "short", false, "one visit for each failpoint")
 	flags.StringSliceVar(&opts.Only, "only", nil, "visits to make, such as settle.begin=kill@2 (default: all)")
-	flags.StringVar(&opts.Dir, "dir", "", "directory for history, programs and logs (default: one that is removed when all is well)")
-	flags.DurationVar(&opts.Patience, "patience", sweep.DefaultPatience, "longest time for all errors, all delays and all kills")
+	flags.StringVar(&opts.Dir, "dir", "", "directory for history, programs and logs (default: a temporary one, removed if nothing is found)")
+	flags.DurationVar(&opts.Patience, "patience", sweep.DefaultPatience, "time limit for each of errors, delays and kills")
 	return cmd
 }

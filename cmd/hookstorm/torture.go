@@ -24,10 +24,10 @@ func newTorture(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "torture",
 		Short: "Try to break the promise: real processes, real faults, a judged history",
-		Long: `Torture starts gateways, workers and an application of the tree it stands in, on a
-Postgres of its own, sends signed deliveries as providers do, and breaks what can
-break. Then it heals everything, waits until nothing is left to do, and holds every
-operation against the guarantees. The last line says how many violations there were.`,
+		Long: `Torture starts gateways, workers and an application of the current tree on its own
+Postgres, sends signed deliveries as providers do, and makes faults. Then it heals
+everything, waits until no work is left, and checks every operation against the
+guarantees. The last line contains the number of violations.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			module, err := repositoryRoot()
@@ -46,7 +46,7 @@ operation against the guarantees. The last line says how many violations there w
 				if err := privately(cmd.Context(), s); !errors.Is(err, errNotPrivate) {
 					return err
 				} else if _, err := fmt.Fprintln(s.stderr, err); err != nil {
-					return fmt.Errorf("say what is left out: %w", err)
+					return fmt.Errorf("report omitted faults: %w", err)
 				}
 			}
 			opts.Command = "go -C cmd/hookstorm run . " + commandLine(cmd)
@@ -64,21 +64,21 @@ operation against the guarantees. The last line says how many violations there w
 		},
 	}
 	flags := cmd.Flags()
-	flags.DurationVar(&opts.Time, "time", torture.DefaultTime, "how long traffic and faults last; healing and checking come on top")
-	flags.Uint64Var(&opts.Seed, "seed", 1, "decides which faults come when, and what is sent")
-	flags.StringVar(&opts.Previous, "previous", "", "commit whose programs run beside those of this tree, as in a rolling deployment")
-	flags.StringVar(&opts.Dir, "dir", "", "directory for history, logs and the database (default: one that is removed when all is well)")
-	flags.StringVar(&dsn, "dsn", os.Getenv("HOOKSTORM_DSN"), "URL of a server to make a marked database on, instead of an own server; or HOOKSTORM_DSN")
-	flags.BoolVar(&opts.Production, "production", false, "leave leases, time-outs and schedules at their defaults")
-	flags.StringVar(&with, "with", "", "file with settings of yours: keys of gateway, worker and destination")
-	flags.DurationVar(&opts.Pause, "pause", torture.DefaultPause, "mean pause between two faults of one kind of target")
-	flags.DurationVar(&opts.Patience, "patience", 0, "how long everything may take to come to an end after the faults (default 6m, 10m with --production)")
+	flags.DurationVar(&opts.Time, "time", torture.DefaultTime, "duration of traffic and faults, without healing and checking")
+	flags.Uint64Var(&opts.Seed, "seed", 1, "decides the faults, their times and the events sent")
+	flags.StringVar(&opts.Previous, "previous", "", "commit whose programs run beside the current ones, as in a rolling deployment")
+	flags.StringVar(&opts.Dir, "dir", "", "directory for history, logs and the database (default: a temporary one, removed if nothing is found)")
+	flags.StringVar(&dsn, "dsn", os.Getenv("HOOKSTORM_DSN"), "URL of a server on which to create a marked database, instead of starting a server; or HOOKSTORM_DSN")
+	flags.BoolVar(&opts.Production, "production", false, "leave leases, timeouts and schedules at their defaults")
+	flags.StringVar(&with, "with", "", "file with your own settings: keys of gateway, worker and destination")
+	flags.DurationVar(&opts.Pause, "pause", torture.DefaultPause, "mean pause between two faults of the same kind of target")
+	flags.DurationVar(&opts.Patience, "patience", 0, "time limit for all work to finish after the faults (default 6m, 10m with --production)")
 	flags.IntVar(&opts.Gateways, "gateways", 2, "gateway processes")
 	flags.IntVar(&opts.Workers, "workers", 2, "worker processes, beside an application with handlers")
-	flags.Float64Var(&opts.Rate, "rate", torture.DefaultRate, "new events in a second")
+	flags.Float64Var(&opts.Rate, "rate", torture.DefaultRate, "new events per second")
 	flags.StringSliceVar(&opts.Only, "only", nil, "kinds of faults to make (default: all)")
-	flags.StringVar(&bug, "planted", "", "plant a bug, or all, and see that it is found: by a schedule of its own, instead of a storm")
-	flags.IntVar(&times, "times", 1, "how often a planted bug must be found")
+	flags.StringVar(&bug, "planted", "", "plant a bug, or all, and check that its schedule reveals it, instead of a storm")
+	flags.IntVar(&times, "times", 1, "number of times that a planted bug must be found")
 	return cmd
 }
 

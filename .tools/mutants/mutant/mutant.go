@@ -1,9 +1,8 @@
-// Package mutant reads lists of mistakes that somebody could make in the code, and makes
-// them: one alone, for the test that must notice it, or all in one build, of which each
-// process chooses one when it starts.
+// Package mutant reads lists of mistakes that a developer could make in the code, and makes
+// them. It makes one alone, for the test that must notice it, or all in one build, from which
+// each process chooses one when it starts.
 //
-// Nothing is written to the files of the repository. The go command takes the changed
-// ones from an overlay.
+// The repository's files stay unchanged. The go command reads changed files from an overlay.
 package mutant
 
 import (

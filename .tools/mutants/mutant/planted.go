@@ -30,12 +30,11 @@ func (f folder) readHonest(file string) ([]byte, error) {
 `,
 }
 
-// Planted returns the contents of files, by path below root, with which a program has
-// all the mistakes at once: each process chooses one of them by Environment. So one
-// build serves every mistake.
+// Planted returns the contents of files, by path below root, with which one build contains all
+// mistakes. Each process chooses one of them by Environment.
 //
-// Mistakes in Go files are made one after another and must say with {{planted}} where
-// they depend on the choice. Mistakes in statements exchange them when they are read.
+// Mistakes in Go files are made one after another and must mark with {{planted}} where they
+// depend on the choice. Mistakes in statements replace the statements when they are read.
 func Planted(root string, all []Mutant) (map[string]string, error) {
 	if len(all) == 0 {
 		return nil, nil //nolint:nilnil // without mistakes nothing changes

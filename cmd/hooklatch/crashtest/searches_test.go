@@ -26,8 +26,7 @@ var deepSearch = func() string {
 
 // Four viewers who search repeatedly for missing events do not slow accepting down.
 //
-// Every test run makes one short round; HOOKLATCH_LONG=1 makes five of 6 seconds and compares
-// their medians.
+// The test runs five rounds of 6 seconds and compares their medians.
 //
 //nolint:paralleltest // it measures time
 func TestSearchesOfViewersDoNotSlowAcceptingDown(t *testing.T) {

@@ -3,22 +3,22 @@
 // breaks a promise.
 //
 // The model is the specification of the protocol in the form of a program. It has no database
-// and runs none of the code that it describes. Two things tie it to the code: its steps bear
+// and runs none of the code that it describes. Two things tie it to the code: its steps have
 // the names of the code's failpoints, and its transitions are in the table of effect states
 // in the documentation of package ledger. Tests compare both.
 //
 // # Worlds and states
 //
-// A [State] is everything that is true at one moment: the rows, the jobs, the state of each
-// process, what the receiver saw, and the faults that may still happen. A [Step] leads from
-// one state to the next. Each actor's steps have a file of their own:
+// A [State] describes one moment completely: the rows, the jobs, the state of each process, the
+// receiver's calls, and the faults that may still happen. A [Step] leads from one state to the
+// next. Each actor's steps are in a separate file:
 //
-//	gateway.go      T1: verify, accept, answer
+//	gateway.go      T1: verify, accept, respond
 //	content.go      T1 if a repeated body is a duplicate
 //	deploy.go       processes with a newer configuration
-//	dispatch.go     T2: plan, fence, effects, and those that begin with their first attempt
-//	attempt.go      T3: claim, call, settle, and taking a claim back
-//	ledger.go       what claim, settle and operator actions do to the row of an effect
+//	dispatch.go     T2: plan, fence, effects, and effects that begin with their first attempt
+//	attempt.go      T3: claim, call, settle, and withdrawing a claim
+//	ledger.go       changes of an effect's row by claim, settle and operator actions
 //	order.go        effects that run one after another
 //	statement.go    effects in the same Postgres
 //	destination.go  pause, breaker, probe
@@ -26,7 +26,7 @@
 //	upkeep.go       everything automatic: time, River's rescue, reconciliation
 //	crash.go        processes that die, jobs that are lost
 //
-// The failpoints that have no step, and the reasons, are in failpoints.go.
+// failpoints.go lists the failpoints without a step, with the reasons.
 //
 // [Explore] visits every state of every world in worlds.go, breadth first. The first
 // violation that it finds is therefore one of the shortest. The invariants are in
@@ -45,12 +45,12 @@
 // the request at the receiver and the settlement, only the worker's knowledge changes. A
 // crash anywhere between has the same result.
 //
-// A COMMIT without an answer happened or did not. A COMMIT that hangs and happens later keeps
+// A COMMIT without a response happened or did not. A COMMIT that hangs and happens later keeps
 // its locks until then, so every transaction that could notice waits for it.
 //
 // Waiting is not a step. A job that would have to wait (for another's lease, a pause, or its
 // turn in an order) runs only when it can do something. An endless path is therefore one on
-// which work is done for ever.
+// which work is done forever.
 //
 // Identical workers may exchange their names, as symmetry.go explains. States are stored
 // whole, not as hashes, so two different states are never mistaken for one.

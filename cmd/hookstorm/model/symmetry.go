@@ -1,8 +1,7 @@
 package model
 
 // canonical exchanges identical parts until one state represents all that differ only in
-// names. This loses nothing. The rules of the workers are the same, and so are those of two
-// sends of one event. So a state and its twin have the same successors under exchanged names.
+// names. This loses nothing: the same rules apply to both workers, and to two sends of one event. So a state and its twin have the same successors under exchanged names.
 // No invariant depends on a name.
 //
 // A worker is named by its position and by the claims it holds. Nothing names a send.

@@ -3,8 +3,8 @@
 // history.
 //
 // A sweep has three legs. In the first, errors and delays hit processes that stay alive. In
-// the second, each process starts with all outstanding kills and dies at the first of these
-// places that it passes. In the third, processes are killed while they drain. After the first
+// the second, each process starts with all outstanding kills and dies at the first of their
+// failpoints that it passes. In the third, processes are killed while they drain. After the first
 // leg and at the end, all faults end and all accepted work must finish. A missed visit is a
 // failure, as is a violation.
 package sweep

@@ -23,7 +23,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// taker verifies requests and remembers their ids.
+// taker verifies requests and stores their ids.
 type taker struct {
 	*httptest.Server
 
@@ -31,7 +31,7 @@ type taker struct {
 	ids    []string
 	wrong  []error
 	refuse int           // number of requests to refuse with 503
-	hold   chan struct{} // nil: every request is answered immediately
+	hold   chan struct{} // if nil, every request is answered immediately
 }
 
 func newTaker(t *testing.T) *taker {
@@ -92,7 +92,7 @@ func (s *taker) came(t *testing.T) []string {
 	return s.ids
 }
 
-// different counts the different ids.
+// different counts the distinct ids.
 func (s *taker) different(t *testing.T) int {
 	t.Helper()
 	ids := map[string]bool{}

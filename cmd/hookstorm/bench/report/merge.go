@@ -25,7 +25,7 @@ func Read(path string) (*Report, error) {
 func (r *Report) Merge(others ...*Report) error {
 	for _, other := range others {
 		if other.Commit != r.Commit || other.Machine != r.Machine {
-			return fmt.Errorf("a report of commit %s on %s and one of commit %s on %s say nothing together", r.Commit, r.Machine, other.Commit, other.Machine)
+			return fmt.Errorf("a report of commit %s on %s and one of commit %s on %s cannot be compared", r.Commit, r.Machine, other.Commit, other.Machine)
 		}
 		known := map[string]bool{}
 		for _, section := range r.sections() {
@@ -38,7 +38,7 @@ func (r *Report) Merge(others ...*Report) error {
 			r.Series = append(r.Series, s)
 		}
 		if other.Command == "" {
-			return errors.New("a report does not say how it was made")
+			return errors.New("a report has no command")
 		}
 		r.Command += "`, `" + other.Command
 		r.Took += other.Took

@@ -63,7 +63,7 @@ func TestTheReportHasSpreadGoalAndGap(t *testing.T) {
 	require.Contains(t, page.String(), "Postgres 15.1, one for each: fsync on.")
 }
 
-// A median on the right side of a goal proves little while the goal lies within the spread.
+// A median that meets a goal shows little while the goal lies within the spread.
 func TestAGoalWithinTheSpreadIsNotSure(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -122,7 +122,7 @@ func TestThePictureIsXMLWithABarForEach(t *testing.T) {
 	require.Contains(t, picture.String(), "prefers-color-scheme:dark")
 }
 
-// docs/performance.md has the places that the command writes.
+// docs/performance.md has the markers of the sections that the command writes.
 func TestThePageHasPlacesForTheFigures(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../../../../docs/performance.md")
@@ -139,7 +139,7 @@ func TestThePageHasPlacesForTheFigures(t *testing.T) {
 	require.True(t, strings.HasPrefix(string(written), before))
 }
 
-// lived returns a report with whole lives and with rows of years.
+// lived returns a report with full lifecycles and with rows of years.
 func lived() *report.Report {
 	r := measured()
 	r.Rows = 10_000_000
@@ -177,5 +177,5 @@ func TestReportsOfOneCommitArePutTogether(t *testing.T) {
 	require.NoError(t, all.Print(&text))
 	require.Contains(t, text.String(), "| 0.25x (0.25..0.25) ")
 	require.ErrorContains(t, all.Merge(read), "two reports have the section")
-	require.ErrorContains(t, all.Merge(&report.Report{Machine: "2 CPUs", Commit: "abc"}), "say nothing together")
+	require.ErrorContains(t, all.Merge(&report.Report{Machine: "2 CPUs", Commit: "abc"}), "cannot be compared")
 }

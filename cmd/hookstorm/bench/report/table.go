@@ -45,7 +45,7 @@ func (r *Report) heading(page *strings.Builder) {
 		fmt.Fprintf(page, "Rows of years: %s events and effects; waiting: a tenth of that, and a fifth that is finished; backfill: a hundredth.\n", number(float64(r.Rows)))
 	}
 	if r.Quick {
-		page.WriteString("A quick run: it shows that everything works, its figures are worth little.\n")
+		page.WriteString("A quick run: it shows that everything works, its figures mean little.\n")
 	}
 }
 
