@@ -27,8 +27,8 @@ func TestRunThatDidTooLittleIsAFailure(t *testing.T) {
 		texts = append(texts, violation.Text)
 	}
 	require.Equal(t, []string{
-		"2 deliveries were acknowledged, and 3 are the least that proves something",
-		"0 faults fired, and 1 are the least that proves something",
+		"2 deliveries were acknowledged, but a meaningful run needs at least 3",
+		"0 faults fired, but a meaningful run needs at least 1",
 		"no fault of this kind fired",
 	}, texts)
 }
