@@ -40,8 +40,8 @@ type Edit struct {
 
 // Suite is a set of tests of one package.
 type Suite struct {
-	Pkg string // as an argument of go test: ./outbox
-	Run string // as an argument of -run
+	Pkg string // the package as an argument of go test: ./outbox
+	Run string // the tests as an argument of -run
 }
 
 // Stale returns the reason why the mutant can no longer be made from the files below root, or nil

@@ -83,8 +83,8 @@ func hungResolver(t *testing.T) func(*exec.Cmd) {
 	}
 }
 
-// If name servers never respond, neither the collector's spans nor the keys of one source block
-// anything else: other sources are answered, and a shutdown ends in time.
+// If name servers never respond, the collector's spans and the keys of one source block nothing
+// else. Other sources are answered, and a shutdown ends in time.
 func TestAHungResolverHoldsNothingElse(t *testing.T) {
 	t.Parallel()
 	resolver := hungResolver(t)

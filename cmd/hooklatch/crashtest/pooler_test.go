@@ -18,8 +18,8 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// A process works the same if its url leads through a transaction pooler and its direct_url
-// bypasses the pooler: before and after the server behind the pooler is restarted.
+// A process whose url leads through a transaction pooler, and whose direct_url bypasses it, works
+// as without a pooler. This holds before and after the server behind the pooler is restarted.
 func TestAPoolerOfTransactions(t *testing.T) {
 	t.Parallel()
 	deliveries := 200

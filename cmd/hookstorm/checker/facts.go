@@ -71,8 +71,8 @@ type call struct {
 	hash        string
 	began       int64
 	ended       int64
-	applied     bool // whether the receiver applied this call
-	known       bool // whether the receiver applied an earlier call
+	applied     bool // the receiver applied this call
+	known       bool // the receiver had applied an earlier call
 	status      int
 }
 
@@ -115,7 +115,7 @@ type effect struct {
 // link connects an event to an effect that it led to.
 type link struct {
 	effect     *effect
-	suppressed bool // whether another event had already created the effect
+	suppressed bool // another event had already created the effect
 }
 
 // name returns the effect's idempotency key.

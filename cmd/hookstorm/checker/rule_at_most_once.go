@@ -79,8 +79,9 @@ func refused(status int, mail bool) bool {
 	return status >= 300 && status < 500 && status != http.StatusRequestTimeout && status != http.StatusConflict
 }
 
-// reopenings counts the operator actions before a moment that may have reopened the effect: a
-// retry of the effect, a replay of an event that led to it, or a bulk run of either.
+// reopenings counts the operator actions before a moment that may have reopened the effect. Such
+// an action is a retry of the effect, a replay of an event that led to it, or a bulk run of
+// either.
 func (j *judge) reopenings(e *effect, before int64) int {
 	targets := map[string]bool{e.row.IdempotencyKey: true, "": true, refOf(e.row).String(): true}
 	for _, from := range e.links {

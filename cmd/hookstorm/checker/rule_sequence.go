@@ -39,7 +39,7 @@ type place struct {
 	acked   int64 // end of the first acknowledged delivery
 	called  int64 // arrival of its first call
 	applied int64 // arrival of the applied call
-	waits   bool  // whether later effects wait for it
+	waits   bool  // later effects wait for it
 }
 
 func (j *judge) oneAfterAnother(order object, effects []*effect) {

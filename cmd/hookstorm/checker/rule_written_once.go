@@ -35,7 +35,7 @@ func (j *judge) writtenOnce() {
 	for _, s := range scenario.Sources() {
 		handlers[identity.Source(s.Name)] = s.Handlers
 	}
-	enqueues := false // whether the handlers of this run enqueue effects
+	enqueues := false // true if the handlers of this run enqueue effects
 	for _, e := range j.events {
 		enqueues = enqueues || (handlers[e.ref.Source] && len(e.effects) > 0)
 	}

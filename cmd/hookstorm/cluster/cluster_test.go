@@ -39,7 +39,7 @@ func connect(t *testing.T, url string) *pgx.Conn {
 
 // writer stores one number after the other and records the acknowledged ones.
 type writer struct {
-	acked atomic.Int64 // how many were acknowledged
+	acked atomic.Int64 // acknowledged numbers
 	last  chan []int64
 	stop  context.CancelFunc
 }

@@ -64,8 +64,8 @@ type Delivery struct {
 	Gateway  string   `json:"gateway"`            // the process that received the request
 	EventIDs []string `json:"event_ids"`          // in the order of the body
 	Hash     string   `json:"hash"`               // SHA-256 of the body, hex
-	Signed   bool     `json:"signed"`             // whether its signature is valid; if false, it must be refused
-	Listed   bool     `json:"listed,omitempty"`   // whether the sender's list contains it: its events must be fetched if no delivery succeeds
+	Signed   bool     `json:"signed"`             // its signature is valid; if false, it must be refused
+	Listed   bool     `json:"listed,omitempty"`   // in the sender's list: its events must be fetched if no delivery succeeds
 	Group    string   `json:"group,omitempty"`    // the key for order_by and latest_by
 	Version  int64    `json:"version,omitempty"`  // version of the object: larger is newer
 	Attempt  int      `json:"attempt"`            // the sender's attempt, from 1
@@ -80,8 +80,8 @@ type Call struct {
 	Key         string `json:"key"`              // idempotency key
 	Hash        string `json:"hash"`             // SHA-256 of the requested content: the body
 	Behaviour   string `json:"behaviour"`        // the receiver's behaviour
-	Applied     bool   `json:"applied"`          // whether this call was applied: true for the first applied call with its key
-	Known       bool   `json:"known,omitempty"`  // whether an earlier call with its key was applied
+	Applied     bool   `json:"applied"`          // this call was applied: true for the first applied call with its key
+	Known       bool   `json:"known,omitempty"`  // an earlier call with its key was applied
 	Status      int    `json:"status,omitempty"` // status of the response; 0 if none was sent
 }
 
@@ -101,7 +101,7 @@ type Order struct {
 	EventID     string `json:"event_id,omitempty"`
 	Key         string `json:"key,omitempty"` // idempotency key of the effect
 	Destination string `json:"destination,omitempty"`
-	NewKeys     bool   `json:"new_keys,omitempty"` // whether a replay creates new keys
+	NewKeys     bool   `json:"new_keys,omitempty"` // the replay creates new keys
 	Affected    int64  `json:"affected,omitempty"`
 	Generation  int    `json:"generation,omitempty"` // generation that a replay began; 0 if unknown
 }
@@ -111,7 +111,7 @@ type Fault struct {
 	Kind      string `json:"kind"`
 	Target    string `json:"target,omitempty"`
 	Detail    string `json:"detail,omitempty"`
-	Simulated bool   `json:"simulated,omitempty"` // whether it replaces a fault that cannot be made on this machine
+	Simulated bool   `json:"simulated,omitempty"` // it replaces a fault that cannot be made on this machine
 	InFlight  int    `json:"in_flight"`           // deliveries in progress when it fired
 	AckedLast int    `json:"acked_last"`          // deliveries acknowledged in the second before
 }
@@ -122,7 +122,7 @@ type Process struct {
 	Build   string `json:"build"`
 	PID     int    `json:"pid"`
 	Started bool   `json:"started"` // false if it ended
-	Ordered bool   `json:"ordered"` // whether hookstorm started or ended it; false if it ended by itself
+	Ordered bool   `json:"ordered"` // hookstorm started or ended it; false if it ended by itself
 }
 
 // Deploy is a rolling deployment: processes of the old and the new configuration run side by
@@ -134,7 +134,7 @@ type Deploy struct {
 	Source string   `json:"source"` // source of the changing route
 	Route  string   `json:"route"`  // name of the changing route; empty if the route does not exist
 	Types  []string `json:"types"`  // event types that the route matches
-	Late   bool     `json:"late"`   // whether workers get the source late
+	Late   bool     `json:"late"`   // workers get the source late
 }
 
 // Run describes a run, once, in the first line of its history.

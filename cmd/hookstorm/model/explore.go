@@ -20,7 +20,7 @@ type Options struct {
 type Result struct {
 	Worlds      []Explored
 	States      int                 // in all worlds
-	Transitions map[Transition]bool // of effects
+	Transitions map[Transition]bool // transitions of effects
 	Failpoints  map[string]bool     // failpoints that steps passed
 	Violation   *Violation          // nil if no promise can be broken
 }

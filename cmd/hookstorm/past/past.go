@@ -70,9 +70,8 @@ type Past struct {
 	rounds  int
 }
 
-// New returns a Past. The keepers take turns. A keeper whose role owns the tables drops days in
-// another way than a keeper whose role does not. pool and the keepers' pools lead to a prepared
-// database.
+// New returns a Past. The keepers take turns. A keeper's way to drop days depends on whether its
+// role owns the tables. pool and the keepers' pools lead to a prepared database.
 func New(pool *pgxpool.Pool, keepers ...*retention.Keeper) *Past {
 	return &Past{pool: pool, keepers: keepers}
 }

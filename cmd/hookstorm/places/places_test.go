@@ -40,7 +40,7 @@ func TestListHasEveryPlace(t *testing.T) {
 var naming = []struct {
 	function    string
 	argument    int
-	transaction bool // whether the name belongs to a transaction, which has three failpoints
+	transaction bool // the name belongs to a transaction, which has three failpoints
 }{
 	{"(*" + module + "/outbox/commit.DB).Do", 1, true},
 	{module + "/outbox/commit.NewGroup", 1, true},

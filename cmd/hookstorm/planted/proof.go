@@ -25,7 +25,7 @@ type Proof struct {
 // Row is the result of all runs of a case.
 type Row struct {
 	Case    Case
-	Found   int // how often the checker found the bug
+	Found   int // runs in which the checker found the bug
 	Times   int
 	Longest time.Duration
 	Message string // message of the first run

@@ -22,7 +22,7 @@ type process struct {
 	cmd  *exec.Cmd
 	pid  int
 	done chan struct{} // closed when it has ended and its log is complete
-	how  string        // how it ended; read it after done
+	how  string        // description of its end; read it after done
 
 	ordered   atomic.Bool // hookstorm requested its end
 	listening atomic.Bool // it has answered, so it handles signals

@@ -29,7 +29,7 @@ const signingSecret = "whsec_aG9va2xhdGNoLXRvcnR1cmUtc2lnbmluZy1zZWNyZXQ="
 type testBundle struct {
 	*receivers.Receivers
 
-	file bytes.Buffer // of the history
+	file bytes.Buffer // content of the history
 	save *history.Writer
 }
 

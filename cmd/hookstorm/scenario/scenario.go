@@ -25,8 +25,8 @@ type Source struct {
 	Options  provider.Options // options as configured
 	Secret   secret.Value
 	Shape    Shape
-	Handlers bool // whether the application's handlers process its events
-	Content  bool // whether a body repeated within the window is a duplicate, whatever its id
+	Handlers bool // the application's handlers process its events
+	Content  bool // a body repeated within the window is a duplicate, whatever its id
 	Weight   int  // share of the traffic; defaults to the weight of its shape
 }
 

@@ -47,7 +47,7 @@ type Stage struct {
 	History *history.Writer
 
 	opts   Options
-	own    bool // whether the stage created the directory
+	own    bool // the stage created the directory
 	forget bool
 
 	mu       sync.Mutex

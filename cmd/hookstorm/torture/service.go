@@ -39,7 +39,7 @@ type service struct {
 
 	mu      sync.Mutex
 	current *programs.Program
-	next    start // how to start it next; the zero value is an ordinary start
+	next    start // settings of the next start; the zero value is an ordinary start
 }
 
 // role is the kind of a process.

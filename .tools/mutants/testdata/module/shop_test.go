@@ -31,7 +31,7 @@ func TestLast(t *testing.T) {
 	}
 }
 
-// What a test builds has the mistake, too.
+// A program that the test builds contains the mistake, too.
 func TestProgram(t *testing.T) {
 	out, err := exec.Command("go", "run", "./till").CombinedOutput()
 	if err != nil || strings.TrimSpace(string(out)) != "6" {

@@ -198,7 +198,7 @@ type plan struct {
 	// begin waits until the i-th event is due and returns the start of its latency, or false
 	// if there is no such event.
 	begin func(ctx context.Context, i int) (time.Time, bool)
-	sent  bool // whether to return the events in Run.Sent
+	sent  bool // Run.Sent must contain the events
 }
 
 // run sends the events of a plan over all connections.

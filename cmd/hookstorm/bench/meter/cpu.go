@@ -22,7 +22,7 @@ const (
 	fieldParent    = 1
 	fieldUser      = 11
 	fieldSystem    = 12
-	fieldWaitedSys = 14 // of ended children that the process waited for; user time before it
+	fieldWaitedSys = 14 // system time of ended children that the process waited for; user time before it
 )
 
 // statOf reads /proc/PID/stat. It returns nil for a process that does not exist.
@@ -62,9 +62,8 @@ func CPU(pid int) time.Duration {
 	return ticks(fields[fieldUser : fieldSystem+1])
 }
 
-// Server returns the CPU time that a Postgres server has used so far: the postmaster, its running
-// child processes, and ended ones. except lists processes to exclude, such as a bench's own
-// backends.
+// Server returns the CPU time that a Postgres server has used so far, with its running and ended
+// child processes. except lists processes to exclude, such as a bench's own backends.
 func Server(postmaster int, except ...int) time.Duration {
 	own := statOf(postmaster)
 	if own == nil {

@@ -35,9 +35,9 @@ var (
 // which is Hooklatch's.
 const gatherPause = 300 * time.Millisecond
 
-// deadlock locks the latter half of the busy rows, waits until transactions of Hooklatch wait for
-// them, and locks rows that these transactions may have locked before. When it returns, the
-// deadlock is over.
+// deadlock locks the latter half of the busy rows and waits until transactions of Hooklatch wait
+// for them. Then it locks rows that these transactions may have locked before. When it returns,
+// the deadlock is over.
 func deadlock(ctx context.Context, _ *rand.Rand, target Target) (Struck, error) {
 	// If the waiting transactions held no other row, the fault tries again. They then hold the
 	// rows briefly, so no row may be free to lock.
