@@ -17,10 +17,10 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// RefusedError is the reason why a quarantined delivery is still refused.
+// RefusedError explains why a quarantined delivery is still refused.
 type RefusedError struct {
 	Reason string // from a fixed set, as in the log
-	// Ours is true if the delivery is not at fault and the same call may be repeated.
+	// Ours is true if the delivery is not at fault and the same call can be repeated.
 	Ours  bool
 	cause error
 }
@@ -39,19 +39,18 @@ func (e *RefusedError) Unwrap() error { return e.cause }
 // Reasons for which only a quarantined delivery is refused.
 const (
 	reasonNoSource   = "unknown_source"
-	reasonNoProof    = "proof_not_kept" // a secret that was sent is kept only as an HMAC
-	reasonNoDelivery = "no_delivery"    // the sender's check of the endpoint
+	reasonNoProof    = "proof_not_kept" // a sent secret is kept only as an HMAC
+	reasonNoDelivery = "no_delivery"    // the sender's endpoint check, not a delivery
 )
 
-// AcceptAgain verifies a quarantined delivery with the current configuration, as if it had
-// been sent again, and accepts it. A signed time is compared with the time of its arrival.
-// Errors: *RefusedError.
+// AcceptAgain verifies a quarantined delivery with the current configuration and accepts it. A
+// signed time is compared with the delivery's arrival time. Errors: *RefusedError.
 func (g *Gateway) AcceptAgain(ctx context.Context, kept *quarantine.Delivery) (outbox.Acceptance, error) {
 	return g.judgeAgain(ctx, kept, false)
 }
 
-// WouldAccept reports whether AcceptAgain would accept a delivery, judging only its proof
-// and its content. It accepts and counts nothing. Errors: *RefusedError.
+// WouldAccept reports whether AcceptAgain would accept a delivery. It checks only authenticity
+// and content, accepts nothing and counts nothing. Errors: *RefusedError.
 func (g *Gateway) WouldAccept(ctx context.Context, kept *quarantine.Delivery) error {
 	_, err := g.judgeAgain(ctx, kept, true)
 	return err
@@ -92,9 +91,9 @@ func messageOf(r *refusal) error {
 	return nil
 }
 
-// restoreSecrets puts the secrets that a request carried back into it. Only their HMACs
-// were kept, so it looks for a current secret with the same HMACs. It reports false if none
-// has.
+// restoreSecrets puts the secrets that a request carried back into it. Only their HMACs were
+// kept, so it looks for a current secret with the same HMAC. It returns false if it finds
+// none.
 func (s *source) restoreSecrets(rx *reception, request *provider.Request, kept *quarantine.Delivery) bool {
 	names := kept.Carried()
 	if len(names) == 0 {

@@ -14,11 +14,12 @@ import (
 	"github.com/hooklatch/hooklatch/outbox"
 )
 
-// StatusHeader names the response header of a 2xx to a delivery: accepted, duplicate or
-// empty, whatever body the sender requires. The answer to a handshake does not have it.
+// StatusHeader names the header that a 2xx response to a delivery has: accepted, duplicate or
+// empty. The response has it whatever body the sender requires. A handshake response does not
+// have it.
 const StatusHeader = "Hooklatch-Status"
 
-// Values of StatusHeader, and of "status" in the answer.
+// Values of StatusHeader, and of "status" in the response body.
 const (
 	statusAccepted  = "accepted"  // at least one event was new
 	statusDuplicate = "duplicate" // every event is a duplicate
@@ -26,28 +27,28 @@ const (
 )
 
 // maxRetryAfter is the longest wait that a 503 asks for, in seconds. The wait is random in
-// 1..maxRetryAfter, so that requests refused together do not return together.
+// 1..maxRetryAfter, so that simultaneously refused requests do not return simultaneously.
 const maxRetryAfter = 5
 
-// reply is the answer to a request that is not refused.
+// reply is the response to a request that is not refused.
 type reply struct {
 	result     result
-	status     string // of StatusHeader; empty for a handshake
+	status     string // value of StatusHeader; empty for a handshake
 	acceptance outbox.Acceptance
 	answer     provider.Answer
 }
 
-// summary is the body of a 2xx if the sender requires no other.
+// summary is the default body of a 2xx response, unless the sender requires another one.
 type summary struct {
 	Status string `json:"status"`
-	// Events is the number of events in the delivery, Duplicates the number of duplicates
-	// among them.
+	// Events is the number of events in the delivery; Duplicates counts the duplicates among
+	// them.
 	Events     int `json:"events"`
 	Duplicates int `json:"duplicates"`
 }
 
-// json encodes s as encoding/json does, without reflection: it runs for every delivery, and
-// the status needs no escaping.
+// json encodes s as encoding/json does, but without reflection, because it runs for every
+// delivery. The status needs no escaping.
 func (s summary) json() []byte {
 	body := make([]byte, 0, 64)
 	body = append(append(body, `{"status":"`...), s.Status...)
@@ -56,7 +57,7 @@ func (s summary) json() []byte {
 	return append(body, '}')
 }
 
-// replyTo makes the answer to a committed delivery. wanted is the answer that the sender
+// replyTo builds the response to a committed delivery. wanted is the response that the sender
 // requires, or nil.
 func replyTo(a outbox.Acceptance, wanted *provider.Answer) *reply {
 	sum := summary{Status: statusAccepted, Events: len(a.Events), Duplicates: a.Duplicates()}
@@ -82,7 +83,7 @@ func (r *reply) write(c echo.Context) error {
 		header.Set(StatusHeader, r.status)
 	}
 	maps.Copy(header, r.answer.Header)
-	// A handshake echoes part of the request, which browsers must not sniff as HTML.
+	// A handshake response echoes part of the request. Browsers must not sniff it as HTML.
 	header.Set(echo.HeaderXContentTypeOptions, "nosniff")
 	if len(r.answer.Body) == 0 {
 		return c.NoContent(r.answer.Status)
@@ -93,7 +94,7 @@ func (r *reply) write(c echo.Context) error {
 	return c.Blob(r.answer.Status, r.answer.ContentType, r.answer.Body)
 }
 
-// writeInHalves passes a failpoint after the first half of the answer was sent.
+// writeInHalves passes a failpoint after it has sent the first half of the response.
 func (r *reply) writeInHalves(c echo.Context) error {
 	body := r.answer.Body
 	c.Response().Header().Set(echo.HeaderContentLength, strconv.Itoa(len(body)))
@@ -127,7 +128,7 @@ func (r *refusal) write(c echo.Context) error {
 	return writeError(c, r.status, r.message)
 }
 
-// writeError answers {"error": message}.
+// writeError responds with {"error": message}.
 func writeError(c echo.Context, status int, message string) error {
 	body, err := json.Marshal(struct {
 		Error string `json:"error"`
@@ -139,9 +140,9 @@ func writeError(c echo.Context, status int, message string) error {
 	return c.Blob(status, echo.MIMEApplicationJSON, body)
 }
 
-// hangUpOnUnreadBody closes the connection after the answer if the body was not read to its
-// end. Otherwise net/http would read up to 256 KiB more before it sends the answer, at the
-// sender's pace.
+// hangUpOnUnreadBody closes the connection after the response if the body was not read
+// completely. Otherwise net/http would read up to 256 KiB more, at the sender's pace, before
+// it sends the response.
 func hangUpOnUnreadBody(c echo.Context) {
 	if c.Request().ContentLength != 0 {
 		hangUp(c)

@@ -47,26 +47,26 @@ import (
 type Source struct {
 	Name     string
 	Provider *provider.Provider
-	// URL is the address to which the provider was told to send; empty if unknown.
+	// URL is the address to which the provider was told to send, or empty if unknown.
 	URL           string
-	Handlers      bool          // as outbox.Delivery.Handlers
-	ContentWindow time.Duration // as outbox.Delivery.ContentWindow
-	Livemode      bool          // the provider's test events are skipped
-	Settings      Settings      // with their defaults
-	Remembered    time.Duration // how long an event's key is remembered; 0: always
+	Handlers      bool          // see outbox.Delivery.Handlers
+	ContentWindow time.Duration // see outbox.Delivery.ContentWindow
+	Livemode      bool          // if true, the provider's test events are skipped
+	Settings      Settings      // with defaults filled in
+	Remembered    time.Duration // how long an event's key is remembered; 0: forever
 }
 
 // Options configure a Backfill.
 type Options struct {
 	// Outbox accepts the missing events. Required.
 	Outbox *outbox.Outbox
-	// Sources returns the sources that have a list. It is called at each turn. Required.
+	// Sources returns the sources that have a list. Every turn calls it. Required.
 	Sources func() []Source
-	// Budget is how long one turn lasts; the next continues where it ended. Defaults to 20
-	// seconds.
+	// Budget is the maximum time of one turn. The next turn continues where it ended. Defaults
+	// to 20 seconds.
 	Budget time.Duration
-	// GatewayGone is how long the gateways may be silent before no redelivery is requested
-	// any more. Defaults to 30 seconds.
+	// GatewayGone is the maximum time since the last sign of a running gateway. After it, no
+	// redelivery is requested. Defaults to 30 seconds.
 	GatewayGone time.Duration
 	// Logger defaults to one that discards, MeterProvider to the global one.
 	Logger        *slog.Logger
@@ -89,8 +89,8 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Backfill makes the passes over the lists of all sources. It is safe for concurrent use:
-// of two passes over one list, the later one wins.
+// Backfill runs the passes over the lists of all sources. It is safe for concurrent use: if
+// two passes read one list, the later pass wins.
 type Backfill struct {
 	opts    Options
 	clients clients
@@ -112,8 +112,8 @@ func New(opts Options) (*Backfill, error) {
 	return &Backfill{opts: opts, meters: m, sleep: sleep}, nil
 }
 
-// Turn makes the passes that are due, until its budget is used up. Each turn begins one
-// source later than the previous one, so that a long list cannot keep the others waiting. A
+// Turn runs the passes that are due until its budget is used up. Each turn begins one source
+// later than the previous turn, so that a long list cannot keep the others waiting. A
 // provider's failure is stored with its list and is not returned as an error.
 func (b *Backfill) Turn(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, b.opts.Budget)
@@ -121,7 +121,7 @@ func (b *Backfill) Turn(ctx context.Context) error {
 	var errs []error
 	sources := b.opts.Sources()
 	b.clients.keep(sources)
-	first := int((b.turns.Add(1) - 1) % uint64(max(len(sources), 1))) //nolint:gosec // it is below the number of sources
+	first := int((b.turns.Add(1) - 1) % uint64(max(len(sources), 1))) //nolint:gosec // less than the number of sources
 	for _, s := range slices.Concat(sources[first:], sources[:first]) {
 		for _, account := range s.Settings.streams() {
 			if ctx.Err() != nil {
@@ -135,28 +135,28 @@ func (b *Backfill) Turn(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// Order is a pass that an operator requests.
+// Order describes a pass that an operator requests.
 type Order struct {
 	By           string    // the operator; empty: the pass is due, not requested
 	Since, Until time.Time // zero: from the watermark, until Lag ago
-	DryRun       bool      // nothing is written, and no redelivery requested
-	Types        []string  // zero: the types of the settings
-	Via          Via       // empty: the setting
-	Limit        int       // of missing events; 0: none
-	// Met is called by a dry run with each listed event. It may be nil.
+	DryRun       bool      // if true, nothing is written and no redelivery requested
+	Types        []string  // nil: the types in the settings
+	Via          Via       // empty: the value in the settings
+	Limit        int       // maximum number of missing events; 0: no limit
+	// Met is called by a dry run for each listed event. May be nil.
 	Met func(Item, Fate)
-	// Progress is called after each batch. It may be nil.
+	// Progress is called after each batch. May be nil.
 	Progress func(coverage.Run)
 }
 
-// partial reports whether the order covers only a part of the list. Such a pass says
-// nothing about the rest, and moves no watermark.
+// partial reports whether the order covers only part of the list. A partial pass does not know
+// the rest of the list and moves no watermark.
 func (o Order) partial() bool {
 	return !o.Since.IsZero() || !o.Until.IsZero() || len(o.Types) > 0 || o.Limit > 0
 }
 
-// Run makes one pass over each list of a source, as an operator requested. Its error is the
-// reason why a pass did not finish.
+// Run makes one pass over each list of a source at an operator's request. It returns the error
+// that stopped a pass.
 func (b *Backfill) Run(ctx context.Context, source string, o Order) ([]coverage.Run, error) {
 	for _, s := range b.opts.Sources() {
 		if s.Name != source {

@@ -23,11 +23,12 @@ import (
 )
 
 const (
-	// maxAnswer bounds one answer: a page of whole events, or one of the largest.
+	// maxAnswer limits one response, in bytes: a page of complete events, or one of the
+	// largest events.
 	maxAnswer = 64 << 20
-	// requestTimeout bounds one request with its answer.
+	// requestTimeout limits one request including its response.
 	requestTimeout = time.Minute
-	// usualPause is the pause after a 429 that names no time, longestPause the longest
+	// usualPause is the pause after a 429 without Retry-After. longestPause is the longest
 	// pause.
 	usualPause   = time.Minute
 	longestPause = 6 * time.Hour
@@ -40,11 +41,11 @@ func (e *throttledError) Error() string {
 	return fmt.Sprintf("the provider asked for a pause of %s", e.after.Round(time.Second))
 }
 
-// statusError is an answer that is not 2xx.
+// statusError is returned for a response that is not 2xx.
 type statusError struct {
 	status        int
 	about         string
-	needs, scopes string // rights that the token needs, and scopes that it has; empty: not known
+	needs, scopes string // the rights that the token needs and the scopes it has; empty: unknown
 }
 
 func (e *statusError) Error() string {
@@ -65,8 +66,8 @@ func (e *statusError) rights() string {
 	return "; the token has the scopes " + e.scopes + " and needs: " + strings.TrimSuffix(e.needs, ".")
 }
 
-// clients holds the HTTP clients of the providers, one for each credential, so that all
-// sources with that credential share its rate.
+// clients holds the HTTP clients for the providers' APIs. Sources with the same credential
+// share a client and its rate limit.
 type clients struct {
 	mu     sync.Mutex
 	byName map[string]*client
@@ -77,13 +78,13 @@ type client struct {
 	limit *rate.Limiter
 }
 
-// clientName is equal for settings that share a client.
+// clientName returns the same name for settings that share a client.
 func (s Settings) clientName() string {
 	return s.BaseURL + "\x00" + s.Token.Reveal() + "\x00" + s.Rate.String()
 }
 
-// keep drops the clients that no source uses any more, because each holds its token in
-// memory. A pass that still uses one finishes with it.
+// keep drops the clients that no source uses any more, because each keeps its token in memory.
+// A pass that is still using a dropped client can finish with it.
 func (c *clients) keep(sources []Source) {
 	used := map[string]bool{}
 	for _, s := range sources {
@@ -119,7 +120,7 @@ func (c *clients) of(s Settings) (*client, error) {
 			Transport:     roundtrip.Bounded(&http.Transport{DialContext: guard.DialContext, ForceAttemptHTTP2: true, IdleConnTimeout: time.Minute, MaxIdleConnsPerHost: 1}),
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
-		// No burst: nothing waits for a pass.
+		// The limiter allows no burst: no sender waits for a pass.
 		limit: rate.NewLimiter(rate.Limit(s.Rate), 1),
 	}
 	if c.byName == nil {
@@ -139,7 +140,7 @@ func portOf(u *url.URL) string {
 	return "443"
 }
 
-// private returns the private networks to which a user's own base_url may lead.
+// private returns the private networks that a base_url set by the operator may reach.
 func (s Settings) private() []netip.Prefix {
 	if s.List != nil && s.BaseURL == s.List.Base {
 		return nil
@@ -149,13 +150,13 @@ func (s Settings) private() []netip.Prefix {
 	}
 }
 
-// answer is the answer of the API: valid JSON, or nothing.
+// answer is a response from the API: valid JSON, or an empty body.
 type answer struct {
 	body   gjson.Result
 	header http.Header
 }
 
-// call makes one request of the pass. Only the host of base_url ever gets the token.
+// call makes one API request. The token is sent only to the host in base_url.
 func (p *pass) call(ctx context.Context, method, address string) (answer, error) {
 	if err := p.client.limit.Wait(ctx); err != nil {
 		return answer{}, errBudget
@@ -184,7 +185,7 @@ func (p *pass) call(ctx context.Context, method, address string) (answer, error)
 	response, err := p.client.http.Do(request)
 	if err != nil {
 		if failed, is := errors.AsType[*url.Error](err); is {
-			err = failed.Err // its URL contains a cursor
+			err = failed.Err // the error's URL contains a cursor
 		}
 		return answer{}, fmt.Errorf("%s %s: %w", method, target.Path, err)
 	}
@@ -218,7 +219,7 @@ func (p *pass) authorize(request *http.Request) error {
 	return nil
 }
 
-// read reads a whole answer. Its errors quote nothing from it.
+// read reads a complete response. Its errors do not quote the body.
 func read(response *http.Response, about string) (answer, error) {
 	if after, wanted := pauseOf(response); wanted {
 		return answer{}, &throttledError{after: after}
@@ -244,7 +245,7 @@ func read(response *http.Response, about string) (answer, error) {
 	return answer{body: gjson.ParseBytes(body), header: response.Header}, nil
 }
 
-// pauseOf returns the pause that the provider asks for.
+// pauseOf returns the pause that the provider asks for, if any.
 func pauseOf(response *http.Response) (time.Duration, bool) {
 	h := response.Header
 	limited := response.StatusCode == http.StatusTooManyRequests || response.StatusCode == http.StatusServiceUnavailable && h.Get("Retry-After") != "" ||

@@ -14,11 +14,13 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/coverage"
 )
 
-// maxWhy bounds the provider's text about our endpoint, in bytes.
+// maxWhy limits the stored text in which the provider describes our endpoint's state, in
+// bytes.
 const maxWhy = 400
 
-// checkEndpoint checks that our endpoint is on and ours, and which types it gets. A token
-// that does not see it belongs to another account: nothing that it lists is stored.
+// checkEndpoint checks that our endpoint is enabled and ours, and which types it receives. A
+// token that cannot see the endpoint belongs to another account, so nothing that it lists is
+// stored.
 func (p *pass) checkEndpoint(ctx context.Context) error {
 	facts := p.list.Check
 	if facts == nil {
@@ -77,13 +79,13 @@ func (p *pass) checkEndpoint(ctx context.Context) error {
 	return nil
 }
 
-// sameEndpoint reports whether the provider sends to our URL. An unknown URL is not
-// compared.
+// sameEndpoint reports whether the provider sends to our URL. It returns true if one of the
+// URLs is unknown.
 func sameEndpoint(theirs, ours string) bool {
 	return theirs == "" || ours == "" || strings.EqualFold(hostAndPath(theirs), hostAndPath(ours))
 }
 
-// hostAndPath leaves out the parts of a URL that may be secret.
+// hostAndPath removes the parts of a URL that may be secret.
 func hostAndPath(text string) string {
 	u, err := url.Parse(text)
 	if err != nil {
@@ -92,12 +94,12 @@ func hostAndPath(text string) string {
 	return u.Host + strings.TrimSuffix(u.Path, "/")
 }
 
-// chooseTypes selects the wanted types: the list of an account also shows events that our
-// endpoint does not subscribe to.
+// chooseTypes selects the wanted types. An account's list also shows events that our endpoint
+// does not subscribe to.
 func (p *pass) chooseTypes() error {
 	ofEndpoint := p.endpointTypes
 	if strings.Contains(p.list.Path, "{endpoint}") {
-		ofEndpoint = []string{"*"} // the list contains nothing else
+		ofEndpoint = []string{"*"} // the list contains only this endpoint's events
 	}
 	for _, types := range [][]string{p.order.Types, p.source.Settings.Types, ofEndpoint} {
 		if len(types) > 0 {
@@ -118,7 +120,7 @@ func (p *pass) wants(eventType string) bool {
 
 type accountKey struct{}
 
-// withoutAccount marks requests for objects of the credential's owner.
+// withoutAccount marks requests for objects that belong to the credential's owner.
 func withoutAccount(ctx context.Context) context.Context {
 	return context.WithValue(ctx, accountKey{}, true)
 }

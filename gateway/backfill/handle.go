@@ -13,9 +13,9 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
-// handle stores the events of items, in the order in which they happened. behind is the
-// position of the pass after all of them, and is written with the last of them. If the pass
-// is lost earlier, the next one continues after the last complete handle.
+// handle stores the events of items in the order in which they happened. behind is the pass's
+// position after all items; it is written with the last item. If the pass is lost earlier, the
+// next pass continues after the last complete handle.
 func (p *pass) handle(ctx context.Context, items []Item, behind coverage.Move) error {
 	items = once(items)
 	slices.SortStableFunc(items, func(a, b Item) int {
@@ -49,9 +49,8 @@ func (p *pass) handle(ctx context.Context, items []Item, behind coverage.Move) e
 	return p.accept(ctx, nil)
 }
 
-// once keeps the newest of several deliveries of one event, and marks it as delivered if
-// any of them was. It also drops the repeated items of pages that shift while they are
-// read.
+// once keeps the newest of several deliveries of one event and marks it as delivered if any of
+// them was. It also drops items that appear twice because pages shifted while they were read.
 func once(items []Item) []Item {
 	at := map[string]int{}
 	var kept []Item
@@ -70,7 +69,7 @@ func once(items []Item) []Item {
 			kept[before].State = Delivered
 		}
 		if i.At.Before(kept[before].At) {
-			kept[before].At = i.At // when it happened, not when it was last tried
+			kept[before].At = i.At // when the event happened, not when its delivery was last tried
 		}
 	}
 	return kept
@@ -113,7 +112,7 @@ func (p *pass) sift(ctx context.Context, batch []Item) ([]*Item, error) {
 	return missing, nil
 }
 
-// bring fetches the missing items, or has them delivered again.
+// bring fetches the missing items or requests their redelivery.
 func (p *pass) bring(ctx context.Context, missing []*Item) error {
 	if p.reports() || len(missing) == 0 {
 		return p.accept(ctx, nil)

@@ -24,7 +24,7 @@ type State string
 const (
 	Unlisted  State = ""          // the list contains events, not deliveries
 	Delivered State = "delivered" // our endpoint answered 2xx
-	Pending   State = "pending"   // the provider still tries
+	Pending   State = "pending"   // the provider is still trying
 	Failed    State = "failed"
 )
 
@@ -39,20 +39,20 @@ const (
 	FateInvalid  Fate = "invalid"
 )
 
-// Item is an event, or a delivery of events, as a list shows it.
+// Item is a listed event, or a listed delivery of events.
 type Item struct {
-	Ref     string // its name at the provider
+	Ref     string // the item's name at the provider
 	At      time.Time
 	State   State
 	Events  []provider.Event
-	Altered string // how it differs from the webhook
+	Altered string // differences between the item and the webhook
 
 	raw     gjson.Result
-	request *provider.Request // nil until Fetch brings it
+	request *provider.Request // nil until fetch loads it
 	invalid error
 }
 
-// ids returns the keys of its events.
+// ids returns the keys of the item's events.
 func (i *Item) ids() []identity.EventID {
 	ids := make([]identity.EventID, len(i.Events))
 	for n, e := range i.Events {
@@ -61,8 +61,8 @@ func (i *Item) ids() []identity.EventID {
 	return ids
 }
 
-// shape rebuilds the webhook's request from an item, and finds its events by the rules for
-// the webhook. An unreadable item becomes invalid, which does not stop the pass.
+// shape rebuilds the webhook request from a listed item and extracts its events with the
+// webhook's rules. An unreadable item becomes invalid and does not stop the pass.
 func (p *pass) shape(i *Item, raw gjson.Result) error {
 	header := http.Header{"Content-Type": {"application/json"}}
 	if p.list.RequestHeaders != "" {
@@ -82,8 +82,7 @@ func (p *pass) shape(i *Item, raw gjson.Result) error {
 		i.invalid = errors.New("the list has no body for it")
 		return nil
 	}
-	// A webhook that was sent as a form is listed with a form's content type, but with its
-	// body as JSON.
+	// A webhook that was sent as a form is listed with a form's content type but a JSON body.
 	if found.Type != gjson.String && !strings.Contains(header.Get("Content-Type"), "json") {
 		header.Set("Content-Type", "application/json")
 	}
@@ -93,7 +92,7 @@ func (p *pass) shape(i *Item, raw gjson.Result) error {
 	if p.list.Wrap != "" {
 		text = strings.Replace(p.list.Wrap, "{item}", text, 1)
 	}
-	// The text of gjson is a slice of the whole answer, which must not stay in memory.
+	// gjson's text is a slice of the complete response, which must not stay in memory.
 	i.request = &provider.Request{Method: http.MethodPost, Header: header, Body: []byte(text)}
 	i.Events, i.invalid = p.source.Provider.Events(i.request)
 	if i.invalid == nil && len(i.Events) == 0 {
@@ -108,8 +107,8 @@ func (p *pass) shape(i *Item, raw gjson.Result) error {
 	return nil
 }
 
-// keeps reports whether a header of a listed request may be stored: one with which the
-// provider describes its deliveries, and no secret (I12).
+// keeps reports whether a header of a listed request may be stored: it must describe the
+// delivery and contain no secret (I12).
 func (p *pass) keeps(name string) bool {
 	name = http.CanonicalHeaderKey(name)
 	if name == "Content-Type" {
@@ -126,7 +125,7 @@ func (p *pass) keeps(name string) bool {
 	})
 }
 
-// fetch loads the request of an item if the list shows it without one.
+// fetch loads an item's request if the list does not include it.
 func (p *pass) fetch(ctx context.Context, i *Item) error {
 	if i.request != nil || p.list.Fetch == "" {
 		return nil
@@ -149,7 +148,7 @@ func (p *pass) fetch(ctx context.Context, i *Item) error {
 	return nil
 }
 
-// delivery builds the delivery that is accepted for an item.
+// delivery builds the delivery to accept for an item.
 func (p *pass) delivery(i *Item) outbox.Delivery {
 	incoming := make([]outbox.Incoming, len(i.Events))
 	for n, e := range i.Events {
@@ -162,7 +161,7 @@ func (p *pass) delivery(i *Item) outbox.Delivery {
 	}
 }
 
-// judge decides on an item, as far as the list alone allows.
+// judge decides what to do with an item, as far as the list alone allows.
 func (p *pass) judge(i *Item, known map[identity.EventID]bool) Fate {
 	switch {
 	case i.invalid != nil:
@@ -177,7 +176,7 @@ func (p *pass) judge(i *Item, known map[identity.EventID]bool) Fate {
 	return FateMissing
 }
 
-// isTest reports whether an item is a test event and the source accepts live ones only.
+// isTest reports whether an item is a test event while the source accepts only live events.
 func (p *pass) isTest(i *Item) bool {
 	return i.request != nil && p.source.Livemode && p.source.Provider.TestEvent != nil && p.source.Provider.TestEvent(i.request)
 }

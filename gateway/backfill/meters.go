@@ -36,7 +36,7 @@ func (p *pass) attributes(status int) metric.MeasurementOption {
 	return metric.WithAttributes(attribute.String("source", p.source.Name), attribute.String("status", class))
 }
 
-// count adds the counts of a pass since the last call to the metrics.
+// count adds what the pass counted since the last call to the metrics.
 func (p *pass) count(ctx context.Context) {
 	now := p.run.Counts
 	for _, one := range []struct {

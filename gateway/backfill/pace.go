@@ -6,20 +6,20 @@ import (
 )
 
 const (
-	// batchItems is how many items share a transaction. It is small, so that workers finish
-	// one batch before the next is stored, and live events find them free.
+	// batchItems is the number of items per transaction. It is small, so that workers finish
+	// one batch before the next is stored and stay free for live events.
 	batchItems = 16
-	// restTimes is the length of the rest after a transaction, as a multiple of its
-	// duration: the pass stores events for a twelfth of the time. Each event is also
-	// dispatched and delivered: with 4 times, the 99th percentile of live events on two
-	// cores doubled. longestRest bounds the rest after a transaction that had to wait.
+	// restTimes is the rest after a transaction, as a multiple of its duration: the pass
+	// stores events for a twelfth of the time. Each event is also dispatched and delivered.
+	// With a factor of 4, the 99th percentile of live events on two cores doubled. longestRest
+	// limits the rest after a transaction that had to wait.
 	restTimes   = 11
 	longestRest = time.Second
 )
 
-// rest pauses the pass after a transaction that stored events and took some time. Nothing
-// waits for these events, but senders wait for live ones meanwhile. ahead is how many
-// batches remain to be stored before the budget of the pass ends.
+// rest pauses the pass after a transaction that stored events and took some time. Live events
+// have senders that wait for them; backfilled events do not. ahead is the number of batches
+// still to be stored before the pass's budget ends.
 func (p *pass) rest(ctx context.Context, took time.Duration, ahead int) {
 	pause := min(restTimes*took, longestRest)
 	if deadline, limited := ctx.Deadline(); limited {
@@ -30,8 +30,8 @@ func (p *pass) rest(ctx context.Context, took time.Duration, ahead int) {
 	}
 }
 
-// affordable is the longest rest that still leaves time for the batches ahead, with a rest
-// before, between and after them, if each takes as long as the last one.
+// affordable returns the longest rest that still leaves time for the batches ahead. It assumes
+// that each batch takes as long as the last one, with a rest before, between and after them.
 func affordable(took, left time.Duration, ahead int) time.Duration {
 	return (left - time.Duration(ahead)*took) / time.Duration(ahead+1)
 }

@@ -18,10 +18,10 @@ import (
 	"github.com/hooklatch/hooklatch/internal/jsonpointer"
 )
 
-// errLimit ends a pass that found as many missing events as the order allows.
+// errLimit ends a pass that found as many missing events as its order allows.
 var errLimit = errors.New("the limit of missing events is reached")
 
-// errBudget ends a pass whose time is over. The next one continues.
+// errBudget ends a pass that used up its time. The next pass continues.
 var errBudget = errors.New("the pass has used up its time")
 
 // query selects a page.
@@ -30,14 +30,13 @@ type query struct {
 	cursor, last string
 }
 
-// page is one answer of a list.
+// page is one page of a list.
 type page struct {
 	items []Item
-	next  string // cursor or URL of the next page; empty after the last
+	next  string // cursor or URL of the next page; empty after the last page
 }
 
-// expand fills in one of the list's URL templates. A parameter whose value would be empty
-// is left out.
+// expand fills in one of the list's URL templates. It omits parameters with empty values.
 func (p *pass) expand(template string, q query, ref string) string {
 	endpoint := p.source.Settings.Endpoint
 	if alias := p.list.Aliases[endpoint]; alias != "" {
@@ -68,7 +67,7 @@ func (p *pass) expand(template string, q query, ref string) string {
 	return path + "?" + strings.Join(kept, "&")
 }
 
-// page reads one page. If the cursor is a URL, it is the address of the page.
+// page reads one page. A cursor that is a URL is itself the page's address.
 func (p *pass) page(ctx context.Context, q query) (page, error) {
 	if !p.readUntil.IsZero() && time.Now().After(p.readUntil) {
 		return page{}, errBudget
@@ -97,7 +96,7 @@ func (p *pass) page(ctx context.Context, q query) (page, error) {
 	return out, nil
 }
 
-// next returns where the list continues.
+// next returns the cursor or URL with which the list continues.
 func (p *pass) next(a answer, q query, items []Item) string {
 	switch n := p.list.Next; {
 	case n.Link:
@@ -109,13 +108,13 @@ func (p *pass) next(a answer, q query, items []Item) string {
 	case n.More != "" && len(items) > 0 && jsonpointer.Lookup(a.body, n.More).Bool():
 		return items[len(items)-1].Ref
 	case n.Numbers && len(items) >= n.PerPage:
-		number, _ := strconv.Atoi(q.cursor) // empty means the first page
+		number, _ := strconv.Atoi(q.cursor) // an empty cursor means the first page
 		return strconv.Itoa(max(number, 1) + 1)
 	}
 	return ""
 }
 
-// after is the query of the following page.
+// after returns the query for the following page.
 func (p *pass) after(q query, next string) query {
 	if p.list.Next.More != "" {
 		q.last = next
@@ -127,7 +126,7 @@ func (p *pass) after(q query, next string) query {
 
 var link = regexp.MustCompile(`<([^>]*)>((?:\s*;[^,<]*)*)`)
 
-// linkTo returns the target of the Link header (RFC 8288) with a relation.
+// linkTo returns the target of the Link header (RFC 8288) with the given relation.
 func linkTo(header http.Header, relation string) string {
 	for _, value := range header.Values("Link") {
 		for _, match := range link.FindAllStringSubmatch(value, -1) {
@@ -141,11 +140,11 @@ func linkTo(header http.Header, relation string) string {
 	return ""
 }
 
-// whole matches a number that is an identifier. It stays text: GitHub's do not fit into a
-// float.
+// whole matches a number that is an identifier. It is handled as text, because GitHub's
+// numbers do not fit into a float.
 var whole = regexp.MustCompile(`^-?[0-9]+$`)
 
-// textAt returns the text or whole number at a place, or "" if neither is there.
+// textAt returns the text or whole number at a JSON pointer, or "" if it finds neither.
 func textAt(root gjson.Result, place string) (string, error) {
 	found := jsonpointer.Lookup(root, place)
 	if found.Type == gjson.Number {
@@ -160,7 +159,7 @@ func textAt(root gjson.Result, place string) (string, error) {
 	return "", nil
 }
 
-// timeAt returns the time at a place: seconds or milliseconds since 1970, or RFC 3339.
+// timeAt returns the time at a JSON pointer: seconds or milliseconds since 1970, or RFC 3339.
 func timeAt(root gjson.Result, place string) (time.Time, error) {
 	found := jsonpointer.Lookup(root, place)
 	switch found.Type {
@@ -177,7 +176,7 @@ func timeAt(root gjson.Result, place string) (time.Time, error) {
 	return time.Time{}, fmt.Errorf("an item has no time at %s", place)
 }
 
-// item reads one item of the list.
+// item reads one item in the list.
 func (p *pass) item(raw gjson.Result) (Item, error) {
 	i := Item{raw: raw}
 	var err error

@@ -18,12 +18,12 @@ import (
 )
 
 const (
-	// leaseSlack is how long a pass may exceed its budget before another one may begin.
+	// leaseSlack is the time by which a pass may exceed its budget before another pass may
+	// begin.
 	leaseSlack = 10 * time.Second
-	// longestLease bounds how long a list stays unread after the process of a pass was
-	// lost.
+	// longestLease limits how long a list stays unread after a pass's process was lost.
 	longestLease = 10 * time.Minute
-	// maxError bounds a stored error, in bytes.
+	// maxError limits a stored error, in bytes.
 	maxError = 500
 )
 
@@ -37,15 +37,15 @@ type pass struct {
 	row    *coverage.Pass
 	run    *coverage.Run
 
-	readUntil     time.Time       // no page is read after this, so that time remains to store what was read; zero: no limit
-	counted       coverage.Counts // already added to the metrics
+	readUntil     time.Time       // no page is read after this, so that time remains to store items; zero: no limit
+	counted       coverage.Counts // counts already added to the metrics
 	types         []string
 	endpointTypes []string
-	version       string                    // of the payloads that our endpoint gets
-	gateway       bool                      // whether one runs that can take redeliveries
-	waiting       map[identity.EventID]bool // redeliveries that were requested and are not due again
+	version       string                    // payload version that our endpoint receives
+	gateway       bool                      // true if a running gateway can receive redeliveries
+	waiting       map[identity.EventID]bool // requested redeliveries that are not due again
 	move          coverage.Move
-	stored        time.Duration // how long the transaction of the batch took; 0: it stored no event
+	stored        time.Duration // duration of the batch's transaction; 0: it stored no event
 }
 
 // dry reports whether the pass writes nothing.
@@ -58,8 +58,8 @@ func (p *pass) reports() bool {
 
 func (p *pass) coverage() *coverage.Coverage { return p.b.opts.Outbox.Coverage() }
 
-// pass makes a pass if it is due or requested. Its error is one of ours; the provider's
-// failures are in the run.
+// pass runs a pass if it is due or requested. It returns only Hooklatch's own errors; the
+// provider's failures are recorded in the run.
 func (b *Backfill) pass(ctx context.Context, s Source, account string, o Order) (*coverage.Run, error) {
 	p := &pass{b: b, source: s, list: s.Settings.List, order: o, waiting: map[identity.EventID]bool{}}
 	if p.list == nil {
@@ -97,7 +97,7 @@ func (p *pass) mode() coverage.Mode {
 	return coverage.ModeAuto
 }
 
-// span returns the time that the pass covers.
+// span returns the period that the pass covers.
 func (p *pass) span() (since, until time.Time, deep bool) {
 	settings := p.source.Settings
 	until = p.row.Now.Add(-settings.Lag)
@@ -165,7 +165,7 @@ func (p *pass) make(ctx context.Context, since, until time.Time, deep bool) erro
 	return p.accept(ctx, nil)
 }
 
-// end records how the pass ended. It cannot if our database is unavailable.
+// end records how the pass ended. It fails if our database is unavailable.
 func (p *pass) end(ctx context.Context, err error) error {
 	if p.dry() {
 		if err != nil && !errors.Is(err, errLimit) {
@@ -203,8 +203,7 @@ func (p *pass) end(ctx context.Context, err error) error {
 	return p.coverage().End(ctx, p.row, end)
 }
 
-// tell logs what the pass found. A silent repair would hide the outage that made it
-// necessary.
+// tell logs what the pass found. A silent repair would hide the outage that made it necessary.
 func (p *pass) tell(ctx context.Context) {
 	p.count(ctx)
 	attrs := []slog.Attr{
@@ -221,7 +220,7 @@ func (p *pass) tell(ctx context.Context) {
 	}
 }
 
-// met reports to a dry run what an item came to.
+// met reports an item's fate to the caller of a dry run.
 func (p *pass) met(i *Item, fate Fate) {
 	if p.order.Met != nil {
 		p.order.Met(*i, fate)

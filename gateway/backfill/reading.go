@@ -13,24 +13,24 @@ import (
 )
 
 const (
-	// maxItems and maxBytes bound what is read before any of it is stored.
+	// maxItems and maxBytes limit what is read before any of it is stored.
 	maxItems = 10_000
 	maxBytes = 32 << 20
-	// crowdedSecond is how many times those limits the shortest slice may exceed.
+	// crowdedSecond is the factor by which the shortest slice may exceed those limits.
 	crowdedSecond = 8
 )
 
 var errTooMany = errors.New("too many events")
 
-// collection is what was read from a list and is not stored yet.
+// collection holds what was read from a list but not stored yet.
 type collection struct {
 	items  []Item
 	bytes  int
 	places map[string]bool // cursors that led to a page
 }
 
-// add appends the items of a page that happened in the given time. It returns an error if
-// the list runs in a circle.
+// add appends a page's items that happened between since and until. It returns an error if the
+// list repeats a cursor or exceeds the limits.
 func (c *collection) add(pg page, since, until time.Time) error {
 	if c.places == nil {
 		c.places = map[string]bool{}
@@ -62,8 +62,8 @@ func (c *collection) crowded() error {
 	return nil
 }
 
-// walk reads a list without a time filter, from its newest item down to since, or to where
-// the last pass began. If the list is too long for one pass, what was read is stored and
+// walk reads a list without a time filter, from its newest item down to since or to the start
+// of the previous walk. If the list is too long for one pass, walk stores what it read, and
 // the next pass continues there. The watermark moves only at the end.
 func (p *pass) walk(ctx context.Context, since, until time.Time, deep bool) error {
 	if !p.row.PassUntil.IsZero() && p.order.By == "" {
@@ -74,14 +74,14 @@ func (p *pass) walk(ctx context.Context, since, until time.Time, deep bool) erro
 		return p.beginMark(ctx)
 	}
 	if deep {
-		mark.until = "" // everything that is listed
+		mark.until = "" // no lower limit: read the complete list
 	}
 	q := query{cursor: mark.cursor}
 	var c collection
 	for {
 		pg, err := p.page(ctx, q)
 		if aged(err) && q.cursor != "" && q.cursor == mark.cursor {
-			q.cursor, mark.cursor = "", "" // start the interrupted walk again
+			q.cursor, mark.cursor = "", "" // restart the interrupted walk
 			continue
 		}
 		if errors.Is(err, errBudget) && len(c.items) > 0 {
@@ -107,8 +107,8 @@ func (p *pass) walk(ctx context.Context, since, until time.Time, deep bool) erro
 	}
 }
 
-// beginMark is the first pass over a list without times. Everything that it shows is
-// history, so it stores no event.
+// beginMark runs the first pass over a list without times. Everything listed is history, so it
+// stores no event.
 func (p *pass) beginMark(ctx context.Context) error {
 	pg, err := p.page(ctx, query{})
 	if err != nil {
@@ -123,7 +123,7 @@ func (p *pass) beginMark(ctx context.Context) error {
 	return p.accept(ctx, nil)
 }
 
-// pause stores what was read, and leaves the rest to the next pass.
+// pause stores what was read and leaves the rest to the next pass.
 func (p *pass) pause(ctx context.Context, items []Item, until time.Time, cursor string, mark walkMark) error {
 	behind := coverage.Move{PassUntil: until, PageToken: mark.token(cursor), Mark: p.move.Mark}
 	if err := p.handle(ctx, items, behind); err != nil {
@@ -132,8 +132,8 @@ func (p *pass) pause(ctx context.Context, items []Item, until time.Time, cursor 
 	return errBudget
 }
 
-// inOrder returns an error if a list is not in its declared order: reading it would end too
-// early.
+// inOrder returns an error if a list is not in its declared order, because reading it would
+// stop too early.
 func inOrder(items []Item, tolerance time.Duration) error {
 	for i := 1; i < len(items); i++ {
 		if items[i].At.Sub(items[i-1].At) > tolerance {
@@ -143,13 +143,14 @@ func inOrder(items []Item, tolerance time.Duration) error {
 	return nil
 }
 
-// aged reports whether a cursor of an earlier pass was refused: providers forget them.
+// aged reports whether the provider refused an earlier pass's cursor: providers forget
+// cursors.
 func aged(err error) bool {
 	refusal, is := errors.AsType[*statusError](err)
 	return is && slices.Contains([]int{http.StatusBadRequest, http.StatusNotFound, http.StatusGone, http.StatusUnprocessableEntity}, refusal.status)
 }
 
-// follow reads a feed from its cursor on. The cursor is committed with the events.
+// follow reads a feed, starting at its cursor. The cursor is committed with the events.
 func (p *pass) follow(ctx context.Context, since time.Time) error {
 	cursor := p.row.Mark
 	if p.order.By != "" && !p.order.Since.IsZero() {
@@ -168,7 +169,7 @@ func (p *pass) follow(ctx context.Context, since time.Time) error {
 		places[cursor] = true
 		pg, err := p.page(ctx, query{since: since, cursor: cursor})
 		if aged(err) && cursor != "" && cursor == p.row.Mark {
-			cursor = "" // restart from the watermark; dedup handles what is read twice
+			cursor = "" // restart from the watermark; dedup handles events that are read twice
 			continue
 		}
 		if err != nil {

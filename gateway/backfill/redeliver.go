@@ -12,17 +12,18 @@ import (
 )
 
 const (
-	// maxTries is how often a redelivery is requested before the event is pulled. A
-	// delivery that our gateway refuses would be requested forever.
+	// maxTries limits how often a redelivery is requested before the event is pulled. Without
+	// it, a delivery that our gateway refuses would be requested forever.
 	maxTries = 3
-	// arrivesWithin is how long a redelivery may take before it is requested again.
+	// arrivesWithin is the time after which a redelivery that did not arrive is requested
+	// again.
 	arrivesWithin = time.Minute
-	// maxWaiting is how many redeliveries one pass looks at.
+	// maxWaiting limits the outstanding redeliveries that one pass checks.
 	maxWaiting = 1_000
 )
 
-// redeliver requests deliveries again. Each is recorded first: if the process is lost in
-// between, the try is counted, and the next pass knows about it.
+// redeliver requests deliveries again. Each request is recorded before it is sent: if the
+// process is lost in between, the try is counted and the next pass knows of it.
 func (p *pass) redeliver(ctx context.Context, missing []*Item) error {
 	var asked []coverage.Redelivery
 	for _, i := range missing {
@@ -33,8 +34,8 @@ func (p *pass) redeliver(ctx context.Context, missing []*Item) error {
 	return p.ask(ctx, asked)
 }
 
-// ask requests redeliveries. While no gateway would take them it requests none, and such a
-// pass counts no try.
+// ask requests redeliveries. While no gateway could receive them it requests nothing and
+// counts no try.
 func (p *pass) ask(ctx context.Context, asked []coverage.Redelivery) error {
 	open, err := p.coverage().Ask(ctx, p.row.Stream, asked, false)
 	if err != nil {
@@ -45,7 +46,7 @@ func (p *pass) ask(ctx context.Context, asked []coverage.Redelivery) error {
 			break
 		}
 		if !open[r.EventID] {
-			continue // it was given up
+			continue // already given up
 		}
 		p.waiting[r.EventID] = true
 		if _, err := p.coverage().Ask(ctx, p.row.Stream, []coverage.Redelivery{r}, true); err != nil {
@@ -53,7 +54,7 @@ func (p *pass) ask(ctx context.Context, asked []coverage.Redelivery) error {
 		}
 		_, err := p.call(ctx, http.MethodPost, p.expand(p.list.Redeliver, query{}, r.Ref))
 		if refusal, is := errors.AsType[*statusError](err); is && refusal.status != http.StatusUnauthorized && refusal.status != http.StatusForbidden {
-			continue // this one cannot be redelivered; it is pulled after its tries
+			continue // cannot be redelivered; pulled after its tries
 		}
 		if err != nil {
 			return err
@@ -63,7 +64,7 @@ func (p *pass) ask(ctx context.Context, asked []coverage.Redelivery) error {
 	return p.accept(ctx, nil)
 }
 
-// settleRedeliveries checks which of the requested redeliveries have arrived.
+// settleRedeliveries checks which requested redeliveries have arrived.
 func (p *pass) settleRedeliveries(ctx context.Context) error {
 	if p.reports() || p.list.Redeliver == "" {
 		return nil
@@ -103,8 +104,8 @@ func (p *pass) settleRedeliveries(ctx context.Context) error {
 	return p.ask(ctx, again)
 }
 
-// pullWaiting fetches an event that no redelivery brought. If the provider no longer lists
-// it, it is lost.
+// pullWaiting fetches an event whose redelivery never arrived. If the provider no longer lists
+// the event, it is lost.
 func (p *pass) pullWaiting(ctx context.Context, r coverage.Redelivery) error {
 	i := &Item{Ref: r.Ref, At: r.HappenedAt, Events: []provider.Event{{ID: string(r.EventID)}}}
 	err := p.fetch(ctx, i)

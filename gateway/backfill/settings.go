@@ -13,7 +13,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// Via is how missing events are recovered.
+// Via selects how missing events are recovered.
 type Via string
 
 // Values of Via.
@@ -77,7 +77,7 @@ const (
 
 const day = 24 * time.Hour
 
-// usualRate is one request per second.
+// usualRate is the default rate: one request per second.
 const usualRate = 1
 
 // WithDefaults returns a copy in which every unset field has its default.
@@ -100,7 +100,7 @@ func (s Settings) WithDefaults(list *provider.List) Settings {
 	return s
 }
 
-// back is how long the provider lists an event.
+// back returns how far back the provider lists events.
 func (s Settings) back() time.Duration {
 	if s.List == nil || s.List.BackDays == 0 {
 		return 365 * day
@@ -108,8 +108,8 @@ func (s Settings) back() time.Duration {
 	return time.Duration(s.List.BackDays) * day
 }
 
-// Validate checks settings that have their defaults. remembered is how long an event's key
-// is remembered. Its error is option.Faults.
+// Validate checks settings after WithDefaults. remembered is how long an event's key is
+// remembered. Its error is option.Faults.
 func (s Settings) Validate(remembered time.Duration) error {
 	var c option.Check
 	if s.Token.IsZero() {
@@ -149,7 +149,7 @@ func isPrivate(host string) bool {
 	return host == "localhost" || err == nil && (address.IsLoopback() || address.IsPrivate())
 }
 
-// streams returns the accounts, or one without a name.
+// streams returns the accounts, or one unnamed account if none is set.
 func (s Settings) streams() []string {
 	if len(s.Accounts) == 0 {
 		return []string{""}

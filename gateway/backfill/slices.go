@@ -10,30 +10,29 @@ import (
 )
 
 const (
-	// firstSlice is the length of the first slice of a list, shortestSlice the shortest
-	// length.
+	// firstSlice is the length of a list's first slice; shortestSlice is the shortest length.
 	firstSlice, shortestSlice = time.Hour, time.Second
-	// fewItems is the number of items below which the next slice is twice as long.
+	// fewItems is the number of items below which the next slice becomes twice as long.
 	fewItems = maxItems / 4
 )
 
-// sliceMark is where an interrupted pass over slices continues.
+// sliceMark is the position at which an interrupted pass over slices continues.
 type sliceMark struct {
 	Since  time.Time
-	Length time.Duration // of the next slice
-	Deep   bool          // the pass reads the whole window
+	Length time.Duration // length of the next slice
+	Deep   bool          // true if the pass reads the complete window
 }
 
 func (m sliceMark) token() string {
 	text, err := json.Marshal(m)
 	if err != nil {
-		panic(err) // times and numbers always encode
+		panic(err) // times and numbers can always be encoded
 	}
 	return string(text)
 }
 
-// sliceMarkOf returns the mark of an interrupted pass, and false if none of the same depth
-// exists.
+// sliceMarkOf returns an interrupted pass's mark. It returns false if no mark with the same
+// depth exists.
 func sliceMarkOf(row *coverage.Pass, deep bool) (m sliceMark, found bool) {
 	if row.PassUntil.IsZero() || json.Unmarshal([]byte(row.PageToken), &m) != nil {
 		return m, false
@@ -41,9 +40,10 @@ func sliceMarkOf(row *coverage.Pass, deep bool) (m sliceMark, found bool) {
 	return m, m.Deep == deep && m.Length >= shortestSlice
 }
 
-// slices reads a list with a time filter in slices, the oldest first. Each slice is read
-// whole before any of it is stored, so that events are accepted as they happened. A pass
-// whose budget ends records its position, and the next one continues there.
+// slices reads a list with a time filter in slices, oldest first. Each slice is read
+// completely before any of it is stored, so that events are accepted in the order in which
+// they happened. A pass whose budget ends records its position, and the next pass continues
+// there.
 func (p *pass) slices(ctx context.Context, since, until time.Time, deep bool) error {
 	length := firstSlice
 	if mark, found := sliceMarkOf(p.row, deep); found && p.order.By == "" && !p.dry() {
@@ -82,8 +82,8 @@ func (p *pass) slices(ctx context.Context, since, until time.Time, deep bool) er
 	return nil
 }
 
-// interrupt records that a slice did not fit into the budget: the next pass begins with
-// half of it.
+// interrupt records that a slice did not fit into the budget. The next pass begins with half
+// of the slice.
 func (p *pass) interrupt(ctx context.Context, until time.Time, mark sliceMark) error {
 	if p.order.By == "" {
 		p.move.PassUntil, p.move.PageToken = until, mark.token()

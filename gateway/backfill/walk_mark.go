@@ -8,13 +8,14 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/coverage"
 )
 
-// walkMark is where a walk down a list is, and where it ends. Numbers are compared as digit
-// strings, because those of some providers fit into no integer type.
+// walkMark records the current position in a walk down a list and the position at which it
+// ends. Numbers are compared as digit strings, because some providers' numbers fit into no
+// integer type.
 type walkMark struct {
 	first  bool
-	cursor string // of the page where an interrupted walk continues
-	until  string // largest number of the previous walk; empty: unknown
-	newest string // largest number of this walk
+	cursor string // cursor of the page where an interrupted walk continues
+	until  string // the previous walk's largest number; empty: unknown
+	newest string // this walk's largest number
 }
 
 func newWalkMark(row *coverage.Pass) walkMark {
@@ -35,8 +36,8 @@ func (m *walkMark) see(items []Item) {
 	}
 }
 
-// reached reports whether a page contains nothing that the pass looks for. Later pages
-// would contain nothing either.
+// reached reports whether a page contains nothing that the pass looks for. If so, later pages
+// contain nothing either.
 func (m *walkMark) reached(items []Item, since time.Time, timed bool) bool {
 	for _, i := range items {
 		switch {
@@ -51,7 +52,7 @@ func (m *walkMark) reached(items []Item, since time.Time, timed bool) bool {
 	return true
 }
 
-// larger compares whole numbers.
+// larger reports whether whole number a is larger than b.
 func larger(a, b string) bool {
 	return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) > 0
 }
