@@ -7,10 +7,10 @@ import (
 	"net/http"
 )
 
-// firstChunked is the size of the first buffer for a body without Content-Length.
+// firstChunked is the first buffer's size for a body without Content-Length.
 const firstChunked = 4 << 10
 
-// readBody reads the whole body and counts the bytes: Content-Length is only a claim, and a
+// readBody reads the complete body and counts its bytes: Content-Length is only a claim, and a
 // chunked body has none. It reserves memory before it allocates it.
 func (rx *reception) readBody(pace *pace) ([]byte, *refusal) {
 	r := rx.echo.Request()
@@ -25,7 +25,7 @@ func (rx *reception) readBody(pace *pace) ([]byte, *refusal) {
 	// connection.
 	from := http.MaxBytesReader(rx.echo.Response().Writer, r.Body, limit)
 	room := firstRoom(r.ContentLength)
-	body := make([]byte, 0, room+1) // one byte more, because the end is found by reading on
+	body := make([]byte, 0, room+1) // one byte more, because only another read finds the end
 	for {
 		if len(body) == cap(body) {
 			room = nextRoom(room, r.ContentLength, limit)
@@ -49,8 +49,7 @@ func (rx *reception) readBody(pace *pace) ([]byte, *refusal) {
 	}
 }
 
-// firstRoom returns the size of the first buffer of a body. length is -1 for a chunked
-// body.
+// firstRoom returns the size of a body's first buffer. length is -1 for a chunked body.
 func firstRoom(length int64) int64 {
 	if length < 0 {
 		return firstChunked
@@ -58,7 +57,7 @@ func firstRoom(length int64) int64 {
 	return min(length, unbudgeted)
 }
 
-// nextRoom returns the size of the buffer that follows one of room bytes.
+// nextRoom returns the size of the buffer that follows a buffer of room bytes.
 func nextRoom(room, length, limit int64) int64 {
 	switch {
 	case room < believed:

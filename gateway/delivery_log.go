@@ -15,22 +15,23 @@ import (
 	"github.com/hooklatch/hooklatch/outbox"
 )
 
-// Limits of log lines. Anyone can cause log lines, so requests without a valid signature
-// get this many a second. Our own faults have a separate budget of the same size, and so
-// have the replays of each source: an attack can hide neither.
+// Limits for log lines. Any client can cause log lines, so requests without a valid signature
+// get this many lines a second. Our own faults have a separate budget of the same size, and so
+// have each source's replays. An attack can hide neither.
 const (
 	linesPerSecond = 10
 	linesAtOnce    = 20
 )
 
-// Limits of duplicate lines. In a storm of duplicates, logging each would add a third to
-// the cost of answering it.
+// Limits for duplicate lines. In a storm of duplicates, a line for each would add a third to
+// the cost of its response.
 const (
 	duplicatesPerSecond = 100
 	duplicatesAtOnce    = 1000
 )
 
-// maxLoggedPath is where the path of a request to an unknown source is cut, in bytes.
+// maxLoggedPath is the length to which the path of a request to an unknown source is cut, in
+// bytes.
 const maxLoggedPath = 100
 
 // deliveryLog logs the outcome of deliveries: one line for each event and one for each
@@ -42,7 +43,7 @@ type deliveryLog struct {
 	refusals   *throttle
 	faults     *throttle
 	duplicates *throttle
-	replays    sync.Map // *throttle by source name; bounded by the configured sources
+	replays    sync.Map // *throttle by source name; at most one per configured source
 }
 
 func newDeliveryLog(logger *slog.Logger, now func() time.Time) *deliveryLog {
@@ -52,8 +53,8 @@ func newDeliveryLog(logger *slog.Logger, now func() time.Time) *deliveryLog {
 	}
 }
 
-// replaysOf returns the throttle for the replays of a source. A replay has a valid proof,
-// so other traffic never uses up its lines.
+// replaysOf returns the throttle for a source's replays. A replay is authentic, so other
+// traffic must not use up its lines.
 func (l *deliveryLog) replaysOf(src *source) *throttle {
 	found, ok := l.replays.Load(src.Name)
 	if !ok {
@@ -62,7 +63,7 @@ func (l *deliveryLog) replaysOf(src *source) *throttle {
 	return found.(*throttle)
 }
 
-// throttle lets some lines through and counts the others.
+// throttle lets a limited number of lines through and counts the suppressed ones.
 type throttle struct {
 	limiter    *rate.Limiter
 	now        func() time.Time
@@ -73,7 +74,8 @@ func newThrottle(now func() time.Time) *throttle {
 	return &throttle{limiter: rate.NewLimiter(linesPerSecond, linesAtOnce), now: now}
 }
 
-// allow reports whether to write a line, and how many were suppressed since the last one.
+// allow reports whether to write a line, and how many lines were suppressed since the last
+// one.
 func (t *throttle) allow() (suppressed int64, ok bool) {
 	if !t.limiter.AllowN(t.now(), 1) {
 		t.suppressed.Add(1)
@@ -111,7 +113,7 @@ func (l *deliveryLog) duplicate(ctx context.Context, src *source, e outbox.Accep
 	l.write(ctx, slog.LevelInfo, "duplicate received", suppressed, attrs)
 }
 
-// suspect logs suspected replays. It is throttled: an attacker can send one captured
+// suspect logs a suspected replay. It is throttled, because an attacker can send one captured
 // delivery any number of times.
 func (l *deliveryLog) suspect(ctx context.Context, src *source, remote string, events []outbox.AcceptedEvent) {
 	suppressed, ok := l.replaysOf(src).allow()
@@ -133,7 +135,7 @@ func (l *deliveryLog) suspect(ctx context.Context, src *source, remote string, e
 	l.write(ctx, slog.LevelWarn, message, suppressed, attrs)
 }
 
-// maxEventAttrs is the number of attributes in the line of an event.
+// maxEventAttrs is the number of attributes in an event's log line.
 const maxEventAttrs = 9
 
 func eventAttrs(src *source, e outbox.AcceptedEvent) []slog.Attr {
@@ -148,7 +150,8 @@ func (l *deliveryLog) empty(ctx context.Context, src *source) {
 	l.logger.LogAttrs(ctx, slog.LevelInfo, "empty delivery", sourceAttrs(src)...)
 }
 
-// handshake is throttled: some senders do not sign theirs.
+// handshake logs a handshake. It is throttled, because some senders do not sign their
+// handshakes.
 func (l *deliveryLog) handshake(ctx context.Context, src *source, remote string, status int) {
 	if suppressed, ok := l.refusals.allow(); ok {
 		attrs := append(sourceAttrs(src), slog.Int(logkey.Status, status), slog.String(logkey.Remote, remote))
@@ -204,7 +207,7 @@ func (l *deliveryLog) unread(peer net.Addr, r *refusal) {
 	})
 }
 
-// write logs a line, with the number of similar lines that were suppressed before it.
+// write logs a line together with the number of similar lines suppressed before it.
 func (l *deliveryLog) write(ctx context.Context, level slog.Level, message string, suppressed int64, attrs []slog.Attr) {
 	if suppressed > 0 {
 		attrs = append(attrs, slog.Int64(logkey.Count, suppressed))

@@ -7,8 +7,7 @@ import (
 	"github.com/hooklatch/hooklatch/internal/strangers"
 )
 
-// admission is the answer to a delivery that asks for a place: admitted, or the reason for
-// the refusal.
+// admission is the result of asking for a slot: admitted, or the reason for the refusal.
 type admission string
 
 const (
@@ -20,58 +19,58 @@ const (
 	refusedDraining admission = "shutting_down"
 )
 
-// flightLimits bound the simultaneous deliveries in each of two stages.
+// flightLimits limit the simultaneous deliveries in each of two stages.
 type flightLimits struct {
 	arriving  int // deliveries whose bodies are being read
-	all       int // deliveries whose bodies are complete: they are proven, committed and answered
-	perSource int // of all
-	// perAddress bounds the deliveries of one address in both stages, until their sender is
-	// proven. One source may take half of it: behind a proxy that is not configured all
-	// senders have one address, and this way one of them can block only one source. A
-	// network of strangers may take twice as many.
+	all       int // deliveries with complete bodies, which are verified, committed and answered
+	perSource int // part of all that one source may use
+	// perAddress limits an address's deliveries in both stages until their sender is verified.
+	// One source may take half of it: behind an unconfigured proxy all senders share one
+	// address, and one source's senders must not block the other sources. A network of unknown
+	// senders may take twice as many.
 	perAddress int
 }
 
-// origin is where a delivery goes and where it comes from.
+// origin is a delivery's source and client address.
 type origin struct {
 	source  string
 	address netip.Prefix // see addressOf; the zero value is not limited
 }
 
-// flights counts and bounds deliveries in two stages. A delivery whose body is still
-// arriving costs memory and a connection. Once its body is complete it takes a commit
-// place, which is free again within milliseconds, whatever the sender does. Strangers may
-// use a part of each stage; the rest is reserved for known addresses. If a new delivery
-// finds no room to arrive, the slowest unproven one is evicted.
+// flights counts and limits deliveries in two stages. A delivery whose body is still arriving
+// costs memory and a connection. Once its body is complete it takes a commit slot, which is
+// free again within milliseconds, whatever the sender does. Unknown senders may use a part of
+// each stage; the rest is reserved for known addresses. If no slot is free for a new delivery,
+// the slowest unverified delivery is evicted.
 //
 // One mutex guards counts and draining together: once a drain has begun, no delivery is
 // admitted.
 type flights struct {
-	underway sync.WaitGroup // of the counted deliveries
+	underway sync.WaitGroup // counts the admitted deliveries
 
 	mu        sync.Mutex
 	limits    flightLimits
 	count     int
 	arriving  stage
 	placed    stage
-	bySource  map[string]*sourceFlights // at most one entry for each source
-	byAddress map[netip.Prefix]int      // unproven deliveries
-	byNetwork map[netip.Prefix]int      // unproven deliveries of strangers
-	byOrigin  map[origin]int            // unproven deliveries
+	bySource  map[string]*sourceFlights // at most one entry per source
+	byAddress map[netip.Prefix]int      // unverified deliveries
+	byNetwork map[netip.Prefix]int      // unverified deliveries from unknown senders
+	byOrigin  map[origin]int            // unverified deliveries
 	bodies    []*flight                 // the deliveries whose body is arriving
 	draining  bool
 }
 
-// stage counts the deliveries of one stage. A stranger's delivery counts among strangers
-// only until it is proven.
+// stage counts the deliveries in one stage. An unknown sender's delivery counts among
+// strangers only until it is verified.
 type stage struct{ all, strangers int }
 
-// full reports whether a stage with limit places has none for a delivery.
+// full reports whether a stage with limit slots has no free slot for a delivery.
 func (s *stage) full(limit int, known bool) bool {
 	return s.all >= limit || !known && s.strangers >= strangers.Part(limit)
 }
 
-// crowded reports whether more than half of the places are taken.
+// crowded reports whether more than half of the slots are taken.
 func (s *stage) crowded(limit int) bool { return s.all > limit/2 }
 
 func (s *stage) add(n int, known bool) {
@@ -81,7 +80,7 @@ func (s *stage) add(n int, known bool) {
 	}
 }
 
-// sourceFlights are the stages of one source.
+// sourceFlights holds both stages of one source.
 type sourceFlights struct{ arriving, placed stage }
 
 func newFlights(limits flightLimits) *flights {
@@ -103,7 +102,7 @@ func (f *flights) of(source string) *sourceFlights {
 	return of
 }
 
-// arrive admits a delivery whose body is read next. If it returns admitted, the caller must
+// arrive admits a delivery before its body is read. If it returns admitted, the caller must
 // call leave later.
 func (f *flights) arrive(one *flight) admission {
 	f.mu.Lock()
@@ -134,7 +133,7 @@ func (f *flights) arrive(one *flight) admission {
 	return admitted
 }
 
-// place takes a commit place for a delivery whose body is complete.
+// place takes a commit slot for a delivery whose body is complete.
 func (f *flights) place(one *flight) admission {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -152,8 +151,8 @@ func (f *flights) place(one *flight) admission {
 	return admitted
 }
 
-// prove records that the sender of a delivery is known. The delivery no longer counts
-// against its address or among the strangers.
+// prove records that a delivery's sender is verified. The delivery no longer counts against
+// its address or among the strangers.
 func (f *flights) prove(one *flight) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -178,7 +177,7 @@ func (f *flights) leave(one *flight) {
 	f.underway.Done()
 }
 
-// arrived ends the first stage of a delivery, unless it was evicted from it.
+// arrived ends a delivery's first stage, unless the delivery was evicted from it.
 func (f *flights) arrived(one *flight) {
 	if !one.arriving {
 		return
@@ -210,16 +209,16 @@ func (f *flights) countUnproven(one *flight, n int) {
 	}
 }
 
-// count adds n to a counter and deletes it at 0. The keys are chosen by strangers, so the
-// map must stay as small as what it counts.
+// count adds n to a counter and deletes the counter at 0. Unknown senders choose the keys, so
+// the map must not outgrow the deliveries that it counts.
 func count[K comparable, N int | int64](counts map[K]N, key K, n N) {
 	if counts[key] += n; counts[key] == 0 {
 		delete(counts, key)
 	}
 }
 
-// half is the share of a limit where no single taker may have all. It is at least 1 if n
-// is.
+// half returns the largest share of a limit that a single source or address may take. It is at
+// least 1 if n is.
 func half[N int | int64](n N) N { return (n + 1) / 2 }
 
 // close refuses all later deliveries, so that underway reaches zero.

@@ -20,17 +20,17 @@ import (
 )
 
 // Accepter commits a delivery. When Accept returns without an error, every event of the
-// delivery is committed. It calls the Release of a delivery when it no longer holds the
-// body; if the sender has hung up meanwhile, nothing else calls it. *outbox.Outbox is the
-// implementation of this module.
+// delivery is committed. Accept calls the delivery's Release when it no longer holds the body;
+// if the sender has hung up meanwhile, nothing else calls Release. *outbox.Outbox implements
+// Accepter.
 type Accepter interface {
 	Accept(ctx context.Context, d outbox.Delivery) (outbox.Acceptance, error)
 }
 
 var _ Accepter = (*outbox.Outbox)(nil)
 
-// Gateway is the HTTP server of all sources. It is safe for concurrent use, and Start may
-// be called once.
+// Gateway is the HTTP server for all sources. It is safe for concurrent use, and Start may be
+// called only once.
 type Gateway struct {
 	opts        Options
 	echo        *echo.Echo
@@ -40,14 +40,14 @@ type Gateway struct {
 	connections *strangers.Connections
 	flights     *flights
 	memory      *memory
-	// acquaintances are the addresses from which deliveries were accepted, for sources
+	// acquaintances holds the addresses from which deliveries were accepted, for sources
 	// without a quarantine.
 	acquaintances *strangers.Known[origin]
 	meters        *meters
 	tracer        trace.Tracer // nil if spans are discarded
 	log           *deliveryLog
 	progress      progress
-	nowhere       tally // requests to unknown sources
+	nowhere       tally // counts requests to unknown sources
 
 	mu       sync.Mutex // guards listener and stopped
 	listener net.Listener
@@ -101,12 +101,12 @@ func New(opts Options) (*Gateway, error) {
 	return g, nil
 }
 
-// Handler returns the gateway as a handler for the caller's own server. The timeouts and
-// the header limit of Options apply only to Start. Stop drains both.
+// Handler returns the gateway as a handler for the caller's own server. The timeouts and the
+// header limit in Options apply only to Start. Stop drains both servers.
 func (g *Gateway) Handler() http.Handler { return g.echo }
 
-// SetSources replaces all sources atomically. Deliveries in flight keep the sources with
-// which they began. On an error the old sources stay.
+// SetSources replaces all sources atomically. Deliveries in flight keep their old sources.
+// After an error all old sources stay.
 func (g *Gateway) SetSources(sources []Source) error {
 	set, err := newSourceSet(sources, g.opts)
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider"
 )
 
-// Gzip is what the signature of a body with Content-Encoding: gzip covers. If it is empty,
-// such a body is refused.
+// Gzip selects the bytes that the signature of a body with Content-Encoding: gzip covers. If
+// it is empty, such a body is refused.
 type Gzip string
 
 // Values of Gzip.
@@ -32,8 +32,8 @@ func (g Gzip) validate() error {
 	return nil
 }
 
-// encodingOf returns the content encoding of a request, "" for none. Names are
-// case-insensitive, and x-gzip is gzip (RFC 9110, 8.4.1.3).
+// encodingOf returns a request's content encoding, or "" for none. Names are case-insensitive,
+// and x-gzip means gzip (RFC 9110, 8.4.1.3).
 func encodingOf(header http.Header) string {
 	var codings []string
 	for _, line := range header["Content-Encoding"] {
@@ -54,8 +54,8 @@ func (s *source) accepts(encoding string) bool {
 	return encoding == "" || encoding == "gzip" && s.Gzip != ""
 }
 
-// largest is the memory that the largest body of the source needs. With gzip the body is
-// held twice, as it was sent and unpacked.
+// largest returns the memory that the source's largest body needs. With gzip the body is held
+// twice: as sent and unpacked.
 func (s *source) largest() int64 {
 	if s.Gzip != "" {
 		return 2 * s.maxForm
@@ -63,10 +63,10 @@ func (s *source) largest() int64 {
 	return s.maxForm
 }
 
-// errContentEncoding does not name the encoding: a header may contain anything.
+// errContentEncoding does not quote the encoding, because a header may contain anything.
 var errContentEncoding = errors.New("the body has a content encoding that this source does not accept; to accept gzip, set gzip of the source to unpacked or sent")
 
-// refuseEncoding names the encodings that would be accepted (RFC 9110, 15.5.16).
+// refuseEncoding builds the refusal and names the accepted encodings (RFC 9110, 15.5.16).
 func refuseEncoding(src *source) *refusal {
 	r := &refusal{status: http.StatusUnsupportedMediaType, result: resultEncoding, reason: "content_encoding", cause: errContentEncoding,
 		message: "send the body without content encoding; to accept gzip, set gzip of the source", acceptEncoding: "identity"}
@@ -76,8 +76,8 @@ func refuseEncoding(src *source) *refusal {
 	return r
 }
 
-// unpack returns the request with its body unpacked and without its Content-Encoding
-// header, or r itself if its body is not encoded. It limits the size while it unpacks, and
+// unpack returns the request with an unpacked body and without its Content-Encoding header, or
+// r itself if the body is not encoded. It enforces the size limit while it unpacks, and
 // reserves memory before it allocates it.
 func (rx *reception) unpack(r *provider.Request) (*provider.Request, *refusal) {
 	if encodingOf(r.Header) == "" {
@@ -92,7 +92,7 @@ func (rx *reception) unpack(r *provider.Request) (*provider.Request, *refusal) {
 	if !rx.memory.cover(int64(len(r.Body)) + room) {
 		return nil, refuseUnavailable(reasonMemory, nil)
 	}
-	body := make([]byte, 0, room+1) // one byte more, because the end is found by reading on
+	body := make([]byte, 0, room+1) // one byte more, because only another read finds the end
 	for {
 		if len(body) == cap(body) {
 			if room == limit {

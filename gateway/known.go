@@ -8,8 +8,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
-// Limits of the addresses that a process remembers for sources without a quarantine. For
-// other sources they are in the database.
+// Limits for the addresses that a process remembers for sources without a quarantine. For
+// other sources the database stores the addresses.
 const (
 	rememberedOrigins = 16_384
 	rememberedFor     = 30 * 24 * time.Hour
@@ -19,8 +19,8 @@ func newAcquaintances() *strangers.Known[origin] {
 	return strangers.NewKnown[origin](rememberedOrigins, rememberedFor, time.Now)
 }
 
-// knowsOrigin reports whether a delivery of a source from an address was accepted before.
-// It does not query the database.
+// knowsOrigin reports whether an earlier delivery from this address to this source was
+// accepted. It does not query the database.
 func (g *Gateway) knowsOrigin(src *source, address netip.Prefix) bool {
 	if !address.IsValid() {
 		return false
@@ -31,13 +31,13 @@ func (g *Gateway) knowsOrigin(src *source, address netip.Prefix) bool {
 	return g.acquaintances.Has(origin{source: src.Name, address: address})
 }
 
-// knowsPeer is knowsOrigin for any source. A new connection does not belong to a source
-// yet.
+// knowsPeer does the same as knowsOrigin for all sources together. A new connection does not
+// belong to a source yet.
 func (g *Gateway) knowsPeer(address netip.Prefix) bool {
 	return g.acquaintances.Has(origin{address: address}) || g.opts.Quarantine != nil && g.opts.Quarantine.Known("", address)
 }
 
-// noteSender records the address from which an accepted delivery came.
+// noteSender records the client address of an accepted delivery.
 func (rx *reception) noteSender(r *reply) {
 	if r.result != resultAccepted && r.result != resultDuplicate || !rx.flight.from.address.IsValid() {
 		return

@@ -6,31 +6,32 @@ import (
 	"github.com/hooklatch/hooklatch/internal/strangers"
 )
 
-// Sizes that govern the memory of a body.
+// Sizes that control how much memory a body gets.
 const (
-	// unbudgeted is how many bytes of every body are outside the budget, so that large
-	// bodies cannot crowd out ordinary deliveries. MaxArriving and MaxInFlight bound them.
+	// unbudgeted is the number of bytes of every body that are outside the budget, so that
+	// large bodies cannot crowd out ordinary deliveries. MaxArriving and MaxInFlight limit how
+	// many such bodies exist.
 	unbudgeted = 64 << 10
-	// believed is how much of a body must have arrived before memory is reserved for the
-	// rest that its Content-Length claims. Below it the buffer doubles.
+	// believed is the number of bytes that must have arrived before memory is reserved for the
+	// rest of the claimed Content-Length. Below it the buffer doubles.
 	believed = 1 << 20
 	// large is the size above which LargeBody is called.
 	large = 256 << 10
-	// chunkStep is the step by which the buffer of a body without Content-Length grows
-	// above believed.
+	// chunkStep is the step by which the buffer for a body without Content-Length grows above
+	// believed.
 	chunkStep = 4 << 20
 )
 
-// memory is the budget for the bodies of all deliveries. Nothing is allocated that is not
-// reserved here, except the first unbudgeted bytes. Until they are proven, bodies of
-// strangers may use only a part of it, and of the share of each source.
+// memory is the budget for the bodies of all deliveries. Nothing is allocated without a
+// reservation here, except the first unbudgeted bytes. Until they are verified, bodies from
+// unknown senders may use only a part of the budget and of each source's share.
 type memory struct {
 	mu          sync.Mutex
 	limit       int64
 	used        int64
 	bySource    map[string]int64
 	ofStrangers int64
-	unproven    map[string]int64 // of strangers, by source
+	unproven    map[string]int64 // bytes of unknown senders, by source
 }
 
 func newMemory(limit int64) *memory {
@@ -42,16 +43,17 @@ type reservation struct {
 	memory *memory
 	source *source
 
-	// guarded by memory.mu
+	// bytes is guarded by memory.mu.
 	bytes int64
-	known bool // whether the sender is known: it is proven, or earlier deliveries from its address were
+	known bool // true if the sender is verified or earlier deliveries from its address were
 }
 
 func (m *memory) reservation(src *source, known bool) *reservation {
 	return &reservation{memory: m, source: src, known: known}
 }
 
-// cover reserves the memory for a body of that size, and reports whether it was available.
+// cover reserves the memory for a body of the given size, and reports whether it was
+// available.
 func (r *reservation) cover(size int64) bool {
 	m := r.memory
 	m.mu.Lock()
@@ -73,8 +75,8 @@ func (r *reservation) fits(size int64) bool {
 	return r.fitsLocked(size)
 }
 
-// fitsLocked leaves half of the budget to the other sources, and a part of each half to
-// known senders. It still lets each source have one body of its own limit.
+// fitsLocked reserves half of the budget for the other sources, and a part of each half for
+// known senders. It still lets each source have one body of the source's maximum size.
 func (r *reservation) fitsLocked(size int64) bool {
 	m, more := r.memory, size-unbudgeted-r.bytes
 	share := max(half(m.limit), r.source.largest())
@@ -101,7 +103,7 @@ func (r *reservation) countStranger(more int64) {
 	count(r.memory.unproven, r.source.Name, more)
 }
 
-// prove returns the body's share of the strangers' part.
+// prove returns the body's share to the part for unknown senders.
 func (r *reservation) prove() {
 	r.memory.mu.Lock()
 	defer r.memory.mu.Unlock()
@@ -111,7 +113,7 @@ func (r *reservation) prove() {
 	}
 }
 
-// release returns the whole reservation. It may be called again, from any goroutine.
+// release returns the complete reservation. Any goroutine may call it, also repeatedly.
 func (r *reservation) release() {
 	m := r.memory
 	m.mu.Lock()

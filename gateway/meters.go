@@ -14,17 +14,17 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/measure"
 )
 
-// result is the outcome of a request, as a metric label.
+// result is a request's outcome, used as a metric label.
 type result string
 
-// The results are a fixed set.
+// The results form a fixed set.
 const (
 	resultAccepted      result = "accepted"       // at least one event was new
 	resultDuplicate     result = "duplicate"      // every event is a duplicate
-	resultEmpty         result = "empty"          // proven, but without an event
-	resultHandshake     result = "handshake"      // the sender's check was answered
-	resultRejected      result = "rejected"       // not proven: 401
-	resultInvalid       result = "invalid"        // proven, but unreadable or without a usable id: 400, 422
+	resultEmpty         result = "empty"          // verified, but without an event
+	resultHandshake     result = "handshake"      // the sender's endpoint check was answered
+	resultRejected      result = "rejected"       // not authenticated: 401
+	resultInvalid       result = "invalid"        // verified, but unreadable or without a usable id: 400, 422
 	resultIncomplete    result = "incomplete"     // the body did not arrive completely: 400, 408
 	resultTooLarge      result = "too_large"      // 413
 	resultEncoding      result = "encoding"       // 415
@@ -35,7 +35,7 @@ const (
 	resultFault         result = "fault"          // 500: a bug of ours
 )
 
-// noSource is the label of requests to unknown sources, whose names are the attacker's
+// noSource is the label for requests to unknown sources, whose names are the attacker's
 // choice. No configured name begins with an underscore.
 const noSource = measure.Unknown
 
@@ -43,11 +43,11 @@ func sourceLabels(source, kind string) []attribute.KeyValue {
 	return []attribute.KeyValue{attribute.String("source", source), attribute.String("provider", kind)}
 }
 
-// countedAs holds the label sets of one source, built once for all its deliveries.
+// countedAs holds one source's label sets, built once for all its deliveries.
 type countedAs struct {
 	source  *instrument.Labels
 	results map[result]*instrument.Labels
-	secrets []*instrument.Labels // by place in the configuration, never by value
+	secrets []*instrument.Labels // by the secret's position in the configuration, never by its value
 }
 
 func newCountedAs(labels []attribute.KeyValue, secrets int) countedAs {
@@ -67,7 +67,7 @@ func newCountedAs(labels []attribute.KeyValue, secrets int) countedAs {
 	return c
 }
 
-// meters are the instruments of one gateway.
+// meters holds one gateway's instruments.
 type meters struct {
 	deliveries     *instrument.Gathered
 	events         *instrument.Gathered
@@ -81,11 +81,11 @@ type meters struct {
 	acceptDuration metric.Float64Histogram
 	duplicateDelay metric.Float64Histogram
 
-	nowhere  countedAs // requests to unknown sources
+	nowhere  countedAs // labels for requests to unknown sources
 	callback metric.Registration
 }
 
-// gauges are the functions that return current values.
+// gauges holds the functions that return current values.
 type gauges struct {
 	inFlight, buffered, connections, refused func() int64
 }
@@ -124,9 +124,8 @@ func newMeters(meterProvider metric.MeterProvider, now gauges) (*meters, error) 
 	return m, nil
 }
 
-// begin initializes the counters by which a wrong secret shows to 0. Prometheus takes the
-// first value that it sees of a counter as the start: without this it would miss a burst of
-// refusals right after the start.
+// begin sets the counters that reveal a wrong secret to 0. Prometheus uses a counter's first
+// value as its start, so it would otherwise miss a burst of refusals right after the start.
 func (m *meters) begin(source string) {
 	for _, reason := range []provider.Reason{provider.ReasonMissingSignature, provider.ReasonWrongSignature, provider.ReasonMissingToken, provider.ReasonWrongToken} {
 		m.rejected.Add(context.Background(), 0, rejectedAs(source, string(reason)))
@@ -152,8 +151,8 @@ func (m *meters) refused(ctx context.Context, src *source, r *refusal, took time
 	m.rejected.Add(ctx, 1, rejectedAs(name, r.reason))
 }
 
-// proven counts the facts known once a request is proven: which secret proved it, and
-// whether the sender retries. position is the place of the secret, or -1 without one.
+// proven counts what is known once a request is verified: the secret that verified it, and
+// whether the sender retries. position is the secret's position, or -1 without a secret.
 func (m *meters) proven(ctx context.Context, src *source, position int, retry provider.RetryInfo) {
 	if position >= 0 && position < len(src.counted.secrets) {
 		m.secretsMatched.Add(1, src.counted.secrets[position])
@@ -164,5 +163,5 @@ func (m *meters) proven(ctx context.Context, src *source, position int, retry pr
 	}
 }
 
-// stop unregisters the callback from a meter provider that outlives the gateway.
+// stop unregisters the callback, because the meter provider outlives the gateway.
 func (m *meters) stop() error { return m.callback.Unregister() }

@@ -13,11 +13,11 @@ import (
 	"github.com/hooklatch/hooklatch/outbox"
 )
 
-// scopeName is the instrumentation scope of the package's spans and metrics.
+// scopeName is the instrumentation scope for this package's spans and metrics.
 const scopeName = "github.com/hooklatch/hooklatch/gateway"
 
-// observeReply reports a request that was not refused: span, metrics, and one log line for
-// each event.
+// observeReply reports a request that was not refused. It records the span, the metrics and
+// one log line per event.
 func (rx *reception) observeReply(r *reply) {
 	g, src := rx.gateway, rx.source
 	events := r.acceptance.Events
@@ -53,7 +53,7 @@ func (rx *reception) observeReply(r *reply) {
 	}
 	for _, e := range events {
 		if e.Status == outbox.Duplicate {
-			// The times come from two clocks, the database's and ours.
+			// The times come from two clocks: the database's and ours.
 			late := max(now.Sub(e.FirstReceivedAt), 0)
 			g.meters.duplicates.Add(1, src.counted.source)
 			g.meters.duplicateDelay.Record(rx.ctx, late.Seconds(), src.counted.source)
@@ -67,14 +67,14 @@ func (rx *reception) observeReply(r *reply) {
 	}
 }
 
-// isUntyped reports whether the sender gave no type for an event. Some senders add details
-// about such an event after a dot.
+// isUntyped reports whether the sender gave an event no type. Some senders add details after a
+// dot.
 func isUntyped(eventType string) bool {
 	first, _, _ := strings.Cut(eventType, ".")
 	return first == provider.UnknownType
 }
 
-// observeRefusal reports a request that got no 2xx.
+// observeRefusal reports a request that got no 2xx response.
 func (rx *reception) observeRefusal(r *refusal) {
 	g := rx.gateway
 	rx.endSpan(r.result, r.status)

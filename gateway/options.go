@@ -105,8 +105,8 @@ type Options struct {
 	Now func() time.Time `yaml:"-"`
 }
 
-// WithDefaults returns a copy in which every unset field that a file can set has its
-// default.
+// WithDefaults returns a copy in which every unset field that a configuration file can set has
+// its default.
 func (o Options) WithDefaults() Options {
 	o.Listen = cmp.Or(o.Listen, ":8080")
 	o.MaxBody = cmp.Or(o.MaxBody, 1<<20)
@@ -125,7 +125,7 @@ func (o Options) WithDefaults() Options {
 	return o
 }
 
-// withServices fills in the fields that no file can set.
+// withServices fills in the fields that no configuration file can set.
 func (o Options) withServices() Options {
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	o.TracerProvider = cmp.Or(o.TracerProvider, otel.GetTracerProvider())
@@ -139,8 +139,8 @@ func (o Options) withServices() Options {
 	return o
 }
 
-// Validate checks the fields that a file can set, after WithDefaults. Its error is
-// option.Faults.
+// Validate checks the fields that a configuration file can set. Call it after WithDefaults.
+// Its error is option.Faults.
 func (o Options) Validate() error {
 	var c option.Check
 	c.Address("listen", o.Listen)
@@ -163,7 +163,7 @@ func (o Options) Validate() error {
 	return c.Err()
 }
 
-// checkShare checks a share of MaxInFlight.
+// checkShare checks one share of MaxInFlight.
 func (o Options) checkShare(c *option.Check, field string, share int) {
 	c.AtLeast(field, int64(share), 1)
 	if o.MaxInFlight > 0 && share > o.MaxInFlight {

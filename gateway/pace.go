@@ -4,15 +4,15 @@ import (
 	"time"
 )
 
-// paceGrace is how long a body may arrive at any speed.
+// paceGrace is the initial period in which a body may arrive at any speed.
 const paceGrace = 2 * time.Second
 
-// pace cuts off a body that arrives too slowly: a dribbling sender holds a place that
-// others need. It uses the real clock, as all timeouts of a connection do.
+// pace cuts off a body that arrives too slowly, because a dribbling sender holds a slot that
+// others need. It uses the real clock, as all connection timeouts do.
 type pace struct {
 	flight *flight
-	end    time.Time // of the whole body, at any speed
-	rate   int64     // bytes a second, after the grace
+	end    time.Time // deadline for the complete body, at any speed
+	rate   int64     // bytes per second after the grace period
 }
 
 func (rx *reception) newPace() pace {
@@ -20,8 +20,8 @@ func (rx *reception) newPace() pace {
 	return pace{flight: &rx.flight, end: rx.flight.began.Add(opts.ReadTimeout), rate: int64(opts.MinBodyRate)}
 }
 
-// expect extends the deadline of the next byte by the time that the bytes received so far
-// have earned. Errors are ignored: a server of the caller's may not support deadlines (see
+// expect extends the deadline for the next byte by the time that the received bytes have
+// earned. Errors are ignored: the caller's own server may not support deadlines (see
 // Gateway.Handler), and a broken connection shows at the next read.
 func (p *pace) expect(received int) {
 	if received > 0 {
@@ -38,7 +38,7 @@ func (p *pace) expect(received int) {
 	}
 	_ = p.flight.connection.SetReadDeadline(deadline)
 	if p.flight.thrownOut.Load() {
-		p.flight.cut() // it was evicted before this deadline was set
+		p.flight.cut() // the flight was evicted before this deadline was set
 	}
 }
 
@@ -47,6 +47,6 @@ func (p *pace) scarce() bool {
 	return p.flight.thrownOut.Load() || p.flight.hurried && time.Since(p.flight.began) < paceGrace
 }
 
-// done removes the deadline once the body is read. net/http keeps reading to notice a
-// sender that hangs up, which may take any time.
+// done removes the deadline once the body is read. net/http keeps reading to notice a sender
+// that hangs up, and that read may take any time.
 func (p *pace) done() { _ = p.flight.connection.SetReadDeadline(time.Time{}) }

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// patience is a context with a deadline that starts a timer only once a caller waits for
-// it. Few proofs wait for anything, and a timer for each would cost them all.
+// patience is a context with a deadline that starts a timer only once a caller waits for it.
+// Few verifications wait for anything, and a timer for each would slow down all of them.
 type patience struct {
 	context.Context
 
@@ -18,8 +18,8 @@ type patience struct {
 	cancel context.CancelFunc
 }
 
-// withPatience returns a context that ends with ctx, or after d. Call end when it is no
-// longer used.
+// withPatience returns a context that ends with ctx, or after d. The caller must call end when
+// it no longer uses the context.
 func withPatience(ctx context.Context, d time.Duration) *patience {
 	return &patience{Context: ctx, until: time.Now().Add(d)}
 }

@@ -2,20 +2,20 @@ package gateway
 
 import "sync/atomic"
 
-// progress counts deliveries from the moment their body is read until their answer is known
-// and logged. Nothing in between waits for the sender, and every step is bounded, by
-// proofTimeout or by the timeout of the Accepter.
+// progress counts deliveries from the moment their body is read until their response is known
+// and logged. No step in between waits for the sender, and each is bounded, by proofTimeout or
+// by the Accepter's timeout.
 type progress struct{ begun, ended atomic.Int64 }
 
 // Progress returns the number of deliveries being verified and committed, and the number
-// finished since the start. If underway stays above 0 while ended does not change, the
-// gateway answers no sender.
+// finished since the start. If underway stays above 0 while ended does not change, the gateway
+// is stuck.
 func (g *Gateway) Progress() (underway, ended int64) {
 	ended = g.progress.ended.Load() // first, so that underway is never too small
 	return g.progress.begun.Load() - ended, ended
 }
 
-// judged records that the answer is known. It may be called again.
+// judged records that the response is known. It may be called repeatedly.
 func (rx *reception) judged() {
 	if rx.judging {
 		rx.judging = false
