@@ -14,12 +14,12 @@ import (
 	"github.com/hooklatch/hooklatch/internal/strangers"
 )
 
-// proxies are the peers whose X-Forwarded-* headers are trusted. The default is none,
+// proxies lists the peers whose X-Forwarded-* headers are trusted. The default is none,
 // because anyone can send these headers.
 type proxies []netip.Prefix
 
-// ipExtractor finds the address of the sender. Echo's default trusts X-Forwarded-For from
-// every peer, and its trusted ranges include all private networks; both are turned off.
+// ipExtractor finds the sender's address. Echo's default trusts X-Forwarded-For from every
+// peer, and its trusted ranges include all private networks; both are turned off.
 func (p proxies) ipExtractor() echo.IPExtractor {
 	if len(p) == 0 {
 		return echo.ExtractIPDirect()
@@ -34,8 +34,8 @@ func (p proxies) ipExtractor() echo.IPExtractor {
 	return echo.ExtractIPFromXFFHeader(trust...)
 }
 
-// addressOf returns the unit of per-address limits: an IPv4 address, or the /64 that one
-// IPv6 subscriber has. It is not valid if ip is no address.
+// addressOf returns the unit of per-address limits: an IPv4 address, or the /64 network of one
+// IPv6 subscriber. The result is not valid if ip is no address.
 func addressOf(ip string) netip.Prefix {
 	addr, err := netip.ParseAddr(ip)
 	if err != nil {
@@ -59,7 +59,7 @@ func (p proxies) contain(addr netip.Addr) bool {
 	return false
 }
 
-// publicURL is the URL that the sender called, as senders sign it: path and query exactly
+// publicURL returns the URL that the sender called, as senders sign it: path and query exactly
 // as they arrived. A forged host only makes the signature wrong.
 func (g *Gateway) publicURL(src *source, r *http.Request) *url.URL {
 	called := &url.URL{RawQuery: r.URL.RawQuery, ForceQuery: r.URL.ForceQuery}
@@ -87,7 +87,7 @@ func (g *Gateway) calledAt(r *http.Request) (scheme, host string) {
 	if !g.proxies.trust(r.RemoteAddr) {
 		return scheme, host
 	}
-	// In a chain of proxies the first value is the one that the sender used.
+	// In a chain of proxies the first value is the protocol that the sender used.
 	if proto := strings.ToLower(firstForwarded(r.Header, "X-Forwarded-Proto")); proto == "http" || proto == "https" {
 		scheme = proto
 	}

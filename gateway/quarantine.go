@@ -12,17 +12,17 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// Quarantine keeps refused deliveries, within its limits, so that they can be verified
-// again. It is called after the answer is written, and must not block. *quarantine.Keeper
-// is the implementation of this module.
+// Quarantine keeps refused deliveries, within its limits, so that they can be verified again.
+// It is called after the response is written and must not block. *quarantine.Keeper implements
+// it.
 type Quarantine interface {
-	// Keep offers a request with a body of the given size. refused builds it, and may be
-	// called only while Keep runs.
+	// Keep offers a request with a body of the given size. It may call refused, which builds
+	// the request, only while Keep runs.
 	Keep(source identity.Source, from netip.Prefix, size int, refused func() quarantine.Refused)
-	// Accepted records the address from which a delivery was accepted.
+	// Accepted records the address of an accepted delivery.
 	Accepted(source identity.Source, from netip.Prefix)
-	// Known reports whether a delivery of a source from an address was accepted before. An
-	// empty source means any. It is called for each delivery and each connection.
+	// Known reports whether an earlier delivery from an address to a source was accepted. An
+	// empty source means any source. It is called for each delivery and each connection.
 	Known(source identity.Source, from netip.Prefix) bool
 }
 
@@ -33,8 +33,8 @@ func (g *Gateway) keepsRefused(src *source) bool {
 	return g.opts.Quarantine != nil && src != nil && !src.QuarantineOff
 }
 
-// keep offers a refused request to the quarantine if it may prove genuine once our
-// configuration is corrected. Handshakes and requests refused for a fault of ours are not
+// keep offers a refused request to the quarantine if the request may prove genuine once our
+// configuration is corrected. Handshakes and requests refused through our own fault are not
 // offered: their senders try again.
 func (rx *reception) keep(r *refusal) {
 	mayBeGenuine := r.result == resultRejected && !r.replay || r.result == resultInvalid
@@ -46,8 +46,8 @@ func (rx *reception) keep(r *refusal) {
 	})
 }
 
-// refused builds the request that the quarantine keeps, without anything that is a secret
-// or repeats one (I12).
+// refused builds the request that the quarantine keeps. It omits every secret and everything
+// that repeats a secret (I12).
 func (rx *reception) refused(r *refusal) quarantine.Refused {
 	original, src := rx.echo.Request(), rx.source
 	scheme, host := rx.gateway.calledAt(original)
@@ -78,13 +78,13 @@ func (rx *reception) refused(r *refusal) quarantine.Refused {
 	return kept
 }
 
-// Prefixes of the places that carry a secret, in the quarantine.
+// Prefixes that name the location of a secret in the quarantine.
 const (
 	inHeader = "header "
 	inQuery  = "query "
 )
 
-// carriedSecrets returns the values of a request that are secrets themselves, by place.
+// carriedSecrets returns the values of a request that are secrets themselves, by location.
 func (s *source) carriedSecrets(request *provider.Request) map[string][]secret.Value {
 	found := make(map[string][]secret.Value)
 	for name, values := range s.carried(request) {
@@ -113,11 +113,11 @@ func (s *source) carried(request *provider.Request) map[string][]string {
 	return found
 }
 
-// shortestShown is the minimum length of a secret for which other headers are searched.
+// shortestShown is the minimum length of a secret that is also searched for in other headers.
 const shortestShown = 4
 
-// shownSecrets returns the texts by which a header could repeat a carried secret: the value
-// itself, the value without the word before it, and the password of a Basic credential.
+// shownSecrets returns the texts by which a header could repeat a carried secret: the value,
+// the value without the word before it, and the password in a Basic credential.
 func shownSecrets(secrets map[string][]secret.Value) []string {
 	var texts []string
 	add := func(text string) {
@@ -140,9 +140,9 @@ func shownSecrets(secrets map[string][]secret.Value) []string {
 	return texts
 }
 
-// restored rebuilds a quarantined request as the provider's rules see it.
+// restored rebuilds a quarantined request in the form that the provider's rules expect.
 func (g *Gateway) restored(src *source, kept *quarantine.Delivery) (*provider.Request, error) {
-	original, err := http.NewRequest(kept.Method, kept.Target, nil) //nolint:noctx // it is not sent
+	original, err := http.NewRequest(kept.Method, kept.Target, nil) //nolint:noctx // the request is not sent
 	if err != nil {
 		return nil, err
 	}

@@ -17,11 +17,11 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
-// proofTimeout bounds the proof of a request, for providers that must fetch a key. The
+// proofTimeout limits the verification of a request, for providers that must fetch a key. The
 // shortest deadline of any sender is 3 s, and the commit needs its share.
 const proofTimeout = 1 * time.Second
 
-// reception is one request to a source, from header to answer.
+// reception is one request to a source, from its header to its response.
 type reception struct {
 	gateway *Gateway
 	source  *source // nil if no source has that name
@@ -29,12 +29,12 @@ type reception struct {
 	ctx     context.Context // carries the span
 	span    trace.Span
 	started time.Time
-	secrets *usable            // those accepted at that time
-	retry   provider.RetryInfo // what the sender of a proven request says about its retry
+	secrets *usable            // the secrets accepted when the request arrived
+	retry   provider.RetryInfo // retry information from a verified request's sender
 
 	flight   flight
-	request  *provider.Request // as it was sent; nil until it is read completely
-	signed   *provider.Request // as the proof covers it
+	request  *provider.Request // as sent; nil until it is read completely
+	signed   *provider.Request // the form that the signature covers
 	inFlight bool
 	bodyRead bool
 	bodySize int
@@ -43,7 +43,7 @@ type reception struct {
 	memory     *reservation
 	handedOver bool
 	judging    bool // counted by progress
-	trial      bool // a trial run: nothing is accepted or counted
+	trial      bool // if true, nothing is accepted or counted
 }
 
 func (g *Gateway) receive(c echo.Context) error {
@@ -76,7 +76,7 @@ func (g *Gateway) receive(c echo.Context) error {
 
 func (rx *reception) leave() {
 	rx.judged()
-	// If the sender has hung up, the outbox may still hold the body, and releases it
+	// If the sender has hung up, the outbox may still hold the body and then releases it
 	// itself.
 	if rx.memory != nil && (!rx.handedOver || rx.ctx.Err() == nil) {
 		rx.memory.release()
@@ -87,8 +87,8 @@ func (rx *reception) leave() {
 	rx.span.End()
 }
 
-// take is the receive path up to the answer. Exactly one of its results is set. A panic
-// becomes a refusal: it fails closed, never 2xx.
+// take is the receive path up to the response. Exactly one result is set. A panic becomes a
+// refusal: take fails closed, never with 2xx.
 func (rx *reception) take() (_ *reply, refused *refusal) {
 	defer refuseIfPanicked(&refused)
 	if refused := rx.admit(); refused != nil {
@@ -107,8 +107,8 @@ func (rx *reception) take() (_ *reply, refused *refusal) {
 	return rx.judge(request)
 }
 
-// judge decides on a complete request: it is a check of the endpoint, or proven and
-// committed, or refused. Exactly one of its results is set.
+// judge decides on a complete request: it answers an endpoint check, verifies and commits a
+// delivery, or refuses. Exactly one result is set.
 func (rx *reception) judge(request *provider.Request) (*reply, *refusal) {
 	proof := withPatience(rx.ctx, proofTimeout)
 	defer proof.end()
@@ -151,13 +151,13 @@ func (rx *reception) judge(request *provider.Request) (*reply, *refusal) {
 	return rx.accept(request)
 }
 
-// judgeSafely is judge for callers outside take: it turns a panic into a refusal.
+// judgeSafely calls judge for callers outside take and turns a panic into a refusal.
 func (rx *reception) judgeSafely(request *provider.Request) (_ *reply, refused *refusal) {
 	defer refuseIfPanicked(&refused)
 	return rx.judge(request)
 }
 
-// admit decides on the header alone, before any byte of the body is read.
+// admit decides by the header alone, before any byte of the body is read.
 func (rx *reception) admit() *refusal {
 	request := rx.echo.Request()
 	switch {
@@ -186,7 +186,7 @@ func (rx *reception) newFlight() {
 	}
 }
 
-// read reads the body, and takes a commit place once it is complete.
+// read reads the body and takes a commit slot once it is complete.
 func (rx *reception) read() (*provider.Request, *refusal) {
 	known := rx.flight.known
 	rx.memory = rx.gateway.memory.reservation(rx.source, known)
@@ -199,8 +199,8 @@ func (rx *reception) read() (*provider.Request, *refusal) {
 	place := rx.gateway.flights.place(&rx.flight)
 	pace.done()
 	if rx.flight.thrownOut.Load() {
-		// net/http keeps reading after the body, and takes the deadline that evicted it for
-		// a sender that hung up.
+		// net/http keeps reading after the body. It mistakes the deadline that evicted the
+		// body for a sender that hung up.
 		rx.ctx = context.WithoutCancel(rx.ctx)
 		hangUp(rx.echo)
 	}
@@ -215,8 +215,8 @@ func (rx *reception) read() (*provider.Request, *refusal) {
 	return rx.request, nil
 }
 
-// prove records that the sender is known: it no longer counts against its address, or as a
-// stranger.
+// prove records that the sender is verified: the delivery no longer counts against its address
+// or among unknown senders.
 func (rx *reception) prove() {
 	rx.memory.prove()
 	if rx.inFlight {
@@ -224,8 +224,8 @@ func (rx *reception) prove() {
 	}
 }
 
-// handshake answers the sender's own check of the endpoint. Both results are nil if the
-// request is an ordinary delivery.
+// handshake answers the sender's endpoint check. Both results are nil if the request is an
+// ordinary delivery.
 func (rx *reception) handshake(ctx context.Context, request *provider.Request) (*reply, *refusal) {
 	if rx.source.Provider.Handshake == nil {
 		return nil, nil
@@ -240,8 +240,8 @@ func (rx *reception) handshake(ctx context.Context, request *provider.Request) (
 	return &reply{result: resultHandshake, answer: *answer}, nil
 }
 
-// accept finds the events of a proven request and commits them. It replies only after the
-// commit (I1, I3).
+// accept extracts the events from a verified request and commits them. It replies only after
+// the commit (I1, I3).
 func (rx *reception) accept(request *provider.Request) (*reply, *refusal) {
 	if rx.source.Livemode && rx.source.Provider.TestEvent(request) {
 		return nil, refuseTest()
@@ -250,7 +250,7 @@ func (rx *reception) accept(request *provider.Request) (*reply, *refusal) {
 	if err != nil {
 		return nil, refuseEvents(err)
 	}
-	// Before the commit: if this panics, the answer is 500 and nothing is stored.
+	// This runs before the commit: if it panics, the response is 500 and nothing is stored.
 	var answer *provider.Answer
 	if rx.source.Provider.Answer != nil {
 		answer = rx.source.Provider.Answer(request)
@@ -258,8 +258,8 @@ func (rx *reception) accept(request *provider.Request) (*reply, *refusal) {
 	if len(events) == 0 || rx.trial {
 		return replyTo(outbox.Acceptance{}, answer), nil
 	}
-	// This is the request's context: if the client hangs up while its delivery waits in the
-	// queue, the delivery is dropped there. The outbox never commits on it.
+	// The outbox gets the request's context: if the client hangs up while its delivery waits
+	// in the queue, the delivery is dropped there. The outbox never commits with this context.
 	rx.handedOver = true
 	acceptance, err := rx.gateway.opts.Accepter.Accept(rx.ctx, rx.delivery(request, events))
 	if err != nil {
@@ -305,8 +305,8 @@ func (rx *reception) delivery(request *provider.Request, events []provider.Event
 	}
 }
 
-// hangUpIfNeeded closes the connection after the answer: if the body was left unread,
-// during shutdown, and after every chunked body. A request with both Content-Length and
+// hangUpIfNeeded closes the connection after the response if the body was left unread, during
+// shutdown, and after every chunked body. A request with both Content-Length and
 // Transfer-Encoding reaches us as chunked only. If a proxy in front trusted the length, it
 // misreads what follows on the connection (RFC 9112, 6.3).
 func (rx *reception) hangUpIfNeeded(refused *refusal) {
@@ -321,10 +321,10 @@ func (rx *reception) hangUpIfNeeded(refused *refusal) {
 	}
 }
 
-// startSpan begins the span of a delivery. The sender's trace context becomes a link: a
-// stranger must decide neither our trace ids nor what is sampled. Unknown sources get no
-// span. Where spans are discarded none is started, because its attributes cost more than
-// finding the event.
+// startSpan begins a delivery's span. The sender's trace context becomes a link: unknown
+// senders must not choose our trace ids or decide what is sampled. Unknown sources get no
+// span. If spans are discarded none is started, because its attributes cost more than finding
+// the event.
 func (g *Gateway) startSpan(c echo.Context, src *source) (context.Context, trace.Span) {
 	ctx := c.Request().Context()
 	if src == nil || g.tracer == nil {

@@ -11,27 +11,27 @@ import (
 	"github.com/hooklatch/hooklatch/outbox"
 )
 
-// refusal is the answer to a request that gets no 2xx. The message for the sender and the
-// cause for the log are separate: the sender may be a forger.
+// refusal is the response to a request that gets no 2xx. The message for the sender and the
+// cause for the log are separate, because the sender may be a forger.
 type refusal struct {
 	status  int
-	result  result // label of the metric
-	reason  string // label of the metric and the log, from a fixed set
+	result  result // metric label
+	reason  string // label in metrics and log, from a fixed set
 	message string // for the sender
 	cause   error  // for the log, or nil
-	allow   string // of a 405
-	// challenge is the value of WWW-Authenticate of a 401.
+	allow   string // Allow header of a 405
+	// challenge is the WWW-Authenticate value of a 401.
 	challenge string
-	// acceptEncoding are the content encodings that a 415 would accept.
+	// acceptEncoding lists the content encodings that a 415 would accept.
 	acceptEncoding string
-	replay         bool // whether the request was proven before
-	bare           bool // whether the sender accepts no body in an answer
+	replay         bool // true if the request's signature was used before
+	bare           bool // true if the sender accepts no body in a response
 }
 
 const (
-	// reasonMemory: the memory for bodies, or the source's share of it, is used up.
+	// reasonMemory means that the memory for bodies, or the source's share, is used up.
 	reasonMemory = "overload_memory"
-	// reasonSlow: the body arrived too slowly while others waited for its place.
+	// reasonSlow means that the body arrived too slowly while others waited for its slot.
 	reasonSlow = "overload_slow"
 )
 
@@ -51,20 +51,20 @@ func refuseTooLarge(limit int64) *refusal {
 		message: fmt.Sprintf("the body has more than %d bytes", limit)}
 }
 
-// refuseUnavailable is the answer to every fault of ours that may pass. It is never 4xx,
-// which some senders take as a reason to give up, and never 410.
+// refuseUnavailable builds the response to every temporary fault of Hooklatch. It is never
+// 4xx, which some senders take as a reason to give up, and never 410.
 func refuseUnavailable(reason string, cause error) *refusal {
 	return &refusal{status: http.StatusServiceUnavailable, result: resultUnavailable, reason: reason,
 		message: "unavailable, try again later", cause: cause}
 }
 
-// refuseFault is the answer to a bug of ours.
+// refuseFault builds the response to a bug in Hooklatch.
 func refuseFault(reason string, cause error) *refusal {
 	return &refusal{status: http.StatusInternalServerError, result: resultFault, reason: reason,
 		message: "internal error", cause: cause}
 }
 
-// refuseProof maps the error of a proof. The answer is the same whatever the proof lacks,
+// refuseProof maps a verification error to a refusal. All such errors get the same response,
 // so that it does not help a forger.
 func refuseProof(err error) *refusal {
 	if unproven, ok := errors.AsType[*provider.VerifyError](err); ok {
@@ -83,8 +83,8 @@ const (
 	reasonForged   = "replayed_with_other_content"
 )
 
-// refuseReplay is the answer to a captured delivery that was sent again. To its sender it
-// looks like any other unproven delivery.
+// refuseReplay builds the response to a captured delivery that was sent again. Its sender sees
+// the same response as for any other unverified delivery.
 func refuseReplay(a outbox.Acceptance) *refusal {
 	r := &refusal{status: http.StatusUnauthorized, result: resultRejected, reason: reasonReplayed, message: "unauthorized", replay: true,
 		cause: fmt.Errorf("the proof of this delivery was used before, with other ids; %d of its %d events are new", a.Refused(), len(a.Events))}
@@ -94,8 +94,8 @@ func refuseReplay(a outbox.Acceptance) *refusal {
 	return r
 }
 
-// asking adds to a 401 the challenge: the scheme of the source and, as the realm, its name.
-// It is the same for every reason, so that it does not help a forger.
+// asking adds the challenge to a 401: the source's scheme and, as the realm, the source's
+// name. The challenge is the same for every reason, so that it does not help a forger.
 func (r *refusal) asking(src *source) *refusal {
 	if r.status == http.StatusUnauthorized && src != nil {
 		r.challenge = cmp.Or(src.Provider.Challenge, provider.SignatureChallenge) + ` realm="` + src.Name + `"`
@@ -110,7 +110,7 @@ func refuseEvents(err error) *refusal {
 	return refuseFault("provider", err)
 }
 
-// refuseTest is the answer to the sender's test event where only live events are accepted.
+// refuseTest builds the response to the sender's test event if only live events are accepted.
 func refuseTest() *refusal {
 	return &refusal{status: http.StatusUnprocessableEntity, result: resultInvalid, reason: "test_event",
 		message: "this is a test event, and this endpoint accepts only live events"}
@@ -136,11 +136,11 @@ func refuseAccept(err error) *refusal {
 	case errors.Is(err, outbox.ErrUnavailable):
 		return refuseUnavailable("database", err)
 	}
-	// The error is unknown: it may pass, and a repeated delivery is harmless.
+	// The error is unknown. It may be temporary, and a repeated delivery is harmless.
 	return refuseUnavailable("accept_error", err)
 }
 
-// refuseIfPanicked turns a panic into a refusal, for use with defer.
+// refuseIfPanicked turns a panic into a refusal. Call it with defer.
 func refuseIfPanicked(refused **refusal) {
 	if value := recover(); value != nil {
 		*refused = refuseFault("panic", errors.New(panicked.Text(value)))

@@ -8,18 +8,18 @@ import (
 	"github.com/hooklatch/hooklatch/outbox"
 )
 
-// ReplayGuard is what happens to new events in a delivery whose proof was used before: an
-// attacker who captured it may have sent it again under new ids. It has an effect only for
-// providers with a ReplayToken.
+// ReplayGuard selects how new events are handled if their delivery's signature was used
+// before: an attacker may have captured the delivery and sent it again under new ids. It has
+// an effect only for providers with a ReplayToken.
 type ReplayGuard string
 
-// Values of ReplayGuard. With any value but ReplayOff, a delivery whose type or body
-// differs from the one first seen with its proof is at least held.
+// Values of ReplayGuard. With any value but ReplayOff, a delivery is at least held if its type
+// or body differs from the first delivery with the same signature.
 const (
-	ReplayOff    ReplayGuard = "off"    // no proof is remembered
+	ReplayOff    ReplayGuard = "off"    // no signature is remembered
 	ReplayFlag   ReplayGuard = "flag"   // accepted, marked as suspect, and logged as a warning
 	ReplayHold   ReplayGuard = "hold"   // accepted, and held until an operator decides
-	ReplayRefuse ReplayGuard = "refuse" // answered 401 and not stored
+	ReplayRefuse ReplayGuard = "refuse" // gets a 401 and is not stored
 )
 
 func (g ReplayGuard) validate() error {
@@ -30,9 +30,9 @@ func (g ReplayGuard) validate() error {
 	return fmt.Errorf("ReplayGuard %q must be one of off, flag, hold, refuse", string(g))
 }
 
-// DefaultReplayGuard returns the guard of a source of p that sets none: ReplayRefuse if the
-// proof does not cover the body, ReplayFlag if it does not cover the id. For other
-// providers a proof always has the same id, and remembering it would cost a row.
+// DefaultReplayGuard returns the guard for a source of p that does not set one: ReplayRefuse
+// if the signature does not cover the body, ReplayFlag if it does not cover the id. Other
+// providers' signatures always have the same id, and remembering them would cost a row each.
 func DefaultReplayGuard(p *provider.Provider) ReplayGuard {
 	switch {
 	case p.UnsignedBody:
@@ -43,7 +43,7 @@ func DefaultReplayGuard(p *provider.Provider) ReplayGuard {
 	return ReplayOff
 }
 
-// replayGuard returns what the outbox must remember of a proven request, or nil.
+// replayGuard returns what the outbox must remember about a verified request, or nil.
 func (s *source) replayGuard(request *provider.Request, events []provider.Event) *outbox.ReplayGuard {
 	if s.ReplayGuard == ReplayOff || s.Provider.ReplayToken == nil {
 		return nil
@@ -55,20 +55,20 @@ func (s *source) replayGuard(request *provider.Request, events []provider.Event)
 	return &outbox.ReplayGuard{Proof: []byte(token), Content: unproven(request, events), Action: outbox.ReplayAction(s.ReplayGuard)}
 }
 
-// unproven hashes what may vary under one proof: the types of the events, which many
-// senders put into an unsigned header, and the body, which some proofs do not cover.
+// unproven hashes everything that may vary under one signature: the event types, which many
+// senders put into an unsigned header, and the body, which some signatures do not cover.
 func unproven(request *provider.Request, events []provider.Event) []byte {
 	content := sha256.New()
 	content.Write(request.Body)
 	types := sha256.New()
 	for _, e := range events {
 		types.Write([]byte(e.Type))
-		types.Write([]byte{0}) // no type contains it
+		types.Write([]byte{0}) // a separator that no type contains
 	}
 	return types.Sum(content.Sum(nil))
 }
 
-// suspects returns the accepted events whose proof was used before.
+// suspects returns the accepted events whose signature was used before.
 func suspects(a outbox.Acceptance) []outbox.AcceptedEvent {
 	var found []outbox.AcceptedEvent
 	for _, e := range a.Events {

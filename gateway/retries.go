@@ -7,14 +7,14 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider"
 )
 
-// Values of the label "reason" of hooklatch.provider.retries besides those of retryReasons.
+// Values of the label "reason" of hooklatch.provider.retries in addition to retryReasons.
 const (
 	retryUnstated = "unstated" // the sender gives no reason
 	retryOther    = "other"    // an unknown reason
 )
 
-// retryReasons are the known reasons of senders, in lower case. The set is fixed: most
-// senders do not sign the reason, and a label must not grow without bound.
+// retryReasons lists the senders' known reasons, in lower case. The set is fixed: most senders
+// do not sign the reason, and a label must not grow without limit.
 var retryReasons = []string{
 	"http_timeout", "http_error", "connection_failed", "too_many_redirects", "ssl_error", "unknown_error", "timeout",
 }
@@ -31,8 +31,8 @@ func retryReason(given string) string {
 	return retryOther
 }
 
-// retry reads what the sender says about its attempt. Number is at least 1 if the sender
-// says that it sent the delivery before.
+// retry reads the sender's information about the attempt. Number is at least 1 if the sender
+// reports a redelivery.
 func (s *source) retry(request *provider.Request) provider.RetryInfo {
 	if s.Provider.Retry == nil {
 		return provider.RetryInfo{}

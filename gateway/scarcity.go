@@ -7,61 +7,61 @@ import (
 	"time"
 )
 
-// Limits by which a body keeps its place among the arriving ones when places are scarce.
+// Limits that decide which arriving bodies keep their slots when slots are scarce.
 const (
-	// scarceGrace replaces paceGrace for strangers while more than half of a share is
-	// taken. The body of an ordinary delivery arrives with its header.
+	// scarceGrace replaces paceGrace for unknown senders while more than half of a share is
+	// taken. An ordinary delivery's body arrives with its header.
 	scarceGrace = 200 * time.Millisecond
-	// headStart is how far ahead of the others a body's bytes may carry it. A sender that
-	// sent much and then stops is soon the slowest.
+	// headStart is the maximum lead that a body's bytes may gain over other bodies. A sender
+	// that sent much and then stops is soon the slowest.
 	headStart = 250 * time.Millisecond
 )
 
-// flight is one delivery in flights. flights.mu guards its fields, except those that its
-// reader writes.
+// flight is one delivery in flights. flights.mu guards its fields, except those that the
+// body's reader writes.
 type flight struct {
 	from    origin
-	network netip.Prefix // around the address
-	known   bool         // whether deliveries from there were proven before
-	began   time.Time    // when its body began to arrive
-	hurried bool         // whether it has scarceGrace, because places are scarce
+	network netip.Prefix // network that contains the address
+	known   bool         // true if earlier deliveries from there were verified
+	began   time.Time    // when the body began to arrive
+	hurried bool         // true if scarceGrace applies, because slots are scarce
 
-	arriving bool // and is not evicted
-	unproven bool // and counts against its address
-	placed   bool // has a commit place
+	arriving bool // true until the body is complete or evicted
+	unproven bool // true while it counts against its address
+	placed   bool // true if it has a commit slot
 	place    int  // index in flights.bodies
 
-	// Written by the reader of the body.
+	// The body's reader writes these fields.
 	connection *http.ResponseController
 	due        atomic.Int64 // see dueAt; in nanoseconds after began
 	thrownOut  atomic.Bool  // written under flights.mu
 }
 
-// received records how much of a body has arrived, at the required rate.
+// received records how much of a body has arrived, converted to time at the required rate.
 func (one *flight) received(bytes int, rate int64, now time.Time) {
 	earned := time.Duration(float64(bytes) / float64(rate) * float64(time.Second))
 	one.due.Store(int64(min(earned, now.Sub(one.began)+headStart)))
 }
 
-// dueAt is when the bytes received so far are used up at the required rate. The body with
-// the earliest time is the slowest.
+// dueAt returns the time until which the received bytes last at the required rate. The body
+// with the earliest time is the slowest.
 func (one *flight) dueAt() time.Time { return one.began.Add(time.Duration(one.due.Load())) }
 
-// throwOut ends the reading of a body. A body that is complete by then is still processed.
+// throwOut stops the reading of a body. A body that is already complete is still processed.
 func (one *flight) throwOut() {
 	one.thrownOut.Store(true)
 	one.cut()
 }
 
-// cut makes the current read of the body, and the next one, fail.
+// cut makes the body's current read and the next read fail.
 func (one *flight) cut() { _ = one.connection.SetReadDeadline(aLongTimeAgo) }
 
-// aLongTimeAgo is a deadline that has passed by every clock.
+// aLongTimeAgo is a deadline that has passed on every clock.
 var aLongTimeAgo = time.Unix(1, 0)
 
-// makeRoom evicts the slowest body of each share that has no room for a delivery. A
-// stranger evicts strangers only. A known sender evicts another known one only if no
-// stranger is in the share.
+// makeRoom evicts the slowest body in each share that is full. A delivery from an unknown
+// sender evicts only unknown senders' bodies. A known sender's delivery evicts a known
+// sender's body only if the share contains no unknown sender.
 func (f *flights) makeRoom(one *flight, of *sourceFlights) admission {
 	for {
 		share, reason := f.takenShare(one, of)
@@ -81,8 +81,8 @@ func (f *flights) makeRoom(one *flight, of *sourceFlights) admission {
 	}
 }
 
-// takenShare finds a share that has no room for a delivery. It returns a test for the
-// bodies in that share, and the reason for a refusal.
+// takenShare finds a share that is full. It returns a test for the bodies in that share and
+// the reason for a refusal.
 func (f *flights) takenShare(one *flight, of *sourceFlights) (inShare func(*flight) bool, reason admission) {
 	address := one.from.address
 	switch {
@@ -100,8 +100,7 @@ func (f *flights) takenShare(one *flight, of *sourceFlights) (inShare func(*flig
 	return nil, admitted
 }
 
-// slowest finds the body of a share that is furthest behind, among strangers or among known
-// addresses.
+// slowest finds the slowest body in a share, among unknown senders or among known addresses.
 func (f *flights) slowest(inShare func(*flight) bool, known bool) (slowest *flight) {
 	var due time.Time
 	for _, other := range f.bodies {
@@ -115,7 +114,7 @@ func (f *flights) slowest(inShare func(*flight) bool, known bool) (slowest *flig
 	return slowest
 }
 
-// crowded reports whether more than half of any share of a delivery is taken.
+// crowded reports whether any share that a delivery belongs to is more than half full.
 func (f *flights) crowded(one *flight, of *sourceFlights) bool {
 	return f.arriving.crowded(f.limits.arriving) || of.arriving.crowded(half(f.limits.arriving)) ||
 		one.from.address.IsValid() && (f.byAddress[one.from.address] > f.limits.perAddress/2 ||

@@ -8,13 +8,13 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// Secret is one key of a source, and the time during which it is accepted, by the clock of
-// the gateway when a request arrives.
+// Secret is one of a source's keys with the period in which it is accepted. The gateway's
+// clock at the request's arrival decides.
 type Secret struct {
 	Value secret.Value
-	// NotBefore and NotAfter bound the time, inclusively. Zero means no bound. Some senders
-	// sign retries of older events with the secret of the first delivery. For these,
-	// NotAfter is the end of its use for new events: the secret stays accepted for
+	// NotBefore and NotAfter limit the period, inclusively. Zero means no limit. Some senders
+	// sign retries of older events with the first delivery's secret. For these senders
+	// NotAfter is the last use for new events: the secret stays accepted for
 	// Provider.RetryWindow after it.
 	NotBefore, NotAfter time.Time
 }
@@ -22,7 +22,7 @@ type Secret struct {
 func (s Secret) validate() error {
 	switch {
 	case s.Value.IsZero():
-		// With an empty HMAC key anyone can sign.
+		// With an empty HMAC key any client could sign.
 		return errors.New("is empty")
 	case !s.NotBefore.IsZero() && !s.NotAfter.IsZero() && !s.NotBefore.Before(s.NotAfter):
 		return errors.New("is never accepted: NotBefore must be earlier than NotAfter")
@@ -36,17 +36,17 @@ func (s Secret) acceptedAt(now time.Time) bool {
 
 var errNoValidSecret = errors.New("every secret of the source has expired or is not accepted yet")
 
-// keyring holds the secrets of a source, by their place in its configuration.
+// keyring holds a source's secrets in the order of its configuration.
 type keyring struct {
 	secrets []Secret // NotAfter includes the sender's RetryWindow
-	// always holds all secrets if none has a bound, which is the usual case.
+	// always holds all secrets if none has a time limit, which is the usual case.
 	always *usable
 }
 
 // usable holds the secrets accepted at one moment.
 type usable struct {
 	values    []secret.Value
-	positions []int // of each value in the configuration, from 0
+	positions []int // each value's position in the configuration, from 0
 }
 
 func newKeyring(secrets []Secret, p *provider.Provider) keyring {
@@ -65,7 +65,7 @@ func newKeyring(secrets []Secret, p *provider.Provider) keyring {
 	return k
 }
 
-// at returns the secrets that are accepted at a moment, possibly none.
+// at returns the secrets accepted at a given time, possibly none.
 func (k keyring) at(now time.Time) *usable {
 	if k.always != nil {
 		return k.always
@@ -79,8 +79,8 @@ func (k keyring) at(now time.Time) *usable {
 	return u
 }
 
-// position returns the place in the configuration of the secret that proved a request, or
-// -1 if it was proven without one.
+// position returns the configuration position of the secret that verified a request, or -1 if
+// the request was verified without a secret.
 func (u *usable) position(v provider.Verified) int {
 	if v.SecretIndex < 0 || v.SecretIndex >= len(u.positions) {
 		return -1

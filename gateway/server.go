@@ -20,8 +20,8 @@ import (
 
 const webhookPath = "/webhooks/:source"
 
-// routes has no middleware: no decompression (a bomb would unpack here), no body limit that
-// trusts Content-Length, no request log with query strings.
+// routes builds the router without middleware: no decompression (a bomb would unpack here), no
+// body limit that trusts Content-Length, no request log with query strings.
 func (g *Gateway) routes() *echo.Echo {
 	e := echo.New()
 	e.IPExtractor = g.proxies.ipExtractor()
@@ -33,7 +33,7 @@ func (g *Gateway) routes() *echo.Echo {
 	return e
 }
 
-// fallback answers requests that Echo itself refuses: paths without a route.
+// fallback responds to requests that Echo itself refuses: paths without a route.
 func (g *Gateway) fallback(err error, c echo.Context) {
 	if c.Response().Committed {
 		return
@@ -71,8 +71,8 @@ func http1() *http.Protocols {
 	return only
 }
 
-// overHTTP1 returns the configuration without HTTP/2, in which one connection carries many
-// deliveries and connection limits would mean little.
+// overHTTP1 returns the configuration without HTTP/2. One HTTP/2 connection carries many
+// deliveries, so connection limits would mean little.
 func overHTTP1(given *tls.Config) *tls.Config {
 	config := given.Clone()
 	config.NextProtos = []string{"http/1.1"}
@@ -80,8 +80,8 @@ func overHTTP1(given *tls.Config) *tls.Config {
 	return config
 }
 
-// serverLog is the log of net/http. Failed handshakes, with which a stranger could fill it,
-// are logged at debug level.
+// serverLog is net/http's log. Failed TLS handshakes are logged at debug level, because any
+// client can cause them and could fill the log.
 type serverLog struct{ slog.Handler }
 
 // Handle implements slog.Handler.
@@ -122,7 +122,7 @@ func (g *Gateway) Start() error {
 	return nil
 }
 
-// Addr returns the address that Start bound, or nil before.
+// Addr returns the address that Start bound, or nil before Start.
 func (g *Gateway) Addr() net.Addr {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -132,19 +132,19 @@ func (g *Gateway) Addr() net.Addr {
 	return g.listener.Addr()
 }
 
-// Stop drains: it closes the listener, answers 503 with Retry-After and Connection: close
-// to requests that still arrive on open connections, and waits for the deliveries in
-// flight. If ctx is done first, it cuts their connections and returns an error with their
-// number; what their transactions committed stays committed. It may be called again, and
+// Stop drains the gateway: it closes the listener and waits for the deliveries in flight.
+// Requests that still arrive on open connections get 503 with Retry-After and Connection:
+// close. If ctx is done first, it cuts the remaining connections and returns an error with
+// their number; committed transactions stay committed. Stop may be called repeatedly, and
 // before Start.
 func (g *Gateway) Stop(ctx context.Context) error {
 	g.flights.close()
 	g.stopListening()
 
-	// Shutdown must wait: it closes the connections of new requests without an answer.
+	// Shutdown must wait, because it closes new requests' connections without a response.
 	err := failpoint.Hit("gateway.draining")
 	if err == nil {
-		err = drain.Wait(ctx, &g.flights.underway) // including those that came through Handler
+		err = drain.Wait(ctx, &g.flights.underway) // including deliveries through Handler
 	}
 	if err == nil {
 		err = ignoreClosed(g.server.Shutdown(ctx))
@@ -167,8 +167,7 @@ func (g *Gateway) stopListening() {
 	}
 }
 
-// ignoreClosed drops the error of http.Server about a listener that stopListening closed
-// first.
+// ignoreClosed drops http.Server's error about a listener that stopListening closed first.
 func ignoreClosed(err error) error {
 	if errors.Is(err, net.ErrClosed) {
 		return nil

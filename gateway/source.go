@@ -19,15 +19,15 @@ import (
 
 // Source is one inbound endpoint: POST /webhooks/{Name}.
 type Source struct {
-	// Name is the last part of the path and the scope of every dedup key: 1 to 63 of a-z,
-	// 0-9, - and _, beginning with a letter or digit.
+	// Name is the last part of the path and the scope of every dedup key. It has 1 to 63
+	// characters from a-z, 0-9, - and _, and begins with a letter or digit.
 	Name string
 	// Provider implements the sender's protocol. Required.
 	Provider *provider.Provider
-	// Secrets that are accepted; several during a rotation. At least one is required,
+	// Secrets lists the accepted secrets; several during a rotation. At least one is required,
 	// unless the provider is Keyless.
 	Secrets []Secret
-	// MaxBody overrides the body limit of this source, in bytes. Zero means the largest of
+	// MaxBody overrides the source's body limit, in bytes. Zero means the largest of
 	// Options.MaxBody, Provider.MaxBody and, for a form, Provider.MaxForm.
 	MaxBody int64
 	// Gzip accepts bodies with Content-Encoding: gzip. They are stored unpacked.
@@ -35,37 +35,37 @@ type Source struct {
 	// Handlers is true if Go handlers are registered for the source: see
 	// outbox.Delivery.Handlers.
 	Handlers bool
-	// PublicURL is the complete URL that the sender was given, without query, if it is not
-	// Options.PublicURL followed by /webhooks/{Name}.
+	// PublicURL is the complete URL that the sender was given, without query. Set it if that
+	// URL is not Options.PublicURL followed by /webhooks/{Name}.
 	PublicURL *url.URL
-	// ReplayGuard is for senders that do not sign all of a delivery. Defaults to
+	// ReplayGuard is for senders that do not sign the complete delivery. Defaults to
 	// DefaultReplayGuard.
 	ReplayGuard ReplayGuard
-	// ContentWindow treats events with the same content as one event for this long from the
-	// first, whatever their ids. 0 compares ids only.
+	// ContentWindow is the time in which events with the same content count as one event,
+	// whatever their ids. It starts with the first event. 0 compares only ids.
 	ContentWindow time.Duration
 	// Livemode refuses events that Provider.TestEvent reports as tests.
 	Livemode bool
-	// QuarantineOff keeps no refused delivery.
+	// QuarantineOff turns the quarantine off: no refused delivery is kept.
 	QuarantineOff bool
 }
 
-// source is a Source as the receive path uses it. It is immutable.
+// source is a Source in the form that the receive path uses. It is immutable.
 type source struct {
 	Source
 
 	keys          keyring
 	maxBody       int64
-	maxForm       int64 // for a form; at least maxBody
+	maxForm       int64 // limit for a form; at least maxBody
 	methods       []string
-	secretHeaders []string // canonical
+	secretHeaders []string // canonical names
 	sent          []string // see sentSecrets
 	labels        []attribute.KeyValue
 	counted       countedAs
 	tally         tally
 }
 
-// sourceSet is all sources at one moment, by name.
+// sourceSet holds all sources at one moment, by name.
 type sourceSet map[string]*source
 
 var sourceName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,62}$`)
@@ -91,7 +91,7 @@ func newSourceSet(sources []Source, opts Options) (*sourceSet, error) {
 	return &set, nil
 }
 
-// limit returns the largest body that a request of this content type may have.
+// limit returns the largest allowed body of a request with this content type.
 func (s *source) limit(contentType string) int64 {
 	if payload.IsForm(contentType, nil) {
 		return s.maxForm

@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// neverStored are the headers that may carry credentials of other parties: a proxy, a
-// browser, or the sender's own account.
+// neverStored lists the headers that may carry other parties' credentials: a proxy's, a
+// browser's, or the sender's own.
 var neverStored = []string{"Authorization", "Cookie", "Proxy-Authorization", "Set-Cookie"}
 
-// storedHeaders returns the headers of a delivery without any value that is a secret or
-// repeats one (I12): a proxy in front may copy the URL that it was called with, token
-// included, into headers of its own. Several values of one name stay separate. If all may
-// be stored, it returns header itself, which must not change afterwards.
+// storedHeaders returns a delivery's headers without any value that is or repeats a secret
+// (I12). A proxy in front may copy the called URL, token included, into its own headers.
+// Several values of one name stay separate. If all may be stored, it returns header itself,
+// which must not change afterwards.
 func (s *source) storedHeaders(header http.Header) map[string][]string {
 	if !s.hidesAny(header) {
 		return header
@@ -35,7 +35,7 @@ func (s *source) storedHeaders(header http.Header) map[string][]string {
 	return stored
 }
 
-// hides reports whether no value of a header is stored.
+// hides reports whether all values of a header are left out.
 func (s *source) hides(name string) bool {
 	return slices.Contains(neverStored, name) || slices.Contains(s.secretHeaders, name)
 }
@@ -50,8 +50,8 @@ func (s *source) hidesAny(header http.Header) bool {
 	return false
 }
 
-// sentSecrets returns the texts that requests of the source carry as their proof and that
-// must not be stored anywhere else. It is nil if requests carry a signature.
+// sentSecrets returns the secret texts that the source's requests carry and that must not be
+// stored anywhere else. It is nil if requests carry a signature.
 func (s Source) sentSecrets() []string {
 	if len(s.Provider.SecretHeaders) == 0 && len(s.Provider.SecretQuery) == 0 {
 		return nil
@@ -65,12 +65,12 @@ func (s Source) sentSecrets() []string {
 	return texts
 }
 
-// maxUnescaped is how often a header value is unescaped in the search for a secret: a URL
-// in the query of a URL is escaped twice.
+// maxUnescaped limits how often a header value is unescaped in the search for a secret: a URL
+// in another URL's query is escaped twice.
 const maxUnescaped = 3
 
-// repeatsSecret reports whether a header value contains a secret of the source, also
-// escaped as in a URL, or a parameter that carries one.
+// repeatsSecret reports whether a header value contains one of the source's secrets, plain or
+// URL-escaped, or a parameter that carries a secret.
 func (s *source) repeatsSecret(value string) bool { return s.repeatsAny(value, s.sent) }
 
 func (s *source) repeatsAny(value string, secrets []string) bool {

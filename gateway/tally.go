@@ -7,13 +7,13 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/measure"
 )
 
-// tally counts for a source by the minute what the metrics count.
+// tally counts the same facts as the metrics, per source and minute.
 type tally struct {
 	counts    *measure.Counts // nil counts nothing
 	source    string
 	accepted  *measure.Counter
 	duplicate *measure.Counter
-	secrets   []*measure.Counter // by place in the configuration
+	secrets   []*measure.Counter // by position in the configuration
 	answered  *measure.Timer
 }
 
@@ -46,7 +46,7 @@ func (t *tally) refused(reason string) {
 	t.counts.Of(measure.OfSource, t.source, measure.Refused(reason)).Add(1)
 }
 
-// proven counts the facts known once a request is proven: see meters.proven.
+// proven counts what is known once a request is verified: see meters.proven.
 func (t *tally) proven(position int, retry provider.RetryInfo) {
 	if position >= 0 && position < len(t.secrets) {
 		t.secrets[position].Add(1)

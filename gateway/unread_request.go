@@ -13,12 +13,12 @@ import (
 var (
 	errHeaderTooLarge = errors.New("the header is larger than max_header")
 	errMalformed      = errors.New("the request is malformed, or needs a feature that this server does not support")
-	// errUnread is for TLS, where the answer of net/http is already encrypted.
+	// errUnread is used with TLS, where net/http's response is already encrypted.
 	errUnread = errors.New("the request is malformed, or its header is larger than max_header")
 )
 
-// handler is what the server of Start calls. It marks requests that got this far, to tell
-// them from those that net/http refuses itself.
+// handler returns the handler for the server that Start runs. It marks requests that get this
+// far, to distinguish them from those that net/http itself refuses.
 func (g *Gateway) handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		strangers.Handled(r.Context())
@@ -26,7 +26,7 @@ func (g *Gateway) handler() http.Handler {
 	})
 }
 
-// observeUnread logs and counts a request that net/http answered before any handler ran.
+// observeUnread logs and counts a request that net/http refused before any handler ran.
 func (g *Gateway) observeUnread(peer net.Addr, status int) {
 	r := &refusal{status: cmp.Or(status, http.StatusBadRequest), result: resultUnread, reason: "unread_request", cause: errMalformed}
 	switch status {
