@@ -6,34 +6,33 @@ import (
 	"slices"
 )
 
-// About is the information that an operator needs about a sender. The pages of
-// docs/providers and the command `hooklatch providers` show it.
+// About describes a sender to operators. The pages in docs/providers and the command
+// `hooklatch providers` show it.
 type About struct {
-	// Confirmed is the evidence for each fact that the provider relies on.
+	// Confirmed is the evidence for each fact that the declaration relies on.
 	Confirmed Confirmed
-	// Signing explains how the sender proves its identity.
+	// Signing explains how the sender authenticates its requests.
 	Signing string
-	// KeyRule explains what makes two deliveries the same event.
+	// KeyRule explains when two deliveries count as the same event.
 	KeyRule string
-	// Setup are the steps at the sender's side, in order, with the place where
-	// the secret is found. {url} stands for the URL of the endpoint.
+	// Setup lists the steps at the sender's side, in order, including where to find the
+	// secret. {url} stands for the endpoint's URL.
 	Setup []string
-	// Notes are pitfalls.
+	// Notes lists pitfalls.
 	Notes []string
-	// Backfill explains how missed events are found at the sender. Empty: they cannot
-	// be found.
+	// Backfill explains how to find missed events at the sender. Empty: they cannot be found.
 	Backfill string
-	// Docs is the URL of the sender's own documentation.
+	// Docs is the URL of the sender's documentation.
 	Docs string
 }
 
 // Confirmed is the evidence for each fact. Every provider declares all of them.
 type Confirmed struct {
 	Signature   Evidence `json:"signature"`    // what is signed, and how
-	EventID     Evidence `json:"event_id"`     // that it identifies the event, and stays the same when it is resent
+	EventID     Evidence `json:"event_id"`     // that it identifies the event and stays the same when the event is resent
 	Handshake   Evidence `json:"handshake"`    // how the sender checks the endpoint
-	RetryWindow Evidence `json:"retry_window"` // for how long it tries again by itself
-	Resend      Evidence `json:"resend"`       // for how long an operator can make it resend
+	RetryWindow Evidence `json:"retry_window"` // how long the sender retries by itself
+	Resend      Evidence `json:"resend"`       // how long an operator can make the sender resend
 }
 
 // Facts returns the evidence by the JSON name of each fact.
@@ -43,33 +42,31 @@ func (c Confirmed) Facts() map[string]Evidence {
 	}
 }
 
-// Evidence is what confirms a fact, as a set of sources.
+// Evidence is the set of sources that confirm a fact.
 type Evidence uint8
 
-// The sources of evidence, from best to worst. The last three are never combined with
-// others.
+// Sources of evidence, from best to worst. The last three are never combined with others.
 const (
-	// Documentation of the sender, or the source of its own libraries.
+	// Documentation means the sender's documentation, or the source code of its own libraries.
 	Documentation Evidence = 1 << iota
-	// Vector is a published test vector that our tests verify: a delivery of
-	// catalog/testdata that says where it was published. For signatures and
-	// handshakes only.
+	// Vector is a published test vector that our tests verify: a delivery in catalog/testdata
+	// that says where it was published. For signatures and handshakes only.
 	Vector
-	// SDK is a library that signs and verifies against ours in the tests of
-	// sdktest. For signatures only.
+	// SDK means that a library signs requests that we verify, or the reverse, in sdktest's
+	// tests. For signatures only.
 	SDK
-	// Others is third parties that quote the sender in their code and texts.
+	// Others means third parties that quote the sender in their code and texts.
 	Others
-	// Nobody is general knowledge that could not be checked. Verify it before you rely
-	// on it.
+	// Nobody marks general knowledge that could not be checked. Verify it before you rely on
+	// it.
 	Nobody
-	// Configured is the configuration of the source itself.
+	// Configured means that the source's configuration determines the fact.
 	Configured
-	// NoSuchThing means that the sender has nothing of the kind.
+	// NoSuchThing means that the sender has no such feature.
 	NoSuchThing
 )
 
-// evidenceNames returns the names of the constants, in their order.
+// evidenceNames returns the constants' names, in order.
 func evidenceNames() []string {
 	return []string{"documentation", "vector", "sdk", "others", "nobody", "configured", "no_such_thing"}
 }
@@ -85,7 +82,7 @@ func (e Evidence) Names() []string {
 	return names
 }
 
-// MarshalJSON implements json.Marshaler: the list of names.
+// MarshalJSON implements json.Marshaler. It writes the list of names.
 func (e Evidence) MarshalJSON() ([]byte, error) { return json.Marshal(e.Names()) }
 
 // UnmarshalJSON implements json.Unmarshaler.

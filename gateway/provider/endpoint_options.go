@@ -1,6 +1,6 @@
 package provider
 
-// AnswerOptions is the answer to a proven delivery, where the sender accepts no other.
+// AnswerOptions set the response to a verified delivery, for a sender that accepts no other.
 type AnswerOptions struct {
 	// Status of the response, 200 to 299. Defaults to 200.
 	Status int `yaml:"status,omitempty"`
@@ -11,8 +11,8 @@ type AnswerOptions struct {
 	Headers map[string]string `yaml:"headers,omitempty"`
 }
 
-// ProbeOptions are the requests by which a sender tests the endpoint. A probe is
-// answered 200, and no event is ever accepted from one.
+// ProbeOptions describe the requests by which a sender tests the endpoint. A probe gets a 200
+// response, and no event is ever accepted from it.
 type ProbeOptions struct {
 	// Methods of probes, in addition to the POST of deliveries: HEAD, GET or OPTIONS.
 	// OPTIONS also grants the permission of CloudEvents web hooks. Defaults to GET with
@@ -25,8 +25,8 @@ type ProbeOptions struct {
 	Echo EchoOptions `yaml:"echo,omitempty"`
 }
 
-// EchoOptions name the value that the answer to a probe repeats. At most one of them is
-// set. A POST is a probe only if no event can be found in it.
+// EchoOptions select the value that the response to a probe repeats. At most one field is set.
+// A POST is a probe only if it contains no event.
 type EchoOptions struct {
 	// Query is a parameter of the URL. The response is the parameter's value as plain
 	// text.

@@ -12,8 +12,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// Options is what a source may set for its provider. Every provider accepts only the
-// options that apply to it; New refuses the others.
+// Options are a source's settings for its provider. Every provider accepts only the options
+// that apply to it; New refuses the others.
 type Options struct {
 	// Tolerance is the maximum difference between the signed time and the gateway's
 	// clock, in both directions. 0 is the provider's default (300 s), negative is off.
@@ -136,7 +136,7 @@ type Options struct {
 	Keys KeyStore `json:"-" yaml:"-"`
 }
 
-// Field is the place of one text in a delivery. Exactly one of its members is set.
+// Field is the location of one text in a delivery. Exactly one member is set.
 type Field struct {
 	Header  string `yaml:"header,omitempty"`  // name of a request header
 	Pointer string `yaml:"pointer,omitempty"` // JSON pointer (RFC 6901) into the body
@@ -144,8 +144,8 @@ type Field struct {
 	Fixed   string `yaml:"fixed,omitempty"`   // this text; not for ids
 }
 
-// EventID is the place of an event's id, or what it is made of. Exactly one of its
-// members is set, besides Optional.
+// EventID is the location of an event's id, or the parts from which the id is built. Exactly
+// one member is set, besides Optional.
 type EventID struct {
 	Header  string `yaml:"header,omitempty"`
 	Pointer string `yaml:"pointer,omitempty"`
@@ -162,7 +162,7 @@ type EventID struct {
 	Optional []string `yaml:"optional,omitempty"`
 }
 
-// Text is the member that is set, for messages; empty if none is.
+// Text returns the member that is set, for messages, or "" if none is.
 func (e EventID) Text() string {
 	return cmp.Or(e.Header, e.Pointer, e.Form, strings.Join(slices.Concat(e.Join, e.Fields, e.Optional), " "))
 }
@@ -175,11 +175,11 @@ type Clock struct {
 	Unit string `yaml:"unit,omitempty"`
 }
 
-// OptionError says which option a provider cannot be made with.
+// OptionError names the option that prevents a provider from being created.
 type OptionError struct {
-	Field   string // path of the option as the configuration spells it
-	Value   string // what was given
-	Allowed string // what may be given
+	Field   string // the option's path in the configuration
+	Value   string // given value
+	Allowed string // allowed values
 }
 
 // Error implements error.
