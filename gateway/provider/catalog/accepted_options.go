@@ -11,11 +11,10 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
 )
 
-// given is an option that is set.
+// given is an option that has a value.
 type given struct{ field, value string }
 
-// givenIn lists the options that are set, by the name the configuration has for
-// them.
+// givenIn lists the options that have a value, by their configuration name.
 func givenIn(o provider.Options) []given {
 	var set []given
 	add := func(field, value string) {
@@ -68,8 +67,8 @@ func givenIn(o provider.Options) []given {
 	return set
 }
 
-// acceptOnly refuses every option but the accepted ones, and those that every
-// provider takes: they override its keys.
+// acceptOnly refuses every option except the accepted ones and those that every provider
+// accepts because they override its keys.
 func acceptOnly(o provider.Options, name string, accepted []string) error {
 	for _, g := range givenIn(o) {
 		if slices.Contains(accepted, g.field) || slices.Contains(proof.OverrideOptions, g.field) {

@@ -1,5 +1,5 @@
-// Package catalog lists the available providers, makes them for sources and describes
-// them for operators.
+// Package catalog lists the available providers, builds them for sources and describes them
+// for operators.
 package catalog
 
 import (
@@ -19,7 +19,7 @@ import (
 // entry is one provider: its slug, its accepted options and its constructor.
 type entry struct {
 	name    string
-	accepts []string // options, by their name in the configuration
+	accepts []string // options, by their configuration name
 	make    func(o provider.Options) (*provider.Provider, error)
 }
 
@@ -87,13 +87,13 @@ func entries() []entry {
 	}
 }
 
-// generic lists the options of a provider for any sender of its scheme.
+// generic lists the options of a provider that serves any sender with its scheme.
 func generic(options ...[]string) []string {
 	return append(slices.Concat(options...), proof.EndpointOptions...)
 }
 
-// examples are options for the providers that cannot be made without any, as
-// the configuration spells them. The pages of docs/providers show them.
+// examples returns options for the providers that cannot be built without any, as the
+// configuration spells them. The pages in docs/providers show them.
 func examples() map[string]string {
 	return map[string]string{
 		"basic":         "event_id: {pointer: /id}",
@@ -104,8 +104,8 @@ func examples() map[string]string {
 	}
 }
 
-// New makes the provider of a source. An unknown name, an option that the
-// provider does not take and a value that is not allowed are an *OptionError.
+// New builds a source's provider. It returns an *OptionError for an unknown name, an option
+// that the provider does not accept, or a value that is not allowed.
 func New(name string, opts provider.Options) (*provider.Provider, error) {
 	for _, e := range entries() {
 		if e.name != name {
@@ -139,18 +139,17 @@ func New(name string, opts provider.Options) (*provider.Provider, error) {
 
 // Description is the information that an operator needs to configure a source.
 type Description struct {
-	// Provider is made with the options of Example. It is to be read, not to
-	// receive with.
+	// Provider is built with the options in Example. It is for reading, not for receiving.
 	*provider.Provider
 
-	// Options are the names of the options it takes, in alphabetical order.
+	// Options lists the names of the accepted options, in alphabetical order.
 	Options []string
-	// Example is YAML with the options that are required, as they may be set.
-	// Empty: none is.
+	// Example is YAML with example values for the required options. Empty: no option is
+	// required.
 	Example string
 }
 
-// Describe describes a provider. An unknown name is an *OptionError.
+// Describe describes a provider. It returns an *OptionError for an unknown name.
 func Describe(name string) (Description, error) {
 	d := Description{Example: examples()[name]}
 	var opts provider.Options

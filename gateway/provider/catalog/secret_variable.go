@@ -4,8 +4,8 @@ import (
 	"strings"
 )
 
-// SecretVariable is the environment variable that pages and commands name for
-// the secret of a provider, one and the same everywhere.
+// SecretVariable returns the environment variable that pages and commands use for a provider's
+// secret. It is the same everywhere.
 func SecretVariable(name string) string {
 	name = strings.TrimSuffix(name, "-webhooks")
 	return strings.ToUpper(strings.ReplaceAll(name, "-", "_")) + "_WEBHOOK_SECRET"

@@ -14,7 +14,7 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
 )
 
-// Limits of a sender's document.
+// Limits for a sender's document.
 const (
 	maxElements     = 1_000_000
 	maxElementDepth = 100
@@ -25,20 +25,20 @@ var (
 	errTooMuchXML = &provider.EventError{Unreadable: true, Message: "the body has too many XML elements, or they are nested too deeply"}
 )
 
-// IsXML reports whether a body can be XML: JSON and forms never begin so.
+// IsXML reports whether a body can be XML. JSON and forms never begin like XML.
 func IsXML(body []byte) bool {
 	body = bytes.TrimPrefix(body, []byte("\xef\xbb\xbf")) // the byte order mark
 	return bytes.HasPrefix(bytes.TrimLeft(body, " \t\r\n"), []byte("<"))
 }
 
-// Texts are texts of an XML document, by the path of their element: the local names
-// from the root on, "order/customer/name". It contains only requested paths that exist.
+// Texts maps an element's path to its text. A path consists of the local names from the root
+// on: "order/customer/name". It contains only requested paths that exist.
 type Texts map[string]string
 
-// Read reads the texts at some paths. It reads the document once, from front to back,
-// and keeps nothing else of it. It is strict where two readers could understand a
-// document differently: a requested element may occur only once, and nothing may
-// declare entities. Errors: *provider.EventError.
+// Read returns the texts at the given paths. It reads the document once, from front to back,
+// and keeps nothing else. It is strict where two readers could understand a document
+// differently: a requested element may occur only once, and entity declarations are refused.
+// Errors: *provider.EventError.
 func Read(body []byte, paths ...string) (Texts, error) {
 	found := Texts{}
 	at := make([]string, 0, 8)
@@ -80,7 +80,7 @@ func Read(body []byte, paths ...string) (Texts, error) {
 	return found, nil
 }
 
-// Text returns the text at a path: not empty, and fit to be part of a key. Errors:
+// Text returns the text at a path. The text is not empty and fit to be part of a key. Errors:
 // *provider.EventError.
 func (t Texts) Text(path string) (string, error) {
 	text := t[path]

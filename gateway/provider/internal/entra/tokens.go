@@ -1,5 +1,5 @@
-// Package entra verifies JSON Web Tokens of the Microsoft identity platform (Entra) that
-// come with a delivery.
+// Package entra verifies JSON Web Tokens that the Microsoft identity platform (Entra) issues
+// and a delivery carries.
 package entra
 
 import (
@@ -17,22 +17,22 @@ import (
 
 const (
 	host = "login.microsoftonline.com"
-	// KeysURL is where the keys of all tenants are published.
+	// KeysURL is the URL that publishes all tenants' keys.
 	KeysURL = "https://" + host + "/common/discovery/v2.0/keys"
 )
 
-// Tokens proves tokens that one application of Microsoft makes for our applications.
-// Source: learn.microsoft.com/graph/change-notifications-with-resource-data,
-// "How to validate"; learn.microsoft.com/entra/identity-platform/access-tokens,
-// "Validate the issuer" (of keys, too).
+// Tokens verifies tokens that one Microsoft application obtains for our applications. Source:
+// learn.microsoft.com/graph/change-notifications-with-resource-data, "How to validate";
+// learn.microsoft.com/entra/identity-platform/access-tokens, "Validate the issuer" (also for
+// keys).
 type Tokens struct {
 	token     proof.WebToken
-	publisher string   // id of the application that makes them
-	apps      []string // that they may be made for; none: tokens are not looked at
-	tenants   []string // that they may be made in; none: any
+	publisher string   // id of the application that sends them
+	apps      []string // allowed audiences; none: tokens are not verified
+	tenants   []string // allowed tenants; none: any
 }
 
-// New reads the options about tokens.
+// New reads the token options.
 func New(o provider.Options, publisher string) (*Tokens, error) {
 	e := &Tokens{
 		token:     proof.WebToken{Algorithms: []string{"RS256"}, Keys: proof.KeysByURL(proof.NewFetcher(o, host), KeysURL), Leeway: proof.StandardLeeway},
@@ -63,19 +63,19 @@ func idsOf(field string, given []string) ([]string, error) {
 	return ids, nil
 }
 
-// Wanted reports whether tokens are looked at.
+// Wanted reports whether tokens are verified.
 func (e *Tokens) Wanted() bool { return len(e.apps) > 0 }
 
-// TenantOf proves one token and returns the tenant it was made in. Errors: as
-// those of Provider.Verify.
+// TenantOf verifies one token and returns the tenant that issued it. Errors: the same as from
+// Provider.Verify.
 func (e *Tokens) TenantOf(ctx context.Context, text string, now time.Time) (string, error) {
 	_, claims, _, err := e.token.Read(text)
 	if err != nil {
 		return "", err
 	}
-	tenant, _ := claims["tid"].(string) // selects the keys and issuers to try: nothing is proven yet
+	tenant, _ := claims["tid"].(string) // selects the keys and issuers to try: nothing is verified yet
 	token := e.token
-	token.Issuers = []string{"https://sts.windows.net/" + tenant + "/", Issuer(tenant)} // of versions 1 and 2
+	token.Issuers = []string{"https://sts.windows.net/" + tenant + "/", Issuer(tenant)} // versions 1 and 2
 	token.Keys = func(ctx context.Context, id string, now time.Time) ([]proof.PublishedKey, error) {
 		keys, err := e.token.Keys(ctx, id, now)
 		return slices.DeleteFunc(slices.Clone(keys), func(k proof.PublishedKey) bool { return !signsFor(k, tenant) }), err
@@ -92,11 +92,11 @@ func (e *Tokens) TenantOf(ctx context.Context, text string, now time.Time) (stri
 	return tenant, e.madeBy(claims)
 }
 
-// madeBy checks which application made a token. Without that any application of
-// the tenant could make one for ours.
+// madeBy checks which application obtained a token. Without the check, any application in the
+// tenant could obtain a token for ours.
 func (e *Tokens) madeBy(claims jwt.MapClaims) error {
 	said := false
-	for _, name := range []string{"appid", "azp"} { // of versions 1 and 2
+	for _, name := range []string{"appid", "azp"} { // versions 1 and 2
 		publisher, there := claims[name]
 		if there && publisher != e.publisher {
 			return &provider.VerifyError{Reason: provider.ReasonWrongClaim, Detail: name}
@@ -109,14 +109,13 @@ func (e *Tokens) madeBy(claims jwt.MapClaims) error {
 	return nil
 }
 
-// Issuer is the issuer of tokens of version 2, and how keys name theirs.
+// Issuer returns the issuer of version 2 tokens, as keys spell it too.
 func Issuer(tenant string) string {
 	return "https://" + host + "/" + tenant + "/v2.0"
 }
 
-// signsFor reports whether a key signs tokens of a tenant. Some are for one tenant
-// only, such as that of personal accounts; those for all have a placeholder in
-// its place.
+// signsFor reports whether a key signs a tenant's tokens. Some keys are for one tenant only,
+// such as the tenant of personal accounts. Keys for all tenants have a placeholder instead.
 func signsFor(k proof.PublishedKey, tenant string) bool {
 	return k.Issuer == "" || k.Issuer == Issuer("{tenantid}") || k.Issuer == Issuer(tenant)
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
 )
 
-// events fans a delivery out: its entries contain changes of fields, or items of
-// conversations.
+// events returns the rule that splits a delivery into events: its entries contain field
+// changes or conversation items.
 func events() proof.EventRule {
 	lists := proof.AllOf(
 		proof.EachIfAny("/changes", change),
@@ -30,8 +30,8 @@ func events() proof.EventRule {
 	})
 }
 
-// objectPart is the first part of a type: the object of the change, that many lists
-// above d.
+// objectPart returns the first part of a type: the changed object's name, found that many
+// lists above d.
 func objectPart(d *proof.Document, levels int) string {
 	object := proof.At("/object").Up(levels).Optional(d)
 	if object == WhatsAppObject { // the only one whose types begin with the field
@@ -40,8 +40,8 @@ func objectPart(d *proof.Document, levels int) string {
 	return cmp.Or(object, proof.UnknownType) + "."
 }
 
-// change describes one change of a field. Meta gives it no id: the time of
-// its entry distinguishes it from an equal one.
+// change describes one field change. Meta gives it no id: its entry's time distinguishes it
+// from an equal change.
 func change(d *proof.Document) ([]provider.Event, error) {
 	if proof.At("/object").Up(2).Optional(d) == WhatsAppObject && proof.At("/field").Optional(d) == "messages" {
 		return whatsAppMessages(d)
@@ -61,7 +61,7 @@ func update(d *proof.Document) ([]provider.Event, error) {
 	}.Of(d)
 }
 
-// conversation describes an item of a conversation: a message, or a report about one.
+// conversation returns the rule for a conversation item: a message, or a report about one.
 func conversation(channel string) proof.EventRule {
 	return func(d *proof.Document) ([]provider.Event, error) {
 		kind, err := kindOfItem(d)
@@ -81,7 +81,7 @@ func conversation(channel string) proof.EventRule {
 		default:
 			return rule.Of(d)
 		}
-		// A deletion arrives under the id of the message, and an echo may too.
+		// A deletion has the same id as the message, and an echo may have it too.
 		mark := ""
 		switch {
 		case proof.At("/message/is_deleted").Holds(d):
@@ -100,7 +100,7 @@ func conversation(channel string) proof.EventRule {
 	}
 }
 
-// kindOfItem names the kind of a conversation's item: the member that is neither a
+// kindOfItem returns the kind of a conversation item: the name of the member that is neither a
 // party nor a time.
 func kindOfItem(d *proof.Document) (string, error) {
 	root, err := d.JSON()
@@ -114,7 +114,7 @@ func kindOfItem(d *proof.Document) (string, error) {
 		case name == "message" || kind == "": // a message may have other members beside it
 			kind = name
 		case kind != "message":
-			kind = min(kind, name) // independent of their order
+			kind = min(kind, name) // makes the result independent of their order
 		}
 		return true
 	})

@@ -1,5 +1,5 @@
-// Package graphapi implements the code shared by all products of Meta whose webhooks come
-// from the Graph API.
+// Package graphapi implements the code shared by all Meta products that send webhooks through
+// the Graph API.
 package graphapi
 
 import (
@@ -14,10 +14,10 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// Signing is the text about the signature on the page of a product.
+// Signing explains the signature on a product's page.
 const Signing = "HMAC-SHA256 over the body, in hex after sha256= in the header `X-Hub-Signature-256`. No time is signed."
 
-// Setup is how a source of a product is set up in the App Dashboard.
+// Setup returns the steps that set up a product's source in the App Dashboard.
 func Setup(product string) []string {
 	return []string{
 		"App Dashboard, App settings, Basic: the App Secret is the secret of the source.",
@@ -26,7 +26,7 @@ func Setup(product string) []string {
 	}
 }
 
-// Notes hold for the webhooks of every product.
+// Notes returns the notes that apply to every product.
 func Notes() []string {
 	return []string{
 		"One delivery carries up to 1,000 updates. Each becomes an event of its own, and the body is stored once.",
@@ -39,7 +39,7 @@ func Notes() []string {
 
 const verifyToken = "hub.verify_token"
 
-// Product makes the provider that all products of Meta share.
+// Product builds the provider that all Meta products share.
 func Product(o provider.Options) *provider.Provider {
 	s := &proof.Scheme{
 		Headers:  []proof.HeaderNames{{Signature: "X-Hub-Signature-256"}},

@@ -7,12 +7,12 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
 )
 
-// WhatsAppObject is the value of /object in WhatsApp's deliveries. No other product has
-// the field first in the types of its events.
+// WhatsAppObject is the value of /object in WhatsApp's deliveries. Only WhatsApp's event types
+// begin with the field.
 const WhatsAppObject = "whatsapp_business_account"
 
-// whatsAppMessages finds messages and statuses in a change of the field
-// messages. One that has neither reports errors.
+// whatsAppMessages finds messages and statuses in a change of the field messages. A change
+// with neither reports errors.
 func whatsAppMessages(d *proof.Document) ([]provider.Event, error) {
 	messages, err := d.At("/value/messages")
 	if err != nil {
@@ -37,7 +37,8 @@ func whatsAppMessages(d *proof.Document) ([]provider.Event, error) {
 	)(d)
 }
 
-// whatsAppStatus is the key of a status: in a group each participant has one.
+// whatsAppStatus builds the key of a status. In a group each participant has a separate
+// status.
 func whatsAppStatus(d *proof.Document) (string, error) {
 	fields := []proof.Field{proof.At("/id"), proof.At("/status").IfAny()}
 	if participant := proof.At("/recipient_participant_id"); participant.Optional(d) != "" {

@@ -10,21 +10,21 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider"
 )
 
-// sdkRun is an SDK that the tests of sdktest run. A test there compares the list with
-// those tests.
+// sdkRun is an SDK that the tests in sdktest run. A test there compares the list with those
+// tests.
 type sdkRun struct {
 	Provider string   `json:"provider"`
 	Go       []string `json:"go"`  // modules
 	NPM      []string `json:"npm"` // packages
 }
 
-// sdktest is the module whose tests run the SDKs of the senders.
+// sdktest is the module whose tests run the senders' SDKs.
 const sdktest = "../../sdktest/"
 
-// requirement is a line of go.mod that requires a module.
+// requirement matches a go.mod line that requires a module.
 var requirement = regexp.MustCompile(`(?m)^\s*(\S+) (v\S+)`)
 
-// ranSDKs lists the SDKs that are run, with their versions, by provider.
+// ranSDKs lists the SDKs that the tests run, with their versions, by provider.
 func ranSDKs() (map[string][]string, error) {
 	var runs []sdkRun
 	if err := readJSON(sdktest+"sdks.json", &runs); err != nil {
@@ -74,7 +74,7 @@ func readJSON(path string, into any) error {
 	return nil
 }
 
-// byWhat describes evidence to readers; sdks are the SDKs that the tests run.
+// byWhat describes evidence to readers. sdks lists the SDKs that the tests run.
 func byWhat(e provider.Evidence, sdks []string) string {
 	texts := map[provider.Evidence]string{
 		provider.Documentation: "the sender's documentation or code",

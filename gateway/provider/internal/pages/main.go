@@ -1,4 +1,4 @@
-// Command pages writes docs/providers from the declarations of the providers.
+// Command pages writes docs/providers from the provider declarations.
 package main
 
 import (
@@ -17,7 +17,7 @@ import (
 
 //go:generate go run .
 
-// directory of the pages, from that of this package.
+// directory is where the pages are written, relative to this package's directory.
 const directory = "../../../../docs/providers"
 
 //go:embed *.tmpl
@@ -56,7 +56,7 @@ func write() error {
 	return nil
 }
 
-// render makes all pages, by the name of the file.
+// render renders all pages, by file name.
 func render() (map[string]string, error) {
 	functions := template.FuncMap{
 		"add":  func(a, b int) int { return a + b },
@@ -96,10 +96,10 @@ func render() (map[string]string, error) {
 	return rendered, execute("README.md", "README.md.tmpl", map[string]any{"All": all, "Others": generic})
 }
 
-// other is the page of a sender that a generic provider receives.
+// other is the page about a sender that a generic provider serves.
 type other struct{ Name, Title string }
 
-// copyOthers adds the pages that are written by hand.
+// copyOthers adds the handwritten pages.
 func copyOthers(rendered map[string]string) ([]other, error) {
 	files, err := fs.Glob(others, "others/*.md.tmpl")
 	if err != nil {

@@ -10,21 +10,21 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider/catalog"
 )
 
-// page is the content of a page of docs/providers.
+// page is the content of a page in docs/providers.
 type page struct {
 	*provider.Provider
 
 	Source, Secret     string
-	Example            []string // options that are required
+	Example            []string // required options
 	Backfill           string
-	Token, Endpoint    string // of backfill
+	Token, Endpoint    string // for backfill
 	Deadline, MaxBody  string
 	Retries, Resends   string
 	Floor, Methods     string
 	Handshake, Options string
 	Guard              string
 	Setup              []string
-	By                 map[string]string // the evidence for each fact
+	By                 map[string]string // evidence for each fact
 }
 
 func newPage(name string, sdks []string) (page, error) {

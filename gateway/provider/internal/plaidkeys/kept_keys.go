@@ -13,15 +13,15 @@ import (
 )
 
 const (
-	// storePatience is how long a request waits for the stored keys. It leaves time to
-	// query Plaid before the sender's own patience ends.
+	// storePatience is the maximum time that a request waits for the stored keys. It leaves
+	// time to query Plaid before the sender gives up.
 	storePatience = 400 * time.Millisecond
-	// storeTimeout bounds one look into the store.
+	// storeTimeout limits one read from the store.
 	storeTimeout = 2 * time.Second
 )
 
-// keptKeys are the keys of Plaid that outlive a restart. All keys of a source are read
-// in one query: unknown ids come from strangers, and each would otherwise cost a query.
+// keptKeys holds the Plaid keys that outlive a restart. One query reads all of a source's
+// keys: unknown senders choose unknown ids, and each id would otherwise cost a query.
 type keptKeys struct {
 	store provider.KeyStore // may be nil
 	loads singleflight.Group
@@ -30,10 +30,10 @@ type keptKeys struct {
 	keys     map[string]accountKey
 	loadedAt time.Time
 	triedAt  time.Time
-	failure  error // of the last try
+	failure  error // the last read's error
 }
 
-// find returns a key that is kept. Its error is that the store does not answer.
+// find returns a stored key. It returns an error if the store is unavailable.
 func (p *keptKeys) find(ctx context.Context, id string, now time.Time) (accountKey, bool, error) {
 	if p.store == nil {
 		return accountKey{}, false, nil
@@ -52,7 +52,7 @@ func (p *keptKeys) find(ctx context.Context, id string, now time.Time) (accountK
 	return key, found, p.failure
 }
 
-// due reports whether to look into the store: other processes write there too.
+// due reports whether to read the store again: other processes write to it too.
 func (p *keptKeys) due(now time.Time) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -85,7 +85,7 @@ func (p *keptKeys) load(ctx context.Context, now time.Time) {
 	for _, k := range kept {
 		keys, err := readKey(k.Document)
 		if err != nil {
-			continue // perhaps of a newer version: Plaid is queried instead
+			continue // perhaps written by a newer version: Plaid is queried instead
 		}
 		p.keys[k.ID] = accountKey{keys: keys, document: k.Document, fetchedAt: now.Add(-k.Age), stored: true}
 	}

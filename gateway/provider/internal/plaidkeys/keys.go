@@ -1,5 +1,4 @@
-// Package plaidkeys fetches from Plaid's API the keys with which Plaid signs, and
-// caches them.
+// Package plaidkeys fetches Plaid's signing keys from its API and caches them.
 package plaidkeys
 
 import (
@@ -21,13 +20,13 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// Account is the Plaid account that fetches keys.
+// Account is the Plaid account with which keys are fetched.
 type Account struct{ host, client, secret string }
 
 var errNoAccount = errors.New("the secret is neither client_id:secret nor sandbox:client_id:secret")
 
-// ReadAccount reads the account from the secret of a source:
-// client_id:secret, with sandbox: before it for the sandbox.
+// ReadAccount reads the account from a source's secret: client_id:secret, or
+// sandbox:client_id:secret for the sandbox.
 func ReadAccount(s secret.Value) (Account, error) {
 	if s.IsZero() {
 		return Account{}, proof.ErrEmptySecret
@@ -44,16 +43,16 @@ func ReadAccount(s secret.Value) (Account, error) {
 	return a, nil
 }
 
-// isKeyID reports whether a text has the form of Plaid's key ids. The id of a key comes
-// from a request that is not proven yet.
+// isKeyID reports whether a text has the form of Plaid's key ids. A key's id comes from an
+// unverified request.
 func isKeyID(s string) bool {
 	return s != "" && len(s) <= 64 && !strings.ContainsFunc(s, func(c rune) bool {
 		return (c < '0' || c > '9') && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && c != '-' && c != '_'
 	})
 }
 
-// Keys fetches keys from Plaid's API and caches them. Unknown ids cost a stranger
-// nothing, so requests for them are limited.
+// Keys fetches keys from Plaid's API and caches them. Unknown ids cost an unauthenticated
+// sender nothing, so requests for them are limited.
 type Keys struct {
 	transport http.RoundTripper
 	flights   singleflight.Group
@@ -64,26 +63,26 @@ type Keys struct {
 	known map[Name]accountKey
 }
 
-// Name is a key as an account requests it.
+// Name identifies a key as requested with an account.
 type Name struct {
 	Account Account
 	ID      string
 }
 
-// kept is the name of the key in the store, which outlives us. It leaves out the
-// account: Plaid signs for all its customers with the same keys.
+// kept returns the key's name in the store. It leaves out the account, because Plaid uses the
+// same keys for all customers.
 func (n Name) kept() string { return n.Account.host + "/" + n.ID }
 
 type accountKey struct {
-	keys      []proof.PublishedKey // none: it is no longer valid
-	document  []byte               // from which they were read; nil: none exists
+	keys      []proof.PublishedKey // empty: no longer valid
+	document  []byte               // source of keys; nil: Plaid has no such key
 	fetchedAt time.Time
-	failedAt  time.Time // of the last request, if it failed
-	stored    bool      // as it is here
+	failedAt  time.Time // time of the last request, if it failed
+	stored    bool      // true if the store has this version
 }
 
-// fresh reports whether Plaid need not be queried again, usable whether a key may be
-// used while Plaid does not answer.
+// fresh reports whether Plaid need not be queried again. usable reports whether a key may be
+// used while Plaid is unavailable.
 func (k accountKey) fresh(now time.Time) bool { return now.Sub(k.fetchedAt) < proof.KeysFor }
 
 func (k accountKey) usable(now time.Time) bool {
@@ -100,14 +99,14 @@ var (
 	errAway      = errors.New("fetch the key from Plaid: the last attempt failed a moment ago")
 )
 
-// New makes Keys that fetch over the transport of the options, by default over the
-// guarded one, and that store fetched keys in the options' store.
+// New returns Keys that fetch over the options' transport, by default the guarded one, and
+// store fetched keys in the options' store.
 func New(o provider.Options) *Keys {
 	return &Keys{transport: proof.TransportOf(o), kept: &keptKeys{store: o.Keys}, known: map[Name]accountKey{}}
 }
 
-// Of returns the keys of an account. may reports whether Plaid may be queried for an
-// unknown one.
+// Of returns a finder for an account's keys. may reports whether Plaid may be queried for an
+// unknown key.
 func (k *Keys) Of(account Account, may func() bool) proof.KeyFinder {
 	return func(ctx context.Context, id string, now time.Time) ([]proof.PublishedKey, error) {
 		if !isKeyID(id) {
@@ -145,8 +144,8 @@ func (k *Keys) Of(account Account, may func() bool) proof.KeyFinder {
 	}
 }
 
-// look finds a key in memory, or else in the store. If the store is unavailable, the
-// key in memory stays as it is.
+// look finds a key in memory, or else in the store. If the store is unavailable, the key in
+// memory stays as it is.
 func (k *Keys) look(ctx context.Context, name Name, now time.Time) (accountKey, bool, error) {
 	k.mu.Lock()
 	key, known := k.known[name]
@@ -167,7 +166,7 @@ func (k *Keys) look(ctx context.Context, name Name, now time.Time) (accountKey, 
 	return key, true, nil
 }
 
-// ask fetches a key and remembers it. No key is an empty list.
+// ask fetches a key and remembers it. An empty list means that Plaid has no such key.
 func (k *Keys) ask(ctx context.Context, name Name, now time.Time) ([]proof.PublishedKey, error) {
 	document, err := k.post(ctx, name)
 	var keys []proof.PublishedKey
@@ -188,14 +187,13 @@ func (k *Keys) ask(ctx context.Context, name Name, now time.Time) ([]proof.Publi
 		fetched.stored = true
 		k.kept.keep(name, document)
 	}
-	if known || len(keys) > 0 { // a stranger's id is not remembered
+	if known || len(keys) > 0 { // an unauthenticated sender's id is not remembered
 		k.known[name] = fetched
 	}
 	return keys, nil
 }
 
-// Proven stores a key that has proven a delivery, once for each time that Plaid
-// returned it.
+// Proven stores a key that has verified a delivery, once for each time that Plaid returned it.
 func (k *Keys) Proven(name Name) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -208,7 +206,7 @@ func (k *Keys) Proven(name Name) {
 	k.kept.keep(name, key.document)
 }
 
-// post returns Plaid's document about a key; nil if Plaid has no key of that id.
+// post returns Plaid's document about a key, or nil if Plaid has no key with that id.
 func (k *Keys) post(ctx context.Context, name Name) ([]byte, error) {
 	body, err := json.Marshal(proof.Object{"client_id": name.Account.client, "secret": name.Account.secret, "key_id": name.ID})
 	if err != nil {
@@ -246,7 +244,7 @@ func (k *Keys) post(ctx context.Context, name Name) ([]byte, error) {
 	return answer.Key, nil
 }
 
-// readKey reads Plaid's document about a key. An expired key counts as none.
+// readKey reads Plaid's document about a key. It ignores an expired key.
 func readKey(document []byte) ([]proof.PublishedKey, error) {
 	if document == nil {
 		return nil, nil
