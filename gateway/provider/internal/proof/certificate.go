@@ -10,18 +10,18 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider"
 )
 
-// maxChain bounds the certificates read of one document.
+// maxChain limits the certificates read from one document.
 const maxChain = 10
 
-// Certificates checks a sender's certificate against the authorities that vouch for it.
+// Certificates checks a sender's certificate against trusted authorities.
 type Certificates struct {
-	Roots *x509.CertPool // nil: those of the system
-	// Names are host names of which the certificate must have one. Empty: any name.
+	Roots *x509.CertPool // nil: the system's authorities
+	// Names lists host names of which the certificate must have one. Empty: any name.
 	Names []string
 }
 
-// RSAKey returns the key of the first certificate of a PEM chain. Errors:
-// *VerifyError (wrong_certificate).
+// RSAKey verifies a PEM chain and returns its first certificate's key. Errors: *VerifyError
+// (wrong_certificate).
 func (c Certificates) RSAKey(chain []byte, now time.Time) (*rsa.PublicKey, error) {
 	refuse := func(why string) error {
 		return &provider.VerifyError{Reason: provider.ReasonWrongCertificate, Detail: why}

@@ -6,11 +6,11 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider"
 )
 
-// MaxEcho bounds the text that an unsigned check may make us repeat, in bytes.
+// MaxEcho limits the text that the response to an unsigned check may repeat, in bytes.
 const MaxEcho = 2048
 
-// EchoQuery answers with a parameter of the URL, as plain text. It returns nil if the
-// parameter is missing, and an error if its value may not be repeated.
+// EchoQuery responds with a URL parameter as plain text. It returns nil if the parameter is
+// missing, and an error if its value may not be repeated.
 func EchoQuery(r *provider.Request, name string) (*provider.Answer, error) {
 	if r.URL == nil || !r.URL.Query().Has(name) {
 		return nil, nil

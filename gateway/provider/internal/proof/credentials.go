@@ -2,23 +2,22 @@ package proof
 
 import "strings"
 
-// Schemes of authentication (RFC 9110, 11) as prefixes of the header
-// Authorization.
+// Authentication schemes (RFC 9110, 11) as prefixes of the Authorization header.
 const (
 	Bearer = "Bearer "
 	Basic  = "Basic "
 )
 
-// Challenges of senders that show the secret in no registered scheme.
+// Challenges for senders that send the secret without a registered scheme.
 const (
 	tokenChallenge  = "Token"
 	bearerChallenge = "Bearer"
 	basicChallenge  = "Basic"
 )
 
-// CutPrefix returns the text after a prefix. A prefix that ends in a space is a scheme
-// of authentication: its case does not count, and neither does the number of spaces
-// after it (RFC 9110, 11.1 and 11.4).
+// CutPrefix returns the text after a prefix. A prefix that ends in a space is an
+// authentication scheme: case and the number of following spaces are ignored (RFC 9110, 11.1
+// and 11.4).
 func CutPrefix(value, prefix string) (string, bool) {
 	scheme, ok := strings.CutSuffix(prefix, " ")
 	if !ok {
@@ -30,7 +29,7 @@ func CutPrefix(value, prefix string) (string, bool) {
 	return strings.TrimLeft(value[len(scheme):], " "), true
 }
 
-// ChallengeOf is the authentication scheme to request if tokens follow a prefix in a
+// ChallengeOf returns the authentication scheme to request if tokens follow a prefix in a
 // header.
 func ChallengeOf(header, prefix string) string {
 	scheme := strings.TrimSuffix(prefix, " ")

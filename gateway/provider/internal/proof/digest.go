@@ -12,19 +12,19 @@ import (
 	"github.com/hooklatch/hooklatch/internal/jsonpointer"
 )
 
-// digest is the canonical hash of a JSON value. White space, escapes and the order of
-// keys do not change it. Numbers count as they are written, since no number type holds
-// all of them (10^400).
+// digest is the canonical hash of a JSON value. White space, escapes and the order of keys do
+// not change it. Numbers count as they are written, because no number type can hold all of
+// them (10^400).
 type digest [sha256.Size]byte
 
-// digestOf hashes valid JSON in one pass: every container is the hash of its members'
+// digestOf hashes valid JSON in one pass: a container's hash is computed from its members'
 // hashes.
 func digestOf(valid string) digest {
 	s := scanner{text: valid}
 	return s.Value(nil)
 }
 
-// digestWithout leaves out the members at some pointers, one per line. Members inside
+// digestWithout hashes JSON without the members at some pointers, one per line. Members inside
 // an array cannot be left out.
 func digestWithout(valid, pointers string) digest {
 	var without [][]string
@@ -44,7 +44,7 @@ type scanner struct {
 	at   int
 }
 
-// Value hashes the value at the scanner without the members at some paths.
+// Value hashes the value at the scanner's position, without the members at some paths.
 func (s *scanner) Value(without [][]string) digest {
 	s.space()
 	switch s.text[s.at] {
@@ -75,7 +75,7 @@ func (s *scanner) object(without [][]string) digest {
 			members = append(members, member{sha256.Sum256([]byte(name)), value})
 		}
 	}
-	// Stable, because the order of equal keys counts: the last one is the value.
+	// The sort is stable, because the order of equal keys counts: the last one is the value.
 	slices.SortStableFunc(members, func(a, b member) int { return bytes.Compare(a[0][:], b[0][:]) })
 	h := sha256.New()
 	h.Write([]byte("{"))
@@ -86,8 +86,8 @@ func (s *scanner) object(without [][]string) digest {
 	return digest(h.Sum(nil))
 }
 
-// step follows paths into a member: those that lead further, and whether one
-// of them ends there.
+// step follows paths into a member. It returns the paths that lead further, and whether one of
+// them ends there.
 func step(paths [][]string, name string) (inside [][]string, ends bool) {
 	for _, path := range paths {
 		switch {
@@ -111,8 +111,7 @@ func (s *scanner) array() digest {
 	return digest(h.Sum(nil))
 }
 
-// more steps over the opening bracket or a comma to the next member, or over
-// the closing bracket.
+// more skips the opening bracket or a comma before the next member, or the closing bracket.
 func (s *scanner) more(closing byte) bool {
 	s.space()
 	c := s.text[s.at]
@@ -134,7 +133,7 @@ func (s *scanner) space() {
 	}
 }
 
-// string returns the quoted string at the scanner.
+// string returns the quoted string at the scanner's position.
 func (s *scanner) string() string {
 	start := s.at
 	for s.at++; s.text[s.at] != '"'; s.at++ {
@@ -146,9 +145,9 @@ func (s *scanner) string() string {
 	return s.text[start:s.at]
 }
 
-// Unquote decodes a valid JSON string with its quotes. Unlike encoding/json it
-// keeps a lone surrogate (as the three bytes UTF-8 would give it), so that two
-// different strings never become one; such a text is not valid UTF-8.
+// Unquote decodes a valid JSON string with its quotes. Unlike encoding/json it keeps a lone
+// surrogate (as the three bytes that UTF-8 would give it), so that two different strings never
+// become equal. Such a text is not valid UTF-8.
 func Unquote(quoted string) string {
 	s := quoted[1 : len(quoted)-1]
 	if strings.IndexByte(s, '\\') < 0 {

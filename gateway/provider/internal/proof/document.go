@@ -12,35 +12,35 @@ import (
 	"github.com/hooklatch/hooklatch/internal/payload"
 )
 
-// Document is the body of a proven request, or one item of a list in it, parsed only as
-// far as needed. The bytes stay as they arrived.
+// Document is a verified request's body, or one item from a list in it, parsed only as far as
+// needed. The bytes stay as they arrived.
 type Document struct {
 	R *provider.Request
 	// Payload is the form field that contains the JSON if the body is a form; empty for
 	// senders without such a field.
 	Payload string
 
-	text     *jsonpointer.Text // nil before it is read, and of an item
-	root     gjson.Result      // of an item
+	text     *jsonpointer.Text // nil before it is read, and for an item
+	root     gjson.Result      // for an item
 	isRead   bool
-	unusable error // why no text exists
+	unusable error // reason why the text cannot be read
 
 	Fields    url.Values
 	fieldsErr error
 
-	around *Document // of an item: the document that contains its list
-	item   string    // of an item: its JSON pointer inside the body
-	// found caches the look-ups of items. It keeps a batch linear in its size: a
-	// thousand items that read the same member scan for it once.
+	around *Document // for an item: the document that contains its list
+	item   string    // for an item: its JSON pointer inside the body
+	// found caches look-ups by items. It keeps a batch's cost linear in its size: a thousand
+	// items that read the same member scan for it only once.
 	found map[string]gjson.Result
 }
 
-// within returns the document of an item of a list in d.
+// within returns the document for a list item in d.
 func (d *Document) within(item gjson.Result, pointer string) *Document {
 	return &Document{R: d.R, root: item, isRead: true, around: d, item: d.item + pointer}
 }
 
-// above returns the document so many lists further up.
+// above returns the document the given number of lists further up.
 func (d *Document) above(levels int) *Document {
 	for ; levels > 0 && d.around != nil; levels-- {
 		d = d.around
@@ -51,7 +51,7 @@ func (d *Document) above(levels int) *Document {
 	return d
 }
 
-// At returns the value at a pointer, which may not exist.
+// At returns the value at a pointer. The value may not exist.
 func (d *Document) At(pointer string) (gjson.Result, error) {
 	if value, known := d.found[pointer]; known {
 		return value, nil
@@ -66,7 +66,7 @@ func (d *Document) At(pointer string) (gjson.Result, error) {
 	return value, nil
 }
 
-// part returns the text of an item, nil for the whole body.
+// part returns an item's text, or nil for the complete body.
 func (d *Document) part() []byte {
 	if d.item == "" {
 		return nil
@@ -74,7 +74,7 @@ func (d *Document) part() []byte {
 	return []byte(d.root.Raw)
 }
 
-// Blame adds the item's place to an error.
+// Blame adds the item's location to an error.
 func (d *Document) Blame(err error) error {
 	if unusable, ok := errors.AsType[*provider.EventError](err); ok && d.item != "" {
 		return &provider.EventError{Unreadable: unusable.Unreadable, Message: d.item + ": " + unusable.Message}
@@ -138,7 +138,8 @@ func (d *Document) Form() (url.Values, error) {
 	return d.Fields, d.fieldsErr
 }
 
-// ParseJSON parses a body. Its errors are *EventError, and Unreadable.
+// ParseJSON parses a body. It returns an *EventError with Unreadable set if the body is not
+// JSON.
 func ParseJSON(body []byte) (gjson.Result, error) {
 	text, err := readJSON(body)
 	if err != nil {
@@ -158,26 +159,26 @@ func readJSON(body []byte) (*jsonpointer.Text, error) {
 	return text, nil
 }
 
-// IsForm reports whether a request has a form body: its Content-Type says so, and
-// it does not begin as JSON does.
+// IsForm reports whether a request has a form body: its Content-Type says so, and it does not
+// begin like JSON.
 func IsForm(r *provider.Request) bool { return payload.IsForm(r.Header.Get("Content-Type"), r.Body) }
 
-// hasFields is IsForm for forms in one part or several, for sources whose options
+// hasFields is IsForm for urlencoded and multipart forms. It is for sources whose options
 // select the fields.
 func hasFields(r *provider.Request) bool {
 	return IsForm(r) || payload.IsMultipart(r.Header.Get("Content-Type"), r.Body)
 }
 
-// FormType and JSONType are the content types of the two kinds of body.
+// FormType and JSONType are the content types of the two body formats.
 const (
 	FormType = payload.FormType
 	JSONType = "application/json"
 )
 
-// Lookup returns the value at a JSON pointer, which may not exist.
+// Lookup returns the value at a JSON pointer. The value may not exist.
 func Lookup(root gjson.Result, pointer string) gjson.Result { return jsonpointer.Lookup(root, pointer) }
 
-// Scalar returns the text of a string or of an integer.
+// Scalar returns a string's or an integer's text.
 func Scalar(v gjson.Result) (string, bool) {
 	switch v.Type {
 	case gjson.String:

@@ -8,17 +8,17 @@ import (
 	"strings"
 )
 
-// Encoding is how bytes are spelled in a header or in the configuration.
+// Encoding is the encoding of bytes in a header or in the configuration.
 type Encoding string
 
-// The encodings that an option can name, and one that it cannot.
+// Encodings. An option can name all but the last.
 const (
 	Raw       Encoding = "raw"
 	Hex       Encoding = "hex"
 	Base64    Encoding = "base64"
 	Base64URL Encoding = "base64url"
 
-	// Base64Bare is Base64URL, written without padding.
+	// Base64Bare is Base64URL without padding.
 	Base64Bare Encoding = "base64url without padding"
 )
 
@@ -28,8 +28,8 @@ var (
 	errLineBreak = errors.New("line break in base64")
 )
 
-// Decode reads s strictly: no two spellings a network could turn into each
-// other by one bit give the same bytes. Padding of base64 may be left out.
+// Decode decodes s strictly: two texts that differ in one bit never decode to the same bytes.
+// The padding of base64 may be left out.
 func (e Encoding) Decode(s string) ([]byte, error) {
 	switch e {
 	case Raw:
@@ -47,7 +47,7 @@ func (e Encoding) Decode(s string) ([]byte, error) {
 	return nil, fmt.Errorf("unknown encoding %q", string(e))
 }
 
-// Encode is the reverse of Decode. Hex is written in lower case.
+// Encode is the inverse of Decode. It writes hex in lower case.
 func (e Encoding) Encode(b []byte) string {
 	switch e {
 	case Hex:

@@ -8,8 +8,8 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider"
 )
 
-// EventRule finds the events of a document, in order. Facts.Of is one; Each, EachIfAny
-// and AllOf combine others. Errors: *EventError.
+// EventRule extracts a document's events, in order. Facts.Of yields one event; Each, EachIfAny
+// and AllOf combine other rules. Errors: *EventError.
 type EventRule func(d *Document) ([]provider.Event, error)
 
 // Events applies the rule to a request.
@@ -30,7 +30,7 @@ func Each(list string, item EventRule) EventRule { return listed(list, item, fal
 // EachIfAny is Each for a list that may be missing.
 func EachIfAny(list string, item EventRule) EventRule { return listed(list, item, true) }
 
-// AllOf finds the events of several rules, one after the other.
+// AllOf applies several rules and joins their events in order.
 func AllOf(rules ...EventRule) EventRule {
 	return func(d *Document) ([]provider.Event, error) {
 		var events []provider.Event

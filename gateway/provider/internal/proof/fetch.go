@@ -20,60 +20,60 @@ import (
 	"github.com/hooklatch/hooklatch/internal/strangers"
 )
 
-// Limits of one fetch. The sender waits for our answer meanwhile. If a fetch takes
-// longer than the sender's patience, the sender is asked to retry, and the fetch
-// continues: the next attempt finds the document in the cache.
+// Limits for one fetch. The sender waits for our response meanwhile. If a fetch takes longer
+// than the sender waits, the sender is asked to retry. The fetch continues, and the next
+// attempt finds the document in the cache.
 const (
 	FetchTimeout  = 5 * time.Second
 	MaxFetched    = 256 << 10 // bytes; sets of keys and chains of certificates are a few kB
-	maxFetching   = 16        // simultaneous fetches for one source of documents not cached yet; strangers have a part
-	maxKept       = 64        // documents; a sender that names more is abusing us
+	maxFetching   = 16        // simultaneous fetches of uncached documents for one source; unknown senders may use a part
+	maxKept       = 64        // documents; a sender that refers to more is abusing us
 	maxFetchedURL = 2048
 )
 
 var (
 	errFetchBusy     = errors.New("too many fetches at the same time")
 	errFetchTooLarge = errors.New("the document is larger than 256 KiB")
-	// ErrNoDocument means that the sender has nothing at a URL. If the URL came with a
-	// request, that is no fault of ours.
+	// ErrNoDocument means that the sender has no document at a URL. If the URL was in a
+	// request, we are not at fault.
 	ErrNoDocument = errors.New("the document does not exist")
 )
 
-// Fetcher gets documents that a proof needs (certificates, sets of keys) or that a
-// handshake requests, by GET over https, from the sender's own hosts only and only from
+// Fetcher gets documents that a verification needs (certificates, key sets) or that a
+// handshake requests. It uses GET over https, and connects only to the sender's own hosts at
 // public addresses. It follows no redirect and sends no credentials.
 type Fetcher struct {
 	transport http.RoundTripper
 	allows    func(host string) bool
 	flights   singleflight.Group
 	slots     chan struct{}
-	strangers chan struct{} // the slots that are taken for strangers
-	// Budget limits URLs that requests name. Nil: all URLs come from the configuration,
-	// or from proven content.
+	strangers chan struct{} // the slots that unknown senders use
+	// Budget limits the fetching of URLs in requests. Nil: all URLs come from the
+	// configuration or from verified content.
 	Budget *FetchBudget
 
 	mu   sync.Mutex
 	kept map[string]kept
 }
 
-// kept is the cached state of a URL.
+// kept is a URL's cached state.
 type kept struct {
 	document  []byte // nil: never fetched
 	fetchedAt time.Time
 	triedAt   time.Time
 	failure   error
-	pinned    bool // it has proven something
+	pinned    bool // true if it has verified a request
 }
 
 const (
-	// StaleFor is how long a document is used when it cannot be fetched again.
+	// StaleFor is how long a document is still used while it cannot be fetched again.
 	StaleFor = 24 * time.Hour
-	// AfterFailure is the shortest time between two tries that fail.
+	// AfterFailure is the shortest time between two failing fetches.
 	AfterFailure = 2 * time.Second
 )
 
-// NewFetcher makes a fetcher for hosts, which are names ("api.example.com") or
-// all names below one ("*.example.com").
+// NewFetcher returns a fetcher for hosts, given as names ("api.example.com") or as all names
+// below one ("*.example.com").
 func NewFetcher(o provider.Options, hosts ...string) *Fetcher {
 	return NewFetcherFor(o, func(host string) bool {
 		for _, allowed := range hosts {
@@ -85,18 +85,18 @@ func NewFetcher(o provider.Options, hosts ...string) *Fetcher {
 	})
 }
 
-// NewFetcherFor makes a fetcher for the hosts a function allows. It sees them
-// in lower case and without port.
+// NewFetcherFor returns a fetcher for the hosts that allows permits. allows gets a host in
+// lower case and without port.
 func NewFetcherFor(o provider.Options, allows func(host string) bool) *Fetcher {
 	return &Fetcher{transport: TransportOf(o), allows: allows, slots: make(chan struct{}, maxFetching), strangers: make(chan struct{}, strangers.Part(maxFetching)), kept: map[string]kept{}}
 }
 
-// TransportOf returns the transport by which a provider queries its sender: that of the
-// options, or else one that connects to public addresses and to port 443 only, and
-// keeps no connection, because fetches are rare.
+// TransportOf returns the transport by which a provider queries its sender. It is the options'
+// transport if set. Otherwise it connects only to port 443 on public addresses and keeps no
+// connections, because fetches are rare.
 func TransportOf(o provider.Options) http.RoundTripper {
 	if o.Fetch != nil {
-		return roundtrip.Bounded(struct{ http.RoundTripper }{o.Fetch}) // its settings stay
+		return roundtrip.Bounded(struct{ http.RoundTripper }{o.Fetch}) // its settings are kept
 	}
 	return roundtrip.Bounded(&http.Transport{
 		DialContext:            egress.Public("443").DialContext,
@@ -108,12 +108,12 @@ func TransportOf(o provider.Options) http.RoundTripper {
 	})
 }
 
-// Cached returns the document at rawURL, fetched at most ttl before now. An older one
-// is returned while a new one is fetched, and for a day if that does not succeed.
-// Errors: *VerifyError (foreign_url) for a URL that is not the sender's; any other
-// error is a fault of ours or of the network.
+// Cached returns the document at rawURL if it was fetched within ttl before now. It returns an
+// older document while a new one is fetched, and for a day if the fetch fails. Errors:
+// *VerifyError (foreign_url) if the URL is not the sender's; any other error is our own or the
+// network's fault.
 //
-// by is the client on whose behalf we fetch, for the budget.
+// by is the client for which we fetch. Its budget is charged.
 func (f *Fetcher) Cached(ctx context.Context, by Asker, rawURL string, ttl time.Duration, now time.Time) ([]byte, error) {
 	k, err := f.look(rawURL)
 	if err != nil {
@@ -136,7 +136,8 @@ func (f *Fetcher) Cached(ctx context.Context, by Asker, rawURL string, ttl time.
 	return wait(ctx, f.flight(ctx, by, rawURL, now))
 }
 
-// Proven keeps a document that has proven a request for as long as it is used.
+// Proven marks a document that has verified a request, so that it stays cached while it is
+// used.
 func (f *Fetcher) Proven(rawURL string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -146,7 +147,7 @@ func (f *Fetcher) Proven(rawURL string) {
 	}
 }
 
-// refreshed waits for a document fetched at most ttl before now.
+// refreshed waits for a document fetched within ttl before now.
 func (f *Fetcher) refreshed(ctx context.Context, rawURL string, ttl time.Duration, now time.Time) ([]byte, error) {
 	k, err := f.look(rawURL)
 	switch {
@@ -160,8 +161,8 @@ func (f *Fetcher) refreshed(ctx context.Context, rawURL string, ttl time.Duratio
 	return wait(ctx, f.flight(ctx, ourselves, rawURL, now))
 }
 
-// Fetch gets rawURL now, bypassing the cache: to confirm a subscription. Errors are
-// those of Cached.
+// Fetch gets rawURL now and bypasses the cache: it confirms subscriptions. Errors: the same as
+// from Cached.
 func (f *Fetcher) Fetch(ctx context.Context, rawURL string, now time.Time) ([]byte, error) {
 	if err := f.own(rawURL); err != nil {
 		return nil, err
@@ -169,8 +170,8 @@ func (f *Fetcher) Fetch(ctx context.Context, rawURL string, now time.Time) ([]by
 	return wait(ctx, f.flight(ctx, ourselves, rawURL, now))
 }
 
-// own refuses a URL that is not one of the sender's: it may come from a request that is
-// not proven yet.
+// own refuses a URL that is not one of the sender's: the URL may come from an unverified
+// request.
 func (f *Fetcher) own(rawURL string) error {
 	u, err := url.Parse(rawURL)
 	switch {
@@ -184,20 +185,20 @@ func (f *Fetcher) own(rawURL string) error {
 	return nil
 }
 
-// IsDocument reports whether a URL leads to a document of that path and contains
-// nothing else: a query or a second spelling would make it another URL.
+// IsDocument reports whether a URL leads to a document at that path and contains nothing else.
+// A query or another spelling would make it a different URL.
 func IsDocument(rawURL string, path *regexp.Regexp) bool {
 	u, err := url.Parse(rawURL)
 	return err == nil && path.MatchString(u.EscapedPath()) && !strings.ContainsAny(rawURL, "?#") &&
 		u.Port() == "" && u.Host == strings.ToLower(u.Host) && strings.HasPrefix(rawURL, "https://")
 }
 
-// flight starts to fetch a URL, or joins a running fetch. It outlives a caller that
+// flight starts to fetch a URL or joins a running fetch. The fetch outlives a caller that
 // stops waiting.
 func (f *Fetcher) flight(ctx context.Context, by Asker, rawURL string, now time.Time) <-chan singleflight.Result {
 	k, _ := f.look(rawURL)
 	return f.flights.DoChan(rawURL, func() (any, error) {
-		if k.document == nil { // cached documents are fetched again whatever strangers request
+		if k.document == nil { // unknown senders must not keep cached documents from being fetched again
 			if !by.Known {
 				if !take(f.strangers) {
 					return nil, errFetchBusy
@@ -270,7 +271,7 @@ func (f *Fetcher) get(ctx context.Context, rawURL string) ([]byte, error) {
 	return document, nil
 }
 
-// look returns the cached state of a URL.
+// look returns a URL's cached state.
 func (f *Fetcher) look(rawURL string) (kept, error) {
 	if err := f.own(rawURL); err != nil {
 		return kept{}, err
@@ -280,9 +281,8 @@ func (f *Fetcher) look(rawURL string) (kept, error) {
 	return f.kept[rawURL], nil
 }
 
-// keep caches the result of a fetch. If the cache is full, the least valuable entry is
-// evicted: a failure before a document, a document before one that has proven
-// something, and among equals the oldest.
+// keep caches a fetch's result. If the cache is full, the least valuable entry is evicted:
+// failures first, then documents that verified nothing. Among equals the oldest is evicted.
 func (f *Fetcher) keep(rawURL string, document []byte, err error, now time.Time) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

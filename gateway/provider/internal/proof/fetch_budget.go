@@ -10,45 +10,44 @@ import (
 	"github.com/hooklatch/hooklatch/internal/strangers"
 )
 
-// Limits of what strangers can make us fetch from a sender: certificates and keys that
-// a request names before it is proven. Documents that have proven something are not
-// limited. Senders change their keys a few times a year, so one client never needs
-// more.
+// Limits for the fetches that unknown senders can cause: certificates and keys that a request
+// refers to before it is verified. Documents that have verified something are not limited.
+// Senders change their keys a few times a year, so one client never needs more.
 const (
-	askedInMinute          = 60 // by all clients of a source together; strangers have a part
-	askedInMinuteByNetwork = 15 // of strangers
+	askedInMinute          = 60 // by all of a source's clients together; unknown senders may use a part
+	askedInMinuteByNetwork = 15 // by unknown senders in one network
 	askedInMinuteByClient  = 3
 )
 
 // Asker is the client whose request makes us fetch something from a sender.
 type Asker struct {
 	Client netip.Prefix // not valid if unknown
-	Known  bool         // a delivery from there was accepted before
+	Known  bool         // true if an earlier delivery from there was accepted
 }
 
-// AskerOf returns the client of a request.
+// AskerOf returns a request's client.
 func AskerOf(r *provider.Request) Asker { return Asker{Client: r.Client, Known: r.Known} }
 
-// ourselves is the Asker for documents named by the configuration or by proven content.
+// ourselves is the Asker for documents that the configuration or verified content refers to.
 var ourselves = Asker{Known: true}
 
 // ErrFetchBudget means that a key or a certificate was not fetched, so it is unknown
 // whether the request is genuine.
 var ErrFetchBudget = errors.New("too many unknown keys and certificates in a minute")
 
-// FetchBudget counts what a source fetched in the current minute. Its zero value is
-// ready.
+// FetchBudget counts a source's fetches in the current minute. Its zero value is ready for
+// use.
 type FetchBudget struct {
 	mu        sync.Mutex
 	minute    time.Time
 	asked     int
 	strangers int
-	by        map[netip.Prefix]int // by client and network; at most two entries per fetch
+	by        map[netip.Prefix]int // fetches by client and network; at most two entries per fetch
 }
 
-// Take reports whether one more document may be fetched for a client. Without the
-// client's own address only the common limits apply. A private address is that of a
-// proxy, from which every client seems to come.
+// Take reports whether one more document may be fetched for a client. Without the client's own
+// address only the common limits apply. A private address belongs to a proxy, which then
+// stands for every client.
 func (b *FetchBudget) Take(by Asker, now time.Time) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -14,12 +14,12 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider"
 )
 
-// Field is the place of one text in a delivery. Exactly one of its members is set; none
-// is the whole body, or the whole item of a list.
+// Field is the location of one text in a delivery. Exactly one member is set. If none is set,
+// the field is the complete body, or the complete list item.
 type Field struct {
-	Header  string // name of a request header, in canonical form
-	Pointer string // JSON pointer (RFC 6901) into the body, or into the item
-	Form    string // field of a form body
+	Header  string // header name, in canonical form
+	Pointer string // JSON pointer (RFC 6901) into the body or the item
+	Form    string // form field
 	Fixed   string // this text; not for ids
 
 	levels int    // see Up
@@ -27,65 +27,65 @@ type Field struct {
 	ifAny  bool   // see IfAny
 }
 
-// Clock is the place of a time.
+// Clock is the location of a time.
 type Clock struct {
-	Pointer string // JSON pointer into the body, or into the item
+	Pointer string // JSON pointer into the body or the item
 	Unit    Unit   // empty: rfc3339 for a JSON string, ms for a number from 1e11 on, else s
 
 	levels int // see Field.Up
 }
 
-// fieldOf is the place an option names.
+// fieldOf returns the Field that an option describes.
 func fieldOf(f provider.Field) Field {
 	return Field{Header: http.CanonicalHeaderKey(f.Header), Pointer: f.Pointer, Form: f.Form, Fixed: f.Fixed}
 }
 
-// clockOf is the place an option names.
+// clockOf returns the Clock that an option describes.
 func clockOf(c provider.Clock) Clock { return Clock{Pointer: c.Pointer, Unit: Unit(c.Unit)} }
 
-// InHeader is the value of a header, however its name is spelled.
+// InHeader selects a header's value. The name may be spelled in any case.
 func InHeader(name string) Field { return Field{Header: http.CanonicalHeaderKey(name)} }
 
-// At is the value at a JSON pointer, from the item that is described.
+// At selects the value at a JSON pointer, relative to the described item.
 func At(pointer string) Field { return Field{Pointer: pointer} }
 
-// InForm is a field of a form body.
+// InForm selects a form field.
 func InForm(name string) Field { return Field{Form: name} }
 
-// Fixed is a text that does not come from the request.
+// Fixed selects a text that does not come from the request.
 func Fixed(text string) Field { return Field{Fixed: text} }
 
-// Up makes a pointer start that many lists above the item: for an item of
-// /entry/0/changes, Up(1) is its entry and Up(2) the body.
+// Up makes a pointer start that many lists above the item. For an item in /entry/0/changes,
+// Up(1) is its entry and Up(2) the body.
 func (f Field) Up(levels int) Field {
 	f.levels = levels
 	return f
 }
 
-// IfAny marks a part of a key that may be missing. If it is present, it counts at its
-// place among the other parts.
+// IfAny marks a key part that may be missing. If it is present, it counts at its position
+// among the other parts.
 func (f Field) IfAny() Field {
 	f.ifAny = true
 	return f
 }
 
-// Except leaves out of a hashed JSON value the members at some pointers inside it:
-// those that the sender changes from one attempt to the next.
+// Except leaves out some members of a hashed JSON value: those that the sender changes from
+// one attempt to the next. The pointers are relative to the value.
 func (f Field) Except(pointers ...string) Field {
 	f.less = strings.Join(pointers, "\n")
 	return f
 }
 
-// Up is Field.Up for a Clock.
+// Up does for a Clock what Field.Up does for a Field.
 func (c Clock) Up(levels int) Clock {
 	c.levels = levels
 	return c
 }
 
-// UnknownType is provider.UnknownType.
+// UnknownType equals provider.UnknownType.
 const UnknownType = provider.UnknownType
 
-// place names the place of the field, for messages.
+// place describes the field's location in messages.
 func (f Field) place() string {
 	switch {
 	case f.Header != "":
@@ -96,7 +96,7 @@ func (f Field) place() string {
 	return cmp.Or(strings.TrimSuffix(strings.Repeat("../", f.levels), "/")+f.Pointer, "the item itself")
 }
 
-// Text returns the text of the field: not empty, and fit to be part of a key. Errors:
+// Text returns the field's text. The text is not empty and fit to be part of a key. Errors:
 // *EventError.
 func (f Field) Text(d *Document) (string, error) {
 	text, err := f.Find(d)
@@ -111,8 +111,8 @@ func (f Field) Text(d *Document) (string, error) {
 	return text, nil
 }
 
-// Find returns the text of the field unchanged, or "" if it is missing. A repeated
-// value, a list or an object is an error. Errors: *EventError.
+// Find returns the field's text unchanged, or "" if it is missing. A repeated value, a list or
+// an object is an error. Errors: *EventError.
 func (f Field) Find(d *Document) (string, error) {
 	switch {
 	case f.Fixed != "":
@@ -150,7 +150,7 @@ func (f Field) Find(d *Document) (string, error) {
 	return text, nil
 }
 
-// Optional returns the text of the field, or "" if it is missing or cannot be stored.
+// Optional returns the field's text, or "" if it is missing or cannot be stored.
 func (f Field) Optional(d *Document) string {
 	if f == (Field{}) {
 		return ""
@@ -162,7 +162,7 @@ func (f Field) Optional(d *Document) string {
 	return text
 }
 
-// Holds reports whether the field is true, as a text or as JSON.
+// Holds reports whether the field is true, as a text or as a JSON value.
 func (f Field) Holds(d *Document) bool {
 	if f.Pointer == "" {
 		return f.Optional(d) == "true"
@@ -174,25 +174,25 @@ func (f Field) Holds(d *Document) bool {
 	return value.Type == gjson.True || value.Type == gjson.String && value.Str == "true"
 }
 
-// Facts declares how one event is described: that of a whole delivery, or of an item of
-// a list (see Each).
+// Facts declares how one event is described: the event of a complete delivery, or of a list
+// item (see Each).
 type Facts struct {
 	ID       KeyRule
 	Kind     Field // the type
-	Fallback Field // the type if Kind has none; zero: UnknownType
+	Fallback Field // the type if Kind yields none; zero: UnknownType
 	Detail   Field // appended to the type after a dot, if present
 	Version  Field
 	Occurred Clock
 	Payload  string // form field with the JSON of a form body
-	NeedJSON bool   // the body must be JSON whatever the rules read
+	NeedJSON bool   // true if the body must be JSON whatever the rules read
 }
 
-// Events describes a whole delivery as one event.
+// Events describes a complete delivery as one event.
 func (f Facts) Events(r *provider.Request) ([]provider.Event, error) {
 	return f.Of(&Document{R: r, Payload: f.Payload})
 }
 
-// Of describes the event of a document.
+// Of describes a document's event.
 func (f Facts) Of(d *Document) ([]provider.Event, error) {
 	event, err := f.event(d)
 	if err != nil {
@@ -220,8 +220,8 @@ func (f Facts) event(d *Document) (provider.Event, error) {
 	}, nil
 }
 
-// kind returns the type of an event. Only an id is required of a sender: a type
-// that is missing, empty, too long or not a text is the fallback, or UnknownType.
+// kind returns an event's type. A sender must supply only an id: a type that is missing,
+// empty, too long or not a text becomes the fallback, or UnknownType.
 func (f Facts) kind(d *Document) (string, error) {
 	kind, err := f.Kind.Text(d)
 	if err != nil && f.Fallback != (Field{}) {
@@ -233,7 +233,7 @@ func (f Facts) kind(d *Document) (string, error) {
 	return f.detailed(d, kind), nil
 }
 
-// detailed is a type with its detail, UnknownType for one that is not usable.
+// detailed appends the detail to a type. It returns UnknownType if the type is not usable.
 func (f Facts) detailed(d *Document, kind string) string {
 	if kind == "" || len(kind) > MaxText {
 		return UnknownType
@@ -246,12 +246,11 @@ func (f Facts) detailed(d *Document, kind string) string {
 
 var errNoTime = errors.New("no time")
 
-// millisecondsFrom is the number from which on a time without a unit is in
-// milliseconds: as seconds it would be after the year 5000.
+// millisecondsFrom is the smallest number that counts as milliseconds in a time without a
+// unit. As seconds it would be after the year 5000.
 const millisecondsFrom = 1e11
 
-// Time returns the time of the field, or zero: an event without a usable time is still
-// an event.
+// Time returns the field's time, or zero: an event without a usable time is still an event.
 func (c Clock) Time(d *Document) time.Time {
 	if c.Pointer == "" {
 		return time.Time{}
@@ -278,7 +277,7 @@ func (c Clock) Time(d *Document) time.Time {
 	return t.UTC()
 }
 
-// lenient reads a time of a body: decimals may have a fraction.
+// lenient reads a time in a body: decimals may have a fraction.
 func (u Unit) lenient(value gjson.Result) (time.Time, error) {
 	text, n := value.Raw, value.Num
 	if value.Type == gjson.String {
@@ -302,5 +301,5 @@ func (u Unit) lenient(value gjson.Result) (time.Time, error) {
 	return time.UnixMilli(int64(math.Round(n))), nil
 }
 
-// EscapePointer makes a name a token of a JSON pointer.
+// EscapePointer turns a name into a JSON pointer token.
 var EscapePointer = strings.NewReplacer("~", "~0", "/", "~1")

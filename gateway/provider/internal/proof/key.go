@@ -17,10 +17,10 @@ import (
 // MaxText is the longest id or type that the outbox accepts, in bytes.
 const MaxText = 255
 
-// KeyRule finds the dedup key of a document. Errors: *EventError.
+// KeyRule builds a document's dedup key. Errors: *EventError.
 type KeyRule func(d *Document) (string, error)
 
-// Verbatim takes the id as the sender spells it.
+// Verbatim uses the id as the sender spells it.
 func Verbatim(f Field) KeyRule {
 	return func(d *Document) (string, error) {
 		id, err := f.Text(d)
@@ -34,7 +34,7 @@ func Verbatim(f Field) KeyRule {
 	}
 }
 
-// Composite joins several texts. All must be present, except those with IfAny.
+// Composite joins several texts. All fields must be present, except those with IfAny.
 func Composite(fields ...Field) KeyRule {
 	return func(d *Document) (string, error) {
 		parts := make([]string, len(fields))
@@ -48,8 +48,8 @@ func Composite(fields ...Field) KeyRule {
 	}
 }
 
-// part returns the value at f as a part of a key. If it may be missing, a value that is
-// no text counts by its hash.
+// part returns the value at f as a key part. If it may be missing, a value that is not a text
+// is represented by its hash.
 func (f Field) part(d *Document) (string, error) {
 	text, err := f.Text(d)
 	if err == nil || !f.ifAny {
@@ -62,11 +62,11 @@ func (f Field) part(d *Document) (string, error) {
 	return hashPrefix + hex.EncodeToString(content[:]), nil
 }
 
-// Hashed hashes the values at some places into a key. All must be present, except those
+// Hashed hashes the values of some fields into a key. All fields must be present, except those
 // with IfAny. White space and the order of keys in JSON do not count.
 func Hashed(fields ...Field) KeyRule { return HashedSome(fields) }
 
-// HashedSome is Hashed with further places that may be missing. A missing value differs
+// HashedSome is Hashed with additional fields that may be missing. A missing value differs
 // from null and from an empty text.
 func HashedSome(required []Field, optional ...Field) KeyRule {
 	fields := slices.Concat(required, optional)
@@ -82,20 +82,20 @@ func HashedSome(required []Field, optional ...Field) KeyRule {
 			}
 			name := sha256.Sum256([]byte(f.place()))
 			h.Write(name[:])
-			h.Write(content[:]) // all zero if nothing is there
+			h.Write(content[:]) // all zero if the value is missing
 		}
 		return hashPrefix + hex.EncodeToString(h.Sum(nil)), nil
 	}
 }
 
-// Whole hashes the whole item into a key. It is for senders that send no id: all
-// content counts, except what an attempt changes.
+// Whole hashes the complete item into a key, except for the members that change with each
+// attempt. It is for senders that send no id.
 func Whole(attempt ...string) KeyRule { return Hashed(At("").Except(attempt...)) }
 
-// KeyHasMore is the note of senders whose keys had fewer fields in the past.
+// KeyHasMore is the note about senders whose keys had fewer fields in earlier versions.
 const KeyHasMore = "Earlier versions of Hooklatch built the key from fewer fields: a delivery that is retried across the upgrade may be accepted twice."
 
-// OrWhole is another rule, or Whole if a part of its key is missing or unusable.
+// OrWhole applies a rule, or Whole if a part of the rule's key is missing or unusable.
 func OrWhole(rule KeyRule, attempt ...string) KeyRule {
 	whole := Whole(attempt...)
 	return func(d *Document) (string, error) {
@@ -107,7 +107,7 @@ func OrWhole(rule KeyRule, attempt ...string) KeyRule {
 	}
 }
 
-// WholeForm hashes all fields of a form into a key, except for some.
+// WholeForm hashes all fields in a form into a key, except for some.
 func WholeForm(attempt ...string) KeyRule {
 	return func(d *Document) (string, error) {
 		fields, err := d.Form()
@@ -157,8 +157,8 @@ const hashPrefix = "sha256:"
 
 var escapeParts = strings.NewReplacer("%", "%25", ":", "%3A")
 
-// Join makes one key of several parts, so that no two lists of parts give the same key:
-// ":" separates them and is escaped inside. A key that is too long becomes a hash.
+// Join builds one key from several parts, so that no two lists of parts give the same key: ":"
+// separates them and is escaped inside. A key that is too long becomes a hash.
 func Join(parts ...string) string {
 	var key strings.Builder
 	for i, part := range parts {
@@ -173,7 +173,7 @@ func Join(parts ...string) string {
 	return HashOf(parts...)
 }
 
-// HashOf hashes parts with their lengths.
+// HashOf hashes parts together with their lengths.
 func HashOf(parts ...string) string {
 	h := sha256.New()
 	for _, part := range parts {
@@ -183,8 +183,8 @@ func HashOf(parts ...string) string {
 	return hashPrefix + hex.EncodeToString(h.Sum(nil))
 }
 
-// Clean reports whether a text can be part of a key or a type: valid UTF-8
-// without control characters.
+// Clean reports whether a text can be part of a key or a type: it is valid UTF-8 without
+// control characters.
 func Clean(s string) bool {
 	return utf8.ValidString(s) && !strings.ContainsFunc(s, unicode.IsControl)
 }

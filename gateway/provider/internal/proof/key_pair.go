@@ -19,25 +19,25 @@ import (
 )
 
 var (
-	// ErrNotThatKey means that a key is not of the kind, or the curve, that signs.
+	// ErrNotThatKey means that a key does not have the type, or the curve, of the signing
+	// keys.
 	ErrNotThatKey = errors.New("it is another type of key")
 	errPublicOnly = errors.New("signing needs the private key; this one is public")
 )
 
-// KeyPair declares signatures by a private key. The secret of a source is the
-// public key then. The private one is taken in its place, so that `send` and
-// tests can sign with it.
+// KeyPair declares signatures by a private key. The source's secret is then the public key.
+// The private key is accepted instead, so that `send` and tests can sign with it.
 type KeyPair struct {
-	// Read returns a crypto.Signer for a private key, else the public key.
+	// Read returns a crypto.Signer for a private key, or else the public key.
 	Read func(s secret.Value) (any, error)
-	// Proves reports whether signature is that of message by a key.
+	// Proves reports whether signature is a key's signature of message.
 	Proves func(key crypto.PublicKey, message, signature []byte) bool
-	// hash is the digest that the signer gets, crypto.Hash(0) for the message itself.
+	// hash is the digest that the signer gets, or crypto.Hash(0) for the message itself.
 	hash crypto.Hash
 }
 
-// Ed25519Keys declares Ed25519: a public key of 32 bytes, or a private key as
-// its seed followed by the public key.
+// Ed25519Keys declares Ed25519. A public key has 32 bytes; a private key is its seed followed
+// by the public key.
 func Ed25519Keys(spelling KeySpelling) *KeyPair {
 	return &KeyPair{
 		Read: func(s secret.Value) (any, error) {
@@ -59,8 +59,8 @@ func Ed25519Keys(spelling KeySpelling) *KeyPair {
 	}
 }
 
-// ECDSAKeys declares ECDSA with P-256 and SHA-256, signatures in ASN.1. Keys
-// are PEM, or the base64 of the DER in it.
+// ECDSAKeys declares ECDSA with P-256 and SHA-256 and signatures in ASN.1. Keys are PEM, or
+// the base64 of its DER.
 func ECDSAKeys() *KeyPair {
 	return &KeyPair{
 		Read: func(s secret.Value) (any, error) {
@@ -82,7 +82,7 @@ func ECDSAKeys() *KeyPair {
 	}
 }
 
-// RSAKeys declares RSA with PKCS #1 v1.5. Keys are spelled as for ECDSAKeys.
+// RSAKeys declares RSA with PKCS #1 v1.5. Keys have the same form as for ECDSAKeys.
 func RSAKeys(hash crypto.Hash) *KeyPair {
 	return &KeyPair{
 		Read: func(s secret.Value) (any, error) {
@@ -110,7 +110,7 @@ func ProvesRSA(key *rsa.PublicKey, hash crypto.Hash, message, signature []byte) 
 	return rsa.VerifyPKCS1v15(key, hash, h.Sum(nil), signature)
 }
 
-// ReadKey reads a public or a private key: PEM, or the base64 of its DER.
+// ReadKey reads a public or private key: PEM, or the base64 of its DER.
 func ReadKey(s secret.Value) (any, error) {
 	if s.IsZero() {
 		return nil, ErrEmptySecret
@@ -140,7 +140,7 @@ func ReadKey(s secret.Value) (any, error) {
 	return nil, errors.New("the key is neither a public nor a private key in DER")
 }
 
-// PublicOf returns the public half of a key.
+// PublicOf returns a key's public half.
 func PublicOf(key any) crypto.PublicKey {
 	if private, ok := key.(crypto.Signer); ok {
 		return private.Public()
@@ -148,7 +148,7 @@ func PublicOf(key any) crypto.PublicKey {
 	return key
 }
 
-// Check reports whether a secret is a key of the kind, public or private.
+// Check returns an error unless a secret is a public or private key of the right type.
 func (k *KeyPair) Check(s secret.Value) error {
 	_, err := k.Read(s)
 	return err
@@ -178,7 +178,7 @@ func (k *KeyPair) Match(secrets []secret.Value, signatures [][]byte, message []b
 	return 0, &provider.VerifyError{Reason: provider.ReasonWrongSignature}
 }
 
-// Sign returns the signature of message by a secret that is a private key.
+// Sign returns the signature of message by a secret that contains a private key.
 func (k *KeyPair) Sign(s secret.Value, message []byte) ([]byte, error) {
 	key, err := k.Read(s)
 	if err != nil {

@@ -19,38 +19,38 @@ import (
 	"github.com/MicahParks/jwkset"
 )
 
-// PublishedKey is a key of a sender that signs with JSON Web Tokens.
+// PublishedKey is the key of a sender that signs JSON Web Tokens.
 type PublishedKey struct {
 	id        string
-	algorithm string // the only one it is for; empty: any that fits its kind
+	algorithm string // the key's only algorithm; empty: any that fits its type
 	key       crypto.PublicKey
 
-	// Issuer is the issuer whose tokens the key signs, if the set names it, as
-	// Microsoft's does.
+	// Issuer is the issuer whose tokens the key signs, if the set contains it, as Microsoft's
+	// does.
 	Issuer string
 }
 
-// KeyFinder returns the keys with which a token may be signed, by the key id of its
-// header; "" if it names none. No key is an empty list. Errors are faults of ours or of
-// the network.
+// KeyFinder returns the keys that may have signed a token, by the key id in its header, or ""
+// without one. An empty list means that no key fits. Errors are our own or the network's
+// fault.
 type KeyFinder func(ctx context.Context, id string, now time.Time) ([]PublishedKey, error)
 
 const (
-	// KeysFor is how long a published set of keys is used before it is fetched again.
-	// New keys are found earlier: see NewKeysAfter.
+	// KeysFor is how long a published key set is used before it is fetched again. New keys are
+	// found earlier: see NewKeysAfter.
 	KeysFor = time.Hour
-	// NewKeysAfter is the shortest time between two fetches for a missing key: any
+	// NewKeysAfter is the shortest time between two fetches for a missing key, because any
 	// client can send us an unknown key id.
 	NewKeysAfter = time.Minute
 )
 
 var errNoKeys = errors.New("the key set has no usable public key")
 
-// KeysByURL finds keys in the set at a URL.
+// KeysByURL finds keys in the key set at a URL.
 func KeysByURL(f *Fetcher, rawURL string) KeyFinder {
 	var mu sync.Mutex
 	var parsed []PublishedKey
-	var of []byte // the document from which parsed was made
+	var of []byte // the document that parsed was read from
 	read := func(document []byte, err error) ([]PublishedKey, error) {
 		if err != nil {
 			return nil, err
@@ -82,7 +82,7 @@ func KeysByURL(f *Fetcher, rawURL string) KeyFinder {
 	}
 }
 
-// KeysInFile finds keys in a set that is read once.
+// KeysInFile finds keys in a key set file that is read once.
 func KeysInFile(path string) (KeyFinder, error) {
 	document, err := os.ReadFile(path)
 	if err != nil {
@@ -97,7 +97,7 @@ func KeysInFile(path string) (KeyFinder, error) {
 	}, nil
 }
 
-// keysNamed returns the keys of an id; all of them for a token that names none.
+// keysNamed returns the keys with an id, or all keys for a token without a key id.
 func keysNamed(keys []PublishedKey, id string) []PublishedKey {
 	var found []PublishedKey
 	for _, k := range keys {
@@ -108,8 +108,8 @@ func keysNamed(keys []PublishedKey, id string) []PublishedKey {
 	return found
 }
 
-// parseKeySet reads a JSON Web Key Set (RFC 7517). Keys of unknown kinds, and those for
-// encryption, are ignored, as the RFC demands.
+// parseKeySet reads a JSON Web Key Set (RFC 7517). It ignores keys of unknown types and
+// encryption keys, as the RFC demands.
 func parseKeySet(document []byte) ([]PublishedKey, error) {
 	var set struct {
 		Keys []json.RawMessage `json:"keys"`
@@ -150,8 +150,8 @@ func ParseKey(text []byte) (PublishedKey, bool) {
 	return PublishedKey{id: given.KID, algorithm: string(given.ALG), key: key.Key(), Issuer: given.Issuer}, true
 }
 
-// usable refuses keys that prove nothing: short ones (RFC 7518, 3.3) and
-// points that are not on their curve.
+// usable refuses keys that offer no security: short ones (RFC 7518, 3.3) and points that are
+// not on their curve.
 func usable(key any) bool {
 	switch k := key.(type) {
 	case *rsa.PublicKey:
@@ -165,7 +165,7 @@ func usable(key any) bool {
 	return false
 }
 
-// keyID is the id we give a key of our own: the hash of its public half.
+// keyID returns the id of a key of our own: the hash of its public half.
 func keyID(key crypto.PublicKey) (string, error) {
 	der, err := x509.MarshalPKIXPublicKey(key)
 	if err != nil {
