@@ -10,8 +10,8 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider"
 )
 
-// Tolerance is the difference that a source allows between the signed time and now;
-// standard is the default of the scheme. 0 is off.
+// Tolerance returns the difference that a source allows between the signed time and now;
+// standard is the scheme's default. 0 means no limit.
 func Tolerance(o provider.Options, standard time.Duration) time.Duration {
 	switch {
 	case o.Tolerance < 0:
@@ -22,7 +22,7 @@ func Tolerance(o provider.Options, standard time.Duration) time.Duration {
 	return o.Tolerance
 }
 
-// OneOf returns the chosen value of an option with a fixed set of them.
+// OneOf returns the chosen value of an option with a fixed set of values.
 func OneOf(field, value, standard string, allowed ...string) (string, error) {
 	value = cmp.Or(value, standard)
 	if !slices.Contains(allowed, value) {
@@ -31,12 +31,12 @@ func OneOf(field, value, standard string, allowed ...string) (string, error) {
 	return value, nil
 }
 
-// validateField refuses a Field that names no place, or more than one.
+// validateField refuses a Field with no location or more than one.
 func validateField(field string, f provider.Field) error {
 	return oneMember(field, map[string]string{"header": f.Header, "pointer": f.Pointer, "form": f.Form, "fixed": f.Fixed})
 }
 
-// validateEventID refuses an EventID that names no place, or more than one.
+// validateEventID refuses an EventID with no location or more than one.
 func validateEventID(field string, e provider.EventID) error {
 	members := map[string]string{
 		"header": e.Header, "pointer": e.Pointer, "form": e.Form, "join": strings.Join(e.Join, " "), "fields": strings.Join(e.Fields, " "),
@@ -56,7 +56,7 @@ func validateEventID(field string, e provider.EventID) error {
 	return validatePlaces(field+".optional", e.Optional)
 }
 
-// validateClock refuses a Clock without a place or with an unknown unit.
+// validateClock refuses a Clock without a location or with an unknown unit.
 func validateClock(field string, c provider.Clock) error {
 	if err := validatePointer(field+".pointer", c.Pointer); err != nil {
 		return err
@@ -91,8 +91,8 @@ func oneMember(field string, members map[string]string) error {
 	return nil
 }
 
-// validatePointer takes RFC 6901 pointers but the empty one: the whole body is
-// no field of it.
+// validatePointer accepts RFC 6901 pointers except the empty one, because the complete body is
+// not a field.
 func validatePointer(field, pointer string) error {
 	ok := strings.HasPrefix(pointer, "/")
 	for i := 0; ok && i < len(pointer); i++ {
@@ -106,7 +106,7 @@ func validatePointer(field, pointer string) error {
 	return nil
 }
 
-// ValidateHeader takes the names of header fields (RFC 9110, tokens).
+// ValidateHeader accepts header field names (RFC 9110, tokens).
 func ValidateHeader(field, name string) error {
 	token := func(c rune) bool {
 		return c > ' ' && c < 0x7f && !strings.ContainsRune(`"(),/:;<=>?@[\]{}`, c)

@@ -15,9 +15,9 @@ var OverrideOptions = []string{"event_id", ignoreOption}
 
 const ignoreOption = "dedup.ignore"
 
-// Override replaces the keys of a provider's events if the options say what makes two
-// deliveries the same event. The events themselves, with their types and times, stay
-// those that the provider finds. Errors: *provider.OptionError.
+// Override replaces the keys of a provider's events if the options define when two deliveries
+// are the same event. The events themselves, with their types and times, stay as the provider
+// reports them. Errors: *provider.OptionError.
 func Override(p *provider.Provider, o provider.Options) error {
 	rule, parts, err := ownKey(o)
 	if rule == nil || err != nil {
@@ -44,7 +44,7 @@ func Override(p *provider.Provider, o provider.Options) error {
 			if events[i].ID, err = rule(d); err != nil {
 				return nil, d.Blame(err)
 			}
-			if !inBody && len(events) > 1 { // one header or field for all of them
+			if !inBody && len(events) > 1 { // one header or field would serve all of them
 				events[i].ID = Join(events[i].ID, e.Item)
 			}
 		}
@@ -53,8 +53,8 @@ func Override(p *provider.Provider, o provider.Options) error {
 	return nil
 }
 
-// ownKey returns the key rule of the options and the places it reads, or nil if they
-// have none.
+// ownKey returns the options' key rule and the fields it reads, or nil if the options set
+// none.
 func ownKey(o provider.Options) (KeyRule, []Field, error) {
 	given := o.EventID.Text() != ""
 	switch {
@@ -79,7 +79,7 @@ func ownKey(o provider.Options) (KeyRule, []Field, error) {
 	return rule, parts, nil
 }
 
-// ruleOf is the rule of an option that was validated, and the places it reads.
+// ruleOf returns the rule for a validated option and the fields it reads.
 func ruleOf(e provider.EventID) (KeyRule, []Field) {
 	switch {
 	case len(e.Fields) > 0:
@@ -94,7 +94,7 @@ func ruleOf(e provider.EventID) (KeyRule, []Field) {
 }
 
 // contentWithout hashes the event's content into a key, except for the values at some
-// pointers. In a form these are names of fields.
+// pointers. For a form the pointers are field names.
 func contentWithout(pointers []string) KeyRule {
 	var fields []string
 	for _, pointer := range pointers {

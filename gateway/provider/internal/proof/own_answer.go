@@ -14,7 +14,7 @@ import (
 // EndpointOptions are the options that SetEndpoint reads.
 var EndpointOptions = []string{"answer", "probe"}
 
-// SetEndpoint gives a provider the answer and the probe of the options.
+// SetEndpoint gives a provider the answer and the probe that the options configure.
 func SetEndpoint(p *provider.Provider, o provider.Options) error {
 	if o.Answer != nil {
 		answer, err := ownAnswer(*o.Answer)
@@ -30,10 +30,10 @@ func SetEndpoint(p *provider.Provider, o provider.Options) error {
 	return nil
 }
 
-// maxOwnAnswer bounds the configured body of an answer, in bytes.
+// maxOwnAnswer limits the configured body of a response, in bytes.
 const maxOwnAnswer = 4 << 10
 
-// ownAnswer is a configured answer. A status outside 2xx would refuse a delivery that
+// ownAnswer returns the configured response. A status outside 2xx would refuse a delivery that
 // is committed.
 func ownAnswer(o provider.AnswerOptions) (*provider.Answer, error) {
 	status := cmp.Or(o.Status, http.StatusOK)
@@ -72,8 +72,8 @@ func ownAnswer(o provider.AnswerOptions) (*provider.Answer, error) {
 // textType is the content type of plain text.
 const textType = "text/plain; charset=utf-8"
 
-// reservedHeaders are the headers that frame an answer, in canonical form, and those
-// that Hooklatch sets in every answer.
+// reservedHeaders returns the headers that frame a response and those that Hooklatch sets in
+// every response, in canonical form.
 func reservedHeaders() []string {
 	return []string{
 		"Connection", "Content-Encoding", "Content-Length", "Date", "Hooklatch-Status", "Keep-Alive", "Trailer", "Transfer-Encoding",
@@ -81,11 +81,11 @@ func reservedHeaders() []string {
 	}
 }
 
-// maxEchoedHeader bounds the value of a header in an answer, in bytes.
+// maxEchoedHeader limits a response header's value, in bytes.
 const maxEchoedHeader = 1024
 
-// printable reports whether a text can be the value of a header of an answer: printable
-// ASCII without spaces around it.
+// printable reports whether a text can be a response header's value: printable ASCII without
+// spaces around it.
 func printable(text string) bool {
 	return text != "" && len(text) <= maxEchoedHeader && strings.TrimSpace(text) == text &&
 		!strings.ContainsFunc(text, func(c rune) bool { return c < ' ' || c > '~' })

@@ -9,23 +9,23 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider"
 )
 
-// OwnEvents describes the events of an unknown sender by the options.
+// OwnEvents describes an unknown sender's events as the options define them.
 type OwnEvents struct {
 	facts    Facts
-	list     string // JSON pointer to the list of events, "" for the body itself
+	list     string // JSON pointer to the event list, "" for the body itself
 	listed   bool   // the body has a list of events
-	signedID Field  // header of an id that is signed
+	signedID Field  // header of a signed id
 	parts    []Field
 }
 
 // EventOptions are the options that NewOwnEvents reads.
 var EventOptions = []string{"each", "event_id", ignoreOption, "type", "occurred_at"}
 
-// wholeBody is the value of Options.Each for a body that is the list itself.
+// wholeBody is the value of Options.Each for a body that is itself the list.
 const wholeBody = "body"
 
-// NewOwnEvents reads the options about events. signedID is the default of the id;
-// the zero field is none.
+// NewOwnEvents reads the event options. signedID is the id's default; the zero Field means
+// none.
 func NewOwnEvents(o provider.Options, signedID Field) (*OwnEvents, error) {
 	g := &OwnEvents{signedID: signedID}
 	if err := g.readList(o.Each); err != nil {
@@ -66,7 +66,7 @@ func (g *OwnEvents) readList(each string) error {
 	return nil
 }
 
-// id returns the rule of the key.
+// id returns the key rule.
 func (g *OwnEvents) id(o provider.Options) (KeyRule, error) {
 	rule, parts, err := ownKey(o)
 	switch {
@@ -91,7 +91,7 @@ func (g *OwnEvents) id(o provider.Options) (KeyRule, error) {
 	return rule, nil
 }
 
-// KindOf returns the place of the type and its fallback.
+// KindOf returns the type's location and the fallback type.
 func KindOf(o provider.Options) (kind, fallback Field, err error) {
 	if o.Type == (provider.Field{}) {
 		return At("/type"), Fixed(UnknownType), nil
@@ -112,7 +112,7 @@ func (g *OwnEvents) oneBody() error {
 		if f.Form != "" {
 			forms = append(forms, f.Form)
 		}
-		if f.Pointer != "" && (f != g.facts.Kind || g.facts.Fallback == (Field{})) { // except the default of the type
+		if f.Pointer != "" && (f != g.facts.Kind || g.facts.Fallback == (Field{})) { // the type's default is exempt
 			pointers = append(pointers, f.Pointer)
 		}
 	}
@@ -128,7 +128,7 @@ func (g *OwnEvents) oneBody() error {
 	return nil
 }
 
-// Events finds the events of a proven request.
+// Events extracts the events from a verified request.
 func (g *OwnEvents) Events(r *provider.Request) ([]provider.Event, error) {
 	if g.listed {
 		return Each(g.list, g.facts.Of).Events(r)
@@ -148,12 +148,12 @@ func (g *OwnEvents) Headers() []string {
 	return names
 }
 
-// UnsignedID reports whether a header that is not signed decides about the id.
+// UnsignedID reports whether an unsigned header determines the id.
 func (g *OwnEvents) UnsignedID() bool {
 	return slices.ContainsFunc(g.parts, func(f Field) bool { return f.Header != "" && f != g.signedID })
 }
 
-// Sample makes a body with every value at the place that the options name.
+// Sample builds a body with every value at the location that the options set.
 func (g *OwnEvents) Sample(eventType, id string, now time.Time) *provider.Request {
 	id = cmp.Or(id, FreshID("evt_"))
 	d := newDraft()
@@ -161,7 +161,7 @@ func (g *OwnEvents) Sample(eventType, id string, now time.Time) *provider.Reques
 		d.body = nil
 	}
 	d.put(g.inItem(At("/data")), Object{"object": "demo", "number": NumberOf(id), "amount": 4200, "currency": "usd"})
-	// Longer pointers last, so that none is covered by a shorter one.
+	// Longer pointers come last, so that a shorter one covers none of them.
 	parts := slices.SortedStableFunc(slices.Values(g.parts), func(a, b Field) int { return cmp.Compare(len(a.Pointer), len(b.Pointer)) })
 	for _, f := range parts {
 		d.put(g.inItem(f), id)
@@ -176,7 +176,7 @@ func (g *OwnEvents) Sample(eventType, id string, now time.Time) *provider.Reques
 	return d.request()
 }
 
-// inItem is the place of f in a body with one event.
+// inItem returns f's location in a body with one event.
 func (g *OwnEvents) inItem(f Field) Field {
 	if g.listed && f.Pointer != "" {
 		f.Pointer = g.list + "/0" + f.Pointer
@@ -184,7 +184,7 @@ func (g *OwnEvents) inItem(f Field) Field {
 	return f
 }
 
-// Places reads the places of a composite or hashed id. They were validated.
+// Places reads the fields of a composite or hashed id. They are already validated.
 func Places(texts []string) []Field {
 	fields := make([]Field, len(texts))
 	for i, text := range texts {

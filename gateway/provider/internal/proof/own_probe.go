@@ -16,20 +16,20 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// ownProbe answers the configured probes of one source.
+// ownProbe answers one source's configured probes.
 type ownProbe struct {
 	provider.ProbeOptions
 
-	header  string // of echo, in canonical form
-	methods string // of the endpoint, for Allow
+	header  string // the header to echo, in canonical form
+	methods string // the endpoint's methods, for Allow
 	verify  func(ctx context.Context, r *provider.Request, secrets []secret.Value, now time.Time) (provider.Verified, error)
 	events  func(r *provider.Request) ([]provider.Event, error)
 }
 
-// maxProbe bounds the body of a POST that can be a probe, in bytes.
+// maxProbe limits the body of a POST that can be a probe, in bytes.
 const maxProbe = 4 << 10
 
-// maxPing bounds the body of an unsigned ping, in bytes.
+// maxPing limits the body of an unsigned ping, in bytes.
 const maxPing = 256
 
 // setProbe gives a provider the configured probe.
@@ -45,7 +45,7 @@ func setProbe(p *provider.Provider, o provider.ProbeOptions) error {
 		ProbeOptions: o, header: http.CanonicalHeaderKey(o.Echo.Header), methods: strings.Join(p.Methods, ", "), verify: p.Verify, events: p.Events,
 	}
 	if probe.header != "" {
-		p.SecretHeaders = append(slices.Clone(p.SecretHeaders), probe.header) // Asana's is the secret of the webhook
+		p.SecretHeaders = append(slices.Clone(p.SecretHeaders), probe.header) // Asana's header contains the webhook's secret
 	}
 	p.Handshake = probe.handshake
 	return nil
@@ -76,7 +76,7 @@ func validateProbe(o provider.ProbeOptions) error {
 	return nil
 }
 
-// handshake answers a probe. A request with another method than POST is always one.
+// handshake answers a probe. A request with any method but POST is always a probe.
 func (p *ownProbe) handshake(ctx context.Context, r *provider.Request, secrets []secret.Value, now time.Time) (*provider.Answer, error) {
 	echoed, err := p.echoed(r)
 	if r.Method != http.MethodPost {
@@ -97,7 +97,7 @@ func (p *ownProbe) handshake(ctx context.Context, r *provider.Request, secrets [
 	return nil, nil
 }
 
-// probed answers a request that is a probe by its method.
+// probed answers a request whose method makes it a probe.
 func (p *ownProbe) probed(r *provider.Request, echoed *provider.Answer, err error) (*provider.Answer, error) {
 	if err != nil {
 		return nil, err
@@ -111,16 +111,16 @@ func (p *ownProbe) probed(r *provider.Request, echoed *provider.Answer, err erro
 	return echoed, nil
 }
 
-// The headers by which a sender of CloudEvents asks for permission, in canonical form.
-// Source: github.com/cloudevents/spec, http-webhook.md, "Abuse Protection".
+// Headers by which a CloudEvents sender asks for permission, in canonical form. Source:
+// github.com/cloudevents/spec, http-webhook.md, "Abuse Protection".
 const (
 	requestOrigin = "Webhook-Request-Origin"
 	allowedOrigin = "Webhook-Allowed-Origin"
 	allowedRate   = "Webhook-Allowed-Rate"
 )
 
-// permitted adds to the answer to OPTIONS the methods, and the permission that the
-// sender asks for. The rate is unlimited: the gateway itself refuses excess.
+// permitted adds to the response to OPTIONS the methods and the permission that the sender
+// asks for. The rate is unlimited: the gateway itself refuses excess.
 func (p *ownProbe) permitted(r *provider.Request, answer *provider.Answer) (*provider.Answer, error) {
 	if answer.Header == nil {
 		answer.Header = http.Header{}
@@ -136,7 +136,7 @@ func (p *ownProbe) permitted(r *provider.Request, answer *provider.Answer) (*pro
 	return answer, nil
 }
 
-// echoed is the answer that repeats the value of a probe, or nil if the probe has none.
+// echoed returns the response that repeats a probe's value, or nil if the probe has none.
 // Errors: *EventError for a value that cannot be repeated.
 func (p *ownProbe) echoed(r *provider.Request) (*provider.Answer, error) {
 	switch {
@@ -154,8 +154,8 @@ func (p *ownProbe) echoed(r *provider.Request) (*provider.Answer, error) {
 	return nil, nil
 }
 
-// onlyHeader returns the value of a header if it can be repeated in an answer, or "" if
-// it is missing.
+// onlyHeader returns a header's value, or "" if the header is missing. It returns an error if
+// the value cannot be repeated in a response.
 func onlyHeader(h http.Header, name string) (string, error) {
 	values := h[name]
 	if len(values) == 0 {
@@ -167,15 +167,14 @@ func onlyHeader(h http.Header, name string) (string, error) {
 	return values[0], nil
 }
 
-// echoField answers with a JSON object that contains the text at pointer, and nothing
-// else.
+// echoField responds with a JSON object that contains only the text at pointer.
 func echoField(r *provider.Request, pointer string) (*provider.Answer, error) {
 	if len(r.Body) == 0 || len(r.Body) > maxProbe {
 		return nil, nil
 	}
 	root, err := ParseJSON(r.Body)
 	if err != nil {
-		return nil, nil //nolint:nilerr // it is no probe, and Events says why it is no delivery
+		return nil, nil //nolint:nilerr // not a probe; Events explains why it is no delivery either
 	}
 	found := Lookup(root, pointer)
 	if found.Type != gjson.String {
@@ -196,20 +195,19 @@ func echoField(r *provider.Request, pointer string) (*provider.Answer, error) {
 	return &provider.Answer{Status: http.StatusOK, ContentType: JSONType, Body: body}, nil
 }
 
-// hasEvent reports whether a request is a delivery, whatever else it contains.
+// hasEvent reports whether a request contains an event, which makes it a delivery.
 func (p *ownProbe) hasEvent(r *provider.Request) bool {
 	events, err := p.events(r)
 	return err == nil && len(events) > 0
 }
 
-// isSigned reports whether a request carries a proof, right or wrong.
+// isSigned reports whether a request carries a signature, valid or not.
 func (p *ownProbe) isSigned(ctx context.Context, r *provider.Request, secrets []secret.Value, now time.Time) bool {
 	_, err := p.verify(ctx, r, secrets, now)
 	return !isReason(err, provider.ReasonMissingSignature, provider.ReasonMissingToken)
 }
 
-// isPing reports whether a request is nothing but a ping: it has no body, or a form with
-// one field.
+// isPing reports whether a request is only a ping: it has no body, or a form with one field.
 func isPing(r *provider.Request) bool {
 	if len(r.Body) == 0 {
 		return true

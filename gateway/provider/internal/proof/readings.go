@@ -11,22 +11,22 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// Readings are the encodings that senders of one scheme use for their secrets. A secret
-// can name its own.
+// Readings are the encodings that a scheme's senders use for their secrets. A secret can
+// specify its own encoding.
 type Readings struct {
 	all []KeySpelling
-	// tries bounds how often a signature that fits nothing is compared with the other
-	// readings too: strangers send as many of them as they like.
+	// tries limits how often an unmatched signature is also compared with the other readings,
+	// because unknown senders can send any number of such signatures.
 	tries *rate.Limiter
 }
 
-// NewReadings returns the readings of a scheme.
+// NewReadings returns a scheme's readings.
 func NewReadings(all ...KeySpelling) *Readings {
 	return &Readings{all: all, tries: rate.NewLimiter(rate.Every(time.Second), 1)}
 }
 
-// SecretAs is for Provider.SecretAs: it spells a secret that is written in another
-// encoding in that of the source.
+// SecretAs implements Provider.SecretAs: it converts a secret from another encoding to the
+// source's encoding.
 func (k KeySpelling) SecretAs(s secret.Value, encoding string) (secret.Value, error) {
 	var known []string
 	for _, reading := range k.Readings.all {
@@ -39,8 +39,8 @@ func (k KeySpelling) SecretAs(s secret.Value, encoding string) (secret.Value, er
 	return secret.Value{}, fmt.Errorf("encoding is %q; allowed: %s", encoding, strings.Join(known, ", "))
 }
 
-// hint says how a secret would have to be read for one of the signatures to match. It
-// is empty if none matches, or if that was not tried.
+// hint describes the encoding with which a secret would match one of the signatures. It is
+// empty if none matches or the comparison was not tried.
 func (k KeySpelling) hint(secrets []secret.Value, given [][]byte, macs func(key []byte) [][]byte) string {
 	if k.Readings == nil || !k.Readings.tries.Allow() {
 		return ""

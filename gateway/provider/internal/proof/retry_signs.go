@@ -8,21 +8,20 @@ import (
 
 const (
 	maxRetryText   = 64
-	maxRetryNumber = 1_000_000 // more is not a count
+	maxRetryNumber = 1_000_000 // a larger number is not a count
 )
 
-// RetrySigns declares where a sender reports its retries. Missing fields count as
-// empty.
+// RetrySigns declares the fields in which a sender reports its retries. Missing fields count
+// as empty.
 type RetrySigns struct {
 	Number Field // a whole number
-	First  int   // the number of the first attempt
+	First  int   // the first attempt's number
 	Reason Field
 	Again  Field // true for a redelivery
 	Token  Field
 }
 
-// Of returns what a request says about its retry, without texts that are not safe to
-// log.
+// Of returns a request's retry information, without texts that are not safe to log.
 func (s RetrySigns) Of(r *provider.Request) provider.RetryInfo {
 	d := &Document{R: r}
 	info := provider.RetryInfo{Reason: loggable(s.Reason.Optional(d)), Token: loggable(s.Token.Optional(d))}
@@ -33,8 +32,7 @@ func (s RetrySigns) Of(r *provider.Request) provider.RetryInfo {
 	return info
 }
 
-// loggable returns a text that is safe to log, or "" for one that is too long or not
-// printable ASCII.
+// loggable returns a text that is safe to log, or "" if it is too long or not printable ASCII.
 func loggable(s string) string {
 	for i := range len(s) {
 		if s[i] < ' ' || s[i] > '~' {

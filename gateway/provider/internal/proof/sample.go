@@ -16,20 +16,19 @@ import (
 	"github.com/hooklatch/hooklatch/internal/jsonpointer"
 )
 
-// Object is a JSON object of a sample.
+// Object is a JSON object in a sample.
 type Object map[string]any
 
-// SampleJSON makes an unsigned JSON delivery; headers are pairs of name and
-// value.
+// SampleJSON builds an unsigned JSON delivery. headers are pairs of name and value.
 func SampleJSON(body any, headers ...string) *provider.Request {
 	text, err := json.Marshal(body)
-	if err != nil { // a sample is made of texts, numbers and objects only
+	if err != nil { // impossible: samples contain only texts, numbers and objects
 		panic(fmt.Sprintf("sample: %v", err))
 	}
 	return Sample(text, JSONType, headers...)
 }
 
-// Sample makes an unsigned delivery.
+// Sample builds an unsigned delivery.
 func Sample(body []byte, contentType string, headers ...string) *provider.Request {
 	r := &provider.Request{Method: http.MethodPost, Header: http.Header{}, Body: body}
 	r.Header.Set("Content-Type", contentType)
@@ -39,28 +38,27 @@ func Sample(body []byte, contentType string, headers ...string) *provider.Reques
 	return r
 }
 
-// FreshID makes an id that was never used before.
+// FreshID returns an id that was never used before.
 func FreshID(prefix string) string { return prefix + strings.ToLower(rand.Text()) }
 
-// NumberOf is the number of the object in a sample. It follows from the event's id: if
-// only a header contained the id, the signed texts of two events would be equal and
-// look like a replay.
+// NumberOf returns the object number in a sample, computed from the event's id. If only a
+// header contained the id, two events would have the same signed text and look like a replay.
 func NumberOf(id string) int64 {
 	sum := sha256.Sum256([]byte(id))
 	return int64(binary.BigEndian.Uint32(sum[:]))
 }
 
-// CommitOf is NumberOf for a commit of git.
+// CommitOf does for a git commit what NumberOf does for a number.
 func CommitOf(id string) string {
 	sum := sha256.Sum256([]byte(id))
-	return hex.EncodeToString(sum[:20]) // as long as those of git
+	return hex.EncodeToString(sum[:20]) // as long as git's hashes
 }
 
-// draft is a sample whose fields are at the places that the options name.
+// draft is a sample under construction. Its fields are at the locations that the options set.
 type draft struct {
 	header http.Header
 	body   any
-	form   url.Values // a form body, as soon as a field is put into it
+	form   url.Values // a form body, once a field has been put into it
 }
 
 func newDraft() *draft { return &draft{header: http.Header{}, body: Object{}} }
@@ -95,7 +93,7 @@ func (d *draft) putTime(c Clock, now time.Time) {
 	}
 }
 
-// request makes the unsigned delivery.
+// request builds the unsigned delivery.
 func (d *draft) request() *provider.Request {
 	r := SampleJSON(d.body)
 	if d.form != nil {
@@ -107,7 +105,7 @@ func (d *draft) request() *provider.Request {
 	return r
 }
 
-// plant returns node with value at the end of the path, replacing anything in the way.
+// plant returns node with value at the end of the path. It replaces anything in the way.
 func plant(node any, path []string, value any) any {
 	if len(path) == 0 {
 		return value

@@ -1,5 +1,5 @@
-// Package proof proves who sent a request and finds its events. It has the schemes and
-// rules with which senders are declared, and the rules for dedup keys.
+// Package proof verifies a request's sender and extracts its events. It contains the schemes
+// and rules with which senders are declared, and the rules for dedup keys.
 package proof
 
 import (
@@ -18,33 +18,33 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// Scheme declares one way to sign a template: with an HMAC of a shared secret,
-// or with a key pair. Nearly all senders are a value of it.
+// Scheme declares one way to sign a template: with an HMAC of a shared secret, or with a key
+// pair. Nearly all senders are declared as a Scheme.
 type Scheme struct {
-	// Headers are the header families of the scheme. The first one whose signature is
-	// present counts.
+	// Headers are the scheme's header families. The first family whose signature is present
+	// counts.
 	Headers []HeaderNames
-	// Pairs is how the header lists several values; nil for one signature.
+	// Pairs declares how the header lists several values; nil for one signature.
 	Pairs *Pairs
-	// Numbered: the signatures are in headers of that name followed by -1, -2, ... They
-	// start at 1, without a gap.
+	// Numbered is true if the signatures are in headers with the suffixes -1, -2, ... The
+	// numbers start at 1, without a gap.
 	Numbered bool
 	// Prefix precedes each signature.
 	Prefix string
 
 	Encoding Encoding
 	Template Template
-	// For an HMAC.
+	// The fields below are for an HMAC.
 	Hash   func() hash.Hash
 	Secret KeySpelling
-	// Public replaces the HMAC by signatures of a key pair.
+	// Public replaces the HMAC with a key pair's signatures.
 	Public *KeyPair
 
 	Unit      Unit
-	Tolerance time.Duration // 0: off
+	Tolerance time.Duration // 0: no limit
 
-	// Single are further headers that the provider's rules read. A request that repeats
-	// one of them is refused: two readers could disagree.
+	// Single lists additional headers that the provider's rules read. A request that repeats
+	// one of them is refused, because two readers could disagree.
 	Single []string
 }
 
@@ -53,17 +53,17 @@ type HeaderNames struct {
 	Signature, Timestamp, ID string
 }
 
-// Pairs is a header that lists key and value pairs. Several may be signatures.
+// Pairs describes a header that lists key and value pairs. Several pairs may be signatures.
 type Pairs struct {
-	Separator string // between pairs
-	Assign    string // between key and value
-	Signature string // key of a signature; others are ignored (downgrade)
-	Timestamp string // key of the time, at most one; empty for none
+	Separator string // text between pairs
+	Assign    string // text between key and value
+	Signature string // a signature's key; other keys are ignored (downgrade)
+	Timestamp string // the time's key, at most one; empty for none
 }
 
-// TimedBody declares the scheme that Stripe introduced and others adopted: one header
-// contains the time and an HMAC-SHA256 of time and body, t=...,v1=... Several v1 may be
-// present while a secret is rotated. The secret itself is the key.
+// TimedBody declares the scheme that Stripe introduced and others adopted. One header contains
+// the time and an HMAC-SHA256 of time and body, t=...,v1=... Several v1 may be present while a
+// secret is rotated. The secret itself is the key.
 func TimedBody(header string, unit Unit, tolerance time.Duration) *Scheme {
 	return &Scheme{
 		Headers:   []HeaderNames{{Signature: header}},
@@ -77,14 +77,14 @@ func TimedBody(header string, unit Unit, tolerance time.Duration) *Scheme {
 	}
 }
 
-// Claim is what a request claims, before any of it is proven.
+// Claim is what a request claims before any of it is verified.
 type Claim struct {
 	Signatures    [][]byte
 	Timestamp, id string
 	SignedAt      time.Time
 }
 
-// Names returns the family of header names that h uses.
+// Names returns the header family that h uses.
 func (s *Scheme) Names(h http.Header) HeaderNames {
 	for _, names := range s.Headers {
 		if len(h[s.signature(names)]) > 0 {
@@ -94,7 +94,7 @@ func (s *Scheme) Names(h http.Header) HeaderNames {
 	return s.Headers[0]
 }
 
-// signature is the header of the first signature.
+// signature returns the name of the first signature's header.
 func (s *Scheme) signature(names HeaderNames) string {
 	if s.Numbered {
 		return names.Signature + "-1"
@@ -102,7 +102,7 @@ func (s *Scheme) signature(names HeaderNames) string {
 	return names.Signature
 }
 
-// Verify proves a request by the scheme, as Provider.Verify describes.
+// Verify verifies a request with the scheme, as Provider.Verify describes.
 func (s *Scheme) Verify(_ context.Context, r *provider.Request, secrets []secret.Value, now time.Time) (provider.Verified, error) {
 	c, err := s.Claim(r)
 	if err != nil {
@@ -115,8 +115,8 @@ func (s *Scheme) Verify(_ context.Context, r *provider.Request, secrets []secret
 	if err != nil {
 		return provider.Verified{}, err
 	}
-	// The time counts only once it is proven: "old" then always means a genuine
-	// delivery that arrived late, never noise.
+	// The time is checked only after the signature: "old" then always means a genuine delivery
+	// that arrived late, never noise.
 	if s.Template.Has(InTimestamp) {
 		if err := Within(c.SignedAt, now, s.Tolerance); err != nil {
 			return provider.Verified{}, err
@@ -135,7 +135,7 @@ func (s *Scheme) Match(secrets []secret.Value, r *provider.Request, c Claim) (in
 	})
 }
 
-// CheckSecret reports whether a secret may be configured.
+// CheckSecret returns an error if a secret must not be configured.
 func (s *Scheme) CheckSecret(v secret.Value) error {
 	if s.Public != nil {
 		return s.Public.Check(v)
@@ -143,8 +143,8 @@ func (s *Scheme) CheckSecret(v secret.Value) error {
 	return s.Secret.Check(v)
 }
 
-// usable reports whether a key can be made from a secret, however short: senders sign
-// with what they have.
+// usable returns an error if no key can be derived from a secret. Short secrets are allowed:
+// senders sign with what they have.
 func (s *Scheme) usable(v secret.Value) error {
 	if s.Public != nil {
 		return s.Public.Check(v)
@@ -153,8 +153,8 @@ func (s *Scheme) usable(v secret.Value) error {
 	return err
 }
 
-// ReplayToken identifies the signed content, whatever the spelling of the signature and
-// its secret.
+// ReplayToken identifies the signed content. It does not depend on the signature's spelling or
+// the secret.
 func (s *Scheme) ReplayToken(r *provider.Request) string {
 	c, err := s.Claim(r)
 	if err != nil || s.Template.Has(InURL) && r.URL == nil {
@@ -165,7 +165,7 @@ func (s *Scheme) ReplayToken(r *provider.Request) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// ErrNoURL means that the public URL, which the scheme signs, is unknown.
+// ErrNoURL means that the request's public URL is unknown, although the scheme signs it.
 var ErrNoURL = errors.New("the request has no URL, which the scheme signs")
 
 func (s *Scheme) mac(key []byte, r *provider.Request, timestamp, id string) []byte {
@@ -174,7 +174,7 @@ func (s *Scheme) mac(key []byte, r *provider.Request, timestamp, id string) []by
 	return mac.Sum(nil)
 }
 
-// Claim reads the headers that carry the scheme.
+// Claim reads the scheme's headers.
 func (s *Scheme) Claim(r *provider.Request) (Claim, error) {
 	var c Claim
 	names := s.Names(r.Header)
@@ -219,11 +219,11 @@ func (s *Scheme) Claim(r *provider.Request) (Claim, error) {
 	return c, nil
 }
 
-// maxNumbered bounds numbered headers: senders allow up to 100 keys.
+// maxNumbered limits the numbered headers: senders allow up to 100 keys.
 const maxNumbered = 100
 
-// spelled returns the values of the signature header, or of all of them when
-// they are numbered.
+// spelled returns the signature header's values, or the values of all numbered signature
+// headers.
 func (s *Scheme) spelled(h http.Header, names HeaderNames) ([]string, error) {
 	first, err := TheHeader(h, s.signature(names), provider.ReasonMissingSignature)
 	if err != nil || !s.Numbered {
@@ -244,7 +244,7 @@ func (s *Scheme) spelled(h http.Header, names HeaderNames) ([]string, error) {
 	return spelled, nil
 }
 
-// Decode returns the values that can be signatures; it is an error if none can.
+// Decode returns the values that can be signatures. It returns an error if none can.
 func (s *Scheme) Decode(spelled []string) ([][]byte, error) {
 	var signatures [][]byte
 	for _, text := range spelled {
@@ -262,7 +262,7 @@ func (s *Scheme) Decode(spelled []string) ([][]byte, error) {
 	return signatures, nil
 }
 
-// read returns the signatures and the time a header lists.
+// read returns the signatures and the time that a header lists.
 func (p *Pairs) read(header string) (signatures []string, timestamp string, err error) {
 	timed := false
 	for pair := range strings.SplitSeq(header, p.Separator) {
@@ -289,8 +289,8 @@ func (p *Pairs) read(header string) (signatures []string, timestamp string, err 
 	return signatures, timestamp, nil
 }
 
-// Sign sets the headers that carry the scheme, of its first family unless the
-// request uses another one.
+// Sign sets the scheme's headers. It uses the first family unless the request uses another
+// one.
 func (s *Scheme) Sign(r *provider.Request, key secret.Value, now time.Time) error {
 	if err := s.usable(key); err != nil {
 		return err
@@ -330,7 +330,7 @@ func (s *Scheme) Sign(r *provider.Request, key secret.Value, now time.Time) erro
 	return nil
 }
 
-// make signs with one secret.
+// make creates the signature with one secret.
 func (s *Scheme) make(v secret.Value, r *provider.Request, timestamp, id string) ([]byte, error) {
 	if s.Public != nil {
 		return s.Public.Sign(v, s.Template.Text(r, timestamp, id))

@@ -21,7 +21,7 @@ var (
 type KeySpelling struct {
 	Encoding Encoding
 	Prefix   string // removed before decoding, if present
-	// Readings are the other encodings that senders use. Nil: none exist.
+	// Readings are the other encodings that senders use. Nil: there are none.
 	Readings *Readings
 }
 
@@ -50,8 +50,8 @@ func (k KeySpelling) Key(s secret.Value) ([]byte, error) {
 	return key, nil
 }
 
-// Check is Key for a secret that is being configured. It also refuses a key that could
-// be guessed, however long its encoding.
+// Check is Key for a secret that is being configured. It also refuses a key that could be
+// guessed, even if its encoding is long.
 func (k KeySpelling) Check(s secret.Value) error {
 	key, err := k.Key(s)
 	if err == nil && len(key) < minSecret {
@@ -60,10 +60,10 @@ func (k KeySpelling) Check(s secret.Value) error {
 	return err
 }
 
-// Match returns the index of the first secret that made one of the given signatures. It
-// computes and compares all of them regardless of the result, in constant time. An
-// unusable secret is an error only if no other one matches: the sender is not at fault
-// then.
+// Match returns the index of the first secret that created one of the given signatures. It
+// computes and compares all of them regardless of the result, in constant time. An unusable
+// secret causes an error only if no other secret matches, because then the sender is not at
+// fault.
 func (k KeySpelling) Match(secrets []secret.Value, given [][]byte, macs func(key []byte) [][]byte) (int, error) {
 	if len(secrets) == 0 {
 		return 0, ErrNoSecret

@@ -7,14 +7,14 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// minSecret is the shortest allowed secret, in bytes. Senders make longer ones; a
-// shorter one is a mistake, such as a placeholder that was never filled in.
+// minSecret is the shortest allowed secret, in bytes. Senders create longer ones; a shorter
+// one is a mistake, such as a placeholder that was never filled in.
 const minSecret = 8
 
 var errShortSecret = fmt.Errorf("the secret has fewer than %d bytes, so it could be guessed: "+
 	"use the one that the sender generated or, if you choose it, set the same random secret at the sender and here (openssl rand -hex 32)", minSecret)
 
-// NotGuessable makes the check of a configured secret also refuse short ones.
+// NotGuessable extends the check of a configured secret: it also refuses short secrets.
 func NotGuessable(usable func(secret.Value) error) func(secret.Value) error {
 	return func(s secret.Value) error {
 		if usable != nil {
@@ -29,8 +29,8 @@ func NotGuessable(usable func(secret.Value) error) func(secret.Value) error {
 	}
 }
 
-// CheckPassword refuses a short password in name:password, which a long name
-// makes no harder to guess.
+// CheckPassword refuses a short password in name:password, because a long name does not make
+// it harder to guess.
 func CheckPassword(s secret.Value) error {
 	if _, password, _ := strings.Cut(s.Reveal(), ":"); len(password) < minSecret {
 		return errShortSecret

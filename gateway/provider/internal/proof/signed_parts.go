@@ -10,11 +10,11 @@ import (
 // brackets begin the JSON containers that senders send.
 const brackets = "{["
 
-// isDivisible reports whether a signed text can be divided in only one way into its id,
-// time and body. An id may contain the separator if a time in digits follows and the
-// body is a JSON container. A time cannot move into the id then, because no other body
-// begins with a bracket. A part of the id cannot move into the body, because that would
-// end in a time before the bracket.
+// isDivisible reports whether a signed text can be split in only one way into its id, time and
+// body. An id may contain the separator if a time in digits follows and the body is a JSON
+// container. The time then cannot move into the id, because no other body begins with a
+// bracket. Part of the id cannot move into the body, because the text before the body's
+// bracket would then end in a time.
 func (s *Scheme) isDivisible(id string, body []byte) bool {
 	separator := s.Template.after(InID)
 	if separator == "" {

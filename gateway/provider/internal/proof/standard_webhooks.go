@@ -16,18 +16,18 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// WebhookNames are the headers of the specification.
+// WebhookNames returns the headers in the specification.
 func WebhookNames() HeaderNames {
 	return HeaderNames{Signature: "Webhook-Signature", Timestamp: "Webhook-Timestamp", ID: "Webhook-Id"}
 }
 
-// SvixNames are those of Svix, the origin of the scheme.
+// SvixNames returns the headers of Svix, which invented the scheme.
 func SvixNames() HeaderNames {
 	return HeaderNames{Signature: "Svix-Signature", Timestamp: "Svix-Timestamp", ID: "Svix-Id"}
 }
 
-// StandardScheme declares the scheme of the specification for some families of
-// headers, the one to sign with first.
+// StandardScheme declares the specification's scheme for some header families. Sign uses the
+// first family.
 func StandardScheme(key KeySpelling, tolerance time.Duration, headers ...HeaderNames) *Scheme {
 	return &Scheme{
 		Headers:   headers,
@@ -43,11 +43,11 @@ func StandardScheme(key KeySpelling, tolerance time.Duration, headers ...HeaderN
 
 const whsecPrefix = "whsec_"
 
-// StandardSecret is how the specification spells a key.
+// StandardSecret returns the specification's spelling of a key.
 func StandardSecret() KeySpelling { return KeySpelling{Encoding: Base64, Prefix: whsecPrefix} }
 
-// StandardWebhooks makes the provider for some families of headers. Named senders of
-// the family change the parts that differ.
+// StandardWebhooks builds the provider for some header families. Named senders in the family
+// change the parts that differ.
 func StandardWebhooks(o provider.Options, headers ...HeaderNames) (*provider.Provider, error) {
 	spelling, err := OneOf("secret_encoding", o.SecretEncoding, string(Base64), string(Base64), string(Raw))
 	if err != nil {
@@ -102,7 +102,7 @@ func StandardWebhooks(o provider.Options, headers ...HeaderNames) (*provider.Pro
 		},
 		Verify: s.verify,
 		Events: func(r *provider.Request) ([]provider.Event, error) {
-			// The id comes from the family whose signature was verified.
+			// The id is taken from the family whose signature was verified.
 			id := Verbatim(Field{Header: s.shared.Names(r.Header).ID})
 			return Facts{ID: id, Kind: kind, Fallback: fallback, Occurred: occurred, NeedJSON: true}.Events(r)
 		},
@@ -121,25 +121,25 @@ func StandardWebhooks(o provider.Options, headers ...HeaderNames) (*provider.Pro
 		},
 		ReplayToken: s.replayToken,
 		Deadline:    15 * time.Second,
-		RetryWindow: 75*time.Hour + 35*time.Minute, // the longest schedule of the specification; senders differ
+		RetryWindow: 75*time.Hour + 35*time.Minute, // the specification's longest schedule; senders differ
 	}, nil
 }
 
-// How Standard Webhooks spells the keys of a pair.
+// Prefixes with which Standard Webhooks spells the keys of a pair.
 const (
-	whpkPrefix = "whpk_" // the public one, which a source is configured with
-	whskPrefix = "whsk_" // the private one, which only the sender has
+	whpkPrefix = "whpk_" // public key, configured as a source's secret
+	whskPrefix = "whsk_" // private key, which only the sender has
 )
 
-// standardSigned declares both schemes of Standard Webhooks: HMAC (v1) and Ed25519
-// (v1a). They sign the same text and appear side by side in one header. The prefix of a
-// secret says for which scheme it is.
+// standardSigned declares both schemes of Standard Webhooks: HMAC (v1) and Ed25519 (v1a). They
+// sign the same text and appear side by side in one header. A secret's prefix selects the
+// scheme.
 type standardSigned struct {
 	shared *Scheme // v1
 	paired *Scheme // v1a
 }
 
-// standardSchemes declares both for some families of headers.
+// standardSchemes declares both schemes for some header families.
 func standardSchemes(key KeySpelling, tolerance time.Duration, headers ...HeaderNames) *standardSigned {
 	shared := StandardScheme(key, tolerance, headers...)
 	paired := *shared
@@ -153,7 +153,7 @@ func isPaired(s secret.Value) bool {
 	return strings.HasPrefix(s.Reveal(), whpkPrefix) || strings.HasPrefix(s.Reveal(), whskPrefix)
 }
 
-// of is the scheme a secret is for.
+// of returns the scheme that a secret is for.
 func (s *standardSigned) of(v secret.Value) *Scheme {
 	if isPaired(v) {
 		return s.paired
@@ -161,8 +161,8 @@ func (s *standardSigned) of(v secret.Value) *Scheme {
 	return s.shared
 }
 
-// verify tries the secrets of both schemes. If both refuse, the error is that of a scheme
-// whose signature matched, or else of one that found a signature of its own.
+// verify tries the secrets of both schemes. If both refuse, it returns the error of a scheme
+// whose signature matched, or else of a scheme that found its own signature.
 func (s *standardSigned) verify(ctx context.Context, r *provider.Request, secrets []secret.Value, now time.Time) (provider.Verified, error) {
 	var refused error
 	for _, scheme := range []*Scheme{s.shared, s.paired} {
@@ -204,7 +204,7 @@ func (s *standardSigned) sign(r *provider.Request, key secret.Value, now time.Ti
 	return s.of(key).Sign(r, key, now)
 }
 
-// replayToken is the same for both schemes, because they sign the same text.
+// replayToken returns the same token for both schemes, because they sign the same text.
 func (s *standardSigned) replayToken(r *provider.Request) string {
 	if token := s.shared.ReplayToken(r); token != "" {
 		return token
@@ -212,8 +212,8 @@ func (s *standardSigned) replayToken(r *provider.Request) string {
 	return s.paired.ReplayToken(r)
 }
 
-// standardKeys declares Ed25519 with the key format of Standard Webhooks. A private key
-// is its seed, optionally followed by the public key.
+// standardKeys declares Ed25519 with Standard Webhooks' key format. A private key is its seed,
+// optionally followed by the public key.
 func standardKeys() *KeyPair {
 	public, private := KeySpelling{Encoding: Base64, Prefix: whpkPrefix}, KeySpelling{Encoding: Base64, Prefix: whskPrefix}
 	pair := Ed25519Keys(public)

@@ -16,22 +16,21 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// StaticToken declares the weakest scheme: the request carries the secret itself.
-// Anyone who sees one request can make any other, so it needs TLS, and no replay guard
-// helps.
+// StaticToken declares the weakest scheme: the request carries the secret itself. Anyone who
+// sees one request can forge any other, so the scheme needs TLS, and no replay guard helps.
 type StaticToken struct {
 	Header string // in canonical form; empty with query
-	Prefix string // of the header's value
-	Query  string // parameter of the URL
-	// Basic: the secret is user:password, as in RFC 7617.
+	Prefix string // prefix of the header's value
+	Query  string // URL parameter
+	// Basic is true if the secret is user:password, as in RFC 7617.
 	Basic bool
-	// Single are further headers that the provider's rules read; see Scheme.
+	// Single lists additional headers that the provider's rules read; see Scheme.
 	Single []string
 }
 
 var errNoPassword = errors.New("the secret is not user:password")
 
-// Verify compares the token of a request with the secrets in constant time.
+// Verify compares a request's token with the secrets in constant time.
 func (t *StaticToken) Verify(_ context.Context, r *provider.Request, secrets []secret.Value, _ time.Time) (provider.Verified, error) {
 	for _, name := range t.Single {
 		if len(r.Header[name]) > 1 {
@@ -46,7 +45,7 @@ func (t *StaticToken) Verify(_ context.Context, r *provider.Request, secrets []s
 	return provider.Verified{SecretIndex: index}, err
 }
 
-// given returns the token of a request.
+// given returns a request's token.
 func (t *StaticToken) given(r *provider.Request) (string, error) {
 	if t.Query != "" {
 		return t.inQuery(r)
@@ -85,7 +84,7 @@ func (t *StaticToken) inQuery(r *provider.Request) (string, error) {
 	return values.Get(t.Query), nil
 }
 
-// Match compares with all secrets in constant time, whatever their lengths.
+// Match compares a token with all secrets in constant time, whatever their lengths.
 func (t *StaticToken) Match(secrets []secret.Value, given string) (int, error) {
 	if len(secrets) == 0 {
 		return 0, ErrNoSecret
@@ -111,7 +110,7 @@ func (t *StaticToken) Match(secrets []secret.Value, given string) (int, error) {
 	return 0, &provider.VerifyError{Reason: provider.ReasonWrongToken}
 }
 
-// Check reports whether a secret can be the token, however weak it is.
+// Check returns an error if a secret cannot be the token. It accepts weak secrets.
 func (t *StaticToken) Check(s secret.Value) error {
 	switch {
 	case s.IsZero():
@@ -122,7 +121,7 @@ func (t *StaticToken) Check(s secret.Value) error {
 	return nil
 }
 
-// CheckConfigured is Check, and also refuses passwords that could be guessed.
+// CheckConfigured is Check but also refuses passwords that could be guessed.
 func (t *StaticToken) CheckConfigured(s secret.Value) error {
 	if err := t.Check(s); err != nil || !t.Basic {
 		return err
@@ -130,7 +129,7 @@ func (t *StaticToken) CheckConfigured(s secret.Value) error {
 	return CheckPassword(s)
 }
 
-// Sign puts the secret where Verify looks for it.
+// Sign puts the secret at the location where Verify looks for it.
 func (t *StaticToken) Sign(r *provider.Request, s secret.Value, _ time.Time) error {
 	if err := t.Check(s); err != nil {
 		return err
@@ -157,14 +156,13 @@ func (t *StaticToken) Sign(r *provider.Request, s secret.Value, _ time.Time) err
 	return nil
 }
 
-// ByToken makes a provider that proves by a token, with events as the options
-// describe them.
+// ByToken builds a provider that verifies a token and reads events as the options describe.
 func ByToken(o provider.Options, t *StaticToken) (*provider.Provider, error) {
 	g, err := NewOwnEvents(o, Field{})
 	if err != nil {
 		return nil, err
 	}
-	// The header of the token may not be one that describes events.
+	// The token's header must not be one that describes events.
 	if slices.Contains(g.Headers(), t.Header) {
 		return nil, &provider.OptionError{Field: "event_id", Value: t.Header, Allowed: "must differ from the header of the secret"}
 	}

@@ -11,7 +11,7 @@ import (
 // Source: github.com/svix/svix-webhooks, server/svix-server/config.default.toml.
 const svixRetries = 27*time.Hour + 35*time.Minute + 5*time.Second
 
-// The values that all senders through Svix share.
+// Values that all senders through Svix share.
 const (
 	SvixSigning = "HMAC-SHA256 over `id.time.body`, in base64, as `v1` of `svix-signature`, with `svix-id` and `svix-timestamp` (or the " +
 		"same with `webhook-`). The secret is base64 after `whsec_`."
@@ -21,7 +21,7 @@ const (
 	SvixTries = "Seven retries over 27.6 hours. A response of 410 disables the endpoint; Hooklatch never sends one."
 )
 
-// ViaSvix makes the provider of a sender that delivers through Svix.
+// ViaSvix builds the provider for a sender that delivers through Svix.
 func ViaSvix(o provider.Options) (*provider.Provider, error) {
 	p, err := StandardWebhooks(o, SvixNames(), WebhookNames())
 	if err != nil {
@@ -31,7 +31,7 @@ func ViaSvix(o provider.Options) (*provider.Provider, error) {
 	return p, nil
 }
 
-// SampleSvix makes a delivery with the id of the message in its header.
+// SampleSvix builds a delivery with the message id in its header.
 func SampleSvix(id string, body Object) *provider.Request {
 	return SampleJSON(body, SvixNames().ID, cmp.Or(id, FreshID("msg_")), "User-Agent", "Svix-Webhooks/1.82")
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider"
 )
 
-// Placeholders of a template.
+// Placeholders in a template.
 const (
 	InTimestamp = "{ts}"
 	InID        = "{id}"
@@ -17,14 +17,14 @@ const (
 	InMethod    = "{method}"
 )
 
-// Placeholders lists them for messages.
+// Placeholders lists the placeholders in messages.
 const Placeholders = "{ts}, {id}, {body}, {url} and {method}"
 
 // Template is the signed text: literal texts and placeholders, in order.
 type Template []string
 
-// ParseTemplate splits s at its placeholders. It returns false for a brace
-// that is part of none.
+// ParseTemplate splits s at its placeholders. It returns false if a brace belongs to no
+// placeholder.
 func ParseTemplate(s string) (Template, bool) {
 	var parts Template
 	for s != "" {
@@ -53,8 +53,8 @@ func ParseTemplate(s string) (Template, bool) {
 // Has reports whether a placeholder is part of the signed text.
 func (t Template) Has(placeholder string) bool { return slices.Contains(t, placeholder) }
 
-// after returns the literal text after a placeholder. A value that contains it could be
-// cut in two ways, so one signature would fit two requests.
+// after returns the literal text after a placeholder. A value that contains that text could be
+// split in two ways, so one signature would fit two requests.
 func (t Template) after(placeholder string) string {
 	for i, part := range t[:max(0, len(t)-1)] {
 		if part == placeholder && t[i+1][0] != '{' {
@@ -80,7 +80,7 @@ func (t Template) write(mac hash.Hash, r *provider.Request, timestamp, id string
 	}
 }
 
-// valueOf returns the value of one part of a template.
+// valueOf returns the value of one template part.
 func valueOf(part string, r *provider.Request, timestamp, id string) []byte {
 	switch part {
 	case InTimestamp:

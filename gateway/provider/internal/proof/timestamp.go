@@ -12,17 +12,17 @@ import (
 // Slack, Standard Webhooks and most others allow.
 const StandardTolerance = 300 * time.Second
 
-// Unit is how a sender spells a time.
+// Unit is the format in which a sender writes a time.
 type Unit string
 
-// The units that an option can name.
+// Units that an option can name.
 const (
 	Seconds      Unit = "s"
 	Milliseconds Unit = "ms"
 	RFC3339      Unit = "rfc3339"
 )
 
-// maxDigits bounds a decimal time: more would overflow its milliseconds.
+// maxDigits limits a decimal time: with more digits its milliseconds would overflow.
 const maxDigits = 15
 
 var errNotDecimal = errors.New("not a decimal number")
@@ -48,7 +48,7 @@ func (u Unit) Parse(s string) (time.Time, error) {
 	return time.Unix(n, 0), nil
 }
 
-// Format is the reverse of Parse. Only Milliseconds keep a fraction of a second.
+// Format is the inverse of Parse. Only Milliseconds keeps a fraction of a second.
 func (u Unit) Format(t time.Time) string {
 	switch u {
 	case Milliseconds:
@@ -75,10 +75,11 @@ func Within(signedAt, now time.Time, tolerance time.Duration) error {
 	return nil
 }
 
-// Day is the unit of the times senders retry for.
+// Day is the unit in which senders' retry windows are declared.
 const Day = 24 * time.Hour
 
-// HeaderTime reads an RFC 3339 time of a header; it is zero if the header has none.
+// HeaderTime reads an RFC 3339 time in a header. It returns the zero time if the header has
+// none.
 func HeaderTime(r *provider.Request, f Field) time.Time {
 	t, err := time.Parse(time.RFC3339Nano, r.Header.Get(f.Header))
 	if err != nil || t.Year() < 1970 || t.Year() > 9999 {

@@ -11,20 +11,19 @@ import (
 	"github.com/hooklatch/hooklatch/internal/jsonpointer"
 )
 
-// Limits of what a stranger can make us read, for bodies that carry their proof inside,
-// until it is verified.
+// Limits for bodies that contain their own signature, until it is verified. They bound what an
+// unknown sender can make us read.
 const (
-	maxMembers  = 1000      // of an object
-	maxItems    = 10_000    // of a list
-	MaxFields   = 1000      // of a form
-	MaxProof    = 8 << 10   // bytes of a text that is part of a proof
-	MaxFormSize = 256 << 10 // bytes of a form that is signed as a whole
+	maxMembers  = 1000      // in an object
+	maxItems    = 10_000    // in a list
+	MaxFields   = 1000      // in a form
+	MaxProof    = 8 << 10   // bytes in a text that is part of a signature
+	MaxFormSize = 256 << 10 // bytes in a form that is signed as a whole
 )
 
-// Walk reads unproven JSON once, from front to back and no further than it must. It
-// builds nothing from the values that it skips. It assumes its text is JSON without
-// checking that: other text ends in ErrNoJSON, or is refused when the proven body is
-// parsed.
+// Walk reads unverified JSON once, from front to back and only as far as needed. It builds
+// nothing from skipped values. It assumes that its text is JSON without checking: other text
+// ends in ErrNoJSON, or is refused when the verified body is parsed.
 type Walk struct {
 	Text []byte
 	at   int
@@ -33,25 +32,26 @@ type Walk struct {
 // ErrNoJSON means that a Walk met something unreadable or unexpected.
 var ErrNoJSON = errors.New("the body is not the expected JSON")
 
-// TooMany refuses a request with more of something than is read from a stranger.
+// TooMany refuses a request that contains more of something than we read from an unknown
+// sender.
 func TooMany(what string) error {
 	return &provider.VerifyError{Reason: provider.ReasonTooManyItems, Detail: "too many to read before the request is verified: " + what}
 }
 
-// Members visits the members of the object at the walk. If a visit reads nothing, the
-// value is skipped.
+// Members visits the members of the object at the current position. If a visit reads nothing,
+// the value is skipped.
 func (w *Walk) Members(visit func(name string) error) error {
 	return w.each('{', '}', maxMembers, "members", func(int) error {
 		raw, ok := w.quoted()
 		if !ok || !w.Take(':') {
 			return ErrNoJSON
 		}
-		name, _ := Plain(raw) // a name that is too long is none of ours
+		name, _ := Plain(raw) // a name that is too long is not one we look for
 		return w.visit(func() error { return visit(name) })
 	})
 }
 
-// Items visits the items of the list at the walk.
+// Items visits the items of the list at the current position.
 func (w *Walk) Items(visit func(i int) error) error {
 	return w.each('[', ']', maxItems, "items", func(i int) error {
 		return w.visit(func() error { return visit(i) })
@@ -94,7 +94,7 @@ func (w *Walk) visit(read func() error) error {
 	return nil
 }
 
-// Value skips the value at the walk and returns its text.
+// Value skips the value at the current position and returns its text.
 func (w *Walk) Value() ([]byte, error) {
 	w.space()
 	start, end := w.at, w.at
@@ -119,7 +119,7 @@ func (w *Walk) Value() ([]byte, error) {
 // endsNumber reports whether c cannot be part of a number, true, false or null.
 func endsNumber(c byte) bool { return c <= ' ' || c == ',' || c == ']' || c == '}' }
 
-// containerEnd is where the object or list that begins at a position ends, or -1.
+// containerEnd returns the end of the object or list that begins at a position, or -1.
 func containerEnd(text []byte, at int) int {
 	for depth := 0; at < len(text); at++ {
 		switch text[at] {
@@ -138,7 +138,7 @@ func containerEnd(text []byte, at int) int {
 	return -1
 }
 
-// stringEnd is the position after the closing quote of the string that begins at a
+// stringEnd returns the position after the closing quote of the string that begins at a
 // position, or -1.
 func stringEnd(text []byte, at int) int {
 	for at++; at < len(text); at++ {
@@ -162,7 +162,7 @@ func (w *Walk) quoted() ([]byte, bool) {
 	return raw, err == nil
 }
 
-// Take skips white space and then c, if that comes next.
+// Take skips white space and then c, if c is next.
 func (w *Walk) Take(c byte) bool {
 	w.space()
 	if w.at < len(w.Text) && w.Text[w.at] == c {
@@ -181,8 +181,8 @@ func (w *Walk) space() {
 	}
 }
 
-// Plain returns the text of a string without escapes. It returns false if raw is no
-// such string, or too long to be part of a proof.
+// Plain returns the text of a string without escapes. It returns false if raw is not such a
+// string, or too long to be part of a signature.
 func Plain(raw []byte) (string, bool) {
 	if len(raw) < 2 || len(raw) > MaxProof || raw[0] != '"' || !json.Valid(raw) {
 		return "", false
@@ -190,7 +190,7 @@ func Plain(raw []byte) (string, bool) {
 	return Unquote(string(raw)), true
 }
 
-// Glance returns a text of the body's outermost object, or nothing.
+// Glance returns a text member of the body's outermost object, or "".
 func Glance(body []byte, name string) string {
 	var found string
 	w := &Walk{Text: body}
@@ -208,8 +208,7 @@ func Glance(body []byte, name string) string {
 	return found
 }
 
-// SomeFields reads the named fields of a form that is not proven, and
-// decodes no others.
+// SomeFields reads the named fields of an unverified form and decodes no others.
 func SomeFields(body []byte, names ...string) (url.Values, error) {
 	if bytes.Count(body, []byte("&")) >= MaxFields {
 		return nil, TooMany("fields")
@@ -225,7 +224,7 @@ func SomeFields(body []byte, names ...string) (url.Values, error) {
 			continue
 		}
 		text, err := url.QueryUnescape(string(value))
-		if err != nil || bytes.IndexByte(pair, ';') >= 0 { // as url.ParseQuery has it
+		if err != nil || bytes.IndexByte(pair, ';') >= 0 { // the same rule as in url.ParseQuery
 			return nil, ErrNoForm
 		}
 		fields.Add(name, text)
@@ -233,5 +232,5 @@ func SomeFields(body []byte, names ...string) (url.Values, error) {
 	return fields, nil
 }
 
-// ErrNoForm means that a field of a form is not escaped as a form has it.
+// ErrNoForm means that a form field is not escaped correctly.
 var ErrNoForm = errors.New("the body is not a readable form")

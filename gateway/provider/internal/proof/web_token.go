@@ -18,33 +18,33 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// WebToken declares a JSON Web Token (RFC 7519) that comes with each request.
+// WebToken declares a JSON Web Token (RFC 7519) that each request carries.
 type WebToken struct {
 	Header string // in canonical form
-	Prefix string // of the header's value
+	Prefix string // prefix of the header's value
 
-	Algorithms []string  // that are allowed; all HS* without keys, none HS* with
-	Keys       KeyFinder // nil: the secrets of the source
+	Algorithms []string  // allowed ones; without keys all HS*, with keys none
+	Keys       KeyFinder // nil: the source's secrets
 
-	Issuers     []string // the token has one of them; empty: any
+	Issuers     []string // allowed issuers; empty: any
 	Audience    string   // empty: any, unless URLAudience
-	URLAudience bool     // if Audience is empty, it is the URL of the endpoint
+	URLAudience bool     // if Audience is empty, the endpoint's URL is the audience
 	Claims      map[string]string
-	BodyHash    string        // claim with the SHA-256 of the body in hex; empty: none
-	MaxAge      time.Duration // since iat; 0: only exp counts
-	Leeway      time.Duration // between the two clocks
+	BodyHash    string        // claim with the body's SHA-256 in hex; empty: none
+	MaxAge      time.Duration // maximum age since iat; 0: only exp counts
+	Leeway      time.Duration // allowed difference between the two clocks
 
-	Single []string // further headers that the provider's rules read; see Scheme
+	Single []string // additional headers that the provider's rules read; see Scheme
 }
 
 const (
 	// maxWebToken is the longest token, in bytes. Real ones have 1 to 2 kB.
 	maxWebToken = 16 << 10
-	// StandardLeeway is allowed between the clocks of a token.
+	// StandardLeeway is the usual difference allowed between the two clocks.
 	StandardLeeway = time.Minute
 )
 
-// Algorithms of tokens that are signed with a secret, and with a key pair.
+// Algorithms for tokens signed with a secret or with a key pair.
 var (
 	SecretAlgorithms = []string{"HS256", "HS384", "HS512"}
 	PublicAlgorithms = []string{"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"}
@@ -56,7 +56,7 @@ const Authorization = "Authorization"
 // segments reads tokens strictly. Claims about time are checked separately.
 var segments = jwt.NewParser(jwt.WithStrictDecoding(), jwt.WithoutClaimsValidation())
 
-// Verify proves a request by its token, as Provider.Verify describes.
+// Verify verifies a request by its token, as Provider.Verify describes.
 func (w *WebToken) Verify(ctx context.Context, r *provider.Request, secrets []secret.Value, now time.Time) (provider.Verified, error) {
 	for _, name := range w.Single {
 		if len(r.Header[name]) > 1 {
@@ -81,7 +81,7 @@ func (w *WebToken) Verify(ctx context.Context, r *provider.Request, secrets []se
 	return verified, nil
 }
 
-// token returns the token of a request.
+// token returns a request's token.
 func (w *WebToken) token(r *provider.Request) (string, error) {
 	value, err := TheHeader(r.Header, w.Header, provider.ReasonMissingToken)
 	if err != nil {
@@ -94,8 +94,8 @@ func (w *WebToken) token(r *provider.Request) (string, error) {
 	return token, nil
 }
 
-// Proven checks a token by itself: its signer, its audience and its time. It is also
-// for tokens elsewhere in a request. Errors: as those of Provider.Verify.
+// Proven checks a token by itself: its signer, its audience and its time. It also serves
+// tokens elsewhere in a request. Errors: the same as from Provider.Verify.
 func (w *WebToken) Proven(ctx context.Context, text string, secrets []secret.Value, now time.Time) (jwt.MapClaims, int, error) {
 	token, claims, signature, err := w.Read(text)
 	if err != nil {
@@ -109,14 +109,14 @@ func (w *WebToken) Proven(ctx context.Context, text string, secrets []secret.Val
 	return claims, index, w.valid(claims, now)
 }
 
-// Read takes a token apart. Nothing in it is proven yet.
+// Read parses a token. Nothing in it is verified yet.
 func (w *WebToken) Read(text string) (*jwt.Token, jwt.MapClaims, []byte, error) {
 	if len(text) > maxWebToken {
 		return nil, nil, nil, &provider.VerifyError{Reason: provider.ReasonMalformedToken, Detail: "longer than 16 KiB"}
 	}
 	claims := jwt.MapClaims{}
 	token, parts, err := segments.ParseUnverified(text, claims)
-	if err != nil && !errors.Is(err, jwt.ErrTokenUnverifiable) { // that error means an unknown algorithm
+	if err != nil && !errors.Is(err, jwt.ErrTokenUnverifiable) { // ErrTokenUnverifiable means an unknown algorithm
 		return nil, nil, nil, &provider.VerifyError{Reason: provider.ReasonMalformedToken, Detail: "not a signed JSON Web Token"}
 	}
 	algorithm, _ := token.Header["alg"].(string)
@@ -133,8 +133,8 @@ func (w *WebToken) Read(text string) (*jwt.Token, jwt.MapClaims, []byte, error) 
 	return token, claims, signature, nil
 }
 
-// Plausible refuses a request by its token's claims about time and body, so that no key
-// is fetched for a request that would be refused anyway. Nothing is proven by it.
+// Plausible refuses a request by its token's claims about time and body, so that no key is
+// fetched for a request that would be refused anyway. It verifies nothing.
 func (w *WebToken) Plausible(r *provider.Request, now time.Time) error {
 	text, err := w.token(r)
 	if err != nil {
@@ -150,7 +150,7 @@ func (w *WebToken) Plausible(r *provider.Request, now time.Time) error {
 	return w.fits(claims, r)
 }
 
-// Match finds the secret or the key a token is signed with.
+// Match returns the secret or key that signed a token.
 func (w *WebToken) Match(ctx context.Context, token *jwt.Token, signed string, signature []byte, secrets []secret.Value, now time.Time) (int, error) {
 	if w.Keys == nil {
 		return webTokenSecret.Match(secrets, [][]byte{{1}}, func(key []byte) [][]byte {
@@ -183,7 +183,7 @@ func (w *WebToken) Match(ctx context.Context, token *jwt.Token, signed string, s
 
 var webTokenSecret = KeySpelling{Encoding: Raw}
 
-// valid checks the claims of a proven token, without regard to the request.
+// valid checks a verified token's claims that do not depend on the request.
 func (w *WebToken) valid(claims jwt.MapClaims, now time.Time) error {
 	if err := w.inTime(claims, now); err != nil {
 		return err
@@ -202,8 +202,8 @@ func (w *WebToken) valid(claims jwt.MapClaims, now time.Time) error {
 	return nil
 }
 
-// inTime checks exp, nbf and iat. A token that never expires is accepted only if it is
-// bound to a body or its age is limited.
+// inTime checks exp, nbf and iat. A token that never expires is accepted only if it is bound
+// to a body or its age is limited.
 func (w *WebToken) inTime(claims jwt.MapClaims, now time.Time) error {
 	expires, expiryErr := claims.GetExpirationTime()
 	starts, startErr := claims.GetNotBefore()
@@ -227,13 +227,13 @@ func (w *WebToken) inTime(claims jwt.MapClaims, now time.Time) error {
 	return nil
 }
 
-// MadeFor reports whether a token names an audience.
+// MadeFor reports whether a token contains an audience.
 func MadeFor(claims jwt.MapClaims, audience string) bool {
 	audiences, err := claims.GetAudience()
 	return err == nil && slices.Contains(audiences, audience)
 }
 
-// fits checks the claims of a token about its request.
+// fits checks a token's claims about its request.
 func (w *WebToken) fits(claims jwt.MapClaims, r *provider.Request) error {
 	if w.Audience == "" && w.URLAudience {
 		if r.URL == nil {
@@ -254,14 +254,14 @@ func (w *WebToken) fits(claims jwt.MapClaims, r *provider.Request) error {
 	return nil
 }
 
-// endpoint is the URL of the source as the sender was given it, without query.
+// endpoint returns the source's URL as the sender was given it, without query.
 func endpoint(r *provider.Request) string {
 	u := *r.URL
 	u.RawQuery, u.Fragment = "", ""
 	return u.String()
 }
 
-// ReplayToken is the token itself.
+// ReplayToken returns the token itself.
 func (w *WebToken) ReplayToken(r *provider.Request) string {
 	token, err := w.token(r)
 	if err != nil {
@@ -271,8 +271,8 @@ func (w *WebToken) ReplayToken(r *provider.Request) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Check reports whether a secret can be used: to prove tokens with, or, where
-// the sender publishes its keys, to sign with.
+// Check returns an error if a secret cannot be used. A secret verifies tokens or, if the
+// sender publishes its keys, signs them.
 func (w *WebToken) Check(s secret.Value) error {
 	if w.Keys == nil {
 		return webTokenSecret.Check(s)
@@ -281,8 +281,8 @@ func (w *WebToken) Check(s secret.Value) error {
 	return err
 }
 
-// Sign sets a token that is proven for five minutes. Where the sender signs
-// with a private key, the secret is that key.
+// Sign sets a token that is valid for five minutes. If the sender signs with a private key,
+// the secret is that key.
 func (w *WebToken) Sign(r *provider.Request, s secret.Value, now time.Time) error {
 	sum := sha256.Sum256(r.Body)
 	claims := jwt.MapClaims{"iat": now.Unix(), "exp": now.Add(5 * time.Minute).Unix(), "jti": FreshID("")}
@@ -314,7 +314,7 @@ func (w *WebToken) Sign(r *provider.Request, s secret.Value, now time.Time) erro
 	return nil
 }
 
-// signed makes a token with the first algorithm that fits the key.
+// signed creates a token with the first algorithm that fits the key.
 func (w *WebToken) signed(claims jwt.MapClaims, s secret.Value) (string, error) {
 	if w.Keys == nil {
 		key, err := webTokenSecret.Key(s)

@@ -9,8 +9,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// ByOwnKeys proves a token by the keys among the secrets, instead of those that the
-// sender publishes. Its error is unknown_key if none of them made the token.
+// ByOwnKeys verifies a token with the keys among the secrets instead of the sender's published
+// keys. It returns unknown_key if none of them signed the token.
 func (w *WebToken) ByOwnKeys(ctx context.Context, r *provider.Request, secrets []secret.Value, now time.Time) (provider.Verified, error) {
 	for i, s := range secrets {
 		key, err := ReadKey(s)
@@ -34,8 +34,8 @@ func (w *WebToken) ByOwnKeys(ctx context.Context, r *provider.Request, secrets [
 	return provider.Verified{}, &provider.VerifyError{Reason: provider.ReasonUnknownKey}
 }
 
-// IsUnknownKey reports whether a request was refused only because its key is unknown:
-// another set of keys may still prove it.
+// IsUnknownKey reports whether a request was refused only because its key is unknown: another
+// key set may still verify it.
 func IsUnknownKey(err error) bool {
 	refused, ok := errors.AsType[*provider.VerifyError](err)
 	return ok && refused.Reason == provider.ReasonUnknownKey

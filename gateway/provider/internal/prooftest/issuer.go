@@ -11,13 +11,13 @@ import (
 	"time"
 )
 
-// Issuer is an authority that vouches for certificates.
+// Issuer is a certificate authority.
 type Issuer struct {
 	Certificate *x509.Certificate
 	key         *rsa.PrivateKey
 }
 
-// NewIssuer makes an authority, under another one unless that is nil.
+// NewIssuer creates an authority under another one, or a root authority if above is nil.
 func NewIssuer(above *Issuer) *Issuer {
 	key := Must(rsa.GenerateKey(rand.Reader, 2048))
 	template := &x509.Certificate{
@@ -33,7 +33,7 @@ func NewIssuer(above *Issuer) *Issuer {
 	return &Issuer{Must(x509.ParseCertificate(der)), key}
 }
 
-// Leaf is a certificate of the RSA key of the tests, in PEM.
+// Leaf returns a PEM certificate for the tests' RSA key.
 func (i *Issuer) Leaf(name string, until time.Time, issuers ...string) []byte {
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: name}, DNSNames: []string{name},
@@ -42,10 +42,10 @@ func (i *Issuer) Leaf(name string, until time.Time, issuers ...string) []byte {
 	return certificatePEM(Must(x509.CreateCertificate(rand.Reader, template, i.Certificate, RSAKey().Public(), i.key)))
 }
 
-// PEM is the certificate of the authority itself.
+// PEM returns the authority's own certificate.
 func (i *Issuer) PEM() []byte { return certificatePEM(i.Certificate.Raw) }
 
-// SelfSigned is a certificate of a key that vouches for itself.
+// SelfSigned returns a self-signed certificate.
 func SelfSigned(name string, key crypto.Signer, until time.Time) []byte {
 	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, NotBefore: Now().AddDate(-1, 0, 0), NotAfter: until}
 	return certificatePEM(Must(x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)))

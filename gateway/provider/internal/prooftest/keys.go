@@ -1,5 +1,5 @@
-// Package prooftest provides what the tests of the engine, of the senders and of the
-// catalog share: a clock, keys, certificates, and a sender that answers fetches.
+// Package prooftest provides what the tests of the engine, the senders and the catalog share:
+// a clock, keys, certificates, and a sender that responds to fetches.
 package prooftest
 
 import (
@@ -20,7 +20,7 @@ import (
 	"github.com/MicahParks/jwkset"
 )
 
-// Secret fits most providers.
+// Secret is accepted by most providers.
 const Secret = "correct horse battery staple"
 
 var (
@@ -32,16 +32,16 @@ var (
 	})
 )
 
-// RSAKey is the private key of all senders that sign with RSA.
+// RSAKey returns the private key of all senders that sign with RSA.
 func RSAKey() crypto.Signer { return rsaKey() }
 
-// ECDSAKey is the private key of all senders that sign with P-256.
+// ECDSAKey returns the private key of all senders that sign with P-256.
 func ECDSAKey() crypto.Signer { return ecdsaKey() }
 
-// Ed25519Key is the private key of all senders that sign with Ed25519.
+// Ed25519Key returns the private key of all senders that sign with Ed25519.
 func Ed25519Key() crypto.Signer { return ed25519Key() }
 
-// Must returns value, and panics with an error.
+// Must returns value. It panics if err is not nil.
 func Must[T any](value T, err error) T {
 	if err != nil {
 		panic(err)
@@ -49,35 +49,35 @@ func Must[T any](value T, err error) T {
 	return value
 }
 
-// RSAPEM is RSAKey, private, as a configuration spells it.
+// RSAPEM returns the private RSAKey in the form that a configuration contains.
 func RSAPEM() string { return KeyPEM(RSAKey()) }
 
-// ECDSAPEM is ECDSAKey, in the same spelling.
+// ECDSAPEM returns ECDSAKey in the same form.
 func ECDSAPEM() string { return KeyPEM(ECDSAKey()) }
 
-// RSABase64 is RSAKey without the lines around its base64.
+// RSABase64 returns RSAKey as base64 without the PEM lines around it.
 func RSABase64() string { return base64.StdEncoding.EncodeToString(pkcs8(RSAKey())) }
 
-// ECDSABase64 is ECDSAKey without the lines around its base64.
+// ECDSABase64 returns ECDSAKey as base64 without the PEM lines around it.
 func ECDSABase64() string { return base64.StdEncoding.EncodeToString(pkcs8(ECDSAKey())) }
 
-// Ed25519Hex is Ed25519Key: the seed, followed by the public key.
+// Ed25519Hex returns Ed25519Key: the seed, followed by the public key.
 func Ed25519Hex() string { return hex.EncodeToString(Ed25519Key().(ed25519.PrivateKey)) }
 
-// KeyPEM spells a private key.
+// KeyPEM encodes a private key.
 func KeyPEM(key crypto.Signer) string {
 	return string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: pkcs8(key)}))
 }
 
 func pkcs8(key crypto.Signer) []byte { return Must(x509.MarshalPKCS8PrivateKey(key)) }
 
-// KeyID is the id by which tokens name one of our keys: the hash of its public half.
+// KeyID returns the id by which tokens refer to one of our keys: the hash of its public half.
 func KeyID(key crypto.Signer) string {
 	sum := sha256.Sum256(Must(x509.MarshalPKIXPublicKey(key.Public())))
 	return base64.RawURLEncoding.EncodeToString(sum[:])
 }
 
-// KeySet is a JSON Web Key Set of the public halves of some keys.
+// KeySet returns a JSON Web Key Set with the public halves of some keys.
 func KeySet(keys ...crypto.Signer) []byte {
 	var set jwkset.JWKSMarshal
 	for _, key := range keys {

@@ -6,7 +6,7 @@ import (
 	"net/http"
 )
 
-// Published answers fetches of documents by their URL.
+// Published responds to fetches with documents, by URL.
 type Published map[string][]byte
 
 // RoundTrip implements http.RoundTripper.
@@ -19,7 +19,7 @@ func (p Published) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: status, Body: io.NopCloser(bytes.NewReader(document)), Header: http.Header{}, Request: r}, nil
 }
 
-// PublishedKeys publishes the public halves of the keys of the tests.
+// PublishedKeys publishes the public halves of the tests' keys.
 func PublishedKeys(rawURL string) func() Published {
 	return func() Published { return Published{rawURL: KeySet(RSAKey(), ECDSAKey(), Ed25519Key())} }
 }
@@ -37,7 +37,7 @@ func (c Counted) RoundTrip(r *http.Request) (*http.Response, error) {
 	return c.Published.RoundTrip(r)
 }
 
-// Total is the number of fetches of all documents.
+// Total returns the number of fetches of all documents.
 func (c Counted) Total() int {
 	n := 0
 	for _, times := range c.Fetched {

@@ -7,19 +7,19 @@ import (
 	"time"
 )
 
-// Now is the gateway's clock in all tests with a fixed time.
+// Now returns the gateway's time in all tests with a fixed time.
 func Now() time.Time { return time.Unix(1767225600, 0).UTC() }
 
-// Endpoint is the URL that was given to the sender, unless a test uses another.
+// Endpoint is the URL that the sender was given, unless a test uses another one.
 const Endpoint = "https://hooks.example.com/webhooks/demo"
 
-// URL parses a URL, that of the endpoint when it is empty.
+// URL parses a URL. An empty rawURL means the endpoint's URL.
 func URL(rawURL string) *url.URL { return Must(url.Parse(cmp.Or(rawURL, Endpoint))) }
 
-// Client is a client by its address.
+// Client returns the client with an address.
 func Client(address string) netip.Prefix { return netip.PrefixFrom(netip.MustParseAddr(address), 32) }
 
-// Flip changes one bit of a text.
+// Flip changes one bit in a text.
 func Flip(s string, bit int) string {
 	b := []byte(s)
 	b[bit/8] ^= 1 << (bit % 8)

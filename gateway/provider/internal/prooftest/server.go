@@ -19,7 +19,7 @@ type Server struct {
 	respond  atomic.Pointer[http.HandlerFunc]
 }
 
-// NewServer starts a server for the time of a test.
+// NewServer starts a server that runs until the test ends.
 func NewServer(t *testing.T, respond http.HandlerFunc) *Server {
 	t.Helper()
 	s := &Server{}
@@ -32,7 +32,7 @@ func NewServer(t *testing.T, respond http.HandlerFunc) *Server {
 	return s
 }
 
-// Transport connects to the server, whatever the requested host.
+// Transport connects to the server for every requested host.
 func (s *Server) Transport() *http.Transport {
 	roots := x509.NewCertPool()
 	roots.AddCert(s.Certificate())
@@ -45,15 +45,15 @@ func (s *Server) Transport() *http.Transport {
 	}
 }
 
-// Answer changes what the server answers from now on.
+// Answer changes how the server responds from now on.
 func (s *Server) Answer(respond http.HandlerFunc) { s.respond.Store(&respond) }
 
-// Says answers with a text.
+// Says responds with a text.
 func Says(text string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(text)) }
 }
 
-// Status answers with a status and nothing else.
+// Status responds with a status and no body.
 func Status(code int) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code) }
 }

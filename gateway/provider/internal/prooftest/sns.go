@@ -2,13 +2,13 @@ package prooftest
 
 import "time"
 
-// The topic of the messages that SNS signs in the tests, and the host of its region.
+// Topic of the messages that SNS signs in the tests, and its region's host.
 const (
 	SNSTopic = "arn:aws:sns:us-east-1:123456789012:orders"
 	SNSHost  = "https://sns.us-east-1.amazonaws.com/"
 )
 
-// PublishedSNS publishes certificates of SNS, and takes a confirmation.
+// PublishedSNS publishes SNS's certificates and accepts a subscription confirmation.
 func PublishedSNS() Published {
 	const name = "sns.amazonaws.com"
 	return Published{

@@ -2,7 +2,7 @@ package prooftest
 
 import "github.com/golang-jwt/jwt/v5"
 
-// Token makes a JSON Web Token. Without an id it names no key.
+// Token creates a JSON Web Token. Without an id the token has no key id.
 func Token(method jwt.SigningMethod, id string, key any, claims jwt.MapClaims) string {
 	token := jwt.NewWithClaims(method, claims)
 	if id != "" {
