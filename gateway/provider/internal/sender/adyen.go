@@ -29,8 +29,8 @@ const (
 	adyenSignature = adyenItem + "/additionalData/hmacSignature"
 )
 
-// adyenSigned are the signed fields of an item, in that order, with ":" between them. A
-// missing field is signed as an empty text.
+// adyenSigned returns an item's signed fields, in that order and joined with ":". A missing
+// field is signed as an empty text.
 func adyenSigned() []string {
 	return []string{
 		"/pspReference", "/originalReference", "/merchantAccountCode", "/merchantReference", "/amount/value", "/amount/currency",
@@ -38,10 +38,9 @@ func adyenSigned() []string {
 	}
 }
 
-// Adyen declares two kinds of webhooks: those of payments, where each item in the
-// body carries a signature of some of its own fields, and those of platforms,
-// balances and management, where a header signs the body.
-// Source: docs.adyen.com/development-resources/webhooks;
+// Adyen declares two kinds of webhooks. In payment webhooks each item in the body carries a
+// signature over some of its fields. In webhooks for platforms, balances and management a
+// header signs the body. Source: docs.adyen.com/development-resources/webhooks;
 // Adyen/adyen-node-api-library, hmacValidator.
 func Adyen(provider.Options) (*provider.Provider, error) {
 	a := &adyen{platform: proof.Scheme{
@@ -58,7 +57,7 @@ func Adyen(provider.Options) (*provider.Provider, error) {
 		Verify:    a.verify,
 		Events:    proof.EventRule(adyenEvents).Events,
 		Handshake: a.handshake,
-		// The older API wants this text, the newer one any 2xx.
+		// The older API requires this text, the newer one accepts any 2xx.
 		Answer:      func(*provider.Request) *provider.Answer { return adyenAccepted() },
 		CheckSecret: a.platform.CheckSecret,
 		Sign:        a.sign,
@@ -103,14 +102,14 @@ func adyenAccepted() *provider.Answer {
 	return &provider.Answer{Status: http.StatusOK, ContentType: "text/plain; charset=utf-8", Body: []byte("[accepted]")}
 }
 
-// maxAdyenTest is more than the largest delivery without items, in bytes, and
-// maxAdyenItem more than the largest item.
+// maxAdyenTest exceeds the largest delivery without items, in bytes; maxAdyenItem exceeds the
+// largest item.
 const (
 	maxAdyenTest = 4 << 10
 	maxAdyenItem = 64 << 10
 )
 
-// handshake answers a delivery without items: nothing in it could be signed or stored.
+// handshake answers a delivery without items, which contains nothing to sign or store.
 func (a *adyen) handshake(_ context.Context, r *provider.Request, _ []secret.Value, _ time.Time) (*provider.Answer, error) {
 	if len(r.Header[a.platform.Headers[0].Signature]) > 0 || len(r.Body) > maxAdyenTest {
 		return nil, nil
@@ -121,8 +120,8 @@ func (a *adyen) handshake(_ context.Context, r *provider.Request, _ []secret.Val
 	return adyenAccepted(), nil
 }
 
-// adyenPayments returns the items of a payment webhook, and false if the body is none.
-// It is for bodies that are proven, or short.
+// adyenPayments returns the items of a payment webhook. It returns false for any other body.
+// It is only for verified or short bodies.
 func adyenPayments(r *provider.Request) ([]gjson.Result, bool) {
 	root, err := proof.ParseJSON(r.Body)
 	if err != nil {
@@ -132,14 +131,13 @@ func adyenPayments(r *provider.Request) ([]gjson.Result, bool) {
 	return list.Array(), list.IsArray()
 }
 
-// verify accepts a payment webhook only if each of its items is proven, all by the same
-// secret. It stops at the first item that no secret proves together with the previous
-// ones, and reads no further.
+// verify accepts a payment webhook only if one secret verifies all its items. It stops at the
+// first item that no secret verifies together with the previous items, and reads no further.
 func (a *adyen) verify(ctx context.Context, r *provider.Request, secrets []secret.Value, now time.Time) (provider.Verified, error) {
 	if len(r.Header[a.platform.Headers[0].Signature]) > 0 {
 		return a.platform.Verify(ctx, r, secrets, now)
 	}
-	able := make([]int, len(secrets)) // to prove all items so far, by their index
+	able := make([]int, len(secrets)) // indexes of the secrets that verify all items so far
 	for i := range secrets {
 		able[i] = i
 	}
@@ -160,7 +158,7 @@ func (a *adyen) verify(ctx context.Context, r *provider.Request, secrets []secre
 		})
 	})
 	switch {
-	case !found, errors.Is(err, proof.ErrNoJSON) && items == 0: // not of payments: it lacks the header
+	case !found, errors.Is(err, proof.ErrNoJSON) && items == 0: // not a payment webhook: it lacks the header
 		return a.platform.Verify(ctx, r, secrets, now)
 	case errors.Is(err, proof.ErrNoJSON):
 		return provider.Verified{}, &provider.VerifyError{Reason: provider.ReasonMissingSignature, Detail: "the body is not JSON"}
@@ -172,8 +170,8 @@ func (a *adyen) verify(ctx context.Context, r *provider.Request, secrets []secre
 	return provider.Verified{SecretIndex: able[0]}, nil
 }
 
-// prove returns which of the able secrets prove the item written as raw; an
-// error when none does.
+// prove returns the able secrets that verify the item in raw. It returns an error if none
+// does.
 func (a *adyen) prove(raw []byte, i int, secrets []secret.Value, able []int) ([]int, error) {
 	if len(raw) > maxAdyenItem {
 		return nil, &provider.VerifyError{Reason: provider.ReasonTooManyItems, Detail: adyenItems + "/" + strconv.Itoa(i) + " is larger than an item may be"}
@@ -199,7 +197,7 @@ func (a *adyen) prove(raw []byte, i int, secrets []secret.Value, able []int) ([]
 	}
 	var still []int
 	var unusable error
-	for _, index := range able { // all of them, whatever the result
+	for _, index := range able { // try all of them, whatever the result
 		_, err := a.platform.Secret.Match(secrets[index:index+1], [][]byte{signature}, func(key []byte) [][]byte {
 			return [][]byte{adyenMAC(key, signed)}
 		})
@@ -226,10 +224,10 @@ func adyenMAC(key, text []byte) []byte {
 	return mac.Sum(nil)
 }
 
-// adyenText returns the signed text of an item. Nothing in it is escaped: a ":" in a
-// field, such as in the names of reports, looks like a separator.
+// adyenText returns an item's signed text. Nothing in it is escaped: a ":" in a field, such as
+// in a report's name, looks like a separator.
 func adyenText(item gjson.Result) ([]byte, error) {
-	fields := make(map[string]gjson.Result, 16) // read once: each look for a member reads them all
+	fields := make(map[string]gjson.Result, 16) // read once: each search for a member reads all of them
 	proof.Lookup(item, adyenItem).ForEach(func(key, value gjson.Result) bool {
 		fields[key.Str] = value
 		return true
@@ -275,12 +273,12 @@ func adyenEvents(d *proof.Document) ([]provider.Event, error) {
 	return proof.Facts{ID: proof.OrWhole(id), Kind: proof.At("/type"), Occurred: occurred}.Of(d)
 }
 
-// adyenPlain matches the references of payments.
+// adyenPlain matches payment references.
 var adyenPlain = regexp.MustCompile(`^[0-9A-Za-z]+$`)
 
-// adyenKey is made of the signed text alone: text moved from one field to the next
-// gives the same key. Reports have their names as references, which are the same in
-// every merchant account.
+// adyenKey builds the key only from the signed text: text moved from one field to the next
+// gives the same key. Reports have their names as references, which are equal in all merchant
+// accounts.
 func adyenKey(d *proof.Document) (string, error) {
 	item, err := d.JSON()
 	if err != nil {
@@ -304,8 +302,8 @@ func adyenKey(d *proof.Document) (string, error) {
 	return proof.Join(fields[2], fields[0], fields[last-1], fields[last]), nil
 }
 
-// sign puts a signature into each item of a payment webhook, and into the
-// header for any other body.
+// sign puts a signature into each item of a payment webhook, and into the header of any other
+// delivery.
 func (a *adyen) sign(r *provider.Request, key secret.Value, now time.Time) error {
 	items, ok := adyenPayments(r)
 	if !ok || len(items) == 0 {

@@ -13,9 +13,9 @@ import (
 
 type auth0 struct{ token proof.StaticToken }
 
-// Auth0 declares event streams, which send one CloudEvent in a request, and log
-// streams, which send lists. Both carry a fixed header.
-// Source: github.com/auth0/docs-v2, customize/events and customize/log-streams.
+// Auth0 declares event streams, which send one CloudEvent per request, and log streams, which
+// send lists. Both send a fixed header. Source: github.com/auth0/docs-v2, customize/events and
+// customize/log-streams.
 func Auth0(provider.Options) (*provider.Provider, error) {
 	a := &auth0{token: proof.StaticToken{Header: proof.Authorization, Prefix: proof.Bearer}}
 	return &provider.Provider{
@@ -61,8 +61,8 @@ func Auth0(provider.Options) (*provider.Provider, error) {
 	}, nil
 }
 
-// verify accepts the secret in the spelling that the stream is set to: after Bearer, in
-// base64 after Basic, or as it is.
+// verify accepts the secret in the form that the stream uses: after Bearer, in base64 after
+// Basic, or as it is.
 func (a *auth0) verify(_ context.Context, r *provider.Request, secrets []secret.Value, _ time.Time) (provider.Verified, error) {
 	token, err := proof.TheHeader(r.Header, proof.Authorization, provider.ReasonMissingToken)
 	if err != nil {
@@ -105,7 +105,7 @@ func auth0Events(r *provider.Request) ([]provider.Event, error) {
 func sampleAuth0(eventType, id string, now time.Time) *provider.Request {
 	eventType = cmp.Or(eventType, "user.created")
 	at := now.UTC().Format(time.RFC3339Nano)
-	if !strings.Contains(eventType, ".") { // the codes of log entries
+	if !strings.Contains(eventType, ".") { // log entry codes
 		return proof.SampleJSON([]proof.Object{{
 			"log_id": cmp.Or(id, proof.FreshID("")), "data": proof.Object{
 				"date": at, "type": eventType, "client_id": "8k0m1z", "client_name": "demo", "ip": "192.0.2.7", "user_id": "auth0|507f1f77",
@@ -120,8 +120,7 @@ func sampleAuth0(eventType, id string, now time.Time) *provider.Request {
 	})
 }
 
-// auth0List looks at our event stream only.
-// Source: auth0/docs-v2, customize/events.
+// auth0List only checks our event stream. Source: auth0/docs-v2, customize/events.
 func auth0List() *provider.List {
 	return &provider.List{
 		Endpoint: `est_[A-Za-z0-9]+`, Example: "est_56rXpyU2RP9DhjY4nbjAJg",

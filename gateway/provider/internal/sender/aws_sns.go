@@ -5,7 +5,7 @@ import (
 	"context"
 	"crypto"
 	"crypto/rsa"
-	_ "crypto/sha1" // version 1 of the signature; crypto.SHA1 finds it
+	_ "crypto/sha1" // for signature version 1; crypto.SHA1 finds it
 	"crypto/x509"
 	"encoding/pem"
 	"errors"
@@ -28,7 +28,7 @@ import (
 
 type sns struct {
 	fetcher *proof.Fetcher
-	roots   *x509.CertPool // nil: those of the system
+	roots   *x509.CertPool // nil: the system's authorities
 }
 
 const (
@@ -37,8 +37,8 @@ const (
 	snsGoodbye      = "UnsubscribeConfirmation"
 )
 
-// snsCertificateTTL is for how long a certificate is kept. AWS changes it by
-// changing its URL.
+// snsCertificateTTL is how long a certificate is cached. When AWS changes the certificate, its
+// URL changes too.
 const snsCertificateTTL = proof.Day
 
 var (
@@ -46,8 +46,8 @@ var (
 	// anyone can own (sns.s3-us-west-2.amazonaws.com).
 	snsHost = regexp.MustCompile(`^sns\.[a-z]{2}(-[a-z]+){1,3}-[0-9]{1,2}\.amazonaws\.com(\.cn)?$`)
 	snsPath = regexp.MustCompile(`^/SimpleNotificationService-[0-9A-Za-z]{1,64}\.pem$`)
-	// snsName is in the certificate: sns.amazonaws.com, or that of some regions
-	// (sns-signing.me-south-1.amazonaws.com, sns-cn-north-1.amazonaws.com.cn).
+	// snsName matches the name in the certificate: sns.amazonaws.com, or the name of some
+	// regions (sns-signing.me-south-1.amazonaws.com, sns-cn-north-1.amazonaws.com.cn).
 	snsName  = regexp.MustCompile(`^sns(-signing)?([.-][a-z0-9-]+)?\.amazonaws\.com(\.cn)?$`)
 	snsTopic = regexp.MustCompile(`^arn:aws[a-z-]*:sns:[a-z0-9-]+:[0-9]{12}:[A-Za-z0-9_.-]{1,256}$`)
 
@@ -56,10 +56,9 @@ var (
 	errNoSNSObject = errors.New("only a JSON object can contain the signature")
 )
 
-// SNS declares the HTTP deliveries of Amazon SNS. Anybody can have a topic there
-// that AWS signs for, so the secrets of a source are the topics it takes.
-// Source: docs.aws.amazon.com/sns, "Verifying the signatures of Amazon SNS
-// messages"; aws/aws-js-sns-message-validator.
+// SNS declares Amazon SNS's HTTP deliveries. Anyone can create a topic for which AWS signs, so
+// a source's secrets are the topics that it accepts. Source: docs.aws.amazon.com/sns,
+// "Verifying the signatures of Amazon SNS messages"; aws/aws-js-sns-message-validator.
 func SNS(o provider.Options) (*provider.Provider, error) {
 	s := &sns{fetcher: proof.NewFetcherFor(o, snsHost.MatchString), roots: o.Roots}
 	s.fetcher.Budget = &proof.FetchBudget{}
@@ -113,7 +112,7 @@ func aboutSNS() provider.About {
 	}
 }
 
-// checkSNS takes a topic, or a key.
+// checkSNS accepts a topic or a key.
 func checkSNS(s secret.Value) error {
 	switch {
 	case s.IsZero():
@@ -124,8 +123,8 @@ func checkSNS(s secret.Value) error {
 	return errNoTopic
 }
 
-// handshake confirms a subscription to one of our topics. The message is signed, and
-// the URL in it must be one of SNS.
+// handshake confirms a subscription to one of our topics. The message must be signed, and its
+// URL must belong to SNS.
 func (s *sns) handshake(ctx context.Context, r *provider.Request, secrets []secret.Value, now time.Time) (*provider.Answer, error) {
 	if gjson.GetBytes(jsonpointer.WithoutMark(r.Body), "Type").String() != snsConfirmation {
 		return nil, nil
@@ -134,7 +133,7 @@ func (s *sns) handshake(ctx context.Context, r *provider.Request, secrets []secr
 		return nil, err
 	}
 	d := &proof.Document{R: r}
-	if proof.At("/Type").Optional(d) != snsConfirmation { // of two members Type the last one is signed
+	if proof.At("/Type").Optional(d) != snsConfirmation { // if Type occurs twice, the last member is signed
 		return nil, nil
 	}
 	confirm, err := proof.At("/SubscribeURL").Text(d)
@@ -159,7 +158,7 @@ func (s *sns) verify(ctx context.Context, r *provider.Request, secrets []secret.
 	if err != nil {
 		return provider.Verified{}, err
 	}
-	// Topics before anything is fetched: strangers have some too.
+	// The topic is checked before anything is fetched: unknown senders have topics too.
 	index, own, err := snsMatch(secrets, m)
 	if err != nil || own {
 		return provider.Verified{SecretIndex: index}, err
@@ -175,8 +174,8 @@ func (s *sns) verify(ctx context.Context, r *provider.Request, secrets []secret.
 	return provider.Verified{SecretIndex: index}, nil
 }
 
-// snsMatch returns the index of the message's topic, or of the key that signed it; own
-// reports whether it is such a key.
+// snsMatch returns the index of the message's topic, or of the key that signed it. own reports
+// whether it is such a key.
 func snsMatch(secrets []secret.Value, m snsMessage) (index int, own bool, err error) {
 	if len(secrets) == 0 {
 		return 0, false, proof.ErrNoSecret
@@ -207,7 +206,7 @@ func snsMatch(secrets []secret.Value, m snsMessage) (index int, own bool, err er
 	return 0, false, &provider.VerifyError{Reason: refused, Detail: "not a topic of the source"}
 }
 
-// snsMessage is the description of a message in its body.
+// snsMessage holds the fields that describe a message in its body.
 type snsMessage struct {
 	topic, certificate string
 	hash               crypto.Hash
@@ -241,16 +240,16 @@ func snsMessageOf(root gjson.Result) (snsMessage, error) {
 	return m, nil
 }
 
-// snsSigned writes the names and values that are signed, each on a line. Only
-// Message may have line breaks: in another value they could pass for the next
-// name, and make another id of the same signature.
+// snsSigned writes the signed names and values, each on a separate line. Only Message may
+// contain line breaks. In another value they could pass for the next name and create another
+// id with the same signature.
 func snsSigned(root gjson.Result) ([]byte, error) {
 	kind, _ := proof.Scalar(proof.Lookup(root, "/Type"))
 	var names []string
 	switch kind {
 	case snsConfirmation, snsGoodbye:
 		names = []string{"Message", "MessageId", "SubscribeURL", "Timestamp", "Token", "TopicArn", "Type"}
-	default: // a notification, or a kind that is not known: its name is signed as well
+	default: // a notification, or an unknown type: its name is signed as well
 		names = []string{"Message", "MessageId", "Subject", "Timestamp", "TopicArn", "Type"}
 	}
 	var signed []byte
@@ -271,9 +270,9 @@ func snsSigned(root gjson.Result) ([]byte, error) {
 	return signed, nil
 }
 
-// key returns the key of the certificate at rawURL, which must be of SNS. Its origin,
-// the host of SNS, vouches for it. If AWS serves the chain with it, the system's
-// authorities must too.
+// key returns the key of the certificate at rawURL, which must be one of SNS's hosts. The host
+// vouches for the certificate. If AWS serves the chain with it, the system's authorities must
+// vouch for it too.
 func (s *sns) key(ctx context.Context, by proof.Asker, rawURL string, now time.Time) (*rsa.PublicKey, error) {
 	if !proof.IsDocument(rawURL, snsPath) {
 		return nil, &provider.VerifyError{Reason: provider.ReasonForeignURL, Detail: "SigningCertURL is not the URL of a certificate"}

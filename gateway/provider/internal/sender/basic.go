@@ -5,7 +5,7 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
 )
 
-// Basic takes requests with a user and a password.
+// Basic accepts requests with a user and a password.
 func Basic(o provider.Options) (*provider.Provider, error) {
 	p, err := proof.ByToken(o, &proof.StaticToken{Header: proof.Authorization, Prefix: proof.Basic, Basic: true})
 	if err != nil {

@@ -12,11 +12,9 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
 )
 
-// Bitbucket declares Bitbucket Cloud and Bitbucket Data Center, which signs
-// alike and calls its id by another name.
-// Source: support.atlassian.com/bitbucket-cloud, "Manage webhooks",
-// "Troubleshoot webhooks"; confluence.atlassian.com/bitbucketserver, "Event
-// payload".
+// Bitbucket declares Bitbucket Cloud and Bitbucket Data Center, which sign in the same way but
+// name the id differently. Source: support.atlassian.com/bitbucket-cloud, "Manage webhooks",
+// "Troubleshoot webhooks"; confluence.atlassian.com/bitbucketserver, "Event payload".
 func Bitbucket(provider.Options) (*provider.Provider, error) {
 	cloud, dataCenter, event := proof.InHeader("X-Request-UUID"), proof.InHeader("X-Request-Id"), proof.InHeader("X-Event-Key")
 	attempt := proof.InHeader("X-Attempt-Number")
@@ -60,7 +58,7 @@ func Bitbucket(provider.Options) (*provider.Provider, error) {
 		Events: func(r *provider.Request) ([]provider.Event, error) {
 			id := proof.Verbatim(cloud)
 			if len(r.Header[cloud.Header]) == 0 && len(r.Header[dataCenter.Header]) > 0 {
-				// The extra part keeps the two kinds of key apart.
+				// The additional part keeps the two kinds of key apart.
 				id = proof.Composite(proof.Fixed("request"), dataCenter)
 			}
 			return proof.Facts{ID: id, Kind: event, NeedJSON: true}.Events(r)

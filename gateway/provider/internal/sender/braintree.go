@@ -30,14 +30,14 @@ var (
 	errBraintreeForm = errors.New("only a form with " + braintreePayload + " can contain the signature")
 )
 
-// braintreeDigits matches a challenge and never a payload: the answer to a stranger's
-// challenge must not be the signature of a payload.
+// braintreeDigits matches a challenge and never a payload: the response to an unknown sender's
+// challenge must not be a payload's signature.
 var braintreeDigits = regexp.MustCompile(`^[0-9a-f]{20,32}$`)
 
-// Braintree declares Braintree's webhooks: a form with a base64 payload of XML and its
-// signatures, each after its public key. The secret of a source is both keys.
-// Source: developer.paypal.com/braintree/docs/guides/webhooks;
-// braintree/braintree_node, webhook_notification_gateway.
+// Braintree declares Braintree's webhooks: a form with a base64 XML payload and its
+// signatures, each after its public key. A source's secret contains both keys. Source:
+// developer.paypal.com/braintree/docs/guides/webhooks; braintree/braintree_node,
+// webhook_notification_gateway.
 func Braintree(provider.Options) (*provider.Provider, error) {
 	return &provider.Provider{
 		Name:      "braintree",
@@ -84,7 +84,7 @@ func aboutBraintree() provider.About {
 	}
 }
 
-// braintreeKeys is a secret: both keys, and the signing key derived from the private
+// braintreeKeys is a parsed secret: both keys, and the signing key derived from the private
 // one.
 type braintreeKeys struct {
 	public string
@@ -185,7 +185,7 @@ func verifyBraintree(_ context.Context, r *provider.Request, secrets []secret.Va
 	return provider.Verified{}, &provider.VerifyError{Reason: provider.ReasonWrongSignature}
 }
 
-// braintreeSignatures reads public_key|hex pairs with & between them.
+// braintreeSignatures reads public_key|hex pairs separated by &.
 func braintreeSignatures(text string) (map[string][]byte, error) {
 	signatures := map[string][]byte{}
 	for pair := range strings.SplitSeq(text, "&") {
@@ -199,7 +199,7 @@ func braintreeSignatures(text string) (map[string][]byte, error) {
 	return signatures, nil
 }
 
-// braintreeNotification is the XML of a payload.
+// braintreeNotification is the XML in a payload.
 type braintreeNotification struct {
 	XMLName   xml.Name `xml:"notification"`
 	Kind      string   `xml:"kind"`
@@ -262,7 +262,7 @@ func sampleBraintree(eventType, id string, now time.Time) *provider.Request {
 	eventType = cmp.Or(eventType, "subscription_charged_successfully")
 	subject, _, _ := strings.Cut(eventType, "_")
 	var escaped strings.Builder
-	_ = xml.EscapeText(&escaped, []byte(cmp.Or(id, proof.FreshID("")))) // a builder takes all
+	_ = xml.EscapeText(&escaped, []byte(cmp.Or(id, proof.FreshID("")))) // a builder accepts everything
 	text := `<?xml version="1.0" encoding="UTF-8"?><notification><kind>` + eventType + `</kind><timestamp type="datetime">` +
 		now.UTC().Format(time.RFC3339) + `</timestamp><subject><` + subject + `><id>` + escaped.String() + `</id><price>42.00</price>` +
 		`<status>Active</status></` + subject + `></subject></notification>`

@@ -18,8 +18,8 @@ import (
 
 type discord struct{ scheme proof.Scheme }
 
-// Values of the member type. 1 is a PING among interactions, and an event
-// where the body has the member event.
+// Values of the member type. 1 is a PING in an interaction, but an event in a body with the
+// member event.
 const (
 	discordEventPing    = "0"
 	discordPing         = "1"
@@ -29,10 +29,10 @@ const (
 	discordModal        = "5"
 )
 
-// Discord declares interactions and webhook events: one way to sign, two kinds of
-// body, two kinds of PING. Discord sends bad signatures on purpose, and takes
-// the URL off the application when they are not answered 401.
-// Source: github.com/discord/discord-api-docs, developers/interactions and
+// Discord declares interactions and webhook events: they share one signature scheme but have
+// two body formats and two kinds of PING. Discord sends invalid signatures on purpose. It
+// removes the URL from the application if they do not get a 401. Source:
+// github.com/discord/discord-api-docs, developers/interactions and
 // developers/events/webhook-events.mdx.
 func Discord(o provider.Options) (*provider.Provider, error) {
 	d := &discord{scheme: proof.Scheme{
@@ -87,7 +87,7 @@ func Discord(o provider.Options) (*provider.Provider, error) {
 	}, nil
 }
 
-// handshake answers both kinds of PING, which are signed like everything else.
+// handshake answers both kinds of PING, which are signed like all other requests.
 func (d *discord) handshake(ctx context.Context, r *provider.Request, secrets []secret.Value, now time.Time) (*provider.Answer, error) {
 	var answer *provider.Answer
 	switch body := gjson.ParseBytes(jsonpointer.WithoutMark(r.Body)); body.Get("type").Raw {
@@ -107,8 +107,7 @@ func (d *discord) handshake(ctx context.Context, r *provider.Request, secrets []
 	return answer, nil
 }
 
-// discordAnswer defers the answer to an interaction, and gives autocompletion
-// an empty one.
+// discordAnswer defers the response to an interaction. Autocompletion gets an empty response.
 func discordAnswer(r *provider.Request) *provider.Answer {
 	var deferred string
 	switch gjson.GetBytes(jsonpointer.WithoutMark(r.Body), "type").Raw {
@@ -160,11 +159,11 @@ func discordInteraction(d *proof.Document, kind string) ([]provider.Event, error
 	return events, nil
 }
 
-// discordEpoch is when snowflakes begin, in Unix milliseconds.
+// discordEpoch is the start of snowflake time, in Unix milliseconds.
 const discordEpoch = 1420070400000
 
-// discordTime reads the time of an event, which is UTC without a zone, or the time
-// inside a snowflake.
+// discordTime reads an event's time, which is UTC without a zone, or the time inside a
+// snowflake.
 func discordTime(s string) time.Time {
 	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999"} {
 		if t, err := time.Parse(layout, s); err == nil && t.Year() >= 1970 {

@@ -16,10 +16,9 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
 )
 
-// DocuSign declares DocuSign Connect with JSON bodies (SIM, "send individual
-// messages"), and with the XML of older configurations. Every key of the
-// account signs in a header of its own, whatever the body is.
-// Source: developers.docusign.com/platform/webhooks/connect, .../validate and
+// DocuSign declares DocuSign Connect with JSON bodies (SIM, "send individual messages"), and
+// with the XML of older configurations. Each of the account's keys signs every body in a
+// separate header. Source: developers.docusign.com/platform/webhooks/connect, .../validate and
 // .../legacy-message-formats.
 func DocuSign(provider.Options) (*provider.Provider, error) {
 	s := &proof.Scheme{
@@ -97,9 +96,9 @@ func sampleDocuSign(eventType, id string, now time.Time) *provider.Request {
 	})
 }
 
-// The places of the older format of Connect. It contains the state of an envelope, and
-// does not say which part has just changed.
-// Source: developers.docusign.com/platform/webhooks/connect/legacy-message-formats.
+// Element paths in Connect's older format. It contains an envelope's state, but does not say
+// which part has just changed. Source:
+// developers.docusign.com/platform/webhooks/connect/legacy-message-formats.
 const (
 	docusignEnvelope = "DocuSignEnvelopeInformation/EnvelopeStatus/EnvelopeID"
 	docusignStatus   = "DocuSignEnvelopeInformation/EnvelopeStatus/Status"
@@ -107,8 +106,8 @@ const (
 	docusignOffset   = "DocuSignEnvelopeInformation/TimeZoneOffset" // in hours
 )
 
-// docusignXML describes a message in XML. Its type is that which the
-// newer format has for an envelope in this state.
+// docusignXML describes an XML message. Its type is the one that the newer format has for an
+// envelope in this state.
 func docusignXML(r *provider.Request) ([]provider.Event, error) {
 	found, err := elements.Read(r.Body, docusignEnvelope, docusignStatus, docusignTime, docusignOffset)
 	if err != nil {
@@ -123,7 +122,7 @@ func docusignXML(r *provider.Request) ([]provider.Event, error) {
 			parts[i+1] = ""
 		}
 	}
-	if parts[1] == "" { // nothing distinguishes it from the next message about the envelope
+	if parts[1] == "" { // nothing distinguishes it from the envelope's next message
 		parts[1] = proof.HashOf(string(r.Body))
 	}
 	kind := proof.UnknownType
@@ -137,8 +136,8 @@ func docusignXML(r *provider.Request) ([]provider.Event, error) {
 	}}, nil
 }
 
-// docusignClock reads a local time and its zone's offset from UTC. Without a usable
-// offset it returns no time: an error of some hours would be worse.
+// docusignClock reads a local time and its zone's offset from UTC. Without a usable offset it
+// returns the zero time, because an error of some hours would be worse.
 func docusignClock(local, offset string) time.Time {
 	t, err := time.Parse("2006-01-02T15:04:05.999999999", local)
 	if err != nil || t.Year() < 1970 {

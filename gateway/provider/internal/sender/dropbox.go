@@ -12,9 +12,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// Dropbox declares the webhooks of the files API. They name the accounts in
-// which something changed, and nothing else.
-// Source: dropbox.com/developers/reference/webhooks.
+// Dropbox declares the files API's webhooks. They only name the accounts in which something
+// changed. Source: dropbox.com/developers/reference/webhooks.
 func Dropbox(provider.Options) (*provider.Provider, error) {
 	s := &proof.Scheme{
 		Headers:  []proof.HeaderNames{{Signature: "X-Dropbox-Signature"}},
@@ -29,7 +28,7 @@ func Dropbox(provider.Options) (*provider.Provider, error) {
 	var rule proof.EventRule = func(d *proof.Document) ([]provider.Event, error) {
 		root, err := d.JSON()
 		if err == nil && root.IsObject() && !proof.Lookup(root, "/list_folder").Exists() {
-			return other.Of(d) // of a kind that is not known
+			return other.Of(d) // an unknown kind
 		}
 		return accounts(d)
 	}
@@ -75,7 +74,7 @@ func Dropbox(provider.Options) (*provider.Provider, error) {
 	}, nil
 }
 
-// dropboxChallenge answers the check of a new URI, which is not signed.
+// dropboxChallenge answers the unsigned check of a new URI.
 func dropboxChallenge(_ context.Context, r *provider.Request, _ []secret.Value, _ time.Time) (*provider.Answer, error) {
 	if r.Method != http.MethodGet {
 		return nil, nil

@@ -120,7 +120,7 @@ func githubList() *provider.List {
 		Endpoint: `repos/[^/\s]+/[^/\s]+/hooks/[0-9]+|orgs/[^/\s]+/hooks/[0-9]+|app`, Example: "repos/OWNER/REPO/hooks/ID, orgs/ORG/hooks/ID or app",
 		Aliases:    map[string]string{"app": "app/hook"},
 		Rights:     "Webhooks: read and write, on the repository or organization; read is enough with `via: pull`. A classic token has the scope `write:repo_hook` or `admin:org_hook`. With `endpoint: app` the token is the private key of the App, and `app` its client id.",
-		Scopes:     "X-OAuth-Scopes", // of classic tokens; docs.github.com, "Scopes for OAuth apps"
+		Scopes:     "X-OAuth-Scopes", // for classic tokens; docs.github.com, "Scopes for OAuth apps"
 		Credential: "Authorization: Bearer {token}",
 		Headers:    map[string]string{"Accept": "application/vnd.github+json", "X-GitHub-Api-Version": "2022-11-28"},
 		Rate:       2, BackDays: 3,

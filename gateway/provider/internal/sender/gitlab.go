@@ -24,10 +24,10 @@ var (
 	gitlabEvent = proof.InHeader("X-Gitlab-Event")
 )
 
-// GitLab declares GitLab's webhooks: with a signing token, which works as Standard
-// Webhooks do, and with the older secret token, which is only sent in a header.
-// Source: docs.gitlab.com/user/project/integrations/webhooks; gitlab-org/gitlab
-// merge requests 160952 (Idempotency-Key) and 230944 (signing token).
+// GitLab declares GitLab's webhooks. A signing token works as in Standard Webhooks. The older
+// secret token is only sent in a header. Source:
+// docs.gitlab.com/user/project/integrations/webhooks; gitlab-org/gitlab merge requests 160952
+// (Idempotency-Key) and 230944 (signing token).
 func GitLab(o provider.Options) (*provider.Provider, error) {
 	g := &gitlab{
 		signing: proof.StandardScheme(proof.StandardSecret(), proof.Tolerance(o, proof.StandardTolerance), proof.WebhookNames()),
@@ -91,8 +91,8 @@ func gitlabSigns(s secret.Value) bool {
 	return strings.HasPrefix(s.Reveal(), proof.StandardSecret().Prefix)
 }
 
-// verify proves a signature if the request has one and a signing token is configured,
-// and else the secret token. A signing token is never accepted as a secret token.
+// verify checks the signature if the request has one and a signing token is configured,
+// otherwise the secret token. A signing token is never accepted as a secret token.
 func (g *gitlab) verify(ctx context.Context, r *provider.Request, secrets []secret.Value, now time.Time) (provider.Verified, error) {
 	var of [2]struct { // secret tokens, signing tokens
 		secrets []secret.Value
@@ -126,7 +126,7 @@ func (g *gitlab) verify(ctx context.Context, r *provider.Request, secrets []secr
 func gitlabEvents(r *provider.Request) ([]provider.Event, error) {
 	d := &proof.Document{R: r}
 	signed := proof.InHeader(proof.WebhookNames().ID)
-	id := proof.Hashed(gitlabEvent.IfAny(), proof.At("")) // resent as it was
+	id := proof.Hashed(gitlabEvent.IfAny(), proof.At("")) // resent unchanged
 	switch {
 	case len(r.Header[proof.WebhookNames().Signature]) > 0 && len(r.Header[signed.Header]) > 0:
 		id = proof.Verbatim(signed)
@@ -135,7 +135,7 @@ func gitlabEvents(r *provider.Request) ([]provider.Event, error) {
 	}
 	kind := proof.At("/object_kind")
 	if kind.Optional(d) == "" {
-		kind = proof.At("/event_name") // of system hooks
+		kind = proof.At("/event_name") // for system hooks
 	}
 	events, err := proof.Facts{ID: id, Kind: kind, Fallback: gitlabEvent, Detail: proof.At("/object_attributes/action"), NeedJSON: true}.Of(d)
 	if err != nil {
@@ -145,7 +145,7 @@ func gitlabEvents(r *provider.Request) ([]provider.Event, error) {
 	return events, nil
 }
 
-// gitlabTime reads both ways in which GitLab writes a time.
+// gitlabTime reads both of GitLab's time formats.
 func gitlabTime(s string) time.Time {
 	for _, layout := range []string{time.RFC3339Nano, "2006-01-02 15:04:05 UTC"} {
 		if t, err := time.Parse(layout, s); err == nil && t.Year() >= 1970 {
@@ -205,9 +205,9 @@ func sampleGitLab(eventType, id string, now time.Time) *provider.Request {
 		"User-Agent", "GitLab/18.6.0")
 }
 
-// gitlabList lists the deliveries, without times, for 7 days. While a webhook is
-// switched off nothing is recorded.
-// Source: docs.gitlab.com/api/project_webhooks; gitlabhq lib/api/hooks/events.rb.
+// gitlabList lists the last 7 days' deliveries, without times. GitLab records nothing while a
+// webhook is disabled. Source: docs.gitlab.com/api/project_webhooks; gitlabhq
+// lib/api/hooks/events.rb.
 func gitlabList() *provider.List {
 	return &provider.List{
 		Base:     "https://gitlab.com/api/v4",

@@ -15,7 +15,7 @@ import (
 // "Webhook retries / failures"; gocardless-pro libraries.
 func GoCardless(provider.Options) (*provider.Provider, error) {
 	s := &proof.Scheme{
-		Headers:  []proof.HeaderNames{{Signature: "Webhook-Signature"}}, // the same name as that of Standard Webhooks
+		Headers:  []proof.HeaderNames{{Signature: "Webhook-Signature"}}, // Standard Webhooks uses the same name
 		Hash:     sha256.New,
 		Encoding: proof.Hex,
 		Template: proof.Template{proof.InBody},

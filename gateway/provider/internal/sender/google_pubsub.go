@@ -13,7 +13,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// Headers of a message that comes without its envelope.
+// Headers of a message without its envelope.
 const (
 	pubsubID           = "X-Goog-Pubsub-Message-Id"
 	pubsubSubscription = "X-Goog-Pubsub-Subscription-Name"
@@ -25,9 +25,8 @@ type pubsub struct {
 	wrapped, bare proof.Facts
 }
 
-// GooglePubSub declares push subscriptions of Google Cloud Pub/Sub, with the
-// envelope of Pub/Sub and without.
-// Source: cloud.google.com/pubsub/docs/push, /authenticate-push-subscriptions,
+// GooglePubSub declares Google Cloud Pub/Sub's push subscriptions, with Pub/Sub's envelope and
+// without. Source: cloud.google.com/pubsub/docs/push, /authenticate-push-subscriptions,
 // /payload-unwrapping; google-auth-library.
 func GooglePubSub(o provider.Options) (*provider.Provider, error) {
 	if o.Claims["email"] == "" {
@@ -106,14 +105,14 @@ func GooglePubSub(o provider.Options) (*provider.Provider, error) {
 		Keyless:       true,
 		SecretHeaders: []string{proof.Authorization},
 		Retry:         proof.RetrySigns{Number: proof.At("/deliveryAttempt"), First: 1}.Of,
-		MaxBody:       14 << 20, // messages have up to 10 MB, in base64 here
+		MaxBody:       14 << 20, // messages have up to 10 MB, here in base64
 		Deadline:      10 * time.Second,
 		RetryWindow:   7 * proof.Day,
 	}, nil
 }
 
-// verify proves a token by keys of the source's own, where it has some, and
-// else by those Google publishes.
+// verify verifies a token with the source's own keys if it has any, otherwise with Google's
+// published keys.
 func (p *pubsub) verify(ctx context.Context, r *provider.Request, secrets []secret.Value, now time.Time) (provider.Verified, error) {
 	verified, err := p.token.ByOwnKeys(ctx, r, secrets, now)
 	if !proof.IsUnknownKey(err) {

@@ -13,14 +13,14 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
 )
 
-// HmacOptions are the options about the signature.
+// HmacOptions are the signature options.
 var HmacOptions = []string{
 	"tolerance", "secret_encoding", "header", "algorithm", "encoding", "prefix", "template", "timestamp_header",
 	"timestamp_unit", "id_header", "signature_field", "timestamp_field", "separator",
 }
 
-// HMAC builds from options any scheme that is an HMAC over a template, like those that
-// the other files of this package declare.
+// HMAC builds any scheme that is an HMAC over a template from options. The other files in this
+// package declare such schemes for named senders.
 func HMAC(o provider.Options) (*provider.Provider, error) {
 	s, err := hmacScheme(o)
 	if err != nil {
@@ -71,7 +71,7 @@ func HMAC(o provider.Options) (*provider.Provider, error) {
 	}, nil
 }
 
-// hmacScheme builds the declaration that the options spell out.
+// hmacScheme builds the scheme that the options describe.
 func hmacScheme(o provider.Options) (*proof.Scheme, error) {
 	algorithm, err := proof.OneOf("algorithm", o.Algorithm, "sha256", "sha1", "sha256", "sha512")
 	if err != nil {
@@ -124,7 +124,7 @@ func hmacScheme(o provider.Options) (*proof.Scheme, error) {
 	return s, nil
 }
 
-// hmacHeaders are the headers of the scheme, in canonical form.
+// hmacHeaders returns the scheme's headers, in canonical form.
 func hmacHeaders(o provider.Options) (proof.HeaderNames, error) {
 	var names proof.HeaderNames
 	for _, h := range []struct {
@@ -147,8 +147,8 @@ func hmacHeaders(o provider.Options) (proof.HeaderNames, error) {
 	return names, nil
 }
 
-// checkPlaceholders refuses a template and its sources that do not fit together: a
-// time that is sent but not signed protects from nothing.
+// checkPlaceholders refuses a template and headers that do not fit together: a time that is
+// sent but not signed protects from nothing.
 func checkPlaceholders(o provider.Options, signed proof.Template) error {
 	refuse := func(field, value, allowed string) error {
 		return &provider.OptionError{Field: field, Value: value, Allowed: allowed}

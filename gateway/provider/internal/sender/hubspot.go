@@ -21,10 +21,10 @@ type hubspot struct{ v3, old proof.Scheme }
 
 const hubspotVersion = "X-Hubspot-Signature-Version"
 
-// HubSpot declares HubSpot's webhooks, signed in up to three versions at a time.
-// The older two are bare hashes; they count only where the third is not there.
-// Source: developers.hubspot.com, "Validating requests from HubSpot";
-// HubSpot/hubspot-api-nodejs, signature.spec.ts.
+// HubSpot declares HubSpot's webhooks, signed with up to three versions simultaneously. The
+// older two are bare hashes; they count only if the third is missing. Source:
+// developers.hubspot.com, "Validating requests from HubSpot"; HubSpot/hubspot-api-nodejs,
+// signature.spec.ts.
 func HubSpot(o provider.Options) (*provider.Provider, error) {
 	h := &hubspot{
 		v3: proof.Scheme{
@@ -131,8 +131,8 @@ func hubspotMAC(key []byte, r *provider.Request, url, timestamp string) []byte {
 	return mac.Sum(nil)
 }
 
-// hubspotURLs are the URL as it was called and, where it has escapes that
-// HubSpot decodes before signing, with those decoded.
+// hubspotURLs returns the called URL. If the URL has escapes that HubSpot decodes before it
+// signs, it also returns the URL with those decoded.
 func hubspotURLs(r *provider.Request) []string {
 	called := r.URL.String()
 	if decoded := hubspotDecode(called); decoded != called {
@@ -157,8 +157,8 @@ func hubspotDecode(url string) string {
 	return text.String()
 }
 
-// verifyOld proves versions 1 and 2. A stranger could append bytes to the text that
-// they hash, beginning with 0x80, but no JSON and no URL continues like that.
+// verifyOld verifies versions 1 and 2. An unknown sender could append bytes to the hashed
+// text, beginning with 0x80, but no JSON and no URL continues like that.
 func (h *hubspot) verifyOld(r *provider.Request, secrets []secret.Value) (provider.Verified, error) {
 	c, err := h.old.Claim(r)
 	if err != nil {
@@ -201,7 +201,7 @@ func (h *hubspot) sign(r *provider.Request, key secret.Value, now time.Time) err
 }
 
 func sampleHubSpot(eventType, id string, now time.Time) *provider.Request {
-	var event any = id // a number at HubSpot
+	var event any = id // HubSpot uses a number
 	if id == "" {
 		event = uuid.New().ID()
 	}

@@ -73,7 +73,7 @@ func Intercom(provider.Options) (*provider.Provider, error) {
 	}, nil
 }
 
-// probed answers senders that check whether an endpoint exists.
+// probed responds to senders that check whether an endpoint exists.
 func probed(_ context.Context, r *provider.Request, _ []secret.Value, _ time.Time) (*provider.Answer, error) {
 	if r.Method != http.MethodHead {
 		return nil, nil

@@ -12,8 +12,8 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
 )
 
-// Jira declares the webhooks an administrator of Jira Cloud registers.
-// Source: developer.atlassian.com/cloud/jira/platform/webhooks.
+// Jira declares the webhooks that a Jira Cloud administrator registers. Source:
+// developer.atlassian.com/cloud/jira/platform/webhooks.
 func Jira(provider.Options) (*provider.Provider, error) {
 	id, attempt := proof.InHeader("X-Atlassian-Webhook-Identifier"), proof.InHeader("X-Atlassian-Webhook-Retry")
 	s := &proof.Scheme{
@@ -57,7 +57,7 @@ func Jira(provider.Options) (*provider.Provider, error) {
 		Verify: s.Verify,
 		Events: func(r *provider.Request) ([]provider.Event, error) {
 			d := &proof.Document{R: r}
-			// The post function of a workflow names no event.
+			// A workflow's post function sends no event name.
 			if transition, err := d.At("/transition"); err == nil && transition.Exists() {
 				f := f
 				f.Fallback = proof.Fixed("transition")

@@ -10,13 +10,13 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
 )
 
-// JwtOptions are the options about the token.
+// JwtOptions are the token options.
 var JwtOptions = []string{
 	"tolerance", "header", "prefix", "audience", "issuer", "jwks_url", "jwks_file", "algorithms", "claims", "body_hash_claim", "max_age",
 }
 
-// JWT takes requests with a JSON Web Token, signed with a shared secret or
-// with keys the sender publishes.
+// JWT accepts requests with a JSON Web Token, signed with a shared secret or with keys that
+// the sender publishes.
 func JWT(o provider.Options) (*provider.Provider, error) {
 	w, err := jwtToken(o)
 	if err != nil {
@@ -69,7 +69,7 @@ func JWT(o provider.Options) (*provider.Provider, error) {
 	}, nil
 }
 
-// jwtToken builds the declaration that the options spell out.
+// jwtToken builds the declaration that the options describe.
 func jwtToken(o provider.Options) (*proof.WebToken, error) {
 	w := &proof.WebToken{Header: proof.Authorization, Prefix: proof.Bearer, Audience: o.Audience, Claims: o.Claims, BodyHash: o.BodyHashClaim}
 	if o.Header != "" {
@@ -96,8 +96,8 @@ func jwtToken(o provider.Options) (*proof.WebToken, error) {
 		allowed, w.Algorithms = proof.PublicAlgorithms, []string{"RS256", "ES256"}
 	}
 	for _, algorithm := range o.Algorithms {
-		// One set of algorithms for secrets and one for keys: a public key must
-		// never serve as the secret of an HMAC.
+		// Algorithms are either for secrets or for keys: a public key must never serve as an
+		// HMAC secret.
 		if !slices.Contains(allowed, algorithm) {
 			return nil, &provider.OptionError{Field: "algorithms", Value: algorithm, Allowed: "must be one of " + strings.Join(allowed, ", ")}
 		}

@@ -14,8 +14,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// linearTolerance is longer than Linear retries: whether a retry gets a new
-// time is not documented, and a short tolerance would drop all of them.
+// linearTolerance exceeds Linear's retry window. It is not documented whether a retry gets a
+// new time, and a short tolerance would drop all retries.
 const linearTolerance = 8 * time.Hour
 
 // Linear declares Linear's webhooks, which sign the time inside the body.
