@@ -27,27 +27,25 @@ type mailgun struct{ tolerance time.Duration }
 
 var mailgunSecret = proof.KeySpelling{Encoding: proof.Raw}
 
-// mailgunTolerance is longer than Mailgun retries: whether a retry gets a new
-// time is not documented.
+// mailgunTolerance exceeds Mailgun's retry window. It is not documented whether a retry gets a
+// new time.
 const mailgunTolerance = proof.Day
 
 const multipartType = "multipart/form-data"
 
-// Limits of the fields of a multipart form that are read.
+// Limits for the fields that are read from a multipart form.
 const (
 	maxMailgunFields = 1000
 	maxMailgunField  = 8 << 10 // bytes
 )
 
-// maxMailgunJSON is more than a webhook has, in bytes; only forwarded mail,
-// which is a form, may be as large as MaxBody.
+// maxMailgunJSON exceeds the largest webhook, in bytes. Only forwarded email, which is a form,
+// may be as large as MaxBody.
 const maxMailgunJSON = 1 << 20
 
-// Mailgun declares Mailgun's webhooks (JSON) and the mail its routes forward
-// (forms). Both carry the signature of a time and a token in the body, and
-// nothing else of it is signed.
-// Source: documentation.mailgun.com, "Securing Webhooks"; mailgun-go,
-// webhooks.go.
+// Mailgun declares Mailgun's webhooks (JSON) and the email that its routes forward (forms).
+// The body of both carries a signature over a time and a token; the rest of the body is not
+// signed. Source: documentation.mailgun.com, "Securing Webhooks"; mailgun-go, webhooks.go.
 func Mailgun(o provider.Options) (*provider.Provider, error) {
 	m := &mailgun{tolerance: proof.Tolerance(o, mailgunTolerance)}
 	return &provider.Provider{
@@ -68,7 +66,7 @@ func Mailgun(o provider.Options) (*provider.Provider, error) {
 			return given.signed()
 		},
 		OtherBodies: "multipart forms (multipart/form-data)",
-		MaxBody:     35 << 20, // of mail forwarded by routes: 25 MB, in base64
+		MaxBody:     35 << 20, // email forwarded by routes: 25 MB, in base64
 		MaxForm:     75 << 20, // the same, escaped
 		RetryWindow: 8 * time.Hour,
 	}, nil
@@ -104,11 +102,11 @@ func aboutMailgun() provider.About {
 	}
 }
 
-// mailgunProof is the signed text and its signature.
+// mailgunProof holds the signed text and its signature.
 type mailgunProof struct{ timestamp, token, signature string }
 
-// signed is the signed text: all of it, since a digit moved from the token to
-// the time would make another token under the same signature.
+// signed returns the complete signed text. A digit moved from the token to the time would give
+// another token with the same signature.
 func (p mailgunProof) signed() string { return p.timestamp + p.token }
 
 func (p mailgunProof) mac(key []byte) []byte {
@@ -137,7 +135,7 @@ func (m *mailgun) verify(_ context.Context, r *provider.Request, secrets []secre
 	return provider.Verified{SecretIndex: index, SignedAt: signedAt}, proof.Within(signedAt, now, m.tolerance)
 }
 
-// mailgunProofOf reads the proof from a body of any kind. Errors: *VerifyError.
+// mailgunProofOf reads the signature from a body of any kind. Errors: *VerifyError.
 func mailgunProofOf(r *provider.Request) (mailgunProof, error) {
 	fields, err := mailgunFields(r)
 	if refused, ok := errors.AsType[*provider.VerifyError](err); ok {
@@ -168,7 +166,7 @@ func mailgunProofOf(r *provider.Request) (mailgunProof, error) {
 	return given, nil
 }
 
-// mailgunFields returns the fields of the proof.
+// mailgunFields returns the signature's fields.
 func mailgunFields(r *provider.Request) (url.Values, error) {
 	if proof.IsForm(r) {
 		return proof.SomeFields(r.Body, "signature", "timestamp", "token")
@@ -185,7 +183,7 @@ func mailgunFields(r *provider.Request) (url.Values, error) {
 		if name != "signature" {
 			return nil
 		}
-		clear(fields) // of equal names the last one counts
+		clear(fields) // if a name repeats, the last one counts
 		return w.Members(func(name string) error {
 			raw, err := w.Value()
 			if err == nil && len(raw) <= proof.MaxProof && json.Valid(raw) {
@@ -199,8 +197,8 @@ func mailgunFields(r *provider.Request) (url.Values, error) {
 	return fields, err
 }
 
-// mailgunForm reads the form that a route forwards, and returns false if the body is
-// none.
+// mailgunForm reads the form that a route forwards. It returns false if the body is not such a
+// form.
 func mailgunForm(r *provider.Request) (url.Values, bool, error) {
 	if proof.IsForm(r) {
 		fields, err := (&proof.Document{R: r}).Form()
@@ -211,17 +209,17 @@ func mailgunForm(r *provider.Request) (url.Values, bool, error) {
 		fields, err := multipartFields(r.Body, params["boundary"])
 		return fields, true, err
 	}
-	return nil, false, nil // whatever its content type says, it may be JSON
+	return nil, false, nil // it may be JSON, whatever its content type says
 }
 
-// multipartFields reads the short fields of a multipart form that are no files.
+// multipartFields reads the short fields of a multipart form, without files.
 func multipartFields(body []byte, boundary string) (url.Values, error) {
 	unreadable := &provider.EventError{Unreadable: true, Message: "the body is not a multipart form"}
 	fields := url.Values{}
 	parts := multipart.NewReader(bytes.NewReader(body), boundary)
 	for range maxMailgunFields {
 		part, err := parts.NextPart()
-		if errors.Is(err, io.EOF) && bytes.Contains(body, []byte("--"+boundary+"--")) { // else it was cut short
+		if errors.Is(err, io.EOF) && bytes.Contains(body, []byte("--"+boundary+"--")) { // otherwise the body was cut short
 			return fields, nil
 		}
 		if err != nil {
@@ -258,8 +256,8 @@ func mailgunEvents(r *provider.Request) ([]provider.Event, error) {
 	return proof.Facts{ID: id, Kind: proof.Fixed("inbound")}.Of(&proof.Document{R: r, Fields: form})
 }
 
-// mailgunKey is the id of an event with its time: Mailgun promises that an id is
-// unique within a day only.
+// mailgunKey combines an event's id with its time: Mailgun promises only that an id is unique
+// within a day.
 func mailgunKey(d *proof.Document) (string, error) {
 	id, err := proof.At("/event-data/id").Text(d)
 	if err != nil {
@@ -280,7 +278,7 @@ func mailgunKey(d *proof.Document) (string, error) {
 
 var errMailgunBody = errors.New("only a JSON object or a form can contain the signature")
 
-// signMailgun puts a new proof into the body.
+// signMailgun puts a new signature into the body.
 func signMailgun(r *provider.Request, key secret.Value, now time.Time) error {
 	k, err := mailgunSecret.Key(key)
 	if err != nil {

@@ -18,25 +18,24 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// graphState reads the clientState with which a subscription was made. Microsoft Graph
-// signs no body: every item of a delivery repeats the clientState. Deliveries with
-// resource data also have tokens.
-// Source: learn.microsoft.com/graph, "Receive change notifications through
-// webhooks", "Change notifications that include resource data",
-// "changeNotification resource type".
+// graphState reads the clientState with which a subscription was created. Microsoft Graph
+// signs no body: every item in a delivery repeats the clientState. Deliveries with resource
+// data also have tokens. Source: learn.microsoft.com/graph, "Receive change notifications
+// through webhooks", "Change notifications that include resource data", "changeNotification
+// resource type".
 var graphState = proof.KeySpelling{Encoding: proof.Raw}
 
 const (
 	// graphPublisher is the application that sends all change notifications.
 	graphPublisher = "0bf30f3b-4a52-48df-9a82-234910c4a086"
-	// maxGraphTokens bounds the tokens of a delivery, which has one for each pair of
+	// maxGraphTokens limits a delivery's tokens. A delivery has one for each pair of
 	// application and tenant among its items.
 	maxGraphTokens = 100
 )
 
 var errNoGraphList = errors.New("the body has no list value whose objects contain clientState")
 
-// MicrosoftGraph declares change notifications of Microsoft Graph.
+// MicrosoftGraph declares Microsoft Graph's change notifications.
 func MicrosoftGraph(o provider.Options) (*provider.Provider, error) {
 	tokens, err := entra.New(o, graphPublisher)
 	if err != nil {
@@ -80,7 +79,7 @@ func MicrosoftGraph(o provider.Options) (*provider.Provider, error) {
 		},
 		Verify: func(ctx context.Context, r *provider.Request, secrets []secret.Value, now time.Time) (provider.Verified, error) {
 			verified, delivery, err := verifyGraph(r, secrets)
-			if err == nil { // before that no key is fetched
+			if err == nil { // only then may keys be fetched
 				err = delivery.verify(ctx, tokens, now)
 			}
 			if err != nil {
@@ -99,22 +98,22 @@ func MicrosoftGraph(o provider.Options) (*provider.Provider, error) {
 	}, nil
 }
 
-// graphValidation answers the check of a new URL, which carries no clientState.
+// graphValidation answers the check of a new URL, which has no clientState.
 func graphValidation(_ context.Context, r *provider.Request, _ []secret.Value, _ time.Time) (*provider.Answer, error) {
 	return proof.EchoQuery(r, "validationToken")
 }
 
-// graphDelivery is the part of a delivery besides the events: its tokens, and the
-// tenants whose resource data it contains.
+// graphDelivery holds what a delivery contains besides the events: its tokens, and the tenants
+// whose resource data it contains.
 type graphDelivery struct {
 	tokens    []string
 	tenants   []string
-	encrypted bool // whether it contains resource data
+	encrypted bool // true if it contains resource data
 }
 
-// verifyGraph requires a known clientState in every item, and at least one item: an
-// empty list proves nothing. It stops at the first item without one, before it reads
-// the rest.
+// verifyGraph requires a known clientState in every item, and at least one item: an empty list
+// is not authenticated. It stops at the first item without a known clientState, before it
+// reads the rest.
 func verifyGraph(r *provider.Request, secrets []secret.Value) (provider.Verified, graphDelivery, error) {
 	var verified provider.Verified
 	var delivery graphDelivery
@@ -160,8 +159,8 @@ func verifyGraph(r *provider.Request, secrets []secret.Value) (provider.Verified
 	return verified, delivery, err
 }
 
-// verify proves every token of the delivery, and that each tenant whose data is in it
-// has one. The tokens prove who sent the delivery, not its content. Errors: as those of
+// verify verifies every token in the delivery and requires one for each tenant whose data is
+// in it. The tokens authenticate the sender, not the content. Errors: the same as from
 // Provider.Verify.
 func (d *graphDelivery) verify(ctx context.Context, tokens *entra.Tokens, now time.Time) error {
 	switch {
@@ -186,8 +185,8 @@ func (d *graphDelivery) verify(ctx context.Context, tokens *entra.Tokens, now ti
 	return nil
 }
 
-// readItem returns the clientState of the item at the walk, and records the tenant of
-// its data.
+// readItem returns the clientState of the item at the current position, and records the tenant
+// of the item's data.
 func (d *graphDelivery) readItem(w *proof.Walk) (string, error) {
 	state, tenant, encrypted := "", "", false
 	err := w.Members(func(name string) error {
@@ -219,8 +218,8 @@ func (d *graphDelivery) readItem(w *proof.Walk) (string, error) {
 	return state, err
 }
 
-// readTokens records the validation tokens at the walk. A token that is no text is not
-// valid either.
+// readTokens records the validation tokens at the current position. A token that is not a text
+// is invalid too.
 func (d *graphDelivery) readTokens(w *proof.Walk) error {
 	list, err := w.Value()
 	if err != nil || string(list) == "null" {
@@ -237,7 +236,7 @@ func (d *graphDelivery) readTokens(w *proof.Walk) error {
 	})
 }
 
-// graphItem describes one item. The beta of Graph leaves out ids now and then.
+// graphItem describes one item. Graph's beta version sometimes leaves out ids.
 func graphItem(d *proof.Document) ([]provider.Event, error) {
 	subscription, change, resource := proof.At("/subscriptionId"), proof.At("/changeType"), proof.At("/resource")
 	if lifecycle := proof.At("/lifecycleEvent"); lifecycle.Optional(d) != "" {

@@ -21,10 +21,9 @@ type mollie struct {
 
 const mollieSignature = "X-Mollie-Signature"
 
-// Mollie declares Mollie's signed webhooks with events, and the classic ones: a form
-// with the id of the changed object, which Mollie does not sign at all. The latter are
-// proven by a token in the URL.
-// Source: docs.mollie.com/reference/webhooks-new and /reference/webhooks;
+// Mollie declares Mollie's signed webhooks with events, and the classic webhooks: a form with
+// the changed object's id, which Mollie does not sign. A token in the URL authenticates the
+// classic ones. Source: docs.mollie.com/reference/webhooks-new and /reference/webhooks;
 // mollie/mollie-api-php, SignatureValidator.
 func Mollie(provider.Options) (*provider.Provider, error) {
 	m := &mollie{classic: proof.StaticToken{Query: "token"}, scheme: proof.Scheme{
@@ -100,19 +99,19 @@ func mollieEvents(r *provider.Request) ([]provider.Event, error) {
 	if !proof.IsForm(r) {
 		return proof.Facts{ID: proof.Verbatim(proof.At("/id")), Kind: proof.At("/type"), Occurred: proof.Clock{Pointer: "/createdAt"}}.Of(d)
 	}
-	// Every change has the same id and no other content: a key made of it would lose
-	// all changes but the first.
+	// Every change has the same id and no other content. A key built from it would lose all
+	// changes but the first.
 	id := proof.InForm("id")
 	return proof.Facts{ID: proof.EveryTime(id), Kind: proof.Fixed(mollieKind(id.Optional(d)))}.Of(d)
 }
 
-// mollieKind returns the type of a classic webhook by the prefix of its id.
+// mollieKind derives a classic webhook's type from its id's prefix.
 func mollieKind(id string) string {
 	prefix, _, _ := strings.Cut(id, "_")
 	return cmp.Or(map[string]string{"tr": "payment", "ord": "order", "sub": "subscription"}[prefix], proof.UnknownType)
 }
 
-// sign puts the secret into the URL of a form, and signs any other body.
+// sign puts the secret into the URL if the body is a form, and signs any other body.
 func (m *mollie) sign(r *provider.Request, key secret.Value, now time.Time) error {
 	if !proof.IsForm(r) {
 		return m.scheme.Sign(r, key, now)

@@ -14,8 +14,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// Okta declares event hooks: a list of events in an envelope, behind a fixed
-// header.
+// Okta declares event hooks: a list of events in an envelope, authenticated by a fixed header.
 // Source: github.com/okta/okta-developer-docs, concepts/event-hooks.
 func Okta(o provider.Options) (*provider.Provider, error) {
 	t := &proof.StaticToken{Header: proof.Authorization}
@@ -78,11 +77,11 @@ func Okta(o provider.Options) (*provider.Provider, error) {
 
 const oktaChallenge = "X-Okta-Verification-Challenge"
 
-// maxChallenge bounds the text that a handshake echoes from an unsigned request.
+// maxChallenge limits the text that a handshake echoes from an unsigned request, in bytes.
 const maxChallenge = 1024
 
-// oktaHandshake answers the only GET by which Okta verifies the endpoint. It is not
-// signed, and its answer reveals nothing of ours.
+// oktaHandshake answers the single GET by which Okta verifies the endpoint. The GET is not
+// signed, and the response reveals nothing of ours.
 func oktaHandshake(_ context.Context, r *provider.Request, _ []secret.Value, _ time.Time) (*provider.Answer, error) {
 	if r.Method != http.MethodGet {
 		return nil, nil
@@ -115,8 +114,8 @@ func sampleOkta(eventType, id string, now time.Time) *provider.Request {
 	})
 }
 
-// oktaList is the System Log, as a feed.
-// Source: github.com/okta/okta-developer-docs, reference/system-log-query.
+// oktaList reads the System Log as a feed. Source: github.com/okta/okta-developer-docs,
+// reference/system-log-query.
 func oktaList() *provider.List {
 	return &provider.List{
 		Endpoint: `[A-Za-z0-9]+`, Example: "who8vt36qfNpCGz9H1e6",

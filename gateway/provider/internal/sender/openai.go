@@ -9,8 +9,8 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
 )
 
-// OpenAI declares OpenAI, which signs by the Standard Webhooks specification.
-// Source: platform.openai.com/docs/guides/webhooks; openai-go webhooks.
+// OpenAI declares OpenAI, which follows the Standard Webhooks specification. Source:
+// platform.openai.com/docs/guides/webhooks; openai-go webhooks.
 func OpenAI(o provider.Options) (*provider.Provider, error) {
 	o.OccurredAt = provider.Clock{Pointer: "/created_at", Unit: string(proof.Seconds)}
 	p, err := proof.StandardWebhooks(o, proof.WebhookNames())

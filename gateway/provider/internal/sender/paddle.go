@@ -10,10 +10,9 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
 )
 
-// Paddle declares Paddle Billing. Paddle Classic signs otherwise and is not
-// known.
-// Source: developer.paddle.com/webhooks, "Respond to webhooks";
-// paddle-node-sdk webhooks-validator.node.test.ts.
+// Paddle declares Paddle Billing. Paddle Classic signs differently and is not supported.
+// Source: developer.paddle.com/webhooks, "Respond to webhooks"; paddle-node-sdk
+// webhooks-validator.node.test.ts.
 func Paddle(o provider.Options) (*provider.Provider, error) {
 	s := &proof.Scheme{
 		Headers:   []proof.HeaderNames{{Signature: "Paddle-Signature"}},
@@ -94,7 +93,7 @@ func samplePaddle(eventType, id string, now time.Time) *provider.Request {
 	})
 }
 
-// paddleList is that of one notification destination, with whole payloads.
+// paddleList lists one notification destination's notifications, with complete payloads.
 // Source: developer.paddle.com/api-reference/notifications; paddle-go-sdk notifications.go.
 func paddleList() *provider.List {
 	return &provider.List{

@@ -25,11 +25,11 @@ import (
 )
 
 type paypal struct {
-	fetch   *proof.Fetcher // of PayPal's certificates
-	issuers *proof.Fetcher // of the certificate that vouches for one of them
+	fetch   *proof.Fetcher // for PayPal's certificates
+	issuers *proof.Fetcher // for the certificates of their issuers
 	trust   proof.Certificates
 
-	tolerance time.Duration // 0: off
+	tolerance time.Duration // 0: no limit
 }
 
 const (
@@ -40,10 +40,10 @@ const (
 	paypalCertURL   = "Paypal-Cert-Url"
 
 	paypalSigns = "SHA256withRSA"
-	paypalKeep  = proof.Day // how long a certificate is kept; its URL names one permanently
+	paypalKeep  = proof.Day // how long a certificate is cached; its URL always leads to the same one
 
-	// paypalTolerance is how long PayPal retries. Each attempt has a time of its own,
-	// so this is generous.
+	// paypalTolerance equals PayPal's retry window. It is generous, because each attempt has a
+	// new time.
 	paypalTolerance = 3 * proof.Day
 )
 
@@ -54,10 +54,10 @@ var (
 	errPayPalKey = errors.New("signing needs a private key after the webhook id")
 )
 
-// PayPal declares PayPal's webhooks. PayPal signs, with a certificate of its own, a
-// text with the id of our webhook and the CRC of the body.
-// Source: developer.paypal.com/api/rest/webhooks/rest, "Self verification
-// method"; PayPal-Java-SDK SSLUtil (the name in the certificate).
+// PayPal declares PayPal's webhooks. With its certificate's key, PayPal signs a text that
+// contains our webhook's id and the body's CRC. Source:
+// developer.paypal.com/api/rest/webhooks/rest, "Self verification method"; PayPal-Java-SDK
+// SSLUtil (the name in the certificate).
 func PayPal(o provider.Options) (*provider.Provider, error) {
 	p := &paypal{
 		fetch:     proof.NewFetcher(o, "api.paypal.com", "api-m.paypal.com", "api.sandbox.paypal.com", "api-m.sandbox.paypal.com"),
@@ -113,8 +113,8 @@ func PayPal(o provider.Options) (*provider.Provider, error) {
 		CheckSecret: func(s secret.Value) error { _, _, err := paypalSecret(s); return err },
 		Sign:        p.sign,
 		Sample:      samplePayPal,
-		// With them and a captured id and time, a row of the database or a forwarded
-		// delivery would do to sign another body.
+		// These headers plus a captured id and time would suffice to sign another body. A
+		// database row or a forwarded delivery must therefore not contain them.
 		SecretHeaders: []string{paypalSignature, paypalAlgorithm, paypalCertURL},
 		UnsignedBody:  true,
 		ReplayToken:   paypalReplayToken,
@@ -122,8 +122,7 @@ func PayPal(o provider.Options) (*provider.Provider, error) {
 	}, nil
 }
 
-// paypalSecret splits a secret into the id of the webhook and the key after it, if
-// present.
+// paypalSecret splits a secret into the webhook's id and the optional key after it.
 func paypalSecret(s secret.Value) (id string, key any, err error) {
 	if s.IsZero() {
 		return "", nil, proof.ErrEmptySecret
@@ -150,7 +149,7 @@ func paypalSecret(s secret.Value) (id string, key any, err error) {
 	return id, key, nil
 }
 
-// paypalClaim is a request's description of its signature.
+// paypalClaim holds the request headers that describe its signature.
 type paypalClaim struct {
 	id, time, certURL string
 	signedAt          time.Time
@@ -196,7 +195,7 @@ func (p *paypal) claim(r *provider.Request) (c paypalClaim, err error) {
 	return c, nil
 }
 
-// paypalReplayToken names one attempt. Its time alone could be shared by two.
+// paypalReplayToken identifies one attempt. Two attempts could share the same time.
 func paypalReplayToken(r *provider.Request) string {
 	id, idErr := proof.TheHeader(r.Header, paypalID, provider.ReasonMissingID)
 	at, timeErr := proof.TheHeader(r.Header, paypalTime, provider.ReasonMissingTimestamp)
@@ -251,8 +250,7 @@ func (p *paypal) verify(ctx context.Context, r *provider.Request, secrets []secr
 	return provider.Verified{SecretIndex: matched, SignedAt: c.signedAt}, nil
 }
 
-// publishedKey returns the key of the certificate at rawURL, if that is one of
-// PayPal's.
+// publishedKey returns the key of the certificate at rawURL if that certificate is PayPal's.
 func (p *paypal) publishedKey(ctx context.Context, by proof.Asker, rawURL string, now time.Time) (*rsa.PublicKey, error) {
 	if !proof.IsDocument(rawURL, paypalCertPath) {
 		return nil, &provider.VerifyError{Reason: provider.ReasonForeignURL, Detail: "not the path of a certificate"}
@@ -271,8 +269,8 @@ func (p *paypal) publishedKey(ctx context.Context, by proof.Asker, rawURL string
 	return p.trust.RSAKey(chain, now)
 }
 
-// withIssuer adds to a lone certificate the one it names as its issuer, without
-// which no authority is seen to vouch for it.
+// withIssuer adds the issuer's certificate to a lone certificate. Without it, no authority can
+// be found to vouch for the certificate.
 func (p *paypal) withIssuer(ctx context.Context, by proof.Asker, chain []byte, now time.Time) ([]byte, error) {
 	first, rest := pem.Decode(chain)
 	if second, _ := pem.Decode(rest); first == nil || second != nil {
@@ -280,10 +278,10 @@ func (p *paypal) withIssuer(ctx context.Context, by proof.Asker, chain []byte, n
 	}
 	leaf, err := x509.ParseCertificate(first.Bytes)
 	if err != nil {
-		return chain, nil //nolint:nilerr // refused where the chain is checked
+		return chain, nil //nolint:nilerr // the chain check refuses it
 	}
 	for _, rawURL := range leaf.IssuingCertificateURL {
-		// It is published over http; the same host has it over https.
+		// The issuer is published over http; the same host also serves it over https.
 		issuer, err := p.issuers.Cached(ctx, by, "https://"+strings.TrimPrefix(strings.TrimPrefix(rawURL, "http://"), "https://"), paypalKeep, now)
 		if _, foreign := errors.AsType[*provider.VerifyError](err); foreign {
 			continue
@@ -296,7 +294,7 @@ func (p *paypal) withIssuer(ctx context.Context, by proof.Asker, chain []byte, n
 	return chain, nil
 }
 
-// sign signs with the private key after the webhook id.
+// sign signs with the private key that follows the webhook's id in the secret.
 func (p *paypal) sign(r *provider.Request, s secret.Value, now time.Time) error {
 	webhook, key, err := paypalSecret(s)
 	if err != nil {

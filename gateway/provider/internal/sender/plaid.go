@@ -23,9 +23,8 @@ type plaid struct {
 	keys  *plaidkeys.Keys
 }
 
-// Plaid declares the webhooks of Plaid. They are signed with a key that Plaid
-// gives only to its customers.
-// Source: plaid.com/docs/api/webhooks/webhook-verification, /docs/api/webhooks.
+// Plaid declares Plaid's webhooks. Plaid signs them with a key that only its customers can
+// fetch. Source: plaid.com/docs/api/webhooks/webhook-verification, /docs/api/webhooks.
 func Plaid(o provider.Options) (*provider.Provider, error) {
 	p := &plaid{
 		token: proof.WebToken{
@@ -81,8 +80,8 @@ func Plaid(o provider.Options) (*provider.Provider, error) {
 	}, nil
 }
 
-// verify proves the token by a key among the secrets, or by the keys Plaid
-// gives to one of the accounts among them.
+// verify verifies the token with a key among the secrets, or with the keys that Plaid gives to
+// one of the accounts among the secrets.
 func (p *plaid) verify(ctx context.Context, r *provider.Request, secrets []secret.Value, now time.Time) (provider.Verified, error) {
 	if len(secrets) == 0 {
 		return provider.Verified{}, proof.ErrNoSecret
@@ -94,7 +93,7 @@ func (p *plaid) verify(ctx context.Context, r *provider.Request, secrets []secre
 	if err := p.token.Plausible(r, now); err != nil {
 		return provider.Verified{}, err
 	}
-	// One unknown key is one question, however many accounts may have it.
+	// One unknown key uses the budget once, however many accounts are queried for it.
 	may := sync.OnceValue(func() bool { return p.keys.Budget.Take(proof.AskerOf(r), now) })
 	var fault error
 	for i, s := range secrets {
@@ -127,7 +126,7 @@ func (p *plaid) verify(ctx context.Context, r *provider.Request, secrets []secre
 	return provider.Verified{}, cmp.Or(fault, refused)
 }
 
-// checkPlaid takes an account or a key.
+// checkPlaid accepts an account or a key.
 func checkPlaid(s secret.Value) error {
 	_, err := plaidkeys.ReadAccount(s)
 	if err != nil {
@@ -138,11 +137,11 @@ func checkPlaid(s secret.Value) error {
 	return err
 }
 
-// noKeys finds none.
+// noKeys finds no keys.
 func noKeys(context.Context, string, time.Time) ([]proof.PublishedKey, error) { return nil, nil }
 
-// key makes the key of an event. A webhook with a timestamp is identified by its
-// content. The others have the same content each time, so the signed time counts too.
+// key builds an event's key. A webhook with a timestamp is identified by its content. Other
+// webhooks always have the same content, so the signed time counts too.
 func (p *plaid) key(d *proof.Document) (string, error) {
 	content := proof.Hashed(proof.At("/webhook_type").IfAny(), proof.At("/webhook_code").IfAny(), proof.At(""))
 	if proof.At("/timestamp").Optional(d) != "" {

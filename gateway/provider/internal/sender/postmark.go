@@ -10,9 +10,8 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
 )
 
-// Postmark declares Postmark's webhooks, which are not signed: the URL carries
-// a user and a password.
-// Source: postmarkapp.com/developer/webhooks/webhooks-overview.
+// Postmark declares Postmark's webhooks, which are not signed: the URL contains a user and a
+// password. Source: postmarkapp.com/developer/webhooks/webhooks-overview.
 func Postmark(provider.Options) (*provider.Provider, error) {
 	t := &proof.StaticToken{Header: proof.Authorization, Prefix: proof.Basic, Basic: true}
 	return &provider.Provider{
@@ -26,7 +25,7 @@ func Postmark(provider.Options) (*provider.Provider, error) {
 		Sign:          t.Sign,
 		Sample:        samplePostmark,
 		SecretHeaders: []string{proof.Authorization},
-		MaxBody:       50 << 20, // of inbound mail: 35 MB, in base64
+		MaxBody:       50 << 20, // inbound email: 35 MB, in base64
 		Deadline:      2 * time.Minute,
 		RetryWindow:   12 * time.Hour,
 	}, nil
@@ -61,7 +60,7 @@ func aboutPostmark() provider.About {
 	}
 }
 
-// postmarkTimes returns the place of the time for each RecordType.
+// postmarkTimes returns the time's location for each RecordType.
 func postmarkTimes() map[string]string {
 	return map[string]string{
 		"Bounce": "/BouncedAt", "SpamComplaint": "/BouncedAt", "Delivery": "/DeliveredAt", "Open": "/ReceivedAt", "Click": "/ReceivedAt",
@@ -76,7 +75,7 @@ func postmarkEvents(r *provider.Request) ([]provider.Event, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !name.Exists() && proof.At("/MessageID").Optional(d) != "" { // only inbound mail has none
+	if !name.Exists() && proof.At("/MessageID").Optional(d) != "" { // only inbound email has no RecordType
 		return proof.Facts{ID: proof.Composite(proof.Fixed("Inbound"), proof.At("/MessageID")), Kind: proof.Fixed("Inbound")}.Of(d)
 	}
 	f := proof.Facts{ID: proof.Whole(), Kind: kind, Occurred: proof.Clock{Pointer: postmarkTimes()[name.Str]}}

@@ -11,10 +11,9 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
 )
 
-// Sanity declares GROQ-powered webhooks. The webhook's projection determines their
-// body; the fields that we need are in headers.
-// Source: sanity.io/docs/webhooks and its changelog of 2026-04-29;
-// sanity-io/webhook-toolkit src and test/signature.test.ts.
+// Sanity declares GROQ-powered webhooks. The webhook's projection determines the body; headers
+// contain the fields that we need. Source: sanity.io/docs/webhooks and its changelog of
+// 2026-04-29; sanity-io/webhook-toolkit src and test/signature.test.ts.
 func Sanity(o provider.Options) (*provider.Provider, error) {
 	key, operation, committed := proof.InHeader("Idempotency-Key"), proof.InHeader("Sanity-Operation"), proof.InHeader("Sanity-Transaction-Time")
 	s := proof.TimedBody("Sanity-Webhook-Signature", proof.Milliseconds, proof.Tolerance(o, proof.StandardTolerance))

@@ -8,10 +8,9 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
 )
 
-// SendGrid declares the Event Webhook of Twilio SendGrid, with its signature
-// turned on.
-// Source: docs.sendgrid.com, "Event Webhook Security Features";
-// sendgrid/sendgrid-nodejs, packages/eventwebhook.
+// SendGrid declares Twilio SendGrid's Event Webhook, with its signature turned on. Source:
+// docs.sendgrid.com, "Event Webhook Security Features"; sendgrid/sendgrid-nodejs,
+// packages/eventwebhook.
 func SendGrid(o provider.Options) (*provider.Provider, error) {
 	s := &proof.Scheme{
 		Headers: []proof.HeaderNames{{
@@ -21,8 +20,8 @@ func SendGrid(o provider.Options) (*provider.Provider, error) {
 		Template: proof.Template{proof.InTimestamp, proof.InBody},
 		Public:   proof.ECDSAKeys(),
 		Unit:     proof.Seconds,
-		// Off: the ids are signed, and whether a retry hours later carries a
-		// new time is not documented.
+		// The tolerance is off by default. The ids are signed, and it is not documented
+		// whether a retry hours later carries a new time.
 		Tolerance: proof.Tolerance(o, 0),
 	}
 	id := proof.Verbatim(proof.At("/sg_event_id"))

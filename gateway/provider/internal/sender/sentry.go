@@ -13,9 +13,9 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
 )
 
-// Sentry declares the webhooks of integrations, internal and public ones.
-// Source: docs.sentry.io/organization/integrations/integration-platform/webhooks;
-// getsentry/sentry, sentry_apps.
+// Sentry declares the webhooks of internal and public integrations. Source:
+// docs.sentry.io/organization/integrations/integration-platform/webhooks; getsentry/sentry,
+// sentry_apps.
 func Sentry(provider.Options) (*provider.Provider, error) {
 	request, resource := proof.InHeader("Request-ID"), proof.InHeader("Sentry-Hook-Resource")
 	s := &proof.Scheme{

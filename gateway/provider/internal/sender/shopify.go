@@ -13,8 +13,7 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
 )
 
-// Shopify declares Shopify's webhooks and its newer events, whose headers have
-// no X-.
+// Shopify declares Shopify's webhooks and its newer events, whose headers have no X- prefix.
 // Source: shopify.dev, "Ignore duplicates"; @shopify/shopify-api 15.
 func Shopify(provider.Options) (*provider.Provider, error) {
 	classic, events := shopifyNames("X-Shopify-"), shopifyNames("Shopify-")
@@ -68,7 +67,7 @@ func Shopify(provider.Options) (*provider.Provider, error) {
 		UnsignedID:  true,
 		ReplayToken: s.ReplayToken,
 		Deadline:    5 * time.Second,
-		RetryWindow: proof.Day, // 8 retries over 4 h, but deliveries may come up to a day late
+		RetryWindow: proof.Day, // 8 retries within 4 h, but deliveries may arrive up to a day late
 	}, nil
 }
 
@@ -97,8 +96,8 @@ func (n shopifyHeaders) all() []string {
 func (n shopifyHeaders) events(r *provider.Request) ([]provider.Event, error) {
 	id := proof.Composite(proof.InHeader(n.shop).IfAny(), proof.InHeader(n.topic).IfAny(), proof.InHeader(n.event))
 	if len(r.Header[n.event]) == 0 {
-		// Old deliveries have no event id. The extra part keeps the two kinds
-		// of key apart.
+		// Old deliveries have no event id. The additional part keeps the two kinds of key
+		// apart.
 		id = proof.Composite(proof.InHeader(n.shop).IfAny(), proof.InHeader(n.topic).IfAny(), proof.Fixed("webhook"), proof.InHeader(n.webhook))
 	}
 	f := proof.Facts{ID: id, Kind: proof.InHeader(n.topic), Version: proof.InHeader(n.version), NeedJSON: true}

@@ -17,9 +17,8 @@ import (
 
 type slack struct{ scheme proof.Scheme }
 
-// Slack declares the Events API, interactivity and slash commands: one way to
-// sign, three kinds of body.
-// Source: docs.slack.dev, "Verifying requests from Slack", "Events API".
+// Slack declares the Events API, interactivity and slash commands: one signature scheme for
+// three body formats. Source: docs.slack.dev, "Verifying requests from Slack", "Events API".
 func Slack(o provider.Options) (*provider.Provider, error) {
 	s := &slack{scheme: proof.Scheme{
 		Headers:   []proof.HeaderNames{{Signature: "X-Slack-Signature", Timestamp: slackTimestamp}},
@@ -62,8 +61,8 @@ func Slack(o provider.Options) (*provider.Provider, error) {
 		Verify:    s.scheme.Verify,
 		Events:    s.events,
 		Handshake: s.handshake,
-		// The answer to a command or an interaction is shown to the Slack user who made
-		// it, so it is empty.
+		// Slack shows the response to a command or an interaction to its user, so the response
+		// is empty.
 		Answer:      func(*provider.Request) *provider.Answer { return &provider.Answer{Status: http.StatusOK} },
 		CheckSecret: s.scheme.Secret.Check,
 		Sign:        s.scheme.Sign,
@@ -77,7 +76,7 @@ func Slack(o provider.Options) (*provider.Provider, error) {
 
 const slackTimestamp = "X-Slack-Request-Timestamp"
 
-// handshake answers url_verification, which is signed like everything else.
+// handshake answers url_verification, which is signed like all other requests.
 func (s *slack) handshake(ctx context.Context, r *provider.Request, secrets []secret.Value, now time.Time) (*provider.Answer, error) {
 	if proof.IsForm(r) || proof.Glance(r.Body, "type") != "url_verification" {
 		return nil, nil
@@ -101,7 +100,7 @@ func (s *slack) events(r *provider.Request) ([]provider.Event, error) {
 		return nil, err
 	}
 	switch proof.At("/type").Optional(d) {
-	case "app_rate_limited", "url_verification": // about the subscription, and without an id
+	case "app_rate_limited", "url_verification": // about the subscription, without an id
 		return nil, nil
 	case "event_callback":
 		return proof.Facts{
@@ -112,8 +111,8 @@ func (s *slack) events(r *provider.Request) ([]provider.Event, error) {
 	return proof.Facts{ID: slackTrigger(proof.At("/event_id")), Kind: proof.At("/type")}.Of(d)
 }
 
-// interaction reads the form of a slash command, or of an interaction, which
-// carries JSON in its field payload.
+// interaction reads the form of a slash command or of an interaction, which carries JSON in
+// its field payload.
 func (s *slack) interaction(d *proof.Document) ([]provider.Event, error) {
 	fields, err := d.Form()
 	if err != nil {
@@ -124,14 +123,14 @@ func (s *slack) interaction(d *proof.Document) ([]provider.Event, error) {
 		return proof.Facts{ID: slackTrigger(proof.At("/trigger_id")), Kind: proof.At("/type"), NeedJSON: true}.Of(d)
 	case fields.Has("command"):
 		return proof.Facts{ID: slackTrigger(proof.InForm("trigger_id")), Kind: proof.InForm("command")}.Of(d)
-	case fields.Get("ssl_check") == "1": // Slack looks at our certificate
+	case fields.Get("ssl_check") == "1": // Slack checks our certificate
 		return nil, nil
 	}
-	return proof.Facts{ID: slackTrigger(proof.InForm("trigger_id")), Kind: proof.InForm("type")}.Of(d) // of a kind that is not known
+	return proof.Facts{ID: slackTrigger(proof.InForm("trigger_id")), Kind: proof.InForm("type")}.Of(d) // an unknown kind
 }
 
-// slackTrigger takes the trigger id if present. Slack never repeats interactions, so
-// without it the signed time and content are the event.
+// slackTrigger uses the trigger id if present. Slack never repeats interactions, so without
+// the id the signed time and content identify the event.
 func slackTrigger(trigger proof.Field) proof.KeyRule {
 	return func(d *proof.Document) (string, error) {
 		if id := trigger.Optional(d); id != "" {

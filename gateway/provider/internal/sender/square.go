@@ -12,9 +12,9 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
 )
 
-// Square declares Square, which signs the URL it was given, followed by the body.
-// Source: developer.squareup.com/docs/webhooks, "Verify and validate an event
-// notification"; square-nodejs-sdk tests/integration/webhooks.test.ts.
+// Square declares Square, which signs the configured URL followed by the body. Source:
+// developer.squareup.com/docs/webhooks, "Verify and validate an event notification";
+// square-nodejs-sdk tests/integration/webhooks.test.ts.
 func Square(provider.Options) (*provider.Provider, error) {
 	s := &proof.Scheme{
 		Headers:  []proof.HeaderNames{{Signature: "X-Square-Hmacsha256-Signature"}},
@@ -88,7 +88,7 @@ func sampleSquare(eventType, id string, now time.Time) *provider.Request {
 	}, "Square-Version", "2026-10-21")
 }
 
-// squareList has no list that is on by default: only our endpoint is looked at.
+// squareList only checks our endpoint: Square has no event list that is enabled by default.
 // Source: developer.squareup.com, webhook subscriptions API.
 func squareList() *provider.List {
 	return &provider.List{

@@ -1,5 +1,5 @@
-// Package sender declares every provider, one file for each: how it signs, what makes
-// two of its deliveries the same event, and how it expects to be answered.
+// Package sender declares every provider in a separate file: how it signs, when two of its
+// deliveries are the same event, and which response it expects.
 package sender
 
 import (
@@ -22,7 +22,7 @@ func Stripe(o provider.Options) (*provider.Provider, error) {
 		ID:       proof.Verbatim(proof.At("/id")),
 		Kind:     proof.At("/type"),
 		Version:  proof.At("/api_version"),
-		Occurred: proof.Clock{Pointer: "/created"}, // a number, but RFC 3339 in thin events
+		Occurred: proof.Clock{Pointer: "/created"}, // a number, or RFC 3339 in thin events
 	}
 	return &provider.Provider{
 		Name:           "stripe",
@@ -68,9 +68,9 @@ func Stripe(o provider.Options) (*provider.Provider, error) {
 	}, nil
 }
 
-// checkStripeSecret refuses the keys shown beside the signing secret in Stripe's
-// dashboard. With an API key here no delivery would ever be proven, and the key to the
-// account would be stored in one more place.
+// checkStripeSecret refuses the keys shown beside the signing secret in Stripe's dashboard. An
+// API key would never verify a delivery, and the key to the account would be stored in one
+// more location.
 func checkStripeSecret(spelling proof.KeySpelling) func(secret.Value) error {
 	return func(s secret.Value) error {
 		for _, prefix := range []string{"sk_live_", "sk_test_", "rk_live_", "rk_test_", "pk_live_", "pk_test_"} {
@@ -94,8 +94,8 @@ func sampleStripe(eventType, id string, now time.Time) *provider.Request {
 	})
 }
 
-// stripeObject is the object of an event type, in the state that it has then, so that a
-// route tested with it sees realistic data.
+// stripeObject returns the object that belongs to an event type, in a matching state, so that
+// a route tested with it sees realistic data.
 func stripeObject(eventType, suffix string, now time.Time) proof.Object {
 	at := max(0, strings.LastIndexByte(eventType, '.'))
 	kind, verb := eventType[:at], strings.TrimPrefix(eventType[at:], ".")
@@ -106,7 +106,7 @@ func stripeObject(eventType, suffix string, now time.Time) proof.Object {
 		maps.Copy(object, more)
 		return object
 	}
-	// status is that of the verb, or the first one.
+	// status returns the verb's status, or the usual one.
 	status := func(usual string, of map[string]string) string { return cmp.Or(of[verb], usual) }
 	switch kind {
 	case "invoice":

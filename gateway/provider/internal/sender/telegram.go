@@ -19,9 +19,8 @@ import (
 
 var errTelegramSecret = errors.New("a secret_token is 1 to 256 characters of A-Z, a-z, 0-9, _ and -")
 
-// Telegram declares the updates of a bot. They are not signed: they carry the
-// secret token that was given to setWebhook.
-// Source: core.telegram.org/bots/api, "setWebhook", "Update".
+// Telegram declares a bot's updates. They are not signed but carry the secret token that was
+// given to setWebhook. Source: core.telegram.org/bots/api, "setWebhook", "Update".
 func Telegram(provider.Options) (*provider.Provider, error) {
 	t := &proof.StaticToken{Header: http.CanonicalHeaderKey("X-Telegram-Bot-Api-Secret-Token")}
 	return &provider.Provider{
@@ -75,7 +74,8 @@ func Telegram(provider.Options) (*provider.Provider, error) {
 
 const telegramID = "update_id"
 
-// telegramEvents reads an update. It has one member besides its id, which is its type.
+// telegramEvents reads an update. Besides its id, an update has one member, whose name is the
+// type.
 func telegramEvents(r *provider.Request) ([]provider.Event, error) {
 	d := &proof.Document{R: r}
 	root, err := d.JSON()
@@ -121,7 +121,7 @@ func sampleTelegram(eventType, id string, now time.Time) *provider.Request {
 	case "callback_query":
 		update[eventType] = proof.Object{"id": "4382bfdwdsb323b2d9", "from": user, "message": message, "data": "approve"}
 	}
-	update[telegramID] = id // ids of others are taken as they are
+	update[telegramID] = id // other ids are used unchanged
 	if _, err := strconv.ParseInt(id, 10, 64); err == nil {
 		update[telegramID] = json.Number(id)
 	}

@@ -22,10 +22,9 @@ const twilioSignature = "X-Twilio-Signature"
 // twilioSecret is the auth token as the console shows it.
 var twilioSecret = proof.KeySpelling{Encoding: proof.Raw}
 
-// Twilio declares Twilio's webhooks. They sign the public URL: followed by the fields
-// of a form, or, for any other body, with the hash of the body in its query.
-// Source: twilio.com/docs/usage/webhooks/webhooks-security; twilio-node
-// src/webhooks/webhooks.ts.
+// Twilio declares Twilio's webhooks. They sign the public URL followed by a form's fields. For
+// any other body the URL's query contains the body's hash. Source:
+// twilio.com/docs/usage/webhooks/webhooks-security; twilio-node src/webhooks/webhooks.ts.
 func Twilio(provider.Options) (*provider.Provider, error) {
 	return &provider.Provider{
 		Name:           "twilio",
@@ -62,7 +61,7 @@ func Twilio(provider.Options) (*provider.Provider, error) {
 		Content: twilioforms.Content,
 		Methods: []string{http.MethodGet, http.MethodPost},
 		Events:  twilioforms.Events,
-		// A message or a call is answered with TwiML; an empty document does nothing.
+		// A message or a call expects TwiML; an empty document does nothing.
 		Answer: func(*provider.Request) *provider.Answer {
 			return &provider.Answer{Status: http.StatusOK, ContentType: "text/xml", Body: []byte("<Response/>")}
 		},
@@ -70,11 +69,11 @@ func Twilio(provider.Options) (*provider.Provider, error) {
 		Sign:        signTwilio,
 		Sample:      sampleTwilio,
 		SignsURL:    true,
-		UnsignedID:  true, // for conversation events without a time, whose key has the token
+		UnsignedID:  true, // for conversation events without a time, whose key contains the token
 		ReplayToken: twilioReplayToken,
 		Retry:       proof.RetrySigns{Token: proof.InHeader(twilioforms.Token)}.Of,
 		Deadline:    15 * time.Second,
-		RetryWindow: 15 * time.Second, // all of its retries are within the deadline
+		RetryWindow: 15 * time.Second, // all retries happen within the deadline
 	}, nil
 }
 
@@ -106,7 +105,7 @@ func verifyTwilio(_ context.Context, r *provider.Request, secrets []secret.Value
 	return provider.Verified{SecretIndex: index}, err
 }
 
-// twilioReplayToken names the signed fields, or the body whose hash is signed.
+// twilioReplayToken identifies the signed fields, or the body whose hash is signed.
 func twilioReplayToken(r *provider.Request) string {
 	if r.URL == nil || len(r.Header[twilioSignature]) == 0 {
 		return ""
@@ -121,8 +120,8 @@ func twilioReplayToken(r *provider.Request) string {
 	return proof.HashOf(twilioforms.URLs(r.URL)[0], string(params))
 }
 
-// signTwilio signs r for its URL. A body that is no form gets its hash into
-// the query of the URL, which is then the one to call.
+// signTwilio signs r for its URL. If the body is not a form, it adds the body's hash to
+// r.URL's query. The caller must then send to that URL.
 func signTwilio(r *provider.Request, key secret.Value, _ time.Time) error {
 	k, err := twilioSecret.Key(key)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// Headers of EventSub. The id and the time are signed, the type is not.
+// EventSub's headers. The id and the time are signed, the type is not.
 const (
 	twitchID    = "Twitch-Eventsub-Message-Id"
 	twitchTime  = "Twitch-Eventsub-Message-Timestamp"
@@ -33,8 +33,8 @@ func Twitch(o provider.Options) (*provider.Provider, error) {
 		Prefix:   "sha256=",
 		Hash:     sha256.New,
 		Encoding: proof.Hex,
-		// No separator is between the parts, but a time can be read in one way only: no
-		// byte of it can move to a neighbor.
+		// The parts have no separator, but a time can be read in only one way: none of its
+		// bytes can move to a neighbor.
 		Template:  proof.Template{proof.InID, proof.InTimestamp, proof.InBody},
 		Secret:    proof.KeySpelling{Encoding: proof.Raw},
 		Unit:      proof.RFC3339,
@@ -80,8 +80,7 @@ func Twitch(o provider.Options) (*provider.Provider, error) {
 	}, nil
 }
 
-// handshake answers the challenge of a new subscription, which is signed like
-// everything else.
+// handshake answers a new subscription's challenge, which is signed like all other requests.
 func (t *twitch) handshake(ctx context.Context, r *provider.Request, secrets []secret.Value, now time.Time) (*provider.Answer, error) {
 	if r.Header.Get(twitchType) != "webhook_callback_verification" {
 		return nil, nil

@@ -10,8 +10,8 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
 )
 
-// Typeform declares the webhooks of Typeform's forms.
-// Source: typeform.com/developers/webhooks, "Secure your webhooks".
+// Typeform declares Typeform's webhooks. Source: typeform.com/developers/webhooks, "Secure
+// your webhooks".
 func Typeform(provider.Options) (*provider.Provider, error) {
 	s := &proof.Scheme{
 		Headers:  []proof.HeaderNames{{Signature: "Typeform-Signature"}},

@@ -9,8 +9,7 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
 )
 
-// WorkOS declares the events of WorkOS.
-// Source: workos.com/docs/events; workos-node src/webhooks.
+// WorkOS declares WorkOS's events. Source: workos.com/docs/events; workos-node src/webhooks.
 func WorkOS(o provider.Options) (*provider.Provider, error) {
 	s := proof.TimedBody("Workos-Signature", proof.Milliseconds, proof.Tolerance(o, 3*time.Minute))
 	f := proof.Facts{

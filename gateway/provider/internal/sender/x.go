@@ -20,10 +20,9 @@ import (
 
 type x struct{ scheme proof.Scheme }
 
-// X declares the webhooks of X: the Activity API, with one event for a delivery,
-// and the Account Activity API before it, with lists of them.
-// Source: docs.x.com/x-api/webhooks/introduction, /x-api/activity,
-// /x-api/account-activity.
+// X declares X's webhooks: the Activity API, with one event per delivery, and its predecessor,
+// the Account Activity API, with lists of events. Source:
+// docs.x.com/x-api/webhooks/introduction, /x-api/activity, /x-api/account-activity.
 func X(provider.Options) (*provider.Provider, error) {
 	x := &x{scheme: proof.Scheme{
 		Headers:  []proof.HeaderNames{{Signature: "X-Twitter-Webhooks-Signature"}},
@@ -73,10 +72,9 @@ func X(provider.Options) (*provider.Provider, error) {
 	}, nil
 }
 
-// check answers the challenge-response check, which is not signed itself. Its
-// answer is the signature of the token, which would be the signature of an
-// event, were the token one: so a token is taken only when it cannot be a JSON
-// object.
+// check answers the challenge-response check, which is not signed. Its response contains the
+// token's signature. If the token were an event, the response would contain that event's
+// signature. A token is therefore accepted only if it cannot be a JSON object.
 func (x *x) check(_ context.Context, r *provider.Request, secrets []secret.Value, _ time.Time) (*provider.Answer, error) {
 	if r.Method != http.MethodGet || r.URL == nil || !r.URL.Query().Has("crc_token") {
 		return nil, nil
@@ -128,14 +126,14 @@ func (x *x) events(r *provider.Request) ([]provider.Event, error) {
 	switch {
 	case rules == nil && !root.IsObject():
 		return nil, &provider.EventError{Message: "the body is not a JSON object"}
-	case rules == nil: // of a kind that is not known
+	case rules == nil: // an unknown kind
 		return proof.Facts{ID: proof.Whole(), Kind: proof.Fixed(proof.UnknownType)}.Of(d)
 	}
 	return proof.AllOf(rules...)(d)
 }
 
-// xList is the rule of a list of the Account Activity API. The same post is an
-// event of each subscribed user it concerns.
+// xList returns the rule for a list in the Account Activity API. The same post is a separate
+// event for each subscribed user it concerns.
 func xList(name string) proof.EventRule {
 	user := proof.At("/for_user_id").Up(1)
 	item := proof.Facts{Kind: proof.Fixed(name), Occurred: proof.Clock{Pointer: "/created_timestamp", Unit: proof.Milliseconds}}
@@ -154,7 +152,7 @@ func xList(name string) proof.EventRule {
 	return proof.Each("/"+name, item.Of)
 }
 
-// memberNames lists the names of an object's members in order, each once.
+// memberNames lists an object's member names in order, without repetition.
 func memberNames(root gjson.Result) []string {
 	if !root.IsObject() {
 		return nil
@@ -163,7 +161,7 @@ func memberNames(root gjson.Result) []string {
 	seen := map[string]bool{}
 	root.ForEach(func(key, _ gjson.Result) bool {
 		name := proof.Unquote(key.Raw)
-		if !seen[name] && !strings.ContainsAny(name, "~/") { // which a pointer would have to escape
+		if !seen[name] && !strings.ContainsAny(name, "~/") { // a pointer would have to escape these
 			names = append(names, name)
 		}
 		seen[name] = true

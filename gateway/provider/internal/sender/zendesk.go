@@ -12,13 +12,13 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
 )
 
-// zendeskEvents begins the types of the events a webhook can subscribe to. The
-// bodies of other webhooks are written by the user: their id may be a ticket.
+// zendeskEvents is the prefix of the event types to which a webhook can subscribe. Users write
+// the bodies of other webhooks, so their id may be a ticket's.
 const zendeskEvents = "zen:event-type:"
 
-// Zendesk declares Zendesk's webhooks: those subscribed to events, and those
-// that triggers and automations call.
-// Source: developer.zendesk.com/documentation/webhooks/verifying.
+// Zendesk declares two kinds of Zendesk webhooks: webhooks subscribed to events, and webhooks
+// that triggers and automations call. Source:
+// developer.zendesk.com/documentation/webhooks/verifying.
 func Zendesk(o provider.Options) (*provider.Provider, error) {
 	invocation := proof.InHeader("X-Zendesk-Webhook-Invocation-Id")
 	s := &proof.Scheme{

@@ -16,14 +16,14 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// zoomTolerance is longer than Zoom retries. A shorter one would gain little: the key
-// is made of the signed text, so a replay is a duplicate.
+// zoomTolerance exceeds Zoom's retry window. A shorter tolerance would gain little: the key is
+// built from the signed text, so a replay is a duplicate.
 const zoomTolerance = 2 * time.Hour
 
 type zoom struct{ scheme proof.Scheme }
 
-// Zoom declares Zoom's webhooks, signed as Slack's are.
-// Source: developers.zoom.us/docs/api/webhooks; zoom/webhook-sample.
+// Zoom declares Zoom's webhooks, which are signed like Slack's. Source:
+// developers.zoom.us/docs/api/webhooks; zoom/webhook-sample.
 func Zoom(o provider.Options) (*provider.Provider, error) {
 	z := &zoom{scheme: proof.Scheme{
 		Headers:   []proof.HeaderNames{{Signature: "X-Zm-Signature", Timestamp: "X-Zm-Request-Timestamp"}},
@@ -81,8 +81,8 @@ func aboutZoom() provider.About {
 	}
 }
 
-// handshake answers endpoint.url_validation, which is signed: the secret signs
-// a text of the sender's choice only for Zoom.
+// handshake answers endpoint.url_validation. The request is signed, so only Zoom can have the
+// secret sign a text of its choice.
 func (z *zoom) handshake(ctx context.Context, r *provider.Request, secrets []secret.Value, now time.Time) (*provider.Answer, error) {
 	if proof.Glance(r.Body, "event") != "endpoint.url_validation" {
 		return nil, nil

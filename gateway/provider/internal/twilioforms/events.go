@@ -10,23 +10,23 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
 )
 
-// Token is the header by which Twilio names a callback over its attempts.
+// Token is the header by which Twilio identifies a callback across its attempts.
 const Token = "I-Twilio-Idempotency-Token"
 
-// callback is one kind of form that Twilio sends. Its sid names the resource, not the
-// event: the key also includes what changes from one callback to the next.
+// callback is one kind of form that Twilio sends. Its sid identifies the resource, not the
+// event, so the key also includes the values that change from one callback to the next.
 type callback struct {
 	name    string        // first part of the type
-	marks   []string      // form fields that mark it: all are present
-	without string        // a form field that is absent
-	status  []proof.Field // second part of the type: the first that is present
-	// key are the parts of the dedup key: of each list the first that is present. None
-	// may be missing.
+	marks   []string      // form fields that must all be present
+	without string        // a form field that must be absent
+	status  []proof.Field // second part of the type: the first field that is present
+	// key lists the parts of the dedup key. From each list the first field that is present
+	// counts. None may be missing.
 	key  [][]proof.Field
 	also []proof.Field // parts added to the key if they are present
 }
 
-// callbacks lists the kinds, the most specific first.
+// callbacks lists the kinds, most specific first.
 func callbacks() []callback {
 	form := func(names ...string) []proof.Field {
 		fields := make([]proof.Field, len(names))
@@ -80,9 +80,9 @@ func callbacks() []callback {
 	}
 }
 
-// Events describes a proven delivery: a form is one event, a body of Event Streams a
-// list of CloudEvents. The fields of a GET are those of its URL. A call that only
-// asks for TwiML is no event.
+// Events describes a verified delivery. A form is one event, a body from Event Streams a list
+// of CloudEvents. A GET has its fields in its URL. A call that only asks for TwiML is no
+// event.
 func Events(r *provider.Request) ([]provider.Event, error) {
 	d := &proof.Document{R: r}
 	switch {
@@ -107,12 +107,12 @@ func Events(r *provider.Request) ([]provider.Event, error) {
 	return []provider.Event{event(d, byToken, otherKind(d))}, nil
 }
 
-// inURL reports whether the fields of a callback are in its URL.
+// inURL reports whether a callback's fields are in its URL.
 func inURL(r *provider.Request) bool {
 	return len(r.Body) == 0 && r.Method == http.MethodGet && r.URL != nil
 }
 
-// Content is the form that a callback by GET has in its URL.
+// Content returns the form that a GET callback has in its URL.
 func Content(r *provider.Request) (contentType string, body []byte) {
 	if !inURL(r) {
 		return "", nil
@@ -120,22 +120,22 @@ func Content(r *provider.Request) (contentType string, body []byte) {
 	return proof.FormType, []byte(r.URL.RawQuery)
 }
 
-// byToken is the key of a callback that has no id and nothing that changes: Twilio's
-// token, which names it across its attempts, or a hash of the form.
+// byToken returns the key of a callback without an id or changing fields: Twilio's token,
+// which identifies the callback across its attempts, or a hash of the form.
 func byToken(d *proof.Document) string {
 	if token := proof.InHeader(Token).Optional(d); token != "" {
 		return token
 	}
 	id, err := proof.WholeForm(BodyHash)(d)
-	if err != nil { // it was read before
+	if err != nil { // cannot happen: the form was read before
 		return proof.HashOf(string(d.R.Body))
 	}
 	return id
 }
 
-// otherKind is the type of a callback that callbacks does not list: those of
-// TaskRouter, of answering machine detection, of media streams, of the debugger, of
-// bundles, and any that Twilio adds.
+// otherKind returns the type of a callback that callbacks does not list: callbacks from
+// TaskRouter, answering machine detection, media streams, the debugger, bundles, and any that
+// Twilio adds.
 func otherKind(d *proof.Document) string {
 	for _, f := range []struct{ prefix, field string }{
 		{"", "EventType"}, {"", "StreamEvent"}, {"", "StatusCallbackEvent"}, {"amd.", "AnsweredBy"}, {"debugger.", "Level"},
@@ -156,8 +156,8 @@ func event(d *proof.Document, id func(*proof.Document) string, kind string) prov
 	return provider.Event{ID: id(d), Type: kind, APIVersion: proof.InForm("ApiVersion").Optional(d), OccurredAt: timeOf(d)}
 }
 
-// asksForTwiML reports whether a call asks what to do next, once for each step of its
-// dialogue, instead of reporting its progress. Such a call is no event.
+// asksForTwiML reports whether a call asks for the next step of its dialogue instead of
+// reporting its progress. Such a call is no event.
 func asksForTwiML(form url.Values) bool {
 	if form.Get("CallbackSource") == "call-progress-events" || form.Get("SequenceNumber") != "" {
 		return false
@@ -182,7 +182,7 @@ func (c callback) events(d *proof.Document) []provider.Event {
 	return []provider.Event{event(d, c.id, kind)}
 }
 
-// id is the key of a callback. If a part of it is missing, it is byToken.
+// id returns a callback's key. If a part is missing, it returns byToken's key.
 func (c callback) id(d *proof.Document) string {
 	var parts []string
 	for _, fields := range c.key {
@@ -200,8 +200,8 @@ func (c callback) id(d *proof.Document) string {
 	return proof.Join(parts...)
 }
 
-// firstOf returns the first text that is present, or the error of the first one if none
-// is.
+// firstOf returns the text of the first field that is present, or the first field's error if
+// none is.
 func firstOf(d *proof.Document, fields []proof.Field) (string, error) {
 	var first error
 	for _, f := range fields {
@@ -216,8 +216,8 @@ func firstOf(d *proof.Document, fields []proof.Field) (string, error) {
 	return "", first
 }
 
-// timeOf reads the time of a callback: calls have it in the e-mail format,
-// conversations in RFC 3339, messages have none.
+// timeOf reads a callback's time: calls have it in the email format, conversations in RFC
+// 3339, messages have none.
 func timeOf(d *proof.Document) time.Time {
 	for _, f := range []proof.Field{proof.InForm("Timestamp"), proof.InForm("DateRemoved"), proof.InForm("DateUpdated"), proof.InForm("DateCreated")} {
 		text := f.Optional(d)
@@ -230,8 +230,8 @@ func timeOf(d *proof.Document) time.Time {
 	return time.Time{}
 }
 
-// stream reads Event Streams: a CloudEvent, or an array of them. JSON of another kind
-// has no id: Twilio's token names it, or its content.
+// stream reads Event Streams: a CloudEvent, or an array of them. Other JSON has no id; its key
+// is Twilio's token or its content's hash.
 func stream(d *proof.Document) ([]provider.Event, error) {
 	root, err := d.JSON()
 	if err != nil {

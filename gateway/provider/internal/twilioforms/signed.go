@@ -1,5 +1,5 @@
-// Package twilioforms reads the forms of Twilio: the signed text, and the event that
-// each form describes.
+// Package twilioforms reads Twilio's forms: the signed text, and the event that each form
+// describes.
 package twilioforms
 
 import (
@@ -16,10 +16,11 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
 )
 
-// BodyHash is the URL parameter with the hash of a body that is no form.
+// BodyHash is the URL parameter with the hash of a body that is not a form.
 const BodyHash = "bodySHA256"
 
-// MACs signs, for each spelling of the URL, the URL followed by the parameters.
+// MACs returns, for each spelling of the URL, the signature over the URL followed by the
+// parameters.
 func MACs(key, params []byte, urls ...string) [][]byte {
 	macs := make([][]byte, len(urls))
 	mac := hmac.New(sha1.New, key)
@@ -32,8 +33,8 @@ func MACs(key, params []byte, urls ...string) [][]byte {
 	return macs
 }
 
-// Signed returns the signed text after the URL. A body that neither a hash in the URL
-// nor its own fields bind to the signature is refused: any signature of the same URL
+// Signed returns the signed text after the URL. It refuses a body that is bound to the
+// signature neither by a hash in the URL nor by its own fields: any signature for the same URL
 // would fit it.
 func Signed(r *provider.Request) ([]byte, error) {
 	var hashes []string
@@ -58,8 +59,8 @@ func Signed(r *provider.Request) ([]byte, error) {
 	return params, nil
 }
 
-// hashed reports whether all hashes in the URL are of the body. Twilio repeats
-// its parameter now and then; two different ones would be read in two ways.
+// hashed reports whether all hashes in the URL are the body's. Twilio sometimes repeats its
+// parameter; two different values could be read in two ways.
 func hashed(hashes []string, body []byte) error {
 	sum := sha256.Sum256(body)
 	for _, text := range hashes {
@@ -74,9 +75,9 @@ func hashed(hashes []string, body []byte) error {
 	return nil
 }
 
-// sortedParams writes names and values without separators, names in byte order
-// and the distinct values of a name sorted, as Twilio's libraries do. It reads
-// the form as url.ParseQuery does, without building a map of it.
+// sortedParams writes names and values without separators. Names are in byte order, and a
+// name's distinct values are sorted, as in Twilio's libraries. It reads the form as
+// url.ParseQuery does, but without building a map.
 func sortedParams(form string) ([]byte, bool) {
 	type field struct{ name, value string }
 	fields := make([]field, 0, strings.Count(form, "&")+1)
@@ -105,8 +106,8 @@ func sortedParams(form string) ([]byte, bool) {
 	return params, true
 }
 
-// URLs lists the spellings of the URL that Twilio is known to sign:
-// without the port and with it, each also with the query escaped anew.
+// URLs lists the spellings of the URL that Twilio is known to sign: without the port and with
+// it, each also with a re-escaped query.
 func URLs(u *url.URL) []string {
 	without, with := *u, *u
 	without.Host = strings.TrimSuffix(u.Host, ":"+u.Port())
@@ -121,8 +122,8 @@ func URLs(u *url.URL) []string {
 	return urls
 }
 
-// legacyQuery escapes a query as Node's querystring does: equal names
-// together, a space as %20, and !'()*-._~ as they are.
+// legacyQuery escapes a query as Node's querystring does: equal names grouped, a space as %20,
+// and !'()*-._~ unescaped.
 func legacyQuery(query string) string {
 	if query == "" {
 		return ""
@@ -151,11 +152,11 @@ func legacyQuery(query string) string {
 
 var nodeEscape = strings.NewReplacer("+", "%20", "%21", "!", "%27", "'", "%28", "(", "%29", ")", "%2A", "*")
 
-// Unescape decodes a part of a URL as Twilio's SDK for Node does, which signs some
-// requests that way: escapes that cannot be decoded stay as they are.
+// Unescape decodes a part of a URL in the same way as Twilio's SDK for Node, which signs some
+// requests like that: escapes that cannot be decoded stay unchanged.
 func Unescape(s string) string {
 	text, err := url.QueryUnescape(s)
-	if err != nil { // Node leaves alone what it cannot decode
+	if err != nil { // Node leaves undecodable text unchanged
 		return s
 	}
 	return text
