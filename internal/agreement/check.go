@@ -1,6 +1,6 @@
-// Package agreement checks whether an application's tables agree with the accepted
-// events. It runs the user's own queries, which change nothing, take a bounded time and
-// return a bounded number of rows.
+// Package agreement checks whether an application's tables agree with the accepted events. It
+// runs queries that the operator configured. The queries change nothing, have a time limit and
+// return a limited number of rows.
 package agreement
 
 import (
@@ -11,24 +11,24 @@ import (
 	"github.com/hooklatch/hooklatch/internal/statement"
 )
 
-// Limits of a check.
+// Limits for a check.
 const (
-	// Timeout is how long a check may take on the server.
+	// Timeout is the maximum time of a check on the server.
 	Timeout = 10 * time.Second
-	// lockTimeout is how long it waits for a lock, which readers seldom do.
+	// lockTimeout is the maximum wait for a lock. Readers seldom wait for locks.
 	lockTimeout = 2 * time.Second
-	// answerSlack is how long the answer may take beyond Timeout before the connection is
-	// closed.
+	// answerSlack is the time that the response may take beyond Timeout before the connection
+	// is closed.
 	answerSlack = 2 * time.Second
-	// MaxCount is the number up to which rows are counted.
+	// MaxCount is the highest row count. Further rows are not counted.
 	MaxCount = 1000
-	// MaxShown is how many rows are shown.
+	// MaxShown is the maximum number of rows shown.
 	MaxShown = 20
-	// maxValue is how many characters of a value are shown.
+	// maxValue is the maximum number of characters shown of a value.
 	maxValue = 200
 )
 
-// Check is a query of the user's own. It returns a row for each problem.
+// Check is a query that the operator configured. It returns a row for each problem.
 type Check struct {
 	// Name of the check in findings, logs and metrics. Required.
 	Name string `yaml:"name,omitempty"`
@@ -58,5 +58,5 @@ func (c Check) Validate() error {
 	return check.Err()
 }
 
-// query is the SQL without its final semicolons and white space.
+// query returns the SQL without its final semicolons and white space.
 func (c Check) query() string { return strings.TrimRight(c.SQL, "; \t\r\n") }

@@ -20,21 +20,21 @@ type Found struct {
 	// Count is the number of rows, or MaxCount if there are More.
 	Count int
 	More  bool
-	// Rows are the first MaxShown.
+	// Rows contains the first MaxShown rows.
 	Rows []Row
 }
 
 // Row is one problem.
 type Row []Column
 
-// Column is a value of a row as text, at most its first 200 characters.
+// Column is a row's value as text, cut to its first 200 characters.
 type Column struct {
 	Name  string
 	Value *string // nil: NULL
 }
 
-// RefusedError is returned when Postgres refused to run the query, or ended it: the check
-// is wrong, not the connection. Its text may quote values of rows.
+// RefusedError is returned if Postgres refused to run the query or cancelled it: the check is
+// wrong, not the connection. Its text may quote row values.
 type RefusedError struct {
 	Code    string // SQLSTATE
 	Message string
@@ -43,10 +43,10 @@ type RefusedError struct {
 // Error implements error.
 func (e *RefusedError) Error() string { return e.Message }
 
-// Run executes one check. It changes nothing, whatever the query says: the query has a
-// connection of its own, in a read-only transaction that is rolled back. Anything that
-// outlives a transaction ends with the connection. As a part of a larger query it cannot
-// be anything but a query.
+// Run executes one check. It changes nothing, whatever the query says. The query runs on its
+// own connection, in a read-only transaction that is rolled back. Anything that outlives a
+// transaction ends with the connection. Run embeds the text in a larger query, so only a query
+// can run.
 func Run(ctx context.Context, pool *pgxpool.Pool, c Check) (Found, error) {
 	ctx, cancel := context.WithTimeout(ctx, Timeout+answerSlack)
 	defer cancel()
@@ -55,7 +55,7 @@ func Run(ctx context.Context, pool *pgxpool.Pool, c Check) (Found, error) {
 		return Found{}, fmt.Errorf("run check %q: %w", c.Name, err)
 	}
 	defer conn.Release()
-	defer func() { _ = conn.Conn().Close(context.WithoutCancel(ctx)) }() // ends all that outlives the rollback, such as locks
+	defer func() { _ = conn.Conn().Close(context.WithoutCancel(ctx)) }() // also ends what outlives the rollback, such as locks
 	found, err := run(ctx, conn.Conn(), c.query(), Timeout)
 	if refused, ok := errors.AsType[*pgconn.PgError](err); ok {
 		err = &RefusedError{Code: refused.Code, Message: messageOf(refused)}
@@ -81,7 +81,7 @@ func run(ctx context.Context, conn *pgx.Conn, query string, timeout time.Duratio
 	if err != nil {
 		return Found{}, err
 	}
-	// This protocol accepts one statement only, whatever the pool's settings.
+	// This protocol accepts only one statement, whatever the pool's settings.
 	answer := conn.PgConn().ExecParams(ctx, bounded(query, len(names)), nil, nil, nil, nil)
 	found := collect(answer, names)
 	if _, err := answer.Close(); err != nil {
@@ -90,8 +90,8 @@ func run(ctx context.Context, conn *pgx.Conn, query string, timeout time.Duratio
 	return found, nil
 }
 
-// columnsOf makes Postgres describe the query, as the part of the larger one that it will
-// be.
+// columnsOf lets Postgres describe the query in the same form in which it later runs inside
+// the larger one.
 func columnsOf(ctx context.Context, conn *pgconn.PgConn, query string) ([]string, error) {
 	described, err := conn.Prepare(ctx, "", "SELECT * FROM ("+query+"\n) AS finding", nil)
 	if err != nil {
@@ -107,8 +107,8 @@ func columnsOf(ctx context.Context, conn *pgconn.PgConn, query string) ([]string
 	return names, nil
 }
 
-// bounded is the query with limits on its rows and values. Its columns are renamed, since
-// two of them may have the same name.
+// bounded returns the query with limits on its rows and values. Its columns are renamed,
+// because two of them may have the same name.
 func bounded(query string, columns int) string {
 	values, names := make([]string, columns), make([]string, columns)
 	for i := range columns {
@@ -141,7 +141,7 @@ func collect(answer *pgconn.ResultReader, names []string) Found {
 	return found
 }
 
-// messageOf leaves out details, which quote rows.
+// messageOf returns the error message without its details, which quote rows.
 func messageOf(e *pgconn.PgError) string {
 	if e.Code == sqlstate.QueryCanceled {
 		return "it was cancelled; it may take " + Timeout.String() + ": let it look at fewer rows, or give it an index"

@@ -1,9 +1,8 @@
-// Package clock returns the time by this process's own clock, wherever that time meets
-// the time of another machine: in texts that a sender signed, in answers of the database,
-// in our own signatures.
+// Package clock returns the time of this process's own clock, for comparison with another
+// machine's time: in signed texts, in database results, in our own signatures.
 //
-// In a binary built with -tags failpoint, HOOKLATCH_CLOCK sets that clock wrong: +1h, or
-// -90s. Durations within the process are measured by package time.
+// In a binary built with -tags failpoint, HOOKLATCH_CLOCK sets that clock wrong: +1h, or -90s.
+// Durations within the process are measured by package time.
 package clock
 
 import "time"

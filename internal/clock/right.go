@@ -4,5 +4,5 @@ package clock
 
 import "time"
 
-// Skew is the deliberate error of the clock: none in this build.
+// Skew returns the clock's deliberate error: none in this build.
 func Skew() time.Duration { return 0 }

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Roughly returns a duration as a reader would say it.
+// Roughly formats a duration in rounded form for readers.
 func Roughly(d time.Duration) string {
 	switch d = max(d, 0); {
 	case d >= 48*time.Hour:

@@ -11,11 +11,11 @@ import (
 
 const skewVariable = "HOOKLATCH_CLOCK"
 
-// Skew is how far the clock is deliberately ahead.
+// Skew returns how far the clock is deliberately ahead.
 func Skew() time.Duration { return skewOfProcess() }
 
-// skewOfProcess reads the environment once. A mistake in it ends the process: otherwise a
-// test would seem to survive a wrong clock that was right.
+// skewOfProcess reads the environment once. An invalid value ends the process. Otherwise a
+// test would seem to survive a wrong clock that was in fact right.
 var skewOfProcess = sync.OnceValue(func() time.Duration {
 	text := os.Getenv(skewVariable)
 	if text == "" {

@@ -1,5 +1,5 @@
-// Package condition removes the literals from a condition on events before it is stored:
-// a CEL expression keeps the fields that it compares, but not the values.
+// Package condition removes the literals from an event condition before it is stored: a CEL
+// expression keeps the fields that it compares, but not the values.
 package condition
 
 import (
@@ -9,9 +9,9 @@ import (
 )
 
 // Concealed returns an expression with a hash in place of each string, bytes or number
-// literal, and without its comments. Salt, the id of the bulk run, is part of the hash:
-// anyone who knows a literal can verify that it was meant, and it has another hash in
-// another run. The literals are returned too, as they were written.
+// literal, and without comments. Salt, the bulk run's id, is part of the hash: anyone who
+// knows a literal can check whether it was used, and it has another hash in another run.
+// Concealed also returns the literals as they were written.
 func Concealed(expression, salt string) (text string, literals []string) {
 	text = WithoutLiterals(expression, func(literal string) string {
 		literals = append(literals, literal)
@@ -21,8 +21,8 @@ func Concealed(expression, salt string) (text string, literals []string) {
 	return text, literals
 }
 
-// WithoutLiterals returns an expression with another text in place of each literal.
-// instead is called with each literal as it was written.
+// WithoutLiterals returns an expression in which instead has replaced each literal. instead is
+// called with the literal as it was written.
 func WithoutLiterals(expression string, instead func(literal string) string) string {
 	var out strings.Builder
 	for i := 0; i < len(expression); {
@@ -39,7 +39,7 @@ func WithoutLiterals(expression string, instead func(literal string) string) str
 	return out.String()
 }
 
-// literalAt returns where the token at i ends, and whether it is a literal.
+// literalAt returns the end of the token at i, and whether the token is a literal.
 func literalAt(text string, i int) (end int, literal bool) {
 	switch c := text[i]; {
 	case strings.HasPrefix(text[i:], "//"):
@@ -66,7 +66,7 @@ func literalAt(text string, i int) (end int, literal bool) {
 	return i + 1, false
 }
 
-// numberEnd returns where a number ends, with its fraction, exponent and suffix.
+// numberEnd returns the end of a number including its fraction, exponent and suffix.
 func numberEnd(text string, i int) int {
 	for ; i < len(text); i++ {
 		signed := (text[i] == '+' || text[i] == '-') && (text[i-1] == 'e' || text[i-1] == 'E')
@@ -77,7 +77,7 @@ func numberEnd(text string, i int) int {
 	return i
 }
 
-// stringEnd returns where the string ends whose quote is at i.
+// stringEnd returns the end of the string whose quote is at i.
 func stringEnd(text string, i int, raw bool) int {
 	quote := text[i : i+1]
 	if triple := strings.Repeat(quote, 3); strings.HasPrefix(text[i:], triple) {

@@ -1,4 +1,4 @@
-// Package drain waits, with a deadline, until running work has ended.
+// Package drain waits, with a deadline, until running work has finished.
 package drain
 
 import (
@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// Wait returns once all of underway has ended. Errors: that of ctx, if it is done first;
-// the work then continues. Nothing may join an empty group after Wait was called.
+// Wait returns once all work in underway has finished. If ctx is done first, it returns ctx's
+// error, and the work continues. After the call no work may join an empty group.
 func Wait(ctx context.Context, underway *sync.WaitGroup) error {
 	ended := make(chan struct{})
 	go func() {
@@ -20,7 +20,7 @@ func Wait(ctx context.Context, underway *sync.WaitGroup) error {
 	case <-ctx.Done():
 	}
 	select {
-	case <-ended: // simultaneously with ctx
+	case <-ended: // finished simultaneously with ctx
 		return nil
 	default:
 		return ctx.Err()

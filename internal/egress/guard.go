@@ -1,4 +1,5 @@
-// Package egress decides to which addresses this program may connect on behalf of others.
+// Package egress decides which addresses this program may connect to when the target comes
+// from configuration or event data.
 package egress
 
 import (
@@ -25,40 +26,38 @@ func (e *BlockedError) Error() string {
 	return fmt.Sprintf("egress guard refused %s: %s", e.host, e.why)
 }
 
-// Options are the target of a Guard, and the addresses that it may reach besides public
-// ones.
+// Options describe a Guard's target and the addresses that it may reach besides public ones.
 type Options struct {
-	// Host and Port are those of the target's own configured URL. Empty: nothing is
-	// exempt.
+	// Host and Port are taken from the target's configured URL. Empty: nothing is exempt.
 	Host, Port string
-	// AllowPrivate are prefixes of non-global addresses that may be reached.
+	// AllowPrivate lists prefixes of non-global addresses that may be reached.
 	AllowPrivate []netip.Prefix
-	// Resolver looks up hosts; nil: the system's. Its answers are checked.
+	// Resolver looks up hosts; nil: the system's resolver. The guard checks its results.
 	Resolver *net.Resolver
 }
 
 // Guard dials for one target, such as a destination. It checks every address after it was
-// resolved and right before the connection is made, so that neither a disguised literal
-// nor a name that resolves differently the second time gets past.
+// resolved and right before the connection opens. So neither a disguised literal nor a name
+// that resolves differently the second time gets past it.
 //
-// An address is reachable if it is global unicast by the registries of IANA, if
-// AllowPrivate names it, or if the target's own configured URL names it: the same literal
-// address, or a loopback one for `localhost`. The last exemption holds for host and port
-// of that URL only; a URL computed from event data with another host or port never has
-// it. The metadata services of clouds need their own address in AllowPrivate: a network
-// that contains it is not enough.
+// An address is reachable if IANA's registries list it as global unicast, if AllowPrivate
+// contains it, or if the target's configured URL contains it: the same literal address, or a
+// loopback address for `localhost`. The last exemption applies only to that URL's host and
+// port. A URL computed from event data with another host or port never has it. Cloud metadata
+// services must be listed in AllowPrivate by their own address: a network that contains them
+// is not enough.
 type Guard struct {
 	host      string // as configured, canonical
 	port      string
-	only      string     // the one port that may be dialed; empty: any
-	literal   netip.Addr // valid when host is a literal address
+	only      string     // the only port that may be dialed; empty: any
+	literal   netip.Addr // valid if host is a literal address
 	localhost bool
-	alone     map[netip.Addr]bool // addresses that AllowPrivate names one by one
+	alone     map[netip.Addr]bool // addresses that AllowPrivate lists individually
 	addresses *ssrf.Guardian
 	dialer    net.Dialer
 }
 
-// New makes the guard of one target. It does not connect.
+// New creates a target's guard. It does not connect.
 func New(o Options) (*Guard, error) {
 	var v4, v6 []netip.Prefix
 	alone := map[netip.Addr]bool{}
@@ -92,13 +91,13 @@ func New(o Options) (*Guard, error) {
 	return g, nil
 }
 
-// Public makes a guard that reaches only public addresses, and only one port.
+// Public creates a guard that reaches only public addresses, on one port.
 func Public(port string) *Guard {
 	return &Guard{only: port, addresses: ssrf.New(ssrf.WithAnyPort(), ssrf.WithAnyNetwork())}
 }
 
-// DialContext connects to a host and port, if the guard allows it. Its error is a
-// *BlockedError if no address of the host was allowed.
+// DialContext connects to a host and port if the guard allows it. It returns a *BlockedError
+// if none of the host's addresses is allowed.
 func (g *Guard) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -112,7 +111,7 @@ func (g *Guard) DialContext(ctx context.Context, network, address string) (net.C
 		return nil, err
 	}
 	if CanonicalHost(host) == "localhost" {
-		address = net.JoinHostPort("localhost", port) // Not every resolver knows "localhost.".
+		address = net.JoinHostPort("localhost", port) // Some resolvers do not know "localhost.".
 	}
 
 	// The dialer may try two addresses simultaneously.
@@ -146,19 +145,19 @@ func (g *Guard) DialContext(ctx context.Context, network, address string) (net.C
 		return nil, blocked
 	}
 	if _, ok := errors.AsType[*BlockedError](err); ok {
-		// One of several addresses was refused, and another did not answer.
+		// One of several addresses was refused, and another was unreachable.
 		return nil, &net.OpError{Op: "dial", Net: network, Err: errors.New("no allowed address of the host answered")}
 	}
 	return nil, err
 }
 
-// checkName refuses names that must not even be looked up.
+// checkName refuses names that must not even be resolved.
 func (g *Guard) checkName(host string, own bool) error {
 	if _, err := netip.ParseAddr(host); err == nil {
 		return nil
 	}
 	if endsInNumber(CanonicalHost(host)) {
-		// Resolvers of some systems read 2130706433, 0x7f.1 and 0177.1 as 127.0.0.1.
+		// Some systems' resolvers read 2130706433, 0x7f.1 and 0177.1 as 127.0.0.1.
 		return &BlockedError{host: host, why: "it is not a valid address"}
 	}
 	if !own && isLocalhost(CanonicalHost(host)) {
@@ -193,20 +192,20 @@ func (g *Guard) blocked(host string, ip netip.Addr, what, alone string) error {
 	return &BlockedError{host: host, why: why}
 }
 
-// CanonicalHost returns the canonical spelling of a host name: in lower case, without the
-// final dot.
+// CanonicalHost returns a host name's canonical spelling: in lower case, without the final
+// dot.
 func CanonicalHost(host string) string {
 	return strings.TrimSuffix(strings.ToLower(host), ".")
 }
 
-// isLocalhost reports whether a host has one of the names of RFC 6761, section 6.3.
+// isLocalhost reports whether a host has one of the names in RFC 6761, section 6.3.
 func isLocalhost(host string) bool {
 	return host == "localhost" || strings.HasSuffix(host, ".localhost")
 }
 
-// endsInNumber reports whether the last label of a name is a number, decimal or
-// hexadecimal. Such a host is an IPv4 address in some notation, or invalid (WHATWG URL
-// standard, "ends in a number checker").
+// endsInNumber reports whether a name's last label is a number, decimal or hexadecimal. Such a
+// host is an IPv4 address in some notation, or invalid (WHATWG URL standard, "ends in a number
+// checker").
 func endsInNumber(host string) bool {
 	last := host[strings.LastIndexByte(host, '.')+1:]
 	if last != "" && strings.Trim(last, "0123456789") == "" {

@@ -27,19 +27,18 @@ import (
 
 // Statement is a statement that ran.
 type Statement struct {
-	Text string // as Postgres received it
-	Plan string // as JSON, for display
-	// Buffers is how many pages it read, from memory or from disk. The statements of its
-	// triggers are counted separately.
+	Text string // in the form that Postgres received
+	Plan string // JSON, for display
+	// Buffers is the number of pages that it read, from memory or disk. Its triggers'
+	// statements are counted separately.
 	Buffers int
-	// Took is how long the server worked on it.
+	// Took is the time that the server spent on it.
 	Took time.Duration
 	// JIT is true if Postgres compiled parts of it.
 	JIT bool
 }
 
-// Log has the statements that the connections of a pool ran. It is safe for concurrent
-// use.
+// Log holds the statements that a pool's connections ran. It is safe for concurrent use.
 type Log struct {
 	mu  sync.Mutex
 	ran []Statement
@@ -52,7 +51,7 @@ func Available(ctx context.Context, pool *pgxpool.Pool) bool {
 	return err == nil
 }
 
-// Watch makes the connections of a pool report their plans. They must be a superuser's.
+// Watch makes a pool's connections report their plans. The connections need a superuser.
 func Watch(config *pgxpool.Config) *Log {
 	maps.Copy(config.ConnConfig.RuntimeParams, map[string]string{
 		"session_preload_libraries":          "auto_explain",

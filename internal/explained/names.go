@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// Names identifies statements by the files from which they are read.
-type Names map[string]string // how the text begins, by the name of the statement
+// Names maps a statement's name to the beginning of its text.
+type Names map[string]string
 
-// Read adds the statements of a folder. A file begins as its statement does, up to the
-// first parameter or fragment.
+// Read adds the statements in a folder. A file begins like its statement, up to the first
+// parameter or fragment.
 func (n Names) Read(files fs.FS) error {
 	found, err := fs.Glob(files, "*.sql")
 	if err != nil {
@@ -49,7 +49,7 @@ func inComment(before string) bool {
 }
 
 // Of returns the name of the statement with this text: the one with the longest common
-// beginning. It is empty if none matches.
+// beginning. It returns "" if none matches.
 func (n Names) Of(text string) string {
 	var name string
 	for candidate, begins := range n {

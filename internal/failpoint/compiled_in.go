@@ -17,16 +17,16 @@ const (
 	firedVariable = "HOOKLATCH_FAILPOINT_FIRED"
 )
 
-// Hit passes the place of that name. It returns an error if a rule requests one.
+// Hit passes the named place. It returns an error if a rule requests one.
 func Hit(name string) error { return ofProcess().hit(name) }
 
-// HitIn passes a place of the transaction of that name.
+// HitIn passes a place in the named transaction.
 func HitIn[T ~string](transaction T, moment Moment) error {
 	return Hit(string(transaction) + "." + string(moment))
 }
 
-// ofProcess reads the environment once. A mistake in it ends the process: otherwise a
-// test would seem to survive a fault that never happened.
+// ofProcess reads the environment once. An invalid value ends the process. Otherwise a test
+// would seem to survive a fault that never happened.
 var ofProcess = sync.OnceValue(func() *places {
 	p, err := fromEnvironment(os.Getenv)
 	if err != nil {

@@ -5,8 +5,8 @@ package failpoint
 // Enabled reports whether this binary has failpoints.
 const Enabled = false
 
-// Hit passes the place of that name. It does nothing in this build.
+// Hit passes the named place. It does nothing in this build.
 func Hit(string) error { return nil }
 
-// HitIn passes a place of the transaction of that name. It does nothing in this build.
+// HitIn passes a place in the named transaction. It does nothing in this build.
 func HitIn[T ~string](T, Moment) error { return nil }

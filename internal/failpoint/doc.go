@@ -33,12 +33,12 @@
 // Processes can share both.
 package failpoint
 
-// Moment is a place in every transaction.
+// Moment is a failpoint in every transaction.
 type Moment string
 
-// The moments of a transaction.
+// Moments in a transaction.
 const (
 	Begin        Moment = "begin"         // after BEGIN
 	BeforeCommit Moment = "before_commit" // everything is written
-	AfterCommit  Moment = "after_commit"  // the server has answered COMMIT
+	AfterCommit  Moment = "after_commit"  // the server has confirmed the COMMIT
 )

@@ -11,10 +11,10 @@ import (
 	"time"
 )
 
-// maxTraced is how many passages of one place are written to the trace.
+// maxTraced is the number of passages of one place that are written to the trace.
 const maxTraced = 20
 
-// places are the failpoints of one process.
+// places holds one process's failpoints.
 type places struct {
 	rules        map[string][]rule
 	trace, fired *os.File // nil: none
@@ -27,11 +27,11 @@ func (p *places) hit(name string) error {
 	r, passage := p.pass(name)
 	switch r.action {
 	case actionKill:
-		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL) // our own process: this cannot be refused
+		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL) // cannot fail for our own process
 		select {}                                      // no later code may run before the signal arrives
 	case actionStop:
-		// The signal goes to a thread that the system chooses, and stops the others only
-		// when that one is scheduled. The code after this place waits until the stop has
+		// The system chooses the thread that receives the signal. The other threads stop only
+		// when that thread is scheduled. The code after this place waits until the stop has
 		// ended.
 		continued := make(chan os.Signal, 1)
 		signal.Notify(continued, syscall.SIGCONT)
@@ -46,7 +46,7 @@ func (p *places) hit(name string) error {
 	return nil
 }
 
-// pass counts and records the passage, and returns the rule for it, or none.
+// pass counts and records the passage, and returns its rule, if any.
 func (p *places) pass(name string) (rule, int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -64,8 +64,8 @@ func (p *places) pass(name string) (rule, int) {
 	return rule{}, passage
 }
 
-// record appends a line in one write, so that other processes appending to the same file
-// do not cut it.
+// record appends a line in one write, so that other processes that append to the same file do
+// not split it.
 func record(file *os.File, line string) {
 	if file == nil {
 		return

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Actions of a rule.
+// Actions that a rule can have.
 const (
 	actionKill  = "kill"
 	actionStop  = "stop"
@@ -18,19 +18,19 @@ const (
 	actionDelay = "delay"
 )
 
-// rule is the action at some passages of a place.
+// rule is the action for some passages of a place.
 type rule struct {
 	action string
 	delay  time.Duration
-	first  int  // passage, from 1
-	onward bool // and all later ones
+	first  int  // passage number, from 1
+	onward bool // true if it also applies to all later passages
 }
 
 func (r rule) covers(passage int) bool {
 	return passage == r.first || r.onward && passage > r.first
 }
 
-// parse reads rules by the name of their place. A place may have several.
+// parse reads rules by their place's name. A place may have several rules.
 func parse(text string) (map[string][]rule, error) {
 	rules := make(map[string][]rule)
 	for part := range strings.SplitSeq(text, ",") {

@@ -13,7 +13,7 @@ import (
 	"github.com/hooklatch/hooklatch/internal/pgwire"
 )
 
-// drainTimeout bounds the wait for the server's answer to a COMMIT.
+// drainTimeout limits the wait for the server's response to a COMMIT.
 const drainTimeout = 30 * time.Second
 
 // errCut is returned by writes to a cut connection.
@@ -25,13 +25,13 @@ type conn struct {
 	fault *Fault
 
 	// reading is held while reading from the server: by the client, or by Write when it
-	// swallows the answer. pgx may have a read under way while it writes.
+	// swallows the response. pgx may have a read under way while it writes.
 	reading  sync.Mutex
 	answer   answer // guarded by reading
 	reported bool   // guarded by reading
 
 	mu       sync.Mutex
-	mode     Mode // that broke the COMMIT, "" before it
+	mode     Mode // fault that broke the COMMIT, "" before it
 	cut      bool
 	farewell []byte        // bytes that the client reads before the cut
 	patience time.Time     // the client's read deadline, zero for none
@@ -46,8 +46,8 @@ func newConn(inner net.Conn, fault *Fault) *conn {
 
 func (c *conn) Write(b []byte) (int, error) {
 	if c.state() != "" {
-		// A client that has given up says good-bye and waits for the server to close, pgx
-		// for 15 s.
+		// A client that has given up sends Terminate and waits for the server to close; pgx
+		// waits 15 s.
 		c.hangUp()
 		return 0, errCut
 	}
@@ -58,7 +58,8 @@ func (c *conn) Write(b []byte) (int, error) {
 	if mode == "" {
 		return c.Conn.Write(b)
 	}
-	// Spoiled before the COMMIT is sent: a read under way must not deliver the answer.
+	// The connection is spoiled before the COMMIT is sent: a read under way must not deliver
+	// the response.
 	if err := c.spoil(mode); err != nil {
 		return 0, err
 	}
@@ -94,9 +95,9 @@ func (c *conn) Read(b []byte) (int, error) {
 	return c.silence(b)
 }
 
-// drain reads the server's answer to its end and reports the fault, before the client
-// learns of it; c.reading is held. Then it cuts the connection unless it is to hang.
-// Without an answer it also cuts the connection, and the test sees that nothing fired.
+// drain reads the server's complete response and reports the fault before the client learns of
+// it; c.reading is held. It then cuts the connection unless the connection is to hang. If no
+// response arrives, it also cuts the connection, and the test sees that nothing fired.
 func (c *conn) drain() {
 	buf := make([]byte, 4096)
 	for !c.answer.complete && c.state() != LoseRequest {
@@ -122,20 +123,20 @@ func (c *conn) drain() {
 	}
 }
 
-// sayFarewell makes the client read, once, that its session was ended.
+// sayFarewell lets the client read, once, that its session was ended.
 func (c *conn) sayFarewell() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.cut {
 		return
 	}
-	c.farewell, _ = (&pgproto3.ErrorResponse{ // encoding it cannot fail
+	c.farewell, _ = (&pgproto3.ErrorResponse{ // this encoding cannot fail
 		Severity: "FATAL", SeverityUnlocalized: "FATAL", Code: "57P01",
 		Message: "terminating connection due to administrator command",
 	}).Encode(nil)
 }
 
-// silence makes the client wait instead of getting the answer.
+// silence makes the client wait instead of receiving the response.
 func (c *conn) silence(b []byte) (int, error) {
 	for {
 		c.mu.Lock()
@@ -179,7 +180,7 @@ func (c *conn) spoil(mode Mode) error {
 	return c.Conn.SetDeadline(time.Now().Add(drainTimeout))
 }
 
-// hangUp ends the connection to the server.
+// hangUp closes the connection to the server.
 func (c *conn) hangUp() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -197,14 +198,14 @@ func (c *conn) Close() error {
 	return nil
 }
 
-// SetDeadline sets the deadline of reads and writes.
+// SetDeadline sets the deadline for reads and writes.
 func (c *conn) SetDeadline(t time.Time) error { return c.wait(t, c.Conn.SetDeadline) }
 
-// SetReadDeadline sets the deadline of reads.
+// SetReadDeadline sets the deadline for reads.
 func (c *conn) SetReadDeadline(t time.Time) error { return c.wait(t, c.Conn.SetReadDeadline) }
 
-// wait records the client's read deadline. It is passed on to the server's side only
-// before the fault: the answer is read whatever the deadline.
+// wait records the client's read deadline. It sets the deadline on the server's side only
+// before the fault: the response is read whatever the deadline.
 func (c *conn) wait(t time.Time, set func(time.Time) error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

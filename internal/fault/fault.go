@@ -9,27 +9,27 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// Mode is what happens to a COMMIT.
+// Mode selects what happens to a COMMIT.
 type Mode string
 
 // Values of Mode.
 const (
-	// LoseAnswer lets the server commit, swallows its answer and cuts the
-	// connection: the client cannot know.
+	// LoseAnswer lets the server commit, swallows its response and cuts the connection. The
+	// client cannot know the outcome.
 	LoseAnswer Mode = "lose_answer"
-	// LoseRequest cuts the connection instead of sending the COMMIT, which looks the same
-	// to the client: the server rolls back.
+	// LoseRequest cuts the connection instead of sending the COMMIT, so the server rolls back.
+	// The client sees the same as with LoseAnswer.
 	LoseRequest Mode = "lose_request"
-	// Terminate lets the server commit, and replaces its answer by the message that it
-	// ended the connection (57P01), as a shutdown or a pooler may.
+	// Terminate lets the server commit, and replaces its response with the message that it
+	// ended the connection (57P01), as a shutdown or a pooler may do.
 	Terminate Mode = "terminate"
-	// Hang lets the server commit and never delivers the answer; the connection
-	// stays open until the client closes it or gives up waiting.
+	// Hang lets the server commit and never delivers the response. The connection stays open
+	// until the client closes it or gives up waiting.
 	Hang Mode = "hang"
 )
 
-// Fault breaks the COMMITs of the connections to which it was applied, while it is armed.
-// The zero value is ready for use and breaks nothing.
+// Fault breaks COMMITs on the connections to which it was applied, while it is armed. The zero
+// value is ready for use and breaks nothing.
 type Fault struct {
 	mu    sync.Mutex
 	mode  Mode
@@ -39,11 +39,11 @@ type Fault struct {
 	count int
 }
 
-// firedSize is how many firings may wait in the channel of Fired.
+// firedSize is the number of firings that the channel of Fired can hold.
 const firedSize = 1024
 
-// Apply makes the connections of a pool go through the fault. Call it before the pool is
-// made. Connections are not encrypted, because the fault reads them.
+// Apply makes a pool's connections go through the fault. Call it before creating the pool. The
+// connections are not encrypted, because the fault reads them.
 func (f *Fault) Apply(config *pgxpool.Config) {
 	dial := config.ConnConfig.DialFunc
 	config.ConnConfig.TLSConfig = nil
@@ -57,19 +57,20 @@ func (f *Fault) Apply(config *pgxpool.Config) {
 	}
 }
 
-// Arm breaks the next n COMMITs in the given way, on any connections. It replaces the
+// Arm breaks the next n COMMITs in the given mode, on any connections. It replaces the
 // previous Arm; n = 0 disarms.
 func (f *Fault) Arm(mode Mode, n int) { f.ArmAfter(0, mode, n) }
 
-// ArmAfter is Arm that leaves the next skip COMMITs alone.
+// ArmAfter does the same as Arm but skips the next skip COMMITs first.
 func (f *Fault) ArmAfter(skip int, mode Mode, n int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.skip, f.mode, f.left = skip, mode, n
 }
 
-// Fired receives the mode of each broken COMMIT: after the server has committed, except
-// for LoseRequest. Up to 1024 wait for a reader, further ones are only counted.
+// Fired returns a channel that receives each broken COMMIT's mode: after the server has
+// committed, except for LoseRequest. Up to 1024 wait for a reader; further ones are only
+// counted.
 func (f *Fault) Fired() <-chan Mode {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -83,7 +84,7 @@ func (f *Fault) Count() int {
 	return f.count
 }
 
-// take returns what to do to a COMMIT, "" for nothing.
+// take returns the mode for a COMMIT, or "" to leave it alone.
 func (f *Fault) take() Mode {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -108,7 +109,7 @@ func (f *Fault) report(mode Mode) {
 	}
 }
 
-// channel makes the channel at first use; f.mu is held.
+// channel creates the channel at first use; f.mu is held.
 func (f *Fault) channel() chan Mode {
 	if f.fired == nil {
 		f.fired = make(chan Mode, firedSize)

@@ -1,4 +1,4 @@
-// Package freeport finds unused ports of this machine. Embedded Postgres, the harness and
+// Package freeport finds unused ports on this machine. Embedded Postgres, the harness and
 // tests of whole processes use it for a server that must keep its port while it is down.
 package freeport
 
@@ -11,22 +11,22 @@ import (
 	"syscall"
 )
 
-// These ports are below those from which systems take one for an outgoing connection, or
-// for a server that listens on any port: Linux begins at 32768.
+// The ports are below the range from which systems choose ports for outgoing connections and
+// for servers that listen on any port. On Linux that range begins at 32768.
 const (
 	first = 16_384
 	ports = 16_384
 )
 
-// Find returns n different ports of 127.0.0.1 on which nothing listens. If the system
-// allows it, Find returns none of them again, to any process, until this process ends. A
-// program that chooses its port in another way may still take one first. A server that
-// fails for that reports it.
+// Find returns n different ports on 127.0.0.1 on which nothing listens. If the system allows
+// it, Find does not return any of them again, to any process, until this process ends. A
+// program that chooses its port in another way may still take one first. A server that fails
+// because of that reports it.
 func Find(n int) ([]int, error) {
 	found := make([]int, 0, n)
 	var listeners []net.Listener
 	defer func() {
-		for _, listener := range listeners { // all at the end: no port is returned twice
+		for _, listener := range listeners { // closed at the end, so that no port is returned twice
 			listener.Close()
 		}
 	}()
@@ -51,7 +51,7 @@ func Find(n int) ([]int, error) {
 	return nil, errors.New("find a free port: no port is free")
 }
 
-// Addresses returns n different addresses, HOST:PORT, as [Find] does.
+// Addresses returns n different addresses, HOST:PORT, with ports from [Find].
 func Addresses(n int) ([]string, error) {
 	found, err := Find(n)
 	addresses := make([]string, 0, n)

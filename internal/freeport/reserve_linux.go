@@ -2,15 +2,15 @@ package freeport
 
 import "syscall"
 
-// reserve binds a socket to a port without listening on it, until this process ends, and
+// reserve binds a socket to a port without listening on it, until this process ends. It
 // reports whether no other process had done so. The port stays usable: a server that sets
 // SO_REUSEADDR, as Go and Postgres do, can bind beside a socket that sets it and does not
-// listen. A reservation does not set it while it binds, so two of them exclude each
+// listen. A reservation does not set it while it binds, so two reservations exclude each
 // other, even in two processes.
 func reserve(port int) bool {
 	socket, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
 	if err != nil {
-		return true // the server that listens on the port finds out
+		return true // a server that listens on the port will notice
 	}
 	if err := syscall.Bind(socket, &syscall.SockaddrInet4{Port: port, Addr: [4]byte{127, 0, 0, 1}}); err != nil {
 		_ = syscall.Close(socket)

@@ -2,5 +2,5 @@
 
 package freeport
 
-// reserve does nothing: a server could not listen on a reserved port.
+// reserve does nothing: on this system a server could not listen on a reserved port.
 func reserve(int) bool { return true }

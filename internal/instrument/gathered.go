@@ -8,22 +8,22 @@ import (
 	"go.opentelemetry.io/otel/metric"
 )
 
-// Labels are attributes that are built once for many measurements.
+// Labels holds attributes that are built once for many measurements.
 type Labels struct{ metric.MeasurementOption }
 
-// NewLabels makes labels of attributes.
+// NewLabels builds labels from attributes.
 func NewLabels(attributes ...attribute.KeyValue) *Labels {
 	return &Labels{metric.WithAttributeSet(attribute.NewSet(attributes...))}
 }
 
-// Gathered is a counter of frequent events. It counts in memory and reports to
-// OpenTelemetry only when metrics are read, because a call for each event would take
-// longer. It is safe for concurrent use.
+// Gathered is a counter for frequent events. It counts in memory and reports to OpenTelemetry
+// only when metrics are read, because a call for each event would take longer. It is safe for
+// concurrent use.
 type Gathered struct {
 	counter metric.Int64Counter
 
 	mu     sync.Mutex
-	counts map[*Labels]int64 // since metrics were last read
+	counts map[*Labels]int64 // counts since metrics were last read
 }
 
 // Add adds n to the count.
@@ -33,7 +33,7 @@ func (g *Gathered) Add(n int64, as *Labels) {
 	g.counts[as] += n
 }
 
-// tell hands over the gathered counts.
+// tell reports the gathered counts.
 func (g *Gathered) tell(ctx context.Context) {
 	g.mu.Lock()
 	counts := g.counts
@@ -44,7 +44,7 @@ func (g *Gathered) tell(ctx context.Context) {
 	}
 }
 
-// registration hands over the gathered counts before it ends.
+// registration reports the gathered counts before it ends.
 type registration struct {
 	metric.Registration
 

@@ -1,5 +1,4 @@
-// Package instrument creates the instruments of one meter, and reports the errors of all
-// of them together.
+// Package instrument creates one meter's instruments and collects all their errors.
 package instrument
 
 import (
@@ -9,8 +8,8 @@ import (
 	"go.opentelemetry.io/otel/metric"
 )
 
-// Maker makes instruments. An instrument that could not be made does nothing; Err says
-// why.
+// Maker creates instruments. An instrument that could not be created does nothing; Err returns
+// the reason.
 type Maker struct {
 	meter    metric.Meter
 	asked    []asked
@@ -24,45 +23,45 @@ type asked struct {
 	value      func() int64
 }
 
-// NewMaker makes the instruments of a meter.
+// NewMaker returns a Maker for a meter's instruments.
 func NewMaker(meter metric.Meter) *Maker { return &Maker{meter: meter} }
 
-// Counter makes a counter of whole numbers.
+// Counter creates a counter for whole numbers.
 func (m *Maker) Counter(name, unit, description string) metric.Int64Counter {
 	c, err := m.meter.Int64Counter(name, metric.WithUnit(unit), metric.WithDescription(description))
 	m.errs = append(m.errs, err)
 	return c
 }
 
-// Gathered makes a counter of frequent events.
+// Gathered creates a counter for frequent events.
 func (m *Maker) Gathered(name, unit, description string) *Gathered {
 	g := &Gathered{counter: m.Counter(name, unit, description), counts: map[*Labels]int64{}}
 	m.gathered = append(m.gathered, g)
 	return g
 }
 
-// Seconds makes a histogram of durations with these bounds.
+// Seconds creates a histogram of durations with these bounds.
 func (m *Maker) Seconds(name, description string, bounds ...float64) metric.Float64Histogram {
 	h, err := m.meter.Float64Histogram(name, metric.WithUnit("s"), metric.WithDescription(description), metric.WithExplicitBucketBoundaries(bounds...))
 	m.errs = append(m.errs, err)
 	return h
 }
 
-// Level makes an instrument that reads the current amount.
+// Level creates an instrument that reads the current amount.
 func (m *Maker) Level(name, unit, description string, value func() int64) {
 	l, err := m.meter.Int64ObservableUpDownCounter(name, metric.WithUnit(unit), metric.WithDescription(description))
 	m.asked, m.errs = append(m.asked, asked{l, value}), append(m.errs, err)
 }
 
-// Total makes an instrument that reads the amount so far.
+// Total creates an instrument that reads the amount so far.
 func (m *Maker) Total(name, unit, description string, value func() int64) {
 	t, err := m.meter.Int64ObservableCounter(name, metric.WithUnit(unit), metric.WithDescription(description))
 	m.asked, m.errs = append(m.asked, asked{t, value}), append(m.errs, err)
 }
 
-// Observe makes levels and totals read their values, and gathered counters report,
-// whenever metrics are read, until the registration ends. At least one level or total is
-// required: gathered counters alone are never called.
+// Observe reads levels and totals and reports gathered counters whenever metrics are read,
+// until the registration ends. It needs at least one level or total: gathered counters alone
+// are never called.
 func (m *Maker) Observe() metric.Registration {
 	instruments := make([]metric.Observable, 0, len(m.asked))
 	for _, a := range m.asked {
@@ -81,5 +80,5 @@ func (m *Maker) Observe() metric.Registration {
 	return registration{asking, m.gathered}
 }
 
-// Err returns the errors of the instruments made so far.
+// Err returns the errors of all instruments created so far.
 func (m *Maker) Err() error { return errors.Join(m.errs...) }

@@ -1,5 +1,5 @@
-// Package jsonpointer finds the target of a JSON pointer (RFC 6901) in JSON as it
-// arrived: gateway and outbox must agree on which bytes an event is.
+// Package jsonpointer finds a JSON pointer's target (RFC 6901) in unmodified JSON: gateway and
+// outbox must agree on an event's bytes.
 package jsonpointer
 
 import (
@@ -9,10 +9,10 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// Lookup follows a pointer from root; the empty pointer is root itself. A missing value
-// does not exist (gjson.Result.Exists). Among equal keys the last one counts, as in
-// encoding/json and in jsonb. It walks members instead of using gjson's path language, in
-// which a key can be an operator.
+// Lookup follows a pointer from root; the empty pointer returns root itself. For a missing
+// value, Exists returns false (gjson.Result.Exists). Among equal keys the last one counts, as
+// in encoding/json and in jsonb. Lookup walks members instead of using gjson's path language,
+// in which a key can be an operator.
 func Lookup(root gjson.Result, pointer string) gjson.Result {
 	if pointer != "" && pointer[0] != '/' {
 		return gjson.Result{}
@@ -54,13 +54,13 @@ func member(of gjson.Result, token string) gjson.Result {
 	return found
 }
 
-// indexOf reads the index of an item in a list.
+// indexOf reads a list index.
 func indexOf(token string) (int, bool) {
 	index, err := strconv.Atoi(token)
 	return index, err == nil && strconv.Itoa(index) == token
 }
 
-// Tokens splits a pointer into its names and indexes.
+// Tokens splits a pointer into names and indexes.
 func Tokens(pointer string) []string {
 	var tokens []string
 	for pointer != "" {
@@ -71,7 +71,7 @@ func Tokens(pointer string) []string {
 	return tokens
 }
 
-// next takes the first name or index off a pointer that is not empty.
+// next removes the first name or index from a non-empty pointer.
 func next(pointer string) (token, rest string) {
 	token = pointer[1:]
 	if end := strings.IndexByte(token, '/'); end >= 0 {

@@ -2,16 +2,16 @@ package jsonpointer
 
 import "github.com/tidwall/gjson"
 
-// Place is the position of a value in a text, from Start up to, but not including, End.
+// Place is a value's position in a text, from Start up to, but not including, End.
 type Place struct{ Start, End int }
 
-// Places returns the positions of all values to which a pointer leads in text, in order.
-// Among equal names Lookup takes the last, but this takes all of them: another reader may
-// have taken any. Text that is not JSON has none.
+// Places returns the positions of all values in text to which a pointer leads, in order. Among
+// equal names Lookup uses only the last one. Places returns all of them, because another
+// reader may have used any. Text that is not JSON has none.
 func Places(text []byte, pointer string) []Place { return find(reader{}, text, pointer) }
 
-// Siblings is Places with each index in the pointer matching every item: for
-// /entry/0/changes/1 it returns all changes of all entries.
+// Siblings does the same as Places, but each index in the pointer matches every item: for
+// /entry/0/changes/1 it returns all changes in all entries.
 func Siblings(text []byte, pointer string) []Place { return find(reader{every: true}, text, pointer) }
 
 func find(r reader, text []byte, pointer string) []Place {

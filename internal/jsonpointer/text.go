@@ -10,25 +10,25 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// maxDepth is how deeply lists and objects may be nested: the limit of encoding/json.
+// maxDepth limits the nesting of lists and objects. encoding/json has the same limit.
 const maxDepth = 10_000
 
-// maxMembers is how many members of the outermost object are remembered.
+// maxMembers limits the remembered members of the outermost object.
 const maxMembers = 128
 
-// Text is parsed JSON with an index of the members of its outermost object. A pointer to one of
+// Text is parsed JSON with an index of its outermost object's members. A pointer to one of
 // them needs no second parse.
 type Text struct {
 	text    []byte
-	members []place // nil if the text is no object, or has too many
+	members []place // nil if the text is not an object or has too many members
 	root    gjson.Result
 }
 
-// place is the position of a name, without its quotes, and of its value.
+// place is the position of a name, without quotes, and of its value.
 type place struct{ name, nameEnd, value, valueEnd int32 }
 
-// Read reports whether text is JSON, as encoding/json.Valid does. A leading byte order
-// mark is skipped. The text must not be changed afterwards.
+// Read parses text and reports whether it is JSON, as encoding/json.Valid does. A leading byte
+// order mark is skipped. The text must not be changed afterwards.
 func Read(text []byte) (*Text, bool) {
 	text = WithoutMark(text)
 	r := reader{text: text}
@@ -43,21 +43,21 @@ func Read(text []byte) (*Text, bool) {
 	return &Text{text: text, members: r.members}, true
 }
 
-// Root is the whole text.
+// Root returns the complete text.
 func (t *Text) Root() gjson.Result {
-	if t.root.Type == gjson.Null { // not parsed yet, or as quickly parsed again
+	if t.root.Type == gjson.Null { // not parsed yet, or null, which is quick to parse again
 		t.root = gjson.ParseBytes(t.text)
 	}
 	return t.root
 }
 
-// Lookup is Lookup from the root.
+// Lookup calls the function Lookup with the root.
 func (t *Text) Lookup(pointer string) gjson.Result {
 	if pointer == "" || pointer[0] != '/' || t.members == nil {
 		return Lookup(t.Root(), pointer)
 	}
 	name, rest := next(pointer)
-	for _, m := range slices.Backward(t.members) { // the last of equal names counts
+	for _, m := range slices.Backward(t.members) { // among equal names the last one counts
 		if t.isNamed(m, name) {
 			return Lookup(t.at(m), rest)
 		}
@@ -65,8 +65,8 @@ func (t *Text) Lookup(pointer string) gjson.Result {
 	return gjson.Result{}
 }
 
-// at returns the value of a member. Most are texts without escapes or whole numbers,
-// which need no parser.
+// at returns a member's value. Most values are texts without escapes or whole numbers, which
+// need no parser.
 func (t *Text) at(m place) gjson.Result {
 	raw := string(t.text[m.value:m.valueEnd])
 	switch {
@@ -91,12 +91,12 @@ func (t *Text) isNamed(m place, name string) bool {
 	return gjson.ParseBytes(t.text[m.name-1:m.nameEnd+1]).Str == name
 }
 
-// reader checks JSON. Its methods take the position where something begins and return
-// where it ends, or -1.
+// reader checks JSON. Its methods take the position at which an element begins and return its
+// end, or -1.
 type reader struct {
 	text    []byte
-	members []place // of the outermost object; nil: not needed
-	every   bool    // an index matches every item of its list
+	members []place // the outermost object's members; nil: not needed
+	every   bool    // true if an index matches every item in its list
 }
 
 func (r *reader) space(i int) int {
@@ -214,8 +214,8 @@ func (r *reader) str(i int) int {
 	return -1
 }
 
-// isPlain reports whether none of eight bytes is a quote, a backslash or a control
-// character. It may take some bytes after one of those for special, too.
+// isPlain reports whether none of eight bytes is a quote, a backslash or a control character.
+// It may also mistake some bytes after one of these for special ones.
 func isPlain(x uint64) bool {
 	const each, high = 0x0101010101010101, 0x8080808080808080
 	quote, slash := x^('"'*each), x^('\\'*each)

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Check collects the faults of one struct of options. Its zero value is ready for use.
+// Check collects the faults in one options struct. Its zero value is ready for use.
 type Check struct{ faults Faults }
 
 // Err returns Faults, or nil if nothing is wrong.
@@ -26,8 +26,8 @@ func (c *Check) Failf(field string, given any, format string, args ...any) {
 	c.faults = append(c.faults, &Fault{Field: field, Given: given, Problem: fmt.Sprintf(format, args...)})
 }
 
-// Missing reports an option that must be given. The problem is worded about the struct
-// that lacks it: "has no url".
+// Missing reports an option that is required. The problem describes the struct that lacks it:
+// "has no url".
 func (c *Check) Missing(field, problem string) {
 	c.faults = append(c.faults, &Fault{Field: field, Problem: problem, Missing: true})
 }
@@ -37,21 +37,21 @@ func (c *Check) Within(field string, err error) {
 	c.faults = append(c.faults, FaultsOf(field, err)...)
 }
 
-// AtLeast reports a number below a bound.
+// AtLeast reports a number below a minimum.
 func (c *Check) AtLeast(field string, given, least int64) {
 	if given < least {
 		c.Failf(field, given, "is too small; it must be at least %d", least)
 	}
 }
 
-// AtMost reports a number above a bound.
+// AtMost reports a number above a maximum.
 func (c *Check) AtMost(field string, given, most int64) {
 	if given > most {
 		c.Failf(field, given, "is too large; it must be at most %d", most)
 	}
 }
 
-// Between reports a number outside a range, whose ends are allowed.
+// Between reports a number outside an inclusive range.
 func (c *Check) Between(field string, given, least, most int64, what string) {
 	if given < least || given > most {
 		c.Failf(field, given, "is not %s; allowed: %d to %d", what, least, most)
@@ -85,18 +85,17 @@ func (c *Check) OneOf(field, what, given string, allowed ...string) {
 
 var namePattern = regexp.MustCompile(NamePattern)
 
-// NamePattern is the pattern of the names of sources, destinations, routes and
-// statements.
+// NamePattern is the pattern for the names of sources, destinations, routes and statements.
 const NamePattern = `^[a-z0-9][a-z0-9_-]{0,62}$`
 
-// Name reports a name that cannot be used in a path, in a key and in a label.
+// Name reports a name that cannot be used in a path, a key and a label.
 func (c *Check) Name(field, given string) {
 	if !namePattern.MatchString(given) {
 		c.Failf(field, given, "is not a name; allowed: 1 to 63 lower-case letters, digits, hyphens and underscores, beginning with a letter or a digit")
 	}
 }
 
-// Address reports a value that is no host:port to listen on, and returns its host.
+// Address reports a value that is not a host:port to listen on, and returns its host.
 func (c *Check) Address(field, given string) (host string, ok bool) {
 	host, port, err := net.SplitHostPort(given)
 	if err == nil {
@@ -110,7 +109,7 @@ func (c *Check) Address(field, given string) (host string, ok bool) {
 
 const allowedURL = "allowed: an http:// or https:// URL with a host"
 
-// URL reports a value that is no absolute http or https URL. It quotes the value only if
+// URL reports a value that is not an absolute http or https URL. It quotes the value only if
 // it has no user and password and can be parsed.
 func (c *Check) URL(field, given string) (*url.URL, bool) {
 	u, err := url.Parse(given)
@@ -121,7 +120,7 @@ func (c *Check) URL(field, given string) (*url.URL, bool) {
 	return u, c.WebURL(field, given, u)
 }
 
-// WebURL is URL for a parsed value; given is its text.
+// WebURL does the same as URL for a parsed value; given is its text.
 func (c *Check) WebURL(field, given string, u *url.URL) bool {
 	_, err := strconv.ParseUint(u.Port(), 10, 16)
 	switch {

@@ -1,10 +1,9 @@
-// Package option describes which option is wrong, which value was given, and which are
-// allowed, with the names of the configuration file.
+// Package option describes which option is wrong, which value was given and which values are
+// allowed. It uses the names in the configuration file.
 //
-// A struct of options belongs to the package that uses it. Its yaml tags are the names in
-// the file, its comments are the documentation, WithDefaults sets its defaults and
-// Validate checks its rules. Code that reads files adds only the position of a Fault in
-// the file.
+// An options struct belongs to the package that uses it. Its yaml tags are the names in the
+// file, its comments are the documentation, WithDefaults sets its defaults and Validate checks
+// its rules. Code that reads files adds only a Fault's position in the file.
 package option
 
 import (
@@ -16,18 +15,18 @@ import (
 
 // Fault is an error in one option. It never contains a secret (I12).
 type Fault struct { //nolint:errname // operators find and correct faults; the list is the error
-	// Field is the path of the option from the struct that was checked:
-	// retry.max, headers.X-Id, retry_on[1].
+	// Field is the option's path from the checked struct: retry.max, headers.X-Id,
+	// retry_on[1].
 	Field string
-	// Given is the wrong value; nil if it must not be quoted, or if none was given. A
+	// Given is the wrong value. It is nil if the value must not be quoted or was not given. A
 	// text from outside the file may be masked.
 	Given any
-	// Problem continues after the value: "is not a method".
+	// Problem continues the sentence after the value: "is not a method".
 	Problem string
-	// Allowed are the allowed words.
+	// Allowed lists the allowed words.
 	Allowed []string
-	// Missing means that the last name of Field is absent. Problem is then worded about
-	// the struct around it: "has no url".
+	// Missing means that the last name in Field is absent. Problem then describes the struct
+	// around it: "has no url".
 	Missing bool
 }
 
@@ -54,15 +53,15 @@ func (f *Fault) Error() string {
 	return at + ": " + text
 }
 
-// Around is the path of the struct that contains the field; empty: the checked struct
+// Around returns the path of the struct that contains the field; empty: the checked struct
 // itself.
 func (f *Fault) Around() string { return f.Field[:max(strings.LastIndexByte(f.Field, '.'), 0)] }
 
-// TheSecret replaces a secret in a Problem, which must not contain one. Code that reads
-// files may replace it by a reference to the secret: ${NAME}.
+// TheSecret replaces a secret in a Problem, which must not contain one. Code that reads files
+// may replace TheSecret with a reference to the secret: ${NAME}.
 const TheSecret = "THE-SECRET"
 
-// Faults are all errors in a struct of options.
+// Faults holds all errors in an options struct.
 type Faults []*Fault //nolint:errname // see Fault
 
 // Error implements error.
@@ -83,9 +82,9 @@ func (fs Faults) Unwrap() []error {
 	return errs
 }
 
-// FaultsOf returns the faults in an error of Validate, with their fields as seen from a
-// struct that contains the checked one in a field. An empty name is that struct itself.
-// Any other error becomes a fault of the whole field.
+// FaultsOf returns the faults in a Validate error. It prefixes their fields with field, the
+// name of the checked struct inside another one. An empty name means the checked struct
+// itself. Any other error becomes a fault of the complete field.
 func FaultsOf(field string, err error) Faults {
 	if err == nil {
 		return nil
