@@ -1,4 +1,4 @@
-// Package panicked describes a panic without the arguments of the call.
+// Package panicked describes a panic without the call's arguments.
 package panicked
 
 import (
@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// Text describes a recovered value, for the deferred function that recovered it: the type
-// and the place of the panic. It keeps the value's own text only if the runtime made it:
-// any other text may quote a body or a secret (I12).
+// Text describes a recovered value: its type and the panic's position in the code. Call it in
+// the deferred function that recovers. It keeps the value's own text only if the runtime
+// created it: any other text may quote a body or a secret (I12).
 func Text(value any) string {
 	text := fmt.Sprintf("%T", value)
 	if fault, ok := value.(runtime.Error); ok {
@@ -18,7 +18,7 @@ func Text(value any) string {
 	return fmt.Sprintf("panic: %s at %s", text, site())
 }
 
-// site names the function and line of the panic: the first frame above the runtime's own.
+// site returns the panic's function and line: the first frame above the runtime's own.
 func site() string {
 	var counters [64]uintptr
 	frames := runtime.CallersFrames(counters[:runtime.Callers(1, counters[:])])

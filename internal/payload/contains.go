@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Contains reports whether a body contains a text: in its bytes, in a name or value of
-// JSON however its characters are escaped, or in a name or value of a form.
+// Contains reports whether a body contains a text: in its bytes, in a JSON name or value
+// however its characters are escaped, or in a form's name or value.
 func Contains(contentType string, body []byte, text string) bool {
 	if bytes.Contains(body, []byte(text)) {
 		return true

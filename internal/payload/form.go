@@ -17,20 +17,19 @@ import (
 // MultipartType is the content type of a multipart form (RFC 7578).
 const MultipartType = "multipart/form-data"
 
-// Limits of a multipart form.
+// Limits for a multipart form.
 const (
 	maxParts = 1000
-	// maxPart is the largest part, in bytes, that counts as text. A larger one counts as
-	// a file.
+	// maxPart is the size of the largest part that counts as text, in bytes. A larger part
+	// counts as a file.
 	maxPart = 64 << 10
 )
 
-// ErrNotMultipart is returned when a body is not the multipart form that its content type
+// ErrNotMultipart is returned if a body is not the multipart form that its content type
 // declares, or has more than 1,000 parts.
 var ErrNotMultipart = errors.New("the body is not a form in several parts (multipart/form-data)")
 
-// boundaryOf returns the boundary between the parts of a body, and false if it has no
-// parts.
+// boundaryOf returns the boundary between a body's parts, and false if the body has no parts.
 func boundaryOf(contentType string, body []byte) (string, bool) {
 	if beginsAsJSON(body) {
 		return "", false
@@ -45,9 +44,9 @@ func IsMultipart(contentType string, body []byte) bool {
 	return is
 }
 
-// Fields returns the fields of a form of either kind. The value of a file, and of a part
-// of more than 64 KiB, is "sha256:" followed by the hash of its bytes in hex. So a key or
-// a condition can distinguish two files.
+// Fields returns the fields of an urlencoded or multipart form. For a file, or a part above 64
+// KiB, the value is "sha256:" followed by the hash of its bytes in hex. So a key or a
+// condition can distinguish two files.
 func Fields(contentType string, body []byte) (url.Values, error) {
 	if boundary, is := boundaryOf(contentType, body); is {
 		return parts(body, boundary)
@@ -75,7 +74,7 @@ func parts(body []byte, boundary string) (url.Values, error) {
 	return nil, ErrNotMultipart
 }
 
-// valueOf reads a part to its end.
+// valueOf reads a complete part and returns its value.
 func valueOf(part *multipart.Part) (string, error) {
 	text, err := io.ReadAll(io.LimitReader(part, maxPart+1))
 	if err != nil {

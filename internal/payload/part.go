@@ -6,8 +6,8 @@ import (
 	"github.com/hooklatch/hooklatch/internal/jsonpointer"
 )
 
-// Part returns the bytes of body to which item points, exactly as they arrived; the whole
-// body if item is empty or points nowhere.
+// Part returns the bytes in body to which item points, exactly as they arrived. It returns the
+// complete body if item is empty or its target does not exist.
 func Part(body []byte, item string) []byte {
 	if item == "" {
 		return body

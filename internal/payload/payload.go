@@ -1,6 +1,5 @@
-// Package payload determines the format of a delivery's body for all its readers: the
-// gateway that finds events in it, and the worker whose conditions and keys read it, must
-// agree.
+// Package payload determines a delivery body's format for all its readers. The gateway finds
+// events in the body, and the worker's conditions and keys read it: both must agree.
 package payload
 
 import (
@@ -10,12 +9,13 @@ import (
 	"github.com/hooklatch/hooklatch/internal/jsonpointer"
 )
 
-// FormType is the content type of a form.
+// FormType is the content type of an urlencoded form.
 const FormType = "application/x-www-form-urlencoded"
 
-// IsForm reports whether a body is a form: by its content type, which no sender signs,
-// and by its beginning, which no form shares with a JSON container. Otherwise a JSON body
-// could be made to look like a form, as curl -d does by default.
+// IsForm reports whether a body is a form. Two things decide: its content type, which no
+// sender signs, and its beginning, because a form never begins like a JSON container. With the
+// content type alone, a JSON body could be made to look like a form, as curl -d does by
+// default.
 func IsForm(contentType string, body []byte) bool {
 	if beginsAsJSON(body) {
 		return false

@@ -9,7 +9,7 @@ import (
 	"github.com/hooklatch/hooklatch/internal/jsonpointer"
 )
 
-// Kind is the format as which a body is read.
+// Kind is the format in which a body is read.
 type Kind string
 
 // Values of Kind.
@@ -19,7 +19,7 @@ const (
 	Other Kind = "other"
 )
 
-// KindOf returns the format of a body, by its content type and its beginning.
+// KindOf returns a body's format, judged by its content type and its beginning.
 func KindOf(contentType string, body []byte) Kind {
 	if IsForm(contentType, body) {
 		return Form
@@ -30,10 +30,10 @@ func KindOf(contentType string, body []byte) Kind {
 	return Other
 }
 
-// Places returns the positions of the values in a body to which pointers lead, in order
-// and none within another. Pointers begin at the item that is the event, or at the body
-// if item is empty. In a form a pointer is the name of a field and stands for the values
-// of all fields of that name. A body of another kind has none.
+// Places returns the positions of the values in a body to which pointers lead, in order and
+// not nested. Pointers start at the event's item, or at the body if item is empty. In a form a
+// pointer is a field name and stands for the values of all fields with that name. A body in
+// another format has none.
 func Places(contentType string, body []byte, item string, pointers []string) []jsonpointer.Place {
 	var found []jsonpointer.Place
 	switch KindOf(contentType, body) {
@@ -45,7 +45,7 @@ func Places(contentType string, body []byte, item string, pointers []string) []j
 		found = fields(body, pointers)
 	case Other:
 	}
-	// The outermost of those that begin together comes first.
+	// Among positions with the same start, the outermost sorts first.
 	slices.SortFunc(found, func(a, b jsonpointer.Place) int {
 		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(b.End, a.End))
 	})
@@ -57,7 +57,7 @@ func Places(contentType string, body []byte, item string, pointers []string) []j
 	})
 }
 
-// fields returns the positions of the values of the named fields.
+// fields returns the positions of the named fields' values.
 func fields(body []byte, pointers []string) []jsonpointer.Place {
 	var named []string
 	for _, pointer := range pointers {

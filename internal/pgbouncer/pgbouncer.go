@@ -1,5 +1,5 @@
-// Package pgbouncer starts PgBouncer for tests: a pooler that assigns the server's
-// connections to clients transaction by transaction.
+// Package pgbouncer starts PgBouncer for tests, with transaction pooling: it assigns server
+// connections to clients for one transaction each.
 package pgbouncer
 
 import (
@@ -22,16 +22,17 @@ import (
 	"github.com/hooklatch/hooklatch/internal/freeport"
 )
 
-// patience is how long a busy machine may take to start it.
+// patience is the maximum time that a busy machine may take to start PgBouncer.
 const patience = 2 * time.Minute
 
-// Start returns the URL of a transaction pooler in front of a database, which ends with
-// the test. CI must have the program; elsewhere the test is skipped without it.
+// Start returns the URL of a pooler with transaction pooling in front of a database. The
+// pooler stops when the test ends. CI must have PgBouncer; elsewhere the test is skipped
+// without it.
 func Start(t *testing.T, database string) string {
 	t.Helper()
 	path, err := exec.LookPath("pgbouncer")
 	if err != nil {
-		path, err = exec.LookPath("/usr/sbin/pgbouncer") // not in every PATH
+		path, err = exec.LookPath("/usr/sbin/pgbouncer") // some PATHs do not contain it
 	}
 	if err != nil {
 		require.Empty(t, os.Getenv("CI"), "install Debian's package pgbouncer: %s", err)
@@ -44,7 +45,7 @@ func Start(t *testing.T, database string) string {
 	address := free[0]
 	host, port, err := net.SplitHostPort(address)
 	require.NoError(t, err)
-	dir, err := os.MkdirTemp("", "hooklatch-pooler-*") //nolint:usetesting // which other users cannot read
+	dir, err := os.MkdirTemp("", "hooklatch-pooler-*") //nolint:usetesting // a directory that other users cannot read
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	require.NoError(t, os.Chmod(dir, 0o755))

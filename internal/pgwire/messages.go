@@ -1,5 +1,5 @@
 // Package pgwire follows the Postgres protocol between a client and its server: where a
-// message ends, which SQL a request carries, and when it was answered.
+// message ends, which SQL a request carries, and when the server has responded.
 package pgwire
 
 import (
@@ -8,33 +8,33 @@ import (
 	"io"
 )
 
-// headerSize is the type of a message and its length, which counts itself but not
-// the type.
+// headerSize is the size of a message's type and length. The length counts itself but not the
+// type.
 const headerSize = 5
 
 // maxSize is the longest message that a server accepts or sends, 1 GiB.
 const maxSize = 1 << 30
 
-// Message is a whole message with its header. It is valid until the next Feed.
+// Message is a complete message with its header. It is valid until the next Feed.
 type Message []byte
 
-// Type is the letter of the message. Some letters mean one thing from the client and
-// another from the server.
+// Type returns the message's letter. Some letters mean one thing from the client and another
+// from the server.
 func (m Message) Type() byte { return m[0] }
 
-// Body is the message without its header.
+// Body returns the message without its header.
 func (m Message) Body() []byte { return m[headerSize:] }
 
-// Splitter finds the messages in a stream of bytes. The zero value is ready for use.
+// Splitter finds the messages in a byte stream. The zero value is ready for use.
 type Splitter struct {
 	buf  []byte
-	next int // where the next message begins in buf
+	next int // start of the next message in buf
 }
 
-// Feed appends the bytes read.
+// Feed appends bytes that were read.
 func (s *Splitter) Feed(b []byte) {
-	// Messages returned by Next stay valid until here, so they are dropped here and not
-	// in Next.
+	// Messages returned by Next stay valid until the next Feed, so they are dropped here and
+	// not in Next.
 	if s.next > 0 {
 		s.buf = append(s.buf[:0], s.buf[s.next:]...)
 		s.next = 0
@@ -63,17 +63,17 @@ func (s *Splitter) Next() (Message, error) {
 // maxStartup is the longest packet that a server accepts before it knows the client.
 const maxStartup = 10_000
 
-// Codes in place of a protocol version.
+// Codes that replace a protocol version.
 const (
 	codeCancel = 80877102
 	codeSSL    = 80877103
 	codeGSS    = 80877104
 )
 
-// Startup is a packet from before the client is known. It has no type.
+// Startup is a packet sent before the server knows the client. It has no type.
 type Startup []byte
 
-// ReadStartup reads one packet and not a byte more.
+// ReadStartup reads exactly one packet.
 func ReadStartup(r io.Reader) (Startup, error) {
 	length := make([]byte, 4)
 	if _, err := io.ReadFull(r, length); err != nil {
@@ -93,13 +93,12 @@ func ReadStartup(r io.Reader) (Startup, error) {
 
 func (s Startup) code() uint32 { return binary.BigEndian.Uint32(s[4:8]) }
 
-// AsksForEncryption reports whether the client first asks, for an answer of one letter,
-// whether it may encrypt.
+// AsksForEncryption reports whether the client asks for encryption first. The server responds
+// with one letter.
 func (s Startup) AsksForEncryption() bool { return s.code() == codeSSL || s.code() == codeGSS }
 
-// Cancels reports whether the client only wants to cancel a statement of another
-// connection.
+// Cancels reports whether the client only wants to cancel a statement on another connection.
 func (s Startup) Cancels() bool { return s.code() == codeCancel }
 
-// Body is the packet without its length, as pgproto3.StartupMessage decodes it.
+// Body returns the packet without its length, as pgproto3.StartupMessage decodes it.
 func (s Startup) Body() []byte { return s[4:] }

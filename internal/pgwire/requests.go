@@ -9,30 +9,29 @@ import (
 	"github.com/jackc/pgx/v5/pgproto3"
 )
 
-// Request is a unit that a client sends: a simple query, or the messages of the extended
-// protocol up to its next Sync or Flush, which may be a pipeline.
+// Request is a unit that a client sends: a simple query, or the extended protocol's messages
+// up to the next Sync or Flush, which may be a pipeline.
 type Request struct {
-	// Bytes are the messages as they arrived.
+	// Bytes holds the messages as they arrived.
 	Bytes []byte
-	// SQL are the executed statements, in order. One simple query may contain several,
-	// which are one text here.
+	// SQL lists the executed statements, in order. One simple query may contain several, which
+	// are one text here.
 	SQL []string
-	// Answered means that the server ends its answer with ReadyForQuery.
+	// Answered means that the server ends its response with ReadyForQuery.
 	Answered bool
 	// GoodBye means that the client closes the connection.
 	GoodBye bool
 }
 
-// Requests assembles a client's messages into requests, and remembers the SQL of its
-// prepared statements and portals. The zero value is for a new connection.
+// Requests assembles a client's messages into requests, and remembers the SQL of its prepared
+// statements and portals. The zero value is ready for a new connection.
 type Requests struct {
 	statements map[string]string
 	portals    map[string]string
 	open       Request
 }
 
-// Add takes the next message of the client and returns the request that it completes, or
-// nil.
+// Add processes the client's next message and returns the request that it completes, or nil.
 func (r *Requests) Add(m Message) (*Request, error) {
 	r.open.Bytes = append(r.open.Bytes, m...)
 	complete := true
@@ -67,7 +66,7 @@ func (r *Requests) Add(m Message) (*Request, error) {
 		complete = false
 	case 'D':
 		complete = false
-	case 'S', 'F': // Sync, and the older call of a function
+	case 'S', 'F': // Sync, and the older function call
 		r.open.Answered = true
 	case 'X':
 		r.open.GoodBye = true
@@ -106,5 +105,5 @@ var commits = regexp.MustCompile(`(?i)^\s*(commit|end)(\s+(work|transaction))?(\
 // IsCommit reports whether a statement is a COMMIT and nothing else.
 func IsCommit(sql string) bool { return commits.MatchString(sql) }
 
-// EndsAnswer reports whether a message of the server is ReadyForQuery.
+// EndsAnswer reports whether a server message is ReadyForQuery.
 func EndsAnswer(m Message) bool { return m.Type() == 'Z' }

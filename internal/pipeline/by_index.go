@@ -7,30 +7,30 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// Settings make Postgres plan the following statements of a transaction by index. A plan
-// made while a table had few rows is kept, and would later read the whole large table;
-// each of our statements has a suitable index. Bitmap scans have the same problem: if
-// Postgres expects few rows, it reads and sorts all rows that a part of the key selects,
-// instead of the first in the order of the index. None of the statements runs long enough
-// for compilation to pay.
+// Settings make Postgres plan a transaction's following statements with index scans. Postgres
+// keeps a plan that it made while a table had few rows, and would later read the complete
+// large table. Each of our statements has a suitable index. Bitmap scans have the same
+// problem: if Postgres expects few rows, it reads and sorts all rows that a part of the key
+// selects, instead of the first rows in index order. No statement runs long enough for JIT
+// compilation to pay.
 const Settings = "set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true), set_config('jit', 'off', true)"
 
-// SettingsInOrder also make the following statements walk an index in its order. On a
-// table that was never analyzed, Postgres would otherwise read and sort all rows to
-// return the first few.
+// SettingsInOrder also make the following statements read an index in its order. On a table
+// that was never analyzed, Postgres would otherwise read and sort all rows to return the first
+// few.
 const SettingsInOrder = "set_config('enable_sort', 'off', true)"
 
-// Sender is a pool, or a connection outside of a transaction.
+// Sender is a pool, or a connection outside a transaction.
 type Sender interface {
 	SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults
 }
 
-// ByIndex runs statements that look up rows, each in a transaction and a round trip of
-// its own. Statements that read a whole table are better run directly.
+// ByIndex runs statements that look up rows, each in its own transaction and round trip.
+// Statements that read a complete table are better run directly.
 type ByIndex struct {
 	Sender
 
-	// InOrder is for statements that read the first rows in the order of an index.
+	// InOrder is for statements that read the first rows in index order.
 	InOrder bool
 }
 

@@ -7,7 +7,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// Exec runs the next statement of results, which is the last.
+// Exec runs the next statement in results, which must be the last.
 func Exec(results pgx.BatchResults) (pgconn.CommandTag, error) {
 	tag, err := results.Exec()
 	if closed := results.Close(); err == nil {
@@ -16,8 +16,8 @@ func Exec(results pgx.BatchResults) (pgconn.CommandTag, error) {
 	return tag, err
 }
 
-// Query returns the rows of the next statement of results, which is the last. The
-// connection is free once they are closed.
+// Query returns the rows from the next statement in results, which must be the last. The
+// connection is free once the rows are closed.
 func Query(results pgx.BatchResults) (pgx.Rows, error) {
 	rows, err := results.Query()
 	if err != nil {
@@ -30,12 +30,12 @@ func Query(results pgx.BatchResults) (pgx.Rows, error) {
 // Row returns the only row of Query's result.
 func Row(rows pgx.Rows, err error) pgx.Row { return onlyRow{rows: rows, err: err} }
 
-// lastRows close the results to which they belong.
+// lastRows closes its results when the rows are closed.
 type lastRows struct {
 	pgx.Rows
 
 	results pgx.BatchResults
-	ended   error // of results
+	ended   error // error from closing results
 }
 
 // Next implements pgx.Rows.

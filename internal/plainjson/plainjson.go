@@ -26,8 +26,8 @@ func OrNull(t time.Time) *time.Time {
 	return &t
 }
 
-// Joined is encoded as one object with the members of all its parts, in order. Every part
-// must encode as an object, and no two may have a member in common.
+// Joined is encoded as one object with all its parts' members, in order. Every part must
+// encode as an object, and no two may have a member in common.
 type Joined []any
 
 // MarshalJSON implements json.Marshaler.

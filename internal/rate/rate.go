@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// PerSecond is how often something may start per second; 0 is no limit. It is written
-// like 50/s, 10/m or 1000/h.
+// PerSecond is the maximum number of starts per second; 0 is no limit. It is written like
+// 50/s, 10/m or 1000/h.
 type PerSecond float64
 
-// rateUnits are the units of time of a rate, in seconds.
+// rateUnits lists the time units of a rate, in seconds.
 var rateUnits = []struct {
 	name    string
 	seconds float64

@@ -1,5 +1,5 @@
 // Package recent remembers recently committed events, so that a duplicate is recognized
-// without a query, for as long as the database is the same.
+// without a query, as long as the database is the same.
 package recent
 
 import (
@@ -18,17 +18,16 @@ import (
 )
 
 const (
-	// maxWeight bounds the memory of a Cache, in bytes: some 50,000 events.
+	// maxWeight limits a Cache's memory, in bytes: about 50,000 events.
 	maxWeight = 16 << 20
-	// overhead is the size of an entry besides the texts of its key: the value, and the
-	// cache's own data.
+	// overhead is an entry's size without its key's texts: the value and the cache's own data.
 	overhead = 256
-	// remembered is how long an event is remembered after its last COMMIT. A storm
-	// arrives within seconds. An operator who deletes an event by hand, so that it may be
-	// accepted again, waits no longer than this.
+	// remembered is how long an event is remembered after its last COMMIT. A storm arrives
+	// within seconds. It is also the longest wait for an operator who deletes an event by hand
+	// so that it can be accepted again.
 	remembered = time.Minute
-	// vouched is how long the database's answer that it is the same one counts, from the
-	// moment of the query.
+	// vouched is how long the database's confirmation that it is the same one stays valid,
+	// from the time of the query.
 	vouched    = time.Second
 	askTimeout = time.Second
 )
@@ -37,24 +36,24 @@ const (
 type Event struct {
 	AcceptanceID uuid.UUID
 	ReceivedAt   time.Time
-	Hash         [sha256.Size]byte // of its payload; zero where that was never seen
-	// Guard identifies what its delivery gave a replay guard to remember, in the same
-	// COMMIT; zero if nothing.
+	Hash         [sha256.Size]byte // hash of its payload; zero if the payload was never seen
+	// Guard identifies what its delivery stored for a replay guard in the same COMMIT; zero if
+	// nothing.
 	Guard [sha256.Size]byte
 }
 
-// Life is a period in which the database was the same: until a standby is promoted, a
+// Life is a period in which the database stays the same. It ends when a standby is promoted, a
 // backup is restored, or the server restarts.
 type Life int64
 
 // Ask returns a text that differs in each life of the database.
 type Ask func(ctx context.Context) (string, error)
 
-// Cache recognizes events. It is bounded, and safe for concurrent use.
+// Cache recognizes events. It has a size limit and is safe for concurrent use.
 type Cache struct {
 	ask    Ask
 	failed func(error)
-	began  time.Time // all times are relative to it
+	began  time.Time // reference for all times
 	events *otter.Cache[identity.EventRef, entry]
 	state  atomic.Pointer[state]
 
@@ -72,16 +71,16 @@ type entry struct {
 	keptAt time.Duration
 }
 
-// state is the database's last answer.
+// state is the database's last response.
 type state struct {
 	life     Life
-	name     string        // of that life, as returned by Ask
+	name     string        // the life's name, as returned by Ask
 	askedAt  time.Duration // time of the query
-	answered bool          // and the answer was the name
+	answered bool          // true if the last query returned the name
 }
 
-// New returns a Cache. It queries the database only while there are hits, and calls
-// failed if the database does not answer.
+// New returns a Cache. It queries the database only while there are hits, and calls failed if
+// a query fails.
 func New(ask Ask, failed func(error)) *Cache {
 	c := &Cache{
 		ask: ask, failed: failed, began: time.Now(), lastAsk: -vouched,
@@ -90,26 +89,26 @@ func New(ask Ask, failed func(error)) *Cache {
 			Weigher: func(ref identity.EventRef, _ entry) uint32 {
 				return uint32(len(ref.Source) + len(ref.EventID) + overhead) //nolint:gosec // ids have 255 bytes at most
 			},
-			Executor: func(f func()) { f() }, // it needs no goroutine, which would have to be ended
+			Executor: func(f func()) { f() }, // needs no goroutine, which would have to be stopped
 		}),
 	}
 	c.state.Store(&state{})
 	return c
 }
 
-// Life returns the current life. Call it before a transaction begins, and call Keep with
-// it for what the transaction has committed.
+// Life returns the current life. Call it before a transaction begins, and pass it to Keep for
+// what the transaction has committed.
 func (c *Cache) Life() Life { return c.state.Load().life }
 
 // Keep remembers an event whose COMMIT was confirmed: with synchronous replication the
 // standby has it too. If the life has changed since its transaction began, the event is
 // not found.
 func (c *Cache) Keep(in Life, ref identity.EventRef, e Event) {
-	ref.EventID = identity.EventID(strings.Clone(string(ref.EventID))) // it may be a part of the body
+	ref.EventID = identity.EventID(strings.Clone(string(ref.EventID))) // it may be part of the body
 	c.events.Set(ref, entry{Event: e, life: in, keptAt: time.Since(c.began)})
 }
 
-// Find returns an event that is committed in the current database, as of at most a second
+// Find returns an event that is committed in the current database, as known at most a second
 // ago. An event that it does not find may still be committed.
 func (c *Cache) Find(ref identity.EventRef) (Event, bool) {
 	e, found := c.events.GetIfPresent(ref)
@@ -159,8 +158,8 @@ func (c *Cache) askNow() {
 	c.asking = false
 }
 
-// Stop waits until no query runs, or ctx is done. Events found after it may be used for
-// another second. It may be called again.
+// Stop waits until no query runs, or ctx is done. Later calls to Find may use the last
+// response for another second. It may be called again.
 func (c *Cache) Stop(ctx context.Context) error {
 	c.mu.Lock()
 	c.closed = true

@@ -1,4 +1,4 @@
-// Package retry yields the pauses between the tries of one operation.
+// Package retry yields the pauses between an operation's tries.
 package retry
 
 import (
@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// Pauses are the pauses between tries: First after the first try, each twice as long as
-// the previous one, up to Max.
+// Pauses defines the pauses between tries: First after the first try, then each twice as long
+// as the previous one, up to Max.
 type Pauses struct {
 	First, Max time.Duration
-	// Spread makes each pause last 50 to 150 %, so that callers that failed together do
-	// not return together.
+	// Spread makes each pause last 50 to 150 %, so that callers that failed simultaneously do
+	// not return simultaneously.
 	Spread bool
-	// Tries bounds the number of tries; 0: until the context is done.
+	// Tries limits the number of tries; 0: until the context is done.
 	Tries int
 }
 
@@ -45,7 +45,7 @@ func (p Pauses) Until(ctx context.Context) iter.Seq[time.Duration] {
 	}
 }
 
-// Wait waits for d. Errors: that of ctx, if it is done first.
+// Wait waits for d. If ctx is done first, it returns ctx's error.
 func Wait(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return ctx.Err()

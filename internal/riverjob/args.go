@@ -4,15 +4,16 @@ package riverjob
 
 import "github.com/hooklatch/hooklatch/outbox/identity"
 
-// The kinds of our jobs. They must never change: a River leader discards stuck jobs of
-// kinds that it does not know.
+// Kinds of our jobs. They must never change: a River leader discards stuck jobs of unknown
+// kinds.
 const (
 	KindDispatch = "dispatch"
 	KindEffect   = "effect"
 	KindRun      = "upkeep.run"
 )
 
-// MaxDispatchAttempts is how often a dispatch is tried before its event counts as failed.
+// MaxDispatchAttempts is the number of attempts after which an event's dispatch counts as
+// failed.
 const MaxDispatchAttempts = 25
 
 // DispatchArgs are the arguments of a dispatch job: a reference, never a payload.
@@ -29,7 +30,7 @@ func (a DispatchArgs) Ref() identity.EventRef {
 	return identity.EventRef{Source: a.Source, EventID: a.EventID}
 }
 
-// RunArgs are the arguments of the job of a bulk run.
+// RunArgs are the arguments of a bulk run's job.
 type RunArgs struct {
 	Run int64 `json:"run"`
 }

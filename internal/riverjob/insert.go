@@ -23,7 +23,7 @@ import (
 //go:embed query
 var queries embed.FS
 
-// statements are the texts of query/*.sql.
+// statements holds the texts in query/*.sql.
 type statements struct {
 	InsertJobs   statement.Of[insertJobs]
 	NotifyQueues statement.Of[queueNames]
@@ -32,28 +32,27 @@ type statements struct {
 
 // InserterOptions configure an Inserter.
 type InserterOptions struct {
-	// Pool is for notifications, which are short.
+	// Pool is used for notifications, which are short.
 	Pool   *pgxpool.Pool
 	Schema schema.Name
-	// ConsoleURL is where the console shows events and effects; the metadata of jobs
-	// contains links to it. Empty: no links.
+	// ConsoleURL is the base URL of the console's event and effect pages. Jobs' metadata
+	// contains links to them. Empty: no links.
 	ConsoleURL string
 	// Logger defaults to one that discards.
 	Logger *slog.Logger
 }
 
-// Inserter inserts our jobs, always inside a transaction of the caller's, and pauses
-// their queues.
+// Inserter inserts our jobs, always in the caller's transaction, and pauses their queues.
 type Inserter struct {
-	client     *river.Client[pgx.Tx] // pauses only
+	client     *river.Client[pgx.Tx] // used only for pauses
 	pool       *pgxpool.Pool
 	sql        statements
-	topic      string // of notifications
+	topic      string // notification topic
 	waker      *waker
 	consoleURL string
 
 	mu       sync.Mutex
-	notified map[string]time.Time // queues, by the last notification in a caller's transaction
+	notified map[string]time.Time // last notification in a caller's transaction, by queue
 }
 
 // NewInserter returns an Inserter. It starts nothing.
@@ -80,8 +79,8 @@ func NewInserter(opts InserterOptions) (*Inserter, error) {
 	return in, nil
 }
 
-// Stop waits until the queues of all committed jobs were notified, or ctx is done. No
-// queue is notified afterwards.
+// Stop waits until the queues of all committed jobs were notified, or ctx is done. Afterwards
+// no queue is notified.
 func (in *Inserter) Stop(ctx context.Context) error { return in.waker.stop(ctx) }
 
 // InsertDispatches inserts one job for each event. After an error the
@@ -118,7 +117,7 @@ func (in *Inserter) insert(ctx context.Context, tx pgx.Tx, rows []jobRow) error 
 	return in.Tell(ctx, tx, queues)
 }
 
-// toWake returns the queues that get jobs which may run immediately.
+// toWake returns the queues with new jobs that may run immediately.
 func toWake(rows []jobRow) ([]string, error) {
 	var queues []string
 	for _, row := range rows {
@@ -135,12 +134,12 @@ func toWake(rows []jobRow) ([]string, error) {
 	return queues, nil
 }
 
-// ending is a transaction that reports its commit: those of package commit.
+// ending is a transaction that reports its commit, such as package commit's.
 type ending interface{ AfterCommit(f func()) }
 
-// Tell notifies River's clients of queues that got jobs, once the transaction is
-// committed. A transaction whose end we cannot observe notifies itself, unless another
-// did just now.
+// Tell notifies River's clients of queues with new jobs, once the transaction is committed. If
+// the transaction's end cannot be observed, the transaction itself notifies, unless another
+// has just done so.
 func (in *Inserter) Tell(ctx context.Context, tx pgx.Tx, queues []string) error {
 	if len(queues) == 0 {
 		return nil
@@ -158,10 +157,10 @@ func (in *Inserter) Tell(ctx context.Context, tx pgx.Tx, queues []string) error 
 	return nil
 }
 
-// Wake notifies River's clients of a queue in which a job is due.
+// Wake notifies River's clients that a job in a queue is due.
 func (in *Inserter) Wake(queue string) { in.waker.wake([]string{queue}) }
 
-// untold returns the queues that no caller's transaction notified just now.
+// untold returns the queues that no caller's transaction has just notified.
 func (in *Inserter) untold(queues []string) []string {
 	now := time.Now()
 	in.mu.Lock()
@@ -184,12 +183,12 @@ func rowsOf[J any](jobs []J, row func(J) jobRow) []jobRow {
 	return rows
 }
 
-// PauseQueue stops jobs of the queue from starting. The queue must have a row.
+// PauseQueue stops the queue's jobs from starting. The queue must have a row.
 func (in *Inserter) PauseQueue(ctx context.Context, tx pgx.Tx, queue string) error {
 	return in.client.QueuePauseTx(ctx, tx, queue, nil)
 }
 
-// ResumeQueue ends PauseQueue.
+// ResumeQueue lets the queue's jobs start again.
 func (in *Inserter) ResumeQueue(ctx context.Context, tx pgx.Tx, queue string) error {
 	return in.client.QueueResumeTx(ctx, tx, queue, nil)
 }

@@ -11,16 +11,15 @@ import (
 )
 
 const (
-	// maxEffectAttempts is River's own limit. It is out of reach: the ledger decides when
-	// an effect's attempts are used up, and a rescue, which River counts, is not a
-	// failure.
+	// maxEffectAttempts is River's limit. It is never reached: the ledger decides when an
+	// effect's attempts are used up, and a rescue, which River counts, is not a failure.
 	maxEffectAttempts = 10_000
 
 	maxTagLen = 60
 )
 
-// metadata is the information that an operator, and the span of the work, need about a
-// job. River UI shows it.
+// metadata is the information about a job for operators and for the work's span. River UI
+// shows it.
 type metadata struct {
 	DedupKey       identity.EventID `json:"dedup_key,omitempty"`
 	EffectURL      string           `json:"effect_url,omitempty"`
@@ -30,26 +29,26 @@ type metadata struct {
 	Traceparent    string           `json:"traceparent,omitempty"`
 }
 
-// DispatchJob describes the job of one event.
+// DispatchJob describes one event's job.
 type DispatchJob struct {
 	Event       identity.EventRef
 	EventType   string
 	Origin      identity.Origin
 	Queue       string
 	Traceparent string
-	Since       time.Time // its place in the queue if it had one before; zero: the end
+	Since       time.Time // its earlier position in the queue; zero: the end
 }
 
-// jobRow is a job as insert_jobs.sql reads it.
+// jobRow is a job in the form that insert_jobs.sql reads.
 type jobRow struct {
-	ID          int64 // 0: a new one
+	ID          int64 // 0: a new id
 	Kind        string
 	Queue       string
 	Priority    int16
 	Args        []byte // JSON
 	Metadata    []byte // JSON
 	MaxAttempts int16
-	Tags        string     // separated by commas, which none contains
+	Tags        string     // separated by commas; no tag contains one
 	Since       *time.Time // nil: now
 	NotBefore   *time.Time // nil: it may run immediately
 }
@@ -62,8 +61,8 @@ func known(t time.Time) *time.Time {
 	return &t
 }
 
-// Priority is River's: 1 goes first, 4 last. Events recovered by backfill are late
-// already, and leave their places to live ones.
+// Priority returns River's priority: 1 runs first, 4 last. Events recovered by backfill are
+// late already and let live events go first.
 func Priority(origin identity.Origin) int16 {
 	if origin == identity.Backfill {
 		return 4
@@ -71,12 +70,12 @@ func Priority(origin identity.Origin) int16 {
 	return 1
 }
 
-// DispatchText is a dispatch job's description of its event, for a statement that inserts
-// it together with the event.
+// DispatchText is a dispatch job's description of its event, used by a statement that inserts
+// the job together with the event.
 type DispatchText struct {
 	Args     string // JSON
 	Metadata string // JSON
-	Tags     string // separated by commas, which none contains
+	Tags     string // separated by commas; no tag contains one
 }
 
 // Describe returns the job's description of its event.
@@ -106,7 +105,7 @@ func (in *Inserter) dispatch(j DispatchJob) jobRow {
 	}
 }
 
-// maxRunAttempts bounds how often a bulk run restarts after a database error.
+// maxRunAttempts limits how often a bulk run restarts after a database error.
 const maxRunAttempts = 1_000
 
 func (in *Inserter) run(id int64) jobRow {
@@ -116,19 +115,19 @@ func (in *Inserter) run(id int64) jobRow {
 	}
 }
 
-// EffectJob describes the job of one effect.
+// EffectJob describes one effect's job.
 type EffectJob struct {
 	ID          identity.EffectID
 	Destination string
 	Queue       string
 	Event       identity.EventRef // zero for an enqueued effect
 	EventType   string
-	Origin      identity.Origin // of the event
+	Origin      identity.Origin // the event's origin
 	Traceparent string
-	Since       time.Time // its place in the queue if it had one before; zero: the end
-	// JobID and NotBefore are for an effect that began with its first attempt. Its
-	// reserve job, for when that attempt is lost, has the number that the effect stores,
-	// and does not run before the lease ends.
+	Since       time.Time // its earlier position in the queue; zero: the end
+	// JobID and NotBefore are for an effect that began with its first attempt. Its fallback
+	// job, in case that attempt is lost, has the job id stored with the effect. The fallback
+	// job does not run before the lease ends.
 	JobID     int64
 	NotBefore time.Time
 }
@@ -151,9 +150,9 @@ func (in *Inserter) effect(j EffectJob) jobRow {
 	return row
 }
 
-// Labels returns the metadata, as JSON, and the tags, separated by commas, by which
-// operators find the job of an effect. A reserve job is inserted without them: it is
-// usually deleted before an operator could look.
+// Labels returns the metadata, as JSON, and the tags, separated by commas, by which operators
+// find an effect's job. A fallback job is inserted without them, because it is usually deleted
+// before an operator could look.
 func (in *Inserter) Labels(j EffectJob) (about []byte, labels string) {
 	said := metadata{
 		EffectURL:      in.effectURL(j.ID),
@@ -191,14 +190,14 @@ func (in *Inserter) runURL(id int64) string {
 
 func encode[T DispatchArgs | EffectArgs | RunArgs | metadata](value T) []byte {
 	encoded, err := json.Marshal(value)
-	if err != nil { // strings, numbers and times of this era always encode
+	if err != nil { // strings, numbers and present-day times can always be encoded
 		panic(err)
 	}
 	return encoded
 }
 
-// tags makes labels fit River's grammar: at least three of [A-Za-z0-9_-], and no dash at
-// either end.
+// tags converts labels to River's grammar: at least three characters from [A-Za-z0-9_-], and
+// no dash at either end.
 func tags(labels ...string) string {
 	out := make([]string, 0, len(labels))
 	for _, label := range labels {

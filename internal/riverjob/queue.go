@@ -10,23 +10,23 @@ import (
 	"github.com/hooklatch/hooklatch/schema"
 )
 
-// The queues of every deployment, besides one for each destination and one for each
-// source with handlers.
+// Queues in every deployment. Each destination and each source with handlers has an additional
+// queue.
 const (
 	QueueDispatch = "dispatch" // events whose source has no handlers
 	QueueUpkeep   = "upkeep"   // periodic jobs
-	// QueueHandlers contained the events of all sources with handlers, before each source
-	// had a queue. It is still processed.
+	// QueueHandlers held the events of all sources with handlers before each source had a
+	// queue. It is still processed.
 	QueueHandlers = "handlers"
 )
 
-// MaxQueueName is River's limit for the name of a queue.
+// MaxQueueName is River's limit for a queue name.
 const MaxQueueName = 64
 
 const (
 	handlersPrefix = QueueHandlers + "-"
 	asidePrefix    = "aside-"
-	queueHashLen   = 4 // bytes, in hexadecimal twice as long
+	queueHashLen   = 4 // bytes; the hexadecimal text is twice as long
 )
 
 var (
@@ -35,15 +35,15 @@ var (
 	notInQueueName = regexp.MustCompile(`[^a-z0-9]+`)
 )
 
-// ControlTopic is the topic that notifies River's clients of a schema when a queue is
+// ControlTopic returns the topic that notifies River's clients of a schema when a queue is
 // paused or resumed, as {"action": "pause", "queue": "..."}.
 func ControlTopic(name schema.Name) string { return string(name) + ".river_control" }
 
-// IsQueueName reports whether River accepts the name of a queue.
+// IsQueueName reports whether River accepts a queue name.
 func IsQueueName(name string) bool { return len(name) <= MaxQueueName && queueName.MatchString(name) }
 
-// HandlersQueue returns the queue of events whose source has handlers. Programs with
-// handlers of other sources do not process it.
+// HandlersQueue returns the queue for events from a source with handlers. Programs without
+// handlers for that source do not process it.
 func HandlersQueue(source identity.Source) string {
 	if queue := handlersPrefix + string(source); IsQueueName(queue) {
 		return queue
@@ -51,13 +51,13 @@ func HandlersQueue(source identity.Source) string {
 	return HashedQueue(handlersPrefix, string(source))
 }
 
-// IsHandlersQueue reports whether the queue contains events that wait for handlers.
+// IsHandlersQueue reports whether the queue holds events that wait for handlers.
 func IsHandlersQueue(queue string) bool {
 	return queue == QueueHandlers || strings.HasPrefix(queue, handlersPrefix)
 }
 
 // AsideQueue returns the queue for a destination's jobs that cannot start now. No process
-// works it, so any number of jobs may wait there at no cost.
+// works on it, so any number of jobs may wait there at no cost.
 func AsideQueue(destination string) string {
 	if queue := asidePrefix + destination; IsQueueName(queue) {
 		return queue
@@ -65,13 +65,13 @@ func AsideQueue(destination string) string {
 	return HashedQueue(asidePrefix, destination)
 }
 
-// IsReservedQueue reports whether no destination may use the queue.
+// IsReservedQueue reports whether a queue must not be used by a destination.
 func IsReservedQueue(queue string) bool {
 	return queue == QueueDispatch || queue == QueueUpkeep || IsHandlersQueue(queue) || strings.HasPrefix(queue, asidePrefix)
 }
 
-// HashedQueue makes a queue name from a name that is not valid as it is: the characters
-// that River accepts, and a hash, so that two names do not become one queue by accident.
+// HashedQueue builds a queue name from a name that is not valid by itself: the characters that
+// River accepts, and a hash, so that two names do not accidentally become one queue.
 func HashedQueue(prefix, name string) string {
 	sum := sha256.Sum256([]byte(name))
 	fits := strings.Trim(notInQueueName.ReplaceAllString(strings.ToLower(name), "_"), "_")

@@ -12,10 +12,10 @@ import (
 )
 
 const (
-	// wakePause is the pause between two notifications: jobs inserted meanwhile share the
-	// next one.
+	// wakePause is the pause between two notifications: jobs inserted meanwhile share the next
+	// notification.
 	wakePause = 10 * time.Millisecond
-	// wakeTimeout bounds one notification.
+	// wakeTimeout limits one notification.
 	wakeTimeout = 5 * time.Second
 )
 
@@ -26,23 +26,23 @@ type queueNames struct {
 }
 
 // waker notifies River's clients of new jobs after their transaction was committed, and
-// outside of it. Commits that notify wait for each other: a server runs them one by one
-// until each is on disk and on the standby. A process that notifies separately does so
-// seldom, and its commit waits for nothing. The notifications that it loses when it ends
-// cost one poll.
+// outside it. Commits that notify wait for each other: a server runs them one by one until
+// each is on disk and on the standby. A process that notifies separately does so seldom, and
+// its commit waits for nothing. Notifications lost when the process ends cost one poll.
 type waker struct {
 	send   func(ctx context.Context, queues []string) error
 	logger *slog.Logger
 
-	underway sync.WaitGroup // run
+	underway sync.WaitGroup // waits for run
 
 	mu     sync.Mutex
 	queues map[string]struct{} // to be notified
-	active bool                // whether run is running
+	active bool                // true while run is running
 	closed bool
 }
 
-// wake notifies the queues some time later: immediately, if none was notified just now.
+// wake notifies the queues: immediately if no notification was sent just before, otherwise
+// after a pause.
 func (w *waker) wake(queues []string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -58,7 +58,7 @@ func (w *waker) wake(queues []string) {
 	}
 }
 
-// run ends when no queue is left to notify, so an idle process has no goroutine.
+// run ends when no queue is left to notify, so that an idle process has no goroutine.
 func (w *waker) run() {
 	for queues := w.take(); len(queues) > 0; queues = w.take() {
 		ctx, cancel := context.WithTimeout(context.Background(), wakeTimeout)
@@ -70,7 +70,7 @@ func (w *waker) run() {
 	}
 }
 
-// take returns the queues to notify. If there are none, it marks run as ended.
+// take returns the queues to notify. If none is left, it marks run as ended.
 func (w *waker) take() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -84,7 +84,7 @@ func (w *waker) take() []string {
 	return queues
 }
 
-// stop sends the outstanding notifications. None is sent afterwards.
+// stop sends the outstanding notifications. It sends none afterwards.
 func (w *waker) stop(ctx context.Context) error {
 	w.mu.Lock()
 	w.closed = true

@@ -1,4 +1,4 @@
-// Package safetext makes text from elsewhere safe to store, log and show.
+// Package safetext makes external text safe to store, log and show.
 package safetext
 
 import (
@@ -16,7 +16,7 @@ func Storable(s string) string {
 // Excerpt returns storable text of at most limit bytes.
 func Excerpt(s string, limit int) string { return Cut(Storable(s), limit) }
 
-// Cut returns at most limit bytes of valid UTF-8, cut between two characters.
+// Cut returns at most limit bytes of valid UTF-8. It cuts between two characters.
 func Cut(s string, limit int) string {
 	if len(s) <= limit {
 		return s
@@ -40,12 +40,11 @@ func Line(s string, limit int) string {
 }
 
 // Printable returns text on one line without control characters. They are removed, not
-// replaced, so they cannot split a word that is searched for.
+// replaced, so that they cannot split a word that an operator searches for.
 func Printable(s string) string { return line(s, -1) }
 
 // line replaces line ends and tabs by spaces, removes characters that reorder text, and
-// puts instead in place of all other control characters. Bytes that are not UTF-8 become
-// U+FFFD.
+// replaces all other control characters by instead. Bytes that are not UTF-8 become U+FFFD.
 func line(s string, instead rune) string {
 	return strings.TrimSpace(strings.Map(func(r rune) rune {
 		switch {

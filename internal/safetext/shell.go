@@ -7,9 +7,9 @@ import (
 	"unicode/utf8"
 )
 
-// Shell returns a word quoted for a POSIX shell, for commands that operators copy.
-// Characters on which a terminal could act when they are pasted, such as control
-// characters, are spelled out.
+// Shell returns a word quoted for a POSIX shell, for commands that operators copy. Characters
+// on which a terminal could act when they are pasted, such as control characters, are spelled
+// out.
 func Shell(word string) string {
 	safe := func(r rune) bool {
 		return r <= unicode.MaxASCII && (unicode.IsLetter(r) || unicode.IsDigit(r)) || strings.ContainsRune("-_./:@+,=", r)
@@ -34,7 +34,8 @@ func Shell(word string) string {
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
-// Operands returns the words at the end of a command, so that none is taken for a flag.
+// Operands returns the words for the end of a command, in a form that none is taken for a
+// flag.
 func Operands(words ...string) string {
 	var line []string
 	for _, word := range words {

@@ -38,7 +38,7 @@ func (b *Bytes) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// String returns the shortest way to write the size.
+// String returns the shortest notation of the size.
 func (b Bytes) String() string {
 	for _, unit := range units {
 		if n := int64(b); n != 0 && n%unit.bytes == 0 {

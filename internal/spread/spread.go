@@ -4,26 +4,26 @@ package spread
 
 import "slices"
 
-// Certainty is the lowest probability with which the true median lies within a Spread of
-// at least fewest rounds.
+// Certainty is the minimum probability that the true median lies within a Spread of at least
+// fewest rounds.
 const (
 	Certainty = 0.93
 	fewest    = 5
 )
 
-// Spread summarizes the measurements of some rounds. Two differ, or one differs from a
-// bound, if the other lies outside of Low to High. More rounds bring Low and High closer
-// together, but move Least and Most apart.
+// Spread summarizes the measurements from some rounds. It differs from another median, or from
+// a bound, that lies outside Low to High. More rounds bring Low and High closer together, but
+// move Least and Most apart.
 type Spread struct {
 	Median      float64
-	Low, High   float64 // between which the median lies, with Certainty; of five rounds, the smallest and the largest
-	Least, Most float64 // of all rounds
+	Low, High   float64 // limits of the median, with Certainty; of five rounds, the smallest and the largest
+	Least, Most float64 // smallest and largest value of all rounds
 	Rounds      int
 }
 
-// Of returns the spread of the measurements, one value for each round; it is zero if
-// there are none. It assumes nothing about the distribution of the values: each is as
-// likely above the median as below, so the number above it has a binomial distribution.
+// Of returns the spread of the measurements, one value per round. It is zero without
+// measurements. It assumes nothing about the values' distribution: each is as likely above the
+// median as below, so the number above it has a binomial distribution.
 func Of(values []float64) Spread {
 	if len(values) == 0 {
 		return Spread{}
@@ -39,7 +39,7 @@ func Of(values []float64) Spread {
 	}
 }
 
-// Reaches reports whether the median reaches a bound, a lower or an upper one.
+// Reaches reports whether the median reaches a lower or an upper bound.
 func (s Spread) Reaches(bound float64, atLeast bool) bool {
 	if atLeast {
 		return s.Median >= bound
@@ -47,8 +47,8 @@ func (s Spread) Reaches(bound float64, atLeast bool) bool {
 	return s.Median <= bound
 }
 
-// Excludes reports whether a bound lies outside the spread. Otherwise another run might
-// find it on the other side of the median. With fewer than five rounds it never does.
+// Excludes reports whether a bound lies outside the spread. If not, another run might find the
+// bound on the other side of the median. With fewer than five rounds it is never true.
 func (s Spread) Excludes(bound float64) bool {
 	return s.Rounds >= fewest && (bound <= s.Low || s.High <= bound)
 }

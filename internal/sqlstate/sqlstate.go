@@ -1,4 +1,4 @@
-// Package sqlstate names the Postgres error codes on which we act:
+// Package sqlstate defines the Postgres error codes on which we act:
 // https://www.postgresql.org/docs/current/errcodes-appendix.html.
 package sqlstate
 
@@ -13,7 +13,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// The codes that are checked individually.
+// Codes that are checked individually.
 const (
 	CheckViolation         = "23514"
 	ReadOnly               = "25006"
@@ -25,23 +25,23 @@ const (
 	QueryCanceled          = "57014"
 )
 
-// Of returns the server's error in err, if the server answered.
+// Of returns the server's error in err, if it contains one.
 func Of(err error) (*pgconn.PgError, bool) { return errors.AsType[*pgconn.PgError](err) }
 
-// Is reports whether the server answered with this code.
+// Is reports whether err is a server error with this code.
 func Is(err error, code string) bool {
 	pg, answered := Of(err)
 	return answered && pg.Code == code
 }
 
-// InClass reports whether a code belongs to one of the classes, or is one of the codes,
-// that are given by their beginnings.
+// InClass reports whether a code begins with one of the beginnings, which are classes or
+// complete codes.
 func InClass(code string, beginnings ...string) bool {
 	return slices.ContainsFunc(beginnings, func(b string) bool { return strings.HasPrefix(code, b) })
 }
 
-// Transient reports whether the error of a code goes away by itself. A wrong password
-// (28), a missing database (3D) and a missing right (42501) do not.
+// Transient reports whether an error with this code can disappear by itself. A wrong password
+// (28), a missing database (3D) and a missing right (42501) cannot.
 func Transient(code string) bool {
 	return InClass(code,
 		"08",     // connection exception
@@ -51,15 +51,15 @@ func Transient(code string) bool {
 		"25P03",  // idle-in-transaction time-out
 		"58",     // system error: I/O
 		"XX000",  // internal error, seen while a server recovers
-		ReadOnly, // in the middle of a failover
+		ReadOnly, // during a failover
 	)
 }
 
 // Lock reports whether a code means that another transaction's lock was in the way.
 func Lock(code string) bool { return code == LockNotAvailable || code == Deadlock }
 
-// Away reports whether the database behind err may work again a moment later: it says so
-// itself, or it cannot be reached.
+// Away reports whether the database behind err may work again a moment later: the server says
+// so itself, or it cannot be reached.
 func Away(err error) bool {
 	if pg, answered := Of(err); answered {
 		return Transient(pg.Code) || Lock(pg.Code)

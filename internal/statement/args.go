@@ -6,23 +6,23 @@ import (
 	"strings"
 )
 
-// argument is a field that provides the value of a parameter.
+// argument is a field that holds a parameter's value.
 type argument struct {
 	name  string // Field, or Rows.Field
-	field []int  // of the struct of arguments
-	// column is the field of rows; nil if the field above is the value.
+	field []int  // index in the arguments struct
+	// column is the field in rows; nil if the field above is the value.
 	column []int
-	array  reflect.Type // of a column without a cell
+	array  reflect.Type // for a column without a cell
 	cell   func() element
-	// text is whether the value's type is a named string type, or a slice of one. pgx
-	// would look up its encoding for each element.
+	// text is true if the value's type is a named string type, or a slice of one. pgx would
+	// look up its encoding for each element.
 	text bool
 }
 
-// folded is the form in which names are compared: event_id is the field EventID.
+// folded returns the form in which names are compared: event_id matches the field EventID.
 func folded(name string) string { return strings.ToLower(strings.ReplaceAll(name, "_", "")) }
 
-// match finds the argument of each parameter. Both must have the same names.
+// match finds each parameter's argument. Both sides must have the same names.
 func match(args reflect.Type, params []param) ([]argument, error) {
 	fields, err := argumentsIn(args)
 	if err != nil {
@@ -56,8 +56,8 @@ func match(args reflect.Type, params []param) ([]argument, error) {
 	return found, nil
 }
 
-// argumentsIn returns the fields of a struct, with those of embedded ones. For a slice of
-// structs it returns the fields of its elements.
+// argumentsIn returns a struct's fields, including those of embedded structs. For a slice of
+// structs it returns the elements' fields.
 func argumentsIn(args reflect.Type) ([]argument, error) {
 	fields, err := fieldsOf(args)
 	if err != nil {
@@ -100,8 +100,8 @@ func fieldsOf(t reflect.Type) ([]reflect.StructField, error) {
 	return fields, nil
 }
 
-// isRows reports whether a slice contains rows, and not values that happen to be structs,
-// such as times.
+// isRows reports whether a slice contains rows, and not values that happen to be structs, such
+// as times.
 func isRows(t reflect.Type) bool {
 	if t.Kind() != reflect.Slice || t.Elem().Kind() != reflect.Struct {
 		return false
@@ -121,7 +121,7 @@ func isText(t reflect.Type) bool {
 	return t.Kind() == reflect.String && t.PkgPath() != ""
 }
 
-// value returns the value of the parameter.
+// value returns the parameter's value.
 func (a argument) value(args reflect.Value) any {
 	value := args.FieldByIndex(a.field)
 	switch {

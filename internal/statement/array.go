@@ -9,8 +9,8 @@ import (
 )
 
 // array is a column of rows in the form that pgx accepts. pgx requests one element after
-// another and encodes it before it requests the next, so all of them are one cell that
-// moves along. A slice of values would cost an allocation for each. Values that pgx knows
+// another and encodes it before it requests the next. All elements therefore share one cell
+// that moves along. A slice of values would cost an allocation for each. Values that pgx knows
 // only as a driver.Valuer (uuid.UUID) would also cost a failed attempt and a text that is
 // parsed again.
 type array struct {
@@ -21,7 +21,7 @@ type array struct {
 
 // Dimensions implements pgtype.ArrayGetter.
 func (a array) Dimensions() []pgtype.ArrayDimension {
-	return []pgtype.ArrayDimension{{Length: int32(a.length), LowerBound: 1}} //nolint:gosec // rows of a batch are few
+	return []pgtype.ArrayDimension{{Length: int32(a.length), LowerBound: 1}} //nolint:gosec // a batch has few rows
 }
 
 // Index implements pgtype.ArrayGetter.
@@ -33,7 +33,7 @@ func (a array) Index(i int) any {
 // IndexType implements pgtype.ArrayGetter.
 func (a array) IndexType() any { return a.asked }
 
-// cell is a field of one of the rows.
+// cell is a field in one of the rows.
 type cell struct {
 	rows  reflect.Value // a slice of structs
 	field []int
@@ -42,7 +42,7 @@ type cell struct {
 
 func (c *cell) value() reflect.Value { return c.rows.Index(c.row).FieldByIndex(c.field) }
 
-// The kinds of cells. cellOf decides at program start which kind a column has.
+// Kinds of cells. cellOf chooses each column's kind at program start.
 type (
 	boolCell  struct{ cell }
 	bytesCell struct{ cell }
@@ -99,8 +99,8 @@ type element interface{ of() *cell }
 
 func (c *cell) of() *cell { return c }
 
-// cellOf returns the constructor of the cell for columns of these types in Go and in SQL.
-// It returns nil for all others, which pgx encodes directly.
+// cellOf returns the cell constructor for columns with these Go and SQL types. It returns nil
+// for all other types, which pgx encodes directly.
 func cellOf(column reflect.Type, sql string) func() element {
 	kind := column.Kind()
 	switch {

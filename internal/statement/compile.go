@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// fragmentFolder is the folder of fragments, below the folder of statements.
+// fragmentFolder is the folder for fragments, below the statements' folder.
 const fragmentFolder = "fragment"
 
 var (
@@ -21,18 +21,18 @@ var (
 
 // compiled is a statement in the form that Postgres accepts.
 type compiled struct {
-	name   string  // its file, without folder and ending
+	name   string  // its file's name, without folder and extension
 	text   string  // with $1, $2, ...
 	params []param // in this order
 }
 
-// param is a parameter, or a column of rows.
+// param is a parameter, or a column in rows.
 type param struct {
-	name   string // rows.column of a column
-	column string // the SQL type of a column, empty for a value
+	name   string // rows.column for a column
+	column string // a column's SQL type, empty for a value
 }
 
-// names returns the names of its parameters.
+// names returns its parameters' names.
 func (c *compiled) names() []string {
 	names := make([]string, len(c.params))
 	for i, p := range c.params {
@@ -41,7 +41,7 @@ func (c *compiled) names() []string {
 	return names
 }
 
-// number returns the number of a parameter, such as $1.
+// number returns a parameter's number, such as $1.
 func (c *compiled) number(p param) string {
 	i := slices.IndexFunc(c.params, func(other param) bool { return other.name == p.name })
 	if i < 0 {
@@ -51,15 +51,15 @@ func (c *compiled) number(p param) string {
 	return "$" + strconv.Itoa(i+1)
 }
 
-// folder is the folder from which statements are read.
+// folder is the folder that statements are read from.
 type folder struct {
 	files fs.FS
 	path  string
-	// shared have fragments at their top.
+	// shared lists folders with fragments at their top level.
 	shared []fs.FS
-	// used is the set of fragments that a statement contains.
+	// used is the set of fragments that the statements contain.
 	used map[string]bool
-	// expanded caches the fragments that were read, without their comments.
+	// expanded caches fragments that were read, without comments.
 	expanded map[string][]token
 }
 
@@ -99,8 +99,8 @@ func (f folder) compile(name string) (compiled, error) {
 	return c, nil
 }
 
-// expand reads a file and inserts its fragments. within are the fragments that contain
-// this one.
+// expand reads a file and inserts its fragments. within lists the fragments that contain this
+// one.
 func (f folder) expand(file string, within []string) ([]token, error) {
 	text, err := f.read(file)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -131,8 +131,8 @@ func (f folder) expand(file string, within []string) ([]token, error) {
 	return all, nil
 }
 
-// read reads a file of the folder, or a shared fragment. A fragment in both is refused:
-// it would be hard to see which of the two applies.
+// read reads a file in the folder, or a shared fragment. A fragment that exists in both is
+// refused, because it would be hard to see which one applies.
 func (f folder) read(file string) ([]byte, error) {
 	text, err := fs.ReadFile(f.files, path.Join(f.path, file))
 	name, isFragment := strings.CutPrefix(file, fragmentFolder+"/")
@@ -154,8 +154,8 @@ func (f folder) read(file string) ([]byte, error) {
 	return text, err
 }
 
-// fragment returns the replacement of {{name}}: the file without its comments. {{name
-// e=a}} replaces the alias e by a.
+// fragment returns the replacement for {{name}}: the file without its comments. {{name e=a}}
+// replaces the alias e by a.
 func (f folder) fragment(reference string, within []string) ([]token, error) {
 	parts := includePattern.FindStringSubmatch(reference)
 	if parts == nil {
@@ -190,7 +190,7 @@ func (f folder) fragment(reference string, within []string) ([]token, error) {
 	return tokens, nil
 }
 
-// trimmed returns a fragment without its comments and the white space around it.
+// trimmed returns a fragment without comments and without surrounding white space.
 func trimmed(tokens []token) []token {
 	blank := func(t token) bool { return strings.TrimSpace(t.text) == "" }
 	tokens = slices.DeleteFunc(tokens, func(t token) bool { return t.kind == comment })

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// field is a field of the struct that Load fills.
+// field is a field in the struct that Load fills.
 type field interface {
 	load(c compiled) error
 }
@@ -32,10 +32,10 @@ func (b *Bound) load(c compiled) error {
 	return nil
 }
 
-// Load fills a struct of statements, each field an Of or a Bound, from the files of a
-// folder. rewrite adapts the texts, which are written for the default schema, to another
-// one. The statements may contain the fragments of the folder and those of shared, which
-// several folders use. The error names every wrong file, and the reason.
+// Load fills a struct of statements, each field an Of or a Bound, from a folder's files.
+// rewrite adapts the texts, which are written for the default schema, to another schema. The
+// statements may contain the folder's fragments and those in shared, which several folders
+// use. The error lists every wrong file with the reason.
 func Load(statements any, files fs.FS, dir string, rewrite func(text string) string, shared ...fs.FS) error {
 	names, err := namesIn(files, dir)
 	if err != nil {
@@ -87,7 +87,7 @@ func (f folder) unused() []error {
 	return errs
 }
 
-// namesIn returns the names of the SQL files of a folder.
+// namesIn returns the names of a folder's SQL files.
 func namesIn(files fs.FS, dir string) ([]string, error) {
 	entries, err := fs.ReadDir(files, dir)
 	if err != nil {

@@ -18,8 +18,8 @@ type rows struct {
 	columns, types []string
 }
 
-// rowsIn reads `:name AS alias (column type, ...)`, which no other parameter can look
-// like, and returns its length in tokens, or 0 if the parameter is a value.
+// rowsIn reads `:name AS alias (column type, ...)` and returns its length in tokens, or 0 if
+// the parameter is a value. No other parameter can have this form.
 func rowsIn(tokens []token) (r rows, length int, err error) {
 	next := slices.IndexFunc(tokens[1:], func(t token) bool { return t.kind != comment && strings.TrimSpace(t.text) != "" })
 	if next < 0 || tokens[1+next].text != "AS" {
@@ -51,9 +51,8 @@ func rowsIn(tokens []token) (r rows, length int, err error) {
 	return rows{}, 0, nil
 }
 
-// unnested returns the table in the form that Postgres accepts. The arrays are unnested
-// side by side in a list of columns: in FROM, each of them would first fill a store of
-// its own.
+// unnested returns the table in the form that Postgres accepts. The arrays are unnested side
+// by side in a column list: in FROM, each array would first fill its own tuple store.
 func (r rows) unnested(c *compiled) string {
 	columns := make([]string, len(r.columns))
 	for i, column := range r.columns {

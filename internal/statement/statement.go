@@ -50,8 +50,8 @@ type DB interface {
 	QueryRow(ctx context.Context, text string, args ...any) pgx.Row
 }
 
-// Of is a statement that takes the fields of a struct as its arguments. It is
-// safe for concurrent use.
+// Of is a statement that takes a struct's fields as its arguments. It is safe for concurrent
+// use.
 type Of[Args any] struct {
 	name string
 	text string
@@ -75,7 +75,7 @@ type Bound struct { //nolint:recvcheck // a value that runs; only Load fills one
 	values []any
 }
 
-// Name returns the name of its file, without the extension.
+// Name returns its file's name, without the extension.
 func (b Bound) Name() string { return b.name }
 
 // Exec runs the statement.

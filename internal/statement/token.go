@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// dollarTag begins a dollar-quoted string, and ends it.
+// dollarTag matches the tag that begins and ends a dollar-quoted string.
 var dollarTag = regexp.MustCompile(`^\$(?:[A-Za-z_[:^ascii:]][\w[:^ascii:]]*)?\$`)
 
-// kind is the meaning of a piece of SQL to the loader.
+// kind is a token's meaning to the loader.
 type kind int
 
 const (
@@ -23,16 +23,16 @@ const (
 	include                // {{fragment}}
 )
 
-// token is a piece of SQL. The texts of all tokens together are the statement.
+// token is a piece of SQL. All tokens' texts together are the statement.
 type token struct {
 	kind kind
 	text string
 }
 
-// Positionals returns the highest n of the parameters $n in a text, or 0. It ignores
+// Positionals returns the highest n among the parameters $n in a text, or 0. It ignores
 // everything after an unterminated literal.
 func Positionals(text string) int {
-	tokens, _ := tokenize(text) // Postgres refuses the text, and says why
+	tokens, _ := tokenize(text) // Postgres refuses an invalid text and explains why
 	highest := 0
 	for _, t := range tokens {
 		if t.kind != positional {
@@ -116,8 +116,8 @@ func dollar(text string) (kind, int) {
 	return literal, through(text, len(tag), tag)
 }
 
-// quoted returns the length of a literal whose quote is at the index open. A doubled
-// quote is part of it, and so is one after a backslash if backslashes escape.
+// quoted returns the length of a literal whose quote is at the index open. A doubled quote
+// belongs to the literal, and so does a quote after a backslash if backslashes escape.
 func quoted(text string, open int, escapes bool) int {
 	for i := open + 1; i < len(text); i++ {
 		switch {
@@ -133,7 +133,7 @@ func quoted(text string, open int, escapes bool) int {
 	return -1
 }
 
-// blockComment returns the length of a comment, which may contain others.
+// blockComment returns the length of a comment, which may contain nested comments.
 func blockComment(text string) int {
 	depth := 0
 	for i := 0; i+1 < len(text); i++ {
@@ -152,7 +152,7 @@ func blockComment(text string) int {
 	return -1
 }
 
-// through returns the index after the first end that follows the index from.
+// through returns the index after the first occurrence of end that follows the index from.
 func through(text string, from int, end string) int {
 	i := strings.Index(text[from:], end)
 	if i < 0 {
@@ -163,7 +163,7 @@ func through(text string, from int, end string) int {
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
-// wordLength returns the length of the word at the beginning of a text.
+// wordLength returns the length of the word at the beginning of text.
 func wordLength(text string) int {
 	for i := range len(text) {
 		c := text[i]

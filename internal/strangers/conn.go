@@ -11,20 +11,20 @@ import (
 	"time"
 )
 
-// Conn is a connection that has a place, and returns it when it is closed.
+// Conn is a connection that has a slot, and returns the slot when it is closed.
 type Conn struct {
 	net.Conn
 
 	connections *Connections
-	address     netip.Prefix // not valid for a peer without a limit of its own
+	address     netip.Prefix // not valid for a peer without its own limit
 	network     netip.Prefix
-	known       bool // when it was accepted
+	known       bool // true if the address was known when it was accepted
 	proven      atomic.Bool
-	idle        atomic.Bool // between two requests
-	handled     atomic.Bool // the request has reached a handler, or its refusal was reported
+	idle        atomic.Bool // true between two requests
+	handled     atomic.Bool // true once the request has reached a handler or its refusal was reported
 
-	// guarded by Connections.mu
-	place *list.Element // among the strangers; nil for a known connection
+	// place is guarded by Connections.mu.
+	place *list.Element // slot among the strangers; nil for a known connection
 	gone  bool
 }
 
@@ -36,7 +36,7 @@ func (c *Conn) Close() error {
 	return c.Conn.Close()
 }
 
-// CloseWrite lets net/http close its half first, so that the answer to a request with an
+// CloseWrite lets net/http close its half first, so that the response to a request with an
 // unread body is not lost in a reset.
 func (c *Conn) CloseWrite() error {
 	if side, ok := c.Conn.(interface{ CloseWrite() error }); ok {
@@ -45,8 +45,7 @@ func (c *Conn) CloseWrite() error {
 	return nil
 }
 
-// Write implements net.Conn. It reports answers that net/http gives before a handler
-// runs.
+// Write implements net.Conn. It reports responses that net/http sends before a handler runs.
 func (c *Conn) Write(b []byte) (int, error) {
 	if !c.handled.Load() && c.connections.opts.Refused != nil {
 		if status, answer := answered(b); answer {
@@ -57,11 +56,11 @@ func (c *Conn) Write(b []byte) (int, error) {
 	return c.Conn.Write(b)
 }
 
-// tlsAlert is the largest record that contains an alert: a header of 5 bytes, two bytes
-// of alert, and the cipher's overhead. An answer is longer.
+// tlsAlert is the size of the largest record that contains an alert: a header of 5 bytes, two
+// bytes of alert, and the cipher's overhead. An HTTP response is longer.
 const tlsAlert = 64
 
-// answered reports whether bytes begin an HTTP answer, and its status. Over TLS the
+// answered reports whether bytes begin an HTTP response, and returns its status. Over TLS the
 // status is hidden: 0.
 func answered(b []byte) (status int, answer bool) {
 	if len(b) > len("HTTP/1.1 400") && string(b[:len("HTTP/1.")]) == "HTTP/1." {
@@ -72,8 +71,8 @@ func answered(b []byte) (status int, answer bool) {
 	return 0, len(b) > tlsAlert && b[0] == applicationData
 }
 
-// SetReadDeadline implements net.Conn. A stranger's connection waits less long for its
-// next request.
+// SetReadDeadline implements net.Conn. It shortens the wait of an unknown sender's connection
+// for its next request.
 func (c *Conn) SetReadDeadline(t time.Time) error {
 	if t.IsZero() {
 		c.idle.Store(false) // net/http saw the first bytes of a request
@@ -111,7 +110,7 @@ func of(conn net.Conn) *Conn {
 
 type connKey struct{}
 
-// ConnContext is for http.Server.ConnContext: it lets Proven find the connection.
+// ConnContext implements http.Server.ConnContext: it lets Proven find the connection.
 func ConnContext(ctx context.Context, conn net.Conn) context.Context {
 	if c := of(conn); c != nil {
 		return context.WithValue(ctx, connKey{}, c)
@@ -119,15 +118,15 @@ func ConnContext(ctx context.Context, conn net.Conn) context.Context {
 	return ctx
 }
 
-// Proven records that a request on the connection of ctx was proven: the connection no
-// longer counts as a stranger's.
+// Proven records that a request on ctx's connection was verified: the connection no longer
+// counts as a stranger's.
 func Proven(ctx context.Context) {
 	if c, ok := ctx.Value(connKey{}).(*Conn); ok {
 		c.prove()
 	}
 }
 
-// Handled records that the request of a context has reached a handler, for
+// Handled records that a context's request has reached a handler, for
 // ConnectionOptions.Refused.
 func Handled(ctx context.Context) {
 	if c, ok := ctx.Value(connKey{}).(*Conn); ok {
@@ -135,7 +134,7 @@ func Handled(ctx context.Context) {
 	}
 }
 
-// Track is for http.Server.ConnState. It records when a connection waits for its next
+// Track implements http.Server.ConnState. It records when a connection waits for its next
 // request, for ConnectionOptions.IdleTimeout and Refused.
 func Track(conn net.Conn, state http.ConnState) {
 	c := of(conn)

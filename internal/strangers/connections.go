@@ -12,44 +12,44 @@ import (
 type ConnectionOptions struct {
 	// Max is the maximum number of open connections. Required.
 	Max int
-	// Known reports whether an address was proven before. Nil: no address was.
+	// Known reports whether an earlier sender at an address was verified. Nil: no address is
+	// known.
 	Known func(address netip.Prefix) bool
-	// Trusted reports whether a peer is a proxy of ours, which has no limit of its own.
+	// Trusted reports whether a peer is one of our proxies, which has no limit of its own.
 	// Nil: no peer is.
 	Trusted func(addr netip.Addr) bool
-	// IdleTimeout bounds how long a stranger's connection stays open between requests. It
-	// needs Track. 0: as long as any other.
+	// IdleTimeout is the maximum time that an unknown sender's connection stays open between
+	// requests. It needs Track. 0: the same as for other connections.
 	IdleTimeout time.Duration
-	// Refused is called for each request that net/http answers itself, because no handler
-	// can receive it: its header is too large or malformed. status is 0 over TLS. It
-	// needs Track, and Handled in each handler. It may be nil.
+	// Refused is called for each request that net/http refuses itself because its header is
+	// too large or malformed, so that no handler receives it. status is 0 over TLS. Refused
+	// needs Track, and Handled in each handler. May be nil.
 	Refused func(peer net.Addr, status int)
 }
 
-// Connections bounds the open connections of a listener. A known address may have half of
-// them, a stranger's address an eighth, and a stranger's network a quarter. Connections
-// beyond that are closed as they arrive: a sender that waits in the kernel's queue would
-// think that this machine is down. If strangers have used up their part, or if all
-// connections are open, the oldest stranger's connection is closed for the new one. It is
-// safe for concurrent use.
+// Connections limits a listener's open connections. A known address may have half of them, an
+// unknown sender's address an eighth, and an unknown sender's network a quarter. Connections
+// beyond that are closed as they arrive: a sender that waits in the kernel's queue would think
+// that this machine is down. If unknown senders have used up their part, or if all connections
+// are open, the oldest unknown sender's connection is closed for the new one. It is safe for
+// concurrent use.
 type Connections struct {
 	opts ConnectionOptions
 
 	mu        sync.Mutex
 	count     int
 	byAddress map[netip.Prefix]int
-	byNetwork map[netip.Prefix]int // of strangers
-	strangers *list.List           // *Conn, the oldest first
+	byNetwork map[netip.Prefix]int // connections of unknown senders
+	strangers *list.List           // *Conn, oldest first
 	refused   int64
 }
 
-// NewConnections returns Connections without a connection.
+// NewConnections returns Connections with no open connection.
 func NewConnections(opts ConnectionOptions) *Connections {
 	return &Connections{opts: opts, byAddress: make(map[netip.Prefix]int), byNetwork: make(map[netip.Prefix]int), strangers: list.New()}
 }
 
-// Listener returns a listener that accepts the connections of another one within the
-// limits.
+// Listener returns a listener that accepts another listener's connections within the limits.
 func (c *Connections) Listener(from net.Listener) net.Listener { return listener{from, c} }
 
 // Open returns the number of open connections.
@@ -59,14 +59,14 @@ func (c *Connections) Open() int64 {
 	return int64(c.count)
 }
 
-// Refused returns how many connections were closed because there were too many.
+// Refused returns the number of connections closed because there were too many.
 func (c *Connections) Refused() int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.refused
 }
 
-// admit gives a connection its place, or returns nil.
+// admit gives a connection its slot, or returns nil.
 func (c *Connections) admit(accepted net.Conn) *Conn {
 	conn := &Conn{Conn: accepted, connections: c, known: true}
 	if remote, err := netip.ParseAddrPort(accepted.RemoteAddr().String()); err == nil && !c.trusts(remote.Addr()) {
@@ -88,7 +88,7 @@ func (c *Connections) trusts(addr netip.Addr) bool {
 	return c.opts.Trusted != nil && c.opts.Trusted(addr)
 }
 
-// enter counts a connection, and returns the one that must be closed for it, if any.
+// enter counts a connection. It returns the connection that must be closed for it, if any.
 func (c *Connections) enter(conn *Conn) (admitted bool, oldest *Conn) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -116,7 +116,7 @@ func (c *Connections) enter(conn *Conn) (admitted bool, oldest *Conn) {
 	return true, oldest
 }
 
-// shareTaken reports whether the peer of a connection has used up its share.
+// shareTaken reports whether a connection's peer has used up its share.
 func (c *Connections) shareTaken(conn *Conn) bool {
 	limit := c.opts.Max
 	switch {
@@ -128,7 +128,7 @@ func (c *Connections) shareTaken(conn *Conn) bool {
 	return c.byAddress[conn.address] >= (limit+7)/8 || c.byNetwork[conn.network] >= (limit+3)/4
 }
 
-// forget releases the place of a connection. It may be called again.
+// forget releases a connection's slot. It may be called repeatedly.
 func (c *Connections) forget(conn *Conn) {
 	if conn.gone {
 		return
@@ -150,8 +150,8 @@ func (c *Connections) acquaint(conn *Conn) {
 	}
 }
 
-// decrement deletes a counter at 0. Strangers choose the keys, so the map must stay
-// small.
+// decrement decrements a counter and deletes it at 0. Unknown senders choose the keys, so the
+// map must stay small.
 func decrement[K comparable](counts map[K]int, key K) {
 	if counts[key]--; counts[key] == 0 {
 		delete(counts, key)

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Known remembers keys, such as addresses, that were proven recently. It is safe for
+// Known remembers keys, such as addresses, that were verified recently. It is safe for
 // concurrent use.
 type Known[K comparable] struct {
 	limit int
@@ -13,13 +13,13 @@ type Known[K comparable] struct {
 	now   func() time.Time
 
 	mu     sync.Mutex
-	since  time.Time // when recent began
+	since  time.Time // start of the current period
 	recent map[K]struct{}
-	former map[K]struct{} // the keys of the previous period
+	former map[K]struct{} // the previous period's keys
 }
 
-// NewKnown returns a Known that remembers a key for lasts, and until then at least the
-// last limit keys.
+// NewKnown returns a Known that remembers a key for lasts. Within that time it remembers at
+// least the last limit keys.
 func NewKnown[K comparable](limit int, lasts time.Duration, now func() time.Time) *Known[K] {
 	return &Known[K]{limit: limit, lasts: lasts, now: now, since: now(), recent: make(map[K]struct{})}
 }
@@ -50,7 +50,7 @@ func (k *Known[K]) Has(key K) bool {
 	return is
 }
 
-// age forgets the keys that were last noted too long ago.
+// age forgets keys that were noted too long ago.
 func (k *Known[K]) age() {
 	switch age := k.now().Sub(k.since); {
 	case age >= 2*k.lasts:

@@ -1,24 +1,24 @@
-// Package strangers bounds the resources that senders may use before they are proven.
+// Package strangers limits the resources that senders may use before they are verified. An
+// unverified sender is called a stranger.
 //
-// Genuine senders and strangers share several pools that are bounded by count: places,
-// connections, memory, requests to a provider. Each pool keeps a part that strangers
-// cannot use: it is for addresses whose deliveries were accepted before. Strangers also
-// count by address, and by the network around it, so that many addresses of one owner do
-// not have many shares.
+// Genuine senders and strangers share several limited pools: slots, connections, memory,
+// requests to a provider. Each pool keeps a part that strangers cannot use, for addresses with
+// accepted deliveries. Strangers also count by address, and by the network around it, so that
+// many addresses with one owner do not get many shares.
 package strangers
 
 import "net/netip"
 
-// Part returns how much of a pool of n all strangers may use together. The last quarter
-// is for known addresses.
+// Part returns how much of a pool of n all strangers together may use. The last quarter is for
+// known addresses.
 func Part[N int | int64](n N) N { return n - n/4 }
 
-// Address returns the unit of per-address limits: an IPv4 address, or the /64 that one
-// IPv6 subscriber has.
+// Address returns the unit of per-address limits: an IPv4 address, or the /64 network of one
+// IPv6 subscriber.
 func Address(addr netip.Addr) netip.Prefix { return around(addr, 32, 64) }
 
-// Network returns the unit of per-network limits: the /24 around an IPv4 address, or the
-// /48 that one IPv6 site has. It is not valid if address is not.
+// Network returns the unit of per-network limits: the /24 around an IPv4 address, or the /48
+// of one IPv6 site. It is not valid if address is not.
 func Network(address netip.Prefix) netip.Prefix {
 	if !address.IsValid() {
 		return netip.Prefix{}
@@ -32,6 +32,6 @@ func around(addr netip.Addr, bits4, bits6 int) netip.Prefix {
 	if addr.Is4() {
 		bits = bits4
 	}
-	prefix, _ := addr.Prefix(bits) // fails for more bits than an address has only
+	prefix, _ := addr.Prefix(bits) // fails only for more bits than an address has
 	return prefix
 }

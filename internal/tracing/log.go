@@ -9,9 +9,9 @@ import (
 	"github.com/hooklatch/hooklatch/internal/logkey"
 )
 
-// LogHandler adds the trace id to every line whose context has one, so that a line leads
-// to its trace and a trace to its lines. Below slog's WithGroup it is part of the group,
-// as all attributes of a line are.
+// LogHandler adds the trace id to every line whose context has one, so that a line leads to
+// its trace and a trace to its lines. After slog's WithGroup the trace id is part of the
+// group, like all attributes in a line.
 func LogHandler(next slog.Handler) slog.Handler { return logHandler{next} }
 
 type logHandler struct{ next slog.Handler }
@@ -24,7 +24,7 @@ func (h logHandler) Enabled(ctx context.Context, level slog.Level) bool {
 // Handle implements slog.Handler.
 func (h logHandler) Handle(ctx context.Context, record slog.Record) error {
 	if span := trace.SpanContextFromContext(ctx); span.HasTraceID() {
-		record = record.Clone() // others may hold it too
+		record = record.Clone() // other handlers may hold it too
 		record.AddAttrs(slog.String(logkey.TraceID, span.TraceID().String()))
 	}
 	return h.next.Handle(ctx, record)

@@ -1,5 +1,5 @@
-// Package tracing names the attributes that the spans of gateway, worker and
-// destinations share, and carries the trace context with events and effects.
+// Package tracing defines the attributes that the spans of gateway, worker and destinations
+// share, and carries the trace context with events and effects.
 package tracing
 
 import (
@@ -10,26 +10,25 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// The attributes for which no semantic convention exists. All others use the conventional
-// name.
+// Attributes for which no semantic convention exists. All others use the conventional name.
 const (
-	Attempt     = attribute.Key("hooklatch.attempt")     // number of an attempt, from 1
-	Destination = attribute.Key("hooklatch.destination") // name in the configuration
+	Attempt     = attribute.Key("hooklatch.attempt")     // attempt number, from 1
+	Destination = attribute.Key("hooklatch.destination") // a destination's name in the configuration
 	EffectKey   = attribute.Key("hooklatch.effect_key")  // idempotency key on the wire
 	EventID     = attribute.Key("hooklatch.event_id")    // dedup key within the source
 	EventType   = attribute.Key("hooklatch.event_type")  // the provider's name for the event
 	Outcome     = attribute.Key("hooklatch.outcome")     // result, from a fixed set
-	Provider    = attribute.Key("hooklatch.provider")    // slug of the provider
-	Source      = attribute.Key("hooklatch.source")      // name in the configuration
+	Provider    = attribute.Key("hooklatch.provider")    // provider slug
+	Source      = attribute.Key("hooklatch.source")      // a source's name in the configuration
 )
 
-// System is messaging.system of our spans.
+// System is the value of messaging.system in our spans.
 const System = "hooklatch"
 
-// header is the header of the W3C Trace Context.
+// header is the W3C Trace Context header.
 const header = "traceparent"
 
-// Parent returns the W3C traceparent of the span in ctx, or "" without one.
+// Parent returns the W3C traceparent of ctx's span, or "" without a span.
 func Parent(ctx context.Context) string {
 	if !trace.SpanContextFromContext(ctx).IsValid() {
 		return ""

@@ -1,11 +1,11 @@
-// Package wildcard matches patterns in which "*" matches any run of characters, also an
-// empty one, and every other character itself: event types in routes and lists, and names
-// of headers.
+// Package wildcard matches patterns in which "*" matches any run of characters, including an
+// empty one. Every other character matches itself. The patterns are for event types in routes
+// and lists, and for header names.
 package wildcard
 
 import "strings"
 
-// Match reports whether a pattern matches the whole text.
+// Match reports whether a pattern matches the complete text.
 func Match(pattern, text string) bool {
 	parts := strings.Split(pattern, "*")
 	first, last := parts[0], parts[len(parts)-1]
@@ -28,5 +28,5 @@ func Match(pattern, text string) bool {
 
 var like = strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`, `*`, `%`)
 
-// Like returns the pattern in the syntax of SQL's LIKE.
+// Like returns the pattern in SQL's LIKE syntax.
 func Like(pattern string) string { return like.Replace(pattern) }
