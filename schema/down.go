@@ -9,10 +9,10 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Down removes the newest steps of our migrations, with all their data. With steps <= 0
-// it removes all of ours, River's, and the schema if nothing else is in it. Like Up, it
-// handles each migration in a transaction of its own. It refuses a database with
-// migrations that this program does not know.
+// Down removes our newest steps migrations, with all their data. With steps <= 0 it removes
+// all of ours, River's, and the schema if it contains nothing else. Like Up, it handles each
+// migration in a separate transaction. It refuses a database with migrations that this program
+// does not know.
 func (m *Migrator) Down(ctx context.Context, steps int) ([]Step, error) {
 	var done []Step
 	for steps <= 0 || len(done) < steps {
@@ -37,7 +37,7 @@ func (m *Migrator) Down(ctx context.Context, steps int) ([]Step, error) {
 	return append(done, river...), nil
 }
 
-// downNext removes the newest of our migrations. It returns nothing if none is applied.
+// downNext removes our newest migration. It returns nothing if none is applied.
 func (m *Migrator) downNext(ctx context.Context) (step []Step, err error) {
 	err = m.locked(ctx, func(tx pgx.Tx) error {
 		step = nil
@@ -97,7 +97,7 @@ func (m *Migrator) downOurs(ctx context.Context, tx pgx.Tx) ([]Step, error) {
 	return nil, nil
 }
 
-// dropSchema drops the schema unless it contains something foreign.
+// dropSchema drops the schema unless it contains foreign objects.
 func (m *Migrator) dropSchema(ctx context.Context, tx pgx.Tx) error {
 	exists, err := m.schemaExists(ctx, tx)
 	if err != nil || !exists || m.name == "public" {

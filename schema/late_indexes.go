@@ -9,8 +9,9 @@ import (
 	"github.com/hooklatch/hooklatch/internal/statement"
 )
 
-// makeLateIndexes builds the indexes for retention, which looks for unfinished work, and
-// for operators, who look for what needs attention. Without them both read whole tables.
+// makeLateIndexes builds the indexes for retention, which searches for unfinished work, and
+// for operators, who search for what needs attention. Without these indexes both read complete
+// tables.
 func (m *Migrator) makeLateIndexes(ctx context.Context) error {
 	conn, err := m.pool.Acquire(ctx)
 	if err != nil {
@@ -36,7 +37,7 @@ func (m *Migrator) makeLateIndexes(ctx context.Context) error {
 	return nil
 }
 
-// makeOnce builds an index that is missing, or whose building was interrupted.
+// makeOnce builds an index that is missing or was only partly built.
 func (m *Migrator) makeOnce(ctx context.Context, conn *pgxpool.Conn, name string, build statement.Bound) error {
 	if stands, err := m.putAsideStands(ctx, conn, name); err != nil || stands {
 		return err

@@ -27,8 +27,8 @@ func (m migration) String() string { return fmt.Sprintf("%04d_%s", m.version, m.
 
 var migrationName = regexp.MustCompile(`^(\d{4})_([a-z0-9_]+)\.(up|down)\.sql$`)
 
-// readMigrations returns the migrations of a directory in order. Numbers begin at 1 and
-// have no gaps; every migration has both directions.
+// readMigrations returns a directory's migrations in order. Numbers begin at 1 and have no
+// gaps; every migration has both directions.
 func readMigrations(files fs.FS, dir string) ([]migration, error) {
 	entries, err := fs.ReadDir(files, dir)
 	if err != nil {
@@ -73,14 +73,14 @@ func readMigrations(files fs.FS, dir string) ([]migration, error) {
 	return all, nil
 }
 
-// checksum ignores the line endings of a checkout.
+// checksum hashes a text and ignores the line endings of a checkout.
 func checksum(text string) string {
 	sum := sha256.Sum256([]byte(strings.ReplaceAll(text, "\r\n", "\n")))
 	return hex.EncodeToString(sum[:])
 }
 
-// Hash identifies the schema that a migration up makes in an empty database, River's part
-// included: two binaries with the same hash make the same schema.
+// Hash identifies the schema that Up creates in an empty database, including River's part. Two
+// binaries with the same hash create the same schema.
 func Hash() string {
 	sum := sha256.New()
 	for _, files := range []embed.FS{migrationFiles, queryFiles} {

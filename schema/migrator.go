@@ -16,17 +16,17 @@ import (
 	"github.com/riverqueue/river/rivermigrate"
 )
 
-// DaysAhead is how many days after today have a partition of deliveries after Up and
+// DaysAhead is the number of days after today that have a partition of deliveries after Up and
 // after each upkeep.
 const DaysAhead = 14
 
-// Owners of a Step.
+// Values of Step.Owner.
 const (
 	OwnerHooklatch = "hooklatch"
 	OwnerRiver     = "river"
 )
 
-// SQLSTATEs that Up and Down handle specially.
+// SQLSTATE codes that Up and Down handle specially.
 const (
 	codeLockTimeout = "55P03" // lock_not_available
 	codeDeadlock    = "40P01" // deadlock_detected
@@ -42,11 +42,11 @@ type Migrator struct {
 	migrations []migration
 	river      *rivermigrate.Migrator[pgx.Tx]
 
-	patience time.Duration // for all tries of one migration
+	patience time.Duration // for all tries at one migration
 }
 
-// While a migration waits for a table in use, all later users of the table wait behind
-// it, deliveries too. So it waits only briefly, and tries again after they have had their
+// While a migration waits for a table in use, all later users of the table wait behind it,
+// including deliveries. So it waits only briefly, and tries again after they have had their
 // turn.
 const (
 	lockTimeout  = 100 * time.Millisecond
@@ -88,8 +88,8 @@ func NewMigrator(pool *pgxpool.Pool, name Name, logger *slog.Logger) (*Migrator,
 	return &Migrator{pool: pool, name: name, sql: sql, logger: logger, migrations: migrations, river: river, patience: patience}, nil
 }
 
-// locked runs fn in a transaction that holds the lock of migrations, and tries again if a
-// table is in use.
+// locked runs fn in a transaction that holds the migration lock, and tries again if a table is
+// in use.
 func (m *Migrator) locked(ctx context.Context, fn func(tx pgx.Tx) error) error {
 	return m.untilFree(ctx, func() error { return m.once(ctx, fn) })
 }
@@ -126,8 +126,8 @@ func (m *Migrator) once(ctx context.Context, fn func(tx pgx.Tx) error) error {
 	})
 }
 
-// setTimeouts replaces the role's timeouts, which are meant for an application. A lock
-// timeout of 0 waits forever.
+// setTimeouts replaces the role's timeouts, which are meant for an application. A lock timeout
+// of 0 waits forever.
 func (m *Migrator) setTimeouts(ctx context.Context, tx pgx.Tx, lock time.Duration) error {
 	limits := timeouts{LockTimeout: strconv.FormatInt(lock.Milliseconds(), 10)}
 	if _, err := m.sql.Timeouts.With(limits).Exec(ctx, tx); err != nil {
@@ -144,7 +144,7 @@ func (m *Migrator) log(ctx context.Context, steps []Step) {
 	}
 }
 
-// explain adds advice to errors that have a usual cause.
+// explain adds advice to errors with common causes.
 func (m *Migrator) explain(err error) error {
 	if codeOf(err) == codeLockTimeout {
 		return fmt.Errorf("a table was in use at each attempt for %v, and waiting longer would block everything else that uses the table; run the migration again when no long transaction or backup is running: the migration continues where it stopped: %w", m.patience, err)

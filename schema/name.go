@@ -16,16 +16,16 @@ const Default Name = "hooklatch"
 // longest one that River derives from the schema name.
 const maxNameLen = 46
 
-// reservedWords are the key words of Postgres 14 to 18 that cannot name a schema without
-// quotes, according to pg_get_keywords.
+// reservedWords lists Postgres 14 to 18's key words that cannot name a schema without quotes,
+// according to pg_get_keywords.
 //
 //go:embed reserved_words.txt
 var reservedWords string
 
 var namePattern = regexp.MustCompile(`^[a-z_][a-z0-9_]*$`)
 
-// Name is the Postgres schema of Hooklatch. It is restricted to names that never need
-// quoting, so it can be used in SQL text unchanged.
+// Name is Hooklatch's Postgres schema. It is restricted to names that never need quoting, so
+// that it can be used in SQL text unchanged.
 type Name string
 
 // OrDefault returns n, or Default if n is empty.
@@ -36,7 +36,7 @@ func (n Name) OrDefault() Name {
 	return n
 }
 
-// Validate returns an error that says why n cannot be a schema name, or nil.
+// Validate returns an error that explains why n cannot be a schema name, or nil.
 func (n Name) Validate() error {
 	if len(n) > maxNameLen {
 		return fmt.Errorf("schema name %q has %d characters, at most %d are allowed", string(n), len(n), maxNameLen)
@@ -53,9 +53,9 @@ func (n Name) Validate() error {
 	return nil
 }
 
-// SQL returns text with every "hooklatch." replaced by this schema. All SQL of this
-// repository is written for the default schema, so a statement can be read, and pasted
-// into psql, as it is in its file.
+// SQL returns text with every "hooklatch." replaced by this schema. All SQL in this repository
+// is written for the default schema, so that a statement can be read, and pasted into psql, as
+// it is in its file.
 func (n Name) SQL(text string) string {
 	if n == Default {
 		return text

@@ -12,12 +12,12 @@ import (
 	"github.com/riverqueue/river/rivermigrate"
 )
 
-// newRiver returns River's own migrator for the schema. It works in our transactions, so
-// it needs no pool.
+// newRiver returns River's own migrator for the schema. It works in our transactions, so it
+// needs no pool.
 func newRiver(name Name) (*rivermigrate.Migrator[pgx.Tx], error) {
 	return rivermigrate.New(riverpgxv5.New(nil), &rivermigrate.Config{
 		Schema: string(name),
-		Logger: slog.New(slog.DiscardHandler), // we report its steps with ours
+		Logger: slog.New(slog.DiscardHandler), // we report its steps together with ours
 	})
 }
 
@@ -30,7 +30,7 @@ func riverVersions() []rivermigrate.Migration {
 	return river.AllVersions()
 }
 
-// riverVersion returns the newest applied migration of River, or 0.
+// riverVersion returns River's newest applied migration, or 0.
 func (m *Migrator) riverVersion(ctx context.Context, tx pgx.Tx) (int, error) {
 	exists, err := m.ask(ctx, tx, m.sql.RiverExists)
 	if err != nil || !exists {
@@ -43,7 +43,7 @@ func (m *Migrator) riverVersion(ctx context.Context, tx pgx.Tx) (int, error) {
 	return version, nil
 }
 
-// upRiver applies the first pending migration of River, if any.
+// upRiver applies River's first pending migration, if any.
 func (m *Migrator) upRiver(ctx context.Context, tx pgx.Tx) ([]Step, error) {
 	present, err := m.riverVersion(ctx, tx)
 	if err != nil || present >= m.wantedRiver() {
@@ -60,7 +60,7 @@ func (m *Migrator) upRiver(ctx context.Context, tx pgx.Tx) ([]Step, error) {
 		return nil, err
 	}
 	//nolint:staticcheck // Deprecated because of enum values used in the
-	// transaction that adds them. Each migration has a transaction of its own here.
+	// transaction that adds them. Each migration has a separate transaction here.
 	result, err := m.river.MigrateTx(ctx, tx, rivermigrate.DirectionUp, &rivermigrate.MigrateOpts{TargetVersion: next})
 	if err != nil {
 		return nil, fmt.Errorf("River: %w", err)
@@ -74,8 +74,8 @@ func (m *Migrator) upRiver(ctx context.Context, tx pgx.Tx) ([]Step, error) {
 }
 
 // restoreRiverIndexes restores the indexes that our migrations dropped if one of River's
-// pending migrations names them. Otherwise it leaves them out: on a large table, making
-// them would stop all inserts meanwhile.
+// pending migrations uses them. Otherwise it leaves them dropped: on a large table, building
+// them would block all inserts meanwhile.
 func (m *Migrator) restoreRiverIndexes(ctx context.Context, tx pgx.Tx, present, last int) (bool, error) {
 	named := false
 	for _, version := range m.river.AllVersions() {
@@ -108,7 +108,7 @@ func (m *Migrator) downRiver(ctx context.Context, tx pgx.Tx) ([]Step, error) {
 	return riverSteps(result), nil
 }
 
-// wantedRiver returns the newest migration of River in this binary.
+// wantedRiver returns River's newest migration in this binary.
 func (m *Migrator) wantedRiver() int {
 	versions := m.river.AllVersions()
 	return versions[len(versions)-1].Version

@@ -9,7 +9,7 @@ import (
 //go:embed query/*.sql
 var queryFiles embed.FS
 
-// statements are the texts of query/*.sql with their arguments.
+// statements holds the texts in query/*.sql with their arguments.
 type statements struct {
 	AsideEffects        statement.Bound
 	History             statement.Bound

@@ -21,7 +21,7 @@ type Status struct {
 	DaysAhead  int               `json:"days_ahead"` // days after today with a partition of deliveries; -1 if today has none
 }
 
-// MigrationStatus is the state of one of our migrations.
+// MigrationStatus is the state of one Hooklatch migration.
 type MigrationStatus struct {
 	Version   int        `json:"version"`
 	Name      string     `json:"name"`
@@ -33,8 +33,8 @@ type MigrationStatus struct {
 // String implements fmt.Stringer.
 func (s MigrationStatus) String() string { return fmt.Sprintf("%04d_%s", s.Version, s.Name) }
 
-// RiverStatus is the version of River's tables. A newer one than wanted is fine: River
-// changes its tables compatibly.
+// RiverStatus is the version of River's tables. A version newer than wanted is fine, because
+// River changes its tables compatibly.
 type RiverStatus struct {
 	Present int `json:"present"` // 0: no tables
 	Wanted  int `json:"wanted"`
@@ -47,7 +47,7 @@ type applied struct {
 	checksum string
 }
 
-// Status reads the state of the schema. A database without it is no error.
+// Status reads the schema's state. A database without the schema causes no error.
 func (m *Migrator) Status(ctx context.Context) (Status, error) {
 	status := Status{Schema: m.name, DaysAhead: -1, River: RiverStatus{Wanted: m.wantedRiver()}}
 	options := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
@@ -96,9 +96,9 @@ func (m *Migrator) migrationStatus(applied map[int]applied) []MigrationStatus {
 	return all
 }
 
-// Validate returns nil if this program can work with the database's schema, or an error
-// that says what is missing and how to repair it. A schema that a newer program has
-// migrated further is fine: a rolling update is in progress.
+// Validate returns nil if this program can work with the database's schema, or an error that
+// explains what is missing and how to repair it. A schema that a newer program has migrated
+// further is fine, because a rolling update may be in progress.
 func (m *Migrator) Validate(ctx context.Context) error {
 	status, err := m.Status(ctx)
 	if err != nil {
@@ -125,7 +125,7 @@ func (m *Migrator) Validate(ctx context.Context) error {
 	return nil
 }
 
-// history returns the rows of schema_migrations, by version.
+// history returns the rows in schema_migrations, by version.
 func (m *Migrator) history(ctx context.Context, tx pgx.Tx) (map[int]applied, error) {
 	rows, err := m.sql.History.Query(ctx, tx)
 	if err != nil {

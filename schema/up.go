@@ -10,13 +10,13 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Up applies the pending migrations, River's first, and makes the partitions of the next
-// DaysAhead days. It may run in many processes simultaneously: one of them applies each
-// migration, the others find it applied.
+// Up applies the pending migrations, River's first, and creates the partitions for the next
+// DaysAhead days. It may run in many processes simultaneously: one process applies each
+// migration, and the others find it applied.
 //
-// Each migration has a transaction of its own, so that its locks end with it. In a common
+// Each migration has a separate transaction, so that its locks end with it. In a common
 // transaction, a lock that one migration needs for a moment would last until all later
-// ones are done. After an error the next Up continues where this one ended. Indexes of
+// migrations are done. After an error the next Up continues where this one stopped. Indexes on
 // large tables are built at the end, concurrently.
 func (m *Migrator) Up(ctx context.Context) ([]Step, error) {
 	var steps []Step
@@ -37,7 +37,7 @@ func (m *Migrator) Up(ctx context.Context) ([]Step, error) {
 	return steps, nil
 }
 
-// upNext applies the first pending migration, and makes the partitions that it needs. It
+// upNext applies the first pending migration and creates the partitions that it needs. It
 // returns nothing if none is pending.
 func (m *Migrator) upNext(ctx context.Context) (step []Step, err error) {
 	err = m.locked(ctx, func(tx pgx.Tx) error {
@@ -61,7 +61,7 @@ func (m *Migrator) upNext(ctx context.Context) (step []Step, err error) {
 	return step, nil
 }
 
-// upOurs applies the first of our pending migrations, if any.
+// upOurs applies our first pending migration, if any.
 func (m *Migrator) upOurs(ctx context.Context, tx pgx.Tx) ([]Step, error) {
 	if _, err := m.sql.HistoryCreate.Exec(ctx, tx); err != nil {
 		return nil, fmt.Errorf("create table of migrations: %w", err)
@@ -92,8 +92,8 @@ func (m *Migrator) upOurs(ctx context.Context, tx pgx.Tx) ([]Step, error) {
 	return nil, nil
 }
 
-// createSchema makes the schema unless an administrator has. IF NOT EXISTS would require
-// the right to create one even then.
+// createSchema creates the schema unless an administrator has already created it. Even then,
+// IF NOT EXISTS would require the right to create a schema.
 func (m *Migrator) createSchema(ctx context.Context, tx pgx.Tx) error {
 	exists, err := m.schemaExists(ctx, tx)
 	if err != nil || exists {

@@ -11,10 +11,10 @@ import (
 	"github.com/hooklatch/hooklatch/internal/statement"
 )
 
-// makeWireKeyIndex replaces the unique index on the wire key of effects. Building an
-// index in a transaction would keep writers out meanwhile, so it is built concurrently,
-// once the tables exist. The next Up starts an interrupted build again. If another
-// process is building it, nothing is done.
+// makeWireKeyIndex replaces the unique index on the effects' wire key. Building an index in a
+// transaction would block writers meanwhile, so it is built concurrently, once the tables
+// exist. The next Up restarts an interrupted build. If another process is building it,
+// makeWireKeyIndex does nothing.
 func (m *Migrator) makeWireKeyIndex(ctx context.Context) error {
 	conn, err := m.pool.Acquire(ctx)
 	if err != nil {
@@ -56,7 +56,7 @@ func (m *Migrator) alone(ctx context.Context, conn *pgxpool.Conn, f func() error
 	if err != nil || !alone {
 		return err
 	}
-	// A session that cannot be reset is of no use to others. Its lock is released with
+	// A session that cannot be reset must not return to the pool. Its lock is released with
 	// it.
 	defer func() {
 		ctx := context.WithoutCancel(ctx)

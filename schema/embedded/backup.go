@@ -8,7 +8,7 @@ type Backup struct {
 	Of *Server
 	// Begin is called before the first file is copied: it executes pg_backup_start.
 	Begin func(ctx context.Context) error
-	// End is called after the last one: it executes pg_backup_stop and returns the files
-	// to write into the copy by their names, such as backup_label and standby.signal.
+	// End is called after the last file: it executes pg_backup_stop and returns the files to
+	// write into the copy by their names, such as backup_label and standby.signal.
 	End func(ctx context.Context) (files map[string]string, err error)
 }

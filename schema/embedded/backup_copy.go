@@ -13,9 +13,9 @@ import (
 	"strings"
 )
 
-// leftOut and emptied are what a copy omits: the files of the running server, and the
-// contents of directories that a server fills anew. It gets the WAL from elsewhere, as a
-// standby does.
+// leftOut and emptied list what a copy omits: the running server's files, and the contents of
+// directories that a server fills anew. The copy gets the WAL from elsewhere, as a standby
+// does.
 var (
 	leftOut = []string{"postmaster.pid", "postmaster.opts", "backup_label", "tablespace_map", "standby.signal"}
 	emptied = []string{
@@ -23,7 +23,7 @@ var (
 	}
 )
 
-// takeBackup fills dir with the copy of a running server's cluster.
+// takeBackup fills dir with a copy of a running server's cluster.
 func takeBackup(ctx context.Context, backup Backup, dir string, own owner, sync bool) error {
 	if err := backup.Begin(ctx); err != nil {
 		return fmt.Errorf("begin backup: %w", err)
@@ -44,8 +44,8 @@ func takeBackup(ctx context.Context, backup Backup, dir string, own owner, sync 
 	return nil
 }
 
-// copyRunning copies a data directory whose server is writing. Files may vanish
-// meanwhile; the WAL repairs files that are half old and half new.
+// copyRunning copies a data directory while its server writes. Files may vanish meanwhile; the
+// WAL repairs files that are half old and half new.
 func copyRunning(from, to string, own owner, sync bool) error {
 	return filepath.WalkDir(from, func(path string, entry fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) {

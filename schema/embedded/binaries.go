@@ -15,19 +15,19 @@ import (
 	"strings"
 )
 
-// oldest is the oldest major version that the tests run on.
+// oldest is the oldest major version on which the tests run.
 const oldest = 15
 
 // binaries is a directory with both postgres and initdb.
 type binaries struct {
 	dir     string
-	version string // all of `postgres --version`
+	version string // complete output of `postgres --version`
 	major   int
 }
 
 func (b binaries) program(name string) string { return filepath.Join(b.dir, name) }
 
-// search says where binaries may be. Tests narrow it.
+// search defines the directories to search for binaries. Tests narrow it.
 type search struct {
 	choice string   // value of BinariesEnv
 	path   []string // PGBIN and the directories of PATH
@@ -35,7 +35,7 @@ type search struct {
 	npm    func(ctx context.Context) (dir string, err error) // nil: npm is not installed
 }
 
-// usual returns the places where packages put a bin directory that is not on PATH.
+// usual returns the locations where packages put a bin directory that is not on PATH.
 func usual() []string {
 	return []string{
 		"/usr/lib/postgresql/*/bin",
@@ -47,9 +47,9 @@ func usual() []string {
 	}
 }
 
-// locate returns the binaries to use: of the wanted major version, or of any that is new
-// enough if wanted is 0. If a choice is set, only that place counts; else PATH, then the
-// usual places from the newest version down, then npm.
+// locate returns the binaries to use: for the wanted major version, or for any that is new
+// enough if wanted is 0. If a choice is set, only that location counts; otherwise PATH, then
+// the usual locations from the newest version down, then npm.
 func (s search) locate(ctx context.Context, own owner, wanted int) (binaries, error) {
 	var looked []string
 	try := func(dir string) (binaries, bool) {
@@ -97,8 +97,8 @@ func (s search) locate(ctx context.Context, own owner, wanted int) (binaries, er
 func (s search) candidates() []string {
 	var dirs []string
 	for _, dir := range s.path {
-		// Debian links single programs into PATH; the others are at the target of the
-		// link.
+		// Debian links single programs into PATH; the others are in the link's target
+		// directory.
 		real, err := filepath.EvalSymlinks(filepath.Join(dir, "postgres"))
 		if err == nil {
 			dirs = append(dirs, filepath.Dir(real))
@@ -164,7 +164,7 @@ func inspect(ctx context.Context, own owner, dir string) (binaries, error) {
 	return bin, nil
 }
 
-// notFoundError names the places that were searched and the remedy.
+// notFoundError lists the searched locations and the remedy.
 type notFoundError struct {
 	wanted int
 	choice string

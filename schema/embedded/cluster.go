@@ -22,14 +22,15 @@ import (
 // Only the owner can read the directory.
 const passwordName = "hooklatch_password"
 
-// Lifetimes of unused cached clusters. A prepared one changes with every schema.
+// Lifetimes of unused cached clusters. A prepared cluster becomes obsolete with every schema
+// change.
 const (
 	keepCluster  = 30 * 24 * time.Hour
 	keepPrepared = 3 * 24 * time.Hour
 )
 
-// cacheDir returns the directory for clusters and binaries, which the owner can reach:
-// the user's cache directory except for root, whose home is closed.
+// cacheDir returns the directory for clusters and binaries. The owner must be able to reach
+// it, so it is the user's cache directory except for root, whose home is closed.
 func cacheDir(own owner) (string, error) {
 	if dir, err := os.UserCacheDir(); err == nil && own.canReach(dir) {
 		return filepath.Join(dir, "hooklatch"), nil
@@ -37,7 +38,7 @@ func cacheDir(own owner) (string, error) {
 	if own.drop {
 		return "/var/cache/hooklatch", nil
 	}
-	// Without a home. No other user may have made the directory for us.
+	// This is for users without a home. No other user may have created the directory for us.
 	dir := filepath.Join(os.TempDir(), "hooklatch-cache-"+strconv.Itoa(own.uid))
 	if err := own.makeDir(dir); err != nil {
 		return "", err
@@ -52,9 +53,9 @@ func cacheDir(own owner) (string, error) {
 	return dir, nil
 }
 
-// cached returns the directory of a cache entry, and makes it if it is missing. fill gets
-// a temporary directory to fill. Entries appear complete or not at all, however many
-// processes want one.
+// cached returns a cache entry's directory, and creates it if it is missing. fill gets a
+// temporary directory to fill. Entries appear complete or not at all, however many processes
+// want one.
 func cached(ctx context.Context, cache, name string, own owner, fill func(dir string) error) (string, error) {
 	path := filepath.Join(cache, name)
 	used := func() bool {
@@ -75,7 +76,7 @@ func cached(ctx context.Context, cache, name string, own owner, fill func(dir st
 	if used() {
 		return path, nil
 	}
-	if err := removeAll(path + ".tmp*"); err != nil { // of a killed process
+	if err := removeAll(path + ".tmp*"); err != nil { // left by a killed process
 		return "", err
 	}
 	temp, err := os.MkdirTemp(cache, name+".tmp")
@@ -109,7 +110,7 @@ func prune(cache string) {
 	}
 }
 
-// initArgs are the arguments of initdb, besides directory and password.
+// initArgs returns initdb's arguments, besides directory and password.
 func initArgs() []string {
 	return []string{
 		"--username=" + Superuser, "--auth=scram-sha-256", "--encoding=UTF8", "--locale=C",
@@ -117,7 +118,7 @@ func initArgs() []string {
 	}
 }
 
-// freshCluster returns the directory of an empty cluster of these binaries.
+// freshCluster returns the directory of an empty cluster for these binaries.
 func freshCluster(ctx context.Context, cache string, bin binaries, own owner, progress func(string)) (string, error) {
 	name := "cluster-" + hash(bin.dir, bin.version, strconv.Itoa(own.uid), strings.Join(initArgs(), " "), "one iteration")
 	return cached(ctx, cache, name, own, func(dir string) error {
@@ -126,7 +127,7 @@ func freshCluster(ctx context.Context, cache string, bin binaries, own owner, pr
 	})
 }
 
-// makeCluster makes an empty cluster in a directory.
+// makeCluster creates an empty cluster in a directory.
 func makeCluster(ctx context.Context, cache string, bin binaries, own owner, dir string) error {
 	password := rand.Text()
 	secret, err := os.CreateTemp(cache, "password")
@@ -146,8 +147,8 @@ func makeCluster(ctx context.Context, cache string, bin binaries, own owner, dir
 	return errors.Join(os.WriteFile(path, []byte(password), 0o600), own.take(path))
 }
 
-// copyTree copies a directory that does not change meanwhile and gives the copy to the
-// owner. With sync it is on disk afterwards.
+// copyTree copies a directory that does not change meanwhile and makes the owner own the copy.
+// With sync it is on disk afterwards.
 func copyTree(from, to string, own owner, sync bool) error {
 	return filepath.WalkDir(from, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {
@@ -189,7 +190,7 @@ func copyFile(from, to string, mode fs.FileMode, own owner, sync bool) error {
 	return errors.Join(err, out.Close(), own.take(to))
 }
 
-// removeAll removes everything a pattern matches.
+// removeAll removes everything that matches a pattern.
 func removeAll(pattern string) error {
 	found, err := filepath.Glob(pattern)
 	if err != nil {

@@ -4,6 +4,6 @@ package embedded
 
 import "syscall"
 
-// setDeathSignal does nothing: only Linux ends a child with its parent. The next Start
-// sweeps the remains of a killed parent.
+// setDeathSignal does nothing: only Linux can end a child when its parent dies. The next Start
+// sweeps a killed parent's remains.
 func setDeathSignal(*syscall.SysProcAttr, syscall.Signal) {}

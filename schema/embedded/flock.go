@@ -11,16 +11,16 @@ import (
 	"time"
 )
 
-// fileLock is a locked file. The lock ends with Close, or with this process.
+// fileLock is a locked file. The lock ends with Close, or when this process ends.
 type fileLock struct{ file *os.File }
 
-// Close unlocks first: a child that is being forked also has the file open, until it
+// Close unlocks first: a child process that is being forked also has the file open, until it
 // executes its program.
 func (l *fileLock) Close() error {
 	return errors.Join(syscall.Flock(int(l.file.Fd()), syscall.LOCK_UN), l.file.Close())
 }
 
-// tryLock locks the file at path, making it if necessary. It returns nil without an error
+// tryLock locks the file at path and creates it if necessary. It returns nil without an error
 // if another process holds the lock.
 func tryLock(path string) (*fileLock, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
@@ -38,7 +38,7 @@ func tryLock(path string) (*fileLock, error) {
 	return nil, fmt.Errorf("lock %s: %w", path, err)
 }
 
-// waitLock is tryLock, but waits for the other process.
+// waitLock does the same as tryLock, but waits for the other process.
 func waitLock(ctx context.Context, path string) (*fileLock, error) {
 	ticker := time.NewTicker(20 * time.Millisecond)
 	defer ticker.Stop()

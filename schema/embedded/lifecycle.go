@@ -8,11 +8,11 @@ import (
 	"fmt"
 )
 
-// errNotRunning is the error of a server that was killed or stopped.
+// errNotRunning is returned if the server was killed or stopped.
 var errNotRunning = errors.New("server does not run")
 
-// Stop ends the server with a fast shutdown, or harder if that takes longer than 10 s or
-// ctx is done. It removes a throw-away cluster. Further calls do nothing.
+// Stop ends the server with a fast shutdown, or with a harder one if that takes longer than 10
+// s or ctx is done. It removes a throw-away cluster. Further calls do nothing.
 func (s *Server) Stop(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -27,8 +27,8 @@ func (s *Server) Stop(ctx context.Context) error {
 	return nil
 }
 
-// Restart ends the server with a fast shutdown, unless it was killed before, and starts
-// it again on the same port and data.
+// Restart ends the server with a fast shutdown, unless it was killed before, and starts it
+// again with the same port and data.
 func (s *Server) Restart(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

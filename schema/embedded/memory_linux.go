@@ -5,13 +5,13 @@ import (
 	"syscall"
 )
 
-// enoughMemory is the space that a file system in memory must have free for the servers
-// of tests: 2 GiB. Docker gives containers 64 MiB by default.
+// enoughMemory is the free space that an in-memory file system needs for test servers: 2 GiB.
+// Docker gives containers 64 MiB by default.
 const enoughMemory = 2 << 30
 
-// memoryBase returns a directory in memory for throw-away clusters. Making and cloning
-// databases there (a thousand files each) costs a tenth or less of what it does on some
-// disks. It returns "" if no such directory exists, or if TMPDIR requests another place.
+// memoryBase returns an in-memory directory for throw-away clusters. Creating and cloning
+// databases there (a thousand files each) costs a tenth or less of the time on some disks. It
+// returns "" if no such directory exists, or if TMPDIR requests another one.
 func memoryBase(own owner) string {
 	const (
 		shm        = "/dev/shm"
@@ -21,7 +21,7 @@ func memoryBase(own owner) string {
 	if os.Getenv("TMPDIR") != "" || !own.canReach(shm) || syscall.Statfs(shm, &fs) != nil {
 		return ""
 	}
-	//nolint:gosec // The block size of a file system is positive.
+	//nolint:gosec // A file system's block size is positive.
 	if fs.Type != tmpfsMagic || fs.Bavail*uint64(fs.Bsize) < enoughMemory {
 		return ""
 	}

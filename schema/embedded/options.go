@@ -1,4 +1,4 @@
-// Package embedded runs a private Postgres server from binaries of this machine, for
+// Package embedded runs a private Postgres server with this machine's binaries, for
 // development and tests.
 package embedded
 
@@ -7,12 +7,13 @@ import (
 	"io"
 )
 
-// BinariesEnv is the environment variable that selects the Postgres binaries: empty to
-// search for them (PGBIN, PATH, the usual places of packages from the newest version
-// down, then npm), "npm" for the pinned npm package, or the bin directory to use.
+// BinariesEnv is the environment variable that selects the Postgres binaries. "npm" selects
+// the pinned npm package; any other value is the bin directory to use. If it is empty,
+// binaries are searched in PGBIN, PATH, the packages' usual locations from the newest version
+// down, then npm.
 const BinariesEnv = "HOOKLATCH_POSTGRES"
 
-// Superuser is the superuser role of every server of this package. Its password is made
+// Superuser is the superuser role of every server in this package. Its password is created
 // once per cluster; Server.URL contains it.
 const Superuser = "postgres"
 
@@ -25,25 +26,25 @@ type Options struct {
 	// is used instead: see Server.DataDir.
 	DataDir string
 
-	// Port is the TCP port on 127.0.0.1. Default: a free one.
+	// Port is the TCP port on 127.0.0.1. Default: a free port.
 	Port int
 
 	// Durable turns fsync and full_page_writes on. Without it a commit survives the death
 	// of every process but not a power failure; synchronous_commit is on in both cases.
 	Durable bool
 
-	// Settings are further server settings. They override those of this package.
+	// Settings contains additional server settings. They override this package's settings.
 	Settings map[string]string
 
-	// Log receives the server's log. Default: dropped, except for its end, which becomes
-	// part of the error if the server dies.
+	// Log receives the server's log. Default: the log is dropped, except for its end, which
+	// becomes part of the error if the server dies.
 	Log io.Writer
 
 	// Version is the wanted major version, such as "18". Default: any from 15 on, or the
-	// one that made an existing DataDir.
+	// version that created an existing DataDir.
 	Version string
 
-	// Progress is called with a line of text before a step that takes long: making a
+	// Progress is called with a line of text before a step that takes long: creating a
 	// cluster, fetching binaries. Default: nothing.
 	Progress func(line string)
 
@@ -52,16 +53,15 @@ type Options struct {
 	Prepare    func(ctx context.Context, server *Server) error
 	PrepareKey string
 
-	// Backup fills a fresh cluster with a copy of another server's, instead of an empty
-	// one. Prepare is not called then.
+	// Backup fills a fresh cluster with a copy of another server's cluster, instead of an
+	// empty one. Prepare is not called then.
 	Backup *Backup
 
-	// OwnIdentity makes a new cluster, which takes a second, with a system identifier of
-	// its own. Otherwise it is a copy, and all copies have the same identifier.
+	// OwnIdentity creates a new cluster, which takes a second, with a unique system
+	// identifier. Otherwise the cluster is a copy, and all copies have the same identifier.
 	OwnIdentity bool
 
-	// orphan lets the server outlive a killed parent, to produce the crash that the sweep
-	// is for.
+	// orphan lets the server outlive a killed parent, to test the sweep of a crash's remains.
 	orphan bool
 }
 

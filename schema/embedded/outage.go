@@ -10,8 +10,8 @@ import (
 	"github.com/hooklatch/hooklatch/schema/internal/family"
 )
 
-// Kill ends all processes of the server with SIGKILL, as an out-of-memory killer or a
-// crash would. Restart brings it back; Stop must still be called.
+// Kill ends all the server's processes with SIGKILL, as an out-of-memory killer or a crash
+// would. Restart brings the server back; Stop must still be called.
 func (s *Server) Kill() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -22,8 +22,8 @@ func (s *Server) Kill() {
 	<-s.proc.done
 }
 
-// Abort ends the server with an immediate shutdown: its data is as after a crash, and
-// Restart recovers it. Stop must still be called.
+// Abort ends the server with an immediate shutdown. Its data is in the state after a crash,
+// and Restart recovers it. Stop must still be called.
 func (s *Server) Abort(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -42,8 +42,8 @@ func (s *Server) Abort(ctx context.Context) error {
 	}
 }
 
-// Pause freezes all processes of the server: connections stay open and none answers.
+// Pause freezes all the server's processes: connections stay open and none responds.
 func (s *Server) Pause() error { return family.Pause(s.PID()) }
 
-// Resume ends a Pause.
+// Resume reverses Pause.
 func (s *Server) Resume() error { return family.Resume(s.PID()) }

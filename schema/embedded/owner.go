@@ -13,15 +13,15 @@ import (
 	"syscall"
 )
 
-// owner is the account the server runs as.
+// owner is the account that the server runs as.
 type owner struct {
 	name     string
 	uid, gid int
-	drop     bool // whether we are root, as which Postgres refuses to run
+	drop     bool // true if we are root, as which Postgres refuses to run
 }
 
-// serverOwner returns our own account or, for root, that of postgres or nobody. It must
-// exist in passwd: initdb looks its name up.
+// serverOwner returns our own account or, for root, the account postgres or nobody. The
+// account must exist in passwd: initdb looks up its name.
 func serverOwner() (owner, error) {
 	if uid := os.Geteuid(); uid != 0 {
 		return owner{name: strconv.Itoa(uid), uid: uid, gid: os.Getegid()}, nil
@@ -44,7 +44,7 @@ func serverOwner() (owner, error) {
 	return owner{}, errors.New("postgres does not run as root, and this machine has neither a user postgres nor a user nobody to run it as")
 }
 
-// take gives path to the owner.
+// take makes the owner own path.
 func (o owner) take(path string) error {
 	if !o.drop {
 		return nil
@@ -90,7 +90,7 @@ func (o owner) mayTraverse(dir fs.FileInfo) bool {
 	}
 }
 
-// makeDir makes dir and any missing parents so that the owner can reach them whatever our
+// makeDir creates dir and any missing parents so that the owner can reach them whatever our
 // umask is.
 func (o owner) makeDir(dir string) error {
 	if _, err := os.Stat(dir); err == nil {
@@ -114,7 +114,7 @@ func (o owner) makeDir(dir string) error {
 	return os.Chmod(dir, mode)
 }
 
-// idsOf returns user and group of a file.
+// idsOf returns a file's user and group ids.
 func idsOf(info fs.FileInfo) (uid, gid int) {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {

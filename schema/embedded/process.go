@@ -20,41 +20,42 @@ import (
 	"github.com/hooklatch/hooklatch/schema/internal/family"
 )
 
-// readyTimeout bounds one start; crash recovery is the slow case.
+// readyTimeout limits one start; crash recovery is the slow case.
 const readyTimeout = 60 * time.Second
 
-// process is a child that dies with us if the system supports that.
+// process is a child process that dies with us if the system supports that.
 type process struct {
 	pid  int
 	done chan struct{} // closed after the child was waited for
-	err  error         // of the wait; read it after done
+	err  error         // error from the wait; read it after done
 	log  *tail
 }
 
-// launch starts a program as the owner. deathSignal is the signal that the child gets if
-// this process is killed; 0 for none.
+// launch starts a program as the owner. deathSignal is the signal that the child process gets
+// if this process is killed; 0 for none.
 func launch(own owner, deathSignal syscall.Signal, log io.Writer, program string, args ...string) (*process, error) {
 	p := &process{done: make(chan struct{}), log: &tail{next: log}}
 	cmd := exec.Command(program, args...)
 	cmd.Env = childEnv()
 	cmd.Dir = "/" // our directory may be out of the owner's reach
 	cmd.Stdout, cmd.Stderr = p.log, p.log
-	// A killed server's children keep the pipe open a moment longer.
+	// A killed server's child processes keep the pipe open a moment longer.
 	cmd.WaitDelay = 5 * time.Second
 	cmd.SysProcAttr = &syscall.SysProcAttr{
-		// A Ctrl-C is for us: the server must run while we drain.
+		// Ctrl-C is meant only for this process: the server must keep running while this
+		// process drains.
 		Setpgid: true,
 	}
 	setDeathSignal(cmd.SysProcAttr, deathSignal)
 	if own.drop {
-		//nolint:gosec // Ids of passwd have 32 bits.
+		//nolint:gosec // Ids in passwd have 32 bits.
 		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: uint32(own.uid), Gid: uint32(own.gid)}
 	}
 
 	started := make(chan error, 1)
 	go func() {
-		// The death signal is bound to the thread that forked, so that thread must live
-		// as long as the child.
+		// The death signal is bound to the thread that forked, so that thread must live as
+		// long as the child process.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		err := cmd.Start()
@@ -74,7 +75,7 @@ func launch(own owner, deathSignal syscall.Signal, log io.Writer, program string
 	return p, nil
 }
 
-// ended reports whether the process has ended, so that its id may belong to another.
+// ended reports whether the process has ended, so that its id may belong to another process.
 func (p *process) ended() bool {
 	select {
 	case <-p.done:
@@ -84,7 +85,7 @@ func (p *process) ended() bool {
 	}
 }
 
-// run starts a program and waits for its end.
+// run starts a program and waits until it ends.
 func run(ctx context.Context, own owner, program string, args ...string) error {
 	p, err := launch(own, syscall.SIGKILL, nil, program, args...)
 	if err != nil {
@@ -116,8 +117,8 @@ func childEnv() []string {
 	return env
 }
 
-// waitReady returns when the server accepts connections. It reads postmaster.pid as
-// pg_ctl does: attempts to connect would fill the log.
+// waitReady returns once the server accepts connections. It reads postmaster.pid as pg_ctl
+// does: connection attempts would fill the log.
 func (p *process) waitReady(ctx context.Context, dataDir string) error {
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
@@ -137,7 +138,7 @@ func (p *process) waitReady(ctx context.Context, dataDir string) error {
 	}
 }
 
-// exitError is the error of a server that ended unexpectedly.
+// exitError is returned if a server ended unexpectedly.
 type exitError struct {
 	log   string
 	cause error
@@ -155,8 +156,8 @@ func portTaken(err error) bool {
 	return ok && strings.Contains(exit.log, "could not bind")
 }
 
-// readPidFile returns the process id and status of the server in dataDir, or zero values
-// if none runs.
+// readPidFile returns the process id and status of the server in dataDir, or zero values if no
+// server runs.
 func readPidFile(dataDir string) (pid int, status string) {
 	text, err := os.ReadFile(filepath.Join(dataDir, "postmaster.pid"))
 	if err != nil {

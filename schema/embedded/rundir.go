@@ -18,17 +18,18 @@ const (
 	newPrefix = "hooklatch-new-"
 )
 
-// runDir is the directory of one server: the cluster in data, and a lock file that is
+// runDir is one server's directory. It contains the cluster in data, and a lock file that is
 // held as long as the server has a living parent.
 type runDir struct {
 	path string
 	lock *fileLock
-	keep bool // whether it is a persistent data directory
+	keep bool // true for a persistent data directory
 }
 
 func (d *runDir) data() string { return filepath.Join(d.path, dataName) }
 
-// newRunDir makes a throw-away directory, after sweeping those of dead parents.
+// newRunDir creates a throw-away directory, after it has swept the directories of dead
+// parents.
 func newRunDir(own owner, opts Options) (*runDir, error) {
 	base := tempBase(own)
 	sweep(base, opts.progress)
@@ -64,7 +65,7 @@ func newRunDir(own owner, opts Options) (*runDir, error) {
 	return dir, nil
 }
 
-// tempBase is the temporary directory, or one that every user can reach.
+// tempBase returns the temporary directory, or one that every user can reach.
 func tempBase(own owner) string {
 	if base := os.TempDir(); own.canReach(base) {
 		return base
@@ -72,8 +73,8 @@ func tempBase(own owner) string {
 	return "/tmp"
 }
 
-// keptRunDir opens the requested persistent directory, or its substitute if the owner
-// cannot reach it.
+// keptRunDir opens the requested persistent directory, or its substitute if the owner cannot
+// reach it.
 func keptRunDir(own owner, asked string) (*runDir, error) {
 	path, err := filepath.Abs(asked)
 	if err != nil {
@@ -103,8 +104,8 @@ func keptRunDir(own owner, asked string) (*runDir, error) {
 	return dir, nil
 }
 
-// substitute derives a reachable directory from one that is not. It is the same at every
-// start.
+// substitute derives a reachable directory from an unreachable one. The result is the same at
+// every start.
 func substitute(own owner, path string) string {
 	sum := sha256.Sum256([]byte(path))
 	name := filepath.Base(path) + "-" + hex.EncodeToString(sum[:6])
@@ -125,14 +126,14 @@ func (d *runDir) release() error {
 	return err
 }
 
-// sweep removes the remains of killed parents from base: their directories, and the
-// processes that still run in them. It reports and keeps what it cannot remove: a new
+// sweep removes the remains of killed parents from base: their directories, and the processes
+// that still run in them. It reports and keeps everything that it cannot remove, because a new
 // server does not depend on it.
 func sweep(base string, tell func(string)) {
 	for _, path := range ourDirs(base, runPrefix) {
 		lock, err := tryLock(filepath.Join(path, lockName))
 		if err != nil || lock == nil {
-			continue // alive, or being swept by another process
+			continue // in use, or being swept by another process
 		}
 		err = stopOrphan(filepath.Join(path, dataName), false)
 		if err == nil {
@@ -143,8 +144,8 @@ func sweep(base string, tell func(string)) {
 			tell(fmt.Sprintf("sweep %s: %v", path, err))
 		}
 	}
-	// These are of parents that died between making and locking a directory, which takes
-	// microseconds.
+	// These directories belong to parents that died between creating and locking a directory,
+	// which takes microseconds.
 	for _, path := range ourDirs(base, newPrefix) {
 		if info, err := os.Stat(path); err == nil && time.Since(info.ModTime()) > time.Hour {
 			_ = os.RemoveAll(path)
@@ -155,7 +156,7 @@ func sweep(base string, tell func(string)) {
 // ourDirs returns the directories in base that have the prefix and belong to us.
 func ourDirs(base, prefix string) []string {
 	var dirs []string
-	found, _ := filepath.Glob(filepath.Join(base, prefix+"*")) // fails on bad patterns only
+	found, _ := filepath.Glob(filepath.Join(base, prefix+"*")) // fails only on bad patterns
 	for _, path := range found {
 		info, err := os.Lstat(path)
 		if err != nil || !info.IsDir() {

@@ -34,8 +34,8 @@ type Server struct {
 	stopped bool
 }
 
-// Start starts a server and returns when it accepts connections. If no binaries are
-// found, its error names the places searched, and what to install.
+// Start starts a server and returns once it accepts connections. If no binaries are found, its
+// error lists the searched locations and what to install.
 func Start(ctx context.Context, opts Options) (*Server, error) {
 	server, err := start(ctx, opts)
 	if err != nil {
@@ -90,7 +90,7 @@ func start(ctx context.Context, opts Options) (_ *Server, err error) {
 	return s, nil
 }
 
-// systemSearch returns the places where this machine may have binaries.
+// systemSearch returns the locations where this machine may have binaries.
 func systemSearch(own owner, cache string, opts Options) search {
 	s := search{choice: os.Getenv(BinariesEnv), globs: usual()}
 	if dir := os.Getenv("PGBIN"); dir != "" { // set by other Postgres tools
@@ -103,7 +103,7 @@ func systemSearch(own owner, cache string, opts Options) search {
 	return s
 }
 
-// wantedVersion returns the requested major version, or the one that made the data
+// wantedVersion returns the requested major version, or the version that created the data
 // directory; 0 for any.
 func (s *Server) wantedVersion() (int, error) {
 	asked := 0
@@ -133,7 +133,7 @@ func (s *Server) wantedVersion() (int, error) {
 	return made, nil
 }
 
-// fillDataDir makes the data directory from the cached cluster unless it exists.
+// fillDataDir creates the data directory from the cached cluster unless it exists.
 func (s *Server) fillDataDir(ctx context.Context, cache string) error {
 	if _, err := os.Stat(s.dir.data()); err == nil {
 		return nil
@@ -200,8 +200,8 @@ func (s *Server) preparedCluster(ctx context.Context, cache, source string) (str
 	})
 }
 
-// boot starts the server process. Another program may take a free port before the server
-// does; then another port is tried.
+// boot starts the server process. If another program takes a free port before the server does,
+// boot tries another port.
 func (s *Server) boot(ctx context.Context) error {
 	deathSignal := syscall.SIGINT // fast shutdown
 	if s.opts.orphan {
@@ -240,7 +240,7 @@ func (s *Server) boot(ctx context.Context) error {
 	}
 }
 
-// URL returns the connection URL of a database, with the superuser's password.
+// URL returns a database's connection URL, with the superuser's password.
 func (s *Server) URL(database string) string {
 	u := url.URL{
 		Scheme:   "postgres",
@@ -252,8 +252,7 @@ func (s *Server) URL(database string) string {
 	return u.String()
 }
 
-// DataDir returns the directory of the cluster. For root it may differ from
-// Options.DataDir.
+// DataDir returns the cluster's directory. For root it may differ from Options.DataDir.
 func (s *Server) DataDir() string { return s.dir.data() }
 
 // Major returns the major version, such as 18.

@@ -8,8 +8,8 @@ import (
 	"strconv"
 )
 
-// serverArgs returns the command line of the server. It contains all settings, so that a
-// copied cluster needs no edited file.
+// serverArgs returns the server's command line. It contains all settings, so that a copied
+// cluster needs no edited file.
 func serverArgs(dir *runDir, port int, opts Options) []string {
 	settings := map[string]string{
 		"listen_addresses":        "127.0.0.1",

@@ -12,14 +12,14 @@ import (
 	"github.com/hooklatch/hooklatch/schema/internal/family"
 )
 
-// runsIn reports whether pid is a server of dataDir. A process id alone proves nothing:
-// it may have been reused.
+// runsIn reports whether pid is a server that runs in dataDir. A process id alone proves
+// nothing: it may have been reused.
 func runsIn(pid int, dataDir string) bool {
 	return strings.Contains(family.CommandOf(pid), " -D "+dataDir+" ")
 }
 
-// stopOrphan ends the server that a killed parent left in dataDir, by a fast shutdown if
-// the data is to be kept.
+// stopOrphan ends the server that a killed parent left in dataDir. It uses a fast shutdown if
+// the data must be kept.
 func stopOrphan(dataDir string, keep bool) error {
 	pid, _ := readPidFile(dataDir)
 	if pid <= 1 || !runsIn(pid, dataDir) {
@@ -38,7 +38,7 @@ func stopOrphan(dataDir string, keep bool) error {
 	return nil
 }
 
-// gone waits for the end of a process that is not our child.
+// gone waits until a process that is not our child has ended.
 func gone(pid int, atMost time.Duration) bool {
 	deadline := time.Now().Add(atMost)
 	for family.Alive(pid) {

@@ -15,10 +15,10 @@ func Start(context.Context, Options) (*Server, error) {
 	return nil, errors.New("start postgres: not supported on this system: run a server yourself and set DATABASE_URL, or TEST_DATABASE_URL for tests")
 }
 
-// URL returns the connection URL of a database.
+// URL returns a database's connection URL.
 func (*Server) URL(string) string { return "" }
 
-// DataDir returns the directory of the cluster.
+// DataDir returns the cluster's directory.
 func (*Server) DataDir() string { return "" }
 
 // Major returns the major version, such as 18.
@@ -33,14 +33,14 @@ func (*Server) Stop(context.Context) error { return nil }
 // Restart ends the server and starts it again.
 func (*Server) Restart(context.Context) error { return nil }
 
-// Kill ends all processes of the server.
+// Kill ends all the server's processes.
 func (*Server) Kill() {}
 
 // Abort ends the server with an immediate shutdown.
 func (*Server) Abort(context.Context) error { return nil }
 
-// Pause freezes all processes of the server.
+// Pause freezes all the server's processes.
 func (*Server) Pause() error { return nil }
 
-// Resume ends a Pause.
+// Resume reverses Pause.
 func (*Server) Resume() error { return nil }

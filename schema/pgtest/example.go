@@ -7,9 +7,9 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// Open returns a pool on a fresh database with our schema, and a function that closes the
-// pool and removes the database. It is New for callers without a testing.TB, and accepts
-// the options Empty and MaxConns.
+// Open returns a pool on a fresh database with our schema, and a function that closes the pool
+// and removes the database. It does the same as New for callers without a testing.TB, and
+// accepts the options Empty and MaxConns.
 func Open(ctx context.Context, opts ...Option) (pool *pgxpool.Pool, done func() error, err error) {
 	o := options{maxConns: defaultMaxConns}
 	for _, opt := range opts {
@@ -41,7 +41,7 @@ func Open(ctx context.Context, opts ...Option) (pool *pgxpool.Pool, done func() 
 	}, nil
 }
 
-// Example is Open for an Example, which cannot fail: it panics instead.
+// Example does the same as Open for an Example function, which cannot fail: it panics instead.
 func Example(ctx context.Context) (pool *pgxpool.Pool, done func()) {
 	pool, closeAndDrop, err := Open(ctx)
 	if err != nil {

@@ -19,13 +19,13 @@ import (
 // templatePrefix begins the names of migrated templates; day and hash follow.
 const templatePrefix = "hooklatch_template_"
 
-// host is a server on which databases are made.
+// host is a server on which databases are created.
 type host struct {
-	server   *embedded.Server // nil for the server of TEST_DATABASE_URL
-	own      bool             // whether one test has it alone
-	base     url.URL          // to any database of it
+	server   *embedded.Server // nil for the server in TEST_DATABASE_URL
+	own      bool             // true if only one test uses it
+	base     url.URL          // connects to any of its databases
 	template string
-	strategy string // clause of CREATE DATABASE
+	strategy string // clause in CREATE DATABASE
 }
 
 // database is one test's database.
@@ -56,7 +56,7 @@ func startHost(ctx context.Context, durable bool, settings map[string]string) (*
 	return h, nil
 }
 
-// foreignHost uses the server of a connection URL.
+// foreignHost uses the server in a connection URL.
 func foreignHost(ctx context.Context, rawURL string) (*host, error) {
 	base, err := url.Parse(rawURL)
 	if err != nil || base.Host == "" {
@@ -77,15 +77,15 @@ func mustParse(rawURL string) url.URL {
 	return *u
 }
 
-// url returns the connection URL of a database.
+// url returns a database's connection URL.
 func (h *host) url(database string) string {
 	u := h.base
 	u.Path = "/" + database
 	return u.String()
 }
 
-// admin runs one statement on the maintenance database. It keeps no connections: a pool's
-// goroutines would look like leaks of the test.
+// admin runs one statement on the maintenance database. It keeps no connections, because a
+// pool's goroutines would look like leaks in the test.
 func admin(ctx context.Context, base url.URL, statement string) error {
 	conn, err := pgx.Connect(ctx, base.String())
 	if err != nil {
@@ -96,7 +96,7 @@ func admin(ctx context.Context, base url.URL, statement string) error {
 	return err
 }
 
-// clone makes a database from the template, or an empty one.
+// clone creates a database from the template, or an empty one.
 func (h *host) clone(ctx context.Context, name string, empty bool) error {
 	statement := "CREATE DATABASE " + name + " TEMPLATE " + h.template + h.strategy
 	if empty {
@@ -112,13 +112,13 @@ func (h *host) drop(ctx context.Context, name string) error {
 	return admin(ctx, h.base, "DROP DATABASE "+name+" WITH (FORCE)")
 }
 
-// templateName changes with the schema and with the day, because the template has the
-// partitions of the days after it was made.
+// templateName returns a name that changes with the schema and with the day, because the
+// template contains partitions for the days after its creation.
 func templateName(now time.Time) string {
 	return templatePrefix + now.UTC().Format("20060102") + "_" + schema.Hash()
 }
 
-// makeTemplate makes a migrated database that refuses connections. It is named last, so
+// makeTemplate creates a migrated database that refuses connections. It is renamed last, so
 // that a template is complete or does not exist.
 func makeTemplate(ctx context.Context, base url.URL, template string) error {
 	building := databaseName("building")
@@ -157,8 +157,8 @@ func migrate(ctx context.Context, target string) error {
 	return publish(ctx, pool)
 }
 
-// publish runs every test under a publication of all our tables, if the server and our
-// rights allow one. Postgres then refuses to change or delete rows that no key
+// publish creates a publication of all our tables, if the server and our rights allow one, so
+// that every test runs under it. Postgres then refuses to change or delete rows that no key
 // identifies.
 func publish(ctx context.Context, pool *pgxpool.Pool) error {
 	var may bool
@@ -170,8 +170,8 @@ func publish(ctx context.Context, pool *pgxpool.Pool) error {
 	return err
 }
 
-// shareTemplate makes the template on a server that other test binaries use
-// simultaneously, and removes the templates of past days.
+// shareTemplate creates the template on a server that other test binaries use simultaneously,
+// and removes the templates of past days.
 func shareTemplate(ctx context.Context, base url.URL, template string) error {
 	conn, err := pgx.Connect(ctx, base.String())
 	if err != nil {
@@ -208,7 +208,7 @@ func shareTemplate(ctx context.Context, base url.URL, template string) error {
 
 var notForNames = regexp.MustCompile(`[^a-z0-9]+`)
 
-// databaseName derives from a test's name a unique one that fits into 63 bytes.
+// databaseName derives a unique name of at most 63 bytes from a test's name.
 func databaseName(test string) string {
 	name := "t_" + strings.Trim(notForNames.ReplaceAllString(strings.ToLower(test), "_"), "_")
 	return name[:min(len(name), 50)] + "_" + strings.ToLower(rand.Text()[:12])

@@ -22,25 +22,24 @@ const (
 	keepEnv = "HOOKLATCH_PGTEST_KEEP"
 )
 
-// shared is the state that the tests of one binary share. Tests reach New only with their
+// shared is the state that one binary's tests share. Tests reach New only with their
 // testing.TB, so this state must be global.
 var shared struct {
 	sync.Mutex
 	hosts     [2]*host // plain and durable
 	errs      [2]error
 	databases map[*pgxpool.Pool]*database
-	kept      []string // how to connect to the databases of failed tests
-	later     []*host  // servers of failed tests, to be stopped at the end
+	kept      []string // how to connect to failed tests' databases
+	later     []*host  // failed tests' servers, stopped at the end
 }
 
-// Main runs the tests of a binary, stops the servers that they shared, and returns the
-// exit code. If all tests passed, it also looks for goroutines that they left; options
-// are those of goleak.
+// Main runs a binary's tests, stops the servers that they shared, and returns the exit code.
+// If all tests passed, it also looks for leaked goroutines; options are goleak's.
 //
 // With HOOKLATCH_PGTEST_KEEP=1 in the environment, the server outlives failed tests until
 // Ctrl-C, so that their databases can be examined.
 //
-// At least leastParallel of its tests run in parallel, unless -parallel says otherwise.
+// At least leastParallel tests run in parallel, unless the flag -parallel is set.
 func Main(m *testing.M, options ...goleak.Option) int {
 	flag.Parse()
 	if err := raiseParallel(); err != nil {
@@ -62,12 +61,11 @@ func Main(m *testing.M, options ...goleak.Option) int {
 	return code
 }
 
-// leastParallel is how many parallel tests run simultaneously on a machine with few
-// cores. Tests with a database spend most of their time waiting: for a timer, a process
-// or a server.
+// leastParallel is the number of parallel tests on a machine with few cores. Tests with a
+// database spend most of their time waiting: for a timer, a process or a server.
 const leastParallel = 6
 
-// raiseParallel raises the flag -parallel to leastParallel unless it was set.
+// raiseParallel raises the flag -parallel to leastParallel unless the flag was set.
 func raiseParallel() error {
 	const name = "test.parallel"
 	set := false
@@ -78,8 +76,8 @@ func raiseParallel() error {
 	return flag.Set(name, strconv.Itoa(leastParallel))
 }
 
-// sharedHost returns the server that all tests use, and starts it for the first one. An
-// error is kept: the next test would wait for the same.
+// sharedHost returns the server that all tests use, and starts it for the first test. An error
+// is kept, because the next test would wait for the same one.
 func sharedHost(ctx context.Context, durable bool) (*host, error) {
 	shared.Lock()
 	defer shared.Unlock()
@@ -135,17 +133,17 @@ func forget(pool *pgxpool.Pool) {
 	delete(shared.databases, pool)
 }
 
-// keeping reports whether the databases of failed tests are kept for examination.
+// keeping reports whether failed tests' databases are kept for examination.
 func keeping() bool { return os.Getenv(keepEnv) != "" }
 
-// stopLater leaves a test's own server running until the end of Main.
+// stopLater leaves a test's own server running until Main ends.
 func stopLater(host *host) {
 	shared.Lock()
 	defer shared.Unlock()
 	shared.later = append(shared.later, host)
 }
 
-// keep leaves the database of a failed test and logs how to connect to it.
+// keep keeps a failed test's database and logs how to connect to it.
 func keep(t testing.TB, db *database) {
 	t.Helper()
 	line := fmt.Sprintf("psql %q", db.host.url(db.name))
@@ -162,8 +160,8 @@ func keep(t testing.TB, db *database) {
 	}
 }
 
-// waitForReader leaves the servers running until Ctrl-C if requested and if a database
-// was kept.
+// waitForReader leaves the servers running until Ctrl-C if requested and if a database was
+// kept.
 func waitForReader() {
 	shared.Lock()
 	kept := strings.Join(shared.kept, "\n")

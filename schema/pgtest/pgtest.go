@@ -24,13 +24,13 @@ import (
 	"github.com/hooklatch/hooklatch/schema/embedded"
 )
 
-// defaultMaxConns is the size of a test's pool.
+// defaultMaxConns is the default size of a test's pool.
 const defaultMaxConns = 10
 
-// setupTimeout bounds the setup before and the cleanup after a test.
+// setupTimeout limits the setup before and the cleanup after a test.
 const setupTimeout = 2 * time.Minute
 
-// Option changes the database that New makes.
+// Option changes the database that New creates.
 type Option func(*options)
 
 type options struct {
@@ -41,21 +41,21 @@ type options struct {
 	settings map[string]string
 }
 
-// Empty makes the database without our schema, for tests of migrations.
+// Empty creates the database without our schema, for migration tests.
 func Empty() Option { return func(o *options) { o.empty = true } }
 
-// MaxConns sets the size of the pool. Default: 10.
+// MaxConns sets the pool's size. Default: 10.
 func MaxConns(n int) Option { return func(o *options) { o.maxConns = int32(n) } }
 
-// Durable makes the database on a server with fsync and full_page_writes on, which tests
-// share: for benchmarks. Under TEST_DATABASE_URL it is the server named there.
+// Durable creates the database on a shared server with fsync and full_page_writes on, for
+// benchmarks. With TEST_DATABASE_URL, the database is on that server.
 func Durable() Option { return func(o *options) { o.durable = true } }
 
-// Own starts a server for this test alone, also under TEST_DATABASE_URL: for
-// tests that kill, restart or freeze it. See Server.
+// Own starts a separate server for this test, even with TEST_DATABASE_URL. It is for tests
+// that kill, restart or freeze their server. See Server.
 func Own() Option { return func(o *options) { o.own = true } }
 
-// Setting starts a server for this test alone, as Own does, with a setting of
+// Setting starts a separate server for this test, as Own does, with a setting from
 // postgresql.conf.
 func Setting(name, value string) Option {
 	return func(o *options) {
@@ -103,7 +103,7 @@ func New(t testing.TB, opts ...Option) *pgxpool.Pool {
 	return pool
 }
 
-// URL returns the connection URL of the database of a pool from New.
+// URL returns the connection URL of the database behind a pool from New.
 func URL(t testing.TB, pool *pgxpool.Pool) string {
 	t.Helper()
 	db := lookup(pool)
@@ -113,8 +113,8 @@ func URL(t testing.TB, pool *pgxpool.Pool) string {
 	return db.host.url(db.name)
 }
 
-// Server returns the server of a pool from New. Stop, Kill and Pause are for servers of
-// Own only: others are shared.
+// Server returns the server behind a pool from New. Call Stop, Kill and Pause only for servers
+// started with Own: others are shared.
 func Server(t testing.TB, pool *pgxpool.Pool) *embedded.Server {
 	t.Helper()
 	db := lookup(pool)
@@ -157,7 +157,7 @@ func finish(t testing.TB, pool *pgxpool.Pool, db *database) {
 	t.Helper()
 	forget(pool)
 	if db.host.own {
-		// A pool of a frozen server would wait for it.
+		// A pool on a frozen server would wait for it.
 		_ = Resume(db.host.server) // it may have been killed
 	}
 	closed := make(chan struct{})

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// children returns the processes whose parent is pid. Each of Postgres's is a session
+// children returns the processes whose parent is pid. Each Postgres process is a session
 // leader, so no process group contains them all.
 func children(pid int) []int {
 	entries, err := os.ReadDir("/proc")
@@ -27,8 +27,8 @@ func children(pid int) []int {
 	return found
 }
 
-// procStat returns the state letter and the parent of a process, or zero values if it
-// does not exist.
+// procStat returns a process's state letter and parent, or zero values if the process does not
+// exist.
 func procStat(pid int) (state string, parent int) {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -49,7 +49,7 @@ func ended(pid int) bool {
 	return state == "Z" || state == "X" || state == ""
 }
 
-// CommandOf returns the command line of a process, words separated by blanks.
+// CommandOf returns a process's command line, with words separated by blanks.
 func CommandOf(pid int) string {
 	line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
 	if err != nil {

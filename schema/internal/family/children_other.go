@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// children returns the processes whose parent is pid. Each of Postgres's is a session
+// children returns the processes whose parent is pid. Each Postgres process is a session
 // leader, so no process group contains them all.
 func children(pid int) []int {
 	var found []int
@@ -30,7 +30,7 @@ func ended(pid int) bool {
 	return state == "" || strings.HasPrefix(state, "Z")
 }
 
-// CommandOf returns the command line of a process, words separated by blanks.
+// CommandOf returns a process's command line, with words separated by blanks.
 func CommandOf(pid int) string {
 	return ps("-ww", "-o", "command=", "-p", strconv.Itoa(pid))
 }

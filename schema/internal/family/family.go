@@ -11,11 +11,11 @@ import (
 	"time"
 )
 
-// Kill kills a process and its children simultaneously. The parent is stopped first, or
+// Kill kills a process and its children simultaneously. The parent is stopped first. Otherwise
 // it would see its children die and notify clients.
 func Kill(pid int) {
 	if pid <= 1 {
-		return // 0 would be our own group
+		return // 0 would mean our own group
 	}
 	_ = syscall.Kill(pid, syscall.SIGSTOP)
 	members := append(children(pid), pid)
@@ -30,11 +30,10 @@ func Kill(pid int) {
 	}
 }
 
-// Pause freezes a process and its children: their connections stay open, and none
-// answers.
+// Pause freezes a process and its children: their connections stay open, and none responds.
 func Pause(pid int) error { return signal(pid, syscall.SIGSTOP) }
 
-// Resume ends a Pause.
+// Resume reverses Pause.
 func Resume(pid int) error { return signal(pid, syscall.SIGCONT) }
 
 func signal(pid int, signal syscall.Signal) error {

@@ -12,5 +12,5 @@ func Kill(int) {}
 // Pause freezes a process and its children.
 func Pause(int) error { return errUnsupported }
 
-// Resume ends a Pause.
+// Resume reverses Pause.
 func Resume(int) error { return errUnsupported }
