@@ -24,7 +24,7 @@ type batch struct {
 	provider string
 	key      string
 	size     int
-	empty    string              // a delivery without an event, if the sender has such
+	empty    string              // a delivery without an event, if the sender has such deliveries
 	around   func(string) string // the body around the items, which are joined by commas
 	item     func(n int) string  // the n-th event
 }
@@ -72,7 +72,7 @@ func batches() []batch {
 	}
 }
 
-// body has the events from first up to, but not including, last.
+// body returns a body with the events from first up to, but not including, last.
 func (b batch) body(first, last int) string {
 	var items []string
 	for n := first; n < last; n++ {
@@ -81,8 +81,8 @@ func (b batch) body(first, last int) string {
 	return b.around(strings.Join(items, ","))
 }
 
-// send delivers a body, signed as the provider signs. It returns the answer and the exact
-// body, into which some providers put their signature.
+// send delivers a body, signed as the provider signs. It returns the response and the exact
+// body, because some providers put their signature into it.
 func (b batch) send(t *testing.T, s *stored, p *provider.Provider, body string) (answer, []byte) {
 	t.Helper()
 	signed := &provider.Request{
@@ -186,7 +186,7 @@ func TestEmptyDeliveriesStoreNothing(t *testing.T) {
 	}
 }
 
-// A fault in the last of many events refuses the whole delivery: none of it is stored, and
+// A fault in the last of many events refuses the complete delivery: none of it is stored, and
 // the sender sends all of it again.
 func TestBatchIsAllOrNothing(t *testing.T) {
 	t.Parallel()
@@ -202,7 +202,7 @@ func TestBatchIsAllOrNothing(t *testing.T) {
 	require.Zero(t, s.count(t, countEvents)+s.count(t, countDeliveries)+s.count(t, countJobs))
 }
 
-// The last of equal keys counts everywhere: for the ids of the events, and for the bytes
+// The last of several equal keys counts everywhere: for the events' ids, and for the bytes
 // that make up each event.
 func TestEqualKeysMeanTheSameToAll(t *testing.T) {
 	t.Parallel()

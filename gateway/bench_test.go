@@ -23,7 +23,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// yes accepts everything immediately and remembers nothing.
+// yes is an Accepter that accepts everything immediately and remembers nothing.
 type yes struct{}
 
 func (yes) Accept(_ context.Context, d outbox.Delivery) (outbox.Acceptance, error) {

@@ -19,7 +19,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox"
 )
 
-// behindProxy makes every client of a test one behind a trusted proxy, so that it can
+// behindProxy makes each of a test's clients appear behind a trusted proxy, so that it can
 // choose its own address.
 func behindProxy(o *gateway.Options) {
 	o.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
@@ -42,7 +42,7 @@ func forwardedFor(address string) func(*http.Request) {
 	return func(r *http.Request) { r.Header.Set("X-Forwarded-For", address) }
 }
 
-// pauseCommits holds the commits of a source until release is called.
+// pauseCommits holds a source's commits until release is called.
 func (b *testBundle) pauseCommits(t *testing.T, source string) (release func()) {
 	t.Helper()
 	paused := make(chan struct{})
@@ -57,15 +57,15 @@ func (b *testBundle) pauseCommits(t *testing.T, source string) (release func()) 
 	return release
 }
 
-// postUntilAccepted retries as senders do: the gateway may refuse a delivery while the
-// machine stalls.
+// postUntilAccepted retries like a sender: the gateway may refuse a delivery while the machine
+// stalls.
 func (b *testBundle) postUntilAccepted(t *testing.T, source, body string) {
 	for status := 0; status != http.StatusOK; {
 		status = b.post(t, source, body).status
 	}
 }
 
-// A source whose commits wait gets half of all places. The other half is left to the other
+// A source with waiting commits gets half of all slots. The other half is left to the other
 // sources.
 func TestOneSourceCannotTakeAllPlaces(t *testing.T) {
 	t.Parallel()
@@ -86,8 +86,8 @@ func TestOneSourceCannotTakeAllPlaces(t *testing.T) {
 	waiting.Wait()
 }
 
-// An address has a share of the arriving deliveries: an IPv4 address, or the /64 that one
-// IPv6 subscriber has. A delivery beyond it ends the oldest one of that address.
+// An address has a share of the arriving deliveries: an IPv4 address, or the /64 network of
+// one IPv6 subscriber. A delivery beyond the share ends the address's oldest delivery.
 func TestOneAddressCannotTakeAllPlaces(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ name, first, second, same, other string }{
@@ -135,7 +135,7 @@ func TestProvenDeliveryGivesThePlaceOfItsAddressBack(t *testing.T) {
 	b.requireInFlight(t, 0)
 }
 
-// Bodies that never arrive take no commit places, however many there are.
+// Bodies that never arrive take no commit slots, however many there are.
 func TestArrivingBodiesTakeNoPlaceOfACommit(t *testing.T) {
 	t.Parallel()
 	b := setup(t, func(o *gateway.Options) {
@@ -149,7 +149,7 @@ func TestArrivingBodiesTakeNoPlaceOfACommit(t *testing.T) {
 	require.Equal(t, http.StatusOK, b.post(t, "orders", event("a", 100), forwardedFor("203.0.113.9")).status)
 }
 
-// A body that arrives too slowly is cut off after two seconds, long before ReadTimeout. One
+// A body that arrives too slowly is cut off after two seconds, long before ReadTimeout. A body
 // that keeps the required rate is not.
 func TestBodyMustBringTheMinimumRate(t *testing.T) {
 	t.Parallel()

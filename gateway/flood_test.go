@@ -84,8 +84,8 @@ func (q *quarantined) forge(ctx context.Context, t *testing.T, clients []*http.C
 	workers.Wait()
 }
 
-// Strangers send 100,000 forgeries (HOOKLATCH_LONG=1) while the secret is wrong. Once it is
-// right, every genuine delivery is still in the quarantine and is accepted once.
+// Unknown senders send 100,000 forgeries (HOOKLATCH_LONG=1) while the secret is wrong. Once
+// the secret is right, every genuine delivery is still in the quarantine and is accepted once.
 func TestFloodOfForgeriesPushesNothingOutOfTheQuarantine(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS != "linux" {
@@ -121,7 +121,7 @@ func TestFloodOfForgeriesPushesNothingOutOfTheQuarantine(t *testing.T) {
 	require.LessOrEqual(t, q.count(t, `SELECT count(*) FROM hooklatch.rejected_deliveries`), 1000)
 
 	require.NoError(t, q.gateway.SetSources(sourceWith(newKey)))
-	for n := range 20 { // the sender delivers some again meanwhile
+	for n := range 20 { // the sender delivers some of them again meanwhile
 		status, _, err := q.send(t.Context(), sender, "orders", newKey, fmt.Sprintf(`{"id":"evt_%d","type":"x"}`, n))
 		require.NoError(t, err)
 		require.Equal(t, http.StatusOK, status)
@@ -148,8 +148,8 @@ func TestFloodOfForgeriesPushesNothingOutOfTheQuarantine(t *testing.T) {
 	require.Zero(t, q.count(t, `SELECT count(*) FROM hooklatch.rejected_deliveries WHERE known`))
 }
 
-// Deliveries are accepted alternately with and without a flood of forgeries. With it, the
-// slowest hundredth takes at most twice as long, as the spread of the ratios shows. The
+// Deliveries are accepted alternately with and without a flood of forgeries. With the flood,
+// the slowest hundredth takes at most twice as long, as the spread of the ratios shows. The
 // result is checked only with HOOKLATCH_LONG=1, on a quiet machine.
 func TestFloodOfForgeriesDelaysNobody(t *testing.T) { //nolint:paralleltest // not while it measures
 	long := os.Getenv("HOOKLATCH_LONG") == "1"

@@ -21,7 +21,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// signedBy returns a provider's sample delivery of that type and id, signed at a time.
+// signedBy returns a provider's sample delivery with that type and id, signed at a given time.
 func signedBy(t *testing.T, p *provider.Provider, key secret.Value, eventType, id string, at time.Time) *provider.Request {
 	t.Helper()
 	r := p.Sample(eventType, id, at)
@@ -29,7 +29,7 @@ func signedBy(t *testing.T, p *provider.Provider, key secret.Value, eventType, i
 	return r
 }
 
-// deliver posts a request as a provider's rules see it.
+// deliver posts a request that is in the form that a provider's rules read.
 func (b *testBundle) deliver(t *testing.T, name string, r *provider.Request) answer {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, b.url+"/webhooks/"+name, bytes.NewReader(r.Body))
@@ -91,7 +91,7 @@ func paypalSource(t *testing.T) (gateway.Source, secret.Value) {
 	return gateway.Source{Name: "pay", Provider: p, Secrets: []gateway.Secret{{Value: key}}}, key
 }
 
-// forgedPayment is a payment of another id and amount with the CRC-32 of body.
+// forgedPayment returns a payment with another id and amount and the CRC-32 of body.
 func forgedPayment(t *testing.T, body []byte, id string) []byte {
 	t.Helper()
 	forged, err := json.Marshal(map[string]any{
@@ -123,7 +123,7 @@ func TestCapturedPayPalDeliveryTakesNoOtherBody(t *testing.T) {
 	}
 	require.Equal(t, map[string]int64{"reason=replayed_with_other_content,source=pay": 2}, b.counts(t, "hooklatch.rejected"))
 
-	// PayPal's own next attempt is another transmission of the same body.
+	// PayPal's own next attempt transmits the same body again.
 	again := *genuine
 	again.Header = genuine.Header.Clone()
 	again.Header.Del("Paypal-Transmission-Id")
@@ -144,8 +144,8 @@ func TestPayPalTransmissionsGrowOld(t *testing.T) {
 	require.Equal(t, map[string]int64{"reason=old_timestamp,source=pay": 1}, b.counts(t, "hooklatch.rejected"))
 }
 
-// A reader of the database, or a receiver of verbatim deliveries, must not get what is
-// needed to sign another body.
+// A reader of the database, or a receiver of verbatim deliveries, must not get the data needed
+// to sign another body.
 func TestPayPalSignatureIsNotStored(t *testing.T) {
 	t.Parallel()
 	source, key := paypalSource(t)

@@ -25,8 +25,8 @@ func proves(context.Context, *provider.Request, []secret.Value, time.Time) (prov
 	return provider.Verified{}, nil
 }
 
-// loose is a sender with weaknesses that real ones have: it signs the body, but its id is
-// in an unsigned header, and it reports the retry number of a request.
+// loose returns a sender with weaknesses that real senders have: it signs the body, but its id
+// is in an unsigned header, and it reports a request's retry number.
 func loose() *provider.Provider {
 	p := signer()
 	p.UnsignedID = true
@@ -51,7 +51,7 @@ func withHeaders(pairs ...string) func(*http.Request) {
 	}
 }
 
-// stored is a gateway on a database.
+// stored is a gateway with a database.
 type stored struct {
 	*testBundle
 
@@ -156,7 +156,7 @@ func TestReplayGuard(t *testing.T) {
 	})
 }
 
-// With two gateways on one database, copies under new ids are one event within the window.
+// Two gateways share one database. Copies under new ids are one event within the window.
 func TestContentWindow(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)

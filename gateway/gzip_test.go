@@ -24,7 +24,7 @@ func gzipped(t *testing.T, body string) string {
 	return packed.String()
 }
 
-// gzipSource is the source "orders" with gzip as its sender signs it.
+// gzipSource returns the source "orders" with gzip in the form that its sender signs.
 func gzipSource(mode gateway.Gzip) gateway.Source {
 	s := source("orders", signer())
 	s.Gzip = mode
@@ -40,7 +40,7 @@ func (b *testBundle) sendPacked(t *testing.T, packed, signed string, change ...f
 	}}, change...)...)
 }
 
-// The signature covers what the source says. The unpacked body is stored, without the
+// The source determines what the signature covers. The unpacked body is stored, without the
 // Content-Encoding header.
 func TestGzipIsAPropertyOfTheSource(t *testing.T) {
 	t.Parallel()
@@ -70,7 +70,7 @@ func TestGzipIsAPropertyOfTheSource(t *testing.T) {
 	}
 }
 
-// A refusal names the accepted encodings, and the log names the setting that helps.
+// A refusal lists the accepted encodings, and the log names the setting that helps.
 func TestAnEncodingThatIsNotAcceptedIsRefusedWithTheOnesThatAre(t *testing.T) {
 	t.Parallel()
 	for mode, accepted := range map[gateway.Gzip]string{"": "identity", gateway.GzipUnpacked: "gzip, identity", gateway.GzipSent: "gzip, identity"} {
@@ -96,8 +96,7 @@ func TestAnEncodingThatIsNotAcceptedIsRefusedWithTheOnesThatAre(t *testing.T) {
 	}
 }
 
-// A body that unpacks to more than max_body is not unpacked further, and neither is one for
-// which no memory is available.
+// Unpacking stops if a body exceeds max_body or no memory is available for it.
 func TestGzipIsBounded(t *testing.T) {
 	t.Parallel()
 	bomb := gzipped(t, `{"id":"a","pad":"`+strings.Repeat("x", 32<<20)+`"}`)

@@ -17,7 +17,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox"
 )
 
-// held makes the first Accept of the accepter wait until release is called.
+// held makes the first call of Accept wait until release is called.
 func (b *testBundle) held(t *testing.T) (entered chan struct{}, release func()) {
 	t.Helper()
 	entered, released := make(chan struct{}), make(chan struct{})
@@ -63,7 +63,7 @@ func TestDrain(t *testing.T) {
 	require.Equal(t, http.StatusOK, (<-inFlight).status, "what was in flight is answered")
 	require.NoError(t, <-stopped)
 	require.NoError(t, b.gateway.Stop(t.Context()), "Stop may be called again")
-	_, err := http.Get(b.url + "/webhooks/orders") //nolint:bodyclose // no answer comes
+	_, err := http.Get(b.url + "/webhooks/orders") //nolint:bodyclose // no response arrives
 	require.Error(t, err, "the listener is closed")
 	require.ErrorContains(t, b.gateway.Start(), "stopped")
 }
@@ -87,7 +87,7 @@ func TestStopThatCannotWait(t *testing.T) {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, b.url+"/webhooks/orders", strings.NewReader(`{"id":"a"}`))
 		if err == nil {
 			r.Header.Set("X-Signature", sign(testSecret, []byte(`{"id":"a"}`)))
-			_, err = b.client.Do(r) //nolint:bodyclose // no answer comes
+			_, err = b.client.Do(r) //nolint:bodyclose // no response arrives
 		}
 		failed <- err
 	}()
@@ -102,7 +102,7 @@ func TestStopThatCannotWait(t *testing.T) {
 	require.NoError(t, b.gateway.Stop(t.Context()), "a later Stop waits for the rest")
 }
 
-// Deliveries that came through Handler, on a server of the caller's, count too.
+// Deliveries through Handler, on the caller's own server, count too.
 func TestStopWaitsForHandler(t *testing.T) {
 	t.Parallel()
 	b := setup(t, nil)

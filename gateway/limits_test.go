@@ -36,7 +36,7 @@ func write(t *testing.T, conn net.Conn, text string) {
 	require.NoError(t, err)
 }
 
-// statusOf reads one answer off the connection.
+// statusOf reads one response from the connection.
 func statusOf(t *testing.T, from *bufio.Reader) *http.Response {
 	t.Helper()
 	response, err := http.ReadResponse(from, nil)
@@ -47,8 +47,7 @@ func statusOf(t *testing.T, from *bufio.Reader) *http.Response {
 	return response
 }
 
-// drip writes text over and over, one byte at each tick, until the peer closes the
-// connection.
+// drip writes text repeatedly, one byte at each tick, until the peer closes the connection.
 func drip(conn net.Conn, text string, each time.Duration) {
 	tick := time.NewTicker(each)
 	defer tick.Stop()
@@ -66,7 +65,7 @@ func TestSlowHeaderIsCutOff(t *testing.T) {
 	conn := b.dial(t)
 	write(t, conn, "POST /webhooks/orders HTTP/1.1\r\nHost: x\r\n")
 	go drip(conn, "X-Slow: 1\r\n", 5*time.Millisecond)
-	// Sending every byte in time does not help: the limit applies to the header as a whole.
+	// Sending every byte in time does not help: the limit applies to the complete header.
 	answered, err := io.ReadAll(conn)
 	if err != nil {
 		requireNoTimeout(t, err)
@@ -107,7 +106,8 @@ func TestBodyShorterThanItsContentLength(t *testing.T) {
 	require.Empty(t, b.accepter.all())
 }
 
-// A request refused for its header is answered before the body: not one byte of it is sent.
+// A request refused because of its header gets its response before the body: not one byte of
+// the body is sent.
 func TestAHeaderIsRefusedBeforeItsBody(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -198,8 +198,8 @@ func TestMaxBodyOfAForm(t *testing.T) {
 	require.Equal(t, http.StatusRequestEntityTooLarge, b.post(t, "own", body(51), form).status, "what the source says counts for forms too")
 }
 
-// RFC 9112, 6.3: the chunks decide, and the connection is closed, so that bytes that a
-// proxy might have taken for the next request are never read.
+// RFC 9112, 6.3: the chunks decide. The connection is closed, so that bytes that a proxy might
+// have taken for the next request are never read.
 func TestContentLengthAndChunkedTogether(t *testing.T) {
 	t.Parallel()
 	b := setup(t, nil)
@@ -234,7 +234,7 @@ func TestHeadersOf10MB(t *testing.T) {
 		}
 	}()
 	response, err := http.ReadResponse(bufio.NewReader(conn), nil)
-	if err != nil { // the answer may be lost in the reset
+	if err != nil { // the response may be lost in the reset
 		requireNoTimeout(t, err)
 		return
 	}
@@ -242,7 +242,7 @@ func TestHeadersOf10MB(t *testing.T) {
 	require.Equal(t, http.StatusRequestHeaderFieldsTooLarge, response.StatusCode)
 }
 
-// A full gateway answers before it reads, even if the sender never sends a body.
+// A full gateway responds before it reads, even if the sender never sends a body.
 func TestOverload(t *testing.T) {
 	t.Parallel()
 	b := setup(t, func(o *gateway.Options) { o.MaxInFlight = 1 })

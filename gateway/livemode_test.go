@@ -13,7 +13,7 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider/catalog"
 )
 
-// A source in livemode refuses proven test events and accepts the rest. A source without
+// A source in livemode refuses verified test events and accepts the rest. A source without
 // livemode accepts both.
 func TestLivemodeRefusesTests(t *testing.T) {
 	t.Parallel()

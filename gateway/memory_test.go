@@ -23,8 +23,8 @@ const (
 	mib = 1 << 20
 )
 
-// budgeted is a gateway with room for 8 MiB of bodies and two sources with a limit of 4 MiB
-// each.
+// budgeted returns a gateway with room for 8 MiB of bodies and two sources with a limit of 4
+// MiB each.
 func budgeted(t *testing.T) *testBundle {
 	t.Helper()
 	return setup(t, func(o *gateway.Options) {
@@ -33,13 +33,13 @@ func budgeted(t *testing.T) *testBundle {
 	})
 }
 
-// event is a body of that size.
+// event returns a body of the given size.
 func event(id string, size int) string {
 	head := fmt.Sprintf(`{"id":%q,"type":"x","padding":"`, id)
 	return head + strings.Repeat("x", size-len(head)-2) + `"}`
 }
 
-// upload begins a body of a declared length and sends some of it.
+// upload begins a body with a declared length and sends some of it.
 func (b *testBundle) upload(t *testing.T, source string, declared, sent int) net.Conn {
 	t.Helper()
 	conn := b.dial(t)
@@ -48,7 +48,7 @@ func (b *testBundle) upload(t *testing.T, source string, declared, sent int) net
 	return conn
 }
 
-// requireBuffered waits until that much of the budget is reserved.
+// requireBuffered waits until want bytes of the budget are reserved.
 func (b *testBundle) requireBuffered(t *testing.T, want int64) {
 	t.Helper()
 	require.Eventually(t, func() bool { return b.counts(t, "hooklatch.buffered")[""] == want }, 2*time.Minute, time.Millisecond,
@@ -71,7 +71,7 @@ func requireUnavailable(t *testing.T, conn net.Conn) {
 	require.True(t, response.Close)
 }
 
-// The length that a stranger declares is reserved only after the first MiB has arrived.
+// The length that an unknown sender declares is reserved only after the first MiB has arrived.
 func TestBodyIsReservedAsItArrives(t *testing.T) {
 	t.Parallel()
 	b := budgeted(t)
@@ -121,8 +121,8 @@ func TestChunkedBodyIsReservedInSteps(t *testing.T) {
 	b.requireBuffered(t, 0)
 }
 
-// One source takes its half, and is refused before its body is read. The other sources, and
-// its own ordinary deliveries, are not affected.
+// One source takes its half of the memory. Its next large body is refused before it is read.
+// The other sources, and the source's own ordinary deliveries, are not affected.
 func TestSourceTakesHalfOfTheMemory(t *testing.T) {
 	t.Parallel()
 	b := budgeted(t)
@@ -171,8 +171,8 @@ func TestGrowingBodyThatFindsNoRoomIsRefused(t *testing.T) {
 	requireUnavailable(t, growing)
 }
 
-// The memory of a body stays reserved while the outbox holds it, even if the sender hangs
-// up: otherwise hanging up would bypass the budget.
+// A body's memory stays reserved while the outbox holds the body, even if the sender hangs up:
+// otherwise hanging up would bypass the budget.
 func TestMemoryIsFreeWhenTheOutboxIsDoneWithTheBody(t *testing.T) {
 	t.Parallel()
 	b := budgeted(t)
@@ -202,7 +202,7 @@ func TestMemoryIsFreeWhenTheOutboxIsDoneWithTheBody(t *testing.T) {
 	b.requireBuffered(t, 0)
 }
 
-// However small the budget is beside the limit of a source, one body of that size fits.
+// However small the budget is compared with a source's limit, one body of that size fits.
 func TestSourceCanAlwaysHaveOneBodyOfItsCap(t *testing.T) {
 	t.Parallel()
 	b := setup(t, func(o *gateway.Options) { o.MaxBuffered, o.MaxBody = 4*mib, 4*mib })
@@ -211,7 +211,7 @@ func TestSourceCanAlwaysHaveOneBodyOfItsCap(t *testing.T) {
 	require.ErrorContains(t, err, `source "orders" accepts bodies of 3145728 bytes, which do not fit into MaxBuffered (2097152)`)
 }
 
-// The buffer of a large body is allocated once, without leftover copies.
+// A large body's buffer is allocated once, without leftover copies.
 func TestLargeBodyIsAllocatedOnce(t *testing.T) { //nolint:paralleltest // it counts what the process allocates
 	b := setup(t, func(o *gateway.Options) { o.MaxBody = 32 * mib })
 	conn := b.upload(t, "orders", 32*mib, 0)

@@ -22,13 +22,13 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// Limits of the gateway's memory, including the runtime's overhead beside the heap.
+// Limits for the gateway's memory, including the runtime's overhead beside the heap.
 const (
 	maxForLargeBodies    = 300_000_000 // 64 connections with bodies of 1 MB; 210 MB when measured
 	maxForIdleConnection = 20_000      // each
 )
 
-// held is how much memory the process holds from the system.
+// held returns the memory that the process holds from the system, in bytes.
 func held() int64 {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
@@ -106,7 +106,7 @@ func TestConnectionsThatBringNothingFitTheirMemory(t *testing.T) { //nolint:para
 	for range connections {
 		b.dial(t)
 	}
-	// Connections are accepted in order, so an answer on the last one means that all are
+	// Connections are accepted in order, so a response on the last one means that all are
 	// open.
 	last := b.dial(t)
 	_, err := io.WriteString(last, "GET / HTTP/1.1\r\nHost: x\r\n\r\n")

@@ -20,7 +20,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
-// counts returns the sums of a counter, by its attributes as "k=v,k=v".
+// counts returns a counter's sums by its attributes, written "k=v,k=v".
 func (b *testBundle) counts(t *testing.T, name string) map[string]int64 {
 	t.Helper()
 	sums := make(map[string]int64)
@@ -206,7 +206,7 @@ func TestRefusalsCannotFloodTheLog(t *testing.T) {
 	require.Len(t, b.logs.lines(t, "log lines about refused deliveries suppressed"), 1)
 }
 
-// I12: the secret, and any header that carries it, never leaves the gateway.
+// The secret, and any header that carries it, never leaves the gateway (I12).
 func TestSecretsStayInside(t *testing.T) {
 	t.Parallel()
 	p := signer()

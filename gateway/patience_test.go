@@ -39,7 +39,7 @@ func TestPatienceEndsWithItsParent(t *testing.T) {
 	require.ErrorIs(t, p.Err(), context.Canceled)
 }
 
-// A caller that still waits when the context is ended stops waiting.
+// A caller stops waiting when the context is ended.
 func TestPatienceEndsWhenItIsNotNeeded(t *testing.T) {
 	t.Parallel()
 	p := withPatience(t.Context(), time.Hour)

@@ -31,8 +31,8 @@ type besieged struct {
 	fetched *fetches
 }
 
-// fetches counts the requests of a gateway to a provider, which answers that it has
-// nothing, once it is allowed to.
+// fetches counts a gateway's requests to a provider. Once it is allowed to respond, the
+// provider responds that the document does not exist.
 type fetches struct {
 	may      chan struct{}
 	asked    atomic.Int64
@@ -53,7 +53,7 @@ func (f *fetches) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusNotFound, Body: http.NoBody, Request: r}, nil
 }
 
-// stuck is a provider whose proof waits until its deadline.
+// stuck returns a provider whose verification waits until its deadline.
 func stuck() *provider.Provider {
 	p := signer()
 	verify := p.Verify
@@ -92,8 +92,8 @@ func besiege(t *testing.T) *besieged {
 	return b
 }
 
-// fill has strangers at 500 addresses take places of a pool until taken, which reports the
-// number of taken places, no longer grows.
+// fill lets unknown senders at 500 addresses take slots in a pool until taken, which reports
+// the number of taken slots, no longer grows.
 func fill(t *testing.T, one func(n int), taken func() int64) {
 	t.Helper()
 	for n := range 500 {
@@ -109,7 +109,7 @@ func fill(t *testing.T, one func(n int), taken func() int64) {
 	}, 2*time.Minute, 10*time.Millisecond, "strangers took nothing")
 }
 
-// Each pool that senders share with strangers is filled from 500 addresses, and still has
+// Each pool that known and unknown senders share is filled from 500 addresses, and still has
 // room for a known sender.
 func TestNoPoolIsTakenByStrangers(t *testing.T) {
 	t.Parallel()

@@ -14,7 +14,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// genericOptions returns the options of each generic provider, with the event id at /id.
+// genericOptions returns options for each generic provider, with the event id at /id.
 func genericOptions() map[string]provider.Options {
 	byID := provider.EventID{Pointer: "/id"}
 	return map[string]provider.Options{
@@ -42,7 +42,7 @@ func ownEndpoint(t *testing.T, name string, change func(*provider.Options)) (*te
 	return b, p, key
 }
 
-// deliverOwn sends a body as the sender of p signs it.
+// deliverOwn sends a body as p's sender signs it.
 func deliverOwn(t *testing.T, b *testBundle, p *provider.Provider, key secret.Value, body string) answer {
 	t.Helper()
 	r := &provider.Request{Method: http.MethodPost, URL: mustURL(b.url + "/webhooks/own"), Header: http.Header{"Content-Type": {"application/json"}}, Body: []byte(body)}
@@ -65,7 +65,7 @@ func TestEveryGenericProviderGivesTheConfiguredAnswer(t *testing.T) {
 				}
 				got := deliverOwn(t, b, p, key, body)
 				if name == "standard-webhooks" || name == "svix" {
-					want = "accepted" // the id is in the header, and new each time
+					want = "accepted" // the id is in the header and always new
 				}
 				require.Equal(t, http.StatusAccepted, got.status)
 				require.Empty(t, got.body)
@@ -93,14 +93,14 @@ func TestAConfiguredBodyIsTheAnswer(t *testing.T) {
 	require.Equal(t, `{"error":"unauthorized"}`, forged.body)
 }
 
-// probeCase is one request to a source with every kind of probe, and its answer.
+// probeCase is one request to a source with every kind of probe, and the expected response.
 type probeCase struct {
 	name, method, target, body string
 	header                     http.Header
 	status                     int
 	answer                     string
-	headers                    map[string]string // of the answer
-	delivery                   bool              // whether it is treated as a delivery, and refused as one
+	headers                    map[string]string // headers of the response
+	delivery                   bool              // true if it is treated as a delivery and refused
 }
 
 func probeCases(echo string) []probeCase {
@@ -154,8 +154,8 @@ func probeCases(echo string) []probeCase {
 	)
 }
 
-// A probe is answered as its sender demands, stores nothing, and is never a delivery.
-// Anything more than a probe is refused like any delivery without a proof.
+// A probe gets the response that its sender requires, stores nothing, and is never a delivery.
+// Anything more than a probe is refused like any unsigned delivery.
 func TestAProbeIsAnsweredAndStoresNothing(t *testing.T) {
 	t.Parallel()
 	echoes := map[string]provider.EchoOptions{"query": {Query: "challenge"}, "header": {Header: "x-hook-secret"}, "field": {Field: "/challenge"}}
@@ -191,7 +191,7 @@ func TestAProbeIsAnsweredAndStoresNothing(t *testing.T) {
 	}
 }
 
-// Every generic provider tells its ping from a delivery whose proof was lost.
+// Every generic provider distinguishes its ping from a delivery whose signature was lost.
 func TestEveryGenericProviderAnswersAnUnsignedPing(t *testing.T) {
 	t.Parallel()
 	for name := range genericOptions() {

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A delivery counts as progress from the end of its body to its answer, so that a slow
+// A delivery counts as progress from the end of its body to its response, so that a slow
 // sender does not look like a stall.
 func TestProgressIsOfWhatTheGatewayDoes(t *testing.T) {
 	t.Parallel()

@@ -18,7 +18,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// testKeys are secrets in the formats that senders use.
+// testKeys returns secrets in the formats that senders use.
 func testKeys(of string) []secret.Value {
 	long := strings.Repeat(of, 32)
 	return []secret.Value{
@@ -28,8 +28,8 @@ func testKeys(of string) []secret.Value {
 	}
 }
 
-// testKey returns a secret with which a provider both signs and verifies. It returns false
-// for providers that prove with a key pair or a certificate.
+// testKey returns a secret with which a provider both signs and verifies. It returns false for
+// providers that verify with a key pair or a certificate.
 func testKey(p *provider.Provider, of string) (secret.Value, bool) {
 	for _, key := range testKeys(of) {
 		if p.Keyless || (p.CheckSecret != nil && p.CheckSecret(key) != nil) {
@@ -44,8 +44,8 @@ func testKey(p *provider.Provider, of string) (secret.Value, bool) {
 	return secret.Value{}, false
 }
 
-// Every provider's own sample, signed as it signs and sent behind a proxy that terminates
-// TLS, is accepted once; with another key it is not.
+// Every provider's own sample is signed as the provider signs and sent behind a proxy that
+// terminates TLS. It is accepted once; with another key it is not.
 func TestEveryProviderOverHTTP(t *testing.T) {
 	t.Parallel()
 	for _, name := range catalog.Names() {
@@ -79,7 +79,7 @@ func TestEveryProviderOverHTTP(t *testing.T) {
 			require.Equal(t, "accepted", first.header.Get(gateway.StatusHeader), "%d %s", first.status, first.body)
 			require.Less(t, first.status, 300)
 			again := send(key)
-			if name != "dropbox" { // each of its deliveries is an event of its own
+			if name != "dropbox" { // each of its deliveries is a separate event
 				require.Equal(t, "duplicate", again.header.Get(gateway.StatusHeader))
 			}
 			require.Equal(t, first.status, again.status)
@@ -92,7 +92,7 @@ func TestEveryProviderOverHTTP(t *testing.T) {
 			require.Equal(t, []string{challenge}, forged.header.Values("WWW-Authenticate"))
 			require.Empty(t, first.header.Values("WWW-Authenticate"))
 
-			// A missing proof is answered like a wrong one.
+			// A missing signature gets the same response as a wrong one.
 			r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, b.url+"/webhooks/real", strings.NewReader(`{"a":1}`))
 			require.NoError(t, err)
 			bare := b.do(t, r)
@@ -127,7 +127,7 @@ func TestSlackChallengeStoresNothing(t *testing.T) {
 	require.Empty(t, b.accepter.all())
 }
 
-// The fields of a GET callback are in its URL, which is stored as its body.
+// A GET callback's fields are in its URL, which is stored as its body.
 func TestTwilioByGETStoresTheFields(t *testing.T) {
 	t.Parallel()
 	p, err := catalog.New("twilio", provider.Options{})

@@ -23,7 +23,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// quarantined is a gateway on a database that keeps what it refuses.
+// quarantined is a gateway with a database that keeps refused deliveries.
 type quarantined struct {
 	*stored
 
@@ -31,8 +31,8 @@ type quarantined struct {
 	quarantine *quarantine.Quarantine
 }
 
-// setupQuarantined starts a gateway with the real clock, because the arrival of a refused
-// delivery is a time of the database.
+// setupQuarantined starts a gateway with the real clock, because the database records when a
+// refused delivery arrived.
 func setupQuarantined(t *testing.T, pool *pgxpool.Pool, change func(*gateway.Options)) *quarantined {
 	t.Helper()
 	keeper, err := quarantine.NewKeeper(quarantine.KeeperOptions{Pool: pool})
@@ -47,7 +47,7 @@ func setupQuarantined(t *testing.T, pool *pgxpool.Pool, change func(*gateway.Opt
 	return q
 }
 
-// kept waits until everything is written and returns it.
+// kept waits until all refused deliveries are written and returns them.
 func (q *quarantined) kept(t *testing.T) []quarantine.Delivery {
 	t.Helper()
 	require.NoError(t, q.keeper.Stop(t.Context()))
@@ -56,11 +56,11 @@ func (q *quarantined) kept(t *testing.T) []quarantine.Delivery {
 	return found
 }
 
-// notKept are the senders whose proof cannot be rebuilt from the secret: a token that
-// differs each time and is itself a secret.
+// notKept lists the senders whose proof cannot be rebuilt from the secret: a token that is
+// always different and itself a secret.
 var notKept = []string{"google-pubsub", "jwt"}
 
-// A delivery of every provider is refused for a wrong secret, and accepted once after the
+// A delivery from every provider is refused for a wrong secret, and accepted once after the
 // secret is right. Meanwhile the database contains nothing that carried a secret.
 func TestEveryProviderIsAcceptedFromTheQuarantine(t *testing.T) {
 	t.Parallel()
@@ -118,7 +118,7 @@ func TestEveryProviderIsAcceptedFromTheQuarantine(t *testing.T) {
 					return
 				}
 				require.NoError(t, err)
-				if name != "dropbox" { // each of its deliveries is an event of its own
+				if name != "dropbox" { // each of its deliveries is a separate event
 					require.Equal(t, want > 0, a.New() > 0)
 				}
 			}
@@ -126,7 +126,7 @@ func TestEveryProviderIsAcceptedFromTheQuarantine(t *testing.T) {
 	}
 }
 
-// requireNowhere searches the quarantine for a secret, in each form in which it is sent.
+// requireNowhere searches the quarantine for a secret, in each form in which it may be sent.
 func (q *quarantined) requireNowhere(t *testing.T, key secret.Value) {
 	t.Helper()
 	text := key.Reveal()
@@ -209,7 +209,7 @@ func TestWhatIsKeptInQuarantine(t *testing.T) {
 	require.Equal(t, 1, q.count(t, `SELECT count(*) FROM hooklatch.known_addresses WHERE source = 'orders'`))
 }
 
-// The quarantine delays no answer, even if its only connection hangs.
+// The quarantine delays no response, even if its only connection hangs.
 func TestQuarantineDelaysNoAnswer(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)

@@ -24,7 +24,7 @@ func githubSource(t *testing.T, guard gateway.ReplayGuard) gateway.Source {
 	return gateway.Source{Name: "code", Provider: p, Secrets: []gateway.Secret{{Value: githubSecret}}, ReplayGuard: guard}
 }
 
-// captured is a signed delivery under another id and type.
+// captured returns a signed delivery under another id and type.
 func captured(r *provider.Request, id, eventType string) *provider.Request {
 	again := *r
 	again.Header = r.Header.Clone()
@@ -120,8 +120,8 @@ func TestGenuineEventsWithEqualBytesBothSurvive(t *testing.T) {
 	require.True(t, e.ReplaySuspect)
 }
 
-// Noise that anyone can make uses up none of the lines about replays, and neither do the
-// replays of another source.
+// Noise that any client can cause uses up none of the lines about replays, and neither do
+// another source's replays.
 func TestReplayWarningsCannotBeSilenced(t *testing.T) {
 	t.Parallel()
 	const replays = 10
@@ -132,7 +132,7 @@ func TestReplayWarningsCannotBeSilenced(t *testing.T) {
 	source := githubSource(t, "")
 	b := setupStored(t, func(o *gateway.Options) { o.Sources = []gateway.Source{source, other, refusing} })
 	genuine := signedBy(t, source.Provider, githubSecret, "push", "id-0", testNow)
-	for range 50 { // the clock of the test stands still: the budget does not refill
+	for range 50 { // the test's clock stands still: the budget does not refill
 		b.deliver(t, "nobody", genuine)
 		b.deliver(t, "other", captured(genuine, uuid.NewString(), "push"))
 	}

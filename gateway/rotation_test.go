@@ -14,7 +14,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// signedWith signs a delivery with another key than testSecret.
+// signedWith signs a delivery with a key other than testSecret.
 func signedWith(key, body string) func(*http.Request) {
 	return func(r *http.Request) { r.Header.Set("X-Signature", sign(key, []byte(body))) }
 }
@@ -73,7 +73,7 @@ func TestRotationUnderLoad(t *testing.T) {
 	end := start.Add(time.Minute)
 	require.NoError(t, b.gateway.SetSources(withSecrets(renewed, gateway.Secret{Value: old.Value, NotAfter: end})))
 	more()
-	key.Store("new-key") // at the provider
+	key.Store("new-key") // replaced at the provider
 	more()
 	signedOld.Lock() // nothing signed with the old key is on its way
 	seconds.Store(61)
@@ -99,7 +99,7 @@ func TestSecretsAreAcceptedForTheirTime(t *testing.T) {
 	for _, test := range []struct {
 		name    string
 		now     time.Time
-		retries bool // with old secrets
+		retries bool // true if retries are signed with old secrets
 		status  int
 	}{
 		{"too early", from.Add(-time.Second), false, http.StatusUnauthorized},
@@ -131,7 +131,7 @@ func TestSecretsAreAcceptedForTheirTime(t *testing.T) {
 	}
 }
 
-// If no secret is currently valid, the fault is ours: the sender is asked to retry.
+// If no secret is currently valid, Hooklatch is at fault: the sender is asked to retry.
 func TestNoSecretOfTheMoment(t *testing.T) {
 	t.Parallel()
 	b := setup(t, func(o *gateway.Options) {

@@ -35,8 +35,8 @@ func bodyFrom(source, address string, known bool) *flight {
 	}
 }
 
-// When no place is left, the body furthest behind the required rate is evicted, and its
-// reader notices. It is not a faster one, a later one, or one of a known address.
+// If no slot is left, the body furthest behind the required rate is evicted, and its reader
+// notices. A faster body, a later one, or one from a known address stays.
 func TestSlowestBodyGivesWay(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -56,7 +56,7 @@ func TestSlowestBodyGivesWay(t *testing.T) {
 		fast.received(5000, rate, time.Now())
 		slow.received(1, rate, time.Now())
 
-		second := begin("198.51.102.1", false) // strangers may have 3 of the 4 places of a source
+		second := begin("198.51.102.1", false) // unknown senders may have 3 of a source's 4 slots
 		time.Sleep(time.Millisecond)           //nolint:forbidigo // synctest's clock
 		third := begin("198.51.103.1", false)
 		require.True(t, slow.thrownOut.Load())
@@ -79,8 +79,8 @@ func TestSlowestBodyGivesWay(t *testing.T) {
 	})
 }
 
-// Under any sequence, no stage and no part exceeds its limit, a known sender is refused
-// only for places that known senders hold, and nothing is counted twice.
+// Under any sequence, no stage and no part exceeds its limit, a known sender is refused only
+// for slots that known senders hold, and nothing is counted twice.
 func TestSharesHoldWhateverComes(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

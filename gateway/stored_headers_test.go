@@ -16,7 +16,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// A proxy in front repeats the URL, token included, in headers of its own: none of them is
+// A proxy in front repeats the URL, token included, in its own headers: none of them is
 // stored.
 func TestATokenIsStoredThroughNoHeader(t *testing.T) {
 	t.Parallel()
@@ -56,7 +56,7 @@ func TestATokenIsStoredThroughNoHeader(t *testing.T) {
 	}, headers)
 }
 
-// A public name of a source is no secret, whatever the configuration calls it.
+// A source's public name is not a secret, even if the configuration calls it one.
 func TestPublicSecretsStayInHeaders(t *testing.T) {
 	t.Parallel()
 	p := signer()
@@ -66,8 +66,7 @@ func TestPublicSecretsStayInHeaders(t *testing.T) {
 	require.Equal(t, []string{testSecret}, b.accepter.all()[0].Headers["X-Topic"])
 }
 
-// The Host of a request can be anything: a signed URL is compared only with the configured
-// one.
+// A request's Host can be anything: a signed URL is compared only with the configured one.
 func TestSendersThatSignTheURLNeedIt(t *testing.T) {
 	t.Parallel()
 	key := gateway.Secret{Value: secret.New("0123456789abcdef0123456789abcdef")}

@@ -21,13 +21,13 @@ import (
 	"github.com/hooklatch/hooklatch/gateway"
 )
 
-// strangerAddress is the n-th address of an attack. Addresses fill one /24 after another: a
-// few addresses share one network, many cover many.
+// strangerAddress returns the n-th address of an attack. Addresses fill one /24 after another:
+// a few addresses share one network, many cover many.
 func strangerAddress(n int) string { return fmt.Sprintf("198.%d.%d.%d", 18+n/1000, n/4%250, 1+n%4) }
 
-// attack opens deliveries that never arrive, in so many threads, from so many addresses, to
-// the sources in turn: a header, one byte, then nothing. A thread whose delivery is refused
-// begins the next. begun counts them.
+// attack opens deliveries that never arrive: a header, one byte, then nothing. It uses the
+// given numbers of threads and addresses and the sources in turn. A thread whose delivery is
+// refused begins the next one. begun counts them.
 func (b *testBundle) attack(ctx context.Context, t *testing.T, threads, addresses int, sources ...string) (begun *atomic.Int64, wait func()) {
 	t.Helper()
 	begun = new(atomic.Int64)
@@ -43,7 +43,7 @@ func (b *testBundle) attack(ctx context.Context, t *testing.T, threads, addresse
 	return begun, attackers.Wait
 }
 
-// hang begins one delivery, and returns when the gateway ends it.
+// hang begins one delivery and returns when the gateway ends it.
 func (b *testBundle) hang(ctx context.Context, source, address string) {
 	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", b.gateway.Addr().String())
 	if err != nil {
@@ -56,12 +56,12 @@ func (b *testBundle) hang(ctx context.Context, source, address string) {
 }
 
 const (
-	knownSender   = "203.0.113.77" // had a delivery accepted before the attack
-	unknownSender = "192.0.2."     // had none
+	knownSender   = "203.0.113.77" // had an accepted delivery before the attack
+	unknownSender = "192.0.2."     // had no accepted delivery
 )
 
-// Strangers at 5, 50 and 500 addresses open deliveries that never arrive, to any sources. A
-// known sender still gets all of its deliveries accepted. So does a genuine sender at an
+// Unknown senders at 5, 50 and 500 addresses open deliveries that never arrive, to any source.
+// A known sender still gets all of its deliveries accepted. So does a genuine sender at an
 // unknown address if its body arrives in one piece.
 func TestHangingBodiesKeepNobodyOut(t *testing.T) {
 	t.Parallel()
@@ -96,9 +96,9 @@ func TestHangingBodiesKeepNobodyOut(t *testing.T) {
 	}
 }
 
-// TestHangingBodiesDelayNobody repeats this for three minutes with each number of
-// addresses, and measures: the slowest hundredth of a known sender's deliveries takes at
-// most five times as long as without the attack, or 250 ms.
+// TestHangingBodiesDelayNobody repeats this for three minutes with each number of addresses,
+// and measures. The slowest hundredth of a known sender's deliveries takes at most five times
+// as long as without the attack, or 250 ms.
 func TestHangingBodiesDelayNobody(t *testing.T) { //nolint:paralleltest // it measures
 	if os.Getenv("HOOKLATCH_LONG") != "1" {
 		t.Skip("set HOOKLATCH_LONG=1: it measures for ten minutes, on a quiet machine")

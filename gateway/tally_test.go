@@ -13,7 +13,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// The counts by the minute equal what TestMetrics sees in the metrics.
+// The counts per minute equal those that TestMetrics finds in the metrics.
 func TestMinutes(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)
@@ -44,7 +44,7 @@ func TestMinutes(t *testing.T) {
 		"orders accepted":                  3,
 		"orders duplicate":                 2,
 		"orders secret:2":                  4,
-		"orders took:0.01":                 3, // the clock of the test stands still
+		"orders took:0.01":                 3, // the test's clock stands still
 		"orders refused:no_usable_event":   1,
 		"orders refused:missing_signature": 1,
 		"_unknown refused:unknown_source":  3,

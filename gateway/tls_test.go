@@ -14,7 +14,7 @@ import (
 	"github.com/hooklatch/hooklatch/gateway"
 )
 
-// overTLS is a gateway with the certificate of httptest, and a client that trusts it and
+// overTLS returns a gateway with httptest's certificate, and a client that trusts it and
 // prefers HTTP/2.
 func overTLS(t *testing.T) (*testBundle, *tls.Config) {
 	t.Helper()
@@ -51,8 +51,8 @@ func TestDeliveryOverTLS(t *testing.T) {
 	require.Error(t, err)
 }
 
-// A connection without a TLS handshake is closed, gets no answer in the clear except that
-// it is not TLS, and does not fill the log.
+// A connection without a TLS handshake is closed. Its only cleartext response says that it is
+// not TLS, and it does not fill the log.
 func TestPlainHTTPOnATLSPort(t *testing.T) {
 	t.Parallel()
 	b, _ := overTLS(t)

@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// net/http answers some requests before any handler runs. Each is logged with its status
-// and counted; over TLS the status is not seen.
+// net/http answers some requests before any handler runs. Each is logged with its status and
+// counted; over TLS the status is not visible.
 func TestRequestsThatNobodyReadAreLoggedAndCounted(t *testing.T) {
 	t.Parallel()
 	const post = "POST /webhooks/orders HTTP/1.1\r\nHost: x\r\n"
@@ -86,7 +86,7 @@ func dialed(t *testing.T, secure bool) (*testBundle, func(*testing.T) net.Conn) 
 	}
 }
 
-// A sender that speaks HTTP to an HTTPS port is answered and logged.
+// A sender that speaks HTTP to an HTTPS port gets a response and is logged.
 func TestHTTPToAPortOfHTTPSIsLoggedAndCounted(t *testing.T) {
 	t.Parallel()
 	b, _ := overTLS(t)
@@ -97,7 +97,7 @@ func TestHTTPToAPortOfHTTPSIsLoggedAndCounted(t *testing.T) {
 }
 
 // A connection that ends between requests is not counted as a refusal, and neither is a
-// request that a handler answered.
+// request that reached a handler.
 func TestConnectionsThatEndAreNoRefusals(t *testing.T) {
 	t.Parallel()
 	for _, secure := range []bool{false, true} {

@@ -13,8 +13,8 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// listing is a provider with a list: our endpoint there, a type to which the endpoint is
-// subscribed, and one to which it is not.
+// listing describes a provider's list: our endpoint at the provider, a type to which the
+// endpoint is subscribed, and one to which it is not.
 type listing struct{ endpoint, eventType, foreign string }
 
 func listings() map[string]listing {
@@ -27,15 +27,15 @@ func listings() map[string]listing {
 	}
 }
 
-// subscribe restricts the passes to one type. Some lists are those of the account, and
-// their provider reports the endpoint's subscriptions.
+// subscribe restricts the passes to one type. Some lists belong to the account, and their
+// provider reports the endpoint's subscriptions.
 func (w *world) subscribe(eventType string) {
 	if name := w.provider.Name; name != "stripe" && name != "okta" {
 		w.source.Settings.Types = []string{eventType}
 	}
 }
 
-// answer is the API.
+// answer serves the provider's API.
 func (w *world) answer(out http.ResponseWriter, r *http.Request) {
 	w.mu.Lock()
 	w.requests = append(w.requests, time.Now())
@@ -72,7 +72,7 @@ func (w *world) answer(out http.ResponseWriter, r *http.Request) {
 	default:
 		answer = map[string]any{"active": true, "config": map[string]any{"url": w.source.URL}, "last_response": map[string]any{"message": "OK"}}
 	}
-	_ = json.NewEncoder(out).Encode(answer) // a pass that was killed does not read it
+	_ = json.NewEncoder(out).Encode(answer) // a killed pass does not read it
 }
 
 // isList reports whether a request is for a page of the list.
@@ -80,15 +80,15 @@ func isList(r *http.Request) bool {
 	return slices.ContainsFunc([]string{"/v1/events", "/deliveries", "/events", "/api/v1/logs", "/notifications"}, func(end string) bool { return strings.HasSuffix(r.URL.Path, end) })
 }
 
-// page returns how many items the provider shows on one page; w.mu is held.
+// page returns the number of items that the provider shows on one page; w.mu is held.
 func (w *world) page(usual int) int { return cmp.Or(w.perPage, usual) }
 
-// shown returns the events that a list shows, the oldest first; w.mu is held.
+// shown returns the events that a list shows, oldest first; w.mu is held.
 func (w *world) shown() []*happened {
 	return slices.DeleteFunc(slices.Clone(w.events), func(h *happened) bool { return h.hidden })
 }
 
-// stripePage is newest first, in pages of 100, between two whole seconds.
+// stripePage serves a list that is newest first, in pages of 100, between two whole seconds.
 func (w *world) stripePage(r *http.Request) any {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -111,7 +111,7 @@ func (w *world) stripePage(r *http.Request) any {
 	return map[string]any{"object": "list", "data": data, "has_more": more}
 }
 
-// gitlabPage is newest first, in pages of 20 by number, without times.
+// gitlabPage serves a list that is newest first, in pages of 20 by number, without times.
 func (w *world) gitlabPage(r *http.Request) any {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -138,10 +138,10 @@ func (w *world) gitlabPage(r *http.Request) any {
 	return items
 }
 
-// gitlabNumber soon gains a digit: compared as text it would be smaller.
+// gitlabNumber returns a number that soon gains a digit: compared as text it would be smaller.
 func gitlabNumber(h *happened) int { return h.number + 95 }
 
-// oktaPage is a feed: it always has a next page.
+// oktaPage serves a feed, which always has a next page.
 func (w *world) oktaPage(out http.ResponseWriter, r *http.Request) any {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -158,7 +158,7 @@ func (w *world) oktaPage(out http.ResponseWriter, r *http.Request) any {
 	return items
 }
 
-// paddlePage is oldest first.
+// paddlePage serves a list that is oldest first.
 func (w *world) paddlePage(r *http.Request) any {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// mostly is how often the webhook of the n-th of many events arrives: some never do, some
+// mostly returns how often the webhook of the n-th of many events arrives: some never do, some
 // arrive twice.
 func mostly(n int) int {
 	switch {
@@ -41,8 +41,8 @@ func TestRedeliveriesThatDoNotArriveArePulled(t *testing.T) {
 	require.EqualValues(t, 3, w.recovered())
 }
 
-// GitHub sends forms if the owner of the hook wants that, and lists their content type
-// beside a JSON payload.
+// GitHub sends forms if the hook's owner chose them, and lists their content type beside a
+// JSON payload.
 func TestAFormThatIsListedAsJSONIsStoredAsJSON(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "github", "repos/octocat/hello-world/hooks/1")
@@ -110,7 +110,7 @@ func TestARedeliveryIsAwaited(t *testing.T) {
 	require.EqualValues(t, 2, w.turn().Recovered)
 }
 
-// While no gateway runs, nothing would take a redelivery.
+// While no gateway runs, no process could receive a redelivery.
 func TestNothingIsRedeliveredWithoutAGateway(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "github", "repos/acme/shop/hooks/1")

@@ -10,8 +10,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// A worker's turn reads only some pages. The next one continues where it ended, however
-// many events an hour or the window of a deep pass contains.
+// A worker's turn reads only some pages. The next turn continues where it ended, however many
+// events an hour or a deep pass's window contains.
 func TestAListThatIsLongerThanATurnIsReadInSeveral(t *testing.T) {
 	t.Parallel()
 	for name, deep := range map[string]time.Duration{"deep": time.Nanosecond, "usual": day} {
@@ -29,7 +29,7 @@ func TestAListThatIsLongerThanATurnIsReadInSeveral(t *testing.T) {
 			require.Equal(t, pages*100, w.stored("backfill"))
 			w.happen(3, "invoice.paid", func(int) int { return 0 })
 			w.backfill.opts.Budget = time.Second
-			w.source.Settings.Rate, w.source.Settings.Deep = 10, deep // less than half of the pages in a turn
+			w.source.Settings.Rate, w.source.Settings.Deep = 10, deep // less than half of a turn's pages
 			require.Eventually(t, func() bool {
 				w.turn()
 				return w.stored("backfill") == pages*100+3
@@ -42,7 +42,8 @@ func TestAListThatIsLongerThanATurnIsReadInSeveral(t *testing.T) {
 	}
 }
 
-// A turn leaves time to store what it has read: otherwise the next one would read the same.
+// A turn leaves time to store what it has read: otherwise the next turn would read the same
+// pages.
 func TestATurnStoresWhatItHasRead(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "gitlab", "projects/7/hooks/1")
@@ -56,7 +57,7 @@ func TestATurnStoresWhatItHasRead(t *testing.T) {
 	}, 2*time.Minute, time.Millisecond)
 }
 
-// A list that uses up each turn does not keep the others waiting: each turn begins with
+// A list that uses up each turn does not keep the other lists waiting: each turn begins with
 // another source.
 func TestALongListLeavesTurnsToTheOthers(t *testing.T) {
 	t.Parallel()

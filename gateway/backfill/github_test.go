@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// firstNumber is the number of the first delivery at GitHub. As floats, it and the next
-// number are equal.
+// firstNumber is GitHub's number for the first delivery. As floats, it and the next number are
+// equal.
 const firstNumber = 9007199254740993
 
 func (w *world) githubPage(out http.ResponseWriter, r *http.Request) any {

@@ -22,24 +22,25 @@ type told struct {
 	punctual bool // listed before the next pass began
 }
 
-// history is what happens at a provider, and to the passes over its list.
+// history records what happens at a provider, and to the passes over its list.
 type history struct {
 	*world
 
 	list  listing
 	fault *fault.Fault
 
-	// Guarded by the world's mu, as the handlers of the API are part of the history.
+	// The fields below are guarded by the world's mu, because the API's handlers are part of
+	// the history.
 	told      map[string]*told
 	late      []*happened // webhooks that are still on their way
 	hidden    []*happened
 	troubles  []trouble
 	request   int
-	working   int                // passes
-	kill      context.CancelFunc // of the newest pass
+	working   int                // running passes
+	kill      context.CancelFunc // cancels the newest pass
 	takeovers int
 	arriving  sync.WaitGroup
-	failures  []error // of webhooks
+	failures  []error // errors of webhooks
 }
 
 // happens makes events happen. Events that happen during a pass may be listed behind its
@@ -102,7 +103,7 @@ func (h *history) settle() {
 	require.NoError(h.t, err)
 }
 
-// place is the position of an event in a list without times.
+// place returns an event's position in a list without times.
 func (h *history) place(e *happened) int {
 	if h.provider.Name == "gitlab" {
 		return gitlabNumber(e)
@@ -110,7 +111,7 @@ func (h *history) place(e *happened) int {
 	return slices.Index(h.feed, e)
 }
 
-// pass makes a pass in a process of its own, up to what has happened so far.
+// pass runs a pass in a separate process, up to what has happened so far.
 func (h *history) pass(deep bool) error {
 	h.mu.Lock()
 	source, until := h.source, h.now
@@ -140,7 +141,7 @@ func (h *history) pass(deep bool) error {
 	return h.process(func() Source { return source }).Turn(ctx)
 }
 
-// readUntil returns the time up to which passes have read, by their watermark.
+// readUntil returns the time up to which passes have read, according to their watermark.
 func (h *history) readUntil() (until time.Time) {
 	if err := h.pool.QueryRow(context.Background(), `SELECT GREATEST(covered_until, pass_until) FROM hooklatch.coverage WHERE source = $1`, h.source.Name).Scan(&until); err != nil {
 		panic(err)
@@ -148,7 +149,7 @@ func (h *history) readUntil() (until time.Time) {
 	return until
 }
 
-// meet is what happens to a request; it serves as refuse of the world.
+// meet decides what happens to a request; it serves as the world's refuse.
 func (h *history) meet(out http.ResponseWriter, r *http.Request) bool {
 	h.mu.Lock()
 	at := h.request
@@ -180,20 +181,20 @@ func (h *history) meet(out http.ResponseWriter, r *http.Request) bool {
 	return refusal != 0
 }
 
-// strike makes trouble, and reports whether it answered the request.
+// strike causes trouble, and reports whether it answered the request.
 func (h *history) strike(out http.ResponseWriter, one trouble) bool {
 	switch one.What {
 	case "cancel":
 		h.mu.Lock()
 		defer h.mu.Unlock()
-		if h.kill != nil { // nil: the pass of the request has ended meanwhile
+		if h.kill != nil { // nil: the request's pass has ended meanwhile
 			h.kill()
 		}
 	case "take over":
 		h.mu.Lock()
 		h.takeovers++
 		h.mu.Unlock()
-		_ = h.pass(false) // it may have trouble as well
+		_ = h.pass(false) // this pass may meet trouble as well
 	case "500":
 		out.WriteHeader(http.StatusInternalServerError)
 		return true
@@ -228,7 +229,7 @@ func (h *history) showAll() {
 	}
 }
 
-// refuseAfter makes the database refuse a batch after that many more events.
+// refuseAfter makes the database refuse a batch after n more events.
 func (h *history) refuseAfter(n int) {
 	_, err := h.pool.Exec(context.Background(), `INSERT INTO refusals SELECT $1, $2 + count(*) FROM hooklatch.processed_events WHERE source = $1 AND origin = 'backfill'
 		ON CONFLICT (source) DO UPDATE SET most = EXCLUDED.most`, h.source.Name, n)

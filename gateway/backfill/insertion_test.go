@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Events happen while the pages of a list are read. They shift numbered pages, but must
-// neither hide an event nor duplicate one.
+// Events happen while a list's pages are read. They shift numbered pages, but must neither
+// hide an event nor duplicate one.
 func TestInsertionBetweenPagesLosesNothing(t *testing.T) {
 	t.Parallel()
 	for name, c := range listings() {

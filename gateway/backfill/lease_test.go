@@ -12,8 +12,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/coverage"
 )
 
-// A gateway that starts during a pass makes the list due, which must not let another pass
-// overtake an operator's: the next pass begins right after it.
+// A gateway that starts during a pass makes the list due. Another pass must not overtake the
+// operator's pass because of that: it begins right after it.
 func TestAListThatIsMadeDueWaitsForThePassAtWork(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "stripe", "we_1")
@@ -62,8 +62,8 @@ func TestAListThatIsMadeDueWaitsForThePassAtWork(t *testing.T) {
 	require.Len(t, w.requests, before, "one pass was wanted")
 }
 
-// A pass that takes longer than its first lease keeps its list while it makes progress. One
-// whose process was lost does not.
+// A pass that takes longer than its first lease keeps its list while it makes progress. A pass
+// whose process was lost does not keep it.
 func TestAPassThatGetsOnKeepsItsList(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "stripe", "we_1")

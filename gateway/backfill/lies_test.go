@@ -106,7 +106,7 @@ func TestListsThatLieMoveNothing(t *testing.T) {
 	}
 }
 
-// A provider's request for a pause is honored, also by the next process.
+// A provider's request for a pause is honored, even by the next process.
 func TestAPauseThatTheProviderWantsIsKept(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "github", "repos/acme/shop/hooks/1")
@@ -141,7 +141,7 @@ func TestAPauseThatTheProviderWantsIsKept(t *testing.T) {
 	require.ErrorContains(t, err, "asked for a pause", "who orders a pass is told")
 }
 
-// An order about a time whose keys are forgotten would accept events again.
+// An order for a period whose keys are forgotten would accept events again.
 func TestNothingIsFetchedThatIsForgotten(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "stripe", "we_1")
@@ -152,7 +152,7 @@ func TestNothingIsFetchedThatIsForgotten(t *testing.T) {
 	require.Zero(t, w.stored("backfill"))
 }
 
-// An endpoint that was switched off must be reported to the operator.
+// A disabled endpoint must be reported to the operator.
 func TestAnEndpointThatIsOffIsTold(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "github", "repos/acme/shop/hooks/1")

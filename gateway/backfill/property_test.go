@@ -14,9 +14,8 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// watched makes the database record each watermark that is committed beyond an event that
-// the list showed and that is not stored. It also makes it refuse a batch after a number of
-// events.
+// watched makes the database record each watermark that is committed beyond a listed event
+// that is not stored. It also makes the database refuse a batch after a number of events.
 const watched = `
 	CREATE TABLE listed (source text, event_id text, at timestamptz NOT NULL, place bigint NOT NULL, PRIMARY KEY (source, event_id));
 	CREATE TABLE beyond (source text NOT NULL, event_id text NOT NULL, watermark text NOT NULL);
@@ -44,8 +43,8 @@ const watched = `
 	CREATE TRIGGER refuse AFTER INSERT ON hooklatch.processed_events REFERENCING NEW TABLE AS came
 		FOR EACH STATEMENT EXECUTE FUNCTION refuse()`
 
-// watermark returns the column that says how far a list was read, and the SQL condition
-// that it is beyond an event.
+// watermark returns the column that records how far a list was read, and the SQL condition
+// under which it is beyond an event.
 func watermark(name string) (isBehind, column string) {
 	switch name {
 	case "gitlab":
@@ -57,10 +56,9 @@ func watermark(name string) (isBehind, column string) {
 }
 
 // Any events happen, and any of their webhooks arrive, twice, late or during a pass. Passes
-// are killed anywhere, overtaken, refused, or never learn the outcome of their COMMIT. In
-// the end each event is stored once and dispatched once, and counted as recovered if no
-// webhook brought it. At no time is a watermark beyond an event that the list showed and
-// that is not stored.
+// are killed anywhere, overtaken, refused, or never learn the outcome of their COMMIT. In the
+// end each event is stored once, dispatched once, and counted as recovered if no webhook
+// brought it. At no time is a watermark beyond a listed event that is not stored.
 func TestPropertyListedEventsAreStoredOnce(t *testing.T) {
 	t.Parallel()
 	for name, list := range listings() {
@@ -93,7 +91,7 @@ func TestPropertyListedEventsAreStoredOnce(t *testing.T) {
 					h.mu.Lock()
 					h.troubles, h.request = rapid.SliceOfN(rapid.Custom(drawTrouble), 0, 4).Draw(t, "troubles"), 0
 					h.mu.Unlock()
-					_ = h.pass(rapid.IntRange(0, 5).Draw(t, "deep") == 5) // it may have trouble
+					_ = h.pass(rapid.IntRange(0, 5).Draw(t, "deep") == 5) // it may meet trouble
 				}
 				h.heal()
 			})
@@ -101,7 +99,7 @@ func TestPropertyListedEventsAreStoredOnce(t *testing.T) {
 	}
 }
 
-// begin sets the provider's clock back, by more than the history lasts.
+// begin sets the provider's clock back by more than the history's duration.
 func (h *history) begin() {
 	h.t.Helper()
 	h.subscribe(h.list.eventType)
@@ -118,8 +116,8 @@ func (h *history) rest(d time.Duration) {
 	h.now = h.now.Add(d)
 }
 
-// heal ends all trouble. Passes must store what a list showed within the overlap, and the
-// pass over the whole window must store the rest.
+// heal ends all trouble. Passes must store what a list showed within the overlap, and the pass
+// over the complete window must store the rest.
 func (h *history) heal() {
 	h.t.Helper()
 	h.mu.Lock()
@@ -129,7 +127,7 @@ func (h *history) heal() {
 	_, err := h.pool.Exec(h.t.Context(), "DELETE FROM refusals WHERE source = $1", h.source.Name)
 	require.NoError(h.t, err)
 	h.showAll()
-	h.rest(2 * time.Second) // passes end at whole seconds
+	h.rest(2 * time.Second) // passes end on whole seconds
 	h.settle()
 	soon := h.within()
 	h.untilWhole(false)
@@ -146,7 +144,7 @@ func (h *history) heal() {
 
 const storedEvents = "SELECT event_id FROM hooklatch.processed_events WHERE source = $1"
 
-// within returns the events that passes must find without a deep one.
+// within returns the events that passes must find without a deep pass.
 func (h *history) within() (soon []string) {
 	h.t.Helper()
 	var covered time.Time
@@ -164,7 +162,7 @@ func (h *history) within() (soon []string) {
 	return soon
 }
 
-// untilWhole makes passes until two in a row have finished, and nothing waits.
+// untilWhole runs passes until two in a row have finished and nothing waits.
 func (h *history) untilWhole(deep bool) {
 	h.t.Helper()
 	deadline := time.Now().Add(2 * time.Minute)

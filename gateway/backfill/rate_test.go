@@ -17,7 +17,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// inMemory answers requests without a network, for which virtual time cannot wait.
+// inMemory responds to requests without a network, because virtual time cannot wait for one.
 type inMemory struct{ http.Handler }
 
 func (m inMemory) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -26,8 +26,8 @@ func (m inMemory) RoundTrip(r *http.Request) (*http.Response, error) {
 	return recorder.Result(), nil
 }
 
-// Two sources with one credential share its rate, without a burst: in virtual time, no
-// second has more requests than that.
+// Two sources with one credential share its rate, without a burst: in virtual time, no second
+// has more requests than the rate allows.
 func TestNoSecondHasMoreRequestsThanTheRate(t *testing.T) {
 	t.Parallel()
 	const most = 5

@@ -5,7 +5,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// stored counts the stored events of an origin.
+// stored counts the stored events with an origin.
 func (w *world) stored(origin string) int {
 	return int(w.count("SELECT count(*) FROM hooklatch.processed_events WHERE source = $1 AND origin = '" + origin + "'"))
 }
@@ -21,7 +21,7 @@ func (w *world) count(query string) (n int64) {
 	return n
 }
 
-// column runs a query for texts with the source as its parameter.
+// column runs a query that returns texts, with the source as its parameter.
 func (w *world) column(query string) []string {
 	w.t.Helper()
 	rows, err := w.pool.Query(w.t.Context(), query, w.source.Name)
@@ -39,13 +39,13 @@ func ids(events []*happened) []string {
 	return ids
 }
 
-// dispatched returns the events of the dispatch jobs.
+// dispatched returns the events in the dispatch jobs.
 func (w *world) dispatched() []string {
 	w.t.Helper()
 	return w.column("SELECT args ->> 'event_id' FROM hooklatch.river_job WHERE kind = 'dispatch' AND args ->> 'source' = $1")
 }
 
-// brought counts the events that passes pulled, and those that arrived after passes had
+// brought counts the events that passes pulled, and the events that arrived after passes had
 // requested them.
 func (w *world) brought() int64 {
 	w.t.Helper()

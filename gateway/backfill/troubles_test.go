@@ -11,13 +11,13 @@ import (
 
 // fate is what happens to an event.
 type fate struct {
-	After    time.Duration // since the previous event
-	Foreign  bool          // of a type without a subscription
-	Webhooks int           // number of deliveries
-	Late     bool          // they arrive at some later time
-	Hidden   bool          // the list shows it at some later time
-	Claimed  bool          // the provider says that it delivered the event
-	Refusal  int           // status of the answer to a request for redelivery; 202: accepted and forgotten, 0: the redelivery arrives
+	After    time.Duration // time since the previous event
+	Foreign  bool          // true for a type without a subscription
+	Webhooks int           // number of webhook deliveries
+	Late     bool          // true if they arrive at some later time
+	Hidden   bool          // true if the list shows it at some later time
+	Claimed  bool          // true if the provider says that it delivered the event
+	Refusal  int           // status of the response to a redelivery request; 202: accepted and forgotten, 0: the redelivery arrives
 }
 
 func drawFate(t *rapid.T) fate {
@@ -35,13 +35,13 @@ func drawFate(t *rapid.T) fate {
 	return f
 }
 
-// trouble is what a request of a pass meets.
+// trouble is what happens to a pass's request.
 type trouble struct {
-	At   int // which request of the pass
+	At   int // the request's number in the pass
 	What string
-	Mode fault.Mode // of the COMMITs that break
-	Skip int        // COMMITs before them
-	N    int        // of COMMITs, or of events that the database accepts before it refuses
+	Mode fault.Mode // how COMMITs break
+	Skip int        // number of COMMITs before them
+	N    int        // number of COMMITs, or of events that the database accepts before it refuses
 	New  []fate     // events that happen
 }
 

@@ -13,7 +13,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/coverage"
 )
 
-// All of 300 events in one second are read, whichever page and slice they are on.
+// All 300 events within one second are read, whichever page and slice they are on.
 func TestAllEventsOfOneSecondAreRead(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "stripe", "we_1")
@@ -32,7 +32,7 @@ func TestWhatIsListedLateIsMet(t *testing.T) {
 	require.EqualValues(t, 1, w.turn().Recovered)
 }
 
-// A feed shows old events late: its cursor says where it continues, and no time does.
+// A feed shows old events late: its cursor, not a time, determines where it continues.
 func TestAFeedMayShowOldEventsLate(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "okta", "who8vt36qfNpCGz9H1e6")
@@ -81,8 +81,8 @@ func TestTheWatermarkMovesWithTheEvents(t *testing.T) {
 	require.EqualValues(t, 3, w.turn().Recovered)
 }
 
-// An event that the provider calls delivered may still be missing here: after a restore of
-// our database, or if another server took the delivery.
+// An event that the provider reports as delivered may still be missing here: after a restore
+// of our database, or if another server received the delivery.
 func TestWhatTheProviderCallsDeliveredIsComparedToo(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "paddle", "ntfset_01gkpjp8bkm3tm53kdgkx6sms7")
@@ -95,7 +95,7 @@ func TestWhatTheProviderCallsDeliveredIsComparedToo(t *testing.T) {
 	require.EqualValues(t, 3, w.turn().Recovered)
 }
 
-// An event listed later than the overlap is found by the pass over the whole window.
+// An event listed later than the overlap is found by the pass over the complete window.
 func TestTheDeepPassMeetsWhatWasListedVeryLate(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "stripe", "we_1")
@@ -107,8 +107,8 @@ func TestTheDeepPassMeetsWhatWasListedVeryLate(t *testing.T) {
 	require.EqualValues(t, 2, w.turn().Recovered)
 }
 
-// A pass that is lost between two batches has recorded nothing beyond the first: the next
-// one stores the rest.
+// A pass that is lost between two batches has recorded nothing beyond the first batch: the
+// next pass stores the rest.
 func TestAPassThatIsLostBetweenBatchesLosesNothing(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ endpoint, eventType string }{
@@ -138,7 +138,7 @@ func TestAPassThatIsLostBetweenBatchesLosesNothing(t *testing.T) {
 	}
 }
 
-// The times in payloads are not those of the list: GitLab reports when an issue was last
+// A payload's times differ from the list's times: GitLab reports when an issue was last
 // updated.
 func TestListsWithoutTimesAreReadByNumber(t *testing.T) {
 	t.Parallel()

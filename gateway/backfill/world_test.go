@@ -30,13 +30,13 @@ type identitySource = identity.Source
 
 const signingSecret = "whsec_dGhlIHNlY3JldCBvZiB0aGUgdGVzdHMsIGxvbmcgZW5vdWdo"
 
-// sendersAtOnce is how many webhooks a provider delivers simultaneously.
+// sendersAtOnce is the number of webhooks that a provider delivers simultaneously.
 const sendersAtOnce = 8
 
 // happened is one event at a provider, with its webhook.
 type happened struct {
 	id, eventType string
-	number        int // of the event at the provider, in the order in which they happened
+	number        int // the event's number at the provider, in the order in which events happened
 	at            time.Time
 	webhook       *provider.Request
 	delivered     bool   // according to the list
@@ -52,14 +52,14 @@ type reporter interface {
 	Cleanup(f func())
 }
 
-// database is where a world stores its events.
+// database is the database in which a world stores its events.
 type database struct {
 	pool   *pgxpool.Pool
-	outbox *outbox.Outbox // of the gateway
-	passes *outbox.Outbox // of the passes
+	outbox *outbox.Outbox // the gateway's outbox
+	passes *outbox.Outbox // the passes' outbox
 }
 
-// world is a provider with an API, and a gateway that gets its webhooks.
+// world is a provider with an API, and a gateway that receives its webhooks.
 type world struct {
 	database
 
@@ -72,13 +72,13 @@ type world struct {
 	sender   *http.Client
 
 	mu       sync.Mutex
-	now      time.Time   // of the provider: the lists are read long after
+	now      time.Time   // the provider's time: the lists are read long after
 	events   []*happened // in the order in which they happened
 	feed     []*happened // in the order in which they were listed
-	perPage  int         // of a list; 0: the provider's own
+	perPage  int         // a list's page size; 0: the provider's own
 	requests []time.Time
-	refuse   func(w http.ResponseWriter, r *http.Request) bool // reports whether it answered in place of the API
-	asked    map[string]int                                    // redeliveries, by event
+	refuse   func(w http.ResponseWriter, r *http.Request) bool // reports whether it responded instead of the API
+	asked    map[string]int                                    // requested redeliveries, by event
 }
 
 func newWorld(t *testing.T, name, endpoint string) *world {
@@ -122,13 +122,13 @@ func newWorldOn(t reporter, db database, source, name, endpoint string) *world {
 	require.NoError(t, w.source.Settings.Validate(90*day))
 	w.backfill = w.process(func() Source { return w.source })
 	w.announceGateway()
-	w.turn() // the list begins
+	w.turn() // the list begins here
 	_, err = w.pool.Exec(t.Context(), "UPDATE hooklatch.coverage SET created_at = now() - interval '2 hours', covered_until = now() - interval '1 hour' WHERE source = $1", source)
 	require.NoError(t, err)
 	return w
 }
 
-// process returns another process that makes passes.
+// process returns another process that runs passes.
 func (w *world) process(source func() Source) *Backfill {
 	w.t.Helper()
 	b, err := New(Options{Outbox: w.passes, Sources: func() []Source { return []Source{source()} }, Budget: 2 * time.Minute, GatewayGone: time.Hour})
@@ -141,7 +141,7 @@ func (w *world) announceGateway() {
 	require.NoError(w.t, err)
 }
 
-// turn makes a pass, and returns what it found.
+// turn runs a pass and returns what it found.
 func (w *world) turn() coverage.Run {
 	w.t.Helper()
 	w.hurry()
@@ -162,7 +162,7 @@ func (w *world) lastRun() coverage.Run {
 	return runs[0]
 }
 
-// happen makes events; deliver returns how often the webhook of each arrives.
+// happen creates events. deliver returns how often each webhook arrives.
 func (w *world) happen(n int, eventType string, deliver func(i int) int) []*happened {
 	w.t.Helper()
 	var made, webhooks []*happened
@@ -179,7 +179,7 @@ func (w *world) happen(n int, eventType string, deliver func(i int) int) []*happ
 
 func never(int) int { return 0 }
 
-// event makes an event happen some time after the last one; no webhook of it is sent yet.
+// event creates an event some time after the last one; its webhook is not sent yet.
 func (w *world) event(eventType string, after time.Duration, hidden bool) *happened {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -200,7 +200,7 @@ func (w *world) list(h *happened) {
 	w.feed = append(w.feed, h)
 }
 
-// deliver sends webhooks as the provider does, some at the same time.
+// deliver sends webhooks as the provider does, some simultaneously.
 func (w *world) deliver(webhooks ...*happened) error {
 	var senders errgroup.Group
 	senders.SetLimit(sendersAtOnce)
