@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestAboutIsComplete checks that every declaration has what an operator needs.
+// TestAboutIsComplete checks that every declaration contains what an operator needs.
 func TestAboutIsComplete(t *testing.T) {
 	t.Parallel()
 	for name, o := range configured(t) {

@@ -8,7 +8,7 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider"
 )
 
-// TestRequiredAnswers checks that senders get the answer that they require.
+// TestRequiredAnswers checks that senders get the response that they require.
 func TestRequiredAnswers(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -12,7 +12,7 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider/internal/prooftest"
 )
 
-// TestAttempts reads the senders' reports of their attempts, each at its place.
+// TestAttempts reads the senders' attempt information, each in its own field.
 func TestAttempts(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -48,7 +48,7 @@ func TestFloors(t *testing.T) {
 	}
 }
 
-// TestRetrySignsOfLineTwitchAndPubSub reads the senders' reports of their attempts.
+// TestRetrySignsOfLineTwitchAndPubSub reads the senders' attempt information.
 func TestRetrySignsOfLineTwitchAndPubSub(t *testing.T) {
 	t.Parallel()
 	line := provide(t, "line", provider.Options{})

@@ -16,8 +16,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// BenchmarkVerify proves a body of 1 kB. The goal is under 10 us for an HMAC;
-// signatures of key pairs cost what their mathematics costs.
+// BenchmarkVerify verifies a body of 1 kB. The goal is under 10 us for an HMAC. Key pair
+// signatures cost what their mathematics costs.
 func BenchmarkVerify(b *testing.B) {
 	for _, name := range slices.Sorted(maps.Keys(configured(b))) {
 		b.Run(strings.ReplaceAll(name, " ", "-"), func(b *testing.B) {
@@ -34,8 +34,8 @@ func BenchmarkVerify(b *testing.B) {
 	}
 }
 
-// BenchmarkVerifyAmong proves deliveries of one source beside sources of other
-// providers: the cost of a proof does not depend on their number.
+// BenchmarkVerifyAmong verifies one source's deliveries while sources of other providers
+// exist: the cost does not depend on their number.
 func BenchmarkVerifyAmong(b *testing.B) {
 	all := slices.Sorted(maps.Keys(configured(b)))
 	for _, others := range []int{0, len(all) / 2, len(all)} {
@@ -74,11 +74,11 @@ func TestNothingGrowsWithProviders(t *testing.T) {
 			})
 		}
 		alone := sourcesOf(t, []string{name})[name]
-		require.InDelta(t, cost(alone), cost(everything[name]), 1, name) // pools of the standard library may be empty once
+		require.InDelta(t, cost(alone), cost(everything[name]), 1, name) // the standard library's pools may be empty once
 	}
 }
 
-// sourcesOf makes the providers of some sources, and always stripe.
+// sourcesOf builds the providers of some sources, and always stripe.
 func sourcesOf(t testing.TB, names []string) map[string]*provider.Provider {
 	t.Helper()
 	sources := map[string]*provider.Provider{"stripe": provide(t, "stripe", provider.Options{})}
@@ -88,7 +88,7 @@ func sourcesOf(t testing.TB, names []string) map[string]*provider.Provider {
 	return sources
 }
 
-// BenchmarkEvents reads the id, the type and the time of a body of 1 kB.
+// BenchmarkEvents reads the id, the type and the time from a body of 1 kB.
 func BenchmarkEvents(b *testing.B) {
 	for _, name := range slices.Sorted(maps.Keys(configured(b))) {
 		b.Run(strings.ReplaceAll(name, " ", "-"), func(b *testing.B) {

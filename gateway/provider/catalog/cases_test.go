@@ -95,8 +95,8 @@ func (c *delivery) run(t *testing.T, name string, marks map[string]string) {
 	}
 }
 
-// require compares an event with the expected one, except for keys that cannot be
-// written down.
+// require compares an event with the expected event, except for keys that cannot be written
+// down.
 func (want expectedEvent) require(t *testing.T, r *provider.Request, got provider.Event, marks map[string]string) {
 	t.Helper()
 	if want.IDPrefix != "" {
@@ -137,8 +137,8 @@ func (want outcome) requireRefusal(t *testing.T, err error) {
 	require.Equal(t, want.unreadable, unusable.Unreadable)
 }
 
-// signatureHeader returns the header into which Sign puts the signature: the one named
-// so among those that it sets. It is empty if none is.
+// signatureHeader returns the header into which Sign puts the signature. It recognizes the
+// header by its name, and returns "" if it finds none.
 func signatureHeader(t testing.TB, p *provider.Provider, r *provider.Request, key secret.Value) string {
 	t.Helper()
 	names := signing(t, p, r, key)

@@ -10,8 +10,8 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider"
 )
 
-// The case of a scheme of authentication does not count, and any number of
-// spaces may follow it (RFC 9110, 11).
+// An authentication scheme's case does not count, and any number of spaces may follow it (RFC
+// 9110, 11).
 func TestSchemesAreCaseInsensitive(t *testing.T) {
 	t.Parallel()
 	scheme := regexp.MustCompile(`^(Bearer|Basic) `)
@@ -32,7 +32,7 @@ func TestSchemesAreCaseInsensitive(t *testing.T) {
 			for _, other := range []string{"", strings.TrimSpace(spelled), spelled[:3] + " ", "X" + spelled, spelled[:len(spelled)-1] + "\t"} {
 				r.Header.Set(header, other+values[0][len(spelled):])
 				if name == "auth0" && other == "" {
-					continue // it sends tokens without a scheme as well
+					continue // it also sends tokens without a scheme
 				}
 				require.Error(t, verifies(t, p, r), "%s: %q", name, other)
 			}
@@ -44,7 +44,7 @@ func TestSchemesAreCaseInsensitive(t *testing.T) {
 	}, found)
 }
 
-// Every provider has exactly one scheme to request: a token of RFC 9110.
+// Every provider has exactly one scheme to request: a token as in RFC 9110.
 func TestEveryProviderHasAChallenge(t *testing.T) {
 	t.Parallel()
 	token := regexp.MustCompile(`^[A-Z][A-Za-z0-9-]*$`)

@@ -12,7 +12,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// withSDK returns the providers whose SDK the tests of sdktest run.
+// withSDK returns the providers whose SDK runs in sdktest's tests.
 func withSDK(t *testing.T) map[string]bool {
 	t.Helper()
 	text, err := os.ReadFile("../sdktest/sdks.json")
@@ -26,7 +26,7 @@ func withSDK(t *testing.T) map[string]bool {
 	return with
 }
 
-// publishedVectors returns the providers with published vectors, of signatures and of
+// publishedVectors returns the providers with published vectors for signatures and for
 // handshakes.
 func publishedVectors(t *testing.T) (signatures, handshakes map[string]bool) {
 	t.Helper()
@@ -47,7 +47,7 @@ func publishedVectors(t *testing.T) (signatures, handshakes map[string]bool) {
 	return signatures, handshakes
 }
 
-// A published vector proves something only as it was published.
+// A published vector is evidence only in its published form.
 func TestPublishedDeliveriesAreTakenAsTheyAre(t *testing.T) {
 	t.Parallel()
 	all, err := allDeliveries()
@@ -73,8 +73,8 @@ func TestPublishedDeliveriesAreTakenAsTheyAre(t *testing.T) {
 	}
 }
 
-// Every provider names the evidence of each fact, and that evidence exists: the vector
-// among those that our tests verify, the SDK among those that they run.
+// Every provider declares the evidence for each fact, and the evidence exists: the vector is
+// one that our tests verify, the SDK is one that they run.
 func TestEveryFactIsConfirmedByWhatItNames(t *testing.T) {
 	t.Parallel()
 	const alone = provider.Nobody | provider.Configured | provider.NoSuchThing

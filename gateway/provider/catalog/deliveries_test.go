@@ -27,8 +27,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// deliveries are testdata/<provider>.txtar: the facts about a provider that the tests
-// need, and requests with their expected results. testdata/README.md describes the
+// deliveries is the content of testdata/<provider>.txtar: the facts about a provider that the
+// tests need, and requests with their expected results. testdata/README.md describes the
 // files.
 type deliveries struct {
 	source  source
@@ -36,7 +36,7 @@ type deliveries struct {
 	cases   []delivery
 }
 
-// source is the section that describes the source of the deliveries.
+// source is the section that describes the deliveries' source.
 type source struct {
 	Clock   time.Time         `yaml:"clock"`
 	Options *provider.Options `yaml:"options"`
@@ -47,7 +47,7 @@ type source struct {
 	Publishes map[string]string `yaml:"publishes"`
 }
 
-// samples is the section about the provider's own samples.
+// samples is the section about the provider's samples.
 type samples struct {
 	Types []string `yaml:"types"`
 	// Unsigned: (part of) the body can be changed, the scheme does not cover it.
@@ -78,14 +78,14 @@ type delivery struct {
 	name    string
 	source  source
 	request *provider.Request
-	sign    *signSection // nil: the request is written down as it arrived
+	sign    *signSection // nil: the file contains the request as it arrived
 	want    outcome
-	// published says where a third party published the signed text and the signature: a
-	// test vector. Empty for all others.
+	// published says where a third party published the signed text and the signature, as a
+	// test vector. It is empty for all other deliveries.
 	published string
 }
 
-// signSection makes the test sign the request, and names the changes after that.
+// signSection makes the test sign the request, and lists the changes to make afterwards.
 type signSection struct {
 	With    string              `yaml:"with"` // default: the first secret
 	At      time.Time           `yaml:"at"`   // default: the clock
@@ -94,7 +94,7 @@ type signSection struct {
 	Body    *string             `yaml:"body"`
 }
 
-// outcome is one of: events, a reason, an error, an answer.
+// outcome is one of: events, a reason, an error, a response.
 type outcome struct {
 	events     []expectedEvent
 	reason     provider.Reason
@@ -134,7 +134,7 @@ var allDeliveries = sync.OnceValues(func() (map[string]*deliveries, error) {
 	return all, nil
 })
 
-// deliveriesOf are those of a provider.
+// deliveriesOf returns a provider's deliveries.
 func deliveriesOf(t testing.TB, name string) *deliveries {
 	t.Helper()
 	all, err := allDeliveries()
@@ -143,7 +143,7 @@ func deliveriesOf(t testing.TB, name string) *deliveries {
 	return all[name]
 }
 
-// heading is that of a delivery: its kind, how it is written, and its name.
+// heading matches a delivery's heading: its kind, how it is written, and its name.
 var heading = regexp.MustCompile(`^(accepted|refused|unusable|handshake)(?: \(([a-z0-9, ]+)\))?: (.+)$`)
 
 func parseDeliveries(text []byte) (*deliveries, error) {
@@ -172,7 +172,7 @@ func parseDeliveries(text []byte) (*deliveries, error) {
 	return d, nil
 }
 
-// read takes a section that belongs to a delivery.
+// read reads a section that belongs to a delivery.
 func (c *delivery) read(section txtar.File) error {
 	text := strings.TrimRight(string(section.Data), "\n")
 	switch section.Name {
@@ -267,7 +267,7 @@ func parseRequest(text []byte, flags []string) (*provider.Request, error) {
 	return &provider.Request{Method: method, URL: prooftest.URL(target), Header: header, Body: body}, nil
 }
 
-// unmarshal reads a section with options as the configuration is read.
+// unmarshal reads a section with options in the same way as the configuration.
 func unmarshal(text []byte, into any) error {
 	return yaml.UnmarshalWithOptions(text, into, yaml.Strict(), yaml.CustomUnmarshaler(func(s *secret.Value, text []byte) error {
 		var value string
@@ -277,8 +277,7 @@ func unmarshal(text []byte, into any) error {
 	}))
 }
 
-// options returns those of the source, or the ones without which the provider cannot be
-// made.
+// options returns the source's options, or the options that the provider requires.
 func (s source) options(t testing.TB, name string) provider.Options {
 	t.Helper()
 	var o provider.Options
@@ -293,7 +292,7 @@ func (s source) options(t testing.TB, name string) provider.Options {
 	return o
 }
 
-// published are the documents that the sender publishes. Documents made of the tests'
+// published returns the documents that the sender publishes. Documents built from the tests'
 // keys are named after their content.
 func (s source) published() prooftest.Published {
 	const name = "sns.amazonaws.com"
@@ -318,14 +317,14 @@ func (s source) published() prooftest.Published {
 	return published
 }
 
-// keys are the keys of the tests as secrets name them.
+// keys returns the tests' keys by the names that secrets use.
 func keys() map[string]func() string {
 	return map[string]func() string{
 		"{rsa}": prooftest.RSAPEM, "{rsa base64}": prooftest.RSABase64, "{ecdsa}": prooftest.ECDSAPEM, "{ed25519}": prooftest.Ed25519Hex,
 	}
 }
 
-// secretOf is a secret as the source has it.
+// secretOf returns a secret in the form that the source has.
 func secretOf(text string) secret.Value {
 	for name, key := range keys() {
 		if strings.Contains(text, name) {
@@ -335,7 +334,7 @@ func secretOf(text string) secret.Value {
 	return secret.New(text)
 }
 
-// received makes the provider, its secrets and the request of a delivery.
+// received returns a delivery's provider, secrets and request.
 func (c *delivery) received(t testing.TB, name string) (*provider.Provider, []secret.Value, *provider.Request) {
 	t.Helper()
 	p := provide(t, name, c.source.options(t, name))
@@ -350,10 +349,10 @@ func (c *delivery) received(t testing.TB, name string) (*provider.Provider, []se
 	return p, secrets, r
 }
 
-// apply signs a request, and changes what the section says. In the values of headers {ts}
-// is the signed time in seconds, and {header} the value that Sign put into the
-// signature's header. {HEADER} is that value in upper case, {signature} its last part and
-// {mac} the bare signature.
+// apply signs a request and makes the section's changes. In header values {ts} is the signed
+// time in seconds, and {header} is the value that Sign put into the signature's header.
+// {HEADER} is that value in upper case, {signature} its last part and {mac} the bare
+// signature.
 func (s *signSection) apply(t testing.TB, p *provider.Provider, r *provider.Request, from source) {
 	t.Helper()
 	key := secretOf(cmp.Or(s.With, from.Secrets[0]))

@@ -13,8 +13,8 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider"
 )
 
-// Two events that differ in any one of the places by which their sender distinguishes
-// events have two keys, and the attempts of one event have one.
+// Two events have different keys if they differ in any value by which their sender
+// distinguishes events. All attempts of one event have the same key.
 func TestKeysHaveAllThatDistinguishesEvents(t *testing.T) {
 	t.Parallel()
 	for _, name := range Names() {
@@ -26,7 +26,7 @@ func TestKeysHaveAllThatDistinguishesEvents(t *testing.T) {
 			seen := map[string]bool{}
 			for _, r := range differing(t, p, name) {
 				id := onlyID(t, p, r)
-				if id == "" || id != onlyID(t, p, r) { // none, several, or another one each time
+				if id == "" || id != onlyID(t, p, r) { // none, several, or a new one each time
 					continue
 				}
 				places := placesOf(r)
@@ -53,8 +53,8 @@ func TestKeysHaveAllThatDistinguishesEvents(t *testing.T) {
 	}
 }
 
-// onlyID is the key of the only event of a delivery, empty if it does not have exactly
-// one.
+// onlyID returns the key of a delivery's only event, or "" if the delivery does not have
+// exactly one event.
 func onlyID(t *testing.T, p *provider.Provider, r *provider.Request) string {
 	t.Helper()
 	events, err := p.Events(r)
@@ -65,7 +65,7 @@ func onlyID(t *testing.T, p *provider.Provider, r *provider.Request) string {
 	return events[0].ID
 }
 
-// groupOf returns the first group whose places a delivery has all.
+// groupOf returns the first group all of whose places a delivery has.
 func groupOf(groups [][]string, places []place) []string {
 	for _, group := range groups {
 		if !slices.ContainsFunc(group, func(at string) bool {
@@ -77,7 +77,7 @@ func groupOf(groups [][]string, places []place) []string {
 	return nil
 }
 
-// differing are deliveries of a provider: its samples, and those of testdata.
+// differing returns a provider's deliveries: its samples, and the deliveries in testdata.
 func differing(t *testing.T, p *provider.Provider, name string) []*provider.Request {
 	t.Helper()
 	var all []*provider.Request
@@ -93,7 +93,7 @@ func differing(t *testing.T, p *provider.Provider, name string) []*provider.Requ
 	return all
 }
 
-// another is a value of the kind of the one at a place, and differs from it.
+// another returns a value of the same kind as the value at a place, but different.
 func another(t *testing.T, at place, r *provider.Request) any {
 	t.Helper()
 	switch {

@@ -11,7 +11,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// A sender we do not know by name is described by options.
+// Options describe a sender that has no named provider.
 func ExampleNew() {
 	shop, err := catalog.New("hmac", provider.Options{
 		Header:         "X-Shop-Signature",

@@ -13,7 +13,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// configured lists every provider, and hmac in several shapes.
+// configured returns options for every provider, and hmac in several shapes.
 func configured(t testing.TB) map[string]provider.Options {
 	t.Helper()
 	all := map[string]provider.Options{}
@@ -43,8 +43,8 @@ func configured(t testing.TB) map[string]provider.Options {
 	return all
 }
 
-// everyProvider runs a test for every provider and shape of the generic ones,
-// with a signed sample.
+// everyProvider runs a test for every provider, and for every shape of the generic ones, with
+// a signed sample.
 func everyProvider(t *testing.T, test func(t *testing.T, p *provider.Provider, r *provider.Request)) {
 	for name, o := range configured(t) {
 		t.Run(name, func(t *testing.T) {
@@ -63,7 +63,7 @@ func provide(t testing.TB, name string, o provider.Options) *provider.Provider {
 	return p
 }
 
-// keyOf returns a secret that fits the provider, and can sign.
+// keyOf returns a secret that fits the provider and can sign.
 func keyOf(t testing.TB, p *provider.Provider) secret.Value {
 	t.Helper()
 	return secretOf(deliveriesOf(t, p.Name).source.Secrets[0])

@@ -15,7 +15,7 @@ import (
 	"github.com/hooklatch/hooklatch/internal/payload"
 )
 
-// form is a delivery with a form.
+// form returns a delivery with a form.
 func form(body string) *provider.Request {
 	return &provider.Request{Method: http.MethodPost, URL: prooftest.URL(""), Header: http.Header{"Content-Type": {payload.FormType}}, Body: []byte(body)}
 }
@@ -47,8 +47,8 @@ func FuzzMailgunForm(f *testing.F) {
 	})
 }
 
-// FuzzTwilioForm verifies its own signatures, and checks that the order of the fields
-// does not change them.
+// FuzzTwilioForm verifies its own signatures, and checks that the order of fields does not
+// change them.
 func FuzzTwilioForm(f *testing.F) {
 	f.Add("MessageSid=SM1&MessageStatus=sent&A=&A=b", "a=1&b=%20")
 	f.Add("CallSid=CA1&CallStatus=completed&x=%zz;", "bodySHA256=00&c=+")

@@ -17,8 +17,8 @@ func isOwnHeader(p *provider.Provider, name string) bool {
 	})
 }
 
-// Every header of an accepted test delivery, and every one that signing adds,
-// is the sender's own, its content type or its credential.
+// Every header in an accepted test delivery, and every header that Sign adds, is one of the
+// sender's own, the content type or the credential.
 func TestHeaderFamiliesCoverWhatSendersSend(t *testing.T) {
 	t.Parallel()
 	for _, name := range Names() {
@@ -30,7 +30,7 @@ func TestHeaderFamiliesCoverWhatSendersSend(t *testing.T) {
 				}
 				p, _, r := c.received(t, name)
 				for header := range r.Header {
-					if name == "adyen" && header == "Hmacsignature" { // not one of its families so far
+					if name == "adyen" && header == "Hmacsignature" { // not yet one of its families
 						continue
 					}
 					known := header == "Content-Type" || header == "Authorization" || header == "User-Agent" || slices.Contains(p.SecretHeaders, header)
@@ -41,7 +41,7 @@ func TestHeaderFamiliesCoverWhatSendersSend(t *testing.T) {
 	}
 }
 
-// Headers that a stranger, a proxy or a framework may add belong to no family.
+// Headers that an unknown sender, a proxy or a framework may add belong to no family.
 func TestHeaderFamiliesLeaveOutWhatReceiversTrust(t *testing.T) {
 	t.Parallel()
 	for _, name := range Names() {

@@ -16,9 +16,9 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// TestHMACExpressesEverySender proves requests of known senders by
-// configuration alone. testdata/senders.json was signed by another program
-// (Python's hmac), from the senders' descriptions.
+// TestHMACExpressesEverySender verifies requests from known senders with configuration alone.
+// Another program (Python's hmac) signed testdata/senders.json, based on the senders'
+// descriptions.
 func TestHMACExpressesEverySender(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("testdata/senders.json")

@@ -10,8 +10,8 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider/internal/prooftest"
 )
 
-// A byte order mark before a body is signed and stored with the rest, but it is not
-// parsed: the event is the same.
+// A byte order mark before a body is signed and stored with the rest of the body, but it is
+// not parsed: the event is the same.
 func TestByteOrderMarkIsNotRead(t *testing.T) {
 	t.Parallel()
 	const mark = "\ufeff"

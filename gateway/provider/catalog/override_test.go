@@ -13,13 +13,13 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider/internal/prooftest"
 )
 
-// The key of every provider can be overridden: the events stay the same but for
-// their ids, which depend on all that is not ignored.
+// Every provider's key can be overridden. The events stay the same except for their ids, which
+// depend on everything that is not ignored.
 func TestEveryKeyCanBeOverridden(t *testing.T) {
 	t.Parallel()
 	for _, e := range entries() {
 		if slices.Contains(e.accepts, "event_id") {
-			continue // which have no key of their own
+			continue // these have no key of their own
 		}
 		t.Run(e.name, func(t *testing.T) {
 			t.Parallel()
@@ -38,7 +38,7 @@ func TestEveryKeyCanBeOverridden(t *testing.T) {
 	}
 }
 
-// SendGrid is said to give one event several ids.
+// SendGrid reportedly gives one event several ids.
 func TestSendGridKeyWithoutItsID(t *testing.T) {
 	t.Parallel()
 	p := provide(t, "sendgrid", provider.Options{Ignore: []string{"/sg_event_id"}})
@@ -66,7 +66,7 @@ func TestOverridingEventID(t *testing.T) {
 	require.Equal(t, "invoice.paid:in_1", events[0].ID)
 	require.False(t, p.UnsignedID)
 
-	// A header is the same for all events of a delivery.
+	// A header is the same for all events in a delivery.
 	p = provide(t, "line", provider.Options{EventID: provider.EventID{Header: "X-Line-Request-Id"}})
 	r := &provider.Request{Body: []byte(`{"events":[{"webhookEventId":"a","type":"x"},{"webhookEventId":"b","type":"x"}]}`)}
 	r.Header = http.Header{"X-Line-Request-Id": {"r1"}}
@@ -75,7 +75,7 @@ func TestOverridingEventID(t *testing.T) {
 	require.Equal(t, []string{"r1:/events/0", "r1:/events/1"}, []string{events[0].ID, events[1].ID})
 	require.True(t, p.UnsignedID)
 
-	// The fields of a form, and those of a GET.
+	// The ids can be a form's fields or a GET's fields.
 	p = provide(t, "twilio", provider.Options{EventID: provider.EventID{Form: "CallSid"}})
 	r = form("CallSid=CA1&CallStatus=completed")
 	events, err = p.Events(r)
@@ -106,8 +106,8 @@ func TestOverridesThatAreRefused(t *testing.T) {
 	require.Equal(t, []string{"event_id", "dedup.ignore"}, proof.OverrideOptions)
 }
 
-// A multipart form has fields and files by name for every source that defines its own
-// events.
+// Every source that defines its own events can read a multipart form's fields and files by
+// name.
 func TestGenericSourcesReadFormsInSeveralParts(t *testing.T) {
 	t.Parallel()
 	body := func(id, file, sent string) string {

@@ -18,7 +18,7 @@ import (
 // place is one of header:NAME, form:NAME, query:NAME and a JSON pointer into the body.
 type place string
 
-// general is the place with * for every index of a list, as testdata names it.
+// general returns the place with * for every list index, as testdata spells it.
 func (p place) general() string {
 	parts := strings.Split(string(p), "/")
 	for i, part := range parts {
@@ -29,8 +29,8 @@ func (p place) general() string {
 	return strings.Join(parts, "/")
 }
 
-// placesOf lists every header, form field and JSON member of a request, the
-// content type apart.
+// placesOf lists every header, form field and JSON member in a request, except the content
+// type.
 func placesOf(r *provider.Request) []place {
 	var found []place
 	for _, name := range slices.Sorted(maps.Keys(r.Header)) {
@@ -143,7 +143,7 @@ func (p place) with(r *provider.Request, value any) (*provider.Request, error) {
 	return &changed, nil
 }
 
-// replaced returns a JSON value with another one at the end of a path.
+// replaced returns a JSON value with another value at the end of a path.
 func replaced(node any, path []string, value any) any {
 	if len(path) == 0 {
 		return value

@@ -39,7 +39,7 @@ func TestReplayTokens(t *testing.T) {
 	require.NoError(t, verifies(t, p, r))
 	require.Equal(t, token, p.ReplayToken(r))
 
-	// Where the time is signed, the same bytes a minute later are another delivery.
+	// If the time is signed, the same bytes a minute later are another delivery.
 	p = provide(t, "slack", configured(t)["slack"])
 	r = signedSample(t, p, "", "evt_1")
 	token = p.ReplayToken(r)
@@ -47,8 +47,8 @@ func TestReplayTokens(t *testing.T) {
 	require.NotEqual(t, token, p.ReplayToken(r))
 }
 
-// TestCapturedDeliveriesAreDuplicates covers senders whose event id is part of the
-// signed content: they need no replay guard.
+// TestCapturedDeliveriesAreDuplicates covers senders whose event id is part of the signed
+// content. They need no replay guard.
 func TestCapturedDeliveriesAreDuplicates(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"mollie", "plaid"} {

@@ -26,7 +26,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// catalogue is every provider and shape of the generic ones, made once.
+// catalogue holds every provider, and every shape of the generic ones, built once.
 type catalogue struct {
 	names     []string
 	providers map[string]*provider.Provider
@@ -41,8 +41,8 @@ func everything(t testing.TB) *catalogue {
 	return c
 }
 
-// named returns the provider for a name. Seeds name each one, and any name that the
-// fuzzer makes maps to some provider.
+// named returns the provider for a name. Seeds use each name, and any name that the fuzzer
+// creates maps to some provider.
 func (c *catalogue) named(name string) *provider.Provider {
 	if p := c.providers[name]; p != nil {
 		return p
@@ -52,8 +52,7 @@ func (c *catalogue) named(name string) *provider.Provider {
 	return c.providers[c.names[h.Sum32()%uint32(len(c.names))]]
 }
 
-// requestText is a request as the fuzzer writes it: headers are lines of name
-// and value.
+// requestText is a request in the fuzzer's notation: headers are lines with name and value.
 type requestText struct{ name, method, query, headers string }
 
 func (text requestText) request(body []byte) *provider.Request {
@@ -77,8 +76,8 @@ func textOf(name string, r *provider.Request) requestText {
 	return requestText{name, r.Method, r.URL.RawQuery, strings.Join(headers, "\n")}
 }
 
-// addRequests seeds a fuzz target with a signed sample of each provider and
-// with the deliveries of some kinds.
+// addRequests seeds a fuzz target with a signed sample from each provider and with the
+// deliveries of some kinds.
 func addRequests(f *testing.F, all *catalogue, kinds ...string) {
 	add := func(name string, r *provider.Request) {
 		text := textOf(name, r)
@@ -101,7 +100,7 @@ func addRequests(f *testing.F, all *catalogue, kinds ...string) {
 	}
 }
 
-// strangers are secrets of every kind that signed nothing.
+// strangers returns secrets of every kind that signed nothing.
 var strangers = sync.OnceValue(func() []string {
 	ecdsaOther := prooftest.Must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))
 	_, ed25519Other, err := ed25519.GenerateKey(rand.Reader)
@@ -114,8 +113,7 @@ var strangers = sync.OnceValue(func() []string {
 
 var strangerKey = sync.OnceValue(func() *rsa.PrivateKey { return prooftest.Must(rsa.GenerateKey(rand.Reader, 2048)) })
 
-// stranger returns p as it is for a source with a secret that signed nothing,
-// and that secret.
+// stranger returns p for a source whose secret signed nothing, and that secret.
 func stranger(t testing.TB, name string, p *provider.Provider) (*provider.Provider, secret.Value) {
 	if publishes := deliveriesOf(t, p.Name).source.Publishes; publishes != nil {
 		o, others := configured(t)[name], prooftest.Published{}
@@ -137,8 +135,8 @@ func stranger(t testing.TB, name string, p *provider.Provider) (*provider.Provid
 	return nil, secret.Value{}
 }
 
-// FuzzVerify sends requests that no secret of the source signed: nothing panics,
-// nothing is proven, and every refusal is the sender's fault.
+// FuzzVerify sends requests that none of the source's secrets signed: nothing panics, nothing
+// is verified, and every refusal is the sender's fault.
 func FuzzVerify(f *testing.F) {
 	all := everything(f)
 	addRequests(f, all, "refused")
@@ -158,7 +156,7 @@ func FuzzVerify(f *testing.F) {
 	})
 }
 
-// FuzzEvents extracts ids and types of any request, as if it were proven.
+// FuzzEvents extracts ids and types from any request, as if it were verified.
 func FuzzEvents(f *testing.F) {
 	all := everything(f)
 	addRequests(f, all, "accepted", "unusable")
@@ -167,8 +165,8 @@ func FuzzEvents(f *testing.F) {
 	})
 }
 
-// requireSound extracts the events of r and checks that each can be stored, that none
-// touches the body, and that everything else read from the request is safe to log.
+// requireSound extracts r's events. It checks that each can be stored, that none changes the
+// body, and that everything else read from the request is safe to log.
 func requireSound(t *testing.T, p *provider.Provider, r *provider.Request) {
 	before := string(r.Body)
 	if p.Retry != nil {
@@ -207,8 +205,8 @@ func requireSound(t *testing.T, p *provider.Provider, r *provider.Request) {
 	}
 }
 
-// FuzzHandshake sends checks that no secret signed. The answer must never be markup or
-// a second header.
+// FuzzHandshake sends endpoint checks that no secret signed. The response must never contain
+// markup or a second header.
 func FuzzHandshake(f *testing.F) {
 	all := everything(f)
 	addRequests(f, all, "handshake")

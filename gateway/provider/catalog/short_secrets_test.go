@@ -36,8 +36,8 @@ func TestShortSecretsAreRefused(t *testing.T) {
 	}
 }
 
-// TestEncodedSecretsCountAsTheKeyTheySpell: the text is longer than the key, which is
-// what must be guessed.
+// TestEncodedSecretsCountAsTheKeyTheySpell covers encoded secrets: the text is longer than the
+// key, but an attacker must guess the key.
 func TestEncodedSecretsCountAsTheKeyTheySpell(t *testing.T) {
 	t.Parallel()
 	p := provide(t, "standard-webhooks", configured(t)["standard-webhooks"])

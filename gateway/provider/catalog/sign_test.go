@@ -36,7 +36,7 @@ func eventOf(t testing.TB, p *provider.Provider, r *provider.Request) provider.E
 	require.NotEmpty(t, events)
 	require.Len(t, events, 1)
 	event := events[0]
-	event.Part = nil // contains random parts in a sample
+	event.Part = nil // contains random parts in samples
 	return event
 }
 
@@ -57,7 +57,7 @@ func TestSampleIsOneSignedEvent(t *testing.T) {
 }
 
 // A replay is a signed request that arrives again under another id. Two samples are two
-// events, so they must not look like one.
+// events, so they must not look like a replay.
 func TestSamplesUnderTwoIDsAreNoReplay(t *testing.T) {
 	t.Parallel()
 	everyProvider(t, func(t *testing.T, p *provider.Provider, _ *provider.Request) {
@@ -80,7 +80,7 @@ func TestSampleTypes(t *testing.T) {
 	}
 }
 
-// TestSignTakesAnyBody signs bodies unlike any sample, and finds them unchanged.
+// TestSignTakesAnyBody signs bodies unlike any sample and checks that they are unchanged.
 func TestSignTakesAnyBody(t *testing.T) {
 	t.Parallel()
 	bodies := map[string]string{
@@ -111,19 +111,19 @@ func TestSignTakesAnyBody(t *testing.T) {
 	})
 }
 
-// TestAnyBitCounts flips the bits of the signature and of a signed time, and a
-// sample of the body's.
+// TestAnyBitCounts flips the bits of the signature and of a signed time, and some of the
+// body's bits.
 func TestAnyBitCounts(t *testing.T) {
 	t.Parallel()
 	everyProvider(t, func(t *testing.T, p *provider.Provider, r *provider.Request) {
 		require.NoError(t, verifies(t, p, r))
 		for _, name := range signing(t, p, r, keyOf(t, p)) {
 			value := r.Header.Get(name)
-			step := 1 + 2*(len(value)/300) // long tokens are sampled: each try is an RSA proof
+			step := 1 + 2*(len(value)/300) // long tokens are sampled: each try verifies an RSA signature
 			for bit := 0; bit < len(value)*8; bit += step {
 				r.Header[name] = []string{prooftest.Flip(value, bit)}
 				if scheme, _, ok := strings.Cut(value, " "); ok && bit < len(scheme)*8 && strings.EqualFold(r.Header[name][0], value) {
-					continue // the case of a scheme does not count
+					continue // a scheme's case does not count
 				}
 				require.Error(t, verifies(t, p, r), "%s: %q", name, r.Header[name])
 			}
@@ -145,7 +145,7 @@ func TestAnyBitCounts(t *testing.T) {
 	})
 }
 
-// sameForm reports whether two forms sign alike, or neither can be signed.
+// sameForm reports whether two forms have the same signed text, or neither can be signed.
 func sameForm(t *testing.T, p *provider.Provider, a, b string) bool {
 	t.Helper()
 	signature := func(body string) string {
@@ -168,7 +168,7 @@ func TestSecrets(t *testing.T) {
 		if p.Keyless {
 			return
 		}
-		// Without a usable secret nothing is proven, and the fault is ours alone.
+		// Without a usable secret nothing is verified, and only Hooklatch is at fault.
 		for _, secrets := range [][]secret.Value{nil, {secret.Value{}}} {
 			_, err := p.Verify(t.Context(), r, secrets, prooftest.Now())
 			require.Error(t, err)
@@ -187,8 +187,8 @@ func TestSecrets(t *testing.T) {
 	require.Error(t, p.CheckSecret(secret.New("whsec_")))
 }
 
-// TestSamplesAreReal finds in samples the fields that the demo routes and most users
-// read.
+// TestSamplesAreReal checks that samples contain the fields that the demo routes and most
+// users read.
 func TestSamplesAreReal(t *testing.T) {
 	t.Parallel()
 	var body struct {

@@ -26,8 +26,8 @@ func fill(head, text, tail string) string {
 	return head + strings.Repeat(text, (1<<20-len(head)-len(tail))/len(text)) + tail
 }
 
-// hostile are bodies of 1 MiB from a stranger: with the most and smallest items, and
-// with anything else that is expensive to read.
+// hostile returns bodies of 1 MiB from an unknown sender: some with the most and smallest
+// items, some that are expensive to read in other ways.
 func hostile() map[string]struct{ contentType, body string } {
 	const boundary = "multipart/form-data; boundary=b"
 	return map[string]struct{ contentType, body string }{
@@ -67,8 +67,8 @@ func hostile() map[string]struct{ contentType, body string } {
 
 const adyenWrong = `{"NotificationRequestItem":{"additionalData":{"hmacSignature":"coqCmt/IZ4E3CzPvMY8zTjQVL5hYJUiBRg8UU+iCWo0="}}}`
 
-// unproven is a delivery with the headers of a genuine one of its sender and
-// another body.
+// unproven returns a delivery with another body and the headers of a genuine delivery from its
+// sender.
 func unproven(t testing.TB, p *provider.Provider, contentType, body string) *provider.Request {
 	t.Helper()
 	r := p.Sample("", "evt_1", prooftest.Now())
@@ -79,7 +79,7 @@ func unproven(t testing.TB, p *provider.Provider, contentType, body string) *pro
 	return r
 }
 
-// refuse is all that a gateway does with a delivery before it is proven.
+// refuse does everything that a gateway does with a delivery before it is verified.
 func refuse(t testing.TB, p *provider.Provider, r *provider.Request, secrets []secret.Value) {
 	t.Helper()
 	if p.Handshake != nil {
@@ -88,7 +88,7 @@ func refuse(t testing.TB, p *provider.Provider, r *provider.Request, secrets []s
 		}
 	}
 	_, err := p.Verify(t.Context(), r, secrets, prooftest.Now())
-	if _, refused := errors.AsType[*provider.VerifyError](err); !refused && err != nil { // a token of the header proves any body
+	if _, refused := errors.AsType[*provider.VerifyError](err); !refused && err != nil { // a token in the header verifies any body
 		t.Fatalf("want a refusal, got %v", err)
 	}
 }
@@ -110,7 +110,7 @@ func TestStrangersBodiesAreCheapToRefuse(t *testing.T) {
 		p := provide(t, name, configured(t)[name])
 		r, secrets := unproven(t, p, bodies[shape].contentType, bodies[shape].body), []secret.Value{keyOf(t, p)}
 		took, allocated = time.Hour, 1<<62
-		for range 5 { // the quietest of them
+		for range 5 { // the quietest run counts
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
 			began := threadTime(t)
@@ -123,7 +123,7 @@ func TestStrangersBodiesAreCheapToRefuse(t *testing.T) {
 	}
 	hash, _ := cost("stripe", "text")
 	if build, ok := debug.ReadBuildInfo(); ok && slices.Contains(build.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
-		hash *= 5 // the detector slows our loops down, and not the hash, which is assembly
+		hash *= 5 // the detector slows down our loops, but not the hash, which is assembly
 	}
 	for _, name := range []string{"adyen", "braintree", "mailgun", "microsoft-graph", "slack", "twilio", "zoom"} {
 		for _, shape := range slices.Sorted(maps.Keys(bodies)) {
@@ -134,7 +134,7 @@ func TestStrangersBodiesAreCheapToRefuse(t *testing.T) {
 	}
 }
 
-// threadTime is the processor time that this thread has used.
+// threadTime returns the processor time that this thread has used.
 func threadTime(t *testing.T) time.Duration {
 	t.Helper()
 	var used unix.Timespec
@@ -142,7 +142,7 @@ func threadTime(t *testing.T) time.Duration {
 	return time.Duration(used.Nano())
 }
 
-// BenchmarkUnproven shows the cost of a stranger's body of 1 MiB. The cost at stripe,
+// BenchmarkUnproven shows the cost of an unknown sender's body of 1 MiB. The cost at stripe,
 // one hash of the body, is the yardstick.
 func BenchmarkUnproven(b *testing.B) {
 	bodies := hostile()

@@ -12,13 +12,13 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider/internal/prooftest"
 )
 
-// unusual are values that no rule should depend on, unless they are part of an id.
+// unusual returns values that no rule should depend on, unless they are part of an id.
 func unusual() []any {
 	return []any{absent{}, nil, "", 7, 1.5, true, []any{}, map[string]any{}, "made-up", strings.Repeat("x", maxKey+1), "a\u0001b"}
 }
 
-// Only a missing or unusable id is fatal. If anything else of a delivery is missing or
-// of another kind, it is still an event with a type.
+// Only a missing or unusable id is fatal. If anything else in a delivery is missing or of
+// another kind, it is still an event with a type.
 func TestOnlyAnIDIsFatal(t *testing.T) {
 	t.Parallel()
 	for _, name := range Names() {
@@ -52,16 +52,15 @@ func TestOnlyAnIDIsFatal(t *testing.T) {
 	}
 }
 
-// needed reports whether a place, or one within it, is among those required for an
-// event.
+// needed reports whether an event requires a place, or a part of it.
 func needed(places []string, at place) bool {
 	return slices.ContainsFunc(places, func(needed string) bool {
 		return needed == at.general() || strings.HasPrefix(needed, at.general()+"/")
 	})
 }
 
-// A signed delivery without a type is accepted, and so is one of a kind that
-// did not exist when the provider was declared.
+// A signed delivery without a type is accepted, and so is a delivery of a kind that did not
+// exist when the provider was declared.
 func TestTypesAreNotRequired(t *testing.T) {
 	t.Parallel()
 	for _, name := range Names() {
@@ -79,7 +78,7 @@ func TestTypesAreNotRequired(t *testing.T) {
 				_, text := value.(string)
 				_, gone := value.(absent)
 				if name == "aws-sns" && !text || name == "adyen" && !text && !gone {
-					continue // the type is signed, and as a text only
+					continue // the type is signed, and must be a text
 				}
 				r.URL = prooftest.URL("")
 				require.NoError(t, p.Sign(r, keyOf(t, p), prooftest.Now()))

@@ -43,7 +43,7 @@ func TestRead(t *testing.T) {
 	require.EqualError(t, err, "order/lines/line/id occurs more than once in the body")
 }
 
-// Documents that two readers could understand differently, and those beyond the limits,
+// Documents that two readers could understand differently, and documents beyond the limits,
 // are refused.
 func TestReadIsStrictAndBounded(t *testing.T) {
 	t.Parallel()
@@ -73,8 +73,8 @@ func TestReadIsStrictAndBounded(t *testing.T) {
 	require.Equal(t, errTooMuchXML, err)
 }
 
-// FuzzElements reads anything: every text found is in the body, once it is unescaped,
-// and every error is one for the sender.
+// FuzzElements reads anything. Every text found is in the unescaped body, and every error has
+// a message for the sender.
 func FuzzElements(f *testing.F) {
 	f.Add([]byte("<a><b>1</b></a>"))
 	f.Add([]byte("<x:a xmlns:x='y'><b>&lt;</b><b/></x:a>"))

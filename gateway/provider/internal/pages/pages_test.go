@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestPagesAreCurrent compares the pages with the declarations. Its error says how to
+// TestPagesAreCurrent compares the pages with the declarations. Its error explains how to
 // regenerate them.
 func TestPagesAreCurrent(t *testing.T) {
 	t.Parallel()

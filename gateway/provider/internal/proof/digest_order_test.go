@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestEqualKeysCountInOrder covers ids that are a hash of the content: the last of
+// TestEqualKeysCountInOrder covers ids that are a hash of the content: the last of several
 // equal keys is the value.
 func TestEqualKeysCountInOrder(t *testing.T) {
 	t.Parallel()

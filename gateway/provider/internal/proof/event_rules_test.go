@@ -12,7 +12,7 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider"
 )
 
-// statuses is how a delivery of nested lists is described: WhatsApp's shape.
+// statuses returns the rule for a delivery with nested lists, in WhatsApp's shape.
 func statuses() EventRule {
 	status := Facts{
 		ID: Composite(At("/id"), At("/status")), Kind: At("/status"), Version: At("/version").Up(3),
@@ -96,7 +96,7 @@ func BenchmarkEach(b *testing.B) {
 	}
 }
 
-// batch is a delivery of n statuses, followed by a member that all of them read.
+// batch returns a delivery with n statuses, followed by a member that all of them read.
 func batch(n int) *provider.Request {
 	items := make([]string, n)
 	for i := range items {
@@ -120,8 +120,8 @@ func TestFieldsOfOuterItems(t *testing.T) {
 	require.EqualError(t, err, "/a/0/b/0: the body has nothing at ../k, which is part of the event id")
 }
 
-// FuzzEach fans out any JSON. Every item is the value at its pointer in the body, and
-// nothing is left out.
+// FuzzEach extracts events from any JSON. Every item is the value at its pointer in the body,
+// and nothing is left out.
 func FuzzEach(f *testing.F) {
 	f.Add(`{"entry":[{"changes":[{"value":{"statuses":[{"id":"a","status":"b"}],"messages":[]}}]}]}`)
 	f.Add(`{"entry":[{"changes":[{"value":{"statuses":[{"id":1,"status":"b"}, {"id":"\ud800"}]}}]}],"entry":[]}`)

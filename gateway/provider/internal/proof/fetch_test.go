@@ -44,8 +44,8 @@ func TestFetchIsCached(t *testing.T) {
 	}, 2*time.Minute, time.Millisecond)
 	require.EqualValues(t, 2, s.Requests.Load())
 
-	// The old one is used for a day if no new one is available, without a fetch for
-	// each use.
+	// The old document is used for a day if no new one is available, without a fetch for each
+	// use.
 	s.Answer(prooftest.Status(http.StatusBadGateway))
 	for range 3 {
 		require.Eventually(t, func() bool { // failed and cached: the first may join the earlier flight
@@ -162,8 +162,8 @@ func TestFetchRefusesAnswers(t *testing.T) {
 	require.Len(t, document, MaxFetched)
 }
 
-// TestFetchReachesNoPrivateAddress uses the transport of production: names
-// that lead to this machine are not connected to.
+// TestFetchReachesNoPrivateAddress uses the production transport: it does not connect to names
+// that lead to this machine.
 func TestFetchReachesNoPrivateAddress(t *testing.T) {
 	t.Parallel()
 	f := NewFetcher(provider.Options{}, "localhost", "127.0.0.1", "169.254.169.254", "[::1]", "10.0.0.1")

@@ -13,8 +13,8 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider/internal/prooftest"
 )
 
-// TestKeptDocumentsMakeRoomByWorth checks that failures are evicted first, and
-// documents that have proven something last.
+// TestKeptDocumentsMakeRoomByWorth checks that failures are evicted first, and documents that
+// have verified something last.
 func TestKeptDocumentsMakeRoomByWorth(t *testing.T) {
 	t.Parallel()
 	s := prooftest.NewServer(t, func(w http.ResponseWriter, r *http.Request) {

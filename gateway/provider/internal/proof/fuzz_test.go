@@ -39,8 +39,7 @@ func FuzzPairs(f *testing.F) {
 	})
 }
 
-// FuzzEncoding finds no two spellings of the same bytes that differ in one
-// place.
+// FuzzEncoding checks that no two encodings of the same bytes differ in only one position.
 func FuzzEncoding(f *testing.F) {
 	f.Add("00ff", uint16(3))
 	f.Add("AA==", uint16(9))
@@ -57,7 +56,7 @@ func FuzzEncoding(f *testing.F) {
 			}
 			b, err := e.Decode(other)
 			if err != nil || e == Hex && strings.EqualFold(s, other) {
-				continue // a single letter has no other one to agree with in case
+				continue // with a single letter, no other letter can differ in case
 			}
 			require.NotEqual(t, a, b, "%s and %s", s, other)
 		}

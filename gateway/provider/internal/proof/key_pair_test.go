@@ -24,8 +24,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// signedByKeys are schemes of the three kinds of keys, with the public and the
-// private half as a configuration spells them.
+// signedByKeys returns schemes for the three kinds of keys, with the public and the private
+// half in the form that a configuration contains.
 func signedByKeys(t *testing.T) map[string]struct {
 	scheme          *Scheme
 	public, private string

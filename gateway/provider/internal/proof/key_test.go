@@ -52,7 +52,7 @@ func TestDigestIgnoresSpelling(t *testing.T) {
 	})
 }
 
-// TestJoinIsUnambiguous finds no two lists of parts with the same key.
+// TestJoinIsUnambiguous checks that no two lists of parts have the same key.
 func TestJoinIsUnambiguous(t *testing.T) {
 	t.Parallel()
 	part := rapid.StringOfN(rapid.SampledFrom([]rune(":%3Aab")), 0, 6, -1)

@@ -11,7 +11,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// A signature, or a token, that is cut off would be guessed byte by byte.
+// If a part of a signature or a token were accepted, an attacker could guess it byte by byte.
 func TestAPartOfASignatureProvesNothing(t *testing.T) {
 	t.Parallel()
 	secrets := []secret.Value{secret.New("the old secret"), secret.New("the new secret")}
@@ -48,8 +48,8 @@ func TestAPartOfASignatureProvesNothing(t *testing.T) {
 	}
 }
 
-// If one header contains two times, one is signed, and the other could be the one that
-// is checked.
+// If one header contains two times, one is signed, and the other could be the one that is
+// checked.
 func TestASecondTimeIsRefused(t *testing.T) {
 	t.Parallel()
 	pairs := &Pairs{Separator: ",", Assign: "=", Signature: "v1", Timestamp: "t"}

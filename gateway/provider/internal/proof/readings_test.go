@@ -19,10 +19,10 @@ func mac(key []byte) [][]byte {
 	return [][]byte{m.Sum(nil)}
 }
 
-// read is a scheme with readings, and how a secret would be spelled in each.
+// read is a scheme with readings, and the spelling of a secret in each reading.
 type read struct {
 	readings []KeySpelling
-	spelled  map[string]string // by the encoding; the keys differ
+	spelled  map[string]string // by encoding; the keys differ
 }
 
 func schemesWithReadings() map[string]read {
@@ -38,7 +38,7 @@ func schemesWithReadings() map[string]read {
 	}
 }
 
-// A secret that names its encoding proves its own signatures, whatever the encoding of
+// A secret that specifies its encoding verifies its own signatures, whatever the encoding of
 // its source.
 func TestASecretIsReadInItsOwnEncoding(t *testing.T) {
 	t.Parallel()
@@ -64,8 +64,9 @@ func TestASecretIsReadInItsOwnEncoding(t *testing.T) {
 	}
 }
 
-// A signature that would fit if the secret were read otherwise is refused, and the log
-// learns how: at most once a second, since strangers send as many as they like.
+// A signature that would match if the secret were read in another encoding is refused, and the
+// log names that encoding. It does so at most once a second, because unknown senders can send
+// any number of such signatures.
 func TestAWrongSignatureSaysHowItWouldFit(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -96,9 +97,9 @@ func TestAWrongSignatureSaysHowItWouldFit(t *testing.T) {
 					}
 					require.Empty(t, detail(mac([]byte("another key"))), name)
 					require.Empty(t, detail(mac(key)), "it was tried a moment ago")
-					time.Sleep(time.Second) //nolint:forbidigo // of the fake clock
+					time.Sleep(time.Second) //nolint:forbidigo // the fake clock
 					require.Contains(t, detail(mac(key)), "encoding: "+string(reading.Encoding), "%s, %s as %s", name, reading.Encoding, own.Encoding)
-					time.Sleep(time.Second) //nolint:forbidigo // of the fake clock
+					time.Sleep(time.Second) //nolint:forbidigo // the fake clock
 				}
 			}
 		}

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// At most one division of a signed text into id, time and body is accepted. Otherwise
+// A signed text can be split into id, time and body in at most one accepted way. Otherwise
 // anyone who saw a delivery could turn it into another event.
 func TestSignedTextIsDividedInOneWayOnly(t *testing.T) {
 	t.Parallel()

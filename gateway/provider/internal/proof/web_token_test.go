@@ -23,7 +23,7 @@ func refusedFor(t *testing.T, want provider.Reason, err error) {
 	require.Equal(t, want, refused.Reason)
 }
 
-// TestKeySetPassesOver checks that unusable keys, and keys not for signatures, are
+// TestKeySetPassesOver checks that unusable keys, and keys that are not for signatures, are
 // ignored.
 func TestKeySetPassesOver(t *testing.T) {
 	t.Parallel()
@@ -41,7 +41,7 @@ func TestKeySetPassesOver(t *testing.T) {
 	require.Equal(t, prooftest.ECDSAKey().Public(), keys[0].key)
 }
 
-// TestURLAudience covers senders that make tokens for the endpoint itself.
+// TestURLAudience covers senders that issue tokens for the endpoint itself.
 func TestURLAudience(t *testing.T) {
 	t.Parallel()
 	w := &WebToken{
@@ -64,8 +64,8 @@ func TestURLAudience(t *testing.T) {
 	refusedFor(t, provider.ReasonWrongIssuer, verify("", claims))
 }
 
-// FuzzWebToken reads any header as a token: nothing panics, and only signed tokens are
-// proven, and only as they were spelled.
+// FuzzWebToken reads any header as a token. Nothing panics, and only signed tokens are
+// verified, and only in the form in which they were signed.
 func FuzzWebToken(f *testing.F) {
 	good := jwt.NewWithClaims(jwt.SigningMethodHS256, jwt.MapClaims{"exp": prooftest.Now().Unix()})
 	text := prooftest.Must(good.SignedString([]byte(prooftest.Secret)))
