@@ -14,9 +14,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// sdks.json lists the SDKs that these tests run, and the provider of each. The pages of
-// docs/providers name them, with the versions of go.mod and package.json. This test
-// compares it with the tests themselves.
+// sdks.json lists the SDKs that these tests run, each with its provider. The pages in
+// docs/providers show them with the versions in go.mod and package.json. This test compares
+// the list with the tests themselves.
 func TestTheListOfSDKsIsThatOfTheTests(t *testing.T) {
 	t.Parallel()
 	type run struct {

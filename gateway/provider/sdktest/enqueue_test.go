@@ -15,9 +15,8 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// The example of the application's own outbox with node-postgres. After a commit, an
-// effect with its job exists; after a rollback, none; after two calls with one key,
-// one.
+// This runs the example of an application's own outbox with node-postgres. After a commit, an
+// effect with its job exists; after a rollback, none; after two calls with one key, one.
 func TestEnqueueFromNode(t *testing.T) {
 	t.Parallel()
 	script := filepath.Join(installNPM(t, enqueueExample, "enqueue.js"), "enqueue.js")

@@ -24,7 +24,7 @@ const (
 	firstDelivery = 1<<53 + 1
 )
 
-// githubList is the list of the deliveries of a hook of a repository.
+// githubList lists the deliveries of a repository's hook.
 func githubList() sdkList {
 	return sdkList{
 		provider: "github", endpoint: fmt.Sprintf("repos/%s/%s/hooks/%d", githubOwner, githubRepo, githubHook),
@@ -32,8 +32,8 @@ func githubList() sdkList {
 	}
 }
 
-// githubEvent is a push as JSON, or a pull request as a form: GitHub lets the owner of a
-// hook choose, and lists both as JSON.
+// githubEvent returns a push as JSON, or a pull request as a form: GitHub lets the hook's
+// owner choose, and lists both as JSON.
 func githubEvent(t *testing.T, n int, at time.Time) listEvent {
 	t.Helper()
 	id := fmt.Sprintf("0b989ba4-242f-11e5-81e1-%012d", n)

@@ -17,9 +17,9 @@ import (
 
 const gitlabProject, gitlabHook = 7, 1
 
-// gitlabHookEvent is an item of the log of a hook. The client has no type for it and no
-// method for its list: the names are those of docs.gitlab.com/api/project_webhooks,
-// "Get a list of project webhook events". Its content has the client's types.
+// gitlabHookEvent is an item in a hook's log. The client has no type for it and no method for
+// its list. The names are from docs.gitlab.com/api/project_webhooks, "Get a list of project
+// webhook events". Its content has the client's types.
 type gitlabHookEvent struct {
 	ID                int64             `json:"id"`
 	URL               string            `json:"url"`
@@ -32,7 +32,7 @@ type gitlabHookEvent struct {
 	ResponseStatus    string            `json:"response_status"`
 }
 
-// gitlabList is the log of a hook of a project.
+// gitlabList returns the log of a project's hook.
 func gitlabList() sdkList {
 	return sdkList{
 		provider: "gitlab", endpoint: fmt.Sprintf("projects/%d/hooks/%d", gitlabProject, gitlabHook), prefix: "/api/v4",
@@ -40,7 +40,7 @@ func gitlabList() sdkList {
 	}
 }
 
-// gitlabEvent is a push, whose e-mail addresses the log leaves out, or a merge request.
+// gitlabEvent returns a push, whose email addresses the log leaves out, or a merge request.
 func gitlabEvent(t *testing.T, n int, at time.Time) listEvent {
 	t.Helper()
 	at = at.Truncate(time.Second)
@@ -93,7 +93,7 @@ func serveGitLab(a *listAPI, mux *http.ServeMux) {
 		answer(w, &gitlab.ProjectHook{ID: gitlabHook, URL: a.endpointURL, ProjectID: gitlabProject, PushEvents: true, MergeRequestsEvents: true, AlertStatus: "executable"})
 	})
 	mux.HandleFunc("GET "+hook+"/events", func(w http.ResponseWriter, r *http.Request) {
-		number, _ := strconv.Atoi(r.URL.Query().Get("page")) // none: the first
+		number, _ := strconv.Atoi(r.URL.Query().Get("page")) // empty: the first page
 		size, _ := strconv.Atoi(r.URL.Query().Get("per_page"))
 		newest := newestFirst(a.events)
 		from := min(max(number-1, 0)*size, len(newest))

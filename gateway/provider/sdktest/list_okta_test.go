@@ -16,15 +16,15 @@ import (
 
 const oktaHook = "who8vt36qfNpCGz9H1e6"
 
-// oktaList is the System Log.
+// oktaList returns the System Log.
 func oktaList() sdkList {
 	return sdkList{provider: "okta", endpoint: oktaHook, event: oktaEvent, serve: serveOkta, read: readOkta}
 }
 
 func oktaTypes() []string { return []string{"user.lifecycle.create", "user.session.start"} }
 
-// oktaEvent is an event of the System Log, which an event hook brings in an envelope. The
-// SDK has no type for the envelope: it is that of our sample.
+// oktaEvent returns an event in the System Log, which an event hook sends in an envelope. The
+// SDK has no type for the envelope, so it has the same form as our sample.
 func oktaEvent(t *testing.T, n int, at time.Time) listEvent {
 	t.Helper()
 	e := listEvent{id: fmt.Sprintf("f790999f-fe87-467a-9880-%012d", n), kind: oktaTypes()[n%2], occurred: at, at: at}
@@ -59,7 +59,7 @@ func serveOkta(a *listAPI, mux *http.ServeMux) {
 	})
 	mux.HandleFunc("GET /api/v1/logs", func(w http.ResponseWriter, r *http.Request) {
 		query := r.URL.Query()
-		since, _ := time.Parse(time.RFC3339Nano, query.Get("since")) // none: all of them
+		since, _ := time.Parse(time.RFC3339Nano, query.Get("since")) // empty: all events
 		items := []*okta.LogEvent{}
 		after := query.Get("after")
 		page, _ := pageBehind(a.between(since, time.Time{}), after)
@@ -67,7 +67,7 @@ func serveOkta(a *listAPI, mux *http.ServeMux) {
 			items = append(items, e.item.(*okta.LogEvent))
 			after = e.ref
 		}
-		// A feed always leads on.
+		// A feed always has a next page.
 		w.Header().Add("Link", fmt.Sprintf(`<http://%s%s>; rel="self"`, r.Host, r.URL.RequestURI()))
 		w.Header().Add("Link", fmt.Sprintf(`<http://%s/api/v1/logs?after=%s&limit=100&sortOrder=ASCENDING>; rel="next"`, r.Host, after))
 		answer(w, items)

@@ -22,8 +22,8 @@ import (
 
 const paddleSetting = "ntfset_01gkpjp8bkm3tm53kdgkx6sms7"
 
-// paddleAnswer is the envelope of every answer. The SDK's type is internal to it; the
-// SDK reads this one.
+// paddleAnswer is the envelope of every response. The SDK's type is internal; the SDK reads
+// this one.
 type paddleAnswer struct {
 	Data any `json:"data"`
 	Meta struct {
@@ -39,7 +39,7 @@ type paddlePagination struct {
 	EstimatedTotal int    `json:"estimated_total"`
 }
 
-// paddleList is the list of the notifications to a destination.
+// paddleList lists a destination's notifications.
 func paddleList() sdkList {
 	return sdkList{provider: "paddle", endpoint: paddleSetting, event: paddleEvent, serve: servePaddle, read: readPaddle}
 }

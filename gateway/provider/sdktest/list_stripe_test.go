@@ -17,12 +17,13 @@ import (
 
 const stripeEndpoint = "we_1MPRUwLkdIwHu7ixHr4wXyZ"
 
-// stripeList is the list of the events of an account.
+// stripeList lists an account's events.
 func stripeList() sdkList {
 	return sdkList{provider: "stripe", endpoint: stripeEndpoint, event: stripeEvent, serve: serveStripe, read: readStripe}
 }
 
-// stripeEvent is listed with other pending webhooks than it was sent with.
+// stripeEvent returns an event whose listed form has another pending_webhooks value than its
+// webhook.
 func stripeEvent(t *testing.T, n int, at time.Time) listEvent {
 	t.Helper()
 	kind := []stripe.EventType{stripe.EventTypeInvoicePaid, stripe.EventTypeCustomerSubscriptionUpdated}[n%2]

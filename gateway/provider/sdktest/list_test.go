@@ -18,50 +18,51 @@ import (
 )
 
 const (
-	// listEvents is how many events each list has: more than a page of any.
+	// listEvents is the number of events in each list: more than fit on any list's page.
 	listEvents = 25
-	// listPage is how many items the fakes put on a page; GitLab's size is its own.
+	// listPage is the number of items that the fakes put on a page; GitLab has its own page
+	// size.
 	listPage = 10
-	// listToken is the credential for the API.
+	// listToken is the API credential.
 	listToken = "the token of the test"
 )
 
-// sdkList is the API of a provider that lists its events. Its answers are the types of the
-// provider's own SDK, serialised.
+// sdkList is a provider's API that lists its events. Its responses are the types of the
+// provider's own SDK, serialized.
 type sdkList struct {
 	provider string
-	endpoint string // as the setting `endpoint` names it
-	prefix   string // of the paths of the API
-	// event is the n-th event: its webhook, not signed, and its item of the list.
+	endpoint string // value of the setting `endpoint`
+	prefix   string // prefix of the API's paths
+	// event returns the n-th event: its unsigned webhook, and its item in the list.
 	event func(t *testing.T, n int, at time.Time) listEvent
-	// serve answers the requests for the list a.
+	// serve answers requests for the list a.
 	serve func(a *listAPI, mux *http.ServeMux)
-	// read has the SDK read the list since a time. It returns where the endpoint sends to,
-	// and the refs of the items.
+	// read lets the SDK read the list since a given time. It returns the URL to which the
+	// endpoint sends, and the items' refs.
 	read func(ctx context.Context, base string, since time.Time) (url string, refs []string, err error)
 }
 
 // listEvent is an event that a provider reports twice: by webhook and in its list.
 type listEvent struct {
 	id, kind string
-	occurred time.Time // zero: neither of the two says it
-	altered  string    // how the list differs
+	occurred time.Time // zero: neither of the two contains it
+	altered  string    // differences between the list and the webhook
 
-	ref     string    // of the item
+	ref     string    // the item's ref
 	at      time.Time // the time by which the list is filtered
 	webhook *provider.Request
-	item    any // of a type of the SDK
+	item    any // a value of one of the SDK's types
 }
 
 // listAPI is a fake of one endpoint at a provider.
 type listAPI struct {
 	endpointURL string
 	events      []listEvent // oldest first
-	// deliver sends the webhook of the event with a ref again.
+	// deliver sends an event's webhook again, by its ref.
 	deliver func(ref string) error
 }
 
-// between returns the events of a time, oldest first.
+// between returns the events in a period, oldest first.
 func (a *listAPI) between(since, until time.Time) []listEvent {
 	var found []listEvent
 	for _, e := range a.events {
@@ -80,8 +81,8 @@ func (a *listAPI) find(ref string) *listEvent {
 	return nil
 }
 
-// pageBehind returns the page that begins after the event with a ref; without one, the
-// first page. more reports whether another page follows.
+// pageBehind returns the page that begins after the event with a ref, or the first page
+// without a ref. more reports whether another page follows.
 func pageBehind(events []listEvent, ref string) (page []listEvent, more bool) {
 	if n := slices.IndexFunc(events, func(e listEvent) bool { return e.ref == ref }); n >= 0 {
 		events = events[n+1:]
@@ -96,7 +97,7 @@ func newestFirst(events []listEvent) []listEvent {
 	return events
 }
 
-// answer writes a value of a type of the SDK.
+// answer writes a value of one of the SDK's types.
 func answer(w http.ResponseWriter, value any) {
 	text, err := json.Marshal(value)
 	if err != nil {
@@ -107,8 +108,8 @@ func answer(w http.ResponseWriter, value any) {
 	_, _ = w.Write(text)
 }
 
-// listRequests are the requests for lists: for each pattern of a path, the query parameters
-// and the credentials that were sent.
+// listRequests records the requests for lists: for each path pattern, the query parameters and
+// the credentials that were sent.
 type listRequests struct {
 	mu          sync.Mutex
 	byHooklatch map[string]map[string]bool
@@ -145,7 +146,7 @@ func sdkLists() []sdkList {
 	return []sdkList{githubList(), stripeList(), gitlabList(), oktaList(), paddleList()}
 }
 
-// Each provider whose list the product reads has a list with the SDK's types here.
+// Every provider whose list the product reads has a list with the SDK's types here.
 func TestEveryListHasAnSDK(t *testing.T) {
 	t.Parallel()
 	var read, have []string
@@ -166,9 +167,9 @@ func TestEveryListHasAnSDK(t *testing.T) {
 	require.Equal(t, read, have)
 }
 
-// An event has the same id, type and time whether its webhook brought it or the list of
-// the provider, in the types of the provider's SDK: after the webhooks a pass recovers
-// nothing, and after a pass the webhooks are duplicates.
+// An event has the same id, type and time whether its webhook or the provider's list delivered
+// it, in the types of the provider's SDK. After the webhooks a pass recovers nothing, and
+// after a pass the webhooks are duplicates.
 func TestListsOfTheSDKsHaveTheEventsOfTheWebhooks(t *testing.T) {
 	t.Parallel()
 	for _, l := range sdkLists() {

@@ -27,9 +27,9 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// listWorld has sources of one provider with the same events: webhooks bring them to
-// "hooked", the list to "listed", and redeliveries to "redelivered". The SDK reads the list
-// of "sdk". The endpoint of "foreign" leads to another gateway.
+// listWorld has sources for one provider with the same events. Webhooks bring them to
+// "hooked", the list to "listed", and redeliveries to "redelivered". The SDK reads the list of
+// "sdk". The endpoint of "foreign" leads to another gateway.
 type listWorld struct {
 	list     sdkList
 	provider *provider.Provider
@@ -87,7 +87,7 @@ func newListWorld(t *testing.T, l sdkList) *listWorld {
 	return w
 }
 
-// serve starts the API of a source. It returns its base URL.
+// serve starts a source's API. It returns its base URL.
 func (w *listWorld) serve(t *testing.T, source string, a *listAPI) string {
 	t.Helper()
 	by := w.requests.byHooklatch
@@ -105,13 +105,13 @@ func (w *listWorld) serve(t *testing.T, source string, a *listAPI) string {
 	return server.URL
 }
 
-// base is the URL of the API without the prefix of its paths, as SDKs expect it.
+// base returns the API's URL without the prefix of its paths, as SDKs expect it.
 func (w *listWorld) base(source string) string {
 	return strings.TrimSuffix(w.sources[source].Settings.BaseURL, w.list.prefix)
 }
 
-// pass reads the list of a source. It returns how many events were listed, known,
-// recovered and invalid.
+// pass reads a source's list. It returns how many events were listed, known, recovered and
+// invalid.
 func (w *listWorld) pass(t *testing.T, source string, via backfill.Via) [4]int64 {
 	t.Helper()
 	runs, err := w.backfill.Run(t.Context(), source, backfill.Order{By: "the test", Since: w.since, Via: via})
@@ -120,7 +120,7 @@ func (w *listWorld) pass(t *testing.T, source string, via backfill.Via) [4]int64
 	return [4]int64{runs[0].Listed, runs[0].Known, runs[0].Recovered, runs[0].Invalid}
 }
 
-// deliver signs the webhook of an event and sends it. It returns the gateway's answer.
+// deliver signs an event's webhook and sends it. It returns the gateway's response.
 func (w *listWorld) deliver(ctx context.Context, source string, e *listEvent) (string, error) {
 	signed := &provider.Request{Method: http.MethodPost, Header: e.webhook.Header.Clone(), Body: e.webhook.Body}
 	if err := w.provider.Sign(signed, secret.New(whsec), time.Now()); err != nil {
@@ -160,7 +160,7 @@ type storedEvent struct {
 	ContentType string
 }
 
-// stored returns the events of a source by id.
+// stored returns a source's events by id.
 func (w *listWorld) stored(t *testing.T, source identity.Source) map[string]storedEvent {
 	t.Helper()
 	rows, err := w.pool.Query(t.Context(), `SELECT event_id, event_type, occurred_at, origin, altered, content_type

@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Folders with a package.json and a lock.
+// Folders with a package.json and a lock file.
 const (
 	sdkPackages     = "npm"
 	enqueueExample  = "../../../docs/examples/enqueue/node"
@@ -23,19 +23,18 @@ const (
 )
 
 const (
-	// minNode is the oldest major version of Node.js the SDKs run on.
+	// minNode is the oldest major version of Node.js on which the SDKs run.
 	minNode = 18
-	// npmTimeout bounds an installation; that of the SDKs downloads 35 MB.
+	// npmTimeout limits an installation; the SDKs' installation downloads 35 MB.
 	npmTimeout = 5 * time.Minute
-	// keepNPM is how long an unused installation stays in the cache; that of the SDKs
+	// keepNPM is how long an unused installation stays in the cache; the SDKs' installation
 	// has 220 MB.
 	keepNPM = 30 * 24 * time.Hour
 )
 
-// installNPM installs the packages that package.json and the lock in folder
-// name, from the registry npm is configured for, and returns a directory that
-// has them and copies of the scripts. Without Node.js and npm the test is
-// skipped; with CI=true it fails.
+// installNPM installs the packages in folder's package.json and lock file, from the registry
+// that npm is configured for. It returns a directory with the packages and copies of the
+// scripts. Without Node.js and npm the test is skipped; with CI=true it fails.
 func installNPM(t *testing.T, folder string, scripts ...string) string {
 	t.Helper()
 	requireNPM(t)
@@ -68,8 +67,8 @@ func requireNPM(t *testing.T) {
 	}
 }
 
-// cachedModules returns the directory node_modules of an installation of exactly the
-// packages of the lock, from the user's cache if it exists there.
+// cachedModules returns the node_modules directory of an installation of exactly the packages
+// in the lock file. It uses the user's cache if the installation exists there.
 func cachedModules(t *testing.T, folder string) string {
 	t.Helper()
 	cache := t.TempDir()
@@ -87,7 +86,7 @@ func cachedModules(t *testing.T, folder string) string {
 		return filepath.Join(installed, "node_modules")
 	}
 
-	// It gets its name when it is complete.
+	// The directory gets its final name when it is complete.
 	building, err := os.MkdirTemp(cache, "npm-building-") //nolint:usetesting // a rename does not cross file systems
 	require.NoError(t, err)
 	defer os.RemoveAll(building)
@@ -104,8 +103,8 @@ func cachedModules(t *testing.T, folder string) string {
 	return filepath.Join(installed, "node_modules")
 }
 
-// pruneNPM removes installations of older locks. It is housekeeping: an installation
-// that cannot be removed stays.
+// pruneNPM removes installations of older lock files. It is housekeeping: an installation that
+// cannot be removed stays.
 func pruneNPM(cache string) {
 	entries, _ := filepath.Glob(filepath.Join(cache, "npm-*")) // the pattern is a constant
 	for _, entry := range entries {
@@ -124,7 +123,7 @@ func copyFiles(t *testing.T, from, to string, names ...string) {
 	}
 }
 
-// The lock must work with any registry, so it names none.
+// The lock file must work with any registry, so it contains none.
 func TestLockNamesNoRegistry(t *testing.T) {
 	t.Parallel()
 	for _, folder := range []string{sdkPackages, enqueueExample, receiverExample} {

@@ -32,11 +32,11 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// publicBase is how senders reach the gateway; some sign it.
+// publicBase is the URL under which senders reach the gateway; some sign it.
 const publicBase = "https://hooks.example.com"
 
-// npmCase is the work of an npm SDK for one source, which has the name of the case. All
-// SDKs verify what we sign; those that can also sign to the gateway.
+// npmCase is an npm SDK's work for one source. The source has the case's name. All SDKs verify
+// what we sign; SDKs that can also sign send to the gateway.
 type npmCase struct {
 	Name      string `json:"name"`
 	SDK       string `json:"sdk"`
@@ -44,9 +44,9 @@ type npmCase struct {
 	PublicKey string `json:"public_key,omitempty"`
 	Signs     bool   `json:"signs"`
 
-	provider string // the slug where it is not the name
-	event    string // the type of the sample where it is not the usual one
-	body     string // JSON instead of that of the sample
+	provider string // the provider's slug if it differs from the name
+	event    string // the sample's type if it is not the usual one
+	body     string // JSON that replaces the sample's body
 }
 
 func npmCases(t *testing.T) []npmCase {
@@ -63,7 +63,7 @@ func npmCases(t *testing.T) []npmCase {
 	return []npmCase{
 		{Name: "adyen", SDK: "@adyen/api-library", Secret: hexSecret, Signs: true},
 		{Name: "adyen-platform", SDK: "@adyen/api-library", Secret: hexSecret, Signs: true, provider: "adyen", event: "balancePlatform.transfer.updated"},
-		// The SDK requires more of a subscription than our sample has.
+		// The SDK requires more fields in a subscription than our sample has.
 		{Name: "braintree", SDK: "braintree", Secret: "public_key:private_key", Signs: true},
 		{Name: "clerk", SDK: "svix", Secret: whsec, Signs: true},
 		{Name: "discord", SDK: "discord-interactions", Secret: hex.EncodeToString(discordKey), PublicKey: hex.EncodeToString(discordPublic)},
@@ -102,7 +102,7 @@ func (c npmCase) source(t *testing.T) gateway.Source {
 	}}
 }
 
-// request is an event of the case, signed by us or not at all.
+// request returns an event for the case, signed by us or not at all.
 func (c npmCase) request(p *provider.Provider, sign bool) (*provider.Request, error) {
 	now := time.Now()
 	r := p.Sample(c.event, "", now)
@@ -122,8 +122,8 @@ func (c npmCase) request(p *provider.Provider, sign bool) (*provider.Request, er
 type npmOutcome struct {
 	Name  string `json:"name"`
 	Error string `json:"error"`
-	// Answers of the gateway to the SDK's signed requests: first, again, and with one
-	// byte changed.
+	// Answers holds the gateway's responses to the SDK's signed requests: first, again, and
+	// with one byte changed.
 	Answers []npmAnswer `json:"answers"`
 	// Genuine and Tampered report whether the SDK accepts what we signed.
 	Genuine  bool `json:"genuine"`
@@ -180,8 +180,8 @@ func TestNPMSDKs(t *testing.T) {
 	}
 }
 
-// startGateway starts a gateway as the program does, configured for a proxy that does
-// not exist. It returns its base URL.
+// startGateway starts a gateway as the program does, configured for a proxy that does not
+// exist. It returns the gateway's base URL.
 func startGateway(t *testing.T, sources []gateway.Source, options outbox.Options) string {
 	t.Helper()
 	o, err := outbox.New(options)
@@ -196,8 +196,8 @@ func startGateway(t *testing.T, sources []gateway.Source, options outbox.Options
 	return "http://" + g.Addr().String()
 }
 
-// serveRequests gives the script requests at the moment when it needs them: some SDKs
-// accept a signature for a few seconds only. It returns its base URL.
+// serveRequests gives the script requests when it needs them, because some SDKs accept a
+// signature for only a few seconds. It returns the base URL.
 func serveRequests(t *testing.T, cases []npmCase, sources []gateway.Source) string {
 	t.Helper()
 	type jsonRequest struct {
@@ -228,7 +228,7 @@ func serveRequests(t *testing.T, cases []npmCase, sources []gateway.Source) stri
 	return server.URL
 }
 
-// replay runs the script and returns its outcomes by the name of the case.
+// replay runs the script and returns its outcomes by case name.
 func replay(t *testing.T, script string, cases []npmCase, gatewayURL, requestsURL string) map[string]npmOutcome {
 	t.Helper()
 	input, err := json.Marshal(map[string]any{"gateway": gatewayURL, "requests": requestsURL, "cases": cases})

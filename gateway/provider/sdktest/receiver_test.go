@@ -37,7 +37,7 @@ const (
 	receiverPatience = time.Minute
 )
 
-// The programs of docs/receiver.md, each against a running worker.
+// The test runs each program in docs/receiver.md against a running worker.
 func TestReceiversOfThePage(t *testing.T) {
 	t.Parallel()
 	for language, start := range map[string]func(t *testing.T) *exec.Cmd{
@@ -74,7 +74,7 @@ func TestReceiversOfThePage(t *testing.T) {
 			r.enqueue(t, "form-2", "application/x-www-form-urlencoded", "a=1&b=%C3%BC") // no JSON: verification must not parse
 			r.enqueue(t, "binary-3", "application/octet-stream", "\x00\xff\r\n")
 
-			// The first answer to each is lost on its way: the worker retries.
+			// The first response to each request is lost on its way: the worker retries.
 			said := map[string]int{}
 			for range 6 {
 				said[r.line(t)]++
@@ -92,14 +92,14 @@ func TestReceiversOfThePage(t *testing.T) {
 	}
 }
 
-// receiver is a program of the page behind a proxy that loses answers, and a
-// worker that sends to it.
+// receiver is one of the page's programs behind a proxy that loses responses, and a worker
+// that sends to it.
 type receiver struct {
 	lines <-chan string
 	box   *outbox.Outbox
 	begin func(context.Context) (pgx.Tx, error)
 	url   string
-	last  atomic.Pointer[http.Request] // that was answered, with its body
+	last  atomic.Pointer[http.Request] // the last request that got a response, with its body
 }
 
 func startReceiver(t *testing.T, program *exec.Cmd) *receiver {
@@ -118,9 +118,9 @@ func startReceiver(t *testing.T, program *exec.Cmd) *receiver {
 	}()
 	t.Cleanup(func() {
 		_ = program.Process.Kill()
-		for range lines { // until its output ends
+		for range lines { // until the output ends
 		}
-		_ = program.Wait() // it was killed
+		_ = program.Wait() // the program was killed
 	})
 	r := &receiver{lines: lines}
 	port, ok := strings.CutPrefix(r.line(t), "listening ")
@@ -146,7 +146,7 @@ func startReceiver(t *testing.T, program *exec.Cmd) *receiver {
 	return r
 }
 
-// proxy passes requests on, and loses the first answer to each webhook-id.
+// proxy passes requests on, and loses the first response to each webhook-id.
 func (r *receiver) proxy(t *testing.T) string {
 	t.Helper()
 	target, err := url.Parse(r.url)
@@ -159,7 +159,7 @@ func (r *receiver) proxy(t *testing.T) string {
 		return nil
 	}
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
-		body, _ := io.ReadAll(request.Body) // a body that is cut off is not verified
+		body, _ := io.ReadAll(request.Body) // a truncated body fails the verification
 		kept := request.Clone(context.Background())
 		kept.Body = io.NopCloser(bytes.NewReader(body))
 		request.Body = io.NopCloser(bytes.NewReader(body))
@@ -193,7 +193,7 @@ func (r *receiver) enqueue(t *testing.T, key identity.Key, contentType, body str
 	require.NoError(t, tx.Commit(t.Context()))
 }
 
-// refuses sends the accepted delivery again, with one thing changed.
+// refuses sends the accepted delivery again with one change.
 func (r *receiver) refuses(t *testing.T) {
 	t.Helper()
 	genuine := r.last.Load()

@@ -1,5 +1,5 @@
-// Package sdktest proves that we sign, verify and list events as the providers' own SDKs
-// do. It is a module of its own: no SDK enters the product.
+// Package sdktest verifies that we sign, verify and list events as the providers' own SDKs do.
+// It is a separate module, so that no SDK enters the product.
 package sdktest
 
 import (
@@ -46,10 +46,10 @@ const (
 	whsec      = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 )
 
-// sdk is how one SDK looks at a request.
+// sdk describes how one SDK handles a request.
 type sdk struct {
 	slug   string
-	module string // of Go, that the SDK is in
+	module string // the Go module that contains the SDK
 	secret string // the key with which we sign
 	// accepts reports whether the SDK considers the request genuine.
 	accepts func(t *testing.T, r *provider.Request, key string) bool
@@ -57,7 +57,7 @@ type sdk struct {
 	sign func(t *testing.T, r *provider.Request, key string, now time.Time)
 }
 
-// httpRequest is r as net/http has it.
+// httpRequest converts r to a net/http request.
 func httpRequest(t *testing.T, r *provider.Request) *http.Request {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), r.Method, r.URL.String(), bytes.NewReader(r.Body))
@@ -163,7 +163,7 @@ func sdks(t *testing.T) []sdk {
 	}
 }
 
-// The SDK accepts what we sign, unless it was changed since.
+// The SDK accepts what we sign, unless it was changed afterwards.
 func TestSDKsAcceptWhatWeSign(t *testing.T) {
 	t.Parallel()
 	for _, s := range sdks(t) {
@@ -180,7 +180,7 @@ func TestSDKsAcceptWhatWeSign(t *testing.T) {
 	}
 }
 
-// We accept what the SDK signs, unless it was changed since.
+// We accept what the SDK signs, unless it was changed afterwards.
 func TestWeAcceptWhatSDKsSign(t *testing.T) {
 	t.Parallel()
 	for _, s := range sdks(t) {
@@ -217,7 +217,7 @@ func sample(t *testing.T, slug string) (*provider.Provider, *provider.Request) {
 	return p, r
 }
 
-// tamper changes one byte of the signed text.
+// tamper changes one byte in the signed text.
 func tamper(slug string, body []byte) []byte {
 	body = slices.Clone(body)
 	at := len(body) - 1

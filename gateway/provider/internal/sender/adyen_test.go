@@ -13,8 +13,8 @@ import (
 
 const adyenTestKey = "DFB1EB5485895CFA84146406857104ABB4CBCABDC8AAF103A624C8F6A3EAAB00"
 
-// TestAdyenSignedFields flips bits of a signed payment. Most of a body is not
-// signed; what gets through is still the same event.
+// TestAdyenSignedFields flips bits in a signed payment. Most of a body is not signed; every
+// accepted variant is still the same event.
 func TestAdyenSignedFields(t *testing.T) {
 	t.Parallel()
 	p := declared(t, Adyen, provider.Options{})
@@ -39,7 +39,7 @@ func TestAdyenSignedFields(t *testing.T) {
 	require.Positive(t, proven)
 }
 
-// FuzzAdyenItem finds no two items with the same signed text and other keys.
+// FuzzAdyenItem checks that no two items have the same signed text but different keys.
 func FuzzAdyenItem(f *testing.F) {
 	f.Add([]byte(`{"pspReference":"a","merchantAccountCode":"b","merchantReference":"c:d","eventCode":"e","success":"true"}`),
 		[]byte(`{"pspReference":"a","merchantAccountCode":"b:c","merchantReference":"d","eventCode":"e","success":true}`))

@@ -12,8 +12,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// TestSNSCertificates are taken from the hosts of SNS only, which others have
-// names alike, and only when they are made out to it.
+// TestSNSCertificates checks that certificates are fetched only from SNS's hosts, although
+// other owners' hosts have similar names, and that they must be issued to SNS.
 func TestSNSCertificates(t *testing.T) {
 	t.Parallel()
 	root, stranger := prooftest.NewIssuer(nil), prooftest.NewIssuer(nil)

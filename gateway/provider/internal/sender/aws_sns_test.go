@@ -17,8 +17,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// TestSNSByCertificate proves messages as AWS sends them: by a certificate of
-// its host, for a topic of ours.
+// TestSNSByCertificate verifies messages in the form that AWS sends: with its host's
+// certificate, for one of our topics.
 func TestSNSByCertificate(t *testing.T) {
 	t.Parallel()
 	fetch := prooftest.Counted{Published: prooftest.PublishedSNS(), Fetched: map[string]int{}}
@@ -66,14 +66,14 @@ func TestSNSByCertificate(t *testing.T) {
 		_, err := p.Verify(t.Context(), r, topics, prooftest.Now())
 		require.Error(t, err, field)
 	}
-	// The key of the certificate is none of the topic's.
+	// The certificate's key is not one of the topic's keys.
 	r = message(snsNotification)
 	r.Body = bytes.Replace(r.Body, []byte("SimpleNotificationService-hooklatch"), []byte("SimpleNotificationService-gone"), 1)
 	_, err = p.Verify(t.Context(), r, topics, prooftest.Now())
 	requireRefusal(t, provider.ReasonForeignURL, err)
 }
 
-// TestSNSConfirmation calls the URL of a signed confirmation, each time anew.
+// TestSNSConfirmation calls a signed confirmation's URL, each time anew.
 func TestSNSConfirmation(t *testing.T) {
 	t.Parallel()
 	fetch := prooftest.Counted{Published: prooftest.PublishedSNS(), Fetched: map[string]int{}}

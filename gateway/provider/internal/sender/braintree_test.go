@@ -15,7 +15,7 @@ import (
 
 const braintreeTestKey = "integration_public_key:integration_private_key"
 
-// TestBraintreePayload flips bits of the payload and of the signature.
+// TestBraintreePayload flips bits in the payload and in the signature.
 func TestBraintreePayload(t *testing.T) {
 	t.Parallel()
 	p := declared(t, Braintree, provider.Options{})
@@ -35,8 +35,8 @@ func TestBraintreePayload(t *testing.T) {
 	require.Error(t, p.CheckSecret(secret.New(":private")))
 }
 
-// TestBraintreeChallengeIsNoOracle signs what a challenge looks like, and
-// nothing that could be a payload.
+// TestBraintreeChallengeIsNoOracle checks that a response signs only texts that look like a
+// challenge, and nothing that could be a payload.
 func TestBraintreeChallengeIsNoOracle(t *testing.T) {
 	t.Parallel()
 	p := declared(t, Braintree, provider.Options{})

@@ -11,7 +11,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// declared is a provider as the file of its sender declares it.
+// declared returns a provider as its sender's file declares it.
 func declared(t testing.TB, declare func(provider.Options) (*provider.Provider, error), o provider.Options) *provider.Provider {
 	t.Helper()
 	p, err := declare(o)
@@ -19,7 +19,7 @@ func declared(t testing.TB, declare func(provider.Options) (*provider.Provider, 
 	return p
 }
 
-// signed is a sample, signed with a secret.
+// signed returns a sample that is signed with a secret.
 func signed(t testing.TB, p *provider.Provider, key, eventType, id string) *provider.Request {
 	t.Helper()
 	r := p.Sample(eventType, id, prooftest.Now())
@@ -33,7 +33,7 @@ func verify(t testing.TB, p *provider.Provider, key string, r *provider.Request)
 	return err
 }
 
-// theEvent is the only one of a delivery.
+// theEvent returns a delivery's only event.
 func theEvent(t testing.TB, p *provider.Provider, r *provider.Request) provider.Event {
 	t.Helper()
 	events, err := p.Events(r)

@@ -13,7 +13,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// docusignXMLText is a message of the older format, shortened.
+// docusignXMLText returns a message in the older format, shortened.
 func docusignXMLText(envelope, generated, status string) string {
 	return `<?xml version="1.0" encoding="utf-8"?>
 <DocuSignEnvelopeInformation xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xmlns="http://www.docusign.net/API/3.0">
@@ -31,7 +31,7 @@ func docusignXMLText(envelope, generated, status string) string {
 </DocuSignEnvelopeInformation>`
 }
 
-// docusignXMLDelivery is a message of the older format, signed.
+// docusignXMLDelivery returns a signed message in the older format.
 func docusignXMLDelivery(t *testing.T, p *provider.Provider, body string) *provider.Request {
 	t.Helper()
 	r := &provider.Request{Method: http.MethodPost, URL: prooftest.URL(""), Header: http.Header{"Content-Type": {"text/xml; charset=utf-8"}}, Body: []byte(body)}
@@ -48,7 +48,7 @@ func TestDocuSignXML(t *testing.T) {
 		ID: "c5c02f0b:2020-12-21T08%3A30%3A37.9661043:Completed", Type: "envelope-completed", OccurredAt: time.Date(2020, 12, 21, 15, 30, 37, 966104300, time.UTC),
 	}, theEvent(t, p, r))
 
-	// One of several keys is enough, and the bytes count as they arrived.
+	// One of several keys is enough, and the signature covers the bytes as they arrived.
 	signature := r.Header.Get("X-Docusign-Signature-1")
 	r.Header.Set("X-Docusign-Signature-1", "AAAA")
 	requireRefusal(t, provider.ReasonWrongSignature, verify(t, p, prooftest.Secret, r))
@@ -69,7 +69,7 @@ func TestDocuSignXML(t *testing.T) {
 	require.Len(t, ids, 4, "each is an event of its own")
 }
 
-// A message in XML needs no more than the id of its envelope.
+// A message in XML needs only its envelope's id.
 func TestDocuSignXMLWithoutStatusOrTime(t *testing.T) {
 	t.Parallel()
 	p := declared(t, DocuSign, provider.Options{})

@@ -9,7 +9,7 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider/internal/prooftest"
 )
 
-// TestNumberedHeaders is what DocuSign sends: one signature for each key.
+// TestNumberedHeaders covers the headers that DocuSign sends: one signature for each key.
 func TestNumberedHeaders(t *testing.T) {
 	t.Parallel()
 	p := declared(t, HMAC, provider.Options{Header: "X-DocuSign-Signature-{n}", Encoding: "base64", EventID: provider.EventID{Pointer: "/id"}})
@@ -20,7 +20,7 @@ func TestNumberedHeaders(t *testing.T) {
 	r.Header.Set("X-DocuSign-Signature-1", "AAAA")
 	requireRefusal(t, provider.ReasonWrongSignature, verify(t, p, prooftest.Secret, r))
 	r.Header.Set("X-DocuSign-Signature-3", first)
-	requireRefusal(t, provider.ReasonWrongSignature, verify(t, p, prooftest.Secret, r)) // there is a gap
+	requireRefusal(t, provider.ReasonWrongSignature, verify(t, p, prooftest.Secret, r)) // the numbers have a gap
 	r.Header.Set("X-DocuSign-Signature-2", "AAAA")
 	require.NoError(t, verify(t, p, prooftest.Secret, r))
 	r.Header.Add("X-DocuSign-Signature-2", first)

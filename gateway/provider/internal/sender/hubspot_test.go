@@ -11,7 +11,7 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider/internal/prooftest"
 )
 
-// TestHubSpotDecode decodes the twelve escapes HubSpot decodes, and no other.
+// TestHubSpotDecode decodes the twelve escapes that HubSpot decodes, and no others.
 func TestHubSpotDecode(t *testing.T) {
 	t.Parallel()
 	for given, want := range map[string]string{
@@ -26,7 +26,7 @@ func TestHubSpotDecode(t *testing.T) {
 	}
 }
 
-// TestHubSpotSpellings takes the URL as it was called and as HubSpot decodes it.
+// TestHubSpotSpellings accepts the URL as it was called and as HubSpot decodes it.
 func TestHubSpotSpellings(t *testing.T) {
 	t.Parallel()
 	p := declared(t, HubSpot, provider.Options{})

@@ -23,7 +23,7 @@ import (
 
 const issuerKeys = "https://issuer.example.com/keys"
 
-// issued makes a request with a token signed by key.
+// issued returns a request with a token signed by key.
 func issued(t *testing.T, method jwt.SigningMethod, id string, key any, claims jwt.MapClaims) *provider.Request {
 	t.Helper()
 	text := prooftest.Token(method, id, key, claims)
@@ -52,7 +52,7 @@ func TestPublishedKeys(t *testing.T) {
 	require.NoError(t, verify(issued(t, jwt.SigningMethodRS256, "", prooftest.RSAKey(), forMe()), prooftest.Now()), "no key id: any key")
 	require.EqualValues(t, 1, s.Requests.Load())
 
-	// A key that is not there is looked for once a minute.
+	// A missing key is looked up once a minute.
 	byECDSA := issued(t, jwt.SigningMethodES256, id(prooftest.ECDSAKey()), prooftest.ECDSAKey(), forMe())
 	for range 3 {
 		requireRefusal(t, provider.ReasonUnknownKey, verify(byECDSA, prooftest.Now()))
@@ -64,7 +64,7 @@ func TestPublishedKeys(t *testing.T) {
 	require.EqualValues(t, 2, s.Requests.Load())
 	requireRefusal(t, provider.ReasonUnknownKey, verify(byRSA, prooftest.Now().Add(61*time.Second)))
 
-	// A key set that cannot be fetched or read is a fault of ours.
+	// If a key set cannot be fetched or read, Hooklatch is at fault.
 	for _, respond := range []http.HandlerFunc{prooftest.Status(http.StatusInternalServerError), prooftest.Says("{"), prooftest.Says(`{"keys":[]}`), prooftest.Says(`{"keys":[{"kty":"oct","k":"AAAA"}]}`)} {
 		s.Answer(respond)
 		err := verify(byECDSA, prooftest.Now().Add(72*time.Hour))
@@ -89,7 +89,7 @@ func TestForeignKeys(t *testing.T) {
 	requireRefusal(t, provider.ReasonUnknownKey, verify(issued(t, jwt.SigningMethodRS256, "mine", foreign, forMe())))
 	requireRefusal(t, provider.ReasonWrongSignature, verify(issued(t, jwt.SigningMethodES256, id, prooftest.ECDSAKey(), forMe())))
 
-	// The public key as the secret of an HMAC.
+	// The public key must not serve as an HMAC secret.
 	der, err := x509.MarshalPKIXPublicKey(prooftest.RSAKey().Public())
 	require.NoError(t, err)
 	for _, key := range [][]byte{der, pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der})} {

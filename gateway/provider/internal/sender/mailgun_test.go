@@ -13,8 +13,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// TestMailgunReplayToken finds the same token under another event, which the
-// signature does not notice, and another token with each signature.
+// TestMailgunReplayToken checks that another event under the same signature has the same
+// token, and that each new signature has another token.
 func TestMailgunReplayToken(t *testing.T) {
 	t.Parallel()
 	p := declared(t, Mailgun, provider.Options{})
@@ -30,7 +30,7 @@ func TestMailgunReplayToken(t *testing.T) {
 	require.NotEqual(t, token, p.ReplayToken(signed(t, p, prooftest.Secret, "inbound", "evt_1")))
 	require.Empty(t, p.ReplayToken(&provider.Request{Header: http.Header{}, Body: []byte("{}")}))
 
-	// A digit moved from the token to the time is no other token.
+	// Moving a digit from the token to the time does not give another token.
 	given, err := mailgunProofOf(r)
 	require.NoError(t, err)
 	moved := *r
@@ -39,7 +39,7 @@ func TestMailgunReplayToken(t *testing.T) {
 	require.Equal(t, token, p.ReplayToken(&moved))
 }
 
-// TestMailgunProof flips bits of the signed text.
+// TestMailgunProof flips bits in the signed text.
 func TestMailgunProof(t *testing.T) {
 	t.Parallel()
 	p := declared(t, Mailgun, provider.Options{Tolerance: -time.Second})

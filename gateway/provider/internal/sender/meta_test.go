@@ -11,7 +11,7 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider"
 )
 
-// whatsAppStatuses is a delivery of n statuses.
+// whatsAppStatuses returns a delivery with n statuses.
 func whatsAppStatuses(n int) *provider.Request {
 	items := make([]string, n)
 	for i := range items {
@@ -22,7 +22,7 @@ func whatsAppStatuses(n int) *provider.Request {
 		strings.Join(items, ",") + `]}}]}]}`)}
 }
 
-// TestWhatsAppStatuses finds every status of a delivery of the largest size.
+// TestWhatsAppStatuses finds every status in a delivery of the largest size.
 func TestWhatsAppStatuses(t *testing.T) {
 	t.Parallel()
 	for _, declare := range []func(provider.Options) (*provider.Provider, error){WhatsApp, Meta} {

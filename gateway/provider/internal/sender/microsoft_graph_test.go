@@ -27,7 +27,7 @@ const (
 	otherTenant = "aaaabbbb-0000-4ccc-8111-dddd2222eeee"
 )
 
-// graphClaims are those of a token as the documentation of Graph shows them.
+// graphClaims returns a token's claims as Graph's documentation shows them.
 func graphClaims() jwt.MapClaims {
 	return jwt.MapClaims{
 		"aud": graphApp, "iss": "https://sts.windows.net/" + graphTenant + "/", "tid": graphTenant, "ver": "1.0",
@@ -51,7 +51,7 @@ func graphToken(t *testing.T, key crypto.Signer, changes jwt.MapClaims) string {
 	return text
 }
 
-// graphKeySet publishes keys as Microsoft does: each names the issuer whose tokens it
+// graphKeySet publishes keys as Microsoft does: each key contains the issuer whose tokens it
 // signs.
 func graphKeySet(t *testing.T, issuers map[string]crypto.Signer) prooftest.Published {
 	t.Helper()
@@ -67,7 +67,7 @@ func graphKeySet(t *testing.T, issuers map[string]crypto.Signer) prooftest.Publi
 	return prooftest.Published{entra.KeysURL: prooftest.Must(json.Marshal(map[string]any{"keys": all}))}
 }
 
-// richDelivery is one with resource data of some tenants.
+// richDelivery returns a delivery with some tenants' resource data.
 func richDelivery(tokens any, tenants ...string) *provider.Request {
 	items := []map[string]any{}
 	for _, tenant := range tenants {
@@ -88,7 +88,7 @@ func TestGraphProvesValidationTokens(t *testing.T) {
 		entra.Issuer(otherTenant):  personal,
 	})
 	good := graphToken(t, prooftest.RSAKey(), nil)
-	second := graphToken(t, prooftest.RSAKey(), jwt.MapClaims{ // of version 2
+	second := graphToken(t, prooftest.RSAKey(), jwt.MapClaims{ // version 2
 		"ver": "2.0", "appid": nil, "azp": graphPublisher, "tid": otherTenant, "iss": entra.Issuer(otherTenant),
 	})
 	list := func(tokens ...any) []any { return tokens }
@@ -96,7 +96,7 @@ func TestGraphProvesValidationTokens(t *testing.T) {
 	for name, test := range map[string]struct {
 		request *provider.Request
 		tenants []string
-		want    provider.Reason // "" when it is taken
+		want    provider.Reason // "" if it is accepted
 	}{
 		"one token":                     {request: richDelivery(list(good), graphTenant)},
 		"its tenant in upper case":      {request: richDelivery(list(good), strings.ToUpper(graphTenant))},
@@ -139,8 +139,8 @@ func TestGraphProvesValidationTokens(t *testing.T) {
 	}
 }
 
-// A client that does not know clientState makes us fetch no keys. A sender whose keys
-// cannot be fetched is asked to retry.
+// A client that does not know the clientState cannot make us fetch keys. If keys cannot be
+// fetched, the sender is asked to retry.
 func TestGraphFetchesKeysForKnownClientsOnly(t *testing.T) {
 	t.Parallel()
 	s := prooftest.NewServer(t, prooftest.Status(http.StatusInternalServerError))
@@ -156,8 +156,8 @@ func TestGraphFetchesKeysForKnownClientsOnly(t *testing.T) {
 	require.NotZero(t, s.Requests.Load())
 }
 
-// Deliveries without resource data have no tokens, and a source that names no
-// applications asks for none.
+// Deliveries without resource data have no tokens, and a source without configured
+// applications requires none.
 func TestGraphAsksForTokensOfResourceDataOnly(t *testing.T) {
 	t.Parallel()
 	p := declared(t, MicrosoftGraph, provider.Options{AppIDs: []string{graphApp}, Fetch: prooftest.Published{}})

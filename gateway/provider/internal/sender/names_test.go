@@ -9,8 +9,8 @@ import (
 	"golang.org/x/tools/go/packages"
 )
 
-// Each file can be read, changed and deleted alone. Code that two senders share is part
-// of the engine, or has a package of its own.
+// Each file can be read, changed and deleted alone. Code that two senders share belongs to the
+// engine or to a separate package.
 func TestSendersNameNothingOfEachOther(t *testing.T) {
 	t.Parallel()
 	loaded, err := packages.Load(&packages.Config{

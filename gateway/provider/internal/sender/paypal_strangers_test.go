@@ -16,8 +16,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// asStranger is a request with a worthless signature that makes us fetch its
-// certificate from rawURL.
+// asStranger returns a request with a worthless signature that makes us fetch its certificate
+// from rawURL.
 func asStranger(p *provider.Provider, rawURL string, client netip.Prefix) *provider.Request {
 	r := p.Sample("", "WH-1", prooftest.Now())
 	r.Header.Set(paypalID, "1")
@@ -29,7 +29,7 @@ func asStranger(p *provider.Provider, rawURL string, client netip.Prefix) *provi
 	return r
 }
 
-// paypalWithOwnRoot serves the certificate of the tests at paypalTestURL.
+// paypalWithOwnRoot serves the tests' certificate at paypalTestURL.
 func paypalWithOwnRoot(t *testing.T) (*provider.Provider, prooftest.Counted) {
 	t.Helper()
 	root := prooftest.NewIssuer(nil)
@@ -41,9 +41,8 @@ func paypalWithOwnRoot(t *testing.T) (*provider.Provider, prooftest.Counted) {
 	return declared(t, PayPal, provider.Options{Fetch: fetched, Roots: pool}), fetched
 }
 
-// TestStrangersOrderFewFetches checks that strangers cause few fetches and evict
-// nothing: the certificate that proved a delivery continues to do so, without another
-// fetch.
+// TestStrangersOrderFewFetches checks that unknown senders cause few fetches and evict
+// nothing: the certificate that verified a delivery continues to do so, without another fetch.
 func TestStrangersOrderFewFetches(t *testing.T) {
 	t.Parallel()
 	p, fetched := paypalWithOwnRoot(t)
@@ -88,7 +87,7 @@ func TestStrangersOrderFewFetches(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 1, fetched.Fetched[paypalTestURL], "kept through all of it")
 
-	// A proxy is not one client, nor is an address that is not known.
+	// A proxy does not count as one client, and neither does an unknown address.
 	p, fetched = paypalWithOwnRoot(t)
 	for i := range 10 {
 		strange(i, prooftest.Client("10.0.0.1"), prooftest.Now())
@@ -97,7 +96,8 @@ func TestStrangersOrderFewFetches(t *testing.T) {
 	require.Equal(t, 20, fetched.Total())
 }
 
-// TestCertificateURLsHaveOneSpelling each, so that none is fetched under many.
+// TestCertificateURLsHaveOneSpelling checks that each URL has one spelling, so that no
+// certificate is fetched under many URLs.
 func TestCertificateURLsHaveOneSpelling(t *testing.T) {
 	t.Parallel()
 	p, fetched := paypalWithOwnRoot(t)

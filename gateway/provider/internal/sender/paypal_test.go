@@ -20,7 +20,7 @@ const (
 
 func paypalTestKey() string { return "WEBHOOK_ID " + prooftest.RSABase64() }
 
-// TestPayPalByCertificate proves deliveries as PayPal sends them: by the
+// TestPayPalByCertificate verifies deliveries in the form that PayPal sends: with the
 // certificate at the URL in the header.
 func TestPayPalByCertificate(t *testing.T) {
 	t.Parallel()

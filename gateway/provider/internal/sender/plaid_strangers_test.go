@@ -17,13 +17,13 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// plaidClaims are those of a token for body, issued at prooftest.Now().
+// plaidClaims returns the claims of a token for body, issued at prooftest.Now().
 func plaidClaims(body string) jwt.MapClaims {
 	sum := sha256.Sum256([]byte(body))
 	return jwt.MapClaims{"iat": prooftest.Now().Unix(), "request_body_sha256": hex.EncodeToString(sum[:])}
 }
 
-// plaidDelivery is a genuine one that was signed at a time.
+// plaidDelivery returns a genuine delivery, signed at a given time.
 func plaidDelivery(t *testing.T, p *provider.Provider, at time.Time, client netip.Prefix) *provider.Request {
 	t.Helper()
 	r := p.Sample("", "i1", at)
@@ -32,8 +32,8 @@ func plaidDelivery(t *testing.T, p *provider.Provider, at time.Time, client neti
 	return r
 }
 
-// TestForgedPlaidKeysKeepNobodyOut: a stranger names one key after the other, as
-// fast as it can. Plaid's own delivery, whose key is not known yet, is taken.
+// TestForgedPlaidKeysKeepNobodyOut lets an unknown sender request one key after the other, as
+// fast as it can. Plaid's own delivery, whose key is not known yet, is still accepted.
 func TestForgedPlaidKeysKeepNobodyOut(t *testing.T) {
 	t.Parallel()
 	api := &plaidAPI{}
@@ -54,8 +54,8 @@ func TestForgedPlaidKeysKeepNobodyOut(t *testing.T) {
 	_, err := p.Verify(t.Context(), plaidDelivery(t, p, prooftest.Now(), prooftest.Client("198.51.100.1")), account, prooftest.Now())
 	require.NoError(t, err)
 
-	// One network has a quarter of the budget, and all strangers together three. A key that
-	// is known does not need that, also when it is time to look at it again.
+	// One network may use a quarter of the budget, and all unknown senders together three
+	// quarters. A known key needs no budget, even when it is due to be checked again.
 	for i := range 200 {
 		_ = forge(1000+i, prooftest.Client(fmt.Sprint("198.51.101.", i)))
 	}
@@ -82,8 +82,8 @@ func TestForgedPlaidKeysKeepNobodyOut(t *testing.T) {
 	require.Equal(t, asked+1, api.asked.Load(), "it was looked at again")
 }
 
-// TestPlaidTokensThatCannotBeTakenCauseNoFetch checks that a token's claims about its
-// age and its body are checked before anything is fetched.
+// TestPlaidTokensThatCannotBeTakenCauseNoFetch checks that a token's claims about its age and
+// its body are checked before anything is fetched.
 func TestPlaidTokensThatCannotBeTakenCauseNoFetch(t *testing.T) {
 	t.Parallel()
 	api := &plaidAPI{}

@@ -24,7 +24,7 @@ import (
 
 const plaidAccountSecret = "client1:s3cr3t"
 
-// plaidAPI answers questions about keys as Plaid does.
+// plaidAPI answers key requests as Plaid does.
 type plaidAPI struct {
 	asked   atomic.Int64
 	down    atomic.Bool
@@ -73,7 +73,7 @@ func plaidSays(status int, body proof.Object) *http.Response {
 	return &http.Response{StatusCode: status, Body: io.NopCloser(bytes.NewReader(text)), Header: http.Header{}}
 }
 
-// plaidRequest is signed as Plaid signs: without exp, and for one key.
+// plaidRequest returns a request signed as Plaid signs: without exp, and for one key.
 func plaidRequest(t *testing.T, body string, claims jwt.MapClaims, kid any) *provider.Request {
 	t.Helper()
 	token := jwt.NewWithClaims(jwt.SigningMethodES256, claims)
@@ -88,7 +88,7 @@ func plaidRequest(t *testing.T, body string, claims jwt.MapClaims, kid any) *pro
 
 const (
 	plaidBody     = `{"webhook_type":"ITEM","webhook_code":"ERROR","item_id":"i1"}`
-	plaidBodyHash = "4f5da2a2f9f52b7f5e5a1c0d0e3d6d5cf0c9c5f3a0fbb8d9a29c0a3c6a0f8b11" // of another body
+	plaidBodyHash = "4f5da2a2f9f52b7f5e5a1c0d0e3d6d5cf0c9c5f3a0fbb8d9a29c0a3c6a0f8b11" // another body's hash
 )
 
 func TestPlaidKeysFromItsAPI(t *testing.T) {
@@ -102,7 +102,7 @@ func TestPlaidKeysFromItsAPI(t *testing.T) {
 	r.URL = prooftest.URL("")
 	require.NoError(t, p.Sign(r, secret.New(prooftest.ECDSAPEM()), prooftest.Now()))
 
-	// Asked once, then kept.
+	// A key is fetched once, then cached.
 	for range 3 {
 		_, err := p.Verify(t.Context(), r, account, prooftest.Now())
 		require.NoError(t, err)
@@ -110,12 +110,12 @@ func TestPlaidKeysFromItsAPI(t *testing.T) {
 	require.EqualValues(t, 1, api.asked.Load())
 	require.Equal(t, "production.plaid.com", *api.host.Load())
 
-	// The secret that fetched the key counts among several.
+	// The verified secret's index is that of the account that fetched the key.
 	verified, err := p.Verify(t.Context(), r, []secret.Value{secret.New("client1:old"), account[0]}, prooftest.Now())
 	require.NoError(t, err)
 	require.Equal(t, 1, verified.SecretIndex)
 
-	// The token may be five minutes old, and a minute for the clocks.
+	// The token may be five minutes old, plus a minute for differing clocks.
 	for age, reason := range map[time.Duration]provider.Reason{7 * time.Minute: provider.ReasonOldTimestamp, -2 * time.Minute: provider.ReasonFutureTimestamp} {
 		claims := jwt.MapClaims{"iat": prooftest.Now().Add(-age).Unix(), "request_body_sha256": plaidBodyHash}
 		requireReason(t, p, plaidRequest(t, plaidBody, claims, kid), account, reason)
@@ -124,7 +124,7 @@ func TestPlaidKeysFromItsAPI(t *testing.T) {
 	requireReason(t, p, plaidRequest(t, plaidBody, jwt.MapClaims{"iat": prooftest.Now().Unix()}, kid), account, provider.ReasonWrongBodyHash)
 	requireReason(t, p, plaidRequest(t, plaidBody, jwt.MapClaims{"iat": prooftest.Now().Unix(), "request_body_sha256": plaidBodyHash}, kid), account, provider.ReasonWrongBodyHash)
 
-	// A key of another kind of id is not asked for, one of an unknown id is.
+	// A key id in another format is not requested; an unknown key id is.
 	asked := api.asked.Load()
 	for _, other := range []any{nil, 7, "", "../x", "a b"} {
 		requireReason(t, p, plaidRequest(t, plaidBody, plaidClaims(plaidBody), other), account, provider.ReasonUnknownKey)
@@ -142,7 +142,7 @@ func requireReason(t *testing.T, p *provider.Provider, r *provider.Request, secr
 	require.Equal(t, reason, refused.Reason)
 }
 
-// TestPlaidFaultsAreOurs answers 503, never 401, when the key cannot be had.
+// TestPlaidFaultsAreOurs checks that an unavailable key leads to a 503, never to a 401.
 func TestPlaidFaultsAreOurs(t *testing.T) {
 	t.Parallel()
 	signed := func(p *provider.Provider, now time.Time) *provider.Request {
@@ -165,7 +165,7 @@ func TestPlaidFaultsAreOurs(t *testing.T) {
 	requireFault(p, plaidAccountSecret, prooftest.Now())
 	api.down.Store(false)
 
-	// A key that was had is used for a day more when Plaid is down ...
+	// A fetched key is used for one more day while Plaid is down.
 	account := []secret.Value{secret.New(plaidAccountSecret)}
 	_, err := p.Verify(t.Context(), signed(p, prooftest.Now()), account, prooftest.Now())
 	require.NoError(t, err)
@@ -175,7 +175,7 @@ func TestPlaidFaultsAreOurs(t *testing.T) {
 	require.NoError(t, err)
 	requireFault(p, plaidAccountSecret, prooftest.Now().Add(25*time.Hour))
 
-	// ... and not any more when Plaid says that it has expired.
+	// It is not used any more once Plaid reports that it has expired.
 	api.down.Store(false)
 	api.expired.Store(true)
 	later = later.Add(time.Minute)
@@ -184,8 +184,8 @@ func TestPlaidFaultsAreOurs(t *testing.T) {
 	requireFault(declared(t, Plaid, provider.Options{Fetch: api}), "no account", prooftest.Now())
 }
 
-// TestPlaidKeyOutlivesTheCaller fetches on when the caller's patience ends, and
-// the next attempt finds the key.
+// TestPlaidKeyOutlivesTheCaller continues to fetch after the caller stops waiting, and the
+// next attempt finds the key.
 func TestPlaidKeyOutlivesTheCaller(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

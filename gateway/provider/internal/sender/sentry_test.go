@@ -9,7 +9,8 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider/internal/prooftest"
 )
 
-// TestSentryReplayToken is of the body, whatever the unsigned id says.
+// TestSentryReplayToken checks that the token depends on the body, whatever the unsigned id
+// is.
 func TestSentryReplayToken(t *testing.T) {
 	t.Parallel()
 	p := declared(t, Sentry, provider.Options{})

@@ -16,20 +16,20 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// How Standard Webhooks spells keys.
+// Prefixes with which Standard Webhooks spells keys.
 const (
 	whsec = "whsec_"
 	whsk  = "whsk_"
 	whpk  = "whpk_"
 )
 
-// standardPair makes a key pair of a text of 32 bytes.
+// standardPair derives a key pair from a text of 32 bytes.
 func standardPair(seed string) (private, public string) {
 	key := ed25519.NewKeyFromSeed([]byte(seed))
 	return whsk + base64.StdEncoding.EncodeToString(key.Seed()), whpk + base64.StdEncoding.EncodeToString(key[ed25519.SeedSize:])
 }
 
-// standardDelivery is one that several secrets sign, in one header.
+// standardDelivery returns a delivery that several secrets sign, in one header.
 func standardDelivery(t *testing.T, p *provider.Provider, signers ...string) *provider.Request {
 	t.Helper()
 	r := p.Sample("", "msg_1", prooftest.Now())
@@ -50,14 +50,14 @@ func TestStandardWebhooksTakesBothSchemes(t *testing.T) {
 	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(private, whsk))
 	require.NoError(t, err)
 	long := whsk + base64.StdEncoding.EncodeToString(ed25519.NewKeyFromSeed(key))
-	// The public key is no secret: it must never serve as the secret of an HMAC.
+	// The public key is not secret: it must never serve as an HMAC secret.
 	confused := whsec + strings.TrimPrefix(public, whpk)
 
 	p := declared(t, StandardWebhooks, provider.Options{})
 	for name, test := range map[string]struct {
 		signers, secrets []string
 		index            int
-		want             provider.Reason // "" when it is taken
+		want             provider.Reason // "" if it is accepted
 	}{
 		"v1a":                         {signers: []string{private}, secrets: []string{public}},
 		"v1a by a key of 64 bytes":    {signers: []string{long}, secrets: []string{public}},

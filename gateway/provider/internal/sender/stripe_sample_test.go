@@ -11,7 +11,7 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider/internal/sender"
 )
 
-// A sample is in the state that its type says.
+// A sample's state matches its type.
 func TestSamplesOfStripeAgreeWithTheirTypes(t *testing.T) {
 	t.Parallel()
 	stripe, err := sender.Stripe(provider.Options{})

@@ -14,8 +14,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// TestCheckSignsNoEvent makes X's check sign anything. The texts that it signs, which
-// anyone can therefore send with a valid signature, are never an event.
+// TestCheckSignsNoEvent makes X's check sign anything. Anyone can send the texts that it signs
+// with a valid signature, so none of them may be an event.
 func TestCheckSignsNoEvent(t *testing.T) {
 	t.Parallel()
 	p := declared(t, X, provider.Options{})

@@ -8,8 +8,7 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider/internal/prooftest"
 )
 
-// TestTwilioURLs covers the spellings twilio-node accepts beyond those of the
-// vectors.
+// TestTwilioURLs covers the spellings that twilio-node accepts beyond those in the vectors.
 func TestTwilioURLs(t *testing.T) {
 	t.Parallel()
 	for given, want := range map[string][]string{
