@@ -15,7 +15,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// extremes are arguments at the ends of a type's range, as SQL. The delivery exists: see
+// extremes lists arguments at the ends of a type's range, as SQL. The delivery exists: see
 // fillEvents.
 var extremes = map[string][]string{
 	"integer":                  {"-2147483648", "2147483647", "NULL"},
@@ -32,7 +32,7 @@ var extremes = map[string][]string{
 	"jsonb":                    {"'{}'", "(SELECT jsonb_object_agg('x-' || n, 'a') FROM generate_series(1, 200000) AS n)"},
 }
 
-// fillEvents makes many deliveries with one event each.
+// fillEvents creates many deliveries with one event each.
 func fillEvents(t *testing.T, pool *pgxpool.Pool) {
 	t.Helper()
 	_, err := pool.Exec(t.Context(), `
@@ -42,8 +42,8 @@ func fillEvents(t *testing.T, pool *pgxpool.Pool) {
 	require.NoError(t, err)
 }
 
-// A role that may execute a function must not keep the server busy by its arguments. Each
-// function is called with each combination of extremes: it refuses, or reads little.
+// A role that may execute a function must not keep the server busy through its arguments. The
+// test calls each function with each combination of extremes: it refuses, or reads little.
 func TestFunctionsDoBoundedWork(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)
@@ -83,8 +83,8 @@ func TestFunctionsDoBoundedWork(t *testing.T) {
 	}
 }
 
-// rowsReadBy returns how many rows of our tables a call reads, 0 if it is refused. Its
-// changes are rolled back.
+// rowsReadBy returns how many of our tables' rows a call reads, or 0 if it is refused. The
+// call's changes are rolled back.
 func rowsReadBy(t *testing.T, pool *pgxpool.Pool, call string) (read int) {
 	t.Helper()
 	rolledBack := errors.New("rolled back")
@@ -109,8 +109,8 @@ func rowsReadBy(t *testing.T, pool *pgxpool.Pool, call string) (read int) {
 	return read
 }
 
-// The places that an erasure blanks do not overlap, so the size of the replacements is
-// bounded by the body.
+// The positions that an erasure blanks do not overlap, so the body limits the size of the
+// replacements.
 func TestPlacesToBlotOutAreApart(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)

@@ -10,7 +10,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// Statements of a program from before the migration, shortened.
+// Statements from a program before the migration, shortened.
 const (
 	olderEffect = `
 		WITH made AS (
@@ -54,7 +54,7 @@ const (
 		ON CONFLICT (scope, key, generation, attempt) DO NOTHING`
 )
 
-// story returns the history of an effect, one line for each row.
+// story returns an effect's history, one line per row.
 func story(t *testing.T, pool *pgxpool.Pool, key string) []string {
 	t.Helper()
 	rows, err := pool.Query(t.Context(), `
@@ -81,8 +81,8 @@ const olderEvent = `
 	INSERT INTO hooklatch.processed_events (source, event_id, accept_seq, acceptance_id, provider, event_type, delivery_id, payload_hash, queue)
 	VALUES ('s', 'evt_1', nextval('hooklatch.accept_seq'), gen_random_uuid(), 'p', 't', gen_random_uuid(), '', 'dispatch')`
 
-// In a rolling update, programs that know only the old tables continue to work, and
-// readers of the new tables miss nothing that they do.
+// In a rolling update, programs that know only the old tables continue to work, and readers of
+// the new tables miss nothing that these programs write.
 func TestOlderProgramsWriteIntoTheNewTables(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)
@@ -106,15 +106,15 @@ func TestOlderProgramsWriteIntoTheNewTables(t *testing.T) {
 	require.Zero(t, count(t, pool, `SELECT (SELECT count(*) FROM hooklatch.effect_attempts) + (SELECT count(*) FROM hooklatch.effect_events)`))
 }
 
-// Rows from before the migration stay, form one history with later ones, and are kept
-// when the migration is removed.
+// Rows from before the migration stay, form one history with later rows, and are kept when the
+// migration is removed.
 func TestRowsOfBeforeAreToldWithThoseOfAfter(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)
 	migrator := newMigrator(t, pool, "")
 	status, err := migrator.Status(t.Context())
 	require.NoError(t, err)
-	const without = 15 // the next one makes the tables
+	const without = 15 // the next migration creates the tables
 	_, err = migrator.Down(t.Context(), len(status.Migrations)-without)
 	require.NoError(t, err)
 	run(t, pool, olderEvent)

@@ -8,10 +8,10 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// SetPatience shortens the wait of a migration for a busy table.
+// SetPatience shortens a migration's wait for a busy table.
 func (m *Migrator) SetPatience(d time.Duration) { m.patience = d }
 
-// RestoreRiverIndexes is the step of Up before River's migrations after present up to
+// RestoreRiverIndexes is the step that Up runs before River's migrations after present up to
 // last.
 func (m *Migrator) RestoreRiverIndexes(ctx context.Context, tx pgx.Tx, present, last int) (bool, error) {
 	return m.restoreRiverIndexes(ctx, tx, present, last)

@@ -8,8 +8,8 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// A body that is no mail is refused in the application's transaction, and the error says
-// why.
+// A body that is not a valid email is refused in the application's transaction, and the error
+// explains the reason.
 func TestAMailIsCheckedWhenItIsEnqueued(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)

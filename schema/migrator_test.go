@@ -27,7 +27,7 @@ func newMigrator(t *testing.T, pool *pgxpool.Pool, name schema.Name) *schema.Mig
 	return migrator
 }
 
-// count returns the number in a query's only field.
+// count returns the number in the only field of a query's result.
 func count(t *testing.T, pool *pgxpool.Pool, query string, args ...any) (n int) {
 	t.Helper()
 	require.NoError(t, pool.QueryRow(t.Context(), query, args...).Scan(&n))
@@ -154,7 +154,7 @@ func TestOtherSchemaName(t *testing.T) {
 	require.Zero(t, count(t, pool, "SELECT count(*) FROM pg_class WHERE relnamespace = 'public'::regnamespace"))
 	require.Zero(t, count(t, pool, droppedIndexes))
 
-	// Both names live in one database without touching each other.
+	// Both schema names share one database without touching each other.
 	_, err = newMigrator(t, pool, "").Up(t.Context())
 	require.NoError(t, err)
 	_, err = other.Down(t.Context(), 0)
@@ -268,8 +268,8 @@ func TestRiverBehind(t *testing.T) {
 // droppedIndexes counts the River indexes that our migrations drop.
 const droppedIndexes = `SELECT count(*) FROM pg_indexes WHERE indexdef LIKE '%river_job USING gin%' OR indexname = 'river_job_kind'`
 
-// River's version 2 names the indexes that we drop; version 6 names one that begins like
-// them.
+// River's version 2 mentions the indexes that we drop; version 6 mentions one whose name begins like
+// theirs.
 func TestRiverIndexesAreRestoredForMigrationsThatNameThem(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)
@@ -304,7 +304,7 @@ func TestRiverJobHasTheIndexesThatAreUsedAndIsVacuumedByCount(t *testing.T) {
 	require.Equal(t, 1, count(t, pool, "SELECT count(*) FROM pg_class WHERE oid = 'hooklatch.river_job'::regclass AND 'autovacuum_vacuum_threshold=5000' = ANY (reloptions)"))
 }
 
-// Settings of a role or database may suit an application but not a migration.
+// A role's or database's settings may suit an application but not a migration.
 func TestSettingsOfTheRoleDoNotMatter(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t, pgtest.Empty())
@@ -350,7 +350,7 @@ func TestUpEndsWithItsContext(t *testing.T) {
 	require.NoError(t, holder.Rollback(t.Context()))
 }
 
-// holdMigrations takes the lock of migrations.
+// holdMigrations takes the migration lock.
 func holdMigrations(t *testing.T, pool *pgxpool.Pool) pgx.Tx {
 	t.Helper()
 	tx, err := pool.Begin(t.Context())

@@ -41,7 +41,7 @@ func TestPartitionsAreOfUTCDaysAndCompressWithLz4(t *testing.T) {
 	require.Zero(t, count(t, pool, "SELECT count(*) FROM pg_partitioned_table WHERE partdefid <> 0"), "a default partition")
 }
 
-// The time zone of the connection has no influence.
+// The connection's time zone has no influence.
 func TestPartitionsAreOfUTCDaysInEveryTimeZone(t *testing.T) {
 	t.Parallel()
 	for _, zone := range []string{"Pacific/Kiritimati", "Pacific/Pago_Pago"} { // UTC+14 and UTC-11
@@ -78,8 +78,8 @@ func TestDaysAheadStopsAtTheFirstGap(t *testing.T) {
 	require.Equal(t, 14, count(t, pool, "SELECT hooklatch.delivery_days_ahead()"), "up repairs gaps")
 }
 
-// Deliveries are stored while partitions are made, and vice versa: no transaction of one
-// waits for the other.
+// Deliveries are stored while partitions are created, and vice versa: no transaction waits for
+// another.
 func TestMakingPartitionsDoesNotBlockInserts(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)

@@ -8,9 +8,8 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// Postgres lets every role execute a new function, so each migration that makes one must
-// restrict it. River's own are called by index expressions, as the role that inserts a
-// job.
+// Postgres lets every role execute a new function, so each migration that creates one must
+// restrict it. Index expressions call River's own functions, as the role that inserts a job.
 func TestNobodyButTheOwnerMayExecuteOurFunctions(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)

@@ -11,7 +11,7 @@ import (
 const putAsideValid = `SELECT count(*) FROM pg_index WHERE indisvalid
 	AND indexrelid IN (to_regclass('hooklatch.processed_events_put_aside'), to_regclass('hooklatch.effects_put_aside'))`
 
-// Up builds the indexes of retention outside its transaction, and starts over after an
+// Up builds the retention indexes outside its transaction, and starts over after an
 // interruption.
 func TestIndexesOfRetentionAreMadeAgainAfterAnInterruption(t *testing.T) {
 	t.Parallel()
@@ -24,7 +24,7 @@ func TestIndexesOfRetentionAreMadeAgainAfterAnInterruption(t *testing.T) {
 	require.Equal(t, 2, count(t, pool, putAsideValid))
 }
 
-// The functions act for the owner, so they refuse unsafe requests.
+// The functions run with the owner's rights, so they refuse unsafe requests.
 func TestOnlyADayThatIsOverIsDropped(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)
@@ -45,7 +45,7 @@ func TestOnlyADayThatIsOverIsDropped(t *testing.T) {
 	require.Zero(t, count(t, pool, `SELECT count(*) FROM pg_class WHERE relname = 'deliveries_20200101'`))
 }
 
-// A thinned day keeps only the rows that outlive it, in a partition in its place.
+// A thinned day keeps only the rows that outlive it, in a partition that replaces it.
 func TestAThinDayKeepsWhatOutlivesIt(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)

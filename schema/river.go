@@ -74,7 +74,7 @@ func (m *Migrator) upRiver(ctx context.Context, tx pgx.Tx) ([]Step, error) {
 }
 
 // restoreRiverIndexes restores the indexes that our migrations dropped if one of River's
-// pending migrations uses them. Otherwise it leaves them dropped: on a large table, building
+// pending migrations mentions them. Otherwise it leaves them dropped: on a large table, building
 // them would block all inserts meanwhile.
 func (m *Migrator) restoreRiverIndexes(ctx context.Context, tx pgx.Tx, present, last int) (bool, error) {
 	named := false

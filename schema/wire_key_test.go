@@ -20,8 +20,8 @@ func requireWireKeyIndex(t *testing.T, pool *pgxpool.Pool) {
 	require.Zero(t, count(t, pool, wireKeyUnique))
 }
 
-// Up replaces the unique index outside its transaction, starts over after an
-// interruption, and leaves the database alone if another process is building.
+// Up replaces the unique index outside its transaction and starts over after an interruption.
+// It leaves the database alone if another process is building the index.
 func TestIndexOfWireKeysReplacesTheUniqueOne(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)
@@ -29,7 +29,7 @@ func TestIndexOfWireKeysReplacesTheUniqueOne(t *testing.T) {
 	requireWireKeyIndex(t, pool)
 	status, err := migrator.Status(t.Context())
 	require.NoError(t, err)
-	_, err = migrator.Down(t.Context(), len(status.Migrations)-16) // 0017, and later ones
+	_, err = migrator.Down(t.Context(), len(status.Migrations)-16) // 0017, and later migrations
 	require.NoError(t, err)
 	require.Equal(t, 1, count(t, pool, wireKeyUnique))
 	require.Zero(t, count(t, pool, wireKeyValid))

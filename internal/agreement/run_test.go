@@ -21,7 +21,7 @@ func poolOf(t *testing.T, config *pgxpool.Config) *pgxpool.Pool {
 	return pool
 }
 
-// text is a row in readable form.
+// text formats a row for readers.
 func text(row Row) string {
 	var values []string
 	for _, c := range row {
@@ -83,7 +83,7 @@ func TestRowsAreCountedUpToABound(t *testing.T) {
 	}
 }
 
-// Whatever a query says, it changes nothing, is one query, and leaves nothing behind.
+// Whatever a query says, it changes nothing, is a single query, and leaves nothing behind.
 func TestAQueryIsNothingButAQuery(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)
@@ -143,7 +143,7 @@ func TestAQueryLeavesNothingBehind(t *testing.T) {
 	require.NoError(t, err)
 	var locks int
 	var setting *string
-	require.Eventually(t, func() bool { // the server notices the end of a connection a moment later
+	require.Eventually(t, func() bool { // the server notices a closed connection a moment later
 		require.NoError(t, pool.QueryRow(t.Context(),
 			`SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`).Scan(&locks))
 		return locks == 0

@@ -14,7 +14,7 @@ import (
 	"github.com/hooklatch/hooklatch/internal/clock"
 )
 
-// asked makes this test binary a program that prints the error of its clock.
+// asked turns this test binary into a program that prints its clock's error.
 const asked = "CLOCK_TEST_ASKED"
 
 func TestMain(m *testing.M) {

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A client that reaches one of these takes over the machine's identity in its cloud.
+// A client that reaches one of these addresses takes over the machine's identity in its cloud.
 func TestGuardRefusesMetadataServicesUnlessNamedAlone(t *testing.T) {
 	t.Parallel()
 	wide := []netip.Prefix{

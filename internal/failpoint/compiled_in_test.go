@@ -15,8 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// passages makes this test binary a program that passes a place so many times, and prints
-// the passages that it survived.
+// passages turns this test binary into a program that passes a place the given number of times
+// and prints the passages that it survived.
 const passages = "FAILPOINT_TEST_PASSAGES"
 
 func TestMain(m *testing.M) {

@@ -53,11 +53,11 @@ func rows(t *testing.T, pool *pgxpool.Pool) (n int) {
 	return n
 }
 
-// After a lost COMMIT answer, pgx 5.9 to 5.12 report that it is safe to retry although
-// the row is committed: MultiResultReader.NextResult drops the error that closed the
-// connection, and the caller gets that of an unused connection. This is why outbox never
-// calls pgconn.SafeToRetry after BEGIN. If this test fails after an update of pgx, the
-// fault is fixed: invert the last line and keep the rule.
+// After a lost COMMIT response, pgx 5.9 to 5.12 report that it is safe to retry although the
+// row is committed: MultiResultReader.NextResult drops the error that closed the connection,
+// and the caller gets the error of an unused connection. This is why outbox never calls
+// pgconn.SafeToRetry after BEGIN. If this test fails after an update of pgx, the fault is
+// fixed: invert the last line and keep the rule.
 func TestLoseAnswerCommitsAndLooksSafeToRetry(t *testing.T) {
 	t.Parallel()
 	broken, sound, f := faulty(t)
@@ -95,7 +95,7 @@ func TestLoseRequestRollsBack(t *testing.T) {
 	err := store(t.Context(), t, broken)
 	require.Error(t, err)
 	require.Equal(t, fault.LoseRequest, <-f.Fired())
-	// This waits for the lock of the transaction, until the server has seen the cut.
+	// This waits for the transaction's lock, until the server has seen the cut.
 	require.NoError(t, pgx.BeginFunc(t.Context(), sound, func(tx pgx.Tx) error {
 		_, err := tx.Exec(t.Context(), "LOCK TABLE cells IN ACCESS EXCLUSIVE MODE")
 		return err
@@ -129,14 +129,14 @@ func TestHangEndsWithTheDeadline(t *testing.T) {
 
 	for patience := 50 * time.Millisecond; f.Count() == 0; patience *= 2 {
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
-		// On a busy machine the time may be up before the COMMIT is sent.
+		// On a busy machine the deadline may pass before the COMMIT is sent.
 		require.ErrorIs(t, store(ctx, t, broken), context.DeadlineExceeded)
 		cancel()
 	}
 	require.Equal(t, 1, rows(t, sound))
 }
 
-// The answer is swallowed completely even if the client gave up before it arrived.
+// The response is swallowed completely even if the client gave up before it arrived.
 func TestLoseAnswerToImpatientClient(t *testing.T) {
 	t.Parallel()
 	broken, sound, f := faulty(t)

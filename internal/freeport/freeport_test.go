@@ -11,8 +11,8 @@ import (
 	"github.com/hooklatch/hooklatch/internal/freeport"
 )
 
-// No port is one that the system may use for an outgoing connection before the server
-// starts, or while it is down.
+// No port is one that the system may use for an outgoing connection before the server starts
+// or while it is down.
 func TestPortsAreNotThoseOfOutgoingConnections(t *testing.T) {
 	t.Parallel()
 	ports, err := freeport.Find(200)
@@ -25,7 +25,7 @@ func TestPortsAreNotThoseOfOutgoingConnections(t *testing.T) {
 	require.Len(t, slices.Compact(ports), 200)
 }
 
-// A port is returned once, even while its server is down: by this process, and by others.
+// A port is returned only once, even while its server is down: by this process, and by others.
 func TestAPortIsGivenOutOnce(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS != "linux" {

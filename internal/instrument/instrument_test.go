@@ -42,7 +42,7 @@ func read(t *testing.T, reader sdk.Reader) map[string]int64 {
 	return sums
 }
 
-// Each reader sees all counts, including those added before the end.
+// Each reader sees all counts, including counts added before the end.
 func TestGatheredCountsAreTold(t *testing.T) {
 	t.Parallel()
 	pull, push := sdk.NewManualReader(), sdk.NewManualReader()
@@ -70,7 +70,7 @@ func TestGatheredCountsAreTold(t *testing.T) {
 	require.Equal(t, want, read(t, push))
 	require.Equal(t, want, read(t, pull))
 
-	// A source that was configured again has labels of its own.
+	// A source that was configured again has new labels.
 	many.Add(1, instrument.NewLabels(attribute.String("colour", "red")))
 	require.NoError(t, registration.Unregister())
 	require.EqualValues(t, 8001, read(t, pull)["many/colour=red"])

@@ -26,7 +26,7 @@ func TestLookup(t *testing.T) {
 		"/a.#":      "4",
 		"/é":        "5",
 		"/n":        "null",
-		"/twice/in": "8", // the last of equal keys counts, at every level
+		"/twice/in": "8", // the last of several equal keys counts, at every level
 		"/0":        "9",
 		"/a/b/2":    "",
 		"/a/b/00":   "",
@@ -43,7 +43,7 @@ func TestLookup(t *testing.T) {
 	require.Empty(t, jsonpointer.Tokens(""))
 }
 
-// encoding/json, which also takes the last of equal keys, is the reference.
+// encoding/json, which also uses the last of several equal keys, is the reference.
 func FuzzLookupAgreesWithEncodingJSON(f *testing.F) {
 	f.Add([]byte(`{"events":[{"id":"A"}],"events":[{"id":"B"}]}`), "/events/0/id")
 	f.Add([]byte(`{"a":1,"\u0061":{"b":[true,null]}}`), "/a/b/1")

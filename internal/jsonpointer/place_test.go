@@ -44,7 +44,7 @@ func TestPlacesAreWhereTheValuesStand(t *testing.T) {
 	}
 }
 
-// Lookup finds the last of them.
+// Lookup finds the last of these positions.
 func TestPlacesAgreeWithLookup(t *testing.T) {
 	t.Parallel()
 	name := rapid.SampledFrom([]string{"a", "b", "", "0", `\u0061`})
@@ -79,7 +79,7 @@ func TestPlacesAgreeWithLookup(t *testing.T) {
 		places := jsonpointer.Places([]byte(text), pointer)
 		found := jsonpointer.Lookup(gjson.Parse(text), pointer)
 		if !found.Exists() {
-			return // another of equal names may still have it
+			return // another member with the same name may still have it
 		}
 		require.NotEmpty(t, places)
 		last := places[len(places)-1]

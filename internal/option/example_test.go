@@ -7,7 +7,7 @@ import (
 	"github.com/hooklatch/hooklatch/internal/option"
 )
 
-// schedule is a struct of options like those in the packages of Hooklatch.
+// schedule is an options struct like those in Hooklatch's packages.
 type schedule struct {
 	Max         time.Duration `yaml:"max"`
 	MaxAttempts int           `yaml:"max_attempts"`

@@ -46,7 +46,8 @@ func TestURLKeepsItsPassword(t *testing.T) {
 	}
 }
 
-// Each check takes its bounds and refuses what is next to them, with a text that is true of them.
+// Each check accepts its bounds and refuses the values next to them. Its text states the
+// bounds correctly.
 func TestBoundsAreAsTheirTextsSay(t *testing.T) {
 	t.Parallel()
 	for want, check := range map[string]struct{ wrong, right func(*Check) }{

@@ -14,7 +14,7 @@ import (
 
 const severalParts = `multipart/form-data; boundary=xx`
 
-// form has a field, a repeated field, a file, and a text of more than 64 KiB.
+// form returns a form with a field, a repeated field, a file, and a text of more than 64 KiB.
 func form(t testing.TB) (contentType string, body []byte) {
 	t.Helper()
 	var b bytes.Buffer
@@ -66,7 +66,7 @@ func TestWhatIsNoFormInSeveralPartsIsRefused(t *testing.T) {
 	require.False(t, payload.IsMultipart(severalParts, []byte(` {"a":1}`)), "no sender signs the content type")
 }
 
-// Any bytes yield the same fields each time, of bounded size, or none.
+// Any bytes always yield the same fields, with limited size, or none.
 func FuzzFields(f *testing.F) {
 	contentType, body := form(f)
 	f.Add(contentType, body)

@@ -10,7 +10,7 @@ import (
 	"github.com/hooklatch/hooklatch/internal/pgwire"
 )
 
-// follow sends messages in pieces of some size and returns the requests that they form.
+// follow sends messages in pieces of the given size and returns the requests that they form.
 func follow(t *testing.T, piece int, messages ...pgproto3.FrontendMessage) (requests []*pgwire.Request) {
 	t.Helper()
 	var stream []byte
@@ -52,14 +52,14 @@ func TestRequestsCarryTheSQLTheyExecute(t *testing.T) {
 	for _, piece := range []int{1, 3, 7, 4096} {
 		requests := follow(t, piece,
 			&pgproto3.Query{String: "begin"},
-			// Prepared under a name, and described: nothing is executed.
+			// These are prepared under a name and described: nothing is executed.
 			&pgproto3.Parse{Name: "s1", Query: "INSERT 1"}, &pgproto3.Describe{ObjectType: 'S', Name: "s1"}, &pgproto3.Sync{},
 			&pgproto3.Bind{PreparedStatement: "s1", Parameters: [][]byte{[]byte("commit")}}, &pgproto3.Execute{}, &pgproto3.Sync{},
-			// A pipeline of two, one of a named portal.
+			// This is a pipeline of two statements, one with a named portal.
 			&pgproto3.Parse{Query: "SELECT 2"},
 			&pgproto3.Bind{DestinationPortal: "p"}, &pgproto3.Execute{Portal: "p"},
 			&pgproto3.Bind{PreparedStatement: "s1"}, &pgproto3.Execute{}, &pgproto3.Sync{},
-			// Flushed in the middle.
+			// This one is flushed in the middle.
 			&pgproto3.Bind{PreparedStatement: "s1"}, &pgproto3.Execute{}, &pgproto3.Flush{},
 			&pgproto3.Sync{},
 			&pgproto3.Close{ObjectType: 'S', Name: "s1"}, &pgproto3.Sync{},

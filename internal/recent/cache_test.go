@@ -38,7 +38,7 @@ func ref(id string) identity.EventRef {
 	return identity.EventRef{Source: "stripe", EventID: identity.EventID(id)}
 }
 
-// known returns a Cache that knows the name of its database, with an event in it.
+// known returns a Cache that knows its database's name and contains an event.
 func known(t *testing.T, d *database) (*Cache, Event) {
 	t.Helper()
 	c := New(d.ask, func(error) {})
@@ -102,7 +102,7 @@ func TestAnotherLifeOfTheDatabaseVoidsAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &database{name: "one"}
 		c, e := known(t, d)
-		late := c.Life() // of a transaction that learns of its COMMIT only after the change
+		late := c.Life() // for a transaction that learns of its COMMIT only after the change
 		d.name = "two"
 		time.Sleep(vouched + time.Millisecond) //nolint:forbidigo // synctest's clock
 		_, found := c.Find(ref("a"))
@@ -146,7 +146,7 @@ func TestWithoutAnAnswerNothingIsFound(t *testing.T) {
 	})
 }
 
-// The second counts from the query, not from the answer.
+// The second counts from the query, not from the response.
 func TestASlowAnswerIsWorthLess(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -198,7 +198,7 @@ func TestMemoryIsBounded(t *testing.T) {
 	require.LessOrEqual(t, c.events.WeightedSize(), uint64(maxWeight))
 	require.Less(t, c.events.EstimatedSize(), 40_000)
 
-	// Ids are parts of bodies, which must not stay in memory for their sake.
+	// Ids are parts of bodies. The cache must not keep those bodies in memory.
 	runtime.GC()
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)

@@ -9,8 +9,8 @@ import (
 	"github.com/hooklatch/hooklatch/internal/retry"
 )
 
-// An operation is tried until it succeeds, fails permanently, or has been tried often
-// enough.
+// An operation is tried until it succeeds, fails permanently, or reaches the maximum number of
+// tries.
 func ExamplePauses_Until() {
 	errBusy := errors.New("busy")
 	answers := []error{errBusy, errBusy, nil}

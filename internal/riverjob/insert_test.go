@@ -18,7 +18,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// bundle is an Inserter on a database, with the notifications that River receives there.
+// bundle is an Inserter with a database, and the notifications that River receives there.
 type bundle struct {
 	*Inserter
 
@@ -48,7 +48,7 @@ var (
 	}
 )
 
-// The rows in the table are those that River's own client would have written. Run this
+// The rows in the table equal the rows that River's own client would have written. Run this
 // test first with another version of River.
 func TestJobsAreThoseOfRiversClient(t *testing.T) {
 	t.Parallel()
@@ -99,7 +99,7 @@ func TestAJobInNoQueueIsRefused(t *testing.T) {
 	require.ErrorContains(t, err, `"Queue, mine" is not the name of a queue`)
 }
 
-// listen returns the notifications of River's clients.
+// listen returns the notifications that River's clients receive.
 func (b *bundle) listen(t *testing.T) <-chan string {
 	t.Helper()
 	conn, err := b.pool.Acquire(t.Context())
@@ -127,7 +127,8 @@ func (b *bundle) listen(t *testing.T) <-chan string {
 	return heard
 }
 
-// Our own transactions do not notify: that happens after their COMMIT, outside of them.
+// Our own transactions do not notify. The notification follows after their COMMIT, outside
+// them.
 func TestQueuesAreToldAfterTheCommit(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -159,8 +160,8 @@ func TestATransactionOfACallerNotifies(t *testing.T) {
 	require.JSONEq(t, `{"queue": "dst_app"}`, <-heard)
 }
 
-// Nothing waits for a notification: queues that are added while one is sent share the
-// next.
+// No caller waits for a notification: queues that are added while one is sent share the next
+// notification.
 func TestNotificationsAreShared(t *testing.T) {
 	t.Parallel()
 	sent := make(chan []string)

@@ -24,7 +24,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // patience is longer than any step takes on a loaded machine.
 const patience = time.Minute
 
-// raw makes f answer the request of each connection, and returns the URL.
+// raw lets f answer the request on each connection, and returns the URL.
 func raw(t *testing.T, f func(conn net.Conn)) string {
 	t.Helper()
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -42,8 +42,7 @@ func raw(t *testing.T, f func(conn net.Conn)) string {
 			}
 			serving.Go(func() {
 				defer conn.Close()
-				// A response that arrives before its request is not taken for its
-				// response.
+				// The client does not accept a response that arrives before its request.
 				if _, err := http.ReadRequest(bufio.NewReader(conn)); err == nil {
 					f(conn)
 				}
@@ -69,7 +68,7 @@ func exchange(ctx context.Context, t *testing.T, url string) (*http.Response, []
 	return response, body, err
 }
 
-// A server that switches protocols and keeps the connection sends nothing more: only its
+// A server that switches protocols and keeps the connection sends nothing more. Only its
 // status is returned, and the connection is closed.
 func TestTheBodyOfA101IsNotRead(t *testing.T) {
 	t.Parallel()
@@ -90,8 +89,7 @@ func TestTheBodyOfA101IsNotRead(t *testing.T) {
 	}
 }
 
-// A body that never ends is cut off by the context of its request, and its connection is
-// closed.
+// A body that never ends is cut off by its request's context, and its connection is closed.
 func TestABodyEndsWithTheContext(t *testing.T) {
 	t.Parallel()
 	closed := make(chan struct{})
@@ -116,7 +114,7 @@ func TestABodyEndsWithTheContext(t *testing.T) {
 	<-closed
 }
 
-// deafBody is the body of a transport that knows no contexts.
+// deafBody is the body from a transport that ignores contexts.
 type deafBody struct {
 	closed chan struct{}
 	once   sync.Once
@@ -175,8 +173,8 @@ func (c *silent) Close() error {
 	return c.Conn.Close()
 }
 
-// An HTTP/2 connection that falls silent is closed within seconds, whatever the timeout
-// of the request, and the next request gets a new one.
+// An HTTP/2 connection that falls silent is closed within seconds, whatever the request's
+// timeout, and the next request gets a new connection.
 func TestASilentHTTP2ConnectionIsClosed(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

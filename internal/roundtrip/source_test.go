@@ -13,13 +13,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// unbounded are the functions and variables of net/http that send requests by a transport
-// of their own.
+// unbounded lists net/http's functions and variables that send requests through their own
+// transport.
 var unbounded = map[string]bool{
 	"DefaultClient": true, "DefaultTransport": true, "Get": true, "Head": true, "Post": true, "PostForm": true,
 }
 
-// Each transport and each client of the program is bounded.
+// Every transport and every client in the program is bounded.
 func TestEveryTransportIsBounded(t *testing.T) {
 	t.Parallel()
 	transports := 0
@@ -61,8 +61,8 @@ func TestAnUnboundedTransportIsFound(t *testing.T) {
 	}
 }
 
-// faultsOf counts the transports of a file, and names the places that send requests
-// unbounded.
+// faultsOf counts a file's transports, and returns the positions that send requests without a
+// bound.
 func faultsOf(files *token.FileSet, file *ast.File) (transports int, faults []string) {
 	fault := func(n ast.Node, text string) {
 		faults = append(faults, fmt.Sprint(files.Position(n.Pos()), ": ", text))
@@ -96,7 +96,7 @@ func faultsOf(files *token.FileSet, file *ast.File) (transports int, faults []st
 	return transports, faults
 }
 
-// hasBounded reports whether a client has a transport of Bounded.
+// hasBounded reports whether a client's transport comes from Bounded.
 func hasBounded(client *ast.CompositeLit) bool {
 	for _, element := range client.Elts {
 		field, ok := element.(*ast.KeyValueExpr)

@@ -12,8 +12,8 @@ import (
 	"github.com/hooklatch/hooklatch/internal/rule"
 )
 
-// A fragment in the statements of only one package belongs in that package's folder,
-// where the loader notices when no statement contains it any more.
+// A fragment that only one package's statements use belongs in that package's folder. There
+// the loader notices when no statement contains it any more.
 func TestRulesAreOfSeveralPackages(t *testing.T) {
 	t.Parallel()
 	names, err := fs.Glob(rule.Fragments(), "*.sql")

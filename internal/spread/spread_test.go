@@ -19,7 +19,7 @@ func ExampleOf() {
 	// below 1.4: true - and that is outside the spread: false
 }
 
-// The ranks are those of tables of the sign test.
+// The ranks are from tables for the sign test.
 func TestTheSpreadLeavesOutWhatTellsNothingOfTheMedian(t *testing.T) {
 	t.Parallel()
 	for n, out := range map[int]int{1: 0, 2: 0, 3: 0, 5: 0, 6: 0, 7: 0, 8: 0, 9: 1, 10: 1, 11: 2, 15: 3, 21: 5, 41: 14, 1000: 470} {
@@ -36,7 +36,7 @@ func TestTheSpreadLeavesOutWhatTellsNothingOfTheMedian(t *testing.T) {
 	require.Zero(t, spread.Of(nil))
 }
 
-// For any distribution, the median is where the spread says it is.
+// For any distribution, the median lies within the spread.
 func TestTheMedianLiesWithinTheSpread(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 2))
@@ -50,7 +50,7 @@ func TestTheMedianLiesWithinTheSpread(t *testing.T) {
 					values[i] *= 100 // a stall
 				}
 			}
-			// The median of the whole distribution: 0.9 of it is one distribution, 0.1
+			// This is the median of the mixed distribution: 0.9 of it is one distribution, 0.1
 			// another, where 0.9 exp(-m) + 0.1 exp(-m/100) = 0.5.
 			if !spread.Of(values).Excludes(0.80892) {
 				within++

@@ -27,7 +27,7 @@ type kinds struct {
 	ID     uuid.UUID
 }
 
-// Postgres receives for each column what pgx makes of the values themselves.
+// Postgres receives for each column the same data that pgx encodes from the values themselves.
 func TestColumnsAreEncodedAsTheirValues(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 11, 22, 1, 2, 3, 4000, time.FixedZone("", 3600))
@@ -65,7 +65,7 @@ func TestColumnsAreEncodedAsTheirValues(t *testing.T) {
 	}
 }
 
-// A column costs no allocation for its rows. AllocsPerRun needs nothing else to run.
+// A column's rows cost no allocation. AllocsPerRun requires that nothing else runs.
 func TestEncodingAColumnAllocatesNothingForItsRows(t *testing.T) { //nolint:paralleltest // see above
 	all := make([]kinds, 100)
 	types, buf := pgtype.NewMap(), make([]byte, 0, 1<<14)
@@ -93,7 +93,7 @@ func columnOf[T any](all []kinds, of func(kinds) T) []T {
 	return values
 }
 
-// A column whose cell would be encoded differently from its values is left to pgx.
+// A column is left to pgx if its cell would be encoded differently from its values.
 func TestOtherColumnsHaveNoCell(t *testing.T) {
 	t.Parallel()
 	for sql, column := range map[string]reflect.Type{

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// forEachFile runs a test for each statement of a folder of testdata, with its expected
+// forEachFile runs a test for each statement in a folder of testdata, with its expected
 // result.
 func forEachFile(t *testing.T, dir string, test func(t *testing.T, f folder, name, want string)) {
 	t.Helper()

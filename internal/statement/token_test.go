@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The tokens of any text are the whole text, and the parameters of one that compiles can
-// be put back.
+// A text's tokens joined together are the complete text, and the parameters of a text that
+// compiles can be put back.
 func FuzzCompile(f *testing.F) {
 	files, err := filepath.Glob("testdata/*/*.sql")
 	require.NoError(f, err)
@@ -40,7 +40,7 @@ func FuzzCompile(f *testing.F) {
 
 		files := fstest.MapFS{"query/a.sql": {Data: []byte(text)}}
 		c, err := folder{files: files, path: "query"}.compile("a")
-		if err != nil || strings.Contains(strings.Join(c.names(), " "), ".") { // rows are written otherwise
+		if err != nil || strings.Contains(strings.Join(c.names(), " "), ".") { // rows have another notation
 			return
 		}
 		again, err := tokenize(c.text)

@@ -15,7 +15,7 @@ import (
 	"github.com/hooklatch/hooklatch/internal/strangers"
 )
 
-// queue is a listener for connections that a test makes.
+// queue is a listener for connections that a test creates.
 type queue chan net.Conn
 
 func (q queue) Accept() (net.Conn, error) {
@@ -52,7 +52,7 @@ func (p *peer) SetReadDeadline(t time.Time) error {
 	return nil
 }
 
-// door is a bounded listener, for one connection after another.
+// door is a limited listener for one connection after another.
 type door struct {
 	*strangers.Connections
 
@@ -66,7 +66,7 @@ func newDoor(opts strangers.ConnectionOptions) *door {
 	return d
 }
 
-// open returns nil for a connection that is not admitted.
+// open opens a connection. It returns nil if the connection is not admitted.
 func (d *door) open(from string) (*peer, net.Conn) {
 	p := &peer{from: from}
 	d.queue <- p
@@ -106,9 +106,9 @@ func TestConnectionsAreShared(t *testing.T) {
 	}
 }
 
-// If strangers have used up their part, the oldest of their connections is closed for a
-// new one. A known sender is admitted without that, and a sender whose delivery was
-// accepted stays.
+// If unknown senders have used up their part, the oldest of their connections is closed for a
+// new one. A known sender is admitted without that, and a sender whose delivery was accepted
+// keeps its connection.
 func TestOldestStrangerGivesWay(t *testing.T) {
 	t.Parallel()
 	d := newDoor(strangers.ConnectionOptions{Max: 16, Known: isKnown})
@@ -139,8 +139,8 @@ func TestOldestStrangerGivesWay(t *testing.T) {
 	require.EqualValues(t, 15, d.Open())
 }
 
-// Between two requests a stranger's connection stays open for less time, but not while it
-// sends one.
+// Between two requests an unknown sender's connection stays open for less time, but not while
+// the sender sends a request.
 func TestStrangersIdleLessLong(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -221,7 +221,7 @@ func TestConnIsFoundByItsRequest(t *testing.T) {
 	server.Config.ConnContext = strangers.ConnContext
 	server.StartTLS()
 	t.Cleanup(server.Close)
-	for range 9 { // each on a connection of its own; a stranger may have one
+	for range 9 { // each on a separate connection; an unknown sender may have one
 		transport := server.Client().Transport.(*http.Transport).Clone()
 		client := &http.Client{Transport: transport}
 		response, err := client.Get(server.URL)

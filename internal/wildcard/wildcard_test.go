@@ -12,7 +12,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
 
-// Go and SQL interpret a pattern alike.
+// Go and SQL interpret a pattern in the same way.
 func TestMatch(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t, pgtest.Empty())

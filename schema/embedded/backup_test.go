@@ -13,7 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// backupStatements begin and end a backup, on servers from 15 on and on older ones.
+// backupStatements returns the statements that begin and end a backup, for servers from 15 on
+// and for older ones.
 func backupStatements(major int) (begin, end string) {
 	if major >= 15 {
 		return "SELECT pg_backup_start('test', true)", "SELECT labelfile FROM pg_backup_stop(false)"
@@ -101,7 +102,7 @@ func TestAnAbortedOrKilledServerComesBack(t *testing.T) {
 		require.NoError(t, err)
 		end()
 		require.Zero(t, server.PID())
-		end() // nothing is left to end
+		end() // nothing is left to stop
 		_, err = pgx.Connect(t.Context(), server.URL("postgres"))
 		require.Error(t, err)
 		require.NoError(t, server.Restart(t.Context()))

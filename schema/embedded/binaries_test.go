@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// fakeBin makes a bin directory whose postgres only prints its version.
+// fakeBin creates a bin directory whose postgres only prints its version.
 func fakeBin(t *testing.T, dir, version string) string {
 	t.Helper()
 	require.NoError(t, os.MkdirAll(dir, 0o755))
@@ -32,11 +32,11 @@ func TestLocate(t *testing.T) {
 	beta := fakeBin(t, filepath.Join(root, "beta", "bin"), "19beta1")
 	own := fakeBin(t, filepath.Join(root, "own", "bin"), "17.2 (Debian 17.2-1)")
 	npm := fakeBin(t, filepath.Join(root, "npm", "bin"), "18.4")
-	// A directory of PATH with a link to one program, as on Debian.
+	// This directory in PATH has a link to one program, as on Debian.
 	linked := filepath.Join(root, "usr", "bin")
 	require.NoError(t, os.MkdirAll(linked, 0o755))
 	require.NoError(t, os.Symlink(filepath.Join(own, "postgres"), filepath.Join(linked, "postgres")))
-	// A directory without initdb.
+	// This directory has no initdb.
 	client := filepath.Join(root, "client")
 	require.NoError(t, os.MkdirAll(client, 0o755))
 	require.NoError(t, os.WriteFile(filepath.Join(client, "postgres"), nil, 0o755))

@@ -37,7 +37,7 @@ func TestServerDiesWithItsParent(t *testing.T) {
 	require.NotEqual(t, h.DataDir, server.DataDir())
 }
 
-// If the system does not, the next start ends the orphaned server.
+// If the system does not end the server, the next start ends it.
 func TestSweepEndsAnOrphan(t *testing.T) {
 	t.Parallel()
 	living := startHelper(t, exec.Command(os.Args[0]), "server")
@@ -82,13 +82,13 @@ func TestSweepLeavesForeignProcessesAlone(t *testing.T) {
 	require.NoDirExists(t, old)
 }
 
-// The persistent server of a killed parent is shut down cleanly.
+// A killed parent's persistent server is shut down cleanly.
 func TestOrphanOfPersistentDataDir(t *testing.T) {
 	t.Parallel()
 	opts := Options{DataDir: openDir(t), orphan: true}
 	server := startServer(t, opts)
 	pid := server.PID()
-	// A killed parent: no process holds the lock, but the server runs.
+	// The parent is dead: no process holds the lock, but the server runs.
 	server.dir.lock.Close()
 
 	next := startServer(t, Options{DataDir: opts.DataDir})
@@ -97,7 +97,7 @@ func TestOrphanOfPersistentDataDir(t *testing.T) {
 	connect(t, next.URL("postgres"))
 }
 
-// Test binaries run simultaneously and all want the same cluster.
+// Test binaries run simultaneously and all need the same cluster.
 func TestClusterIsMadeOnceForManyProcesses(t *testing.T) {
 	t.Parallel()
 	cache := openDir(t)
@@ -129,7 +129,7 @@ func TestClusterIsMadeOnceForManyProcesses(t *testing.T) {
 	require.Empty(t, left)
 }
 
-// TestAsOrdinaryUser runs as an ordinary user who has a home and nothing else.
+// TestAsOrdinaryUser runs as an ordinary user who has only a home directory.
 func TestAsOrdinaryUser(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {
@@ -160,7 +160,7 @@ func TestAsOrdinaryUser(t *testing.T) {
 	require.NoDirExists(t, filepath.Dir(h.DataDir))
 }
 
-// copyProgram prevents forks while it writes: a child holds the files of its parent open
+// copyProgram prevents forks while it writes. A child process holds its parent's files open
 // until its exec, and a file that is open for writing cannot be executed.
 func copyProgram(t *testing.T, from, to string) {
 	t.Helper()

@@ -9,13 +9,13 @@ import (
 	"github.com/hooklatch/hooklatch/schema/embedded"
 )
 
-// A throw-away server. With DataDir and Durable set, it becomes a development server that
-// keeps its data.
+// The example starts a throw-away server. With DataDir and Durable set, it becomes a
+// development server that keeps its data.
 func ExampleStart() {
 	ctx := context.Background()
 	server, err := embedded.Start(ctx, embedded.Options{})
 	if err != nil {
-		fmt.Println(err) // says what to install if Postgres is missing
+		fmt.Println(err) // explains what to install if Postgres is missing
 		return
 	}
 	defer server.Stop(ctx)

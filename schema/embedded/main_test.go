@@ -17,8 +17,8 @@ import (
 	"go.uber.org/goleak"
 )
 
-// helperEnv turns the test binary into another program: one that starts a server, reports
-// it, and waits for the end of its input.
+// helperEnv turns the test binary into another program, which starts a server, reports it, and
+// waits until its input ends.
 const helperEnv = "EMBEDDED_TEST_HELPER"
 
 func TestMain(m *testing.M) {
@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// hello is what a helper prints once its server is ready.
+// hello is the message that a helper prints once its server is ready.
 type hello struct {
 	PID      int
 	UID      int
@@ -62,7 +62,7 @@ func help(mode string) error {
 	return server.Stop(ctx)
 }
 
-// helper is a process that has a server.
+// helper is a process with a server.
 type helper struct {
 	hello
 	cmd *exec.Cmd

@@ -25,7 +25,7 @@ func TestNPMPackageRuns(t *testing.T) {
 	var version string
 	require.NoError(t, conn.QueryRow(t.Context(), "SHOW server_version").Scan(&version))
 	require.Equal(t, "18.4", version)
-	// An extension's library is found and loads.
+	// An extension's library can be found and loaded.
 	_, err := conn.Exec(t.Context(), "CREATE EXTENSION pgcrypto")
 	require.NoError(t, err)
 }
@@ -81,7 +81,7 @@ func TestUnpackAndSymlinks(t *testing.T) {
 	require.ErrorContains(t, makeSymlinks(content), "pg-symlinks.json")
 }
 
-// tarball makes a gzipped tarball of small files.
+// tarball creates a gzipped tarball of small files.
 func tarball(t *testing.T, dir string, names ...string) string {
 	t.Helper()
 	path := filepath.Join(dir, "x.tgz")

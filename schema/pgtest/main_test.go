@@ -15,8 +15,8 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// childEnv makes this test binary run one of the tests that need a process of their own;
-// otherwise they skip.
+// childEnv makes this test binary run one of the tests that need a separate process; without
+// it these tests skip.
 const childEnv = "PGTEST_TEST_CHILD"
 
 func TestMain(m *testing.M) {
@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 	os.Exit(pgtest.Main(m))
 }
 
-// child returns the command that runs one test in a process of its own.
+// child returns the command that runs one test in a separate process.
 func child(t *testing.T, test, mode string, env ...string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], "-test.run=^"+test+"$", "-test.v")
@@ -88,7 +88,7 @@ func TestMainWithoutPostgresSaysWhatToDo(t *testing.T) {
 	require.Contains(t, string(out), embedded.BinariesEnv+"=/nowhere cannot be used")
 }
 
-// The database of a failed test can be examined until Ctrl-C.
+// A failed test's database can be examined until Ctrl-C.
 func TestKeepForReader(t *testing.T) {
 	t.Parallel()
 	cmd := child(t, "TestChildFails", "fail", "HOOKLATCH_PGTEST_KEEP=1")
@@ -109,7 +109,7 @@ func TestKeepForReader(t *testing.T) {
 	require.Error(t, cmd.Wait(), "the test has failed")
 }
 
-// Several test binaries share the server of TEST_DATABASE_URL and its template.
+// Several test binaries share TEST_DATABASE_URL's server and its template.
 func TestServerOfTheEnvironment(t *testing.T) {
 	t.Parallel()
 	server, err := embedded.Start(t.Context(), embedded.Options{})
