@@ -79,8 +79,8 @@ func TestSlowestBodyGivesWay(t *testing.T) {
 	})
 }
 
-// Under any sequence, no stage and no part exceeds its limit, a known sender is refused only
-// for slots that known senders hold, and nothing is counted twice.
+// Under any sequence, no stage and no part exceeds its limit, and nothing is counted twice. A
+// known sender is refused only for slots that known senders hold.
 func TestSharesHoldWhateverComes(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -54,8 +54,8 @@ func (n Name) Validate() error {
 }
 
 // SQL returns text with every "hooklatch." replaced by this schema. All SQL in this repository
-// is written for the default schema, so that a statement can be read, and pasted into psql, as
-// it is in its file.
+// is written for the default schema. A statement can therefore be read, and pasted into psql,
+// as it is in its file.
 func (n Name) SQL(text string) string {
 	if n == Default {
 		return text

@@ -1,28 +1,26 @@
-// Package backfill recovers deliveries that never arrived: it lists the events at a
-// provider's API, and accepts the missing ones or has the provider deliver them again.
-// Package worker calls Turn as an upkeep job, and the command `hooklatch backfill` calls
-// Run.
+// Package backfill recovers deliveries that never arrived. It lists the events at a provider's
+// API, and accepts the missing ones or has the provider deliver them again. Package worker
+// calls Turn as an upkeep job, and the command `hooklatch backfill` calls Run.
 //
 // # A pass
 //
-// A pass reads the list of one source from its watermark to a little before now and asks
-// the database which events are stored. It commits the missing ones in batches, each in one
+// A pass reads one source's list from its watermark to a little before now and asks the
+// database which events are stored. It commits the missing events in batches, each in one
 // transaction with the watermark after it. Passes are numbered, and a pass with an older
-// number can write nothing more. So a pass may be lost at any point, or run twice, and
-// nothing is lost or stored twice: dedup does the rest.
+// number can write nothing more. So a pass may be lost at any point, or run twice. Nothing is
+// lost or stored twice, because dedup removes duplicates.
 //
 // # Why nothing is missed
 //
 // A pass ends Lag before now, because lists show events late, and begins Overlap before its
-// watermark. Events that the list shows even later are found by the pass over the whole
-// Window, once in Deep. A feed has a cursor of its own instead, and needs neither.
+// watermark. The pass over the complete Window, once in Deep, finds events that the list shows
+// even later. A feed has its own cursor and needs neither.
 //
 // # What is trusted
 //
-// An event is stored only if the API returned it over TLS, at the host that the provider or
-// the setting base_url names, for the credential of the source (I3). If the API also
-// describes our endpoint, that endpoint must lead to us: a token of another account stores
-// nothing.
+// An event is stored only if the API returned it over TLS, at the provider's host or the one
+// in base_url, for the source's credential (I3). If the API also describes our endpoint, that
+// endpoint must lead to us: another account's token stores nothing.
 package backfill
 
 import (

@@ -51,7 +51,7 @@ func fromEnvironment(getenv func(string) string) (*places, error) {
 	return p, nil
 }
 
-// appendTo opens a file for appending. It returns nil for an empty path.
+// appendTo opens a file for appending. It returns nil if the path is empty.
 func appendTo(path string) (*os.File, error) {
 	if path == "" {
 		return nil, nil

@@ -130,7 +130,7 @@ func (c *conn) sayFarewell() {
 	if c.cut {
 		return
 	}
-	c.farewell, _ = (&pgproto3.ErrorResponse{ // this encoding cannot fail
+	c.farewell, _ = (&pgproto3.ErrorResponse{ // cannot fail
 		Severity: "FATAL", SeverityUnlocalized: "FATAL", Code: "57P01",
 		Message: "terminating connection due to administrator command",
 	}).Encode(nil)

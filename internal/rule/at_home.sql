@@ -1,4 +1,4 @@
--- Whether this server is the one whose completed work is known. On another server, an
+-- True if this is the server whose completed work is known. On another server, an
 -- at_most_once effect may have been applied although its row does not say so.
 COALESCE((
     SELECT (i.system_id, i.timeline) IS NOT DISTINCT FROM (s.system_id, s.timeline)

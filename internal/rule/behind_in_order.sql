@@ -1,4 +1,4 @@
--- Whether an effect that was accepted before e comes first in its order.
+-- True if an effect that was accepted before e keeps e waiting in their order.
 EXISTS (
     SELECT
     FROM hooklatch.effects AS earlier

@@ -1,5 +1,6 @@
--- The delivery of the event p, from its day or, if retention dropped that, from the rows
--- kept of it. The second is looked up only if the first has no row.
+-- The event p's delivery, from its day's partition or, if retention dropped that
+-- partition, from the rows kept of it. The kept rows are looked up only if the partition
+-- has no row.
 SELECT d.headers, d.content_type, d.body
 FROM (
     SELECT d.headers, d.content_type, d.body

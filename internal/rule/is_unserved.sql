@@ -1,4 +1,4 @@
--- Whether workers run and none of them has the source in waits. Workers of a version that
+-- True if workers run and none of them has the source in waits. Workers of a version that
 -- announces no configuration process every event.
 EXISTS (
     SELECT

@@ -1,6 +1,6 @@
--- The time up to which the live jobs in job tell which work has no job: work that became
--- due later may have a job that was not read. A job waits in its queue from when its work
--- was due; a snoozed one runs again within minutes.
+-- The time up to which the live jobs in job show which work has no job. Work that became
+-- due later may have a job that was not read. A job waits in its queue from the time its
+-- work was due; a snoozed one runs again within minutes.
 COALESCE((
     SELECT min(CASE
         WHEN list.state = 'available' THEN list.last

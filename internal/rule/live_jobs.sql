@@ -1,5 +1,5 @@
 -- The live jobs in :queues: the first :look of each queue and state, and ten times as
--- many running ones. However many wait, no more are read.
+-- many running ones. No more are read, however many wait.
 (
     SELECT q.name AS queue, live.state, j.scheduled_at, j.kind, j.args
     FROM unnest(:queues::text[]) AS q (name)

@@ -1,8 +1,8 @@
-// Package rule holds the rules about rows that several packages' statements apply: when an
-// effect makes later ones wait, which rows should have a job but have none (I5), what needs
-// attention, and how a locked row is found again. Each rule exists once, as a fragment that
-// statement.Load inserts, so that the statements that find, repair and report a row cannot
-// differ.
+// Package rule holds the rules about rows that several packages' statements apply. They define
+// when an effect makes later ones wait, which rows should have a job but have none (I5), what
+// needs attention, and how a locked row is found again. Each rule exists once, as a fragment
+// that statement.Load inserts, so that the statements that find, repair and report a row
+// cannot differ.
 package rule
 
 import (

@@ -1,5 +1,5 @@
 -- The sources of undispatched events, and the queue of each source's first job. Each
--- source is one step through the index.
+-- source takes one step through the index.
 (
     WITH RECURSIVE undispatched AS (
         (

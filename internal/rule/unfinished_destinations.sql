@@ -1,5 +1,5 @@
 -- The destinations of unfinished effects, without and with an order, and a queue in which
--- one of them waits. Each is one step through an index.
+-- one of these effects waits. Each destination takes one step through an index.
 (
     WITH RECURSIVE due AS (
         (

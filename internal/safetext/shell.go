@@ -34,8 +34,8 @@ func Shell(word string) string {
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
-// Operands returns the words for the end of a command, in a form that none is taken for a
-// flag.
+// Operands returns the words for the end of a command. It adds "--" if a word could be taken
+// for a flag.
 func Operands(words ...string) string {
 	var line []string
 	for _, word := range words {

@@ -15,8 +15,8 @@ type ConnectionOptions struct {
 	// Known reports whether an earlier sender at an address was verified. Nil: no address is
 	// known.
 	Known func(address netip.Prefix) bool
-	// Trusted reports whether a peer is one of our proxies, which has no limit of its own.
-	// Nil: no peer is.
+	// Trusted reports whether a peer is one of our proxies. A proxy has no per-peer limit.
+	// Nil: no peer is trusted.
 	Trusted func(addr netip.Addr) bool
 	// IdleTimeout is the maximum time that an unknown sender's connection stays open between
 	// requests. It needs Track. 0: the same as for other connections.

@@ -1,3 +1,3 @@
--- Effects that only an operator can restart, by destination, the oldest first.
+-- Effects that only an operator can restart, by destination, oldest first.
 CREATE INDEX CONCURRENTLY effects_aside ON hooklatch.effects (destination, state, finished_at)
     WHERE state IN ('failed', 'parked');

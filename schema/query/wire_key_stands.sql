@@ -1,4 +1,4 @@
--- An index whose building was interrupted exists, but is not valid.
+-- An index exists but is not valid if its build was interrupted.
 SELECT EXISTS (
     SELECT
     FROM pg_index

@@ -93,9 +93,9 @@ func refuse(t testing.TB, p *provider.Provider, r *provider.Request, secrets []s
 	}
 }
 
-// TestStrangersBodiesAreCheapToRefuse compares the cost of a stranger's body with its
-// cost at stripe, which is one hash of the body: nothing is parsed or built from a body
-// before it is proven. It measures processor time, which is stable on busy machines;
+// TestStrangersBodiesAreCheapToRefuse compares the cost of an unknown sender's body with its
+// cost at stripe, which is one hash of the body. Nothing is parsed or built from a body before
+// it is verified. The test measures processor time, which is stable on busy machines;
 // BenchmarkUnproven measures what a sender sees.
 //
 //nolint:paralleltest // it measures time and memory

@@ -23,7 +23,7 @@ const directory = "../../../../docs/providers"
 //go:embed *.tmpl
 var templates embed.FS
 
-// others are the pages of senders without a provider of their own, written by hand.
+// others holds the handwritten pages about senders without a named provider.
 //
 //go:embed others/*.md.tmpl
 var others embed.FS

@@ -11,8 +11,8 @@ import (
 	"github.com/hooklatch/hooklatch/internal/jsonpointer"
 )
 
-// Limits for bodies that contain their own signature, until it is verified. They bound what an
-// unknown sender can make us read.
+// Limits for bodies that contain their own signature, until it is verified. They restrict what
+// an unknown sender can make us read.
 const (
 	maxMembers  = 1000      // in an object
 	maxItems    = 10_000    // in a list

@@ -5,9 +5,8 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
 )
 
-// Svix declares senders that deliver through Svix and have no declaration of
-// their own.
-// Source: docs.svix.com/receiving/verifying-payloads; svix-webhooks libraries.
+// Svix declares senders that deliver through Svix and have no separate declaration. Source:
+// docs.svix.com/receiving/verifying-payloads; svix-webhooks libraries.
 func Svix(o provider.Options) (*provider.Provider, error) {
 	p, err := proof.ViaSvix(o)
 	if err != nil {

@@ -1,7 +1,7 @@
-// Reads the notifications of a destination with Paddle's SDK.
+// Reads a destination's notifications with Paddle's SDK.
 //
-// Standard input is {base, setting, from, to}: the URL of the API, the id of the destination, and the times between which to read.
-// Standard output is a line of JSON with {destination}, and one for each notification: {ref, id, type, occurred}.
+// Standard input is {base, setting, from, to}: the API's URL, the destination's id, and the period to read.
+// Standard output is a JSON line with {destination}, and one JSON line for each notification: {ref, id, type, occurred}.
 
 import { text } from 'node:stream/consumers'
 

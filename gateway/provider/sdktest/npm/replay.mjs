@@ -1,8 +1,8 @@
-// Lets the SDKs sign deliveries to a running gateway, and look at those we signed.
+// Lets the SDKs sign deliveries to a running gateway, and verify deliveries that we signed.
 //
-// Standard input is {gateway, requests, cases: [{name, sdk, secret, public_key, signs}]}: the base URL of the gateway, the base URL where
-// /unsigned/{name} and /signed/{name} give {method, url, headers, body}, with names of headers in lower case, and what to try.
-// Standard output is a line of JSON for each case: {name, answers: [{status, outcome}], genuine, tampered}, or {name, error}.
+// Standard input is {gateway, requests, cases: [{name, sdk, secret, public_key, signs}]}: the gateway's base URL, the base URL at which
+// /unsigned/{name} and /signed/{name} return {method, url, headers, body} with lower-case header names, and the cases to try.
+// Standard output is one JSON line per case: {name, answers: [{status, outcome}], genuine, tampered}, or {name, error}.
 
 import { text } from 'node:stream/consumers'
 
@@ -16,7 +16,7 @@ async function request(kind, name) {
   return answer.json()
 }
 
-// changed is the request with one byte of what is signed changed, in a text, so that the body can still be read.
+// changed returns the request with one signed byte changed, inside a text, so that the body can still be read.
 function changed(request, { signed }) {
   const { body } = request
   let at = signed && body.includes(signed) ? body.indexOf(signed) + signed.length : body.search(/(?<=":")\w/)
@@ -24,7 +24,7 @@ function changed(request, { signed }) {
   return { ...request, body: body.slice(0, at) + (body[at] === 'x' ? 'y' : 'x') + body.slice(at + 1) }
 }
 
-// post sends a request for the public URL to the gateway, past the proxy there would be.
+// post sends a request for the public URL directly to the gateway, without the proxy of a real deployment.
 async function post({ method, url, headers, body }) {
   const { pathname, search } = new URL(url)
   const answer = await fetch(gateway + pathname + search, { method, headers, body })
@@ -40,7 +40,7 @@ async function replay({ name, sdk: sdkName, secret, public_key: publicKey, signs
     await sdk.sign(delivery, secret)
     for (const one of [delivery, delivery, changed(delivery, sdk)]) answers.push(await post(one))
   }
-  const ours = await request('signed', name) // as late as that: Paddle's SDK takes 5 seconds
+  const ours = await request('signed', name) // created here, because Paddle's SDK accepts a signature for only 5 seconds
   const genuine = await sdk.accepts(ours, publicKey ?? secret)
   let tampered
   try {

@@ -1,8 +1,8 @@
-// What each provider's own SDK signs and accepts, under the name it has at npm.
+// Signs and verifies requests with each provider's own SDK, listed by its npm name.
 //
-//   sign(request, secret)    changes the headers (at some the body or the URL) of a request that is not signed
-//   accepts(request, secret) tells, or says by an error, whether a request is genuine
-//   signed                   text in the body that what is signed follows, where that is not all of the body
+//   sign(request, secret)    changes an unsigned request's headers (for some SDKs its body or URL)
+//   accepts(request, secret) returns whether a request is genuine, or throws an error
+//   signed                   text in the body before the signed part, if only a part is signed
 
 import { webcrypto } from 'node:crypto'
 
@@ -28,13 +28,13 @@ globalThis.crypto ??= webcrypto // Node 18 has it under this name only
 
 const isForm = (request) => request.headers['content-type'].startsWith('application/x-www-form-urlencoded')
 
-// fields are those of a form: a text, or all texts of a name that is there more than once.
+// fields returns a form's fields: a text, or all texts if a name occurs more than once.
 function fields(body) {
   const form = new URLSearchParams(body)
   return Object.fromEntries([...form.keys()].map((name) => [name, form.getAll(name).length > 1 ? form.getAll(name) : form.get(name)]))
 }
 
-// standardWebhooks makes an SDK of the specification, whose headers begin with webhook- or with svix-.
+// standardWebhooks wraps an SDK for the specification, whose headers begin with webhook- or with svix-.
 const standardWebhooks = (Webhook) => ({
   sign({ headers, body }, secret) {
     const family = 'svix-id' in headers ? 'svix' : 'webhook'
