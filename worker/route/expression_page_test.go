@@ -236,13 +236,13 @@ func TestThePageOfExpressionsHasTheLimits(t *testing.T) {
 	t.Parallel()
 	page := readExpressionsPage(t)
 	for row, limit := range map[string]bool{
-		"| text of an expression | 10,000 characters |":         maxExpression == 10_000,
-		"| steps of one evaluation | 1,000,000, ":               costLimit == 1_000_000,
-		"| work of the functions of one evaluation | 16 MiB ":   maxWork == 16<<20,
-		"| time of one evaluation | 250 ms |":                   evalTimeout == 250*time.Millisecond,
-		"| what one route renders | 4 MiB |":                    maxRendered == 4<<20,
-		"| a template of an e-mail | 2 s |":                     renderTimeout == 2*time.Second,
-		"| a key | 255 bytes | it is replaced by its SHA-256 |": maxKey == 255,
+		"| text of an expression | 10,000 characters |":              maxExpression == 10_000,
+		"| steps of one evaluation | 1,000,000, ":                    costLimit == 1_000_000,
+		"| work of the functions of one evaluation | 16 MiB ":        maxWork == 16<<20,
+		"| time of one evaluation | 250 ms |":                        evalTimeout == 250*time.Millisecond,
+		"| rendered output of one route | 4 MiB |":                   maxRendered == 4<<20,
+		"| an email template | 2 s |":                                renderTimeout == 2*time.Second,
+		"| a key | 255 bytes | the key is replaced by its SHA-256 |": maxKey == 255,
 	} {
 		require.Contains(t, page, row, "the page has no row %q", row)
 		require.True(t, limit, row)
