@@ -14,19 +14,19 @@ type task struct {
 	id    identity.EffectID
 	jobID int64
 	probe bool // see ledger.Claim
-	// Whether the job is of no further use if the first attempt does the effect.
+	// If true, the job is useless once the first attempt has done the effect.
 	endsJob bool
 }
 
 // attempt is the result of a task: unanswered, denied or ended. Each is created when all of it
 // is known, and is only read afterwards.
 type attempt interface {
-	// granted reports whether the claim was granted. If not, nothing was attempted, and another
-	// run may use the rate token.
+	// granted reports whether the claim was granted. If not, nothing was attempted, and the rate
+	// token is free for another run.
 	granted() bool
 }
 
-// unanswered is an attempt for which the ledger did not say whether it may begin.
+// unanswered is an attempt for which the ledger did not decide whether to grant it.
 type unanswered struct{ err error }
 
 // denied is an attempt that the ledger did not grant, with the reason.
@@ -41,23 +41,23 @@ type ended struct {
 	err error
 }
 
-// call is the call of one attempt to its destination.
+// call is an attempt's call to its destination.
 type call struct {
-	effect   ledger.Effect // with the request as it was sent
-	made     bool          // whether anything was sent
+	effect   ledger.Effect // includes the request as it was sent
+	made     bool          // true if anything was sent
 	outcome  destination.Outcome
 	duration time.Duration
 
-	abandoned bool      // the sender did not return
-	notBefore time.Time // earliest start of the next attempt; zero for no bound beyond its due time
+	abandoned bool      // true if the sender did not return
+	notBefore time.Time // earliest start of the next attempt; zero if only its due time bounds it
 }
 
 func (unanswered) granted() bool { return false }
 func (denied) granted() bool     { return false }
 func (ended) granted() bool      { return true }
 
-// settlement returns what the ledger records of a call. Only counted attempts lengthen the wait
-// and use up attempts. A probe that does not count never ends its effect.
+// settlement returns the ledger's record of a call. Only counted attempts lengthen the wait and use
+// up attempts. An uncounted probe never ends its effect.
 func (c call) settlement(l *served, t task, ownFault bool) ledger.Settlement {
 	counted := c.effect.Attempt - c.effect.UncountedAttempts
 	usedUp := l.Retry.Exhausted(counted) && (!t.probe || ownFault)
@@ -76,9 +76,9 @@ func (c call) settlement(l *served, t task, ownFault bool) ledger.Settlement {
 	}
 }
 
-// refusedFor returns the time from the first of the effect's latest attempts that were all
-// refused like this one to this attempt. It is 0 if the attempt before was not refused. Both
-// times are the database's.
+// refusedFor returns the time since the effect's refusals began, if its latest attempts were all
+// refused like this one. It is 0 if the previous attempt was not refused. Both times are the
+// database's.
 func (c call) refusedFor() time.Duration {
 	if c.effect.RefusedSince.IsZero() {
 		return 0

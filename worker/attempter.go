@@ -21,21 +21,20 @@ import (
 	"github.com/hooklatch/hooklatch/worker/route"
 )
 
-// minSettle is the part of its lease that an attempt reserves for its settlement.
+// minSettle is the part of the lease that an attempt reserves for its settlement.
 const minSettle = ledgerSlack / 2
 
 // errLeaseShort ends an attempt before its call: another attempt could begin while the receiver
 // still works on this one.
 var errLeaseShort = errors.New("too little of the lease was left for a call: the ledger or this process was slow")
 
-// attempter makes attempts (T3). It does not know River: effectWorker and probeWorker bring it
-// tasks and report the results to River, and births brings it first attempts that start with
-// their dispatch.
+// attempter makes attempts (T3). It does not know River: effectWorker and probeWorker pass it tasks
+// and report the results to River. births passes it first attempts that start with their dispatch.
 //
-// The order of the steps makes an attempt safe. The destination is called only after the ledger
-// has granted the claim. The request was committed before it is sent. The settlement carries
-// the attempt's number, so an attempt that lost its lease settles nothing. Everything a crash
-// can cut short is in the ledger by then.
+// The order of the steps makes an attempt safe. The destination is called only after the ledger has
+// granted the claim. The request is committed before it is sent. The settlement carries the
+// attempt's number, so an attempt that lost its lease settles nothing. Everything that a crash can
+// interrupt is in the ledger by then.
 type attempter struct {
 	ledger    *ledger.Ledger
 	events    eventReader
@@ -64,7 +63,7 @@ func (a *attempter) run(ctx context.Context, l *served, t task) attempt {
 
 // runClaim requests a claim, and makes the attempt if it is granted.
 func (a *attempter) runClaim(ctx context.Context, l *served, t task, claim ledger.Claim) attempt {
-	// The lease begins when the ledger grants it, so not before now.
+	// The lease begins when the ledger grants the claim, so not before now.
 	leaseEnds := time.Now().Add(claim.Lease)
 	claimed, err := a.ledger.Claim(ctx, claim)
 	if err != nil || claimed.Status != ledger.ClaimGranted {
@@ -96,13 +95,13 @@ type inTx func(ctx context.Context, tx pgx.Tx, e *ledger.Effect) (destination.Ou
 // runInTx makes the whole attempt in one transaction. The ledger repeats the transaction if it
 // does not learn whether it was committed.
 func (a *attempter) runInTx(ctx context.Context, l *served, run inTx, t task, claim ledger.Claim) attempt {
-	var span trace.Span // of all repetitions; nil until the first
+	var span trace.Span // shared by all repetitions; nil until the first
 	var last call
 	claimed, settled, err := a.ledger.RunTx(ctx, claim, func(ctx context.Context, tx pgx.Tx, e ledger.Effect) (ledger.Settlement, error) {
 		if span == nil {
 			ctx, span = a.telemetry.startAttempt(ctx, &e)
 		}
-		if last.abandoned { // and its connection is lost: it is not made a second time
+		if last.abandoned { // its connection is lost too, so it is not repeated
 			last.effect = e
 			return last.settlement(l, t, false), last.outcome.Err
 		}
@@ -124,7 +123,7 @@ func (a *attempter) runInTx(ctx context.Context, l *served, run inTx, t task, cl
 }
 
 // claimOf returns the claim for an attempt. Its id belongs to one run of a job: a claim that is
-// repeated because its answer was lost gets the same attempt.
+// repeated because its response was lost gets the same attempt.
 func claimOf(l *served, t task) (ledger.Claim, error) {
 	claimID, err := uuid.NewV7()
 	if err != nil {
@@ -145,7 +144,7 @@ func claimOf(l *served, t task) (ledger.Claim, error) {
 	}, nil
 }
 
-// notGranted reports the effect of a claim that was not granted.
+// notGranted reports the effect whose claim was not granted.
 func (a *attempter) notGranted(ctx context.Context, l *served, t task, claimed ledger.Claimed, err error) attempt {
 	if err != nil {
 		return unanswered{err}
@@ -160,11 +159,11 @@ func (a *attempter) notGranted(ctx context.Context, l *served, t task, claimed l
 	return denied{claimed}
 }
 
-// call calls the destination, once the request is the one that every attempt will send.
+// call calls the destination, after render has fixed the request that every attempt will send.
 func (a *attempter) call(ctx context.Context, l *served, effect ledger.Effect, leaseEnds time.Time) call {
 	began := time.Now()
 	if effect.Request.Late {
-		// A refetch has its own time-out, and sends nothing.
+		// A refetch has a separate time-out, and sends nothing.
 		fixed, out := a.render(ctx, l, effect)
 		if out != nil {
 			return call{effect: effect, abandoned: isAbandoned(out.Err), outcome: *out, duration: time.Since(began)}
@@ -180,7 +179,7 @@ func (a *attempter) call(ctx context.Context, l *served, effect ledger.Effect, l
 	}
 	out := a.send(ctx, l, effect)
 	if isAbandoned(out.Err) {
-		// Its request may still be on the wire: no other attempt may begin within the lease.
+		// The request may still be on the wire: no other attempt may begin within the lease.
 		return call{effect: effect, made: true, abandoned: true, outcome: out, duration: time.Since(began), notBefore: leaseEnds}
 	}
 	if err := failpoint.Hit("effect.answered"); err != nil {
@@ -221,8 +220,8 @@ func (a *attempter) render(ctx context.Context, l *served, effect ledger.Effect)
 	return fixed, nil
 }
 
-// settle records the outcome even if the job's time is over: an unsettled attempt is in doubt.
-// It retries if the ledger is busy, or unavailable for longer than the ledger's own retries.
+// settle records the outcome even if the job's time is over: an unsettled attempt is in doubt. It
+// retries if the ledger is busy, or is unavailable for longer than the ledger itself retries.
 func (a *attempter) settle(ctx context.Context, s ledger.Settlement) (settled ledger.Settled, err error) {
 	ctx = context.WithoutCancel(ctx)
 	for range (retry.Pauses{First: 100 * time.Millisecond, Max: time.Second, Tries: 3}).Until(ctx) {

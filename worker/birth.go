@@ -19,17 +19,17 @@ import (
 	"github.com/hooklatch/hooklatch/worker/destination"
 )
 
-// births makes the first attempts of effects that this process dispatches, where their
-// destination has a free slot. The transaction that creates such an effect also claims it. Its
-// job is a reserve in case this process dies.
+// births makes the first attempts of effects that this process dispatches, if their destination has
+// a free slot. The transaction that creates such an effect also claims it. The effect's job is a
+// fallback in case this process dies.
 type births struct {
 	attempts *attempter
 	lanes    map[string]*served
-	running  *underway // runs that a stop waits for
+	running  *underway // attempts that a stop waits for
 	life     context.Context
-	end      context.CancelFunc // cancels the attempts that are still running
-	stopped  atomic.Bool        // no further first attempt begins
-	off      bool               // for tests and measurements of jobs
+	end      context.CancelFunc // cancels running attempts
+	stopped  atomic.Bool        // if true, no further first attempt begins
+	off      bool               // if true, jobs make all attempts; for tests and measurements
 }
 
 func newBirths(attempts *attempter, lanes map[string]*served, running *underway) *births {
@@ -42,10 +42,10 @@ func newBirths(attempts *attempter, lanes map[string]*served, running *underway)
 type birth struct {
 	of        *served
 	claim     ledger.Claim
-	leaseEnds time.Time // at the earliest
+	leaseEnds time.Time // earliest end of the lease
 }
 
-// firstAttempts are the attempts that begin with the dispatch of an event, if it is committed.
+// firstAttempts are the attempts that begin when an event's dispatch is committed.
 type firstAttempts struct {
 	births *births
 	event  *inbox.Event
@@ -77,17 +77,18 @@ func (b *births) expect(event *inbox.Event, effects []ledger.NewEffect) *firstAt
 	return expected
 }
 
-// mayBeBorn reports whether the first attempt needs nothing but its effect: no turn in an
-// order, no rate token, no request that is rendered late, and no operator if it is lost.
+// mayBeBorn reports whether the effect alone is enough for its first attempt. The effect has no
+// turn in an order, rate token or late rendering to wait for, and needs no operator if the attempt
+// is lost.
 func mayBeBorn(l *served, e *ledger.NewEffect) bool {
 	_, inTx := l.Sender.(destination.Transactional)
 	return !inTx && !l.Limited() && e.Policy != ledger.AtMostOnce && e.OrderKey == "" && e.LatestKey == "" && e.Parked == "" && !e.Request.Late
 }
 
-// begin starts the attempts whose claims were committed, beside the job of the event, and gives
-// back the slots of the others. After an unanswered dispatch it is unknown what was committed.
-// If the event was dispatched before, an earlier try of this dispatch may have done it. In both
-// cases begin queries the ledger.
+// begin starts the attempts whose claims were committed, beside the event's job, and gives back the
+// other slots. It queries the ledger in two cases. After an unanswered dispatch, it is unknown what
+// was committed. If the event was already dispatched, an earlier try of this dispatch may have done
+// it.
 func (f *firstAttempts) begin(ctx context.Context, dispatched outbox.Dispatched, err error) {
 	unsure := errors.Is(err, commit.ErrUnavailable) || err == nil && !dispatched.Fenced
 	b, born := f.births, f.of
@@ -107,7 +108,7 @@ func (f *firstAttempts) begin(ctx context.Context, dispatched outbox.Dispatched,
 	}
 }
 
-// giveBack gives back the slots of attempts that did not begin. It may be called again.
+// giveBack frees the slots of attempts that did not begin. It may be called again.
 func (f *firstAttempts) giveBack() {
 	for _, x := range f.of {
 		x.of.EndFirst()
@@ -115,7 +116,7 @@ func (f *firstAttempts) giveBack() {
 	f.of = nil
 }
 
-// run makes one attempt. Its context is that of the event's job without its cancellation.
+// run makes one attempt. Its context is the job context of the event, without its cancellation.
 func (b *births) run(job context.Context, x birth, attempt func(context.Context)) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(job))
 	detach := context.AfterFunc(b.life, cancel)
@@ -127,7 +128,7 @@ func (b *births) run(job context.Context, x birth, attempt func(context.Context)
 		defer cancel()
 		defer detach()
 		defer func() {
-			if v := recover(); v != nil { // its job takes over when the lease has ended
+			if v := recover(); v != nil { // the effect's job takes over when the lease has ended
 				b.attempts.telemetry.logger.ErrorContext(ctx, "attempt panicked",
 					slog.String(logkey.Destination, x.of.Name),
 					slog.String(logkey.EffectKey, x.claim.ID.IdempotencyKey()),
@@ -151,7 +152,8 @@ func (b *births) attempt(ctx context.Context, x birth, effect ledger.Effect) {
 }
 
 // ask repeats a claim that may be committed, until the ledger answers or the lease would have
-// ended: no destination was called for it. pending reports that the effect may still appear.
+// ended. No destination was called for this claim. pending reports that the effect may still
+// appear.
 func (b *births) ask(ctx context.Context, x birth, pending bool) {
 	asking, cancel := context.WithDeadline(ctx, x.leaseEnds)
 	defer cancel()

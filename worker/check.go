@@ -18,8 +18,8 @@ import (
 
 const (
 	checksEvery = 10 * time.Minute
-	// checksBudget bounds the checks of one run together. It leaves time for one more check to
-	// end before the shortest time-out of a job.
+	// checksBudget bounds the total time of the checks in one run. One more check can still end
+	// before the shortest job time-out.
 	checksBudget = minJobTimeout - agreement.Timeout - 5*time.Second
 )
 
@@ -41,8 +41,8 @@ func (w *Worker) checks() []agreement.Check {
 	return w.opts.Checks()
 }
 
-// Work implements river.Worker. The checks run in random order, so that if they take too long
-// together, no check is always the one left over.
+// Work implements river.Worker. The checks run in random order, so that the same check is not
+// always left out if they take too long together.
 func (w *checksWorker) Work(ctx context.Context, _ *river.Job[checksArgs]) error {
 	checks, began := slices.Clone(w.checks()), time.Now()
 	rand.Shuffle(len(checks), func(i, j int) { checks[i], checks[j] = checks[j], checks[i] }) //nolint:gosec // no secret depends on it
@@ -58,8 +58,8 @@ func (w *checksWorker) Work(ctx context.Context, _ *river.Job[checksArgs]) error
 	return nil
 }
 
-// runCheck logs how many rows a check returned, and none of their values: `hooklatch check`
-// shows those.
+// runCheck logs the number of rows that a check returned, but no values: `hooklatch check` shows
+// those.
 func (w *checksWorker) runCheck(ctx context.Context, check agreement.Check) error {
 	found, err := agreement.Run(ctx, w.pool, check)
 	outcome := outcomeClean

@@ -14,15 +14,15 @@ import (
 // the data of jobs.
 const connsForTheRest = 12
 
-// ConnsNeeded returns how many connections a Worker and its Outbox may hold simultaneously: one
-// for each attempt in the same Postgres (the sum of their destinations' Concurrency), one for
-// each running handler (Options.HandlerWorkers, if handlers are registered), and 12 for
-// everything else. With a smaller pool, claims and settlements wait until slow effects and
-// handlers end.
+// ConnsNeeded returns the number of connections that a Worker and its Outbox may hold
+// simultaneously. Each attempt in the same Postgres needs one (the sum of the destinations'
+// Concurrency). Each running handler needs one (Options.HandlerWorkers, if handlers are
+// registered). Everything else needs 12. With a smaller pool, claims and settlements wait until
+// slow effects and handlers end.
 func ConnsNeeded(inPostgres, handlers int) int { return inPostgres + handlers + connsForTheRest }
 
-// warnOfFewConns logs a warning if slow work can use up the pool. It is not an error: a program
-// may know that less runs simultaneously than its options allow.
+// warnOfFewConns logs a warning if slow work can use up the pool. This is not an error: a program
+// may know that fewer attempts and handlers run simultaneously than its options allow.
 func (w *Worker) warnOfFewConns(ctx context.Context) {
 	inPostgres, handlers := 0, 0
 	for _, d := range w.opts.Destinations {

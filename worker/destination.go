@@ -56,8 +56,8 @@ type DestinationOptions struct {
 	Queue string `yaml:"queue,omitempty"`
 }
 
-// OnStoredError is the reaction to a receiver that does not look at a request again, but
-// replays the server error it stored for the key.
+// OnStoredError is the reaction to a receiver that does not process a repeated request, but replays
+// the server error it stored for the key.
 type OnStoredError string
 
 // Reactions to a stored error.
@@ -88,7 +88,7 @@ func (d DestinationOptions) WithDefaults() DestinationOptions {
 	return d
 }
 
-// Validate checks a destination that has its defaults, except for its name and its sender. Its
+// Validate checks a destination whose defaults are filled in, except for its name and sender. Its
 // error is option.Faults.
 func (d DestinationOptions) Validate() error {
 	var c option.Check
@@ -117,20 +117,18 @@ func (d DestinationOptions) Validate() error {
 	return c.Err()
 }
 
-// refetchSlack is the time that an attempt may take, in addition to the call, to read the
-// current state of its object.
+// refetchSlack is the extra time that an attempt may take to read the current state of its object.
 const refetchSlack = 5 * time.Second
 
-// lease returns how long an attempt holds its effect: for a refetch, the call and its
-// settlement.
+// lease returns the maximum time that an attempt holds its effect: refetch, call and settlement.
 func (d DestinationOptions) lease() time.Duration { return refetchSlack + d.Timeout + ledgerSlack }
 
-// limits returns the options of the destination's lane.
+// limits returns the options for the destination's lane.
 func (d DestinationOptions) limits() lane.Options {
 	return lane.Options{Name: d.Name, Concurrency: d.Concurrency, Rate: d.Rate, Burst: d.Burst, Breaker: d.Breaker}
 }
 
-// served is a destination that this process serves: its options, and the lane of its attempts.
+// served is a destination that this process serves, with the lane for its attempts.
 type served struct {
 	DestinationOptions
 	*lane.Lane

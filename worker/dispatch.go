@@ -25,7 +25,7 @@ import (
 )
 
 const (
-	// commitTimeout bounds the end of a handlers' transaction. It does not depend on the job's
+	// commitTimeout bounds the end of a handler transaction. It does not depend on the job's
 	// context: a cancelled COMMIT has an unknown outcome.
 	commitTimeout = 5 * time.Second
 	// recordTimeout bounds recording that a dispatch failed.
@@ -34,12 +34,12 @@ const (
 	transactionOfHandlers commit.Name = "dispatch_with_handlers"
 )
 
-// dispatchArgs are the arguments of riverjob, and what the run leaves for NextRetry.
+// dispatchArgs are the arguments of riverjob, and the state that a run leaves for NextRetry.
 type dispatchArgs struct {
 	riverjob.DispatchArgs
 
 	ran  bool          // false if the rescuer calls NextRetry
-	wait time.Duration // until the next run, if a handler set it
+	wait time.Duration // wait before the next run, if a handler set it
 }
 
 // dispatchWorker plans an event and commits its effects: T2.
@@ -62,14 +62,14 @@ func (d *dispatchWorker) NextRetry(job *river.Job[dispatchArgs]) time.Time {
 // dispatchRun is one run of a dispatch job.
 type dispatchRun struct {
 	job     *river.Job[dispatchArgs]
-	routing *routing // in effect when the run began
+	routing *routing // configuration when the run began
 	started time.Time
 }
 
 func (r dispatchRun) first() bool { return r.job.Attempt <= 1 }
 func (r dispatchRun) last() bool  { return r.job.Attempt >= r.job.MaxAttempts }
 
-// attrs are the attributes of every log line about the event.
+// attrs returns the attributes of every log line about the event.
 func (r dispatchRun) attrs(e *inbox.Event) []slog.Attr {
 	return []slog.Attr{
 		slog.String(logkey.Source, string(e.Source)),
@@ -124,7 +124,7 @@ func (d *dispatchWorker) Work(ctx context.Context, job *river.Job[dispatchArgs])
 	case err != nil:
 		outcome = outcomeError
 		job.Args.wait, _ = retryWait(err)
-		// A stop is not the event's failure: River makes the job of such a run available again.
+		// A stop is not a failure of the event: River makes the stopped run's job available again.
 		if isGivenUp(err) || run.last() && !errors.Is(err, context.Canceled) {
 			outcome = outcomeFailed
 			left, err = d.fail(ctx, run, event, err)
@@ -143,7 +143,7 @@ func (d *dispatchWorker) Work(ctx context.Context, job *river.Job[dispatchArgs])
 	d.telemetry.dispatches.Add(ctx, 1, runAttributes(attrSource, string(event.Source), outcome, run.first()))
 	level := levelOf(err)
 	if len(dispatched.Created) > 0 && err == nil {
-		level = slog.LevelDebug // each of its effects has a line of its own
+		level = slog.LevelDebug // each effect has a separate log line
 	}
 	d.telemetry.logger.LogAttrs(ctx, level, "event dispatched", append(run.attrs(event),
 		slog.String(logkey.Outcome, outcome),
@@ -172,7 +172,7 @@ func (d *dispatchWorker) dispatch(ctx context.Context, run dispatchRun, event *i
 		Event: event, Effects: effects, ConfigHash: run.routing.table.ConfigHash(),
 		Configuration: run.routing.configuration(run.job.Queue), Traceparent: tracing.Parent(ctx),
 	}
-	// A replay of one route does not repeat the work of handlers.
+	// A replay of one route does not repeat handlers.
 	if handlers := d.handlers.matching(string(event.Source), event.Type); len(handlers) > 0 && event.OnlyRoute == "" {
 		return d.dispatchWithHandlers(ctx, run, planned, handlers)
 	}
@@ -208,9 +208,9 @@ func (d *dispatchWorker) logParked(ctx context.Context, run dispatchRun, planned
 	}
 }
 
-// dispatchWithHandlers commits the fence, the handlers' writes, the effects and the completion
-// of the job in one transaction (I10). A run that stalled until it was rescued does not pass
-// the fence if another run has dispatched the event meanwhile.
+// dispatchWithHandlers commits the fence, the handlers' writes, the effects and the completion of
+// the job in one transaction (I10). A stalled run whose job was rescued does not pass the fence if
+// another run has dispatched the event.
 func (d *dispatchWorker) dispatchWithHandlers(ctx context.Context, run dispatchRun, planned outbox.Dispatch, handlers handlerSet) (outbox.Dispatched, error) {
 	planned.Handled = true
 	tx, err := d.pool.BeginTx(ctx, d.handlersTx)
@@ -223,7 +223,7 @@ func (d *dispatchWorker) dispatchWithHandlers(ctx context.Context, run dispatchR
 	committed := false
 	defer func() {
 		if !committed {
-			_ = tx.Rollback(ending) // the error that led here is the one to report
+			_ = tx.Rollback(ending) // the original error is returned
 		}
 	}()
 	if err := failpoint.HitIn(transactionOfHandlers, failpoint.Begin); err != nil {
@@ -244,8 +244,8 @@ func (d *dispatchWorker) dispatchWithHandlers(ctx context.Context, run dispatchR
 	if !dispatched.Fenced {
 		return dispatched, nil
 	}
-	// A job that is no longer running was rescued while this run went on. This run holds the
-	// fence all the same; the next run finds the event dispatched.
+	// A job that is no longer running was rescued during this run. This run still holds the fence,
+	// so the next run finds the event dispatched.
 	if _, err := river.JobCompleteTx[*riverpgxv5.Driver](ending, tx, run.job); err != nil && !errors.Is(err, rivertype.ErrNotFound) {
 		return outbox.Dispatched{}, fmt.Errorf("complete job: %w", err)
 	}
@@ -276,7 +276,7 @@ func recordDispatched(ctx context.Context, run dispatchRun, dispatched outbox.Di
 	return out.record(ctx)
 }
 
-// fail gives up the event, or leaves that to a process with a newer configuration. If the
+// fail gives up the event, or leaves the event to a process with a newer configuration. If the
 // failure cannot be recorded, the job is tried again.
 func (d *dispatchWorker) fail(ctx context.Context, run dispatchRun, event *inbox.Event, cause error) (left bool, err error) {
 	if left, err = d.recordFailure(ctx, run, event, cause); err != nil || left {
@@ -288,8 +288,7 @@ func (d *dispatchWorker) fail(ctx context.Context, run dispatchRun, event *inbox
 	return false, cause
 }
 
-// recordFailure marks the event as failed. An event that another run dispatched meanwhile stays
-// dispatched.
+// recordFailure marks the event as failed, unless another run has dispatched it.
 func (d *dispatchWorker) recordFailure(ctx context.Context, run dispatchRun, event *inbox.Event, cause error) (left bool, err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
 	defer cancel()

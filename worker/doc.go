@@ -1,8 +1,8 @@
-// Package worker processes accepted events: it dispatches each event to routes and handlers,
-// and carries out every effect until it is finished.
+// Package worker dispatches accepted events to routes and handlers, and carries out every effect
+// until it is finished.
 //
-// A Worker is a River client. River starts the runs of jobs. The ledger of package outbox
-// decides what a run may do, and package route decides what an event leads to:
+// A Worker is a River client. River starts the runs of jobs. Package ledger decides what a run may
+// do, and package route plans an event's effects:
 //
 //	dispatch   load the event, plan its effects (a pure function of event and
 //	           routes), commit them (T2). With handlers: fence, handlers,
@@ -16,8 +16,8 @@
 //	           run the configured checks.
 //
 // A row of river_job is only a wake-up. River may rescue the job of a run that is still alive, and
-// completes a row for any run that asks. So a run that finds another run in charge never
-// completes the row: it snoozes, and the next run queries the ledger again.
+// completes a row for any run that asks. So a run that finds another run in charge never completes
+// the row: it snoozes, and the next run queries the ledger again.
 //
 // The possible ends of a run in River:
 //

@@ -22,29 +22,29 @@ const (
 	// minSnooze prevents a run that starts a little early, because its clock is ahead of the
 	// database's, from querying again immediately.
 	minSnooze = 250 * time.Millisecond
-	// blockedSnooze is the wait of an ordered effect whose job ran before its turn because an
-	// earlier event is still being dispatched. The wait grows with the time it has been due, up
-	// to maxBlockedSnooze and half of that again, so that an effect that waits for long asks
-	// less often.
+	// blockedSnooze is the wait of an ordered effect that must wait for an earlier event's
+	// dispatch. The wait grows with the time that the effect has been due, so that old effects
+	// query less often. It is at most maxBlockedSnooze, plus up to half of that.
 	blockedSnooze    = 500 * time.Millisecond
 	maxBlockedSnooze = 30 * time.Second
-	// pausedSnooze is the wait of an effect that this process cannot attempt and could not set
-	// aside. The waits are spread over up to twice this time.
+	// pausedSnooze is the wait of an effect that this process can neither attempt nor set aside.
+	// Waits are spread over up to twice this time.
 	pausedSnooze = 5 * time.Second
 	// withheldSnooze is the wait of an effect that is withheld until an operator confirms the
-	// server, also spread. Thousands may wait, for hours.
+	// server. Waits are spread like those of pausedSnooze. Thousands of effects may wait, for
+	// hours.
 	withheldSnooze = 10 * time.Second
 )
 
-// effectArgs are the arguments of riverjob, and what the run leaves for NextRetry.
+// effectArgs are the arguments of riverjob, and the state that a run leaves for NextRetry.
 type effectArgs struct {
 	riverjob.EffectArgs
 
 	ran  bool      // false if the rescuer calls NextRetry
-	next time.Time // the ledger's time for the next attempt; zero if it did not answer
+	next time.Time // the ledger's time for the next attempt; zero if the ledger did not answer
 }
 
-// effectWorker brings the tasks of effect jobs to the attempter.
+// effectWorker passes the tasks of effect jobs to the attempter.
 type effectWorker struct {
 	river.WorkerDefaults[effectArgs]
 	*Worker
@@ -54,7 +54,7 @@ type effectWorker struct {
 // runs. A rescued job runs immediately: the claim finds out whether the dead attempt's lease
 // has ended.
 func (w *effectWorker) NextRetry(job *river.Job[effectArgs]) time.Time {
-	// River treats a time in the past as a mistake.
+	// River treats a past time as a mistake.
 	soonest := clock.Now().Add(minSnooze)
 	switch {
 	case !job.Args.ran:
@@ -92,8 +92,8 @@ func (w *effectWorker) Work(ctx context.Context, job *river.Job[effectArgs]) err
 	return fmt.Errorf("%s: an attempt ended as %T", l.Name, made)
 }
 
-// leaveToOthers gives back a job of a destination that this process does not have. It came here
-// because processes with different configurations share its queue, or did so once.
+// leaveToOthers gives back a job whose destination is not configured in this process. Processes
+// with different configurations share, or once shared, the job's queue.
 func (w *effectWorker) leaveToOthers(ctx context.Context, job *river.Job[effectArgs]) error {
 	if _, told := w.foreign.LoadOrStore("destination "+job.Args.Destination, true); !told {
 		w.telemetry.logger.LogAttrs(ctx, slog.LevelWarn, "effect left to another process",
@@ -107,7 +107,7 @@ func (w *effectWorker) leaveToOthers(ctx context.Context, job *river.Job[effectA
 	return river.JobSnooze(pausedSnooze + rand.N(pausedSnooze)) //nolint:gosec // no secret depends on it
 }
 
-// waitForRoom sets aside a job that found no slot, or whose rate token is far away.
+// waitForRoom sets aside a job that found no slot, or whose rate token is valid much later.
 func (w *effectWorker) waitForRoom(ctx context.Context, l *served, jobID int64, err error) error {
 	snooze, ok := errors.AsType[*rivertype.JobSnoozeError](err)
 	if !ok {
@@ -119,8 +119,8 @@ func (w *effectWorker) waitForRoom(ctx context.Context, l *served, jobID int64, 
 	return w.setAside(ctx, l, jobID)
 }
 
-// setAside makes a job wait, at no cost, until the pauseKeeper of a process that has its
-// destination recalls it.
+// setAside makes a job wait, without using resources, until a process that serves its destination
+// recalls it with its pauseKeeper.
 func (w *effectWorker) setAside(ctx context.Context, l *served, jobID int64) error {
 	if err := w.fleet.SetAside(ctx, l.Name, jobID); err != nil {
 		w.telemetry.logger.LogAttrs(ctx, slog.LevelWarn, "effect asks again soon", slog.String(logkey.Destination, l.Name), errAttr(err))
@@ -158,13 +158,13 @@ func (w *effectWorker) concludeDenied(ctx context.Context, l *served, jobID int6
 		return w.finish(ctx, l, effect, output{Outcome: outcomeAlready + " " + string(effect.State)}, onlyByCommand(effect))
 	case ledger.ClaimMissing:
 		return river.JobCancel(fmt.Errorf("%s: the effect no longer exists", l.Name))
-	case ledger.ClaimGranted: // not possible: a granted claim is attempted
+	case ledger.ClaimGranted: // impossible: a granted claim is attempted
 	}
 	return fmt.Errorf("%s: claim answered %q", l.Name, d.Status)
 }
 
-// onlyByCommand explains to an operator who retried the job of a finished effect that only the
-// ledger decides what is done with an effect.
+// onlyByCommand tells an operator who retried a finished effect's job that only the ledger decides
+// about an effect.
 func onlyByCommand(effect *ledger.Effect) string {
 	text := "retrying the job does not retry the effect; use: hooklatch effects retry " + effect.IdempotencyKey
 	if effect.Error != "" {
@@ -179,11 +179,11 @@ func (w *effectWorker) concludeEnded(ctx context.Context, l *served, job *river.
 		return fmt.Errorf("%s: %w", l.Name, e.err)
 	}
 	if e.settled.Late {
-		// Another attempt is in charge of the effect and the job: leave both alive.
+		// Another attempt is in charge of the effect and the job: do not end either.
 		return river.JobSnooze(l.lease())
 	}
 	if e.settled.State == ledger.EffectDone && e.effect.Attempt == 1 && !w.keepsJobs {
-		return nil // its settlement has deleted the job
+		return nil // the settlement has deleted the job
 	}
 	out := output{
 		Outcome:    string(e.settled.State),

@@ -40,8 +40,8 @@ func (t *telemetry) timeEffect(ctx context.Context, l *served, took time.Duratio
 	t.effectDuration.Record(ctx, took.Seconds(), metric.WithAttributes(attribute.String(attrDestination, l.Name)))
 }
 
-// beginEffects starts the counters of first attempts at 0. Prometheus treats the first value it
-// sees of a counter as its start, so it would miss a burst of failures right after the start.
+// beginEffects starts the counters of first attempts at 0. Prometheus takes a counter's first value
+// as its start, so otherwise it would miss a burst of failures after the start.
 func (t *telemetry) beginEffects(destination string) {
 	for _, state := range []ledger.EffectState{
 		ledger.EffectDone, ledger.EffectPending, ledger.EffectInDoubt, ledger.EffectFailed, ledger.EffectParked,
@@ -62,12 +62,12 @@ func (t *telemetry) countAbandoned(ctx context.Context, l *served, effect *ledge
 		slog.Int64(logkey.Count, l.Abandoned()))
 }
 
-// countEffect counts how a run for an effect ended.
+// countEffect counts the result of an effect's run.
 func (t *telemetry) countEffect(ctx context.Context, l *served, effect *ledger.Effect, outcome string) {
 	t.effects.Add(ctx, 1, runAttributes(attrDestination, l.Name, outcome, effect.Attempt <= 1))
 }
 
-// logAttempt logs how a run for an effect ended.
+// logAttempt logs the result of an effect's run.
 func (t *telemetry) logAttempt(ctx context.Context, asked task, made call, outcome string, err error) {
 	effect := &made.effect
 	t.logger.LogAttrs(ctx, levelOf(err), "effect attempted",

@@ -9,9 +9,9 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// fencedTx is the transaction of a statement that may be abandoned. The sender's goroutine
-// calls its methods, and nothing calls them after abandon has returned: the rollback then has
-// the transaction for itself.
+// fencedTx is a transaction for a statement that may be abandoned. The sender's goroutine calls its
+// methods. No method runs after abandon has returned, so the rollback does not share the
+// transaction.
 type fencedTx struct {
 	tx   pgx.Tx
 	wire net.Conn
@@ -24,8 +24,8 @@ var _ pgx.Tx = (*fencedTx)(nil)
 
 func newFencedTx(tx pgx.Tx) *fencedTx { return &fencedTx{tx: tx, wire: tx.Conn().PgConn().Conn()} }
 
-// abandon closes the connection, which ends any wait of the sender there, and takes the
-// transaction from the sender. The rollback finds the connection closed.
+// abandon closes the connection, which ends any wait of the sender, and blocks further use by the
+// sender. The rollback finds the connection closed.
 func (f *fencedTx) abandon() {
 	_ = f.wire.Close()
 	f.mu.Lock()
@@ -60,7 +60,7 @@ func (f *fencedTx) Rollback(ctx context.Context) error {
 	return f.enter().Rollback(ctx)
 }
 
-// CopyFrom implements pgx.Tx. It does not hold mu: rows may never return.
+// CopyFrom implements pgx.Tx. It does not hold mu: reading rows may never return.
 func (f *fencedTx) CopyFrom(ctx context.Context, table pgx.Identifier, columns []string, rows pgx.CopyFromSource) (int64, error) {
 	tx := f.enter()
 	f.mu.Unlock()

@@ -30,14 +30,14 @@ import (
 // effects it enqueues, but none of River's values.
 type HandlerFunc func(ctx context.Context, tx pgx.Tx, e inbox.Event) error
 
-// registration is one call of Worker.Handle.
+// registration is a handler that was registered with Worker.Handle.
 type registration struct {
 	source string // or route.EverySource
 	types  string // see package wildcard
 	handle HandlerFunc
 }
 
-// handlerSet lists registrations in the order in which they were made.
+// handlerSet lists handlers in registration order.
 type handlerSet []registration
 
 func (r registration) validate() error {
@@ -62,7 +62,7 @@ func (s handlerSet) serves(source string) bool {
 	return false
 }
 
-// matching returns the handlers of one event, in order.
+// matching returns the handlers for one event, in registration order.
 func (s handlerSet) matching(source, eventType string) handlerSet {
 	var matched handlerSet
 	for _, r := range s {
@@ -101,7 +101,7 @@ func (s handlerSet) run(ctx context.Context, tx pgx.Tx, e *inbox.Event, run disp
 	return nil
 }
 
-// handlerPanicError keeps the stack of a panic for the log.
+// handlerPanicError is a panic with its stack, for the log.
 type handlerPanicError struct {
 	*panicError
 
@@ -117,8 +117,8 @@ func (r registration) call(ctx context.Context, tx pgx.Tx, e inbox.Event) (err e
 	return r.handle(ctx, tx, e)
 }
 
-// handlersTx is the transaction in which handlers write. Like those of package commit, it calls
-// functions after its commit: queues are notified of their jobs outside the transaction.
+// handlersTx is the transaction in which handlers write. Like the transactions of package commit,
+// it calls functions after its commit: queues are notified of new jobs outside the transaction.
 type handlersTx struct {
 	pgx.Tx
 
@@ -134,7 +134,7 @@ func (t *handlersTx) tell() {
 	}
 }
 
-// hiddenContext has the deadline of the job, but none of its values: through them a handler
+// hiddenContext has the deadline of the job, but no values. Through the job's values a handler
 // could record an output or metadata that River's completer cannot store.
 type hiddenContext struct {
 	context.Context
@@ -150,9 +150,9 @@ func hideRiver(ctx context.Context, e *inbox.Event) context.Context {
 // Value implements context.Context.
 func (c hiddenContext) Value(key any) any { return c.values.Value(key) }
 
-// Payload decodes the event's JSON into a T, for handlers. If a delivery contains many events,
-// it decodes the part for this event. Fields that T lacks are ignored, because providers may
-// add fields at any time.
+// Payload decodes the event's JSON into a T, for handlers. If a delivery contains many events, it
+// decodes this event's part. Fields that T lacks are ignored, because providers may add fields at
+// any time.
 func Payload[T any](e inbox.Event) (T, error) {
 	var value T
 	if err := json.Unmarshal(jsonpointer.WithoutMark(e.Payload()), &value); err != nil {
@@ -162,9 +162,9 @@ func Payload[T any](e inbox.Event) (T, error) {
 	return value, nil
 }
 
-// RetryIn returns an error by which a handler has the event dispatched again after d, instead
-// of after the usual backoff. Like every error of a handler, it rolls back what was written and
-// counts as one of the event's 25 attempts. A nil cause is allowed.
+// RetryIn returns a handler error that delays the next dispatch of the event by d, instead of by
+// the usual backoff. Like every handler error, it rolls back all writes and counts as one of the
+// event's 25 attempts. A nil cause is allowed.
 func RetryIn(d time.Duration, cause error) error { return &retryInError{wait: d, cause: cause} }
 
 type retryInError struct {
@@ -181,15 +181,15 @@ func (e *retryInError) Error() string {
 
 func (e *retryInError) Unwrap() error { return e.cause }
 
-// GiveUp returns an error by which a handler ends the event: what was written is rolled back,
-// and the event fails immediately, with the reason. An operator can replay it.
+// GiveUp returns a handler error that fails the event immediately, with the reason. All writes are
+// rolled back. An operator can replay the event.
 func GiveUp(reason string) error { return &giveUpError{reason: reason} }
 
 type giveUpError struct{ reason string }
 
 func (e *giveUpError) Error() string { return "given up: " + e.reason }
 
-// retryWait returns the wait that an error requests.
+// retryWait returns the wait that the error specifies, if any.
 func retryWait(err error) (time.Duration, bool) {
 	asked, ok := errors.AsType[*retryInError](err)
 	if !ok {

@@ -24,30 +24,31 @@ import (
 
 const (
 	// foreignSnooze is the wait of an event that needs the handlers of another process. After
-	// foreignLooks snoozes the wait is patientSnooze, because then no such process is running.
-	// Both are spread over up to twice the time.
+	// foreignLooks snoozes, no such process seems to run, and the wait is patientSnooze. Both waits
+	// are spread over up to twice the time.
 	foreignSnooze = 300 * time.Millisecond
 	patientSnooze = 5 * time.Second
 	foreignLooks  = 30
-	// completionSlack is the time that River takes to store that a job is snoozed.
+	// completionSlack is the time that River takes to store a snooze.
 	completionSlack = 100 * time.Millisecond
-	// handlerSlotWait is how long a run waits for another run of this process to free a slot.
+	// handlerSlotWait is the maximum time that a run waits for a slot in this process.
 	handlerSlotWait = time.Second
-	// findQueuesEvery is how soon a process with handlers for all sources finds a new source.
+	// findQueuesEvery is the interval at which a process with handlers for all sources looks for
+	// new sources.
 	findQueuesEvery = time.Second
 )
 
 //go:embed query/*.sql
 var queries embed.FS
 
-// statements are the texts of query/*.sql.
+// statements contains the texts of query/*.sql.
 type statements struct {
 	HandlerQueues statement.Bound
 }
 
-// enter decides whether the event is dispatched here. If not, its error is a snooze, which does
-// not count as an attempt: the event belongs to another process, or all slots for handlers are
-// in use. The caller must call leave, which frees the slot.
+// enter returns nil if this process may dispatch the event. Otherwise it returns a snooze, which
+// does not count as an attempt: the event belongs to another process, or all handler slots are in
+// use. The caller must call leave, which frees the slot.
 func (d *dispatchWorker) enter(ctx context.Context, run dispatchRun, event *inbox.Event) (leave func(), err error) {
 	switch {
 	case riverjob.IsHandlersQueue(run.job.Queue):
@@ -72,8 +73,8 @@ func (d *dispatchWorker) enter(ctx context.Context, run dispatchRun, event *inbo
 	}
 }
 
-// leave returns a snooze, which does not count as an attempt, and then wakes the queue so that
-// a process that may decide takes the event. The reason is logged once for each source.
+// leave returns a snooze, which does not count as an attempt, and then wakes the queue for a
+// process that may decide the event. The reason is logged once for each source.
 func (d *dispatchWorker) leave(ctx context.Context, run dispatchRun, event *inbox.Event, reason string) error {
 	if _, told := d.foreign.LoadOrStore("source "+string(event.Source)+" "+reason, true); !told {
 		d.telemetry.logger.LogAttrs(ctx, slog.LevelWarn, "event left to another process", append(run.attrs(event),
@@ -85,13 +86,13 @@ func (d *dispatchWorker) leave(ctx context.Context, run dispatchRun, event *inbo
 		wait = patientSnooze
 	}
 	wait += rand.N(wait) //nolint:gosec // no secret depends on it
-	// Polls alone are not enough: the process that polls first would take the event every time.
+	// Polls alone are not enough: the first process to poll could take the event every time.
 	time.AfterFunc(wait+completionSlack, func() { d.fleet.Wake(run.job.Queue) })
 	return river.JobSnooze(wait)
 }
 
-// queues returns the queues of the sources that have handlers. With a handler for all sources
-// there are more, which only the jobs themselves reveal.
+// queues returns the queues of the sources that have handlers. A handler for all sources has more
+// queues, which only existing jobs reveal.
 func (s handlerSet) queues() (known []string, all bool) {
 	if len(s) == 0 {
 		return nil, false
@@ -161,7 +162,7 @@ func (f *queueFinder) look(ctx context.Context) error {
 	return nil
 }
 
-// stop returns when no more queues are added. It may be called again.
+// stop returns when no more queues will be added. It may be called again.
 func (f *queueFinder) stop() {
 	f.cancel()
 	f.done.Wait()
