@@ -28,14 +28,14 @@ import (
 	"github.com/hooklatch/hooklatch/worker/route"
 )
 
-// Bounds of Options, and the time that runs may take beside their work.
+// Bounds of Options, and the extra time that runs may take.
 const (
 	minJobTimeout = 30 * time.Second
-	// rescueSlack is the time that a rescue waits beyond the time-out of a run, so that a run
-	// that honours its context has ended before it is rescued.
+	// rescueSlack is the time from a run's time-out to its rescue. A run that honours its context
+	// has ended by then.
 	rescueSlack = 30 * time.Second
-	// ledgerSlack is the time that a run of an effect may take beside the call: for one claim
-	// and one settlement.
+	// ledgerSlack is the time that an effect run may take in addition to the call: one claim and
+	// one settlement.
 	ledgerSlack = 10 * time.Second
 	// maxClientID is River's limit for a client's ID.
 	maxClientID = 100
@@ -96,8 +96,8 @@ type Options struct {
 	Alarm interface {
 		Turn(ctx context.Context) error
 	} `yaml:"-"`
-	// Backfill is called every 15 seconds, in one process at a time, to make the passes over
-	// provider lists that are due. If nil, no passes are made.
+	// Backfill is called every 15 seconds, in one process at a time, to start due passes over
+	// provider lists. If nil, no passes start.
 	Backfill interface {
 		Turn(ctx context.Context) error
 	} `yaml:"-"`
@@ -134,8 +134,7 @@ type Options struct {
 	ID string `yaml:"-"`
 }
 
-// WithDefaults returns a copy with the defaults of the options that a configuration file can
-// set.
+// WithDefaults returns a copy with default values for options that a configuration file can set.
 func (o Options) WithDefaults() Options {
 	o.DispatchWorkers = cmp.Or(o.DispatchWorkers, 50)
 	o.HandlerWorkers = cmp.Or(o.HandlerWorkers, 20)
@@ -143,8 +142,8 @@ func (o Options) WithDefaults() Options {
 	return o
 }
 
-// Validate checks the options that a configuration file can set, with their defaults. Its error
-// is option.Faults.
+// Validate checks the options that a configuration file can set, after WithDefaults. Its error is
+// option.Faults.
 func (o Options) Validate() error {
 	var c option.Check
 	c.AtLeast("dispatch_workers", int64(o.DispatchWorkers), 1)
@@ -155,7 +154,7 @@ func (o Options) Validate() error {
 	return c.Err()
 }
 
-// withDefaults returns a copy with every default filled in.
+// withDefaults returns a copy with all default values.
 func (o Options) withDefaults() Options {
 	o = o.WithDefaults()
 	o.Schema = o.Schema.OrDefault()
@@ -173,7 +172,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// table returns the options to compile routes with, those of New and later ones.
+// table returns the options for compiling routes, at New and later.
 func (o Options) table(routes []route.Route, configHash string) route.Options {
 	targets := make([]route.Target, 0, len(o.Destinations))
 	for _, d := range o.Destinations {
@@ -182,7 +181,7 @@ func (o Options) table(routes []route.Route, configHash string) route.Options {
 	return route.Options{Routes: routes, Targets: targets, ConfigHash: configHash, MaxBody: o.MaxBody}
 }
 
-// jobTimeout returns the time that a run needs at the slowest destination.
+// jobTimeout returns the time that a run may need at the slowest destination.
 func jobTimeout(destinations []DestinationOptions) time.Duration {
 	longest := minJobTimeout
 	for _, d := range destinations {
@@ -191,8 +190,8 @@ func jobTimeout(destinations []DestinationOptions) time.Duration {
 	return longest
 }
 
-// clientID returns an id that is unique for each Worker, so that River's records show which
-// process made an attempt, and which start of it.
+// clientID returns an id that is unique for each Worker, so that River's records show the process
+// that made an attempt, and its start.
 func clientID() string {
 	host, err := os.Hostname()
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/hooklatch/hooklatch/worker/destination"
 )
 
-// errorLine returns the receiver's answer, or what kept the request from it; never a body. It
-// begins with the status if there is one.
+// errorLine returns the receiver's status, or the error that stopped the request, but never a body.
+// It begins with the status if there is one.
 func errorLine(out destination.Outcome) string {
 	text, status := errorText(out.Err), strconv.Itoa(out.Status)
 	if out.Status == 0 || strings.Contains(text, status) {
@@ -26,7 +26,7 @@ func errorText(err error) string {
 	return oneLine(err.Error())
 }
 
-// applied returns the verdict as River UI shows it.
+// applied returns the verdict as shown in River UI.
 func applied(v ledger.Verdict) string {
 	switch v {
 	case ledger.VerdictDone:
@@ -38,8 +38,8 @@ func applied(v ledger.Verdict) string {
 	return "unknown"
 }
 
-// notSent is the outcome of an attempt that had nothing to send. A deleted delivery does not
-// come back, so its effect is refused.
+// notSent is the outcome of an attempt that had nothing to send. A deleted delivery cannot be
+// restored, so its effect is refused.
 func notSent(err error) destination.Outcome {
 	verdict := ledger.VerdictNotApplied
 	if errors.Is(err, ledger.ErrNotFound) {

@@ -23,15 +23,16 @@ const (
 	tellWithheldEvery = 10 * time.Minute
 )
 
-// pauseKeeper keeps River's queues in line with the destinations and with the running
-// processes. It has every open breaker probed and every bulk run processed, and logs while
+// pauseKeeper keeps River's queues in line with the destinations and with the running processes. It
+// also ensures that open breakers are probed and bulk runs are processed, and logs while
 // at_most_once effects are withheld. It is not a job: one job every ten seconds would hide all
-// other completed jobs. Every process does it, because it changes nothing where all agree.
+// other completed jobs. Every process has a pauseKeeper, which changes nothing if all processes
+// agree.
 type pauseKeeper struct {
 	cancel context.CancelFunc
 	done   sync.WaitGroup
 
-	withheldTold time.Time // last log line about withheld effects; zero if none are withheld
+	withheldTold time.Time // time of the last log line about withheld effects; zero if none are withheld
 }
 
 // keepPauses starts a pauseKeeper, which works immediately and then periodically until stop.
@@ -64,7 +65,7 @@ func (w *Worker) keepPauses(client *river.Client[pgx.Tx]) *pauseKeeper {
 	return k
 }
 
-// stop returns when nothing is changed any more. It may be called again.
+// stop returns when the pauseKeeper makes no more changes. It may be called again.
 func (k *pauseKeeper) stop() {
 	k.cancel()
 	k.done.Wait()
@@ -73,7 +74,7 @@ func (k *pauseKeeper) stop() {
 func (w *Worker) syncPauses(ctx context.Context, client *river.Client[pgx.Tx]) error {
 	ctx, cancel := context.WithTimeout(ctx, pausesTimeout)
 	defer cancel()
-	// Each runs on its own: a failure of one must not keep the others from running.
+	// All steps run, even if one fails.
 	errs := []error{w.syncQueues(ctx), w.fleet.SyncPauses(ctx), w.runs.Enqueue(ctx)}
 	states, err := w.fleet.Destinations(ctx)
 	if err != nil {
@@ -88,8 +89,8 @@ func (w *Worker) syncPauses(ctx context.Context, client *river.Client[pgx.Tx]) e
 }
 
 // watchServer logs that at_most_once effects are withheld because no operator has confirmed the
-// server of the database, unless it did so recently, at the time in told, which it updates. If
-// nothing can be missing on that server, it needs no operator.
+// database server. told is the time of its last log line, which it updates and does not repeat too
+// early. If no data can be missing on the server, no confirmation is needed.
 func (w *Worker) watchServer(ctx context.Context, told *time.Time) error {
 	ctx, cancel := context.WithTimeout(ctx, pausesTimeout)
 	defer cancel()
@@ -119,8 +120,8 @@ func (w *Worker) watchServer(ctx context.Context, told *time.Time) error {
 	return nil
 }
 
-// pausesArgs is the job that did this in older versions. Such a version may still insert it
-// during a rolling update.
+// pausesArgs is the job that did pauseKeeper's work in older versions. An older version may still
+// insert it during a rolling update.
 type pausesArgs struct{}
 
 // Kind implements river.JobArgs.

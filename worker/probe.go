@@ -19,7 +19,7 @@ import (
 	"github.com/hooklatch/hooklatch/worker/lane"
 )
 
-// probeSoon is the wait of a probe that found nothing to do yet.
+// probeSoon is the wait of a probe that has nothing to do yet.
 const probeSoon = time.Second
 
 // probeArgs name a destination whose breaker is not closed.
@@ -42,7 +42,7 @@ func probeFromJob(ctx context.Context, name string) error {
 // insertProbe ensures that the destination has a probe job.
 func insertProbe(ctx context.Context, client *river.Client[pgx.Tx], name string) error {
 	_, err := client.Insert(ctx, probeArgs{Destination: name}, &river.InsertOpts{
-		MaxAttempts: 1, // the pauseKeeper inserts another one
+		MaxAttempts: 1, // the pauseKeeper inserts another probe
 		Queue:       riverjob.QueueUpkeep,
 		UniqueOpts: river.UniqueOpts{ByArgs: true, ByState: []rivertype.JobState{
 			rivertype.JobStateAvailable, rivertype.JobStatePending, rivertype.JobStateRetryable,
@@ -55,8 +55,8 @@ func insertProbe(ctx context.Context, client *river.Client[pgx.Tx], name string)
 	return nil
 }
 
-// probeWorker has the attempter attempt the oldest due effect of a destination that is down,
-// until one attempt succeeds.
+// probeWorker attempts the oldest due effect of a destination that is down, until one attempt
+// succeeds.
 type probeWorker struct {
 	river.WorkerDefaults[probeArgs]
 	*Worker
@@ -66,9 +66,9 @@ type probeWorker struct {
 func (w *probeWorker) Work(ctx context.Context, job *river.Job[probeArgs]) error {
 	l, known := w.lanes[job.Args.Destination]
 	if !known {
-		// The job is for a process that has the destination. The wait is random: all processes
-		// poll once a second, and after a fixed number of seconds the job would come back to
-		// this one.
+		// Only a process that serves the destination can run the job. The wait is random: all
+		// processes poll once a second, so after a fixed wait this process would fetch the job
+		// again.
 		return river.JobSnooze(probeSoon + rand.N(probeSoon)) //nolint:gosec // no secret depends on it
 	}
 	state, err := w.stateOf(ctx, l.Name)
@@ -81,7 +81,7 @@ func (w *probeWorker) Work(ctx context.Context, job *river.Job[probeArgs]) error
 	case state.OperatorPaused:
 		return river.JobSnooze(pausesEvery)
 	}
-	// The ledger's clock decides; this only avoids querying it too early.
+	// The ledger's clock decides; this check only avoids an early query.
 	if wait := clock.Until(state.ProbeAt); wait > 0 {
 		return river.JobSnooze(min(wait, pausesEvery))
 	}
@@ -117,7 +117,7 @@ func (w *probeWorker) conclude(ctx context.Context, l *served, state fleet.Desti
 	counts, failed := lane.Counts(e.outcome)
 	switch {
 	case !e.made:
-		// The attempt says nothing about the destination: another run had the effect, or its
+		// The attempt says nothing about the destination: another run held the effect, or the
 		// request could not be made.
 		if err := w.fleet.ProbeFailed(ctx, l.Name, state.BreakerReason, probeSoon); err != nil {
 			return err

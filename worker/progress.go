@@ -10,13 +10,13 @@ import (
 
 // underway counts the runs of this process: jobs, and attempts without a job. A stop waits for
 // them. Runs that dispatch an event or attempt an effect count as progress. Upkeep does not: it
-// goes on even when neither happens.
+// continues even if neither happens.
 type underway struct {
 	runs         sync.WaitGroup
 	begun, ended atomic.Int64
 }
 
-// begin notes a run of a job. The caller must call the function it returns.
+// begin notes a run of a job. The caller must call the returned function.
 func (r *underway) begin(kind string) (end func()) {
 	r.runs.Add(1)
 	if kind != riverjob.KindDispatch && kind != riverjob.KindEffect {
@@ -45,9 +45,9 @@ func (r *underway) Wait() { r.runs.Wait() }
 // since the start. A worker is stuck if underway stays above 0 while ended does not change for
 // longer than LongestRun.
 func (w *Worker) Progress() (underway, ended int64) {
-	ended = w.running.ended.Load() // first: underway is never too small
+	ended = w.running.ended.Load() // read first, so that underway is never too small
 	return w.running.begun.Load() - ended, ended
 }
 
-// LongestRun returns how long a dispatch or an attempt may take.
+// LongestRun returns the maximum duration of a dispatch or an attempt.
 func (w *Worker) LongestRun() time.Duration { return w.opts.JobTimeout }

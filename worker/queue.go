@@ -10,24 +10,24 @@ import (
 	"github.com/hooklatch/hooklatch/internal/riverjob"
 )
 
-// maxOwnQueues bounds the queues of destinations: each costs every process one
-// poll a second and its share of notifications.
+// maxOwnQueues is the maximum number of destination queues: each queue costs every process one poll
+// a second and a share of notifications.
 const maxOwnQueues = 32
 
-// ownPrefix begins the names of the queues of destinations.
+// ownPrefix is the prefix of destination queue names.
 const ownPrefix = "dst_"
 
 // maxOwnName leaves room for a hash in a queue name that had to be changed.
 const maxOwnName = riverjob.MaxQueueName - len(ownPrefix) - 1 - 8
 
-// plainName matches the names that become part of a queue's name unchanged.
+// plainName matches the names that are used in a queue name unchanged.
 var plainName = regexp.MustCompile(`^[a-z0-9]+(?:_[a-z0-9]+)*$`)
 
 // upkeepWorkers is enough for one job of each kind of upkeep, for runsAtOnce, and for some
 // probes.
 const upkeepWorkers = 10
 
-// assignQueues gives a queue to every destination that names none.
+// assignQueues gives a queue to every destination that does not set one.
 func assignQueues(destinations []DestinationOptions) {
 	own := 0
 	for _, d := range destinations {
@@ -47,7 +47,7 @@ func assignQueues(destinations []DestinationOptions) {
 	}
 }
 
-// ownQueue returns the queue of one destination.
+// ownQueue returns the destination's own queue.
 func ownQueue(name string) string {
 	if len(name) <= maxOwnName && plainName.MatchString(name) {
 		return ownPrefix + name
@@ -55,21 +55,21 @@ func ownQueue(name string) string {
 	return riverjob.HashedQueue(ownPrefix, name)
 }
 
-// sharedQueue returns a shared queue that depends only on the name, so that adding or removing
-// a destination moves no other.
+// sharedQueue returns a shared queue. It depends only on the name, so that adding or removing a
+// destination moves no other destination.
 func sharedQueue(name string) string {
 	sum := sha256.Sum256([]byte(name))
 	return fmt.Sprintf("dst_shared_%02d", sum[0]%maxOwnQueues)
 }
 
-// dispatchesAll reports whether a program with that many handlers also takes events without
+// dispatchesAll reports whether a program with this number of handlers also takes events without
 // handlers: see riverQueues.
 func dispatchesAll(o Options, handlers int) bool { return handlers == 0 || len(o.Routes) > 0 }
 
-// riverQueues returns the queues that this process works. Queues of handlers are left to the
-// processes that have those handlers. A program that has only handlers leaves all other events
-// to the processes that have the routes, because it would skip them. A process with neither
-// does dispatch them: it skips every event, as configured.
+// riverQueues returns the queues from which this process takes jobs. Only processes with a source's
+// handlers take from its handler queue. A program that has only handlers leaves all other events to
+// the processes with routes, because it would skip them. A process without routes and handlers does
+// dispatch events: it skips every event, as configured.
 func riverQueues(o Options, handlers []string) map[string]river.QueueConfig {
 	queues := map[string]river.QueueConfig{riverjob.QueueUpkeep: {MaxWorkers: upkeepWorkers, FetchPollInterval: upkeepPollInterval}}
 	if dispatchesAll(o, len(handlers)) {

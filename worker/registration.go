@@ -10,7 +10,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/fleet"
 )
 
-// withdrawTimeout bounds how long a stopping process tries to withdraw its announcement.
+// withdrawTimeout is the maximum time that a stopping process tries to withdraw its announcement.
 const withdrawTimeout = 2 * time.Second
 
 // registered returns the destinations as the ledger stores them.
@@ -43,7 +43,7 @@ func (w *Worker) registerDestinations(ctx context.Context) error {
 	return err
 }
 
-// syncQueues moves jobs that wait in queues that no process works.
+// syncQueues moves waiting jobs out of queues that no process serves.
 func (w *Worker) syncQueues(ctx context.Context) error {
 	moved, err := w.fleet.SyncQueues(ctx)
 	w.logMoved(ctx, moved)
@@ -56,7 +56,7 @@ func (w *Worker) logMoved(ctx context.Context, moved int64) {
 	}
 }
 
-// presence keeps the announcement of a process fresh.
+// presence keeps a process's announcement fresh.
 type presence struct {
 	cancel context.CancelFunc
 	done   sync.WaitGroup
@@ -81,8 +81,8 @@ func (w *Worker) stayAnnounced() *presence {
 	return p
 }
 
-// withdraw announces that the process has stopped. If that fails, the other processes notice
-// when the last announcement is half a minute old.
+// withdraw announces that the process has stopped. If that fails, the other processes notice 30
+// seconds after the last announcement.
 func (w *Worker) withdraw(p *presence) {
 	p.cancel()
 	p.done.Wait()

@@ -9,18 +9,17 @@ import (
 
 const (
 	firstBackoff = time.Second
-	// maxDispatchBackoff spreads the 25 attempts of a dispatch over about 14 hours: time for an
-	// operator to repair a handler or a route.
+	// maxDispatchBackoff spreads a dispatch's 25 attempts over about 14 hours: time for an operator
+	// to repair a handler or a route.
 	maxDispatchBackoff = time.Hour
-	// maxEffectBackoff applies to runs that got no answer from the ledger. Attempts follow
-	// their destination's schedule.
+	// maxEffectBackoff applies to runs that got no response from the ledger. Attempts follow their
+	// destination's schedule.
 	maxEffectBackoff = 30 * time.Second
 	// backoffJitter spreads the next runs of jobs that failed together.
 	backoffJitter = 0.2
 )
 
-// rescueError is the text that River's rescuer stores as the error of a run that it assumed
-// dead.
+// rescueError is the error text that River's rescuer stores for a run that it assumed dead.
 const rescueError = "Stuck job rescued by JobRescuer"
 
 // failures returns the number of failed runs, including this one. A rescue is not a failure:

@@ -17,15 +17,15 @@ import (
 
 // Settings of River that differ from its defaults for a reason.
 const (
-	// fetchCooldown bounds how often a queue is fetched, and debounces the notifications of
-	// jobs that upkeep inserts.
+	// fetchCooldown limits the fetches from a queue, and debounces notifications of jobs that
+	// upkeep inserts.
 	fetchCooldown = 10 * time.Millisecond
 	// fetchPollInterval is the latency of a job whose notification was lost.
 	fetchPollInterval = time.Second
 	// upkeepPollInterval is longer than fetchPollInterval, because upkeep is not urgent.
 	upkeepPollInterval = 5 * time.Second
 
-	// Completed jobs are short-lived: the history is in Hooklatch's own tables. Cancelled and
+	// Completed jobs are deleted early: the history is in Hooklatch's own tables. Cancelled and
 	// discarded jobs are kept for operators to inspect.
 	completedRetention = 2 * time.Hour
 	cancelledRetention = 24 * time.Hour
@@ -43,11 +43,10 @@ func reindexed() []string {
 	}
 }
 
-// newRiverClient returns the client that runs all jobs, including those in the given queues of
-// handlers.
+// newRiverClient returns the client that runs all jobs, including jobs in the given handler queues.
 func (w *Worker) newRiverClient(handlers []string) (*river.Client[pgx.Tx], error) {
-	// Every process registers every kind: any process may lead, and the leader's rescuer
-	// discards jobs of kinds that it does not know.
+	// Every process registers every kind. Any process may lead, and the leader's rescuer discards
+	// jobs of kinds that it does not know.
 	workers := river.NewWorkers()
 	err := errors.Join(
 		river.AddWorkerSafely(workers, &dispatchWorker{Worker: w}),
@@ -119,7 +118,7 @@ func (processClock) Now() time.Time { return clock.Now() }
 // time.
 func (processClock) NowOrNil() *time.Time { return nil }
 
-// warnings drops River's log lines below a warning: they repeat our own.
+// warnings drops River's log lines below warning level: they repeat Hooklatch's own.
 type warnings struct{ slog.Handler }
 
 // Enabled implements slog.Handler.
@@ -135,14 +134,14 @@ func (h warnings) WithAttrs(attrs []slog.Attr) slog.Handler {
 // WithGroup implements slog.Handler.
 func (h warnings) WithGroup(name string) slog.Handler { return warnings{h.Handler.WithGroup(name)} }
 
-// output is the result that a run stores in its job for River UI: flat, small and safe.
+// output is the result of a run that River UI shows: flat, small and safe.
 type output struct {
 	Outcome    string `json:"outcome"`
 	HTTPStatus int    `json:"http_status,omitempty"`
 	DurationMS int64  `json:"duration_ms,omitempty"`
 	Applied    string `json:"applied,omitempty"` // yes, no or unknown
 	NextAt     string `json:"next_at,omitempty"` // RFC 3339
-	Effects    int    `json:"effects,omitempty"` // new effects of a dispatch
+	Effects    int    `json:"effects,omitempty"` // number of effects that a dispatch created
 }
 
 // record is the only way to river.RecordOutput.

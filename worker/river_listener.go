@@ -11,7 +11,7 @@ import (
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 )
 
-// relistenAfter is how long a listener waits before it connects again.
+// relistenAfter is the wait before a listener connects again.
 const relistenAfter = 2 * time.Second
 
 // driver is River's driver with a listener that reconnects by itself.
@@ -30,10 +30,10 @@ func (d driver) GetListener(params *riverdriver.GetListenenerParams) riverdriver
 	return &listener{Listener: d.Driver.GetListener(params), logger: d.logger, topics: make(map[string]bool)}
 }
 
-// listener reconnects while it waits, and hides lost connections from River. River would double
-// its wait each time, up to a minute, and never shorten it in the life of the process; ordered
-// effects would depend on polls meanwhile. Its methods fail only with their context. Jobs whose
-// notifications are lost meanwhile are found by polls, as always.
+// listener reconnects while it waits, and hides lost connections from River. River would double its
+// wait each time, up to a minute, and never shorten it until the process ends. Ordered effects
+// would then depend on polls. Listener methods fail only if their context ends. Polls find jobs
+// whose notifications were lost.
 type listener struct {
 	riverdriver.Listener
 
@@ -140,9 +140,9 @@ func (l *listener) mend(ctx context.Context) error {
 	}
 }
 
-// reconnect reports whether it made a connection that listens to all topics.
+// reconnect reports whether it opened a connection that listens to all topics.
 func (l *listener) reconnect(ctx context.Context) bool {
-	_ = l.Listener.Close(ctx) // it is broken
+	_ = l.Listener.Close(ctx) // already broken
 	err := l.Listener.Connect(ctx)
 	for topic := range l.topics {
 		if err == nil {

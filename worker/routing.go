@@ -27,11 +27,11 @@ type Routing struct {
 	ConfigHash string
 }
 
-// routing is the configuration that this process decides by, and its announced identity.
+// routing is the configuration that this process uses for decisions, and its announced identity.
 type routing struct {
 	table     *route.Table
 	routes    string              // digest of the routes
-	sources   []string            // whose events are dispatched here, or EverySource
+	sources   []string            // sources whose events this process dispatches, or EverySource
 	announced fleet.Configuration // number 0 before the first announcement
 }
 
@@ -40,16 +40,16 @@ func (r *routing) has(source string) bool {
 	return slices.Contains(r.sources, source) || slices.Contains(r.sources, route.EverySource)
 }
 
-// configuration returns the announced configuration, for an event whose job waits in the queue.
+// configuration returns the announced configuration, for an event whose job is in the queue.
 func (r *routing) configuration(queue string) fleet.Configuration {
 	by := r.announced
 	by.ForHandlers = riverjob.IsHandlersQueue(queue)
 	return by
 }
 
-// compile checks and compiles the routes. If no sources are given, they are those that routes
-// name now or named before: an event of a source that lost its last route is skipped, not left
-// to other processes.
+// compile checks and compiles the routes. If no sources are given, all sources of current and
+// earlier routes are used. An event whose source lost its last route is skipped, not left to other
+// processes.
 func (w *Worker) compile(r Routing) (*routing, error) {
 	options := w.opts.table(r.Routes, r.ConfigHash)
 	table, err := route.Compile(options)
@@ -69,16 +69,14 @@ func (w *Worker) compile(r Routing) (*routing, error) {
 	return &routing{table: table, routes: route.Digest(r.Routes, options.Targets), sources: sources}, nil
 }
 
-// SetRoutes replaces all routes, or none if one of them is wrong. Runs that have begun finish
-// with the routes they began with. Destinations and Options.Sources stay as they were given to
-// New.
+// SetRoutes replaces all routes, or changes nothing if a route is wrong. Runs in progress keep
+// their old routes. Destinations and Options.Sources stay as given to New.
 func (w *Worker) SetRoutes(routes []route.Route, configHash string) error {
 	return w.SetRouting(context.Background(), Routing{Routes: routes, Sources: w.opts.Sources, ConfigHash: configHash})
 }
 
-// SetRouting replaces routes and sources. It changes nothing if a route is wrong, or if a
-// running Worker cannot announce the change to the other processes: older routes must not
-// decide events that those processes find.
+// SetRouting replaces routes and sources. It changes nothing if a route is wrong, or if a running
+// Worker cannot announce the change. Other processes must not decide events with older routes.
 func (w *Worker) SetRouting(ctx context.Context, r Routing) error {
 	w.announcing.Lock()
 	defer w.announcing.Unlock()
@@ -88,7 +86,7 @@ func (w *Worker) SetRouting(ctx context.Context, r Routing) error {
 	}
 	former := w.routing.Load()
 	if next.routes == former.routes && slices.Equal(next.sources, former.sources) {
-		next.announced = former.announced // the others see no difference
+		next.announced = former.announced // other processes see no difference
 		w.putRouting(next)
 		return nil
 	}
@@ -106,7 +104,7 @@ func (w *Worker) putRouting(r *routing) {
 	w.routes.Store(r.table)
 }
 
-// announceRouting announces the process with its next routing, and then puts that into effect.
+// announceRouting announces the process with its next routing, and then applies that routing.
 func (w *Worker) announceRouting(ctx context.Context, next *routing) error {
 	if w.withdrawn {
 		return errors.New("worker: it was stopped")
@@ -121,8 +119,8 @@ func (w *Worker) announceRouting(ctx context.Context, next *routing) error {
 	return nil
 }
 
-// presenceWith returns the announcement of this process. A program that has handlers and had no
-// routes when it started takes no other events: see riverQueues.
+// presenceWith returns the announcement of this process. A program that has handlers, and started
+// without routes, takes only its handlers' events: see riverQueues.
 func (w *Worker) presenceWith(r *routing) fleet.Presence {
 	p := fleet.Presence{
 		ID: w.opts.ID, Running: time.Since(w.made), ConfigHash: r.table.ConfigHash(), Destinations: w.registered(),
@@ -132,7 +130,7 @@ func (w *Worker) presenceWith(r *routing) fleet.Presence {
 		sum := sha256.New()
 		for _, h := range w.handlers {
 			p.HandlerSources = append(p.HandlerSources, h.source)
-			_, _ = fmt.Fprintf(sum, "%q %q\n", h.source, h.types) // a hash takes everything
+			_, _ = fmt.Fprintf(sum, "%q %q\n", h.source, h.types) // writing to a hash cannot fail
 		}
 		p.Hash += "+" + hex.EncodeToString(sum.Sum(nil))[:8]
 	}
@@ -142,9 +140,9 @@ func (w *Worker) presenceWith(r *routing) fleet.Presence {
 	return p
 }
 
-// Announce tells the other processes which configuration this one decides by, and repeats that
-// until Stop. Start does it too. A process that accepts events before it starts its Worker
-// calls Announce first, so that no process with an older configuration takes them.
+// Announce announces this process's configuration to the other processes, and repeats the
+// announcement until Stop. Start does the same. A process that accepts events before it starts its
+// Worker calls Announce first, so that no process with an older configuration takes these events.
 func (w *Worker) Announce(ctx context.Context) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -173,7 +171,7 @@ func (w *Worker) announceAgain(ctx context.Context) {
 	w.announcing.Lock()
 	defer w.announcing.Unlock()
 	if err := w.announceRouting(ctx, w.routing.Load()); err != nil && ctx.Err() == nil {
-		// After half a minute the other processes assume that this one has stopped.
+		// After half a minute the other processes assume that this process has stopped.
 		w.telemetry.logger.LogAttrs(ctx, slog.LevelWarn, "process could not announce itself", errAttr(err))
 	}
 }

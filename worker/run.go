@@ -13,15 +13,15 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/runs"
 )
 
-// runFor is how long one job processes a bulk run; the next job continues. It is below the
-// time-out of any job.
+// runFor is the maximum time that one job processes a bulk run; the next job continues. It is below
+// every job time-out.
 const runFor = 20 * time.Second
 
-// runsAtOnce is how many bulk runs a process works on simultaneously. Upkeep shares its workers
-// with them, and no upkeep may wait for them.
+// runsAtOnce is the number of bulk runs that a process works on simultaneously. Upkeep shares its
+// workers with them, and no upkeep may wait for bulk runs.
 const runsAtOnce = 2
 
-// runBusy is the wait of a job that found no free place.
+// runBusy is the wait of a job that found no free slot.
 const runBusy = 2 * time.Second
 
 // runWorker processes bulk runs requested by operators.

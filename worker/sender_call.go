@@ -13,16 +13,15 @@ import (
 	"github.com/hooklatch/hooklatch/worker/destination"
 )
 
-// senderPatience is how long a sender may take to return after its time-out. With the second
-// that the program adds to the time-out of a destination, it is 5 seconds.
+// senderPatience is the maximum time that a sender may take to return after its time-out. With the
+// second that the program adds to the destination's time-out, it is 5 seconds.
 const senderPatience = 4 * time.Second
 
-// bounds are how long a call may take until its context ends, and how long it may then take to
-// return.
+// bounds are a call's time-out, and the time that the call may then take to return.
 type bounds struct{ timeout, patience time.Duration }
 
-// onceStopped returns how long a call may take to return after a stop has cancelled its
-// attempt. It is less than its patience, so that the stop ends in time.
+// onceStopped returns the maximum time for a call to return after a stop has cancelled its attempt.
+// It is less than patience, so that the stop ends in time.
 func (b bounds) onceStopped() time.Duration { return b.patience * 3 / 4 }
 
 // abandonedError is the error of a call whose sender did not return.
@@ -43,17 +42,17 @@ type returned[T any] struct {
 	err    error
 }
 
-// callSender is the only way from the worker to a sender. It calls f, which calls the sender of
-// l, in a goroutine of its own. If f does not return within its bounds, or soon after a stop
-// cancelled ctx, callSender returns an abandonedError and drops any later result of f. So its
-// callers do not depend on senders that honour their context. f must not share memory that it
-// or its caller writes to. A panic of f becomes a panicError.
+// callSender is the only way from the worker to a sender. It calls f, which calls the sender of l,
+// in a separate goroutine. If f does not return within its bounds, or soon after a stop cancelled
+// ctx, callSender returns an abandonedError. It drops any later result of f. So callers do not
+// depend on senders to honour their context. f must not share memory that it or its caller writes
+// to. A panic of f becomes a panicError.
 func callSender[T any](ctx context.Context, l *served, b bounds, f func(ctx context.Context) T) (T, error) {
 	stopped := ctx.Done()
 	ctx, cancel := context.WithTimeout(ctx, b.timeout)
 	defer cancel()
 	results := make(chan returned[T], 1)
-	var over atomic.Bool // the side that sets it first decides whether f is abandoned
+	var over atomic.Bool // the goroutine that sets it first decides whether f is abandoned
 	go func() {
 		made := protected(ctx, f)
 		if over.Swap(true) {
@@ -81,7 +80,7 @@ func callSender[T any](ctx context.Context, l *served, b bounds, f func(ctx cont
 		}
 	}
 	l.Abandon()
-	if over.Swap(true) { // it returned just now
+	if over.Swap(true) { // f returned just now
 		l.Returned()
 		made := <-results
 		return made.result, made.err
@@ -101,7 +100,7 @@ func protected[T any](ctx context.Context, f func(ctx context.Context) T) (made 
 }
 
 // send makes the call. A sender that panics or does not return may have put the request on the
-// wire. It gets its own copy of the effect, which it may still read when it is abandoned.
+// wire. The sender gets its own copy of the effect, which an abandoned sender may still read.
 func (a *attempter) send(ctx context.Context, l *served, effect ledger.Effect) destination.Outcome {
 	out, err := callSender(ctx, l, bounds{l.Timeout, a.patience}, func(ctx context.Context) destination.Outcome {
 		return l.Sender.Send(ctx, &effect)
@@ -112,10 +111,10 @@ func (a *attempter) send(ctx context.Context, l *served, effect ledger.Effect) d
 	return out
 }
 
-// runStatement calls a Transactional sender. The server ends a statement at the time-out by
-// itself, so the context ends a little later. After a panic of the sender the transaction is
-// broken and rolled back. If the sender does not return, its connection is closed, so nothing
-// of it can be committed.
+// runStatement calls a Transactional sender. The server ends a statement at the time-out by itself,
+// so the context ends a little later. After a panic of the sender the transaction is broken and
+// rolled back. If the sender does not return, its connection is closed, so none of its work can be
+// committed.
 func (a *attempter) runStatement(ctx context.Context, l *served, run inTx, tx pgx.Tx, e ledger.Effect) (destination.Outcome, error) {
 	half, fenced := a.patience/2, newFencedTx(tx)
 	ran, err := callSender(ctx, l, bounds{l.Timeout + half, half}, func(ctx context.Context) (ran returned[destination.Outcome]) {

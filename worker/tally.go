@@ -10,22 +10,21 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/measure"
 )
 
-// tally counts attempts by the minute. Package measure defines attempts, first attempts and
-// failed ones. An effect that is superseded, or parked by its claim, makes no attempt and is
-// not counted.
+// tally counts attempts by the minute. Package measure defines attempts, first attempts and failed
+// attempts. An effect that is superseded, or parked by its claim, makes no attempt and is not
+// counted.
 type tally struct {
 	counts *measure.Counts
 	of     sync.Map // whose: *attemptTally
 }
 
-// whose is the source or destination whose attempts are counted together.
+// whose is a source or destination whose attempts are counted together.
 type whose struct {
 	kind measure.Kind
 	name string
 }
 
-// attemptTally has the counters for the attempts of one destination, or for the events of one
-// source.
+// attemptTally contains the counters for a destination's attempts, or for a source's events.
 type attemptTally struct {
 	attempts, done, first, firstFailed *measure.Counter
 	took                               *measure.Timer
@@ -51,7 +50,7 @@ func (t *tally) attemptsOf(w whose) *attemptTally {
 func (t *tally) effect(effect *ledger.Effect, outcome string, took time.Duration) {
 	first := effect.Attempt == 1
 	t.attemptsOf(whose{measure.OfDestination, effect.Destination}).add(first, outcome, took)
-	if source := effect.Event.Source; source != "" { // empty if an application enqueued it without an event
+	if source := effect.Event.Source; source != "" { // empty if an application enqueued the effect without an event
 		t.attemptsOf(whose{measure.OfSource, string(source)}).add(first, outcome, took)
 	}
 }
@@ -70,7 +69,7 @@ func (t *tally) abandoned(destination string) {
 	t.counts.Of(measure.OfDestination, destination, measure.Abandoned).Add(1)
 }
 
-// handler counts a run of a handler.
+// handler counts a handler run.
 func (t *tally) handler(source identity.Source, first bool, outcome string, took time.Duration) {
 	t.attemptsOf(whose{measure.OfSource, string(source)}).add(first, outcome, took)
 }

@@ -40,13 +40,13 @@ const (
 	outcomeClean   = "clean"   // a check returned no row
 	outcomeDone    = "done"    // a handler returned nil
 	outcomeError   = "error"   // another run follows
-	outcomeFailed  = "failed"  // the last run failed, or a check cannot be run
+	outcomeFailed  = "failed"  // the last run failed, or a check could not run
 	outcomeFound   = "found"   // a check returned rows
 	outcomeLate    = "late"    // the attempt had lost its lease
-	outcomeWaits   = "waits"   // for its turn in its order, which brings a new job
+	outcomeWaits   = "waits"   // the effect waits for its turn in its order, which creates a new job
 )
 
-// telemetry has the logger, the tracer and the instruments of a worker.
+// telemetry contains a worker's logger, tracer and instruments.
 type telemetry struct {
 	logger *slog.Logger
 	tracer trace.Tracer
@@ -95,23 +95,23 @@ func newTelemetry(o Options) (*telemetry, error) {
 	return t, nil
 }
 
-// traceFor is how long after the arrival of an event its work still belongs to the trace of the
-// delivery. Backends close a trace after a while, and users do not look for today's retry in
-// yesterday's trace.
+// traceFor is the time after an event's arrival in which its work belongs to the delivery's trace.
+// Backends close a trace after a while, and users do not look for today's retry in yesterday's
+// trace.
 const traceFor = time.Hour
 
 // work describes a run to startSpan.
 type work struct {
-	name       string // of the span
+	name       string // name of the span
 	queue      string
 	messageID  string
-	from       string    // traceparent of the span it follows from; may be empty
-	receivedAt time.Time // of the event; zero for work that has none
-	again      bool      // a later attempt, or a replay
+	from       string    // traceparent of the span that this work follows; may be empty
+	receivedAt time.Time // arrival of the event; zero for work without an event
+	again      bool      // true for a later attempt, or a replay
 }
 
-// startSpan starts the span of a run. The first run for an event that arrived within the last
-// hour continues the trace it follows from. Any other run begins a new trace, with a link.
+// startSpan starts the span of a run. The first run for an event that arrived within the last hour
+// continues the trace of work.from. Any other run begins a new trace, with a link.
 func (t *telemetry) startSpan(ctx context.Context, w work, attrs ...attribute.KeyValue) (context.Context, trace.Span) {
 	opts := []trace.SpanStartOption{
 		trace.WithSpanKind(trace.SpanKindConsumer),
@@ -134,8 +134,7 @@ func (t *telemetry) startSpan(ctx context.Context, w work, attrs ...attribute.Ke
 	return t.tracer.Start(ctx, w.name, opts...)
 }
 
-// endSpan records the outcome of the run. The error text is one line, as in River and in the
-// log.
+// endSpan records the outcome of the run. The error is one line, as in River and in the log.
 func endSpan(span trace.Span, outcome string, err error) {
 	span.SetAttributes(tracing.Outcome.String(outcome))
 	if err != nil {
@@ -144,7 +143,7 @@ func endSpan(span trace.Span, outcome string, err error) {
 	span.End()
 }
 
-// jobStarted records how long the job waited, and whether an earlier run of it was assumed
+// jobStarted records the job's waiting time, and whether an earlier run of the job was assumed
 // dead.
 func (t *telemetry) jobStarted(ctx context.Context, job *rivertype.JobRow) {
 	wait := clock.Since(job.ScheduledAt)
@@ -163,7 +162,7 @@ func runAttributes(where, name, outcome string, first bool) metric.AddOption {
 	)
 }
 
-// errAttr returns the logged cause. A nil error is left out.
+// errAttr returns the cause as a log attribute, which is empty if err is nil.
 func errAttr(err error) slog.Attr {
 	if err == nil {
 		return slog.Attr{}

@@ -18,15 +18,15 @@ import (
 // maxText bounds every text sent to River, in bytes.
 const maxText = 2048
 
-// textGuard is the outermost middleware of every job: only safe text leaves it. River stores
-// errors as jsonb in batches, and repeats a failing batch forever. One NUL byte, quoted from a
-// receiver's answer, would stop all completions of the process.
+// textGuard is the outermost middleware of every job: only safe text leaves it. River stores errors
+// as jsonb in batches, and repeats a failing batch forever. One NUL byte, quoted from a receiver's
+// response, would stop all completions in the process.
 type textGuard struct {
 	river.MiddlewareDefaults
 
 	logger *slog.Logger
-	// running counts runs. River loses track of a run that goes on while its job is rescued and
-	// fetched again by the same process, and would not wait for it.
+	// running counts runs. River would not wait for a run whose job was rescued and fetched again
+	// by the same process.
 	running *underway
 }
 
@@ -49,8 +49,8 @@ func (g *textGuard) Work(ctx context.Context, job *rivertype.JobRow, doInner fun
 	return doInner(ctx)
 }
 
-// guardedError has a safe text. River stores the text of the outermost error only, and still
-// finds a cancel, a snooze or a cancelled context below.
+// guardedError has a safe text. River stores only the outermost error's text, and still finds a
+// wrapped cancel, snooze or cancelled context.
 type guardedError struct {
 	text  string
 	cause error
@@ -65,7 +65,7 @@ func guardError(err error) error {
 	}
 	text := err.Error()
 	if _, cancelled := errors.AsType[*river.JobCancelError](err); cancelled {
-		// The job's state already says so; the text begins with what matters.
+		// The job's state already shows the cancel; the text begins with the reason.
 		text = strings.TrimPrefix(text, "JobCancelError: ")
 	}
 	return &guardedError{text: oneLine(text), cause: err}

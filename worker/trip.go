@@ -12,7 +12,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/fleet"
 )
 
-// tripTimeout bounds a change of a breaker.
+// tripTimeout bounds a breaker change.
 const tripTimeout = 5 * time.Second
 
 // tripper pauses destinations that are down.
@@ -21,13 +21,13 @@ type tripper struct {
 	telemetry *telemetry
 }
 
-// trip pauses a destination for the fleet. ctx is the context of a job.
+// trip pauses a destination in all processes. ctx is a job's context.
 func (t *tripper) trip(ctx context.Context, l *served, reason string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tripTimeout)
 	defer cancel()
 	attrs := []slog.Attr{slog.String(logkey.Destination, l.Name), slog.String(logkey.Reason, reason)}
 	if succeeded := l.LastSuccess(); !succeeded.IsZero() {
-		// If it is not recorded, a probe that should count as an attempt will not count.
+		// Without this record, a probe that should count as an attempt will not count.
 		if err := t.fleet.NoteSuccess(ctx, l.Name, time.Since(succeeded)); err != nil {
 			t.telemetry.logger.LogAttrs(ctx, slog.LevelWarn, "last success of the destination not recorded", slog.String(logkey.Destination, l.Name), errAttr(err))
 		}
@@ -40,7 +40,7 @@ func (t *tripper) trip(ctx context.Context, l *served, reason string) {
 	t.telemetry.trips.Add(ctx, 1, metric.WithAttributes(attribute.String(attrDestination, l.Name)))
 	t.telemetry.logger.LogAttrs(ctx, slog.LevelWarn, "destination is down: paused until a probe succeeds", attrs...)
 	if err := probeFromJob(ctx, l.Name); err != nil {
-		// The pauseKeeper inserts the probe soon.
+		// The pauseKeeper soon inserts the probe.
 		t.telemetry.logger.LogAttrs(ctx, slog.LevelWarn, "probe not enqueued yet", slog.String(logkey.Destination, l.Name), errAttr(err))
 	}
 }

@@ -34,19 +34,19 @@ const (
 const (
 	partitionsEvery = time.Hour
 	reconcileEvery  = time.Minute
-	// retentionEvery is how often retention checks whether there is enough to delete, which
-	// is so about once an hour, or continues unfinished work.
+	// retentionEvery is the interval at which retention continues unfinished work, or checks
+	// whether there is enough to delete, which is the case about once an hour.
 	retentionEvery = 30 * time.Second
-	// retentionBudget bounds one run: below the time-out of any job, and below retentionEvery.
+	// retentionBudget bounds one run. It is below every job time-out and below retentionEvery.
 	retentionBudget = 20 * time.Second
 	redactEvery     = time.Minute
-	// redactFor is how long one run redacts; the next run continues.
+	// redactFor is the maximum time that one run redacts; the next run continues.
 	redactFor = 15 * time.Second
-	// minutesEvery is how often hours are summed up and tables are measured.
+	// minutesEvery is the interval at which hours are summed up and tables are measured.
 	minutesEvery = 5 * time.Minute
-	// alarmEvery is how often alerts are evaluated.
+	// alarmEvery is the interval at which alerts are evaluated.
 	alarmEvery = 15 * time.Second
-	// backfillEvery is how often due passes over provider lists are started.
+	// backfillEvery is the interval at which due passes over provider lists are started.
 	backfillEvery = 15 * time.Second
 )
 
@@ -85,9 +85,8 @@ type backfillArgs struct{}
 // Kind implements river.JobArgs.
 func (backfillArgs) Kind() string { return kindBackfill }
 
-// periodicJobs returns the jobs that the process that leads inserts. ByPeriod prevents a change
-// of leaders from inserting one twice. A failed run is not repeated: the next period comes
-// soon.
+// periodicJobs returns the jobs that the leading process inserts. ByPeriod prevents duplicate jobs
+// when the leader changes. A failed run is not repeated: the next period begins soon.
 func (w *Worker) periodicJobs() []*river.PeriodicJob {
 	always := func() bool { return true }
 	every := func(period time.Duration, args river.JobArgs, wanted func() bool) *river.PeriodicJob {
@@ -138,7 +137,7 @@ func (w *Worker) makePartitions(ctx context.Context) error {
 	return nil
 }
 
-// reconcileWorker gives a new job to every event and effect that lost its own (I5).
+// reconcileWorker gives a new job to every event and effect without a job (I5).
 type reconcileWorker struct {
 	river.WorkerDefaults[reconcileArgs]
 	*Worker
@@ -149,9 +148,9 @@ func (w *reconcileWorker) Work(ctx context.Context, _ *river.Job[reconcileArgs])
 	return w.reconcile(ctx)
 }
 
-// reconcile gives new jobs to work that lost its job. The periodic job calls it, and so does
-// every process once when it starts: the process may be the first for a while, or the leader
-// may have another version.
+// reconcile gives new jobs to work that lost its job. The periodic job calls reconcile, and every
+// process calls it once at start: no other process may have run for a while, or the leader may have
+// another version.
 func (w *Worker) reconcile(ctx context.Context) error {
 	found, err := w.outbox.Reconcile(ctx)
 	if err != nil {
@@ -184,7 +183,7 @@ func (w *retentionWorker) Work(ctx context.Context, _ *river.Job[retentionArgs])
 	}
 	report, err := w.outbox.Retention().Run(ctx, retention.Order{Settings: w.opts.Retention(), Until: time.Now().Add(retentionBudget)})
 	if errors.Is(err, retention.ErrBusy) {
-		return nil // an operator's run, or one of a process that led before
+		return nil // another run is active: an operator's, or the previous leader's
 	}
 	w.tellRetention(ctx, report)
 	if err != nil {
@@ -193,7 +192,7 @@ func (w *retentionWorker) Work(ctx context.Context, _ *river.Job[retentionArgs])
 	return nil
 }
 
-// tellRetention logs what a run did, and logs an error if it deleted nothing for safety.
+// tellRetention logs a run's results, or an error if the run deleted nothing for safety.
 func (w *Worker) tellRetention(ctx context.Context, report retention.Report) {
 	for _, p := range report.Parts {
 		attrs := []slog.Attr{
@@ -259,8 +258,8 @@ func (w *backfillWorker) Work(ctx context.Context, _ *river.Job[backfillArgs]) e
 	return w.opts.Backfill.Turn(ctx)
 }
 
-// redactWorker replaces what sources do not keep. A process without Redactions leaves that to
-// others: some run reaches a process that has them.
+// redactWorker redacts content that sources do not keep. A process without Redactions skips the
+// run; a later run reaches a process that has them.
 type redactWorker struct {
 	river.WorkerDefaults[redactArgs]
 	*Worker

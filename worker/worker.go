@@ -29,13 +29,13 @@ type Worker struct {
 	opts      Options
 	pool      *pgxpool.Pool
 	sql       statements
-	outbox    *outbox.Outbox // events
+	outbox    *outbox.Outbox // stores events
 	ledger    *ledger.Ledger
 	fleet     *fleet.Fleet
 	runs      *runs.Runs
 	telemetry *telemetry
 	made      time.Time
-	lanes     map[string]*served // by name of the destination
+	lanes     map[string]*served // by destination name
 	routes    atomic.Pointer[route.Table]
 	routing   atomic.Pointer[routing]
 	attempts  *attempter
@@ -44,17 +44,17 @@ type Worker struct {
 	running      underway
 	handlerSlots chan struct{}
 	runSlots     chan struct{}
-	foreign      sync.Map // sources and destinations of other processes that were logged
+	foreign      sync.Map // sources and destinations of other processes that were already logged
 	handlersTx   pgx.TxOptions
 	noStagger    bool // tests do not wait for River's staggered start
-	keepsJobs    bool // whether to keep jobs that finished at their first run; for tests
+	keepsJobs    bool // if true, jobs that finish at their first run are kept; for tests
 
-	announcing sync.Mutex // guards the announcements to other processes; where mu is held too, it is locked first
-	withdrawn  bool       // true if nothing is announced any more
+	announcing sync.Mutex // guards announcements to other processes; locked before mu where both are held
+	withdrawn  bool       // if true, no more announcements follow
 
 	mu       sync.Mutex // guards the fields below
 	started  bool
-	sealed   bool // true once the Worker was announced: no handler can be added
+	sealed   bool // true after the announcement: no more handlers can be added
 	stopped  bool
 	handlers handlerSet // read without mu once sealed
 	misuse   []error    // errors of Handle, reported by Start
@@ -62,11 +62,11 @@ type Worker struct {
 	presence *presence
 	finder   *queueFinder // nil unless a handler is for all sources
 	pauses   *pauseKeeper
-	ended    chan struct{} // made by the first Stop, closed when all work has ended
+	ended    chan struct{} // created by the first Stop, closed when all work has ended
 }
 
-// New checks the options and compiles all routes. It does not access the database. Its error
-// names every fault; faults of routes are *route.Error.
+// New checks the options and compiles all routes. It does not access the database. Its error lists
+// every fault; route faults are *route.Error.
 func New(opts Options) (*Worker, error) {
 	opts = opts.withDefaults()
 	if err := opts.validate(); err != nil {
@@ -92,8 +92,8 @@ func New(opts Options) (*Worker, error) {
 		lanes:        make(map[string]*served, len(opts.Destinations)),
 		runSlots:     make(chan struct{}, runsAtOnce),
 		handlerSlots: make(chan struct{}, opts.HandlerWorkers),
-		// If a handler ignores its context, the server ends its transaction between the end of
-		// its run and the rescue of its job, so that its locks do not outlive that.
+		// If a handler ignores its context, the server ends its transaction between the end of its
+		// run and the rescue of its job, so that its locks do not outlive the rescue.
 		handlersTx: commit.TransactionOptions(opts.JobTimeout + (opts.RescueAfter-opts.JobTimeout)/2),
 	}
 	for _, d := range opts.Destinations {
@@ -111,11 +111,11 @@ func New(opts Options) (*Worker, error) {
 	return w, nil
 }
 
-// Handle registers a handler for the events of a source ("*": of all) whose type matches; in
-// eventType "*" matches any run of characters. Several handlers of one event run in the order
-// in which they were registered, in one transaction. The gateway must know which sources have
-// handlers (outbox.Delivery.Handlers). With "*", the first event of a source may wait a second
-// or two until its queue is found. Handle panics after Start.
+// Handle registers a handler for the events of a source ("*" for all sources) whose type matches.
+// In eventType, "*" matches any run of characters. Several handlers of one event run in
+// registration order, in one transaction. The gateway must know which sources have handlers
+// (outbox.Delivery.Handlers). With "*", a source's first event may wait a second or two until its
+// queue is found. Handle panics after Start.
 func (w *Worker) Handle(source, eventType string, fn HandlerFunc) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -155,8 +155,8 @@ func (w *Worker) Start(ctx context.Context) error {
 	if err := w.registerDestinations(ctx); err != nil {
 		return fmt.Errorf("start worker: %w", err)
 	}
-	// The periodic job is not enough: after a long stop the partitions may be used up, and
-	// until it has run nothing could be accepted.
+	// The periodic job is not enough: after a long stop no partitions may be left, and the gateway
+	// could accept nothing until the job has run.
 	if err := w.makePartitions(ctx); err != nil {
 		return fmt.Errorf("start worker: %w", err)
 	}
@@ -175,8 +175,8 @@ func (w *Worker) Start(ctx context.Context) error {
 	return nil
 }
 
-// Stop takes no new jobs, lets running ones finish for Options.SoftStop, then cancels them. It
-// returns when all have ended or ctx is done. It may be called again, also before Start and by
+// Stop takes no new jobs and lets running jobs finish for Options.SoftStop, then cancels them. It
+// returns when all jobs have ended or ctx is done. It may be called before Start, again, and by
 // several goroutines.
 func (w *Worker) Stop(ctx context.Context) error {
 	w.mu.Lock()
@@ -198,11 +198,11 @@ func (w *Worker) Stop(ctx context.Context) error {
 	}
 }
 
-// drain is the stop itself. It does not run on a caller's context: River would make a second
-// caller wait for the first, regardless of its own context.
+// drain stops the worker. It does not use a caller's context: River would make a second caller wait
+// for the first, regardless of the second caller's context.
 func (w *Worker) drain() {
 	defer close(w.ended)
-	_ = failpoint.Hit("worker.draining") // an error here has no receiver
+	_ = failpoint.Hit("worker.draining") // no caller receives an error here
 	ended := w.births.stop(w.opts.SoftStop)
 	defer ended()
 	if w.pauses != nil {
@@ -212,7 +212,7 @@ func (w *Worker) drain() {
 		w.finder.stop()
 	}
 	if w.client != nil {
-		_ = w.client.Stop(context.Background()) // it fails only with its context
+		_ = w.client.Stop(context.Background()) // Stop fails only if its context ends
 	}
 	w.running.Wait()
 	w.withdraw(w.presence)
