@@ -74,7 +74,7 @@ func (k *pauseKeeper) stop() {
 func (w *Worker) syncPauses(ctx context.Context, client *river.Client[pgx.Tx]) error {
 	ctx, cancel := context.WithTimeout(ctx, pausesTimeout)
 	defer cancel()
-	// All steps run, even if one fails.
+	// All steps run: a failed step must not prevent the others.
 	errs := []error{w.syncQueues(ctx), w.fleet.SyncPauses(ctx), w.runs.Enqueue(ctx)}
 	states, err := w.fleet.Destinations(ctx)
 	if err != nil {

@@ -50,7 +50,7 @@ func (t *tally) attemptsOf(w whose) *attemptTally {
 func (t *tally) effect(effect *ledger.Effect, outcome string, took time.Duration) {
 	first := effect.Attempt == 1
 	t.attemptsOf(whose{measure.OfDestination, effect.Destination}).add(first, outcome, took)
-	if source := effect.Event.Source; source != "" { // empty if an application enqueued the effect without an event
+	if source := effect.Event.Source; source != "" { // empty if enqueued without an event
 		t.attemptsOf(whose{measure.OfSource, string(source)}).add(first, outcome, took)
 	}
 }

@@ -30,17 +30,17 @@ type Options struct {
 	Enqueue func(ctx context.Context, tx pgx.Tx, e outbox.Enqueue) (bool, error)
 	// To are the targets to notify, in the order in which they are tried.
 	To []Target
-	// TeamOf returns the team that owns the source or destination of an alert. Nil: no team does.
+	// TeamOf returns the team that owns the alert's source or destination. If nil, no team does.
 	TeamOf func(a Alert) string
-	// For is how long an alert must fire before it is sent. Defaults to 2 minutes.
+	// For is the minimum time that an alert must fire before it is sent. Defaults to 2 minutes.
 	For time.Duration
-	// Repeat is how often an alert is sent again. Defaults to 4 hours.
+	// Repeat is the interval at which an alert is sent again. Defaults to 4 hours.
 	Repeat time.Duration
-	// SizeBudget is how many bytes the tables may use. 0: no limit.
+	// SizeBudget is the maximum number of bytes for all tables. If 0, there is no limit.
 	SizeBudget int64
-	// Beat is called after each turn. Nil: no heartbeat.
+	// Beat is called after each turn. If nil, no heartbeat is sent.
 	Beat func(ctx context.Context) error
-	// Logger defaults to one that discards.
+	// Logger defaults to a logger that discards.
 	Logger *slog.Logger
 }
 

@@ -20,19 +20,20 @@ const (
 
 // Alert is a condition that needs attention.
 type Alert struct {
-	// Name is the name of the condition. Subject is the destination, source or kind of rows
-	// that it concerns. Empty: the whole system.
+	// Name is the name of the condition. Subject is the destination, source or kind of rows that
+	// the alert concerns; it is empty for the whole system.
 	Name     string   `json:"name"`
 	Subject  string   `json:"subject,omitempty"`
 	Severity Severity `json:"severity"`
-	// Since is when it began, if the rows say so. Count is how many rows it concerns.
+	// Since is the time at which the condition began, if known. Count is the number of affected
+	// rows.
 	Since time.Time `json:"since,omitzero"`
 	Count int64     `json:"count,omitempty"`
-	// Message is a sentence without a period. Command is the command to run.
+	// Message is a sentence without a period. Command is the command that the operator should run.
 	Message string `json:"message"`
 	Command string `json:"command"`
 
-	// For is how long it must hold before a notification is sent, if longer than usual.
+	// For is the minimum time before a notification is sent, if longer than usual.
 	For time.Duration `json:"-"`
 }
 
@@ -42,11 +43,11 @@ type Facts struct {
 
 	// Recent contains the counts of the last Window.
 	Recent measure.Sums
-	// SizeBudget is how many bytes all tables may use. 0: no limit.
+	// SizeBudget is the maximum number of bytes for all tables. If 0, there is no limit.
 	SizeBudget int64
 }
 
-// Judge returns the alerts that fire, the most urgent first.
+// Judge returns the alerts that fire, most urgent first.
 func Judge(f Facts) []Alert {
 	var all []Alert
 	for _, c := range conditions {

@@ -33,8 +33,8 @@ func NewBook(pool *pgxpool.Pool, name schema.Name, l *ledger.Ledger) (*Book, err
 	return &Book{pool, sql, l}, nil
 }
 
-// Entry is a firing alert, or the mute of a condition that does not fire. The latter has only a
-// name and the fields of its mute.
+// Entry is a firing alert, or the mute of a condition that does not fire. Such a mute has only a
+// name and its own fields.
 type Entry struct {
 	Alert
 
@@ -64,7 +64,7 @@ func (b *Book) List(ctx context.Context) ([]Entry, error) {
 	return list, nil
 }
 
-// UnknownError is returned for a name that no condition has.
+// UnknownError is returned for the name of an unknown condition.
 type UnknownError struct{ Name string }
 
 // Error implements error.
@@ -72,7 +72,8 @@ func (e *UnknownError) Error() string {
 	return fmt.Sprintf("unknown alert %q; known alerts: %s", e.Name, strings.Join(Names(), ", "))
 }
 
-// Mute mutes a condition for a while, or ends its mute if length is 0. Errors: *UnknownError.
+// Mute mutes a condition for the given time, or ends its mute if length is 0. Errors:
+// *UnknownError.
 func (b *Book) Mute(ctx context.Context, name string, length time.Duration, by ledger.Operator) error {
 	if !slices.Contains(Names(), name) {
 		return &UnknownError{name}

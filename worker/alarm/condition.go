@@ -8,51 +8,53 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/measure"
 )
 
-// Thresholds of the conditions. The rules for Prometheus use the same.
+// Thresholds of the conditions. The Prometheus rules use the same values.
 const (
 	// Window is the period that "lately" means.
 	Window = 10 * time.Minute
-	// fewAttempts is the number of first attempts, or of requests, below which a rate is ignored.
+	// fewAttempts is the minimum number of first attempts, or of requests, for a rate to count.
 	fewAttempts = 20
 	// failedShare is the first-attempt failure rate from which a destination counts as failing.
 	failedShare = 0.25
 	// refusedShare is the share of refused requests from which a source counts as misconfigured.
 	refusedShare = 0.1
-	// refusedInARow is how many deliveries of known senders must be refused, with none
-	// accepted since, before their secret counts as wrong.
+	// refusedInARow is the number of consecutive refused deliveries from known senders after which
+	// their secret counts as wrong.
 	refusedInARow = 3
-	// lateAfter is how long something may be due.
+	// lateAfter is the maximum time that work may be due.
 	lateAfter = 5 * time.Minute
-	// silentAfter is how long a busy source may be silent. A source is busy if it usually
-	// sends talksFrom events or more in this hour of the day.
+	// silentAfter is the maximum time that a busy source may be silent. A source is busy if it
+	// usually sends at least talksFrom events in this hour of the day.
 	silentAfter = time.Hour
 	talksFrom   = 10
 	// A duplicate rate is a spike if it is at least duplicatesTimes the usual rate and at least
 	// duplicatesMore above it.
 	duplicatesTimes = 3
 	duplicatesMore  = 0.1
-	// fewDays is the number of days of partitions below which too few exist: a worker creates 14.
+	// fewDays is the minimum number of days of partitions: a worker creates 14.
 	fewDays = 3
-	// budgetShare is the share of its budget from which the database is too large.
+	// budgetShare is the share of its budget above which the database is too large.
 	budgetShare = 0.8
-	// missedShare and missedFrom are the share and the number of listed events above which
-	// missed webhooks count as frequent.
+	// missedShare and missedFrom are the minimum share and number of listed events for missed
+	// webhooks to count as frequent.
 	missedShare = 0.01
 	missedFrom  = 3
-	// slackShare is the share of a provider's listing period below which unfetched events are
-	// about to disappear from its list.
+	// slackShare is the minimum remaining share of a provider's listing period. Below it, unfetched
+	// events are about to disappear from the list.
 	slackShare = 0.25
-	// failedPasses is how many consecutive failed passes make a list unreadable.
+	// failedPasses is the number of consecutive failed passes after which a list counts as
+	// unreadable.
 	failedPasses = 3
-	// differFor is how long processes may have different configurations: a rollout is short.
+	// differFor is the maximum time that processes may have different configurations: a rollout is
+	// short.
 	differFor = 15 * time.Minute
 )
 
-// condition is one check with the severity of its alerts.
+// condition is one check with its alerts' severity.
 type condition struct {
 	name     string
 	severity Severity
-	lasts    time.Duration // how long it must hold before a notification, if longer than usual
+	lasts    time.Duration // minimum time before a notification, if longer than usual
 	find     func(f Facts) []Alert
 }
 
@@ -84,7 +86,7 @@ var conditions = []condition{
 	{name: "duplicates", severity: Notice, find: duplicates},
 }
 
-// share returns the share of part in all, or false if all is too few.
+// share returns part divided by all, or false if all is too small.
 func share(part, all int64) (float64, bool) {
 	if all < fewAttempts {
 		return 0, false
@@ -136,7 +138,7 @@ func held(f Facts) map[string]bool {
 	return names
 }
 
-// waiting returns how many effects of a destination are not finished.
+// waiting returns the number of a destination's unfinished effects.
 func waiting(f Facts, destination string) int64 {
 	var n int64
 	for _, of := range f.Effects {
@@ -189,7 +191,7 @@ func breakerOpen(f Facts) []Alert {
 		}
 		one := Alert{
 			Subject: d.Name, Count: waiting(f, d.Name),
-			Message: fmt.Sprintf("%s is down: %d effects waiting", d.Name, waiting(f, d.Name)), // without the reason, which quotes responses
+			Message: fmt.Sprintf("%s is down: %d effects waiting", d.Name, waiting(f, d.Name)), // omits the reason, which quotes responses
 			Command: "hooklatch destinations list",
 		}
 		if d.OpenedAt != nil {

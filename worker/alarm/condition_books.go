@@ -29,8 +29,8 @@ func sourceSilent(f Facts) []Alert {
 	return found
 }
 
-// knownSenderRefused finds a wrong secret at a source with so few deliveries that the share of
-// refusals does not show it.
+// knownSenderRefused finds a wrong secret at a source with so few deliveries that its refusal rate
+// does not show the fault.
 func knownSenderRefused(f Facts) []Alert {
 	var found []Alert
 	for _, of := range f.Quarantine {
@@ -51,7 +51,7 @@ func refusals(f Facts) []Alert {
 	for name, counts := range f.Recent[measure.OfSource] {
 		refused := measure.RefusedIn(counts)
 		of, enough := share(refused, refused+counts[measure.Accepted]+counts[measure.Duplicate])
-		// Requests to unknown sources come from strangers and need no action.
+		// Requests to unknown sources come from unknown senders and need no action.
 		if !enough || refused < fewAttempts || of < refusedShare || name == measure.Unknown {
 			continue
 		}

@@ -10,10 +10,10 @@ const (
 	DefaultFor = 2 * time.Minute
 	// DefaultRepeat is the default of Options.Repeat.
 	DefaultRepeat = 4 * time.Hour
-	// comesWithin is how long a notification may take to arrive. After that the next target
-	// is notified.
+	// comesWithin is the maximum time until a notification is delivered. After that, the next
+	// target is notified.
 	comesWithin = time.Minute
-	// goneFor is how long a condition must not hold before its alert resolves.
+	// goneFor is the time that a condition must be false before its alert resolves.
 	goneFor = time.Minute
 )
 
@@ -23,11 +23,11 @@ type state struct {
 
 	BeganAt   time.Time
 	SeenAt    time.Time
-	ToldAt    time.Time // zero: no target has been notified
+	ToldAt    time.Time // zero if no target has been notified
 	TimesTold int
-	Target    int    // the target notified last
-	EffectKey string // of the effect that notified it
-	Came      bool   // whether that notification was delivered
+	Target    int    // last notified target
+	EffectKey string // key of the effect that notified the target
+	Came      bool   // true if that notification was delivered
 }
 
 type stateKey struct{ Name, Subject string }
@@ -37,11 +37,11 @@ func (s *state) key() stateKey { return stateKey{s.Name, s.Subject} }
 // decision collects the messages to send at one moment.
 type decision struct {
 	now     time.Time
-	to      func(Alert) []int // the targets to notify, as indexes
-	targets int               // how many targets exist
+	to      func(Alert) []int // indexes of the targets to notify
+	targets int               // number of targets
 	lasts   time.Duration
 	repeat  time.Duration
-	muted   map[string]bool // conditions
+	muted   map[string]bool // muted conditions
 
 	messages []Message
 }
@@ -69,7 +69,7 @@ func (d *decision) decide(known []*state, found []Alert) (keep []*state, gone []
 		}
 		keep = append(keep, s)
 	}
-	for _, one := range found { // in their order
+	for _, one := range found { // keeps their order
 		if _, isNew := now[stateKey{one.Name, one.Subject}]; isNew {
 			s := &state{Alert: one, BeganAt: d.now, SeenAt: d.now}
 			d.update(s)

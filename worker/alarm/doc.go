@@ -1,16 +1,15 @@
-// Package alarm decides which alerts fire, and sends them: when one fires, from time to
-// time while it lasts, and when it resolves.
+// Package alarm decides which alerts fire and sends notifications: when an alert fires,
+// periodically while it lasts, and when it resolves.
 //
-// Judge is a pure function of what is waiting, what was counted lately, and what is
-// usual. Each condition has its place in docs/monitoring.md, which says what it means and
-// what to do, and a rule for Prometheus in docs/monitoring that asks the same of the
-// metrics.
+// Judge is a pure function of the waiting work, recent counts and usual counts. For each condition,
+// docs/monitoring.md explains the meaning and what to do, and docs/monitoring contains an
+// equivalent Prometheus rule.
 //
-// An Alarm sends alerts as effects, decided and enqueued in one transaction, each under a
-// key of its own: two workers send an alert once, and one that is killed leaves nothing
-// half sent. Their destinations are copies of the configured ones, with queues of their
-// own and without rate and breaker, so that an alert does not wait behind what it is
-// about. The first target in the list is notified; when that fails, the next one.
+// An Alarm sends alerts as effects with unique keys, decided and enqueued in one transaction. So
+// two workers send an alert only once, and a killed worker leaves no half-sent alert. The effects'
+// destinations are copies of the configured destinations. The copies have separate queues and
+// neither rate nor breaker, so that an alert does not wait behind the effects that it reports. The
+// first target in the list is notified; if that fails, the next target is.
 //
 // A worker cannot send an alert if no worker runs or the database is unavailable. A missing
 // heartbeat and Prometheus show that.

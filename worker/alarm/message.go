@@ -36,13 +36,13 @@ type Message struct {
 	state  *state
 }
 
-// key returns the key of the effect that sends the message to a destination. Equal messages have
-// equal keys.
+// key returns the effect key for sending the message to a destination. Equal messages have equal
+// keys.
 func (m *Message) key(destination string) string {
 	return destination + " " + m.incident() + " " + string(m.What) + " " + strconv.Itoa(m.times)
 }
 
-// incident returns an id that all messages about one firing alert share.
+// incident returns an id that all messages of one firing alert share.
 func (m *Message) incident() string {
 	return m.Alert.Name + "/" + m.Alert.Subject + "/" + strconv.FormatInt(m.BeganAt.UnixMilli(), 10)
 }
@@ -55,7 +55,7 @@ func (m *Message) since() time.Time {
 	return m.Alert.Since
 }
 
-// Line describes the alert in one line: message, begin, and the command to run.
+// Line describes the alert in one line: message, start time, and the command to run.
 func (m *Message) Line() string {
 	since := fmt.Sprintf("since %s (%s)", m.since().UTC().Format("2006-01-02 15:04:05Z"), clock.Roughly(m.At.Sub(m.since())))
 	switch m.What {
@@ -68,19 +68,19 @@ func (m *Message) Line() string {
 	return fmt.Sprintf("%s, %s. Run: %s", m.Alert.Message, since, m.Alert.Command)
 }
 
-// page is the page that explains each condition and what to do.
+// page explains each condition and what to do.
 const page = "https://github.com/hooklatch/hooklatch/blob/main/docs/monitoring.md#"
 
 func (m *Message) page() string { return page + m.Alert.Name }
 
-// maxSubject is how many bytes of a message are in the subject of a mail.
+// maxSubject is the maximum number of message bytes in an email subject.
 const maxSubject = 150
 
-// prefixes are the words before a message in the subject of a mail.
+// prefixes are the words before the message in an email subject.
 var prefixes = map[What]string{Lasts: "still firing: ", Ended: "resolved: "}
 
-// Mail renders messages as mails to these recipients. A phone shows the beginning of a subject,
-// so the message comes before the name of the condition.
+// Mail renders messages as emails to these recipients. A phone shows the beginning of a subject, so
+// the message comes before the name of the condition.
 func Mail(recipients ...string) func(Message) (ledger.Request, error) {
 	return func(m Message) (ledger.Request, error) {
 		subject := fmt.Sprintf("[hooklatch] %s%s (%s)", prefixes[m.What], safetext.Line(m.Alert.Message, maxSubject), m.Alert.Name)
@@ -108,9 +108,8 @@ func Slack(m Message) (ledger.Request, error) {
 	return request(map[string]any{"text": fmt.Sprintf("%s *%s* %s\n<%s|what to do>", icon, m.Alert.Name, slackText(m.Line()), m.page())})
 }
 
-// PagerDuty renders messages for the Events API v2. The integration key is a secret and is
-// therefore not part of the stored request: the destination sends it as its header
-// X-Routing-Key.
+// PagerDuty renders messages for the Events API v2. The integration key is a secret, and so is not
+// part of the stored request: the destination sends it in the header X-Routing-Key.
 // https://developer.pagerduty.com/docs/events-api-v2-overview
 func PagerDuty(m Message) (ledger.Request, error) {
 	action := "trigger"
@@ -128,7 +127,7 @@ func PagerDuty(m Message) (ledger.Request, error) {
 	})
 }
 
-// maxSummary is a length in bytes that PagerDuty accepts for a summary.
+// maxSummary is the maximum length of a summary in bytes. PagerDuty accepts it.
 const maxSummary = 1024
 
 // slackText escapes the three characters that have a meaning in Slack.

@@ -15,7 +15,7 @@ import (
 //go:embed query
 var queries embed.FS
 
-// statements contains the statements of query/*.sql.
+// statements contains the texts of query/*.sql.
 type statements struct {
 	EndStates   statement.Of[endStates]
 	ListStates  statement.Bound

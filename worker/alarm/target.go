@@ -12,9 +12,9 @@ type Target struct {
 	Destination string
 	// Request renders a message for that destination.
 	Request func(m Message) (ledger.Request, error)
-	// Team limits the target to alerts of this team. Empty: to alerts of no team.
+	// Team limits the target to alerts of this team. If empty, to alerts without a team.
 	Team string
-	// Severities are the severities to send. Empty: page and ticket.
+	// Severities are the severities to send. If empty, page and ticket.
 	Severities []Severity
 }
 
@@ -27,8 +27,8 @@ func (t Target) takes(severity Severity, team string) bool {
 	return t.Team == team && slices.Contains(severities, severity)
 }
 
-// targetsOf returns the targets of an alert: those of its team, or those without a team if the
-// alert has no team or its team has no target.
+// targetsOf returns an alert's targets. These are the team's targets, or the targets without a team
+// if the alert has no team or its team has no target.
 func (a *Alarm) targetsOf(about Alert) []int {
 	team := ""
 	if a.opts.TeamOf != nil {

@@ -1,4 +1,4 @@
--- The firing alerts, and the muted conditions, whether they fire or not.
+-- Firing alerts and muted conditions. A muted condition need not fire.
 WITH muted AS (
     SELECT m.name, m.until, m.muted_by
     FROM hooklatch.alert_mutes AS m
