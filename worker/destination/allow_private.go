@@ -7,15 +7,15 @@ import (
 	"github.com/hooklatch/hooklatch/internal/option"
 )
 
-// notPublic lists the networks for which a permission can make sense: the registries of
-// special-purpose addresses (RFC 6890) without the multicast ranges.
+// notPublic lists the networks for which a permission can make sense: the special-purpose address
+// registries (RFC 6890) without the multicast ranges.
 var notPublic = []netip.Prefix{
 	netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("172.16.0.0/12"), netip.MustParsePrefix("192.168.0.0/16"),
 	netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("169.254.0.0/16"), netip.MustParsePrefix("100.64.0.0/10"),
 	netip.MustParsePrefix("192.0.0.0/24"), netip.MustParsePrefix("192.0.2.0/24"), netip.MustParsePrefix("198.18.0.0/15"),
 	netip.MustParsePrefix("198.51.100.0/24"), netip.MustParsePrefix("203.0.113.0/24"), netip.MustParsePrefix("240.0.0.0/4"),
 	netip.MustParsePrefix("::1/128"), netip.MustParsePrefix("fc00::/7"), netip.MustParsePrefix("fe80::/10"),
-	netip.MustParsePrefix("168.63.129.16/32"), // Azure's, public and refused all the same
+	netip.MustParsePrefix("168.63.129.16/32"), // Azure's address: public, but still refused
 	netip.MustParsePrefix("2001:db8::/32"), netip.MustParsePrefix("64:ff9b::/96"), netip.MustParsePrefix("64:ff9b:1::/48"),
 }
 

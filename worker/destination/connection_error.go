@@ -56,18 +56,18 @@ func connectionError(ctx context.Context, host string, timeout time.Duration, er
 	return "connect to " + host + " failed"
 }
 
-// unprocessed reports whether an HTTP/2 receiver promised that it did nothing with the request:
-// by REFUSED_STREAM, or by a GOAWAY that names an earlier stream as the last one (RFC 9113,
-// sections 6.8 and 8.7). net/http reports the promise only in the text of its error, and would
-// itself resend if the body could be read twice. An unknown text leaves the attempt in doubt.
+// unprocessed reports whether an HTTP/2 receiver promised that it did not process the request. The
+// promise is REFUSED_STREAM, or a GOAWAY whose last stream is an earlier stream (RFC 9113, sections
+// 6.8 and 8.7). net/http reports the promise only in the text of its error, and would itself resend
+// if the body could be read twice. If the text is unknown, the attempt is in doubt.
 func unprocessed(err error) bool {
 	text := err.Error()
 	return strings.Contains(text, "cannot retry err [") &&
 		(strings.Contains(text, "; REFUSED_STREAM") || strings.Contains(text, "graceful shutdown GOAWAY"))
 }
 
-// noAnswer returns why an established connection brought no usable answer. It never quotes the
-// error: errors of net/http contain parts of what the receiver sent.
+// noAnswer returns the reason why an established connection brought no usable response. It never
+// quotes the error: net/http errors contain parts of the receiver's data.
 func noAnswer(ctx context.Context, host string, timeout time.Duration, err error) error {
 	if text := contextError(ctx, "no answer from "+host, timeout, err); text != "" {
 		return errors.New(oneLine(text))
@@ -84,7 +84,7 @@ func noAnswer(ctx context.Context, host string, timeout time.Duration, err error
 	return errors.New(oneLine(host + " " + text))
 }
 
-// contextError describes an attempt that was cut short. It is empty for any other.
+// contextError describes an attempt that its context ended. It is empty for any other attempt.
 func contextError(ctx context.Context, what string, timeout time.Duration, err error) string {
 	netErr, isNet := errors.AsType[net.Error](err)
 	switch {

@@ -69,10 +69,10 @@ func NewEmail(o EmailOptions) (*Email, error) {
 	}, nil
 }
 
-// String returns a text without the secrets of the destination.
+// String returns a text without the destination's secrets.
 func (m *Email) String() string { return "email destination " + m.name }
 
-// GoString does the same for %#v.
+// GoString returns the same text for %#v.
 func (m *Email) GoString() string { return m.String() }
 
 // Kind implements Sender.
@@ -81,8 +81,8 @@ func (m *Email) Kind() string { return KindEmail }
 // Timeout implements TimeLimited.
 func (m *Email) Timeout() time.Duration { return m.timeout }
 
-// FirstRequest implements Sender. It adds the sender's address, which is the same for every
-// effect, so e may be nil.
+// FirstRequest implements Sender. It adds the sender's address, which is the same for every effect,
+// so e can be nil.
 func (m *Email) FirstRequest(*ledger.Effect) ledger.Request {
 	return ledger.Request{Headers: map[string][]string{headerFrom: {m.from.String()}}}
 }

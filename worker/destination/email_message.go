@@ -16,16 +16,16 @@ import (
 // EmailContentType is the content type of a request that holds a Message.
 const EmailContentType = "application/vnd.hooklatch.email+json"
 
-// MaxSubject is the maximum length of a subject in bytes: a line of a message has at most 998
-// (RFC 5322, section 2.1.1).
+// MaxSubject is the maximum length of a subject in bytes. A message line has at most 998 bytes (RFC
+// 5322, section 2.1.1).
 const MaxSubject = 900
 
 const (
-	maxRecipients = 100 // the number that every SMTP server accepts (RFC 5321, section 4.5.3.1.8)
+	maxRecipients = 100 // every SMTP server accepts this number (RFC 5321, section 4.5.3.1.8)
 	maxAddress    = 320 // bytes
 )
 
-// Message is the body of an effect at an email destination.
+// Message is the request body of an effect at an email destination.
 type Message struct {
 	// To are the recipients, 1 to 100, as "a@example.com" or "Ann <a@example.com>".
 	To []string `json:"to"`
@@ -36,7 +36,7 @@ type Message struct {
 	HTML string `json:"html,omitempty"`
 }
 
-// Encode returns the message as the body of a request, if it is valid.
+// Encode returns the message as a request body, if it is valid.
 func (m Message) Encode() ([]byte, error) {
 	if err := m.Validate(); err != nil {
 		return nil, fmt.Errorf("encode email: %w", err)
@@ -48,7 +48,7 @@ func (m Message) Encode() ([]byte, error) {
 	return body, nil
 }
 
-// DecodeMessage reads the body of a request.
+// DecodeMessage reads a message from a request body.
 func DecodeMessage(body []byte) (Message, error) {
 	var m Message
 	if err := decodeStrictly(body, &m); err != nil {
@@ -93,9 +93,9 @@ func (m Message) recipients() ([]*mail.Address, error) {
 	return addresses, nil
 }
 
-// parseAddress parses one mailbox (RFC 5322). A domain with non-ASCII characters is replaced by
-// its A-labels (RFC 5891), which every server accepts. Its errors do not quote the address: it
-// is personal data.
+// parseAddress parses one mailbox (RFC 5322). A domain with non-ASCII characters is replaced by its
+// A-labels (RFC 5891), which every server accepts. Its errors do not quote the address, which is
+// personal data.
 func parseAddress(s string) (*mail.Address, error) {
 	if len(s) > maxAddress || !utf8.ValidString(s) || strings.ContainsFunc(s, unicode.IsControl) {
 		return nil, fmt.Errorf("is longer than %d bytes or has characters an address cannot have", maxAddress)
@@ -123,7 +123,7 @@ func domainOf(address *mail.Address) string {
 	return address.Address[strings.LastIndexByte(address.Address, '@')+1:]
 }
 
-// envelope returns an address as MAIL and RCPT take it: in angle brackets, the local part
+// envelope returns an address in the form for MAIL and RCPT: in angle brackets, the local part
 // quoted if necessary.
 func envelope(address *mail.Address) string {
 	return (&mail.Address{Address: address.Address}).String()

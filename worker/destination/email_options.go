@@ -15,11 +15,11 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// Modes of protecting the connection to an SMTP server.
+// Modes of encrypting the connection to an SMTP server.
 const (
-	TLSStartTLS = "starttls" // starts in the clear, and continues encrypted or not at all (RFC 3207)
+	TLSStartTLS = "starttls" // starts unencrypted, then encrypts or fails (RFC 3207)
 	TLSImplicit = "implicit" // encrypted from the first byte (RFC 8314)
-	TLSNone     = "none"     // in the clear
+	TLSNone     = "none"     // never encrypted
 )
 
 // EmailOptions configure the SMTP server for effects of kind "email".
@@ -78,7 +78,7 @@ func portOfTLS(mode string) int {
 	return 587
 }
 
-// Validate checks options that have their defaults. Its error is option.Faults.
+// Validate checks options whose defaults are filled in. Its error is option.Faults.
 func (o EmailOptions) Validate() error {
 	var c option.Check
 	if o.Host == "" {
@@ -115,7 +115,7 @@ func isLoopback(host string) bool {
 	return egress.CanonicalHost(host) == "localhost" || err == nil && ip.Unmap().IsLoopback()
 }
 
-// ownHELO returns the name of this machine if it is usable in EHLO, else localhost.
+// ownHELO returns this machine's name if it is usable in EHLO, otherwise localhost.
 func ownHELO() string {
 	if name, err := os.Hostname(); err == nil && isHELO(name) {
 		return name

@@ -11,9 +11,9 @@ import (
 	gomail "github.com/wneessen/go-mail"
 )
 
-// renderEmail returns the message as it is sent. Equal arguments give equal bytes, so all
-// copies of one effect are the same (I7): the Message-ID comes from the idempotency key and the
-// date from the effect.
+// renderEmail returns the message to send. Equal arguments give equal bytes, so all copies of one
+// effect are the same (I7): the Message-ID comes from the idempotency key and the date from the
+// effect.
 func renderEmail(m Message, from *mail.Address, idempotencyKey string, createdAt time.Time) ([]byte, error) {
 	to, err := m.recipients()
 	if err != nil {
@@ -44,7 +44,7 @@ func renderEmail(m Message, from *mail.Address, idempotencyKey string, createdAt
 	case m.Text == "":
 		msg.SetBodyString(gomail.TypeTextHTML, m.HTML)
 	default:
-		// The richest alternative comes last (RFC 2046, section 5.1.4).
+		// The richest alternative must be last (RFC 2046, section 5.1.4).
 		msg.SetBodyString(gomail.TypeTextPlain, m.Text)
 		msg.AddAlternativeString(gomail.TypeTextHTML, m.HTML)
 	}

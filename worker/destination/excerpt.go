@@ -9,23 +9,23 @@ import (
 )
 
 const (
-	maxExcerpt = 2 << 10 // bytes of an answer that are stored
-	maxErrText = 300     // bytes of an error
+	maxExcerpt = 2 << 10 // stored bytes of a response
+	maxErrText = 300     // stored bytes of an error
 
-	// minRedacted is the length below which a secret is not searched for: it would match
+	// minRedacted is the minimum length of a secret to search for: a shorter secret would match
 	// everywhere.
 	minRedacted = 4
 	redacted    = "<secret>"
 )
 
-// redactor removes the secrets of a destination from a receiver's answers: some receivers echo
-// the headers of the request (I12).
+// redactor removes a destination's secrets from responses: some receivers echo the request headers
+// (I12).
 type redactor struct {
 	secrets  []string
 	replacer *strings.Replacer
 }
 
-// newRedactor returns a redactor that also finds the secrets as written in JSON, a URL or
+// newRedactor returns a redactor that also finds the secrets in the encodings of JSON, URLs and
 // Base64.
 func newRedactor(secrets ...string) *redactor {
 	r := &redactor{}
@@ -50,10 +50,10 @@ func newRedactor(secrets ...string) *redactor {
 	return r
 }
 
-// excerpt makes an answer safe to store and to show. If cutOff, body is only the beginning of
-// an answer, which may end within a secret.
+// excerpt makes a response safe to store and show. If cutOff, body is only the beginning of a
+// response, which may end within a secret.
 func (r *redactor) excerpt(body []byte, cutOff bool) string {
-	// Printable comes first: a control character must not hide a secret from the search.
+	// Printable is called first: a control character must not hide a secret from the search.
 	text := r.replacer.Replace(safetext.Printable(string(body)))
 	if cutOff {
 		text = r.cutTail(text)
@@ -73,5 +73,5 @@ func (r *redactor) cutTail(text string) string {
 	return text
 }
 
-// oneLine makes the text of an error safe to log.
+// oneLine makes an error text safe to log.
 func oneLine(text string) string { return safetext.Line(text, maxErrText) }

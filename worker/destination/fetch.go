@@ -22,37 +22,36 @@ import (
 )
 
 const (
-	// DefaultFetchTimeout is the Timeout of FetchOptions.
+	// DefaultFetchTimeout is the default of FetchOptions.Timeout.
 	DefaultFetchTimeout = 5 * time.Second
-	// maxFetched bounds the bytes that are read of an object: it is input of templates, not a
-	// download.
+	// maxFetched is the maximum number of bytes read of an object: the object is template input,
+	// not a download.
 	maxFetched = 1 << 20
 )
 
 // FetchOptions configure reading the current state of an object before its effect is rendered.
 type FetchOptions struct {
-	// Origin is the configured scheme, host and port of the API, such as
-	// "https://api.example.com". Bearer is sent only there, and the guard lets a literal
-	// address or localhost pass only there. If empty, every URL is guarded, and none gets
-	// Bearer.
+	// Origin is the configured scheme, host and port of the API, such as "https://api.example.com".
+	// Bearer is sent only to this origin, and the guard accepts a literal address or localhost only
+	// in this origin. If empty, every URL is guarded, and Bearer is never sent.
 	Origin string
 	// Bearer is sent as "Authorization: Bearer ..." to Origin.
 	Bearer secret.Value
 	// Timeout bounds one request. Default: 5 s.
 	Timeout time.Duration
-	// AllowPrivate are the prefixes of non-global addresses that may be reached.
+	// AllowPrivate are the non-global address prefixes that may be reached.
 	AllowPrivate []netip.Prefix
-	// RootCAs are the authorities that must have signed certificates; nil for those of the
-	// system.
+	// RootCAs are the certificate authorities to trust; nil for the system's.
 	RootCAs *x509.CertPool
-	// Resolver looks up hosts; nil for the system's. Its answers pass the egress guard.
+	// Resolver looks up hosts; nil for the system's resolver. Its results must pass the egress
+	// guard.
 	Resolver *net.Resolver
 }
 
 // Fetcher reads the current state of objects with GET requests that follow no redirects, use no
 // proxy and pass the egress guard. It is safe for concurrent use and keeps no connections.
 type Fetcher struct {
-	origin    *url.URL // nil without one
+	origin    *url.URL // nil without an origin
 	header    http.Header
 	timeout   time.Duration
 	transport *roundtrip.Transport
@@ -103,9 +102,9 @@ func (f *Fetcher) Fetch(ctx context.Context, target string) ([]byte, *Outcome) {
 	})
 }
 
-// Fetch implements StateReader. It treats the URL like that of an effect: it sends the
-// destination's credentials if the URL has the destination's own origin, passes its guard and
-// keeps its time-out.
+// Fetch implements StateReader. It treats the URL like an effect's URL: it sends the destination's
+// credentials if the URL has the destination's own origin, passes the destination's guard and keeps
+// its time-out.
 func (h *HTTP) Fetch(ctx context.Context, target string) ([]byte, *Outcome) {
 	return fetch(ctx, h.bodiless, min(h.timeout, DefaultFetchTimeout), target, h.signOrigins, func(u *url.URL) http.Header {
 		header := fetchHeader()
@@ -119,8 +118,8 @@ func (h *HTTP) Fetch(ctx context.Context, target string) ([]byte, *Outcome) {
 	})
 }
 
-// fetch returns the body of a 200, or else the outcome of the attempt. The outcome is not
-// applied, because nothing was sent to the destination, and refused only if the guard or the
+// fetch returns the body of a 200 response, or else the attempt's outcome. The outcome is "not
+// applied", because nothing was sent to the destination. It is "refused" only if the guard or the
 // URL itself forbids the request.
 func fetch(ctx context.Context, transport http.RoundTripper, timeout time.Duration, target string, configured []*url.URL, header func(*url.URL) http.Header) ([]byte, *Outcome) {
 	failed := func(format string, args ...any) ([]byte, *Outcome) {
@@ -163,8 +162,8 @@ func fetch(ctx context.Context, transport http.RoundTripper, timeout time.Durati
 	return body, nil
 }
 
-// OriginOf returns scheme, host and port of the URLs that begin with literal. literal must
-// contain them up to the following slash, so that no continuation can lead elsewhere.
+// OriginOf returns the scheme, host and port of URLs that begin with literal. literal must contain
+// all three and the following slash, so that no continuation can change the origin.
 func OriginOf(literal string) (string, error) {
 	scheme, rest, _ := strings.Cut(literal, "://")
 	authority, _, ends := strings.Cut(rest, "/")

@@ -25,19 +25,19 @@ import (
 )
 
 const (
-	// idleTimeout is how long a connection waits for its next request. It is below the
-	// time-outs of servers (5 s in Node.js, 60 s and more elsewhere): if a server closes the
-	// connection while a request is being sent, the attempt is in doubt.
+	// idleTimeout is the maximum time that a connection waits for its next request. It is below
+	// server time-outs (5 s in Node.js, 60 s and more elsewhere). If a server closes the connection
+	// while a request is being sent, the attempt is in doubt.
 	idleTimeout = 4 * time.Second
-	// maxIdle is how many connections are kept for later requests.
+	// maxIdle is the maximum number of connections kept for later requests.
 	maxIdle = 64
 )
 
 // HTTP sends effects of kind "http".
 //
 // HTTP follows no redirects, uses no proxy and requests no compression. Once an attempt has a
-// connection, it may have been applied even without an answer, unless an HTTP/2 receiver
-// reports that it did not process the request.
+// connection, it may have been applied even without a response, unless an HTTP/2 receiver reports
+// that it did not process the request.
 type HTTP struct {
 	name              string
 	url               *url.URL
@@ -47,7 +47,7 @@ type HTTP struct {
 	headers           map[string]string // canonical names
 	secretHeaders     map[string]string // canonical names
 	signer            *signer
-	signOrigins       []*url.URL // the first is that of url
+	signOrigins       []*url.URL // the first is url's origin
 	idempotencyHeader string
 	replayedHeader    string
 	retryOn           []int
@@ -60,8 +60,8 @@ type HTTP struct {
 	now               func() time.Time
 
 	transport *roundtrip.Transport
-	// bodiless is for requests without a body, each on a new connection. net/http resends such
-	// a request when a kept connection breaks, which it cannot do with a body it has read.
+	// bodiless sends requests without a body, each on a new connection. net/http resends such a
+	// request when a kept connection breaks. It cannot resend a body that it has read.
 	bodiless *roundtrip.Transport
 }
 
@@ -107,14 +107,14 @@ func NewHTTP(o HTTPOptions) (*HTTP, error) {
 	}
 
 	h.transport = newTransport(o, guard, connections{kept: true, http2: true})
-	h.bodiless = newTransport(o, guard, connections{}) // HTTP/2 also resends on its own.
+	h.bodiless = newTransport(o, guard, connections{}) // HTTP/2 also resends requests by itself.
 	return h, nil
 }
 
-// connections are the kinds of connection that a transport makes.
+// connections are the kinds of connection that a transport opens.
 type connections struct {
-	kept  bool // for a next request
-	http2 bool // where the server offers it
+	kept  bool // kept open for the next request
+	http2 bool // used if the server offers it
 }
 
 func newTransport(o HTTPOptions, guard *egress.Guard, c connections) *roundtrip.Transport {
@@ -136,7 +136,7 @@ func newTransport(o HTTPOptions, guard *egress.Guard, c connections) *roundtrip.
 	})
 }
 
-// secretHeaders returns the credentials as they are sent.
+// secretHeaders returns the credential headers as sent.
 func secretHeaders(o HTTPOptions) map[string]string {
 	headers := make(map[string]string, len(o.SecretHeaders)+1)
 	for name, value := range o.SecretHeaders {
@@ -152,7 +152,7 @@ func secretHeaders(o HTTPOptions) map[string]string {
 	return headers
 }
 
-// secretsOf returns the texts that must not appear in a stored answer.
+// secretsOf returns the texts that must not appear in a stored response.
 func secretsOf(o HTTPOptions) []string {
 	secrets := []string{o.Bearer.Reveal(), o.SecretURL.Reveal()}
 	if u, err := parseTarget(o.SecretURL.Reveal()); err == nil {
@@ -175,18 +175,18 @@ func secretsOf(o HTTPOptions) []string {
 	return secrets
 }
 
-// String returns a text without the secrets of the destination.
+// String returns a text without the destination's secrets.
 func (h *HTTP) String() string { return "http destination " + h.name }
 
-// GoString does the same for %#v.
+// GoString returns the same text for %#v.
 func (h *HTTP) GoString() string { return h.String() }
 
-// signsWebhooks reports whether the destination sets the headers of Standard Webhooks, so that
-// no request can set them.
+// signsWebhooks reports whether the destination sets the Standard Webhooks headers, so that
+// requests cannot set them.
 func (h *HTTP) signsWebhooks() bool { return len(h.signer.keys) > 0 }
 
-// OwnHeaders implements HeaderOwner. It returns the header of the idempotency key, and those of
-// a signature.
+// OwnHeaders implements HeaderOwner. It returns the idempotency key's header and the signature
+// headers.
 func (h *HTTP) OwnHeaders() []string {
 	if !h.signsWebhooks() {
 		return []string{h.idempotencyHeader}
@@ -231,7 +231,7 @@ func (h *HTTP) Send(ctx context.Context, e *ledger.Effect) Outcome {
 	return out
 }
 
-// exchange sends the request and reads the answer.
+// exchange sends the request and reads the response.
 func (h *HTTP) exchange(ctx context.Context, e *ledger.Effect, req *http.Request) Outcome {
 	transport := h.transport
 	if req.Body == http.NoBody {
@@ -263,8 +263,8 @@ func (h *HTTP) exchange(ctx context.Context, e *ledger.Effect, req *http.Request
 	out := h.answered(e, resp.StatusCode, resp.Header)
 	replayable := out.Verdict == ledger.VerdictTurnedAway || resp.StatusCode >= 500 && resp.StatusCode <= 599
 	out.StoredError = replayable && strings.EqualFold(resp.Header.Get(h.replayedHeader), "true")
-	// The status is the answer, whatever happens to the body. If the body is read to its end,
-	// the connection can be reused.
+	// The status decides, even if reading the body fails. If the body is read to its end, the
+	// connection can be reused.
 	body, err := io.ReadAll(io.LimitReader(resp.Body, int64(h.maxResponse)+1))
 	cutOff := err != nil || len(body) > h.maxResponse
 	out.Excerpt = h.redactor.excerpt(body[:min(len(body), h.maxResponse)], cutOff)

@@ -14,11 +14,11 @@ import (
 
 var methods = []string{http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodGet}
 
-// Methods returns the methods that a request of an effect may have. Other methods change
-// nothing, or are not requests to a resource.
+// Methods returns the methods that an effect's request may have. Other methods change nothing, or
+// are not requests to a resource.
 func Methods() []string { return slices.Clone(methods) }
 
-// Validate checks options that have their defaults. Its error is option.Faults.
+// Validate checks options whose defaults are filled in. Its error is option.Faults.
 func (o HTTPOptions) Validate() error {
 	var c option.Check
 	o.checkURL(&c)
@@ -63,7 +63,7 @@ func (o HTTPOptions) checkURL(c *option.Check) {
 	}
 }
 
-// checkCredentials allows at most one login, with texts that headers can carry. Its reports
+// checkCredentials allows at most one login, with texts that are valid in headers. Its reports
 // never repeat a value.
 func (o HTTPOptions) checkCredentials(c *option.Check) {
 	loggedIn := !o.Bearer.IsZero() || o.Basic != nil
@@ -99,7 +99,8 @@ func (o HTTPOptions) checkCredentials(c *option.Check) {
 	}
 }
 
-// headerProblem returns why a configuration may not set a header, or an empty string if it may.
+// headerProblem returns the reason why a configuration must not set a header, or an empty string if
+// it may.
 func headerProblem(name string) string {
 	switch canonical := http.CanonicalHeaderKey(name); {
 	case !isToken(name):
@@ -122,7 +123,7 @@ func (o HTTPOptions) checkSignOrigins(c *option.Check) {
 	}
 }
 
-// element returns the path of an element of a list.
+// element returns the path of a list element.
 func element(list string, i int) string { return list + "[" + strconv.Itoa(i) + "]" }
 
 func isOrigin(u *url.URL) bool {

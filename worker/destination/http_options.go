@@ -105,11 +105,11 @@ type Basic struct {
 	Password secret.Value `yaml:"password,omitempty"`
 }
 
-// target returns the URL of requests that bring none.
+// target returns the URL for requests that do not set one.
 func (o HTTPOptions) target() string { return cmp.Or(o.SecretURL.Reveal(), o.URL) }
 
-// ShownURL returns the URL of requests that bring none, as it may be stored and shown: a secret
-// URL is reduced to its origin. It is empty if the URL is invalid.
+// ShownURL returns the URL for requests that do not set one, in the form that may be stored and
+// shown. A secret URL is reduced to its origin. It is empty if the URL is invalid.
 func (o HTTPOptions) ShownURL() string {
 	u, err := parseTarget(o.target())
 	switch {
@@ -137,7 +137,7 @@ func (o HTTPOptions) WithDefaults() HTTPOptions {
 func parseTarget(raw string) (*url.URL, error) {
 	u, err := url.Parse(raw)
 	if err != nil {
-		return nil, errors.New("url is not valid") // The error of net/url quotes the whole URL.
+		return nil, errors.New("url is not valid") // net/url's error quotes the whole URL.
 	}
 	switch {
 	case u.Scheme != "http" && u.Scheme != "https":

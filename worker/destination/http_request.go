@@ -25,20 +25,21 @@ import (
 
 // Headers of every request.
 const (
-	headerAttempt     = "Hooklatch-Attempt"      // from 1
-	headerEventID     = "Hooklatch-Event-Id"     // percent-encoded where a header cannot hold it
-	headerEventType   = "Hooklatch-Event-Type"   // likewise
-	headerEventSource = "Hooklatch-Event-Source" // likewise
+	headerAttempt     = "Hooklatch-Attempt"      // counted from 1
+	headerEventID     = "Hooklatch-Event-Id"     // percent-encoded if the value is not valid in a header
+	headerEventType   = "Hooklatch-Event-Type"   // percent-encoded likewise
+	headerEventSource = "Hooklatch-Event-Source" // percent-encoded likewise
 
-	// HeaderReceivedAt is the time at which the delivery of a forwarded event was received, RFC
-	// 3339 in UTC. The request of a forward sets it.
+	// HeaderReceivedAt is the header with the receipt time of a forwarded event's delivery, RFC
+	// 3339 in UTC. Forward requests set it.
 	HeaderReceivedAt = "Hooklatch-Received-At"
-	// HeaderOrigin is the origin of a forwarded event that did not come by webhook: backfill.
+	// HeaderOrigin is the header with the origin of a forwarded event that did not arrive by
+	// webhook: backfill.
 	HeaderOrigin = "Hooklatch-Origin"
 )
 
-// FirstRequest implements Sender. It returns method, URL and headers for a request that has
-// none. They are the same for every effect, so e may be nil.
+// FirstRequest implements Sender. It returns the method, URL and headers for a request that does
+// not set them. They are the same for every effect, so e can be nil.
 func (h *HTTP) FirstRequest(*ledger.Effect) ledger.Request {
 	headers := make(map[string][]string, len(h.headers))
 	for name, value := range h.headers {
@@ -47,8 +48,8 @@ func (h *HTTP) FirstRequest(*ledger.Effect) ledger.Request {
 	return ledger.Request{Method: h.method, URL: h.shownURL, Headers: headers}
 }
 
-// completed returns the request of an effect as its first claim completed it. An effect that
-// was never claimed has no URL yet.
+// completed returns an effect's request as its first claim completed it. An effect that was never
+// claimed has no URL yet.
 func (h *HTTP) completed(r ledger.Request) ledger.Request {
 	if r.URL != "" && r.Method != "" {
 		return r
@@ -79,7 +80,7 @@ func (h *HTTP) checkHeader(name, value string) error {
 	return checkHeaderValue(canonical, value)
 }
 
-// CheckHeaderName reports why no request may set a header, whatever its destination.
+// CheckHeaderName reports why no request may set a header, at any destination.
 func CheckHeaderName(name string) error {
 	canonical := http.CanonicalHeaderKey(name)
 	switch {
@@ -116,8 +117,8 @@ func (h *HTTP) request(ctx context.Context, e *ledger.Effect) (*http.Request, er
 		Body: http.NoBody,
 	}).WithContext(ctx)
 	if len(r.Body) > 0 {
-		// Without GetBody, net/http cannot send the body a second time. It otherwise would, on
-		// a reused connection that breaks, because of the Idempotency-Key.
+		// Without GetBody, net/http cannot send the body a second time. Otherwise, because of the
+		// Idempotency-Key, it would resend the body when a reused connection breaks.
 		req.Body = io.NopCloser(bytes.NewReader(r.Body))
 		req.ContentLength = int64(len(r.Body))
 	}
@@ -183,12 +184,12 @@ func (h *HTTP) header(ctx context.Context, e *ledger.Effect, r ledger.Request, t
 	return header, nil
 }
 
-// wireKeyOf returns the key that the attempt carries: the effect's own, until the ledger
-// rotates it because a receiver stored an error for it.
+// wireKeyOf returns the key that the attempt carries: the effect's own key, until the ledger
+// rotates it because a receiver stored an error for that key.
 func wireKeyOf(e *ledger.Effect) string { return cmp.Or(e.WireKey, e.IdempotencyKey) }
 
-// headerOrder sorts names in non-canonical spelling last, so that they take precedence: the
-// ledger stores a request's "x-key" beside the destination's own "X-Key".
+// headerOrder sorts header names with canonical spelling first, so that other spellings override
+// them: the ledger stores a request's "x-key" beside the destination's own "X-Key".
 func headerOrder(headers map[string][]string) []string {
 	return slices.SortedFunc(maps.Keys(headers), func(a, b string) int {
 		return cmp.Or(
@@ -205,7 +206,7 @@ func spelling(name string) int {
 	return 1
 }
 
-// propagate sends the trace of the attempt, or that of the event if the attempt is not traced.
+// propagate sends the attempt's trace, or the event's trace if the attempt is not traced.
 func propagate(ctx context.Context, traceparent string, header http.Header) {
 	if !trace.SpanContextFromContext(ctx).IsValid() {
 		ctx = tracing.WithParent(ctx, traceparent)
@@ -213,8 +214,8 @@ func propagate(ctx context.Context, traceparent string, header http.Header) {
 	propagation.TraceContext{}.Inject(ctx, propagation.HeaderCarrier(header))
 }
 
-// reservedHeader reports whether neither a configuration nor a request may set a header, given
-// in canonical form, because the destination or the connection does.
+// reservedHeader reports whether a header, given in canonical form, is set by the destination or
+// the connection. Neither a configuration nor a request may set such a header.
 func reservedHeader(canonical string) bool {
 	switch canonical {
 	case "Authorization", "Connection", "Content-Length", "Expect", "Host", "Keep-Alive",
@@ -229,7 +230,7 @@ func isWebhookHeader(canonical string) bool {
 	return canonical == headerWebhookID || canonical == headerWebhookSignature || canonical == headerWebhookTimestamp
 }
 
-// isToken reports whether a name can name a header (RFC 9110, section 5.6.2).
+// isToken reports whether a name is a valid header name (RFC 9110, section 5.6.2).
 func isToken(name string) bool {
 	for _, c := range []byte(name) {
 		letter := 'a' <= c|0x20 && c|0x20 <= 'z'

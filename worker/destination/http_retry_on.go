@@ -8,13 +8,13 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// DefaultRetryOn returns the statuses after which an effect of the policy is tried again. Their
-// causes are not in the effect, and an operator will repair them: a wrong secret (401, 403,
-// 407), a route that is not deployed yet (404), a request that reached the wrong server (421),
-// a locked resource (423).
+// DefaultRetryOn returns the statuses after which an effect with the policy is tried again. Their
+// cause is not the effect, and an operator will repair it: a wrong secret (401, 403, 407), a route
+// that is not deployed yet (404), a request that reached the wrong server (421), a locked resource
+// (423).
 //
-// A 403, 404 or 423 can also come from the middle of a handler that has already done something.
-// An at_most_once effect is not tried again after those.
+// A 403, 404 or 423 can also come from the middle of a handler that has already done something. An
+// at_most_once effect is not tried again after these statuses.
 func DefaultRetryOn(policy ledger.Policy) []int {
 	if policy == ledger.AtMostOnce {
 		return []int{http.StatusUnauthorized, http.StatusProxyAuthRequired, http.StatusMisdirectedRequest}
@@ -25,7 +25,7 @@ func DefaultRetryOn(policy ledger.Policy) []int {
 	}
 }
 
-// CheckRetryOn reports the statuses that may not be in a list for the policy. Its error is
+// CheckRetryOn reports the statuses that must not be in a list for the policy. Its error is
 // option.Faults.
 func CheckRetryOn(policy ledger.Policy, statuses []int) error {
 	var c option.Check
@@ -57,8 +57,8 @@ func mayRetryOn(policy ledger.Policy, status int) bool {
 	return status >= 400 && status <= 499
 }
 
-// retriesOn reports whether the effect is tried again after the status. The policy is that of
-// the effect, which can differ from its destination's.
+// retriesOn reports whether the effect is tried again after the status. The policy is the effect's,
+// which can differ from its destination's.
 func (h *HTTP) retriesOn(policy ledger.Policy, status int) bool {
 	if h.retryOn == nil {
 		return slices.Contains(DefaultRetryOn(policy), status)

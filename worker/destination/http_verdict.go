@@ -19,11 +19,11 @@ import (
 //	other 4xx      refused
 //	anything else  maybe applied
 //
-// A 409 means "this exists already", which is final, or "a request with this key is in
-// progress" (draft-ietf-httpapi-idempotency-key-header; Stripe). The second is possible only if
-// an earlier attempt may have arrived, or if the receiver sends a Retry-After: then the answer
-// is ambiguous. If it meant the first, the attempts run out and the effect is parked as in
-// doubt. That is better than a failed effect of which an earlier attempt was applied.
+// A 409 means "this exists already", which is final, or "a request with this key is in progress"
+// (draft-ietf-httpapi-idempotency-key-header; Stripe). The second is possible only if an earlier
+// attempt may have arrived, or if the receiver sends a Retry-After: then the response is ambiguous.
+// If the response had the first meaning, the attempts run out and the effect is parked as in doubt.
+// That is better than a failed effect of which an earlier attempt was applied.
 func (h *HTTP) answered(e *ledger.Effect, status int, header http.Header) Outcome {
 	out := Outcome{Status: status}
 	if status >= 200 && status <= 299 {

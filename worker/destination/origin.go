@@ -10,19 +10,19 @@ import (
 	"github.com/hooklatch/hooklatch/internal/safetext"
 )
 
-// sameOrigin reports whether a request goes to the configured origin, and so may carry the
-// credentials for it.
+// sameOrigin reports whether a request goes to the configured origin, and so may carry its
+// credentials.
 func (h *HTTP) sameOrigin(target *url.URL) bool { return sameOrigin(target, h.url) }
 
 func sameOrigin(a, b *url.URL) bool {
 	return a.Scheme == b.Scheme && portOf(a) == portOf(b) && egress.CanonicalHost(a.Hostname()) == egress.CanonicalHost(b.Hostname())
 }
 
-// foreignHost replaces, in errors, a host that is not in the configuration: such a host is a
-// value of an event, and errors contain none.
+// foreignHost replaces, in errors, a host that is not in the configuration: such a host is an event
+// value, and errors must not contain event values.
 const foreignHost = "the host of its URL"
 
-// shownHost returns the host of a target as errors show it.
+// shownHost returns a target's host as errors show it.
 func shownHost(target *url.URL, configured ...*url.URL) string {
 	if slices.ContainsFunc(configured, func(origin *url.URL) bool { return origin != nil && sameOrigin(target, origin) }) {
 		return safetext.Line(target.Host, maxShownHost)
@@ -30,14 +30,14 @@ func shownHost(target *url.URL, configured ...*url.URL) string {
 	return foreignHost
 }
 
-// maxShownHost bounds the part of a URL that an error repeats, in bytes.
+// maxShownHost is the maximum number of bytes of a URL that an error repeats.
 const maxShownHost = 100
 
-// errForeign is returned for a signed request to an origin that may not get a signature.
+// errForeign is returned for a signed request to an origin that must not receive a signature.
 var errForeign = errors.New("requests of this destination are signed, and this one goes neither to the origin of its url nor to one of its sign_origins")
 
-// checkSigned rejects a target that may not be sent a signature: it could present the signature
-// to the intended receivers.
+// checkSigned rejects a target that must not receive a signature: the target could send the
+// signature on to the intended receivers.
 func (h *HTTP) checkSigned(target *url.URL) error {
 	if slices.ContainsFunc(h.signOrigins, func(origin *url.URL) bool { return sameOrigin(target, origin) }) {
 		return nil
@@ -45,7 +45,7 @@ func (h *HTTP) checkSigned(target *url.URL) error {
 	return errForeign
 }
 
-// originsToSign returns the origins that may be sent a signature.
+// originsToSign returns the origins that may receive a signature.
 func originsToSign(own *url.URL, o HTTPOptions) ([]*url.URL, error) {
 	origins := []*url.URL{own}
 	for i, raw := range o.SignOrigins {

@@ -9,22 +9,22 @@ import (
 	"github.com/hooklatch/hooklatch/internal/rate"
 )
 
-// Preset is a chat whose incoming webhooks take messages: slack, teams or discord.
+// Preset is a chat whose incoming webhooks accept messages: slack, teams or discord.
 type Preset string
 
-// preset is how one of them takes a message.
+// preset defines how one chat accepts a message.
 type preset struct {
 	Name Preset
-	// rate is what the chat allows one webhook.
+	// rate is the rate that the chat allows for one webhook.
 	rate rate.PerSecond
-	// most is how many characters of a message the chat takes.
+	// most is the maximum number of characters in a message.
 	most int
-	// body holds a text as a message in which nothing of the text is markup that notifies
-	// people: it comes from a sender.
+	// body returns a message with the text. None of the text, which comes from a sender, is markup
+	// that notifies users.
 	body func(text string) any
 }
 
-// presets are all of them. Sources:
+// presets returns all presets. Sources:
 // docs.slack.dev/messaging/sending-messages-using-incoming-webhooks and /apis/web-api/rate-limits;
 // learn.microsoft.com/microsoftteams/platform/webhooks-and-connectors/how-to/add-incoming-webhook;
 // discord.com/developers/docs/resources/webhook and /topics/rate-limits.
@@ -65,7 +65,7 @@ func Presets() []string {
 	return names
 }
 
-// UsualRate is the rate that the preset allows, or 0 without one.
+// UsualRate is the rate that the preset allows, or 0 without a preset.
 func (o HTTPOptions) UsualRate() rate.PerSecond {
 	p, _ := presetOf(o.Preset)
 	return p.rate
@@ -82,7 +82,7 @@ func (h *HTTP) Message(text string) ([]byte, bool) {
 	}
 	var body bytes.Buffer
 	encoder := json.NewEncoder(&body)
-	encoder.SetEscapeHTML(false)     // it is no HTML, and people read it in the ledger
-	_ = encoder.Encode(p.body(text)) // texts encode
+	encoder.SetEscapeHTML(false)     // not HTML, and operators read the message in the ledger
+	_ = encoder.Encode(p.body(text)) // texts always encode
 	return bytes.TrimSuffix(body.Bytes(), []byte("\n")), true
 }

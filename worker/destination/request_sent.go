@@ -8,11 +8,12 @@ import (
 	"github.com/hooklatch/hooklatch/internal/failpoint"
 )
 
-// placeRequestSent is the failpoint after the whole request is sent and before the answer is
+// placeRequestSent is the failpoint after the whole request is sent and before the response is
 // read.
 const placeRequestSent = "effect.request_sent"
 
-// requestSent receives the result of that failpoint, in a binary that has failpoints.
+// requestSent receives the result of the failpoint placeRequestSent, in a binary that has
+// failpoints.
 type requestSent chan error
 
 // passWhenSent hits the failpoint when net/http has written the request, in a goroutine of
@@ -22,13 +23,13 @@ func passWhenSent(client *httptrace.ClientTrace) requestSent {
 	client.WroteRequest = func(httptrace.WroteRequestInfo) {
 		select {
 		case sent <- failpoint.Hit(placeRequestSent):
-		default: // a request that net/http wrote a second time
+		default: // net/http wrote the request a second time
 		}
 	}
 	return sent
 }
 
-// awaited returns the answer, or the error of the failpoint by which the answer is lost.
+// awaited returns the response, or the error of the failpoint that loses the response.
 func (s requestSent) awaited(ctx context.Context, resp *http.Response) (*http.Response, error) {
 	var err error
 	select {
@@ -37,7 +38,7 @@ func (s requestSent) awaited(ctx context.Context, resp *http.Response) (*http.Re
 		err = ctx.Err()
 	}
 	if err != nil {
-		_ = resp.Body.Close() // the answer is lost
+		_ = resp.Body.Close() // the response is lost
 		return nil, err
 	}
 	return resp, nil

@@ -12,8 +12,8 @@ import (
 const maxWait = 24 * time.Hour
 
 // Schedule determines the wait before the next attempt of an effect: exponential backoff with
-// jitter, never shorter than a Retry-After. With the defaults, twenty attempts spread over
-// about ten hours: after 5 s, 10 s, 20 s, ... 43 min, then hourly.
+// jitter, never shorter than a Retry-After. By default, twenty attempts spread over about ten
+// hours: after 5 s, 10 s, 20 s, ... 43 min, then hourly.
 type Schedule struct {
 	// Wait after the first attempt. Defaults to 5s.
 	Initial time.Duration `yaml:"initial,omitempty"`
@@ -54,9 +54,9 @@ func (s Schedule) Validate() error {
 	return c.Err()
 }
 
-// Delay returns the wait after the given attempt, counted from 1. It is at least retryAfter,
-// plus some jitter so that effects which a receiver turned away together do not return
-// together. No wait is longer than 24 h. rnd returns numbers in [0, 1); nil means random ones.
+// Delay returns the wait after the given attempt, counted from 1. It is at least retryAfter, plus
+// jitter, so that effects that were refused together are not sent together again. No wait is longer
+// than 24 h. rnd returns numbers in [0, 1); if nil, they are random.
 func (s Schedule) Delay(attempt int, retryAfter time.Duration, rnd func() float64) time.Duration {
 	s = s.WithDefaults()
 	if rnd == nil {

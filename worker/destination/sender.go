@@ -1,5 +1,5 @@
-// Package destination sends effects: it makes one attempt at a time, reaches only addresses
-// that the operator allowed, and reports the outcome.
+// Package destination sends effects. It makes one attempt at a time, reaches only addresses that
+// the operator allowed, and reports the outcome.
 package destination
 
 import (
@@ -19,9 +19,9 @@ const (
 	KindSQL   = "sql"
 )
 
-// Sender performs one attempt of an effect. It is safe for concurrent use. A Sender may
-// implement any of the interfaces below; each says when it is used. A Sender that wraps another
-// must implement those that it wants to pass on.
+// Sender performs one attempt of an effect. It is safe for concurrent use. A Sender may implement
+// any of the interfaces below; each interface documents its use. A Sender that wraps another Sender
+// must implement every interface that it passes on.
 type Sender interface {
 	// Kind returns the kind of destination: "http", "email" or "sql".
 	Kind() string
@@ -41,51 +41,51 @@ type TimeLimited interface {
 }
 
 // HeaderOwner is a Sender that sets headers itself. It is used when routes are compiled: a
-// delivery that is forwarded does not bring these headers along.
+// forwarded delivery loses these headers.
 type HeaderOwner interface {
-	// OwnHeaders returns their names in canonical form.
+	// OwnHeaders returns the headers' names in canonical form.
 	OwnHeaders() []string
 }
 
 // HeaderChecker is a Sender that does not accept every header. It is used when routes are
 // compiled, for each header that a route sets.
 type HeaderChecker interface {
-	// CheckHeader reports why a request may not set this header. The value is empty if it is
-	// not known yet.
+	// CheckHeader reports why a request must not set this header. The value is empty if it is not
+	// known yet.
 	CheckHeader(name, value string) error
 }
 
-// Messenger is a Sender that can post a text as a message. It is used when routes are
-// compiled, for those with http.text, and when their events are planned.
+// Messenger is a Sender that can post a text as a message. It is used when routes with http.text
+// are compiled, and when their events are planned.
 type Messenger interface {
 	// Message returns the JSON of a request that posts a text, or false if the sender posts
 	// no messages.
 	Message(text string) (body []byte, posts bool)
 }
 
-// StatementChecker is a Sender that runs statements by name. It is used when routes are
-// compiled, for the statement of each.
+// StatementChecker is a Sender that runs statements by name. It is used when routes are compiled,
+// for each statement.
 type StatementChecker interface {
-	// CheckStatement returns the name of the statement, or an error if it cannot run with so
-	// many parameters. An empty name means the only statement.
+	// CheckStatement returns the name of the statement, or an error if the statement cannot run
+	// with this number of parameters. An empty name means the only statement.
 	CheckStatement(name string, params int) (string, error)
 }
 
-// StateReader is a Sender that can read where it sends, with its own credentials. It is looked
-// for when routes are compiled that refetch with the credentials of their destination, and
-// called before the first attempt.
+// StateReader is a Sender that can also read at its destination, with its own credentials. It is
+// required when a compiled route refetches with its destination's credentials, and called before
+// the first attempt.
 type StateReader interface {
-	// Fetch reads the JSON at a URL, or returns the outcome of the attempt it was for.
+	// Fetch reads the JSON at a URL, or returns the outcome of the attempt that needed it.
 	Fetch(ctx context.Context, url string) ([]byte, *Outcome)
 }
 
 // Transactional is a Sender whose effects are applied in the ledger's own Postgres: claim,
-// statement and settlement are one transaction, so that an effect is applied exactly once. It
-// is used for each attempt, in place of Send.
+// statement and settlement are one transaction, so that an effect is applied exactly once. Each
+// attempt calls Run instead of Send.
 type Transactional interface {
 	Sender
 	// Run applies the effect with tx and returns the outcome. Unless the outcome is done, the
-	// caller must roll back tx. An error means that the outcome is unknown, because tx is lost.
+	// caller must roll back tx. An error means that the outcome is unknown, because tx was lost.
 	Run(ctx context.Context, tx pgx.Tx, e *ledger.Effect) (Outcome, error)
 }
 
@@ -111,26 +111,26 @@ var (
 // Outcome is the result of one attempt.
 type Outcome struct {
 	Verdict ledger.Verdict
-	// Status is the HTTP or SMTP status, 0 without an answer.
+	// Status is the HTTP or SMTP status, or 0 without a response.
 	Status int
-	// Excerpt is at most 2 KiB of the answer: valid UTF-8 on one line, without
-	// control characters and without the secrets of the destination.
+	// Excerpt is at most 2 KiB of the response: valid UTF-8 on one line, without control characters
+	// and without the destination's secrets.
 	Excerpt string
-	// Err is nil if the effect is done. It is one line, without any part of the answer's body,
+	// Err is nil if the effect is done. It is one line, without any part of the response body,
 	// without secrets and without query strings.
 	Err error
-	// Whether the receiver did not look at the request again, but replayed the error it had
-	// stored for the key: trying again under the same key is useless.
+	// If true, the receiver did not process the request again, but replayed the error it had stored
+	// for the key. Trying again under the same key is useless.
 	StoredError bool
-	// Whether nothing was sent, and nothing will be until an operator changes the configuration
-	// or the effect.
+	// If true, nothing was sent, and nothing will be until an operator changes the configuration or
+	// the effect.
 	NeedsPerson bool
-	// RetryAfter is how long the receiver asked to wait, or 0.
+	// RetryAfter is the wait that the receiver requested, or 0.
 	RetryAfter time.Duration
 }
 
-// needsPerson is the outcome of an attempt that was not made, and that an operator must make
-// possible first.
+// needsPerson is the outcome of an attempt that was not made, and that needs an operator's action
+// first.
 func needsPerson(err error) Outcome {
 	return Outcome{Verdict: ledger.VerdictNotApplied, Err: errors.New(oneLine(err.Error())), NeedsPerson: true}
 }

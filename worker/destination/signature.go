@@ -29,10 +29,10 @@ type signer struct{ keys []signingKey }
 
 // Prefixes of a secret.
 const (
-	encodedSecret = "whsec_" // and Base64, which every library of Standard Webhooks can read
-	privateKey    = "whsk_"  // and Base64 of an Ed25519 private key
-	publicKey     = "whpk_"  // and Base64 of the public key, with which receivers verify
-	rawSecret     = "raw:"   // and the bytes themselves, for receivers that compute the HMAC on their own
+	encodedSecret = "whsec_" // followed by Base64; every Standard Webhooks library can read it
+	privateKey    = "whsk_"  // followed by Base64 of an Ed25519 private key
+	publicKey     = "whpk_"  // followed by Base64 of the public key, with which receivers verify
+	rawSecret     = "raw:"   // followed by the bytes, for receivers that compute the HMAC on their own
 
 	// Bounds of the specification.
 	minSecretBytes = 24
@@ -57,8 +57,8 @@ func (s *Sign) standardWebhooks() []secret.Value {
 	return s.StandardWebhooks
 }
 
-// validate reports for each secret why it cannot sign, or why the receiver's library would
-// interpret it differently. It never quotes a secret.
+// validate reports for each secret why it cannot sign, or why the receiver's library would read it
+// differently. It never quotes a secret.
 func (s *Sign) validate() error {
 	var c option.Check
 	if s != nil && len(s.StandardWebhooks) == 0 {
@@ -78,14 +78,14 @@ func (s *Sign) validate() error {
 	return c.Err()
 }
 
-// isHalfOfPair reports whether a secret is meant as half of a key pair, not as a shared secret.
+// isHalfOfPair reports whether a secret is half of a key pair, not a shared secret.
 func isHalfOfPair(value secret.Value) bool {
 	text := value.Reveal()
 	return strings.HasPrefix(text, privateKey) || strings.HasPrefix(text, publicKey)
 }
 
-// SigningPublicKey returns the key with which the receiver verifies the signatures of a secret:
-// "whpk_" and Base64. It is empty for a shared secret, and for one that cannot sign.
+// SigningPublicKey returns the public key with which receivers verify a secret's signatures:
+// "whpk_" and Base64. It is empty for a shared secret, and for a secret that cannot sign.
 func SigningPublicKey(value secret.Value) string {
 	key, err := readSigningKey(value)
 	if pair, ok := key.(asymmetricKey); ok && err == nil {
@@ -94,7 +94,7 @@ func SigningPublicKey(value secret.Value) string {
 	return ""
 }
 
-// readSigningKey returns the key of a configured secret.
+// readSigningKey returns the key in a configured secret.
 func readSigningKey(value secret.Value) (signingKey, error) {
 	text := value.Reveal()
 	if text == "" {
@@ -127,8 +127,8 @@ func readSigningKey(value secret.Value) (signingKey, error) {
 	return symmetricKey(key), nil
 }
 
-// readPrivateKey reads both forms of an Ed25519 private key in use: its seed, and the seed
-// followed by the public key.
+// readPrivateKey reads both common forms of an Ed25519 private key: the seed, and the seed followed
+// by the public key.
 func readPrivateKey(encoded string) (signingKey, error) {
 	key, err := decodeKey(encoded)
 	if err != nil {
@@ -138,7 +138,7 @@ func readPrivateKey(encoded string) (signingKey, error) {
 	case ed25519.SeedSize:
 		return asymmetricKey(ed25519.NewKeyFromSeed(key)), nil
 	case ed25519.PrivateKeySize:
-		// Signatures made with the public key of another pair reveal the private key.
+		// Signatures made with another pair's public key reveal the private key.
 		pair := ed25519.NewKeyFromSeed(key[:ed25519.SeedSize])
 		if !pair.Equal(ed25519.PrivateKey(key)) {
 			return nil, errors.New("has a public key after the private one that does not belong to it")
@@ -179,7 +179,7 @@ func (s *signer) sign(id string, at time.Time, body []byte) (timestamp, signatur
 	return timestamp, strings.Join(signatures, " ")
 }
 
-// signingKey signs "id.timestamp.body" by one scheme of the specification.
+// signingKey signs "id.timestamp.body" with one of the specification's schemes.
 type signingKey interface {
 	sign(message []byte) (scheme string, signature []byte)
 }
@@ -193,8 +193,8 @@ func (k symmetricKey) sign(message []byte) (scheme string, signature []byte) {
 	return "v1", mac.Sum(nil)
 }
 
-// asymmetricKey is the private half of a key pair: Ed25519. The receiver has the public half,
-// with which it cannot sign.
+// asymmetricKey is the private half of a key pair: Ed25519. The receiver has only the public half,
+// which cannot sign.
 type asymmetricKey ed25519.PrivateKey
 
 func (k asymmetricKey) sign(message []byte) (scheme string, signature []byte) {

@@ -20,19 +20,19 @@ import (
 )
 
 const (
-	// maxReplies is how many bytes one session reads, including the TLS handshake: a server
-	// that never ends its line must not fill the memory.
+	// maxReplies is the maximum number of bytes that one session reads, including the TLS
+	// handshake: a server that sends an endless line must not fill the memory.
 	maxReplies = 256 << 10
 	// quitTimeout bounds the end of a session.
 	quitTimeout = time.Second
 )
 
-// stage is how far an SMTP session has come. It determines the meaning of a failure.
+// stage is the last step that an SMTP session reached. It determines a failure's meaning.
 type stage string
 
 const (
-	// Before the message: the connection or the login fails, which an operator can repair, even
-	// if the server answers 5xx.
+	// Before the message: connection and login. An operator can repair a failure, even if the
+	// server replies 5xx.
 	stageGreeting stage = "greeting"
 	stageHello    stage = "EHLO"
 	stageStartTLS stage = "STARTTLS"
@@ -41,15 +41,14 @@ const (
 	stageFrom stage = "MAIL FROM"
 	stageTo   stage = "RCPT TO"
 	stageData stage = "DATA"
-	// The content, until its final dot is sent: the server must not deliver the message (RFC
-	// 5321, section 4.1.1.4).
+	// The content, until the final dot is sent: before the dot, the server must not deliver the
+	// message (RFC 5321, section 4.1.1.4).
 	stageContent stage = "message content"
-	// The final dot may have arrived.
+	// After the final dot: it may have arrived.
 	stageEnd stage = "end of message"
 )
 
-// verdict returns the meaning of a failure at this stage for the effect. code is the server's
-// reply, or 0 without one.
+// verdict returns a failure's meaning for the effect. code is the server's reply, or 0 without one.
 func (s stage) verdict(code int) ledger.Verdict {
 	switch s {
 	case stageFrom, stageTo, stageData, stageEnd:
@@ -58,7 +57,7 @@ func (s stage) verdict(code int) ledger.Verdict {
 	}
 	switch {
 	case code == 530 || code == 534 || code == 535 || code == 538:
-		return ledger.VerdictNotApplied // about the login (RFC 4954, section 6)
+		return ledger.VerdictNotApplied // the reply is about the login (RFC 4954, section 6)
 	case code >= 500 && code <= 599:
 		return ledger.VerdictRefused
 	case code >= 400 && code <= 499:
@@ -77,7 +76,7 @@ func (m *Email) transmit(ctx context.Context, from *mail.Address, to []*mail.Add
 		return notConnected(ctx, address, m.timeout, err)
 	}
 	defer plain.Close()
-	// The SMTP client only knows deadlines; this ends it when ctx is cancelled.
+	// The SMTP client knows only deadlines; closing the connection ends it when ctx is cancelled.
 	defer context.AfterFunc(ctx, func() { plain.Close() })()
 	bounded := &boundedConn{Conn: plain, left: maxReplies}
 	var conn net.Conn = bounded
@@ -108,7 +107,7 @@ func (m *Email) transmit(ctx context.Context, from *mail.Address, to []*mail.Add
 		return m.failed(ctx, stageData, err)
 	}
 	if _, err := writer.Write(content); err != nil {
-		// No QUIT: the client would end the message with a dot before it.
+		// QUIT is not sent: the client would first end the message with a dot.
 		return m.failed(ctx, stageContent, err)
 	}
 	bounded.passSent = failpoint.Enabled
@@ -156,7 +155,7 @@ func (m *Email) auth(client *smtp.Client) (smtp.Auth, error) {
 	_, offered := client.Extension("AUTH")
 	mechanisms := strings.Fields(strings.ToUpper(offered))
 	password := m.password.Reveal()
-	inClear := m.tlsMode == TLSNone // only where the operator allowed it
+	inClear := m.tlsMode == TLSNone // only if the operator allowed it
 	switch {
 	case slices.Contains(mechanisms, "SCRAM-SHA-256"):
 		return smtp.ScramSHA256Auth(m.username, password), nil
@@ -170,13 +169,13 @@ func (m *Email) auth(client *smtp.Client) (smtp.Auth, error) {
 	return nil, errNoAuth
 }
 
-// envelop names the sender and the recipients. One refused recipient fails the whole message:
-// an effect is applied completely or not at all.
+// envelop sends the sender and the recipients. One refused recipient fails the whole message: an
+// effect is applied completely or not at all.
 func envelop(client *smtp.Client, from *mail.Address, to []*mail.Address) (stage, error) {
 	international := !isASCII(from.Address) || slices.ContainsFunc(to, func(a *mail.Address) bool { return !isASCII(a.Address) })
 	client.SkipSMTPUTF8(!international)
 	if offered, _ := client.Extension("SMTPUTF8"); international && !offered {
-		return stageFrom, errNoUTF8 // RFC 6531, section 3.2: it must not be sent as it is
+		return stageFrom, errNoUTF8 // RFC 6531, section 3.2: the address must not be sent unchanged
 	}
 	if err := client.Mail(envelope(from)); err != nil {
 		return stageFrom, err
@@ -191,8 +190,7 @@ func envelop(client *smtp.Client, from *mail.Address, to []*mail.Address) (stage
 		if !ok {
 			return stageTo, err
 		}
-		// One permanently refused recipient decides the outcome, whatever happens to the
-		// others.
+		// One permanently refused recipient decides the outcome, whatever the other replies are.
 		if kept, ok := errors.AsType[*textproto.Error](worst); !ok || reply.Code > kept.Code {
 			worst = err
 		}
@@ -225,7 +223,7 @@ func (m *Email) failed(ctx context.Context, at stage, err error) Outcome {
 	return Outcome{Verdict: at.verdict(0), Err: why}
 }
 
-// quit ends a session whose outcome is known; errors of the end do not matter.
+// quit ends a session whose outcome is known, and ignores errors.
 func quit(client *smtp.Client, conn net.Conn) {
 	if conn.SetDeadline(time.Now().Add(quitTimeout)) == nil {
 		_ = client.Quit()
@@ -236,12 +234,12 @@ func isASCII(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r >= utf8.RuneSelf })
 }
 
-// boundedConn fails when more than left bytes are read.
+// boundedConn fails after more than left bytes are read.
 type boundedConn struct {
 	net.Conn
 
 	left     int
-	passSent bool // whether the next read hits placeRequestSent
+	passSent bool // if true, the next read hits placeRequestSent
 }
 
 var errTooMuch = errors.New("the server sent too much data")

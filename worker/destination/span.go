@@ -15,7 +15,7 @@ import (
 
 const scopeName = "github.com/hooklatch/hooklatch/worker/destination"
 
-// newTracer returns a tracer, which discards its spans if there is no provider.
+// newTracer returns a tracer that discards its spans if there is no provider.
 func newTracer(provider trace.TracerProvider) trace.Tracer {
 	if provider == nil {
 		provider = noop.NewTracerProvider()
@@ -32,7 +32,7 @@ func spanOf(destination string, e *ledger.Effect) trace.SpanStartEventOption {
 	)
 }
 
-// serverOf returns where an attempt goes. Path and query are left out: some destinations have
+// serverOf returns the server of an attempt. Path and query are left out: some destinations have
 // secrets in them (I12).
 func serverOf(host, port string) []attribute.KeyValue {
 	attrs := []attribute.KeyValue{semconv.ServerAddress(host)}

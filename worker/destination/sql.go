@@ -36,7 +36,7 @@ type SQL struct {
 // sqlText is one configured statement.
 type sqlText struct {
 	text   string
-	params int // it takes
+	params int // number of parameters
 }
 
 // NewSQL checks the options.
@@ -74,7 +74,7 @@ func (s *SQL) Timeout() time.Duration { return s.timeout }
 // FirstRequest implements Sender. It adds nothing.
 func (s *SQL) FirstRequest(*ledger.Effect) ledger.Request { return ledger.Request{} }
 
-// Send implements Sender. It sends nothing: see Run.
+// Send implements Sender. It must not be called; Run applies the effect.
 func (s *SQL) Send(context.Context, *ledger.Effect) Outcome {
 	return refused("a statement runs only in the transaction of its claim")
 }
@@ -119,8 +119,8 @@ func (s *SQL) Run(ctx context.Context, tx pgx.Tx, e *ledger.Effect) (Outcome, er
 	return Outcome{Verdict: ledger.VerdictDone, Excerpt: tag}, nil
 }
 
-// recordSQL adds the result of the statement to the span: never the text of the error, which
-// may quote values.
+// recordSQL adds the result of the statement to the span, but never the error text, which may quote
+// values.
 func recordSQL(span trace.Span, err error) {
 	if err == nil {
 		return
@@ -156,7 +156,7 @@ func (s *SQL) execute(ctx context.Context, tx pgx.Tx, call Statement) (string, e
 		return "", err
 	}
 	if s.role != "" {
-		// The rest of tx belongs to the ledger.
+		// The ledger uses the rest of tx.
 		if _, err := tx.Exec(ctx, "RESET ROLE"); err != nil {
 			return "", err
 		}
@@ -164,8 +164,8 @@ func (s *SQL) execute(ctx context.Context, tx pgx.Tx, call Statement) (string, e
 	return tag.String(), nil
 }
 
-// sqlVerdict returns refused for failures that the data causes: a constraint, a value, an
-// exception raised by the statement. Everything else may be transient or repairable: a lock, a
+// sqlVerdict returns "refused" for failures that the data causes: a constraint, a value, an
+// exception raised by the statement. Other failures may be transient or repairable: a lock, a
 // missing table or privilege.
 func sqlVerdict(code string) ledger.Verdict {
 	if sqlstate.InClass(code, "22", "23", "P0001") {
@@ -174,11 +174,11 @@ func sqlVerdict(code string) ledger.Verdict {
 	return ledger.VerdictNotApplied
 }
 
-// sqlFailed returns the outcome of a statement that Postgres refused. The details of its error
-// contain rows, and are left out. Its message contains values only if a value does not fit its
-// type, or if a function of the database writes them. Such a message becomes the excerpt, which
-// is concealed and erased like other answers; the error then has only its code and the name of
-// its constraint, column or table.
+// sqlFailed returns the outcome of a statement that Postgres refused. The error's details contain
+// rows and are left out. The error's message contains values only if a value does not fit its type,
+// or if a database function adds them. Such a message becomes the excerpt, which is concealed and
+// erased like other responses. The stored error then contains only the code and the name of the
+// constraint, column or table.
 func sqlFailed(statement string, pg *pgconn.PgError) Outcome {
 	out, text := Outcome{Verdict: sqlVerdict(pg.Code)}, pg.Message
 	if sqlstate.InClass(pg.Code, "22") || pg.Where != "" {

@@ -42,7 +42,7 @@ func (o SQLOptions) WithDefaults() SQLOptions {
 	return o
 }
 
-// Validate checks options that have their defaults. Its error is option.Faults.
+// Validate checks options whose defaults are filled in. Its error is option.Faults.
 func (o SQLOptions) Validate() error {
 	var c option.Check
 	if len(o.Statements) == 0 {

@@ -12,7 +12,7 @@ import (
 
 // StatementError is the error of a statement that Postgres would refuse in its current state.
 type StatementError struct {
-	Statement string // its name
+	Statement string // name of the statement
 	Err       error
 }
 
@@ -23,9 +23,9 @@ func (e *StatementError) Error() string { return e.Err.Error() }
 func (e *StatementError) Unwrap() error { return e.Err }
 
 // Prepare lets Postgres parse each statement without running it, as its role. It returns the
-// statements that Postgres refuses, such as one that names a table which does not exist.
-// Privileges on tables are checked only when a statement runs. If Prepare returns an error, it
-// found out nothing.
+// statements that Postgres refuses, for example because a table does not exist. Privileges on
+// tables are checked only when a statement runs. If Prepare returns an error, the result is
+// unknown.
 func (s *SQL) Prepare(ctx context.Context, conn *pgx.Conn) ([]*StatementError, error) {
 	var refused []*StatementError
 	for _, name := range slices.Sorted(maps.Keys(s.statements)) {
@@ -44,7 +44,7 @@ func (s *SQL) prepare(ctx context.Context, conn *pgx.Conn, text string) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }() // it changed nothing
+	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }() // nothing was changed
 	if _, err := tx.Exec(ctx, "SELECT set_config('lock_timeout', '2s', true), set_config('statement_timeout', '5s', true)"); err != nil {
 		return err
 	}

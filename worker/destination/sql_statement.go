@@ -14,16 +14,17 @@ import (
 // SQLContentType is the content type of a request that holds a Statement.
 const SQLContentType = "application/vnd.hooklatch.sql+json"
 
-// Statement is the body of an effect at an sql destination: the statement to run, with its
+// Statement is the request body of an effect at an sql destination: the statement to run, with its
 // parameters.
 type Statement struct {
-	// Name of a statement of the destination; it may be empty if there is only one.
+	// Name is the name of one of the destination's statements. It may be empty if there is only
+	// one.
 	Name string `json:"statement"`
 	// Params are the parameters $1, $2, ... as text; nil is NULL.
 	Params []*string `json:"params"`
 }
 
-// Encode returns the statement as the body of a request.
+// Encode returns the statement as a request body.
 func (s Statement) Encode() ([]byte, error) {
 	for i, param := range s.Params {
 		if param != nil && strings.ContainsRune(*param, 0) {
@@ -40,7 +41,7 @@ func (s Statement) Encode() ([]byte, error) {
 	return body, nil
 }
 
-// DecodeStatement reads the body of a request.
+// DecodeStatement reads a statement from a request body.
 func DecodeStatement(body []byte) (Statement, error) {
 	var s Statement
 	if err := decodeStrictly(body, &s); err != nil {
@@ -49,8 +50,8 @@ func DecodeStatement(body []byte) (Statement, error) {
 	return s, nil
 }
 
-// decodeStrictly decodes the body of a request from JSON. It rejects unknown fields, because
-// they would be lost silently.
+// decodeStrictly decodes a JSON request body. It rejects unknown fields, which would otherwise be
+// lost silently.
 func decodeStrictly(body []byte, into any) error {
 	decoder := json.NewDecoder(bytes.NewReader(body))
 	decoder.DisallowUnknownFields()
