@@ -19,25 +19,24 @@ import (
 
 // Case is a handler, the events to try it with, and the definition of its result.
 type Case struct {
-	// Make prepares an empty database, such as by creating tables, and returns the handler to
-	// try there. It is called once for each trial, and each trial has a database of its own.
-	// If the handler has state elsewhere, Make must create that anew. Required.
+	// Make prepares an empty database, for example by creating tables, and returns the handler to
+	// try there. It is called once for each trial, and each trial has a separate database. If the
+	// handler has state elsewhere, Make must also reset that state. Required.
 	Make func(ctx context.Context, w World) (worker.HandlerFunc, error)
-	// State reads the end state: everything that must be the same after trouble. Omit what
-	// may differ, such as generated ids and times of writing. A string is compared as it is,
-	// everything else as JSON. Query reads rows. Required.
+	// State reads the end state: everything that must be the same after a trouble. Omit values that
+	// may differ, such as generated ids and write times. A string is compared unchanged, any other
+	// value as JSON. Query returns a State that reads rows. Required.
 	State func(ctx context.Context, w World) (any, error)
-	// Events are about one object, in the order in which they happened. If there are several,
-	// other orders are tried, too. At least one, at most MaxEvents.
+	// Events are about one object, in the order in which they happened. If there are several
+	// events, other orders are tried too. There must be at least one event, and at most MaxEvents.
 	Events []Event
 	// Source is the name of the events' source. Defaults to "hooktest".
 	Source string
-	// Destinations are the destinations for which the handler enqueues effects, with
-	// EnqueueTx of World.Outbox. They accept everything. The set of effects, by destination
-	// and key, is part of the state.
+	// Destinations are the destinations for which the handler enqueues effects, with EnqueueTx of
+	// World.Outbox. They accept every effect. The set of effects, by destination and key, is part
+	// of the state.
 	Destinations []string
-	// Without omits troubles that the handler need not withstand. State the reason next to
-	// it.
+	// Without lists troubles that the handler need not withstand. State the reason next to each.
 	Without []Trouble
 }
 
@@ -50,21 +49,20 @@ type Event struct {
 	Type string
 	// Body is the payload. Its content type is application/json.
 	Body []byte
-	// OccurredAt is when it happened by the provider's clock. Zero: the provider does not
-	// say.
+	// OccurredAt is the provider's time of the event. Zero: the provider does not report it.
 	OccurredAt time.Time
 }
 
 // World is the environment of a trial.
 type World struct {
-	// DB is a database for this trial alone, with the schema of Hooklatch in it.
+	// DB is a database for this trial alone, with Hooklatch's schema.
 	DB *pgxpool.Pool
-	// Outbox is the outbox of the worker, for EnqueueTx.
+	// Outbox is the worker's outbox, for EnqueueTx.
 	Outbox *outbox.Outbox
 }
 
-// Query returns a Case.State that reads the rows of a query, each as a line of JSON. Without
-// an ORDER BY the rows may come in any order.
+// Query returns a Case.State that reads the rows of a query, each as a line of JSON. Without an
+// ORDER BY the rows may be in any order.
 func Query(sql string) func(ctx context.Context, w World) (any, error) {
 	return func(ctx context.Context, w World) (any, error) {
 		rows, err := w.DB.Query(ctx, "SELECT row_to_json(state)::text FROM ("+sql+"\n) AS state")
@@ -79,8 +77,8 @@ func Query(sql string) func(ctx context.Context, w World) (any, error) {
 	}
 }
 
-// Run tries the handler of a case, and fails the test with all findings. Tests that run in
-// parallel share the server, not its databases.
+// Run tries the handler of a case, and fails the test with all findings. Parallel tests share the
+// server, but not its databases.
 func Run(t testing.TB, c Case) {
 	t.Helper()
 	findings, err := Find(t.Context(), c)
@@ -92,9 +90,9 @@ func Run(t testing.TB, c Case) {
 	}
 }
 
-// Find tries the handler of a case and returns the findings, in the order of the troubles. A
-// handler that withstands all troubles has none. Find returns an error if a trial could not
-// be completed: the case is invalid, or the handler fails without any trouble.
+// Find tries the handler of a case and returns the findings, in the order of the troubles. There
+// are no findings if the handler withstands all troubles. Find returns an error if a trial could
+// not be completed: the case is invalid, or the handler fails without any trouble.
 func Find(ctx context.Context, c Case) ([]Finding, error) {
 	if c.Source == "" {
 		c.Source = "hooktest"
@@ -119,8 +117,8 @@ func Find(ctx context.Context, c Case) ([]Finding, error) {
 	return findings, nil
 }
 
-// undisturbed returns the state in which every trial must end. Two trials have to agree on
-// it. Otherwise a state that changes by itself would be blamed on the first trouble.
+// undisturbed returns the state in which every trial must end. Two trials must end in the same
+// state. Otherwise a state that changes by itself would be blamed on the first trouble.
 func (c Case) undisturbed(ctx context.Context) (string, error) {
 	var states [2]string
 	for i := range states {
@@ -171,7 +169,7 @@ func (c Case) validate() error {
 	return nil
 }
 
-// delivery returns an event, under an id, as the gateway would hand it over.
+// delivery returns the event's delivery, under the given id, as the gateway would pass it on.
 func (c Case) delivery(e Event, id string) outbox.Delivery {
 	return outbox.Delivery{
 		Source: identity.Source(c.Source), Provider: "hooktest", ContentType: "application/json", Body: e.Body, Handlers: true,

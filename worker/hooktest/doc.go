@@ -1,11 +1,11 @@
 // Package hooktest tests how a Go handler copes with repeated, interrupted and reordered
 // deliveries.
 //
-// Providers deliver at least once and in any order, processes die, and operators replay
-// events. A handler withstands all of that if it sets a desired end state, and does not if it
-// adds to the existing state. The difference is hard to see and easy to try. hooktest runs
-// the handler with a real worker on a real Postgres, once undisturbed and then in trouble,
-// and compares the end states.
+// Providers deliver at least once and in any order, processes die, and operators replay events. A
+// handler withstands all of this if it sets a desired end state, but not if it adds to the existing
+// state. The difference is hard to see but easy to test. hooktest runs the handler with a real
+// worker on a real Postgres, first undisturbed and then with each trouble, and compares the end
+// states.
 //
 //	func TestPaymentsStandTrouble(t *testing.T) {
 //		hooktest.Run(t, hooktest.Case{
@@ -18,7 +18,7 @@
 //		})
 //	}
 //
-// Package pgtest provides the Postgres. Its binaries must be installed, but no server has to
-// run. TEST_DATABASE_URL selects another server. A TestMain that calls pgtest.Main stops the
-// server. Without one, it ends with the test binary.
+// Package pgtest provides the Postgres. Its binaries must be installed, but no server has to run.
+// TEST_DATABASE_URL selects another server. A TestMain that calls pgtest.Main stops the server.
+// Without such a TestMain, the server ends with the test binary.
 package hooktest

@@ -28,7 +28,7 @@ func (f Finding) String() string {
 	return text + f.verdict() + "\n" + differences(f.Want, f.Got)
 }
 
-// verdict describes the mistake that the trouble shows.
+// verdict describes the handler's mistake that the trouble shows.
 func (f Finding) verdict() string {
 	switch f.Trouble {
 	case Late, Shuffled:
@@ -42,7 +42,7 @@ func (f Finding) verdict() string {
 	return "Something happened more than once: the handler adds to what is there, instead of setting what should be."
 }
 
-// differences lists the lines that only one of two texts has, in their order.
+// differences lists the lines that are in only one of two texts, in their order.
 func differences(want, got string) string {
 	wanted, found := strings.Split(want, "\n"), strings.Split(got, "\n")
 	var text strings.Builder

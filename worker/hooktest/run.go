@@ -26,7 +26,7 @@ func (t *trial) run(ctx context.Context, tx pgx.Tx, e inbox.Event) error {
 	first := t.first(e.EventRef)
 	if first && t.disturb == doubled {
 		ctx := outbox.ContextWithEvent(t.ctx, &e)              // a process that was cut off does not notice that its run is over
-		t.behind.Go(func() { _, _ = t.rolledBack(ctx, e, 0) }) // its result reaches no caller
+		t.behind.Go(func() { _, _ = t.rolledBack(ctx, e, 0) }) // no caller receives the result
 	}
 	if first && t.disturb == crashing {
 		for after := 1; after <= maxStatements; after++ {
@@ -62,21 +62,21 @@ func (t *trial) first(ref identity.EventRef) bool {
 	return !begun
 }
 
-// rolledBack runs the handler in a transaction that never commits, and cancels it after a
-// number of statements, or never if that is 0. It reports whether it was cancelled.
+// rolledBack runs the handler in a transaction that never commits, and cancels it after a number of
+// statements, or never if that is 0. It reports whether the handler was cancelled.
 func (t *trial) rolledBack(ctx context.Context, e inbox.Event, after int) (interrupted bool, err error) {
 	tx, err := t.DB.Begin(ctx)
 	if err != nil {
 		return false, fmt.Errorf("begin a run that is rolled back: %w", err)
 	}
-	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }() // a broken connection rolls back too
+	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }() // a broken connection also rolls back
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	_ = t.call(ctx, &interruptedTx{Tx: tx, left: &after, cancel: cancel}, e) // an answer that never arrives
+	_ = t.call(ctx, &interruptedTx{Tx: tx, left: &after, cancel: cancel}, e) // the COMMIT response never arrives
 	return errors.Is(context.Cause(ctx), errInterrupted), nil
 }
 
-// call calls the handler itself. It returns a panic as an error.
+// call calls the handler itself, and returns a panic as an error.
 func (t *trial) call(ctx context.Context, tx pgx.Tx, e inbox.Event) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -92,7 +92,7 @@ var errInterrupted = errors.New("hooktest interrupts the handler here")
 type interruptedTx struct {
 	pgx.Tx
 
-	left   *int // statements; nested transactions share it
+	left   *int // remaining statements; shared with nested transactions
 	cancel context.CancelCauseFunc
 }
 
@@ -102,7 +102,7 @@ func (t *interruptedTx) ran() {
 	}
 }
 
-// AfterCommit exists as in the worker's transactions. There is no commit.
+// AfterCommit exists as in the worker's transactions. This transaction never commits.
 func (t *interruptedTx) AfterCommit(func()) {}
 
 // Begin implements pgx.Tx.
@@ -144,7 +144,7 @@ func (t *interruptedTx) CopyFrom(ctx context.Context, table pgx.Identifier, colu
 	return t.Tx.CopyFrom(ctx, table, columns, rows)
 }
 
-// accepting is a destination that accepts everything.
+// accepting is a destination that accepts every effect.
 type accepting struct{}
 
 // Kind implements destination.Sender.

@@ -20,23 +20,23 @@ import (
 )
 
 const (
-	// handlers is the number of handlers that run simultaneously, besides the runs that are
+	// handlers is the number of handlers that run simultaneously, in addition to runs that are
 	// rolled back.
 	handlers = MaxEvents
-	// patience is how long a step may take on a busy machine.
+	// patience is the maximum time for one step on a busy machine.
 	patience = 2 * time.Minute
-	// lookEvery is how quickly the end of a step is noticed.
+	// lookEvery is the interval at which the end of a step is checked.
 	lookEvery = 5 * time.Millisecond
 	// maxErrors is the number of errors of one event after which a handler counts as never
-	// finishing. Deadlocks and the like are resolved before.
+	// finishing. Deadlocks and similar conflicts are resolved earlier.
 	maxErrors = 4
 )
 
-// trial is one handler in a world of its own.
+// trial is one handler in its own world.
 type trial struct {
 	Case
 	World
-	ctx     context.Context // of everything in it
+	ctx     context.Context // context of everything in the trial
 	worker  *worker.Worker
 	handle  worker.HandlerFunc
 	disturb disturbance
@@ -44,10 +44,10 @@ type trial struct {
 
 	mu     sync.Mutex
 	begun  map[identity.EventRef]bool
-	errors map[identity.EventRef][]error // of undisturbed runs
+	errors map[identity.EventRef][]error // errors of undisturbed runs
 }
 
-// try carries out a plan and returns the state in which it ends, or why it does not end.
+// try carries out a plan and returns its end state, or the reason why it does not end.
 func (c Case) try(ctx context.Context, p plan) (state string, failure, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -76,9 +76,9 @@ func (c Case) try(ctx context.Context, p plan) (state string, failure, err error
 		t.behind.Wait()
 		state, err = t.state(ctx)
 	}
-	cancel() // runs in the background that still run
+	cancel() // cancels runs that are still in the background
 	err = errors.Join(err, t.worker.Stop(context.WithoutCancel(ctx)))
-	t.behind.Wait() // no run starts another now
+	t.behind.Wait() // no run can start another run now
 	return state, failure, err
 }
 
@@ -95,7 +95,7 @@ func (t *trial) start(ctx context.Context) error {
 	return t.worker.Start(ctx)
 }
 
-// carryOut takes one step after the other. A failure is the handler's.
+// carryOut takes one step after another. A failure is the handler's.
 func (t *trial) carryOut(ctx context.Context, steps []step) (failure, err error) {
 	for _, s := range steps {
 		refs, err := t.begin(ctx, s)

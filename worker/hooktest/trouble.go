@@ -12,12 +12,12 @@ type Trouble string
 // The troubles, in the order in which they are tried.
 const (
 	// TwiceAtOnce delivers the event four times in parallel, and runs the handler twice in
-	// parallel, as happens when a process was cut off and presumed dead. The writes of the
-	// cut-off run with tx are rolled back. Anything it did by other means remains.
+	// parallel, as after a process was cut off and presumed dead. The writes of the cut-off run
+	// with tx are rolled back. Its other work remains.
 	TwiceAtOnce Trouble = "twice at once"
-	// Crashed cancels the handler after its first statement, then after its second and so on.
-	// Then the handler succeeds, and the connection is lost before the COMMIT. Each time its
-	// writes with tx are rolled back, and it runs again.
+	// Crashed cancels the handler after its first statement, then after its second statement, and
+	// so on. Then the handler succeeds, and the connection is lost before the COMMIT. Each time,
+	// writes with tx are rolled back, and the handler runs again.
 	Crashed Trouble = "crashed"
 	// TwoIDs delivers the same fact under two ids in parallel. That happens if two endpoints
 	// of the provider lead to one source, or if two of its event types announce the same
@@ -27,7 +27,7 @@ const (
 	Replayed Trouble = "replayed"
 	// Late replays the older events after all events were handled.
 	Late Trouble = "late"
-	// Shuffled delivers the events in other orders than the one in which they happened.
+	// Shuffled delivers the events in orders other than their real order.
 	Shuffled Trouble = "shuffled"
 	// AllAtOnce delivers all events simultaneously, and they are handled in parallel.
 	AllAtOnce Trouble = "all at once"
@@ -42,26 +42,26 @@ func Troubles() []Trouble {
 // have been handled.
 type plan struct {
 	trouble Trouble
-	story   string // for the finding
+	story   string // story for the finding
 	steps   []step
 	disturb disturbance
 }
 
-// step is what happens at one time.
+// step is a set of events delivered or replayed at one time.
 type step struct {
 	events []Event
-	times  int    // of each event in parallel; 0 counts as 1
-	also   string // suffix of a second id under which each event is delivered as well
-	replay bool   // whether they are replayed instead of delivered
+	times  int    // number of parallel deliveries of each event; 0 counts as 1
+	also   string // suffix of a second id under which each event is also delivered
+	replay bool   // if true, events are replayed instead of delivered
 }
 
-// disturbance is what happens to the first run of each event.
+// disturbance changes the first run of each event.
 type disturbance int
 
 const (
 	none     disturbance = iota
 	doubled              // it runs twice in parallel, and one run is rolled back
-	crashing             // it is rolled back at each place
+	crashing             // it is rolled back at each point of interruption
 )
 
 // asSecond is the suffix of the second id of an event that is delivered under two.
@@ -106,7 +106,7 @@ func (c Case) plans() []plan {
 	return plans
 }
 
-// inOrder delivers one event after the other.
+// inOrder delivers one event after another.
 func inOrder(events []Event) []step { return eachWith(events, step{}) }
 
 func eachWith(events []Event, s step) []step {
@@ -118,9 +118,9 @@ func eachWith(events []Event, s step) []step {
 	return steps
 }
 
-// orders returns other orders than the given one: every two neighbours swapped, and
-// everything reversed. A handler that withstands these withstands all that follow from them,
-// or it compares more than two events, which no handler should.
+// orders returns other orders than the given one: every two neighbours swapped, and everything
+// reversed. All other orders follow from these. Only a handler that compares more than two events,
+// which none should do, could withstand these but not others.
 func orders(events []Event) [][]Event {
 	var found [][]Event
 	for i := range len(events) - 1 {

@@ -13,14 +13,14 @@ import (
 	"github.com/hooklatch/hooklatch/worker/destination"
 )
 
-// Breaker decides when a destination is down. The destination is then paused for the whole
-// fleet, until one probe, an attempt of its oldest due effect, succeeds. Each process counts
-// its own attempts.
+// Breaker decides when a destination is down. The destination is then paused in all processes until
+// a probe succeeds. A probe is an attempt of the destination's oldest due effect. Each process
+// counts its own attempts.
 //
-// An attempt fails if nothing usable came back: no connection, a time-out, a 5xx, or a 401, 403
-// or 407, which is mostly about the destination's credentials and not about the effect. If other
-// effects succeed while one is refused again and again, that refusal is about the effect: it
-// counts neither way, like 425 and 429. Other refusals are answers.
+// An attempt counts as failed if it got no usable response: no connection, a time-out, a 5xx, or a
+// 401, 403 or 407, whose cause is usually the destination's credentials, not the effect. If other
+// effects succeed while one is refused repeatedly, the cause is that effect: its refusals do not
+// count, and neither do 425 and 429. Other refusals count as responses.
 type Breaker struct {
 	// If true, the breaker never pauses the destination. Defaults to false.
 	Off bool `yaml:"off,omitempty"`
@@ -67,17 +67,17 @@ func (b Breaker) Validate() error {
 	return c.Err()
 }
 
-// NextProbe is the wait for the next probe. It doubles the waits: it is as long as the breaker
-// has been open.
+// NextProbe returns the wait for the next probe. The wait equals the time that the breaker has been
+// open, so waits double.
 func (b Breaker) NextProbe(openedAt time.Time) time.Duration {
 	return min(max(clock.Since(openedAt), b.Probe), b.MaxProbe)
 }
 
-// breakerSlices is the number of parts of the window. The oldest part is dropped as a whole.
+// breakerSlices is the number of parts of the window. The oldest part is dropped whole.
 const breakerSlices = 10
 
-// breaker counts the attempts of one destination in this process. The ledger decides whether
-// the destination is paused: a pause holds for the fleet.
+// breaker counts the attempts of one destination in this process. The ledger decides whether the
+// destination is paused: a pause applies to all processes.
 type breaker struct {
 	opts Breaker
 	now  func() time.Time
@@ -85,12 +85,12 @@ type breaker struct {
 	mu     sync.Mutex
 	slices [breakerSlices]breakerSlice
 	row    int       // failures since the last success
-	last   time.Time // when the last of them was
+	last   time.Time // time of the last failure
 
-	succeeded time.Time // the last success; Forget keeps it
+	succeeded time.Time // time of the last success; Forget keeps it
 }
 
-// breakerSlice counts a part of the window.
+// breakerSlice contains the counts for a part of the window.
 type breakerSlice struct {
 	begin         time.Time
 	calls, failed int
@@ -98,10 +98,10 @@ type breakerSlice struct {
 
 func newBreaker(b Breaker, now func() time.Time) *breaker { return &breaker{opts: b, now: now} }
 
-// Record counts an attempt that has ended. It returns the reason why the destination must be
-// paused, and then starts counting anew; or an empty string. For an attempt that was refused
-// for lack of credentials, refusedFor is how long ago the first of the effect's latest attempts
-// started that were all refused so. It is 0 if the attempt before this one was not.
+// Record counts an attempt that has ended. It returns an empty string, or the reason why the
+// destination must be paused, and then resets the counts. refusedFor is for an attempt that was
+// refused for lack of credentials. It is the time since the effect's refusals for that reason
+// began, or 0 if the previous attempt was not refused for that reason.
 func (b *breaker) Record(sent destination.Outcome, refusedFor time.Duration) (reason string) {
 	counts, failed := Counts(sent)
 	if b.opts.Off || !counts {
@@ -157,7 +157,7 @@ func (b *breaker) LastSuccess() time.Time {
 	return b.succeeded
 }
 
-// Forget discards the counted failures: they are about the time before a pause.
+// Forget discards the counted failures: they happened before a pause.
 func (b *breaker) Forget() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -171,8 +171,8 @@ func Unauthorized(status int) bool {
 	return status == http.StatusUnauthorized || status == http.StatusForbidden || status == http.StatusProxyAuthRequired
 }
 
-// Counts reports whether an attempt says anything about its destination, and whether it says
-// that the destination fails.
+// Counts reports whether an attempt's result depends on its destination, and whether the attempt
+// means that the destination fails.
 func Counts(sent destination.Outcome) (counts, failed bool) {
 	if sent.Verdict == ledger.VerdictDone {
 		return true, false

@@ -1,5 +1,5 @@
-// Package lane limits the attempts of one destination in one process: by its slots, its rate,
-// and the breaker that detects when it is down. Package worker sends every attempt through a
+// Package lane limits the attempts of one destination in one process, by slots, rate, and the
+// breaker that detects when the destination is down. Package worker sends every attempt through a
 // Lane.
 package lane
 
@@ -14,15 +14,15 @@ import (
 )
 
 const (
-	// NoSlotSnooze is how long a job sleeps after finding no free slot or rate token. Slots run
-	// out only where destinations share a queue: River starts no more jobs of a queue than its
-	// destinations have slots together.
+	// NoSlotSnooze is the wait of a job that found no free slot or rate token. Slots run out only
+	// if destinations share a queue: River starts no more jobs of a queue than its destinations
+	// have slots in total.
 	NoSlotSnooze = time.Second
-	// asideSettles is longer than River takes to store the snooze of a job.
+	// asideSettles is longer than River takes to store a job's snooze.
 	asideSettles = 5 * time.Second
-	// lateAfter is the wait from which on a job counts as late. It is longer than a round of
-	// River's scheduler, which runs every 5 seconds. For lateFor after a late job started,
-	// no effect is attempted together with its dispatch: the waiting jobs go first.
+	// lateAfter is the minimum wait of a job that counts as late. It is longer than a round of
+	// River's scheduler, which runs every 5 seconds. For lateFor after a late job started, no
+	// effect is attempted together with its dispatch: the waiting jobs go first.
 	lateAfter = 6 * time.Second
 	lateFor   = time.Second
 )
@@ -31,13 +31,14 @@ const (
 type Options struct {
 	// Name of the destination.
 	Name string
-	// Concurrency is the most attempts that run simultaneously in this process.
+	// Concurrency is the maximum number of simultaneous attempts in this process.
 	Concurrency int
-	// Rate is the most attempts that start per second, in all processes together. 0 is no limit.
+	// Rate is the maximum number of attempts per second, in all processes together. 0: no limit.
 	Rate rate.PerSecond
-	// Burst is the most attempts that start immediately after a pause, if there is a Rate.
+	// Burst is the maximum number of attempts that start immediately after a pause, if there is a
+	// Rate.
 	Burst int
-	// Breaker decides when the destination is down. Its defaults must be set.
+	// Breaker decides when the destination is down. Its defaults must be filled in.
 	Breaker Breaker
 }
 
@@ -51,14 +52,14 @@ type Lane struct {
 
 	name  string
 	slots chan struct{}
-	rate  *fleetRate // nil without one
+	rate  *fleetRate // nil without a rate
 
 	asideAt atomic.Int64 // last time a job was set aside, in Unix nanoseconds
 	noToken atomic.Int64 // no token is left before this time, in Unix nanoseconds
-	arrived atomic.Int64 // jobs that ever asked for a slot
+	arrived atomic.Int64 // number of jobs that ever asked for a slot
 
 	firsts  atomic.Int64 // slots of first attempts that began with their dispatch
-	waiting atomic.Int64 // jobs that wait for one of these slots
+	waiting atomic.Int64 // jobs that wait for a first attempt's slot
 	lateAt  atomic.Int64 // last time a late job started, in Unix nanoseconds
 
 	abandoned atomic.Int64 // abandoned calls that have not returned; they hold no slot
@@ -73,13 +74,13 @@ func New(opts Options, take Take) *Lane {
 	return l
 }
 
-// Taken is the number of slots in use.
+// Taken returns the number of slots in use.
 func (l *Lane) Taken() int { return len(l.slots) }
 
 // Limited reports whether an attempt needs a token of the destination's rate.
 func (l *Lane) Limited() bool { return l.rate != nil }
 
-// Workers is the number of slots.
+// Workers returns the number of slots.
 func (o Options) Workers() int {
 	if o.Rate == 0 {
 		return o.Concurrency
@@ -87,7 +88,7 @@ func (o Options) Workers() int {
 	return min(o.Concurrency, max(1, int(float64(o.Rate)*usualRateWait.Seconds())))
 }
 
-// LongestWait is the longest that Enter waits for a rate token.
+// LongestWait returns the maximum time that Enter waits for a rate token.
 func (o Options) LongestWait() time.Duration {
 	if o.Rate == 0 {
 		return 0
@@ -121,8 +122,8 @@ func (l *Lane) Enter(ctx context.Context) error {
 }
 
 // awaitFirst waits for the slot of a first attempt that began with its dispatch, and reports
-// whether it got one. River starts as many jobs as there are slots and does not know of these
-// attempts, so only as many jobs wait as it started too many.
+// whether it got the slot. River does not know of these attempts and starts as many jobs as there
+// are slots. Only the excess jobs wait.
 func (l *Lane) awaitFirst(ctx context.Context) bool {
 	defer l.waiting.Add(-1)
 	if l.waiting.Add(1) > l.firsts.Load() {
@@ -139,7 +140,7 @@ func (l *Lane) awaitFirst(ctx context.Context) bool {
 	return false
 }
 
-// NoteWait records how long a job waited before it started.
+// NoteWait records a job's wait before its start.
 func (l *Lane) NoteWait(waited time.Duration) {
 	if waited > lateAfter {
 		l.lateAt.Store(time.Now().UnixNano())
@@ -147,8 +148,8 @@ func (l *Lane) NoteWait(waited time.Duration) {
 }
 
 // BeginFirst takes a slot for the first attempt of an effect that is about to be dispatched, and
-// reports whether it got one. While a job waits, here or in the queue, the next slot belongs to
-// that job. The caller must call EndFirst if BeginFirst returns true.
+// reports whether it got the slot. While a job waits, here or in the queue, the next slot belongs
+// to that job. The caller must call EndFirst if BeginFirst returns true.
 func (l *Lane) BeginFirst(now time.Time) bool {
 	if l.Stuck() || l.waiting.Load() > 0 || now.UnixNano()-l.lateAt.Load() < int64(lateFor) {
 		return false
@@ -169,7 +170,7 @@ func (l *Lane) EndFirst() {
 	l.firsts.Add(-1)
 }
 
-// Room is the number of jobs of the destination that could start now.
+// Room returns the number of the destination's jobs that could start now.
 func (l *Lane) Room(now time.Time) int {
 	if l.Stuck() || now.UnixNano() < l.noToken.Load() {
 		return 0
@@ -182,7 +183,7 @@ func (l *Lane) hasAside(now time.Time) bool {
 	return now.UnixNano()-l.asideAt.Load() < int64(asideSettles)
 }
 
-// Leave frees the slot. If unused, no attempt was started, and another job gets the rate token.
+// Leave frees the slot. If unused, no attempt was started, and the rate token goes to another job.
 func (l *Lane) Leave(unused bool) {
 	<-l.slots
 	if unused && l.rate != nil {
@@ -198,8 +199,8 @@ func (l *Lane) NoTokenFor(d time.Duration) { l.noToken.Store(time.Now().Add(d).U
 
 const (
 	// LeastAbandoned is the number of abandoned calls from which a destination may be Stuck.
-	// Destinations with many slots may have abandonedPerSlot for each of them. An abandoned
-	// call holds a goroutine and the body of its effect.
+	// Destinations with many slots may have abandonedPerSlot for each slot. An abandoned call holds
+	// a goroutine and the body of its effect.
 	LeastAbandoned   = 32
 	abandonedPerSlot = 4
 )
@@ -207,14 +208,14 @@ const (
 // Abandon records that a call was abandoned: its sender has not returned in time.
 func (l *Lane) Abandon() { l.abandoned.Add(1) }
 
-// Abandoned is the number of abandoned calls that have not returned.
+// Abandoned returns the number of abandoned calls that have not returned.
 func (l *Lane) Abandoned() int64 { return l.abandoned.Load() }
 
 // Returned records that an abandoned call has returned.
 func (l *Lane) Returned() { l.abandoned.Add(-1) }
 
-// Stuck reports whether so many calls were abandoned that no attempt may start: more of them
-// would use up the memory of this process.
+// Stuck reports whether so many calls were abandoned that no attempt may start. More abandoned
+// calls would use up this process's memory.
 func (l *Lane) Stuck() bool {
 	return l.abandoned.Load() >= int64(max(LeastAbandoned, abandonedPerSlot*cap(l.slots)))
 }

@@ -11,32 +11,32 @@ import (
 )
 
 const (
-	// usualRateWait is how long jobs wait for a rate token. A destination has at most as
-	// many slots as there are tokens in this time.
+	// usualRateWait is the maximum time that a job waits for a rate token. A destination has at
+	// most as many slots as there are tokens in this time.
 	usualRateWait = 10 * time.Second
-	// maxRateWait is the longest wait, for rates below one token in usualRateWait. A job
-	// whose token is further away is snoozed.
+	// maxRateWait is the longest wait, for rates below one token in usualRateWait. A job whose
+	// token is valid later is snoozed.
 	maxRateWait = time.Minute
-	// prefetchSpan is how much of a rate one process takes in one statement. A token waits
-	// at most this long for the tokens that each other process took before it.
+	// prefetchSpan is the time span whose tokens one process takes in one statement. A token waits
+	// at most this long for tokens that each other process took before.
 	prefetchSpan = 100 * time.Millisecond
-	// tokenLife is how long an unused token stays valid after it was due.
+	// tokenLife is the time that an unused token stays valid after it was due.
 	tokenLife = time.Second
 )
 
-// fleetRate hands out the tokens of a rate that all processes share. One job at a time takes
-// tokens from the database, for itself and for the jobs that wait with it. No more are taken
-// before these are due.
+// fleetRate hands out the tokens of a rate that all processes share. One job at a time takes tokens
+// from the database, for itself and for the jobs that wait with it. No more tokens are taken before
+// these are due.
 type fleetRate struct {
 	take     func(ctx context.Context, n int) (wait time.Duration, err error)
 	interval time.Duration // between two tokens
 	prefetch int           // tokens taken together
-	patience time.Duration // longest wait of a job for its token
+	patience time.Duration // maximum wait of a job for its token
 
 	waiting atomic.Int32
 	turn    chan struct{} // holds a value while a job uses the fields below
-	held    []time.Time   // unused tokens, as the times from which each is valid
-	due     time.Time     // of the last token handed out
+	held    []time.Time   // unused tokens, as the times from which they are valid
+	due     time.Time     // due time of the last token handed out
 }
 
 func newFleetRate(o Options, take Take) *fleetRate {
@@ -95,7 +95,7 @@ func (r *fleetRate) token(ctx context.Context) (time.Time, error) {
 	}
 	next := r.held[0]
 	if deadline, ok := ctx.Deadline(); ok && next.After(deadline) {
-		// The token stays for a job that comes when it is due.
+		// The token stays for a job that asks when it is due.
 		return time.Time{}, river.JobSnooze(time.Until(next))
 	}
 	r.held, r.due = r.held[1:], next
@@ -122,7 +122,7 @@ func (r *fleetRate) giveBack(due time.Time) {
 	select {
 	case r.turn <- struct{}{}:
 	default:
-		return // another job is taking tokens just now, and this is only one
+		return // another job is taking tokens now, and this is only one token
 	}
 	defer func() { <-r.turn }()
 	r.held = append([]time.Time{due}, r.held...)

@@ -12,20 +12,20 @@ import (
 )
 
 const (
-	// recallEvery is how soon jobs that were set aside start again after their destination
-	// was resumed, and recallNext how soon the next ones follow.
+	// recallEvery is the interval at which jobs that were set aside start again after their
+	// destination was resumed; recallNext is the interval for the jobs that follow.
 	recallEvery = time.Second
 	recallNext  = 50 * time.Millisecond
 )
 
-// Aside lists and recalls the jobs that were set aside. A fleet.Fleet does.
+// Aside lists and recalls the jobs that were set aside. fleet.Fleet implements it.
 type Aside interface {
 	AsideOf(ctx context.Context, destinations []string) ([]fleet.Aside, error)
 	Recall(ctx context.Context, destination string, n int) (int, error)
 }
 
 // Recaller starts jobs again that were set aside, as many as their destination has slots for. It
-// looks at destinations of which it knows that jobs wait, and from time to time at all.
+// checks the destinations with known waiting jobs, and periodically all destinations.
 type Recaller struct {
 	aside    Aside
 	lanes    map[string]*recalled
@@ -33,7 +33,7 @@ type Recaller struct {
 	logger   *slog.Logger
 }
 
-// NewRecaller returns a Recaller for lanes. It looks at all of them every allEvery.
+// NewRecaller returns a Recaller for lanes. It checks all lanes every allEvery.
 func NewRecaller(aside Aside, lanes []*Lane, allEvery time.Duration, logger *slog.Logger) *Recaller {
 	r := &Recaller{aside: aside, lanes: make(map[string]*recalled, len(lanes)), allEvery: allEvery, logger: logger}
 	for _, l := range lanes {
@@ -42,21 +42,22 @@ func NewRecaller(aside Aside, lanes []*Lane, allEvery time.Duration, logger *slo
 	return r
 }
 
-// recalled is a lane with what is known of its jobs that were set aside.
+// recalled is a lane with the known state of its jobs that were set aside.
 type recalled struct {
 	*Lane
 
-	known    bool // some wait
-	paused   bool // none may start
+	known    bool // true if jobs wait
+	paused   bool // true if no job may start
 	asked    time.Time
-	last     time.Time // of the last recall
+	last     time.Time // time of the last recall
 	expected int64     // value of arrived once all recalled jobs have started
 }
 
-// places is the number of jobs to recall: the room of the lane, less the jobs on their way.
+// places returns the number of jobs to recall: the lane's free slots, less the jobs that were
+// recalled and have not started.
 func (r *recalled) places(now time.Time) int {
 	onTheirWay := r.expected - r.arrived.Load()
-	if onTheirWay < 0 || now.Sub(r.last) > recallEvery { // to another process
+	if onTheirWay < 0 || now.Sub(r.last) > recallEvery { // taken by another process
 		onTheirWay = 0
 	}
 	return r.Room(now) - int(onTheirWay)
@@ -87,7 +88,7 @@ func (r *Recaller) once(ctx context.Context, all bool) error {
 	now := time.Now()
 	var ask []string
 	for name, l := range r.lanes {
-		// Where no slot is free nothing could be recalled.
+		// Without a free slot, no job could be recalled.
 		due := now.Sub(l.asked) >= recallEvery && (l.known || l.hasAside(now))
 		if all || due || (l.known && !l.paused && l.places(now) > 0) {
 			ask, l.asked = append(ask, name), now

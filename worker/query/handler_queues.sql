@@ -1,4 +1,4 @@
--- The queues with available jobs, one step through River's index for each.
+-- Queues with available jobs, found by one step through River's index for each queue.
 WITH RECURSIVE queues AS (
     (
         SELECT j.queue
