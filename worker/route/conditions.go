@@ -15,10 +15,10 @@ import (
 )
 
 const (
-	// maxTyped bounds the text of a condition that Conditions compiles, in code points.
+	// maxTyped is the maximum length of a condition that Conditions compiles, in code points.
 	maxTyped = 1_000
-	// compileTimeout bounds how long a caller waits for its condition to be compiled, including
-	// the wait for earlier ones.
+	// compileTimeout is the maximum time that a caller waits for its condition to be compiled,
+	// including the wait for earlier conditions.
 	compileTimeout = 2 * time.Second
 	// keptConditions is the number of compiled conditions in the cache.
 	keptConditions = 64
@@ -32,15 +32,15 @@ var ErrCompileBusy = errors.New("the condition was not compiled in time, as othe
 var errTypedTooDeep = tooDeepError(maxNesting)
 
 // Conditions compiles conditions that users type, in a process that has other work to do: short
-// texts, one at a time, each once. It is safe for concurrent use.
+// texts, one at a time, each only once. It is safe for concurrent use.
 type Conditions struct {
 	env       *cel.Env
 	timeout   time.Duration
 	compiling chan struct{} // has a value while a condition is compiled
 
-	mu    sync.Mutex // guards the rest
+	mu    sync.Mutex // guards the fields below
 	known map[string]compiledCondition
-	order []string // of known, the oldest first
+	order []string // texts in known, oldest first
 }
 
 // compiledCondition is a condition, or the reason why it could not be compiled.
@@ -62,9 +62,9 @@ func NewConditions() (*Conditions, error) {
 	return &Conditions{env: env, timeout: compileTimeout, compiling: make(chan struct{}, 1), known: map[string]compiledCondition{}}, nil
 }
 
-// Compile compiles a text, as find.Condition does. It returns immediately when ctx ends or too
-// much time passes. A compilation that has begun continues to its end, and delays the next one
-// until then. Errors: ErrCompileBusy, and errors of the text.
+// Compile compiles a text, as find.Condition does. It returns immediately when ctx ends or too much
+// time passes. A compilation in progress continues to its end, and delays the next compilation.
+// Errors: ErrCompileBusy, and errors of the text.
 func (c *Conditions) Compile(ctx context.Context, text string) (find.Match, error) {
 	if n := utf8.RuneCountInString(text); n > maxTyped {
 		return find.Match{}, fmt.Errorf("has %d characters; at most %d are allowed", n, maxTyped)

@@ -8,14 +8,13 @@ import (
 	"cel.dev/cel-go/common/types"
 )
 
-// minDemanded is the length from which a text is worth searching for, in bytes.
+// minDemanded is the minimum length of a text worth searching for, in bytes.
 const minDemanded = 3
 
-// demanded returns a text that the body of every event contains for which a condition is true,
-// so that bodies without it need not be read further. It is the longest text that one side of
-// an && compares with a field of the body. It consists of letters, digits and "_.:-", which
-// JSON writes unchanged or as \u00 and two digits. It is empty if the condition demands no
-// text.
+// demanded returns a text that a body must contain for the condition to be true, so that bodies
+// without the text need not be read further. It is the longest text that one side of an && compares
+// with a field of the body. It consists of letters, digits and "_.:-", which JSON writes unchanged
+// or as \u00 and two digits. It is empty if the condition demands no text.
 func demanded(e celast.Expr) string {
 	if e.Kind() != celast.CallKind {
 		return ""
@@ -58,7 +57,7 @@ func isNotPlain(r rune) bool {
 	return !plain
 }
 
-// isOfBody reports whether an expression is a field of the body, or the body itself.
+// isOfBody reports whether an expression is a body field, or the body itself.
 func isOfBody(e celast.Expr) bool {
 	for {
 		switch e.Kind() {

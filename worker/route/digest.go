@@ -10,9 +10,9 @@ import (
 // digestLength is the length of a Digest, in hexadecimal digits.
 const digestLength = 16
 
-// Digest identifies what routes decide: which events lead to which effects at which of the
-// targets, under which policy. It does not cover queues, secrets and settings derived from
-// sources. Two processes with the same digest plan an event alike.
+// Digest identifies the decisions of routes: the effects of each event, with target and policy. It
+// does not cover queues, secrets and settings derived from sources. Two processes with the same
+// digest plan an event alike.
 func Digest(routes []Route, targets []Target) string {
 	type decision struct {
 		Route  Route
@@ -34,9 +34,9 @@ func Digest(routes []Route, targets []Target) string {
 		}
 		decisions = append(decisions, d)
 	}
-	text, err := json.Marshal(decisions) // maps are sorted, and secrets are <secret>
+	text, err := json.Marshal(decisions) // maps are sorted, and secrets become <secret>
 	if err != nil {
-		panic(err) // not possible for strings, and lists and maps of strings
+		panic(err) // impossible for strings, and lists and maps of strings
 	}
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:])[:digestLength]

@@ -1,17 +1,17 @@
-// Package route plans the effects of an event: it compiles routes, evaluates their expressions
-// for one event, and renders the requests of its effects.
+// Package route plans the effects of an event: it compiles routes, evaluates their expressions for
+// one event, and renders the requests of its effects.
 //
-// A plan does no I/O and depends only on the event and the routes, so that a program can find
-// out what a route would do without running a worker:
+// A plan does no I/O and depends only on the event and the routes, so that a program can find out
+// what a route would do without running a worker:
 //
 //	Compile   finds every fault of every route before any event comes
 //	Plan      returns one NewEffect for each route that matches the event, rendered
 //	Render    renders, when its effect starts, the request of a route that reads the
 //	          current state of an object first; it does the only I/O
 //
-// Events are written by others, and routes run expressions over them. Every evaluation is
-// bounded: in steps (costLimit), in the work of its functions (maxWork, charged before a call
-// is made), in time (evalTimeout) and in the size of its result (maxRendered). If an event
-// exceeds a bound, or does not fit its route, that one effect is parked with the reason. Only a
-// time-out decides nothing: the machine causes it, and the event is planned again.
+// Senders write the events, and routes run expressions over them. Every evaluation is bounded: in
+// steps (costLimit), in the work of its functions (maxWork, charged before a call is made), in time
+// (evalTimeout) and in the size of its result (maxRendered). If an event exceeds a bound, or does
+// not fit its route, that one effect is parked with the reason. A time-out decides nothing: its
+// cause is the machine, so the event is planned again.
 package route

@@ -23,13 +23,13 @@ import (
 )
 
 const (
-	// renderTimeout bounds one template.
+	// renderTimeout is the maximum time for one template.
 	renderTimeout = 2 * time.Second
 )
 
-// EmailMessage renders an e-mail. Its templates are Go templates over .event, .body, .headers
-// and .current, named as in CEL, and .values. A missing key is an error, and so is a value that
-// does not fit its format. Rendering is bounded to 4 MiB and 2 seconds.
+// EmailMessage renders an email. Its templates are Go templates over .event, .body, .headers and
+// .current, named as in CEL, and .values. A missing key is an error, and so is a value that does
+// not fit its format. A rendered email has at most 4 MiB, and rendering takes at most 2 seconds.
 type EmailMessage struct {
 	// CEL expression that returns the recipient's address, or a list of addresses. Required.
 	Recipient string `yaml:"recipient,omitempty"`
@@ -63,7 +63,7 @@ func (m *EmailMessage) validate() error {
 	return c.Err()
 }
 
-// valueName matches the names that a template can write after .values.
+// valueName matches names that are valid after .values in a template.
 var valueName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // template is a text/template or an html/template, with its source.
@@ -148,7 +148,7 @@ func (m *emailRequest) build(scope *eventScope) (ledger.Request, error) {
 			return ledger.Request{}, err
 		}
 	}
-	// A line break in event data must not become a second header.
+	// A line break in event data must not start a second header.
 	message.Subject = safetext.Line(strings.Join(strings.Fields(message.Subject), " "), destination.MaxSubject)
 	body, err := message.Encode()
 	if err != nil {
@@ -160,7 +160,7 @@ func (m *emailRequest) build(scope *eventScope) (ledger.Request, error) {
 // misfit matches what fmt writes for a value that its verb cannot print.
 var misfit = regexp.MustCompile(`%![a-zA-Z]?\(`)
 
-// render executes the template. Its errors name the template, as both packages do.
+// render executes the template. Its errors contain the template's name, as both packages add it.
 func (t *template) render(data any) (string, error) {
 	buffer := limitedBuffer{limit: maxRendered, deadline: time.Now().Add(renderTimeout)}
 	if err := t.compiled.Execute(&buffer, data); errors.Is(err, errTooLarge) || errors.Is(err, errTooSlow) {

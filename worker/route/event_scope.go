@@ -25,19 +25,19 @@ const jsonContentType = "application/json"
 
 var eventViewType = reflect.TypeFor[*eventView]()
 
-// eventScope is one event as expressions and templates see it. The payload is parsed on first
-// use, so never for a forward of the raw body. An eventScope belongs to one goroutine.
+// eventScope is one event in the form for expressions and templates. The payload is parsed on first
+// use, and never for a forward of the raw body. An eventScope belongs to one goroutine.
 type eventScope struct {
-	ctx     context.Context // of the run that evaluates
-	meter   meter           // of the current evaluation
-	maxBody int64           // of the body that is parsed, in bytes; 0 for no limit
-	timeout time.Duration   // of one evaluation; 0 for evalTimeout
+	ctx     context.Context // context of the run that evaluates
+	meter   meter           // meter of the current evaluation
+	maxBody int64           // maximum size of the parsed body in bytes; 0 for no limit
+	timeout time.Duration   // limit for one evaluation; 0 for evalTimeout
 	event   *inbox.Event
 	view    *eventView
 	headers map[string]string
 	body    any
 	parsed  bool
-	// current is the result of a refetch; nil without one.
+	// current is the result of a refetch; nil without a refetch.
 	current any
 }
 
@@ -81,7 +81,7 @@ func (s *eventScope) ResolveName(name string) (any, bool) {
 // Parent implements cel.Activation.
 func (s *eventScope) Parent() cel.Activation { return nil }
 
-// templateData returns the same names for templates.
+// templateData returns the same names in the form for templates.
 func (s *eventScope) templateData() (map[string]any, error) {
 	if err := s.loadBody(); err != nil {
 		return nil, err
@@ -104,8 +104,8 @@ func (s *eventScope) templateData() (map[string]any, error) {
 	}, nil
 }
 
-// loadBody parses the body. A body larger than its source accepts now, because it was accepted
-// under another limit, is kept from expressions.
+// loadBody parses the body. Expressions cannot read a body that is larger than its source accepts
+// now; it was accepted under another limit.
 func (s *eventScope) loadBody() error {
 	if size := int64(len(s.event.Payload())); s.maxBody > 0 && size > s.maxBody {
 		return fmt.Errorf("body has %d bytes, and source %q takes %d (max_body)", size, s.event.Source, s.maxBody)
@@ -189,7 +189,7 @@ func parseJSON(body []byte) (any, error) {
 	return exactNumbers(value), nil
 }
 
-// exactNumbers converts every json.Number to its exact integer, or else to the nearest double.
+// exactNumbers converts every json.Number to its exact integer, or otherwise to the nearest double.
 func exactNumbers(value any) any {
 	switch v := value.(type) {
 	case map[string]any:

@@ -15,12 +15,12 @@ type Explanation struct {
 	Route       string `json:"route"`
 	Destination string `json:"destination"`
 	Wants       bool   `json:"wants"`
-	// Why is the reason why the route does not match the event, or why its effect is parked.
+	// Why is the reason why the route does not match the event, or why the effect is parked.
 	Why string `json:"why,omitzero"`
 }
 
-// Explain reports for each route whether it matches an event, by the plan of a worker. A result
-// that depends on a body that is no longer stored is reported as unknown in Why.
+// Explain reports for each route whether it matches an event, as a worker would plan the event. If
+// a result depends on a body that is no longer stored, Why reports it as unknown.
 func (t *Table) Explain(ctx context.Context, e *inbox.Event) []Explanation {
 	scope := t.scope(ctx, e)
 	explained := make([]Explanation, 0, len(t.routes))
@@ -34,12 +34,12 @@ func (t *Table) Explain(ctx context.Context, e *inbox.Event) []Explanation {
 	return explained
 }
 
-// LeavesToHandlers reports whether Go handlers take the events of a source instead of routes.
+// LeavesToHandlers reports whether Go handlers, instead of routes, process the events of a source.
 func (t *Table) LeavesToHandlers(source identity.Source) bool {
 	return slices.Contains(t.handled, string(source))
 }
 
-// allows reports whether a route that matches an event may get it.
+// allows reports whether a matching route may receive the event.
 func (t *Table) allows(e *inbox.Event, why string) (wants bool, instead string) {
 	switch {
 	case !e.ErasedAt.IsZero():

@@ -21,34 +21,34 @@ import (
 )
 
 const (
-	// costLimit bounds one evaluation, in CEL's units: about one for each step and for each ten
-	// characters that a function reads.
+	// costLimit is the maximum cost of one evaluation, in CEL's units: about one for each step and
+	// for each ten characters that a function reads.
 	costLimit = 1_000_000
-	// evalTimeout bounds one evaluation, without parsing the body. CEL checks it every
-	// interruptEvery steps of a loop.
+	// evalTimeout is the maximum time for one evaluation, without parsing the body. CEL checks it
+	// every interruptEvery steps of a loop.
 	evalTimeout    = 250 * time.Millisecond
 	interruptEvery = 100
-	// maxExpression bounds the text of one expression, in code points.
+	// maxExpression is the maximum length of one expression, in code points.
 	maxExpression = 10_000
-	// maxNesting bounds how deep lists, maps, arguments and macros may be nested. CEL's time to
-	// check types grows with the third power of that depth: 200 levels take seconds.
+	// maxNesting is the maximum nesting of lists, maps, arguments and macros. CEL's time to check
+	// types grows with the third power of the depth: 200 levels take seconds.
 	maxNesting = 32
-	// maxChain bounds how many operators, fields and method calls may follow each other. It is
-	// CEL's own default, and their cost is linear.
+	// maxChain is the maximum number of consecutive operators, fields and method calls. It is CEL's
+	// own default, and the cost is linear.
 	maxChain = 250
 )
 
-// expressionEnvs are the environments of expressions, by the time of their evaluation.
+// expressionEnvs are the environments of expressions, by evaluation time.
 type expressionEnvs struct {
-	dispatch *cel.Env // event, body and headers
-	render   *cel.Env // and current
+	dispatch *cel.Env // with event, body and headers
+	render   *cel.Env // with current too
 }
 
 // errTooLong is caused by the machine and not by the event: trying again may help.
 var errTooLong = fmt.Errorf("was not evaluated within %s", evalTimeout)
 
 // newExpressionEnvs declares the variables of expressions, and the functions of CEL's strings,
-// lists, math, sets and encoders extensions, of optional types, and our own.
+// lists, math, sets and encoders extensions, of optional types, and Hooklatch's own.
 func newExpressionEnvs() (expressionEnvs, error) {
 	dispatch, err := cel.NewEnv(append(ownFunctions(),
 		ext.NativeTypes(eventViewType, ext.ParseStructTag("json")),
@@ -73,9 +73,9 @@ func newExpressionEnvs() (expressionEnvs, error) {
 	return expressionEnvs{dispatch: dispatch, render: render}, nil
 }
 
-// encoderCosts replaces CEL's estimate for functions that it cannot estimate: one call would
-// cost more than any limit. Here the meter is charged for each call by the size of its
-// argument, before the call is made.
+// encoderCosts replaces CEL's estimate for functions that it cannot estimate: with CEL's estimate,
+// one call would exceed every limit. Instead, the meter is charged by the argument's size before
+// each call.
 func encoderCosts() []cost.OverloadModel {
 	var models []cost.OverloadModel
 	for _, overload := range []string{"json_encode_dyn", "json_parse_string", "json_parse_string_type",
@@ -85,10 +85,10 @@ func encoderCosts() []cost.OverloadModel {
 	return models
 }
 
-// wanted is a set of allowed result types of an expression. body and current have the type dyn,
-// so dyn is always allowed, and the type is checked again at run time.
+// wanted is the set of result types that an expression may have. body and current have the type
+// dyn, so dyn is always allowed, and the type is checked again at run time.
 type wanted struct {
-	name  string // for messages
+	name  string // name for messages
 	types []*cel.Type
 }
 
@@ -114,7 +114,7 @@ type expression struct {
 	usesBody bool
 }
 
-// compileExpression type-checks text. Its errors are one line each.
+// compileExpression checks types in text. Its errors are one line each.
 func compileExpression(env *cel.Env, text string, want wanted) (*expression, error) {
 	ast, err := checkExpression(env, text, want)
 	if err != nil {
@@ -155,14 +155,14 @@ func checkExpression(env *cel.Env, text string, want wanted) (*celast.AST, error
 	return checked.NativeRep(), nil
 }
 
-// oneLineEach returns the faults of an expression, with hints.
+// oneLineEach returns an expression's faults with hints.
 func oneLineEach(env *cel.Env, text string, issues *cel.Issues) error {
 	var errs []error
 	for _, e := range issues.Errors() {
 		if isRecursionError(e.Message) {
 			return errTooDeep
 		}
-		message, _, _ := strings.Cut(e.Message, " expecting {") // a list of all of CEL's tokens
+		message, _, _ := strings.Cut(e.Message, " expecting {") // followed by a list of all CEL tokens
 		if message += nameHint(env, text, message); e.Location.Line() > 0 {
 			message = fmt.Sprintf("%s (line %d, column %d)", message, e.Location.Line(), e.Location.Column()+1)
 		}
@@ -189,9 +189,9 @@ func planExpression(env *cel.Env, ast *celast.AST) (cel.Program, error) {
 	return program, nil
 }
 
-// eval evaluates the expression. It fails with errTooLong, or the cause of the scope's context,
-// if that ended the evaluation. Any other error is caused by the event, and contains none of
-// its values.
+// eval evaluates the expression. It fails with errTooLong, or with the cause of the scope's context
+// if the context ended the evaluation. Any other error is caused by the event, and contains no
+// event values.
 func (e *expression) eval(view *eventScope) (ref.Val, error) {
 	if e.usesBody {
 		if err := view.loadBody(); err != nil {
@@ -211,7 +211,7 @@ func (e *expression) eval(view *eventScope) (ref.Val, error) {
 	return value, nil
 }
 
-// isInterrupted reports whether an evaluation ended for a reason that its event did not cause.
+// isInterrupted reports whether the cause that ended an evaluation is not the event.
 func isInterrupted(err error) bool {
 	return errors.Is(err, errTooLong) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }
@@ -228,8 +228,8 @@ func (e *expression) evalBool(view *eventScope) (bool, error) {
 	return bool(b), nil
 }
 
-// evalKey rejects doubles: two large numbers that differ may be the same double, and then the
-// same key.
+// evalKey rejects doubles: two different large numbers may become the same double, and so the same
+// key.
 func (e *expression) evalKey(view *eventScope) (string, error) {
 	value, err := e.eval(view)
 	if err != nil {
@@ -283,17 +283,17 @@ type eventView struct {
 	Provider   string    `json:"provider"`
 	OccurredAt time.Time `json:"occurred_at"` // ReceivedAt if the provider does not report it
 	ReceivedAt time.Time `json:"received_at"`
-	Origin     string    `json:"origin"`  // webhook, or backfill if it was fetched from the list of the provider
-	Altered    string    `json:"altered"` // known differences from the webhook; empty for none
-	// Age is the time from the event's occurrence to its receipt; 0 if the provider does not
-	// report when it occurred.
+	Origin     string    `json:"origin"`  // webhook, or backfill if fetched from the provider's list
+	Altered    string    `json:"altered"` // known differences from the webhook; empty if there are none
+	// Age is the time from the event's occurrence to its receipt; 0 if the provider does not report
+	// the occurrence.
 	Age time.Duration `json:"age"`
 }
 
-// MarshalJSON implements json.Marshaler. It writes a duration in seconds, as text, like all
-// durations in rendered JSON.
+// MarshalJSON implements json.Marshaler. Durations are seconds, as text, like all durations in
+// rendered JSON.
 func (v *eventView) MarshalJSON() ([]byte, error) {
-	type fields eventView // without this method
+	type fields eventView // has no MarshalJSON method
 	return plainjson.Marshal(struct {
 		*fields
 

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// celWords are the words that CEL and templates use in errors of evaluations.
+// celWords are the words that CEL and templates use in evaluation errors.
 var celWords = wordsOf(`
 	a accessing allowed already an and argument arguments as at attribute bad base64 be beyond bool by bytes call called calling
 	can cannot characters clause comparable comparison compile conversion convert converting could current data date decode deeply
@@ -20,10 +20,10 @@ var celWords = wordsOf(`
 	are 16 about actual bounds compiles do instructions it may mib most much multiply repeats through work
 	cancelled cost email html larger long render subject took`)
 
-// word matches the units by which a text is judged.
+// word matches the words that a text is split into.
 var word = regexp.MustCompile(`[\pL\pN_]+`)
 
-// templatePlace matches the place at which a template failed.
+// templatePlace matches the position at which a template failed.
 var templatePlace = regexp.MustCompile(`^template: [a-z.]+:\d+:\d+: `)
 
 func wordsOf(text string) map[string]bool {
@@ -34,9 +34,9 @@ func wordsOf(text string) map[string]bool {
 	return all
 }
 
-// withoutValues returns err without values of the event: errors of routes are logged and shown
-// to users who may not see the payload. It keeps the words that are in the source of the
-// expression or template, and those that its interpreter uses.
+// withoutValues returns err without event values: route errors are logged and shown to users who
+// must not see the payload. It keeps words from the expression's or template's source, and words
+// that its interpreter uses.
 func withoutValues(err error, source string) error {
 	own := wordsOf(source)
 	place := templatePlace.FindString(err.Error())

@@ -14,19 +14,18 @@ import (
 	"cel.dev/cel-go/interpreter"
 )
 
-// maxWork bounds what the functions of one evaluation read and produce, in bytes. CEL checks
-// only between the steps of a loop whether to stop, and counts the cost of a function after it
-// has returned: distinct() of 340 kB takes 23 seconds, split("").join(body) of 60 kB takes 4
-// GB.
+// maxWork is the maximum number of bytes that the functions of one evaluation read and produce. CEL
+// checks only between loop steps whether to stop, and counts a function's cost after it has
+// returned: distinct() of 340 kB takes 23 seconds, split("").join(body) of 60 kB takes 4 GB.
 const maxWork = 16 << 20
 
-// meterName resolves to the meter of the evaluation. No expression can contain this name.
+// meterName resolves to the evaluation's meter. No expression can contain this name.
 const meterName = "@meter"
 
-// meter is the part of maxWork that is left.
+// meter is the remaining part of maxWork.
 type meter struct{ left int }
 
-// charge ends the evaluation if nothing is left.
+// charge ends the evaluation if no work is left.
 func (m *meter) charge(function string, work int) {
 	m.left -= work
 	if m.left < 0 {
@@ -79,18 +78,18 @@ func guardCalls(env *cel.Env) (interpreter.InterpretableDecoratorV2, error) {
 	}, nil
 }
 
-// guardedCall makes the call of a node that does not itself accept evaluated arguments.
+// guardedCall makes the call for a node that does not accept evaluated arguments.
 type guardedCall struct {
 	interpreter.InterpretableCall
 
 	args     []interpreter.InterpretableV2
-	constant []ref.Val // arguments that follow args
+	constant []ref.Val // arguments after args
 	rule     workRule
 	binding  *functions.Overload // nil for a method of its first argument
 }
 
-// compilePattern compiles a constant pattern now, as CEL would, and hides the pattern so that
-// CEL does not: CEL's node would not be guarded.
+// compilePattern compiles a constant pattern now, as CEL would, and hides the pattern from CEL,
+// whose own node would not be guarded.
 func (c *guardedCall) compilePattern() error {
 	pattern, isConst := c.args[1].(interpreter.InterpretableConst)
 	if !isConst {
@@ -127,8 +126,8 @@ func (c *guardedCall) compilePattern() error {
 // Args implements interpreter.InterpretableCall.
 func (c *guardedCall) Args() []interpreter.InterpretableV2 { return c.args }
 
-// Exec implements interpreter.InterpretableV2. An error among the arguments is the result, as
-// for all functions that have a rule.
+// Exec implements interpreter.InterpretableV2. If an argument is an error, that error is the
+// result, as for all functions that have a rule.
 func (c *guardedCall) Exec(frame *interpreter.ExecutionFrame) ref.Val {
 	args := make([]ref.Val, 0, len(c.args)+len(c.constant))
 	for _, arg := range c.args {
@@ -181,7 +180,7 @@ func (c *guardedCall) call(args []ref.Val) ref.Val {
 	return types.NewErr("no such overload: %s", c.Function())
 }
 
-// meterOf returns the meter of the evaluation. Constants are evaluated before it exists.
+// meterOf returns the evaluation's meter. Constants are evaluated before the meter exists.
 func meterOf(vars interpreter.Activation) *meter {
 	if value, found := vars.ResolveName(meterName); found {
 		if m, ok := value.(*meter); ok {

@@ -8,7 +8,7 @@ import (
 	"cel.dev/cel-go/cel"
 )
 
-// Patterns of mistakes by users of other languages, outside of quotes.
+// Patterns of mistakes by users of other languages, outside quotes.
 var (
 	celText    = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'`)
 	celEquals  = regexp.MustCompile(`(?:^|[^=!<>])=(?:$|[^=])`)
@@ -46,8 +46,8 @@ func spellingHint(text string) string {
 	return strings.Join(hints, "; ")
 }
 
-// translations maps names in other languages and products to a variable or a function of ours,
-// where the spelling differs too much for CEL's own guess.
+// translations maps names from other languages and products to a Hooklatch variable or function, if
+// the spelling differs too much for CEL's own guess.
 var translations = map[string]string{
 	"data": "body", "json": "body", "payload": "body",
 	"count": "size", "len": "size", "length": "size",
@@ -56,8 +56,8 @@ var translations = map[string]string{
 	"includes": "contains", "str": "string", "toString": "string",
 }
 
-// nameHint returns the existing names if an expression of this environment uses a name that
-// does not exist.
+// nameHint returns the existing names if an expression uses a name that does not exist in this
+// environment.
 func nameHint(env *cel.Env, text, message string) string {
 	if celField.MatchString(message) {
 		return "; event has id, type, source, provider, occurred_at, received_at, origin, altered and age"

@@ -7,7 +7,7 @@ import (
 	celast "cel.dev/cel-go/common/ast"
 )
 
-// tooDeepError states how deep an expression may be nested, and how long a chain may be.
+// tooDeepError states the maximum nesting of an expression and the maximum length of a chain.
 func tooDeepError(chain int) error {
 	return fmt.Errorf("is nested too deeply: at most %d lists, maps, arguments and macros may be inside each other, and at most %d operators, fields and calls may follow each other",
 		maxNesting, chain)
@@ -15,13 +15,12 @@ func tooDeepError(chain int) error {
 
 var errTooDeep = tooDeepError(maxChain)
 
-// isRecursionError reports whether a message of CEL's parser says that its own limit was
-// exceeded.
+// isRecursionError reports whether a message says that the CEL parser's own limit was exceeded.
 func isRecursionError(message string) bool { return strings.Contains(message, "recursion") }
 
-// nesting returns how deep lists, maps, arguments of functions and macros are nested in an
-// expression. Operators, fields, indexes and method calls in a row add nothing: the type of
-// their result is no deeper than the type of their operand.
+// nesting returns the nesting of lists, maps, function arguments and macros in an expression.
+// Consecutive operators, fields, indexes and method calls add nothing: their result's type is no
+// deeper than their operand's type.
 func nesting(e celast.Expr) int {
 	switch e.Kind() {
 	case celast.CallKind:

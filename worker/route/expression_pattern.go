@@ -5,12 +5,12 @@ import (
 	"regexp/syntax"
 )
 
-// maxPattern bounds a constant pattern of matches(), in instructions of the compiled program.
-// Repeats multiply: (?:900 letters){1000} has 900,000 instructions, and takes half a second and
-// 100 MB to compile.
+// maxPattern is the maximum size of a constant pattern of matches(), in instructions of the
+// compiled program. Repeats multiply: (?:900 letters){1000} has 900,000 instructions, and takes
+// half a second and 100 MB to compile.
 const maxPattern = 16_384
 
-// patternSize estimates the number of instructions of a compiled pattern, without compiling it.
+// patternSize estimates a pattern's number of compiled instructions, without compiling it.
 func patternSize(pattern string) (int, error) {
 	parsed, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil {

@@ -9,24 +9,24 @@ import (
 	"cel.dev/cel-go/common/types/traits"
 )
 
-// Weights in bytes of work. They make 16 MiB about a tenth of a second and a few times as much
-// memory, for every function.
+// Weights in bytes of work. With these weights, 16 MiB of work takes about a tenth of a second and
+// a few times as much memory, for every function.
 const (
-	valueWeight = 32 // of a value, in addition to the bytes of a text
-	// scanWeight divides the bytes of functions that read at the speed of memory.
+	valueWeight = 32 // per value, in addition to the bytes of a text
+	// scanWeight divides the bytes of functions that read at memory speed.
 	scanWeight = 16
-	// patternWeight is the cost of compiling a character or an instruction of a pattern.
+	// patternWeight is the cost of compiling one character or instruction of a pattern.
 	patternWeight = 4096
-	// jsonWeight and yamlWeight are the cost of parsing a byte of a document.
+	// jsonWeight and yamlWeight are the costs of parsing one byte of a document.
 	jsonWeight, yamlWeight = 24, 512
 )
 
-// workRule returns how much work a call will do. It may stop counting above limit.
+// workRule returns the work that a call will do. It may stop counting above limit.
 type workRule func(args []ref.Val, limit int) int
 
-// workOf returns the rule of a function, or nil if its work does not depend on the sizes of its
-// arguments. known is false for a function that is not listed here, as after an update of CEL:
-// the rule then assumes that it compares everything with everything.
+// workOf returns the rule for a function, or nil if the function's work does not depend on its
+// arguments' sizes. known is false for a function that is not listed here, for example after a CEL
+// update: the rule then assumes that the function compares everything with everything.
 func workOf(function string) (rule workRule, known bool) {
 	switch function {
 	case "!_", "-_", "_%_", "_*_", "_/_", "_-_", "_<_", "_<=_", "_>_", "_>=_", "_&&_", "_||_", "_?_:_",
@@ -62,7 +62,7 @@ func workOf(function string) (rule workRule, known bool) {
 	case "@in", "_in_", "in":
 		return memberWork, true
 	case "indexOf", "lastIndexOf":
-		// Both compare at every place.
+		// Both functions compare at every position.
 		return func(args []ref.Val, limit int) int {
 			return mul(sizeOf(args[0], limit), 2+textLen(args[1])/8)
 		}, true
@@ -103,7 +103,7 @@ func workOf(function string) (rule workRule, known bool) {
 	return allWithAll, false
 }
 
-// linear is for functions that read everything once, and produce as much.
+// linear is the rule for functions that read everything once, and produce as much.
 func linear(weight int) workRule {
 	return func(args []ref.Val, limit int) int {
 		work := 0
@@ -131,8 +131,7 @@ func concatWork(args []ref.Val, limit int) int {
 	return 0
 }
 
-// equalWork is the size of the smaller value: values that differ in kind or length are
-// distinguished immediately.
+// equalWork is the size of the smaller value: a different kind or length is noticed immediately.
 func equalWork(args []ref.Val, limit int) int {
 	for _, arg := range args {
 		switch arg.(type) {
@@ -181,7 +180,7 @@ func replaceWork(args []ref.Val, limit int) int {
 	return sizeOf(args[0], limit) + mul(places, valueWeight+textLen(args[2]))
 }
 
-// matchWork multiplies, because each character is tried with each state of the pattern.
+// matchWork multiplies, because each character is tried with each pattern state.
 func matchWork(args []ref.Val, _ int) int {
 	pattern, _ := args[1].(types.String)
 	compile := mul(len(pattern), patternWeight)
@@ -204,14 +203,14 @@ func matchWork(args []ref.Val, _ int) int {
 
 func statesWork(states int, args []ref.Val) int { return mul(states, 2*textLen(args[0])) }
 
-// occurrences counts the places of part in text; an empty part occurs between all characters.
+// occurrences counts how often part occurs in text; an empty part occurs between all characters.
 func occurrences(text, part ref.Val) int {
 	t, _ := text.(types.String)
 	p, _ := part.(types.String)
 	return strings.Count(string(t), string(p))
 }
 
-// atMost returns n, or the limit given by the expression, where a negative one means no limit.
+// atMost returns n, or the limit given in the expression; a negative limit means no limit.
 func atMost(n int, limit ref.Val) int {
 	given, isInt := limit.(types.Int)
 	if !isInt || given < 0 {
@@ -230,7 +229,7 @@ func textLen(v ref.Val) int {
 	return 0
 }
 
-// countOf returns the number of elements, or 0 for a value that has none.
+// countOf returns the number of elements, or 0 for a value without elements.
 func countOf(v ref.Val) int {
 	switch v.(type) {
 	case traits.Lister, traits.Mapper:
@@ -242,7 +241,7 @@ func countOf(v ref.Val) int {
 	return 0
 }
 
-// sizeOf weighs a value with everything in it. It stops above limit.
+// sizeOf weighs a value and everything in it. It stops above limit.
 func sizeOf(v ref.Val, limit int) int {
 	size := valueWeight + textLen(v)
 	switch v := v.(type) {
