@@ -17,19 +17,18 @@ import (
 
 // Values of Forward.Headers.
 const (
-	// ForwardNoHeaders sends none of the delivery's headers but its content type.
+	// ForwardNoHeaders sends no headers of the delivery except its content type.
 	ForwardNoHeaders = "none"
-	// ForwardOriginalHeaders sends the delivery's headers too.
+	// ForwardOriginalHeaders also sends the delivery's headers.
 	ForwardOriginalHeaders = "original"
 )
 
-// Forward sends the event as it came: the exact bytes, its content type and the time at which
-// it was received (destination.HeaderReceivedAt), signed as the destination is configured.
+// Forward sends the event as received: the exact bytes, the content type and the receipt time
+// (destination.HeaderReceivedAt), signed as the destination is configured.
 //
-// Most senders do not sign their headers, and a receiver may trust what its own proxies and
-// frameworks read from them. So only headers known to be the sender's own are forwarded.
-// Headers of the connection and of proxies on the way to us, authorization and cookies never
-// are.
+// Most senders do not sign their headers, and a receiver's own proxies and frameworks may trust
+// headers. So only headers known to be the sender's own are forwarded. Connection and proxy
+// headers, authorization and cookies are never forwarded.
 type Forward struct {
 	// original also forwards the delivery's headers that are the sender's own, such as
 	// Stripe-Signature or X-GitHub-Event; none does not. Defaults to none.
@@ -74,7 +73,7 @@ type forwardRequest struct {
 	families map[string][]string // in lower case, by source
 	also     []string            // in lower case
 	allow    []string            // in lower case; empty for families and also
-	taken    map[string]bool     // canonical names that the destination sets itself
+	taken    map[string]bool     // canonical names of headers that the destination sets
 }
 
 func compileForward(f *Forward, to destination.Sender) *forwardRequest {
@@ -144,7 +143,7 @@ func (f *forwardRequest) allows(source, canonical string) bool {
 	return among(f.families[source]) || among(f.also)
 }
 
-// connectionOptions returns the headers that Connection declares to belong to the connection
+// connectionOptions returns the headers that the Connection header declares as connection headers
 // (RFC 9110, section 7.6.1).
 func connectionOptions(headers map[string][]string) map[string]bool {
 	named := map[string]bool{}
@@ -161,8 +160,8 @@ func connectionOptions(headers map[string][]string) map[string]bool {
 	return named
 }
 
-// ofTheWay reports whether a header of a delivery describes its way to us, or is a credential:
-// a receiver would take it for one from its own proxies.
+// ofTheWay reports whether a header describes the delivery's way to Hooklatch, or is a credential.
+// A receiver would assume that its own proxies set such a header.
 func ofTheWay(canonical string) bool {
 	switch canonical {
 	case "Accept-Encoding", "Authorization", "Connection", "Content-Encoding", "Content-Length", "Content-Type",

@@ -19,7 +19,7 @@ import (
 	"github.com/hooklatch/hooklatch/worker/destination"
 )
 
-// HTTPRequest renders an HTTP request. Fields that are left out default to the destination's.
+// HTTPRequest renders an HTTP request. Omitted fields default to the destination's.
 type HTTPRequest struct {
 	// Method of the request: POST, PUT, PATCH, DELETE or GET. Defaults to that of
 	// the destination.
@@ -61,7 +61,7 @@ func (r *HTTPRequest) validate() error {
 // mayBeEmpty reports whether requests with the method have no body unless one is given.
 func mayBeEmpty(method string) bool { return method == http.MethodGet || method == http.MethodDelete }
 
-// forwardType returns the content type for a request with FromDelivery.
+// forwardType returns the content type of a request with FromDelivery.
 func forwardType(e *inbox.Event) string {
 	if e.Item != "" {
 		return jsonContentType // only JSON has parts
@@ -72,9 +72,9 @@ func forwardType(e *inbox.Event) string {
 // httpRequest is a compiled HTTPRequest.
 type httpRequest struct {
 	method    string
-	url, body *expression           // nil when the field is empty
-	text      *expression           // nil when the field is empty
-	messenger destination.Messenger // of text
+	url, body *expression           // nil if the field is empty
+	text      *expression           // nil if the field is empty
+	messenger destination.Messenger // posts the text
 	headers   map[string]*expression
 }
 
@@ -170,8 +170,8 @@ func (r *httpRequest) build(scope *eventScope) (ledger.Request, error) {
 	return request, nil
 }
 
-// checkURL rejects URLs that cannot be called. The destination's egress guard decides where a
-// URL may lead.
+// checkURL rejects URLs that cannot be called. The destination's egress guard decides which URLs
+// are allowed.
 func checkURL(text string) error {
 	if !isHeaderValue(text) {
 		return errors.New("yields a URL with control characters")

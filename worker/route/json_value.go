@@ -16,7 +16,7 @@ import (
 	"cel.dev/cel-go/common/types/traits"
 )
 
-// maxRendered bounds what one route may render, in bytes.
+// maxRendered is the maximum number of bytes that one route may render.
 const maxRendered = 4 << 20
 
 var errTooLarge = fmt.Errorf("is larger than %d bytes", maxRendered)
@@ -44,7 +44,7 @@ func appendJSON(out []byte, value ref.Val) ([]byte, error) {
 			return nil, errors.New("contains a number that is out of range")
 		}
 		if v == 0 {
-			v = 0 // no minus sign: -0 would be read back as an integer
+			v = 0 // without a minus sign: -0 would be read back as an integer
 		}
 		return appendPlain(out, float64(v))
 	case types.String:

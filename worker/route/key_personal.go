@@ -9,12 +9,12 @@ import (
 	"cel.dev/cel-go/common/types"
 )
 
-// PersonalKey reports an expression that makes a key from a field that identifies a person:
-// keys outlast an erasure.
+// PersonalKey reports an expression that builds a key from a field with personal data: keys outlast
+// an erasure.
 type PersonalKey struct {
 	Route string
-	Field string // of the route: key, order_by or latest_by
-	Name  string // of the field that it reads
+	Field string // route field: key, order_by or latest_by
+	Name  string // name of the field that the expression reads
 }
 
 // String implements fmt.Stringer.
@@ -22,17 +22,17 @@ func (k PersonalKey) String() string {
 	return fmt.Sprintf("route %q: %s: reads %s, which identifies a person", k.Route, k.Field, k.Name)
 }
 
-// personal are the parts of the names of fields that contain addresses of people.
+// personal are the parts of field names that indicate personal addresses.
 var personal = []string{"email", "mail", "phone", "telephone", "mobile", "msisdn", "fax"}
 
-// NamesPerson reports whether a field of this name contains a mail address or a telephone
-// number of a person. The id of one does not count.
+// NamesPerson reports whether a field with this name contains a person's email address or telephone
+// number. The id of such an address does not count.
 func NamesPerson(name string) bool {
 	return hasWord(name, personal) && !hasWord(name, []string{"id", "hash", "sha256"})
 }
 
-// PersonalKeys finds keys made from fields whose names say that they contain addresses of
-// people. It skips keys that do not compile; Check reports them.
+// PersonalKeys finds keys built from fields whose names indicate personal addresses. It skips keys
+// that do not compile, which Check reports.
 func PersonalKeys(routes []Route) []PersonalKey {
 	envs, err := newExpressionEnvs()
 	if err != nil {

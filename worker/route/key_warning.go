@@ -15,7 +15,7 @@ import (
 // KeyWarning reports a business key that seems to suppress events.
 type KeyWarning struct {
 	Route string
-	Key   string // the expression
+	Key   string // expression of the key
 	Text  string
 }
 
@@ -24,24 +24,23 @@ func (w KeyWarning) String() string {
 	return fmt.Sprintf("route %q: key: %s, in %q", w.Route, w.Text, w.Key)
 }
 
-// repeating are the parts of event types that occur more than once for one object, each time
-// with something new.
+// repeating are the parts of event types that occur several times for one object, each time with
+// new data.
 var repeating = []string{
 	"update", "updated", "change", "changed", "edit", "edited", "modified", "synchronize", "sync",
 	"progress", "status", "transition", "transitioned", "renewed", "push", "adjusted", "moved",
 }
 
-// varying are the parts of the names of fields whose values differ between two events of one
-// object.
+// varying are the parts of field names whose values differ between two events of one object.
 var varying = []string{
 	"at", "date", "time", "timestamp", "ts", "version", "revision", "rev", "sequence", "seq", "nonce", "status", "state",
 	"action", "event", "etag", "updated", "modified", "changed", "occurred", "attempt", "hash", "sha", "commit", "after",
 	"amount", "balance", "quantity", "total", "period",
 }
 
-// KeyWarnings finds business keys in which nothing varies, on routes whose event types repeat:
-// all events of an object except the first would have no effect. It judges by names, so a
-// warning is advice and not an error. It skips keys that do not compile; Check reports them.
+// KeyWarnings finds business keys that do not vary, on routes whose event types repeat: every event
+// of an object except the first would have no effect. It judges by names, so a warning is advice
+// and not an error. It skips keys that do not compile, which Check reports.
 func KeyWarnings(routes []Route) []KeyWarning {
 	envs, err := newExpressionEnvs()
 	if err != nil {
@@ -69,7 +68,7 @@ func KeyWarnings(routes []Route) []KeyWarning {
 	return warnings
 }
 
-// repeatingType describes the first of the types that repeat, or returns an empty string.
+// repeatingType describes the first repeating type, or returns an empty string.
 func repeatingType(types []string) string {
 	if len(types) == 0 {
 		return "events of all types"
@@ -82,8 +81,8 @@ func repeatingType(types []string) string {
 	return ""
 }
 
-// readsOf reports whether an expression reads anything of the event, and whether its value may
-// differ between two events of one object.
+// readsOf reports whether an expression reads the event, and whether its value may differ between
+// two events of one object.
 func readsOf(compiled *cel.Ast) (reads, varies bool) {
 	ast.PreOrderVisit(compiled.NativeRep().Expr(), ast.NewExprVisitor(func(e ast.Expr) {
 		switch e.Kind() {

@@ -14,7 +14,7 @@ type limitedBuffer struct {
 	bytes.Buffer
 
 	limit    int
-	deadline time.Time // zero for none
+	deadline time.Time // zero for no deadline
 }
 
 // Write implements io.Writer.

@@ -21,14 +21,14 @@ const maxKey = 255
 // maxReason bounds the reason for parking an effect in its plan, in bytes.
 const maxReason = 2048
 
-// hashedKeyPrefix marks a key that replaces one the ledger cannot store.
+// hashedKeyPrefix marks a key that replaces a key that the ledger cannot store.
 const hashedKeyPrefix = "sha256:"
 
-// Plan decides which effects an event has. It does no I/O and gives the same answer for the
-// same event and routes. A replay of one route has the effect of that route only.
+// Plan returns the effects of an event. It does no I/O and returns the same result for the same
+// event and routes. A replay of one route returns only that route's effect.
 //
-// If a route cannot be evaluated for this event, its effect is parked with the reason; it never
-// silently fails to match, and no other effect waits for it. Plan returns an error only if an
+// If a route cannot be evaluated for this event, its effect is parked with the reason; the route
+// never silently fails to match, and no other effect waits for it. Plan returns an error only if an
 // evaluation took too long, or was interrupted: then nothing is decided.
 func (t *Table) Plan(ctx context.Context, e *inbox.Event) ([]ledger.NewEffect, error) {
 	scope := t.scope(ctx, e)
@@ -60,8 +60,8 @@ func (t *Table) Plan(ctx context.Context, e *inbox.Event) ([]ledger.NewEffect, e
 	return effects, nil
 }
 
-// plan returns the effect even with an error, as far as it is known: it is parked under its
-// key.
+// plan returns the effect, as far as it is known, even with an error: the effect is parked under
+// its key.
 func (r *compiledRoute) plan(scope *eventScope) (ledger.NewEffect, bool, error) {
 	own := ledgerKey(string(scope.event.EventID))
 	effect := ledger.NewEffect{
@@ -116,9 +116,9 @@ func (r *compiledRoute) plan(scope *eventScope) (ledger.NewEffect, bool, error) 
 	return effect, true, nil
 }
 
-// ledgerKey replaces a key that the ledger cannot store by its hash: one that is longer than
-// maxKey, or not text. A key that looks like such a hash is hashed too, so that no event can
-// choose the key of another.
+// ledgerKey replaces a key that the ledger cannot store by its hash: a key that is longer than
+// maxKey, or not text. A key that looks like such a hash is hashed too, so that no event can choose
+// another event's key.
 func ledgerKey(key string) string {
 	fits := len(key) <= maxKey && utf8.ValidString(key) && !strings.ContainsRune(key, 0)
 	if fits && !strings.HasPrefix(key, hashedKeyPrefix) {

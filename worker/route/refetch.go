@@ -17,7 +17,7 @@ import (
 	"github.com/hooklatch/hooklatch/worker/destination"
 )
 
-// RefetchAuthDestination is a value of Refetch.Auth: it reads with the credentials of the
+// RefetchAuthDestination is a value of Refetch.Auth: the refetch uses the credentials of the
 // route's destination.
 const RefetchAuthDestination = "destination"
 
@@ -102,7 +102,7 @@ func compileRefetch(env *cel.Env, r Route, to destination.Sender, fail failFunc)
 	return compiled
 }
 
-// literalOrigin returns the origin of every value of an expression: its first operand must be a
+// literalOrigin returns the origin of all values of an expression: its first operand must be a
 // literal that contains the whole origin.
 func literalOrigin(env *cel.Env, text string) (string, error) {
 	parsed, issues := env.Parse(text)
@@ -122,7 +122,7 @@ func literalOrigin(env *cel.Env, text string) (string, error) {
 	return destination.OriginOf(literal)
 }
 
-// read puts the current state into the scope, or returns the outcome of the attempt.
+// read stores the current state in the scope, or returns the attempt's outcome.
 func (r *refetch) read(ctx context.Context, scope *eventScope) *destination.Outcome {
 	url, err := r.url.evalText(scope)
 	if err == nil {

@@ -9,9 +9,9 @@ import (
 	"github.com/hooklatch/hooklatch/worker/destination"
 )
 
-// Render renders the request of an effect that its plan left for later, because its route reads
-// the current state of an object first. That is the only I/O of a Table. It returns the
-// request, or an outcome if the attempt has nothing to send.
+// Render renders a request that the plan left for later, because the route first reads the current
+// state of an object. This read is a Table's only I/O. Render returns the request, or an outcome if
+// the attempt has nothing to send.
 func (t *Table) Render(ctx context.Context, e *inbox.Event, effect *ledger.Effect) (ledger.Request, *destination.Outcome) {
 	r := t.named(effect.Route)
 	if r == nil {

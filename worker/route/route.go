@@ -19,11 +19,11 @@ const (
 	BackfillPark = "park"
 )
 
-// EverySource means all sources, in Route.From and for a handler.
+// EverySource means all sources, in Route.From and for handlers.
 const EverySource = "*"
 
-// Route maps events to an effect at a destination. Its conditions, keys and scalar fields are
-// CEL expressions over event, body, headers and current; mail bodies are Go templates.
+// Route maps events to an effect at a destination. Its conditions, keys and scalar fields are CEL
+// expressions over event, body, headers and current; email bodies are Go templates.
 type Route struct {
 	// Name of the route. The name is part of the keys of the route's effects, so a new name creates
 	// new effects. The rule for names is the same as for sources. Required.
@@ -74,7 +74,7 @@ type Route struct {
 type Error struct {
 	Route      string
 	Field      string // as in the configuration: when, http.headers.X-Id, email.subject, ...
-	Expression string // the given text; may be empty
+	Expression string // text as given; may be empty
 	Err        error
 }
 
@@ -92,7 +92,7 @@ func (e *Error) Unwrap() error { return e.Err }
 // failFunc reports an Error.
 type failFunc func(field, expression string, err error)
 
-// requestBuilder renders the request of an effect. Its errors name the field.
+// requestBuilder renders an effect's request. Its errors contain the field's name.
 type requestBuilder interface {
 	build(scope *eventScope) (ledger.Request, error)
 }
@@ -101,9 +101,9 @@ type requestBuilder interface {
 type compiledRoute struct {
 	Route
 
-	when, key         *expression // nil when the field is empty
-	orderBy, latestBy *expression // nil when the field is empty
-	refetch           *refetch    // nil without one
+	when, key         *expression // nil if the field is empty
+	orderBy, latestBy *expression // nil if the field is empty
+	refetch           *refetch    // nil without a refetch
 	request           requestBuilder
 	target            Target
 }
@@ -142,7 +142,7 @@ func compileRoute(envs expressionEnvs, r Route, targets []Target, fail failFunc)
 	return compiled
 }
 
-// compileRequest compiles the request of the route, which fits its destination.
+// compileRequest compiles the route's request, which must fit the destination.
 func compileRequest(env *cel.Env, r Route, to destination.Sender, fail failFunc) requestBuilder {
 	switch {
 	case r.HTTP != nil:
@@ -156,7 +156,7 @@ func compileRequest(env *cel.Env, r Route, to destination.Sender, fail failFunc)
 	}
 }
 
-// wants reports whether the route matches events of this source and type.
+// wants reports whether the route matches events with this source and type.
 func (r *compiledRoute) wants(source, eventType string) bool {
 	return r.fromSource(source) && r.ofType(eventType)
 }

@@ -79,7 +79,7 @@ func (s *sqlRequest) build(scope *eventScope) (ledger.Request, error) {
 	return ledger.Request{ContentType: destination.SQLContentType, Body: body}, nil
 }
 
-// sqlText returns a value in the form that Postgres reads.
+// sqlText returns a value in the text form that Postgres reads.
 func sqlText(value ref.Val) (*string, error) {
 	if optional, ok := value.(*types.Optional); ok {
 		if !optional.HasValue() {
@@ -100,7 +100,7 @@ func sqlText(value ref.Val) (*string, error) {
 	text := string(encoded)
 	switch value.(type) {
 	case types.Timestamp, types.Bytes, types.Duration:
-		text = text[1 : len(text)-1] // without the quotes of JSON: its content has no escapes
+		text = text[1 : len(text)-1] // without JSON quotes: the content has no escapes
 	}
 	return &text, nil
 }

@@ -17,12 +17,12 @@ type Options struct {
 	Targets []Target
 	// ConfigHash identifies the configuration of the routes.
 	ConfigHash string
-	// MaxBody returns how many bytes of payload expressions and templates see of an event of a
-	// source; 0 is no limit. An effect that would see more is parked. If nil, 0 for every
-	// source.
+	// MaxBody returns the maximum number of payload bytes that expressions and templates may read
+	// of a source's event; 0 means no limit. An effect that would read more is parked. If MaxBody
+	// is nil, no source has a limit.
 	MaxBody func(source string) int64
-	// LeftToHandlers are the sources whose events go to programs with Go handlers, so that no
-	// route of this configuration gets them. Explain reports that.
+	// LeftToHandlers are the sources whose events go to programs with Go handlers, so that no route
+	// of this configuration matches them. Explain reports this.
 	LeftToHandlers []string
 }
 
@@ -33,10 +33,10 @@ type Table struct {
 	configHash string
 	maxBody    func(source string) int64
 	handled    []string      // see Options.LeftToHandlers
-	timeout    time.Duration // of one evaluation; 0 for evalTimeout
+	timeout    time.Duration // limit for one evaluation; 0 for evalTimeout
 }
 
-// Compile checks everything that can be checked before an event comes. Its error joins a *Error
+// Compile checks everything that can be checked before an event arrives. Its error joins a *Error
 // for each fault.
 func Compile(o Options) (*Table, error) {
 	envs, err := newExpressionEnvs()
@@ -72,7 +72,7 @@ func Check(routes []Route, targets []Target) error {
 // ConfigHash returns the identifier of the configuration of the routes.
 func (t *Table) ConfigHash() string { return t.configHash }
 
-// named returns the route of that name, or nil.
+// named returns the route with the name, or nil.
 func (t *Table) named(name string) *compiledRoute {
 	at := slices.IndexFunc(t.routes, func(r *compiledRoute) bool { return r.Name == name })
 	if at < 0 {
@@ -81,7 +81,7 @@ func (t *Table) named(name string) *compiledRoute {
 	return t.routes[at]
 }
 
-// scope returns the event as expressions see it, within the bounds of the table.
+// scope returns the event in the form for expressions, with the table's limits.
 func (t *Table) scope(ctx context.Context, e *inbox.Event) *eventScope {
 	scope := newEventScope(ctx, e)
 	scope.timeout = t.timeout
@@ -91,5 +91,5 @@ func (t *Table) scope(ctx context.Context, e *inbox.Event) *eventScope {
 	return scope
 }
 
-// failed prefixes an error with the name of its route.
+// failed prefixes an error with the route's name.
 func (r *compiledRoute) failed(err error) error { return fmt.Errorf("route %q: %w", r.Name, err) }

@@ -5,9 +5,9 @@ import (
 	"github.com/hooklatch/hooklatch/worker/destination"
 )
 
-// Target is a destination as routes see it.
+// Target is a destination in the form that routes need.
 type Target struct {
-	Name string // the name in Route.To
+	Name string // as in Route.To
 	// Queue and Policy of the destination's effects.
 	Queue  string
 	Policy ledger.Policy

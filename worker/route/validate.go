@@ -13,17 +13,17 @@ import (
 	"github.com/hooklatch/hooklatch/worker/destination"
 )
 
-// maxRouteName bounds the name of a route: it is part of effect keys.
+// maxRouteName is the maximum length of a route name, which is part of effect keys.
 const maxRouteName = 100
 
 var routeName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]*$`)
 
-// requestFields are the fields that define the request of a route.
+// requestFields are the fields that define a route's request.
 var requestFields = []string{"http", "forward", "email", "sql"}
 
-// Validate checks a route except for expressions and templates, which Check compiles. kinds
-// maps the names of destinations to their Sender.Kind, or to an empty string if it is not
-// known. Its error is option.Faults.
+// Validate checks a route except for expressions and templates, which Check compiles. kinds maps
+// the names of destinations to their Sender.Kind, or to an empty string if the kind is unknown. Its
+// error is option.Faults.
 func (r Route) Validate(kinds map[string]string) error {
 	var c option.Check
 	switch {
@@ -59,11 +59,11 @@ func checkType(c *option.Check, field, pattern string) {
 	}
 }
 
-// regularExpression finds parts of regular expressions that no event type has: anchors,
-// escapes, and ".*" that does not follow a word. In "invoice.*" the dot is a dot.
+// regularExpression finds regular-expression syntax that no event type contains: anchors, escapes,
+// and ".*" that does not follow a word. In "invoice.*" the dot is a dot.
 var regularExpression = regexp.MustCompile(`^\^|\$$|\\|(^|[^A-Za-z0-9_])\.[*+]|[)\]][*+?]|\([^)]*\|`)
 
-// asGlob suggests the pattern that was probably meant, if that is simple.
+// asGlob suggests the pattern that was probably meant, if it is simple.
 func asGlob(expression string) string {
 	glob := strings.TrimSuffix(strings.TrimPrefix(expression, "^"), "$")
 	glob = regexp.MustCompile(`(^|[^A-Za-z0-9_.\\])\.\*`).ReplaceAllString(glob, "$1*")
@@ -90,7 +90,7 @@ func (r Route) checkOrder(c *option.Check) {
 	}
 }
 
-// checkRequest checks the request of the route, and whether its destination can send it.
+// checkRequest checks the route's request, and whether its destination can send that request.
 func (r Route) checkRequest(c *option.Check, kinds map[string]string) {
 	kind, known := kinds[r.To]
 	switch {
