@@ -1,5 +1,4 @@
-// Package admin serves operators on a listener of their own: health, metrics and the
-// console.
+// Package admin serves operators on a separate listener: health, metrics and the console.
 package admin
 
 import (
@@ -29,7 +28,7 @@ const DefaultListen = "127.0.0.1:8081"
 
 const defaultListenHint = "set admin.listen in the configuration"
 
-// Time-outs of the listener. A response may take as long as Prometheus waits for one.
+// Time-outs of the listener. A response may take as long as Prometheus waits for it.
 const (
 	readHeaderTimeout = 5 * time.Second
 	readTimeout       = 15 * time.Second
@@ -39,8 +38,8 @@ const (
 	maxHeaderBytes    = 16 << 10
 )
 
-// MaxConnections is how many open connections the listener may have. They use descriptors and
-// memory that a gateway in the same process needs.
+// MaxConnections is the maximum number of open connections to the listener. Connections use
+// descriptors and memory that a gateway in the same process needs.
 const MaxConnections = 256
 
 const (
@@ -50,32 +49,32 @@ const (
 
 // Options configure an Admin.
 type Options struct {
-	// Listen is the TCP address of Start. Defaults to DefaultListen. An address other than a
+	// Listen is the TCP address for Start. Defaults to DefaultListen. An address other than a
 	// loopback address needs a SignIn that requires authentication.
 	Listen string
-	// TLS makes Start serve HTTPS: HTTP/1.1 over TLS 1.2 or newer. Nil: plain HTTP.
+	// TLS makes Start serve HTTPS: HTTP/1.1 over TLS 1.2 or newer. If nil, plain HTTP.
 	TLS *tls.Config
-	// ListenHint says, in the error about an address in use, how the user changes it. Defaults to
-	// naming admin.listen.
+	// ListenHint tells the user, in the error about an address in use, how to change the address.
+	// By default, it names admin.listen.
 	ListenHint string
-	// SignIn authenticates all requests except those to /healthz and /readyz. Nil: no
-	// authentication, and only requests to a loopback host name are answered.
+	// SignIn authenticates all requests except those to /healthz and /readyz. If nil, no
+	// authentication is required, and requests must use a loopback host name.
 	SignIn *signin.Guard
 
 	// Ready fails if this process cannot do its work. /readyz calls it with a limit of 2 seconds.
-	// Nil: always ready.
+	// If nil, always ready.
 	Ready func(ctx context.Context) error
-	// Warnings returns problems that do not keep this process from its work; /readyz shows them to
-	// callers who are signed in. Nil: no warnings.
+	// Warnings returns problems that do not stop this process's work; /readyz shows them to
+	// authenticated callers. If nil, no warnings.
 	Warnings func() []string
-	// Metrics serves /metrics. Nil: 404.
+	// Metrics serves /metrics. If nil, 404.
 	Metrics http.Handler
-	// Console serves the pages and the API, at all other paths. Nil: no console.
+	// Console serves the pages and the API, at all other paths. If nil, no console.
 	Console http.Handler
-	// ConsoleURL is the URL of the console for browsers, if it differs from the address of the
-	// listener: forms from that origin are accepted.
+	// ConsoleURL is the console URL for browsers, if it differs from the listener's address: forms
+	// from that origin are accepted.
 	ConsoleURL string
-	// Logger defaults to one that discards.
+	// Logger defaults to a logger that discards.
 	Logger *slog.Logger
 	// Now defaults to time.Now.
 	Now func() time.Time
@@ -153,17 +152,17 @@ func New(opts Options) (*Admin, error) {
 	return a, nil
 }
 
-// Handler returns the handler of everything that the listener serves.
+// Handler returns the handler for the whole listener.
 func (a *Admin) Handler() http.Handler { return a.handler }
 
-// entry is an address of the listener itself with its required role.
+// entry is an address that the listener itself serves, with the required role.
 type entry struct {
 	signin.Route
 
 	serve http.Handler
 }
 
-// entries returns the addresses of the listener, except the probes, which are public.
+// entries returns the listener's own addresses, except the probes, which are public.
 func (a *Admin) entries() (list []entry) {
 	if a.opts.Metrics != nil {
 		list = append(list, entry{signin.Route{Pattern: "GET /metrics", Role: signin.Metrics}, a.opts.Metrics})
@@ -171,7 +170,7 @@ func (a *Admin) entries() (list []entry) {
 	return list
 }
 
-// Routes returns the addresses of the listener itself and of sign-in. The console has its own
+// Routes returns the addresses of the listener itself and of sign-in. The console has separate
 // Routes.
 func (a *Admin) Routes() []signin.Route {
 	list := append(a.opts.SignIn.Routes(), signin.Route{Pattern: "GET /healthz", Open: true}, signin.Route{Pattern: "GET /readyz", Open: true})
@@ -181,7 +180,7 @@ func (a *Admin) Routes() []signin.Route {
 	return list
 }
 
-// routes authenticates requests to everything except the two probes: whatever is added to private
+// routes authenticates requests to everything except the two probes: every handler added to private
 // is private.
 func (a *Admin) routes() http.Handler {
 	private := http.NewServeMux()
@@ -198,8 +197,8 @@ func (a *Admin) routes() http.Handler {
 	return boundedBodies(secureHeaders(a.sameOrigin(public)))
 }
 
-// acquainted records the connections and addresses of authenticated users and machines: a part of
-// the connections is reserved for them.
+// acquainted records the connections and addresses of authenticated users and machines, who have
+// reserved connections.
 func (a *Admin) acquainted(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if person := signin.PersonOf(r.Context()); person.Role != "" {
@@ -223,8 +222,8 @@ func only(needed signin.Role, next http.Handler) http.Handler {
 	})
 }
 
-// Start binds the address of Options.Listen and serves until Stop. The error about an address in
-// use names the address and how to change it.
+// Start binds Options.Listen and serves until Stop. The error about an address in use names the
+// address and how to change it.
 func (a *Admin) Start() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -264,8 +263,8 @@ func (a *Admin) Addr() net.Addr {
 	return a.listener.Addr()
 }
 
-// Stop closes the listener and waits for the requests in flight. If ctx is done first, it closes
-// their connections and returns an error. It may be called again, and before Start.
+// Stop closes the listener and waits for requests in flight. If ctx is done first, it closes their
+// connections and returns an error. It may be called again, and before Start.
 func (a *Admin) Stop(ctx context.Context) error {
 	a.mu.Lock()
 	a.stopped = true

@@ -8,8 +8,8 @@ import (
 	"github.com/hooklatch/hooklatch/internal/program/console/signin"
 )
 
-// pagePolicy lets a page use only the scripts and styles of the console: no inline ones, none from
-// elsewhere, and no text that becomes a script. Untrusted text in a page stays text.
+// pagePolicy lets a page use only the console's own scripts and styles. It forbids inline and
+// foreign scripts, and text that becomes a script, so untrusted text in a page stays text.
 const pagePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; img-src 'self' data:; connect-src 'self'; " +
 	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types hooklatch"
 
@@ -26,7 +26,7 @@ func secureHeaders(next http.Handler) http.Handler {
 	})
 }
 
-// boundedBodies limits the body of every request. A handler may have a lower limit of its own.
+// boundedBodies limits every request body. A handler may have a lower limit.
 func boundedBodies(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r.Body = http.MaxBytesReader(w, r.Body, api.MaxOrder)
@@ -34,7 +34,7 @@ func boundedBodies(next http.Handler) http.Handler {
 	})
 }
 
-// originsOf trusts the origin of a URL in addition to that of the listener.
+// originsOf trusts a URL's origin in addition to the listener's own origin.
 func originsOf(consoleURL string) (*http.CrossOriginProtection, error) {
 	origins := http.NewCrossOriginProtection()
 	if consoleURL == "" {
@@ -48,9 +48,9 @@ func originsOf(consoleURL string) (*http.CrossOriginProtection, error) {
 	return origins, err
 }
 
-// sameOrigin refuses requests that another web site makes a browser send. A change without a header
-// about its origin does not come from a current browser: it must carry the token as a bearer token,
-// which no site can make a browser do.
+// sameOrigin refuses requests that another web site makes a browser send. A change without an
+// origin header does not come from a current browser. It must carry the token as a bearer token,
+// which no site can make a browser send.
 func (a *Admin) sameOrigin(next http.Handler) http.Handler {
 	return a.origins.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		reads := r.Method == http.MethodGet || r.Method == http.MethodHead || r.Method == http.MethodOptions
@@ -64,5 +64,5 @@ func (a *Admin) sameOrigin(next http.Handler) http.Handler {
 
 // refuse answers 403 with the reason.
 func refuse(w http.ResponseWriter, text string) {
-	_ = api.WriteProblem(w, api.Problem{Title: http.StatusText(http.StatusForbidden), Status: http.StatusForbidden, Detail: text}) // texts encode
+	_ = api.WriteProblem(w, api.Problem{Title: http.StatusText(http.StatusForbidden), Status: http.StatusForbidden, Detail: text}) // texts always encode
 }

@@ -19,16 +19,16 @@ import (
 // readyTimeout limits Options.Ready.
 const readyTimeout = 2 * time.Second
 
-// ready is the answer of /readyz.
+// ready is the response of /readyz.
 type ready struct {
 	Ready  bool   `json:"ready"`
 	Reason string `json:"reason,omitempty"`
-	// Warnings are shown only to callers who are signed in.
+	// Warnings are shown only to authenticated callers.
 	Warnings []string `json:"warnings,omitempty"`
 }
 
-// healthz reports that the process is alive, regardless of the database: restarting the process
-// because the database is unavailable would only make things worse.
+// healthz reports that the process is alive, regardless of the database: a restart would not help
+// if the database is unavailable.
 func (a *Admin) healthz(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	_, _ = io.WriteString(w, "ok\n")
@@ -59,7 +59,7 @@ func (a *Admin) askReady(ctx context.Context) error {
 		return nil
 	}
 	answer := a.probe.DoChan("ready", func() (any, error) {
-		// The call is shared with other requests: it must not end with the first one.
+		// Other requests share the call, so it must not end with the first request's context.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readyTimeout)
 		defer cancel()
 		return nil, a.opts.Ready(ctx)
@@ -69,14 +69,14 @@ func (a *Admin) askReady(ctx context.Context) error {
 	select {
 	case result := <-answer:
 		return result.Err
-	case <-timeout.C: // for a Ready that ignores its context
+	case <-timeout.C: // if Ready ignores its context
 		return context.DeadlineExceeded
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 }
 
-// inShort describes an error without any text from elsewhere.
+// inShort describes an error without any foreign text.
 func inShort(err error) string {
 	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
 		return "the database cannot be reached"
@@ -92,8 +92,8 @@ func inShort(err error) string {
 
 var credentials = regexp.MustCompile(`(?i)(://[^:/?#\s]*:)[^@\s]*@|(password=)('[^']*'|\S+)`)
 
-// redact removes what looks like a password in a database URL or DSN. Errors of pgx contain none;
-// this is for errors of other packages.
+// redact removes texts that look like a password in a database URL or DSN. pgx errors contain no
+// passwords, but errors of other packages may.
 func redact(text string) string {
 	return credentials.ReplaceAllStringFunc(text, func(found string) string {
 		parts := credentials.FindStringSubmatch(found)
@@ -104,11 +104,11 @@ func redact(text string) string {
 	})
 }
 
-// ErrStarting is returned by a Ready that has not been ready yet. It is answered like any other
-// error but not logged: the process itself logs when it is ready.
+// ErrStarting is returned by a Ready that has not been ready yet. /readyz treats it like any other
+// error, but does not log it: the process itself logs when it is ready.
 var ErrStarting = errors.New("starting")
 
-// readiness logs only when the answer of /readyz changes, since probes arrive every few seconds.
+// readiness logs only when the /readyz response changes, since probes arrive every few seconds.
 type readiness struct {
 	mu       sync.Mutex
 	notReady bool

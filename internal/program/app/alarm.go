@@ -18,20 +18,21 @@ import (
 )
 
 const (
-	// alarmQueue is the queue of alerts, so that they do not wait behind the effects they are about.
+	// alarmQueue is the queue of alerts, so that alerts do not wait behind the effects that they
+	// report.
 	alarmQueue = "alerts"
-	// alarmPollEvery is how late an alert may be if the notification about its job was lost.
+	// alarmPollEvery is the maximum delay of an alert if the notification of its job was lost.
 	alarmPollEvery = 5 * time.Second
-	// heartbeatTimeout limits one heartbeat: the next one follows soon.
+	// heartbeatTimeout limits one heartbeat: the next heartbeat follows soon.
 	heartbeatTimeout = 5 * time.Second
 )
 
-// alarmDestination returns the name of the copy of a destination that sends alerts. No
-// configured name has a colon.
+// alarmDestination returns the name of the copy of a destination that sends alerts. Configured
+// names have no colon.
 func alarmDestination(name string) string { return "alerts:" + name }
 
-// addAlarms adds copies of the destinations that send alerts, with a queue of their own and
-// without rate and breaker.
+// addAlarms adds copies of the destinations that send alerts, with a separate queue and without
+// rate and breaker.
 func (made *destinations) addAlarms(cfg *config.Config) {
 	wanted := map[string]bool{}
 	for _, to := range cfg.Alerts.To {

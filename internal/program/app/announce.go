@@ -20,9 +20,9 @@ import (
 // announceTimeout limits the announcement of another configuration.
 const announceTimeout = 5 * time.Second
 
-// routingOf returns the part of a configuration that decides which effects an event has. A
-// configuration without routes dispatches nothing unless allow_empty is set: most likely it has
-// lost them, and its events would be skipped.
+// routingOf returns the part of a configuration that determines the effects of events. A
+// configuration without routes dispatches nothing unless allow_empty is set: most likely its routes
+// were lost, and its events would be skipped.
 func routingOf(cfg *config.Config) worker.Routing {
 	r := worker.Routing{Routes: routesOf(cfg), ConfigHash: cfg.Hash()}
 	switch {
@@ -36,8 +36,8 @@ func routingOf(cfg *config.Config) worker.Routing {
 	return r
 }
 
-// announce tells the other processes which configuration this process runs. Afterwards, no process
-// with an older one dispatches events that this process accepts.
+// announce announces this process's configuration to the other processes. Afterwards, no process
+// with an older configuration dispatches events that this process accepts.
 func (a *App) announce(ctx context.Context) error {
 	if a.worker != nil {
 		return a.worker.Announce(ctx)
@@ -51,14 +51,14 @@ func (a *App) announce(ctx context.Context) error {
 func (a *App) gatewayOf(cfg *config.Config) *fleet.Presence {
 	digest := route.Digest(routesOf(cfg), policies(cfg))
 	p := &fleet.Presence{ID: a.process, GatewayOnly: true, ConfigHash: cfg.Hash(), Hash: digest, Routes: digest}
-	if len(cfg.Routes) > 0 { // without any, the workers have a file of their own
+	if len(cfg.Routes) > 0 { // without routes, the workers have a separate file
 		p.Sources = slices.Sorted(maps.Keys(cfg.Sources))
 	}
 	return p
 }
 
-// reannounce announces another configuration of a gateway, before it is in effect. Before
-// the first announcement there is nothing to do, and the database may be away.
+// reannounce announces another configuration of a gateway, before it takes effect. Before the first
+// announcement there is nothing to do, and the database may be away.
 func (a *App) reannounce(ctx context.Context, next *config.Config) error {
 	p := a.gatewayOf(next)
 	if a.told == nil || p.Hash == a.told.Hash && slices.Equal(p.Sources, a.told.Sources) {
@@ -90,8 +90,8 @@ func policies(cfg *config.Config) []route.Target {
 	return targets
 }
 
-// keepAnnounced keeps the announcement of a gateway fresh until ctx is done. A worker keeps
-// its own.
+// keepAnnounced keeps a gateway's announcement fresh until ctx is done. A worker keeps its own
+// fresh.
 func (a *App) keepAnnounced(ctx context.Context) {
 	if a.worker != nil {
 		return
@@ -118,5 +118,5 @@ func (a *App) keepAnnounced(ctx context.Context) {
 func (a *App) withdrawGateway(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, adminTimeout)
 	defer cancel()
-	_ = a.outbox.Fleet().Withdraw(ctx, a.process) // the others notice in half a minute
+	_ = a.outbox.Fleet().Withdraw(ctx, a.process) // other processes notice within half a minute
 }

@@ -30,15 +30,15 @@ import (
 	"github.com/hooklatch/hooklatch/worker"
 )
 
-// How long a stop may take in addition to worker.soft_stop, or to gateway.drain_timeout if no
-// worker runs. Including the flush of the log, the process ends within 5 seconds of that.
+// Maximum time of a stop in addition to worker.soft_stop, or to gateway.drain_timeout if no worker
+// runs. Including the log flush, the process ends within 5 seconds after that.
 const (
 	stopSlack = 4 * time.Second
 	// drainSlack is the part of stopSlack for deliveries and jobs. The rest is for commits.
 	drainSlack = 2 * time.Second
 )
 
-// How long the other steps of a stop may take.
+// Maximum time of the other steps of a stop.
 const (
 	startTimeout     = 2 * time.Second
 	outboxTimeout    = 15 * time.Second
@@ -53,36 +53,36 @@ const (
 type Options struct {
 	// Config is complete and checked. Required.
 	Config *config.Config
-	// DatabaseURL overrides database.url and database.direct_url. Defaults to those.
+	// DatabaseURL overrides database.url and database.direct_url, to which it defaults.
 	DatabaseURL secret.Value
-	// Gateway and Worker say which parts run. At least one is required.
+	// Gateway and Worker select the parts that run. At least one is required.
 	Gateway, Worker bool
-	// Migrate migrates the schema before anything uses it.
+	// Migrate migrates the schema before any part uses it.
 	Migrate bool
-	// Handle registers Go handlers before the worker starts. Nil: no handlers.
+	// Handle registers Go handlers before the worker starts. If nil, no handlers.
 	Handle func(w *worker.Worker, box *outbox.Outbox)
-	// Load reads the configuration again, for Reload. Nil: no reload is possible.
+	// Load reads the configuration again, for Reload. If nil, no reload is possible.
 	Load func() (*config.Config, error)
 
-	// Version is the version of the program, for telemetry and the console.
+	// Version is the program version, for telemetry and the console.
 	Version string
-	// GatewayHint and AdminHint say how the user changes an address that is in use. They
-	// default to naming the field of the configuration.
+	// GatewayHint and AdminHint tell the user how to change an address that is in use. By default,
+	// they name the configuration field.
 	GatewayHint, AdminHint string
-	// GlobalTelemetry makes the telemetry of this App the telemetry of the process.
+	// GlobalTelemetry uses this App's telemetry for the whole process.
 	GlobalTelemetry bool
-	// FilesEvery is how often the files of secrets and certificates are checked for changes,
+	// FilesEvery is the interval at which secret and certificate files are checked for changes,
 	// which take effect immediately. Defaults to DefaultFilesEvery.
 	FilesEvery time.Duration
-	// StillFor is how long the configuration file must be unchanged before a reload reads it.
+	// StillFor is the time that the configuration file must be unchanged before a reload reads it.
 	// Defaults to DefaultStillFor.
 	StillFor time.Duration
-	// LargeBody is called before memory is allocated for a large body of a delivery. It may be nil.
+	// LargeBody is called before memory is allocated for a large delivery body. It may be nil.
 	LargeBody func()
 	// Outputs are the queues of the process's output streams, for metrics and /readyz. Defaults
 	// to a queue that is never used, so that the metrics exist.
 	Outputs []*logqueue.Queue
-	// Logger defaults to one that discards.
+	// Logger defaults to a logger that discards.
 	Logger *slog.Logger
 }
 
@@ -94,7 +94,7 @@ func (o Options) withDefaults() Options {
 	if o.DatabaseURL.IsZero() && o.Config != nil {
 		o.DatabaseURL = o.Config.Database.URL
 	} else if o.Config != nil {
-		// Another database applies to everything, including migrations.
+		// Another database applies to all parts, including migrations.
 		cfg := *o.Config
 		cfg.Database.DirectURL = secret.Value{}
 		o.Config = &cfg
@@ -129,7 +129,7 @@ type App struct {
 	minutes      *measure.Counts
 	gauges       *measure.Collector
 	gate         *gate
-	keeper       *quarantine.Keeper // of the gateway
+	keeper       *quarantine.Keeper // used by the gateway
 	gateway      *gateway.Gateway   // nil if no gateway runs
 	worker       *worker.Worker     // nil if no worker runs
 	destinations *destinations      // nil if no worker runs
@@ -139,9 +139,9 @@ type App struct {
 	certificates certificates
 	progress     progress
 
-	config   atomic.Pointer[config.Config] // in effect
-	reload   sync.Mutex                    // one reload at a time
-	process  string                        // name of this process for others
+	config   atomic.Pointer[config.Config] // current configuration
+	reload   sync.Mutex                    // held during a reload, so that only one runs
+	process  string                        // name of this process for other processes
 	told     *fleet.Presence               // the gateway's last announcement; guarded by reload
 	draining atomic.Bool
 	teardown Teardown
@@ -149,7 +149,7 @@ type App struct {
 	failed   chan error    // receives an error that ends the App
 }
 
-// New assembles the parts. It neither listens nor connects.
+// New assembles the parts. It does not listen or connect.
 func New(ctx context.Context, opts Options) (*App, error) {
 	opts = opts.withDefaults()
 	if err := opts.validate(); err != nil {
@@ -169,8 +169,8 @@ func New(ctx context.Context, opts Options) (*App, error) {
 	return a, nil
 }
 
-// assemble creates the parts in the order of their dependencies, and registers the stop of each as
-// soon as it exists. The worker settles through the outbox, so the outbox stops after it.
+// assemble creates the parts in the order of their dependencies, and registers the stop of each
+// part as soon as it exists. The worker settles through the outbox, so the outbox stops after it.
 func (a *App) assemble(ctx context.Context) error {
 	var err error
 	a.telemetry, err = telemetry.Start(ctx, telemetry.Options{
@@ -289,7 +289,7 @@ func (a *App) logStart(ctx context.Context) {
 // run.
 func (a *App) Prepared() <-chan struct{} { return a.prepared }
 
-// Failed returns a channel that receives an error that ends the App: one that waiting cannot fix.
+// Failed returns a channel for an error that ends the App: an error that waiting cannot fix.
 func (a *App) Failed() <-chan error { return a.failed }
 
 // GatewayAddr returns the address of the gateway, or nil before Start.
@@ -305,19 +305,19 @@ func (a *App) AdminAddr() net.Addr { return a.admin.Addr() }
 
 // Stop drains: the gateway accepts nothing new and finishes requests in flight while the worker
 // finishes its jobs. Then the outbox commits what was submitted, and the connections close. /readyz
-// fails from the beginning of Stop. Stop returns within stopSlack of worker.soft_stop, or of
-// gateway.drain_timeout if no worker runs; its error names what is still running. It may be called
-// again, and before Start.
+// fails from the beginning of Stop. Stop returns within stopSlack after worker.soft_stop, or after
+// gateway.drain_timeout if no worker runs. Its error names the parts that are still running. It may
+// be called again, and before Start.
 func (a *App) Stop(ctx context.Context) error {
 	a.draining.Store(true)
 	if a.worker != nil {
-		// Its soft stop begins together with the drain of the gateway, not after it.
+		// The soft stop begins together with the gateway's drain, not after it.
 		go func() { _ = a.worker.Stop(ctx) }() // the worker's step returns the error
 	}
 	return a.teardown.Run(ctx, a.drainTimeout()+stopSlack)
 }
 
-// drainTimeout returns how long jobs or deliveries may take to finish.
+// drainTimeout returns the maximum time for jobs or deliveries to finish.
 func (a *App) drainTimeout() time.Duration {
 	if a.opts.Worker {
 		return a.opts.Config.Worker.SoftStop

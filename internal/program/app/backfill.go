@@ -25,7 +25,7 @@ func BackfillOf(cfg *config.Config) []backfill.Source {
 		}
 		p, err := s.Sender()
 		if err != nil {
-			continue // already reported by the check of the configuration
+			continue // already reported by the configuration check
 		}
 		sources = append(sources, backfill.Source{
 			Name: name, Provider: p, URL: endpointURL(cfg, name), Handlers: s.Handlers, ContentWindow: s.DedupWindow, Livemode: s.Livemode, Settings: *s.Backfill,
@@ -35,8 +35,8 @@ func BackfillOf(cfg *config.Config) []backfill.Source {
 	return sources
 }
 
-// endpointURL returns the URL that the provider was given, or "" if the configuration does not
-// contain it.
+// endpointURL returns the URL that the operator gave the provider, or "" if the configuration does
+// not contain it.
 func endpointURL(cfg *config.Config, source string) string {
 	switch own := cfg.Sources[source].PublicURL; {
 	case own != "":
@@ -58,8 +58,8 @@ func MakeBackfill(opts backfill.Options, box *outbox.Outbox, cfg func() *config.
 	return made, nil
 }
 
-// hurryBackfill makes the passes over provider lists due: events may have been missed while no
-// gateway was running.
+// hurryBackfill makes the passes over provider lists due immediately: webhooks may have been missed
+// while no gateway ran.
 func (a *App) hurryBackfill(ctx context.Context) {
 	var sources []identity.Source
 	for _, s := range BackfillOf(a.config.Load()) {

@@ -16,7 +16,7 @@ import (
 // of paths is fixed when a process starts.
 type certificates map[string]*certificate
 
-// use puts pairs into effect for new connections.
+// use makes new connections use pairs.
 func (c certificates) use(pairs map[string]KeyPair) {
 	for path, one := range c {
 		if next, ok := pairs[path]; ok {
@@ -64,22 +64,22 @@ func (a *App) loadCertificates() error {
 	return nil
 }
 
-// certificate is the key pair of a listener. Each connection gets the one that is in effect when
-// it begins.
+// certificate is a listener's key pair. Each connection gets the pair that is current when the
+// connection begins.
 type certificate struct {
 	pair atomic.Pointer[tls.Certificate]
 }
 
 // KeyPair is the certificate that a configuration sets for a listener.
 type KeyPair struct {
-	Path string // in the configuration, such as gateway.tls
+	Path string // path in the configuration, such as gateway.tls
 	Pair tls.Certificate
 }
 
-// Ends returns when the certificate expires.
+// Ends returns the time at which the certificate expires.
 func (k KeyPair) Ends() time.Time { return k.Pair.Leaf.NotAfter }
 
-// Begins returns when the certificate becomes valid.
+// Begins returns the time at which the certificate becomes valid.
 func (k KeyPair) Begins() time.Time { return k.Pair.Leaf.NotBefore }
 
 // KeyPairs reads the certificates of both listeners, by path. Errors: config.Problems.
@@ -98,7 +98,7 @@ func KeyPairs(cfg *config.Config) (map[string]KeyPair, error) {
 	return pairs, nil
 }
 
-// refuseExpired keeps a reload from replacing a certificate by an expired one, which no sender
+// refuseExpired prevents a reload from replacing a certificate with an expired one, which no sender
 // accepts.
 func refuseExpired(cfg *config.Config, pairs map[string]KeyPair, now time.Time) error {
 	for path, pair := range pairs {

@@ -29,8 +29,8 @@ import (
 	"github.com/hooklatch/hooklatch/worker/route"
 )
 
-// makeConsole creates the console. It reads with connections of its own, so that it cannot slow
-// down accepting.
+// makeConsole creates the console. It reads with separate connections, so that it cannot slow down
+// accepting.
 func (a *App) makeConsole() (*console.Console, error) {
 	cfg := a.opts.Config
 	name := schema.Name(cfg.Database.Schema)
@@ -63,13 +63,13 @@ func (a *App) makeConsole() (*console.Console, error) {
 	})
 }
 
-// adminLogger returns a throttled logger for the admin listener: its clients decide how often it
+// adminLogger returns a throttled logger for the admin listener: its clients control how often it
 // logs.
 func (a *App) adminLogger() *slog.Logger {
 	return slog.New(logqueue.Throttled(a.opts.Logger.Handler()))
 }
 
-// shownQuarantine verifies again with the current configuration.
+// shownQuarantine verifies deliveries again with the current configuration.
 type shownQuarantine struct {
 	*quarantine.Quarantine
 
@@ -97,7 +97,7 @@ func (q shownQuarantine) WouldVerify(ctx context.Context, d *quarantine.Delivery
 	return verdict, errors.Join(err, verifier.Stop(context.WithoutCancel(ctx)))
 }
 
-// consoleSources returns the sources of a configuration, with how to set up each at its sender.
+// consoleSources returns the sources of a configuration, with setup instructions for each sender.
 func consoleSources(cfg *config.Config) []console.Source {
 	var list []console.Source
 	for _, name := range slices.Sorted(maps.Keys(cfg.Sources)) {
@@ -133,11 +133,11 @@ func consoleDestinations(cfg *config.Config) []console.Destination {
 	return shown
 }
 
-// compiledRoutes compiles the routes of each configuration in effect once.
+// compiledRoutes compiles the routes of each current configuration once.
 type compiledRoutes struct {
 	config func() *config.Config
 
-	mu       sync.Mutex // guards the rest
+	mu       sync.Mutex // guards the fields below
 	of       *config.Config
 	compiled *route.Table
 	err      error

@@ -9,16 +9,16 @@ import (
 )
 
 const (
-	// otherFiles is how many descriptors a process needs in addition to its connections: for
-	// files, pipes, timers, name servers and the telemetry collector.
+	// otherFiles is the number of descriptors that a process needs in addition to its connections:
+	// for files, pipes, timers, name servers and the telemetry collector.
 	otherFiles = 128
-	// leastConnections is how many open connections a gateway may have in any case.
+	// leastConnections is the number of open connections that a gateway may always have.
 	leastConnections = 64
 )
 
-// boundConnections returns how many open connections the gateway may have: the configured number,
-// or fewer if the process may not open enough files. Otherwise clients could use up the
-// descriptors that Postgres connections and the admin listener need.
+// boundConnections returns the maximum number of open connections to the gateway: the configured
+// number, or fewer if the process cannot open enough files. Otherwise clients could use up the
+// descriptors for Postgres connections and the admin listener.
 func (a *App) boundConnections(configured int) int {
 	limit := openFilesLimit()
 	others := admin.MaxConnections + a.pools.connections() + otherFiles

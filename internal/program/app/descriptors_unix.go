@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// openFilesLimit returns how many files the process may open, or 0 if that is unknown or
+// openFilesLimit returns the number of files that the process may open, or 0 if it is unknown or
 // unlimited. The Go runtime has already raised the limit as far as possible.
 func openFilesLimit() int {
 	var limit syscall.Rlimit

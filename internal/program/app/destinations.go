@@ -16,10 +16,10 @@ import (
 )
 
 // attemptSlack lets the destination's own time-out end an attempt before the worker's: only the
-// destination knows what had been sent by then.
+// destination knows what was sent.
 const attemptSlack = time.Second
 
-// destinations are all destinations, and those of them whose secrets may change.
+// destinations contains all destinations, and separately the destinations whose secrets may change.
 type destinations struct {
 	list    []worker.DestinationOptions
 	http    map[string]*renewableHTTP
@@ -87,8 +87,8 @@ func (made *destinations) newHTTP(name string, d config.Destination) (*destinati
 	return destination.NewHTTP(o)
 }
 
-// renewal returns a function that puts the destinations' secrets from another configuration into
-// effect for new attempts. Errors: config.Problems. The function itself cannot fail.
+// renewal returns a function that makes new attempts use the destination secrets of another
+// configuration. Errors: config.Problems. The returned function cannot fail.
 func (made *destinations) renewal(cfg *config.Config, names []string) (func(), error) {
 	var steps []func()
 	for _, name := range names {

@@ -12,16 +12,16 @@ import (
 	"github.com/hooklatch/hooklatch/internal/logkey"
 )
 
-// DefaultFilesEvery is how often the files of secrets and certificates are checked. A Vault agent
-// or Kubernetes takes longer than this to replace them.
+// DefaultFilesEvery is the interval at which secret and certificate files are checked. A Vault
+// agent or Kubernetes takes longer than this to replace them.
 const DefaultFilesEvery = 10 * time.Second
 
-// watchFiles puts changed files of secrets and certificates into effect, until ctx is done. It
-// does not read the rest of the configuration, which may have been edited without a reload.
+// watchFiles applies changes to secret and certificate files, until ctx is done. It does not read
+// the rest of the configuration, which may have been edited without a reload.
 func (a *App) watchFiles(ctx context.Context) {
 	tick := time.NewTicker(a.opts.FilesEvery)
 	defer tick.Stop()
-	var seen []stamp // nil: the files may have changed since they were read
+	var seen []stamp // nil, because the files may have changed since they were read
 	var failing string
 	for {
 		select {
@@ -44,7 +44,7 @@ func (a *App) watchFiles(ctx context.Context) {
 	}
 }
 
-// rereadFiles puts the contents of the files into effect, all or nothing.
+// rereadFiles applies the contents of all files, or of none.
 func (a *App) rereadFiles(ctx context.Context) error {
 	a.reload.Lock()
 	defer a.reload.Unlock()
@@ -71,7 +71,7 @@ func (a *App) rereadFiles(ctx context.Context) error {
 	return nil
 }
 
-// changed returns the paths of the certificates that differ from those in effect.
+// changed returns the paths of the certificates that differ from the current ones.
 func (c certificates) changed(pairs map[string]KeyPair) []string {
 	var paths []string
 	for path, one := range c {
@@ -83,10 +83,10 @@ func (c certificates) changed(pairs map[string]KeyPair) []string {
 	return paths
 }
 
-// stamp shows whether a file was replaced or written.
+// stamp changes when a file is replaced or written.
 type stamp struct {
 	name string
-	info fs.FileInfo // nil if it does not exist
+	info fs.FileInfo // nil if the file does not exist
 }
 
 // stampsOf returns the stamps of files. It follows symbolic links: Kubernetes replaces the links,

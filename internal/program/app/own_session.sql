@@ -1,7 +1,7 @@
 -- Overrides session settings of the role or the database that Hooklatch's transactions do not set
--- themselves. An idle_session_timeout would repeatedly end the connection that listens. At
--- isolation levels above read committed the queue's own statements would fail with 40001. A
--- setting that this server does not have is left out.
+-- themselves. An idle_session_timeout would repeatedly end the listening connection. At isolation
+-- levels above read committed, the queue's own statements would fail with 40001. Settings that this
+-- server does not have are left out.
 SELECT set_config(s.name, wanted.value, false)
 FROM (VALUES
     ('idle_session_timeout', '0'),

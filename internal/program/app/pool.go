@@ -18,8 +18,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// Settings of every pool. Connections are replaced from time to time, so that a failover or a new
-// replica is noticed, but not all at the same time.
+// Settings of every pool. Connections are replaced periodically, so that a failover or a new
+// replica is noticed, but not all simultaneously.
 const (
 	connectTimeout        = 5 * time.Second
 	maxConnLifetime       = 8 * time.Minute
@@ -34,20 +34,19 @@ type PoolOptions struct {
 	URL secret.Value
 	// MaxConns is the maximum number of connections. Required.
 	MaxConns int
-	// ApplicationName is shown by pg_stat_activity, unless URL sets one.
+	// ApplicationName is the name in pg_stat_activity, unless URL sets another.
 	ApplicationName string
-	// Pooled says that URL may lead to a pooler that reassigns server connections after each
-	// transaction, such as PgBouncer with pool_mode transaction: no statement is prepared by name,
-	// and no setting outlives a transaction.
+	// Pooled is true if URL may lead to a transaction pooler, such as PgBouncer with pool_mode
+	// transaction. Then no statement is prepared by name, and no setting outlives a transaction.
 	Pooled bool
-	// Servers are the servers that the process has worked on. Nil: any server is accepted.
+	// Servers are the servers that the process has used. If nil, any server is accepted.
 	Servers *Servers
-	// Login returns a connection string with the user and the password for a new connection, if
-	// they may change. Nil: those of URL.
+	// Login returns a connection string with the user and password for a new connection, if they
+	// may change. If nil, the login of URL is used.
 	Login func() secret.Value
 }
 
-// ownSession is run on each connection that is not shared through a pooler.
+// ownSession runs on each connection that is not shared through a pooler.
 //
 //go:embed own_session.sql
 var ownSession string
@@ -59,8 +58,8 @@ func NewPool(ctx context.Context, opts PoolOptions) (*pgxpool.Pool, error) {
 	}
 	cfg, err := pgxpool.ParseConfig(opts.URL.Reveal())
 	if err != nil {
-		// The parser's error is not included: it quotes the string, and it only tries to mask the
-		// password (I12).
+		// The parser's error is omitted: it quotes the string, and only tries to mask the password
+		// (I12).
 		return nil, errors.New("the database URL is not valid: it must be like postgres://user:password@host:5432/database")
 	}
 	cfg.MaxConns = int32(min(opts.MaxConns, math.MaxInt32)) //nolint:gosec // bounded
@@ -73,7 +72,7 @@ func NewPool(ctx context.Context, opts PoolOptions) (*pgxpool.Pool, error) {
 	params["application_name"] = cmp.Or(params["application_name"], opts.ApplicationName)
 	if opts.Login != nil {
 		cfg.BeforeConnect = func(_ context.Context, conn *pgx.ConnConfig) error {
-			if now, err := pgx.ParseConfig(opts.Login().Reveal()); err == nil { // it was validated when it was read
+			if now, err := pgx.ParseConfig(opts.Login().Reveal()); err == nil { // validated when it was read
 				conn.User, conn.Password = now.User, now.Password
 			}
 			return nil
@@ -88,7 +87,7 @@ func NewPool(ctx context.Context, opts PoolOptions) (*pgxpool.Pool, error) {
 			_, err := conn.Exec(ctx, ownSession, pgx.QueryExecModeSimpleProtocol)
 			return err
 		}
-	case cfg.ConnConfig.DefaultQueryExecMode == pgx.QueryExecModeCacheStatement: // pgx's default
+	case cfg.ConnConfig.DefaultQueryExecMode == pgx.QueryExecModeCacheStatement: // pgx's default mode
 		cfg.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
 	}
 	commit.PreparePool(cfg)
@@ -99,7 +98,7 @@ func NewPool(ctx context.Context, opts PoolOptions) (*pgxpool.Pool, error) {
 	return pool, nil
 }
 
-// both runs one check after the other. The first may be nil.
+// both runs one check after the other. The first check may be nil.
 func both(first, second pgconn.ValidateConnectFunc) pgconn.ValidateConnectFunc {
 	return func(ctx context.Context, conn *pgconn.PgConn) error {
 		if first != nil {
@@ -111,8 +110,8 @@ func both(first, second pgconn.ValidateConnectFunc) pgconn.ValidateConnectFunc {
 	}
 }
 
-// loginOf returns next if it leads to the same database as old with another user or password, and
-// old otherwise: only the user and the password can change while a process runs.
+// loginOf returns next if it leads to old's database with another user or password, and old
+// otherwise: only the user and password can change while a process runs.
 func loginOf(old, next secret.Value) secret.Value {
 	a, err := pgx.ParseConfig(old.Reveal())
 	if err != nil || old.IsZero() || next.IsZero() {

@@ -13,10 +13,10 @@ import (
 )
 
 const (
-	// connsToAccept are for two committers, four lanes for batches that wait for a lock, the
-	// counting of duplicates and the probe of /readyz.
+	// connsToAccept are for two committers, four lanes for batches that wait for a lock, duplicate
+	// counting and the /readyz probe.
 	connsToAccept = 8
-	// connsToRead are for the console and other reads of operators.
+	// connsToRead are for the console and other operator reads.
 	connsToRead = 4
 	// connsToQuarantine limits the quarantine, which untrusted clients can fill.
 	connsToQuarantine = 1
@@ -24,14 +24,14 @@ const (
 	fewestConnsToWork = 24
 )
 
-// pools are the connections of a process. Work that may take long has connections of its own, so
-// that nothing else waits for it.
+// pools are the connections of a process. Slow work has separate connections, so that nothing else
+// waits for it.
 type pools struct {
 	accept     *pgxpool.Pool // T1
 	quarantine *pgxpool.Pool // refused deliveries
 	work       *pgxpool.Pool // dispatch and effects
 	read       *pgxpool.Pool // console and other reads
-	direct     *pgxpool.Pool // River, handlers, migrations: bypasses a transaction pooler; often the same as work
+	direct     *pgxpool.Pool // River, handlers, migrations: bypasses a transaction pooler; often equals work
 }
 
 func (a *App) openPools(ctx context.Context) error {
@@ -53,7 +53,7 @@ func (a *App) openPools(ctx context.Context) error {
 		return pool
 	}
 	url := a.opts.DatabaseURL
-	var login func() secret.Value // nil: a URL given outside the configuration does not change
+	var login func() secret.Value // nil, because a URL given outside the configuration does not change
 	if url == given.URL {
 		login = func() secret.Value { return a.config.Load().Database.URL }
 	}
@@ -75,7 +75,7 @@ func (a *App) openPools(ctx context.Context) error {
 	return err
 }
 
-// connections returns how many connections all pools may have.
+// connections returns the maximum number of connections of all pools.
 func (p pools) connections() (n int) {
 	seen := map[*pgxpool.Pool]bool{nil: true}
 	for _, pool := range []*pgxpool.Pool{p.accept, p.quarantine, p.work, p.read, p.direct} {
@@ -91,8 +91,8 @@ func (p pools) connections() (n int) {
 type poolSizes struct{ accept, work, read int }
 
 // poolSizes divides database.max_conns, or computes the sizes. It refuses a max_conns that is too
-// small for everything that may hold a connection at the same time: connections would be missing
-// just when effects are slow.
+// small for all simultaneous users of connections: connections would run out exactly when effects
+// are slow.
 func (o Options) poolSizes() (poolSizes, error) {
 	sizes := poolSizes{read: connsToRead}
 	need := connsToRead
@@ -131,8 +131,8 @@ func (o Options) poolSizes() (poolSizes, error) {
 	return sizes, nil
 }
 
-// CheckConns reports a database.max_conns with which no worker would start, or, as a warning, no
-// worker together with a gateway in one process. Both are config.Problems.
+// CheckConns reports a database.max_conns that is too small for a worker, or, as a warning, too
+// small for a worker and a gateway in one process. Both are config.Problems.
 func CheckConns(cfg *config.Config) (problem, warning error) {
 	_, alone := Options{Config: cfg, Worker: true}.poolSizes()
 	_, together := Options{Config: cfg, Gateway: true, Worker: true}.poolSizes()
@@ -142,7 +142,7 @@ func CheckConns(cfg *config.Config) (problem, warning error) {
 	return nil, together
 }
 
-// connsInDestinations returns how many attempts may run inside a transaction.
+// connsInDestinations returns the maximum number of attempts inside a transaction.
 func connsInDestinations(cfg *config.Config) int {
 	n := 0
 	for _, d := range cfg.Destinations {
@@ -153,7 +153,7 @@ func connsInDestinations(cfg *config.Config) int {
 	return n
 }
 
-// connsInHandlers returns how many handlers may run concurrently.
+// connsInHandlers returns the maximum number of concurrent handlers.
 func connsInHandlers(cfg *config.Config) int {
 	for _, s := range cfg.Sources {
 		if s.Handlers {

@@ -16,8 +16,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox"
 )
 
-// gate refuses deliveries until the database is known to be migrated. Before that it counts as
-// unavailable.
+// gate refuses deliveries until the database is known to be migrated. Before that, the database
+// counts as unavailable.
 type gate struct {
 	accepter gateway.Accepter
 	open     atomic.Bool
@@ -71,7 +71,7 @@ func (a *App) prepareOnce(ctx context.Context) error {
 	if err := a.migrator.Validate(ctx); err != nil {
 		return err
 	}
-	// This must precede accepting and dispatching: see fleet.Announce.
+	// The announcement must precede accepting and dispatching: see fleet.Announce.
 	if err := a.announce(ctx); err != nil {
 		return err
 	}
@@ -90,7 +90,7 @@ func (a *App) prepareOnce(ctx context.Context) error {
 	return nil
 }
 
-// Ready fails unless this process can do its work: it is prepared, it is not draining, its
+// Ready returns an error unless this process can do its work: it is prepared and not draining, its
 // configuration is not empty, gateway and worker make progress, and the database commits.
 func (a *App) Ready(ctx context.Context) error {
 	if a.draining.Load() {

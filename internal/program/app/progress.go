@@ -15,29 +15,30 @@ import (
 )
 
 const (
-	// progressEvery is how often the parts are checked.
+	// progressEvery is the interval at which the parts are checked.
 	progressEvery = time.Second
-	// acceptSlack is how much longer than gateway.accept_timeout a delivery may take before the
-	// gateway counts as stalled: for its verification, for fetching a key, and for a busy machine.
+	// acceptSlack is the time beyond gateway.accept_timeout after which a delivery in progress
+	// means that the gateway is stalled. It allows for verification, fetching a key, and a busy
+	// machine.
 	acceptSlack = 10 * time.Second
-	// runSlack is the same for dispatches and attempts.
+	// runSlack is the same allowance for dispatches and attempts.
 	runSlack = 15 * time.Second
 )
 
-// part is a part of the process that does work, one item or many at a time.
+// part is a part of the process that works on one or more items at a time.
 type part struct {
 	name string
-	// progress returns how many items are in progress, and how many have finished since the start.
+	// progress returns the number of items in progress, and of items finished since the start.
 	progress func() (underway, ended int64)
-	// patience is how long work may be in progress without any item finishing.
+	// patience is the maximum time that items may be in progress without any item finishing.
 	patience time.Duration
 
 	ended int64
-	still int // consecutive checks with work in progress and none finished
+	still int // consecutive checks with items in progress and none finished
 }
 
 // look compares a part with the previous check. It counts checks instead of measuring time, so that
-// a machine that slept for an hour has stalled nothing.
+// an hour of machine sleep does not count as a stall.
 func (p *part) look() {
 	underway, ended := p.progress()
 	if underway == 0 || ended != p.ended {
@@ -111,7 +112,7 @@ func (a *App) watchProgress(ctx context.Context) {
 }
 
 // outputTroubles returns the errors of the log. They do not make the process unready: it works
-// without a log, and otherwise all processes with the same log reader would become unready.
+// without a log. Otherwise all processes with the same log reader would become unready.
 func (a *App) outputTroubles() (troubles []string) {
 	for _, q := range a.opts.Outputs {
 		if err := q.Trouble(); err != nil {
@@ -121,7 +122,8 @@ func (a *App) outputTroubles() (troubles []string) {
 	return troubles
 }
 
-// meterName is the scope of these metrics. It must not change: dashboards may select by it.
+// meterName is the scope of these metrics. It must not change: dashboards may select metrics by
+// scope.
 const meterName = "github.com/hooklatch/hooklatch/cmd/hooklatch/app"
 
 // countOutputs registers the metrics of the log.

@@ -37,7 +37,7 @@ func NewVerifier(cfg *config.Config, box *outbox.Outbox) (verify quarantine.Veri
 	}, verifier.Stop, nil
 }
 
-// verdictOf distinguishes a verdict from an error.
+// verdictOf separates verdicts from errors.
 func verdictOf(came outbox.Acceptance, err error) (quarantine.Verdict, error) {
 	if refused, is := errors.AsType[*gateway.RefusedError](err); is && !refused.Ours {
 		return quarantine.Verdict{Refused: refused.Reason}, nil
@@ -68,10 +68,10 @@ type verifier struct {
 	config func() *config.Config
 	outbox *outbox.Outbox
 
-	mu   sync.RWMutex // held during a verification; guards the rest
+	mu   sync.RWMutex // held during a verification; guards the fields below
 	of   *config.Config
 	made quarantine.Verify
-	end  func(context.Context) error // of made
+	end  func(context.Context) error // stops made
 }
 
 // verify implements quarantine.Verify.
@@ -84,7 +84,7 @@ func (v *verifier) verify(ctx context.Context, d *quarantine.Delivery) (quaranti
 	return v.made(ctx, d)
 }
 
-// renew creates the verifier of a configuration, unless it exists.
+// renew creates the verifier for a configuration, unless it exists.
 func (v *verifier) renew(ctx context.Context, cfg *config.Config) error {
 	v.mu.RLock()
 	same := v.of == cfg

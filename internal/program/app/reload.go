@@ -15,9 +15,9 @@ import (
 	"github.com/hooklatch/hooklatch/internal/program/config"
 )
 
-// Reload reads the configuration again and puts sources, routes, secrets and certificates into
-// effect, all or nothing: after an error nothing has changed. It logs which parts of the new
-// configuration need a restart.
+// Reload reads the configuration again and applies sources, routes, secrets and certificates, all
+// or nothing: after an error nothing has changed. It logs the parts of the new configuration that
+// need a restart.
 func (a *App) Reload(ctx context.Context) error {
 	a.reload.Lock()
 	defer a.reload.Unlock()
@@ -39,7 +39,7 @@ func (a *App) Reload(ctx context.Context) error {
 	a.opts.Logger.LogAttrs(ctx, slog.LevelInfo, "configuration reloaded: sources, routes, secrets and certificates are in effect", slog.String(logkey.Path, next.Path()))
 	a.warnOfRestart(ctx, next)
 	select {
-	case <-a.prepared: // before that, the start does it
+	case <-a.prepared: // before that, the start logs the warning
 		if a.worker != nil {
 			a.warnOfUnserved(ctx, next)
 		}
@@ -48,7 +48,7 @@ func (a *App) Reload(ctx context.Context) error {
 	return nil
 }
 
-// put puts the parts of a configuration that need no restart into effect, all or nothing.
+// put applies the parts of a configuration that need no restart, all or nothing.
 func (a *App) put(ctx context.Context, next *config.Config) error {
 	pairs, err := KeyPairs(next)
 	if err != nil {
@@ -74,8 +74,8 @@ func (a *App) put(ctx context.Context, next *config.Config) error {
 	return nil
 }
 
-// apply changes the worker first: only the worker can still find an error. The other processes learn
-// of the change before one of its events is accepted.
+// apply changes the worker first, because only the worker can still find an error. The other
+// processes learn of the change before an event is accepted under it.
 func (a *App) apply(ctx context.Context, old, next *config.Config) error {
 	sources, err := sourcesOf(next, a.outbox)
 	if err != nil {
@@ -115,8 +115,8 @@ func (a *App) explainRoutes(old, next *config.Config, err error) error {
 	return routeProblems(next, err)
 }
 
-// reloaded returns which certificate files of a listener are in effect after a reload: the files
-// may change, but whether the listener uses TLS is fixed when it starts.
+// reloaded returns the certificate files that a listener uses after a reload: the files may change,
+// but the use of TLS is fixed at the start.
 func reloaded(old, next *config.KeyPair) *config.KeyPair {
 	if old == nil || next == nil {
 		return old
@@ -124,7 +124,7 @@ func reloaded(old, next *config.KeyPair) *config.KeyPair {
 	return next
 }
 
-// renewed returns the destinations whose secrets differ and nothing else.
+// renewed returns the destinations that differ only in their secrets.
 func renewed(old, next *config.Config) []string {
 	var names []string
 	for _, name := range slices.Sorted(maps.Keys(next.Destinations)) {
@@ -135,14 +135,14 @@ func renewed(old, next *config.Config) []string {
 	return names
 }
 
-// inEffect returns the configuration with which a process continues after a reload: the parts that
-// need a restart are those of the old one.
+// inEffect returns the configuration with which a process continues after a reload. Parts that need
+// a restart are taken from the old configuration.
 func inEffect(old, next *config.Config) *config.Config {
 	kept := *next
 	kept.Database, kept.Gateway, kept.Admin, kept.Worker, kept.HA, kept.Alerts = old.Database, old.Gateway, old.Admin, old.Worker, old.HA, old.Alerts
 	kept.Database.URL, kept.Database.DirectURL = loginOf(old.Database.URL, next.Database.URL), loginOf(old.Database.DirectURL, next.Database.DirectURL)
 	kept.Gateway.TLS, kept.Admin.TLS = reloaded(old.Gateway.TLS, next.Gateway.TLS), reloaded(old.Admin.TLS, next.Admin.TLS)
-	if old.Admin.Asks() && next.Admin.Asks() { // whether authentication is required is fixed at the start
+	if old.Admin.Asks() && next.Admin.Asks() { // the start fixes whether authentication is required
 		kept.Admin.Token, kept.Admin.Tokens = next.Admin.Token, next.Admin.Tokens
 	}
 	if former, changed := old.Admin.Auth.OIDC, next.Admin.Auth.OIDC; former != nil && changed != nil {
@@ -157,7 +157,7 @@ func inEffect(old, next *config.Config) *config.Config {
 	return &kept
 }
 
-// warnOfRestart logs which sections and destinations of a configuration are not in effect.
+// warnOfRestart logs the sections and destinations of a configuration that are not in effect.
 func (a *App) warnOfRestart(ctx context.Context, next *config.Config) {
 	kept := a.config.Load()
 	var sections, destinations []string

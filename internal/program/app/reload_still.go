@@ -11,23 +11,23 @@ import (
 )
 
 const (
-	// DefaultStillFor is how long the configuration file must be unchanged before a reload reads
-	// it: an editor or a copy writes it in several steps.
+	// DefaultStillFor is the time that the configuration file must be unchanged before a reload
+	// reads it: an editor or a copy writes the file in several steps.
 	DefaultStillFor = time.Second
-	// looksWhileStill is how often the file is checked in that time.
+	// looksWhileStill is the number of checks of the file in that time.
 	looksWhileStill = 5
-	// stillWithin is how long, in multiples of StillFor, a reload waits for an unchanged file
+	// stillWithin is the time, in multiples of StillFor, that a reload waits for an unchanged file
 	// before it logs a warning and continues to wait.
 	stillWithin = 15
-	// followFor is how long, in multiples of StillFor, the file is watched after a reload. Changes
-	// in that time belong to the same reload.
+	// followFor is the time, in multiples of StillFor, that the file is watched after a reload.
+	// Changes in that time belong to the same reload.
 	followFor = 60
 )
 
 // sight is the state of the configuration file at one moment.
 type sight struct {
 	stamp stamp
-	text  []byte // nil if it cannot be read
+	text  []byte // nil if the file cannot be read
 }
 
 func (a *App) look() sight {
@@ -44,8 +44,8 @@ func (s sight) equal(other sight) bool {
 }
 
 // followReloads reloads at each request, once the file has not changed for a while. If the file
-// changes again soon afterwards, it was incomplete when it was read and is reloaded automatically.
-// followReloads ends with ctx.
+// changes again soon, the text that was read was incomplete, and followReloads reloads it
+// automatically. followReloads ends with ctx.
 func (a *App) followReloads(ctx context.Context, requests <-chan struct{}) {
 	tick := time.NewTicker(a.opts.StillFor / looksWhileStill)
 	defer tick.Stop()

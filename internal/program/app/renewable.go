@@ -9,8 +9,8 @@ import (
 	"github.com/hooklatch/hooklatch/worker/destination"
 )
 
-// renewableHTTP is an http destination whose secrets may change. An attempt uses the secrets that
-// were in effect when it began.
+// renewableHTTP is an http destination whose secrets may change. An attempt keeps the secrets with
+// which it began.
 type renewableHTTP struct {
 	current atomic.Pointer[destination.HTTP]
 }
@@ -24,7 +24,7 @@ var _ interface {
 	destination.StateReader
 } = (*renewableHTTP)(nil)
 
-// renew puts another sender into effect. It differs from the former only in its secrets.
+// renew replaces the sender. The new sender differs only in its secrets.
 func (r *renewableHTTP) renew(next *destination.HTTP) {
 	if former := r.current.Swap(next); former != nil {
 		_ = former.Close() // never fails: attempts in progress continue

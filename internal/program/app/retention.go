@@ -15,8 +15,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/retention"
 )
 
-// partitionsEvery is how often a gateway creates the partitions of the days ahead: it must store
-// deliveries even if no worker runs.
+// partitionsEvery is the interval at which a gateway creates partitions ahead of time: it must
+// store deliveries even if no worker runs.
 const partitionsEvery = time.Hour
 
 // RetentionOf returns the retention settings of a configuration.
@@ -37,8 +37,8 @@ func processName() string {
 	return fmt.Sprintf("%s-%d-%s", host, os.Getpid(), uuid.NewString()[:8])
 }
 
-// stayAnnounced announces this process's retention settings to the others, and creates partitions
-// ahead if no worker does, until ctx is done.
+// stayAnnounced announces this process's retention settings to the other processes, and creates
+// partitions ahead of time if no worker does, until ctx is done.
 func (a *App) stayAnnounced(ctx context.Context) {
 	process := retention.Process{Name: a.process, Kind: a.kind(), Version: a.opts.Version}
 	announce := time.NewTicker(retention.AnnounceEvery)
@@ -70,7 +70,7 @@ func (a *App) stayAnnounced(ctx context.Context) {
 func (a *App) withdraw(ctx context.Context, process string) {
 	ctx, cancel := context.WithTimeout(ctx, adminTimeout)
 	defer cancel()
-	_ = a.outbox.Retention().Withdraw(ctx, process) // the others notice in two minutes
+	_ = a.outbox.Retention().Withdraw(ctx, process) // other processes notice within two minutes
 }
 
 func (a *App) kind() string {

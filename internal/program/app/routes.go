@@ -11,7 +11,7 @@ import (
 	"github.com/hooklatch/hooklatch/worker/route"
 )
 
-// routesOf returns the routes, with the properties of destinations and sources that they need.
+// routesOf returns the routes with the destination and source properties that they need.
 func routesOf(cfg *config.Config) []route.Route {
 	routes := make([]route.Route, 0, len(cfg.Routes))
 	families := headerFamilies(cfg)
@@ -29,7 +29,7 @@ func routesOf(cfg *config.Config) []route.Route {
 	return routes
 }
 
-// headerFamilies returns the headers that belong to the sender, by source.
+// headerFamilies returns the senders' own headers, by source.
 func headerFamilies(cfg *config.Config) map[string][]string {
 	families := make(map[string][]string, len(cfg.Sources))
 	for name, s := range cfg.Sources {
@@ -41,7 +41,7 @@ func headerFamilies(cfg *config.Config) map[string][]string {
 	return families
 }
 
-// Routes returns the compiled routes of a configuration, by which a worker would dispatch.
+// Routes returns the compiled routes of a configuration, as a worker would use them to dispatch.
 func Routes(cfg *config.Config) (*route.Table, error) {
 	made, err := destinationsOf(cfg, noop.NewTracerProvider())
 	if err != nil {
@@ -52,7 +52,7 @@ func Routes(cfg *config.Config) (*route.Table, error) {
 	})
 }
 
-// CheckConfig finds errors that parsing the file does not find: secrets that no sender can use,
+// CheckConfig finds errors that parsing the file cannot find: secrets that no sender can use,
 // unusable certificates, expressions and templates that do not compile. Its error joins
 // config.Problems.
 func CheckConfig(cfg *config.Config) error {
@@ -66,7 +66,7 @@ func CheckConfig(cfg *config.Config) error {
 	return errors.Join(sourceErr, routeProblems(cfg, route.Check(routesOf(cfg), made.targets())))
 }
 
-// routeProblems adds the position in the file to every fault of a route.
+// routeProblems adds the position in the file to every route fault.
 func routeProblems(cfg *config.Config, err error) error {
 	if err == nil {
 		return nil

@@ -9,8 +9,8 @@ import (
 	"github.com/hooklatch/hooklatch/internal/logkey"
 )
 
-// Run starts an App, reloads it at each reload request, and stops it when ctx is done or it cannot
-// continue. Ready is called once all parts run; it may be nil.
+// Run starts an App, reloads it at each reload request, and stops it when ctx is done or the App
+// cannot continue. Ready is called once all parts run; it may be nil.
 func Run(ctx context.Context, opts Options, reloads <-chan struct{}, ready func(*App)) error {
 	a, err := New(ctx, opts)
 	if err != nil {

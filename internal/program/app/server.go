@@ -12,7 +12,7 @@ import (
 )
 
 // checkServer fails if the database server breaks a guarantee. A gateway must not answer 2xx for
-// deliveries that the server may lose, unless that is allowed.
+// deliveries that the server may lose, unless the configuration allows it.
 func (a *App) checkServer(ctx context.Context) error {
 	cfg := a.opts.Config
 	between, err := doctor.Pooler(ctx, a.pools.direct)

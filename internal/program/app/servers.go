@@ -11,15 +11,15 @@ import (
 	"github.com/hooklatch/hooklatch/schema"
 )
 
-// Servers records the servers that a process has worked on. After a failover the former primary may
-// return and accept connections again: commits that it acknowledged would be lost once it follows
-// the new primary. Its timeline is below one that this process has seen, so it is refused and the
-// next host of the URL is tried.
+// Servers records the servers that a process has used. After a failover the former primary may
+// accept connections again. Commits that it acknowledges would be lost once it follows the new
+// primary. Its timeline is lower than a timeline that this process has seen, so it is refused and
+// the next host of the URL is tried.
 type Servers struct {
 	question string
 
 	mu       sync.Mutex
-	timeline map[string]int64 // the highest of each system
+	timeline map[string]int64 // highest timeline of each system
 }
 
 // NewServers returns Servers without any server.
@@ -31,7 +31,7 @@ func NewServers(name schema.Name) *Servers {
 }
 
 // validate is used as pgconn.Config.ValidateConnect. It accepts a server that does not identify
-// itself, such as one before the first migration.
+// itself, for example before the first migration.
 func (s *Servers) validate(ctx context.Context, conn *pgconn.PgConn) error {
 	results, err := conn.Exec(ctx, s.question).ReadAll()
 	if err != nil || len(results) != 1 || len(results[0].Rows) != 1 {

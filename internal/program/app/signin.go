@@ -33,7 +33,7 @@ func (a *App) makeSignIn() (*signin.Guard, error) {
 	return signin.New(opts)
 }
 
-// peopleOf returns the secrets by which a configuration authenticates users and machines.
+// peopleOf returns the secrets with which a configuration authenticates users and machines.
 func peopleOf(cfg config.Admin) signin.Secrets {
 	s := signin.Secrets{Tokens: tokensOf(cfg)}
 	if cfg.Auth.OIDC != nil {
@@ -45,8 +45,8 @@ func peopleOf(cfg config.Admin) signin.Secrets {
 // Routes returns all addresses of the admin listener, with the required roles.
 func (a *App) Routes() []signin.Route { return append(a.admin.Routes(), a.console.Routes()...) }
 
-// tokensOf returns the tokens of a configuration. The bearer of the token without a name may do
-// everything.
+// tokensOf returns the tokens in a configuration. The bearer of the unnamed token has all
+// permissions.
 func tokensOf(cfg config.Admin) []signin.Token {
 	tokens := []signin.Token{{Role: signin.Admin, Secret: cfg.Token}}
 	for _, one := range cfg.Tokens {
@@ -55,7 +55,7 @@ func tokensOf(cfg config.Admin) []signin.Token {
 	return tokens
 }
 
-// signInWarnings returns a warning if users sign in over a connection that others can read.
+// signInWarnings returns a warning if users sign in over a connection that attackers can read.
 func signInWarnings(cfg *config.Config) []Warning {
 	at, err := url.Parse(cfg.Admin.ConsoleURL)
 	if err != nil || at.Scheme != "http" || loopback.Is(at.Hostname()) || !cfg.Admin.Asks() {

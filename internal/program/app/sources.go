@@ -14,8 +14,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
-// sourcesOf returns the endpoints of the gateway. kept stores keys of senders beyond the life of
-// the process; it may be nil.
+// sourcesOf returns the endpoints of the gateway. kept stores senders' keys longer than the process
+// runs; it may be nil.
 func sourcesOf(cfg *config.Config, kept *outbox.Outbox) ([]gateway.Source, error) {
 	sources := make([]gateway.Source, 0, len(cfg.Sources))
 	for _, name := range slices.Sorted(maps.Keys(cfg.Sources)) {
@@ -76,7 +76,7 @@ func optionalURL(text string) (*url.URL, error) {
 	return u, nil
 }
 
-// redactionsOf returns the values that sources remove.
+// redactionsOf returns the values that sources redact.
 func redactionsOf(cfg *config.Config) []erasure.Redaction {
 	var redactions []erasure.Redaction
 	for _, name := range slices.Sorted(maps.Keys(cfg.Sources)) {

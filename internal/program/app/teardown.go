@@ -13,14 +13,13 @@ import (
 	"github.com/hooklatch/hooklatch/internal/logkey"
 )
 
-// stopGrace is how much longer than its time-out a step may take: a step that ends at its time-out
-// still needs to return.
+// stopGrace is the extra time that a step may take after its time-out: a step that ends at its
+// time-out still needs to return.
 const stopGrace = 100 * time.Millisecond
 
-// Teardown undoes steps in the opposite order of their registration. The zero
-// value is ready for use.
+// Teardown undoes steps in reverse order of their registration. The zero value is ready for use.
 type Teardown struct {
-	// Logger logs each step that fails. Nil: nothing is logged.
+	// Logger logs each step that fails. If nil, nothing is logged.
 	Logger *slog.Logger
 
 	mu    sync.Mutex
@@ -31,20 +30,20 @@ type step struct {
 	name    string
 	timeout time.Duration
 	stop    func(context.Context) error
-	minor   bool // its error is not an error of the stop
+	minor   bool // true if the step's error is not an error of the stop
 }
 
 // errStillRunning is the error of a step that did not return within its time-out.
 var errStillRunning = errors.New("is still running")
 
-// Add registers a step. Call it right after creating what the step undoes. The time-out limits only
-// this step: a slow step does not reduce the time of the others.
+// Add registers a step. Call it immediately after creating the object that the step undoes. The
+// time-out limits only this step: a slow step does not reduce the time of other steps.
 func (t *Teardown) Add(name string, timeout time.Duration, stop func(context.Context) error) {
 	t.add(step{name: name, timeout: timeout, stop: stop})
 }
 
-// AddMinor is Add for a step that no accepted delivery and no effect depends on, such as the export
-// of telemetry: Run logs its error at WARN and does not return it.
+// AddMinor is Add for a step that no accepted delivery and no effect needs, such as the telemetry
+// export. Run logs the step's error at WARN and does not return it.
 func (t *Teardown) AddMinor(name string, timeout time.Duration, stop func(context.Context) error) {
 	t.add(step{name: name, timeout: timeout, stop: stop, minor: true})
 }
@@ -55,9 +54,9 @@ func (t *Teardown) add(s step) {
 	t.steps = append(t.steps, s)
 }
 
-// Run undoes everything even if steps fail, and returns within its own time-out. A step that does
-// not return is left running, and steps for which no time is left are skipped. The error names
-// both. Run may be called again: each step runs only once.
+// Run undoes everything even if steps fail, and returns within the given time-out. A step that does
+// not return is left running, and steps without remaining time are skipped. The error names both.
+// Run may be called again: each step runs only once.
 func (t *Teardown) Run(ctx context.Context, timeout time.Duration) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()

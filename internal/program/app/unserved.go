@@ -11,16 +11,16 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/fleet"
 )
 
-// Unserved are effects that wait for a destination or route that is not in a configuration.
+// Unserved are effects that wait for a destination or route that a configuration lacks.
 type Unserved struct {
-	Destination string // that is missing; empty if only the route is
-	Route       string // that is missing; empty if the destination is
+	Destination string // missing destination; empty if only the route is missing
+	Route       string // missing route; empty if the destination is missing
 	Effects     int64
 	Since       time.Time
-	Unrendered  int64 // of a route: effects still to be rendered by it, which will be parked
+	Unrendered  int64 // effects that the missing route must still render, which will be parked
 }
 
-// String describes what is waiting, and for what.
+// String describes the waiting effects and what they wait for.
 func (u Unserved) String() string {
 	waits := fmt.Sprintf("%d effects wait", u.Effects)
 	if u.Effects == 1 {
@@ -34,7 +34,7 @@ func (u Unserved) String() string {
 		waits, u.Route, u.Unrendered)
 }
 
-// Fix says what to do.
+// Fix returns advice on what to do.
 func (u Unserved) Fix() string {
 	if u.Destination != "" {
 		return "add it again, or run: hooklatch destinations retire " + u.Destination
@@ -42,15 +42,15 @@ func (u Unserved) Fix() string {
 	return "to have them rendered, add the route again until they are done"
 }
 
-// FindUnserved compares the waiting effects with a configuration. Of a missing route, only effects
-// that are still to be rendered count: the others are sent anyway.
+// FindUnserved compares the waiting effects with a configuration. If a route is missing, only its
+// effects without a rendered request count: the others are sent anyway.
 func FindUnserved(cfg *config.Config, waiting []fleet.Waiting) []Unserved {
-	routes := map[string]bool{"": true} // effects enqueued by the application
+	routes := map[string]bool{"": true} // "" stands for effects that the application enqueued
 	for _, r := range cfg.Routes {
 		routes[r.Name] = true
 	}
 	var found []Unserved
-	at := map[string]int{} // index of a destination in found
+	at := map[string]int{} // index in found, by destination
 	for _, w := range waiting {
 		if _, served := cfg.Destinations[w.Destination]; served {
 			if !routes[w.Route] && w.Unrendered > 0 {
@@ -72,7 +72,7 @@ func FindUnserved(cfg *config.Config, waiting []fleet.Waiting) []Unserved {
 	return found
 }
 
-// warnOfUnserved logs effects that wait for something that is not in cfg.
+// warnOfUnserved logs effects that wait for a destination or route that cfg lacks.
 func (a *App) warnOfUnserved(ctx context.Context, cfg *config.Config) {
 	waiting, err := a.outbox.Fleet().Waiting(ctx)
 	if err != nil {

@@ -21,13 +21,13 @@ import (
 
 // Warning is about a setting that is allowed but rarely intended. It contains no secret.
 type Warning struct {
-	Check   string // its topic, in one word
+	Check   string // topic in one word
 	Message string
 	Fix     string
 }
 
 // Warnings finds settings that are allowed but probably not intended. database is the connection in
-// use; zero: that of the configuration.
+// use; if zero, the configured one.
 func Warnings(cfg *config.Config, database secret.Value) []Warning {
 	return slices.Concat(
 		accessWarnings(cfg), keyWarnings(cfg), personalWarnings(cfg), routeWarnings(cfg), handlerWarnings(cfg), forwardWarnings(cfg), roleWarnings(cfg), signInWarnings(cfg),
@@ -35,7 +35,7 @@ func Warnings(cfg *config.Config, database secret.Value) []Warning {
 	)
 }
 
-// LogWarnings logs at the start what check would report.
+// LogWarnings logs at the start what the check command would report.
 func LogWarnings(ctx context.Context, logger *slog.Logger, warnings []Warning) {
 	for _, w := range warnings {
 		logger.LogAttrs(ctx, slog.LevelWarn, w.Message+"; "+w.Fix)
@@ -65,8 +65,8 @@ func keyWarnings(cfg *config.Config) []Warning {
 	return warnings
 }
 
-// personalWarnings returns warnings about keys and ids that contain addresses of persons: these
-// stay when an event is erased.
+// personalWarnings returns warnings about keys and ids that contain personal addresses: keys and
+// ids stay when an event is erased.
 func personalWarnings(cfg *config.Config) []Warning {
 	const stays = "reads %q, which identifies a person: keys and ids stay when an event is erased"
 	var warnings []Warning
@@ -80,7 +80,7 @@ func personalWarnings(cfg *config.Config) []Warning {
 	}
 	for _, name := range slices.Sorted(maps.Keys(cfg.Sources)) {
 		id := cfg.Sources[name].EventID
-		for _, part := range append([]string{id.Header, id.Pointer, id.Form}, id.Join...) { // with fields the id is a hash
+		for _, part := range append([]string{id.Header, id.Pointer, id.Form}, id.Join...) { // with fields, the id is a hash
 			if route.NamesPerson(part[strings.LastIndexAny(part, "/:")+1:]) {
 				problem := cfg.Problem("sources."+name+".event_id", fmt.Sprintf(stays, part))
 				warnings = append(warnings, Warning{"privacy", problem.Error(), "build the id from other fields, or from their hash with fields:"})
@@ -90,8 +90,8 @@ func personalWarnings(cfg *config.Config) []Warning {
 	return warnings
 }
 
-// routeWarnings returns warnings about sources whose events lead nowhere. Without any route, check
-// reports that once for all.
+// routeWarnings returns warnings about sources whose events lead nowhere. If there are no routes,
+// check reports this once for all sources.
 func routeWarnings(cfg *config.Config) []Warning {
 	var warnings []Warning
 	for _, name := range slices.Sorted(maps.Keys(cfg.Sources)) {
@@ -107,7 +107,8 @@ func routeWarnings(cfg *config.Config) []Warning {
 	return warnings
 }
 
-// handlerWarnings returns warnings about routes that get no events of a source with handlers: true.
+// handlerWarnings returns warnings about routes that receive no events because their source has
+// handlers: true.
 func handlerWarnings(cfg *config.Config) []Warning {
 	var warnings []Warning
 	for _, name := range leftToHandlers(cfg) {
@@ -125,7 +126,7 @@ func handlerWarnings(cfg *config.Config) []Warning {
 	return warnings
 }
 
-// leftToHandlers returns the sources whose events no route of this program gets.
+// leftToHandlers returns the sources whose events no route of this program receives.
 func leftToHandlers(cfg *config.Config) []string {
 	names := slices.Collect(maps.Keys(cfg.Sources))
 	names = slices.DeleteFunc(names, func(name string) bool { return !cfg.Sources[name].Handlers })
@@ -133,8 +134,8 @@ func leftToHandlers(cfg *config.Config) []string {
 	return names
 }
 
-// forwardWarnings returns warnings about routes that may rely on all headers being forwarded, as
-// in older versions.
+// forwardWarnings returns warnings about routes that may rely on forwarding of all headers, as in
+// older versions.
 func forwardWarnings(cfg *config.Config) []Warning {
 	var warnings []Warning
 	for i, r := range cfg.Routes {
@@ -149,7 +150,7 @@ func forwardWarnings(cfg *config.Config) []Warning {
 	return warnings
 }
 
-// roleWarnings returns warnings about statements that run with all rights of Hooklatch.
+// roleWarnings returns warnings about statements that run with all of Hooklatch's privileges.
 func roleWarnings(cfg *config.Config) []Warning {
 	var warnings []Warning
 	for _, name := range slices.Sorted(maps.Keys(cfg.Destinations)) {
@@ -161,8 +162,8 @@ func roleWarnings(cfg *config.Config) []Warning {
 	return warnings
 }
 
-// searchPathWarnings returns warnings about statements that may rely on the search_path of the
-// connection, as in older versions.
+// searchPathWarnings returns warnings about statements that may rely on the connection's
+// search_path, as in older versions.
 func searchPathWarnings(cfg *config.Config, database secret.Value) []Warning {
 	parsed, err := pgx.ParseConfig(cmp.Or(database, cfg.Database.URL).Reveal())
 	if err != nil || parsed.RuntimeParams["search_path"] == "" && !strings.Contains(parsed.RuntimeParams["options"], "search_path") {
@@ -203,8 +204,8 @@ func databaseWarnings(cfg *config.Config, database secret.Value) []Warning {
 	return warnings
 }
 
-// unverifiedHost returns the first host on another machine whose certificate is not verified
-// against its name, or "" if there is none.
+// unverifiedHost returns the first host on another machine without a certificate verified against
+// its name, or "" if there is none.
 func unverifiedHost(c *pgx.ConnConfig) string {
 	tries := append([]*pgconn.FallbackConfig{{Host: c.Host, TLSConfig: c.TLSConfig}}, c.Fallbacks...)
 	for _, try := range tries {

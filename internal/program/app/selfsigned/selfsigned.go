@@ -1,4 +1,4 @@
-// Package selfsigned makes certificates for tests.
+// Package selfsigned creates certificates for tests.
 package selfsigned
 
 import (
@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// Write makes a certificate for 127.0.0.1, valid between two times, and writes
-// it and its key to tls.crt and tls.key in dir. Its serial number is its end.
+// Write creates a certificate for 127.0.0.1, valid between two times, and writes the certificate
+// and its key to tls.crt and tls.key in dir. The serial number is the end time.
 func Write(dir string, from, until time.Time) (cert, key string, err error) {
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
