@@ -8,7 +8,8 @@ import (
 	"runtime"
 )
 
-// modesMatter reports whether file modes say who may read and write a file, as on Unix only.
+// modesMatter reports whether file modes define who may read and write a file, which is so on Unix
+// only.
 const modesMatter = runtime.GOOS != "windows"
 
 func writableByAll(info fs.FileInfo) bool { return modesMatter && info.Mode().Perm()&0o002 != 0 }
@@ -21,8 +22,8 @@ func readable(info fs.FileInfo) string {
 	return fmt.Sprintf("can be read by every user of this machine (mode %s)", mode(info))
 }
 
-// checkTrusted refuses a file that was found, not named, and that another user may have placed
-// there: the file decides where events go, and which environment variables go with them.
+// checkTrusted refuses a file that was found, not named, and that another user may have written:
+// the file decides where events go, and which environment variables go with them.
 func checkTrusted(path string) error {
 	for _, one := range []string{path, filepath.Dir(path)} {
 		info, err := os.Stat(one)

@@ -53,7 +53,7 @@ type Admin struct {
 // defaultMaxRun is the default of Admin.MaxRun.
 const defaultMaxRun = 10_000
 
-// AdminToken is a token with the name and the role of its bearer.
+// AdminToken is a token with its bearer's name and role.
 type AdminToken struct {
 	// Name of the bearer in the operator log. The rule for names is the same as for
 	// sources.
@@ -106,10 +106,10 @@ type AdminProxy struct {
 	Groups string `yaml:"groups,omitempty"`
 }
 
-// AdminRoles are CEL conditions over the claims about a user. Names in a condition are
-// claims, such as email and groups. A proxy provides user, groups, and email if the user
-// is an address. Use claims["..."] for other names. A user has the strongest role whose
-// condition is true; a user without a role is refused.
+// AdminRoles are CEL conditions over a user's claims. Names in a condition are claims, such as
+// email and groups. A proxy provides user, groups, and email if the user is an address. Use
+// claims["..."] for other names. A user has the strongest role whose condition is true; a user
+// without a role is refused.
 type AdminRoles struct {
 	// Users who may read, such as email.endsWith("@example.com").
 	Viewer string `yaml:"viewer,omitempty"`
@@ -133,7 +133,7 @@ type AdminConsole struct {
 	Mask map[string][]string `yaml:"mask,omitempty"`
 }
 
-// Asks reports whether requests have to be authenticated.
+// Asks reports whether requests must be authenticated.
 func (a Admin) Asks() bool {
 	return !a.Token.IsZero() || len(a.Tokens) > 0 || a.Auth.OIDC != nil || a.Auth.Proxy != nil
 }
@@ -161,7 +161,7 @@ func (a Admin) check(d *decoder, g Gateway) {
 	a.TLS.check(d, "admin.tls")
 }
 
-// checkAuth requires at most one way to identify users, with everything that it needs, and valid
+// checkAuth requires at most one way to identify users, with all its required fields, and valid
 // conditions.
 func (a Admin) checkAuth(d *decoder) {
 	const at = "admin.auth"
@@ -234,8 +234,8 @@ func (p *AdminProxy) check(d *decoder, at string) {
 	d.faults(at, c.Err())
 }
 
-// checkMasks requires valid pointers of known sources: a mask that hides nothing would be
-// noticed too late.
+// checkMasks requires valid pointers of known sources: a mask without effect would be noticed too
+// late.
 func (c *Config) checkMasks(d *decoder) {
 	for source, pointers := range c.Admin.Console.Mask {
 		at := "admin.console.mask." + source
@@ -251,8 +251,8 @@ func (c *Config) checkMasks(d *decoder) {
 	}
 }
 
-// checkTokens requires distinct names and distinct secrets: two equal secrets would not identify
-// their bearer.
+// checkTokens requires distinct names and distinct secrets: a shared secret would not identify its
+// bearer.
 func (a Admin) checkTokens(d *decoder) {
 	named, secrets := map[string]int{}, map[secret.Value]string{}
 	if !a.Token.IsZero() {

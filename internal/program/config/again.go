@@ -6,12 +6,11 @@ import (
 	"slices"
 )
 
-// Again parses the original text of the configuration again, with the current contents of the
-// files that it names. Errors: Problems.
+// Again parses the original configuration text again, with the current contents of the files that
+// it names. Errors: Problems.
 func (c *Config) Again() (*Config, error) { return Parse(c.origin.file, c.origin.text, c.origin.env) }
 
-// Files returns the paths of the files with secrets and certificates, as this process opens
-// them.
+// Files returns the paths of the secret and certificate files, as this process opens them.
 func (c *Config) Files() []string {
 	named := slices.Collect(maps.Values(c.origin.files))
 	for _, pair := range []*KeyPair{c.Gateway.TLS, c.Admin.TLS} {
@@ -27,7 +26,7 @@ func (c *Config) Files() []string {
 	return slices.Compact(files)
 }
 
-// ChangedFiles returns the paths of the secrets whose files have a different text in another
+// ChangedFiles returns the paths of the secrets whose files have different contents in another
 // reading of the same configuration.
 func (c *Config) ChangedFiles(other *Config) []string {
 	var changed []string
@@ -39,8 +38,8 @@ func (c *Config) ChangedFiles(other *Config) []string {
 	return changed
 }
 
-// SameButSecrets reports whether a destination is the same in another configuration, except for
-// its secrets.
+// SameButSecrets reports whether another configuration has the same destination, except for its
+// secrets.
 func (c *Config) SameButSecrets(other *Config, destination string) bool {
 	shown := func(c *Config) any {
 		p := printer{files: c.origin.files}

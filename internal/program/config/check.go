@@ -14,7 +14,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema"
 )
 
-// check reports all mistakes that the types cannot exclude.
+// check reports all mistakes that the types cannot rule out.
 func (c *Config) check(d *decoder) {
 	c.Database.check(d)
 	d.faults("gateway", c.Gateway.validate())
@@ -43,7 +43,7 @@ func (db Database) check(d *decoder) {
 		if url.value.IsZero() {
 			continue
 		}
-		// The parser's error quotes the string and masks it only on a best-effort basis.
+		// The parser's error quotes the string, and does not reliably mask the password.
 		if _, err := pgxpool.ParseConfig(url.value.Reveal()); err != nil {
 			d.reportf(url.path, "is not a Postgres connection string; allowed: postgres://user:password@host:5432/name, or key=value pairs")
 		}
@@ -59,7 +59,7 @@ func (db Database) check(d *decoder) {
 	d.faults("database", c.Err())
 }
 
-// checkMemory requires room for at least one body of every source.
+// checkMemory requires memory for at least one body of every source.
 func (c *Config) checkMemory(d *decoder) {
 	for _, name := range slices.Sorted(maps.Keys(c.Sources)) {
 		limit := c.maxBodies[name]
@@ -83,8 +83,8 @@ func (k *KeyPair) check(d *decoder, at string) {
 	}
 }
 
-// missingf reports that a mapping lacks a required field, unless the field is present but wrong,
-// or the mapping contains an unknown key: most likely that key was meant to be the field.
+// missingf reports that a mapping lacks a required field, unless the field is present but wrong, or
+// the mapping contains an unknown key, which was most likely meant to be the field.
 func (d *decoder) missingf(mapping, field, format string, args ...any) {
 	present := slices.ContainsFunc(d.problems, func(p Problem) bool {
 		return strings.HasPrefix(p.Path, join(mapping, field))

@@ -63,7 +63,7 @@ func (s Source) checkBackfill(d *decoder, at string, p *provider.Provider) {
 	}
 }
 
-// dedupPath returns the path of the dedup rule: it is given as text, or within a mapping.
+// dedupPath returns the path of the dedup rule, which is a text or inside a mapping.
 func (d *decoder) dedupPath(at string) string {
 	if _, inside := d.origin.lines[at+".dedup.rule"]; inside {
 		return at + ".dedup.rule"
@@ -117,7 +117,7 @@ func (d *decoder) optionProblem(at string, err error) {
 	d.reportf(join(at, option.Field), "%s is not allowed; %s", given, option.Allowed)
 }
 
-// among reports a value that is not one of those allowed.
+// among reports a value that is not allowed.
 func (d *decoder) among(path, what, given string, allowed []string) {
 	if !slices.Contains(allowed, given) && !d.reported(path) {
 		d.reportf(path, "%s is not a %s; %s", d.show(path, given), what, d.oneOf(path, given, allowed))

@@ -1,5 +1,5 @@
-// Package config reads the YAML file of Hooklatch strictly, and reports all mistakes together,
-// with their positions.
+// Package config strictly reads Hooklatch's YAML file, and reports all mistakes together, with
+// their positions.
 package config
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/hooklatch/hooklatch/worker/route"
 )
 
-// The paths that Find tries if no file is named.
+// Paths that Find tries if no file is named.
 const (
 	DefaultPath = "hooklatch.yaml"
 	DevPath     = ".hooklatch/dev.yaml" // written by the dev command
@@ -24,8 +24,8 @@ const (
 // LookupEnv looks up an environment variable, as os.LookupEnv does.
 type LookupEnv = func(name string) (string, bool)
 
-// Config is the whole file. Parse and Load return it complete: expanded, checked, with the
-// contents of every *_file and all defaults. YAML writes it with <secret> in place of each secret.
+// Config is the whole file. Parse and Load return it complete: expanded, checked, with the contents
+// of every *_file and all defaults. YAML writes it with <secret> in place of each secret.
 type Config struct {
 	// The database that stores the events, the ledger and the jobs.
 	Database Database `yaml:"database,omitempty"`
@@ -62,12 +62,11 @@ type Config struct {
 	maxBodies map[string]int64 // by source
 }
 
-// origin records where each path is in the file.
+// origin records the position of each path in the file.
 type origin struct {
 	file  string
 	lines map[string]int
-	// files are the names of the files that contain secrets, by the paths of the
-	// secrets.
+	// files are the names of secret files, by secret path.
 	files map[string]string
 	// sums are the checksums of these files.
 	sums map[string][sha256.Size]byte
@@ -98,7 +97,7 @@ func Load(path string, env LookupEnv) (*Config, error) {
 	return cfg, nil
 }
 
-// Warnings returns settings and permissions of the files that are allowed but rarely intended.
+// Warnings returns settings and file permissions that are allowed but rarely intended.
 func (c *Config) Warnings() []Problem { return c.warnings }
 
 // Parse parses the text of the file name. Relative paths in it, such as secrets_file, are relative
@@ -107,8 +106,8 @@ func Parse(name string, data []byte, env LookupEnv) (*Config, error) {
 	cfg := &Config{origin: &origin{file: name, lines: map[string]int{}, files: map[string]string{}, sums: map[string][sha256.Size]byte{}, text: data, env: env}}
 	d := newDecoder(cfg.origin, env)
 	d.document(data, cfg)
-	// Some checks of a partly invalid file would report consequences of its first mistakes. The
-	// checks that remain meaningful run nevertheless.
+	// Some checks of a partly invalid file would only report consequences of its first mistakes.
+	// The other checks still run.
 	cfg.fillIn()
 	cfg.check(d)
 	if len(d.problems) > 0 {
@@ -119,7 +118,7 @@ func Parse(name string, data []byte, env LookupEnv) (*Config, error) {
 }
 
 // Find returns the path of the configuration file: explicit if given, else ./hooklatch.yaml, else
-// the file that the dev command wrote. A file that was not named must belong to the user or root.
+// the file that the dev command wrote. A file that Find chooses must belong to the user or root.
 func Find(explicit string) (string, error) {
 	if explicit != "" {
 		if _, err := os.Stat(explicit); err != nil {
@@ -150,8 +149,8 @@ func (c *Config) Given(path string) bool {
 	return given
 }
 
-// File returns the path of a file that the configuration names: a relative path is relative to
-// the directory of the configuration.
+// File returns the path of a file that the configuration names. A relative path is relative to the
+// configuration's directory.
 func (c *Config) File(name string) string {
 	if filepath.IsAbs(name) {
 		return name
@@ -159,8 +158,8 @@ func (c *Config) File(name string) string {
 	return filepath.Join(filepath.Dir(c.origin.file), name)
 }
 
-// Problem returns an error about the field at path, such as "routes[0].when", for checks made
-// elsewhere. Its position is that of the field, or of the nearest enclosing one.
+// Problem returns an error about the field at path, such as "routes[0].when", for checks in other
+// packages. Its position is the field's, or the nearest enclosing field's.
 func (c *Config) Problem(path, message string) error {
 	return Problems{c.origin.problem(path, message)}
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// maxDepth is far above what the file can use. It limits aliases that contain themselves.
+// maxDepth is far above the depth that the file can use. It limits aliases that contain themselves.
 const maxDepth = 32
 
 var (
@@ -29,19 +29,19 @@ var (
 )
 
 // decoder fills Go values from YAML nodes. Unlike the library's own decoder it continues after a
-// mistake, records the line of every path, expands ${NAME} only in scalars, and never shows the
-// text of a secret field.
+// mistake, records the line of every path, expands ${NAME} only in scalars, and never shows a
+// secret field's text.
 type decoder struct {
 	origin   *origin
 	env      LookupEnv
-	dir      string // base directory of relative paths
+	dir      string // base directory for relative paths
 	anchors  map[string]ast.Node
 	problems Problems
-	warnings Problems // about the files that were read
+	warnings Problems // warnings about the files that were read
 
-	// unknown are the mappings that contain something unknown.
+	// unknown are the mappings with an unknown key.
 	unknown map[string]bool
-	// expanded are the scalars that had a reference, as written in the file.
+	// expanded are the scalars with a reference, as written in the file.
 	expanded map[string]string
 }
 
@@ -56,7 +56,7 @@ func (d *decoder) reportf(path, format string, args ...any) {
 	d.problems = append(d.problems, d.origin.problem(path, fmt.Sprintf(format, args...)))
 }
 
-// value decodes node into target, which must be settable. Null leaves target unchanged.
+// value decodes node into target, which must be settable. A null leaves target unchanged.
 func (d *decoder) value(node ast.Node, path string, target reflect.Value, depth int) {
 	node, ok := d.resolve(node, path)
 	if !ok || node == nil || node.Type() == ast.NullType {
@@ -95,7 +95,7 @@ func (d *decoder) structure(node ast.Node, path string, target reflect.Value, de
 		return
 	}
 	fields := fieldsOf(target.Type())
-	var files []fileEntry // processed after all values: at most one of both may be given
+	var files []fileEntry // processed after all values: only one of both may be given
 	for _, e := range entries {
 		field, known := fields.find(e.key)
 		if !known {
@@ -133,7 +133,7 @@ func (d *decoder) mapping(node ast.Node, path string, target reflect.Value, dept
 	}
 }
 
-// sequence decodes a list. If its elements are scalars, a single value stands for a list of one.
+// sequence decodes a list. If its elements are scalars, a single value counts as a list of one.
 func (d *decoder) sequence(node ast.Node, path string, target reflect.Value, depth int) {
 	list, ok := node.(*ast.SequenceNode)
 	if !ok {

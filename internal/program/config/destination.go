@@ -37,7 +37,7 @@ type Destination struct {
 	AllowPrivate []netip.Prefix `yaml:"allow_private,omitempty"`
 }
 
-// Kinds returns which of http, smtp and sql are given: exactly one in a valid configuration.
+// Kinds returns the given kinds among http, smtp and sql: exactly one in a valid configuration.
 func (dest Destination) Kinds() []string {
 	var kinds []string
 	if dest.HTTP != nil {
@@ -52,7 +52,7 @@ func (dest Destination) Kinds() []string {
 	return kinds
 }
 
-// kind returns the kind of its sender, or "" if the configuration is not valid.
+// kind returns the kind of the destination's sender, or "" if the configuration is not valid.
 func (dest Destination) kind() string {
 	switch kinds := dest.Kinds(); {
 	case len(kinds) != 1:
@@ -82,7 +82,7 @@ func (dest Destination) withDefaults() Destination {
 	}
 	if dest.SMTP != nil {
 		dest.SMTP = new(dest.SMTP.WithDefaults())
-		dest.SMTP.AllowPlaintext = true // tls: none says it
+		dest.SMTP.AllowPlaintext = true // tls: none allows it
 	}
 	if dest.SQL != nil {
 		dest.SQL = new(dest.SQL.WithDefaults())

@@ -12,12 +12,12 @@ var (
 	envName      = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 )
 
-// bareReference matches a variable in the form of a shell, which this file does not support: the
-// whole text is a $ and a name in capitals. With another $ in front it is a literal.
+// bareReference matches a shell-style variable, which this file does not support: the whole text is
+// a $ and a name in capitals. With another $ in front it is a literal.
 var bareReference = regexp.MustCompile(`^\$?\$([A-Z_][A-Z0-9_]*)$`)
 
-// checkBare refuses a variable without braces. It shows the text of a secret field only if that is
-// the name of a variable that is set: any other text may be the secret itself.
+// checkBare refuses a variable without braces. It shows a secret field's text only if a variable
+// with that name is set: any other text may be the secret itself.
 func (d *decoder) checkBare(path, text string, isSecret bool) bool {
 	found := bareReference.FindStringSubmatch(text)
 	if found == nil || strings.HasPrefix(text, "$$") {
@@ -48,8 +48,8 @@ func maskReferences(text string) string {
 	})
 }
 
-// NotSet ends the message of a Problem whose line names an environment variable that is not set:
-// the environment has to be corrected, not the line.
+// NotSet ends the message of a Problem about an environment variable that is not set: the user must
+// correct the environment, not the line.
 const NotSet = "is not set"
 
 // expand replaces every ${NAME} in text by the environment variable NAME, and $${ by a literal ${.

@@ -7,8 +7,8 @@ import (
 	"github.com/hooklatch/hooklatch/internal/option"
 )
 
-// faults reports the faults that the owner of some options found, at their places in the file. A
-// value that already has a problem is not reported again, except one with an unknown key in it.
+// faults reports faults that the options' own package found, at their positions in the file. A
+// value that already has a problem is not reported again, unless it has an unknown key.
 func (d *decoder) faults(at string, err error) {
 	known := d.problems
 	for _, f := range option.FaultsOf(at, err) {
@@ -23,7 +23,7 @@ func (d *decoder) faults(at string, err error) {
 	}
 }
 
-// place returns the path at which the file gives a value: a single value may stand for a list of
+// place returns the path at which the file gives a value. A single value may stand for a list of
 // one, and a file for the secrets in it.
 func (d *decoder) place(path string) string {
 	if _, ok := d.origin.lines[path]; !ok && strings.HasSuffix(path, "]") {

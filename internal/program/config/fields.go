@@ -6,21 +6,21 @@ import (
 	"strings"
 )
 
-// field is one key of a mapping and the struct field behind it.
+// field is one key of a mapping, with its struct field.
 type field struct {
 	Name  string // the key
 	Index []int  // for reflect.Value.FieldByIndex
 	Type  reflect.Type
-	Owner reflect.Type // the struct that declares it, a different one for inlined fields
-	Go    string       // its name in that struct
-	// File is the key that this one replaces, if it names a file: every field for secrets has
-	// such a key besides its own.
+	Owner reflect.Type // struct that declares the field; a different one for inlined fields
+	Go    string       // name of the field in that struct
+	// File is the key that this key replaces, if it names a file: every secret field has such an
+	// additional key.
 	File string
 }
 
 type fields []field
 
-// fieldsOf returns the keys of a struct by their yaml tags, including those of inlined structs. A
+// fieldsOf returns a struct's keys by their yaml tags, including the keys of inlined structs. A
 // field without a tag is not part of the file.
 func fieldsOf(t reflect.Type) fields {
 	var list fields
@@ -78,9 +78,9 @@ func (fs fields) names() []string {
 // Field is one key of a mapping, for packages that document the file.
 type Field = field
 
-// Fields returns the keys that a struct of the configuration has in the file.
+// Fields returns the keys in the file for a struct of the configuration.
 func Fields(t reflect.Type) []Field { return fieldsOf(t) }
 
-// TakesScalar reports whether a value of a type is a single text, number or boolean, which may
+// TakesScalar reports whether values of a type are a single text, number or boolean, which may
 // stand for a list of one.
 func TakesScalar(t reflect.Type) bool { return takesScalar(reflect.New(t).Elem()) }

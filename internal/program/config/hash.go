@@ -12,13 +12,13 @@ import (
 // hashLength is the length of Hash in hexadecimal digits.
 const hashLength = 16
 
-// undecided matches the fields that change no decision: an additional secret during a rotation,
-// and how long events are remembered.
+// undecided matches the fields that change no decision: an additional secret during a rotation, and
+// how long events are kept for deduplication.
 var undecided = regexp.MustCompile(`^sources\.[^.]*\.(secrets|retention)$|^destinations\.[^.]*\.http\.sign\.`)
 
 // Hash identifies the settings that decide about events: sources, destinations and routes, without
-// secrets and without the settings of listeners, database and workers. It is stored with every
-// event that was dispatched or skipped. Rotating a secret does not change it.
+// secrets and without listener, database and worker settings. It is stored with every event that
+// was dispatched or skipped. Rotating a secret does not change it.
 func (c *Config) Hash() string {
 	decisive := Config{Sources: c.Sources, Destinations: c.Destinations, Routes: c.Routes}
 	p := printer{files: c.origin.files, omit: undecided.MatchString}

@@ -1,7 +1,7 @@
 package config
 
-// MaxBodyOf returns the largest body that a source accepts, in bytes, whether a form or not, or 0
-// for a source that is not configured.
+// MaxBodyOf returns the largest body that a source accepts, form or not, in bytes. It returns 0 for
+// a source that is not configured.
 func (c *Config) MaxBodyOf(source string) int64 {
 	limit := c.maxBodies[source]
 	s := c.Sources[source]
@@ -12,10 +12,10 @@ func (c *Config) MaxBodyOf(source string) int64 {
 	if err != nil {
 		return limit
 	}
-	return max(limit, min(p.MaxForm, int64(c.Gateway.MaxBuffered))) // as the gateway has it
+	return max(limit, min(p.MaxForm, int64(c.Gateway.MaxBuffered))) // as in the gateway
 }
 
-// fillInMaxBodies sets the largest body of each source that is not a form.
+// fillInMaxBodies sets each source's largest body that is not a form.
 func (c *Config) fillInMaxBodies() {
 	c.maxBodies = make(map[string]int64, len(c.Sources))
 	for name, s := range c.Sources {
@@ -27,7 +27,7 @@ func (c *Config) fillInMaxBodies() {
 	}
 }
 
-// providerCap returns the largest body that a source's sender is known to send, or 0 if that is
+// providerCap returns the largest body that a source's sender is known to send, or 0 if it is
 // unknown or the source is not valid.
 func providerCap(s Source) int64 {
 	p, err := s.Sender()

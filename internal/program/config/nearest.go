@@ -2,8 +2,8 @@ package config
 
 import "strings"
 
-// nearest returns the word that was probably meant: the closest one, if no more than a third of it
-// has to change.
+// nearest returns the word that was probably meant: the closest word, if at most a third of it must
+// change.
 func nearest(given string, words []string) (string, bool) {
 	best, bestDistance := "", len(given)+1
 	for _, word := range words {

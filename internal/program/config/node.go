@@ -35,15 +35,15 @@ func (d *decoder) document(data []byte, target any) {
 	}
 }
 
-// parse recovers from panics of the parser on broken input. The resulting error has no position,
-// but contains no secret either.
+// parse recovers from panics of the parser on broken input. The resulting error has no position and
+// contains no secret.
 func parse(text string) (file *ast.File, err error) {
 	defer func() {
 		if recover() != nil {
 			file, err = nil, errors.New("is not valid YAML")
 		}
 	}()
-	// Equal keys are reported by entries, all of them and with both lines.
+	// The function entries reports all equal keys, with both lines.
 	return parser.ParseBytes([]byte(text), 0, parser.AllowDuplicateMapKey())
 }
 

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// ownerOf returns the id of the user that a file belongs to.
+// ownerOf returns the user id of a file's owner.
 func ownerOf(info fs.FileInfo) (uid int, known bool) {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {

@@ -17,7 +17,7 @@ import (
 )
 
 // YAML returns the configuration in effect: with defaults, with <secret> in place of each secret,
-// and with the names of the files that secrets were read from.
+// and with the names of the secret files.
 func (c *Config) YAML() ([]byte, error) {
 	text, err := yaml.Marshal(printer{files: c.origin.files}.value("", reflect.ValueOf(*c)))
 	if err != nil {
@@ -26,10 +26,10 @@ func (c *Config) YAML() ([]byte, error) {
 	return bytes.ReplaceAll(text, []byte("${"), []byte("$${")), nil
 }
 
-// printer converts Go values to what a file would contain.
+// printer converts Go values to the form in a file.
 type printer struct {
 	files map[string]string // see origin
-	// omit reports whether to leave out the value at a path. Nil: nothing is left out.
+	// omit reports whether to leave out the value at a path. If nil, nothing is left out.
 	omit func(path string) bool
 }
 

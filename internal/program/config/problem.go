@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// Problem is one mistake in the file. It never contains a secret (I12): it has only the name of a
-// secret field, and the text before expansion of an expanded value.
+// Problem is one mistake in the file. It never contains a secret (I12): it has only a secret
+// field's name, and an expanded value's text before expansion.
 type Problem struct { //nolint:errname // operators fix problems; the list is the error
 	File    string
-	Line    int    // from 1; 0 for the whole file
+	Line    int    // counted from 1; 0 for the whole file
 	Path    string // such as sources.stripe.provider; empty for the whole file
-	Message string // the value given, what is wrong with it, what is allowed
+	Message string // the given value, the mistake, and the allowed values
 }
 
 // Error implements error.
@@ -65,7 +65,7 @@ func (ps Problems) sorted() Problems {
 	return slices.Compact(ps)
 }
 
-// quote quotes a given value, shortened so that a misplaced document does not fill the screen.
+// quote quotes a given value, shortened so that misplaced text does not fill the screen.
 func quote(value string) string {
 	const most = 80
 	if runes := []rune(value); len(runes) > most {
@@ -74,7 +74,8 @@ func quote(value string) string {
 	return fmt.Sprintf("%q", value)
 }
 
-// oneOf lists the allowed values and, if value is close to one of them, what was probably meant.
+// oneOf lists the allowed values and, if value is similar to one of them, the value that was
+// probably meant.
 func oneOf(value string, allowed []string) string {
 	if near, ok := nearest(value, allowed); ok {
 		return fmt.Sprintf("did you mean %q? allowed: %s", near, list(allowed))

@@ -13,7 +13,7 @@ const (
 	minRedactAfter = time.Hour
 )
 
-// checkRedaction reports redactions that are not possible. p is nil for an unknown provider.
+// checkRedaction reports impossible redactions. p is nil for an unknown provider.
 func (s Source) checkRedaction(d *decoder, at string, p *provider.Provider) {
 	redact, after := join(at, "redact"), join(at, "redact_after")
 	for _, pointer := range s.Redact {

@@ -35,7 +35,7 @@ type SourceRetention struct {
 	Dedup time.Duration `yaml:"dedup,omitempty"`
 }
 
-// fillInRetention sets how long the events of every source are remembered.
+// fillInRetention sets how long every source's events are kept for deduplication.
 func (c *Config) fillInRetention() {
 	global := c.Retention.Dedup
 	for name, s := range c.Sources {
@@ -68,7 +68,7 @@ func (c *Config) fillInRetention() {
 	}
 }
 
-// longestDedup returns the longest dedup and its path.
+// longestDedup returns the longest deduplication window and its path.
 func (c *Config) longestDedup() (path string, longest time.Duration) {
 	path, longest = dedupField, c.Retention.Dedup
 	for _, name := range slices.Sorted(maps.Keys(c.Sources)) {
@@ -137,7 +137,7 @@ func (c *Config) checkSourceRetention(d *decoder, name string) {
 	}
 }
 
-// WhyFloor explains the floor of a provider.
+// WhyFloor explains a provider's floor.
 func WhyFloor(p *provider.Provider) string {
 	var parts []string
 	if p.RetryWindow > 0 {

@@ -50,7 +50,7 @@ func (d *decoder) scalar(node ast.Node, path string, target reflect.Value) {
 	}
 	if target.Type() == secretType {
 		if expanded && envReference.FindString(given) == given {
-			d.expanded[path] = given // nothing but the name of a variable
+			d.expanded[path] = given // only a variable name
 		}
 		d.secret(node, path, text, target)
 		d.origin.secrets = d.origin.secrets || !expanded && !isPublic(path, text)
@@ -65,15 +65,15 @@ func (d *decoder) scalar(node ast.Node, path string, target reflect.Value) {
 		shown = d.show(path, given)
 	}
 	if text == "off" && strings.HasSuffix(path, ".tolerance") {
-		text = "-1ns" // how provider.Options says off
+		text = "-1ns" // provider.Options represents off like this
 	}
 	if problem := setScalar(target, text, isText, isText && !expanded); problem != "" {
 		d.reportf(path, "%s %s", shown, problem)
 	}
 }
 
-// show quotes a value for a message. Of one from the environment it shows the
-// text before expansion: the value itself may be a secret.
+// show quotes a value for a message. For a value from the environment it shows the text before
+// expansion: the value itself may be a secret.
 func (d *decoder) show(path, value string) string {
 	if given, ok := d.expanded[path]; ok {
 		return quote(given) + " from the environment"
@@ -81,9 +81,9 @@ func (d *decoder) show(path, value string) string {
 	return quote(value)
 }
 
-// setScalar stores text in target, or returns what is wrong with it. isText is true for a YAML
-// string, and false for a number or a boolean. literal is true for a string in the file itself: a
-// value from the environment is always text.
+// setScalar stores text in target, or returns its fault. isText is true for a YAML string, and
+// false for a number or a boolean. literal is true for a string in the file itself: a value from
+// the environment is always text.
 func setScalar(target reflect.Value, text string, isText, literal bool) (problem string) {
 	if target.Type() == prefixType {
 		v, err := parseNetwork(text)
@@ -147,7 +147,7 @@ func setScalar(target reflect.Value, text string, isText, literal bool) (problem
 	}
 }
 
-// parseNetwork parses a network. A single address is a network of one.
+// parseNetwork parses a network. A single address becomes a network of one address.
 func parseNetwork(text string) (netip.Prefix, error) {
 	if addr, err := netip.ParseAddr(text); err == nil {
 		addr = addr.Unmap().WithZone("")
@@ -174,7 +174,7 @@ func isPublic(path, text string) bool {
 // secret stores a secret. No problem contains any of its text.
 func (d *decoder) secret(node ast.Node, path, text string, target reflect.Value) {
 	if node.Type() == ast.LiteralType {
-		text = strings.TrimRight(text, "\n") // a block scalar ends with a line break of its own
+		text = strings.TrimRight(text, "\n") // a block scalar ends with a line break
 	}
 	switch {
 	case node.Type() != ast.StringType && node.Type() != ast.LiteralType:

@@ -8,7 +8,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// Secret is one key of a source. A secret without other fields is written as text.
+// Secret is one key of a source. A secret without other fields can be a text.
 type Secret struct {
 	// Text of the secret.
 	Value secret.Value `yaml:"value,omitempty"`
@@ -48,15 +48,15 @@ func formatTime(t time.Time) string {
 	return t.Format(time.RFC3339)
 }
 
-// overlaps reports whether both are accepted at the same time at some point.
+// overlaps reports whether both secrets are accepted at some common time.
 func (s Secret) overlaps(other Secret) bool {
 	before := func(end, begin time.Time) bool { return !end.IsZero() && !begin.IsZero() && end.Before(begin) }
 	return !before(s.NotAfter, other.NotBefore) && !before(other.NotAfter, s.NotBefore)
 }
 
-// checkSecrets validates each secret of a source, alone and against the secrets before it. at is
-// the path of the source. usable is the provider's check of a value, or nil if the provider is
-// unknown or accepts any value.
+// checkSecrets validates each secret of a source, alone and against earlier secrets. at is the
+// source's path. usable is the provider's check of a value, or nil if the provider is unknown or
+// accepts any value.
 func (s Source) checkSecrets(d *decoder, at string, usable func(secret.Value) error) {
 	for i, one := range s.Secrets {
 		path := d.place(at + ".secrets[" + strconv.Itoa(i) + "]")
@@ -80,7 +80,7 @@ func (s Source) checkSecrets(d *decoder, at string, usable func(secret.Value) er
 		}
 		for j, other := range s.Secrets[:i] {
 			if other.Value == one.Value && other.overlaps(one) {
-				// It would be unclear which of the two matched.
+				// If equal, it would be unclear which secret matched.
 				d.reportf(path, "is the same secret as number %d, in line %d, and their times overlap; give it once, or with times that do not overlap",
 					j+1, d.origin.line(d.place(at+".secrets["+strconv.Itoa(j)+"]")))
 			}
@@ -88,7 +88,7 @@ func (s Source) checkSecrets(d *decoder, at string, usable func(secret.Value) er
 	}
 }
 
-// CurrentSecret returns the first secret of the source that is accepted at a time, with which its
+// CurrentSecret returns the source's first secret that is accepted at the given time, with which a
 // sender would sign, or false if there is none.
 func (s Source) CurrentSecret(now time.Time) (secret.Value, bool) {
 	for _, one := range s.Secrets {

@@ -12,19 +12,19 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// maxSecretFile is far above the size of any secret; a larger file is not a file of secrets.
+// maxSecretFile is far above the size of any secret; a larger file is not a secret file.
 const maxSecretFile = 64 << 10
 
 // fileEntry is a key that names a file with one or more secrets.
 type fileEntry struct {
-	path   string // of the key
+	path   string // path of the key
 	value  string // path of the secret that the file contains
 	name   string
-	target reflect.Value // a secret.Value, or a slice of them or of Secret
+	target reflect.Value // a secret.Value, or a slice of secret.Value or Secret
 }
 
-// secretFile reads a file into the field that its key belongs to: as one secret, or as one secret
-// per line. Line breaks at the end are not part of a secret.
+// secretFile reads a file into its key's field: as one secret, or as one secret per line. Line
+// breaks at the end are not part of a secret.
 func (d *decoder) secretFile(f fileEntry) {
 	if f.name == "" {
 		return
@@ -56,13 +56,13 @@ func (d *decoder) secretFile(f fileEntry) {
 	}
 }
 
-// readFile returns the text of a file, or reports why it cannot be read. The report does not
-// repeat the name: if x_file was mistaken for x, the name is the secret.
+// readFile returns a file's text, or reports why it cannot be read. The report does not repeat the
+// file name: if x_file was mistaken for x, that name is the secret.
 func (d *decoder) readFile(path, file string) string {
 	if !filepath.IsAbs(file) {
 		file = filepath.Join(d.dir, file)
 	}
-	// A device or a pipe might never end.
+	// Reading a device or a pipe might never end.
 	switch info, err := os.Stat(file); {
 	case errors.Is(err, fs.ErrNotExist):
 		d.reportf(path, "the file does not exist")

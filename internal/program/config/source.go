@@ -71,11 +71,11 @@ type Source struct {
 
 	provider.Options `yaml:",inline"`
 
-	made    *provider.Provider // created once: that is expensive
+	made    *provider.Provider // created once, because creation is expensive
 	madeErr error
 }
 
-// Dedup is how duplicates are recognised. A rule without other fields is written as text.
+// Dedup configures the recognition of duplicates. A rule without other fields can be a text.
 type Dedup struct {
 	// The rule: id or content.
 	Rule string `yaml:"rule,omitempty"`
@@ -94,8 +94,7 @@ func (s Source) ProviderOptions() provider.Options {
 	return o
 }
 
-// OverridesKey reports whether the source has a different key from the one that its provider
-// documents.
+// OverridesKey reports whether the source's key differs from the key that its provider documents.
 func (s Source) OverridesKey(p *provider.Provider) bool {
 	return p.About.Confirmed.EventID != provider.Configured && (s.EventID.Text() != "" || len(s.Dedup.Ignore) > 0)
 }

@@ -14,7 +14,7 @@ import (
 
 const module = "github.com/hooklatch/hooklatch/"
 
-// packages are the packages of the structs into which the file is decoded.
+// packages are the packages of the structs that the file is decoded into.
 var packages = []string{
 	"internal/program/config", "gateway", "gateway/backfill", "gateway/provider", "worker", "internal/agreement", "worker/destination", "worker/lane", "worker/route",
 }

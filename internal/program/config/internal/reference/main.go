@@ -1,5 +1,5 @@
-// Command reference generates the reference of the configuration file from the structs into which it
-// is decoded: docs/configuration.md, and docs/config.schema.json for editors.
+// Command reference generates the configuration file's reference from the structs that the file is
+// decoded into: docs/configuration.md, and docs/config.schema.json for editors.
 package main
 
 import (

@@ -93,7 +93,7 @@ func (p *page) section(title, about string, t reflect.Type, given []any) {
 	}
 }
 
-// split separates the default from a comment.
+// split separates the default from the rest of a comment.
 func split(comment string) (meaning, standard string) {
 	for _, words := range []string{"Defaults to ", "Default: ", "Default "} {
 		before, after, found := strings.Cut(comment, words)
@@ -108,7 +108,7 @@ func split(comment string) (meaning, standard string) {
 	return comment, ""
 }
 
-// structOf returns the struct that a key contains, alone, by name or in a list, or nil.
+// structOf returns the struct that a key contains directly, by name or in a list, or nil.
 func structOf(t reflect.Type) reflect.Type {
 	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Map || t.Kind() == reflect.Slice {
 		t = t.Elem()
@@ -166,7 +166,7 @@ func nameOf(t reflect.Type) string {
 	}
 }
 
-// within returns the values at a key of several mappings, or all values of mappings by name.
+// within returns the values of a key in several mappings, or all values of mappings by name.
 func within(given []any, key string, byName bool) []any {
 	var found []any
 	for _, one := range given {

@@ -45,14 +45,14 @@ func schemaOf(docs comments) object {
 	return root
 }
 
-// generator creates the schema from the types of the structs, their comments, and refinements for
-// what a Go type cannot express.
+// generator creates the schema from the struct types, their comments, and refinements that Go types
+// cannot express.
 type generator struct {
 	docs        comments
 	definitions object
 }
 
-// refinements are merged into the schema of a field.
+// refinements are merged into a field's schema.
 var refinements = map[string]object{
 	"Source.Provider":                  {"enum": catalog.Names()},
 	"DestinationOptions.Policy":        {"enum": []string{string(ledger.AtLeastOnce), string(ledger.AtMostOnce)}},
@@ -76,7 +76,7 @@ var refinements = map[string]object{
 	"Source.Gzip":                      {"enum": []string{config.GzipUnpacked, config.GzipSent}},
 }
 
-// requirements are merged into the schema of a struct.
+// requirements are merged into a struct's schema.
 var requirements = map[string]object{
 	"Source": {"required": []string{"provider"}, "anyOf": []object{
 		{"required": []string{"secrets"}},
@@ -125,7 +125,7 @@ func (g *generator) structure(typ reflect.Type) object {
 			s = object{"type": "string", "description": g.docs.field(f)}
 		}
 		properties[f.Name] = s
-		if f.File != "" && typ != keyType { // which wants exactly one
+		if f.File != "" && typ != keyType { // oneOf requires exactly one
 			exclusive = append(exclusive, object{"not": object{"required": []string{f.File, f.Name}}})
 		}
 	}
@@ -157,7 +157,7 @@ func (g *generator) value(typ reflect.Type) object {
 		return g.value(typ.Elem())
 	case reflect.Struct:
 		if _, done := g.definitions[typ.Name()]; !done {
-			g.definitions[typ.Name()] = object{} // holds the place
+			g.definitions[typ.Name()] = object{} // reserves the name
 			g.definitions[typ.Name()] = g.structure(typ)
 		}
 		ref := object{"$ref": "#/$defs/" + typ.Name()}
