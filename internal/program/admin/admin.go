@@ -52,7 +52,7 @@ type Options struct {
 	// Listen is the TCP address for Start. Defaults to DefaultListen. An address other than a
 	// loopback address needs a SignIn that requires authentication.
 	Listen string
-	// TLS makes Start serve HTTPS: HTTP/1.1 over TLS 1.2 or newer. If nil, plain HTTP.
+	// TLS makes Start serve HTTPS: HTTP/1.1 over TLS 1.2 or newer. If nil, it serves plain HTTP.
 	TLS *tls.Config
 	// ListenHint tells the user, in the error about an address in use, how to change the address.
 	// By default, it names admin.listen.
@@ -62,14 +62,14 @@ type Options struct {
 	SignIn *signin.Guard
 
 	// Ready fails if this process cannot do its work. /readyz calls it with a limit of 2 seconds.
-	// If nil, always ready.
+	// If nil, the process is always ready.
 	Ready func(ctx context.Context) error
 	// Warnings returns problems that do not stop this process's work; /readyz shows them to
-	// authenticated callers. If nil, no warnings.
+	// authenticated callers. If nil, there are no warnings.
 	Warnings func() []string
-	// Metrics serves /metrics. If nil, 404.
+	// Metrics serves /metrics. If nil, the response is 404.
 	Metrics http.Handler
-	// Console serves the pages and the API, at all other paths. If nil, no console.
+	// Console serves the pages and the API, at all other paths. If nil, there is no console.
 	Console http.Handler
 	// ConsoleURL is the console URL for browsers, if it differs from the listener's address: forms
 	// from that origin are accepted.

@@ -59,7 +59,7 @@ type Options struct {
 	Gateway, Worker bool
 	// Migrate migrates the schema before any part uses it.
 	Migrate bool
-	// Handle registers Go handlers before the worker starts. If nil, no handlers.
+	// Handle registers Go handlers before the worker starts. If nil, there are no handlers.
 	Handle func(w *worker.Worker, box *outbox.Outbox)
 	// Load reads the configuration again, for Reload. If nil, no reload is possible.
 	Load func() (*config.Config, error)

@@ -68,7 +68,7 @@ func (c *Config) fillInRetention() {
 	}
 }
 
-// longestDedup returns the longest deduplication window and its path.
+// longestDedup returns the longest dedup setting and its path.
 func (c *Config) longestDedup() (path string, longest time.Duration) {
 	path, longest = dedupField, c.Retention.Dedup
 	for _, name := range slices.Sorted(maps.Keys(c.Sources)) {

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Local returns a path of the console, with its query, from an untrusted value. If the value leads
-// anywhere else, Local returns the path of the first page.
+// Local returns a console path, with its query, from an untrusted value. If the value leads
+// anywhere else, Local returns the first page's path.
 func Local(given string) string {
 	const most, first = 2 << 10, "/"
 	if len(given) > most || !strings.HasPrefix(given, "/") || strings.HasPrefix(given, "//") ||
@@ -21,7 +21,7 @@ func Local(given string) string {
 	return u.RequestURI()
 }
 
-// AtBase strips the base path of the console from requests if a proxy kept it.
+// AtBase strips the console's base path from requests if a proxy kept the path.
 func AtBase(base string, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if rest, below := strings.CutPrefix(r.URL.EscapedPath(), base+"/"); below && base != "" {
@@ -34,5 +34,5 @@ func AtBase(base string, next http.Handler) http.Handler {
 	})
 }
 
-// BaseOf returns the path of the console's URL, without a trailing slash.
+// BaseOf returns the path of the console URL, without a trailing slash.
 func BaseOf(consoleURL *url.URL) string { return strings.TrimSuffix(consoleURL.EscapedPath(), "/") }

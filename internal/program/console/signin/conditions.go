@@ -15,29 +15,29 @@ import (
 const (
 	// claimsName is the variable with all claims, for claims whose names are not valid in CEL.
 	claimsName = "claims"
-	// conditionCost limits the cost of one evaluation, in units of CEL.
+	// conditionCost is the maximum cost of one evaluation, in CEL units.
 	conditionCost = 100_000
-	// maxCondition limits the text of a condition, in code points.
+	// maxCondition is the maximum length of a condition, in code points.
 	maxCondition = 10_000
-	// maxNesting limits the nesting of a condition: the time that CEL takes to check types grows
-	// with the third power of that depth.
+	// maxNesting is the maximum nesting of a condition: the time that CEL takes to check types
+	// grows with the third power of the depth.
 	maxNesting = 32
 )
 
-// Conditions assign roles: CEL expressions over the claims about a person, such as
-// groups.exists(g, g == "oncall"). No person has a role without a condition.
+// Conditions assign roles: CEL expressions over a user's claims, such as groups.exists(g, g ==
+// "oncall"). No user has a role without a condition.
 type Conditions map[Role]string
 
-// compiled are conditions that are ready to be evaluated.
+// compiled contains conditions that are ready to be evaluated.
 type compiled []condition
 
-// condition is the condition of a role.
+// condition is the compiled condition for a role.
 type condition struct {
 	role    Role
 	program cel.Program
 }
 
-// Compile compiles the condition of a role.
+// Compile compiles the condition for a role.
 func (c Conditions) Compile(role Role) (cel.Program, error) {
 	env, err := cel.NewEnv(
 		cel.Variable(claimsName, cel.MapType(cel.StringType, cel.DynType)),
@@ -50,7 +50,7 @@ func (c Conditions) Compile(role Role) (cel.Program, error) {
 	if issues.Err() != nil {
 		return nil, oneLine(issues)
 	}
-	// The provider decides which claims exist, so each name is declared as one.
+	// The provider decides which claims exist, so each name is declared as a claim.
 	var names []cel.EnvOption
 	for _, name := range namesIn(parsed) {
 		names = append(names, cel.Variable(name, cel.DynType))
@@ -72,7 +72,7 @@ func (c Conditions) Compile(role Role) (cel.Program, error) {
 	return program, nil
 }
 
-// compile compiles all conditions, the strongest role first.
+// compile compiles all conditions, strongest role first.
 func (c Conditions) compile() (list compiled, err error) {
 	for _, role := range slices.Backward(Roles()) {
 		if c[role] == "" {
@@ -90,7 +90,7 @@ func (c Conditions) compile() (list compiled, err error) {
 	return list, nil
 }
 
-// text returns the text of all conditions, for the basis of logins.
+// text returns the text of all conditions, for the login basis.
 func (c Conditions) text() string {
 	var parts []string
 	for _, role := range Roles() {
@@ -100,7 +100,7 @@ func (c Conditions) text() string {
 }
 
 // roleOf returns the strongest role whose condition is true, or "" if there is none. A condition
-// that cannot be evaluated because a claim is missing counts as false.
+// that cannot be evaluated, because a claim is missing, counts as false.
 func (list compiled) roleOf(claims map[string]any) Role {
 	scope := make(map[string]any, len(claims)+1)
 	maps.Copy(scope, claims)
@@ -113,7 +113,7 @@ func (list compiled) roleOf(claims map[string]any) Role {
 	return ""
 }
 
-// namesIn returns the names that an expression uses, except those of types.
+// namesIn returns the names that an expression uses, except type names.
 func namesIn(parsed *cel.Ast) (names []string) {
 	known := []string{claimsName, "bool", "bytes", "double", "duration", "dyn", "int", "list", "map", "null_type", "string", "timestamp", "type", "uint"}
 	celast.PostOrderVisit(parsed.NativeRep().Expr(), celast.NewExprVisitor(func(e celast.Expr) {
@@ -130,6 +130,6 @@ func oneLine(issues *cel.Issues) error {
 	if strings.Contains(first.Message, "recursion") {
 		return fmt.Errorf("is nested too deeply: at most %d levels are allowed, counting consecutive operators, fields and calls", maxNesting)
 	}
-	message, _, _ := strings.Cut(first.Message, " expecting {") // a list of all of CEL's tokens
+	message, _, _ := strings.Cut(first.Message, " expecting {") // followed by a list of all CEL tokens
 	return fmt.Errorf("%s (line %d, column %d)", message, first.Location.Line(), first.Location.Column()+1)
 }

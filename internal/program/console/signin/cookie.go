@@ -6,11 +6,11 @@ import (
 	"net/http"
 )
 
-// cookieBytes is the length of a cookie, too long to be guessed.
+// cookieBytes is the length of a cookie, which is too long to guess.
 const cookieBytes = 32
 
-// The names of the cookie. Browsers accept the first only over HTTPS and only for the host that set
-// it.
+// Cookie names. Browsers accept the first name only over HTTPS, and only for the host that set the
+// cookie.
 const (
 	secureCookie = "__Host-hooklatch"
 	plainCookie  = "hooklatch"
@@ -30,7 +30,7 @@ func (g *Guard) cookieName() string {
 	return plainCookie
 }
 
-// cookieOf returns the cookie of a request, or "" if it has no valid one.
+// cookieOf returns the cookie of a request, or "" if the request has no valid cookie.
 func (g *Guard) cookieOf(r *http.Request) string {
 	cookie, err := r.Cookie(g.cookieName())
 	if err != nil || len(cookie.Value) != base64.RawURLEncoding.EncodedLen(cookieBytes) {
@@ -39,12 +39,12 @@ func (g *Guard) cookieOf(r *http.Request) string {
 	return cookie.Value
 }
 
-// setCookie sets a cookie for as long as a login can last, or deletes it. It is valid for all paths
-// of the host, as its name requires over HTTPS.
+// setCookie sets a cookie for the maximum time of a login, or deletes the cookie. It is valid for
+// all paths of the host, as its name requires over HTTPS.
 func (g *Guard) setCookie(w http.ResponseWriter, value string) {
-	cookie := &http.Cookie{ //nolint:gosec // Secure wherever browsers come over HTTPS
+	cookie := &http.Cookie{ //nolint:gosec // Secure if browsers use HTTPS
 		Name: g.cookieName(), Value: value, Path: "/", MaxAge: int(longest.Seconds()),
-		Secure: g.secure, HttpOnly: true, SameSite: http.SameSiteLaxMode, // a link in a chat must open
+		Secure: g.secure, HttpOnly: true, SameSite: http.SameSiteLaxMode, // a link in a chat must open the page
 	}
 	if value == "" {
 		cookie.MaxAge = -1

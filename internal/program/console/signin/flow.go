@@ -12,32 +12,33 @@ import (
 	"time"
 )
 
-// flow is a sign-in at the provider in progress, as the browser stores it.
+// flow is a sign-in at the provider that is in progress, as stored by the browser.
 type flow struct {
 	State    string `json:"state"`
 	Nonce    string `json:"nonce"`
 	Verifier string `json:"verifier"`
 	Next     string `json:"next"`
-	Begun    int64  `json:"begun"` // seconds of Unix time
+	Begun    int64  `json:"begun"` // Unix time in seconds
 }
 
-// flowKey returns the key that seals flows. It is the same in all processes with one configuration,
-// and changes with the client secret.
+// flowKey returns the key that seals flows. All processes with the same configuration have the same
+// key, which changes with the client secret.
 func (p *relyingParty) flowKey() []byte {
 	key := hmac.New(sha256.New, []byte(p.secret.Load().Reveal()))
 	_, _ = key.Write([]byte("hooklatch OIDC flow\x00" + p.opts.Issuer + "\x00" + p.opts.ClientID)) // never fails
 	return key.Sum(nil)
 }
 
-// seal returns the flow as a cookie. Its MAC proves that Hooklatch started it: otherwise an attacker
-// could make Hooklatch query the provider, with its client secret, about flows of their own.
+// seal returns the flow as a cookie. Its MAC authenticates flows that Hooklatch started. Otherwise
+// an attacker could make Hooklatch query the provider, with its client secret, about the attacker's
+// own flows.
 func (f flow) seal(key []byte) string {
 	text, _ := json.Marshal(f) // strings never fail
 	encoded := base64.RawURLEncoding.EncodeToString(text)
 	return encoded + "." + base64.RawURLEncoding.EncodeToString(macOf(key, encoded))
 }
 
-// unseal reads a cookie that seal returned at most flowFor ago.
+// unseal reads a cookie that seal returned no more than flowFor ago.
 func unseal(key []byte, cookie string, now time.Time) (f flow, ok bool) {
 	encoded, mac, _ := strings.Cut(cookie, ".")
 	given, err := base64.RawURLEncoding.DecodeString(mac)
@@ -60,7 +61,7 @@ func macOf(key []byte, text string) []byte {
 func (g *Guard) flowCookie() string { return g.cookieName() + "-oidc" }
 
 func (g *Guard) setFlow(w http.ResponseWriter, value string, maxAge int) {
-	http.SetCookie(w, &http.Cookie{ //nolint:gosec // Secure wherever browsers come over HTTPS
+	http.SetCookie(w, &http.Cookie{ //nolint:gosec // Secure if browsers use HTTPS
 		Name: g.flowCookie(), Value: value, Path: "/", MaxAge: maxAge, Secure: g.secure, HttpOnly: true, SameSite: http.SameSiteLaxMode,
 	})
 }
@@ -79,7 +80,7 @@ func (g *Guard) takeFlow(w http.ResponseWriter, r *http.Request) (begun flow, ok
 	return begun, !g.oidc.used.has(begun)
 }
 
-// usedFlows records which flows were completed in this process. The limit of requests to the
+// usedFlows records the flows that were completed in this process. The limit on requests to the
 // provider also limits their number.
 type usedFlows struct {
 	now func() time.Time

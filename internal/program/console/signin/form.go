@@ -13,7 +13,7 @@ import (
 // maxForm is the maximum size of a form in bytes.
 const maxForm = 8 << 10
 
-// own returns the addresses that a guard serves itself.
+// own returns the addresses that a guard itself serves.
 func (g *Guard) own() map[string]http.HandlerFunc {
 	own := map[string]http.HandlerFunc{
 		"GET /login":              g.login,
@@ -28,7 +28,7 @@ func (g *Guard) own() map[string]http.HandlerFunc {
 	return own
 }
 
-// Routes returns the addresses that a guard serves itself, all without authentication.
+// Routes returns the addresses that a guard itself serves, all without authentication.
 func (g *Guard) Routes() []Route {
 	var list []Route
 	for _, pattern := range slices.Sorted(maps.Keys(g.own())) {
@@ -92,7 +92,7 @@ func (g *Guard) takeToken(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// begin sets a new cookie, ends the login of the former one, and redirects.
+// begin sets a new cookie, ends the former cookie's login, and redirects.
 func (g *Guard) begin(w http.ResponseWriter, r *http.Request, p Person, token, reliesOn, next string) {
 	cookie := newCookie()
 	if err := g.logins.begin(r.Context(), cookie, p, token, reliesOn); err != nil {
@@ -100,7 +100,7 @@ func (g *Guard) begin(w http.ResponseWriter, r *http.Request, p Person, token, r
 		return
 	}
 	if former := g.cookieOf(r); former != "" {
-		_ = g.logins.end(r.Context(), former) // it would expire anyway
+		_ = g.logins.end(r.Context(), former) // the login would expire anyway
 	}
 	g.setCookie(w, cookie)
 	g.opts.Logger.LogAttrs(r.Context(), slog.LevelInfo, "signed in at the console", slog.String(logkey.Person, p.Name),
@@ -108,12 +108,12 @@ func (g *Guard) begin(w http.ResponseWriter, r *http.Request, p Person, token, r
 	g.seeOther(w, r, next)
 }
 
-// logout ends the login of this browser.
+// logout ends this browser's login.
 func (g *Guard) logout(w http.ResponseWriter, r *http.Request) {
 	g.endLogin(w, r, func(cookie string) error { return g.logins.end(r.Context(), cookie) })
 }
 
-// logoutEverywhere ends all logins of the person who is signed in.
+// logoutEverywhere ends all logins of the signed-in user.
 func (g *Guard) logoutEverywhere(w http.ResponseWriter, r *http.Request) {
 	g.endLogin(w, r, func(cookie string) error {
 		of, found, err := g.recall(r, cookie)
@@ -135,7 +135,7 @@ func (g *Guard) endLogin(w http.ResponseWriter, r *http.Request, end func(cookie
 	g.seeOther(w, r, "/login")
 }
 
-// away answers that the database does not answer.
+// away responds that the database does not respond.
 func (g *Guard) away(w http.ResponseWriter, r *http.Request, err error) {
 	g.opts.Logger.LogAttrs(r.Context(), slog.LevelWarn, "sign-in could not be checked", slog.Any(logkey.Err, err))
 	if r.Context().Err() == nil && isBrowser(r) {

@@ -16,7 +16,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// How fast one address may send wrong tokens.
+// Limits for wrong tokens from one address.
 const (
 	guessesASecond = 1
 	guessesAtOnce  = 10
@@ -33,28 +33,29 @@ const (
 
 // Options configure a Guard. The zero Options require no authentication.
 type Options struct {
-	// Tokens are the tokens of machines and users. Without any way to authenticate, no
-	// authentication is required, and only requests to a loopback host name are answered, so that
-	// no web site can reach the listener through a browser.
+	// Tokens are the tokens of machines and users. If no way to authenticate is configured, no
+	// authentication is required. Then requests must use a loopback host name, so that no web site
+	// can reach the listener through a browser.
 	Tokens []Token
-	// OIDC is a provider at which users sign in. Nil: none. It requires Logins, a ConsoleURL and
+	// OIDC is a provider at which users sign in, or nil. It requires Logins, a ConsoleURL and
 	// Roles.
 	OIDC *OIDC
-	// Proxy is a proxy that identifies users. Nil: none. It requires Roles.
+	// Proxy is a proxy that identifies users, or nil. It requires Roles.
 	Proxy *Proxy
-	// Roles assigns roles to the users that OIDC or Proxy identifies.
+	// Roles assigns roles to users whom OIDC or Proxy identifies.
 	Roles Conditions
-	// Logins stores who is signed in. Nil: users cannot sign in, and each request must carry a
-	// token.
+	// Logins stores the signed-in users. If nil, users cannot sign in, and each request must carry
+	// a token.
 	Logins *Logins
-	// Page renders the sign-in page. Nil: the listener has no pages.
+	// Page renders the sign-in page. If nil, the listener has no pages.
 	Page func(w http.ResponseWriter, r *http.Request, p Page)
-	// ConsoleURL is where users reach the console. Nil: at the listener itself.
+	// ConsoleURL is the URL at which users reach the console. If nil, they use the listener's
+	// address.
 	ConsoleURL *url.URL
-	// TLS says whether the listener uses TLS.
+	// TLS is true if the listener uses TLS.
 	TLS bool
-	// Logger defaults to one that discards. Unauthenticated clients can cause any number of lines:
-	// see logqueue.Throttled.
+	// Logger defaults to a logger that discards. Unauthenticated clients can cause any number of
+	// lines: see logqueue.Throttled.
 	Logger *slog.Logger
 	// Now defaults to clock.Now.
 	Now func() time.Time
@@ -63,15 +64,15 @@ type Options struct {
 // Guard authenticates requests. It is safe for concurrent use and needs no stop.
 type Guard struct {
 	opts   Options
-	logins *Logins // nil: none
+	logins *Logins // nil if users cannot sign in
 	base   string  // path of Options.ConsoleURL
-	secure bool    // browsers use HTTPS
+	secure bool    // if true, browsers use HTTPS
 	asks   bool
-	oidc   *relyingParty // nil: none
+	oidc   *relyingParty // nil if no provider is configured
 
 	conditions compiled
 	guesses    *paced
-	tokens     atomic.Pointer[credentials] // in effect
+	tokens     atomic.Pointer[credentials] // current tokens
 }
 
 // New validates opts and returns a Guard.
@@ -108,16 +109,16 @@ func New(opts Options) (*Guard, error) {
 	return g, nil
 }
 
-// Asks reports whether authentication is required. If not, the listener is only for this machine.
+// Asks reports whether authentication is required. If not, only this machine may use the listener.
 func (g *Guard) Asks() bool { return g.asks }
 
 // Secrets are the secrets for authentication, which may change while a process runs.
 type Secrets struct {
 	Tokens       []Token
-	ClientSecret secret.Value // of OIDC
+	ClientSecret secret.Value // client secret of OIDC
 }
 
-// SetSecrets changes the accepted secrets. Whether authentication is required is fixed by New.
+// SetSecrets changes the accepted secrets. New fixes whether authentication is required.
 func (g *Guard) SetSecrets(s Secrets) {
 	if next := credentialsOf(s.Tokens); g.asks && (len(*next) > 0 || g.oidc != nil || g.opts.Proxy != nil) {
 		g.tokens.Store(next)
@@ -127,8 +128,8 @@ func (g *Guard) SetSecrets(s Secrets) {
 	}
 }
 
-// Handler passes authenticated requests to next, with the person in their context: see PersonOf.
-// Static files, which are the same for all, are public.
+// Handler passes authenticated requests to next, with the person in the context: see PersonOf.
+// Static files are the same for all users, and therefore public.
 func (g *Guard) Handler(next http.Handler) http.Handler {
 	mux := http.NewServeMux()
 	if g.opts.Page != nil {
@@ -178,7 +179,7 @@ func (g *Guard) known(next http.Handler) http.Handler {
 	})
 }
 
-// serveSaid serves the user whom the proxy names.
+// serveSaid serves the user whom the proxy identifies.
 func (g *Guard) serveSaid(w http.ResponseWriter, r *http.Request, claims map[string]any, next http.Handler) {
 	name, _ := claims["user"].(string)
 	person := Person{Name: name, Role: g.conditions.roleOf(claims), Way: WayProxy}
@@ -189,8 +190,9 @@ func (g *Guard) serveSaid(w http.ResponseWriter, r *http.Request, claims map[str
 	next.ServeHTTP(w, r.WithContext(WithPerson(r.Context(), person)))
 }
 
-// recall returns the login of a cookie. A login ends when its basis changes, such as when its token
-// was removed or replaced. If a token gets another role, so do the users signed in with it.
+// recall returns a cookie's login. A login ends when its basis changes, for example when its token
+// is removed or replaced. If a token gets another role, users who signed in with it get that role
+// too.
 func (g *Guard) recall(r *http.Request, cookie string) (login, bool, error) {
 	found, ok, err := g.logins.find(r.Context(), cookie)
 	if err != nil || !ok {
@@ -229,13 +231,13 @@ func (g *Guard) judge(r *http.Request) (Person, verdict) {
 		return Person{Name: nameOf(name), Role: Admin, Way: WayLoopback}, right
 	}
 	if token == "" {
-		return Person{}, wrong // not a guess, so it does not count for its address
+		return Person{}, wrong // not a guess, so it does not count against its address
 	}
 	known, found := g.try(r, token)
 	return g.tokens.Load().bearer(known, name), found
 }
 
-// try finds the token that was given. Wrong tokens are throttled by address. A valid token is never
+// try finds the given token. Wrong tokens are throttled by address. A valid token is never
 // throttled: behind a proxy all clients have one address, and an attacker could lock out all users.
 func (g *Guard) try(r *http.Request, given string) (Token, verdict) {
 	if known, is := g.tokens.Load().find(given); is {
@@ -249,7 +251,7 @@ func (g *Guard) try(r *http.Request, given string) (Token, verdict) {
 	return Token{}, wrong
 }
 
-// refuse answers a program with a problem.
+// refuse sends a problem to a program.
 func refuse(w http.ResponseWriter, status int, text string) {
-	_ = api.WriteProblem(w, api.Problem{Title: http.StatusText(status), Status: status, Detail: text}) // texts encode
+	_ = api.WriteProblem(w, api.Problem{Title: http.StatusText(status), Status: status, Detail: text}) // texts always encode
 }

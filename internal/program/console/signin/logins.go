@@ -15,23 +15,23 @@ import (
 	"github.com/hooklatch/hooklatch/schema"
 )
 
-// How long a login lasts.
+// Maximum duration of a login.
 const (
 	idleFor    = 12 * time.Hour     // without a request
-	longest    = 7 * 24 * time.Hour // in any case
-	touchEvery = time.Minute        // precision of its last use
-	// dropAtOnce is how many expired logins each new one deletes.
+	longest    = 7 * 24 * time.Hour // with requests
+	touchEvery = time.Minute        // precision of the last use
+	// dropAtOnce is the number of expired logins that each new login deletes.
 	dropAtOnce = 100
 )
 
-// Logins stores who is signed in, in which browser. The database contains only hashes of cookies, so
-// read access to it does not allow signing in.
+// Logins stores the signed-in users, with one login per browser. The database contains only hashes
+// of cookies, so read access to the database does not allow signing in.
 type Logins struct {
 	db  pipeline.ByIndex
 	sql statements
 }
 
-// NewLogins returns the Logins of a database.
+// NewLogins returns the Logins for a database.
 func NewLogins(pool *pgxpool.Pool, name schema.Name) (*Logins, error) {
 	if pool == nil {
 		return nil, errors.New("logins: a pool is required")
@@ -47,13 +47,13 @@ func NewLogins(pool *pgxpool.Pool, name schema.Name) (*Logins, error) {
 type login struct {
 	Person
 
-	token string // name of the token. Empty: it has no name, or no token was used.
+	token string // token name; empty if the token has no name, or no token was used
 	basis []byte
 }
 
-// basisOf binds a login to its person and to the secret it relies on, so that the login ends when
-// either changes. Because of the secret, write access to the table does not allow creating a login.
-// The key is the cookie, so read access does not allow guessing a token.
+// basisOf binds a login to its person and to its secret, so that the login ends when either
+// changes. Because of the secret, write access to the table does not allow creating a login. The
+// key is the cookie, so read access does not allow guessing a token.
 func basisOf(cookie string, p Person, token, reliesOn string) []byte {
 	mac := hmac.New(sha256.New, []byte(cookie))
 	for _, part := range []string{p.Name, string(p.Role), string(p.Way), token, reliesOn} {
@@ -67,7 +67,7 @@ func hashOf(cookie string) ofLogin {
 	return ofLogin{sum[:]}
 }
 
-// begin signs a person in, and deletes some expired logins.
+// begin signs a user in, and deletes some expired logins.
 func (l *Logins) begin(ctx context.Context, cookie string, p Person, token, reliesOn string) error {
 	_, err := l.sql.BeginLogin.With(beginLogin{hashOf(cookie), ofPerson{p.Name, p.Way, token}, p.Role, basisOf(cookie, p, token, reliesOn)}).Exec(ctx, l.db)
 	if err == nil {
@@ -79,7 +79,7 @@ func (l *Logins) begin(ctx context.Context, cookie string, p Person, token, reli
 	return nil
 }
 
-// find returns the login of a cookie, or false if there is none or it has expired.
+// find returns a cookie's login, or false if there is none or it has expired.
 func (l *Logins) find(ctx context.Context, cookie string) (found login, ok bool, err error) {
 	of := hashOf(cookie)
 	var stale bool
@@ -92,13 +92,13 @@ func (l *Logins) find(ctx context.Context, cookie string) (found login, ok bool,
 		return login{}, false, fmt.Errorf("find login: %w", err)
 	}
 	if stale {
-		_, _ = l.sql.TouchLogin.With(touchLogin{of, touchEvery.Seconds()}).Exec(ctx, l.db) // the next request does it
+		_, _ = l.sql.TouchLogin.With(touchLogin{of, touchEvery.Seconds()}).Exec(ctx, l.db) // the next request repeats the update
 	}
 	found.Cookie = true
 	return found, true, nil
 }
 
-// end signs out the browser with a cookie.
+// end signs out the browser that has the cookie.
 func (l *Logins) end(ctx context.Context, cookie string) error {
 	if _, err := l.sql.EndLogin.With(hashOf(cookie)).Exec(ctx, l.db); err != nil {
 		return fmt.Errorf("end login: %w", err)
@@ -106,7 +106,7 @@ func (l *Logins) end(ctx context.Context, cookie string) error {
 	return nil
 }
 
-// endAll signs a person out everywhere.
+// endAll signs a user out everywhere.
 func (l *Logins) endAll(ctx context.Context, of login) error {
 	if _, err := l.sql.EndLogins.With(ofPerson{of.Name, of.Way, of.token}).Exec(ctx, l.db); err != nil {
 		return fmt.Errorf("end logins: %w", err)

@@ -21,9 +21,9 @@ import (
 )
 
 const (
-	// flowFor is how long a user may take to sign in at the provider.
+	// flowFor is the maximum time for a user to sign in at the provider.
 	flowFor = 10 * time.Minute
-	// providerTimeout limits one request to the provider.
+	// providerTimeout is the time-out of one request to the provider.
 	providerTimeout = 10 * time.Second
 )
 
@@ -35,13 +35,13 @@ type OIDC struct {
 	Scopes       []string
 }
 
-// relyingParty signs users in through a provider. It does not query the provider before a user signs
-// in, so an unavailable provider does not keep the process from starting.
+// relyingParty signs users in through a provider. It does not query the provider before a user
+// signs in, so that the process starts even if the provider is unavailable.
 type relyingParty struct {
 	opts   OIDC
 	back   string // URL to which the provider redirects
 	client *http.Client
-	secret atomic.Pointer[secret.Value] // in effect
+	secret atomic.Pointer[secret.Value] // current secret
 
 	found discovery
 	used  usedFlows
@@ -54,14 +54,14 @@ func newRelyingParty(opts OIDC, consoleURL *url.URL, now func() time.Time) (*rel
 	}
 	p := &relyingParty{opts: opts, back: consoleURL.JoinPath("auth", "callback").String(), client: &http.Client{
 		Timeout:   providerTimeout,
-		Transport: roundtrip.Bounded(&http.Transport{Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true}), // requests to it are rare
+		Transport: roundtrip.Bounded(&http.Transport{Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true}), // requests to the provider are rare
 	}}
 	p.secret.Store(&opts.ClientSecret)
 	p.found.now, p.used.now, p.asks = now, now, newQuestions(now)
 	return p, nil
 }
 
-// host returns the name of the provider for texts.
+// host returns the provider's host, for texts.
 func (p *relyingParty) host() string {
 	if u, err := url.Parse(p.opts.Issuer); err == nil && u.Host != "" {
 		return u.Host
@@ -69,8 +69,8 @@ func (p *relyingParty) host() string {
 	return p.opts.Issuer
 }
 
-// discover gets the provider's endpoints, once. If the provider does not answer, it is queried again
-// after discoverAgain.
+// discover gets the provider's endpoints, once. If the provider does not respond, discover queries
+// it again after discoverAgain.
 func (p *relyingParty) discover(ctx context.Context) (*oidc.Provider, *oauth2.Config, error) {
 	found, err := p.found.get(ctx, p.opts.Issuer)
 	if err != nil {
@@ -81,8 +81,8 @@ func (p *relyingParty) discover(ctx context.Context) (*oidc.Provider, *oauth2.Co
 	}, nil
 }
 
-// claimsOf exchanges the provider's code for the claims about the user. Errors are for the log and
-// contain no token.
+// claimsOf exchanges the provider's code for the user's claims. Errors are for the log and contain
+// no token.
 func (p *relyingParty) claimsOf(ctx context.Context, code string, of flow) (map[string]any, error) {
 	provider, config, err := p.discover(ctx)
 	if err != nil {
@@ -110,17 +110,17 @@ func (p *relyingParty) claimsOf(ctx context.Context, code string, of flow) (map[
 	if err := verified.Claims(&claims); err != nil {
 		return nil, fmt.Errorf("read claims: %w", err)
 	}
-	// OpenID Connect Core 1.0, 3.1.3.7: who it was issued to, if it says so.
+	// OpenID Connect Core 1.0, 3.1.3.7: the azp claim, if present, must be this client.
 	if party, said := claims["azp"]; said && party != p.opts.ClientID {
 		return nil, errors.New("verify id_token: it was issued to another party (azp)")
 	}
 	return tidied(claims), nil
 }
 
-// tidied normalizes claims for conditions: a mail address that the provider did not verify is
+// tidied normalizes claims for conditions: an email address that the provider did not verify is
 // removed, and a single group becomes a list.
 func tidied(claims map[string]any) map[string]any {
-	// Amazon Cognito and Apple send it as a string.
+	// Amazon Cognito and Apple send the claim as a string.
 	if verified, said := claims["email_verified"]; said && verified != true && verified != "true" {
 		delete(claims, "email")
 	}
@@ -130,7 +130,7 @@ func tidied(claims map[string]any) map[string]any {
 	return claims
 }
 
-// personOf returns the name of a person from the claims.
+// personOf returns a user's name from the claims.
 func personOf(claims map[string]any) string {
 	for _, claim := range []string{"email", "preferred_username", "sub"} {
 		if text, is := claims[claim].(string); is && nameOf(text) != Nameless {
@@ -189,13 +189,13 @@ func (g *Guard) endOIDC(w http.ResponseWriter, r *http.Request) {
 	g.begin(w, r, person, "", g.oidcBasis(), next)
 }
 
-// oidcBasis returns the basis of a login through a provider: the client secret, and the provider and
-// roles in the configuration. Changing any of them ends the login.
+// oidcBasis returns the basis of a login through a provider: the client secret, and the configured
+// provider and roles. The login ends if any of them changes.
 func (g *Guard) oidcBasis() string {
 	return strings.Join([]string{g.oidc.opts.Issuer, g.oidc.opts.ClientID, g.oidc.secret.Load().Reveal(), g.opts.Roles.text()}, "\x00")
 }
 
-// refuseRoleless answers a user who is authenticated but has no role.
+// refuseRoleless responds to an authenticated user without a role.
 func (g *Guard) refuseRoleless(w http.ResponseWriter, r *http.Request, p Person) {
 	g.opts.Logger.LogAttrs(r.Context(), slog.LevelWarn, "an authenticated user has no role at the console",
 		slog.String(logkey.Person, p.Name), slog.String(logkey.Way, string(p.Way)), slog.String(logkey.Remote, r.RemoteAddr))
@@ -206,7 +206,7 @@ func (g *Guard) refuseRoleless(w http.ResponseWriter, r *http.Request, p Person)
 	g.show(w, r, Page{Status: http.StatusForbidden, Next: "/", Wrong: "You are " + p.Name + " and have no role here. The operator who maintains the configuration can grant you one with admin.auth.roles."})
 }
 
-// providerFails answers a sign-in that failed at the provider, or for an unknown reason.
+// providerFails responds to a sign-in that failed at the provider, or for an unknown reason.
 func (g *Guard) providerFails(w http.ResponseWriter, r *http.Request, err error, next string) {
 	g.opts.Logger.LogAttrs(r.Context(), slog.LevelWarn, "sign-in by OIDC failed", slog.Any(logkey.Err, err), slog.String(logkey.Remote, r.RemoteAddr))
 	g.show(w, r, Page{

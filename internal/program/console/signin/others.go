@@ -22,7 +22,7 @@ type Login struct {
 	SeenAt     time.Time `json:"seen_at"`
 }
 
-// List returns the active logins, the most recently used first.
+// List returns the active logins, most recently used first.
 func (l *Logins) List(ctx context.Context) ([]Login, error) {
 	rows, err := l.sql.ListLogins.With(listLogins{idleFor.Seconds(), longest.Seconds()}).Query(ctx, l.db)
 	if err != nil {
@@ -35,7 +35,7 @@ func (l *Logins) List(ctx context.Context) ([]Login, error) {
 	return list, nil
 }
 
-// EndOf signs a person out everywhere, and returns how many logins it ended. The person can sign in
+// EndOf signs a user out everywhere, and returns the number of ended logins. The user can sign in
 // again unless the configuration forbids it. Errors: ledger.ErrNotFound.
 func (l *Logins) EndOf(ctx context.Context, book *ledger.Ledger, name string, by ledger.Operator) (ended int64, err error) {
 	err = book.Act(ctx, by, ledger.Instruction{Action: ActionEndLogins, Target: name}, func(ctx context.Context, tx pgx.Tx) (ledger.Consequence, error) {

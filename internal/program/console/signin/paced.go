@@ -10,10 +10,10 @@ import (
 	"github.com/hooklatch/hooklatch/internal/strangers"
 )
 
-// maxAddresses is how many addresses a paced stores.
+// maxAddresses is the maximum number of addresses in a paced.
 const maxAddresses = 4096
 
-// paced limits how often each address does something.
+// paced limits how often each address may act.
 type paced struct {
 	now    func() time.Time
 	every  rate.Limit
@@ -41,8 +41,8 @@ func (p *paced) allow(remote string) bool {
 	return known.AllowN(p.now(), 1)
 }
 
-// makeRoom removes the addresses that have been idle for a while, or otherwise any addresses. It
-// removes many at a time, so that it is rarely needed.
+// makeRoom removes addresses that have been idle for a while, or any addresses if there are none.
+// It removes many at once, so that it rarely runs.
 func (p *paced) makeRoom() {
 	if len(p.of) < maxAddresses {
 		return
@@ -60,7 +60,7 @@ func (p *paced) makeRoom() {
 	}
 }
 
-// addressOf returns the unit by which requests are counted: an IPv4 address, or an IPv6 /64.
+// addressOf returns the unit for counting requests: an IPv4 address, or an IPv6 /64.
 func addressOf(remote string) netip.Prefix {
 	peer, err := netip.ParseAddrPort(remote)
 	if err != nil {

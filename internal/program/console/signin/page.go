@@ -8,16 +8,16 @@ import (
 // Page is the content of the sign-in page.
 type Page struct {
 	Status int
-	// Next is the path to open afterwards, below the path of the console.
+	// Next is the path to open afterwards, relative to the console's path.
 	Next string
-	// Wrong says why the sign-in failed. Empty: it has not been tried.
+	// Wrong is the reason why the sign-in failed. It is empty before the first try.
 	Wrong string
-	// Token says whether a token can be entered, and AsksName whether a name can be entered with it.
+	// Token is true if the page accepts a token, and AsksName is true if it accepts a name too.
 	Token, AsksName bool
-	Name            string // that was entered
-	// Provider is the host of the provider at which users can sign in. Empty: none.
+	Name            string // name that the user entered
+	// Provider is the host of the provider at which users can sign in, or empty.
 	Provider string
-	// Proxy says whether a proxy identifies users.
+	// Proxy is true if a proxy identifies users.
 	Proxy bool
 }
 
@@ -44,8 +44,8 @@ func isBrowser(r *http.Request) bool {
 	return strings.Contains(r.Header.Get("Accept"), "text/html") && r.Header.Get("Authorization") == ""
 }
 
-// notKnown answers an unauthenticated request: it redirects browsers to the sign-in page, and answers
-// programs with 401.
+// notKnown responds to an unauthenticated request. It redirects browsers to the sign-in page, and
+// sends 401 to programs.
 func (g *Guard) notKnown(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case g.opts.Page == nil || !isBrowser(r):

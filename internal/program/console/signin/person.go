@@ -6,18 +6,18 @@ import "context"
 type Person struct {
 	Name string
 	Role Role
-	// Way is how the person was authenticated.
+	// Way is the way in which the person was authenticated.
 	Way Way
-	// Cookie is true for a person who signed in, and can sign out.
+	// Cookie is true if the person signed in, and can sign out.
 	Cookie bool
 }
 
 // Way is a way of authentication.
 type Way string
 
-// All ways.
+// Ways of authentication.
 const (
-	WayLoopback Way = "loopback" // no authentication is required on this machine
+	WayLoopback Way = "loopback" // on this machine, no authentication is required
 	WayToken    Way = "token"
 	WayOIDC     Way = "oidc"
 	WayProxy    Way = "proxy"
@@ -33,7 +33,7 @@ func WithPerson(ctx context.Context, p Person) context.Context {
 	return context.WithValue(ctx, personKey{}, p)
 }
 
-// PersonOf returns the person in a context, or the zero Person, who may do nothing.
+// PersonOf returns the person in a context, or the zero Person, who has no permissions.
 func PersonOf(ctx context.Context) Person {
 	p, _ := ctx.Value(personKey{}).(Person)
 	return p

@@ -9,15 +9,16 @@ import (
 
 // Proxy is a proxy in front of the listener that identifies users.
 type Proxy struct {
-	// Trusted are the addresses of the proxy. Headers from other addresses are ignored.
+	// Trusted are the proxy's addresses. Headers from other addresses are ignored.
 	Trusted []netip.Prefix
 	// User and Groups are the headers that the proxy sets, and removes from its clients' requests.
-	// Groups are separated by commas. Empty Groups: no groups.
+	// Groups are separated by commas. If Groups is empty, there are no groups.
 	User, Groups string
 }
 
-// said returns the claims about the user whom the proxy names, or false if the request does not come
-// from the proxy or names no user. A repeated header has a value that is not from the proxy.
+// said returns the claims about the user whom the proxy identifies. It returns false if the request
+// is not from the proxy or has no user. If a header is repeated, one of its values is not from the
+// proxy.
 func (p *Proxy) said(r *http.Request) (claims map[string]any, ok bool) {
 	if p == nil || !p.trusts(r.RemoteAddr) {
 		return nil, false

@@ -16,20 +16,20 @@ import (
 
 const (
 	// questionsASecond and questionsAtOnce limit the requests to a provider for unknown addresses,
-	// and separately those for addresses from which a user has signed in before.
+	// and separately the requests for addresses from which a user has signed in before.
 	questionsASecond = 2
 	questionsAtOnce  = 20
-	// ofAddress and ofAddressAtOnce limit the requests for one address.
+	// ofAddress and ofAddressAtOnce limit the requests for each address.
 	ofAddress       = rate.Limit(0.2)
 	ofAddressAtOnce = 5
-	// provedFor is how long an address stays known.
+	// provedFor is the time that an address stays known.
 	provedFor = 30 * 24 * time.Hour
-	// discoverAgain is how long a provider that did not answer is not queried again.
+	// discoverAgain is the wait before querying a provider again that did not respond.
 	discoverAgain = 5 * time.Second
 )
 
 // questions limits how often unauthenticated clients can cause requests to the provider. The
-// provider has limits of its own, beyond which no user could sign in. A part of the requests is
+// provider has its own limits, beyond which no user could sign in. Some of the requests are
 // reserved for known addresses.
 type questions struct {
 	now              func() time.Time
@@ -56,14 +56,14 @@ func (q *questions) allow(remote string) bool {
 // proven records that a user signed in from an address.
 func (q *questions) proven(remote string) { q.proved.Note(addressOf(remote)) }
 
-// discovery gets the endpoints of a provider, with one request at a time.
+// discovery gets a provider's endpoints, with one request at a time.
 type discovery struct {
 	now func() time.Time
 
 	mu     sync.Mutex
-	found  *discovered // nil until the provider has answered
+	found  *discovered // nil until the provider has responded
 	failed time.Time
-	err    error // of failed
+	err    error // time of the failure
 }
 
 type discovered struct {
@@ -91,8 +91,8 @@ func (d *discovery) get(ctx context.Context, issuer string) (*discovered, error)
 	return d.found, nil
 }
 
-// authStyle returns how the client secret is sent. Without it each refused code would be sent twice.
-// The default is from OpenID Connect Discovery 1.0, section 3.
+// authStyle returns the way of sending the client secret. Without it, each refused code would be
+// sent twice. The default is from OpenID Connect Discovery 1.0, section 3.
 func authStyle(provider *oidc.Provider) oauth2.AuthStyle {
 	var says struct {
 		Methods []string `json:"token_endpoint_auth_methods_supported"`

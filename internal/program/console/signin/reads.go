@@ -11,13 +11,13 @@ import (
 	"github.com/hooklatch/hooklatch/schema"
 )
 
-// Reads records in the operator log who viewed which payload.
+// Reads records in the operator log the payloads that users viewed.
 type Reads struct {
 	db  pipeline.ByIndex
 	sql statements
 }
 
-// NewReads returns the Reads of a database.
+// NewReads returns the Reads for a database.
 func NewReads(pool *pgxpool.Pool, name schema.Name) (*Reads, error) {
 	if pool == nil {
 		return nil, errors.New("reads: a pool is required")
@@ -29,7 +29,7 @@ func NewReads(pool *pgxpool.Pool, name schema.Name) (*Reads, error) {
 	return &Reads{db: pipeline.ByIndex{Sender: pool}, sql: sql}, nil
 }
 
-// Note records that a person viewed something.
+// Note records that a person viewed a payload.
 func (n *Reads) Note(ctx context.Context, p Person, target, requestID string) error {
 	if _, err := n.sql.NoteRead.With(noteRead{p.Name, p.Role, target, requestID}).Exec(ctx, n.db); err != nil {
 		return fmt.Errorf("record who viewed a payload: %w", err)

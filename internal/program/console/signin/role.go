@@ -1,21 +1,20 @@
-// Package signin identifies who calls the admin listener, and decides what this person
-// may do.
+// Package signin identifies callers of the admin listener, and decides what each caller may do.
 package signin
 
 import "slices"
 
-// Role is a set of permissions. The zero Role has none.
+// Role is a set of permissions. The zero Role has no permissions.
 type Role string
 
-// All roles. Each includes the permissions of the ones before it.
+// Roles. Each role includes the permissions of earlier roles.
 const (
-	Metrics  Role = "metrics"  // reads /metrics and nothing else
-	Viewer   Role = "viewer"   // reads
-	Operator Role = "operator" // acts on one thing, or on a limited number of them
-	Admin    Role = "admin"    // everything
+	Metrics  Role = "metrics"  // may read /metrics, but nothing else
+	Viewer   Role = "viewer"   // may read
+	Operator Role = "operator" // may act on one thing, or on a limited number of things
+	Admin    Role = "admin"    // may do everything
 )
 
-// Roles returns all roles, the weakest first.
+// Roles returns all roles, weakest first.
 func Roles() []Role { return []Role{Metrics, Viewer, Operator, Admin} }
 
 // May reports whether r includes the needed role.

@@ -2,8 +2,8 @@ package signin
 
 // Route is an address of the listener, with its required role.
 type Route struct {
-	Pattern string // as http.ServeMux takes it
+	Pattern string // pattern for http.ServeMux
 	Role    Role
-	// Open is true for an address that needs no authentication.
+	// Open is true if the address needs no authentication.
 	Open bool
 }

@@ -10,7 +10,7 @@ import (
 //go:embed query
 var queries embed.FS
 
-// statements contains the statements of query/*.sql.
+// statements contains the texts of query/*.sql.
 type statements struct {
 	BeginLogin  statement.Of[beginLogin]
 	DropLogins  statement.Of[dropLogins]

@@ -15,26 +15,26 @@ import (
 // wrong ones, so it must not be guessable.
 const MinToken = 16
 
-// Token is a token of a machine or a person.
+// Token is a machine's or a user's token.
 type Token struct {
-	// Name is the name of its bearer in the operator log. Empty: the bearer may give a name, which
-	// is not verified.
+	// Name is the bearer's name in the operator log. If empty, the bearer may give a name, which is
+	// not verified.
 	Name string
-	// Role is the role of its bearer.
+	// Role is the bearer's role.
 	Role Role
 	// Secret is the token itself.
 	Secret secret.Value
 }
 
-// credential is a token with its hash: the time to compare hashes reveals neither the content nor
-// the length of a token.
+// credential is a token with its hash: the time for comparing hashes reveals neither a token's
+// content nor its length.
 type credential struct {
 	Token
 
 	sum [sha256.Size]byte
 }
 
-// credentials are the tokens in effect.
+// credentials are the current tokens.
 type credentials []credential
 
 func credentialsOf(tokens []Token) *credentials {
@@ -47,7 +47,7 @@ func credentialsOf(tokens []Token) *credentials {
 	return &list
 }
 
-// find returns the token that was given. It always compares all tokens.
+// find returns the given token. It always compares all tokens.
 func (list credentials) find(given string) (found Token, ok bool) {
 	sum := sha256.Sum256([]byte(given))
 	at := -1
@@ -60,8 +60,8 @@ func (list credentials) find(given string) (found Token, ok bool) {
 	return list[at].Token, true
 }
 
-// bearer returns the person with a token. If the token has no name, it uses the given name, unless
-// that is the name of another token.
+// bearer returns a token's bearer. If the token has no name, the bearer gets the given name, unless
+// another token has that name.
 func (list credentials) bearer(t Token, given string) Person {
 	name := t.Name
 	if name == "" {
@@ -73,7 +73,7 @@ func (list credentials) bearer(t Token, given string) Person {
 	return Person{Name: name, Role: t.Role, Way: WayToken}
 }
 
-// nameOf returns a given name, which is not verified, in the form in which it is recorded.
+// nameOf returns the form in which an unverified name is recorded.
 func nameOf(given string) string {
 	const most = 255
 	if given = strings.TrimSpace(given); given == "" || len(given) > most || safetext.Storable(given) != given {
@@ -89,8 +89,8 @@ func IsBearer(r *http.Request) bool {
 	return strings.EqualFold(scheme, "Bearer")
 }
 
-// presented returns the token of r with the name given with it: Authorization: Bearer, or the
-// password of Authorization: Basic, which every client can send.
+// presented returns the token in r and the name given with it. It reads Authorization: Bearer, or
+// the password in Authorization: Basic, which every client can send.
 func presented(r *http.Request) (token, name string) {
 	if user, password, ok := r.BasicAuth(); ok {
 		return password, user

@@ -1,5 +1,5 @@
--- Deletes expired logins, a limited number at a time. A login past its maximum age is not used
--- any more, so it is soon idle for long enough.
+-- Deletes expired logins, a limited number at a time. A login past its maximum age is no longer
+-- used, so it is soon idle long enough.
 DELETE FROM hooklatch.console_logins
 WHERE hash = ANY (ARRAY(
     SELECT l.hash

@@ -1,2 +1,2 @@
--- Signs a person out in one browser.
+-- Signs a user out in one browser.
 DELETE FROM hooklatch.console_logins WHERE hash = :hash

@@ -1,4 +1,4 @@
--- Signs a person out in all browsers.
+-- Signs a user out in all browsers.
 DELETE FROM hooklatch.console_logins
 WHERE name = :name
     AND way = :way

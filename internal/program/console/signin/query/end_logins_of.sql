@@ -1,3 +1,3 @@
--- Signs another person out everywhere, whatever way the person signed in.
+-- Signs another user out everywhere, for every way of authentication.
 DELETE FROM hooklatch.console_logins
 WHERE name = :name

@@ -1,4 +1,5 @@
--- Records that a person viewed a payload, at most once an hour: an open page is read repeatedly.
+-- Records that a user viewed a payload, at most once an hour, because an open page is read
+-- repeatedly.
 INSERT INTO hooklatch.operator_log (who, role, via, action, target, affected, request_id)
 SELECT :who, :role, 'console', 'payload.read', :target, 0, :request_id
 WHERE NOT EXISTS (

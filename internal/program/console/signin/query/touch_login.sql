@@ -1,4 +1,4 @@
--- Records the use of a login. Of several concurrent requests only one does.
+-- Records the use of a login. Among concurrent requests, only one records it.
 UPDATE hooklatch.console_logins
 SET seen_at = now()
 WHERE hash = :hash
