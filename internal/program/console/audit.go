@@ -9,7 +9,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// listActions lists operator actions, the newest first.
+// listActions lists operator actions, newest first.
 func listActions(r *request) error {
 	q := readQuery(fieldsOf[find.Actions](nil), r.URL.Query())
 	shown := listing[ledger.OperatorAction]{view: r.view("audit", "Audit"), What: "audit", Command: "audit", Query: q}
@@ -23,8 +23,8 @@ func listActions(r *request) error {
 	})
 }
 
-// targetPath returns the path of the page of an action's target, below the path of the console, or
-// "" if the target is a selection or has no page.
+// targetPath returns the path of the page for an action's target, relative to the console's path.
+// It is "" if the target is a selection or has no page.
 func targetPath(a ledger.OperatorAction) string {
 	if a.Run > 0 {
 		return runPath(a.Run)

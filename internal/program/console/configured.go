@@ -6,10 +6,10 @@ import "slices"
 type Source struct {
 	Name     string
 	Provider string
-	URL      string   // of its endpoint, or only the path if the configuration has no public URL
+	URL      string   // URL of the endpoint, or only the path if the configuration has no public URL
 	Setup    []string // steps to take at the sender
 	Notes    []string // pitfalls
-	Docs     string   // URL of the sender's documentation. Empty: none.
+	Docs     string   // URL of the sender's documentation; empty if there is none
 	Secrets  int      // number of secrets
 }
 
@@ -19,13 +19,14 @@ type Destination struct {
 	Kind   string
 	Target string // URL or host, without user, password and query
 	Policy string
-	// Concurrency is how many attempts may run concurrently in a process. Rate is how many may
-	// start per second, minute or hour in all processes, such as 50/s. Empty: no limit.
+	// Concurrency is the maximum number of concurrent attempts in a process. Rate is the maximum
+	// number that may start per second, minute or hour in all processes, such as 50/s. An empty
+	// Rate means no limit.
 	Concurrency int
 	Rate        string
 }
 
-// sourceNames returns the names of sources that filters offer.
+// sourceNames returns the source names that filters offer.
 func (c *Console) sourceNames() []string {
 	if c.opts.Sources == nil {
 		return nil
@@ -37,7 +38,7 @@ func (c *Console) sourceNames() []string {
 	return slices.Sorted(slices.Values(names))
 }
 
-// destinationNames returns the names of destinations that filters offer.
+// destinationNames returns the destination names that filters offer.
 func (c *Console) destinationNames() []string {
 	if c.opts.Destinations == nil {
 		return nil

@@ -1,5 +1,5 @@
-// Package console serves the web pages for operators: events, their effects, what needs attention,
-// and the actions of operators.
+// Package console serves the web pages for operators: events, their effects, alerts, and operator
+// actions.
 package console
 
 import (
@@ -43,43 +43,43 @@ var files embed.FS
 type Options struct {
 	// Outbox stores the events and effects. Required.
 	Outbox *outbox.Outbox
-	// Status reads the data of the overview. Required: see NewStatus.
+	// Status reads the data of the overview. Required; see NewStatus.
 	Status func(ctx context.Context) (*doctor.Status, error)
-	// Routes returns the current routes. Nil: pages do not explain routes.
+	// Routes returns the current routes. If nil, pages do not explain routes.
 	Routes func() (*route.Table, error)
 	// Quarantine stores refused deliveries. Required.
 	Quarantine Quarantine
 	// Measure reads the counts of all processes. Required.
 	Measure *measure.Reader
-	// Sources and Destinations return those of the current configuration. They may be nil.
+	// Sources and Destinations return the configured sources and destinations. They may be nil.
 	Sources      func() []Source
 	Destinations func() []Destination
 	// URL is where users reach the console, such as https://ops.example.com/hooklatch. Links begin
-	// with its path, whether a proxy keeps that path or strips it.
+	// with this URL's path, whether a proxy keeps or strips the path.
 	URL string
-	// MaxRun is how many events or effects a bulk run of an operator may concern.
+	// MaxRun is the maximum number of events or effects in an operator's bulk run.
 	MaxRun int64
-	// Sight says which roles see payloads.
+	// Sight defines the roles that see payloads.
 	Sight desk.Sight
-	// Reads records every payload that a user viewed. Nil: nothing is recorded.
+	// Reads records every payload that a user viewed. If nil, nothing is recorded.
 	Reads *signin.Reads
-	// RiverUI is the URL of River UI, for links to jobs. Empty: no links.
+	// RiverUI is the URL of River UI, for links to jobs. If empty, there are no links.
 	RiverUI string
-	// Version is the version of the program.
+	// Version is the program version.
 	Version string
-	// Logger defaults to one that discards.
+	// Logger defaults to a logger that discards.
 	Logger *slog.Logger
 	// Now defaults to clock.Now.
 	Now func() time.Time
 }
 
-// Quarantine reads and verifies the refused deliveries that are kept for a while.
+// Quarantine reads and verifies refused deliveries.
 type Quarantine interface {
 	Count(ctx context.Context, f quarantine.Filter) ([]quarantine.Share, error)
 	List(ctx context.Context, f quarantine.Filter, limit int) ([]quarantine.Delivery, error)
 	Next(ctx context.Context, f quarantine.Filter, after quarantine.Mark, limit int) ([]quarantine.Delivery, error)
-	// WouldVerify returns what a verification with the current configuration would say, and changes
-	// nothing.
+	// WouldVerify returns the result of verifying a delivery with the current configuration, and
+	// changes nothing.
 	WouldVerify(ctx context.Context, d *quarantine.Delivery) (quarantine.Verdict, error)
 	// Retry verifies a delivery again with the current configuration.
 	Retry(ctx context.Context, id uuid.UUID, by ledger.Operator) (quarantine.Retried, error)
@@ -106,7 +106,7 @@ type Console struct {
 	searches   searches
 	conditions *route.Conditions
 	status     shared.Answer[*doctor.Status]
-	awaySince  atomic.Pointer[time.Time] // nil while the database answers
+	awaySince  atomic.Pointer[time.Time] // nil while the database responds
 }
 
 // New validates opts and reads the templates.
@@ -148,7 +148,7 @@ func New(opts Options) (*Console, error) {
 	return c, nil
 }
 
-// Handler returns the handler of the pages, at / and below the path of Options.URL.
+// Handler returns the handler for the pages, at / and below the path of Options.URL.
 func (c *Console) Handler() http.Handler { return c.handler }
 
 // entry is a page with its required role.
@@ -158,7 +158,7 @@ type entry struct {
 	page    page
 }
 
-// served returns the page with its checks: the required role, and one search at a time.
+// served returns the page with its checks: the required role, and only one search at a time.
 func (e entry) served() page { return only(e.role, oneSearch(e.page)) }
 
 // entries returns all pages and operator actions.
@@ -197,10 +197,10 @@ func entries() []entry {
 	return list
 }
 
-// staticPattern is the pattern of the static files.
+// staticPattern is the pattern for the static files.
 const staticPattern = "GET /static/{hash}/{file...}"
 
-// Routes returns all addresses of the console.
+// Routes returns the console's addresses.
 func (c *Console) Routes() []signin.Route {
 	list := []signin.Route{{Pattern: staticPattern, Open: true}, {Pattern: "GET /api/openapi.json", Role: signin.Viewer}}
 	for _, e := range entries() {
@@ -221,14 +221,14 @@ func (c *Console) routes() http.Handler {
 	return signin.AtBase(c.base, c.moved(c.orData(mux)))
 }
 
-// moved redirects the former addresses of bulk runs, which bookmarks, links in jobs and API clients
-// may still use. It will be removed in the next release.
+// moved redirects the former addresses of bulk runs, which bookmarks, job links and API clients may
+// still use. The redirect will be removed in the next release.
 func (c *Console) moved(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		for _, below := range []string{"", "/api"} {
 			if rest, was := strings.CutPrefix(r.URL.EscapedPath(), below+"/replays"); was && (rest == "" || rest[0] == '/') {
 				to := url.URL{Path: c.base + below + "/runs", RawQuery: r.URL.RawQuery}
-				http.Redirect(w, r, to.JoinPath(rest).String(), http.StatusPermanentRedirect) //nolint:gosec // it begins with the path of the console
+				http.Redirect(w, r, to.JoinPath(rest).String(), http.StatusPermanentRedirect) //nolint:gosec // the path begins with the console's path
 				return
 			}
 		}

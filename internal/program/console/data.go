@@ -14,7 +14,7 @@ import (
 )
 
 // onlyPages returns the patterns of pages without a counterpart in the API: programs need no
-// confirmations, no help and no search box, and get their own response for unknown paths.
+// confirmations, help or search box, and get a separate response for unknown paths.
 func onlyPages() []string {
 	only := []string{"GET /quarantine/verify", "GET /quarantine/{id}/verify", "GET /jump", "GET /help", "POST /look", "GET /"}
 	for _, d := range doors() {
@@ -23,7 +23,8 @@ func onlyPages() []string {
 	return only
 }
 
-// dataRoutes serves the API: the same paths and queries as pages, below /api, by the same functions.
+// dataRoutes serves the API below /api. It has the same paths and queries as the pages, and the
+// same functions.
 func (c *Console) dataRoutes() http.Handler {
 	mux := http.NewServeMux()
 	for _, e := range entries() {
@@ -47,7 +48,7 @@ func (c *Console) orData(pages http.Handler) http.Handler {
 			pages.ServeHTTP(w, r)
 			return
 		}
-		if r.URL.Path == "/api" { // a redirect would lose the path of the console
+		if r.URL.Path == "/api" { // a redirect would lose the console's path
 			r = r.Clone(r.Context())
 			r.URL.Path += "/"
 		}
@@ -72,7 +73,7 @@ func (c *Console) orderOf(e entry) page {
 	}
 }
 
-// noSuchPath returns an error that lists the methods of a path, or says that it does not exist.
+// noSuchPath returns an error that lists the path's methods, or says that the path does not exist.
 func noSuchPath(mux *http.ServeMux, r *request) error {
 	var allowed []string
 	for _, method := range []string{http.MethodGet, http.MethodPost} {
@@ -98,14 +99,15 @@ type rows[Row any] struct {
 type found[Row any] struct {
 	rows[Row]
 
-	// Next is the position at which to continue, if there may be more.
+	// Next is the position at which to continue, if there may be more rows.
 	Next find.Cursor `json:"next,omitzero"`
 	More bool        `json:"more"`
-	// Looked is how many rows were searched, and Back when the last of them was received or created.
+	// Looked is the number of rows that were searched, and Back the time at which the last of them
+	// was received or created.
 	Looked int        `json:"looked"`
 	Back   *time.Time `json:"back"`
-	// Unclear counts rows for which the condition failed, and Bodiless rows whose body is no longer
-	// stored. Both are left out.
+	// Unclear counts rows whose condition failed, and Bodiless counts rows whose body is no longer
+	// stored. Both kinds are left out.
 	Unclear    int    `json:"unclear,omitzero"`
 	WhyUnclear string `json:"why_unclear,omitzero"`
 	Bodiless   int    `json:"bodiless,omitzero"`

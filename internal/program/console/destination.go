@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// hourly is the period of a destination's counts, and pace that of its rate.
+	// hourly is the period of a destination's counts, and pace is the period of its rate.
 	hourly = time.Hour
 	pace   = 5 * time.Minute
 )
@@ -27,13 +27,13 @@ type destinationPage struct {
 	Strip    strip
 	Hour     map[measure.What]int64 // counted in the last hour
 	Used     string                 // average rate per second
-	Lists    []ledger.EffectState   // of its effects
+	Lists    []ledger.EffectState   // states of its effects
 	Commands []command
 }
 
 func (p destinationPage) data() (any, error) { return p.shownDestination.data(), nil }
 
-// Waits returns how many effects wait.
+// Waits returns the number of waiting effects.
 func (p destinationPage) Waits() string {
 	return doctor.UpTo(min(int64(p.Lately.Waiting), measure.MostWaiting), p.Lately.Waiting > measure.MostWaiting)
 }
@@ -47,7 +47,7 @@ func (p destinationPage) FirstFailed() string {
 	return fmt.Sprintf("%.1f %% of %d", 100*float64(failed)/float64(first), first)
 }
 
-// Took returns how long attempts of the last hour took.
+// Took returns the durations of last hour's attempts.
 func (p destinationPage) Took() string {
 	var parts []string
 	for _, of := range []struct {
@@ -68,7 +68,8 @@ func (p destinationPage) Took() string {
 	return strings.Join(parts, ", ")
 }
 
-// showDestination shows one destination: its state, what blocks its effects, and its responses.
+// showDestination shows one destination: its state, the reason why its effects are blocked, and its
+// responses.
 func showDestination(r *request) error {
 	d, err := readDestination(r)
 	if err != nil {
@@ -98,8 +99,8 @@ func showDestination(r *request) error {
 	return r.render(http.StatusOK, "destination", shown)
 }
 
-// The strip of attempts has a bar for each attempt, the newest on the right. Its height has the same
-// meaning as its colour.
+// The attempt strip has one bar for each attempt, the newest on the right. A bar's height has the
+// same meaning as its colour.
 const (
 	stripBars   = 60
 	stripStep   = 8
@@ -109,7 +110,7 @@ const (
 type strip struct {
 	Title    string
 	Bars     []bar
-	Attempts []measure.LastAttempt // of the bars, the newest first
+	Attempts []measure.LastAttempt // attempts of the bars, newest first
 }
 
 type bar struct {

@@ -17,20 +17,20 @@ type shownDestination struct {
 	fleet.DestinationState
 	fleet.Unsuccessful
 
-	Of Destination // from the configuration. Empty: it is not configured.
+	Of Destination // from the configuration; empty if not configured
 }
 
-// HowManyFailed returns how many of its effects failed.
+// HowManyFailed returns the number of its failed effects.
 func (d shownDestination) HowManyFailed() string {
 	return doctor.UpTo(d.Failed, d.Failed >= fleet.MostUnsuccessful)
 }
 
-// HowManyParked returns how many of its effects are parked.
+// HowManyParked returns the number of its parked effects.
 func (d shownDestination) HowManyParked() string {
 	return doctor.UpTo(d.Parked, d.Parked >= fleet.MostUnsuccessful)
 }
 
-// State returns its state with icon and word.
+// State returns its state, with icon and word.
 func (d shownDestination) State() pretty.State {
 	switch {
 	case d.OperatorPaused:
@@ -55,10 +55,10 @@ func (d shownDestination) subject() subject {
 	return subject{Target: desk.Target{Name: d.Name}, State: state, Of: d.Name + ", " + d.State().Word, Back: d.Path(), noSuch: noSuchDestination(d.Name)}
 }
 
-// Offers returns the verbs that are possible now.
+// Offers returns the currently possible verbs.
 func (d shownDestination) Offers() []offer { return d.subject().offers(desk.Destinations) }
 
-// Path returns the path of its page, below the path of the console.
+// Path returns the path of its page, relative to the console's path.
 func (d shownDestination) Path() string { return destinationPath(d.Name) }
 
 // data returns its JSON.
@@ -104,7 +104,7 @@ func (p destinationsPage) data() (any, error) {
 	return list, nil
 }
 
-// listDestinations lists all destinations that any worker has registered.
+// listDestinations lists all destinations that workers have registered.
 func listDestinations(r *request) error {
 	list, err := readDestinations(r)
 	if err != nil {
@@ -133,7 +133,7 @@ func readDestination(r *request) (shownDestination, error) {
 	return list[at], nil
 }
 
-// destinationSubject returns the destination that a URL names, as the subject of operator actions.
+// destinationSubject returns the destination in the URL as the subject of operator actions.
 func destinationSubject(r *request) (subject, error) {
 	d, err := readDestination(r)
 	return d.subject(), err

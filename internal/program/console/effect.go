@@ -24,7 +24,7 @@ type effectPage struct {
 	Meaning  string
 	OfEvent  bool
 	Payload  pretty.Payload
-	Late     bool // its request is rendered at the first attempt
+	Late     bool // if true, the first attempt renders the request
 	Headers  []header
 	Offers   []offer
 	Job      string // URL in River UI
@@ -33,10 +33,10 @@ type effectPage struct {
 
 func (p effectPage) data() (any, error) { return p.Data(), nil }
 
-// Line describes an attempt in a line.
+// Line describes an attempt in one line.
 func (p effectPage) Line(a ledger.Attempt) string { return life.AttemptLine(a) }
 
-// Step describes a change of state in a line.
+// Step describes a state change in one line.
 func (p effectPage) Step(t ledger.Transition) string { return life.TransitionLine(t) }
 
 func noSuchEffect(key string) *problem {
@@ -46,7 +46,7 @@ func noSuchEffect(key string) *problem {
 	}
 }
 
-// readEffect reads the effect that a URL names.
+// readEffect reads the effect in the URL.
 func readEffect(r *request) (life.Effect, error) {
 	key := r.PathValue("key")
 	if !storable(key) {
@@ -67,7 +67,7 @@ func subjectOfEffect(e ledger.Effect) subject {
 	}
 }
 
-// effectSubject returns the effect that a URL names, as the subject of operator actions.
+// effectSubject returns the effect in the URL as the subject of operator actions.
 func effectSubject(r *request) (subject, error) {
 	e, err := readEffect(r)
 	return subjectOfEffect(e.Effect), err
@@ -105,7 +105,7 @@ func showEffect(r *request) error {
 	return r.render(http.StatusOK, "effect", shown)
 }
 
-// loadBody reads the body of the request, and reports whether it is stored.
+// loadBody reads the request body, and reports whether it is stored.
 func loadBody(r *request, e *life.Effect) (bool, error) {
 	if !e.ErasedAt.IsZero() || e.Request.Late {
 		return false, nil
@@ -154,8 +154,8 @@ func commandsOfEffect(e ledger.Effect, stored bool) []command {
 	return list
 }
 
-// curl returns a shell command that sends the request of an effect. Credentials are added at each
-// attempt and are not part of it.
+// curl returns a shell command that sends an effect's request. Each attempt adds credentials, which
+// are not part of the command.
 func curl(e ledger.Effect) string {
 	words := []string{"curl", "--request", safetext.Shell(e.Request.Method), "--url", safetext.Shell(e.Request.URL), "--header", safetext.Shell("Idempotency-Key: " + e.WireKey)}
 	if e.Request.ContentType != "" {

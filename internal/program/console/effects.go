@@ -12,7 +12,7 @@ func effectFields(r *request) []field {
 	return fieldsOf[find.Effects](map[string][]string{"destination": r.destinationNames(), "source": r.sourceNames()})
 }
 
-// listEffects lists effects, the newest first.
+// listEffects lists effects, newest first.
 func listEffects(r *request) error {
 	q := readQuery(effectFields(r), r.URL.Query())
 	shown := listing[ledger.Effect]{view: r.view("effects", "Effects"), What: "effects", Command: "effects list", Query: q}
@@ -37,7 +37,7 @@ func listEffects(r *request) error {
 	})
 }
 
-// effectFilter returns the filter of a query, if the caller may search for it. Errors: *invalid and
+// effectFilter returns the filter in a query, if the caller may search for it. Errors: *invalid and
 // *problem.
 func effectFilter(r *request, q query) (find.Effects, error) {
 	asked, err := filterOf[find.Effects](q, r.opts.Now())

@@ -24,8 +24,8 @@ type eventPage struct {
 
 	TraceID  string
 	Offers   []offer
-	WhyNone  string // why there are no effects
-	RawPath  string // of the exact bytes. Empty: the caller may not see them.
+	WhyNone  string // reason why there are no effects
+	RawPath  string // path of the exact bytes; empty if the caller must not see them
 	Payload  pretty.Payload
 	Headers  []header
 	Commands []command
@@ -33,16 +33,16 @@ type eventPage struct {
 
 func (p eventPage) data() (any, error) { return p.Data(), nil }
 
-// Action describes an operator action in a line.
+// Action describes an operator action in one line.
 func (eventPage) Action(a ledger.OperatorAction) string { return life.ActionLine(a) }
 
-// header is a header of a delivery or a request.
+// header is one header of a delivery or a request.
 type header struct{ Name, Value string }
 
 // command is a command to run.
 type command struct{ ID, What, Text string }
 
-// eventOf returns the event that a URL names.
+// eventOf returns the reference of the event in the URL.
 func eventOf(r *request) identity.EventRef {
 	ref := identity.EventRef{Source: identity.Source(r.PathValue("source")), EventID: identity.EventID(r.PathValue("id"))}
 	if ref.EventID == "-" && r.URL.Query().Has("id") {
@@ -51,7 +51,7 @@ func eventOf(r *request) identity.EventRef {
 	return ref
 }
 
-// readEvent reads the event that a URL names.
+// readEvent reads the event in the URL.
 func readEvent(r *request) (*inbox.Event, error) {
 	ref := eventOf(r)
 	if !storable(string(ref.Source)) || !storable(string(ref.EventID)) {
@@ -71,7 +71,7 @@ func subjectOfEvent(e *inbox.Event) subject {
 	}
 }
 
-// eventSubject returns the event that a URL names, as the subject of operator actions.
+// eventSubject returns the event in the URL as the subject of operator actions.
 func eventSubject(r *request) (subject, error) {
 	e, err := readEvent(r)
 	if err != nil {
@@ -116,7 +116,7 @@ func showEvent(r *request) error {
 	})
 }
 
-// explain adds whether and why the current routes match.
+// explain adds each current route's result, with the reason.
 func explain(r *request, l *life.Event) {
 	if r.opts.Routes == nil {
 		l.NoRoutes = "this process has no routes"
@@ -152,8 +152,8 @@ func headersOf(headers map[string][]string) []header {
 	return list
 }
 
-// sendRaw sends the exact bytes of the delivery of an event as a download: they are untrusted, so
-// no browser may show them (I1).
+// sendRaw sends an event's exact delivery bytes as a download: they are untrusted, so no browser
+// may show them (I1).
 func sendRaw(r *request) error {
 	e, err := readEvent(r)
 	if err != nil {

@@ -11,7 +11,7 @@ func eventFields(r *request) []field {
 	return fieldsOf[find.Events](map[string][]string{"source": r.sourceNames()})
 }
 
-// listEvents lists events, the newest first.
+// listEvents lists events, newest first.
 func listEvents(r *request) error {
 	q := readQuery(eventFields(r), r.URL.Query())
 	shown := listing[*inbox.Event]{view: r.view("events", "Events"), What: "events", Command: "events list", Query: q}
@@ -25,7 +25,7 @@ func listEvents(r *request) error {
 	})
 }
 
-// eventFilter returns the filter of a query, if the caller may search for it. Errors: *invalid and
+// eventFilter returns the filter in a query, if the caller may search for it. Errors: *invalid and
 // *problem.
 func eventFilter(r *request, q query) (find.Events, error) {
 	asked, err := filterOf[find.Events](q, r.opts.Now())

@@ -11,8 +11,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
-// jump redirects to what the user pasted: the key of an effect, the id of an event, SOURCE/EVENT_ID,
-// the name of a source or a destination, or the URL of any page of the console.
+// jump redirects to the page for a pasted text: an effect's key, an event's id, SOURCE/EVENT_ID, a
+// source or destination name, or the URL of any console page.
 func jump(r *request) error {
 	asked := strings.TrimSpace(safetext.Storable(r.URL.Query().Get("q")))
 	if u, err := url.Parse(asked); err == nil && u.Host != "" && strings.HasPrefix(u.Scheme, "http") {
@@ -29,7 +29,7 @@ func jump(r *request) error {
 	return nil
 }
 
-// lookUp returns the path of what was asked for. Errors: *problem if nothing is found.
+// lookUp returns the path for a pasted text. Errors: *problem if nothing is found.
 func lookUp(r *request, asked string) (string, error) {
 	switch {
 	case asked == "":

@@ -14,28 +14,29 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/runs"
 )
 
-// rowsOnPage is how many rows a list shows.
+// rowsOnPage is the number of rows on a list page.
 const rowsOnPage = 50
 
-// listing is a page of search results: the rows found so far, and where to continue.
+// listing is a page of search results: the rows found so far, and the position at which to
+// continue.
 type listing[Row any] struct {
 	view
 	find.Page[Row]
 
-	What    string // the page
-	Command string // the command that lists the same
+	What    string // name of the page
+	Command string // command that prints the same list
 	Query   query
-	Wrong   *invalid // why the query cannot be read; nothing was searched
+	Wrong   *invalid // why the query cannot be read; if set, nothing was searched
 	Unclear string
 }
 
-// Older returns the query of the page that continues from here.
+// Older returns the query for the next page.
 func (l listing[Row]) Older() string { return l.Query.Encode(l.Next) }
 
-// manyLink is a link to a bulk run over everything that a list selects.
+// manyLink is a link to a bulk run over all rows that a list selects.
 type manyLink struct{ Path, Words string }
 
-// Many returns links to the bulk runs over the list's filter that the caller may start.
+// Many returns links to the bulk runs that the caller may start with the list's filter.
 func (l listing[Row]) Many() (links []manyLink) {
 	if l.Wrong != nil || len(l.Rows) == 0 || !l.May(signin.Operator) {
 		return nil
@@ -55,7 +56,7 @@ func (l listing[Row]) Many() (links []manyLink) {
 	return links
 }
 
-// possible reports whether a bulk run of an action can use the filter of a list.
+// possible reports whether a bulk run can use a list's filter for an action.
 func possible(action ledger.Action, q query) bool {
 	if q.Get("event") != "" {
 		return false
@@ -68,7 +69,7 @@ func possible(action ledger.Action, q query) bool {
 	return state == "" || state == string(find.Attention) || slices.Contains(allowed, state)
 }
 
-// Newest returns the query of the same list from its beginning.
+// Newest returns the query for the list's first page.
 func (l listing[Row]) Newest() string { return l.Query.Encode(find.Beginning) }
 
 // Commands returns the command that prints the same list.
@@ -94,7 +95,7 @@ func list[Row any](r *request, shown listing[Row], ask func(context.Context) (fi
 	return r.render(status, shown.What, shown)
 }
 
-// cursorError turns an error about an invalid cursor into *invalid.
+// cursorError converts an invalid-cursor error into *invalid.
 func (q query) cursorError(err error) error {
 	if err != nil && q.Cursor != find.Beginning && errors.Is(err, find.ErrCursor) {
 		return &invalid{"Place", string(q.Cursor), "not a position in this list; start with the newest"}

@@ -11,7 +11,7 @@ type loginPage struct {
 	signin.Page
 }
 
-// SignInPage renders the sign-in page; see signin.Options.
+// SignInPage renders the sign-in page: see signin.Options.
 func (c *Console) SignInPage(w http.ResponseWriter, r *http.Request, p signin.Page) {
 	c.serve(false, func(r *request) error {
 		shown := loginPage{view: r.view("", "Sign in"), Page: p}

@@ -6,16 +6,16 @@ import (
 	"slices"
 	"strings"
 	"time"
-	_ "time/tzdata" // a server may have no time zones of its own
+	_ "time/tzdata" // a server may have no time zone data
 )
 
-// lookCookie stores the appearance that a user chose. It is not a secret and affects nothing else.
+// lookCookie stores the user's chosen appearance. It is not a secret and affects nothing else.
 const lookCookie = "hooklatch_look"
 
 // look is the time zone and the colour theme of the pages.
 type look struct {
-	Zone  string // a name from the IANA database. Empty: UTC.
-	Theme string // light or dark. Empty: same as the system.
+	Zone  string // name in the IANA database; empty for UTC
+	Theme string // light or dark; empty for the system's theme
 }
 
 var themes = []string{"", "light", "dark"}
@@ -34,7 +34,7 @@ func lookOf(r *http.Request) look {
 	return l
 }
 
-// readLook reads the valid values, and reports whether all were valid.
+// readLook reads the valid values, and reports whether all values were valid.
 func readLook(values url.Values) (look, bool) {
 	l := look{Zone: strings.TrimSpace(values.Get("zone")), Theme: values.Get("theme")}
 	valid := true
@@ -55,7 +55,7 @@ func (l look) location() *time.Location {
 	return location
 }
 
-// ZoneName returns the name of the zone to show.
+// ZoneName returns the name of the chosen zone.
 func (l look) ZoneName() string {
 	if l.Zone == "" {
 		return "UTC"
@@ -63,7 +63,7 @@ func (l look) ZoneName() string {
 	return l.Zone
 }
 
-// chooseLook stores the chosen look, and redirects to the page on which it was chosen.
+// chooseLook stores the chosen look, and redirects to the page on which the user chose it.
 func chooseLook(r *request) error {
 	if err := r.ParseForm(); err != nil {
 		return unreadableForm()

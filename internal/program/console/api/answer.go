@@ -1,5 +1,5 @@
-// Package api speaks JSON to programs that call the console: answers, problems, the
-// actions they request, and the OpenAPI document that describes them.
+// Package api speaks JSON to programs that call the console: responses, problems, the actions that
+// programs request, and the OpenAPI document that describes them.
 package api
 
 import (
@@ -8,23 +8,23 @@ import (
 	"github.com/hooklatch/hooklatch/internal/plainjson"
 )
 
-// Write answers with a value as JSON.
+// Write responds with a value as JSON.
 func Write(w http.ResponseWriter, status int, value any) error {
 	return write(w, status, "application/json", value)
 }
 
-// Problem is an error as specified by RFC 9457, in the words of the pages.
+// Problem is an error as specified by RFC 9457, in the same words as the pages.
 type Problem struct {
 	Title  string `json:"title"`
 	Status int    `json:"status"`
 	Detail string `json:"detail"`
-	// Command is a command that helps to find the cause. Empty: none.
+	// Command is a command that helps to find the cause. It is empty if there is none.
 	Command string `json:"command,omitzero"`
-	// RequestID is also in the log. Requests that the listener itself refuses have none.
+	// RequestID is also in the log. It is empty for requests that the listener itself refuses.
 	RequestID string `json:"request_id,omitzero"`
 }
 
-// WriteProblem answers with a problem.
+// WriteProblem responds with a problem.
 func WriteProblem(w http.ResponseWriter, p Problem) error {
 	return write(w, p.Status, "application/problem+json", p)
 }

@@ -19,8 +19,8 @@ import (
 //go:embed openapi.yaml
 var openapi []byte
 
-// Document is the OpenAPI 3.1 document of the API. It is also the only definition of the fields that
-// a POST accepts.
+// Document is the OpenAPI 3.1 document of the API. It is also the only definition of the fields
+// that POST requests may have.
 type Document struct {
 	text  []byte
 	takes map[string]map[string]string
@@ -43,8 +43,8 @@ type description struct {
 	} `json:"paths"`
 }
 
-// template is the document without the details of a console. Parsing YAML takes far longer than the
-// rest of ReadDocument, so all consoles of a process share it.
+// template is the document without a console's details. Parsing the YAML takes far longer than the
+// rest of ReadDocument, so all consoles of a process share the template.
 type template struct {
 	whole map[string]any // must not be changed
 	takes map[string]map[string]string
@@ -76,11 +76,11 @@ var readTemplate = sync.OnceValues(func() (*template, error) {
 	return t, nil
 })
 
-// Console contains the details of a console for its document.
+// Console contains a console's details for its document.
 type Console struct {
 	Base    string // path of the console
 	Version string
-	// Filters are the filter fields of lists, by operation, such as "get /api/events". They are
+	// Filters are the filter fields for lists, by operation, such as "get /api/events". They are
 	// added to the parameters in the document.
 	Filters map[string][]find.Field
 	// Words replace placeholders in the document, such as $verbs-of-effects.
@@ -122,7 +122,7 @@ func ReadDocument(of Console) (*Document, error) {
 	return d, nil
 }
 
-// parameterOf returns the parameter for a field of a filter.
+// parameterOf returns the parameter for a filter field.
 func parameterOf(f find.Field) map[string]any {
 	described := "Only those " + strings.Replace(f.Help, "'", "", 2)
 	schema := map[string]any{"type": "string"}
@@ -142,7 +142,7 @@ func parameterOf(f find.Field) map[string]any {
 	return p
 }
 
-// Takes returns the fields that a POST to a path of the API accepts, with their JSON types.
+// Takes returns the fields that a POST to an API path accepts, with their JSON types.
 func (d *Document) Takes(path string) map[string]string { return d.takes[path] }
 
 // ServeHTTP implements http.Handler.
@@ -151,8 +151,7 @@ func (d *Document) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	_, _ = w.Write(d.text)
 }
 
-// PathOf returns the path in the document for a pattern of the console, such as
-// "GET /events/{source}/{id}".
+// PathOf returns the document's path for a console pattern, such as "GET /events/{source}/{id}".
 func PathOf(pattern string) string {
 	_, path, _ := strings.Cut(pattern, " ")
 	return "/api" + strings.TrimSuffix(path, "{$}")

@@ -14,20 +14,20 @@ import (
 	"strings"
 )
 
-// MaxOrder is the maximum size of the body of a POST, in bytes.
+// MaxOrder is the maximum size of a POST body, in bytes.
 const MaxOrder = 64 << 10
 
-// OrderError is returned for a body that cannot be read. Nothing was done.
+// OrderError is returned for a body that cannot be read. In that case, nothing was done.
 type OrderError struct {
 	Status int
-	Why    string // a sentence
+	Why    string // reason, as a sentence
 }
 
 // Error implements error.
 func (e *OrderError) Error() string { return e.Why }
 
-// ReadOrder reads a JSON body as the form that a page would have sent. takes are the allowed fields
-// with their JSON types. Errors: *OrderError.
+// ReadOrder reads a JSON body as the form that a page would send. takes are the allowed fields with
+// their JSON types. Errors: *OrderError.
 func ReadOrder(w http.ResponseWriter, r *http.Request, takes map[string]string) (url.Values, error) {
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
 		return nil, &OrderError{http.StatusUnsupportedMediaType, "The body must be JSON: send it with the header Content-Type: application/json."}
@@ -66,8 +66,7 @@ func parseOrder(body []byte, takes map[string]string) (url.Values, error) {
 
 var kinds = map[string]string{"string": "a string", "boolean": "true or false", "integer": "a whole number"}
 
-// asForm converts a value to the text of a form field: a form does not send a box that is not
-// ticked.
+// asForm converts a value to a form field's text: a form does not send an unticked box.
 func asForm(value any, kind string) (text string, fits bool) {
 	switch value := value.(type) {
 	case string:

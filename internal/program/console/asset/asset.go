@@ -15,15 +15,15 @@ import (
 	"time"
 )
 
-// Assets are files with a common hash in their URLs, so that browsers can cache them until one of
-// them changes.
+// Assets are files with a common hash in their URLs, so that browsers can cache them until a file
+// changes.
 type Assets struct {
 	files map[string][]byte
 	icons map[string]template.HTML
 	hash  string
 }
 
-// Read reads the files below static/. Files in icon/ are not served but embedded in pages.
+// Read reads the files below static/. Icons in icon/ are not served but embedded in pages.
 func Read(files fs.FS) (Assets, error) {
 	a := Assets{files: map[string][]byte{}, icons: map[string]template.HTML{}}
 	sum := sha256.New()
@@ -52,18 +52,18 @@ func Read(files fs.FS) (Assets, error) {
 	return a, nil
 }
 
-// iconOf returns an icon as it is embedded in a page. The word beside it carries the meaning.
+// iconOf returns an icon for embedding in a page. The word beside the icon carries the meaning.
 func iconOf(svg []byte) template.HTML {
-	_, drawing, _ := bytes.Cut(svg, []byte(">\n  <")) // behind the comment and the attributes
+	_, drawing, _ := bytes.Cut(svg, []byte(">\n  <")) // after the comment and the attributes
 	drawing, _, _ = bytes.Cut(drawing, []byte("</svg>"))
 	return template.HTML(`<svg class="icon" viewBox="0 0 24 24" fill="none" stroke="currentColor" stroke-width="2" stroke-linecap="round" stroke-linejoin="round" aria-hidden="true">` + //nolint:gosec // an embedded file
 		"<" + strings.Join(strings.Fields(string(drawing)), " ") + "</svg>")
 }
 
-// URL returns the path of a file, below the path of the console.
+// URL returns a file's path, relative to the console's path.
 func (a Assets) URL(name string) string { return "/static/" + a.hash + "/" + name }
 
-// Icon returns an icon as it is embedded in a page.
+// Icon returns an icon for embedding in a page.
 func (a Assets) Icon(name string) template.HTML { return a.icons[name] }
 
 // ServeHTTP implements http.Handler.
@@ -75,7 +75,7 @@ func (a Assets) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", mime.TypeByExtension(path.Ext(name)))
-	if path.Ext(name) == ".woff2" { // not all systems know it
+	if path.Ext(name) == ".woff2" { // some systems do not know this type
 		w.Header().Set("Content-Type", "font/woff2")
 	}
 	w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
