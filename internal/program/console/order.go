@@ -11,33 +11,33 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// subject is the thing that a URL names, as the subject of operator actions.
+// subject is the thing in a URL, as the subject of operator actions.
 type subject struct {
 	desk.Target
 
-	State string // in which a verb has to be possible
-	This  string // the thing in the confirmation question. Empty: "this effect".
+	State string // state in which a verb must be possible
+	This  string // the thing in the confirmation question; empty for "this effect"
 	Of    string // the thing, in words
-	Back  string // path of its page
-	// place returns the path of a verb, below the path of the console. Nil: below Back.
+	Back  string // path of the thing's page
+	// place returns a verb's path, relative to the console's path. If nil, the path is below Back.
 	place func(verb string) string
-	// effect is the effect that the target names. Nil: the target is not an effect.
+	// effect is the target effect. It is nil if the target is not an effect.
 	effect *ledger.Effect
-	pace   float64 // of a run
+	pace   float64 // pace of a run
 	noSuch *problem
-	// wrong returns the error for a verb that is not possible. Nil: the confirmation is shown
+	// wrong returns the error for a verb that is not possible. If nil, the confirmation is shown
 	// anyway.
 	wrong func(desk.Verb) error
 }
 
-// offer is a verb that is possible now, with the path of its confirmation page.
+// offer is a currently possible verb, with the path of its confirmation page.
 type offer struct {
 	desk.Verb
 
 	Path string
 }
 
-// at returns the path of a verb, below the path of the console.
+// at returns a verb's path, relative to the console's path.
 func (s subject) at(verb string) string {
 	if s.place != nil {
 		return s.place(verb)
@@ -45,7 +45,7 @@ func (s subject) at(verb string) string {
 	return s.Back + "/" + verb
 }
 
-// offers returns the verbs that are possible now.
+// offers returns the currently possible verbs.
 func (s subject) offers(of desk.Thing) (list []offer) {
 	for _, v := range desk.Possible(of, s.State) {
 		list = append(list, offer{v, s.at(v.Name)})
@@ -53,7 +53,7 @@ func (s subject) offers(of desk.Thing) (list []offer) {
 	return list
 }
 
-// door describes the pages for operator actions on a kind of thing.
+// door describes the pages for operator actions on one kind of thing.
 type door struct {
 	on      desk.Thing
 	page    string // pattern of the thing's page
@@ -77,16 +77,16 @@ type asked struct {
 
 	Heading string
 	Of      string // the thing, in words
-	Back    string // path of its page
-	Action  string // path of the action, below the path of the console
-	Pace    string // current pace, which can be changed. Empty: the thing has none.
-	Doubt   string // why the receiver has to be checked first. Empty: no check is needed.
+	Back    string // path of the thing's page
+	Action  string // path of the action, relative to the console's path
+	Pace    string // current pace, which can be changed; empty if the thing has none
+	Doubt   string // why the operator must check the receiver first; empty if no check is needed
 
 	target desk.Target
 	noSuch *problem
 }
 
-// asked returns the operator action that a URL names. Errors: *problem.
+// asked returns the operator action in a URL. Errors: *problem.
 func (d door) asked(r *request) (asked, error) {
 	v := desk.Named(d.on, r.PathValue("action"))
 	if !v.Known() {
@@ -117,7 +117,7 @@ func (d door) asked(r *request) (asked, error) {
 	return what, nil
 }
 
-// ask shows what an action does before anything is done. It changes nothing.
+// ask shows the action's result before anything is done. It changes nothing.
 func (d door) ask(r *request) error {
 	what, err := d.asked(r)
 	if err != nil {
@@ -143,7 +143,7 @@ type confirmPage struct {
 	Reason string
 }
 
-// data returns to a program why its action is not carried out.
+// data returns the reason, for a program, why its action is not carried out.
 func (p confirmPage) data() (any, error) {
 	return nil, &problem{status: http.StatusUnprocessableEntity, heading: p.Heading, text: p.Doubt + " " + p.Wrong}
 }
@@ -153,7 +153,7 @@ func (r *request) ask(section string, what asked) error {
 	return r.render(http.StatusOK, "confirm", confirmPage{view: r.view(section, what.Heading), asked: what})
 }
 
-// carryOut carries out a confirmed action, records who requested it in the same transaction, and
+// carryOut carries out a confirmed action, records the operator in the same transaction, and
 // redirects to the thing.
 func (r *request) carryOut(section string, what asked) error {
 	if err := r.ParseForm(); err != nil {
@@ -187,7 +187,8 @@ func unreadableForm() *problem {
 	return &problem{status: http.StatusBadRequest, heading: "This form cannot be read", text: "Go back and submit it again."}
 }
 
-// doneOf returns the text about the action that was just done. It contains no text from the URL.
+// doneOf returns the text about the action that was just completed. It contains no text from the
+// URL.
 func doneOf(name string) string {
 	if name == "begun" {
 		return "Run started and recorded. The run continues after you close this page."

@@ -16,10 +16,10 @@ type overviewPage struct {
 	view
 	*doctor.Status
 
-	Empty bool // no event has been accepted yet
+	Empty bool // true if no event has been accepted yet
 }
 
-// showOverview shows the three key numbers, what needs attention, and what waits.
+// showOverview shows the three key numbers, alerts, and waiting work.
 func showOverview(r *request) error {
 	s, err := r.status.Get(r.Context())
 	if err != nil {
@@ -34,13 +34,13 @@ func showOverview(r *request) error {
 
 func (p overviewPage) data() (any, error) { return p.Status, nil }
 
-// Waiting returns the states of effects that are counted.
+// Waiting returns the effect states that are counted.
 func (overviewPage) Waiting() []string {
 	return texts([]ledger.EffectState{ledger.EffectPending, ledger.EffectStarted, ledger.EffectInDoubt, ledger.EffectParked, ledger.EffectFailed})
 }
 
-// LeadsTo returns the path of the page for an alert, below the path of the console, or "" if it has
-// none.
+// LeadsTo returns the path of an alert's page, relative to the console's path, or "" if the alert
+// has no page.
 func (overviewPage) LeadsTo(a alarm.Alert) string {
 	subject := url.QueryEscape(a.Subject)
 	switch a.Name {
@@ -77,7 +77,7 @@ func (overviewPage) Percent(s doctor.Share) string {
 	return fmt.Sprintf("%.1f %%", 100*rate)
 }
 
-// Size returns the size of all tables.
+// Size returns the total size of all tables.
 func (p overviewPage) Size() string { return doctor.Volume(p.bytes()) }
 
 func (p overviewPage) bytes() (n int64) {
@@ -87,7 +87,7 @@ func (p overviewPage) bytes() (n int64) {
 	return n
 }
 
-// Growth returns how much the tables grew.
+// Growth returns the growth of the tables.
 func (p overviewPage) Growth() string {
 	var grew int64
 	var days int
@@ -103,7 +103,7 @@ func (p overviewPage) Growth() string {
 // Volume formats a number of bytes.
 func (overviewPage) Volume(n int64) string { return doctor.Volume(n) }
 
-// Spark returns the path of a line through rates, hour by hour, in a box of 192 by 32, scaled to the
+// Spark returns an SVG path for a line through hourly rates, in a box of 192 by 32, scaled to the
 // highest rate. Hours without a rate are gaps.
 func (overviewPage) Spark(shares []*float64) string {
 	const width, height = 192.0, 30.0
@@ -134,7 +134,7 @@ func (overviewPage) Spark(shares []*float64) string {
 	return d.String()
 }
 
-// Refused returns how many requests of a source were refused, for all reasons.
+// Refused returns the number of a source's refused requests, for all reasons.
 func (overviewPage) Refused(of doctor.Source) (n int64) {
 	for _, some := range of.Refused {
 		n += some
@@ -146,15 +146,15 @@ func (overviewPage) Refused(of doctor.Source) (n int64) {
 func (overviewPage) Meaning(reason string) string { return doctor.Meaning(reason) }
 
 const (
-	// badgesAgain is how old badges may be before they are read again. Pages with the same
-	// numbers also refresh them.
+	// badgesAgain is the age after which badges are read again. Pages with the same numbers also
+	// refresh them.
 	badgesAgain = 10 * time.Second
-	// badgesStale is how old badges may be to be shown.
+	// badgesStale is the maximum age of shown badges.
 	badgesStale = time.Minute
 )
 
-// badges count what needs attention, for the links in the navigation. 0: nothing, or unknown. No
-// page waits for them.
+// badges contain the numbers of items that need attention, for the navigation links. 0 means none
+// or unknown. No page waits for them.
 type badges struct {
 	Effects, Destinations, Quarantine int64
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
-// shownPasses is how many passes over a provider's list are shown.
+// shownPasses is the number of passes shown for a provider's list.
 const shownPasses = 10
 
 // subject returns the source as the subject of operator actions.
@@ -26,10 +26,10 @@ func (s shownSource) subject() subject {
 	return of
 }
 
-// Offers returns the verbs that are possible now.
+// Offers returns the currently possible verbs.
 func (s shownSource) Offers() []offer { return s.subject().offers(desk.Sources) }
 
-// passesOf returns the last passes over the lists of a source, the newest first.
+// passesOf returns the last passes over a source's lists, newest first.
 func passesOf(r *request, of shownSource) ([]coverage.Run, error) {
 	if of.Backfill == nil {
 		return nil, nil
@@ -49,7 +49,7 @@ func noSuchList(source string) *problem {
 	}
 }
 
-// sourceSubject returns the source that a URL names, as the subject of operator actions.
+// sourceSubject returns the source in the URL as the subject of operator actions.
 func sourceSubject(r *request) (subject, error) {
 	named := shownSource{Source: doctor.Source{Name: r.PathValue("name")}}
 	list, err := readSources(r)

@@ -7,7 +7,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
-// Paths of the pages of each kind of thing, below the path of the console.
+// Page paths for each kind of thing, relative to the console's path.
 
 func effectPath(key string) string { return "/effects/" + url.PathEscape(key) }
 
@@ -15,10 +15,10 @@ func destinationPath(name string) string { return "/destinations/" + url.PathEsc
 
 func sourcePath(name string) string { return "/sources/" + url.PathEscape(name) }
 
-// eventPath returns the path of an event. An id that a path cannot contain is put into the query.
+// eventPath returns the path of an event. An id that a path cannot contain goes into the query.
 func eventPath(ref identity.EventRef) string { return eventPart(ref, "") }
 
-// eventPart returns the path of a page below that of an event.
+// eventPart returns the path of a page below an event's page.
 func eventPart(ref identity.EventRef, part string) string {
 	source, id := url.PathEscape(string(ref.Source)), string(ref.EventID)
 	if strings.ContainsAny(id, "/\\") || strings.Trim(id, ".") == "" || id == "-" || strings.ContainsFunc(id, func(r rune) bool { return r < ' ' || r == 0x7f }) {

@@ -16,12 +16,12 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/runs"
 )
 
-// problem is an error to show to the user: what failed, what it means, and what to do.
+// problem is an error for the user: what failed, its meaning, and what to do.
 type problem struct {
 	status        int
 	heading, text string
-	command       string // to be copied. Empty: none.
-	cause         error  // for the log. Nil: nothing to log.
+	command       string // command to copy; empty if there is none
+	cause         error  // cause for the log; nil if there is nothing to log
 }
 
 func (p *problem) Error() string { return p.heading + ": " + p.text }
@@ -32,7 +32,7 @@ type problemPage struct {
 	Heading, Text, Command string
 }
 
-// tell turns an error into a problem.
+// tell converts an error into a problem.
 func (c *Console) tell(err error) *problem {
 	if p, ok := errors.AsType[*problem](err); ok {
 		return p
@@ -83,8 +83,7 @@ func notAllowed(person signin.Person, needed signin.Role) *problem {
 	}
 }
 
-// away returns the problem that the database does not answer, with the time since when this process
-// knows.
+// away returns the problem that the database does not respond, and since when this process knows.
 func (c *Console) away(err error) *problem {
 	now := c.opts.Now()
 	c.awaySince.CompareAndSwap(nil, &now)
@@ -100,7 +99,7 @@ func (c *Console) away(err error) *problem {
 	}
 }
 
-// sentence turns the text of an error into a sentence.
+// sentence converts an error text into a sentence.
 func sentence(text string) string {
 	if text == "" {
 		return ""

@@ -18,7 +18,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/runs"
 )
 
-// maxRefused is how many refused deliveries are listed.
+// maxRefused is the maximum number of refused deliveries listed.
 const maxRefused = 100
 
 func quarantineFields(r *request) []field {
@@ -35,7 +35,7 @@ type quarantinePage struct {
 	Wrong  *invalid
 	Shares []quarantine.Share
 	List   []quarantine.Delivery
-	All    int64 // number that the filter selects
+	All    int64 // number of selected deliveries
 	// Commands are the equivalent commands.
 	Commands []command
 }
@@ -73,7 +73,7 @@ func readQuarantine(r *request) (quarantinePage, error) {
 	return shown, nil
 }
 
-// listQuarantine shows refused deliveries, by reason and one by one.
+// listQuarantine shows refused deliveries, grouped by reason and individually.
 func listQuarantine(r *request) error {
 	shown, err := readQuarantine(r)
 	if err != nil {
@@ -85,7 +85,7 @@ func listQuarantine(r *request) error {
 	return r.render(http.StatusOK, "quarantine", shown)
 }
 
-// verifyOrder returns the action that verifies again the deliveries that a query selects.
+// verifyOrder returns the action that verifies a query's deliveries again.
 func verifyOrder(shown quarantinePage) asked {
 	of := "everything in quarantine"
 	if given := shown.Query.Given(); len(given) > 0 {
@@ -127,14 +127,14 @@ func orderVerify(r *request) error {
 	return nil
 }
 
-// refusedPage is a delivery in quarantine.
+// refusedPage is one delivery in quarantine.
 type refusedPage struct {
 	view
 	*quarantine.Delivery
 
-	Means    string             // most likely cause of its reason
-	Now      quarantine.Verdict // what a verification would say now
-	Unclear  string             // why Now is unknown. Empty: it is known.
+	Means    string             // most likely cause of the refusal
+	Now      quarantine.Verdict // current result of a verification
+	Unclear  string             // why Now is unknown; empty if it is known
 	Payload  pretty.Payload
 	Headers  []header
 	Commands []command
@@ -148,10 +148,10 @@ func (p refusedPage) data() (any, error) {
 	}{p.Proven(), p.Now.Refused, p.Unclear}}}, nil
 }
 
-// Proven reports whether it would be accepted now.
+// Proven reports whether the delivery would be accepted now.
 func (p refusedPage) Proven() bool { return p.Unclear == "" && p.Now.Refused == "" }
 
-// NowMeans returns the most likely cause of a refusal now.
+// NowMeans returns the most likely cause if a verification refuses the delivery now.
 func (p refusedPage) NowMeans() string { return doctor.Meaning(p.Now.Refused) }
 
 func noSuchRefusal(id string) *problem {
@@ -161,7 +161,7 @@ func noSuchRefusal(id string) *problem {
 	}
 }
 
-// readRefused reads the delivery that a URL names.
+// readRefused reads the delivery in the URL.
 func readRefused(r *request) (*quarantine.Delivery, error) {
 	id, err := uuid.Parse(r.PathValue("id"))
 	if err != nil || id == uuid.Nil { // a filter treats the nil id as all deliveries
@@ -205,7 +205,7 @@ func showRefused(r *request) error {
 	return r.render(http.StatusOK, "refused", shown)
 }
 
-// refusedPath returns the path of a refused delivery, below the path of the console.
+// refusedPath returns a refused delivery's path, relative to the console's path.
 func refusedPath(id uuid.UUID) string { return "/quarantine/" + id.String() }
 
 func verifyOneOrder(d *quarantine.Delivery) asked {

@@ -16,24 +16,24 @@ import (
 	"github.com/hooklatch/hooklatch/worker/route"
 )
 
-// maxValue is the maximum length of one field of a query, in bytes.
+// maxValue is the maximum length of a query field, in bytes.
 const maxValue = 4 << 10
 
 // field is one field of a filter form.
 type field struct {
 	find.Field
 
-	Options []string // to choose from; nil: any text
-	flag    string   // of the command, if it has another name
+	Options []string // values to choose from; nil for any text
+	flag    string   // flag of the command, if its name differs
 }
 
-// Flag returns the flag of the command that prints the same list.
+// Flag returns the command flag for the field.
 func (f field) Flag() string { return "--" + cmp.Or(f.flag, f.Name) }
 
 // Wide reports whether its values are long.
 func (f field) Wide() bool { return f.Name == "when" }
 
-// fieldsOf returns the fields of a filter. options are offered for fields that take any text.
+// fieldsOf returns a filter's fields. options are offered for fields that accept any text.
 func fieldsOf[Filter any](options map[string][]string) []field {
 	var fields []field
 	for _, f := range find.Fields[Filter]() {
@@ -46,16 +46,16 @@ func fieldsOf[Filter any](options map[string][]string) []field {
 	return fields
 }
 
-// query is the filter of a list, as the URL gives it. A value that is not given is empty.
+// query is a list's filter, as given in the URL. Missing values are empty.
 type query struct {
 	fields []field
 	values map[string]string
 	Cursor find.Cursor
-	long   *invalid // a value that is too long; nil: none
+	long   *invalid // a value that is too long, or nil
 }
 
-// readQuery reads the known fields from a URL. It leaves out a value that is too long. Code that
-// acts on the query must refuse it, since without the value more would be selected.
+// readQuery reads the known fields from a URL. It leaves out a value that is too long. Callers that
+// act on the query must refuse it, because without the value it would select more.
 func readQuery(fields []field, values url.Values) query {
 	q := query{fields: fields, values: map[string]string{}, Cursor: find.Cursor(values.Get("before"))}
 	for _, f := range fields {
@@ -79,10 +79,11 @@ type given struct {
 	field
 
 	Value   string
-	Without string // query of the same list without it
+	Without string // query for the same list without this field
 }
 
-// words returns the flag of the command for it. A duration before now has no sign there.
+// words returns the command flag for the field, with its value. A duration before now has no sign
+// in a flag.
 func (g given) words() []string {
 	value := g.Value
 	if g.Name == "since" || g.Name == "until" {
@@ -91,7 +92,7 @@ func (g given) words() []string {
 	return []string{g.Flag(), safetext.Shell(value)}
 }
 
-// Fields returns all fields.
+// Fields returns all fields, with their values.
 func (q query) Fields() []given {
 	list := make([]given, 0, len(q.fields))
 	for _, f := range q.fields {
@@ -108,7 +109,7 @@ func (q query) Given() []given {
 	return slices.DeleteFunc(q.Fields(), func(g given) bool { return g.Value == "" })
 }
 
-// Encode returns the query of the URL, from a position on.
+// Encode returns the URL query, starting at a position.
 func (q query) Encode(from find.Cursor) string {
 	values := url.Values{}
 	for name, value := range q.values {
@@ -133,7 +134,7 @@ func (q query) without(name string) string {
 	return left.Encode(find.Beginning)
 }
 
-// commandOf returns a command, such as "events list", with the query as its flags.
+// commandOf returns a command, such as "events list", with the query as flags.
 func (q query) commandOf(command string) string {
 	words := []string{"hooklatch", command}
 	for _, g := range q.Given() {
@@ -145,12 +146,12 @@ func (q query) commandOf(command string) string {
 	return strings.Join(words, " ")
 }
 
-// invalid is the error about a field that cannot be read, with what it takes.
+// invalid is the error for a field that cannot be read, with the values that the field accepts.
 type invalid struct{ Label, Value, Takes string }
 
 func (i *invalid) Error() string { return i.Label + ": " + i.Takes }
 
-// filterOf returns the filter of a query. Errors: *invalid.
+// filterOf returns the filter for a query. Errors: *invalid.
 func filterOf[Filter any](q query, now time.Time) (Filter, error) {
 	var asked Filter
 	if q.long != nil {
@@ -168,8 +169,8 @@ func filterOf[Filter any](q query, now time.Time) (Filter, error) {
 	return asked, nil
 }
 
-// maySearch fails if the person may not search payloads, and records the search otherwise: repeated
-// searches can reveal every value. Errors: *problem.
+// maySearch returns an error if the user must not search payloads, and otherwise records the
+// search: repeated searches can reveal every value. Errors: *problem.
 func maySearch(r *request, content find.Content, source identity.Source) error {
 	if content.IsZero() {
 		return nil
@@ -181,7 +182,7 @@ func maySearch(r *request, content find.Content, source identity.Source) error {
 	return r.noteRead("search: " + strings.TrimSpace(concealed.When+" "+concealed.Contains))
 }
 
-// unreadable turns an error of a Finder about a condition into *invalid, or into a *problem if the
+// unreadable converts a Finder's error about a condition into *invalid, or into a *problem if the
 // condition was not compiled in time.
 func unreadable(err error) error {
 	wrong, is := errors.AsType[*find.ConditionError](err)
@@ -202,5 +203,5 @@ func texts[T ~string](list []T) []string {
 	return words
 }
 
-// storable reports whether the database can store a text, so that it can be searched for.
+// storable reports whether the database can store a text: only such a text can be found.
 func storable(text string) bool { return safetext.Storable(text) == text }

@@ -20,26 +20,26 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// pageTimeout limits the time of a page or an operator action.
+// pageTimeout is the time limit for a page or an operator action.
 const pageTimeout = 10 * time.Second
 
-// request is a request for a page, with everything that its handler needs: the user, their look,
-// whether the caller is a program, and the console.
+// request is a request for a page, with everything that a handler needs: the user and their look,
+// the console, and whether the caller is a program.
 type request struct {
 	*http.Request
 	*Console
 
 	w      http.ResponseWriter
-	person signin.Person // the user, with their role
+	person signin.Person // the user, with role
 	look   look          // the chosen time zone and colours
-	asData bool          // the caller is a program and gets JSON
+	asData bool          // if true, the caller is a program and gets JSON
 	id     string        // shown in the log and on the page
 }
 
-// page answers a request. Its error is shown as a page.
+// page handles a request. Its error is shown as a page.
 type page func(r *request) error
 
-// serve gives each request a time limit and an id, and turns the error of a page into an answer.
+// serve gives each request a time limit and an id, and turns a page's error into a response.
 func (c *Console) serve(asData bool, p page) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, asked *http.Request) {
 		ctx, cancel := context.WithTimeout(asked.Context(), pageTimeout)
@@ -57,7 +57,7 @@ func (c *Console) serve(asData bool, p page) http.Handler {
 	})
 }
 
-// only refuses callers without the needed role, and logs that.
+// only refuses callers without the needed role, and logs the refusal.
 func only(needed signin.Role, p page) page {
 	return func(r *request) error {
 		if r.person.Role.May(needed) {
@@ -69,8 +69,8 @@ func only(needed signin.Role, p page) page {
 	}
 }
 
-// oneSearch serves a page whose query searches payloads in the caller's turn, also for a link on
-// another web site.
+// oneSearch serves a page only in the caller's turn if the query searches payloads. This includes
+// links from other web sites.
 func oneSearch(p page) page {
 	return func(r *request) error {
 		if asked := r.URL.Query(); asked.Get("when") == "" && asked.Get("contains") == "" {
@@ -89,14 +89,14 @@ func oneSearch(p page) page {
 	}
 }
 
-// fail answers with a problem.
+// fail responds with a problem.
 func (r *request) fail(told *problem) {
 	if told.cause != nil && !errors.Is(r.Context().Err(), context.Canceled) {
 		r.opts.Logger.LogAttrs(r.Context(), slog.LevelWarn, "a page of the console failed", slog.String(logkey.Path, r.URL.Path),
 			slog.String(logkey.RequestID, r.id), slog.Any(logkey.Err, told.cause))
 	}
 	if r.asData {
-		_ = api.WriteProblem(r.w, api.Problem{Title: told.heading, Status: told.status, Detail: told.text, Command: told.command, RequestID: r.id}) // it is plain text
+		_ = api.WriteProblem(r.w, api.Problem{Title: told.heading, Status: told.status, Detail: told.text, Command: told.command, RequestID: r.id}) // plain text always encodes
 		return
 	}
 	shown := problemPage{view: r.view("", told.heading), Heading: told.heading, Text: told.text, Command: told.command}
@@ -117,15 +117,16 @@ func (r *request) view(section, title string) view {
 // carriedOut is the JSON of a completed operator action.
 type carriedOut struct {
 	Done string `json:"done"`
-	// At is the path at which to read the result.
+	// At is the path of the result.
 	At        string `json:"at"`
 	RequestID string `json:"request_id"`
 }
 
-// seeOther redirects to a page that says what was done. A program gets this as JSON.
+// seeOther redirects to a page that reports the completed action. A program gets the report as
+// JSON.
 func (r *request) seeOther(path, done string) {
 	if r.asData {
-		_ = api.Write(r.w, http.StatusOK, carriedOut{Done: doneOf(done), At: r.base + "/api" + path, RequestID: r.id}) // strings encode
+		_ = api.Write(r.w, http.StatusOK, carriedOut{Done: doneOf(done), At: r.base + "/api" + path, RequestID: r.id}) // strings always encode
 		return
 	}
 	and := "?"
@@ -135,13 +136,12 @@ func (r *request) seeOther(path, done string) {
 	http.Redirect(r.w, r.Request, r.base+path+and+url.Values{"done": {done}}.Encode(), http.StatusSeeOther)
 }
 
-// local returns a path of the console that a form named, or its first page. It never leads out of
-// the console.
+// local returns the console path in a form, or the first page. It never leads out of the console.
 func (r *request) local(given string) string {
 	return r.base + strings.TrimPrefix(signin.Local(given), r.base)
 }
 
-// operator returns the person for the operator log.
+// operator returns the user for the operator log.
 func (r *request) operator(reason string) ledger.Operator {
 	via := "console"
 	if r.asData {
@@ -150,13 +150,13 @@ func (r *request) operator(reason string) ledger.Operator {
 	return ledger.Operator{Who: r.person.Name, Role: string(r.person.Role), Via: via, Reason: reason, RequestID: r.id}
 }
 
-// seen returns what the caller sees of a source.
+// seen returns the caller's view of a source.
 func (r *request) seen(source identity.Source) desk.View {
 	return r.opts.Sight.Of(r.person, source)
 }
 
-// noteRead records in the operator log that the user viewed a payload, if the configuration requires
-// it. A payload whose viewing cannot be recorded is not shown.
+// noteRead records in the operator log that the user viewed a payload, if the configuration
+// requires it. If the view cannot be recorded, the payload is not shown.
 func (r *request) noteRead(target string) error {
 	if r.opts.Reads == nil {
 		return nil

@@ -20,9 +20,9 @@ import (
 )
 
 const (
-	// previewFor is how long a preview counts before it answers.
+	// previewFor is the maximum time that a preview counts before it responds.
 	previewFor = 700 * time.Millisecond
-	// surelyFor is how long it may take to determine whether a run is large.
+	// surelyFor is the maximum time for determining whether a run is large.
 	surelyFor = 2 * time.Second
 )
 
@@ -32,18 +32,18 @@ type newRunPage struct {
 	runs.Preview
 
 	Verb     desk.Verb
-	Query    url.Values // of the run
+	Query    url.Values // query of the run
 	Wrong    string     // what is missing in the form
-	Form     url.Values // as it was sent
-	Most     int64      // maximum number for the caller's role. 0: no limit.
-	Once     string     // id of the run: a form that is sent twice starts one run
+	Form     url.Values // the form as sent
+	Most     int64      // maximum number for the caller's role; 0 for no limit
+	Once     string     // id of the run, so that a form that is sent twice starts one run
 	Commands []command
 }
 
-// Action returns the path that starts the run, below the path of the console.
+// Action returns the path that starts the run, relative to the console's path.
 func (p newRunPage) Action() string { return "/runs/new?" + p.Query.Encode() }
 
-// Onward returns the query that continues the count from here.
+// Onward returns the query that continues the count.
 func (p newRunPage) Onward() string {
 	next := url.Values{"after": {p.Place}, "counted": {countsText(p.Counts)}}
 	maps.Copy(next, p.Query)
@@ -53,10 +53,10 @@ func (p newRunPage) Onward() string {
 // TooMany reports whether the run is too large for the caller's role.
 func (p newRunPage) TooMany() bool { return p.Most > 0 && p.Selected > p.Most }
 
-// Typed reports whether the run is so large that the user has to type the verb.
+// Typed reports whether the run is so large that the user must type the verb.
 func (p newRunPage) Typed() bool { return p.More || p.Selected > moreThan }
 
-// Slowly returns how long the run takes at a pace of 50 per second, or "" for less than 2 seconds.
+// Slowly returns the run's duration at a pace of 50 per second, or "" for less than 2 seconds.
 func (p newRunPage) Slowly() string {
 	took := time.Duration(p.Selected) * time.Second / 50
 	if took < 2*time.Second {
@@ -96,7 +96,7 @@ func (p newRunPage) data() (any, error) {
 	return shown, nil
 }
 
-// previewRun shows what a run would select, with the form to start it.
+// previewRun shows a run's selection, with the form that starts it.
 func previewRun(r *request) error {
 	o, q, err := runQuery(r)
 	if err != nil {
@@ -118,7 +118,7 @@ func showPreview(r *request, status int, o runs.Order, q query, bite runs.Bite, 
 	return r.render(status, "run_new", shown)
 }
 
-// refusedRun turns the error of a run that cannot start into a *problem.
+// refusedRun converts the error of a run that cannot start into a *problem.
 func refusedRun(err error) error {
 	if many, is := errors.AsType[*runs.ManyError](err); is {
 		return &problem{
@@ -129,7 +129,7 @@ func refusedRun(err error) error {
 	return unreadable(err)
 }
 
-// beginRun starts the run of a preview.
+// beginRun starts the previewed run.
 func beginRun(r *request) error {
 	if err := r.ParseForm(); err != nil {
 		return unreadableForm()
@@ -178,5 +178,5 @@ func beginRun(r *request) error {
 	return nil
 }
 
-// runPath returns the path of a run, below the path of the console.
+// runPath returns a run's path, relative to the console's path.
 func runPath(id int64) string { return "/runs/" + strconv.FormatInt(id, 10) }

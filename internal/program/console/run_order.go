@@ -20,8 +20,8 @@ func manyVerbs(on desk.Thing) []desk.Verb {
 	return slices.DeleteFunc(desk.Of(on), func(v desk.Verb) bool { return !v.Many() })
 }
 
-// runQuery returns the run that a query describes: the query of a list, with of=events or
-// of=effects, and action. Errors: *invalid and *problem.
+// runQuery returns the run in a query: a list's query with of=events or of=effects, and action.
+// Errors: *invalid and *problem.
 func runQuery(r *request) (o runs.Order, q query, err error) {
 	values := r.URL.Query()
 	of, name := values.Get("of"), values.Get("action")
@@ -44,7 +44,7 @@ func runQuery(r *request) (o runs.Order, q query, err error) {
 	return o, q, err
 }
 
-// actionsOf lists the verbs of bulk runs, as in a URL.
+// actionsOf lists the bulk run verbs, as in a URL.
 func actionsOf(on desk.Thing) string {
 	var names []string
 	for _, v := range manyVerbs(on) {
@@ -78,7 +78,7 @@ func runOfEffects(r *request, q query, o *runs.Order) (err error) {
 	}
 	allowed := ledger.StatesFor(o.Action)
 	switch asked := q.Get("state"); asked {
-	case "": // cancelled effects stay cancelled, unless the filter names that state
+	case "": // cancelled effects stay cancelled, unless the filter sets that state
 		o.Effects.States = slices.DeleteFunc(slices.Clone(allowed), func(state ledger.EffectState) bool { return state == ledger.EffectCancelled })
 	case string(find.Attention):
 		needed := o.Effects.States
@@ -98,7 +98,7 @@ func runOfEffects(r *request, q query, o *runs.Order) (err error) {
 	return nil
 }
 
-// fixedQuery returns the query of the same run with absolute times.
+// fixedQuery returns the same run's query with absolute times.
 func fixedQuery(o runs.Order, q query) url.Values {
 	v := desk.By(o.Action)
 	values := url.Values{"of": {string(v.On)}, "action": {v.Name}}
@@ -137,10 +137,10 @@ func commandOfRun(o runs.Order, q query) string {
 	return strings.Join(words, " ")
 }
 
-// moreThan is the number above which the user has to type the verb.
+// moreThan is the number of rows above which the user must type the verb.
 const moreThan = 1_000
 
-// paceOf reads the number of changes per second. 0 or empty: no limit.
+// paceOf reads the number of changes per second. 0 or empty means no limit.
 func paceOf(form url.Values) (float64, error) {
 	text := strings.TrimSpace(form.Get("pace"))
 	if text == "" {
@@ -153,12 +153,12 @@ func paceOf(form url.Values) (float64, error) {
 	return pace, nil
 }
 
-// countsOf reads the counts so far from the link that continues a preview.
+// countsOf reads the counts so far from a link that continues a preview.
 func countsOf(text string) (c runs.Counts) {
 	parts := strings.Split(text, ".")
 	for i, into := range []*int64{&c.Selected, &c.InDoubt, &c.Unrendered, &c.Unclear} {
 		if i < len(parts) {
-			n, _ := strconv.ParseInt(parts[i], 10, 64) // only the console writes it, and it is only shown
+			n, _ := strconv.ParseInt(parts[i], 10, 64) // only the console writes the text, and the count is only shown
 			*into = max(n, 0)
 		}
 	}
@@ -173,5 +173,5 @@ func countsText(c runs.Counts) string {
 	return strings.Join(parts, ".")
 }
 
-// nameOfRun returns the name of a run.
+// nameOfRun returns a run's name.
 func nameOfRun(r runs.Run) string { return cmp.Or(r.Name, r.Words()) }

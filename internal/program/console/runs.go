@@ -19,7 +19,7 @@ type runsPage struct {
 	view
 
 	List     []runs.Run
-	Older    string // query of the next page. Empty: none.
+	Older    string // query for the next page; empty if there is none
 	Commands []command
 }
 
@@ -39,10 +39,10 @@ func (p runsPage) data() (any, error) {
 	return shown, nil
 }
 
-// Name returns the name of a run.
+// Name returns a run's name.
 func (runsPage) Name(r runs.Run) string { return nameOfRun(r) }
 
-// listRuns lists bulk runs, the newest first.
+// listRuns lists bulk runs, newest first.
 func listRuns(r *request) error {
 	var before int64
 	if text := r.URL.Query().Get("before"); text != "" {
@@ -74,7 +74,7 @@ type runPage struct {
 	runs.Run
 
 	Verb     desk.Verb
-	Listed   string // path of the list from which it was started
+	Listed   string // path of the list from which the operator started the run
 	Commands []command
 }
 
@@ -95,13 +95,13 @@ func subjectOfRun(run runs.Run) subject {
 	}
 }
 
-// runSubject returns the run that a URL names, as the subject of operator actions.
+// runSubject returns the run in the URL as the subject of operator actions.
 func runSubject(r *request) (subject, error) {
 	run, err := readRun(r)
 	return subjectOfRun(run), err
 }
 
-// Offers returns the verbs that are possible now.
+// Offers returns the currently possible verbs.
 func (p runPage) Offers() []offer { return subjectOfRun(p.Run).offers(desk.Runs) }
 
 // Percent returns the share of the counted total that the run has processed, or -1 if nothing was
@@ -116,7 +116,7 @@ func (p runPage) Percent() int64 {
 	return min(99, p.Selected*100/p.Total)
 }
 
-// Ends returns when the run will be done at its pace, or the zero time if that is unknown.
+// Ends returns the time at which the run will be done at its pace, or zero if it is unknown.
 func (p runPage) Ends() time.Time {
 	if p.Run.State != runs.Running || p.PerSecond <= 0 || p.Total <= p.Selected {
 		return time.Time{}
@@ -124,7 +124,7 @@ func (p runPage) Ends() time.Time {
 	return p.Now.Add(time.Duration(float64(p.Total-p.Selected) / p.PerSecond * float64(time.Second)))
 }
 
-// Path returns the path of its page, below the path of the console.
+// Path returns the path of the run's page, relative to the console's path.
 func (p runPage) Path() string { return runPath(p.ID) }
 
 func noSuchRun(id string) *problem {
@@ -134,7 +134,7 @@ func noSuchRun(id string) *problem {
 	}
 }
 
-// readRun reads the run that a URL names.
+// readRun reads the run in the URL.
 func readRun(r *request) (runs.Run, error) {
 	id, err := strconv.ParseInt(r.PathValue("id"), 10, 64)
 	if err != nil || id < 1 {
@@ -147,7 +147,7 @@ func readRun(r *request) (runs.Run, error) {
 	return r.opts.Sight.ConcealRun(r.person, run), err
 }
 
-// showRun shows the progress of a run.
+// showRun shows a run's progress.
 func showRun(r *request) error {
 	run, err := readRun(r)
 	if err != nil {
@@ -164,8 +164,8 @@ func showRun(r *request) error {
 	return r.render(http.StatusOK, "run", shown)
 }
 
-// listOfRun returns the path of the list that a run was started from, without the state: the run
-// changes it.
+// listOfRun returns the path of the list from which the operator started the run, without the
+// state, which the run changes.
 func listOfRun(run runs.Run) string {
 	values := url.Values{}
 	if run.OfRefused() {

@@ -9,33 +9,34 @@ import (
 )
 
 const (
-	// waitingSearches is how many searches of one person may wait for the one that is running.
+	// waitingSearches is the maximum number of a user's searches that wait for the running search.
 	waitingSearches = 3
-	// searchWait limits how long a search waits. It leaves most of pageTimeout to the search itself.
+	// searchWait is the maximum wait of a search. It leaves most of pageTimeout to the search
+	// itself.
 	searchWait = 3 * time.Second
 )
 
-// searches lets each person run one payload search at a time: a search compiles a condition and
+// searches lets each user run one payload search at a time. A search compiles a condition and
 // evaluates it on the CPUs that also accept deliveries.
 type searches struct {
 	mu sync.Mutex
 	of map[searcher]*turn
 }
 
-// searcher identifies a person.
+// searcher identifies a user.
 type searcher struct {
 	way  signin.Way
 	name string
 }
 
-// turn is the queue of one person.
+// turn is the queue of one user.
 type turn struct {
 	running chan struct{} // has a value while a search runs
 	here    int           // searches that run or wait
 }
 
-// begin waits until no other search of the person runs, and returns a function that ends this one,
-// or false if too many wait or the wait took too long.
+// begin waits until no other search of the user runs, and returns a function that ends this search.
+// It returns false if too many searches wait, or if the wait takes too long.
 func (s *searches) begin(ctx context.Context, p signin.Person) (end func(), ok bool) {
 	who := searcher{p.Way, p.Name}
 	mine, ok := s.enter(who)

@@ -23,10 +23,10 @@ type shownSource struct {
 	Of         Source
 }
 
-// Path returns the path of its page, below the path of the console.
+// Path returns the path of the source's page, relative to the console's path.
 func (s shownSource) Path() string { return sourcePath(s.Name) }
 
-// data returns its JSON.
+// data returns the source's JSON.
 func (s shownSource) data() plainjson.Joined {
 	if s.Refused == nil {
 		s.Refused = map[string]int64{}
@@ -38,7 +38,7 @@ func (s shownSource) data() plainjson.Joined {
 	}{s.Configured, s.Of.Provider, s.Of.URL}}
 }
 
-// readSources returns the sources in the configuration, and those with data in the database.
+// readSources returns the configured sources, and sources with data in the database.
 func readSources(r *request) ([]shownSource, error) {
 	s, err := r.status.Get(r.Context())
 	if err != nil {
@@ -79,7 +79,7 @@ func (p sourcesPage) data() (any, error) {
 	return list, nil
 }
 
-// Refused returns how many requests of a source were refused, for all reasons.
+// Refused returns the number of a source's refused requests, for all reasons.
 func (sourcesPage) Refused(of shownSource) (n int64) {
 	for _, some := range of.Source.Refused {
 		n += some
@@ -100,16 +100,16 @@ type sourcePage struct {
 	view
 	shownSource
 
-	Steps    []string // to set it up
+	Steps    []string // setup steps
 	Secrets  []secretSeen
-	Passes   []coverage.Run // over the provider's list, the newest first
+	Passes   []coverage.Run // passes over the provider's list, newest first
 	Commands []command
 }
 
-// secretSeen is when deliveries were last verified with the secret at a position.
+// secretSeen is the last time at which deliveries were verified with the secret at a position.
 type secretSeen struct {
 	Position int       `json:"position"`
-	At       time.Time `json:"matched_at,omitzero"` // zero: never
+	At       time.Time `json:"matched_at,omitzero"` // zero if never
 }
 
 func (p sourcePage) data() (any, error) {
@@ -125,7 +125,7 @@ func (p sourcePage) data() (any, error) {
 // Meaning returns the most likely cause of a refusal.
 func (sourcePage) Meaning(reason string) string { return doctor.Meaning(reason) }
 
-// showSource shows one source: how to set it up, which secrets still match, what was refused.
+// showSource shows one source: its setup, the secrets that still match, and its refusals.
 func showSource(r *request) error {
 	list, err := readSources(r)
 	if err != nil {

@@ -21,26 +21,26 @@ import (
 // view is the common part of every page.
 type view struct {
 	Title     string
-	Section   string // of the navigation
-	Bare      bool   // the user is not signed in: the page has no navigation
+	Section   string // section of the navigation
+	Bare      bool   // if true, no user is signed in, and the page has no navigation
 	Person    signin.Person
 	Look      look
 	Here      string // path and query of this page, to return to
-	Done      string // what was just done, in a sentence
+	Done      string // sentence about the action that was just completed
 	Version   string
 	RequestID string
 	Now       time.Time
 	Badges    badges
 }
 
-// May reports whether the user's role includes this one. Actions without it are shown disabled; the
-// server refuses them too.
+// May reports whether the user's role includes this one. Actions without the role are shown
+// disabled; the server refuses them too.
 func (v view) May(role signin.Role) bool { return v.Person.Role.May(role) }
 
-// Time renders a point in time in the chosen zone. Its tooltip has milliseconds, also in UTC.
+// Time renders a time in the chosen zone. Its tooltip has milliseconds, also in UTC.
 func (v view) Time(t time.Time) template.HTML { return v.time(t, time.DateTime) }
 
-// Exact is Time with milliseconds, for events close to each other.
+// Exact is like Time, with milliseconds, for events close to each other.
 func (v view) Exact(t time.Time) template.HTML { return v.time(t, "2006-01-02 15:04:05.000") }
 
 func (v view) time(t time.Time, layout string) template.HTML {
@@ -53,7 +53,7 @@ func (v view) time(t time.Time, layout string) template.HTML {
 	return template.HTML(`<time datetime="` + t.UTC().Format(time.RFC3339Nano) + `" title="` + said + `">` + here.Format(layout) + `</time>`) //nolint:gosec // digits and names of zones
 }
 
-// Ago returns how long ago a time was, or how soon it will be.
+// Ago returns the time since t, or until t if it is in the future.
 func (v view) Ago(t time.Time) string {
 	switch away := v.Now.Sub(t); {
 	case t.IsZero():
@@ -65,7 +65,7 @@ func (v view) Ago(t time.Time) string {
 	}
 }
 
-// Due returns how soon a time will be, or since when it has been due.
+// Due returns the time until t, or the time since t if it has passed.
 func (v view) Due(t time.Time) string {
 	if !t.IsZero() && !t.After(v.Now) {
 		return "due " + v.Ago(t)
@@ -112,7 +112,7 @@ func (c *Console) readTemplates(files fs.FS) (map[string]*template.Template, err
 // forPrograms is a page whose data the API serves.
 type forPrograms interface{ data() (any, error) }
 
-// render answers with a complete page, or with its data for a program.
+// render responds with a complete page, or with its data for a program.
 func (r *request) render(status int, name string, page any) error {
 	if r.asData {
 		of, is := page.(forPrograms)
@@ -135,7 +135,7 @@ func (r *request) render(status int, name string, page any) error {
 	return nil
 }
 
-// marked renders text between backticks as code, as in the texts about providers.
+// marked renders text between backticks as code, like the texts about providers.
 func marked(text string) template.HTML {
 	var b strings.Builder
 	for i, part := range strings.Split(text, "`") {

@@ -12,27 +12,27 @@ import (
 )
 
 const (
-	// maxPayload is how much of a payload is shown: a browser takes more than a second for a
-	// megabyte.
+	// maxPayload is the maximum number of payload bytes shown: a browser takes more than a second
+	// for a megabyte.
 	maxPayload = 256 << 10
-	// maxDepth is how deep a payload may be nested to be shown in foldable parts.
+	// maxDepth is the maximum nesting for foldable parts.
 	maxDepth = 64
-	// maxHex is how much of a binary payload is shown.
+	// maxHex is the maximum number of bytes shown of a binary payload.
 	maxHex = 4 << 10
 )
 
-// Payload is how the bytes of an event or a request are shown.
+// Payload is the displayed form of an event's or a request's bytes.
 type Payload struct {
 	Stored bool
 	Size   int
 	Cut    bool
 	HTML   template.HTML // JSON, in foldable parts
-	Text   string        // anything else
-	Binary bool          // Text is a hex dump
-	WhyNot string        // why it is not shown. Empty: it is shown.
+	Text   string        // any other content
+	Binary bool          // true if Text is a hex dump
+	WhyNot string        // why the payload is not shown; empty if it is shown
 }
 
-// Hidden returns a payload that the user may not see.
+// Hidden returns a payload that the user must not see.
 func Hidden(whyNot string) Payload { return Payload{WhyNot: whyNot} }
 
 // Of renders a body, or nothing if it is not stored.
@@ -58,8 +58,8 @@ func Of(body []byte, stored bool) Payload {
 	return p
 }
 
-// tokens renders valid JSON with foldable objects and lists, one value per line. Numbers, the order
-// and repeated keys stay as received.
+// tokens renders valid JSON with foldable objects and lists, one value per line. Numbers, order and
+// repeated keys stay as received.
 type tokens struct {
 	in  []byte
 	out strings.Builder
@@ -71,7 +71,7 @@ func (t *tokens) space() {
 	}
 }
 
-// value writes the next value, or returns false if it is nested too deep.
+// value writes the next value, or returns false if the value is nested too deep.
 func (t *tokens) value(depth int) bool {
 	t.space()
 	switch t.in[0] {
@@ -135,7 +135,7 @@ func (t *tokens) group(depth int) bool {
 		if t.space(); opening == '{' {
 			t.token("key", t.stringLen())
 			t.space()
-			t.in = t.in[1:] // the colon
+			t.in = t.in[1:] // skips the colon
 			t.out.WriteString(": ")
 		}
 		if !t.value(depth + 1) {

@@ -8,10 +8,10 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/runs"
 )
 
-// State is the icon, the word and the colour of a state.
+// State is the icon, word and colour for a state.
 type State struct{ Icon, Class, Word string }
 
-// StateOf returns how to show the outcome of an event, or the state of an effect or a run.
+// StateOf returns the display form of an event's outcome, or of an effect's or a run's state.
 func StateOf(of any) State {
 	switch of := of.(type) {
 	case inbox.Outcome:
@@ -45,7 +45,7 @@ func outcome(o inbox.Outcome) State {
 	return shown
 }
 
-// Run returns how to show the state of a run.
+// Run returns the display form of a run's state.
 func Run(s runs.State) State {
 	shown := State{Word: string(s)}
 	switch s {
@@ -63,7 +63,7 @@ func Run(s runs.State) State {
 	return shown
 }
 
-// Effect returns how to show the state of an effect.
+// Effect returns the display form of an effect's state.
 func Effect(s ledger.EffectState) State {
 	shown := State{Word: strings.ReplaceAll(string(s), "_", " ")}
 	switch s {

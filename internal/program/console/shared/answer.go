@@ -1,4 +1,4 @@
-// Package shared computes an answer once for all concurrent callers.
+// Package shared computes a value once for all concurrent callers.
 package shared
 
 import (
@@ -9,9 +9,9 @@ import (
 )
 
 const (
-	// sharedFor is how long an answer is shared: twenty open pages cost as much as one.
+	// sharedFor is the time that an answer is shared: twenty open pages cost as much as one.
 	sharedFor = 2 * time.Second
-	// glanceTimeout limits a computation that no caller waits for.
+	// glanceTimeout limits a computation for which no caller waits.
 	glanceTimeout = 5 * time.Second
 )
 
@@ -21,17 +21,17 @@ type Answer[T any] struct {
 	Now func() time.Time
 
 	mu     sync.Mutex                  // held during Ask: other callers wait for the same answer
-	newest atomic.Pointer[answered[T]] // nil: none
-	asking atomic.Bool                 // Glance has started Ask
+	newest atomic.Pointer[answered[T]] // nil if there is no answer yet
+	asking atomic.Bool                 // true if Glance has started Ask
 }
 
-// answered is an immutable answer with its time.
+// answered is an immutable answer and its time.
 type answered[T any] struct {
 	answer T
 	at     time.Time
 }
 
-// Get returns the answer, which callers must not change. It calls Ask if the answer is too old, and
+// Get returns the answer, which callers must not change. It calls Ask if the answer is too old, or
 // after an error.
 func (s *Answer[T]) Get(ctx context.Context) (T, error) {
 	s.mu.Lock()
@@ -48,8 +48,8 @@ func (s *Answer[T]) Get(ctx context.Context) (T, error) {
 	return answer, nil
 }
 
-// Glance returns the newest answer, or false if there is none or it is stale. It never waits: if the
-// answer is older than again, Glance calls Ask in the background, once at a time.
+// Glance returns the newest answer, or false if there is none or it is stale. It never waits. If
+// the answer is older than again, Glance calls Ask in the background, once at a time.
 func (s *Answer[T]) Glance(again, stale time.Duration) (answer T, known bool) {
 	last := s.newest.Load()
 	if (last == nil || s.age(last) >= again) && s.asking.CompareAndSwap(false, true) {
@@ -57,7 +57,7 @@ func (s *Answer[T]) Glance(again, stale time.Duration) (answer T, known bool) {
 			defer s.asking.Store(false)
 			ctx, cancel := context.WithTimeout(context.Background(), glanceTimeout)
 			defer cancel()
-			_, _ = s.Get(ctx) // without an answer nothing is shown
+			_, _ = s.Get(ctx) // without an answer, nothing is shown
 		}()
 	}
 	if last == nil || s.age(last) >= stale {
@@ -66,7 +66,7 @@ func (s *Answer[T]) Glance(again, stale time.Duration) (answer T, known bool) {
 	return last.answer, true
 }
 
-// age returns the age of an answer: the maximum if the clock was set back since.
+// age returns the age of an answer: the maximum if the clock was set back after the answer.
 func (s *Answer[T]) age(of *answered[T]) time.Duration {
 	if age := s.Now().Sub(of.at); age >= 0 {
 		return age
