@@ -1,8 +1,7 @@
-// Package doctor says how a system is. ReadStatus reads what fits on one screen: the
-// three numbers that tell whether webhooks are healthy, what needs attention, what is
-// waiting and since when, and which processes run. Server, Invariants and Waiting find
-// what is wrong: settings that break the guarantees, rows that contradict them, and what
-// waits for a worker or an operator.
+// Package doctor reports a system's state. ReadStatus reads a one-screen summary: three numbers
+// that show whether webhooks are healthy, alerts, waiting work and its age, and running processes.
+// Server, Invariants and Waiting find faults: settings that break the guarantees, rows that
+// contradict them, and work that waits for a worker or an operator.
 package doctor
 
 import (
@@ -18,13 +17,13 @@ import (
 	"github.com/hooklatch/hooklatch/schema"
 )
 
-// Level is how bad a Finding is.
+// Level is the severity of a Finding.
 type Level string
 
 // The levels.
 const (
 	OK      Level = "ok"
-	Warning Level = "warning" // repairs itself, or should be looked at
+	Warning Level = "warning" // repairs itself, or should be checked
 	Problem Level = "problem" // a guarantee does not hold
 )
 
@@ -33,27 +32,25 @@ type Finding struct {
 	Level   Level  `json:"level"`
 	Check   string `json:"check"`
 	Message string `json:"message"`
-	Fix     string `json:"fix,omitempty"` // what to do about it
+	Fix     string `json:"fix,omitempty"` // advice on what to do
 
-	// How many rows wait, and since when.
+	// Number of waiting rows, and the time since when they wait.
 	Count int64     `json:"count,omitempty"`
 	Since time.Time `json:"since,omitzero"`
 
-	// The first rows of a user-defined check, by the names of their columns. Count is the number
-	// of all rows.
+	// First rows of a user-defined check, by column name. Count is the number of all rows.
 	Rows []map[string]*string `json:"rows,omitempty"`
 }
 
-// maxShown is how many violations of an invariant are listed.
+// maxShown is the maximum number of violations listed for an invariant.
 const maxShown = 5
 
-// invariant is a query that returns a row for each violation, with the total number and a text
-// for this one.
+// invariant is a query that returns a row for each violation, with the total number and a text.
 type invariant struct {
 	violations statement.Of[shown]
 
 	level Level
-	holds string // what is true if nothing violates it
+	holds string // statement that is true if nothing violates it
 	fix   string
 }
 

@@ -10,11 +10,10 @@ import (
 
 const directURL = "set database.direct_url to an address that bypasses the pooler, and leave database.url as it is"
 
-// Pooler checks that the connections of a pool are connections to the server, not to a pooler
-// that shares them with other clients. With a Problem, no other check is reliable. Pooler
-// queries which server process is behind a connection. A pooler invents the process number
-// that a client gets when it connects. A pooler that pools transactions gives two connected
-// clients the same process.
+// Pooler checks that the pool's connections lead to the server, not to a pooler that shares them
+// with other clients. If Pooler returns a Problem, no other check is reliable. Pooler queries the
+// server process behind each connection. A pooler invents the process number that a client gets
+// when it connects. A transaction pooler gives two connected clients the same process.
 func Pooler(ctx context.Context, pool *pgxpool.Pool) (Finding, error) {
 	first, err := pool.Acquire(ctx)
 	if err != nil {
@@ -32,7 +31,7 @@ func Pooler(ctx context.Context, pool *pgxpool.Pool) (Finding, error) {
 		Level: Warning, Check: "pooler", Fix: "if it pools transactions, " + directURL,
 		Message: "connected through a pooler: LISTEN and prepared statements work only if it pools sessions",
 	}
-	if pool.Config().MaxConns < 2 { // no second connection to compare with
+	if pool.Config().MaxConns < 2 { // no second connection for comparison
 		return unsure, nil
 	}
 	second, err := pool.Acquire(ctx)

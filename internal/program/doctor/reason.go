@@ -1,6 +1,6 @@
 package doctor
 
-// meanings are the most likely causes of refusals, by reason. The pages in docs/providers have
+// meanings are the most likely causes of refusals, by reason. The pages in docs/providers describe
 // the causes for each sender.
 var meanings = map[string]string{
 	"wrong_signature":             "the secret differs, or a proxy changes the body",
@@ -24,6 +24,6 @@ var meanings = map[string]string{
 	"no_valid_secret":             "no secret of the source is valid at this time",
 }
 
-// Meaning returns the most likely cause of refusals for a reason. Empty: the page "Receiving"
-// in docs lists all reasons.
+// Meaning returns the most likely cause of refusals for a reason, or "". The page "Receiving" in
+// docs lists all reasons.
 func Meaning(reason string) string { return meanings[reason] }

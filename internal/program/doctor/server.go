@@ -13,14 +13,15 @@ import (
 )
 
 const (
-	// minVersion is the oldest server version that Hooklatch is tested with.
+	// minVersion is the oldest server version with which Hooklatch is tested.
 	minVersion = 150000
-	// maxSnapshot is how old a snapshot may be: rows deleted after it stay in the tables, and
+	// maxSnapshot is the maximum age of a snapshot: rows deleted after it stay in the tables, and
 	// every search for jobs reads them.
 	maxSnapshot = time.Hour
-	// maxDeadJobs is how many dead rows of river_job may wait for vacuum.
+	// maxDeadJobs is the maximum number of dead river_job rows that wait for vacuum.
 	maxDeadJobs = 100_000
-	// maxClockDifference is how far the database's clock may differ from this machine's.
+	// maxClockDifference is the maximum difference between the database's clock and this machine's
+	// clock.
 	maxClockDifference = 2 * time.Second
 )
 
@@ -39,8 +40,8 @@ type facts struct {
 	Encoding          string
 	MaxConnections    int
 	Connections       int
-	SnapshotSeconds   float64 // how long the oldest snapshot has been held
-	SnapshotOf        string  // who holds it
+	SnapshotSeconds   float64 // age of the oldest snapshot
+	SnapshotOf        string  // holder of the oldest snapshot
 	DeadJobs          int64
 	LiveJobs          int64
 	Now               time.Time
@@ -54,15 +55,15 @@ type ServerOptions struct {
 	AllowFsyncOff bool
 }
 
-// Server checks the settings that the durability of a commit depends on, and conditions that
-// slow the server down.
+// Server checks settings on which the durability of a commit depends, and conditions that slow the
+// server down.
 func Server(ctx context.Context, pool *pgxpool.Pool, opts ServerOptions) ([]Finding, error) {
 	opts.Schema = opts.Schema.OrDefault()
 	q, err := loadQuestions(opts.Schema)
 	if err != nil {
 		return nil, err
 	}
-	// Connect before the clocks are compared: connecting takes time.
+	// Connecting takes time, so it must precede the comparison of clocks.
 	if err := pool.Ping(ctx); err != nil {
 		return nil, fmt.Errorf("reach the database: %w", err)
 	}
@@ -137,7 +138,7 @@ func (f facts) clock(ours time.Time) Finding {
 	return Finding{Level: OK, Check: "clock", Message: "the clocks of the database and this machine agree within " + maxClockDifference.String()}
 }
 
-// CheckFsync is the name of the check that the server does not lose commits.
+// CheckFsync is the name of the check for a server that may lose commits.
 const CheckFsync = "fsync"
 
 func (f facts) snapshot() Finding {

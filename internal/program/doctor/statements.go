@@ -12,8 +12,8 @@ import (
 //go:embed query waiting/*.sql
 var queries embed.FS
 
-// questions contains the statements of query/*.sql: the settings of the server, and the
-// violations of each invariant.
+// questions contains the texts of query/*.sql: the server settings, and the violations of each
+// invariant.
 type questions struct {
 	AttemptsBeyondEffect  statement.Of[shown]
 	DoneWithoutAttempt    statement.Of[shown]
@@ -28,7 +28,7 @@ type questions struct {
 	Server                statement.Bound
 }
 
-// shown is how many violations of an invariant are listed.
+// shown is the maximum number of violations listed for an invariant.
 type shown struct{ Limit int }
 
 func loadQuestions(name schema.Name) (questions, error) {
@@ -37,7 +37,7 @@ func loadQuestions(name schema.Name) (questions, error) {
 	return q, err
 }
 
-// waitingQuestions contains the statements of waiting/*.sql.
+// waitingQuestions contains the texts of waiting/*.sql.
 type waitingQuestions struct {
 	Configurations statement.Of[workerSeconds]
 	Destinations   statement.Of[lateBefore]
@@ -52,7 +52,7 @@ type waitingQuestions struct {
 // lateBefore is the time before which an effect must have been due to count as late.
 type lateBefore struct{ LateBefore time.Time }
 
-// workerSeconds is how long ago a running worker may have been seen last.
+// workerSeconds is the maximum time since a running worker was last seen.
 type workerSeconds struct{ WorkerSeconds float64 }
 
 func loadWaitingQuestions(name schema.Name) (waitingQuestions, error) {

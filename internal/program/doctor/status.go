@@ -13,50 +13,50 @@ import (
 	"github.com/hooklatch/hooklatch/worker/alarm"
 )
 
-// hours is the length of the series.
+// hours is the length of a series.
 const hours = 24
 
 // StatusOptions configure ReadStatus.
 type StatusOptions struct {
 	Pool   *pgxpool.Pool
 	Schema schema.Name
-	// SizeBudget is how many bytes the tables may use. 0: no limit.
+	// SizeBudget is the maximum number of bytes for the tables. 0 means no limit.
 	SizeBudget int64
-	// Of selects sources and destinations by name, with everything about them. Nil: all.
+	// Of selects sources and destinations by name, with all their data. If nil, it selects all.
 	Of func(name string) bool
 	// AllowFsyncOff makes fsync = off a Warning instead of a Problem.
 	AllowFsyncOff bool
-	// Awaited is true for a page that a user waits for: see measure.MostAwaited.
+	// Awaited is true for a page for which a user waits: see measure.MostAwaited.
 	Awaited bool
 }
 
-// Status is the state of a system. Times are by the database's clock.
+// Status is the state of a system. Times are from the database's clock.
 type Status struct {
 	At time.Time `json:"at"`
 	// FirstAttempts is the failure rate of the first attempts of the last hour. Duplicates is the
-	// duplicate rate of the events received in it.
+	// duplicate rate of the events received in that hour.
 	FirstAttempts Share         `json:"first_attempts"`
 	Duplicates    Share         `json:"duplicates"`
 	Tables        []Table       `json:"tables"`
 	Needs         []alarm.Alert `json:"needs"`
-	// Server lists settings and conditions of the server that break a guarantee or slow it down.
+	// Server lists server settings and conditions that break a guarantee or slow the server down.
 	Server       []Finding     `json:"server"`
 	Destinations []Destination `json:"destinations"`
 	Sources      []Source      `json:"sources"`
 	Processes    []Process     `json:"processes"`
 }
 
-// NeedsSomebody reports whether an operator has to act.
+// NeedsSomebody reports whether an operator must act.
 func (s *Status) NeedsSomebody() bool {
 	return slices.ContainsFunc(s.Needs, func(a alarm.Alert) bool { return a.Severity != alarm.Notice }) ||
 		slices.ContainsFunc(s.Server, func(f Finding) bool { return f.Level == Problem })
 }
 
-// Share is a part of all: failed ones of first attempts, or duplicates of events.
+// Share is a part of a whole: failed first attempts, or duplicate events.
 type Share struct {
 	Part int64 `json:"part"`
 	All  int64 `json:"all"`
-	// Hours are the rates of the last 24 hours, the current hour last. Null: all is 0.
+	// Hours are the rates of the last 24 hours, the current hour last. An hour without data is null.
 	Hours []*float64 `json:"hours"`
 }
 
@@ -79,11 +79,11 @@ type Table struct {
 	Days  int    `json:"grew_in_days,omitempty"`
 }
 
-// Destination contains what waits for a destination, and what blocks it.
+// Destination contains a destination's waiting effects, and the reasons why they are blocked.
 type Destination struct {
 	Name        string           `json:"name"`
 	Effects     map[string]int64 `json:"effects"`            // by state, except done
-	AtLeast     []string         `json:"at_least,omitempty"` // states of which there may be more
+	AtLeast     []string         `json:"at_least,omitempty"` // states that may have more effects
 	OldestDue   time.Time        `json:"oldest_due,omitzero"`
 	PausedAt    time.Time        `json:"paused_at,omitzero"`
 	PausedBy    string           `json:"paused_by,omitempty"`
@@ -91,39 +91,39 @@ type Destination struct {
 	OpenedAt    time.Time        `json:"breaker_opened_at,omitzero"`
 	Breaker     string           `json:"breaker_reason,omitempty"`
 	ProbeAt     time.Time        `json:"probe_at,omitzero"`
-	// Of the last hour.
+	// Counts of the last hour.
 	First       int64 `json:"first_attempts"`
 	FirstFailed int64 `json:"first_attempts_failed"`
 }
 
-// Source contains what a source received in the last hour, and what waits.
+// Source contains the counts of a source in the last hour, and its waiting events.
 type Source struct {
 	Name                string           `json:"name"`
 	LastAccepted        time.Time        `json:"last_accepted,omitzero"`
 	Accepted            int64            `json:"accepted"`
 	Duplicates          int64            `json:"duplicates"`
-	UsualDuplicates     *float64         `json:"usual_duplicates"` // rate in this hour of the day over the last seven days
+	UsualDuplicates     *float64         `json:"usual_duplicates"` // rate at this hour of the day over the last seven days
 	Refused             map[string]int64 `json:"refused"`          // by reason
 	Quarantined         int64            `json:"quarantined"`
 	Undispatched        int64            `json:"undispatched"`
-	AtLeast             bool             `json:"undispatched_at_least,omitzero"` // there may be more
+	AtLeast             bool             `json:"undispatched_at_least,omitzero"` // if true, there may be more
 	OldestUndispatched  time.Time        `json:"oldest_undispatched,omitzero"`
-	Unserved            bool             `json:"unserved,omitzero"` // no running worker serves the source
+	Unserved            bool             `json:"unserved,omitzero"` // if true, no running worker serves the source
 	Skipped             int64            `json:"skipped"`           // in the last hour
 	Failed              int64            `json:"failed"`
 	Held                int64            `json:"held"`
 	FirstAttempts       int64            `json:"first_attempts"`
 	FirstAttemptsFailed int64            `json:"first_attempts_failed"`
-	Backfill            *Backfill        `json:"backfill,omitempty"` // nil: the provider's list is not read
+	Backfill            *Backfill        `json:"backfill,omitempty"` // nil if the provider's list is not read
 }
 
-// Backfill is how complete a source is, compared with its provider's list.
+// Backfill is the completeness of a source, compared with its provider's list.
 type Backfill struct {
 	CoveredUntil time.Time `json:"covered_until"`
-	ForgottenAt  time.Time `json:"forgotten_at,omitzero"` // when the provider stops listing the events of CoveredUntil; zero: unknown
+	ForgottenAt  time.Time `json:"forgotten_at,omitzero"` // when the provider stops listing the events of CoveredUntil; zero if unknown
 	Listed       int64     `json:"listed"`                // in the last hour, like the counts below
 	Recovered    int64     `json:"recovered"`
-	Reported     int64     `json:"reported"` // missing, in passes with mode: report
+	Reported     int64     `json:"reported"` // missing events in passes with mode: report
 	Lost         int64     `json:"lost"`
 	Failures     int       `json:"failures"` // consecutive failed passes
 	Error        string    `json:"error,omitzero"`
@@ -141,7 +141,7 @@ type Process struct {
 	SeenAt     time.Time `json:"seen_at"`
 }
 
-// ReadStatus reads a Status: see package measure for what that costs.
+// ReadStatus reads a Status. Package measure documents the cost.
 func ReadStatus(ctx context.Context, opts StatusOptions) (*Status, error) {
 	reader, err := measure.NewReader(opts.Pool, opts.Schema)
 	if err != nil {
@@ -189,8 +189,8 @@ func ReadStatus(ctx context.Context, opts StatusOptions) (*Status, error) {
 	return s, nil
 }
 
-// keep removes all sources and destinations that of does not select. Share.Hours still covers
-// all of them.
+// keep removes all sources and destinations that of does not select. Share.Hours still covers all
+// of them.
 func (s *Status) keep(of func(name string) bool) {
 	if of == nil {
 		return
@@ -207,7 +207,7 @@ func (s *Status) keep(of func(name string) bool) {
 	s.Needs = slices.DeleteFunc(s.Needs, func(a alarm.Alert) bool { return left[a.Subject] })
 }
 
-// shares returns the rates by hour.
+// shares returns the hourly rates.
 func shares(part, all []int64) []*float64 {
 	list := make([]*float64, len(all))
 	for i := range all {
@@ -226,7 +226,7 @@ func sum(a, b []int64) []int64 {
 	return list
 }
 
-// refusedOf returns the refusals among counts, by reason.
+// refusedOf returns the refusals in counts, by reason.
 func refusedOf(counts map[measure.What]int64) map[string]int64 {
 	refused := map[string]int64{}
 	for what, n := range counts {

@@ -14,7 +14,7 @@ import (
 	"github.com/hooklatch/hooklatch/internal/safetext"
 )
 
-// Print writes the status for humans, on one screen.
+// Print writes the status on one screen.
 func (s *Status) Print(w io.Writer) error {
 	p := &printer{w: tabwriter.NewWriter(w, 0, 0, 2, ' ', 0), now: s.At}
 	p.numbers(s)
@@ -31,7 +31,7 @@ type printer struct {
 	now time.Time
 }
 
-// row writes cells that are aligned with those of the rows around them. Text from untrusted
+// row writes cells that are aligned with the cells of neighbouring rows. Text from untrusted
 // senders is made safe for a terminal.
 func (p *printer) row(cells ...string) {
 	safe := make([]string, len(cells))
@@ -64,7 +64,7 @@ func (p *printer) numbers(s *Status) {
 	p.row("tables", Volume(bytes), growth, largest(s.Tables))
 }
 
-// largest names the largest tables.
+// largest returns the largest tables as text.
 func largest(tables []Table) string {
 	var names []string
 	for _, t := range tables[:min(3, len(tables))] {
@@ -101,7 +101,7 @@ func (p *printer) server(s *Status) {
 	}
 }
 
-// ago returns how long ago a point in time is.
+// ago returns the time since t, as text.
 func (p *printer) ago(t time.Time) string {
 	if t.IsZero() {
 		return "-"
@@ -151,7 +151,7 @@ func (p *printer) sources(s *Status) {
 	p.refusals(s)
 }
 
-// lists prints how complete sources are, compared with their providers' lists.
+// lists prints the completeness of sources, compared with their providers' lists.
 func (p *printer) lists(s *Status) {
 	if !slices.ContainsFunc(s.Sources, func(of Source) bool { return of.Backfill != nil }) {
 		return
@@ -165,7 +165,7 @@ func (p *printer) lists(s *Status) {
 	}
 }
 
-// refusals prints why requests were refused, and the most likely causes.
+// refusals prints the reasons for refused requests, and the most likely causes.
 func (p *printer) refusals(s *Status) {
 	if !slices.ContainsFunc(s.Sources, func(of Source) bool { return len(of.Refused) > 0 }) {
 		return
@@ -186,15 +186,15 @@ func (p *printer) processes(s *Status) {
 	}
 }
 
-// Count returns how many effects are in a state.
+// Count returns the number of effects in a state.
 func (d Destination) Count(state string) string {
 	return UpTo(d.Effects[state], slices.Contains(d.AtLeast, state))
 }
 
-// Waits returns how many events wait to be dispatched.
+// Waits returns the number of events that wait to be dispatched.
 func (s Source) Waits() string { return UpTo(s.Undispatched, s.AtLeast) }
 
-// UpTo formats a count, with a plus if there may be more.
+// UpTo formats a count, with a plus if the real count may be higher.
 func UpTo(n int64, atLeast bool) string {
 	if atLeast {
 		return strconv.FormatInt(n, 10) + "+"
@@ -202,10 +202,10 @@ func UpTo(n int64, atLeast bool) string {
 	return strconv.FormatInt(n, 10)
 }
 
-// number formats a count, with a dash for 0.
+// number formats a count, or a dash for 0.
 func number(n int64) string { return orDash(strconv.FormatInt(n, 10)) }
 
-// orDash replaces "0" by a dash.
+// orDash replaces "0" with a dash.
 func orDash(count string) string {
 	if count == "0" {
 		return "-"
@@ -213,7 +213,7 @@ func orDash(count string) string {
 	return count
 }
 
-// Volume formats a number of bytes for humans.
+// Volume formats a number of bytes for reading.
 func Volume(n int64) string {
 	const kib = 1 << 10
 	units := []string{"B", "KiB", "MiB", "GiB", "TiB"}
@@ -241,7 +241,7 @@ func percent(share float64, known bool) string {
 	return fmt.Sprintf("%.1f %%", 100*share)
 }
 
-// sparkline draws rates, scaled to the highest, with a space where a rate is unknown.
+// sparkline draws rates, scaled to the highest rate, with a space for an unknown rate.
 func sparkline(shares []*float64) string {
 	const bars = "▁▂▃▄▅▆▇█"
 	highest := 0.0

@@ -18,7 +18,7 @@ type reading struct {
 	alerts   []alarm.Alert
 }
 
-// judge reads what is waiting and what was counted lately, and sets the alerts that fire.
+// judge reads waiting work and recent counts, and sets the firing alerts.
 func (r *reading) judge(ctx context.Context, reader *measure.Reader, sizeBudget int64) error {
 	var err error
 	if r.snapshot, err = reader.Read(ctx); err != nil {
@@ -32,7 +32,7 @@ func (r *reading) judge(ctx context.Context, reader *measure.Reader, sizeBudget 
 	return nil
 }
 
-// named contains rows by name, created when they are first used.
+// named contains rows by name. A row is created on its first use.
 type named[T any] map[string]*T
 
 func (n named[T]) of(name string) *T {

@@ -17,15 +17,15 @@ import (
 
 const (
 	timeLayout = "2006-01-02 15:04:05Z"
-	// lateAfter is how long something may be due before it becomes a finding.
+	// lateAfter is the time that work may be due before it becomes a finding.
 	lateAfter = time.Minute
-	// reportInterval is how often River reports that a queue is worked, plus some time for the
+	// reportInterval is the interval at which River reports a worked queue, plus some time for the
 	// report itself.
 	reportInterval = 11 * time.Minute
 )
 
-// Waiting finds what waits: how many rows, since when, why, and which command to run. It does not
-// report rows that wait for less than a minute while a worker runs.
+// Waiting finds waiting work: the number of rows, their age, the reason, and the command to run. It
+// does not report rows that have waited for less than a minute while a worker runs.
 func Waiting(ctx context.Context, pool *pgxpool.Pool, name schema.Name) ([]Finding, error) {
 	q, err := loadWaitingQuestions(name)
 	if err != nil {
@@ -62,12 +62,12 @@ type waiting struct {
 	err      error
 
 	now        time.Time // by the database's clock
-	works      bool      // whether a worker runs
-	reportedAt time.Time // when any queue was last worked
+	works      bool      // true if a worker runs
+	reportedAt time.Time // last time that any queue was worked
 	measured   reading
 }
 
-// ask runs a query, scans each row into into, and calls row for it.
+// ask runs a query, scans each row into into, and then calls row.
 func (w *waiting) ask(question statement.Bound, into []any, row func()) {
 	if w.err != nil {
 		return
@@ -84,7 +84,7 @@ func (w *waiting) ask(question statement.Bound, into []any, row func()) {
 	}
 }
 
-// read reads the measurements that the remaining findings are based on.
+// read reads the measurements for the remaining findings.
 func (w *waiting) read() {
 	if w.err != nil {
 		return
@@ -102,7 +102,7 @@ func (w *waiting) add(check string, count int64, since time.Time, message, fix s
 	})
 }
 
-// since formats a point in time, with how long ago it was.
+// since formats a time and its age.
 func (w *waiting) since(t time.Time) string {
 	return fmt.Sprintf("since %s (%s)", t.UTC().Format(timeLayout), clock.Roughly(w.now.Sub(t)))
 }
@@ -141,7 +141,7 @@ func (w *waiting) worker() {
 	w.ask(w.sql.Worker, []any{&w.now, &w.works, &reportedAt}, func() { w.reportedAt = orZero(reportedAt) })
 }
 
-// idle returns the message for the case that nothing waits.
+// idle returns the message for the case that nothing is waiting.
 func (w *waiting) idle() string {
 	if w.works {
 		return "a worker is running, and nothing has been waiting for longer than " + clock.Roughly(lateAfter)
@@ -149,7 +149,7 @@ func (w *waiting) idle() string {
 	return "nothing is waiting; no worker is running"
 }
 
-// unserved returns why no worker processes a queue, or "" if one does.
+// unserved returns the reason why no worker processes a queue, or "" if a worker does.
 func (w *waiting) unserved(reportedAt time.Time) string {
 	switch {
 	case !w.works && w.reportedAt.IsZero():

@@ -10,7 +10,7 @@ import (
 	"github.com/hooklatch/hooklatch/worker/alarm"
 )
 
-// came returns the verb for effects in a state that only an operator ends.
+// came returns the verb for effects in a state that only an operator can end.
 func came(state string, count int64) string {
 	switch {
 	case state == "failed":
@@ -21,7 +21,7 @@ func came(state string, count int64) string {
 	return "are " + state
 }
 
-// span formats the times of the first and the last of several rows.
+// span formats the times of the first and last of several rows.
 func (w *waiting) span(first, last *time.Time) string {
 	from, to := orZero(first), orZero(last)
 	text := w.since(from)
@@ -31,7 +31,7 @@ func (w *waiting) span(first, last *time.Time) string {
 	return text
 }
 
-// setAside finds effects that stay as they are until an operator acts.
+// setAside finds effects that stay in their state until an operator acts.
 func (w *waiting) setAside() {
 	var destination, state, why string
 	var count, inDoubt, unrendered int64
@@ -54,7 +54,7 @@ func (w *waiting) setAside() {
 		if inDoubt > 0 {
 			commands = append(commands, "hooklatch effects retry "+selected+" --in-doubt")
 		}
-		for i, source := range sources { // effects that succeeded stay as they are
+		for i, source := range sources { // effects that succeeded stay done
 			commands = append(commands, fmt.Sprintf("hooklatch events replay --state dispatched --source %s --since %s", source, sinces[i].UTC().Format(time.RFC3339)))
 		}
 		w.add("effects_"+state, count, orZero(since), message,
@@ -62,7 +62,7 @@ func (w *waiting) setAside() {
 	})
 }
 
-// failedEvents finds events that are not dispatched until they are replayed.
+// failedEvents finds events that are not dispatched until an operator replays them.
 func (w *waiting) failedEvents() {
 	var source, why string
 	var count int64
@@ -121,8 +121,8 @@ func (w *waiting) events() {
 	})
 }
 
-// abandoned finds destinations with recently abandoned attempts. Each of them kept its slot longer
-// than its time-out.
+// abandoned finds destinations with recently abandoned attempts. Each such attempt kept its slot
+// longer than its time-out.
 func (w *waiting) abandoned() {
 	for _, found := range w.measured.alerts {
 		if found.Name == "attempts_abandoned" {
@@ -132,8 +132,8 @@ func (w *waiting) abandoned() {
 	}
 }
 
-// pausedQueues finds queues that were paused in River itself. That does not pause a destination:
-// first attempts are made without its queue.
+// pausedQueues finds queues that were paused in River itself. Such a pause does not pause a
+// destination: first attempts do not use the queue.
 func (w *waiting) pausedQueues() {
 	var queue string
 	var since time.Time
@@ -143,7 +143,7 @@ func (w *waiting) pausedQueues() {
 	})
 }
 
-// destinations finds effects that wait, and what blocks their destination.
+// destinations finds waiting effects, and the reasons why their destinations are blocked.
 func (w *waiting) destinations() {
 	var name, pausedBy, pauseReason, breakerReason string
 	var count, late int64

@@ -12,7 +12,7 @@ import (
 	"github.com/hooklatch/hooklatch/worker/alarm"
 )
 
-// bySource finds events that no running worker serves, and events that were skipped.
+// bySource finds events that no running worker serves, and skipped events.
 func (w *waiting) bySource() {
 	if w.err != nil {
 		return
@@ -42,7 +42,7 @@ func (w *waiting) bySource() {
 }
 
 // lists finds errors of provider lists and of endpoints at providers. Firing alerts are reported
-// in the words of the alert.
+// with the alert's own text.
 func (w *waiting) lists(s *measure.Snapshot) {
 	told := map[string]bool{}
 	for _, a := range w.measured.alerts {
@@ -79,8 +79,8 @@ func (a announced) shares(other announced) bool {
 	})
 }
 
-// configurations finds processes whose configuration is older than that of another process with
-// the same sources.
+// configurations finds processes with an older configuration than another process with the same
+// sources.
 func (w *waiting) configurations() {
 	var all []announced
 	var one announced

@@ -1,4 +1,4 @@
--- Effects that are done without an attempt that the receiver confirmed.
+-- Finds effects that are done without an attempt that the receiver confirmed.
 SELECT count(*) OVER () AS total, e.idempotency_key || ' to ' || e.destination AS violation
 FROM hooklatch.effects AS e
 WHERE e.state = 'done'

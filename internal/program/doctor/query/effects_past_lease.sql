@@ -1,4 +1,4 @@
--- Attempts whose lease ended long ago and that no worker has claimed since.
+-- Finds attempts whose lease ended long ago and that no worker has claimed since.
 SELECT count(*) OVER () AS total, e.idempotency_key || ' to ' || e.destination || ', attempt ' || e.attempt || ', lease until ' || e.lease_until AS violation
 FROM hooklatch.effects AS e
 WHERE e.state = 'started'

@@ -1,5 +1,5 @@
--- Unfinished effects that send the content of an event that does not exist. Finished effects
--- outlive their events, and so does an effect with a body of its own that an operator retried.
+-- Finds unfinished effects that send a missing event's content. Finished effects outlive their
+-- events. So do effects with a separate body that an operator retried.
 SELECT count(*) OVER () AS total, e.idempotency_key || ' to ' || e.destination || ', of ' || e.source || '/' || e.event_id AS violation
 FROM hooklatch.effects AS e
 WHERE e.source <> ''

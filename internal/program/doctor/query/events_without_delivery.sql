@@ -1,6 +1,6 @@
--- Events whose delivery is missing although the partition of its day exists: retention drops
--- whole days. When it drops a day, it must keep the deliveries of events that still wait.
--- Imported events never had a delivery.
+-- Finds events whose delivery is missing although the partition for its day exists: retention drops
+-- whole days. When it drops a day, it must keep the deliveries of waiting events. Imported events
+-- never had a delivery.
 WITH bodiless AS (
     SELECT p.source, p.event_id
     FROM hooklatch.processed_events AS p

@@ -1,5 +1,5 @@
--- Events that have waited to be dispatched for minutes without a job, which Reconcile should have
--- repaired.
+-- Finds events that have waited to be dispatched for minutes without a job. Reconcile should have
+-- repaired them.
 SELECT count(*) OVER () AS total, p.source || '/' || p.event_id || ', received ' || p.received_at AS violation
 FROM hooklatch.processed_events AS p
 WHERE {{event_lacks_its_job}}

@@ -1,5 +1,4 @@
--- The running processes that have announced a configuration, the newest configuration
--- first.
+-- Lists running processes that have announced a configuration, newest configuration first.
 SELECT w.id, w.configuration, w.configured_at, w.dispatches, w.routes, w.sources || w.handler_sources AS sources
 FROM hooklatch.workers AS w
 WHERE w.seen_at > now() - make_interval(secs => :worker_seconds::float8)

@@ -1,5 +1,5 @@
--- Unfinished effects by destination: all, those that have been due since before the given time and
--- wait only for a worker, and what blocks the destination.
+-- Lists unfinished effects by destination: all effects, effects that were due before the given time
+-- and wait only for a worker, and the reason why the destination is blocked.
 WITH unfinished AS (
     SELECT
         e.destination, e.queue, e.next_attempt_at,

@@ -1,6 +1,6 @@
--- Effects that wait for an operator, by destination and state, with the reason of the newest. If
--- requests could not be rendered, only a replay of their events renders them again: the sources of
--- these events, and since when.
+-- Lists effects that wait for an operator, by destination and state, with the newest effect's
+-- reason. If requests could not be rendered, only a replay of their events renders them again. For
+-- these, it lists the events' sources and times.
 WITH aside AS (
     SELECT e.destination, e.state, e.finished_at, e.error, e.maybe_applied_since, e.request_rendering = 'failed' AS unrendered, e.source, e.event_id
     FROM hooklatch.effects AS e

@@ -1,6 +1,6 @@
--- Events that wait to be dispatched, by queue, and when a worker of the queue last reported: River
--- reports when it starts and every 10 minutes. Events of sources that no running worker serves are
--- found by source.
+-- Lists events that wait to be dispatched, by queue, with the last report of the queue's workers:
+-- River reports when it starts and every 10 minutes. Events of sources that no running worker
+-- serves are found by source.
 WITH waits AS MATERIALIZED (
     SELECT found.source
     FROM {{undispatched_sources}} AS found

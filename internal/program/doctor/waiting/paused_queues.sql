@@ -1,4 +1,4 @@
--- Queues that were paused in River itself, such as in River UI, not by pausing a destination.
+-- Lists queues that were paused in River itself, such as in River UI, not by pausing a destination.
 SELECT q.name, q.paused_at
 FROM hooklatch.river_queue AS q
 WHERE q.paused_at IS NOT NULL

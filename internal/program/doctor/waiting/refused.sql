@@ -1,5 +1,5 @@
--- Quarantined deliveries from addresses from which their source had accepted deliveries: most
--- likely they are genuine.
+-- Lists quarantined deliveries from addresses from which the source had accepted deliveries: most
+-- likely these are genuine.
 SELECT
     r.source, count(*), min(r.rejected_at) AS since, max(r.rejected_at) AS latest,
     (array_agg(r.reason ORDER BY r.rejected_at DESC))[1] AS reason,

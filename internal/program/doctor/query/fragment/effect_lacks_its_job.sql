@@ -1,7 +1,7 @@
--- Whether the effect e is unfinished and should have a job, but no live one will
--- attempt or settle it. Statements add for how long.
+-- True if effect e is unfinished and should have a job, but no live job will attempt or settle it.
+-- Statements add a minimum time.
 e.state IN ('pending', 'started', 'in_doubt')
-    -- Of an order only the first has a job, and one that is at work.
+    -- In an order, only the first effect and an effect at work have jobs.
     AND (e.order_key = '' OR e.state = 'started' OR NOT {{behind_in_order}})
     AND NOT EXISTS (
         SELECT

@@ -1,5 +1,4 @@
--- Whether the event p is undispatched, but no live job will dispatch it. Statements
--- add for how long.
+-- True if event p is undispatched, but no live job will dispatch it. Statements add a minimum time.
 p.outcome = 'received'
     AND NOT EXISTS (
         SELECT
