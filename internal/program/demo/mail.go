@@ -24,22 +24,22 @@ const (
 type MailOptions struct {
 	// Listener is served until Stop. Required.
 	Listener net.Listener
-	// Print is called with a line for each mail. Nil: nothing is printed.
+	// Print is called with a line for each email. If nil, nothing is printed.
 	Print func(line string)
-	// Logger logs errors of clients. Defaults to one that discards.
+	// Logger logs client errors. Defaults to a logger that discards.
 	Logger *slog.Logger
 }
 
-// SeenMail is a received mail.
+// SeenMail is a received email.
 type SeenMail struct {
 	MessageID string    `json:"message_id"`
-	Times     int       `json:"times"` // how often it was received; mail programs show equal ids once
+	Times     int       `json:"times"` // number of times received; mail programs show equal ids once
 	To        []string  `json:"to"`
 	Subject   string    `json:"subject"`
 	FirstAt   time.Time `json:"first_at"`
 }
 
-// Mail is an SMTP server that accepts every mail and delivers none.
+// Mail is an SMTP server that accepts every email and delivers none.
 type Mail struct {
 	opts    MailOptions
 	server  *smtp.Server
@@ -69,10 +69,10 @@ func (m *Mail) Start() {
 	m.serving.Go(func() { _ = m.server.Serve(m.opts.Listener) }) // ends with the listener
 }
 
-// Stop waits for mails in flight until ctx is done.
+// Stop waits for emails in flight until ctx is done.
 func (m *Mail) Stop(ctx context.Context) error {
 	err := m.server.Shutdown(ctx)
-	// The server does not know a Serve that begins only now, which would never end.
+	// The server does not know a Serve call that is only beginning, which would never end.
 	_ = m.opts.Listener.Close()
 	if err != nil {
 		_ = m.server.Close()
@@ -81,7 +81,7 @@ func (m *Mail) Stop(ctx context.Context) error {
 	return err
 }
 
-// Seen returns the mails in the order of their first arrival.
+// Seen returns the emails in the order of first arrival.
 func (m *Mail) Seen() []SeenMail { return m.seen.all() }
 
 // mailSession is one connection.

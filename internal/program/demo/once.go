@@ -2,12 +2,12 @@ package demo
 
 import "sync"
 
-// once stores the first value of each key and how often the key was received. It keeps maxKept keys
-// and removes the oldest first.
+// once stores the first value of each key, and the number of times the key was received. It keeps
+// maxKept keys and removes the oldest first.
 type once[T any] struct {
 	mu    sync.Mutex
 	first map[string]*T
-	order []string // keys, the oldest first
+	order []string // keys, oldest first
 	count func(*T) // adds one to the count
 }
 
@@ -33,7 +33,7 @@ func (o *once[T]) note(key string, value T) T {
 	return *known
 }
 
-// all returns the stored values in the order of their first arrival.
+// all returns the stored values in the order of first arrival.
 func (o *once[T]) all() []T {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -1,5 +1,5 @@
 // Package demo provides example receivers for the dev command: an HTTP receiver that applies each
-// idempotency key once, and a mail server that stores mails.
+// idempotency key once, and a mail server that stores emails.
 package demo
 
 import (
@@ -24,34 +24,34 @@ import (
 const (
 	// maxBody is the largest body any provider sends.
 	maxBody = 32 << 20
-	// maxKept limits what is stored. The oldest values are removed first.
+	// maxKept is the maximum number of stored values. The oldest values are removed first.
 	maxKept = 10_000
 
 	readHeaderTimeout = 5 * time.Second
 )
 
 // UnansweredPath is the path at which the first request with each key gets no response, so that its
-// sender cannot know the outcome. Later requests are handled like all others.
+// sender cannot know the outcome. Later requests are handled normally.
 const UnansweredPath = "/unanswered"
 
 // ReceiverOptions configure a Receiver.
 type ReceiverOptions struct {
 	// Listener is served until Stop. Required.
 	Listener net.Listener
-	// Secret verifies the Standard Webhooks signature of requests. Required.
+	// Secret verifies the Standard Webhooks signatures of requests. Required.
 	Secret secret.Value
 	// Mail is also listed by GET /seen. It may be nil.
 	Mail *Mail
-	// Print is called with a line for each effect. Nil: nothing is printed.
+	// Print is called with a line for each effect. If nil, nothing is printed.
 	Print func(line string)
-	// Logger defaults to one that discards.
+	// Logger defaults to a logger that discards.
 	Logger *slog.Logger
 }
 
 // Seen is an effect as the receiver saw it.
 type Seen struct {
 	Key       string    `json:"key"`   // idempotency key
-	Times     int       `json:"times"` // requests with this key; the first is applied
+	Times     int       `json:"times"` // requests with this key; only the first is applied
 	Source    string    `json:"source"`
 	EventID   string    `json:"event_id"`
 	EventType string    `json:"event_type"`
@@ -109,7 +109,7 @@ func (r *Receiver) Stop(ctx context.Context) error {
 	return err
 }
 
-// Seen returns the effects in the order of their first arrival.
+// Seen returns the effects in the order of first arrival.
 func (r *Receiver) Seen() []Seen { return r.seen.all() }
 
 func (r *Receiver) receive(w http.ResponseWriter, request *http.Request) {
@@ -163,8 +163,7 @@ func (s Seen) line() string {
 	return "receiver  applied  " + what
 }
 
-// named reports whether the request was sent to localhost, or to the address on which the receiver
-// listens.
+// named reports whether the request was sent to localhost, or to the receiver's address.
 func (r *Receiver) named(request *http.Request) bool {
 	return loopback.Called(request) || request.Host == r.opts.Listener.Addr().String()
 }
@@ -184,5 +183,5 @@ func (r *Receiver) list(w http.ResponseWriter, request *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	encoder := json.NewEncoder(w)
 	encoder.SetIndent("", "  ")
-	_ = encoder.Encode(listed) // the peer is gone
+	_ = encoder.Encode(listed) // the peer has disconnected
 }

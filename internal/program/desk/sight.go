@@ -15,16 +15,16 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/runs"
 )
 
-// Sight says which roles see payloads and the requests made from them.
+// Sight defines the roles that see payloads and the requests made from them.
 type Sight struct {
-	// Payloads is the role that sees payloads, headers and responses of receivers.
-	// Defaults to Viewer.
+	// Payloads is the role that sees payloads, headers and receivers' responses. Defaults to
+	// Viewer.
 	Payloads signin.Role
 	// Mask lists, by source, JSON pointers to values that only admins see.
 	Mask map[string][]string
 }
 
-// DeniedError is returned when a caller may not see something. Its text names the role that may.
+// DeniedError is returned when a caller must not see something. Its text names the role that may.
 type DeniedError struct{ Heading, Text string }
 
 // Error implements error.
@@ -33,13 +33,14 @@ func (e *DeniedError) Error() string { return e.Heading + ": " + e.Text }
 // maskedValue replaces a masked value.
 const maskedValue = `"<masked>"`
 
-// View decides what a caller sees of a source's events and of the requests made from them.
+// View determines the parts that a caller sees of a source's events and of the requests made from
+// them.
 type View struct {
-	hidden string   // why nothing is shown. Empty: something is.
-	masked []string // pointers to values that are not shown. Empty: all are.
+	hidden string   // why nothing is shown; empty if something is shown
+	masked []string // pointers to values that are not shown; empty if all are shown
 }
 
-// Of returns the view that a person has of a source.
+// Of returns a person's view of a source.
 func (s Sight) Of(person signin.Person, source identity.Source) View {
 	if needed := cmp.Or(s.Payloads, signin.Viewer); !person.Role.May(needed) {
 		return View{hidden: fmt.Sprintf("Payloads require the role %s. Your role is %s.", needed, person.Role)}
@@ -62,8 +63,8 @@ func (v View) Whole() error {
 	return nil
 }
 
-// WhyNot says why an effect's request and responses are not shown: a request may contain
-// any value of its event. Empty: they are shown.
+// WhyNot returns the reason why an effect's request and responses are not shown: a request may
+// contain any value of its event. It is empty if they are shown.
 func (v View) WhyNot() string {
 	if v.hidden == "" && len(v.masked) > 0 {
 		return "Some values of this source are masked, and requests may contain them. Requests and responses require the role admin."
@@ -94,7 +95,7 @@ func (v View) Payload(e *inbox.Event) pretty.Payload {
 	return pretty.Of(body, stored)
 }
 
-// ConcealEvent clears the fields of an event and its effects that may not be seen.
+// ConcealEvent clears fields of an event and its effects that the caller must not see.
 func (v View) ConcealEvent(l *life.Event) {
 	if v.hidden != "" {
 		l.Event.Headers = nil
@@ -104,7 +105,7 @@ func (v View) ConcealEvent(l *life.Event) {
 	}
 }
 
-// ConcealEffect clears the fields of an effect and its attempts that may not be seen.
+// ConcealEffect clears fields of an effect and its attempts that the caller must not see.
 func (v View) ConcealEffect(e *life.Effect) {
 	v.Conceal(&e.Effect)
 	if v.WhyNot() != "" {
@@ -114,14 +115,14 @@ func (v View) ConcealEffect(e *life.Effect) {
 	}
 }
 
-// Conceal clears the fields of a row that may not be seen.
+// Conceal clears fields of a row that the caller must not see.
 func (v View) Conceal(e *ledger.Effect) {
 	if v.WhyNot() != "" {
 		e.Request.URL, e.Request.Body, e.Request.Headers, e.ResponseExcerpt = "", nil, nil, ""
 	}
 }
 
-// RefuseSearch fails if a person searches for values they may not see: enough searches
+// RefuseSearch fails if a person searches for values that the person must not see: enough searches
 // would reveal a value.
 func (s Sight) RefuseSearch(person signin.Person, content find.Content, source identity.Source) error {
 	if content.IsZero() {
@@ -138,8 +139,8 @@ func (s Sight) RefuseSearch(person signin.Person, content find.Content, source i
 	return nil
 }
 
-// ConcealRun removes the search condition from a run if the person may not search for it:
-// the condition and the number it selected together would reveal values.
+// ConcealRun removes the search condition from a run if the person must not search for it: the
+// condition together with the number of selected rows would reveal values.
 func (s Sight) ConcealRun(person signin.Person, run runs.Run) runs.Run {
 	if s.RefuseSearch(person, run.Content(), run.Source()) != nil {
 		run.Order = run.Concealed(run.By.RequestID)

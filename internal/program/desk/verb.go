@@ -1,6 +1,6 @@
-// Package desk defines the verbs that operators apply to events, effects, destinations,
-// sources and runs, and decides what an operator may see. The command line, the console
-// and its API take their texts from it.
+// Package desk defines the verbs that operators apply to events, effects, destinations, sources and
+// runs, and decides what an operator may see. The command line, the console and its API use texts
+// from this package.
 package desk
 
 import (
@@ -18,10 +18,10 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/runs"
 )
 
-// Thing is a kind of object that verbs apply to, as commands and paths name it.
+// Thing is a kind of object to which verbs apply, with its name in commands and paths.
 type Thing string
 
-// All things.
+// Kinds of things.
 const (
 	Events       Thing = "events"
 	Effects      Thing = "effects"
@@ -31,14 +31,14 @@ const (
 	Refused      Thing = "quarantine" // deliveries
 )
 
-// One returns the singular.
+// One returns the thing's name in the singular.
 func (t Thing) One() string { return strings.TrimSuffix(string(t), "s") }
 
-// Target identifies the object that a verb is applied to.
+// Target identifies the object to which a verb is applied.
 type Target struct {
-	Event identity.EventRef // of Events
-	Run   int64             // of Runs
-	Name  string            // of the others: a key or a name
+	Event identity.EventRef // if the thing is Events
+	Run   int64             // if the thing is Runs
+	Name  string            // of any other thing: a key or a name
 }
 
 // String implements fmt.Stringer.
@@ -52,13 +52,13 @@ func (t Target) String() string {
 	return t.Event.String()
 }
 
-// Terms are the options of a verb, where it takes any.
+// Terms are the options of a verb, if the verb has any.
 type Terms struct {
-	NewKeys bool    // of TakesNewKeys
-	Pace    float64 // of TakesPace: changes per second. 0: no limit.
+	NewKeys bool    // for verbs with TakesNewKeys
+	Pace    float64 // for verbs with TakesPace: changes per second, 0 for no limit
 }
 
-// Verb is an action that an operator can apply to one thing, and with a bulk run to many.
+// Verb is an action that an operator can apply to one thing, and by a bulk run to many things.
 type Verb struct {
 	On     Thing
 	Name   string        // of the command, and the last part of its path
@@ -69,22 +69,22 @@ type Verb struct {
 	Short  string        // in the list of commands
 	// Means describes the verb's result, in sentences. The first begins with The and the thing.
 	Means string
-	Past  string // state of the thing afterwards: "paused"
-	Then  string // next step for a single thing. Empty: none.
-	Done  string // confirmation on a page. Empty: Past and recorded.
-	// From are the states in which the verb is possible; nil: all.
+	Past  string // state of the thing afterwards, such as "paused"
+	Then  string // next step for a single thing; empty if there is none
+	Done  string // confirmation on a page; if empty, Past and "recorded"
+	// From are the states in which the verb is possible; nil for all states.
 	From []string
 	// Usual is the state used in examples.
 	Usual string
-	// TakesNewKeys and TakesPace say which terms the verb takes.
+	// TakesNewKeys and TakesPace select the terms that the verb accepts.
 	TakesNewKeys, TakesPace bool
-	// Doubt says why an operator has to check the receiver before the verb is applied to an
-	// effect. Empty or nil: no check is needed.
+	// Doubt returns the reason why an operator must check the receiver before applying the verb to
+	// an effect. If it is nil or returns "", no check is needed.
 	Doubt func(ledger.Effect) string
-	// Own marks a verb with commands and pages of its own, listed here for its texts.
+	// Own marks a verb with separate commands and pages, listed here only for its texts.
 	Own bool
-	// Do applies the verb to one thing. Errors: those of the package that stores the thing.
-	// Nil where Own.
+	// Do applies the verb to one thing. Its errors are from the package that stores the thing. It
+	// is nil if Own is true.
 	Do func(ctx context.Context, o *outbox.Outbox, target Target, terms Terms, by ledger.Operator) error
 }
 
@@ -97,7 +97,7 @@ func (v Verb) Many() bool { return slices.Contains(runs.Actions(), v.Action) }
 // MeansFor returns Means with another first word, such as "Each" for "Each effect is ...".
 func (v Verb) MeansFor(word string) string { return word + strings.TrimPrefix(v.Means, "The") }
 
-// Result describes one thing afterwards.
+// Result describes one thing after the verb.
 func (v Verb) Result() string {
 	if v.Then == "" {
 		return v.Past
@@ -105,7 +105,7 @@ func (v Verb) Result() string {
 	return v.Past + ": " + v.Then
 }
 
-// Said is the confirmation on a page.
+// Said returns the confirmation on a page.
 func (v Verb) Said() string {
 	if v.Done != "" {
 		return v.Done
@@ -116,7 +116,7 @@ func (v Verb) Said() string {
 // PossibleIn reports whether the verb applies to a thing in this state.
 func (v Verb) PossibleIn(state string) bool { return v.From == nil || slices.Contains(v.From, state) }
 
-// Of returns the verbs of a thing except its Own, in the order in which pages offer them.
+// Of returns the verbs of a thing except its Own, in the order on pages.
 func Of(thing Thing) []Verb {
 	return slices.DeleteFunc(Verbs(), func(v Verb) bool { return v.Own || v.On != thing })
 }
@@ -126,15 +126,16 @@ func Possible(thing Thing, state string) []Verb {
 	return slices.DeleteFunc(Of(thing), func(v Verb) bool { return !v.PossibleIn(state) })
 }
 
-// Named returns the verb of a thing that is not its Own. Not Known: none exists.
+// Named returns the verb of a thing by name, except verbs with Own. If there is none, Known returns
+// false.
 func Named(thing Thing, name string) Verb {
 	return first(func(v Verb) bool { return !v.Own && v.On == thing && v.Name == name })
 }
 
-// By returns the verb of an action. Not Known: none exists.
+// By returns the verb for an action. If there is none, Known returns false.
 func By(action ledger.Action) Verb { return first(func(v Verb) bool { return v.Action == action }) }
 
-// SaidOf returns the confirmation of the verb of this name. Empty: none exists.
+// SaidOf returns the confirmation for the verb with this name, or "" if there is none.
 func SaidOf(name string) string {
 	if v := first(func(v Verb) bool { return v.Name == name }); v.Known() {
 		return v.Said()

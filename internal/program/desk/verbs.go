@@ -15,17 +15,18 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/runs"
 )
 
-// States of a destination and of a source that decide which verbs are possible.
+// States of destinations and sources that decide which verbs are possible.
 const (
 	Active      = "active"
-	BreakerOpen = "open"      // and no probe is in flight
+	BreakerOpen = "open"      // no probe is in flight
 	Probed      = "half_open" // a probe is in flight
-	Paused      = "paused"    // by an operator
+	Paused      = "paused"    // paused by an operator
 	Listed      = "listed"    // a worker reads the provider's list
 	Unlisted    = "unlisted"
 )
 
-// Verbs returns all verbs. Of the verbs that a bulk run can apply to a thing, the first is the default.
+// Verbs returns all verbs. The first verb that a bulk run can apply to a thing is the default for
+// that thing.
 func Verbs() []Verb {
 	return []Verb{
 		{
@@ -155,8 +156,8 @@ func Verbs() []Verb {
 	}
 }
 
-// appliedTwice returns the warning before the retry of an at_most_once effect that may have
-// been applied, and "" for any other effect.
+// appliedTwice returns the warning before the retry of an at_most_once effect that may have been
+// applied, or "" for any other effect.
 func appliedTwice(e ledger.Effect) string {
 	if e.Policy != ledger.AtMostOnce || e.MaybeAppliedSince.IsZero() {
 		return ""

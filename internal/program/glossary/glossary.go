@@ -1,17 +1,17 @@
-// Package glossary defines the terms of Hooklatch's texts, one word for one thing. The help page of
-// the console and docs/glossary.md are rendered from it, and a test holds all texts to it.
+// Package glossary defines the terms in Hooklatch's texts, one word for one thing. The console's
+// help page and docs/glossary.md are rendered from it, and a test checks all texts against it.
 package glossary
 
-// Term is a word with one meaning in every text.
+// Term is a word with one meaning in all texts.
 type Term struct {
 	Name string
 	// Means is its definition, in a sentence or two.
 	Means string
-	// Not are phrases for the same thing that no text uses.
+	// Not are phrases for the same thing that texts must not use.
 	Not []string
 }
 
-// Terms returns all terms in the order in which a reader meets them.
+// Terms returns all terms in reading order.
 func Terms() []Term {
 	return []Term{
 		{Name: "Sender", Means: "A system that delivers webhooks, such as Stripe or a service of your own."},

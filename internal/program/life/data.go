@@ -7,18 +7,18 @@ import (
 	"github.com/hooklatch/hooklatch/worker/route"
 )
 
-// History is the part of a single effect's JSON that lists omit.
+// History is the part of an effect's JSON that lists omit.
 type History struct {
 	Attempts    []ledger.Attempt    `json:"attempts,omitempty"`
 	Transitions []ledger.Transition `json:"transitions,omitempty"`
 }
 
-// Data returns the JSON of a single effect.
+// Data returns the JSON of one effect.
 func (e Effect) Data() plainjson.Joined {
 	return plainjson.Joined{e.Effect, History{e.Attempts, e.Transitions}}
 }
 
-// eventLife is the part of a single event's JSON that lists omit.
+// eventLife is the part of an event's JSON that lists omit.
 type eventLife struct {
 	TraceID string                  `json:"trace_id,omitzero"`
 	Effects []plainjson.Joined      `json:"effects,omitempty"`
@@ -29,7 +29,7 @@ type eventLife struct {
 	OtherRoutes bool                `json:"dispatched_by_other_routes,omitzero"`
 }
 
-// Data returns the JSON of a single event.
+// Data returns the JSON of one event.
 func (l *Event) Data() plainjson.Joined {
 	more := eventLife{TraceID: TraceOf(l.Event), Replays: l.Replays, Actions: l.Actions, Routes: l.Routes, OtherRoutes: l.OtherRoutes}
 	for i, link := range l.Links {

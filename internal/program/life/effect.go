@@ -13,11 +13,11 @@ type Effect struct {
 
 	Attempts    []ledger.Attempt
 	Transitions []ledger.Transition
-	Suppressed  bool // whether an earlier event had created it
+	Suppressed  bool // true if an earlier event created the effect
 }
 
-// ReadEffect reads the effect with an idempotency key, also with one from before its key was
-// changed. Errors: ledger.ErrNotFound.
+// ReadEffect reads the effect with an idempotency key. It also accepts a key from before the
+// effect's key was changed. Errors: ledger.ErrNotFound.
 func ReadEffect(ctx context.Context, o *outbox.Outbox, key string) (Effect, error) {
 	e, err := o.Ledger().Effect(ctx, key)
 	if err != nil {
@@ -33,7 +33,7 @@ func ReadEffect(ctx context.Context, o *outbox.Outbox, key string) (Effect, erro
 	return effect, nil
 }
 
-// Meaning says what an effect's state means.
+// Meaning describes an effect's state.
 func Meaning(e ledger.Effect) string {
 	switch e.State {
 	case ledger.EffectPending:
@@ -57,6 +57,6 @@ func Meaning(e ledger.Effect) string {
 	return ""
 }
 
-// Ordered reports whether only an operator can cause the transition: it leaves a state that
-// no effect leaves by itself.
+// Ordered reports whether only an operator can cause the transition: no effect leaves its former
+// state by itself.
 func Ordered(t ledger.Transition) bool { return t.From != "" && t.From.Finished() }

@@ -1,4 +1,4 @@
-// Package life describes the history of one event or one effect, in the same words for the
+// Package life describes the history of one event or one effect, with the same texts for the
 // command line and the console.
 package life
 
@@ -13,20 +13,20 @@ import (
 	"github.com/hooklatch/hooklatch/worker/route"
 )
 
-// Event is an event with everything that followed from it.
+// Event is an event with all its consequences.
 type Event struct {
 	Event   *inbox.Event
 	Links   []ledger.EventEffect
-	Effects []Effect // of the links, in the same order
+	Effects []Effect // effects of the links, in the same order
 	Replays []inbox.EventReplay
-	Actions []ledger.OperatorAction // that name the event or its effects, the oldest first
+	Actions []ledger.OperatorAction // operator actions on the event or its effects, oldest first
 
 	Routes      []route.Explanation
-	OtherRoutes bool   // the event was dispatched by another configuration
+	OtherRoutes bool   // true if another configuration dispatched the event
 	NoRoutes    string // why Routes is unknown
 }
 
-// maxActions limits how many operator actions are shown.
+// maxActions is the maximum number of operator actions shown.
 const maxActions = 1_000
 
 // ReadEvent reads everything except the routes, which are not in the database. Errors:
@@ -57,14 +57,14 @@ func ReadEvent(ctx context.Context, o *outbox.Outbox, e *inbox.Event) (*Event, e
 	return l, nil
 }
 
-// Explain sets whether and why the routes of a configuration match the event. The event may
-// have been dispatched by another configuration.
+// Explain sets each route's result for the event, with the reason. Another configuration may have
+// dispatched the event.
 func (l *Event) Explain(ctx context.Context, table *route.Table) {
 	l.Routes = table.Explain(ctx, l.Event)
 	l.OtherRoutes = l.Event.ConfigHash != "" && l.Event.ConfigHash != table.ConfigHash()
 }
 
-// WhyNone says why an event has no effects. The text follows the word none.
+// WhyNone returns the reason why an event has no effects. The text follows the word "none".
 func WhyNone(e *inbox.Event) string {
 	switch e.Outcome {
 	case inbox.Skipped:
@@ -82,7 +82,8 @@ func WhyNone(e *inbox.Event) string {
 	return ""
 }
 
-// TraceOf returns the id of the trace in which the event was received, or "" if it has none.
+// TraceOf returns the id of the trace in which the event was received, or "" if the event has no
+// trace.
 func TraceOf(e *inbox.Event) string {
 	if span := tracing.Parse(e.Traceparent); span.HasTraceID() {
 		return span.TraceID().String()

@@ -31,7 +31,7 @@ func AttemptLine(a ledger.Attempt) string {
 	return line
 }
 
-// TransitionLine describes one change of state in a line.
+// TransitionLine describes one state change in a line.
 func TransitionLine(t ledger.Transition) string {
 	line := string(t.To)
 	if t.From != "" {

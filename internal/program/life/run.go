@@ -14,18 +14,18 @@ type Run struct {
 	Name      string          `json:"name,omitzero"`
 	Action    ledger.Action   `json:"action"`
 	Filter    json.RawMessage `json:"filter"`
-	Most      int64           `json:"most,omitzero"`       // maximum number that it may select
-	PerSecond float64         `json:"per_second,omitzero"` // maximum number of changes per second. 0: no limit
+	Most      int64           `json:"most,omitzero"`       // maximum number of rows that it may select
+	PerSecond float64         `json:"per_second,omitzero"` // maximum number of changes per second; 0 for no limit
 	Who       string          `json:"who"`
 	Role      string          `json:"role,omitzero"`
 	Via       string          `json:"via"`
 	Reason    string          `json:"reason,omitzero"`
 	CreatedAt time.Time       `json:"created_at"`
 	State     runs.State      `json:"state"`
-	Since     time.Time       `json:"since"`          // when it entered this state
-	Worked    bool            `json:"worked"`         // whether a process is working on it now
+	Since     time.Time       `json:"since"`          // time at which it entered this state
+	Worked    bool            `json:"worked"`         // true if a process is working on it now
 	Error     string          `json:"error,omitzero"` // why it failed, or stopped by itself
-	Total     int64           `json:"total,omitzero"` // number counted before it started, if any
+	Total     int64           `json:"total,omitzero"` // number of rows counted before the start, if any
 
 	runs.Counts
 }
@@ -33,7 +33,7 @@ type Run struct {
 // OfRun returns the JSON of a run.
 func OfRun(r runs.Run) Run {
 	filter, err := r.Record()
-	if err != nil { // a year beyond 9999, which Postgres would not have returned
+	if err != nil { // the year is beyond 9999, which Postgres would not have returned
 		filter = json.RawMessage(`{}`)
 	}
 	return Run{

@@ -1,5 +1,5 @@
-// Package logqueue writes log lines to a stream whose reader may be slow, stuck or gone,
-// and never makes the caller wait for it.
+// Package logqueue writes log lines to a stream whose reader may be slow, stuck or closed. Callers
+// never wait for the stream.
 package logqueue
 
 import (
@@ -14,10 +14,10 @@ import (
 const (
 	// DefaultSize is the default of Options.Size.
 	DefaultSize = 1 << 20
-	// atomicWrite is PIPE_BUF of Linux: a pipe keeps a write of at most this size in one
-	// piece, also beside other writers.
+	// atomicWrite is Linux's PIPE_BUF: a pipe keeps a write of at most this size in one piece, even
+	// with other writers.
 	atomicWrite = 4096
-	// stuckAfter is how long one write may take before Trouble reports it.
+	// stuckAfter is the time that one write may take before Trouble reports it.
 	stuckAfter = 5 * time.Second
 )
 
@@ -25,33 +25,33 @@ const (
 type Options struct {
 	// Out is the stream. Its Write may block, and may fail. Required.
 	Out io.Writer
-	// Name is the name of the stream, for metrics and errors. Required.
+	// Name is the stream's name, for metrics and errors. Required.
 	Name string
-	// Size bounds the bytes that wait to be written. Defaults to DefaultSize.
+	// Size is the maximum number of bytes that wait to be written. Defaults to DefaultSize.
 	Size int
 }
 
-// Queue is the way to one stream. Until Start a write goes to the stream and waits for
-// it; after Start a write is queued. One goroutine writes the queue to the stream in
-// order. A full queue drops new lines until it is empty again; the stream then gets a
-// line with their number. A Queue is safe for concurrent use.
+// Queue writes to one stream. Before Start, writes go directly to the stream and wait for it. After
+// Start, writes are queued, and one goroutine writes the queue to the stream in order. A full queue
+// drops new lines until it is empty again; the stream then gets a line with their number. A Queue
+// is safe for concurrent use.
 type Queue struct {
 	opts Options
-	wake chan struct{} // has an element when there is something to do
+	wake chan struct{} // has an element if the goroutine must wake up
 
 	mu       sync.Mutex
 	running  bool
 	report   func(lines int64) []byte
-	pending  []byte // accepted, not taken by the writing goroutine
-	waiting  int    // bytes accepted and not written, pending among them
+	pending  []byte // accepted, but not yet taken by the writing goroutine
+	waiting  int    // bytes accepted and not written, including pending
 	overflow int64  // lines dropped since the queue was full
 	dropped  int64  // lines dropped since the start
 	writing  time.Time
-	failure  error // of the last write
+	failure  error // error of the last write
 	closing  bool
 	ended    chan struct{}
 
-	lost int64 // lines not written and not reported yet; used only by the writing goroutine
+	lost int64 // lines neither written nor reported yet; used only by the writing goroutine
 }
 
 // New returns a Queue that does not queue yet.
@@ -62,8 +62,8 @@ func New(opts Options) *Queue {
 	return &Queue{opts: opts, wake: make(chan struct{}, 1), ended: make(chan struct{})}
 }
 
-// Start begins to queue. report makes the line that says how many lines were dropped;
-// nil: a line of plain text. A second call changes report only.
+// Start starts queueing. report creates the line about the number of dropped lines; if nil, the
+// line is plain text. A second call only changes report.
 func (q *Queue) Start(report func(lines int64) []byte) {
 	if report == nil {
 		report = func(lines int64) []byte { return fmt.Appendf(nil, "%d lines were dropped\n", lines) }
@@ -77,7 +77,7 @@ func (q *Queue) Start(report func(lines int64) []byte) {
 	}
 }
 
-// Write queues p, which holds whole lines, or drops it. After Start it neither waits nor
+// Write queues p, which consists of whole lines, or drops p. After Start, it neither waits nor
 // fails.
 func (q *Queue) Write(p []byte) (int, error) {
 	q.mu.Lock()
@@ -114,24 +114,24 @@ func (q *Queue) Close(ctx context.Context) {
 	}
 }
 
-// Name is Options.Name.
+// Name returns Options.Name.
 func (q *Queue) Name() string { return q.opts.Name }
 
-// Dropped returns how many lines were dropped since the start.
+// Dropped returns the number of lines dropped since the start.
 func (q *Queue) Dropped() int64 {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.dropped
 }
 
-// Waiting returns how many bytes wait to be written.
+// Waiting returns the number of bytes that wait to be written.
 func (q *Queue) Waiting() int64 {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return int64(q.waiting)
 }
 
-// Trouble returns why lines are not being written, or nil if they are.
+// Trouble returns the reason why lines are not being written, or nil if they are.
 func (q *Queue) Trouble() error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -149,11 +149,11 @@ func (q *Queue) Trouble() error {
 func (q *Queue) signal() {
 	select {
 	case q.wake <- struct{}{}:
-	default: // it is awake
+	default: // already awake
 	}
 }
 
-// linesIn counts lines; the last one may lack its end.
+// linesIn counts lines; the last line may lack its line break.
 func linesIn(p []byte) int64 {
 	n := int64(bytes.Count(p, []byte{'\n'}))
 	if len(p) > 0 && p[len(p)-1] != '\n' {

@@ -12,17 +12,17 @@ import (
 )
 
 const (
-	// linesASecond and linesAtOnce bound the lines of one message.
+	// linesASecond and linesAtOnce limit the lines with the same message.
 	linesASecond = 1
 	linesAtOnce  = 10
-	// maxMessages is how many messages have a bound of their own. All others share one.
+	// maxMessages is the number of messages with separate limits. All others share one limit.
 	maxMessages = 64
 )
 
-// Throttled returns a handler that passes at most 10 lines of one message to next at
-// once, and one a second after them. The next line that passes has the number of those
-// left out under logkey.Count. It is for lines that a stranger or a viewer can cause as
-// often as they like.
+// Throttled returns a handler that passes at most 10 lines with the same message to next at once,
+// and one a second after that. The next line that passes has the number of omitted lines under
+// logkey.Count. Throttled is for lines that unauthenticated clients or viewers can cause without
+// limit.
 func Throttled(next slog.Handler) slog.Handler {
 	return &throttled{Handler: next, lines: &lines{of: map[string]*message{}}}
 }
@@ -30,7 +30,7 @@ func Throttled(next slog.Handler) slog.Handler {
 type throttled struct {
 	slog.Handler
 
-	lines *lines // shared with handlers made by WithAttrs and WithGroup
+	lines *lines // shared with handlers from WithAttrs and WithGroup
 }
 
 // lines counts the lines of each message.
@@ -41,7 +41,7 @@ type lines struct {
 
 type message struct {
 	limiter *rate.Limiter
-	left    atomic.Int64 // out, since the last line that passed
+	left    atomic.Int64 // omitted since the last line that passed
 }
 
 func (l *lines) message(text string) *message {

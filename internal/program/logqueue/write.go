@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// run writes what is queued until Close, and ends once the queue is empty.
+// run writes the queue until Close, and ends when the queue is empty.
 func (q *Queue) run() {
 	defer close(q.ended)
 	var batch []byte
@@ -27,7 +27,7 @@ func (q *Queue) run() {
 	}
 }
 
-// take exchanges what waits for the memory of the batch before it.
+// take exchanges the waiting lines for the memory of the previous batch.
 func (q *Queue) take(written []byte) (batch []byte, ends bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -35,8 +35,8 @@ func (q *Queue) take(written []byte) (batch []byte, ends bool) {
 	return batch, len(batch) == 0 && q.closing
 }
 
-// put writes one part. Lines that were lost before it are reported first; a stream that
-// does not take the report does not get the part either.
+// put writes one part. Earlier lost lines are reported first; if the stream does not accept the
+// report, it does not get the part either.
 func (q *Queue) put(part []byte) {
 	written := q.sayLost() && q.write(part)
 	lines := int64(0)
@@ -50,8 +50,7 @@ func (q *Queue) put(part []byte) {
 	q.dropped += lines
 }
 
-// settleOverflow ends a time in which new lines were dropped, once all lines from before
-// it are written.
+// settleOverflow ends an overflow, once all lines from before it are written.
 func (q *Queue) settleOverflow() {
 	q.mu.Lock()
 	if len(q.pending) == 0 {
@@ -62,7 +61,7 @@ func (q *Queue) settleOverflow() {
 	q.sayLost()
 }
 
-// sayLost reports lines that were lost, and returns whether none is left to report.
+// sayLost reports lost lines. It returns true if none are left to report.
 func (q *Queue) sayLost() bool {
 	if q.lost == 0 {
 		return true
@@ -77,7 +76,7 @@ func (q *Queue) sayLost() bool {
 	return true
 }
 
-// write calls the stream, and notes when the call began and how it ended.
+// write calls the stream, and records the start and the result of the call.
 func (q *Queue) write(part []byte) bool {
 	q.mu.Lock()
 	q.writing = time.Now()
@@ -89,7 +88,7 @@ func (q *Queue) write(part []byte) bool {
 	return err == nil
 }
 
-// head is as many whole lines as a pipe takes in one piece, or one longer line.
+// head returns as many whole lines as a pipe takes in one piece, or one longer line.
 func head(rest []byte) []byte {
 	if len(rest) <= atomicWrite {
 		return rest

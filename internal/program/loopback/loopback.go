@@ -14,9 +14,9 @@ func Is(host string) bool {
 	return host == "localhost" || err == nil && addr.Unmap().IsLoopback()
 }
 
-// Called reports whether a request was sent to this machine by such a name. A web
-// site can point its own name at 127.0.0.1 and let a browser read what answers
-// there (DNS rebinding); it cannot change the Host header.
+// Called reports whether a request's Host header is a name or address of this machine. A web site
+// can point its own name at 127.0.0.1 and let a browser read the responses (DNS rebinding), but it
+// cannot change the Host header.
 func Called(r *http.Request) bool {
 	host := r.Host
 	if name, _, err := net.SplitHostPort(host); err == nil {

@@ -34,21 +34,21 @@ import (
 	"github.com/hooklatch/hooklatch/internal/logkey"
 )
 
-// exemplarFilterEnv is OpenTelemetry's variable for the measurements that are kept as exemplars.
+// exemplarFilterEnv is OpenTelemetry's variable that selects the measurements to keep as exemplars.
 const exemplarFilterEnv = "OTEL_METRICS_EXEMPLAR_FILTER"
 
 // Options configure telemetry.
 type Options struct {
-	// ServiceName is service.name, unless OTEL_SERVICE_NAME or
-	// OTEL_RESOURCE_ATTRIBUTES say otherwise. Required.
+	// ServiceName is service.name, unless OTEL_SERVICE_NAME or OTEL_RESOURCE_ATTRIBUTES override
+	// it. Required.
 	ServiceName string
-	// Version is service.version. Empty: none.
+	// Version is service.version. It may be empty.
 	Version string
-	// Instance distinguishes this process from others with the same host and name, and stays the
-	// same after a restart: an address on which it listens.
+	// Instance is an address on which the process listens. It distinguishes this process from
+	// others with the same host and name, and stays the same after a restart.
 	Instance string
-	// Logger logs errors of exporters, once SetGlobal was called, and errors of /metrics. Defaults
-	// to one that discards.
+	// Logger logs exporter errors, once SetGlobal was called, and errors of /metrics. Defaults to a
+	// logger that discards.
 	Logger *slog.Logger
 }
 
@@ -61,11 +61,11 @@ type Telemetry struct {
 	MeterProvider  metric.MeterProvider
 	// Propagator is W3C trace context and baggage.
 	Propagator propagation.TextMapPropagator
-	// Metrics serves all metrics in the text format of Prometheus.
+	// Metrics serves all metrics in Prometheus's text format.
 	Metrics http.Handler
 
 	logger *slog.Logger
-	stop   []func(context.Context) error // in the order of stopping
+	stop   []func(context.Context) error // in stop order
 }
 
 // Start creates the providers. It sets no globals; ctx is used only to connect exporters. An error
@@ -95,7 +95,7 @@ func Start(ctx context.Context, opts Options) (*Telemetry, error) {
 }
 
 // SetGlobal makes the providers, the propagator and the error handler global, for libraries that
-// get them from OpenTelemetry.
+// use OpenTelemetry's globals.
 func (t *Telemetry) SetGlobal() {
 	otel.SetTracerProvider(t.TracerProvider)
 	otel.SetMeterProvider(t.MeterProvider)
@@ -107,7 +107,7 @@ func (t *Telemetry) SetGlobal() {
 }
 
 // Stop exports the remaining data, until ctx is done. Traces and metrics are exported concurrently:
-// a collector that hangs on one must not use up the time of the other. It may be called again.
+// a collector that hangs on one signal must not use up the other's time. Stop may be called again.
 func (t *Telemetry) Stop(ctx context.Context) error {
 	errs := make([]error, len(t.stop))
 	var stopping sync.WaitGroup
@@ -162,8 +162,8 @@ func (t *Telemetry) startMetrics(ctx context.Context, service *resource.Resource
 		options = append(options, sdkmetric.WithReader(push))
 	}
 	if !asked("TRACES") && os.Getenv(exemplarFilterEnv) == "" {
-		// Exemplars refer to traces. Without traces, each measurement would look for its span for
-		// nothing.
+		// Exemplars refer to traces. Without traces, each measurement would look for a span in
+		// vain.
 		options = append(options, sdkmetric.WithExemplarFilter(exemplar.AlwaysOffFilter))
 	}
 	provider := sdkmetric.NewMeterProvider(options...)
@@ -182,10 +182,10 @@ func (t *Telemetry) startMetrics(ctx context.Context, service *resource.Resource
 // Source: https://opentelemetry.io/docs/specs/semconv/registry/attributes/service/
 const instanceNamespace = "4d63009a-8d0f-11ee-aad7-4c796ed8e320"
 
-// instance returns service.instance.id. Unlike a process id it stays the same after a restart, so
-// that series of metrics continue.
+// instance returns service.instance.id. Unlike a process id, it stays the same after a restart, so
+// that metric series continue.
 func instance(opts Options) string {
-	host, _ := os.Hostname() // without a host name only the address is used
+	host, _ := os.Hostname() // without a host name, only the address is used
 	return uuid.NewSHA1(uuid.MustParse(instanceNamespace), []byte(opts.ServiceName+"\n"+host+"\n"+opts.Instance)).String()
 }
 
@@ -207,8 +207,9 @@ func describe(ctx context.Context, opts Options) (*resource.Resource, error) {
 }
 
 // asked reports whether the environment requests the export of a signal, TRACES or METRICS. Without
-// such a variable nothing is exported: OpenTelemetry's default, OTLP to localhost, would only log
-// errors. Metrics for Prometheus are always served, so that value requests nothing more.
+// such a variable, nothing is exported: OpenTelemetry's default, OTLP to localhost, would only log
+// errors. Metrics for Prometheus are always served, so the value "prometheus" requests nothing
+// more.
 //
 // Source: https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/
 func asked(signal string) bool {
@@ -227,7 +228,7 @@ func asked(signal string) bool {
 	}
 }
 
-// given lists the variables that selected the exporter of a signal, without those that may contain a
+// given lists the variables that selected a signal's exporter, without variables that may contain a
 // secret (endpoint, headers).
 func given(signal string) string {
 	var set []string
@@ -240,8 +241,8 @@ func given(signal string) string {
 }
 
 // secondsView sets the buckets of histograms in seconds, from a millisecond to the longest
-// time-out. OpenTelemetry's default buckets are made for milliseconds. Delays span days and have
-// buckets of their own.
+// time-out. OpenTelemetry's default buckets are for milliseconds. Delays span days and have
+// separate buckets.
 func secondsView(i sdkmetric.Instrument) (sdkmetric.Stream, bool) {
 	if i.Kind != sdkmetric.InstrumentKindHistogram || i.Unit != "s" || strings.HasSuffix(i.Name, ".delay") {
 		return sdkmetric.Stream{}, false
