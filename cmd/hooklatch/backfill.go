@@ -17,7 +17,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/coverage"
 )
 
-// backfillFlags are the flags of backfill.
+// backfillFlags are the flags of the backfill command.
 type backfillFlags struct {
 	since, until, via string
 	types             []string
@@ -96,7 +96,7 @@ type missingOf struct {
 type backfillView struct {
 	Source string         `json:"source"`
 	Runs   []coverage.Run `json:"runs"`
-	Found  []missingOf    `json:"found,omitempty"` // of a dry run
+	Found  []missingOf    `json:"found,omitempty"` // for a dry run
 }
 
 func (c *cli) runBackfill(ctx context.Context, o *outbox.Outbox, cfg *config.Config, source string, order backfill.Order, f backfillFlags) error {
@@ -134,7 +134,7 @@ func (v *backfillView) missing() (n int64) {
 	return n
 }
 
-// add counts an item of a dry run.
+// add counts one item of a dry run.
 func (v *backfillView) add(i backfill.Item, fate backfill.Fate) {
 	if fate != backfill.FateKnown && fate != backfill.FateMissing {
 		return
@@ -222,7 +222,7 @@ func readLists(ctx context.Context, of *coverage.Coverage) (v listsView, err err
 	v.Passes = []coverage.Run{}
 	for n, s := range v.Lists {
 		if n > 0 && v.Lists[n-1].Source == s.Source {
-			continue // another account
+			continue // belongs to another account
 		}
 		passes, err := of.Runs(ctx, s.Source, shownPasses)
 		if err != nil {

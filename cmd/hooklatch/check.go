@@ -18,7 +18,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema"
 )
 
-// checkup collects the findings of check.
+// checkup collects the findings of the check command.
 type checkup struct {
 	*cli
 
@@ -66,7 +66,7 @@ database. The exit code is 1 if there is a problem; warnings alone leave it 0.`,
 	return cmd
 }
 
-// configuration returns the configuration that the database is checked with, or nil if no
+// configuration returns the configuration against which the database is checked, or nil if no
 // database is known.
 func (c *checkup) configuration() *config.Config {
 	cfg, err := c.loadToRun()
@@ -90,7 +90,7 @@ func (c *checkup) configuration() *config.Config {
 	return cfg
 }
 
-// problems adds every problem of a configuration, and reports whether err contains any.
+// problems adds every problem of a configuration, and reports whether err contains problems.
 func (c *checkup) problems(err error) bool {
 	if all, ok := errors.AsType[config.Problems](err); ok && !joined(err) {
 		for _, one := range all {
@@ -114,14 +114,14 @@ func (c *checkup) problems(err error) bool {
 }
 
 func joined(err error) bool {
-	if _, ok := err.(config.Problems); ok { //nolint:errorlint // a wrapped one does not count
+	if _, ok := err.(config.Problems); ok { //nolint:errorlint // a wrapped error does not count
 		return false
 	}
-	_, ok := err.(interface{ Unwrap() []error }) // a wrapped one does not count
+	_, ok := err.(interface{ Unwrap() []error }) // a wrapped error does not count
 	return ok
 }
 
-// configured warns of settings that are allowed but seldom intended.
+// configured warns of settings that are allowed but rarely intended.
 func (c *checkup) configured(cfg *config.Config) {
 	c.sources(cfg, time.Now())
 	c.certificates(cfg, time.Now())
@@ -190,7 +190,7 @@ func (c *checkup) database(ctx context.Context, cfg *config.Config) {
 	}
 }
 
-// Fewer days of partitions ahead than these are a warning, or a problem.
+// Minimum days of partitions ahead of time: fewer days are a warning, or a problem.
 const (
 	fewDaysAhead    = 7
 	tooFewDaysAhead = 2
@@ -246,7 +246,7 @@ func (c *checkup) schema(ctx context.Context, pool *pgxpool.Pool, name schema.Na
 	return true
 }
 
-// rows adds the findings of a check of the tables.
+// rows adds the findings of a table check.
 func (c *checkup) rows(check string, found []doctor.Finding, err error) {
 	if err != nil {
 		c.add(doctor.Problem, check, err.Error(), "grant this role the right to read the tables")

@@ -14,8 +14,7 @@ import (
 	"github.com/hooklatch/hooklatch/internal/program/doctor"
 )
 
-// agreement runs the checks of the configuration. Each row that a check returns needs the
-// user's attention.
+// agreement runs the configured checks. Each row that a check returns needs the user's attention.
 func (c *checkup) agreement(ctx context.Context, pool *pgxpool.Pool, cfg *config.Config) {
 	const check = "agreement"
 	for i, one := range cfg.Checks {
@@ -33,7 +32,7 @@ func (c *checkup) agreement(ctx context.Context, pool *pgxpool.Pool, cfg *config
 	}
 }
 
-// agreed returns the finding of a check, with its first rows.
+// agreed returns a check's finding, with its first rows.
 func agreed(check, name string, found agreement.Found) doctor.Finding {
 	if found.Count == 0 {
 		return doctor.Finding{Level: doctor.OK, Check: check, Message: name + ": found no rows"}
@@ -64,7 +63,7 @@ func agreed(check, name string, found agreement.Found) doctor.Finding {
 	return finding
 }
 
-// quotedValue returns a value on one line, in quotes if it would be ambiguous without.
+// quotedValue returns a value on one line, in quotes if it would otherwise be ambiguous.
 func quotedValue(value *string) string {
 	switch {
 	case value == nil:

@@ -11,14 +11,14 @@ import (
 	"github.com/hooklatch/hooklatch/internal/program/doctor"
 )
 
-// renewBefore is how long before the expiry of a certificate check warns.
+// renewBefore is the time before a certificate expires in which check warns.
 const renewBefore = 14 * 24 * time.Hour
 
-// certificates warns of certificates that senders or browsers reject or soon will.
+// certificates warns of certificates that senders or browsers reject, or will soon.
 func (c *checkup) certificates(cfg *config.Config, now time.Time) {
 	pairs, err := app.KeyPairs(cfg)
 	if err != nil {
-		return // already reported as a problem of the configuration
+		return // already reported as a configuration problem
 	}
 	for _, path := range slices.Sorted(maps.Keys(pairs)) {
 		ends, begins := pairs[path].Ends(), pairs[path].Begins()

@@ -16,9 +16,8 @@ import (
 	"github.com/hooklatch/hooklatch/schema"
 )
 
-// lists finds provider lists that the last pass could not read, and endpoints that the
-// provider does not send to. It reads what passes stored in the database and contacts no
-// provider.
+// lists finds provider lists that the last pass could not read, and endpoints to which the provider
+// does not send. It reads the results of passes from the database and contacts no provider.
 func (c *checkup) lists(ctx context.Context, pool *pgxpool.Pool, cfg *config.Config) {
 	const check = "backfill"
 	read := false

@@ -44,8 +44,8 @@ func (c *checkup) server(ctx context.Context, pool *pgxpool.Pool, cfg *config.Co
 	}
 }
 
-// storing finds a database that cannot store a delivery, for example because its disk is
-// full. A read-only role and a read-only server have findings of their own.
+// storing finds a database that cannot store a delivery, for example because its disk is full. A
+// read-only role and a read-only server have separate findings.
 func (c *checkup) storing(ctx context.Context, o *outbox.Outbox) {
 	const check = "storing"
 	err := o.CanStore(ctx)

@@ -11,16 +11,16 @@ import (
 	"github.com/hooklatch/hooklatch/internal/program/doctor"
 )
 
-// soon is how long before the expiry of a secret check warns.
+// soon is the time before a secret expires in which check warns.
 const soon = 7 * 24 * time.Hour
 
-// sources warns of settings that will cause deliveries of a source to be refused.
+// sources warns of settings that will cause a source's deliveries to be refused.
 func (c *checkup) sources(cfg *config.Config, now time.Time) {
 	for _, name := range slices.Sorted(maps.Keys(cfg.Sources)) {
 		s := cfg.Sources[name]
 		p, err := s.Sender()
 		if err != nil {
-			continue // already reported as a problem of the configuration
+			continue // already reported as a configuration problem
 		}
 		c.secrets(name, s, p, now)
 		if s.OverridesKey(p) {
@@ -34,7 +34,7 @@ func (c *checkup) sources(cfg *config.Config, now time.Time) {
 	}
 }
 
-// secrets warns of secrets of a source that have expired or soon will.
+// secrets warns of a source's secrets that have expired, or will soon.
 func (c *checkup) secrets(name string, s config.Source, p *provider.Provider, now time.Time) {
 	usable, later := 0, 0
 	for i, one := range s.Secrets {

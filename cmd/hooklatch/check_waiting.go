@@ -13,8 +13,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema"
 )
 
-// unserved finds effects that wait for a destination or a route that is not in this
-// configuration.
+// unserved finds effects that wait for a destination or a route that this configuration lacks.
 func (c *checkup) unserved(ctx context.Context, pool *pgxpool.Pool, cfg *config.Config) {
 	const check = "effects_unserved"
 	o, err := outbox.New(outbox.Options{Pool: pool, Schema: schema.Name(cfg.Database.Schema)})

@@ -13,8 +13,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema"
 )
 
-// cli is one call of the program: its process, the flags of all commands, and the flag of
-// commands that use the database.
+// cli is one call of the program: its process, the flags of all commands, and the database flag.
 type cli struct {
 	*process
 
@@ -25,23 +24,22 @@ type cli struct {
 	asJSON     bool // --json
 }
 
-// connsOfCommand bounds the connections of a command.
+// connsOfCommand is the maximum number of a command's connections.
 const connsOfCommand = 4
 
-// stopOfCommand bounds how long a command waits until workers are notified of its changes.
+// stopOfCommand is the maximum time that a command waits until workers are notified of its changes.
 const stopOfCommand = time.Second
 
 func openPool(ctx context.Context, url secret.Value) (*pgxpool.Pool, error) {
 	return app.NewPool(ctx, app.PoolOptions{URL: url, MaxConns: connsOfCommand, ApplicationName: "hooklatch-cli"})
 }
 
-// withOutbox runs f on the outbox of the database that the settings name. The database must
-// be migrated.
+// withOutbox runs f on the outbox of the configured database, which must be migrated.
 func (c *cli) withOutbox(ctx context.Context, f func(*outbox.Outbox) error) error {
 	return c.withDatabase(ctx, func(d database) error { return f(d.outbox) })
 }
 
-// database is the database that the settings name.
+// database is the database that a command uses.
 type database struct {
 	pool   *pgxpool.Pool
 	schema schema.Name
@@ -75,7 +73,7 @@ func (c *cli) withDatabase(ctx context.Context, f func(database) error) error {
 	defer func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopOfCommand)
 		defer cancel()
-		_ = o.Stop(ctx) // the changes are committed: workers that are not notified find them
+		_ = o.Stop(ctx) // the changes are committed: workers find them even without a notification
 	}()
 	return f(database{pool: pool, schema: name, outbox: o, config: cfg})
 }

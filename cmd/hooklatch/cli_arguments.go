@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// explainArguments makes errors of every command show its usage: cobra only counts. A
-// command with subcommands takes no other arguments, unless its usage has some.
+// explainArguments adds the usage to every command's argument errors: cobra only counts arguments.
+// A command with subcommands accepts no other arguments, unless its usage has some.
 func explainArguments(cmd *cobra.Command) {
 	if check := cmd.Args; cmd.HasSubCommands() && !strings.Contains(cmd.Use, " ") {
 		cmd.Args = knownCommand
@@ -40,7 +40,7 @@ func knownCommand(cmd *cobra.Command, args []string) error {
 	return misused("unknown command %q; %scommands of %s: %s", args[0], guess, cmd.CommandPath(), strings.Join(commandsOf(cmd), ", "))
 }
 
-// commandsOf returns the names of the subcommands that a user sees.
+// commandsOf returns the names of visible subcommands.
 func commandsOf(cmd *cobra.Command) []string {
 	var names []string
 	for _, c := range cmd.Commands() {
@@ -51,7 +51,7 @@ func commandsOf(cmd *cobra.Command) []string {
 	return names
 }
 
-// needsCommand is the action of a command that only groups others.
+// needsCommand is the action of a command that only groups subcommands.
 func needsCommand(cmd *cobra.Command, _ []string) error {
 	return misused("a command is missing; choose one of %s", strings.Join(commandsOf(cmd), ", "))
 }

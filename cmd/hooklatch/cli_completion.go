@@ -10,11 +10,11 @@ import (
 	"github.com/hooklatch/hooklatch/internal/program/config"
 )
 
-// completing returns the possible completions of a value.
+// completing returns the possible completions for a value.
 type completing func() []string
 
-// completeValues lets shells complete the values of flags and arguments of all commands:
-// names from the configuration, and words of fixed sets.
+// completeValues lets shells complete the flag and argument values of all commands: names from the
+// configuration, and words from fixed sets.
 func (c *cli) completeValues(root *cobra.Command) {
 	named := func(names func(*config.Config) []string) completing {
 		return func() []string {
@@ -58,7 +58,7 @@ func (c *cli) completeValues(root *cobra.Command) {
 	})
 }
 
-// fixed returns the words of a set as completions.
+// fixed returns a set's words as completions.
 func fixed[T ~string](words ...T) completing {
 	return func() []string { return textsOf(words) }
 }
@@ -68,13 +68,13 @@ func completeFlag(cmd *cobra.Command, name string, words completing) {
 	if cmd.LocalNonPersistentFlags().Lookup(name) == nil && cmd.PersistentFlags().Lookup(name) == nil {
 		return
 	}
-	// It fails for a flag that does not exist or has completions already.
+	// RegisterFlagCompletionFunc fails if the flag does not exist or already has completions.
 	_ = cmd.RegisterFlagCompletionFunc(name, func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return words(), cobra.ShellCompDirectiveNoFileComp
 	})
 }
 
-// eachCommand visits the tree with the path of each command below the root.
+// eachCommand visits all commands, with each command's path below the root.
 func eachCommand(cmd *cobra.Command, path string, visit func(path string, cmd *cobra.Command)) {
 	visit(path, cmd)
 	for _, sub := range cmd.Commands() {

@@ -13,8 +13,8 @@ import (
 	"github.com/hooklatch/hooklatch/internal/tracing"
 )
 
-// logger returns the logger that the flags ask for; usual is the level without a flag. It
-// is for commands that run until they are stopped: after it, output never waits for a reader.
+// logger returns the logger that the flags select; usual is the level without a flag. It is for
+// commands that run until they are stopped: afterwards, output never waits for a reader.
 func (c *cli) logger(usual slog.Level) (*slog.Logger, error) {
 	level := usual
 	if c.logLevel != "" {
@@ -39,8 +39,8 @@ func (c *cli) logger(usual slog.Level) (*slog.Logger, error) {
 	return logger, nil
 }
 
-// droppedLine returns the log line about lines that are missing before it. It is logged at
-// every level.
+// droppedLine returns the log line about lines that were dropped before it. It is logged at every
+// level.
 func droppedLine(lines func(io.Writer) slog.Handler, n int64) []byte {
 	var b bytes.Buffer
 	r := slog.NewRecord(time.Now(), slog.LevelWarn, fmt.Sprintf("%d log lines were dropped: the reader of the log was too slow or gone", n), 0)
@@ -54,8 +54,8 @@ func fitForALog(groups []string, a slog.Attr) slog.Attr {
 	return hideAddresses(onOneLine(groups, a))
 }
 
-// onOneLine joins the lines of an error: pgx reports each address it tried on
-// a line of its own, which a log would show as "\n\t".
+// onOneLine joins the lines of an error: pgx reports each tried address on a separate line, which a
+// log would show as "\n\t".
 func onOneLine(_ []string, a slog.Attr) slog.Attr {
 	if a.Key != logkey.Err {
 		return a

@@ -56,7 +56,7 @@ func printList[T any](c *cli, list []T, nothing string, header []string, cells f
 	return t.flush()
 }
 
-// table writes aligned columns. Its cells are made safe for a terminal.
+// table writes aligned columns. Cells are made safe for a terminal.
 type table struct{ w *tabwriter.Writer }
 
 func newTable(w io.Writer, header ...string) *table {
@@ -98,5 +98,5 @@ func shown(t time.Time) string {
 	return t.UTC().Format(timeLayout)
 }
 
-// counted formats a number with its noun, as "1 event" or "2 events".
+// counted formats a number with its noun, such as "1 event" or "2 events".
 func counted(n int, what string) string { return life.Counted(n, what) }

@@ -19,14 +19,14 @@ import (
 // databaseFlag takes precedence over DATABASE_URL, which takes precedence over the configuration.
 type databaseFlag struct {
 	url    string
-	warned bool // about a visible password
+	warned bool // true after the warning about a visible password
 }
 
 func (d *databaseFlag) register(flags *pflag.FlagSet) {
 	flags.StringVar(&d.url, "database-url", "", "connection `URL` of Postgres (default $DATABASE_URL, then database.url in the configuration)")
 }
 
-// givenDatabase returns the URL from the flag or the environment, or nothing.
+// givenDatabase returns the URL from the flag or the environment, or an empty value.
 func (c *cli) givenDatabase() secret.Value {
 	if c.database.url != "" {
 		c.warnOfPassword()
@@ -36,12 +36,12 @@ func (c *cli) givenDatabase() secret.Value {
 	return secret.New(url)
 }
 
-// warnOfPassword warns, once, that a password on a command line is not secret.
+// warnOfPassword warns once that a password on the command line is not secret.
 func (c *cli) warnOfPassword() {
 	d := &c.database
 	parsed, err := pgx.ParseConfig(d.url)
 	if d.warned || err != nil || parsed.Password == "" || !strings.Contains(d.url, parsed.Password) {
-		return // a password from another place, such as a PGPASSFILE
+		return // the password is from elsewhere, such as a PGPASSFILE
 	}
 	d.warned = true
 	fmt.Fprintf(c.stderr, "%s: every user of this machine can read the password in --database-url in the list of processes; "+
@@ -57,8 +57,8 @@ func (c *cli) loadConfig() (*config.Config, error) {
 	return config.Load(path, c.env)
 }
 
-// loadForDatabase is like loadConfig, for commands that only need the database: if the flag
-// or the environment names one, no file has to exist.
+// loadForDatabase is like loadConfig, for commands that only need the database: if the flag or the
+// environment sets a database, no file is required.
 func (c *cli) loadForDatabase() (*config.Config, error) {
 	if _, err := config.Find(c.configPath); err != nil && c.configPath == "" && !c.givenDatabase().IsZero() {
 		cfg := config.Default()
@@ -76,7 +76,7 @@ func (c *cli) loadToRun() (*config.Config, error) {
 	return cfg, app.CheckConfig(cfg)
 }
 
-// sourceOf returns the source of the configuration that a command names.
+// sourceOf returns the configured source that a command's argument names.
 func sourceOf(cfg *config.Config, name string) (config.Source, error) {
 	s, known := cfg.Sources[name]
 	if !known {
@@ -85,7 +85,7 @@ func sourceOf(cfg *config.Config, name string) (config.Source, error) {
 	return s, nil
 }
 
-// listenFlags override the addresses of the configuration.
+// listenFlags override the configured addresses.
 type listenFlags struct{ gateway, admin string }
 
 func (l *listenFlags) register(cmd *cobra.Command, kind serveKind) {
@@ -114,7 +114,7 @@ const (
 	adminHint   = "choose another address with --admin-listen, or set admin.listen in the configuration"
 )
 
-// databaseOf returns the connection URL of a command: from the flag, the environment or the
+// databaseOf returns a command's connection URL, from the flag, the environment or the
 // configuration. It bypasses a pooler.
 func (c *cli) databaseOf(cfg *config.Config) secret.Value {
 	if url := c.givenDatabase(); !url.IsZero() {
@@ -126,7 +126,7 @@ func (c *cli) databaseOf(cfg *config.Config) secret.Value {
 	return cfg.Database.URL
 }
 
-// wrongCount returns the error of a number that must be positive.
+// wrongCount returns the error for a number that must be positive.
 func wrongCount(flag string, n int) error {
 	return misused("--%s %d: it must be at least 1", flag, n)
 }

@@ -85,11 +85,12 @@ func (c *cli) printDestinations(destinations []fleet.DestinationState, counts ma
 	return t.flush()
 }
 
-// upTo is a count of effects that need attention, which ends at a maximum.
+// upTo formats a count of effects that need attention, which stops at a maximum.
 func upTo(n int64) string { return doctor.UpTo(n, n >= fleet.MostUnsuccessful) }
 
-// servedBy says how many workers have a destination, or when the last one was seen: then
-// it was removed from the configuration, or no worker runs.
+// servedBy returns the number of workers that serve a destination, or the time at which the last
+// such worker was seen. In the latter case, the destination was removed from the configuration, or
+// no worker runs.
 func servedBy(d fleet.DestinationState) string {
 	switch {
 	case d.ServedBy > 0:
@@ -124,7 +125,7 @@ func whyPaused(d fleet.DestinationState) string {
 	return strings.Join(why, "; ")
 }
 
-// howProbed says what happens after a request to probe a destination.
+// howProbed returns the result of a request to probe a destination.
 func (c *cli) howProbed(ctx context.Context, o *outbox.Outbox, of desk.Target) (string, error) {
 	d, err := destinationNamed(ctx, o, of.Name)
 	switch {
@@ -142,7 +143,7 @@ func (c *cli) howProbed(ctx context.Context, o *outbox.Outbox, of desk.Target) (
 	return "due for a probe: a worker starts it within ten seconds, if an effect is due", nil
 }
 
-// howResumed says what still blocks a destination that was resumed.
+// howResumed returns the remaining reasons why a resumed destination is blocked.
 func (c *cli) howResumed(ctx context.Context, o *outbox.Outbox, of desk.Target) (string, error) {
 	d, err := destinationNamed(ctx, o, of.Name)
 	if err != nil || d.Breaker == fleet.BreakerClosed {

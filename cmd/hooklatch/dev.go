@@ -26,7 +26,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema/embedded"
 )
 
-// devStopTimeout bounds the shutdown of Postgres and the demo listeners together.
+// devStopTimeout is the maximum time for stopping Postgres and the demo listeners together.
 const devStopTimeout = 15 * time.Second
 
 // dev runs everything in one process.
@@ -41,10 +41,10 @@ type dev struct {
 	pgPort                       int
 	forward, public              string
 	given                        []string     // --secret
-	sign                         secret.Value // of requests to the receiver
+	sign                         secret.Value // for requests to the receiver
 
 	teardown app.Teardown
-	printing sync.Mutex // one line at a time
+	printing sync.Mutex // held while a line is printed
 }
 
 func (c *cli) newDev() *cobra.Command {
@@ -96,7 +96,7 @@ embedded Postgres.`,
 	return cmd
 }
 
-// checkArguments finds wrong arguments before anything outside the process is touched, so
+// checkArguments finds wrong arguments before the command touches anything outside the process, so
 // that a port in use does not hide them.
 func (d *dev) checkArguments(cmd *cobra.Command) error {
 	for _, flag := range []string{"listen", "admin-listen", "receiver-listen", "smtp-listen"} {
@@ -153,7 +153,7 @@ func (d *dev) run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	cfg.AllowEmpty = true // an empty configuration is fine for looking at deliveries
+	cfg.AllowEmpty = true // an empty configuration is enough for looking at deliveries
 	return d.serve(ctx, app.Options{
 		Config: cfg, GatewayHint: "choose another address with --listen", AdminHint: "choose another address with --admin-listen",
 	}, func(a *app.App) {
@@ -162,20 +162,20 @@ func (d *dev) run(ctx context.Context) (err error) {
 	})
 }
 
-// serve runs gateway and worker, with the options that every configuration shares.
+// serve runs gateway and worker, with the options common to every configuration.
 func (d *dev) serve(ctx context.Context, opts app.Options, announce func(*app.App)) error {
 	opts.LargeBody = limitMemory(opts.Config, d.env, d.logger).expectMuch
 	opts.Gateway, opts.Worker, opts.Migrate, opts.GlobalTelemetry = true, true, true, true
 	opts.Version, opts.Logger = readBuild().Version, d.logger
 	opts.Outputs = d.outputs
-	opts.Config.Database.Allow = []string{config.AllowFsyncOff} // the database is for development, whichever it is
+	opts.Config.Database.Allow = []string{config.AllowFsyncOff} // every database of dev is for development
 	return app.Run(ctx, opts, nil, announce)
 }
 
-// devConfig is the path of the configuration that dev writes.
+// devConfig returns the path of the configuration that dev writes.
 func (d *dev) devConfig() string { return filepath.Join(d.dir, filepath.Base(config.DevPath)) }
 
-// progress prints a step of the start.
+// progress prints one step of the start.
 func (d *dev) progress(line string) { d.print(d.stderr, line) }
 
 func (d *dev) print(w io.Writer, line string) {
@@ -184,7 +184,7 @@ func (d *dev) print(w io.Writer, line string) {
 	fmt.Fprintln(w, safetext.Shown(line))
 }
 
-// checkAddresses finds addresses in use before anything slow begins.
+// checkAddresses finds addresses in use before any slow step.
 func (d *dev) checkAddresses(ctx context.Context) error {
 	var errs []error
 	check := func(addr, what, flag string) {
@@ -204,7 +204,7 @@ func (d *dev) checkAddresses(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// listen binds an address. Its error names its purpose and the flag that changes it.
+// listen binds an address. Its error names the address's purpose and the flag that changes it.
 func listen(ctx context.Context, addr, what, flag string) (net.Listener, error) {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", addr)
 	if taken(err) {
@@ -246,7 +246,7 @@ func (d *dev) startDatabase(ctx context.Context, files *devFiles) (secret.Value,
 	return secret.New(server.URL("postgres")), nil
 }
 
-// startDemo starts the receivers of the effects and stores their addresses in settings.
+// startDemo starts the demo receivers and stores their addresses in settings.
 func (d *dev) startDemo(ctx context.Context, settings *devSettings) error {
 	out := func(line string) { d.print(d.stdout, line) }
 	listener, err := listen(ctx, d.mta, "the demo mail server", "--smtp-listen")
@@ -281,7 +281,7 @@ func (d *dev) startDemo(ctx context.Context, settings *devSettings) error {
 func (d *dev) announce(a *app.App) {
 	flag := ""
 	if _, err := os.Stat(config.DefaultPath); err == nil || d.devConfig() != filepath.FromSlash(config.DevPath) {
-		// Without the flag the other commands would use another file.
+		// Without the flag, other commands would use another file.
 		flag = " --config " + safetext.Shell(d.devConfig())
 	}
 	var b strings.Builder
@@ -292,7 +292,7 @@ func (d *dev) announce(a *app.App) {
 		line("receiver", fmt.Sprintf("http://%s/seen", d.receiver))
 	} else {
 		line("forward", d.forward)
-		line("signed", "with "+d.sign.Reveal()+" (docs/receiver.md)") // the user's receiver verifies with it
+		line("signed", "with "+d.sign.Reveal()+" (docs/receiver.md)") // the user's receiver verifies with this secret
 	}
 	line("mail", "smtp://"+d.mta)
 	line("config", d.devConfig()+", contains the secrets and the database URL")

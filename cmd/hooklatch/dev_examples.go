@@ -12,25 +12,24 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/find"
 )
 
-// devExample is the destination whose first attempts get no response. It is at_most_once,
-// so that its effects are parked.
+// devExample is the destination whose first attempts get no response. It is at_most_once, so its
+// effects are parked.
 const devExample = "example"
 
-// The ids of examples mark them as such. Routes name two of them.
+// Example ids show that the events are examples. Routes use two of these ids.
 const (
 	exampleParked  = "evt_example_parked"
 	exampleSkipped = "evt_example_skipped"
 )
 
-// example is a delivery that a new database starts with.
+// example is a delivery that is sent to a new database.
 type example struct {
 	source, eventType, id string
 	times                 int
 	forged                bool // signed with a wrong secret
 }
 
-// examples returns one delivery for each possible outcome, so that the console has
-// something to show.
+// examples returns one delivery for each possible outcome, so that the console has data to show.
 func examples() []example {
 	return []example{
 		{source: "stripe", eventType: "invoice.paid", id: "evt_example_paid", times: 2}, // the second is a duplicate
@@ -40,8 +39,8 @@ func examples() []example {
 	}
 }
 
-// addExamples delivers the examples to a database without events, in the background. They
-// need the demo receiver: with --forward there are none.
+// addExamples delivers the examples to a database without events, in the background. Examples need
+// the demo receiver, so --forward omits them.
 func (d *dev) addExamples(ctx context.Context, gateway string) {
 	if d.forward != "" {
 		return

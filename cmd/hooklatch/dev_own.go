@@ -17,7 +17,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// checkOwnArguments finds flags that have no effect on the user's own configuration.
+// checkOwnArguments finds flags that have no effect with the user's own configuration.
 func checkOwnArguments(cmd *cobra.Command) error {
 	for _, name := range []string{"forward", "public-url", "receiver-listen", "smtp-listen"} {
 		if cmd.Flags().Changed(name) {
@@ -32,7 +32,8 @@ func (d *dev) runOwn(cmd *cobra.Command) (err error) {
 	ctx := cmd.Context()
 	d.teardown.Logger = d.logger
 	defer func() { err = errors.Join(err, d.teardown.Run(context.WithoutCancel(ctx), devStopTimeout)) }()
-	// Mistakes in it are reported before anything slow begins; any database URL will do.
+	// Mistakes in the configuration are reported before any slow step; any database URL is
+	// sufficient.
 	database := secret.New("postgres://localhost/hooklatch")
 	if _, err := d.loadOwn(cmd, database); err != nil {
 		return err
@@ -95,7 +96,7 @@ func (d *dev) announceOwn(a *app.App, cfg *config.Config, database secret.Value)
 	line("console", fmt.Sprintf("http://%s/", a.AdminAddr()))
 	line("webhooks", fmt.Sprintf("http://%s/webhooks/{%s}", a.GatewayAddr(), strings.Join(slices.Sorted(maps.Keys(cfg.Sources)), ",")))
 	line("config", cfg.Path())
-	// The other commands need the URL, and the database is for this machine only.
+	// Other commands need the URL, and the database is for this machine only.
 	fmt.Fprintf(&b, "\nready in %.1fs; in another terminal, before other commands:\n  export DATABASE_URL=%s\n", time.Since(d.started).Seconds(), safetext.Shell(database.Reveal()))
 	fmt.Fprintf(&b, "\nCtrl-C stops everything.\n")
 	d.printing.Lock()

@@ -21,11 +21,11 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// devSource is a source of the dev configuration; its name is the provider's.
+// devSource is a source in the dev configuration. Its name is the provider's.
 type devSource struct {
 	name    string
 	options string        // further lines of YAML
-	fresh   func() string // makes a secret in the format of the provider
+	fresh   func() string // returns a new secret in the provider's format
 }
 
 func devSources() []devSource {
@@ -48,7 +48,7 @@ func devSourceNames() []string {
 	return names
 }
 
-// devSecret returns a random secret in the format of the provider of a source.
+// devSecret returns a random secret in the format of a source's provider.
 func devSecret(source string) secret.Value {
 	sources := devSources()
 	at := slices.IndexFunc(sources, func(s devSource) bool { return s.name == source })
@@ -61,14 +61,14 @@ func randomHex() string {
 	return hex.EncodeToString(b)
 }
 
-// randomWhsec returns a random secret in the format of Standard Webhooks.
+// randomWhsec returns a random secret in the Standard Webhooks format.
 func randomWhsec() string {
 	b := make([]byte, 32)
 	_, _ = rand.Read(b) // never fails
 	return "whsec_" + base64.StdEncoding.EncodeToString(b)
 }
 
-// devDestination receives every event; devMail sends receipts.
+// devDestination receives every event. devMail sends receipts.
 const (
 	devDestination = "app"
 	devMail        = "mail"
@@ -77,18 +77,18 @@ const (
 // devSettings are the values that differ between dev configurations.
 type devSettings struct {
 	secrets  map[string]secret.Value // by source
-	sign     secret.Value            // of requests to the receiver
+	sign     secret.Value            // for requests to the receiver
 	database secret.Value
 	listen   string
 	admin    string
 	receiver string
 	smtp     string
 	forward  string
-	public   string // URL that senders call; empty means that of listen
+	public   string // URL that senders call; if empty, listen's
 }
 
-// readDevSettings reads the secrets of an earlier run and creates the missing ones: senders
-// that were given a secret can keep using it.
+// readDevSettings reads the secrets of an earlier run and creates missing secrets, so that senders
+// can keep using the secrets that they have.
 func readDevSettings(path string, env config.LookupEnv) (*devSettings, error) {
 	settings := &devSettings{secrets: map[string]secret.Value{}}
 	earlier := &config.Config{}
@@ -120,7 +120,7 @@ func (s *devSettings) override(given []string) error {
 	return nil
 }
 
-// givenSecrets reads NAME=VALUE. Its errors never quote a value.
+// givenSecrets reads NAME=VALUE. Its errors never quote the value.
 func givenSecrets(given, sources []string) (map[string]secret.Value, error) {
 	secrets := map[string]secret.Value{}
 	for i, one := range given {
@@ -228,7 +228,7 @@ routes:
 	return b.String(), nil
 }
 
-// scalar returns text as a YAML scalar in which no variable is expanded.
+// scalar returns text as a YAML scalar without variable expansion.
 func scalar(text string) string {
 	return strconv.Quote(strings.ReplaceAll(text, "${", "$${"))
 }

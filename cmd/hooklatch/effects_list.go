@@ -66,7 +66,7 @@ func effectCells(e ledger.Effect) []string {
 	return []string{shown(e.CreatedAt), e.IdempotencyKey, e.Destination, causeOf(e.Event), string(e.State), strconv.Itoa(e.Attempt), lastOf(e)}
 }
 
-// causeOf returns the event that led to an effect, or a dash.
+// causeOf returns the event that caused an effect, or a dash.
 func causeOf(event identity.EventRef) string {
 	if event == (identity.EventRef{}) {
 		return "-"
@@ -74,7 +74,7 @@ func causeOf(event identity.EventRef) string {
 	return event.String()
 }
 
-// lastOf returns the status or the error of the last attempt, or a dash.
+// lastOf returns the last attempt's status or error, or a dash.
 func lastOf(e ledger.Effect) string {
 	switch {
 	case e.ResponseStatus != 0:

@@ -55,7 +55,7 @@ receiver's response, whether the attempt was applied, and what follows.`,
 	return cmd
 }
 
-// printEffectBody writes the body that was sent, or will be (I7).
+// printEffectBody writes the body that attempts send (I7).
 func (c *cli) printEffectBody(ctx context.Context, o *outbox.Outbox, e ledger.Effect) error {
 	if !e.ErasedAt.IsZero() {
 		return fmt.Errorf("the body of %s was removed on %s: %s", e.IdempotencyKey, shown(e.ErasedAt), e.Error)
@@ -131,7 +131,7 @@ func (c *cli) printEffect(d life.Effect) {
 	}
 }
 
-// printEffectTimeline prints attempts and the operator actions between them.
+// printEffectTimeline prints attempts, and the operator actions between them.
 func (c *cli) printEffectTimeline(d life.Effect) {
 	fmt.Fprintf(c.stdout, "\ntimeline\n  %s  created\n", shown(d.CreatedAt))
 	orders := slices.DeleteFunc(slices.Clone(d.Transitions), func(t ledger.Transition) bool { return !life.Ordered(t) })
@@ -154,7 +154,7 @@ func (c *cli) printEffectTimeline(d life.Effect) {
 	}
 }
 
-// whileParked says what a parked effect means for later effects in its order.
+// whileParked returns the consequence of a parked effect for later effects in its order.
 func whileParked(on ledger.OnPark) string {
 	if on == ledger.OnParkSkip {
 		return "are skipped"

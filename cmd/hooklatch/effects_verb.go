@@ -19,7 +19,7 @@ func noSuchEffect(key string) error {
 	return fmt.Errorf("no effect has the key %s", safetext.Shown(key))
 }
 
-// newEffectsVerb returns the command of a verb for one effect or many.
+// newEffectsVerb returns the command that applies a verb to one or many effects.
 func (c *cli) newEffectsVerb(v desk.Verb) *cobra.Command {
 	f := effectsFlags{action: v.Action}
 	cmd := &cobra.Command{
@@ -74,7 +74,7 @@ type effectsFlags struct {
 }
 
 func (f *effectsFlags) register(cmd *cobra.Command) {
-	// To act on the effects of one event, name each by its key, or replay the event.
+	// To act on the effects of one event, name each effect by its key, or replay the event.
 	f.selected = selectBy[find.Effects](cmd, "select ", map[string][]string{"state": textsOf(ledger.StatesFor(f.action))}, "event")
 	cmd.Flags().StringVar(&f.asOf, "as-of", "", "leave out effects that were created or changed state after this `time`, as a preview prints it (default now)")
 	cmd.Flags().BoolVar(&f.inDoubt, "in-doubt", false, "include effects that may have been applied; with --yes it requires --reason")
@@ -86,7 +86,7 @@ func (f *effectsFlags) given() bool {
 	return f.selected.given() || f.asOf != "" || f.inDoubt || f.runFlags.given()
 }
 
-// order returns the order that the flags describe.
+// order returns the bulk run that the flags describe.
 func (f *effectsFlags) order() (runs.Order, error) {
 	o := runs.Order{Action: f.action, EffectTerms: runs.EffectTerms{InDoubt: f.inDoubt}}
 	if !f.given() {
@@ -109,7 +109,7 @@ func (f *effectsFlags) order() (runs.Order, error) {
 	return o, err
 }
 
-// textsOf converts words of a set to strings.
+// textsOf converts typed words to strings.
 func textsOf[T ~string](of []T) []string {
 	texts := make([]string, len(of))
 	for i, word := range of {

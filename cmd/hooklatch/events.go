@@ -43,7 +43,7 @@ func eventRef(args []string) (identity.EventRef, error) {
 	return identity.EventRef{Source: identity.Source(source), EventID: identity.EventID(id)}, nil
 }
 
-// orNoSuchEvent replaces ErrNotFound by an error that names the event.
+// orNoSuchEvent replaces ErrNotFound with an error that names the event.
 func orNoSuchEvent(err error, ref identity.EventRef) error {
 	if errors.Is(err, ledger.ErrNotFound) {
 		return noSuchEvent(ref)

@@ -14,7 +14,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// again erases the events and effects of a list, after a restore brought them back.
+// again erases a list's events and effects again, after a restore brought them back.
 func (r *eraser) again(ctx context.Context, o *outbox.Outbox, name string, yes bool) error {
 	refs, effects, err := r.readList(name)
 	if err != nil {
@@ -63,8 +63,8 @@ func (r *eraser) again(ctx context.Context, o *outbox.Outbox, name string, yes b
 	return err
 }
 
-// readList reads the list that an erasure printed: on each line SOURCE/EVENT_ID or the key
-// of an effect, with or without the prefix erasedLine.
+// readList reads the list that an erasure printed. Each line is SOURCE/EVENT_ID or an effect's key,
+// with or without the prefix erasedLine.
 func (r *eraser) readList(name string) (refs []identity.EventRef, effects []string, err error) {
 	in := r.stdin
 	if name != "-" {

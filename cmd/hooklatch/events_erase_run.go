@@ -52,7 +52,7 @@ func (r *eraser) one(ctx context.Context, o *outbox.Outbox, ref identity.EventRe
 	return nil
 }
 
-// orCancel adds to the error of unfinished work that --cancel cancels it.
+// orCancel adds a hint about --cancel to the error of unfinished work.
 func orCancel(err error) error {
 	if _, unfinished := errors.AsType[*erasure.UnfinishedError](err); unfinished {
 		return fmt.Errorf("%w; --cancel cancels and erases it", err)
@@ -60,7 +60,7 @@ func orCancel(err error) error {
 	return err
 }
 
-// erasedLine begins each line of the list that --again takes.
+// erasedLine is the prefix of each line in the list for --again.
 const erasedLine = "erased "
 
 func (r *eraser) printErased(ref identity.EventRef, erased erasure.Erased) {
@@ -74,21 +74,21 @@ func (r *eraser) printErased(ref identity.EventRef, erased erasure.Erased) {
 	}
 }
 
-// erasureView is an erasure as --json prints it.
+// erasureView is the result of an erasure, as --json prints it.
 type erasureView struct {
 	Action     ledger.Action  `json:"action"`
-	Target     string         `json:"target,omitempty"` // the event or effect; empty if many were selected
-	Preview    bool           `json:"preview"`          // nothing was done
+	Target     string         `json:"target,omitempty"` // event or effect; empty if many were selected
+	Preview    bool           `json:"preview"`          // if true, nothing was done
 	Run        int64          `json:"run,omitempty"`
 	Selected   int64          `json:"selected"`
 	Erased     int64          `json:"erased"`
-	Unfinished int64          `json:"unfinished"` // left out
-	Unclear    int64          `json:"unclear"`    // left out: --when failed for them
+	Unfinished int64          `json:"unfinished"` // unfinished, and therefore left out
+	Unclear    int64          `json:"unclear"`    // left out because --when failed
 	WhyUnclear string         `json:"why_unclear,omitempty"`
-	Bodiless   int64          `json:"bodiless"` // left out: their bodies are no longer kept
-	Unknown    int64          `json:"unknown"`  // of a list: not found
+	Bodiless   int64          `json:"bodiless"` // left out because the body is no longer kept
+	Unknown    int64          `json:"unknown"`  // in the list, but not found
 	Stopped    bool           `json:"stopped"`
-	Events     []string       `json:"events,omitempty"` // the erased ones
+	Events     []string       `json:"events,omitempty"` // erased events
 	Sample     []string       `json:"sample,omitempty"`
 	Kept       []erasure.Kept `json:"kept,omitempty"` // ids and keys that contain erased data
 }
@@ -114,9 +114,9 @@ func viewOfErasure(n runs.Counts) erasureView {
 	return view
 }
 
-// many erases a selection. It reports its progress even if it was interrupted or failed. It
-// writes the list to standard output: first the events that it erases itself, as it goes,
-// and at the end those that other processes erased.
+// many erases a selection. It reports its progress even if it was interrupted or failed. It writes
+// the list of erased events to standard output: first the events that it erases itself, and at the
+// end the events that other processes erased.
 func (r *eraser) many(ctx context.Context, o *outbox.Outbox, m manyOrder) error {
 	all := runsOf(o)
 	m.order.Name, m.order.PerSecond = m.label, m.rate
@@ -151,13 +151,13 @@ func (r *eraser) many(ctx context.Context, o *outbox.Outbox, m manyOrder) error 
 			fmt.Fprintf(r.stdout, "%s%s\n", erasedLine, ref)
 		}
 	}
-	aside := *r.cli // the summary is not part of the list
+	aside := *r.cli // a copy, because the summary is not part of the list
 	aside.stdout = r.stderr
 	s.cli = &aside
 	return errors.Join(err, s.tell(run))
 }
 
-// list prints the events that a run has erased so far, in the format of the run itself.
+// list prints the events that a run has erased so far, in the run's own format.
 func (r *eraser) list(ctx context.Context, o *outbox.Outbox, id int64) error {
 	run, err := o.Runs().Get(ctx, id)
 	if err != nil {

@@ -15,18 +15,18 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 )
 
-// export holds the flags of an export.
+// export contains the flags of an export.
 type export struct {
 	cursor  string
 	limit   int
 	payload bool
 }
 
-// exported holds the fields that a line of an export adds to its event.
+// exported contains the fields that an export line adds to its event.
 type exported struct {
 	Cursor  find.Cursor     `json:"cursor"`
-	Payload json.RawMessage `json:"payload,omitempty"`        // JSON as it came
-	Base64  []byte          `json:"payload_base64,omitempty"` // of a payload that is not JSON
+	Payload json.RawMessage `json:"payload,omitempty"`        // JSON as received
+	Base64  []byte          `json:"payload_base64,omitempty"` // set if the payload is not JSON
 }
 
 func (c *cli) newEventsExport() *cobra.Command {
@@ -95,7 +95,7 @@ func (c *cli) export(ctx context.Context, o *outbox.Outbox, filter find.Events, 
 	return nil
 }
 
-// bodiesAtOnce bounds the bodies that an export keeps in memory.
+// bodiesAtOnce is the maximum number of bodies that an export keeps in memory.
 const bodiesAtOnce = 50
 
 func (c *cli) writeExport(ctx context.Context, o *outbox.Outbox, page find.Page[*inbox.Event], payload bool) error {

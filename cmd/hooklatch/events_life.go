@@ -10,7 +10,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 )
 
-// explainRoutes evaluates the routes of the configuration, if there is one.
+// explainRoutes evaluates the configured routes, if a configuration exists.
 func (c *cli) explainRoutes(ctx context.Context, l *life.Event) {
 	cfg, err := c.loadConfig()
 	if err != nil {

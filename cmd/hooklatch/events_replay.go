@@ -28,20 +28,20 @@ type eventsFlags struct {
 	by       operatorFlags
 }
 
-// register declares the flags. Their help begins with doing, such as "replay ". The command
-// does not take the fields in but.
+// register declares the flags. Their help texts begin with doing, such as "replay ". Filter fields
+// in but get no flag.
 func (f *eventsFlags) register(cmd *cobra.Command, doing string, but ...string) {
 	f.selected = selectBy[find.Events](cmd, doing, map[string][]string{"state": textsOf(runs.StatesOfEvents(f.action))}, but...)
 	f.runFlags.register(cmd, "events")
 	f.by.register(cmd)
 }
 
-// ofMany reports whether flags were given that do not apply to one event.
+// ofMany reports whether flags were set that do not apply to a single event.
 func (f *eventsFlags) ofMany() bool {
 	return f.selected.given() || f.rate != 0 || f.detach || f.label != ""
 }
 
-// order returns the order that the flags describe.
+// order returns the bulk run that the flags describe.
 func (f *eventsFlags) order() (o runs.Order, err error) {
 	o.Action = f.action
 	if o.Events, err = f.selected.filter(); err != nil {
@@ -50,8 +50,8 @@ func (f *eventsFlags) order() (o runs.Order, err error) {
 	return o, checkRate(f.rate, "events")
 }
 
-// newEventsReplay returns the command that replays events. It has flags of its own and
-// prints a forecast.
+// newEventsReplay returns the command that replays events. It has additional flags and prints a
+// forecast.
 func (c *cli) newEventsReplay(v desk.Verb) *cobra.Command {
 	f := eventsFlags{action: v.Action}
 	var newKeys bool
@@ -112,8 +112,8 @@ as 36h.`,
 	return cmd
 }
 
-// ofRoute checks that the route of a selection is in the configuration, if there is one, and
-// narrows the selection to the source and type of the route.
+// ofRoute checks that the configuration, if any, contains the selection's route. It narrows the
+// selection to the route's source and type.
 func (c *cli) ofRoute(o *runs.Order) error {
 	if o.Route == "" {
 		return nil

@@ -7,7 +7,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox"
 )
 
-// newEventsVerb returns the command of a verb for one event or many.
+// newEventsVerb returns the command that applies a verb to one or many events.
 func (c *cli) newEventsVerb(v desk.Verb) *cobra.Command {
 	f := eventsFlags{action: v.Action}
 	cmd := &cobra.Command{
