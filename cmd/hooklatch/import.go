@@ -54,7 +54,7 @@ Without --yes the file is only read and checked.`,
 			if err != nil {
 				return err
 			}
-			// Without a configuration the sources are unknown.
+			// Without a configuration, the sources are unknown.
 			if source := args[0]; cfg.Path() != "" {
 				if _, err := sourceOf(cfg, source); err != nil {
 					return err
@@ -93,10 +93,10 @@ func (c *cli) importKeys(ctx context.Context, o *outbox.Outbox, source identity.
 	return err
 }
 
-// keyColumns is the header that a file of keys may begin with.
+// keyColumns is the optional header of a key file.
 var keyColumns = []string{"event_id", "received_at"}
 
-// readKeys parses a file of keys. Its errors name the line.
+// readKeys parses a key file. Its errors contain the line number.
 func (c *cli) readKeys(path string, now time.Time) ([]inbox.ImportedKey, error) {
 	from := c.stdin
 	if path != "-" {

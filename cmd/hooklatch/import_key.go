@@ -10,10 +10,10 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 )
 
-// clockSkew is how far the clock of another system may be ahead.
+// clockSkew is the maximum time that another system's clock may be ahead.
 const clockSkew = 5 * time.Minute
 
-// keyOf parses a line of a file of keys.
+// keyOf parses one line of a key file.
 func keyOf(record []string, now time.Time) (inbox.ImportedKey, error) {
 	at, err := receivedAt(record[1])
 	if err != nil {
@@ -26,7 +26,7 @@ func keyOf(record []string, now time.Time) (inbox.ImportedKey, error) {
 	return key, key.Validate()
 }
 
-// receivedAt parses a time in the formats that databases and logs write.
+// receivedAt parses a time in the usual formats of databases and logs.
 func receivedAt(text string) (time.Time, error) {
 	for _, layout := range []string{time.RFC3339, "2006-01-02 15:04:05Z07:00", "2006-01-02 15:04:05Z07", time.DateOnly} {
 		if at, err := time.Parse(layout, text); err == nil {

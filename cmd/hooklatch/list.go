@@ -16,7 +16,7 @@ import (
 	"github.com/hooklatch/hooklatch/worker/route"
 )
 
-// maxLimit bounds the length of a list.
+// maxLimit is the maximum length of a list.
 const maxLimit = 10_000
 
 func limitFlag(cmd *cobra.Command, limit *int) {
@@ -30,7 +30,7 @@ func checkLimit(limit int) error {
 	return nil
 }
 
-// list holds the flags of lists of events and effects besides their selection.
+// list contains the flags of event and effect lists in addition to their selection.
 type list struct {
 	cursor string
 	limit  int
@@ -56,8 +56,8 @@ func finder(o *outbox.Outbox) *find.Finder { return o.Finder().With(route.Compil
 // asking returns the next page of a list.
 type asking[Row any] func(ctx context.Context, from find.Cursor, limit int) (find.Page[Row], error)
 
-// pages reads pages until it has limit rows or no more exist. It returns the rows that it
-// found, and its position, even with an error.
+// pages reads pages until it has limit rows or none are left. It returns the rows that it found,
+// and its position, even with an error.
 func pages[Row any](ctx context.Context, c *cli, from find.Cursor, limit int, ask asking[Row]) (find.Page[Row], error) {
 	all := find.Page[Row]{Next: from, More: true}
 	progress := c.eachSecond()
@@ -80,7 +80,7 @@ func pages[Row any](ctx context.Context, c *cli, from find.Cursor, limit int, as
 	return all, nil
 }
 
-// printRest prints to stderr what a list leaves out, and how to continue it.
+// printRest prints to stderr the rows that a list leaves out, and the command that continues it.
 func printRest[Row any](c *cli, cmd *cobra.Command, p find.Page[Row]) {
 	if p.Unclear > 0 {
 		fmt.Fprintf(c.stderr, "%d left out: --when failed for them; first error: %s\n", p.Unclear, safetext.Shown(inWords(p.WhyUnclear)))
@@ -93,13 +93,13 @@ func printRest[Row any](c *cli, cmd *cobra.Command, p find.Page[Row]) {
 	}
 }
 
-// commandFrom returns the command line that continues a list from a cursor.
+// commandFrom returns the command line that continues a list at a cursor.
 func commandFrom(cmd *cobra.Command, at find.Cursor) string {
 	words := []string{cmd.CommandPath()}
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		switch f.Name {
 		case "cursor":
-		case "database-url": // it may hold a password
+		case "database-url": // may contain a password
 			words = append(words, "--database-url ...")
 		default:
 			if f.Value.Type() == "bool" {

@@ -1,5 +1,5 @@
-// Command hooklatch receives webhooks, stores each event once in Postgres before it answers,
-// and performs the effects.
+// Command hooklatch receives webhooks, stores each event once in Postgres before it responds, and
+// performs the effects.
 package main
 
 import (
@@ -18,7 +18,7 @@ import (
 	"github.com/hooklatch/hooklatch/internal/program/logqueue"
 )
 
-// How long the process waits at its end for the readers of stdout and stderr, and how long
+// Maximum time that the process waits at its end for the readers of stdout and stderr, normally and
 // after a second signal.
 const (
 	flushTimeout = time.Second
@@ -27,8 +27,8 @@ const (
 
 func main() { os.Exit(run()) }
 
-// run is main with an exit code. Only run handles signals: the first one drains, the second
-// one ends the process immediately.
+// run is main with an exit code. Only run handles signals: the first signal drains, and the second
+// ends the process immediately.
 func run() int {
 	name := invocation(os.Args[0])
 	ctx, cancel := context.WithCancel(context.Background())
@@ -42,7 +42,7 @@ func run() int {
 		stdout.Close(ctx)
 	}
 	defer flush(flushTimeout)
-	// There is room for both, so that none is lost however fast they arrive.
+	// The channel has room for both signals, so that neither is lost however fast they arrive.
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	go func() {
@@ -65,21 +65,21 @@ func run() int {
 	}, os.Args[1:])
 }
 
-// detachOutput makes the process independent of the readers of its output: writes are
-// queued, SIGPIPE is ignored, and libraries that log to stderr by themselves log to logger.
+// detachOutput makes the process independent of the readers of its output: writes are queued,
+// SIGPIPE is ignored, and libraries that would log to stderr log to logger.
 func detachOutput(outputs []*logqueue.Queue, dropped func(lines int64) []byte, logger *slog.Logger) {
-	// Notify, not Ignore, so that child processes keep the default of SIGPIPE. The channel is
-	// never read, because a write that fails returns EPIPE anyway.
+	// Notify is used, not Ignore, so that child processes keep the default of SIGPIPE. The channel
+	// is never read: a failing write returns EPIPE anyway.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	for _, q := range outputs {
 		q.Start(dropped)
 	}
-	slog.SetDefault(logger) // also for package log, which net/http uses without a logger
+	slog.SetDefault(logger) // also for package log, which net/http uses if it has no logger
 	grpclog.SetLoggerV2(grpclog.NewLoggerV2(io.Discard, io.Discard, slog.NewLogLogger(logger.Handler(), slog.LevelWarn).Writer()))
 }
 
-// reloads turns SIGHUP into reloads until ctx is done. Without a call of it
-// SIGHUP ends the process, as it does when a terminal closes.
+// reloads turns SIGHUP into reloads until ctx is done. If reloads is not called, SIGHUP ends the
+// process, as when a terminal closes.
 func reloads(ctx context.Context) <-chan struct{} {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGHUP)

@@ -32,17 +32,17 @@ func (f *runFlags) register(cmd *cobra.Command, what string) {
 
 func (f *runFlags) given() bool { return *f != runFlags{} }
 
-// manyOrder is a bulk run that a command was asked for.
+// manyOrder is a bulk run that a command starts.
 type manyOrder struct {
 	*cli
 	runFlags
 
 	order runs.Order
 	by    ledger.Operator
-	cmd   *cobra.Command // with the flags that were given
+	cmd   *cobra.Command // with its flags
 }
 
-// carryOutMany counts the selection, or begins a run on it and carries it out.
+// carryOutMany counts the selection, or starts a run and carries it out.
 func (c *cli) carryOutMany(ctx context.Context, m manyOrder) error {
 	return c.withOutbox(ctx, func(o *outbox.Outbox) error {
 		r := runsOf(o)
@@ -57,7 +57,7 @@ func (c *cli) carryOutMany(ctx context.Context, m manyOrder) error {
 	})
 }
 
-// leave begins a run and returns.
+// leave starts a run and returns.
 func (m manyOrder) leave(ctx context.Context, r *runs.Runs) error {
 	run, err := r.Begin(ctx, m.order, m.by)
 	if err != nil {
@@ -70,7 +70,7 @@ func (m manyOrder) leave(ctx context.Context, r *runs.Runs) error {
 	return err
 }
 
-// begin begins a run. It counts the selection first, so that progress can be shown.
+// begin starts a run. It counts the selection first, so that progress can be shown.
 func (m manyOrder) begin(ctx context.Context, r *runs.Runs) (runs.Preview, runs.Run, error) {
 	counted, err := m.count(ctx, r)
 	if err != nil {
@@ -81,12 +81,12 @@ func (m manyOrder) begin(ctx context.Context, r *runs.Runs) (runs.Preview, runs.
 	}
 	order := counted.Order
 	order.Counted = counted.Selected
-	// After an interrupt it must be certain whether a run exists: a new run is paused instead.
+	// After an interrupt, the command must know whether a run exists: a new run is paused instead.
 	run, err := r.Begin(context.WithoutCancel(ctx), order, m.by)
 	return counted, run, err
 }
 
-// do begins a run and carries it out.
+// do starts a run and carries it out.
 func (m manyOrder) do(ctx context.Context, r *runs.Runs) error {
 	counted, run, err := m.begin(ctx, r)
 	if err != nil {

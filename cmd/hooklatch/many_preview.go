@@ -13,7 +13,7 @@ import (
 // sampled is the number of matches that a preview shows.
 const sampled = 10
 
-// count walks the selection once. The upper bound of the order is fixed from then on.
+// count reads the selection once, and fixes its upper bound.
 func (m manyOrder) count(ctx context.Context, r *runs.Runs) (runs.Preview, error) {
 	progress := m.eachSecond()
 	order, bite := m.order, runs.Bite{For: progressInterval}
@@ -67,7 +67,7 @@ func (m manyOrder) preview(ctx context.Context, o *outbox.Outbox, r *runs.Runs) 
 	return err
 }
 
-// forecasts returns what a replay of each event in the sample would do.
+// forecasts returns the predicted replay of each event in the sample.
 func (m manyOrder) forecasts(ctx context.Context, o *outbox.Outbox, v runs.Preview) ([]string, error) {
 	f, all := m.forecaster(o, v.Order.NewKeys, v.Order.Route), make([]string, len(v.Sample))
 	for i, e := range v.Sample {
@@ -106,7 +106,7 @@ func (m manyOrder) printSample(v runs.Preview, forecasts []string) error {
 	return t.flush()
 }
 
-// commandFor returns the command that carries out what a preview counted.
+// commandFor returns the command that carries out the previewed run.
 func (m manyOrder) commandFor(o runs.Order) string {
 	return commandFor(m.cmd, map[string]time.Time{"since": o.Effects.Since, "until": o.Effects.Until, "as-of": o.AsOf}, o.InDoubt)
 }

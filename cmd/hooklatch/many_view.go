@@ -11,17 +11,17 @@ import (
 // manyView is a bulk run on effects or held events, as --json prints it.
 type manyView struct {
 	Action     ledger.Action `json:"action"`
-	Preview    bool          `json:"preview"` // nothing was done
+	Preview    bool          `json:"preview"` // if true, nothing was done
 	Run        int64         `json:"run,omitempty"`
-	AsOf       time.Time     `json:"as_of,omitzero"` // of effects
+	AsOf       time.Time     `json:"as_of,omitzero"` // set for effects
 	Selected   int64         `json:"selected"`
 	Changed    int64         `json:"changed"`
-	InDoubt    int64         `json:"in_doubt"`   // among the selected with --in-doubt, left out without
-	Unrendered int64         `json:"unrendered"` // left out
-	Unclear    int64         `json:"unclear"`    // left out: --when failed for their events
+	InDoubt    int64         `json:"in_doubt"`   // selected with --in-doubt, otherwise left out
+	Unrendered int64         `json:"unrendered"` // left out because the request is not rendered
+	Unclear    int64         `json:"unclear"`    // left out because --when failed for their events
 	WhyUnclear string        `json:"why_unclear,omitempty"`
 	Stopped    bool          `json:"stopped"`
-	Command    string        `json:"command,omitempty"` // carries it out, or the rest of it
+	Command    string        `json:"command,omitempty"` // carries out the run, or its rest
 	Sample     []sampleView  `json:"sample,omitempty"`
 }
 
@@ -38,22 +38,22 @@ type sampleView struct {
 	Error          string    `json:"error,omitempty"`
 }
 
-// replayView is a replay as --json prints it.
+// replayView is the result of a replay, as --json prints it.
 type replayView struct {
 	Action     ledger.Action `json:"action"`
-	Target     string        `json:"target,omitempty"`     // the event; empty if many were selected
-	Generation int           `json:"generation,omitempty"` // of the event
-	Preview    bool          `json:"preview"`              // nothing was done
+	Target     string        `json:"target,omitempty"`     // event; empty if many were selected
+	Generation int           `json:"generation,omitempty"` // generation of the event
+	Preview    bool          `json:"preview"`              // if true, nothing was done
 	Run        int64         `json:"run,omitempty"`
 	Selected   int64         `json:"selected"`
 	Replayed   int64         `json:"replayed"`
 	Reopened   int64         `json:"reopened"` // effects that will be attempted again
-	Unclear    int64         `json:"unclear"`  // left out: --when failed for them
+	Unclear    int64         `json:"unclear"`  // left out because --when failed
 	WhyUnclear string        `json:"why_unclear,omitempty"`
 	Stopped    bool          `json:"stopped"`
-	Command    string        `json:"command,omitempty"` // carries out the rest of it
+	Command    string        `json:"command,omitempty"` // carries out the rest
 	Sample     []string      `json:"sample,omitempty"`
-	Forecast   []string      `json:"forecast,omitempty"` // of each event in the sample
+	Forecast   []string      `json:"forecast,omitempty"` // for each event in the sample
 }
 
 // viewOfPreview returns the view of a preview.
@@ -81,7 +81,7 @@ func (m manyOrder) viewOfPreview(v runs.Preview, forecasts []string) any {
 	return view
 }
 
-// viewOfRun returns the view of a run, with what was counted before.
+// viewOfRun returns the view of a run, with the counts of its preview.
 func (m manyOrder) viewOfRun(counted runs.Preview, run runs.Run) any {
 	if run.Action == ledger.ActionReplayEvent {
 		view := replayOf(counted)

@@ -38,8 +38,8 @@ shown.`,
 	return cmd
 }
 
-// loadIfAny returns the configuration, or an empty one if it is missing or has problems: the
-// user may be about to write or correct the file.
+// loadIfAny returns the configuration, or an empty configuration if it is missing or has problems:
+// the user may be about to write or correct the file.
 func (c *cli) loadIfAny() (*config.Config, error) {
 	cfg, err := c.loadConfig()
 	if err == nil {
@@ -58,7 +58,7 @@ func (c *cli) loadIfAny() (*config.Config, error) {
 // describedSource is a configured source of a provider.
 type describedSource struct {
 	Name string `json:"name"`
-	URL  string `json:"url"` // to enter at the sender
+	URL  string `json:"url"` // URL to enter at the sender
 }
 
 // described is the description of one provider.
@@ -135,7 +135,7 @@ func describe(name string, cfg *config.Config) (described, error) {
 	return d, nil
 }
 
-// snippetOf returns a source of the provider in the format of the configuration.
+// snippetOf returns a source of the provider in the configuration's format.
 func snippetOf(p catalog.Description) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "sources:\n  %s:\n    provider: %s\n", p.Name, p.Name)

@@ -14,7 +14,7 @@ import (
 	"github.com/hooklatch/hooklatch/internal/size"
 )
 
-// pageWidth is the width of lines of prose, in characters.
+// pageWidth is the width of prose lines, in characters.
 const pageWidth = 96
 
 func (c *cli) showProvider(name string, cfg *config.Config) error {
@@ -88,7 +88,7 @@ func (c *cli) printDescribed(d described) {
 
 func (c *cli) section(title string) { fmt.Fprintf(c.stdout, "\n%s\n", title) }
 
-// howSure says how each fact is confirmed.
+// howSure describes how each fact is confirmed.
 func howSure(c provider.Confirmed) string {
 	by := func(fact string, e provider.Evidence) string {
 		if e == provider.Nobody {
@@ -140,7 +140,7 @@ func (d described) guard() string {
 // wrapped breaks prose between words, and indents all lines but the first.
 func wrapped(text string, indent int) string { return wrappedAt(pageWidth, text, indent) }
 
-// wrappedAt is like wrapped, with the given width.
+// wrappedAt is like wrapped, with a given width.
 func wrappedAt(width int, text string, indent int) string {
 	var b strings.Builder
 	column := indent
@@ -162,7 +162,7 @@ func wrappedAt(width int, text string, indent int) string {
 	return b.String()
 }
 
-// plain returns a word in a form that is safe on a terminal.
+// plain returns a word in a form that is safe for a terminal.
 func plain(word string) string {
 	if safe := safetext.Shown(word); safe == word {
 		return word

@@ -39,7 +39,7 @@ func (f *quarantineFlags) filter() quarantine.Filter {
 	return quarantine.Filter{Source: identity.Source(f.source), Reason: f.reason}
 }
 
-// selected returns the filter of a command: the delivery it names, or what its flags select.
+// selected returns a command's filter: the delivery in its argument, or the selection by its flags.
 func (f *quarantineFlags) selected(args []string) (quarantine.Filter, error) {
 	filter := f.filter()
 	if len(args) == 0 {
@@ -169,7 +169,7 @@ func (c *cli) showRefused(d *quarantine.Delivery) error {
 	return nil
 }
 
-// printShares prints what is selected, and the next command.
+// printShares prints the selected deliveries, and the next command.
 func (c *cli) printShares(shares []quarantine.Share, doing string) error {
 	total := totalOf(shares)
 	fmt.Fprintf(c.stdout, "%s selected\n", refusedCount(total))

@@ -14,7 +14,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/repair"
 )
 
-// repairFlags are the flags of repair.
+// repairFlags are the flags of the repair command.
 type repairFlags struct {
 	restoredTo    string
 	promoted, yes bool
@@ -83,8 +83,8 @@ interrupted, run it again to continue.`,
 	return cmd
 }
 
-// tellServer prints which server the command is connected to, and how many processes use it:
-// after a failover the former primary answers too.
+// tellServer prints the command's server, and the number of processes that use it: after a
+// failover, the former primary may respond too.
 func (c *cli) tellServer(ctx context.Context, d database) error {
 	state, err := d.outbox.Repair().State(ctx)
 	if err != nil {
@@ -98,12 +98,12 @@ func (c *cli) tellServer(ctx context.Context, d database) error {
 	return nil
 }
 
-// repairView is a repair of jobs, as --json prints it.
+// repairView is the result of a job repair, as --json prints it.
 type repairView struct {
 	repair.Damage
 
 	Server   repair.State `json:"server"`
-	Enqueued *repair.Jobs `json:"enqueued,omitempty"` // with --yes
+	Enqueued *repair.Jobs `json:"enqueued,omitempty"` // set with --yes
 }
 
 func (c *cli) repairJobs(ctx context.Context, r *repair.Repairer, f repairFlags) error {
@@ -143,7 +143,7 @@ func (c *cli) repairJobs(ctx context.Context, r *repair.Repairer, f repairFlags)
 	return c.printWithheld(view.Server)
 }
 
-// printWithheld says that an operator has to confirm the server.
+// printWithheld prints that an operator must confirm the server.
 func (c *cli) printWithheld(s repair.State) error {
 	if !s.Withheld {
 		return nil

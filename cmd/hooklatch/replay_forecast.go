@@ -17,22 +17,22 @@ type forecaster struct {
 	outbox  *outbox.Outbox
 	table   *route.Table // nil without a configuration
 	newKeys bool
-	only    string // the only route that is replayed; empty means all
+	only    string // the only replayed route; empty for all routes
 }
 
 func (c *cli) forecaster(o *outbox.Outbox, newKeys bool, only string) forecaster {
 	f := forecaster{outbox: o, newKeys: newKeys, only: only}
 	if cfg, err := c.loadConfig(); err == nil {
-		f.table, _ = app.Routes(cfg) // check reports its problems
+		f.table, _ = app.Routes(cfg) // the check command reports the problems
 	}
 	return f
 }
 
-// forecast counts the effects that a replay of one event creates, and those that it tries
-// again. Effects that are done stay done, and unfinished effects continue.
+// forecast counts the effects that an event's replay creates, and the effects that it tries again.
+// Done effects stay done, and unfinished effects continue.
 type forecast struct{ fresh, again int }
 
-// of predicts the replay of an event. It returns false if that is not possible.
+// of predicts an event's replay. It returns false if no prediction is possible.
 func (f forecaster) of(ctx context.Context, ref identity.EventRef) (forecast, bool, error) {
 	e, err := f.outbox.Inbox().Event(ctx, ref)
 	if errors.Is(err, ledger.ErrNotFound) || err == nil && (f.table == nil || e.Body == nil || f.table.LeavesToHandlers(ref.Source)) {
@@ -53,7 +53,7 @@ func (f forecaster) of(ctx context.Context, ref identity.EventRef) (forecast, bo
 	var came forecast
 	for _, p := range planned {
 		if !f.newKeys {
-			// Another event may have created it under the same key.
+			// Another event may have created the effect under the same key.
 			_, err := f.outbox.Ledger().Effect(ctx, p.IdempotencyKey())
 			if err == nil {
 				continue

@@ -12,14 +12,14 @@ import (
 // Exit codes.
 const (
 	exitOK      = 0
-	exitFailed  = 1 // something failed, or problems were found
-	exitMisused = 2 // the command line is wrong
+	exitFailed  = 1 // a failure, or problems were found
+	exitMisused = 2 // a mistake in the command line
 )
 
-// errFound ends a command that has already printed the problems it found.
+// errFound ends a command that has already printed its problems.
 var errFound = errors.New("problems were found")
 
-// usageError describes what is wrong with the command line.
+// usageError is a mistake in the command line.
 type usageError struct{ message string }
 
 func (e *usageError) Error() string { return e.message }
@@ -46,7 +46,7 @@ func execute(ctx context.Context, p *process, args []string) int {
 		err = errors.New("interrupted")
 	}
 	p.complain(err)
-	// Errors of cobra occur before the command starts.
+	// Cobra's errors occur before the command starts.
 	if _, wrong := errors.AsType[*usageError](err); wrong || !p.started {
 		fmt.Fprintf(p.stderr, "Run '%s --help' for usage.\n", cmd.CommandPath())
 		return exitMisused
@@ -54,7 +54,7 @@ func execute(ctx context.Context, p *process, args []string) int {
 	return exitFailed
 }
 
-// complain writes an error to stderr, with the name of the program before each line.
+// complain writes an error to stderr, with the program's name before each line.
 func (p *process) complain(err error) {
 	for line := range strings.Lines(err.Error()) {
 		fmt.Fprintf(p.stderr, "%s: %s\n", p.name, strings.TrimRight(line, "\n"))

@@ -33,7 +33,7 @@ filter. The run is stored in the database and carried out by any worker.`,
 	return cmd
 }
 
-// newReplays returns runs under its former name. The next release removes it.
+// newReplays returns the runs command under its former name. The next release removes it.
 func (c *cli) newReplays() *cobra.Command {
 	cmd := c.newRuns()
 	cmd.Use, cmd.Hidden = "replays", true
@@ -142,7 +142,7 @@ func (c *cli) printRun(r runs.Run) {
 	c.printOutcome(r)
 }
 
-// paceInWords formats how many a run changes per second.
+// paceInWords formats a run's changes per second.
 func paceInWords(perSecond float64) string {
 	if perSecond == 0 {
 		return "unlimited"
@@ -159,7 +159,7 @@ func runID(given string) (int64, error) {
 	return id, nil
 }
 
-// ofRun returns the error of an action on a run, for the user.
+// ofRun returns the error of a run action for the user.
 func (c *cli) ofRun(id int64, err error) error {
 	if errors.Is(err, runs.ErrNoRun) {
 		return c.noSuchRun(id)

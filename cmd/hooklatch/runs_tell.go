@@ -10,10 +10,10 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/runs"
 )
 
-// thing is the word for one object of an order.
+// thing returns the word for one object of a run.
 func thing(o runs.Order) string { return desk.By(o.Action).On.One() }
 
-// countedOf formats a number of objects of an order.
+// countedOf formats a number of a run's objects.
 func countedOf(o runs.Order, n int64) string {
 	if o.OfRefused() {
 		return refusedCount(n)
@@ -21,7 +21,7 @@ func countedOf(o runs.Order, n int64) string {
 	return counted(int(n), thing(o))
 }
 
-// tell prints the result of a run for the user of the command.
+// tell prints a run's result for the command's user.
 func (s *shift) tell(run runs.Run) error {
 	if run.State != runs.Done {
 		_, err := fmt.Fprintln(s.stdout, howFar(run))
@@ -33,7 +33,7 @@ func (s *shift) tell(run runs.Run) error {
 	return nil
 }
 
-// printOutcome prints what a run selected but did not change.
+// printOutcome prints the objects that a run selected but did not change.
 func (c *cli) printOutcome(run runs.Run) {
 	if run.Unfinished > 0 {
 		fmt.Fprintf(c.stdout, "%d left out: they have unfinished work, which --cancel cancels\n", run.Unfinished)
@@ -54,7 +54,7 @@ func howFar(run runs.Run) string {
 	return changed(run, what)
 }
 
-// changed formats what a run did to what.
+// changed formats the number of objects that a run changed, and the change.
 func changed(run runs.Run, what string) string {
 	v := desk.By(run.Action)
 	if v.TakesNewKeys {
@@ -66,7 +66,7 @@ func changed(run runs.Run, what string) string {
 	return what + " " + v.Past
 }
 
-// printLeftOut prints what matches a selection but is left out.
+// printLeftOut prints the matches that a selection leaves out.
 func (c *cli) printLeftOut(o runs.Order, n runs.Counts) {
 	switch {
 	case n.InDoubt > 0 && o.InDoubt:
@@ -86,7 +86,7 @@ func (c *cli) printLeftOut(o runs.Order, n runs.Counts) {
 			whose = "them"
 		}
 		why := ""
-		if n.WhyUnclear != "" { // known only while counting
+		if n.WhyUnclear != "" { // known only during counting
 			why = "; first error: " + safetext.Shown(n.WhyUnclear)
 		}
 		fmt.Fprintf(c.stdout, "%d more left out: --when failed for %s%s\n", failed, whose, why)

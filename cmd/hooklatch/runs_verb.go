@@ -16,7 +16,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/runs"
 )
 
-// newRunsVerb returns the command of a verb for a run.
+// newRunsVerb returns the command that applies a verb to a run.
 func (c *cli) newRunsVerb(v desk.Verb) *cobra.Command {
 	switch v.Action {
 	case runs.ActionPace:

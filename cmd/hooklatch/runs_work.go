@@ -13,7 +13,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/runs"
 )
 
-// pauseWithin bounds how long an interrupted command tries to pause its run.
+// pauseWithin is the maximum time that an interrupted command tries to pause its run.
 const pauseWithin = 10 * time.Second
 
 // shift is a command that carries out a run and prints its progress.
@@ -22,13 +22,13 @@ type shift struct {
 
 	runs       *runs.Runs
 	by         ledger.Operator
-	whyUnclear string         // a run does not store it
+	whyUnclear string         // not stored in a run
 	seen       func(runs.Run) // called after each step of this process; may be nil
 }
 
-// work carries out a run in this process, or waits for another process that does, until the
-// run is no longer running or this process has lost it. An interrupt pauses the run. The
-// error says why it is not done.
+// work carries out a run in this process, or waits for another process that does, until the run
+// ends or this process loses it. An interrupt pauses the run. The error is the reason why the run
+// is not done.
 func (s *shift) work(ctx context.Context, run runs.Run) (runs.Run, error) {
 	fmt.Fprintf(s.stderr, "run %d: %s\n", run.ID, safetext.Shown(run.Words()))
 	progress := s.eachSecond()
@@ -71,7 +71,7 @@ func (s *shift) interrupted(ctx context.Context, run runs.Run) (runs.Run, error)
 	if readErr == nil {
 		run = at
 	}
-	if _, moved := errors.AsType[*runs.StateError](pauseErr); moved { // it ended, or another operator paused it
+	if _, moved := errors.AsType[*runs.StateError](pauseErr); moved { // the run ended, or another operator paused it
 		pauseErr = nil
 	}
 	if run.State == runs.Done {
@@ -81,7 +81,7 @@ func (s *shift) interrupted(ctx context.Context, run runs.Run) (runs.Run, error)
 	return run, cmp.Or(errors.Join(pauseErr, readErr), err)
 }
 
-// sayRest prints how a run continues after this command.
+// sayRest prints how a run continues after the command.
 func (s *shift) sayRest(run runs.Run) {
 	switch run.State {
 	case runs.Paused:

@@ -16,16 +16,14 @@ import (
 	"github.com/hooklatch/hooklatch/worker/route"
 )
 
-// selection holds the flags that select events, effects or actions: one for each field of
-// the filter.
+// selection contains the flags that select events, effects or actions: one for each filter field.
 type selection[Filter any] struct {
 	set    *pflag.FlagSet
 	fields []find.Field
 }
 
-// selectBy declares the flags of a filter. Their help begins with doing, such as "only " or
-// "replay ". The command does not take the fields in but. The words of a field, if given,
-// are the only values that it takes.
+// selectBy declares a filter's flags. Their help texts begin with doing, such as "only " or "replay
+// ". Filter fields in but get no flag. If a field has words, its flag accepts only these values.
 func selectBy[Filter any](cmd *cobra.Command, doing string, words map[string][]string, but ...string) *selection[Filter] {
 	s := &selection[Filter]{set: cmd.Flags()}
 	for _, f := range find.Fields[Filter]() {

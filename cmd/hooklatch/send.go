@@ -21,7 +21,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// sendOptions holds the flags of send.
+// sendOptions contains the flags of the send command.
 type sendOptions struct {
 	url             string
 	eventType, id   string
@@ -91,13 +91,13 @@ type sender struct {
 	key      secret.Value
 	target   target
 	headers  http.Header
-	file     []byte // nil means the sample of the provider
+	file     []byte // nil for the provider's sample
 	client   *http.Client
-	// configFlag is added to commands that are shown to the user.
+	// configFlag is added to commands in texts for the user.
 	configFlag string
 }
 
-// sendTimeout bounds one delivery; no provider waits longer.
+// sendTimeout is the time-out of one delivery; no provider waits longer.
 const sendTimeout = 30 * time.Second
 
 func (c *cli) newSender(source string, opts sendOptions) (*sender, error) {
@@ -175,7 +175,7 @@ func nonNil(body []byte) []byte {
 	return body
 }
 
-// event returns the unsigned request of one event.
+// event returns the unsigned request for one event.
 func (s *sender) event() *provider.Request {
 	r := s.provider.Sample(s.opts.eventType, s.opts.id, time.Now())
 	if s.file != nil {
@@ -184,8 +184,8 @@ func (s *sender) event() *provider.Request {
 	return r
 }
 
-// signed returns one delivery of the event, signed now. It is a copy, because signing adds
-// to it.
+// signed returns one delivery of the event, signed now. It signs a copy, because signing changes
+// the request.
 func (s *sender) signed(event *provider.Request) (*provider.Request, error) {
 	u := *s.target.signed
 	r := &provider.Request{Method: event.Method, URL: &u, Header: event.Header.Clone(), Body: slices.Clone(event.Body)}
@@ -224,8 +224,8 @@ func (s *sender) run(ctx context.Context) error {
 	return nil
 }
 
-// idOf returns the event id that the gateway will find, or nothing if there are several
-// events or none that can be read.
+// idOf returns the event id that the gateway will find. It returns an empty id if there are several
+// events, or no readable event.
 func (s *sender) idOf(event *provider.Request) string {
 	if s.opts.newIDs {
 		return ""
@@ -237,7 +237,7 @@ func (s *sender) idOf(event *provider.Request) string {
 	return events[0].ID
 }
 
-// print shows the request as it goes over the wire.
+// print shows the request as sent on the wire.
 func (s *sender) print(event *provider.Request) error {
 	r, err := s.signed(event)
 	if err != nil {

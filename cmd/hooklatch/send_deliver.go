@@ -16,19 +16,19 @@ import (
 )
 
 const (
-	maxAnswer = 4 << 10 // bytes of a response that are read
+	maxAnswer = 4 << 10 // maximum bytes read of a response
 )
 
 // answer is the result of one delivery.
 type answer struct {
 	status int    // 0 without a response
-	result string // of the header Hooklatch-Status
-	body   string // of a response that is not 2xx
+	result string // header Hooklatch-Status
+	body   string // body of a response that is not 2xx
 	err    error
 	took   time.Duration
 }
 
-// deliverAll makes all deliveries, up to opts.parallel simultaneously.
+// deliverAll sends all deliveries, up to opts.parallel simultaneously.
 func (s *sender) deliverAll(ctx context.Context, event *provider.Request) *report {
 	answers := make([]answer, s.opts.times)
 	var next, done atomic.Int64
@@ -56,7 +56,7 @@ func (s *sender) deliverAll(ctx context.Context, event *provider.Request) *repor
 	return newReport(answers[:min(next.Load(), int64(s.opts.times))], time.Since(started))
 }
 
-// deliver makes one delivery and reads the response.
+// deliver sends one delivery and reads the response.
 func (s *sender) deliver(ctx context.Context, event *provider.Request) answer {
 	signed, err := s.signed(event)
 	if err != nil {
@@ -84,7 +84,7 @@ func (s *sender) deliver(ctx context.Context, event *provider.Request) answer {
 	return a
 }
 
-// progress shows the progress on a terminal until stop is called.
+// progress shows the progress on a terminal until the caller calls stop.
 func (s *sender) progress(done *atomic.Int64) (stop func()) {
 	if !s.terminal || s.opts.times == 1 {
 		return func() {}
@@ -114,7 +114,7 @@ func (s *sender) progress(done *atomic.Int64) (stop func()) {
 	}
 }
 
-// unreachable returns the error of a gateway that could not be reached, or nil.
+// unreachable returns an error if the gateway could not be reached, or nil.
 func (r *report) unreachable(s *sender) error {
 	if r.Answers > 0 || r.firstErr == nil {
 		return nil

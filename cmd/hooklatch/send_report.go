@@ -15,22 +15,22 @@ import (
 	"github.com/hooklatch/hooklatch/internal/safetext"
 )
 
-// report is the result of all deliveries of a call.
+// report is the result of all deliveries of one call.
 type report struct {
 	Answers    int            `json:"answers"`
-	ByStatus   map[string]int `json:"by_status"` // 2xx, or the exact status of the others
+	ByStatus   map[string]int `json:"by_status"` // 2xx, or the exact status if it is not 2xx
 	Accepted   int            `json:"accepted"`
 	Duplicates int            `json:"duplicates"`
 	Other      int            `json:"other,omitempty"` // 2xx without events: handshakes, empty deliveries
 	Unanswered int            `json:"unanswered,omitempty"`
-	// EventID is the id of the event, if all deliveries are one event.
+	// EventID is the event's id, if all deliveries are the same event.
 	EventID string `json:"event_id,omitempty"`
-	// P50 and P99 are quantiles of the time to a response.
+	// P50 and P99 are quantiles of the response time.
 	P50 float64 `json:"p50_ms"`
 	P99 float64 `json:"p99_ms"`
 	// Seconds is the duration of all deliveries.
 	Seconds float64 `json:"seconds"`
-	// Refused has the body of the first response of each status but 2xx.
+	// Refused contains the first response body for each status except 2xx.
 	Refused map[string]string `json:"refused,omitempty"`
 
 	firstErr error
@@ -81,7 +81,7 @@ func quantile(sorted []time.Duration, q float64) float64 {
 	return float64(at.Microseconds()) / 1000
 }
 
-// allAccepted reports whether every delivery was answered 2xx.
+// allAccepted reports whether every delivery got a 2xx response.
 func (r *report) allAccepted() bool {
 	return r.Unanswered == 0 && r.ByStatus[accepted2xx] == r.Answers && r.Answers > 0
 }
@@ -91,7 +91,7 @@ func (r *report) print(w io.Writer, asJSON bool) error {
 		return printJSON(w, r)
 	}
 	var statuses []string
-	// 2xx sorts before the others.
+	// 2xx sorts before other statuses.
 	for _, status := range slices.Sorted(maps.Keys(r.ByStatus)) {
 		statuses = append(statuses, fmt.Sprintf("%d x %s", r.ByStatus[status], status))
 	}
@@ -115,7 +115,7 @@ func (r *report) print(w io.Writer, asJSON bool) error {
 	return nil
 }
 
-// millis formats milliseconds, with one decimal below 10 ms and none above.
+// millis formats milliseconds, with one decimal below 10 ms and otherwise none.
 func millis(ms float64) string {
 	if ms < 10 {
 		return strconv.FormatFloat(ms, 'f', 1, 64)

@@ -9,14 +9,14 @@ import (
 	"github.com/hooklatch/hooklatch/internal/program/config"
 )
 
-// target is where a delivery goes, and the URL that its sender would call. Behind a proxy
-// they differ, and some providers sign the second one.
+// target is the URL of a delivery, and the URL that its sender would call. Behind a proxy they
+// differ, and some providers sign the latter.
 type target struct {
-	called *url.URL // where the request goes
-	signed *url.URL // what a sender would be given
+	called *url.URL // URL of the request
+	signed *url.URL // URL that a sender would call
 }
 
-// baseURL parses --url. It returns nil if the flag was not given.
+// baseURL parses --url. It returns nil if the flag was not set.
 func baseURL(given string) (*url.URL, error) {
 	if given == "" {
 		return nil, nil
@@ -28,8 +28,8 @@ func baseURL(given string) (*url.URL, error) {
 	return base, nil
 }
 
-// newTarget returns the target for the base URL that the user gave, or for the listener of
-// the gateway if base is nil.
+// newTarget returns the target for the user's base URL, or for the gateway's listener if base is
+// nil.
 func newTarget(cfg *config.Config, source string, base *url.URL) (target, error) {
 	path := "/webhooks/" + source
 	called := base
@@ -55,8 +55,8 @@ func newTarget(cfg *config.Config, source string, base *url.URL) (target, error)
 	return target{called: called, signed: signed}, err
 }
 
-// reachable returns the address at which this machine reaches a listener. A listener on all
-// addresses is called on loopback.
+// reachable returns the address at which this machine reaches a listener. It is a loopback address
+// if the listener uses all addresses.
 func reachable(listen string) string {
 	host, port, err := net.SplitHostPort(listen)
 	if err != nil {
@@ -68,7 +68,7 @@ func reachable(listen string) string {
 	return net.JoinHostPort(host, cmp.Or(port, "80"))
 }
 
-// deliver returns where the request goes, with the query that signing may have added.
+// deliver returns the URL of the request, with the query that signing may have added.
 func (t target) deliver(signed *url.URL) string {
 	u := *t.called
 	u.RawQuery = signed.RawQuery

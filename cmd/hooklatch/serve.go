@@ -9,7 +9,7 @@ import (
 	"github.com/hooklatch/hooklatch/internal/program/config"
 )
 
-// serveKind says which parts a command runs.
+// serveKind selects the parts that a command runs.
 type serveKind struct {
 	use, short      string
 	gateway, worker bool

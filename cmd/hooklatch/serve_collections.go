@@ -8,15 +8,15 @@ import (
 	"time"
 )
 
-// roomyHeap is how far the heap may grow before it is collected, however little of it is
-// in use. A process has 10 to 20 MiB in use, and accepting an event allocates some 25 KiB.
-// If each doubling of the heap caused a collection, a gateway under load would spend an
-// eighth of its CPU on it. Once half of roomyHeap is in use, Go's own rule applies, so that
-// large bodies do not cost more memory.
+// roomyHeap is the heap size up to which no collection runs, however little of the heap is in use.
+// A process has 10 to 20 MiB in use, and accepting an event allocates some 25 KiB. If each doubling
+// of the heap caused a collection, a gateway under load would spend an eighth of its CPU on
+// collections. Once half of roomyHeap is in use, Go's own rule applies, so that large bodies do not
+// cost more memory.
 const roomyHeap = 64 << 20
 
-// The bounds of the percentage of the collector: Go's default, and a maximum that keeps a
-// nearly empty heap from growing without end when it fills.
+// Bounds of the collector's percentage: Go's default, and a maximum that limits the growth of a
+// nearly empty heap when it fills.
 const (
 	usualPercent = 100
 	mostPercent  = 800
@@ -27,19 +27,19 @@ const (
 // that a connection needed for its last request.
 const restAfter = 5 * time.Second
 
-// collections sets how far the heap may grow, again after each collection. It is safe for
+// collections sets the maximum growth of the heap, again after each collection. It is safe for
 // concurrent use.
 type collections struct {
-	roomy     uint64 // bytes
+	roomy     uint64 // in bytes
 	rest      *time.Timer
-	automatic uint64 // collections that the runtime began
+	automatic uint64 // collections that the runtime started
 
 	mu      sync.Mutex
-	percent int // the current setting
+	percent int // current setting
 }
 
-// spareCollections lets the heap grow to roomyHeap before it is collected, or to a quarter
-// of the memory limit if that is less. It is not used if GOGC is set.
+// spareCollections lets the heap grow to roomyHeap before it is collected, or to a quarter of the
+// memory limit if that is less. spareCollections is not called if GOGC is set.
 func spareCollections(limit int64) *collections {
 	roomy := uint64(roomyHeap)
 	if limit > 0 {
@@ -50,9 +50,9 @@ func spareCollections(limit int64) *collections {
 	return c
 }
 
-// expectMuch makes the next collection happen at Go's default. The growth of the heap is
-// decided by what was in use at the last collection: large bodies that arrive
-// simultaneously could otherwise fill many times as much before the next one.
+// expectMuch makes the next collection run at Go's default. The last collection's heap in use
+// determines the allowed growth. Otherwise, large bodies that arrive simultaneously could fill many
+// times as much before the next collection.
 func (c *collections) expectMuch() {
 	if c != nil {
 		c.set(usualPercent)
@@ -77,8 +77,8 @@ func (c *collections) adjust() {
 	runtime.AddCleanup(new(*collections), func(c *collections) { c.adjust() }, c)
 }
 
-// awaitRest restarts the wait after a collection that the runtime began. The collection
-// that returns memory is forced, and must not cause another one.
+// awaitRest restarts the wait after a collection that the runtime started. The collection that
+// returns memory is forced, and must not cause another forced collection.
 func (c *collections) awaitRest(automatic uint64) {
 	if automatic != c.automatic {
 		c.automatic = automatic
@@ -86,8 +86,8 @@ func (c *collections) awaitRest(automatic uint64) {
 	}
 }
 
-// percentFor returns by how many percent the heap may grow over what is live in it, in
-// steps of ten.
+// percentFor returns the percentage by which the heap may grow beyond its live part, in steps of
+// ten.
 func percentFor(live, roomy uint64) int {
 	if live == 0 {
 		return usualPercent // no collection has happened yet

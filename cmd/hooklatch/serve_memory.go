@@ -16,11 +16,10 @@ import (
 	"github.com/hooklatch/hooklatch/internal/program/config"
 )
 
-// limitMemory makes the garbage collector respect the memory that this process may use, and
-// warns if the bodies of deliveries alone could fill it. The limit is soft: it never makes
-// an allocation fail. GOMEMLIMIT, which the runtime has read already, takes precedence over
-// the limit of the machine. limitMemory returns the controller of collections, or nil if
-// GOGC is set.
+// limitMemory makes the garbage collector respect this process's memory limit, and warns if
+// delivery bodies alone could fill the memory. The limit is soft: it never makes an allocation
+// fail. GOMEMLIMIT, which the runtime has already read, takes precedence over the machine's limit.
+// limitMemory returns the controller of collections, or nil if GOGC is set.
 func limitMemory(cfg *config.Config, env config.LookupEnv, logger *slog.Logger) (c *collections) {
 	limit, from := memoryLimit(os.DirFS("/"))
 	if _, given := env("GOMEMLIMIT"); given {
@@ -42,10 +41,10 @@ func limitMemory(cfg *config.Config, env config.LookupEnv, logger *slog.Logger) 
 	return c
 }
 
-// memoryLimit derives a soft limit from what the system below root allows: nine tenths of
-// the limit of the control group, which leaves room for memory that the runtime does not
-// count, or three quarters of the memory of the machine, which other processes use too.
-// If neither is known it is 0.
+// memoryLimit derives a soft limit from the system files below root. It is nine tenths of the
+// control group's limit, which leaves room for memory that the runtime does not count. Without such
+// a limit, it is three quarters of the machine's memory, which other processes use too. If neither
+// is known, it is 0.
 func memoryLimit(root fs.FS) (limit int64, from string) {
 	if group := groupLimit(root); group < math.MaxInt64 {
 		return group / 10 * 9, "control_group"
@@ -56,8 +55,8 @@ func memoryLimit(root fs.FS) (limit int64, from string) {
 	return 0, ""
 }
 
-// groupLimit returns the lowest memory limit of the control group of this process and its
-// parents, in either version of control groups, or MaxInt64 if there is no limit.
+// groupLimit returns the lowest memory limit of this process's control group and its parents, in
+// either version of control groups, or MaxInt64 if there is no limit.
 func groupLimit(root fs.FS) int64 {
 	lowest := int64(math.MaxInt64)
 	membership, _ := fs.ReadFile(root, "proc/self/cgroup")
@@ -74,8 +73,8 @@ func groupLimit(root fs.FS) int64 {
 			}
 			mount, file = "sys/fs/cgroup/memory", "memory.limit_in_bytes"
 		}
-		// A container may see the path of its host, which is not mounted in it. Only the
-		// directories that exist count.
+		// A container may see its host's path, which is not mounted in the container. Only existing
+		// directories count.
 		for group := path.Join("/", fields[2]); ; group = path.Dir(group) {
 			lowest = min(lowest, readLimit(root, path.Join(mount, group, file)))
 			if group == "/" {
@@ -86,7 +85,7 @@ func groupLimit(root fs.FS) int64 {
 	return lowest
 }
 
-// unlimited is the number from which a version 1 group has no limit: it reports a number
+// unlimited is the number above which a version 1 group has no limit: such a group reports a number
 // near the largest possible.
 const unlimited = 1 << 60
 

@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	// watchEvery is how often status --watch refreshes.
+	// watchEvery is the refresh interval of status --watch.
 	watchEvery = 2 * time.Second
-	// clearScreen moves the cursor of a terminal to the upper left corner and clears it.
+	// clearScreen moves the cursor to the upper left corner of the terminal and clears the screen.
 	clearScreen = "\x1b[H\x1b[2J"
 )
 
@@ -67,8 +67,8 @@ func (c *cli) printScreen(s *doctor.Status) error {
 	return s.Print(c.stdout)
 }
 
-// watchStatus prints the status repeatedly: it replaces the former screen, or prints one
-// line of JSON each time.
+// watchStatus prints the status repeatedly: it replaces the previous screen, or prints one line of
+// JSON each time.
 func (c *cli) watchStatus(ctx context.Context, opts doctor.StatusOptions) error {
 	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()

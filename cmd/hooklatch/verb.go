@@ -19,10 +19,10 @@ type deed struct {
 
 	target desk.Target
 	terms  desk.Terms
-	// tell returns the state of the object afterwards, if it depends on more than the verb.
-	// May be nil.
+	// tell returns the object's state afterwards, if it depends on more than the verb. It may be
+	// nil.
 	tell func(ctx context.Context, o *outbox.Outbox, target desk.Target) (string, error)
-	// instead replaces the action of the verb. May be nil.
+	// instead replaces the verb's action. It may be nil.
 	instead func(ctx context.Context, by ledger.Operator) error
 }
 
@@ -51,7 +51,7 @@ func (c *cli) carryOut(ctx context.Context, o *outbox.Outbox, d deed, by ledger.
 	return err
 }
 
-// whyNot returns the error of a deed, for the user.
+// whyNot returns a deed's error for the user.
 func (c *cli) whyNot(d deed, err error) error {
 	switch {
 	case d.On == desk.Runs:
@@ -66,13 +66,13 @@ func (c *cli) whyNot(d deed, err error) error {
 	return noSuchEffect(d.target.Name)
 }
 
-// longOf returns the long help of a verb: what the verb does, then more.
+// longOf returns a verb's long help: its result, then more.
 func longOf(v desk.Verb, more string) string {
 	const width = 84 // like the other help texts
-	return wrappedAt(width, v.Means+" "+more, 0)
+	return wrappedAt(width, v.MeansFor("The "+v.On.One())+" "+more, 0)
 }
 
-// newDeed returns the command of a verb for one object, which its arguments name.
+// newDeed returns the command that applies a verb to the object in its arguments.
 func (c *cli) newDeed(v desk.Verb, arguments, more string, of func(args []string) (deed, error)) *cobra.Command {
 	var by operatorFlags
 	cmd := &cobra.Command{

@@ -9,8 +9,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// version is the version of a build without a repository, such as the image. The linker
-// sets it.
+// version is the version of a build without a repository, such as the image. The linker sets it.
 var version string
 
 // build describes the binary.
@@ -18,7 +17,7 @@ type build struct {
 	Version   string `json:"version"`
 	Commit    string `json:"commit,omitempty"`
 	CommitAt  string `json:"commit_at,omitempty"`
-	Modified  bool   `json:"modified,omitempty"` // built with changes that are not committed
+	Modified  bool   `json:"modified,omitempty"` // built with uncommitted changes
 	GoVersion string `json:"go_version"`
 	Platform  string `json:"platform"`
 }
