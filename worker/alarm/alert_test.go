@@ -47,8 +47,8 @@ func healthy() alarm.Facts {
 	}
 }
 
-// sick are the conditions by name: the subject, a change that makes the alert fire, and a slightly
-// smaller change that does not.
+// sick lists the conditions by name: the subject, a change that makes the alert fire, and a
+// slightly smaller change that does not.
 var sick = map[string]struct {
 	of   string
 	make func(f *alarm.Facts)
@@ -63,7 +63,7 @@ var sick = map[string]struct {
 		f.Due[0].At = before(5 * time.Minute)
 	}, func(f *alarm.Facts) {
 		f.Due[0].At = before(5 * time.Minute)
-		f.Destinations[0].Paused = true // which is an operator's decision
+		f.Destinations[0].Paused = true // an operator's decision
 	}},
 	"events_late": {"stripe", func(f *alarm.Facts) {
 		f.Undispatched[0].Since = before(5 * time.Minute)
@@ -123,7 +123,7 @@ var sick = map[string]struct {
 	"list_behind": {"github", func(f *alarm.Facts) {
 		f.Lists[0].CoveredUntil = before(60 * time.Hour)
 	}, func(f *alarm.Facts) {
-		f.Lists[0].CoveredUntil, f.Lists[0].Seconds = before(1000*time.Hour), 0 // the provider does not say for how long
+		f.Lists[0].CoveredUntil, f.Lists[0].Seconds = before(1000*time.Hour), 0 // the provider does not state its listing period
 	}},
 	"list_unreadable": {"github", func(f *alarm.Facts) { f.Lists[0].Failures = 3 }, func(f *alarm.Facts) { f.Lists[0].Failures = 2 }},
 	"endpoint_off": {"github", func(f *alarm.Facts) {
@@ -133,13 +133,13 @@ var sick = map[string]struct {
 		f.Retention[0].StoppedSince = new(before(time.Hour))
 	}, nil},
 	"size_budget": {"", func(f *alarm.Facts) { f.Tables[0].Bytes = 80 }, func(f *alarm.Facts) {
-		f.Tables[0].Bytes, f.SizeBudget = 1e15, 0 // nobody said how much it may be
+		f.Tables[0].Bytes, f.SizeBudget = 1e15, 0 // no size budget is set
 	}},
 	"two_configurations": {"", func(f *alarm.Facts) { f.Processes[0].ConfigHash = "y" }, nil},
 	"duplicates": {"stripe", func(f *alarm.Facts) {
 		f.Usual[0].Accepted, f.Usual[0].Duplicates = 890, 110
 	}, func(f *alarm.Facts) {
-		f.Usual[0].Accepted, f.Usual[0].Duplicates = 0, 49 // too few to say
+		f.Usual[0].Accepted, f.Usual[0].Duplicates = 0, 49 // too few to judge
 	}},
 }
 
@@ -182,7 +182,7 @@ func TestTheMostUrgentComesFirst(t *testing.T) {
 	require.Equal(t, []alarm.Severity{alarm.Page, alarm.Ticket, alarm.Notice}, order)
 }
 
-// A rollout does not fire an alert.
+// A rollout fires no alert.
 func TestTwoConfigurationsMayBeThereForAWhile(t *testing.T) {
 	t.Parallel()
 	f := healthy()

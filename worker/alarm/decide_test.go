@@ -9,7 +9,7 @@ import (
 
 var noon = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
 
-// story follows one alert as time passes.
+// story follows one alert over time.
 type story struct {
 	states []*state
 	muted  map[string]bool
@@ -79,8 +79,8 @@ func TestAFlickerIsOneThing(t *testing.T) {
 	require.Len(t, s.states, 1)
 }
 
-// If the first target cannot be reached, the second one is notified, once. The resolution is sent to
-// the target that was notified.
+// If the first target cannot be reached, the second target is notified once. The resolution is sent
+// to the target that was notified.
 func TestTheNextOneIsTold(t *testing.T) {
 	t.Parallel()
 	s := &story{}

@@ -52,7 +52,7 @@ func TestKilledWorkersNeitherLoseNorDouble(t *testing.T) {
 	}
 }
 
-// crash is one policy and one point.
+// crash combines one policy and one point.
 type crash struct {
 	*scene
 
@@ -61,7 +61,7 @@ type crash struct {
 	at       point
 	keys     []string
 
-	inDoubt  []string // unsettled when their process died; the receiver was called
+	inDoubt  []string // unsettled when their process died, after the receiver was called
 	uncalled []string // unsettled when their process died, before the call
 }
 
@@ -118,7 +118,7 @@ func (c *crash) settled(t *testing.T, keys []string) int {
 	return c.count(t, `SELECT count(*) FROM hooklatch.effects WHERE idempotency_key = ANY($1) AND state = 'done'`, keys)
 }
 
-// unsettled lists the effects that the dead processes left unsettled.
+// unsettled lists the effects that dead processes left unsettled.
 func (c *crash) unsettled(t *testing.T) (inDoubt, uncalled []string) {
 	t.Helper()
 	for _, key := range c.inState(t, ledger.EffectStarted) {

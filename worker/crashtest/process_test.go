@@ -45,7 +45,7 @@ type process struct {
 	reader sync.WaitGroup
 
 	mu     sync.Mutex
-	lines  []string // markers and log
+	lines  []string // markers and log lines
 	killed bool
 }
 
@@ -107,7 +107,7 @@ func (p *process) marked(marker string) []string {
 	return keys
 }
 
-// containing counts the lines that contain a text.
+// containing counts the lines with a text.
 func (p *process) containing(text string) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -120,7 +120,7 @@ func (p *process) containing(text string) int {
 	return n
 }
 
-// scene is a fresh database whose destination "app" is registered.
+// scene is a new database with the registered destination "app".
 type scene struct {
 	*outbox.Outbox
 
@@ -178,8 +178,8 @@ func (l *scene) count(t *testing.T, query string, args ...any) int {
 	return n
 }
 
-// settleDown waits until the server has noticed that its client is dead. Only then are the
-// client's transactions decided.
+// settleDown waits until the server has noticed its client's death. Only then are the client's
+// transactions decided.
 func (l *scene) settleDown(t *testing.T) {
 	t.Helper()
 	require.Eventually(t, func() bool { return l.openTransactions(t) == 0 }, patience, time.Millisecond)
@@ -200,7 +200,7 @@ func (l *scene) passTime(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// finish waits until no effect needs another attempt.
+// finish waits until all effects are finished.
 func (l *scene) finish(t *testing.T) {
 	t.Helper()
 	require.Eventually(t, func() bool {

@@ -61,7 +61,7 @@ func (mailSession) Rcpt(string, *smtp.RcptOptions) error { return nil }
 func (s mailSession) Data(r io.Reader) error {
 	content, err := io.ReadAll(r)
 	if err != nil {
-		return err // its final dot did not arrive
+		return err // the final dot did not arrive
 	}
 	message, err := mail.ReadMessage(bytes.NewReader(content))
 	if err != nil {
@@ -127,7 +127,7 @@ func (m *mailbox) copies(t *testing.T) map[int]int {
 	return histogram
 }
 
-// killMailers kills worker processes at each point in turn. Time passes between the kills.
+// killMailers kills worker processes at each point in turn, and lets time pass between the kills.
 func killMailers(t *testing.T, l *scene, m *mailbox, policy ledger.Policy, kills, concurrency int) {
 	t.Helper()
 	for i := range kills {

@@ -28,7 +28,7 @@ const (
 	destinationName = "app"
 )
 
-// The markers that a process prints, each followed by an idempotency key.
+// Markers that a process prints, each followed by an idempotency key.
 const (
 	markBefore   = "before"   // the claim is committed, but the destination is not called yet
 	markAnswered = "answered" // the destination was called and responded
@@ -64,7 +64,7 @@ func effectID(i int) identity.EffectID {
 	return identity.EffectID{Scope: identity.ScopeOfEnqueue(destinationName), Key: identity.Key(fmt.Sprintf("order_%04d", i)), Generation: 1}
 }
 
-// runWorker runs the worker process. It ends by a signal, or with its parent.
+// runWorker runs the worker process. The process ends by a signal, or with its parent.
 func runWorker(encoded string) {
 	if err := startToWork(encoded); err != nil {
 		fmt.Println(err) //nolint:forbidigo // to the parent process

@@ -82,7 +82,7 @@ func TestRenderEmailIsTheSameEveryTime(t *testing.T) {
 	require.Equal(t, string(first), string(second))
 	require.Equal(t, bytes.Count(first, []byte("\n")), bytes.Count(first, []byte("\r\n")))
 
-	// A new version must not change what an effect in flight sends.
+	// A new version must not change the content that an effect in progress sends.
 	golden, err := os.ReadFile("testdata/alternative.eml")
 	require.NoError(t, err)
 	require.Equal(t, string(golden), strings.ReplaceAll(string(first), "\r\n", "\n"))
@@ -106,7 +106,7 @@ func TestRenderEmailCanBeRead(t *testing.T) {
 	}
 }
 
-// readEmail reads a message as the recipient's mail program does.
+// readEmail reads a message as a recipient's mail program would.
 func readEmail(t *testing.T, content []byte) Message {
 	t.Helper()
 	msg, err := mail.ReadMessage(bytes.NewReader(content))
@@ -173,7 +173,7 @@ func FuzzDecodeMessage(f *testing.F) {
 		require.NoError(t, err)
 		msg, err := mail.ReadMessage(bytes.NewReader(content))
 		require.NoError(t, err)
-		// No content of a message creates another header.
+		// A message's content creates no other headers.
 		for name := range msg.Header {
 			require.Contains(t, []string{
 				"Auto-Submitted", "Content-Transfer-Encoding", "Content-Type", "Date", "From",

@@ -22,11 +22,11 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// smtpServer is a real SMTP server whose answers a test controls.
+// smtpServer is a real SMTP server whose replies a test controls.
 type smtpServer struct {
 	onRcpt   func(to string) error
 	onData   func(c *smtp.Conn) error
-	password string // if not empty, login is required
+	password string // if not empty, a login is required
 
 	mu       sync.Mutex
 	messages []string
@@ -100,8 +100,8 @@ func (s *smtpSession) Data(r io.Reader) error {
 	return nil
 }
 
-// start returns the port on which the server listens. With a certificate it offers STARTTLS, or
-// is encrypted from the start if implicit.
+// start returns the port on which the server listens. With a certificate, it offers STARTTLS, or
+// encrypts from the start if implicit.
 func (s *smtpServer) start(t *testing.T, certificate *tls.Certificate, implicit bool) int {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -291,7 +291,7 @@ func TestEmailAnswersOfTheServer(t *testing.T) {
 	}
 }
 
-// An address with a non-ASCII domain goes to every server, by its A-labels. An address with a
+// An address with a non-ASCII domain goes to every server, with A-labels. An address with a
 // non-ASCII local part goes only to servers that accept it.
 func TestEmailAddressesOfOtherCharacters(t *testing.T) {
 	t.Parallel()

@@ -64,7 +64,7 @@ func TestFetch(t *testing.T) {
 		}
 	}
 
-	// The bearer and the exemption from the guard apply to the origin only.
+	// The bearer and the exemption from the guard apply only to the origin.
 	other := receive(t, func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, r.Header.Get("Authorization")) })
 	_, failed = f.Fetch(t.Context(), other)
 	require.NotNil(t, failed)
@@ -137,7 +137,7 @@ func TestStoredError(t *testing.T) {
 	require.True(t, own.Send(t.Context(), testEffect()).StoredError)
 }
 
-// A rotated key replaces the effect's own on the wire, also as webhook-id. The provider's
+// A rotated key replaces the effect's own key on the wire, also as webhook-id. The provider's
 // signature is passed on if the destination has none.
 func TestKeyAndHeadersOnTheWire(t *testing.T) {
 	t.Parallel()

@@ -48,7 +48,7 @@ func TestGuardRefusesEveryFormOfAnAddress(t *testing.T) {
 
 func TestGuardRefusesPrivateAddressesOfADestinationsOwnName(t *testing.T) {
 	t.Parallel()
-	// A name is not a literal: the addresses it resolves to need allow_private.
+	// A name is not a literal: its resolved addresses need allow_private.
 	h := newTestHTTP(t, HTTPOptions{
 		URL: "http://crm.example.com:8080/", Resolver: resolveTo(t, func() netip.Addr { return netip.MustParseAddr("10.1.2.3") }),
 	})
@@ -120,7 +120,7 @@ func TestGuardExemptsHostAndPortOfTheConfiguredURLOnly(t *testing.T) {
 	}
 }
 
-// resolveTo returns a resolver that queries a real DNS server, which has one address for every
+// resolveTo returns a resolver that queries a real DNS server, which returns one address for every
 // name.
 func resolveTo(t *testing.T, address func() netip.Addr) *net.Resolver {
 	t.Helper()
@@ -146,14 +146,14 @@ func resolveTo(t *testing.T, address func() netip.Addr) *net.Resolver {
 	}}
 }
 
-// dnsAnswer answers an A query with an address, any other with nothing (RFC 1035).
+// dnsAnswer responds to an A query with an address, and to any other query with nothing (RFC 1035).
 func dnsAnswer(query []byte, address netip.Addr) []byte {
 	const header, typeA = 12, 1
 	end := header
 	for query[end] != 0 {
 		end += int(query[end]) + 1
 	}
-	end += 5 // the root label, type and class
+	end += 5 // skips the root label, type and class
 	answer := append([]byte{}, query[:end]...)
 	copy(answer[2:header], []byte{0x81, 0x80, 0, 1, 0, 0, 0, 0, 0, 0})
 	if binary.BigEndian.Uint16(query[end-4:]) != typeA {

@@ -12,8 +12,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// A receiver that switches protocols and keeps the connection causes no time-out: the status is
-// its answer, and the effect is tried again or parked.
+// A receiver that switches protocols and keeps the connection open causes no time-out: the status
+// is its response, and the effect is tried again or parked.
 func TestA101IsAnAnswer(t *testing.T) {
 	t.Parallel()
 	closed := make(chan struct{}, 1)
@@ -26,7 +26,7 @@ func TestA101IsAnAnswer(t *testing.T) {
 		defer func() { closed <- struct{}{} }()
 		defer conn.Close()
 		_, _ = io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
-		_, _ = io.Copy(io.Discard, conn) // until the sender closes it
+		_, _ = io.Copy(io.Discard, conn) // until the sender closes the connection
 	}))
 	t.Cleanup(server.Close)
 	for _, method := range []string{http.MethodPost, http.MethodGet} { //nolint:paralleltest // they share the receiver

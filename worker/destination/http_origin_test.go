@@ -12,8 +12,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// A signature proves to every receiver with the secret that Hooklatch sent this body. An
-// attacker who can put a URL into an event must not get one.
+// Every receiver with the secret trusts a signature as Hooklatch's. An attacker who can put a URL
+// into an event must not receive a signature.
 func TestHTTPSignsForItsOwnOriginOnly(t *testing.T) {
 	t.Parallel()
 	var calls []string

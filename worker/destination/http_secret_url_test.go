@@ -11,7 +11,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// Anyone who knows a secret URL can post there, so it is neither stored nor shown.
+// Any user who knows a secret URL can post there, so the URL is neither stored nor shown.
 func TestASecretURLIsStoredAsItsOrigin(t *testing.T) {
 	t.Parallel()
 	var called []string
@@ -26,7 +26,7 @@ func TestASecretURLIsStoredAsItsOrigin(t *testing.T) {
 	require.Equal(t, origin, o.ShownURL())
 
 	e := testEffect()
-	for _, stored := range []string{"", origin} { // as it is before the first claim, and after
+	for _, stored := range []string{"", origin} { // before the first claim, and after
 		e.Request.URL = stored
 		out := h.Send(t.Context(), e)
 		require.Equal(t, ledger.VerdictTurnedAway, out.Verdict)

@@ -98,7 +98,7 @@ func TestHTTPIgnoresProxiesOfTheEnvironment(t *testing.T) {
 	proxy := receive(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) })
 	t.Setenv("HTTP_PROXY", proxy)
 	t.Setenv("ALL_PROXY", proxy)
-	// The proxy is allowed, and the target behind it is not.
+	// The proxy is allowed, but the target behind it is not.
 	h := newTestHTTP(t, HTTPOptions{
 		URL: "http://hooks.example.com", AllowPrivate: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
 		Resolver: resolveTo(t, func() netip.Addr { return netip.MustParseAddr("10.1.2.3") }),

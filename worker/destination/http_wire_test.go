@@ -22,7 +22,7 @@ import (
 
 func loopback() netip.Addr { return netip.MustParseAddr("127.0.0.1") }
 
-// readRequest reads one whole request from a raw connection.
+// readRequest reads one complete request from a raw connection.
 func readRequest(t *testing.T, c net.Conn) {
 	t.Helper()
 	_, err := nextRequest(bufio.NewReader(c))
@@ -38,8 +38,8 @@ func nextRequest(r *bufio.Reader) (*http.Request, error) {
 	return req, err
 }
 
-// breaksKeptConnections answers the first request of the first connection, and closes that
-// connection once it has read the second. It counts requests.
+// breaksKeptConnections responds to the first request on the first connection. It closes that
+// connection once it has read the second request. It counts requests.
 func breaksKeptConnections(t *testing.T) (address string, requests *atomic.Int32) {
 	t.Helper()
 	requests = new(atomic.Int32)
@@ -66,7 +66,7 @@ func TestHTTPSendsOnceWhenAKeptConnectionBreaks(t *testing.T) {
 	t.Parallel()
 	t.Run("net/http by itself sends again", func(t *testing.T) {
 		t.Parallel()
-		// This shows that the receiver of these tests would notice a resend.
+		// The receiver of these tests would notice a resend.
 		address, requests := breaksKeptConnections(t)
 		transport := &http.Transport{}
 		t.Cleanup(transport.CloseIdleConnections)
@@ -127,8 +127,8 @@ func TestHTTPUsesConnectionsAgain(t *testing.T) {
 	require.EqualValues(t, 1, connections.Load(), "the answer was read to its end")
 }
 
-// The answer of an HTTP/2 receiver about an unanswered request decides the outcome, and each
-// attempt sends its request once.
+// An HTTP/2 receiver's frame about an unanswered request decides the outcome, and each attempt
+// sends its request once.
 func TestHTTP2RequestsThatAreNotAnswered(t *testing.T) {
 	t.Parallel()
 	certificate := httptest.NewTLSServer(nil)
@@ -179,8 +179,8 @@ func goAway(last uint32) []byte {
 	return append(frame, 0, 0, 0, 0)
 }
 
-// serveHTTP2 is an HTTP/2 server (RFC 9113) that answers each request with one frame, and hangs
-// up after a GOAWAY.
+// serveHTTP2 is an HTTP/2 server (RFC 9113) that responds to each request with one frame, and
+// closes the connection after a GOAWAY.
 func serveHTTP2(c net.Conn, requests *atomic.Int32, answerTo func(stream []byte) []byte) {
 	const preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 	if _, err := io.CopyN(io.Discard, c, int64(len(preface))); err != nil {

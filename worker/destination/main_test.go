@@ -18,7 +18,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// testEffect is an effect as the first claim of an attempt returns it.
+// testEffect returns an effect as the first claim returns it.
 func testEffect() *ledger.Effect {
 	id := identity.EffectID{Scope: "route:stripe:everything", Key: "evt_1", Generation: 1}
 	return &ledger.Effect{

@@ -18,7 +18,7 @@ import (
 type vector struct {
 	Source    string
 	Secret    string
-	Public    string // of a key pair, if it is published too
+	Public    string // of a key pair, if also published
 	ID        string
 	Timestamp int64
 	Body      string
@@ -48,7 +48,7 @@ func TestSignPublishedVectors(t *testing.T) {
 	}
 }
 
-// The public key that we show verifies our signatures, and no others.
+// The shown public key verifies Hooklatch's signatures, and no others.
 func TestSignaturesVerifyWithThePublicKey(t *testing.T) {
 	t.Parallel()
 	private := secret.New("whsk_" + base64.StdEncoding.EncodeToString([]byte("a seed with its thirty-two bytes")))
@@ -76,7 +76,7 @@ func TestSignWithEverySecretWhileTheyRotate(t *testing.T) {
 	t.Parallel()
 	secrets := []secret.Value{
 		secret.New("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"), secret.New("raw:a raw secret"),
-		secret.New("whsk_VEVTVFNJR05JTkdLRVlET05PVFVTRVRISVNGT1JBTlk="), // both schemes side by side
+		secret.New("whsk_VEVTVFNJR05JTkdLRVlET05PVFVTRVRISVNGT1JBTlk="), // both schemes together
 		secret.New("whsk_V0VCSE9PS0FTWU1NRVRSSUNURVNUUFJJVkFURUtFWTE="),
 	}
 	var single []string
@@ -111,7 +111,7 @@ func TestSignRefusesUnusableSecrets(t *testing.T) {
 		"whsk_?%":                                          "is not Base64 after whsk_",
 		"whsk_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIz":            "spells 24 bytes after whsk_; an Ed25519 private key has 32, or 64 with the public key appended",
 		"whsk_VEVTVFNJR05JTkdLRVlET05PVFVTRVRISVNGT1JBTlk": "", // unpadded
-		// This is the second half of the published key, with some of its bytes changed.
+		// The second half of the published key, with some bytes changed.
 		"whsk_6Xb/dCcHpPea21PS1N9VY/NZW723CEc77N4rJCubMbfVKIDij2HKpMKkioLlaaaaaaaaaaAJ6p9lMicMFs6Kvg==": "has a public key after the " +
 			"private one that does not belong to it",
 		"whpk_1SiA4o9hyqTCpIqC5V9HUakiiaeACeqfZTInDBbOir4=": "is a public key, with which the receiver verifies; requests are signed " +
@@ -133,7 +133,7 @@ func TestSignRefusesUnusableSecrets(t *testing.T) {
 	}
 }
 
-// raw: uses the bytes after it as the key, whatever they look like.
+// raw: uses the following bytes as the key, whatever they are.
 func TestSignWithRawBytes(t *testing.T) {
 	t.Parallel()
 	s, err := newSigner([]secret.Value{secret.New("raw:whsec_abc")})

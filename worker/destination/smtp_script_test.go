@@ -8,8 +8,7 @@ import (
 	"strings"
 )
 
-// script returns a server that sends one of its answers for each line it reads, and then stays
-// silent.
+// script returns a server that sends one reply for each line it reads, and then stays silent.
 func script(answers ...string) func(net.Conn) {
 	return func(c net.Conn) {
 		lines := bufio.NewReader(c)

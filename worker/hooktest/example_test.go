@@ -11,8 +11,8 @@ import (
 	"github.com/hooklatch/hooklatch/worker/hooktest"
 )
 
-// A handler that counts is correct only while no event is replayed and no sender repeats
-// itself. In your own tests, Run does the same and fails the test.
+// A handler that counts is correct only while no event is replayed and no sender sends duplicates.
+// In your own tests, Run does the same as Find and fails the test.
 func ExampleFind() {
 	count := func(ctx context.Context, tx pgx.Tx, _ inbox.Event) error {
 		_, err := tx.Exec(ctx, `UPDATE stock SET sold = sold + 1`)
@@ -25,7 +25,7 @@ func ExampleFind() {
 			return count, err
 		},
 		State:   hooktest.Query(`SELECT sold FROM stock`),
-		Without: []hooktest.Trouble{hooktest.TwoIDs}, // our shop has one endpoint, and only one type announces the sale
+		Without: []hooktest.Trouble{hooktest.TwoIDs}, // the shop has one endpoint, and only one event type announces the sale
 	})
 	for _, found := range findings {
 		fmt.Println(found)

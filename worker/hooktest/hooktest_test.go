@@ -33,8 +33,8 @@ type invoice struct {
 	}
 }
 
-// event returns the event of a file in testdata. It happened the given number of minutes
-// after the first.
+// event returns the event in a testdata file. It happened the given number of minutes after the
+// first event.
 func event(t *testing.T, id, eventType string, minutes int) hooktest.Event {
 	t.Helper()
 	body, err := os.ReadFile(filepath.Join("testdata", eventType+".json"))
@@ -66,8 +66,8 @@ func invoices(t *testing.T, table string, handle func(ctx context.Context, w hoo
 	}
 }
 
-// about omits troubles that a test is not about: each takes at least one trial, and a trial
-// takes a second. With HOOKLATCH_LONG=1 all are tried.
+// about omits all other troubles: each takes at least one trial, and a trial takes a second. With
+// HOOKLATCH_LONG=1, all troubles are tried.
 func about(c *hooktest.Case, troubles ...hooktest.Trouble) {
 	if os.Getenv("HOOKLATCH_LONG") == "" {
 		c.Without = slices.DeleteFunc(hooktest.Troubles(), func(trouble hooktest.Trouble) bool { return slices.Contains(troubles, trouble) })
@@ -90,7 +90,7 @@ func found(t *testing.T, c hooktest.Case) (troubles []hooktest.Trouble, texts ma
 	return troubles, texts
 }
 
-// setInvoice is a correct handler: it sets the end state, unless a newer one is stored.
+// setInvoice is a correct handler: it sets the end state, unless a newer state is stored.
 func setInvoice(ctx context.Context, _ hooktest.World, tx pgx.Tx, e inbox.Event, v invoice) error {
 	_, err := tx.Exec(ctx, `
 		INSERT INTO invoices (id, amount, status, as_of) VALUES ($1, $2, $3, $4)
@@ -152,7 +152,7 @@ func TestAHandlerThatTakesTheLastEventForTheNewestIsFound(t *testing.T) {
 			v.Data.Object.ID, v.Data.Object.Status)
 		return err
 	})
-	c.Without = []hooktest.Trouble{hooktest.AllAtOnce} // which event comes last is random
+	c.Without = []hooktest.Trouble{hooktest.AllAtOnce} // the last event is random
 	about(&c, hooktest.Late, hooktest.Shuffled)
 	troubles, texts := found(t, c)
 	require.Equal(t, []hooktest.Trouble{hooktest.Late, hooktest.Shuffled}, troubles)
@@ -171,7 +171,7 @@ func TestAHandlerThatReadsWithoutALockIsFound(t *testing.T) {
 		if err != nil && !errors.Is(err, pgx.ErrNoRows) || asOf.After(e.OccurredAt) {
 			return err
 		}
-		if e.EventID == "evt_1" { // the oldest is the slowest
+		if e.EventID == "evt_1" { // the oldest event is the slowest
 			if _, err := tx.Exec(ctx, `SELECT pg_sleep(0.5)`); err != nil {
 				return err
 			}
@@ -186,7 +186,7 @@ func TestAHandlerThatReadsWithoutALockIsFound(t *testing.T) {
 	troubles, _ := found(t, c)
 	require.Empty(t, troubles)
 	c.Without = slices.DeleteFunc(hooktest.Troubles(), func(trouble hooktest.Trouble) bool { return trouble == hooktest.AllAtOnce })
-	for range 10 { // on a busy machine the oldest may begin when the others have ended
+	for range 10 { // on a busy machine, the oldest event may begin when the others have ended
 		if troubles, _ = found(t, c); len(troubles) > 0 {
 			break
 		}

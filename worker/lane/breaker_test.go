@@ -48,7 +48,7 @@ func TestBreakerCounts(t *testing.T) {
 		t.Parallel()
 		synctest.Test(t, func(t *testing.T) {
 			b := newBreaker(b, time.Now)
-			for range 20 { // one effect that is tried again and again
+			for range 20 { // one effect that is tried repeatedly
 				require.Empty(t, b.Record(bad, 0))
 				<-time.After(31 * time.Second)
 			}
@@ -73,7 +73,7 @@ func TestBreakerCounts(t *testing.T) {
 		{ok, true, false},
 		{bad, true, true},
 		{destination.Outcome{Verdict: ledger.VerdictNotApplied}, true, true},                // no connection
-		{destination.Outcome{Verdict: ledger.VerdictNotApplied, Status: 429}, false, false}, // it is alive
+		{destination.Outcome{Verdict: ledger.VerdictNotApplied, Status: 429}, false, false}, // the receiver responds
 		{destination.Outcome{Verdict: ledger.VerdictRefused, Status: 422}, true, false},
 		{destination.Outcome{Verdict: ledger.VerdictRefused, Status: 401}, true, true},
 		{destination.Outcome{Verdict: ledger.VerdictTurnedAway, Status: 403}, true, true},

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// localRate returns a Take that uses the clock of the test.
+// localRate returns a Take that uses the test's clock.
 func localRate() Take {
 	var mu sync.Mutex
 	var tat time.Time
@@ -119,8 +119,8 @@ func TestLane(t *testing.T) {
 	})
 }
 
-// River starts as many runs as there are slots and does not know of first attempts that began
-// with a dispatch. A job that finds no slot waits for one, and gets the next.
+// River starts as many runs as there are slots and does not know of first attempts that began with
+// a dispatch. A job that finds no slot waits, and gets the next free slot.
 func TestJobsAndFirstAttemptsShareALane(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
