@@ -10,8 +10,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 )
 
-// A receipt from three days ago is not mailed: the route, or its condition, decides about
-// fetched events.
+// A receipt from three days ago is not sent: the route, or its condition, decides about fetched
+// events.
 func TestRoutesDecideAboutWhatWasFetched(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

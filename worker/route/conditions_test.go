@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A caller that waits for a condition gets an answer in time, and a running compilation delays
-// the next ones.
+// A caller that waits for a condition gets a result in time, and a running compilation delays later
+// compilations.
 func TestConditionsAreCompiledOneAtATime(t *testing.T) {
 	t.Parallel()
 	conditions, err := NewConditions()

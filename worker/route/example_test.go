@@ -13,7 +13,7 @@ import (
 	"github.com/hooklatch/hooklatch/worker/route"
 )
 
-// paid is an event as the ledger returns it.
+// paid returns an event as the ledger returns it.
 func paid() *inbox.Event {
 	return &inbox.Event{
 		EventRef:         identity.EventRef{Source: "stripe", EventID: "evt_1"},
@@ -25,7 +25,7 @@ func paid() *inbox.Event {
 	}
 }
 
-// app is a destination as routes see it.
+// app returns a destination in the form that routes need.
 func app() route.Target {
 	sender, err := destination.NewHTTP(destination.HTTPOptions{Name: "app", URL: "https://app.example.com/hooks"})
 	if err != nil {
@@ -34,7 +34,7 @@ func app() route.Target {
 	return route.Target{Name: "app", Queue: "dst_app", Policy: ledger.AtLeastOnce, Sender: sender}
 }
 
-// A plan shows which effects an event would have. It sends nothing and needs no database.
+// A plan shows the effects that an event would have. It sends nothing and needs no database.
 func ExampleTable_Plan() {
 	table, err := route.Compile(route.Options{
 		Routes: []route.Route{
@@ -59,7 +59,7 @@ func ExampleTable_Plan() {
 	// large in_7 app
 }
 
-// Every fault of every route is found before any event comes.
+// Every fault of every route is found before any event arrives.
 func ExampleCheck() {
 	fmt.Println(route.Check([]route.Route{
 		{Name: "large", From: []string{"stripe"}, When: "event.type + 1", To: "app"},
@@ -70,7 +70,7 @@ func ExampleCheck() {
 	// route "lost": to: "nowhere" is not a destination; allowed: app
 }
 
-// The expression of a route's when can also select stored events.
+// The expression in a route's when can also select stored events.
 func ExampleCompileCondition() {
 	large, err := route.CompileCondition(context.Background(), `event.source == "stripe" && body.amount > 1000`)
 	if err != nil {
@@ -80,7 +80,7 @@ func ExampleCompileCondition() {
 	// Output: true <nil>
 }
 
-// A key in which nothing varies makes one effect of many events.
+// A key that does not vary combines many events into one effect.
 func ExampleKeyWarnings() {
 	for _, w := range route.KeyWarnings([]route.Route{{Name: "latest", From: []string{"stripe"}, Types: []string{"invoice.paid"}, Key: `"invoices"`, To: "app"}}) {
 		fmt.Println(w)

@@ -10,7 +10,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 )
 
-// Explain never reports that a route matches an event that it does not get.
+// Explain never reports that a route matches an event that the route does not receive.
 func TestARouteIsNotSaidToWantWhatItNeverGets(t *testing.T) {
 	t.Parallel()
 	table := compiled(t, Options{Routes: []Route{{Name: "everything", From: []string{"*"}, To: "app"}}, LeftToHandlers: []string{"shop"}})

@@ -18,8 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// worstValues returns the worst arguments of a function, by type: a mebibyte, or 100,000
-// elements.
+// worstValues returns a function's worst arguments, by type: a mebibyte, or 100,000 elements.
 func worstValues() map[types.Kind][]any {
 	const mebi, many = 1 << 20, 100_000
 	numbers, texts, equal, nested := make([]any, many), make([]any, many), make([]any, many), make([]any, many)
@@ -53,7 +52,7 @@ func worstValues() map[types.Kind][]any {
 	}
 }
 
-// callScope has the arguments a0, a1, ... of one call.
+// callScope contains the arguments a0, a1, ... of one call.
 type callScope struct {
 	args  []any
 	meter meter
@@ -85,7 +84,7 @@ func callOf(function string, overload *decls.OverloadDecl) *celast.AST {
 	return celast.NewAST(call, celast.NewSourceInfo(nil))
 }
 
-// product calls do for every choice of one value of each list.
+// product calls do for every combination of one value from each list.
 func product(lists [][]any, do func([]any)) {
 	chosen := make([]any, len(lists))
 	var choose func(i int)
@@ -112,11 +111,11 @@ func TestEveryFunctionHasABound(t *testing.T) {
 	}
 }
 
-// Every overload ends soon and in little memory for all arguments, or is refused. With
-// HOOKLATCH_LONG=1, on a quiet machine, the bounds are the documented ones; otherwise they are
-// ten times as wide and fewer inputs are tried. The race detector makes matches ten times as
-// slow, and finds nothing in one goroutine: with it few inputs are tried, to see that none runs
-// without end.
+// For all arguments, every overload ends soon and uses little memory, or is refused. With
+// HOOKLATCH_LONG=1, on a quiet machine, the limits are the documented ones; otherwise they are ten
+// times as large and fewer inputs are tried. The race detector makes matches ten times as slow, and
+// finds nothing in one goroutine. With it, few inputs are tried, only to check that every call
+// ends.
 //
 //nolint:paralleltest // it measures what the process allocates
 func TestEveryOverloadIsBounded(t *testing.T) {
@@ -150,7 +149,7 @@ func TestEveryOverloadIsBounded(t *testing.T) {
 				}
 				calls++
 				took, allocated, err := measure(program, args)
-				for again := 0; again < 4 && took > limit; again++ { // another process used the processor
+				for again := 0; again < 4 && took > limit; again++ { // another process may have used the CPU
 					next, _, _ := measure(program, args)
 					took = min(took, next)
 				}

@@ -13,8 +13,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 )
 
-// canaryEvent has a value of every kind in every place that an expression or a template reads.
-// None of them may appear in an error.
+// canaryEvent returns an event with a value of every kind in every field that an expression or a
+// template reads. No value may appear in an error.
 func canaryEvent() *inbox.Event {
 	return &inbox.Event{
 		EventRef: identity.EventRef{Source: "shop", EventID: "canary-id"}, Provider: "stripe", Type: "canary.type", EffectGeneration: 1,
@@ -34,7 +34,7 @@ func requireNoValues(t *testing.T, err error, from string) {
 	require.NotContains(t, err.Error(), "731947", from)
 }
 
-// The error of a function never contains values of an event, for all functions and arguments.
+// Function errors never contain event values, for all functions and arguments.
 func TestErrorsOfExpressionsHaveNoValues(t *testing.T) {
 	t.Parallel()
 	envs, err := newExpressionEnvs()
@@ -62,7 +62,7 @@ func TestErrorsOfExpressionsHaveNoValues(t *testing.T) {
 	for _, text := range texts {
 		e, err := compileExpression(envs.render, text, wantAny)
 		if err != nil {
-			continue // no such function
+			continue // the function does not exist
 		}
 		if _, err = e.evalText(newEventScope(t.Context(), event)); err != nil {
 			failed++
@@ -87,7 +87,7 @@ func TestErrorsOfTemplatesHaveNoValues(t *testing.T) {
 					for _, message := range []EmailMessage{
 						{Recipient: "'a@example.com'", Subject: "s", Text: text}, {Recipient: "'a@example.com'", Subject: "s", HTML: "<a href='" + text + "'>"},
 					} {
-						compiles := true // false if it lacks an argument
+						compiles := true // false if an argument is missing
 						compiled := compileEmail(envs.render, &message, func(string, string, error) { compiles = false })
 						if !compiles {
 							continue
@@ -104,7 +104,7 @@ func TestErrorsOfTemplatesHaveNoValues(t *testing.T) {
 	require.Greater(t, failed, 100)
 }
 
-// The same holds for a value that a route uses.
+// The same is true for a value that a route uses.
 func TestErrorsOfRoutesHaveNoValues(t *testing.T) {
 	t.Parallel()
 	for name, r := range map[string]Route{

@@ -24,7 +24,7 @@ func TestAnEvaluationThatTakesTooLongIsNotTheEventsFault(t *testing.T) {
 	require.Empty(t, effects)
 }
 
-// A body that its source would not accept any more is kept from expressions. It may still be
+// Expressions cannot read a body that its source would no longer accept. The body may still be
 // forwarded unchanged.
 func TestExpressionsSeeBodiesUpToTheCapOfTheSource(t *testing.T) {
 	t.Parallel()

@@ -12,8 +12,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// maxCompiled bounds the bytes that compiling a condition of 1,000 characters allocates: three
-// times the maximum over all kinds of nesting. Without a limit it is gigabytes.
+// maxCompiled is the maximum number of bytes that compiling a condition of 1,000 characters
+// allocates: three times the maximum over all kinds of nesting. Without a limit, compiling
+// allocates gigabytes.
 const maxCompiled = 32 << 20
 
 // nested returns the ways to nest an expression n levels deep.
@@ -66,7 +67,7 @@ func TestDeepNestingIsRefused(t *testing.T) {
 	}
 }
 
-// The cost of chains is proportional to their length, so routes may have long ones.
+// The cost of chains is proportional to their length, so routes may have long chains.
 func TestLongChainsAreCompiled(t *testing.T) {
 	t.Parallel()
 	envs, err := newExpressionEnvs()
@@ -101,8 +102,8 @@ func allocated(f func()) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-// Compiling a condition that a user typed is a bounded amount of work, whatever it contains.
-// Allocations stand for the work, since time depends on the machine.
+// Compiling a condition that a user typed is a limited amount of work, whatever it contains.
+// Allocations represent the work, since time depends on the machine.
 func TestCompilingIsBoundedWork(t *testing.T) { //nolint:paralleltest // it counts allocations
 	typed, err := NewConditions()
 	require.NoError(t, err)
@@ -123,7 +124,7 @@ func TestCompilingIsBoundedWork(t *testing.T) { //nolint:paralleltest // it coun
 	}
 }
 
-// FuzzCompilingIsBounded checks that no text of a condition takes much work to compile.
+// FuzzCompilingIsBounded checks that no condition text takes much work to compile.
 func FuzzCompilingIsBounded(f *testing.F) {
 	for _, of := range nested() {
 		for _, n := range []int{4, 24, maxNesting, 120} {

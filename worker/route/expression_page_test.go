@@ -22,15 +22,15 @@ import (
 // expressionsPage is the page that these tests compare with the behaviour of expressions.
 const expressionsPage = "../../docs/expressions.md"
 
-// pageExample is an expression on the page, with the result that the page states: JSON, "error:
-// ..." when evaluated or "refused: ..." when compiled.
+// pageExample is an expression on the page, with the result on the page: JSON, "error: ..." when
+// evaluated or "refused: ..." when compiled.
 type pageExample struct {
 	expression, yields string
 	event              *inbox.Event
 	current            any
 }
 
-// pageEvent is a json block of the page. Missing fields are taken from the first block.
+// pageEvent is a json block on the page. Missing fields are taken from the first block.
 type pageEvent struct {
 	Event   *eventView        `json:"event"`
 	Headers map[string]string `json:"headers"`
@@ -51,8 +51,8 @@ func readExpressionsPage(t *testing.T) string {
 	return string(text)
 }
 
-// pageExamples returns the examples of the cel blocks, which see the event block before them,
-// and of the tables of functions, which see the first one.
+// pageExamples returns the examples in the cel blocks, which use the preceding event block, and in
+// the function tables, which use the first event block.
 func pageExamples(t *testing.T, page string) []pageExample {
 	t.Helper()
 	var examples []pageExample
@@ -155,8 +155,8 @@ func compactJSON(t *testing.T, text []byte) string {
 	return out.String()
 }
 
-// unspeakable are functions that no expression can call by these names: former names of
-// operators, and parts of macros.
+// unspeakable lists functions that no expression can call by these names: former operator names,
+// and parts of macros.
 var unspeakable = []string{"in", "_in_", "__not_strictly_false__"}
 
 func TestThePageOfExpressionsNamesEveryVariableAndFunction(t *testing.T) {

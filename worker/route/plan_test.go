@@ -29,10 +29,10 @@ type planCase struct {
 		ContentType                      string `yaml:"content_type"`
 		Body                             string
 	}
-	Families map[string][]string // of every route with forward
+	Families map[string][]string // for every route with forward
 	Routes   []Route
 	Want     []planned
-	Error    string // why the one effect is parked, exactly
+	Error    string // exact reason why the only effect is parked
 }
 
 // planned is an effect in these files. A missing field is the zero value.
@@ -48,7 +48,7 @@ type planned struct {
 	OnPark                                                     string `yaml:"on_park"`
 }
 
-// kindOnly is a destination whose kind is all that a plan needs.
+// kindOnly is a destination that has only a kind, which is all that a plan needs.
 type kindOnly string
 
 func (k kindOnly) Kind() string                               { return string(k) }
@@ -57,8 +57,8 @@ func (k kindOnly) Send(context.Context, *ledger.Effect) destination.Outcome {
 	return destination.Outcome{}
 }
 
-// compiled returns a Table of the targets of the tests. It evaluates for as long as a busy
-// machine takes: another test covers the time-out.
+// compiled returns a Table for the test targets. Evaluations may take as long as a busy machine
+// needs: another test covers the time-out.
 func compiled(t *testing.T, o Options) *Table {
 	t.Helper()
 	o.Targets = planTargets(t)
@@ -68,7 +68,7 @@ func compiled(t *testing.T, o Options) *Table {
 	return table
 }
 
-// planTargets returns the targets that the files of testdata may name.
+// planTargets returns the targets for testdata files.
 func planTargets(t *testing.T) []Target {
 	t.Helper()
 	app, err := destination.NewHTTP(destination.HTTPOptions{Name: "app", URL: "https://app.example.com/hooks"})
@@ -149,7 +149,7 @@ func (c *planCase) event() *inbox.Event {
 	}
 }
 
-// want fills in values that the files leave out because they are nearly always the same.
+// want fills in values that the files omit because they are nearly always the same.
 func (c *planCase) want() []planned {
 	for i := range c.Want {
 		w := &c.Want[i]
@@ -183,7 +183,7 @@ func loadYAML(t *testing.T, file string, into any) {
 	require.NoError(t, yaml.UnmarshalWithOptions(data, into, yaml.Strict()))
 }
 
-// routesCase is a file of testdata/routes: refused routes, with the reasons.
+// routesCase is a file in testdata/routes: refused routes, with the reasons.
 type routesCase struct {
 	Routes []Route
 	Errors []string // lines of the error, in order

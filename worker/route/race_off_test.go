@@ -2,5 +2,5 @@
 
 package route
 
-// raceDetector reports that these tests were built without the race detector.
+// raceDetector is false: these tests were built without the race detector.
 const raceDetector = false

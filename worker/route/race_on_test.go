@@ -2,5 +2,5 @@
 
 package route
 
-// raceDetector reports that these tests were built with the race detector.
+// raceDetector is true: these tests were built with the race detector.
 const raceDetector = true
