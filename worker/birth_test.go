@@ -58,15 +58,15 @@ func TestAnEffectIsAttemptedByWhoDispatchedIt(t *testing.T) {
 	require.Zero(t, w.lanes["app"].Taken())
 }
 
-// A first attempt made with its dispatch saves one update of the effect's row and two of its
-// job's row.
+// A first attempt that begins with its dispatch saves one update of the effect's row and two
+// updates of its job's row.
 func TestWhatABirthSpares(t *testing.T) {
 	t.Parallel()
 	const events = 20
 	for _, c := range []struct {
 		byJobs  bool
-		effects int // changes of their rows
-		jobs    int // updates of their jobs' rows, and of those of the events
+		effects int // changes of effect rows
+		jobs    int // updates of job rows, of both effects and events
 		deleted int
 	}{
 		{byJobs: true, effects: 2 * events, jobs: 4 * events},
@@ -91,7 +91,7 @@ func TestWhatABirthSpares(t *testing.T) {
 		}, 2*time.Minute, 10*time.Millisecond)
 		require.Equal(t, c.effects, written("n_tup_upd", "effects"))
 		require.Equal(t, c.deleted, written("n_tup_del", "river_job"))
-		// Upkeep has jobs too.
+		// Upkeep also has jobs.
 		require.InDelta(t, c.jobs, written("n_tup_upd", "river_job"), events/2)
 	}
 }
@@ -114,7 +114,7 @@ func TestTheNextAttemptOfABornEffectIsAJobs(t *testing.T) {
 	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.effects WHERE state = 'done' AND attempt = 2 AND job_id = $1`, job.ID))
 }
 
-// born dispatches an event like a process that dies before its call.
+// born dispatches an event in a process that dies before the call.
 func (b *bundle) born(t *testing.T, w *Worker, id string) (*inbox.Event, *firstAttempts, outbox.Dispatched) {
 	t.Helper()
 	b.accept(t, id, false)
@@ -145,8 +145,8 @@ func TestTheJobOfABornEffectTakesOverFromADeadProcess(t *testing.T) {
 	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.effects WHERE attempt = 2 AND maybe_applied_since = first_attempt_at`))
 }
 
-// The answer to the COMMIT was lost: the next try finds the event dispatched, and no
-// destination was called yet.
+// If the COMMIT's response is lost, the next try finds the event dispatched, and no destination was
+// called yet.
 func TestABirthOfUnknownOutcomeIsAskedFor(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -158,7 +158,7 @@ func TestABirthOfUnknownOutcomeIsAskedFor(t *testing.T) {
 	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.effects WHERE state = 'done' AND attempt = 1 AND maybe_applied_since IS NULL`))
 	require.Zero(t, b.count(t, `SELECT count(*) FROM hooklatch.river_job WHERE kind = 'effect'`))
 
-	// The event is committed after its dispatch was given up.
+	// The event's commit completes after its dispatch was given up.
 	b.accept(t, "evt_late", false)
 	event := b.event(t, "evt_late")
 	effects, err := w.routes.Load().Plan(t.Context(), event)
@@ -169,7 +169,7 @@ func TestABirthOfUnknownOutcomeIsAskedFor(t *testing.T) {
 	w.running.Wait()
 	require.Equal(t, 2, b.count(t, `SELECT count(*) FROM hooklatch.effects WHERE state = 'done' AND attempt = 1 AND maybe_applied_since IS NULL`))
 
-	// Another process has the claim.
+	// Another process holds the claim.
 	_, expected, dispatched := b.born(t, w, "evt_2")
 	other := w.births.expect(&inbox.Event{Generation: 1}, []ledger.NewEffect{{EffectID: dispatched.Created[0], Destination: "app"}})
 	other.begin(t.Context(), outbox.Dispatched{}, nil)
@@ -207,7 +207,7 @@ func TestStopWaitsForWhatWasBorn(t *testing.T) {
 	require.Equal(t, 1, b.count(t, effectDone))
 }
 
-// After the soft stop the outcome is still recorded, and says nothing about the destination.
+// After the soft stop, the outcome is still recorded, and does not count against the destination.
 func TestTheSoftStopEndsWhatWasBorn(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -228,7 +228,7 @@ func TestTheSoftStopEndsWhatWasBorn(t *testing.T) {
 	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.destinations WHERE breaker_state = 'closed'`))
 }
 
-// A first attempt that is too late for a call is given back: it is not in doubt, and another
+// A first attempt that is too late for a call is given back. It is not in doubt, and another
 // process need not wait for its lease.
 func TestAStopBeforeTheCallGivesBackWhatWasBorn(t *testing.T) {
 	t.Parallel()

@@ -17,7 +17,7 @@ import (
 	"github.com/hooklatch/hooklatch/worker/route"
 )
 
-// addHTTP adds a destination and a route that sends every event there.
+// addHTTP adds a destination, and a route that sends it every event.
 func (b *bundle) addHTTP(t *testing.T, name string, receiver http.HandlerFunc, change func(*DestinationOptions)) {
 	t.Helper()
 	server := httptest.NewServer(receiver)
@@ -31,8 +31,8 @@ func (b *bundle) addHTTP(t *testing.T, name string, receiver http.HandlerFunc, c
 	b.opts.Routes = append(b.opts.Routes, route.Route{Name: "to-" + name, From: []string{"*"}, To: name})
 }
 
-// A failing destination is paused, with the reason, for as long as probes fail. No other
-// attempt of it starts, other destinations go on, and it recovers by itself.
+// A failing destination is paused, with the reason, while probes fail. No other attempt at the
+// destination starts, other destinations continue, and the destination recovers by itself.
 func TestBreakerTripsAndRecovers(t *testing.T) {
 	t.Parallel()
 	for _, shared := range []bool{false, true} {
@@ -65,7 +65,7 @@ func TestBreakerTripsAndRecovers(t *testing.T) {
 			require.Equal(t, !shared, down.QueuePaused, "a queue is paused only where nobody shares it")
 			require.Regexp(t, `failed.*with: HTTP 500`, down.BreakerReason)
 
-			// Probes go on and nothing else does, also after a while.
+			// Only probes continue, even after a while.
 			waitFor(t, b, `SELECT (count(*) >= 3)::int FROM hooklatch.all_attempts AS a JOIN hooklatch.effects AS e USING (scope, key, generation)
 				WHERE e.destination = 'down' AND a.started_at > $1::timestamptz + interval '2 seconds'`, down.OpenedAt)
 			require.Zero(t, b.count(t, `SELECT count(*) FROM hooklatch.all_attempts AS a
@@ -82,8 +82,7 @@ func TestBreakerTripsAndRecovers(t *testing.T) {
 	}
 }
 
-// A probe that succeeds does not undo an operator's pause, and no probe is made during the
-// pause.
+// A successful probe does not end an operator's pause, and no probe is made during the pause.
 func TestOperatorsPauseSurvivesTheBreaker(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -99,7 +98,7 @@ func TestOperatorsPauseSurvivesTheBreaker(t *testing.T) {
 	waitFor(t, b, `SELECT count(*) FROM hooklatch.river_job WHERE kind = 'upkeep.probe' AND metadata ? 'snoozes'`)
 	require.Zero(t, calls.Load(), "a person's pause holds for probes too")
 
-	// The breaker may close at any time, and the pause stays.
+	// The breaker may close at any time; the pause stays.
 	require.NoError(t, b.outbox.Fleet().CloseBreaker(t.Context(), "app"))
 	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.river_queue WHERE name = 'dst_app' AND paused_at IS NOT NULL`))
 	require.NoError(t, b.outbox.Fleet().SetPaused(t.Context(), "app", false, ledger.Operator{Who: "ann", Via: "test"}))
@@ -107,9 +106,9 @@ func TestOperatorsPauseSurvivesTheBreaker(t *testing.T) {
 	require.EqualValues(t, 1, calls.Load())
 }
 
-// A program that has other destinations, or only handlers, also works the queue of probes. It
-// gives a probe back after a random wait: all processes poll at their own pace, and after a
-// fixed wait the same one would come first again, forever.
+// A program with other destinations, or only handlers, also takes jobs from the probe queue. It
+// gives a probe back after a random wait. All processes poll at their own pace, so after a fixed
+// wait the same process would always be first.
 func TestProbeIsLeftToThoseWithTheDestination(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -130,8 +129,8 @@ func TestProbeIsLeftToThoseWithTheDestination(t *testing.T) {
 	require.Greater(t, len(pauses), 1, "three times the same pause")
 }
 
-// The oldest due effect is ordered, and an earlier event of its source is not dispatched yet.
-// The probe takes another effect.
+// The oldest due effect is ordered, and an earlier event of its source is not dispatched yet. So
+// the probe takes another effect.
 func TestProbePassesOverEffectsThatMustWait(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -144,7 +143,7 @@ func TestProbePassesOverEffectsThatMustWait(t *testing.T) {
 	w := b.worker(t)
 	require.NoError(t, w.registerDestinations(t.Context()))
 	require.NoError(t, b.outbox.Fleet().Trip(t.Context(), "app", "it was down", time.Millisecond))
-	b.accept(t, "evt_1", true) // no process has its handler
+	b.accept(t, "evt_1", true) // no process has a handler for it
 	b.take(t, incoming{id: "evt_2", eventType: "ordered", body: `{}`})
 	b.start(t, w)
 	waitFor(t, b, `SELECT count(*) FROM hooklatch.effects WHERE route = 'ordered'`)

@@ -31,7 +31,7 @@ import (
 
 const testSource = "stripe"
 
-// bundle is an outbox on a database of its own, with the options of a worker that runs on it.
+// bundle is an outbox on a separate database, with the options for a worker on it.
 type bundle struct {
 	pool    *pgxpool.Pool
 	outbox  *outbox.Outbox
@@ -66,8 +66,8 @@ func onPool(t *testing.T, pool *pgxpool.Pool) *bundle {
 	return b
 }
 
-// worker returns a Worker that is not started yet. It makes every attempt by a job, and keeps
-// all jobs: birth_test.go and ended_jobs_test.go have the other kinds.
+// worker returns a Worker that is not started yet. It makes every attempt by a job, and keeps all
+// jobs. birth_test.go and ended_jobs_test.go create other Workers.
 func (b *bundle) worker(t *testing.T) *Worker {
 	t.Helper()
 	w, err := New(b.opts)
@@ -96,7 +96,7 @@ func stop(t *testing.T, w *Worker) {
 	require.NoError(t, w.Stop(ctx))
 }
 
-// to adds an HTTP destination for a receiver, with a route that forwards every event there.
+// to adds an HTTP destination for a receiver, and a route that forwards every event there.
 func (b *bundle) to(t *testing.T, receiver http.HandlerFunc, change ...func(*DestinationOptions)) {
 	t.Helper()
 	server := httptest.NewServer(receiver)
@@ -123,7 +123,7 @@ func (s fakeSender) Send(context.Context, *ledger.Effect) destination.Outcome {
 	return destination.Outcome{}
 }
 
-// accept commits one event whose source has handlers or not.
+// accept commits one event. handlers is true if its source has handlers.
 func (b *bundle) accept(t *testing.T, id string, handlers bool) {
 	t.Helper()
 	_, err := b.outbox.Accept(t.Context(), outbox.Delivery{
@@ -146,7 +146,7 @@ func (b *bundle) event(t *testing.T, id string) *inbox.Event {
 	return e
 }
 
-// count returns the one number that a query yields.
+// count returns the number that a query yields.
 func (b *bundle) count(t *testing.T, query string, args ...any) int {
 	t.Helper()
 	var n int
@@ -154,8 +154,8 @@ func (b *bundle) count(t *testing.T, query string, args ...any) int {
 	return n
 }
 
-// next waits for the next run of a job of the kind, and requires that it ends as wanted. Runs
-// of other kinds are skipped.
+// next waits for the next run of a job of the kind, and requires that it ends as wanted. It skips
+// runs of other kinds.
 func next(t *testing.T, events <-chan *river.Event, kind string, want river.EventKind) *rivertype.JobRow {
 	t.Helper()
 	timeout := time.After(2 * time.Minute)
@@ -173,7 +173,7 @@ func next(t *testing.T, events <-chan *river.Event, kind string, want river.Even
 	}
 }
 
-// outputOf returns what a run recorded for River UI.
+// outputOf returns the output that a run recorded for River UI.
 func outputOf(t *testing.T, job *rivertype.JobRow) output {
 	t.Helper()
 	var out output
@@ -181,7 +181,7 @@ func outputOf(t *testing.T, job *rivertype.JobRow) output {
 	return out
 }
 
-// counted sums the points of a counter that have all the given attributes.
+// counted adds up the points of a counter with all the given attributes.
 func (b *bundle) counted(t *testing.T, name string, attrs map[string]any) int64 {
 	t.Helper()
 	var data metricdata.ResourceMetrics
@@ -222,7 +222,7 @@ func (b *bundle) lines(t *testing.T, message string) []map[string]any {
 	return lines
 }
 
-// syncBuffer is a log that several goroutines write to.
+// syncBuffer is a log for several goroutines.
 type syncBuffer struct {
 	mu  sync.Mutex
 	buf bytes.Buffer
@@ -240,8 +240,8 @@ func (b *syncBuffer) bytes() []byte {
 	return bytes.Clone(b.buf.Bytes())
 }
 
-// rescue makes River's rescuer run once the running job of the kind is overdue. The rescuer
-// runs every 30 seconds, and when its process becomes the leader.
+// rescue makes River's rescuer run once the running job of the kind is overdue. The rescuer runs
+// every 30 seconds, and when its process becomes the leader.
 func rescue(t *testing.T, b *bundle, w *Worker, kind string) {
 	t.Helper()
 	waitFor(t, b, `SELECT count(*) FROM hooklatch.river_job WHERE kind = $1 AND state = 'running'`, kind)

@@ -110,14 +110,14 @@ func TestAttemptsUsedUpAreParked(t *testing.T) {
 	b.accept(t, "evt_1", false)
 
 	require.Equal(t, "in_doubt", outputOf(t, next(t, events, riverjob.KindEffect, river.EventKindJobFailed)).Outcome)
-	// The job's backoff may start the run a little before the ledger's time.
+	// The job's backoff may start the run slightly before the ledger's time.
 	job := next(t, events, riverjob.KindEffect, river.EventKindJobCancelled)
 	require.Equal(t, "parked", outputOf(t, job).Outcome)
 	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.effects WHERE state = 'parked' AND attempt = 2`))
 }
 
 // A receiver must not pass a NUL byte to River, which would stop its completer forever: neither
-// through an answer nor through the name of an event.
+// through a response nor through an event's name.
 func TestNULDoesNotStopCompletions(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -144,7 +144,7 @@ func TestNULDoesNotStopCompletions(t *testing.T) {
 	require.NotContains(t, strings.Join(strings.Fields(string(b.logs.bytes())), " "), "Completer error")
 }
 
-// stubborn is a sender that ignores its context, as a faulty one would.
+// stubborn is a sender that ignores its context, like a faulty sender.
 type stubborn struct {
 	fakeSender
 
@@ -160,8 +160,7 @@ func (s *stubborn) Send(_ context.Context, e *ledger.Effect) destination.Outcome
 	return destination.Outcome{Verdict: ledger.VerdictDone, Status: 200}
 }
 
-// A run that is rescued while its attempt is alive keeps the effect: the ledger's lease
-// decides, not River.
+// A rescued run whose attempt is alive keeps the effect: the ledger's lease decides, not River.
 func TestRescuedRunKeepsItsLease(t *testing.T) {
 	t.Parallel()
 	for _, expired := range []bool{false, true} {
@@ -177,7 +176,7 @@ func TestRescuedRunKeepsItsLease(t *testing.T) {
 			b.opts.Destinations = []DestinationOptions{{Name: "app", Sender: sender}}
 			b.opts.Routes = []route.Route{{Name: "everything", From: []string{"*"}, To: "app"}}
 			w := b.worker(t)
-			w.attempts.patience = time.Hour // the first run stays, however slow the machine is
+			w.attempts.patience = time.Hour // the first run continues, however slow the machine is
 			events := b.start(t, w)
 			b.accept(t, "evt_1", false)
 			require.Equal(t, 1, <-sender.calls)

@@ -25,13 +25,13 @@ import (
 	"github.com/hooklatch/hooklatch/worker/route"
 )
 
-// BenchmarkEndToEnd brings events to an HTTP effect at a local receiver: once with dispatch,
-// claim and settlement committed in groups, as always, and once with a transaction for each.
-// One operation is one event on each side. Both sides take turns on one server with fsync on.
+// BenchmarkEndToEnd brings events to an HTTP effect at a local receiver: once with dispatch, claim
+// and settlement committed in groups, as usual, and once with a transaction for each. One operation
+// is one event on each side. Both sides take turns on one server with fsync on.
 //
-// It reports events/s of both sides and their ratio, the Postgres CPU of both and its ratio
-// (Linux only), and the mean members of a commit as proof of what was compared. Client,
-// receiver and server share the machine.
+// It reports both sides' events/s and their ratio, both sides' Postgres CPU and its ratio (Linux
+// only), and the mean group size of commits, as evidence of the comparison. Client, receiver and
+// server share the machine.
 func BenchmarkEndToEnd(b *testing.B) {
 	pool := pgtest.New(b, pgtest.Own(), pgtest.Durable(), pgtest.MaxConns(80))
 	postmaster := pgtest.Server(b, pool).PID()
@@ -51,7 +51,7 @@ func BenchmarkBirths(b *testing.B) {
 	compare(b, jobs, births)
 }
 
-// compare reports by how much other is better than one.
+// compare reports the improvement of other over one.
 func compare(b *testing.B, one, other *benchSide) {
 	b.Helper()
 	for _, side := range []*benchSide{one, other} {
@@ -83,7 +83,7 @@ type benchSide struct {
 	metrics    *sdkmetric.ManualReader
 	opts       Options
 	calls      atomic.Int64
-	byJobs     bool // whether every attempt is made by a job
+	byJobs     bool // true if every attempt is made by a job
 
 	sent    int
 	effects int
@@ -113,7 +113,7 @@ func newBenchSide(b *testing.B, pool *pgxpool.Pool, postmaster int, name string,
 	return side
 }
 
-// run carries out the effects of n events, with a worker of its own.
+// run carries out the effects of n events, with a separate worker.
 func (s *benchSide) run(b *testing.B, n int) {
 	b.Helper()
 	ctx := context.Background()
@@ -137,7 +137,7 @@ func (s *benchSide) run(b *testing.B, n int) {
 		require.Less(b, time.Since(start), 5*time.Minute)
 	}
 	s.elapsed += time.Since(start)
-	// The worker is stopped first, because settlements and completions are part of the cost.
+	// The worker stops first, because settlements and completions are part of the cost.
 	require.NoError(b, w.Stop(ctx))
 	s.cpu += postgresCPU(s.postmaster) - before
 	s.effects += n
@@ -178,8 +178,8 @@ func (s *benchSide) report(b *testing.B) {
 // clockTick is USER_HZ, which is 100 on every Linux system that Go runs on.
 const clockTick = 10 * time.Millisecond
 
-// postgresCPU returns the CPU time that a server's processes, and those that ended, have used
-// so far: proc(5). It is 0 where /proc does not exist.
+// postgresCPU returns the CPU time of a server's running and ended processes so far: proc(5). It is
+// 0 where /proc does not exist.
 func postgresCPU(postmaster int) time.Duration {
 	stats, err := filepath.Glob("/proc/[0-9]*/stat")
 	if err != nil {
@@ -189,7 +189,7 @@ func postgresCPU(postmaster int) time.Duration {
 	for _, path := range stats {
 		text, err := os.ReadFile(path)
 		if err != nil {
-			continue // it has ended
+			continue // the process has ended
 		}
 		// The fields follow the name in parentheses, which may contain any character.
 		fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
@@ -199,7 +199,7 @@ func postgresCPU(postmaster int) time.Duration {
 		}
 		counted := fields[11:13] // utime and stime
 		if own {
-			counted = fields[11:15] // and those of children it has waited for
+			counted = fields[11:15] // and the times of children it has waited for
 		}
 		for _, field := range counted {
 			n, err := strconv.ParseInt(field, 10, 64)

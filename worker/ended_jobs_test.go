@@ -13,7 +13,7 @@ import (
 )
 
 // ending returns a Worker that makes every attempt by a job, and deletes jobs whose first run
-// did their work.
+// completed the work.
 func (b *bundle) ending(t *testing.T) *Worker {
 	t.Helper()
 	w := b.worker(t)
@@ -62,7 +62,7 @@ func TestTheJobOfAnEffectThatWasNotDoneAtOnceIsKept(t *testing.T) {
 	require.Len(t, job.Errors, 1)
 }
 
-// A run that failed has an error that operators see in River UI.
+// A failed run has an error that operators see in River UI.
 func TestTheJobOfADispatchThatFailedOnceIsKept(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -22,8 +22,8 @@ import (
 	"github.com/hooklatch/hooklatch/worker/route"
 )
 
-// examplePool returns a migrated database on a private Postgres. Yours is the one in
-// DATABASE_URL.
+// examplePool returns a migrated database on a private Postgres. In your program, use the database
+// in DATABASE_URL.
 func examplePool(ctx context.Context) (pool *pgxpool.Pool, stop func()) {
 	server, err := embedded.Start(ctx, embedded.Options{})
 	check(err)
@@ -45,8 +45,8 @@ func check(err error) {
 	}
 }
 
-// A worker sends what routes make of events. Start returns when the worker runs, Stop when the
-// work it had begun is done.
+// A worker sends the effects that routes create from events. Start returns when the worker runs,
+// and Stop when its work in progress is done.
 func ExampleNew() {
 	ctx := context.Background()
 	pool, stop := examplePool(ctx)
@@ -88,7 +88,7 @@ func ExampleNew() {
 	// Output: {"id":"evt_1","type":"invoice.paid"}
 }
 
-// Routes change while the worker runs. A wrong one changes nothing.
+// Routes change while the worker runs. An invalid route changes nothing.
 func ExampleWorker_SetRoutes() {
 	ctx := context.Background()
 	pool, stop := examplePool(ctx)
@@ -104,7 +104,7 @@ func ExampleWorker_SetRoutes() {
 	// Output: worker: route "all": to: "app" is not a destination; there are none
 }
 
-// A handler decides when its event is tried again, or that it is given up.
+// A handler decides when its event is tried again, or that the event fails.
 func ExampleRetryIn() {
 	fmt.Println(worker.RetryIn(time.Minute, errors.New("the ledger of payments is closed")))
 	fmt.Println(worker.GiveUp("the invoice is older than the shop"))
@@ -125,7 +125,7 @@ func ExamplePayload() {
 }
 
 // A Go program handles events itself: the handler's writes with tx are committed once for each
-// event, together with the record that it was handled.
+// event, together with the record that the event was handled.
 func ExampleWorker_Handle() {
 	ctx := context.Background()
 	pool, stop := examplePool(ctx)
@@ -147,7 +147,7 @@ func ExampleWorker_Handle() {
 	})
 	check(w.Start(ctx))
 
-	// The gateway does this when a webhook comes in.
+	// The gateway does this when a webhook arrives.
 	_, err = box.Accept(ctx, outbox.Delivery{
 		Source:      "stripe",
 		Provider:    "stripe",
@@ -159,7 +159,7 @@ func ExampleWorker_Handle() {
 	check(err)
 	fmt.Println(<-handled)
 
-	// Stop lets the transaction of the handler finish.
+	// Stop lets the handler's transaction finish.
 	check(w.Stop(ctx))
 	check(box.Stop(ctx))
 	var payments int

@@ -17,8 +17,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 )
 
-// programs starts one program with the right handler beside three that have handlers for other
-// sources, and returns the number of runs of the right one.
+// programs starts one program with the right handler and three with handlers for other sources, and
+// returns the number of runs of the right handler.
 func (b *bundle) programs(t *testing.T) *atomic.Int32 {
 	t.Helper()
 	var ran atomic.Int32
@@ -37,7 +37,7 @@ func (b *bundle) programs(t *testing.T) *atomic.Int32 {
 	return &ran
 }
 
-// requireHandled waits for n events, and requires that none of their runs failed.
+// requireHandled waits for n events, and requires that no run failed.
 func (b *bundle) requireHandled(t *testing.T, n int, ran *atomic.Int32) {
 	t.Helper()
 	waitLong(t, b, `SELECT count(*) FROM hooklatch.processed_events WHERE outcome = 'dispatched'`, n)
@@ -59,7 +59,7 @@ func TestProgramsWithHandlersOfOtherSourcesLeaveEventsAlone(t *testing.T) {
 	require.Empty(t, b.lines(t, "event left to another process"))
 }
 
-// A gateway of a version without a queue for each source uses one queue for all.
+// A gateway version without a queue for each source uses one queue for all sources.
 func TestEventsInTheQueueOfAllHandlersFindTheirProgram(t *testing.T) {
 	t.Parallel()
 	const events = 60
@@ -74,8 +74,8 @@ func TestEventsInTheQueueOfAllHandlersFindTheirProgram(t *testing.T) {
 	b.requireHandled(t, events, b.programs(t))
 }
 
-// A process that has handlers, but none for the source of an event, never skips or fails an
-// event that waits for its handler.
+// A process without a handler for an event's source never skips or fails the event if it has other
+// handlers.
 func TestEventWithoutItsHandlerWaits(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -104,7 +104,7 @@ func TestHandlersOfAllSourcesFindNewQueues(t *testing.T) {
 	require.Equal(t, "handlers-stripe", next(t, events, riverjob.KindDispatch, river.EventKindJobCompleted).Queue)
 }
 
-// HandlerWorkers bounds the whole process, whatever the number of its queues.
+// HandlerWorkers limits the whole process, whatever its number of queues.
 func TestHandlersOfSeveralSourcesShareTheirBound(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -141,8 +141,8 @@ func TestHandlersOfSeveralSourcesShareTheirBound(t *testing.T) {
 	require.EqualValues(t, 2, most.Load())
 }
 
-// A program that has only handlers leaves the events of other sources to the workers that have
-// the routes: it would skip them.
+// A program that has only handlers leaves events of other sources to workers with routes: it would
+// skip those events.
 func TestProgramWithoutRoutesLeavesOtherEventsAlone(t *testing.T) {
 	t.Parallel()
 	const events = 60

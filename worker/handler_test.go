@@ -27,7 +27,7 @@ func failWithNUL(context.Context, pgx.Tx, inbox.Event) error {
 	return errors.New("bad\x00body\nsecond line\xff")
 }
 
-// ledgerTable creates the table in which the handlers of these tests write.
+// ledgerTable creates the table for the handlers in these tests.
 func (b *bundle) ledgerTable(t *testing.T) {
 	t.Helper()
 	_, err := b.pool.Exec(t.Context(), `CREATE TABLE public.written (event_id text, note text)`)
@@ -44,7 +44,7 @@ func (b *bundle) written(t *testing.T) int {
 	return b.count(t, `SELECT count(*) FROM public.written`)
 }
 
-// Effects enqueued by a handler belong to its event just like effects of its routes.
+// Effects that a handler enqueues belong to its event just like effects of routes.
 func TestWhatAHandlerEnqueuesIsLinkedToItsEvent(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -124,7 +124,7 @@ func TestHandlersShareOneTransaction(t *testing.T) {
 }
 
 // The handler's writes, the fence and the completion of the job are one commit (I10), which is
-// durable whatever the defaults of the server are.
+// durable whatever the server's defaults are.
 func TestHandlersCommitWithTheirJobAndDurably(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -184,8 +184,8 @@ func TestLastFailureIsRecorded(t *testing.T) {
 	require.EqualValues(t, 1, b.counted(t, "hooklatch.dispatch.attempts", map[string]any{"outcome": "failed"}))
 }
 
-// A run that stalls until it is rescued, and then wakes up, writes nothing more. While it stalls
-// in its handler, the next run waits at the fence, or the server ends the stalled transaction.
+// A stalled run that is rescued and then continues writes nothing more. While it stalls in its
+// handler, the next run waits at the fence, or the server ends the stalled transaction.
 func TestStalledRunWritesOnce(t *testing.T) {
 	t.Parallel()
 	for _, waits := range []bool{true, false} {
@@ -211,7 +211,7 @@ func TestStalledRunWritesOnce(t *testing.T) {
 				}
 				if run == 1 {
 					close(stalled)
-					<-release // it ignores ctx
+					<-release // ignores ctx
 				}
 				return nil
 			}
@@ -245,8 +245,8 @@ func TestStalledRunWritesOnce(t *testing.T) {
 	}
 }
 
-// Cancelling a COMMIT loses its outcome. If a job times out, or its process stops, just when
-// its handlers are done, the transaction is committed all the same.
+// Cancelling a COMMIT loses its outcome. Even if a job times out, or its process stops, just when
+// the handlers are done, the transaction is committed.
 func TestACancelledJobStillCommitsWhatItsHandlersWrote(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -268,7 +268,7 @@ func TestACancelledJobStillCommitsWhatItsHandlersWrote(t *testing.T) {
 	require.EqualValues(t, 1, runs.Load())
 }
 
-// A handler decides when its event is dispatched again, and when it is given up.
+// A handler decides when its event is dispatched again, and when the event fails.
 func TestHandlersAnswer(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -314,7 +314,7 @@ func TestHandlersAnswer(t *testing.T) {
 	require.Equal(t, invoice{ID: "in_2", Amount: 3}, part)
 }
 
-// Payload skips a byte order mark in front of a body.
+// Payload skips a byte order mark before a body.
 func TestPayloadBehindAByteOrderMark(t *testing.T) {
 	t.Parallel()
 	value, err := Payload[struct{ Amount int }](inbox.Event{Body: []byte("\ufeff" + `{"amount": 7}`)})

@@ -21,8 +21,8 @@ func (b *bundle) moved(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// A worker that finds another server logs it, starts no at_most_once effect and goes on with
-// the rest. It starts the withheld effects once an operator has confirmed the server.
+// A worker that finds another server logs this, starts no at_most_once effect and continues all
+// other work. Once an operator has confirmed the server, the worker starts the withheld effects.
 func TestAWorkerOnAnotherServerWithholdsAndSaysSo(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -43,7 +43,7 @@ func TestAWorkerOnAnotherServerWithholdsAndSaysSo(t *testing.T) {
 	require.Len(t, b.lines(t, withheldLine), 1, "it is said once in a while")
 }
 
-// Where commits wait for the standby, no operator has to confirm that it has everything.
+// If commits wait for the standby, no operator must confirm that the standby has all data.
 func TestAWorkerFollowsASynchronousStandby(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

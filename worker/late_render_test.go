@@ -20,7 +20,7 @@ import (
 	"github.com/hooklatch/hooklatch/worker/route"
 )
 
-// request is a request that a receiver got.
+// request is a request as the receiver got it.
 type request struct{ key, body string }
 
 func got(t *testing.T, r *http.Request) request {
@@ -64,8 +64,8 @@ func TestNewRoutesChangeNoStartedEffect(t *testing.T) {
 	require.Equal(t, first, second)
 }
 
-// The current state is read before the effect is rendered. While that fails, the attempt counts
-// as not applied. Once rendered, the request stays the same (I7).
+// The current state is read before the effect is rendered. While reading fails, attempts count as
+// not applied. Once rendered, the request stays the same (I7).
 func TestRefetch(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

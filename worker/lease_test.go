@@ -9,7 +9,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// A claim that took so long that another attempt may soon begin calls no destination.
+// A claim calls no destination if it took so long that another attempt may soon begin.
 func TestShortLeaseCallsNobody(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

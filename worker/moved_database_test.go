@@ -23,13 +23,13 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// archived is a database on a server that archives its WAL, with a base backup. Its pool
-// follows the database to other servers, as a real address does.
+// archived is a database with a base backup, on a server that archives its WAL. Its pool follows
+// the database to other servers, as a real address does.
 type archived struct {
 	server  *embedded.Server
 	archive string
 	pool    *pgxpool.Pool
-	port    atomic.Int64 // that the pool connects to
+	port    atomic.Int64 // port to which the pool connects
 	backup  *embedded.Server
 }
 
@@ -37,7 +37,7 @@ const archiving = "cp %%p %s/%%f"
 
 func newArchived(t *testing.T) *archived {
 	t.Helper()
-	// The server's account, which may not be ours, needs access to the archive.
+	// The server may run as another account, which needs access to the archive.
 	archive, err := os.MkdirTemp("/tmp", "hooklatch-archive-") //nolint:usetesting // t.TempDir is closed to other accounts
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, os.RemoveAll(archive)) })
@@ -113,11 +113,11 @@ func (a *archived) takeBackup(t *testing.T) {
 	})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, server.Stop(context.WithoutCancel(t.Context()))) })
-	require.NoError(t, server.Abort(t.Context())) // it has begun to follow; it gets later WAL when it is restored
+	require.NoError(t, server.Abort(t.Context())) // the standby has started to follow; it gets later WAL when it is restored
 	a.backup = server
 }
 
-// restore kills the server, and opens the backup as of a given time in its place.
+// restore kills the server, and replaces it with the backup as of a given time.
 func (a *archived) restore(t *testing.T, to time.Time) {
 	t.Helper()
 	conn := a.on(t, a.server)
@@ -143,8 +143,8 @@ func (a *archived) restore(t *testing.T, to time.Time) {
 	a.follow(t, a.backup)
 }
 
-// The timeline of a restored server is known at its first statement. The control file has that
-// of the last checkpoint, and shows the new one only much later.
+// A restored server's timeline is known at its first statement. The control file has the last
+// checkpoint's timeline, and shows the new timeline only much later.
 func TestARestoredServerIsKnownAtOnce(t *testing.T) {
 	t.Parallel()
 	a := newArchived(t)
@@ -174,8 +174,8 @@ func TestARestoredServerIsKnownAtOnce(t *testing.T) {
 	t.Logf("timeline %d, in the last checkpoint %d", after.timeline, checkpoint.timeline)
 }
 
-// dumpOf returns the path of the pg_dump of a version. A newer one writes statements that an
-// older server does not know, and an older one refuses to dump.
+// dumpOf returns the path of a version's pg_dump. A newer pg_dump writes statements that an older
+// server does not know, and an older pg_dump refuses to dump.
 func dumpOf(t *testing.T, major int) string {
 	t.Helper()
 	for _, program := range []string{fmt.Sprintf("/usr/lib/postgresql/%d/bin/pg_dump", major), "pg_dump"} {

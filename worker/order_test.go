@@ -17,7 +17,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// incoming is one event of a test.
+// incoming is one event in a test.
 type incoming struct {
 	id, eventType, body string
 	occurredAt          time.Time
@@ -38,8 +38,8 @@ func (b *bundle) take(t *testing.T, in incoming) {
 	require.NoError(t, err)
 }
 
-// Effects of one key reach the receiver in the order in which their events were accepted, while
-// other keys go on beside them.
+// Effects with the same key reach the receiver in the order in which their events were accepted,
+// while effects with other keys continue.
 func TestOrderEndToEnd(t *testing.T) {
 	t.Parallel()
 	const keys, perKey = 50, 20
@@ -64,7 +64,7 @@ func TestOrderEndToEnd(t *testing.T) {
 		flying[body.Key] = true
 		together = max(together, len(flying))
 		mu.Unlock()
-		<-time.After(2 * time.Millisecond) // of work
+		<-time.After(2 * time.Millisecond) // simulates work
 		mu.Lock()
 		defer mu.Unlock()
 		delete(flying, body.Key)
@@ -99,7 +99,7 @@ func TestOrderEndToEnd(t *testing.T) {
 	require.Greater(t, together, 1)
 }
 
-// An effect is cancelled if a newer one of the same object was applied.
+// An effect is cancelled if a newer effect for the same object was applied.
 func TestLatestByEndToEnd(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

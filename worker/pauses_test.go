@@ -13,9 +13,9 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// In a queue that destinations share, a job that cannot start is set aside once, where no
-// process fetches it. That holds for a destination that is paused, one without a free slot, and
-// one without a rate token. The other destinations go on, and each resumes when it may.
+// In a queue that destinations share, a job that cannot start is set aside once, where no process
+// fetches it. The destination may be paused, have no free slot, or have no rate token. Other
+// destinations continue, and each destination resumes when it can.
 func TestWhatWaitsInASharedQueueIsSetAside(t *testing.T) {
 	t.Parallel()
 	const events = 60
@@ -73,7 +73,7 @@ func TestPausesAreKeptWithoutAJob(t *testing.T) {
 
 	b.start(t, b.worker(t))
 	waitFor(t, b, `SELECT count(*) FROM hooklatch.river_queue WHERE name = 'dst_app' AND paused_at IS NOT NULL`)
-	// Upkeep has begun, and the pauses are not part of it.
+	// Upkeep has started, and does not include the pauses.
 	waitFor(t, b, `SELECT count(*) FROM hooklatch.river_job WHERE kind = $1`, kindReconcile)
 	require.Zero(t, b.count(t, `SELECT count(*) FROM hooklatch.river_job WHERE kind = $1`, kindPauses))
 }
@@ -94,7 +94,7 @@ func TestARetriedJobOfAFailedEffectSaysHowToRetryTheEffect(t *testing.T) {
 	require.Contains(t, job.Errors[len(job.Errors)-1].Error, "hooklatch effects retry "+b.effects(t)[0].IdempotencyKey)
 }
 
-// Postgres keeps no notification for a process that is not listening at the moment.
+// Postgres keeps no notification for a process that is not listening.
 func TestAProcessThatWasNotListeningIsToldOfPausesAgain(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -119,7 +119,7 @@ func TestAProcessThatWasNotListeningIsToldOfPausesAgain(t *testing.T) {
 		}
 	}
 
-	// The queue was paused without a notification, and the process goes on fetching.
+	// The queue was paused without a notification, so the process continues to fetch jobs.
 	exec(`UPDATE hooklatch.destinations SET operator_paused = true WHERE name = 'app'`)
 	exec(`UPDATE hooklatch.river_queue SET paused_at = now() - interval '1 minute' WHERE name = 'dst_app'`)
 	exec(`INSERT INTO hooklatch.river_job (kind, queue, state, attempted_at, attempt, max_attempts, args)

@@ -15,7 +15,7 @@ import (
 	"github.com/hooklatch/hooklatch/worker/route"
 )
 
-// A wrong secret only costs time: probes use up no attempts.
+// A wrong secret only costs time: probes do not use up attempts.
 func TestWrongSecretTripsTheBreakerAndLosesNothing(t *testing.T) {
 	t.Parallel()
 	for _, status := range []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusProxyAuthRequired, http.StatusInternalServerError} {
@@ -32,12 +32,12 @@ func TestWrongSecretTripsTheBreakerAndLosesNothing(t *testing.T) {
 				d.Breaker = lane.Breaker{Failures: 2, Probe: time.Millisecond, MaxProbe: 10 * time.Millisecond}
 			})
 			b.start(t, b.worker(t))
-			const events = 2 // whose first attempts trip the breaker
+			const events = 2 // their first attempts open the breaker
 			for i := range events {
 				b.take(t, incoming{id: fmt.Sprint("evt_", i), body: `{}`})
 			}
 			waitFor(t, b, `SELECT count(*) FROM hooklatch.destinations WHERE breaker_state <> 'closed'`)
-			// There are more probes than the effects have attempts together.
+			// There are more probes than all effects have attempts.
 			waitFor(t, b, `SELECT (count(*) > 2 * 3)::int FROM hooklatch.all_attempts AS a
 				JOIN hooklatch.river_job AS j ON j.id = a.job_id WHERE j.kind = 'upkeep.probe'`)
 			require.Equal(t, events, b.count(t, `SELECT count(*) FROM hooklatch.effects WHERE state IN ('pending', 'started', 'in_doubt')`))
@@ -50,10 +50,10 @@ func TestWrongSecretTripsTheBreakerAndLosesNothing(t *testing.T) {
 	}
 }
 
-// A few effects that are always refused stop neither the others nor themselves.
+// A few effects that are always refused stop neither other effects nor their own retries.
 func TestEffectsThatAreAlwaysRefusedDoNotStopTheOthers(t *testing.T) {
 	t.Parallel()
-	const events, every = 1030, 34 // 30 of them are refused, and the last 10 are not
+	const events, every = 1030, 34 // 30 are refused; the last 10 are not
 	b := setup(t)
 	b.addHTTP(t, "app", func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasPrefix(r.Header.Get("X-Bad"), "yes") {

@@ -9,8 +9,8 @@ import (
 	"github.com/hooklatch/hooklatch/worker/route"
 )
 
-// Dispatches and attempts are progress, with and without a job. Upkeep is not: it goes on while
-// they are stuck.
+// Dispatches and attempts count as progress, with and without a job. Upkeep does not: it continues
+// while they are stuck.
 func TestProgressIsOfEventsAndEffects(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -12,7 +12,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox"
 )
 
-// A rate holds for the fleet: three workers together start as many attempts as one would.
+// A rate applies to all processes: three workers together start as many attempts as one would.
 func TestRateHoldsForTheFleet(t *testing.T) {
 	t.Parallel()
 	const rate, burst, concurrency, events = 50, 5, 20, 420
@@ -43,8 +43,8 @@ func TestRateHoldsForTheFleet(t *testing.T) {
 	}
 	mu.Lock()
 	defer mu.Unlock()
-	// A slow machine makes fewer calls a second, and never more. Each slot may hold a token
-	// whose call is late.
+	// A slow machine makes fewer calls a second, but never more. Each slot may hold a token for a
+	// late call.
 	const late = 3 * concurrency
 	took := calls[len(calls)-1].Sub(calls[0])
 	t.Logf("%d calls in %s", len(calls), took)

@@ -21,14 +21,14 @@ import (
 	"github.com/hooklatch/hooklatch/worker/lane"
 )
 
-// honest is a receiver that honours keys: it counts every call, and applies each key once.
-// Until it is open, it answers 429 to events whose id begins with "pending".
+// honest is a receiver that honours keys: it counts every call, and applies each key once. Until it
+// is open, it responds 429 to events whose id begins with "pending".
 type honest struct {
 	open atomic.Bool
 
 	mu      sync.Mutex
 	calls   int
-	applied map[string]int // calls by key that it did not turn away
+	applied map[string]int // calls by key that it did not refuse
 }
 
 func (h *honest) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -43,7 +43,8 @@ func (h *honest) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.applied[r.Header.Get("Idempotency-Key")]++
 }
 
-// called returns the calls so far, the applied keys, and the most calls for one key.
+// called returns the number of calls so far, the number of applied keys, and the maximum number of
+// calls for one key.
 func (h *honest) called() (calls, keys, most int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -53,14 +54,14 @@ func (h *honest) called() (calls, keys, most int) {
 	return h.calls, len(h.applied), most
 }
 
-// Two sources send to one at_least_once and one at_most_once destination, with workers that run
-// all the time. The server is lost, and the backup is restored to an earlier time. At that time
-// some effects of both destinations were pending. They were done since, and so were effects of
+// Two sources send to an at_least_once and an at_most_once destination, with workers that run all
+// the time. The server is lost, and the backup is restored to an earlier time. At that time some
+// effects of both destinations were pending. These effects were done later, and so were effects of
 // events that are missing now.
 //
 // Before an operator confirms the server, no at_most_once effect starts, and everything else
-// goes on. Afterwards an effect may be done again only under its key. Effects wait for an
-// operator only where it is unknown whether they were done.
+// continues. Afterwards an effect may be done again only under its key. Effects wait for an
+// operator only if it is unknown whether they were done.
 //
 // HOOKLATCH_LONG=1 restores to ten minutes before, instead of a second.
 func TestARestoredDatabaseWaitsForAPerson(t *testing.T) {
@@ -84,7 +85,7 @@ func TestARestoredDatabaseWaitsForAPerson(t *testing.T) {
 	a.takeBackup(t)
 	b.start(t, b.worker(t))
 	sources := []string{"github", "stripe"}
-	acknowledged := map[string][]time.Time{} // of lost events
+	acknowledged := map[string][]time.Time{} // times of lost events
 	accept := func(kind string) {
 		t.Helper()
 		for i := range each {
@@ -123,7 +124,7 @@ func TestARestoredDatabaseWaitsForAPerson(t *testing.T) {
 
 	a.restore(t, restoredTo)
 	var err error
-	b.pool, err = pgxpool.New(t.Context(), a.backup.URL(a.pool.Config().ConnConfig.Database)) // the pools of the workers have to find the server by themselves
+	b.pool, err = pgxpool.New(t.Context(), a.backup.URL(a.pool.Config().ConnConfig.Database)) // the workers' pools must find the server by themselves
 	require.NoError(t, err)
 	t.Cleanup(b.pool.Close)
 	accept("since") // no operator has confirmed yet
@@ -170,7 +171,7 @@ func TestARestoredDatabaseWaitsForAPerson(t *testing.T) {
 	}
 }
 
-// pendingKeys returns the keys of the effects that were pending at the time of the restore.
+// pendingKeys returns the keys of the effects that were pending at the restore time.
 func pendingKeys(t *testing.T, b *bundle, name string) []string {
 	t.Helper()
 	var keys []string
@@ -180,7 +181,7 @@ func pendingKeys(t *testing.T, b *bundle, name string) []string {
 	return keys
 }
 
-// waitLong waits until a query counts want, on a machine that does other work too.
+// waitLong waits until a query counts want, even on a busy machine.
 func waitLong(t *testing.T, b *bundle, query string, want int) {
 	t.Helper()
 	require.Eventually(t, func() bool { return b.count(t, query) == want }, 2*time.Minute, 50*time.Millisecond, query)

@@ -12,7 +12,7 @@ import (
 	"github.com/hooklatch/hooklatch/worker/destination"
 )
 
-// The receiver deploys its route after the event came.
+// The receiver deploys its route after the event arrived.
 func TestNotFoundFourTimesThenFoundEndsDone(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -29,7 +29,7 @@ func TestNotFoundFourTimesThenFoundEndsDone(t *testing.T) {
 	require.Equal(t, 4, b.count(t, `SELECT count(*) FROM hooklatch.all_attempts WHERE response_status = 404 AND applied = 'no' AND state = 'pending'`))
 }
 
-// An effect that is turned away until its last attempt fails, and its order goes on.
+// An effect that is refused until its last attempt fails, and its order continues.
 func TestTurnedAwayToTheEndFailsAndItsOrderGoesOn(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -58,7 +58,7 @@ func TestTurnedAwayToTheEndFailsAndItsOrderGoesOn(t *testing.T) {
 	require.Equal(t, "failed", lines[1]["outcome"])
 }
 
-// A key whose stored refusal the receiver replays is changed, as for a 5xx.
+// If the receiver replays a refusal stored for a key, the key is changed, as for a 5xx.
 func TestStoredRefusalGetsANewKey(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -15,7 +15,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// A listener hears the next notification however often its connection was ended, and its wait
+// A listener receives the next notification however often its connection was ended, and its wait
 // does not grow.
 func TestAListenerConnectsAgain(t *testing.T) {
 	t.Parallel()
@@ -29,7 +29,7 @@ func TestAListenerConnectsAgain(t *testing.T) {
 	require.NoError(t, l.Unlisten(t.Context(), "other"))
 	for i := range 12 {
 		want, heard := strconv.Itoa(i), make(chan error, 1)
-		go func() { // earlier notifications may still come
+		go func() { // earlier notifications may still arrive
 			for {
 				n, err := l.WaitForNotification(t.Context())
 				if err == nil && n.Topic != "one" {

@@ -22,8 +22,8 @@ import (
 	"github.com/hooklatch/hooklatch/worker/route"
 )
 
-// crew has configurations with more and more destinations, d0 to dn, and an event type for
-// each. Each effect is done at its second attempt, half a second after its first.
+// crew contains configurations with more and more destinations, d0 to dn, and an event type for
+// each destination. Each effect is done at its second attempt, half a second after its first.
 type crew struct {
 	*bundle
 
@@ -36,7 +36,7 @@ type crew struct {
 func newFleet(t *testing.T, size int) *crew {
 	t.Helper()
 	f := &crew{bundle: setup(t)}
-	f.opts.SoftStop = 2 * time.Minute // a busy machine drains too: an interrupted job waits for its rescue
+	f.opts.SoftStop = 2 * time.Minute // for a busy machine: an interrupted job waits for its rescue
 	var called sync.Map
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
@@ -64,7 +64,7 @@ func newFleet(t *testing.T, size int) *crew {
 	return f
 }
 
-// start starts a process that knows the first n destinations.
+// start starts a process that has the first n destinations.
 func (f *crew) start(t *testing.T, n int) *Worker {
 	t.Helper()
 	b := *f.bundle
@@ -83,7 +83,7 @@ func (f *crew) send(t *testing.T, id string, to int) {
 func (f *crew) retry(t *testing.T, n int) {
 	t.Helper()
 	var failed []ledger.Effect
-	for from, more := find.Beginning, true; more; { // on a busy machine a page may not look at all rows
+	for from, more := find.Beginning, true; more; { // on a busy machine, a page may not search all rows
 		page, err := f.outbox.Finder().Effects(t.Context(), find.Effects{States: []ledger.EffectState{ledger.EffectFailed}}, from, 100)
 		require.NoError(t, err)
 		failed = append(failed, page.Rows...)
@@ -99,10 +99,10 @@ func (f *crew) retry(t *testing.T, n int) {
 	}
 }
 
-// The 33rd destination changes the queue of every other one. It comes by a rolling deploy:
-// processes with and without it run together, and one of the old ones restarts after the first
-// of the new ones. Every effect ends, including those that were refused before and are retried,
-// and Reconcile finds nothing to do.
+// The 33rd destination changes the queue of every other destination. A rolling deploy adds it:
+// processes with and without it run together, and an old process restarts after the first new
+// process. Every effect ends, including effects that were refused before and are retried, and
+// Reconcile finds nothing to do.
 //
 // HOOKLATCH_LONG=1 begins with one destination instead of 31.
 func TestDestinationsAddedOneByOneStallNothing(t *testing.T) {
@@ -120,7 +120,7 @@ func TestDestinationsAddedOneByOneStallNothing(t *testing.T) {
 	waitFor(t, f.bundle, `SELECT (count(*) = $1)::integer FROM hooklatch.effects WHERE state = 'failed'`, first)
 	f.refuse.Store(false)
 
-	const backlog = 500 // waiting effects; a slow machine gets no more than it can process
+	const backlog = 500 // maximum number of waiting effects; a slow machine gets only as many as it can process
 	var load sync.WaitGroup
 	var known, sent atomic.Int64
 	known.Store(int64(first))
@@ -167,8 +167,8 @@ func TestDestinationsAddedOneByOneStallNothing(t *testing.T) {
 	require.Zero(t, f.count(t, `SELECT COALESCE(sum(cardinality(errors)), 0) FROM hooklatch.river_job WHERE kind = 'dispatch'`))
 }
 
-// A process that finds an effect of a destination it does not have, in a queue that both used
-// before, leaves it to the processes that have it.
+// A process may find an effect of a destination that it lacks, in a queue that both processes used
+// before. It leaves the effect to processes with the destination.
 func TestEffectOfAForeignDestinationIsLeftToOthers(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, 2)
@@ -178,18 +178,18 @@ func TestEffectOfAForeignDestinationIsLeftToOthers(t *testing.T) {
 	f.send(t, "evt_1", 1)
 	waitFor(t, f.bundle, `SELECT count(*) FROM hooklatch.river_job WHERE state = 'available' AND queue = $1`, riverjob.AsideQueue("d1"))
 	stop(t, w)
-	// The worker's last action was to recall the job, which it did not start any more.
+	// The worker's last action was to recall the job, which it then did not start.
 	require.NoError(t, f.outbox.Fleet().SetPaused(t.Context(), "d1", false, ledger.Operator{Who: "ann", Via: "test"}))
 	recalled, err := f.outbox.Fleet().Recall(t.Context(), "d1", 1)
 	require.NoError(t, err)
 	require.Equal(t, 1, recalled)
 
-	f.start(t, 1) // has d0 only, in the common queue
+	f.start(t, 1) // has only d0, in the common queue
 	waitFor(t, f.bundle, `SELECT count(*) FROM hooklatch.river_job WHERE kind = 'effect' AND (metadata ->> 'snoozes')::integer >= 2`)
 	require.Zero(t, f.count(t, `SELECT COALESCE(sum(cardinality(errors)), 0) FROM hooklatch.river_job WHERE kind = 'effect'`))
 
-	// Another process has the destination and works it in another queue. A job that an older
-	// process puts into the common queue finds its way, although that queue is worked too.
+	// Another process serves the destination in another queue. A job that an older process puts
+	// into the common queue still reaches it, although that queue is worked too.
 	require.NoError(t, f.outbox.Fleet().SetPaused(t.Context(), "d1", true, ledger.Operator{Who: "ann", Via: "test"}))
 	b := *f.bundle
 	b.opts.Destinations, b.opts.Routes = f.destinations[1:], f.routes[1:]

@@ -16,10 +16,10 @@ import (
 	"github.com/hooklatch/hooklatch/worker/route"
 )
 
-// eventsOfADeploy is how many events each rolling deploy dispatches.
+// eventsOfADeploy is the number of events that each rolling deploy dispatches.
 const eventsOfADeploy = 40
 
-// programs starts workers, each with its own routing, on one database.
+// programs starts workers, each with separate routing, on one database.
 type programs struct {
 	*bundle
 
@@ -61,7 +61,7 @@ func (p *programs) settled(t *testing.T) {
 	waitFor(t, p.bundle, `SELECT (count(*) FILTER (WHERE outcome = 'received') = 0)::integer FROM hooklatch.processed_events`)
 }
 
-// by returns the number of events with an effect of the route.
+// by returns the number of events with an effect from the route.
 func (p *programs) by(t *testing.T, route string) int {
 	t.Helper()
 	return p.count(t, `SELECT count(*) FROM hooklatch.effects WHERE route = $1`, route)
@@ -71,8 +71,8 @@ func named(name string, from string, types ...string) route.Route {
 	return route.Route{Name: name, From: []string{from}, Types: types, To: "app"}
 }
 
-// An event is planned by the newest configuration that has its source, whichever process takes
-// its job, even if a process with the old configuration restarts meanwhile.
+// An event is planned with the newest configuration that has its source. Any process may take its
+// job, and a process with the old configuration may restart meanwhile.
 func TestNewestConfigurationDecides(t *testing.T) {
 	t.Parallel()
 	stripe, both := []string{"stripe"}, []string{"billing", "stripe"}
@@ -80,8 +80,8 @@ func TestNewestConfigurationDecides(t *testing.T) {
 	for name, deploy := range map[string]struct {
 		old, next Routing
 		source    string
-		wanted    []string // routes of each event
-		unwanted  string   // a route of no event
+		wanted    []string // routes that each event uses
+		unwanted  string   // route that no event uses
 	}{
 		"source added": {
 			old:    Routing{Sources: stripe, Routes: []route.Route{paid}},
@@ -140,7 +140,7 @@ func TestNewestConfigurationDecides(t *testing.T) {
 	}
 }
 
-// Two programs share a schema. Each has a source of its own and a route for every source.
+// Two programs share a schema. Each has a separate source, and a route for every source.
 func TestProgramsPlanOnlyTheirSources(t *testing.T) {
 	t.Parallel()
 	p := newPrograms(t)
@@ -174,9 +174,9 @@ func TestReloadedRoutesDecide(t *testing.T) {
 	require.Equal(t, eventsOfADeploy, p.by(t, "book"))
 }
 
-// A process that dies without withdrawing decides for half a minute more, and no other process
-// takes its events until then. A gateway decides nothing: it only makes workers wait for a
-// while for a worker with its routes.
+// A process that dies without withdrawing counts for half a minute more, and no other process takes
+// its events until then. A gateway decides nothing: it only makes workers wait for a while for a
+// worker with its routes.
 func TestEventsWaitForTheNewestProcess(t *testing.T) {
 	t.Parallel()
 	other := fleet.Presence{ID: "other", Hash: "newer", Routes: "newer", Sources: []string{"stripe"}}
@@ -227,7 +227,7 @@ func TestEventsWaitForTheNewestProcess(t *testing.T) {
 	})
 }
 
-// A configuration that no process has run for a while begins anew when it is rolled back to.
+// If a configuration is rolled back to after no process has run it for a while, it counts as new.
 func TestConfigurationRolledBackToBeginsAnew(t *testing.T) {
 	t.Parallel()
 	p := newPrograms(t)
@@ -245,7 +245,7 @@ func TestConfigurationRolledBackToBeginsAnew(t *testing.T) {
 	require.Equal(t, eventsOfADeploy, p.by(t, "paid"))
 }
 
-// A program that names no sources has those of its routes.
+// A program that does not set sources has the sources of its routes.
 func TestSourcesDefaultToThoseOfRoutes(t *testing.T) {
 	t.Parallel()
 	p := newPrograms(t)

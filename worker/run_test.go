@@ -15,11 +15,11 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/runs"
 )
 
-// Upkeep goes on however many bulk runs there are.
+// Upkeep continues however many bulk runs there are.
 func TestRunsLeaveTheUpkeepItsWorkers(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	b.opts.Sources = []string{"*"} // without a route, it skips all events
+	b.opts.Sources = []string{"*"} // without a route, the worker skips all events
 	const many = upkeepWorkers + 5
 	for i := range 3 {
 		b.accept(t, fmt.Sprintf("evt_%d", i), false)
@@ -49,7 +49,7 @@ func TestRunsLeaveTheUpkeepItsWorkers(t *testing.T) {
 		var done int
 		require.LessOrEqual(t, atWork(), runsAtOnce)
 		require.NoError(t, b.pool.QueryRow(t.Context(), `SELECT count(*) FROM hooklatch.river_job WHERE kind = $1 AND state = 'completed' AND queue = 'upkeep'`, kindPartitions).Scan(&done))
-		return done >= 2 // the job of the start, and this one
+		return done >= 2 // the job from the start, and this job
 	}, 2*time.Minute, 20*time.Millisecond, "below what a run has at a time")
 	for id := range int64(many) {
 		require.NoError(t, w.runs.Stop(t.Context(), id+1, by))

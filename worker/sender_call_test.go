@@ -19,7 +19,7 @@ import (
 	"github.com/hooklatch/hooklatch/worker/route"
 )
 
-// deafSender never looks at its context. The first calls block until they are released.
+// deafSender never checks its context. Its first calls block until they are released.
 type deafSender struct {
 	fakeSender
 
@@ -37,7 +37,7 @@ func (s *deafSender) Send(context.Context, *ledger.Effect) destination.Outcome {
 	return destination.Outcome{Verdict: ledger.VerdictDone}
 }
 
-// deaf adds a destination whose first calls block, with a route for every event.
+// deaf adds a destination whose first calls block, and a route for every event.
 func (b *bundle) deaf(t *testing.T, blocked int32, change ...func(*DestinationOptions)) *deafSender {
 	t.Helper()
 	s := &deafSender{fakeSender: "http", blocked: blocked, release: make(chan struct{})}
@@ -68,7 +68,8 @@ func (b *bundle) impatient(t *testing.T) *Worker {
 	return w
 }
 
-// A sender that never returns holds no slot, whether a job or a dispatch began its attempt.
+// A sender that never returns holds no slot, whether its attempt began with a job or with a
+// dispatch.
 func TestASenderThatNeverReturnsFreesItsSlot(t *testing.T) {
 	t.Parallel()
 	for policy, end := range map[ledger.Policy]ledger.EffectState{
@@ -107,7 +108,7 @@ func TestASenderThatNeverReturnsFreesItsSlot(t *testing.T) {
 				}
 				before := b.count(t, `SELECT sum(attempt) FROM hooklatch.effects`)
 
-				close(s.release) // they return, and nothing changes
+				close(s.release) // the calls return, and nothing changes
 				require.Eventually(t, func() bool { return l.Abandoned() == 0 }, 2*time.Minute, time.Millisecond)
 				stop(t, w)
 				require.EqualValues(t, 2, s.returned.Load())
@@ -119,7 +120,7 @@ func TestASenderThatNeverReturnsFreesItsSlot(t *testing.T) {
 	}
 }
 
-// An abandoned effect is tried again under the same key when its lease is over.
+// An abandoned effect is tried again under the same key when its lease has ended.
 func TestAnAbandonedAttemptIsRepeatedAfterItsLease(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -135,8 +136,8 @@ func TestAnAbandonedAttemptIsRepeatedAfterItsLease(t *testing.T) {
 	waitFor(t, b, `SELECT count(*) FROM hooklatch.effects WHERE state = 'done' AND attempt = 2`)
 }
 
-// A stop does not wait for an abandoned sender, and waits only briefly for one that is
-// cancelled and does not return.
+// A stop does not wait for an abandoned sender, and waits only briefly for a cancelled sender that
+// does not return.
 func TestStopWaitsForNoDeafSender(t *testing.T) {
 	t.Parallel()
 	for _, born := range []bool{false, true} {
@@ -168,7 +169,7 @@ func TestStopWaitsForNoDeafSender(t *testing.T) {
 	}
 }
 
-// A destination whose senders never return takes only a bounded amount of memory.
+// A destination whose senders never return uses only a limited amount of memory.
 func TestAbandonedCallsAreBounded(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -218,7 +219,7 @@ func (s *deafStatement) Run(ctx context.Context, tx pgx.Tx, _ *ledger.Effect) (d
 	return destination.Outcome{Verdict: ledger.VerdictDone}, nil
 }
 
-// A statement that is abandoned is rolled back, and executed only once.
+// An abandoned statement is rolled back, and executed only once.
 func TestAnAbandonedStatementIsRolledBack(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -22,7 +22,7 @@ import (
 	"github.com/hooklatch/hooklatch/worker/route"
 )
 
-// books adds an sql destination with a route that credits every event.
+// books adds an sql destination, and a route that credits every event.
 func (b *bundle) books(t *testing.T, role string) {
 	t.Helper()
 	_, err := b.pool.Exec(t.Context(), `CREATE TABLE public.credits (invoice text NOT NULL, cents bigint NOT NULL CHECK (cents > 0), tags jsonb, by_role text NOT NULL DEFAULT current_user)`)
@@ -81,8 +81,8 @@ func TestSQLEffect(t *testing.T) {
 	waitFor(t, b, `SELECT count(*) FROM public.credits WHERE invoice = 'evt_3' AND tags IS NULL`)
 }
 
-// Claim, statement and settlement are one transaction, so an effect is applied exactly once
-// even if the answer to its COMMIT is lost.
+// Claim, statement and settlement are one transaction, so an effect is applied exactly once even if
+// the response to its COMMIT is lost.
 func TestSQLEffectSurvivesALostCommit(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []fault.Mode{fault.LoseAnswer, fault.LoseRequest} {
@@ -128,8 +128,8 @@ func TestSQLEffectSurvivesALostCommit(t *testing.T) {
 	}
 }
 
-// A schema of the connection's search_path, in which other roles may create objects, has no
-// influence.
+// A schema in the connection's search_path has no influence, although other roles may create
+// objects in it.
 func TestStatementsFindNamesInTheirOwnSearchPathOnly(t *testing.T) {
 	t.Parallel()
 	for name, one := range map[string]struct {
@@ -162,8 +162,8 @@ func TestStatementsFindNamesInTheirOwnSearchPathOnly(t *testing.T) {
 	}
 }
 
-// Postgres quotes values in messages: for a value that does not fit its type, and wherever a
-// function of the database does. They may appear in the excerpt, and never in an error.
+// Postgres quotes values in messages: for a value that does not fit its type, and if a database
+// function adds values. Values may appear in the excerpt, but never in an error.
 func TestErrorsOfStatementsHaveNoValues(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)
@@ -186,7 +186,7 @@ func TestErrorsOfStatementsHaveNoValues(t *testing.T) {
 		text   string
 		params []string
 		want   string
-		quoted bool // the message has the value
+		quoted bool // true if the message contains the value
 	}{
 		"type":     {bill, []string{"a", "canary", ""}, "the server refused it (SQLSTATE 22P02)", true},
 		"range":    {bill, []string{"a", "731947731947", ""}, "the server refused it (SQLSTATE 22003)", true},

@@ -12,8 +12,7 @@ import (
 	"github.com/hooklatch/hooklatch/worker/route"
 )
 
-// An attempt is counted for its destination and for the source of its event. A first
-// attempt is counted once.
+// An attempt counts for its destination and for its event's source. A first attempt counts once.
 func TestAttemptsAreCountedByTheMinute(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -33,7 +33,7 @@ func TestTextGuard(t *testing.T) {
 	require.LessOrEqual(t, len(long), maxText)
 	require.True(t, utf8.ValidString(long))
 
-	// River still finds the errors it looks for below the safe text.
+	// River still finds the wrapped errors below the safe text.
 	var cancelled *river.JobCancelError
 	err := returning(fmt.Errorf("outer: %w", river.JobCancel(errors.New("bad\x00"))))
 	require.ErrorAs(t, err, &cancelled)

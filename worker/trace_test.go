@@ -22,14 +22,14 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// traced makes the worker of b write its spans where the test reads them.
+// traced makes b's worker write its spans to the returned exporter.
 func (b *bundle) traced() *tracetest.InMemoryExporter {
 	exporter := tracetest.NewInMemoryExporter()
 	b.opts.TracerProvider = sdktrace.NewTracerProvider(sdktrace.WithSyncer(exporter))
 	return exporter
 }
 
-// spansOf returns the ended spans of the name, in order.
+// spansOf returns the ended spans with the name, in order.
 func spansOf(exporter *tracetest.InMemoryExporter, name string) []tracetest.SpanStub {
 	var found []tracetest.SpanStub
 	for _, span := range exporter.GetSpans() {
@@ -57,7 +57,7 @@ func requireRoot(t *testing.T, span tracetest.SpanStub, origin trace.SpanContext
 	require.Equal(t, origin.SpanID().String(), span.Links[0].SpanContext.SpanID().String())
 }
 
-// received is the span that accept names as the one that received the event.
+// received returns the span that accept records as the receiving span.
 func received(t *testing.T) trace.SpanContext {
 	t.Helper()
 	traceID, err := trace.TraceIDFromHex("0af7651916cd43dd8448eb211c80319c")
@@ -67,7 +67,7 @@ func received(t *testing.T) trace.SpanContext {
 	return trace.NewSpanContext(trace.SpanContextConfig{TraceID: traceID, SpanID: spanID, TraceFlags: trace.FlagsSampled, Remote: true})
 }
 
-// failing returns a handler that answers 503 the given number of times, then 200.
+// failing returns a handler that responds 503 the given number of times, then 200.
 func failing(times int) http.HandlerFunc {
 	left := make(chan struct{}, times)
 	for range times {
@@ -104,7 +104,7 @@ func TestDispatchAndFirstAttemptContinueTheTraceOfTheDelivery(t *testing.T) {
 	requireChild(t, calls[0], attempts[0].SpanContext)
 	requireChild(t, calls[1], attempts[1].SpanContext)
 
-	// The effect stores its origin: its dispatch.
+	// The effect stores its dispatch as its origin.
 	effect := b.effects(t)[0]
 	require.Equal(t, "00-"+dispatch.SpanContext.TraceID().String()+"-"+dispatch.SpanContext.SpanID().String()+"-01", effect.Traceparent)
 

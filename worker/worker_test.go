@@ -51,8 +51,8 @@ func TestStopDrains(t *testing.T) {
 	require.Error(t, w.Start(t.Context()))
 }
 
-// A stop that cuts an attempt short says nothing about the destination: the other processes go
-// on calling it.
+// A stop that interrupts an attempt does not count against the destination: other processes
+// continue to call it.
 func TestAStopPausesNoDestination(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -129,7 +129,7 @@ func TestUpkeepRunsAtStart(t *testing.T) {
 	require.Equal(t, map[string]bool{kindPartitions: true, kindReconcile: true, kindRetention: true, kindRedact: true}, seen)
 }
 
-// Effects that wait in the former queue of their destination are moved.
+// Effects that wait in their destination's former queue are moved.
 func TestWaitingEffectsFollowTheirQueue(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -189,8 +189,8 @@ destination "c": policy: "exactly_once" is not a policy; allowed: at_least_once,
 destination "d": rate: -1 is too small; it must be at least 0 (no limit)`, err.Error())
 }
 
-// Logs are copied to many places: they have the number of rows that a check returned, not the
-// rows.
+// Logs are copied to many systems: they contain the number of rows that a check returned, but not
+// the rows.
 func TestUpkeepRunsTheChecks(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
