@@ -42,8 +42,8 @@ func (g *process) page(t *testing.T, path string) string {
 	return string(text)
 }
 
-// collected returns when the process last counted waiting work, or zero if it exports no such
-// count.
+// collected returns the time at which the process last counted waiting work, or zero if it exports
+// no such count.
 func (g *process) collected(t *testing.T) time.Time {
 	t.Helper()
 	for line := range strings.Lines(g.metrics(t)) {

@@ -136,7 +136,7 @@ func (l *losses) all() int64 {
 	return n
 }
 
-// member is a process of the fleet.
+// member is one of the running processes.
 type member struct {
 	*process
 

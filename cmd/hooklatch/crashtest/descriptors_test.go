@@ -66,7 +66,7 @@ func TestStrangersLeaveDescriptors(t *testing.T) {
 			t.Skip("this machine has no addresses but one on loopback")
 		}
 	}
-	g.client.CloseIdleConnections() // the requests below need new ones
+	g.client.CloseIdleConnections() // so that the requests below need new connections
 	g.deliverMany(t, "beside", 50)
 	done(t, pool, 51)
 	status, _ = g.ask(t, adminToken, "/api/events", "", nil)

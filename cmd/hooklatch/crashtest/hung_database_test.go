@@ -25,7 +25,7 @@ func TestAHungDatabaseDoesNotHoldAStop(t *testing.T) {
 	server := pgtest.Server(t, pool)
 	require.NoError(t, pgtest.Pause(server))
 	t.Cleanup(func() { _ = pgtest.Resume(server) })
-	receiver.release() // its settlement cannot be committed
+	receiver.release() // the settlement cannot be committed
 	require.NoError(t, g.cmd.Process.Signal(syscall.SIGTERM))
 	ended := make(chan error, 1)
 	go func() { ended <- g.cmd.Wait() }()

@@ -147,7 +147,7 @@ func startLogReader(t *testing.T) (log *os.File, reader *os.Process) {
 	return log, cmd.Process
 }
 
-// mailServerEnv makes this binary a mail server, which the test stops and continues.
+// mailServerEnv makes this binary run as a mail server, which the test stops and continues.
 const mailServerEnv = "HOOKLATCH_CRASHTEST_MAIL_SERVER"
 
 // mails accepts every email and keeps none.

@@ -124,7 +124,7 @@ func TestStrangersDoNotStopOtherSources(t *testing.T) {
 			for round := range rounds {
 				quiet := p99(g.deliverFor(t, length/2, fmt.Sprintf("quiet_%d", round)))
 				stop, memory := g.besiege(t, attack.connections, attack.declared, attack.sent), g.watchMemory(t)
-				took := g.deliverFor(t, length, fmt.Sprintf("siege_%d", round)) // all are answered 200
+				took := g.deliverFor(t, length, fmt.Sprintf("siege_%d", round)) // all responses are 200
 				rss := memory()
 				stop()
 				busy, slow := p99(took), slices.Max(took)
@@ -192,7 +192,7 @@ func TestStrangersBodiesCostLittleCPU(t *testing.T) {
 	}
 }
 
-// cpuOf returns the CPU time of the process for one such request, in milliseconds.
+// cpuOf returns the process's CPU time for one such request, in milliseconds.
 func (g *process) cpuOf(t *testing.T, requests int, source, contentType, body string) float64 {
 	t.Helper()
 	before := g.cpuTicks(t)
@@ -209,7 +209,7 @@ func (g *process) cpuOf(t *testing.T, requests int, source, contentType, body st
 		require.NoError(t, answer.Body.Close())
 		require.Equal(t, http.StatusUnauthorized, answer.StatusCode, source)
 	}
-	const tick = 10.0 // milliseconds, on every Linux
+	const tick = 10.0 // milliseconds, on every Linux system
 	return float64(g.cpuTicks(t)-before) * tick / float64(requests)
 }
 

@@ -99,7 +99,7 @@ func TestAPoolerOfTransactionsWithoutAWayPastIt(t *testing.T) {
 	}
 }
 
-// reconfigure replaces a text of the configuration.
+// reconfigure replaces a text in the configuration.
 func (g *process) reconfigure(t *testing.T, before, after string) {
 	t.Helper()
 	text, err := os.ReadFile(g.config)

@@ -29,12 +29,12 @@ const patience = 2 * time.Minute
 
 const testSecret = "whsec_crashtest_0123456789abcdef"
 
-// buildDir contains the binary until the tests are over.
+// buildDir contains the binary until the tests end.
 var buildDir string
 
 func TestMain(m *testing.M) {
 	if address := os.Getenv(mailServerEnv); address != "" {
-		panic(serveMails(address)) // it ends only by its signal
+		panic(serveMails(address)) // ends only by its signal
 	}
 	dir, err := os.MkdirTemp("", "hooklatch-crashtest-*")
 	if err != nil {
@@ -100,7 +100,7 @@ sources:
 	return g
 }
 
-// start starts the process, changed by each of with, and returns when it is ready.
+// start starts the process, modified by each of with, and returns when the process is ready.
 func (g *process) start(t *testing.T, with ...func(*exec.Cmd)) {
 	t.Helper()
 	path, err := binary()
@@ -126,7 +126,8 @@ func (g *process) awaitReady(t *testing.T) {
 	}, patience, 2*time.Millisecond, "the process is not ready")
 }
 
-// run runs another command of the binary with the same configuration and returns its output.
+// run runs another command of the binary with the same configuration, and returns the command's
+// output.
 func (g *process) run(t *testing.T, args ...string) []byte {
 	t.Helper()
 	path, err := binary()

@@ -31,7 +31,7 @@ type shownEffect struct {
 	} `json:"attempts"`
 }
 
-// applied lists whether each attempt was applied: yes, no or ? (unknown).
+// applied lists for each attempt whether it was applied: yes, no or ? (unknown).
 func (e shownEffect) applied() string {
 	list := make([]string, len(e.Attempts))
 	for i, a := range e.Attempts {
@@ -101,7 +101,7 @@ func TestReceiversThatFail(t *testing.T) {
 		t.Cleanup(server.Close)
 		fmt.Fprintf(&config, "  %s: {http: {url: %q}, timeout: 1s, retry: {initial: 50ms, max: 100ms, max_attempts: 3}}\n", name, server.URL)
 	}
-	t.Cleanup(func() { close(released) }) // before the servers wait for their handlers
+	t.Cleanup(func() { close(released) }) // runs before the servers wait for their handlers
 	config.WriteString("routes:\n  - {name: down, from: stripe, types: [test.down], to: down}\n")
 	for name := range receivers {
 		fmt.Fprintf(&config, "  - {name: %s, from: stripe, types: [test.%s], to: %s}\n", name, name, name)

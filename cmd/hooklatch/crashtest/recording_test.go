@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// step is the interval between scrapes in the recording.
+// step is the interval between recorded scrapes.
 const step = 30 * time.Second
 
 // collectedAt is the one metric whose value is a time.
@@ -40,7 +40,7 @@ func (r *recording) scrape(t *testing.T, fleet map[string]*process) {
 		for _, found := range sample.FindAllStringSubmatch(fleet[name].metrics(t), -1) {
 			metric, labels, value := found[1], found[2], found[3]
 			if strings.HasSuffix(metric, "_bucket") {
-				continue // no rule uses them
+				continue // no rule uses these
 			}
 			if metric == collectedAt { // recorded as an age, in seconds
 				at, err := strconv.ParseFloat(value, 64)

@@ -17,7 +17,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// The tokens of the operators in these tests.
+// Operator tokens in these tests.
 const (
 	adminToken    = "token-of-ada-0123456789abcdef"
 	operatorToken = "token-of-otto-0123456789abcdef"
@@ -84,11 +84,11 @@ type runNow struct {
 	Total             int64
 }
 
-// A bulk run of 100,000 effects, or 4,000 without HOOKLATCH_LONG, outlives its process. A
-// user without the right is refused. Real processes work on the run. It is paused, its
-// process is killed with SIGKILL, another process continues it, and it is stopped. The counts
-// add up, and the record names each actor. In the long form each part of the preview takes
-// less than a second.
+// A bulk run of 100,000 effects, or 4,000 without HOOKLATCH_LONG, outlives its process. A user
+// without the permission is refused. Real processes work on the run. The run is paused, its process
+// is killed with SIGKILL, another process continues the run, and the run is stopped. The counts add
+// up, and the operator log names each user. In the long form, each part of the preview takes less
+// than a second.
 func TestARunOutlivesItsProcess(t *testing.T) {
 	t.Parallel()
 	n := 4_000

@@ -20,7 +20,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// idle is a configuration that sends nothing.
+// idle is a configuration without any effects.
 const idle = `
 destinations:
   app: {http: {url: "http://127.0.0.1:9/"}}

@@ -226,7 +226,7 @@ var situations = map[string]situation{
 	"source is silent": {
 		act: func(s *stage) {
 			s.usual(20, 0)
-			require.Eventually(s, func() bool { // the gateway has added its counts
+			require.Eventually(s, func() bool { // until the gateway has added its counts
 				return count(s.T, s.pool, `SELECT count(*) FROM hooklatch.last_seen WHERE what = 'accepted'`) == 1
 			}, patience, 100*time.Millisecond)
 			s.exec(`UPDATE hooklatch.last_seen SET seen_at = now() - interval '2 hours' WHERE what = 'accepted'`)
@@ -242,7 +242,7 @@ var situations = map[string]situation{
 			s.deliver(60, 200)
 			s.sent -= 60
 			s.deliver(60, 200)
-			require.Eventually(s, func() bool { // the gateway has added all its counts
+			require.Eventually(s, func() bool { // until the gateway has added all its counts
 				return count(s.T, s.pool, `SELECT COALESCE(sum(n), 0)::bigint FROM hooklatch.minutes WHERE what = 'duplicate'`) == 60
 			}, patience, 100*time.Millisecond)
 			s.see(func(m string) bool {
@@ -345,8 +345,8 @@ func (s *stage) drain() {
 	s.record.scrape(s.T, s.fleet)
 }
 
-// done waits until every event is dispatched and every effect done, and the collected metrics
-// show that.
+// done waits until every event is dispatched and every effect is done, and the collected metrics
+// show this.
 func (s *stage) done() {
 	s.Helper()
 	require.Eventually(s, func() bool {
@@ -376,7 +376,7 @@ func TestAlertsFireInTheirSituation(t *testing.T) {
 			acted.act(s)
 			s.record.hold(4 * time.Minute)
 			during := s.record.at()
-			s.record.hold(16 * time.Minute) // a roll-out may take 15 minutes
+			s.record.hold(16 * time.Minute) // a rollout may take 15 minutes
 			acted.end(s)
 			s.record.hold(20 * time.Minute)
 			expected := []firing{{at: before}, {at: s.record.at()}, {at: s.record.at(), ever: true, alerts: acted.alerts}}

@@ -13,8 +13,8 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// slowStatement is an sql destination whose every effect holds a transaction until a lock is
-// free. Its concurrency is the number of effects.
+// slowStatement is an sql destination whose effects hold a transaction until a lock is free. Its
+// concurrency is the number of effects.
 const slowStatement = `
 destinations:
   books: {sql: {statements: {wait: "SELECT pg_advisory_xact_lock_shared(1)"}}, timeout: 30s, concurrency: %d}

@@ -31,7 +31,7 @@ const (
 	stopBound = softStop + 5*time.Second
 )
 
-// blockedReceiver answers calls of /slow after release, and all others immediately.
+// blockedReceiver responds to /slow after release, and to all other requests immediately.
 type blockedReceiver struct {
 	*httptest.Server
 
@@ -50,7 +50,7 @@ func newBlockedReceiver(t *testing.T) *blockedReceiver {
 		}
 	}))
 	t.Cleanup(r.Close)
-	t.Cleanup(r.release) // first: Close waits for its handlers, also after a failure
+	t.Cleanup(r.release) // registered first: Close waits for its handlers, even after a failure
 	return r
 }
 
@@ -93,7 +93,7 @@ func (g *process) stop(t *testing.T) {
 	}
 }
 
-// metric returns the value of a metric without labels, or the sum over its labels.
+// metric returns the value of a metric without labels, or the sum over all labels.
 func (g *process) metric(t *testing.T, name string) (sum float64) {
 	t.Helper()
 	answer, err := g.client.Get(strings.TrimSuffix(g.ready, "/readyz") + "/metrics")
