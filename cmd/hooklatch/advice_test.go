@@ -15,7 +15,7 @@ import (
 	"github.com/hooklatch/hooklatch/internal/program/doctor"
 )
 
-// printed returns the commands in a text that the program printed, as lists of arguments.
+// printed returns the commands in a printed text, as lists of arguments.
 func printed(text string) (commands [][]string) {
 	for _, one := range regexp.MustCompile(`(?m)hooklatch ((?:effects|events|destinations|quarantine|repair) [^;\n]*)`).FindAllStringSubmatch(text, -1) {
 		words := strings.Fields(one[1])

@@ -18,10 +18,10 @@ import (
 	"github.com/hooklatch/hooklatch/internal/program/config"
 )
 
-// alertsAfter is the time to a notification; the requirement is 2 minutes.
+// alertsAfter is the maximum time to a notification; the requirement is 2 minutes.
 const alertsAfter = 2 * time.Minute
 
-// channel is a receiver of the messages of a chat.
+// channel is a receiver of chat messages.
 type channel struct {
 	*httptest.Server
 
@@ -36,7 +36,7 @@ func newChannel(t *testing.T) *channel {
 		body, err := io.ReadAll(r.Body)
 		var message struct{ Text string }
 		if err != nil || json.Unmarshal(body, &message) != nil || message.Text == "" {
-			w.WriteHeader(http.StatusBadRequest) // as Slack answers
+			w.WriteHeader(http.StatusBadRequest) // as Slack responds
 			return
 		}
 		c.mu.Lock()
@@ -60,7 +60,7 @@ func (c *channel) with(text string) []string {
 	return found
 }
 
-// alertsYAML sends alerts by mail, and to a chat if the mail fails.
+// alertsYAML sends alerts by email, and to a chat if the email fails.
 func alertsYAML(smtp, chat string) string {
 	return fmt.Sprintf(`
 admin: {listen: "localhost:0"}
@@ -82,8 +82,8 @@ const park = `
 	INSERT INTO hooklatch.effects (scope, key, idempotency_key, destination, queue, policy, state, attempt, finished_at)
 	VALUES ('s', 'parked', 'hl_parked', 'app', 'dst_app', 'at_most_once', 'parked', 0, now())`
 
-// Two workers send one alert once, by a mail that does not wait behind 100,000 others to the
-// same server, which are sent one an hour. When the alert resolves they send that too.
+// Two workers send one alert only once, by email. The email does not wait behind 100,000 others to
+// the same server, which are sent one an hour. When the alert resolves, the workers also send that.
 func TestPeopleAreToldByMail(t *testing.T) {
 	t.Parallel()
 	chat := newChannel(t)
@@ -124,7 +124,7 @@ func TestPeopleAreToldByMail(t *testing.T) {
 	require.Empty(t, chat.with("effects_parked"), "the mail came")
 }
 
-// If a mail fails, the next destination gets the message.
+// If an email fails, the next destination gets the message.
 func TestTheNextOneIsToldWhenTheFirstIsDown(t *testing.T) {
 	t.Parallel()
 	chat := newChannel(t)
@@ -156,7 +156,7 @@ func TestAMuteIsListed(t *testing.T) {
 	require.Contains(t, misspelt.stderr.String(), "breaker_open")
 }
 
-// databaseYAML is the database of the test.
+// databaseYAML returns the test's database setting.
 func databaseYAML(d *devSettings) string {
 	return fmt.Sprintf("database: {url: %q, allow: [%s]}\n", d.database.Reveal(), config.AllowFsyncOff)
 }

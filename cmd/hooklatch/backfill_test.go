@@ -29,7 +29,7 @@ type octocat struct {
 	api      *httptest.Server
 
 	mu         sync.Mutex
-	gateway    string // URL; empty if no gateway runs
+	gateway    string // URL of the gateway; empty if none runs
 	deliveries []octocatDelivery
 }
 
@@ -148,7 +148,7 @@ routes:
 `, d.database.Reveal(), octocatSecret, o.api.URL, d.receiver)
 }
 
-// Without --yes nothing is written; with it, missing events are fetched.
+// Without --yes nothing is written. With --yes, missing events are fetched.
 func TestAPersonComparesASourceWithItsList(t *testing.T) {
 	t.Parallel()
 	o := newOctocat(t)
@@ -201,9 +201,9 @@ func TestAPersonComparesASourceWithItsList(t *testing.T) {
 	}
 }
 
-// A gateway was down while its sender, which never retries, delivered; the worker was up.
-// When the gateway starts, the missed events are fetched without any action, and an alert
-// says how many.
+// A gateway was down while its sender, which never retries, delivered. The worker was running. When
+// the gateway starts, the missed events are fetched without any operator action, and an alert
+// reports their number.
 func TestWhatAnAbsentGatewayMissedComesByItself(t *testing.T) {
 	t.Parallel()
 	o := newOctocat(t)

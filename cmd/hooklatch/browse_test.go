@@ -16,7 +16,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 )
 
-// send delivers events of stripe with these ids and waits until they are done.
+// sendAll delivers stripe events with these ids and waits until they are done.
 func (s *system) sendAll(t *testing.T, ids ...string) {
 	t.Helper()
 	for _, id := range ids {
@@ -96,7 +96,7 @@ func TestFollowPrintsWhatComes(t *testing.T) {
 	require.Equal(t, 1, strings.Count(c.stdout.String(), `"evt_last"`))
 }
 
-// Exports that continue each other contain each event once, with its own bytes.
+// Exports that continue each other contain each event once, with the event's own bytes.
 func TestExportGoesOnFromItsLastLine(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t, systemOptions{})
@@ -131,7 +131,7 @@ func TestExportGoesOnFromItsLastLine(t *testing.T) {
 	require.Empty(t, must(t, s.args("events", "export", "--cursor", rest[0].Cursor)...))
 }
 
-// Keys of another system are read and checked, and imported with --yes.
+// Keys of another system are read and checked. With --yes, they are imported.
 func TestImportedKeysAreKnown(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t, systemOptions{})
@@ -170,7 +170,7 @@ func TestImportedKeysAreKnown(t *testing.T) {
 	require.Contains(t, c.stderr.String(), `has no source "strip"; its sources are `)
 }
 
-// The whole life of an event is in one output, as text and as JSON.
+// One output contains the full lifecycle of an event, as text and as JSON.
 func TestShowTellsTheWholeLife(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t, systemOptions{})

@@ -19,9 +19,9 @@ var (
 	parameter = regexp.MustCompile(`\\\{\w+\\\}`)
 )
 
-// crawl fetches, with a token, the pages that jobs link to and every page that the console
-// links to, and each of them below /api as well. Every path in the API document must be
-// among them. A page that the role may not see must say so.
+// crawl fetches, with a token, every page to which jobs or the console link, and the same page
+// below /api. It must reach every path in the API document. A page that the role must not see must
+// say so.
 func (s *system) crawl(t *testing.T, token string) (pages []string) {
 	t.Helper()
 	var next []string
@@ -35,7 +35,7 @@ func (s *system) crawl(t *testing.T, token string) (pages []string) {
 		at, err := url.Parse(next[0])
 		require.NoError(t, err)
 		next = next[1:]
-		path := at.RequestURI() // the host is ignored: the listener has a port of the test
+		path := at.RequestURI() // the host is ignored: the test chose the listener's port
 		if seen[path] || at.Scheme == "data" {
 			continue
 		}
@@ -44,7 +44,7 @@ func (s *system) crawl(t *testing.T, token string) (pages []string) {
 		status, kind, page := s.askWith(t, token, http.MethodGet, path, "")
 		pages = append(pages, page)
 		if strings.HasPrefix(path, "/api/") && status >= http.StatusBadRequest {
-			require.Equal(t, "application/problem+json", kind, path) // a page without an API path
+			require.Equal(t, "application/problem+json", kind, path) // the page has no API path
 			continue
 		}
 		answered[at.EscapedPath()] = true
@@ -63,13 +63,13 @@ func (s *system) crawl(t *testing.T, token string) (pages []string) {
 		for _, link := range links.FindAllStringSubmatch(page, -1) {
 			to, err := at.Parse(html.UnescapeString(link[1]))
 			require.NoError(t, err)
-			if to.Host == at.Host { // skips the sites of senders
+			if to.Host == at.Host { // skips senders' sites
 				next = append(next, to.String())
 			}
 		}
 	}
 	if token != s.config.Admin.Token.Reveal() {
-		return pages // roles without access are not linked to some pages
+		return pages // some pages have no links for roles without access
 	}
 	var document struct {
 		Paths map[string]map[string]json.RawMessage

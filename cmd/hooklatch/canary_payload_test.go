@@ -15,10 +15,10 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// private is in every value of an event except its id and type.
+// private is in every value of an event, except its id and type.
 const private = "canary2payload"
 
-// failures are routes that fail on the values of an event in every possible way.
+// failures are routes that fail on event values in every possible way.
 const failures = `routes:
   - {name: condition, from: stripe, types: [order.made], when: int(body.name) > 0, to: echo}
   - {name: no-key, from: stripe, types: [order.made], key: body.name.missing, to: echo}
@@ -39,8 +39,8 @@ const failures = `routes:
   - {name: nobody, from: stripe, types: [order.made], to: letters, email: {recipient: 'body.name + "@example.com"', subject: x, text: x}}
 `
 
-// A viewer without access to payloads sees no value of one, whatever failed: not on a page,
-// in a response of the API, a metric, a log, check or an alert.
+// A viewer without access to payloads sees no payload value, whatever failed: not on a page, in an
+// API response, a metric, a log, a check or an alert.
 func TestNoPayloadGetsToWhoMayNotSeeIt(t *testing.T) {
 	t.Parallel()
 	told := make(chan string, 100)

@@ -14,12 +14,12 @@ import (
 
 const (
 	canary = "canary0secret"
-	// forged is an invalid signature. It is stored in the quarantine for another
-	// verification, and is shown there.
+	// forged is an invalid signature. It is stored in the quarantine for later verification, and is
+	// shown there.
 	forged = "canary1proof"
 )
 
-// canaries puts one in every secret of a configuration that dev does not have.
+// canaries adds a canary in every kind of secret that dev's configuration lacks.
 var canaries = strings.NewReplacer(
 	"admin:\n", "admin:\n  token: "+canary+"-admin\n  tokens: [{name: grafana, role: viewer, token: "+canary+"-grafana}]\n"+
 		"  console_url: http://localhost\n  auth: {oidc: {issuer: http://127.0.0.1:1, client_id: hooklatch, client_secret: "+canary+"-client}, roles: {viewer: \"true\"}}\n",
@@ -31,10 +31,10 @@ var canaries = strings.NewReplacer(
 	"routes:\n", "routes:\n  - {name: told, from: stripe, to: chat}\n  - {name: looked-up, from: stripe, types: [none.such], to: basic, http: {body: event.id}, refetch: {url: '\"http://127.0.0.1:1/\" + event.id', bearer: "+canary+"-refetch}}\n",
 )
 
-// No secret is in logs, traces, metrics, errors, tables or pages (I12).
+// No secret appears in logs, traces, metrics, errors, tables or pages (I12).
 func TestNoSecretGetsOut(t *testing.T) {
 	t.Parallel()
-	// Standard Webhooks secrets are Base64: this one decodes to the canary.
+	// Standard Webhooks secrets are Base64: this secret decodes to the canary.
 	encoded := "whsec_" + canary + "0aaaaaaaaaaaaaaaaaa"
 	s := newSystem(t, systemOptions{
 		yaml: func(settings *devSettings) string {
@@ -46,7 +46,7 @@ func TestNoSecretGetsOut(t *testing.T) {
 			text, err := settings.yaml()
 			require.NoError(t, err)
 			text = canaries.Replace(text)
-			// The breaker is off, because it would keep effects from being attempted.
+			// The breaker is off, because it would prevent attempts.
 			return strings.Replace(text, "    http:\n", "    breaker: {off: true}\n    http:\n      bearer: "+canary+"-bearer\n      headers: {X-Api-Key: "+canary+"-header}\n", 1)
 		},
 		change: func(cfg *config.Config) { require.Contains(t, cfg.Admin.Token.Reveal(), canary) },
@@ -58,7 +58,7 @@ func TestNoSecretGetsOut(t *testing.T) {
 		outputs = append(outputs, c.stdout.String(), c.stderr.String())
 		return c.stdout.String()
 	}
-	// The receiver rejects these signatures: effects end as failed, with a response.
+	// The receiver rejects these signatures, so effects fail, with a response.
 	for _, source := range devSourceNames() {
 		call(s.args("send", source, "--show")...)
 		call(s.args("send", source, "--header", "Authorization=Bearer "+canary+"-inbound", "--header", "Cookie="+canary+"-cookie")...)
@@ -131,7 +131,7 @@ func TestNoSecretGetsOut(t *testing.T) {
 	}
 }
 
-// brokenConfigs causes the errors that are closest to secrets.
+// brokenConfigs causes the errors that are most likely to contain secrets.
 func (s *system) brokenConfigs(t *testing.T, call func(args ...string) string) {
 	t.Helper()
 	text, err := os.ReadFile(s.configPath)

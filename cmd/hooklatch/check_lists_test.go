@@ -13,8 +13,8 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// Check finds lists that the last pass could not read, without calling a provider, and names
-// the rights that the token needs.
+// Check finds lists that the last pass could not read, without calling a provider, and prints the
+// permissions that the token needs.
 func TestCheckFindsListsThatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)

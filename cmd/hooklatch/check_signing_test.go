@@ -9,7 +9,7 @@ import (
 	"github.com/hooklatch/hooklatch/internal/program/doctor"
 )
 
-// The key pair is published by Svix in the tests of its server.
+// Svix published this key pair in its server's tests.
 const (
 	publishedPrivateKey = "whsk_6Xb/dCcHpPea21PS1N9VY/NZW723CEc77N4rJCubMbfVKIDij2HKpMKkioLlX0dRqSKJp4AJ6p9lMicMFs6Kvg=="
 	publishedPublicKey  = "whpk_1SiA4o9hyqTCpIqC5V9HUakiiaeACeqfZTInDBbOir4="

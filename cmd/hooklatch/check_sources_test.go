@@ -17,7 +17,7 @@ func TestCheckWarnsOfSecretsThatEnd(t *testing.T) {
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	for _, test := range []struct {
 		name, sources string
-		want          []string // level and message, in order
+		want          []string // levels and messages, in order
 	}{
 		{"no end", "a: {provider: stripe, secrets: [the-first-secret, the-second-secret]}", nil},
 		{"an end that is far", "a: {provider: stripe, secrets: [the-first-secret, {value: the-second-secret, not_after: 2026-12-21T00:00:00Z}]}", nil},

@@ -12,7 +12,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// checked is what check --json prints.
+// checked is the output of check --json.
 type checked struct {
 	Problems int
 	Warnings int
@@ -106,7 +106,7 @@ routes:
 	require.Contains(t, mistakes[1].Message, path+":11: routes[0].key: ")
 	require.Equal(t, doctor.Problem, found.of("database")[0].Level)
 
-	// serve reports the same.
+	// serve reports the same problem.
 	var c command
 	require.Equal(t, exitFailed, c.run(t.Context(), "serve", "--config", path))
 	require.Contains(t, c.stderr.String(), "hooklatch: "+path+":10: routes[0].when: ")

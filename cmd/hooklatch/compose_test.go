@@ -85,7 +85,7 @@ func TestComposeRunsOurCommands(t *testing.T) {
 	require.Equal(t, []string{"migrate", "up"}, commands["migrate"][:2])
 }
 
-// River UI shows the jobs of one schema, which must be that of Hooklatch.
+// River UI shows the jobs of one schema, which must be Hooklatch's.
 func TestComposePointsRiverUIAtOurSchema(t *testing.T) {
 	t.Parallel()
 	compose := readCompose(t)
@@ -95,7 +95,7 @@ func TestComposePointsRiverUIAtOurSchema(t *testing.T) {
 		require.Contains(t, service.Volumes, "./"+mounted+":/etc/hooklatch/hooklatch.yaml:ro", name)
 		require.Contains(t, strings.Join(command, " "), "--config /etc/hooklatch/hooklatch.yaml", name)
 
-		// The environment of every service fills in the file.
+		// Every service's environment fills in the file.
 		environment := service.Environment
 		cfg, err := config.Load(filepath.Join(repository, mounted), func(variable string) (string, bool) {
 			value, ok := environment[variable]
@@ -111,8 +111,8 @@ func TestComposePointsRiverUIAtOurSchema(t *testing.T) {
 	}
 }
 
-// No service is reachable from other machines, has a password that is published here, or
-// starts before the services that it needs.
+// No service is reachable from other machines, has a published password, or starts before the
+// services that it needs.
 func TestComposeIsClosedByDefault(t *testing.T) {
 	t.Parallel()
 	compose := readCompose(t)
@@ -136,8 +136,8 @@ func TestComposeIsClosedByDefault(t *testing.T) {
 	}
 }
 
-// The script of the image creates the role that the services connect as: it owns its
-// database and is not a superuser.
+// The image's script creates the role with which the services connect. The role owns its database
+// and is not a superuser.
 func TestComposeConnectsAsNoSuperuser(t *testing.T) {
 	t.Parallel()
 	psql, err := exec.LookPath("psql")
@@ -173,17 +173,17 @@ func TestComposeConnectsAsNoSuperuser(t *testing.T) {
 	require.False(t, privileged)
 }
 
-// The tag of an image must be exact, because others can change.
+// An image tag must be exact, because other tags can change.
 func TestImagesHaveExactVersions(t *testing.T) {
 	t.Parallel()
 	exact := regexp.MustCompile(`:v?\d+\.\d+(\.\d+)?(-[a-z0-9.]+)?(@sha256:[0-9a-f]{64})?$`)
 	patch := regexp.MustCompile(`:v?\d+\.\d+\.\d+`)
 	for name, service := range readCompose(t).Services {
 		if service.Image == "hooklatch" {
-			continue // built here
+			continue // built from this repository
 		}
 		require.Regexp(t, exact, service.Image, name)
-		if name != "postgres" { // its versions have two numbers
+		if name != "postgres" { // Postgres versions have two numbers
 			require.Regexp(t, patch, service.Image, name)
 		}
 	}
@@ -194,7 +194,7 @@ func TestImagesHaveExactVersions(t *testing.T) {
 	}
 }
 
-// Without an .env file the error names the missing variables.
+// Without an .env file, the error names the missing variables.
 func TestComposeHasNoSecretOfItsOwn(t *testing.T) {
 	t.Parallel()
 	for name, service := range readCompose(t).Services {
@@ -211,8 +211,8 @@ var (
 	composeRequired = regexp.MustCompile(`\$\{([A-Z_]+):\?[^}]+\}`)
 )
 
-// interpolate replaces variables as Compose does, with only the .env file in the header of
-// compose.yaml.
+// interpolate replaces variables as Compose does, with only the .env file shown in compose.yaml's
+// header.
 func interpolate(value string) string {
 	value = composeRequired.ReplaceAllString(value, "whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIz")
 	return strings.ReplaceAll(composeDefault.ReplaceAllString(value, "$1"), "$$", "$")

@@ -45,7 +45,7 @@ func TestADatabaseThatIsAwayIs503AndComesBack(t *testing.T) {
 	pool := pgtest.New(t, pgtest.Own())
 	server := pgtest.Server(t, pool)
 	pgtest.Kill(server)
-	// The database is away at the start.
+	// The database is unavailable at the start.
 	s := newSystem(t, systemOptions{pool: pool, waitNot: true, change: func(cfg *config.Config) { cfg.Gateway.AcceptTimeout = 2 * time.Second }})
 	s.away(t)
 	require.NoError(t, server.Restart(t.Context()))
@@ -59,7 +59,7 @@ func TestADatabaseThatIsAwayIs503AndComesBack(t *testing.T) {
 
 	require.NotContains(t, s.logs.String(), "ready again", "it was not ready before")
 
-	// The database goes away later.
+	// The database becomes unavailable later.
 	pgtest.Kill(server)
 	s.away(t)
 	require.NoError(t, server.Restart(t.Context()))
@@ -77,7 +77,7 @@ func TestADatabaseThatIsAwayIs503AndComesBack(t *testing.T) {
 	require.Contains(t, s.logs.String(), "the database is back")
 }
 
-// away asserts what users see while the database is away.
+// away checks the program's output while the database is unavailable.
 func (s *system) away(t *testing.T) {
 	t.Helper()
 	code, body := s.ready(t)
@@ -88,7 +88,7 @@ func (s *system) away(t *testing.T) {
 	require.Equal(t, map[string]int{"503": 1}, r.ByStatus)
 	require.JSONEq(t, `{"error":"unavailable, try again later"}`, r.Refused["503"])
 
-	// The view of the provider.
+	// The provider's view.
 	sign := command{}
 	require.Equal(t, exitFailed, sign.run(t.Context(), s.args("send", "stripe", "--show")...))
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url+"/webhooks/stripe", strings.NewReader(shownBody(sign.stdout.String())))
@@ -127,7 +127,7 @@ func TestADatabaseThatIsNotMigratedEndsTheStart(t *testing.T) {
 	require.Equal(t, exitFailed, c.run(t.Context(), s.args("events", "list")...))
 	require.Contains(t, c.stderr.String(), "run: hooklatch migrate up")
 
-	// The flag fixes it.
+	// The flag fixes the problem.
 	ctx, cancel := context.WithCancel(t.Context())
 	c = command{}
 	ended := make(chan int, 1)

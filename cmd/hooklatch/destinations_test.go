@@ -15,7 +15,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// A pause blocks effects and outlives the breaker; its operator and reason are shown.
+// A pause blocks effects and outlives the breaker. Its operator and reason are shown.
 func TestDestinationsArePausedAndResumed(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t, systemOptions{})
@@ -38,7 +38,7 @@ func TestDestinationsArePausedAndResumed(t *testing.T) {
 	require.Equal(t, systemUser(), listed[0].PausedBy)
 	require.Equal(t, "they move house", listed[0].PauseReason)
 
-	// Effects that arrive meanwhile wait, and can be parked.
+	// Effects that arrive during the pause wait, and can be parked.
 	for _, id := range []string{"evt_1", "evt_2"} {
 		must(t, s.args("send", "stripe", "--id", id)...)
 	}
@@ -82,8 +82,8 @@ func TestDestinationsArePausedAndResumed(t *testing.T) {
 	}
 }
 
-// Resuming a destination with an open breaker prints that its effects still wait, and the
-// command that probes it.
+// Resuming a destination with an open breaker prints that its effects still wait, and the command
+// that probes the destination.
 func TestWhatStillHoldsADestinationIsSaid(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t, systemOptions{})
@@ -106,8 +106,8 @@ func TestWhatStillHoldsADestinationIsSaid(t *testing.T) {
 	require.Regexp(t, `(?m) cli +destination.probe +app +1 +due now +it is back$`, must(t, s.args("audit")...))
 }
 
-// A destination that was removed from the configuration is shown as such, found by check,
-// and can be retired. One that a worker still has cannot.
+// A destination that was removed from the configuration is shown as removed, found by check, and
+// can be retired. A destination that a worker still serves cannot be retired.
 func TestDestinationThatIsGoneIsFoundAndRetired(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t, systemOptions{})

@@ -105,20 +105,20 @@ func TestDevOnTheEmbeddedPostgres(t *testing.T) {
 	require.Contains(t, must(t, "check", "--config", config), `schema "hooklatch" is up to date`)
 	d.end(t)
 
-	// Stored events are there at the next start.
+	// Stored events still exist at the next start.
 	d = startDev(t, dir, nil)
 	require.Contains(t, must(t, "events", "list", "--config", config), "github")
 	d.end(t)
 }
 
-// A new database starts with one example of each outcome of an event, so that the console
-// has something to show. They are delivered only once.
+// A new database starts with one example of each event outcome, so that the console has data to
+// show. The examples are delivered only once.
 func TestDevBeginsWithExamples(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t, pgtest.Empty())
 	env := map[string]string{"DATABASE_URL": pgtest.URL(t, pool)}
 	dir := filepath.Join(t.TempDir(), ".hooklatch")
-	shown := map[string]string{ // pages, and what they contain once the examples are stored
+	shown := map[string]string{ // pages, with a text that they contain once the examples are stored
 		"/effects?state=done&event=stripe/evt_example_paid":     "2 rows",
 		"/effects?state=parked&event=stripe/evt_example_parked": "1 rows",
 		"/events?state=skipped":                                 "evt_example_skipped",
@@ -138,7 +138,7 @@ func TestDevBeginsWithExamples(t *testing.T) {
 	hasAll(d)
 	d.end(t)
 
-	// Examples that exist are not delivered again, and none is lost.
+	// Existing examples are not delivered again, and none is lost.
 	d = startDev(t, dir, env)
 	hasAll(d)
 	d.end(t)
@@ -149,8 +149,8 @@ func TestDevBeginsWithExamples(t *testing.T) {
 	require.Equal(t, []int{3, 1, 1}, []int{events, duplicates, refused})
 }
 
-// reachableDir returns a directory that the account of Postgres can access even if the test
-// runs as root: other test directories are closed to it.
+// reachableDir returns a directory that Postgres's account can access even if the test runs as
+// root: other test directories are closed to that account.
 func reachableDir(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()

@@ -19,8 +19,8 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// fickleReceiver rejects all requests until it is repaired, and then counts accepted
-// requests by key.
+// fickleReceiver rejects all requests until it is repaired, and then counts accepted requests by
+// key.
 type fickleReceiver struct {
 	*httptest.Server
 
@@ -81,7 +81,7 @@ routes:
 	return path, receiver, s
 }
 
-// The real program retries many failed effects together: it counts them, shows progress, is
+// The real program retries many failed effects together. It counts them, shows progress, is
 // interrupted, and finishes when its run is resumed.
 func TestFailedEffectsAreRetriedByTheThousand(t *testing.T) {
 	t.Parallel()

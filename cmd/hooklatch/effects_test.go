@@ -20,7 +20,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// badReceivers is a receiver that fails in every way, by path.
+// badReceivers returns a receiver that fails in every way, by path.
 func badReceivers(t *testing.T) *httptest.Server {
 	t.Helper()
 	mux := http.NewServeMux()
@@ -52,8 +52,7 @@ func badReceivers(t *testing.T) *httptest.Server {
 	return server
 }
 
-// Every way in which a receiver fails ends as the protocol of the ledger says, and effects
-// show prints it.
+// Every receiver failure ends as the ledger's protocol says, and effects show prints it.
 func TestEffectsOfBadReceivers(t *testing.T) {
 	t.Parallel()
 	server := badReceivers(t)
@@ -65,7 +64,7 @@ func TestEffectsOfBadReceivers(t *testing.T) {
 		state     ledger.EffectState
 		applied   string
 		status    int
-		text      string // of effects show
+		text      string // output of effects show
 	}{
 		{"down", "http://" + down[0] + "/", ledger.AtLeastOnce, ledger.EffectPending, "no", 0, "next attempt"},
 		{"error", server.URL + "/error", ledger.AtLeastOnce, ledger.EffectInDoubt, "unknown", 500, "maybe applied   since"},
@@ -131,7 +130,7 @@ destinations:
 		})
 	}
 
-	// An operator decides about the rest.
+	// An operator decides about the other effects.
 	require.Equal(t, keys["refuses"]+" is tried again\n", must(t, s.args("effects", "retry", keys["refuses"])...))
 	require.Eventually(t, func() bool {
 		return s.counts(t, 2, `SELECT attempt FROM hooklatch.effects WHERE idempotency_key = $1 AND state = 'failed'`, keys["refuses"])

@@ -83,7 +83,7 @@ func TestMisuseOfEraseIsRefused(t *testing.T) {
 	}
 }
 
-// Values that a source redacts are replaced some time after the last effect.
+// Values that a source redacts are replaced a certain time after the last effect.
 func TestSourcesRedactWhatTheySay(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t, systemOptions{change: func(cfg *config.Config) {
@@ -105,8 +105,8 @@ func TestSourcesRedactWhatTheySay(t *testing.T) {
 	require.Contains(t, must(t, s.args("events", "show", "github", "id-1")...), "the body is not as received, and the event is not replayed")
 }
 
-// Lists, exports and erasures search for a text in every field, for any sender. The log has
-// only a hash of the text.
+// Lists, exports and erasures search for a text in every field, for every sender. The log has only
+// the text's hash.
 func TestEventsAreSelectedByATextInThem(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t, systemOptions{})

@@ -11,7 +11,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 )
 
-// The retry information of the sender, and a reused signature, are shown.
+// The sender's retry information, and a reused signature, are shown.
 func TestEventsShowTellsOfRetriesAndReplays(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t, systemOptions{})

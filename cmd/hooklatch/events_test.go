@@ -11,14 +11,13 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 )
 
-// Work that an operator requests begins immediately: the command notifies workers before it
-// ends.
+// Requested work begins immediately: the command notifies workers before it ends.
 func TestWorkersAreToldOfWhatIsOrdered(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t, systemOptions{})
 	must(t, s.args("send", "stripe", "--id", "evt_1")...)
 	s.waitDone(t, "stripe", "evt_1")
-	require.NoError(t, s.app.Stop(t.Context())) // it no longer notifies workers
+	require.NoError(t, s.app.Stop(t.Context())) // the stopped App no longer notifies workers
 	conn, err := s.pool.Acquire(t.Context())
 	require.NoError(t, err)
 	defer conn.Release()
@@ -76,7 +75,7 @@ func TestReplayAppliesLaterRoutes(t *testing.T) {
 	}
 	require.Len(t, later.receiver.Seen(), 3)
 
-	// Effects that are done stay done; with new keys they are created again. The preview says so.
+	// Done effects stay done; with new keys they are created again. The preview shows both.
 	require.Regexp(t, `stripe/evt_1 .* 0 new effects created, 0 tried again\n`, must(t, later.args("events", "replay", "--source", "stripe")...))
 	require.Regexp(t, `stripe/evt_1 .* 2 new effects created, 0 tried again\n`, must(t, later.args("events", "replay", "--source", "stripe", "--new-keys")...))
 	// One event, with new keys.

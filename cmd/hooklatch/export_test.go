@@ -2,7 +2,7 @@ package main
 
 import "fmt"
 
-// Accepts checks whether the program takes a command line, without running it.
+// Accepts checks whether the program accepts a command line, without running it.
 func Accepts(args []string) error {
 	root := newRoot(&process{name: testName})
 	cmd, rest, err := root.Find(args)
@@ -21,8 +21,8 @@ func Accepts(args []string) error {
 	return nil
 }
 
-// HasCommand reports whether words begin with the name of a command, and of a subcommand if
-// it has any.
+// HasCommand reports whether words begin with a command's name, and a subcommand's name if the
+// command has any.
 func HasCommand(words []string) bool {
 	root := newRoot(&process{name: testName})
 	root.InitDefaultCompletionCmd() // Cobra adds it when the program runs

@@ -13,14 +13,14 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// withCommand returns the findings that name a command to run.
+// withCommand returns the findings with a command to run.
 func (c checked) withCommand() []doctor.Finding {
 	return slices.DeleteFunc(slices.Clone(c.Findings), func(f doctor.Finding) bool { return !strings.Contains(f.Fix, "run: hooklatch ") })
 }
 
-// The first evening of a shop: a receiver rejects requests, another is down, a route has a
-// typo, a destination was paused and forgotten, a secret is wrong, and the database moves.
-// The test repairs it only with the commands that the program prints.
+// The first evening of a shop: a receiver rejects requests, another is down, a route has a typo, a
+// destination was paused and forgotten, a secret is wrong, and the database moves. The test repairs
+// everything with only the commands that the program prints.
 func TestTheHourOfANewUser(t *testing.T) {
 	t.Parallel()
 	var healed atomic.Bool
@@ -72,7 +72,7 @@ func TestTheHourOfANewUser(t *testing.T) {
 	_, found = runCheck(t, right.args()...)
 	require.Len(t, found.of("server"), 1)
 	words := []string{"repair"}
-	for range 3 { // first the problems, then the commands for them
+	for range 3 { // first the problems, then their commands
 		said := must(t, right.args(words...)...)
 		if next := printed(said); len(next) > 0 {
 			words = next[len(next)-1]

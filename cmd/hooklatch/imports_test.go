@@ -18,18 +18,18 @@ import (
 
 const module = "github.com/hooklatch/hooklatch"
 
-// layer is a part of the repository and the packages that it must not depend on: from
-// import path, including those below it, to the reason.
+// layer is a part of the repository with forbidden dependencies: from import path, including
+// packages below it, to the reason.
 type layer struct {
 	packages string            // prefix of import paths
 	must     map[string]string // no dependency, direct or indirect
 	direct   map[string]string // no direct import
-	exactly  map[string]string // no dependency on this package itself; those below it are allowed
+	exactly  map[string]string // no dependency on this package itself; packages below it are allowed
 }
 
 const oneWay = "imports point one way: cmd -> internal/program -> gateway, worker -> outbox -> schema"
 
-// ofProgram is the prefix of the packages of the command.
+// ofProgram is the import path prefix of the command's packages.
 const ofProgram = module + "/internal/program"
 
 const commitIsBlind = "commit is transactions and nothing else: it knows neither events nor effects, nor the tables they are in"
@@ -146,8 +146,8 @@ var layers = []layer{
 	}},
 }
 
-// linked are standard packages that a required dependency imports, where the rule is about
-// the code of the layer: by layer and import.
+// linked are standard packages that a required dependency imports, although the rule is about the
+// layer's own code: by layer and import.
 var linked = map[[2]string]string{
 	{"outbox", "net/http"}:     "the propagation package of OpenTelemetry's API has an adapter for its headers",
 	{"outbox", "database/sql"}: "pgx implements its Scanner and Valuer",
@@ -184,7 +184,7 @@ func TestImportsPointOneWay(t *testing.T) {
 	}
 }
 
-// Callers get a provider from the catalog by name. The gateway takes any provider, also one
+// Callers get a provider from the catalog by name. The gateway accepts any provider, including one
 // that is declared elsewhere.
 func TestOnlyTheCatalogNamesSenders(t *testing.T) {
 	t.Parallel()
@@ -199,8 +199,7 @@ func TestOnlyTheCatalogNamesSenders(t *testing.T) {
 	}
 }
 
-// The bugs that hookstorm plants are in its own list: the code that they change does not
-// mention them.
+// The bugs that hookstorm plants are in its own list: the changed code does not mention them.
 func TestNothingKnowsOfPlantedBugs(t *testing.T) {
 	t.Parallel()
 	read := 0
@@ -235,15 +234,15 @@ func refuse(t *testing.T, packages map[string]goPackage, path string, imports []
 	}
 }
 
-// parts are the packages that make up the outbox. All others below outbox and internal are
-// leaves, which every layer may import.
+// parts are the outbox's packages. All other packages below outbox and internal are leaves, which
+// every layer may import.
 var parts = []string{
 	"outbox", "outbox/commit", "outbox/coverage", "outbox/erasure", "outbox/find", "outbox/fleet", "outbox/inbox",
 	"outbox/ledger", "outbox/measure", "outbox/quarantine", "outbox/repair", "outbox/retention", "internal/riverjob", "outbox/runs",
 }
 
-// door are the packages that users' programs may import: their exported API follows
-// semantic versioning. All others are internal.
+// door contains the packages that users' programs may import: their exported API follows semantic
+// versioning. All other packages are internal.
 var door = []string{
 	"gateway", "gateway/backfill", "gateway/provider", "gateway/provider/catalog",
 	"outbox", "outbox/commit", "outbox/coverage", "outbox/erasure", "outbox/find", "outbox/fleet", "outbox/identity", "outbox/inbox",
@@ -296,12 +295,11 @@ type goPackage struct {
 	Deps       []string
 }
 
-// listPackages returns the packages of the module and all their dependencies, without
-// tests.
+// listPackages returns the module's packages and all their dependencies, without tests.
 func listPackages(t *testing.T) map[string]goPackage {
 	t.Helper()
-	// The go command reuses a cached result unless a file changed that the test itself read;
-	// files that go list reads do not count.
+	// The go command reuses a cached result unless a file that the test itself read has changed.
+	// Files that go list reads do not count.
 	require.NoError(t, filepath.WalkDir(repository, func(path string, _ fs.DirEntry, err error) error {
 		if err == nil && filepath.Ext(path) == ".go" {
 			_, err = os.Stat(path)
@@ -327,12 +325,12 @@ func listPackages(t *testing.T) map[string]goPackage {
 	}
 }
 
-// within reports whether path is the package at root or one below it.
+// within reports whether path is the root package or a package below it.
 func within(path, root string) bool {
 	return path == root || strings.HasPrefix(path, root+"/")
 }
 
-// chain returns one import chain from a package to a dependency, for the message.
+// chain returns an import chain from a package to a dependency, for the message.
 func chain(packages map[string]goPackage, from, to string) string {
 	came := map[string]string{from: ""}
 	for queue := []string{from}; len(queue) > 0; queue = queue[1:] {

@@ -23,7 +23,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/runs"
 )
 
-// The output of --json is an interface that programs read.
+// The --json output is an interface for programs.
 func TestJSONOfCommandsIsAsPublished(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t, systemOptions{})

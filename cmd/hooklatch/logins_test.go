@@ -12,7 +12,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// A user who has left can be signed out in every browser, and that is recorded.
+// An operator can sign a former user out in every browser, and the action is recorded.
 func TestPeopleAreSignedOutByOthers(t *testing.T) {
 	t.Parallel()
 	const token = "the-token-of-ada-0123456789"

@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The keys of all log lines are in internal/logkey, and durations are in seconds: the
-// output of slog.Duration does not show its unit.
+// All log keys are in internal/logkey, and durations are in seconds: the output of slog.Duration
+// does not show its unit.
 func TestLogLinesUseTheVocabulary(t *testing.T) {
 	t.Parallel()
 	root := filepath.Join("..", "..")
@@ -42,7 +42,7 @@ func TestLogLinesUseTheVocabulary(t *testing.T) {
 				pkg, _ := key.X.(*ast.Ident)
 				require.True(t, pkg != nil && (pkg.Name == "logkey" || pkg.Name == "a"), "%s: the key is not from internal/logkey", at)
 			case *ast.BasicLit:
-				// schema is below outbox and cannot import it.
+				// schema is below outbox and cannot import logkey.
 				text, err := strconv.Unquote(key.Value)
 				require.NoError(t, err)
 				require.True(t, known[text] && strings.Contains(filepath.ToSlash(path), "/schema/"), "%s: key %s is not from internal/logkey", at, key.Value)
@@ -76,7 +76,7 @@ func slogAttr(node ast.Node) (function string, key ast.Expr, ok bool) {
 	return "", nil, false
 }
 
-// vocabulary returns the values of the constants of a file.
+// vocabulary returns the constants' values in a file.
 func vocabulary(t *testing.T, path string) map[string]bool {
 	t.Helper()
 	parsed, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)

@@ -26,8 +26,8 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// asProgram in the environment makes the test binary behave as the program, for tests of
-// signals, which need a process.
+// asProgram in the environment makes the test binary run as the program, for signal tests, which
+// need a process.
 const asProgram = "HOOKLATCH_TEST_AS_PROGRAM"
 
 func TestMain(m *testing.M) {
@@ -40,7 +40,7 @@ func TestMain(m *testing.M) {
 
 const (
 	testName = "hooklatch"
-	// patience is how long a test waits for background work on a busy machine.
+	// patience is the maximum time that a test waits for background work on a busy machine.
 	patience = 3 * time.Minute
 	tick     = 20 * time.Millisecond
 )
@@ -87,7 +87,7 @@ func (c *command) run(ctx context.Context, args ...string) int {
 	}, args)
 }
 
-// must runs a command that has to succeed, and returns its output.
+// must runs a command that must succeed, and returns its output.
 func must(t *testing.T, args ...string) string {
 	t.Helper()
 	var c command
@@ -101,7 +101,7 @@ type system struct {
 	config     *config.Config
 	configPath string
 	app        *app.App
-	url        string // of the gateway
+	url        string // URL of the gateway
 	admin      string // URL of the admin listener
 	receiver   *demo.Receiver
 	mail       *demo.Mail
@@ -110,14 +110,14 @@ type system struct {
 
 type systemOptions struct {
 	database []pgtest.Option
-	pool     *pgxpool.Pool // instead of a new one
-	// yaml replaces the dev configuration; it receives the settings.
+	pool     *pgxpool.Pool // used instead of a new database
+	// yaml replaces the dev configuration. It receives the settings.
 	yaml func(*devSettings) string
 	// change is called before the system starts.
 	change func(*config.Config)
 	// noGateway and noWorker omit a part.
 	noGateway, noWorker bool
-	// waitNot makes newSystem return before the database was reached.
+	// waitNot makes newSystem return before it reaches the database.
 	waitNot bool
 }
 
@@ -223,12 +223,13 @@ func (s *system) counts(t *testing.T, n int, query string, args ...any) bool {
 	return err == nil && got == n
 }
 
-// waitDone waits until an event is dispatched and its effects are done.
+// isDispatched reports whether an event is dispatched.
 func (s *system) isDispatched(t *testing.T, source, eventID string) bool {
 	t.Helper()
 	return s.counts(t, 1, `SELECT count(*) FROM hooklatch.processed_events WHERE source = $1 AND event_id = $2 AND outcome = 'dispatched'`, source, eventID)
 }
 
+// waitDone waits until an event is dispatched and its effects are done.
 func (s *system) waitDone(t *testing.T, source, eventID string) {
 	t.Helper()
 	require.Eventually(t, func() bool {
@@ -261,8 +262,8 @@ func writeConfig(t *testing.T, database string) string {
 	return path
 }
 
-// writeServedConfig writes a configuration that a gateway starts with, although test
-// databases run without fsync.
+// writeServedConfig writes a configuration with which a gateway starts, although test databases run
+// without fsync.
 func writeServedConfig(t *testing.T, database string) string {
 	t.Helper()
 	path := writeConfig(t, database)

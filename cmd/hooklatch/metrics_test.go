@@ -16,13 +16,13 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// series is a metric as /metrics shows it.
+// series is a metric as shown at /metrics.
 type series struct {
 	kind   string // counter, gauge or histogram
 	labels []string
 }
 
-// documentedMetrics returns the metrics of docs/telemetry.md by their name at /metrics.
+// documentedMetrics returns the metrics in docs/telemetry.md, by their names at /metrics.
 func documentedMetrics(t *testing.T) (atMetrics map[string]series, names map[string]bool) {
 	t.Helper()
 	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "telemetry.md"))
@@ -49,7 +49,7 @@ func documentedMetrics(t *testing.T) (atMetrics map[string]series, names map[str
 	return atMetrics, names
 }
 
-// shownMetrics returns the metrics of Hooklatch at /metrics.
+// shownMetrics returns Hooklatch's metrics at /metrics.
 func shownMetrics(text string) map[string]series {
 	shown := map[string]series{}
 	for _, found := range regexp.MustCompile(`(?m)^# TYPE (hooklatch_\w+) (\w+)$`).FindAllStringSubmatch(text, -1) {
@@ -94,7 +94,8 @@ func TestTheMetricsOfARunningProgramAreThoseOfThePage(t *testing.T) {
 		must(t, s.args("send", "github", body, "--id", id, "--header", "X-GitHub-Delivery="+id)...)
 	}
 
-	// These need a fault, the list of a provider, a retry of the sender, Go handlers, a flood of forgeries or expired rows.
+	// These metrics need a fault, a provider's list, a sender's retry, Go handlers, a flood of
+	// forgeries or expired rows.
 	seldom := []string{
 		"hooklatch_backfill_events_total", "hooklatch_backfill_overtaken_total", "hooklatch_backfill_requests_total", "hooklatch_backfill_throttled_seconds_total",
 		"hooklatch_breaker_trips_total", "hooklatch_checks_total", "hooklatch_events_held_total", "hooklatch_events_untyped_total", "hooklatch_handler_attempts_total",
@@ -116,8 +117,8 @@ func TestTheMetricsOfARunningProgramAreThoseOfThePage(t *testing.T) {
 	}, patience, tick)
 }
 
-// Prometheus takes the first value of a counter as its start: the first failures after a
-// start would not count if the counter did not exist before them.
+// Prometheus takes a counter's first value as its start. If the counter did not exist before, the
+// first failures after a start would not count.
 func TestCountersThatAlertsAskForBeginAtZero(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t, systemOptions{})
@@ -133,7 +134,7 @@ func TestCountersThatAlertsAskForBeginAtZero(t *testing.T) {
 	}
 }
 
-// Metrics that rarely appear are found in the sources.
+// Metrics that rarely appear are found in the source code.
 func TestThePageHasEveryMetric(t *testing.T) {
 	t.Parallel()
 	_, documented := documentedMetrics(t)

@@ -17,7 +17,7 @@ import (
 
 var monitoring = filepath.Join("..", "..", "docs", "monitoring")
 
-// alertRule is one of the rules for Prometheus.
+// alertRule is one of the Prometheus rules.
 type alertRule struct {
 	Alert       string            `yaml:"alert"`
 	Expr        string            `yaml:"expr"`
@@ -81,8 +81,8 @@ var (
 	ofSeries   = regexp.MustCompile(`_(bucket|sum|count)$`)
 )
 
-// requireExported fails unless a query names only metrics that the program exports. Labels
-// that it groups by must belong to one of its metrics.
+// requireExported fails unless a query uses only metrics that the program exports. Grouping labels
+// must belong to one of its metrics.
 func requireExported(t *testing.T, exported map[string]series, query string, shown ...string) {
 	t.Helper()
 	found := selector.FindAllStringSubmatch(query, -1)
@@ -116,8 +116,8 @@ func requireExported(t *testing.T, exported map[string]series, query string, sho
 	}
 }
 
-// The metrics that TestTheMetricsOfARunningProgramAreThoseOfThePage finds at /metrics are
-// all that a query can use.
+// Queries can use only the metrics that TestTheMetricsOfARunningProgramAreThoseOfThePage finds at
+// /metrics.
 func TestRulesAndDashboardAskForWhatIsExported(t *testing.T) {
 	t.Parallel()
 	exported, _ := documentedMetrics(t)
@@ -143,12 +143,13 @@ func TestRulesAndDashboardAskForWhatIsExported(t *testing.T) {
 	require.Greater(t, queries, 20)
 }
 
-// Each condition has a rule, and each rule a section that says what to do.
+// Each condition has a rule, and each rule has a section that explains what to do.
 func TestEveryAlertIsExplained(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "monitoring.md"))
 	require.NoError(t, err)
-	// A process that collects cannot report that none does, and log lines belong to one process.
+	// A collecting process cannot report that no process collects, and log lines belong to one
+	// process.
 	onlyPrometheus := []string{"no_collector", "log_dropped"}
 	names := append(alarm.Names(), onlyPrometheus...)
 	var ruled []string

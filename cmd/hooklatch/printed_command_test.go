@@ -19,12 +19,12 @@ const unknown = "{}"
 type printedCommand struct {
 	where string
 	text  string // after "hooklatch "
-	// prose means that a sentence may continue after the command.
+	// prose is true if a sentence may continue after the command.
 	prose bool
 }
 
 var (
-	// named matches the name of the program and the rest of its line.
+	// named matches the program's name and the rest of its line.
 	named       = regexp.MustCompile("(?:^|[\\s/(\"'`>])hooklatch ([a-z{-].*)")
 	placeholder = regexp.MustCompile(`^([A-Z][A-Z0-9_|]*|.*(\{\}|\.\.\.|…|<[^>]*>|\$|\{\{).*)$`)
 	verb        = regexp.MustCompile(`%(\[\d+\])?[a-z]`)
@@ -89,7 +89,7 @@ func (c printedCommand) refused(t *testing.T) string {
 			default:
 				if !has {
 					if value, ok = next(); !ok && given == 0 {
-						return "" // the sentence is about the command
+						return "" // the sentence is about the command itself
 					} else if !ok {
 						return "no value for " + word
 					}
@@ -107,8 +107,9 @@ func (c printedCommand) refused(t *testing.T) string {
 			given++
 		}
 	}
-	// Misuse is found before a configuration is read, and none exists. An unknown value may be
-	// several arguments and flags; without any the sentence is only about the command.
+	// Misuse is found before the program reads a configuration, which does not exist here. An
+	// unknown value may be several arguments and flags. Without any, the sentence is only about the
+	// command.
 	if given > 0 && !open && !slices.Contains([]string{"dev", "providers", "bash"}, cmd.Name()) {
 		var run command
 		if run.run(t.Context(), append(args, "--config="+filepath.Join(t.TempDir(), "none.yaml"))...) == exitMisused {
@@ -118,7 +119,7 @@ func (c printedCommand) refused(t *testing.T) string {
 	return c.elsewhere(t, words, end)
 }
 
-// elsewhere checks flags that a sentence names after the command.
+// elsewhere checks flags in a sentence after the command.
 func (c printedCommand) elsewhere(t *testing.T, rest []string, end string) string {
 	t.Helper()
 	if !c.prose || end == "" {

@@ -20,8 +20,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The program takes every command that a page, a help text, an error, an alert or the console
-// prints: its flags exist, their values can be parsed, and no argument is missing or extra.
+// The program accepts every command in a page, a help text, an error, an alert or the console: its
+// flags exist, their values can be parsed, and no argument is missing or extra.
 func TestEveryPrintedCommandIsTaken(t *testing.T) {
 	t.Parallel()
 	root := filepath.Join("..", "..")
@@ -57,8 +57,8 @@ func TestEveryPrintedCommandIsTaken(t *testing.T) {
 	}
 }
 
-// The console prints the command of each list and bulk run. The program takes that command
-// for every field of the form.
+// The console prints a command for each list and bulk run. The program accepts that command for
+// every form field.
 func TestEveryCommandOfAFilterIsTaken(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t, systemOptions{})
@@ -81,7 +81,7 @@ func TestEveryCommandOfAFilterIsTaken(t *testing.T) {
 				require.Contains(t, values, f[1], "a value to look for")
 				path := page + url.Values{f[1]: {values[f[1]]}}.Encode()
 				status, _, text := s.ask(t, http.MethodGet, path, "")
-				if status == http.StatusBadRequest { // not every list has this field
+				if status == http.StatusBadRequest { // some lists do not have this field
 					continue
 				}
 				require.Equal(t, http.StatusOK, status, path)
@@ -92,8 +92,8 @@ func TestEveryCommandOfAFilterIsTaken(t *testing.T) {
 	}
 }
 
-// requireTaken requires that the program takes the commands on a page of the console, and
-// returns their number.
+// requireTaken requires that the program accepts the commands on a console page, and returns their
+// number.
 func requireTaken(t *testing.T, path, page string) (taken int) {
 	t.Helper()
 	shown := regexp.MustCompile(`(?s)<(?:pre id="command-[^>]*|code class="command")>(.*?)</`)
@@ -136,7 +136,7 @@ func TestAMisspeltCommandIsNoticed(t *testing.T) {
 	}
 }
 
-// inPage returns the commands in the code of a Markdown page.
+// inPage returns the commands in a Markdown page's code.
 func inPage(t *testing.T, path string) (found []printedCommand) {
 	t.Helper()
 	code := regexp.MustCompile("`([^`]+)`")
@@ -189,8 +189,8 @@ func eachLine(t *testing.T, path string, visit func(where, line string)) {
 	require.NoError(t, lines.Err())
 }
 
-// inStrings returns the commands in the texts of a Go file: in constants, formats and
-// concatenations of both.
+// inStrings returns the commands in a Go file's texts: in constants, formats and concatenations of
+// both.
 func inStrings(t *testing.T, path string) (found []printedCommand) {
 	t.Helper()
 	files := token.NewFileSet()
@@ -212,7 +212,7 @@ func inStrings(t *testing.T, path string) (found []printedCommand) {
 	return found
 }
 
-// literalOf evaluates an expression of texts, with unknown for parts that are not constant.
+// literalOf evaluates a text expression, with unknown for parts that are not constant.
 func literalOf(e ast.Expr) (text string, ok bool) {
 	switch e := e.(type) {
 	case *ast.BasicLit:
@@ -236,7 +236,7 @@ func literalOf(e ast.Expr) (text string, ok bool) {
 	return "", false
 }
 
-// nameOf returns the name of the program if the expression contains it.
+// nameOf returns the program's name if the expression contains it.
 func nameOf(e ast.Expr) string {
 	if s, ok := e.(*ast.SelectorExpr); ok && s.Sel.Name == "name" {
 		if x, ok := s.X.(*ast.Ident); ok && (x.Name == "c" || x.Name == "p") {
@@ -254,7 +254,7 @@ func commandsIn(where, text string, prose bool) (found []printedCommand) {
 				break
 			}
 			rest := line[at[2]:]
-			// An example is on a line of its own.
+			// An example is on a separate line.
 			alone := strings.HasPrefix(line, " ") && strings.TrimSpace(line[:at[2]]) == testName
 			found = append(found, printedCommand{where, strings.TrimSpace(rest), prose && !alone})
 			line = rest

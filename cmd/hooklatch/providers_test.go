@@ -62,7 +62,7 @@ func TestProvidersShowsOne(t *testing.T) {
 	require.Equal(t, []describedSource{{Name: "code", URL: "https://hooks.example.com/in/webhooks/code"}}, one.Sources)
 }
 
-// Every snippet that is shown is a valid configuration, except for the secret.
+// Every shown snippet is a valid configuration, except for the secret.
 func TestProvidersSnippetsAreConfigurations(t *testing.T) {
 	t.Parallel()
 	empty := config.Default()

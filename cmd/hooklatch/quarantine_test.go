@@ -13,11 +13,11 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// The gateway started with a wrong secret. Deliveries that it refused are accepted once the
-// secret is right.
+// The gateway starts with a wrong secret. Deliveries that it refuses are accepted once the secret
+// is right.
 func TestRefusedDeliveriesAreRetriedAndDropped(t *testing.T) {
 	t.Parallel()
-	s := newSystem(t, systemOptions{change: func(cfg *config.Config) { // of the gateway; the commands have the right secret
+	s := newSystem(t, systemOptions{change: func(cfg *config.Config) { // only the gateway; the commands have the right secret
 		stripe := cfg.Sources["stripe"]
 		stripe.Secrets = []config.Secret{{Value: secret.New("whsec_not_the_right_one_0123")}}
 		cfg.Sources["stripe"] = stripe
@@ -35,7 +35,7 @@ func TestRefusedDeliveriesAreRetriedAndDropped(t *testing.T) {
 	require.Len(t, listed, 3)
 	require.Contains(t, must(t, s.args("quarantine", "list")...), "wrong_signature")
 	require.Equal(t, "no refused deliveries\n", must(t, s.args("quarantine", "list", "--refused-for", "missing_signature")...))
-	id := listed[2].ID.String() // the oldest
+	id := listed[2].ID.String() // the oldest delivery
 	require.Contains(t, must(t, s.args("quarantine", "show", id)...), "POST /webhooks/stripe")
 	require.Contains(t, must(t, s.args("quarantine", "show", id, "--raw")...), `"evt_1"`)
 

@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Failpoints are for tests. A released program contains nothing of them: no code, no names
-// of failpoints, no variable that enables them.
+// Failpoints are for tests. A released program contains no failpoint code, no failpoint names, and
+// no variable that enables failpoints.
 func TestReleaseHasNoFailpoints(t *testing.T) {
 	t.Parallel()
 	program := filepath.Join(t.TempDir(), "hooklatch")
@@ -40,7 +40,7 @@ func TestReleaseHasNoFailpoints(t *testing.T) {
 	}
 }
 
-// The builds of released programs do not enable them either.
+// The builds of released programs do not enable failpoints either.
 func TestNoReleaseIsBuiltWithFailpoints(t *testing.T) {
 	t.Parallel()
 	built := 0

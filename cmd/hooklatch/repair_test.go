@@ -11,8 +11,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/repair"
 )
 
-// Check and repair itself print the command that is needed. Nothing is changed without
-// --yes.
+// Both check and repair print the required command. Nothing is changed without --yes.
 func TestRepairSaysWhatIsMissingAndWaitsForAPerson(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t, systemOptions{})

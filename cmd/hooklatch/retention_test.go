@@ -11,8 +11,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/retention"
 )
 
-// A run that would delete too much at once stops, check reports it, and an operator confirms
-// it.
+// A run that would delete too much at once stops. Check reports it, and an operator confirms it.
 func TestRetentionWaitsForAPerson(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t, systemOptions{})
@@ -23,8 +22,8 @@ func TestRetentionWaitsForAPerson(t *testing.T) {
 	require.Eventually(t, func() bool {
 		return !s.counts(t, 0, `SELECT count(*) FROM hooklatch.retention_progress`)
 	}, 2*time.Minute, 10*time.Millisecond)
-	require.NoError(t, s.app.Stop(t.Context())) // its worker would also run retention
-	// A worker ran before and stored its progress; the new source is as old as the event.
+	require.NoError(t, s.app.Stop(t.Context())) // the App's worker would also run retention
+	// A worker ran before and stored its progress. The new source is as old as the event.
 	for _, statement := range []string{
 		`DELETE FROM hooklatch.retention_progress`,
 		`UPDATE hooklatch.processed_events SET received_at = now() - interval '200 days', processed_at = now() - interval '200 days'`,

@@ -29,8 +29,7 @@ import (
 	"github.com/hooklatch/hooklatch/worker/alarm"
 )
 
-// grantsOf returns the statements of the page for one role and purpose, for a role of the
-// test.
+// grantsOf returns the page's statements for one role and purpose, with the test's role.
 func grantsOf(t *testing.T, purpose, role, own string) string {
 	t.Helper()
 	page, err := os.ReadFile("../../docs/operations.md")
@@ -44,7 +43,7 @@ func grantsOf(t *testing.T, purpose, role, own string) string {
 	return ""
 }
 
-// withRole creates a role with the rights of the page, and returns its connection URL.
+// withRole creates a role with the page's privileges, and returns its connection URL.
 func withRole(t *testing.T, pool *pgxpool.Pool, role string) string {
 	t.Helper()
 	database := pool.Config().ConnConfig.Database
@@ -59,9 +58,8 @@ func withRole(t *testing.T, pool *pgxpool.Pool, role string) string {
 	return u.String()
 }
 
-// Gateway and worker run under the roles of the page: an event is accepted, dispatched and
-// its effect done, expired data is deleted, including a day of each table, and a promoted
-// server is confirmed.
+// Gateway and worker run with the page's roles: an event is accepted, dispatched and its effect
+// done, expired data is deleted, including a day of each table, and a promoted server is confirmed.
 func TestProcessesRunWithTheRightsOfThePage(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)
@@ -81,10 +79,10 @@ func TestProcessesRunWithTheRightsOfThePage(t *testing.T) {
 	gateway := newSystem(t, systemOptions{pool: pool, noWorker: true, change: func(cfg *config.Config) {
 		asGateway(cfg)
 		github := cfg.Sources["github"]
-		github.Secrets = []config.Secret{{Value: secret.New("not the right one 0123456789")}} // the worker has the right one
+		github.Secrets = []config.Secret{{Value: secret.New("not the right one 0123456789")}} // the worker has the right secret
 		cfg.Sources["github"] = github
 	}})
-	for range 2 { // the second time it is a duplicate
+	for range 2 { // the second delivery is a duplicate
 		must(t, gateway.args("send", "stripe", "--id", "evt_1")...)
 	}
 	var refused command
@@ -94,19 +92,19 @@ func TestProcessesRunWithTheRightsOfThePage(t *testing.T) {
 		return worker.counts(t, 1, `SELECT count(*) FROM hooklatch.processed_events WHERE duplicates = 1 AND duplicate_times <> '{}'`) &&
 			worker.counts(t, 1, `SELECT count(*) FROM hooklatch.rejected_deliveries`) && worker.counts(t, 1, `SELECT count(*) FROM hooklatch.known_addresses`) &&
 			worker.counts(t, 2, `SELECT count(*) FROM hooklatch.processes`) &&
-			worker.counts(t, 1, `SELECT count(*) FROM hooklatch.river_job WHERE kind = 'upkeep.retention' AND state = 'completed'`) && // by the worker, at its start
+			worker.counts(t, 1, `SELECT count(*) FROM hooklatch.river_job WHERE kind = 'upkeep.retention' AND state = 'completed'`) && // added by the worker at its start
 			worker.counts(t, 1, `SELECT count(*) FROM hooklatch.river_job WHERE kind = 'upkeep.minutes' AND state = 'completed'`) &&
 			beats.Load() > 0 && // alerts were evaluated and stored
-			worker.counts(t, 2, `SELECT count(DISTINCT what) FROM hooklatch.minutes WHERE what IN ('accepted', 'done')`) // within ten seconds, by each of them
+			worker.counts(t, 2, `SELECT count(DISTINCT what) FROM hooklatch.minutes WHERE what IN ('accepted', 'done')`) // within ten seconds, by each process
 	}, patience, tick)
 
-	// Past days, which the test creates as the owner.
+	// Past days, which the test creates as owner.
 	for _, statement := range []string{
 		`CREATE TABLE hooklatch.deliveries_20200101 PARTITION OF hooklatch.deliveries FOR VALUES FROM ('2020-01-01Z') TO ('2020-01-02Z')`,
 		`CREATE TABLE hooklatch.links_20200101 PARTITION OF hooklatch.links FOR VALUES FROM ('2020-01-01Z') TO ('2020-01-02Z')`,
 		`UPDATE hooklatch.effects SET created_at = '2020-01-01Z', finished_at = '2020-01-01Z'`,
 		`UPDATE hooklatch.processed_events SET received_at = '2020-01-01Z', processed_at = '2020-01-01Z'`,
-		`DELETE FROM hooklatch.retention_progress`, // from the run of the worker
+		`DELETE FROM hooklatch.retention_progress`, // from the worker's run
 	} {
 		_, err := pool.Exec(t.Context(), statement)
 		require.NoError(t, err)

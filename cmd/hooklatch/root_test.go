@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// allCommands returns the commands that a user sees, by path.
+// allCommands returns visible commands, by path.
 func allCommands(cmd *cobra.Command) []string {
 	path := strings.TrimPrefix(strings.TrimPrefix(cmd.CommandPath(), testName), " ")
 	paths := []string{path}
@@ -65,7 +65,7 @@ func TestCommandsPrintTheNameTheyWereInvokedBy(t *testing.T) { // not parallel: 
 	require.Zero(t, c.run(t.Context(), "send", "--help"))
 	require.Contains(t, c.stdout.String(), name+" send SOURCE [FILE]")
 
-	// Hints of packages that do not know the name.
+	// Hints from packages that do not know the name.
 	c = command{name: name}
 	t.Chdir(t.TempDir())
 	require.Equal(t, exitFailed, c.run(t.Context(), "send", "stripe"))
@@ -103,7 +103,7 @@ func requireMisused(t *testing.T, args ...string) {
 	require.Contains(t, c.stderr.String(), "--help' for usage.")
 }
 
-// Misuse is found before a port is opened, a file read or the database queried, so that a
+// Misuse is found before the program opens a port, reads a file or queries the database. So a
 // running program or a missing configuration does not hide it.
 func TestMisuseIsFoundBeforeAnythingIsTouched(t *testing.T) {
 	t.Parallel()

@@ -23,7 +23,7 @@ func (s *system) text(t *testing.T, query string, args ...any) string {
 	return text
 }
 
-// alone returns a database with n failed effects, which no process uses.
+// alone returns a system with n failed effects in a database that no process uses.
 func alone(t *testing.T, n int) *system {
 	t.Helper()
 	s := &system{pool: pgtest.New(t), configPath: filepath.Join(t.TempDir(), "hooklatch.yaml")}
@@ -49,8 +49,8 @@ func (s *system) hasBegun(t *testing.T) func() bool {
 	return func() bool { return s.counts(t, 1, `SELECT count(*) FROM hooklatch.replay_runs WHERE changed > 0`) }
 }
 
-// A command carries out its run without a worker. An interrupt pauses the run, and the counts
-// add up when another command continues it.
+// A command carries out its run without a worker. An interrupt pauses the run, and the counts add
+// up when another command continues it.
 func TestARunIsInterruptedAndResumedWithoutAWorker(t *testing.T) {
 	t.Parallel()
 	const n = 50

@@ -24,7 +24,7 @@ func TestSendManyTimesIsOneEventAndOneEffect(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t, systemOptions{})
 	eventTypes := map[string]string{"stripe": "invoice.paid"}
-	for _, source := range devSourceNames() { //nolint:paralleltest // each sends 64 in parallel already
+	for _, source := range devSourceNames() { //nolint:paralleltest // each test already sends 64 in parallel
 		t.Run(source, func(t *testing.T) {
 			args := []string{"send", source, "--times", "340", "--parallel", "64", "--json"}
 			if eventType := eventTypes[source]; eventType != "" {
@@ -97,8 +97,8 @@ func TestSendWithoutAGatewaySaysWhereItTried(t *testing.T) {
 	require.Equal(t, "hooklatch: no gateway listens at "+s.url+"/webhooks/stripe; start one with: hooklatch dev\n", c.stderr.String())
 }
 
-// Bodies that break JSON columns, parsers and logs are returned unchanged, and another event
-// of the same batch is not disturbed.
+// Bodies that break JSON columns, parsers and logs are returned unchanged, and do not disturb other
+// events in the same batch.
 func TestPoisonComesBackByteForByte(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t, systemOptions{})
@@ -130,7 +130,7 @@ func TestPoisonComesBackByteForByte(t *testing.T) {
 		require.Equal(t, len(bodies[strings.TrimPrefix(seen.EventID, "evt_")]), seen.Bytes, seen.EventID)
 	}
 	require.Len(t, s.receiver.Seen(), len(bodies))
-	// Text output survives them, too.
+	// The text output is valid for these bodies, too.
 	require.Contains(t, must(t, s.args("events", "list")...), "evt_large")
 	require.Contains(t, must(t, s.args("events", "show", "stripe", "evt_nul")...), "dispatched")
 }
@@ -162,7 +162,7 @@ func TestSlackChallengeStoresNothing(t *testing.T) {
 	}
 }
 
-// Gateway and worker are two processes that only share the tables.
+// Gateway and worker are two processes that share only the tables.
 func TestGatewayAndWorkerApart(t *testing.T) {
 	t.Parallel()
 	front := newSystem(t, systemOptions{noWorker: true})

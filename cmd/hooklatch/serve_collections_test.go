@@ -53,7 +53,7 @@ func TestMemoryIsGivenBackOnceWhenNoCollectionWasNeeded(t *testing.T) {
 			after(restAfter-time.Second, 0)
 		}
 		after(time.Second, 1)
-		c.awaitRest(9) // no automatic collection happened since
+		c.awaitRest(9) // no automatic collection since then
 		after(time.Hour, 1)
 		c.awaitRest(10)
 		after(restAfter, 2)

@@ -15,16 +15,16 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// An idle program rarely queries its database: it is notified of new work, and polls only in
-// case a notification was lost.
+// An idle program rarely queries its database: it is notified of new work, and polls only in case a
+// notification was lost.
 func TestAnIdleProgramLeavesTheDatabaseAlone(t *testing.T) {
 	t.Parallel()
 	const (
-		settles  = 8 * time.Second  // leader election, periodic jobs and their completion
-		reported = 10 * time.Second // until an idle connection reports its statistics
+		settles  = 8 * time.Second  // time for leader election, periodic jobs and their completion
+		reported = 10 * time.Second // time until an idle connection reports its statistics
 		measured = 15 * time.Second
 		turns    = 12 // a busy machine takes longer to start and settle
-		bound    = 8  // transactions a second
+		bound    = 8  // transactions per second
 	)
 	pool := pgtest.New(t)
 	var beats atomic.Int32

@@ -62,7 +62,7 @@ func TestBodiesThatCouldFillTheMemoryAreWarnedOf(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
 	cfg := config.Default()
-	env := func(string) (string, bool) { return "off", true } // the setting of the runtime is kept
+	env := func(string) (string, bool) { return "off", true } // the runtime's setting is kept
 	limitMemory(&cfg, env, slog.New(slog.NewTextHandler(&log, nil)))
 	require.Contains(t, log.String(), "reason=GOMEMLIMIT")
 	require.NotContains(t, log.String(), "level=WARN")

@@ -13,7 +13,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// program is the program in a process of its own.
+// program is the program in a separate process.
 type program struct {
 	cmd    *exec.Cmd
 	stdout syncBuffer
@@ -68,8 +68,8 @@ func TestSignalsReloadAndDrain(t *testing.T) {
 	require.NoError(t, p.cmd.Wait(), p.stderr.String())
 }
 
-// A command whose reader closes the pipe, as with | head, ends immediately and silently, as
-// other programs do. Only commands that run until they are stopped continue.
+// If its reader closes the pipe, as with | head, a command ends immediately and silently, like
+// other programs. Only commands that run until they are stopped continue.
 func TestACommandEndsWithItsReader(t *testing.T) {
 	t.Parallel()
 	reader, writer, err := os.Pipe()
@@ -90,7 +90,7 @@ func TestASecondSignalExitsAtOnce(t *testing.T) {
 	path := writeServedConfig(t, pgtest.URL(t, pool))
 	p := startProgram(t, "serve", "--config", path, "--log-format", "text")
 	p.says(t, "msg=ready")
-	// A command does not end quickly if the server does not answer.
+	// A command does not end quickly if the server does not respond.
 	require.NoError(t, pgtest.Pause(pgtest.Server(t, pool)))
 	p.signal(t, syscall.SIGINT)
 	p.says(t, "draining")

@@ -9,12 +9,12 @@ import (
 	"github.com/hooklatch/hooklatch/internal/program/desk"
 )
 
-// Every verb on pages is a command too, and its help says the same.
+// Every verb on pages is also a command, and the command's help has the same text.
 func TestEveryVerbIsACommand(t *testing.T) {
 	t.Parallel()
 	root := newRoot(&process{name: testName})
 	for _, v := range desk.Verbs() {
-		if v.On == desk.Sources || v.Own { // hooklatch backfill does this itself
+		if v.On == desk.Sources || v.Own { // the hooklatch backfill command does this
 			continue
 		}
 		cmd, left, err := root.Find([]string{string(v.On), v.Name})
