@@ -24,7 +24,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/quarantine"
 )
 
-// asking is a request to the API. With a body it is an operator action.
+// asking is a request to the API. With a body, it is an operator action.
 type asking struct{ path, body string }
 
 func (a asking) request(role signin.Role) *http.Request {
@@ -39,7 +39,7 @@ func (a asking) request(role signin.Role) *http.Request {
 	return r.WithContext(signin.WithPerson(r.Context(), signin.Person{Name: "vera", Role: role}))
 }
 
-// away returns a console whose database does not answer.
+// away returns a console whose database does not respond.
 func away(t *testing.T) *bundle {
 	t.Helper()
 	pool, err := pgxpool.New(t.Context(), "postgres://nobody@127.0.0.1:1/none?sslmode=disable&connect_timeout=1")
@@ -58,7 +58,7 @@ func away(t *testing.T) *bundle {
 	})
 }
 
-// The API returns every problem in the document, and no other.
+// The API returns every problem in the document, and no others.
 func TestProblemsOfTheAPIAreAsDescribed(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -150,7 +150,7 @@ func TestProblemsOfTheAPIAreAsDescribed(t *testing.T) {
 	require.Equal(t, ledger.EffectParked, b.effect(t, doubtful).State)
 }
 
-// Unknown paths and wrong methods are answered with problems too.
+// Unknown paths and wrong methods also get problems.
 func TestPathsThatTheAPIHasNot(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -174,7 +174,7 @@ func TestPathsThatTheAPIHasNot(t *testing.T) {
 	}
 }
 
-// An action of a program does the same as that of a page, and is recorded as a program's.
+// A program's action does the same as a page's action, and is recorded as an action by a program.
 func TestAnOrderByTheAPI(t *testing.T) {
 	t.Parallel()
 	b := setup(t, func(o *console.Options) { o.URL = "https://ops.example.com/hooklatch" })

@@ -29,12 +29,12 @@ type document struct {
 }
 
 type operation struct {
-	Role       signin.Role `json:"x-role"` //nolint:tagliatelle // as OpenAPI names extensions
+	Role       signin.Role `json:"x-role"` //nolint:tagliatelle // OpenAPI's name for extensions
 	Parameters []reference
 	Responses  map[string]reference
 }
 
-// reference is an object, or a reference to it.
+// reference is an object, or a reference to an object.
 type reference struct {
 	Ref     string `json:"$ref"`
 	Name    string
@@ -89,8 +89,8 @@ func documented(t testing.TB, b *bundle) *document {
 	return d
 }
 
-// operationOf returns the operation that answers a request, or "" for a page without a counterpart
-// in the API.
+// operationOf returns the operation for a request, or "" for a page without a counterpart in the
+// API.
 func (d *document) operationOf(method, path string) string {
 	mux := http.NewServeMux()
 	for _, pattern := range console.OnlyPages() {
@@ -110,7 +110,7 @@ func (d *document) operationOf(method, path string) string {
 	return described[pattern]
 }
 
-// holds requires that an answer conforms to the document.
+// holds requires that a response matches the document.
 func (d *document) holds(t testing.TB, name string, got *httptest.ResponseRecorder) {
 	t.Helper()
 	said, is := d.operations[name].Responses[strconv.Itoa(got.Code)]
@@ -127,7 +127,7 @@ func (d *document) holds(t testing.TB, name string, got *httptest.ResponseRecord
 	require.NoError(t, schema.Validate(value), "%s: %s", name, got.Body)
 }
 
-// The document and the API agree on paths, methods, roles, and parameters of lists.
+// The document and the API have the same paths, methods, roles, and list parameters.
 func TestTheDocumentOfTheAPIIsOfWhatIsServed(t *testing.T) {
 	t.Parallel()
 	d := documented(t, setup(t))
@@ -185,7 +185,7 @@ func filledAPI(t *testing.T) *bundle {
 	return b
 }
 
-// Every answer conforms to the document, and is about the same thing as the page.
+// Every response matches the document, and is about the same thing as the page.
 func TestAnswersOfTheAPIAreAsDescribed(t *testing.T) {
 	t.Parallel()
 	b := filledAPI(t)
@@ -200,7 +200,7 @@ func TestAnswersOfTheAPIAreAsDescribed(t *testing.T) {
 		require.NoError(t, err)
 		name := d.operationOf(http.MethodGet, "/api"+at.EscapedPath())
 		if name == "" {
-			continue // TestTheDocumentOfTheAPIIsOfWhatIsServed knows them
+			continue // TestTheDocumentOfTheAPIIsOfWhatIsServed covers these
 		}
 		asked[name] = true
 		got := b.get("/api" + path)
@@ -217,7 +217,7 @@ func TestAnswersOfTheAPIAreAsDescribed(t *testing.T) {
 	}
 }
 
-// The pages of a list together contain each row once.
+// All pages of a list together contain each row once.
 func TestAListOfTheAPIGoesOn(t *testing.T) {
 	t.Parallel()
 	b := filledAPI(t)

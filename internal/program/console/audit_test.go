@@ -15,7 +15,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// Operator actions are found by who, action, target and time, and link to their target.
+// Operator actions can be found by operator, action, target and time, and link to their target.
 func TestAuditListsWhatPeopleOrdered(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -38,7 +38,7 @@ func TestAuditListsWhatPeopleOrdered(t *testing.T) {
 	require.Contains(t, b.page(t, "/audit?who=ada&from=-36h"), "hooklatch audit --who ada --since 36h", "the same on the command line")
 }
 
-// A list continues where it ended, regardless of actions meanwhile.
+// A list continues at its last row, even if actions are added meanwhile.
 func TestAuditGoesOn(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -59,7 +59,7 @@ func TestAuditGoesOn(t *testing.T) {
 	require.Equal(t, "hl_000", all[119])
 }
 
-// The audit page is for admins. Others see that it exists, and which role it requires.
+// The audit page is for admins. Other users see that it exists, and the role that it requires.
 func TestAuditIsForAdmins(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

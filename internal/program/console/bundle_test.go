@@ -30,7 +30,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
 
-// bundle is a console on a database of its own.
+// bundle is a console on a separate database.
 type bundle struct {
 	http.Handler
 
@@ -93,7 +93,7 @@ func setupOn(t testing.TB, pool *pgxpool.Pool, change ...func(*console.Options))
 	return &bundle{console: c, Handler: asked(c.Handler(), signin.Person{Name: signin.Nameless, Role: signin.Admin, Way: "loopback"}), box: box, pool: pool, refused: refused}
 }
 
-// asked makes a person without a name the caller of every request.
+// asked makes a nameless person the caller of every request.
 func asked(h http.Handler, nameless signin.Person) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		person := nameless
@@ -107,7 +107,7 @@ func asked(h http.Handler, nameless signin.Person) http.Handler {
 	})
 }
 
-// verified is a quarantine in which only proven is genuine.
+// verified is a quarantine in which only the delivery proven is genuine.
 type verified struct {
 	*quarantine.Quarantine
 
@@ -134,7 +134,7 @@ func (v *verified) WouldVerify(_ context.Context, d *quarantine.Delivery) (quara
 	return quarantine.Verdict{Refused: d.Reason}, nil
 }
 
-// accept stores one event of Stripe with this body.
+// accept stores one Stripe event with this body.
 func (b *bundle) accept(t testing.TB, id, eventType, body string) *inbox.Event {
 	t.Helper()
 	_, err := b.box.Accept(t.Context(), outbox.Delivery{
@@ -148,7 +148,7 @@ func (b *bundle) accept(t testing.TB, id, eventType, body string) *inbox.Event {
 	return e
 }
 
-// dispatch creates an effect of an event, and returns its key.
+// dispatch creates an event's effect, and returns the effect's key.
 func (b *bundle) dispatch(t testing.TB, e *inbox.Event, policy ledger.Policy) string {
 	t.Helper()
 	id := identity.EffectID{Scope: identity.ScopeOfRoute(e.Source, "paid"), Key: identity.Key(e.EventID), Generation: 1}

@@ -38,8 +38,8 @@ func older(t testing.TB, page string) string {
 	return ""
 }
 
-// found returns the names in a whole list, on any number of pages: a payload search ends a page when
-// its time is over, which on a busy machine may be before anything was found.
+// found returns the names in a whole list, on any number of pages. A payload search ends a page
+// when its time is over. On a busy machine, that may be before it finds a match.
 func (b *bundle) found(t testing.TB, list, query string) (names []string) {
 	t.Helper()
 	for at := "?" + query; at != ""; {
@@ -68,7 +68,7 @@ func TestEventsAreFound(t *testing.T) {
 			at = "/events" + at
 		}
 		if len(all) == 50 {
-			b.accept(t, "evt_new", "invoice.paid", `{}`) // moves nothing
+			b.accept(t, "evt_new", "invoice.paid", `{}`) // changes no page position
 		}
 	}
 	require.Len(t, all, 120)

@@ -51,7 +51,7 @@ func Parameters() map[string][]string {
 	return all
 }
 
-// HoldSearches occupies the turn of a person, and all places that wait for it.
+// HoldSearches occupies a person's turn, and all slots that wait for it.
 func (c *Console) HoldSearches(p signin.Person) (release func()) {
 	who := searcher{p.Way, p.Name}
 	for range waitingSearches {
@@ -66,7 +66,7 @@ func (c *Console) HoldSearches(p signin.Person) (release func()) {
 	}
 }
 
-// Searching returns how many searches of a person run or wait.
+// Searching returns the number of a person's running or waiting searches.
 func (c *Console) Searching(p signin.Person) int {
 	c.searches.mu.Lock()
 	defer c.searches.mu.Unlock()

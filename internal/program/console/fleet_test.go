@@ -47,8 +47,8 @@ func TestADestinationIsPausedAndResumed(t *testing.T) {
 	}
 }
 
-// The page of a destination shows why effects do not arrive. After repairing it, an operator need
-// not wait for the next probe.
+// A destination's page shows why effects do not arrive. After repairing the receiver, an operator
+// need not wait for the next probe.
 func TestADestinationSaysWhatItAnswers(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -102,14 +102,14 @@ func TestASourceSaysHowItIsSetUpAndWhichSecretsMatch(t *testing.T) {
 		time.Minute, 100*time.Millisecond, "the answer is shared for two seconds")
 }
 
-// seen records that something of Stripe was counted just now.
+// seen records that a Stripe count increased now.
 func (b *bundle) seen(t *testing.T, what string) {
 	t.Helper()
 	_, err := b.pool.Exec(t.Context(), `INSERT INTO hooklatch.last_seen (kind, name, what, seen_at) VALUES ('source', 'stripe', $1, now())`, what)
 	require.NoError(t, err)
 }
 
-// refuse puts deliveries into quarantine, like a gateway.
+// refuse puts deliveries into quarantine, as a gateway does.
 func (b *bundle) refuse(t *testing.T, bodies ...string) {
 	t.Helper()
 	keeper, err := quarantine.NewKeeper(quarantine.KeeperOptions{Pool: b.pool})
@@ -161,8 +161,8 @@ func TestWhatWasRefusedIsVerifiedAgain(t *testing.T) {
 	require.NotContains(t, b.page(t, "/quarantine?done=verified1-2%3Cb%3E"), "<b>")
 }
 
-// The page of a refused delivery shows the reason and whether it would be accepted now. It can be
-// verified again on its own.
+// A refused delivery's page shows the reason and whether the delivery would be accepted now. The
+// delivery can be verified again on its own.
 func TestARefusedDeliveryIsVerifiedAgain(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -211,7 +211,7 @@ func TestWithoutAConfigurationThereAreStillPages(t *testing.T) {
 	crawl(t, b)
 }
 
-// The navigation shows how much needs attention, once that is known.
+// The navigation shows the number of items that need attention, once it is known.
 func TestTheRailSaysWhatWaitsForAPerson(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -24,16 +24,17 @@ import (
 )
 
 const (
-	// soon is how long the server may work on a page, and searchSoon on one step of a payload
-	// search.
+	// soon is the maximum time that the server may work on a page. searchSoon is the maximum time
+	// for one step of a payload search.
 	soon       = 50 * time.Millisecond
 	searchSoon = 250 * time.Millisecond
-	// pagesOfOne is how many table pages the server may read for the page of one thing.
+	// pagesOfOne is the maximum number of table pages that the server may read for the page of one
+	// thing.
 	pagesOfOne = 1_500
 )
 
 // backlogOfSlow contains effects of a destination that is down: as many wait as failed. They are
-// older than all others.
+// older than all other effects.
 const backlogOfSlow = `SET session_replication_role = replica;
 	INSERT INTO hooklatch.effects (
 		scope, key, idempotency_key, destination, queue, policy, state, attempt, created_at, next_attempt_at, last_attempt_at, finished_at, response_status
@@ -43,15 +44,15 @@ const backlogOfSlow = `SET session_replication_role = replica;
 	FROM generate_series(1, :rows) AS i;
 	RESET session_replication_role`
 
-// filled returns a console on 20,000 events and effects, a million with HOOKLATCH_LONG=1, and a log
-// of the cost of its statements.
+// filled returns a console on 20,000 events and effects, or a million with HOOKLATCH_LONG=1, and a
+// log of its statements' cost.
 func filled(t *testing.T) (b *bundle, rows int, log *explained.Log) {
 	t.Helper()
 	rows = 20_000
 	var opts []pgtest.Option
 	if os.Getenv("HOOKLATCH_LONG") != "" {
 		rows = 1_000_000
-		opts = append(opts, pgtest.Setting("shared_buffers", "512MB")) // as a server has that holds as much
+		opts = append(opts, pgtest.Setting("shared_buffers", "512MB")) // as on a server with this much data
 	}
 	filling := pgtest.New(t, opts...)
 	if !explained.Available(t.Context(), filling) {
@@ -83,7 +84,7 @@ func filled(t *testing.T) (b *bundle, rows int, log *explained.Log) {
 	var looks atomic.Int64
 	b = setup(t, func(o *console.Options) {
 		o.Outbox, o.Measure = box, measured
-		o.Now = func() time.Time { // so that no page is answered with what another one was told
+		o.Now = func() time.Time { // so that no page reuses another page's response
 			return time.Now().Add(time.Duration(looks.Add(1)) * time.Minute)
 		}
 		read := console.NewStatus(pool, doctor.StatusOptions{AllowFsyncOff: true})
@@ -104,7 +105,8 @@ func deadline(ctx context.Context) time.Time {
 	return at
 }
 
-// tookOf returns how long the server worked on a page, and how many table pages it read.
+// tookOf returns the time that the server worked on a page, and the number of table pages that it
+// read.
 func tookOf(t *testing.T, b *bundle, log *explained.Log, path string) (took time.Duration, buffers int, page string) {
 	t.Helper()
 	_, err := log.Take()
@@ -118,7 +120,7 @@ func tookOf(t *testing.T, b *bundle, log *explained.Log, path string) (took time
 	return took, buffers, page
 }
 
-// Every page is fast for any filter and any position: the ten thousandth page is as fast as the
+// Every page is fast for every filter and position: the ten thousandth page is as fast as the
 // first.
 func TestPagesAreFastOnAMillion(t *testing.T) {
 	t.Parallel()
@@ -139,7 +141,7 @@ func TestPagesAreFastOnAMillion(t *testing.T) {
 	if long {
 		rounds = 100
 	}
-	for path, one := range map[string]bool{ // true: a page of one thing reads no more than it needs
+	for path, one := range map[string]bool{ // if true, a page of one thing reads no more than it needs
 		"/": false, "/destinations": true, "/destinations/app": true, "/destinations/slow": true, "/sources": false, "/sources/stripe": false, "/quarantine": true,
 		"/events": true, "/events?source=github": false, "/events?type=rare": false, "/events?state=failed": false, "/events?type=no.*": false,
 		"/events?has=duplicates": false, "/events?id=" + event: true, "/events?source=stripe" + middle: false, "/events?type=rare" + middle: false,
@@ -152,7 +154,7 @@ func TestPagesAreFastOnAMillion(t *testing.T) {
 	} {
 		var all []time.Duration
 		var most int
-		tookOf(t, b, log, path) // the first reads the catalogue, and from disk
+		tookOf(t, b, log, path) // the first request reads the catalogue, and from disk
 		for range rounds {
 			took, buffers, _ := tookOf(t, b, log, path)
 			all, most = append(all, took), max(most, buffers)
@@ -169,8 +171,8 @@ func TestPagesAreFastOnAMillion(t *testing.T) {
 	}
 }
 
-// A payload search answers in steps, each with how far it searched. On a busy machine a step is
-// smaller. Each step continues where the last one ended, until everything was searched.
+// A payload search responds in steps, each with its progress. On a busy machine, steps are smaller.
+// Each step continues at the end of the previous step, until everything was searched.
 func TestASearchInPayloadsAnswersInBites(t *testing.T) {
 	t.Parallel()
 	b, rows, log := filled(t)

@@ -33,7 +33,7 @@ func TestThePageToSignIn(t *testing.T) {
 	}
 }
 
-// Every page shows who is signed in, and lets those sign out who signed in.
+// Every page shows the signed-in user, and offers sign-out to users who signed in.
 func TestPagesSayWhoIsThere(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -50,7 +50,8 @@ func TestLookIsKept(t *testing.T) {
 	}
 }
 
-// The sizes of what is fetched at the first visit and later, and of scripts and styles.
+// The test measures the sizes fetched at the first visit and later, and the sizes of scripts and
+// styles.
 func TestBudgets(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -57,7 +57,7 @@ func TestWhatCannotBeDoneIsRefused(t *testing.T) {
 	require.NotContains(t, b.page(t, "/effects/"+key+"?done=exploded"), "recorded")
 }
 
-// Two users who request the same action at the same time cause it once.
+// Two users who simultaneously request the same action cause it only once.
 func TestTwoOrdersAtOnceAreOne(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -14,8 +14,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// hostile is text that an attacker may have written into any field. canary is an element that exists
-// only if a page does not escape.
+// hostile is text that an attacker may write into any field. canary is an element that exists only
+// if a page does not escape text.
 const (
 	canary  = "<canary>"
 	hostile = `"'` + canary + `<script>alert(1)</script>&lt;\u202e` + "\u202e" + `</pre></td>{{.}}`
@@ -88,10 +88,10 @@ func wellMade(t testing.TB, path, page string) (links []string) {
 	return links
 }
 
-// crawl visits every page that is reachable from the first one.
+// crawl visits every page that is reachable from the first page.
 func crawl(t testing.TB, b *bundle) (visited []string) {
 	t.Helper()
-	outside := []string{"/metrics", "/healthz", "/readyz"} // of the listener
+	outside := []string{"/metrics", "/healthz", "/readyz"} // served by the listener
 	seen := map[string]bool{}
 	next := []string{"/"}
 	for len(next) > 0 {
@@ -166,7 +166,7 @@ func TestNothingOfAStrangerIsMarkup(t *testing.T) {
 	}
 }
 
-// Bytes that no column can store name nothing. They do not cause an error of the server.
+// If a column cannot store certain bytes, they match no row. They cause no server error.
 func TestWhatCannotBeStoredIsNotThere(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -210,7 +210,7 @@ func TestALargeBodyIsShownInPart(t *testing.T) {
 	require.Contains(t, raw.Header().Get("Content-Security-Policy"), "sandbox")
 }
 
-// Links work whether a proxy keeps the path of the console or strips it.
+// Links work whether a proxy keeps the console's path or strips it.
 func TestThePathOfTheConsole(t *testing.T) {
 	t.Parallel()
 	b := setup(t, func(o *console.Options) { o.URL = "https://ops.example.com/hook%20latch/" })
@@ -232,7 +232,7 @@ func TestThePathOfTheConsole(t *testing.T) {
 	require.Equal(t, base+"/events/stripe/evt_1", b.get(base+"/jump?q=evt_1").Header().Get("Location"))
 }
 
-// With River UI configured, an effect links to its job.
+// If River UI is configured, an effect links to its job.
 func TestEffectsLeadToTheirJobs(t *testing.T) {
 	t.Parallel()
 	b := setup(t, func(o *console.Options) { o.RiverUI = "https://jobs.example.com/ui/" })
@@ -242,7 +242,7 @@ func TestEffectsLeadToTheirJobs(t *testing.T) {
 	require.NotContains(t, b.page(t, "/effects/"+b.failed(t, "evt_1")), "/jobs/1")
 }
 
-// Jobs contain links to the console, which River UI shows.
+// Jobs contain console links, which River UI shows.
 func TestLinksOfJobsAnswer(t *testing.T) {
 	t.Parallel()
 	const at = "https://ops.example.com/hooklatch/"

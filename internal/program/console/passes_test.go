@@ -16,7 +16,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// passed stores passes over the list of Stripe, the next of which is due in an hour.
+// passed stores passes over Stripe's list. The next pass is due in an hour.
 func (b *bundle) passed(t testing.TB) {
 	t.Helper()
 	_, err := b.pool.Exec(t.Context(), `

@@ -14,7 +14,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// The server refuses and logs an action without the required role, whatever a page shows.
+// The server refuses and logs an action without the required role, even if a page shows the action.
 func TestWhoLacksARoleIsRefused(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer

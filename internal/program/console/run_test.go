@@ -41,7 +41,7 @@ func begun(t testing.TB, b *bundle, n int) (ids []string) {
 	return ids
 }
 
-// orderOf returns the path to which the form of a preview is sent.
+// orderOf returns the path for submitting a preview's form.
 func orderOf(t testing.TB, page string) string {
 	t.Helper()
 	found := regexp.MustCompile(`action="(/runs/new[^"]*)"`).FindStringSubmatch(page)
@@ -55,7 +55,7 @@ func (b *bundle) sent(role signin.Role, method, path string, form url.Values) *h
 	return b.answer(r.WithContext(signin.WithPerson(r.Context(), signin.Person{Name: "vera", Role: role})))
 }
 
-// The matches of a filter are counted, and a run over them is started, processed and shown.
+// A filter's matches are counted, and a run over them is started, processed and shown.
 func TestWhatAListShowsIsRetried(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -104,8 +104,8 @@ func TestWhatAListShowsIsRetried(t *testing.T) {
 	require.Equal(t, ledger.EffectInDoubt, b.effect(t, doubtful).State)
 }
 
-// The former addresses of runs redirect to the current ones, with query and method, for bookmarks,
-// links in jobs, and API clients.
+// Former run addresses redirect to the current ones, with query and method, for bookmarks, job
+// links and API clients.
 func TestFormerAddressesOfRunsLead(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -164,7 +164,7 @@ func TestEventsAreReplayedOneByOneAndMany(t *testing.T) {
 	require.NotContains(t, b.page(t, "/events"), "Release these", "nothing is held")
 }
 
-// A value that is too long is refused: without it everything would be selected.
+// A value that is too long is refused: without the value, the filter would select everything.
 func TestAFilterThatIsTooLongSelectsNothing(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -207,7 +207,7 @@ func TestAnOperatorsRunIsBounded(t *testing.T) {
 	require.Equal(t, "admin", log[0].Role)
 }
 
-// A run over more than a thousand has to be confirmed by typing the verb.
+// To start a run over more than a thousand rows, the user must type the verb.
 func TestManyAreTyped(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

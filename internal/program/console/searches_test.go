@@ -14,10 +14,10 @@ import (
 	"github.com/hooklatch/hooklatch/internal/program/console/signin"
 )
 
-// patience is how long a test waits for a state, even on a busy machine.
+// patience is the maximum time that a test waits for a state, even on a busy machine.
 const patience = 5 * time.Minute
 
-// search searches events with a condition as a viewer.
+// search searches events with a condition, as a viewer.
 func (b *bundle) search(name, when string, change ...func(*http.Request)) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(http.MethodGet, "/events?"+url.Values{"when": {when}}.Encode(), http.NoBody)
 	for _, f := range change {
@@ -26,8 +26,8 @@ func (b *bundle) search(name, when string, change ...func(*http.Request)) *httpt
 	return b.answer(r.WithContext(signin.WithPerson(r.Context(), signin.Person{Name: name, Role: signin.Viewer})))
 }
 
-// Four searches of a person run one after the other. A search of another person is not refused, and
-// other pages do not wait for any of them.
+// A user's four searches run one after another. Another user's search is not refused, and other
+// pages do not wait for searches.
 func TestSearchesOfAPersonRunOneAtATime(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -46,7 +46,7 @@ func TestSearchesOfAPersonRunOneAtATime(t *testing.T) {
 	for range 4 {
 		all.Go(func() {
 			got := b.search("vera", "body.a == 1").Code
-			if got != http.StatusOK && got != http.StatusTooManyRequests { // one may have waited for too long
+			if got != http.StatusOK && got != http.StatusTooManyRequests { // a search may have waited too long
 				t.Errorf("answered %d", got)
 			}
 		})
@@ -67,8 +67,8 @@ func TestSearchesOfAPersonRunOneAtATime(t *testing.T) {
 	require.Zero(t, b.console.Searching(vera))
 }
 
-// A search runs in its person's turn on every path, and regardless of where the browser comes from:
-// a link on another web site can cause a search.
+// A search runs in its user's turn on every path, wherever the browser comes from: a link on
+// another web site can cause a search.
 func TestEverySearchTakesItsTurn(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -25,7 +25,8 @@ func (b *bundle) as(role signin.Role, path string) *httptest.ResponseRecorder {
 	return b.answer(r.WithContext(signin.WithPerson(r.Context(), signin.Person{Name: "vera", Role: role})))
 }
 
-// private returns an event with a mail address, and an effect with a response that contains it.
+// private returns the key of an effect whose event contains an email address, and whose response
+// contains it too.
 func (b *bundle) private(t testing.TB) (key string) {
 	t.Helper()
 	e := b.accept(t, "evt_1", "invoice.paid", `{"data":{"email":"ada@example.com","amount":42}}`)
@@ -34,7 +35,7 @@ func (b *bundle) private(t testing.TB) (key string) {
 	return key
 }
 
-// everywhere returns all paths that show something of that event.
+// everywhere returns all paths that show a part of that event.
 func everywhere(key string) (shown, exact []string) {
 	shown = []string{"/events", "/events/stripe/evt_1", "/effects", "/effects/" + key}
 	for _, path := range shown {
@@ -108,7 +109,7 @@ func TestMaskedValuesAreForAdmins(t *testing.T) {
 			require.Equal(t, http.StatusForbidden, got.Code, path)
 			require.Contains(t, got.Body.String(), "The exact bytes require the role admin.")
 		}
-		// A user who may not see a value cannot find it by searching, neither in this source nor
+		// A user who must not see a value cannot find it by searching, neither in this source nor
 		// in all sources.
 		for _, source := range []string{"", "stripe"} {
 			search := "?" + url.Values{"source": {source}, "when": {`body.data.email.startsWith("a")`}}.Encode()
@@ -147,8 +148,8 @@ func TestMasksOfOtherBodies(t *testing.T) {
 	}
 }
 
-// If configured, the operator log records who viewed what. A payload whose viewing cannot be
-// recorded is not shown.
+// If configured, the operator log records each view of a payload, with the user. If the view cannot
+// be recorded, the payload is not shown.
 func TestWhoReadsIsWrittenDown(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)
@@ -193,8 +194,8 @@ func TestWhoReadsIsWrittenDown(t *testing.T) {
 	}
 }
 
-// A refused delivery has a payload too. Users who may not see it still see whether the delivery would
-// be accepted.
+// A refused delivery also has a payload. Users who must not see the payload still see whether the
+// delivery would be accepted.
 func TestPayloadsInQuarantineAreForTheSame(t *testing.T) {
 	t.Parallel()
 	b := setup(t, func(o *console.Options) { o.Sight.Payloads = signin.Operator })

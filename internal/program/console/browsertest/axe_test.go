@@ -22,10 +22,10 @@ const npmTimeout = 5 * time.Minute
 // axe is the script that checks a page for accessibility problems.
 type axe struct{ script string }
 
-// doubt is a result that axe-core cannot decide, and why it is not a problem.
+// doubt is a result that axe-core cannot decide, with the reason why it is not a problem.
 type doubt struct {
 	rule, says string
-	scrolls    bool // only inside a table that scrolls
+	scrolls    bool // true if it applies only inside a scrolling table
 	reason     string
 }
 
@@ -34,8 +34,8 @@ var undecided = []doubt{
 	{"color-contrast", "content is too short", false, "a number of one digit: it has the colours of longer ones"},
 }
 
-// readAxe installs the exact versions in the lock file in folder npm, from the registry that npm is
-// configured for, into the user's cache. Without npm the test is skipped, or fails with CI=true.
+// readAxe installs the exact versions from the lock file in folder npm into the user's cache. It
+// uses npm's configured registry. Without npm the test is skipped, or fails with CI=true.
 func readAxe(t *testing.T) axe {
 	t.Helper()
 	cache := t.TempDir()
@@ -51,7 +51,7 @@ func readAxe(t *testing.T) axe {
 		installNPM(t, cache, installed)
 	}
 	now := time.Now()
-	require.NoError(t, os.Chtimes(installed, now, now)) // in use: the tests of the SDKs remove what nobody uses
+	require.NoError(t, os.Chtimes(installed, now, now)) // marks it as used: the SDK tests remove unused installations
 	text, err := os.ReadFile(script)
 	require.NoError(t, err)
 	return axe{string(text)}
@@ -81,7 +81,7 @@ func installNPM(t *testing.T, cache, installed string) {
 	}
 }
 
-// finding is an element that violates a rule, or may violate it.
+// finding is an element that violates, or may violate, a rule.
 type finding struct {
 	Rule    string `json:"rule"`
 	Help    string `json:"help"`
@@ -96,7 +96,7 @@ type findings struct {
 	Passes     int       `json:"passes"`
 }
 
-// accepts requires that the part of the page named by a selector has no accessibility problem.
+// accepts requires that the selected part of the page has no accessibility problem.
 func (a axe) accepts(t *testing.T, b *tab, part, scheme string, width int64) {
 	t.Helper()
 	eval[struct{}](t, b, a.script)
@@ -120,7 +120,7 @@ func (f finding) isNone() bool {
 	})
 }
 
-// The lock must work with any registry, so it names none.
+// The lock file must work with any registry, so it contains no registry.
 func TestLockNamesNoRegistry(t *testing.T) {
 	t.Parallel()
 	lock, err := os.ReadFile("npm/package-lock.json")

@@ -14,7 +14,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// permit allows the pages of a tab to use the clipboard.
+// permit allows a tab's pages to use the clipboard.
 func (b *tab) permit(t *testing.T, permissions ...string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, patience)
@@ -28,7 +28,7 @@ func (b *tab) permit(t *testing.T, permissions ...string) {
 	}
 }
 
-// All tabs share one clipboard: no other test copies.
+// All tabs share one clipboard, so no other test copies.
 func TestCommandsAreCopiedAsTheyAreShown(t *testing.T) {
 	t.Parallel()
 	s := startSystem(t)
@@ -51,7 +51,7 @@ func TestCommandsAreCopiedAsTheyAreShown(t *testing.T) {
 	}
 }
 
-// Without scripts no button is shown that would do nothing.
+// Without scripts, no button without effect is shown.
 func TestButtonsOfScriptsAreHiddenWithoutThem(t *testing.T) {
 	t.Parallel()
 	s := startSystem(t)

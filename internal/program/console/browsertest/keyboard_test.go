@@ -12,15 +12,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// nameOfActive returns the visible name of the element with the focus: the label of a field, or the
-// text of a link or a button.
+// nameOfActive returns the visible name of the focused element: a field's label, or the text of a
+// link or a button.
 const nameOfActive = `(() => {
 	const on = document.activeElement;
 	return (on.labels?.[0]?.firstChild.textContent || on.getAttribute("aria-label") || on.innerText || "").trim();
 })()`
 
-// press presses keys one after the other, which also types text. As with a real keyboard, a key
-// press that the page prevents writes nothing.
+// press presses keys one after another, which also types text. As with a real keyboard, a key press
+// that the page prevents types nothing.
 func (b *tab) press(t *testing.T, keys string, modifiers ...chromedp.Modifier) {
 	t.Helper()
 	b.do(t, chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
@@ -32,7 +32,7 @@ func (b *tab) press(t *testing.T, keys string, modifiers ...chromedp.Modifier) {
 				}
 				switch {
 				case event.Type == kb.KeyChar:
-					continue // the press says what is written
+					continue // the press itself types the text
 				case event.Type == kb.KeyDown && event.Modifiers&^int64(chromedp.ModifierShift) == 0 && len(events) == 3:
 					event.Text, event.UnmodifiedText = events[1].Text, events[1].UnmodifiedText
 				}
@@ -45,8 +45,8 @@ func (b *tab) press(t *testing.T, keys string, modifiers ...chromedp.Modifier) {
 	}))
 }
 
-// tabTo presses Tab until an element with this name has the focus, in a row that begins with a text
-// unless the text is empty.
+// tabTo presses Tab until an element with this name has the focus. If row is not empty, the element
+// must be in a row that begins with this text.
 func (b *tab) tabTo(t *testing.T, name, row string, modifiers ...chromedp.Modifier) {
 	t.Helper()
 	const most = 300

@@ -12,7 +12,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// Tab reaches everything that a mouse reaches.
+// Tab reaches every element that a mouse reaches.
 func TestTabReachesAllThatCanBeUsed(t *testing.T) {
 	t.Parallel()
 	onEachPage(t, func(t *testing.T, b *tab, p shownPage) {
@@ -43,7 +43,7 @@ func TestTabReachesAllThatCanBeUsed(t *testing.T) {
 func TestKeysDoWhatTheHelpSays(t *testing.T) {
 	t.Parallel()
 	s := startSystem(t)
-	const more = 4 // than one page has
+	const more = 4 // more than any page has
 	for i := range 50 + more {
 		s.invoice(t, strconv.Itoa(i+1), "cus_1")
 	}
@@ -67,7 +67,7 @@ func TestKeysDoWhatTheHelpSays(t *testing.T) {
 	b.press(t, kb.Enter)
 	b.at(t, "/events/stripe/evt_2")
 
-	// In a field the keys are letters until the field is left.
+	// In a field, keys type letters until the field loses the focus.
 	b.press(t, "/")
 	b.focused(t, "Event id, effect key, or source")
 	b.press(t, "ge/?")

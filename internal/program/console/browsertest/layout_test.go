@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Wide elements scroll on their own, never the page.
+// Wide elements scroll separately, never the whole page.
 func TestNoPageScrollsSideways(t *testing.T) {
 	t.Parallel()
 	onEachPage(t, func(t *testing.T, b *tab, p shownPage) {
@@ -24,8 +24,8 @@ func TestNoPageScrollsSideways(t *testing.T) {
 	})
 }
 
-// With forced colours, states are still distinguishable: each is an icon and a word, in a colour that
-// differs from the background.
+// With forced colours, states are still distinguishable: each has an icon and a word, in a colour
+// that differs from the background.
 func TestStatesAreSeenInForcedColours(t *testing.T) {
 	t.Parallel()
 	onEachPage(t, func(t *testing.T, b *tab, p shownPage) {

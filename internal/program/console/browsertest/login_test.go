@@ -17,7 +17,7 @@ import (
 const withTokens = anyPort + `, token: the-token-of-all, tokens: [{name: vera, role: viewer, token: the-token-of-vera},
 	{name: somebody-with-a-long-name-somebody-with-a-long-name-of-63-bytes, role: operator, token: the-token-of-a-long-name}]`
 
-// A user signs in with the keyboard, gets to the requested page, and signs out.
+// A user signs in with the keyboard, reaches the requested page, and signs out.
 func TestSigningInWithAToken(t *testing.T) {
 	t.Parallel()
 	axe, s := readAxe(t), startSystemWith(t, withTokens)
@@ -58,7 +58,7 @@ func TestSigningInWithAToken(t *testing.T) {
 	require.True(t, eval[bool](t, b, "document.documentElement.scrollWidth <= innerWidth"), "nothing stands beside the page")
 }
 
-// A user signs in at the provider, in its own form, and gets to the requested page. A user without a
+// A user signs in with the provider's own form, and reaches the requested page. A user without a
 // role sees an explanation.
 func TestSigningInAtAProvider(t *testing.T) {
 	t.Parallel()
@@ -85,7 +85,8 @@ func TestSigningInAtAProvider(t *testing.T) {
 		b.tabTo(t, "Sign in at "+provider.Addr()[len("http://"):], "")
 		b.press(t, kb.Enter)
 		b.until(t, `document.querySelector("#username") !== null`)
-		// The test sets the verifier that its provider expects: the provider compares no challenge.
+		// The test sets the verifier that its provider expects, because the provider compares no
+		// challenge.
 		for _, cookie := range call(t, b, network.GetCookies, network.GetCookiesParams{URLs: []string{s.site}}).Cookies {
 			if cookie.Name == "hooklatch-oidc" {
 				require.True(t, cookie.HTTPOnly)

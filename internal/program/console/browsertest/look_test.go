@@ -15,7 +15,7 @@ import (
 
 const berlin = "Europe/Berlin"
 
-// shownTime is the first time in the list of events, as shown and as a value.
+// shownTime returns the first time in the event list, as text and as a value.
 func shownTime(t *testing.T, b *tab) (shown string, meant time.Time) {
 	t.Helper()
 	both := eval[[2]string](t, b, `((e) => [e.innerText, e.dateTime])(document.querySelector("#list tbody time"))`)
@@ -65,7 +65,8 @@ func TestTimeZoneAndColoursAreChosen(t *testing.T) {
 			require.Equal(t, meant.In(there).Format(time.DateTime), shown)
 			require.NotEqual(t, "rgb(255, 255, 255)", eval[string](t, b, "getComputedStyle(document.body).backgroundColor"))
 
-			// The choice applies to other pages too, and a theme overrides the system's preference.
+			// The choice also applies to other pages, and a theme overrides the system's
+			// preference.
 			b.media(t, "prefers-color-scheme", "light")
 			b.open(t, "/help", http.StatusOK)
 			b.has(t, berlin)

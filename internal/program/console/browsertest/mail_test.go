@@ -19,7 +19,7 @@ const refusal = "no mailbox of this name here"
 type mailServer struct {
 	addr    *net.TCPAddr
 	accepts atomic.Bool
-	taken   atomic.Int64 // mails
+	taken   atomic.Int64 // number of accepted emails
 }
 
 func startMail(t *testing.T) *mailServer {

@@ -16,12 +16,13 @@ import (
 )
 
 const (
-	// patience is how long a test waits for a page or the program, even on a busy machine.
+	// patience is the maximum time that a test waits for a page or the program, even on a busy
+	// machine.
 	patience = 60 * time.Second
 	tick     = 20 * time.Millisecond
 )
 
-// browser is shared by all tests. Each test has its own tabs.
+// browser is shared by all tests. Each test has separate tabs.
 var browser context.Context //nolint:containedctx // chromedp keeps a browser in a context
 
 func TestMain(m *testing.M) { os.Exit(withBrowser(m)) }
@@ -42,9 +43,9 @@ func withBrowser(m *testing.M) int {
 		fmt.Fprintf(os.Stderr, "start %s: %v\n", path, err)
 		return 1
 	}
-	browser = started //nolint:fatcontext // it is made once
+	browser = started //nolint:fatcontext // created once
 
-	return pgtest.Main(m, goleak.IgnoreCurrent()) // what serves the browser ends after it
+	return pgtest.Main(m, goleak.IgnoreCurrent()) // the services for the browser end after it
 }
 
 // findChromium returns the path of the first Chromium that it finds.

@@ -23,7 +23,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// party is a guard with sign-in through a provider, as one browser uses it.
+// party is a guard with sign-in through a provider, from the view of one browser.
 type party struct {
 	provider *oidc.TestProvider
 	pool     *pgxpool.Pool
@@ -43,7 +43,7 @@ func newParty(t *testing.T) *party {
 	return p
 }
 
-// serve replaces the guard by one with this condition for viewers.
+// serve replaces the guard with a guard that has this condition for viewers.
 func (p *party) serve(t *testing.T, viewers string) {
 	t.Helper()
 	logins, err := signin.NewLogins(p.pool, "")
@@ -77,14 +77,14 @@ func (p *party) serve(t *testing.T, viewers string) {
 		require.NoError(t, err)
 		p.client = &http.Client{Jar: jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	} else {
-		transport.Proxy = http.ProxyURL(&url.URL{Scheme: "http", Host: server.Listener.Addr().String()}) // the same site to the browser
+		transport.Proxy = http.ProxyURL(&url.URL{Scheme: "http", Host: server.Listener.Addr().String()}) // to the browser, it is the same site
 	}
 	p.client.Transport = transport
 }
 
 func (p *party) claims(claims map[string]any) { p.provider.SetCustomClaims(claims) }
 
-// get returns a response to the browser.
+// get returns the response to the browser.
 func (p *party) get(t *testing.T, path string) (status int, text, location string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, p.site+path, http.NoBody)
@@ -98,7 +98,7 @@ func (p *party) get(t *testing.T, path string) (status int, text, location strin
 	return answer.StatusCode, string(body), answer.Header.Get("Location")
 }
 
-// begin starts a sign-in, and returns the state and the nonce in the request to the provider.
+// begin starts a sign-in, and returns the state and nonce in the request to the provider.
 func (p *party) begin(t *testing.T) (state, nonce string) {
 	t.Helper()
 	status, _, location := p.get(t, "/auth/oidc?next=/effects")
@@ -121,7 +121,7 @@ func (p *party) begin(t *testing.T) (state, nonce string) {
 	return asked.Get("state"), asked.Get("nonce")
 }
 
-// flow returns the cookie of a sign-in in progress.
+// flow returns the cookie of a sign-in that is in progress.
 func (p *party) flow(t *testing.T) string {
 	t.Helper()
 	at, err := url.Parse(p.site)
@@ -136,7 +136,7 @@ func (p *party) flow(t *testing.T) string {
 
 func verifierIn(t *testing.T, flow string) string {
 	t.Helper()
-	encoded, _, _ := strings.Cut(flow, ".") // the rest is its seal
+	encoded, _, _ := strings.Cut(flow, ".") // the rest is the seal
 	text, err := base64.RawURLEncoding.DecodeString(encoded)
 	require.NoError(t, err)
 	var begun struct{ Verifier string }
@@ -205,7 +205,7 @@ func TestWhoHasNoRoleIsRefused(t *testing.T) {
 	require.Zero(t, p.logins(t))
 }
 
-// A redirect that does not belong to a sign-in of this browser is refused.
+// A redirect is refused if it does not belong to a sign-in in this browser.
 func TestTheWayBackIsOfThisBrowser(t *testing.T) {
 	t.Parallel()
 	p := newParty(t)
@@ -271,7 +271,7 @@ func TestTokensOfTheProviderAreVerified(t *testing.T) {
 	require.Equal(t, http.StatusBadGateway, status, "a key that the provider does not name")
 }
 
-// An unavailable provider affects only sign-in through it, and is queried again.
+// An unavailable provider affects only sign-in through this provider, and is queried again.
 func TestAProviderThatIsAway(t *testing.T) {
 	t.Parallel()
 	p := newParty(t)
@@ -290,7 +290,7 @@ func TestAProviderThatIsAway(t *testing.T) {
 	require.Equal(t, http.StatusOK, answer.StatusCode)
 }
 
-// A login ends when the conditions that gave it its role change.
+// A login ends when the conditions for its role change.
 func TestALoginEndsWithItsConditions(t *testing.T) {
 	t.Parallel()
 	p := newParty(t)

@@ -16,11 +16,11 @@ type shownPage struct {
 	name   string
 	path   string
 	status int64
-	has    string // some of its text
-	states bool   // it shows some
+	has    string // a part of its text
+	states bool   // true if it shows states
 }
 
-// pages returns the pages of a system with data.
+// pages returns the pages for a system with data.
 func pages(t *testing.T, s *system) []shownPage {
 	t.Helper()
 	s.invoice(t, "1001", "cus_7")
@@ -33,7 +33,7 @@ func pages(t *testing.T, s *system) []shownPage {
 	s.forge(t)
 	s.order(t, "/destinations/mail/pause")
 	s.order(t, "/destinations/mail/resume")
-	// One of two bulk runs finishes immediately, and one is paused.
+	// One of two bulk runs finishes immediately; the other is paused.
 	s.orderWith(t, "/runs/new?of=effects&state=failed&type=none", `{"name": "mail again", "pace": 1}`)
 	s.orderWith(t, "/runs/new?of=effects&state=failed&type=none", `{"name": "later"}`)
 	_, err := s.pool.Exec(t.Context(), `UPDATE hooklatch.replay_runs SET state = 'paused', worker = NULL WHERE id = 2`)
@@ -74,7 +74,7 @@ func pages(t *testing.T, s *system) []shownPage {
 
 const longID = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 
-// emptyPages returns the pages of a system without data.
+// emptyPages returns the pages for a system without data.
 func emptyPages() []shownPage {
 	return []shownPage{
 		{"empty overview", "/", http.StatusOK, "No event has been accepted yet", false},
@@ -86,7 +86,7 @@ func emptyPages() []shownPage {
 	}
 }
 
-// onEachPage runs a test in a tab of its own for every page.
+// onEachPage runs a test for every page, each in a separate tab.
 func onEachPage(t *testing.T, test func(t *testing.T, b *tab, p shownPage)) {
 	t.Helper()
 	run := func(t *testing.T, site string, list []shownPage) {
@@ -103,7 +103,7 @@ func onEachPage(t *testing.T, test func(t *testing.T, b *tab, p shownPage)) {
 	run(t, used.site, pages(t, used))
 }
 
-// show opens a page, and waits until it is shown.
+// show opens a page, and waits until the browser shows it.
 func (b *tab) show(t *testing.T, p shownPage) {
 	t.Helper()
 	b.open(t, p.path, p.status)
@@ -126,7 +126,7 @@ func TestPagesAreAccessible(t *testing.T) {
 	})
 }
 
-// Elements that a page opens are part of it.
+// Elements that a page opens must be accessible too.
 func TestWhatOpensIsAccessible(t *testing.T) {
 	t.Parallel()
 	axe, s := readAxe(t), startSystem(t)

@@ -10,8 +10,8 @@ import (
 	"slices"
 )
 
-// frequent is how many of the 256 colours are chosen by frequency. The others are those that differ
-// most from the chosen ones: a state is a few letters in its own colour.
+// frequent is the number of the 256 colours that are chosen by frequency. The other colours are
+// those that differ most from the chosen ones: a state is a few letters in its own colour.
 const frequent = 128
 
 // fewColours reduces a picture to 256 colours: a page has few colours except at the edges of letters.
@@ -58,7 +58,7 @@ func fewColours(picture []byte) ([]byte, error) {
 	return small.Bytes(), err
 }
 
-// missed returns the distance of a colour from the nearest chosen one.
+// missed returns the distance between a colour and the nearest chosen colour.
 func missed(palette color.Palette, c color.RGBA) int {
 	nearest := palette[palette.Index(c)].(color.RGBA) //nolint:forcetypeassert // it is made of them
 	square := func(a, b uint8) int { return (int(a) - int(b)) * (int(a) - int(b)) }

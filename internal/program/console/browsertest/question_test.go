@@ -29,7 +29,7 @@ func TestAQuestionBeginsWithWhatIsSafe(t *testing.T) {
 		b.until(t, dialogs+" === 1")
 		b.focused(t, "Go back")
 		require.Equal(t, "/effects/"+key, b.path(t))
-		// While a dialog is open, the shortcuts of the page are off, and Tab stays in the dialog.
+		// While a dialog is open, the page's shortcuts are off, and Tab stays in the dialog.
 		b.press(t, "ge?")
 		for range 6 {
 			b.press(t, kb.Tab)
@@ -54,7 +54,7 @@ func TestAQuestionIsAskedOnce(t *testing.T) {
 	b := openTab(t, s.site)
 	path := "/effects/" + s.effect(t, "evt_1", "mail", ledger.EffectFailed)
 	b.open(t, path, http.StatusOK)
-	// The connection is slow: the second press comes before the first dialog.
+	// The connection is slow: the second key press happens before the first dialog opens.
 	call(t, b, network.EmulateNetworkConditionsByRule, network.EmulateNetworkConditionsByRuleParams{
 		MatchedNetworkConditions: []*network.Conditions{{Latency: 300, DownloadThroughput: -1, UploadThroughput: -1}},
 	})
@@ -66,7 +66,7 @@ func TestAQuestionIsAskedOnce(t *testing.T) {
 	require.Zero(t, eval[int](t, b, dialogs))
 }
 
-// Retrying an at_most_once effect requires confirming a check of the receiver.
+// To retry an at_most_once effect, the user must confirm that they checked the receiver.
 func TestAnEffectInDoubtIsRetriedByWhoHasLooked(t *testing.T) {
 	t.Parallel()
 	s := startSystem(t)
@@ -89,7 +89,7 @@ func TestAnEffectInDoubtIsRetriedByWhoHasLooked(t *testing.T) {
 	require.Len(t, orders, 1)
 }
 
-// An action that is no longer possible leads to a page that says so, not to a dialog.
+// An action that is no longer possible leads to an explanation page, not to a dialog.
 func TestAQuestionThatCameTooLateIsAPage(t *testing.T) {
 	t.Parallel()
 	s := startSystem(t)

@@ -12,8 +12,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// refusedMails opens the list of a number of mails that the mail server refused. From then on the
-// server accepts them.
+// refusedMails opens the list of emails that the mail server refused. From then on the server
+// accepts them.
 func refusedMails(t *testing.T, n int) (*system, *tab) {
 	t.Helper()
 	s := startSystem(t)
@@ -32,8 +32,8 @@ func refusedMails(t *testing.T, n int) (*system, *tab) {
 
 const runState = `document.querySelector(".facts .state")?.innerText`
 
-// Many effects are retried with the keyboard alone: started after a preview, watched without a
-// reload, paused in a dialog, resumed, and seen done.
+// Many effects are retried with the keyboard alone. The run is started after a preview, watched
+// without a reload, paused in a dialog, resumed, and shown as done.
 func TestManyAreRetriedAndWatched(t *testing.T) {
 	t.Parallel()
 	s, b := refusedMails(t, 6)
@@ -65,7 +65,7 @@ func TestManyAreRetriedAndWatched(t *testing.T) {
 	b.tabTo(t, "Resume", "")
 	b.press(t, kb.Enter)
 	b.at(t, "/runs/1?done=resume")
-	b.tabTo(t, "Overview", "") // what has the focus is not changed
+	b.tabTo(t, "Overview", "") // updates do not change the focused element
 	b.until(t, runState+` === "done"`)
 	b.has(t, "6 so far of 6")
 	require.Eventually(t, func() bool { return s.mail.taken.Load() == 6 }, patience, tick)

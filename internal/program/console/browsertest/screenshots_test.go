@@ -12,12 +12,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// screenshotsEnv names the directory for the pictures of docs/console.md.
+// screenshotsEnv names the directory for the screenshots in docs/console.md.
 const screenshotsEnv = "HOOKLATCH_SCREENSHOTS"
 
 const shopEvent = "evt_1Q8pZcLkdIwHu7ix0Rb407f"
 
-// The pictures of the documentation are the same on every machine.
+// The documentation's screenshots are the same on every machine.
 func TestScreenshots(t *testing.T) {
 	t.Parallel()
 	dir := os.Getenv(screenshotsEnv)
@@ -47,7 +47,7 @@ func TestScreenshots(t *testing.T) {
 	}
 }
 
-// shopPage is a page of which pictures are made.
+// shopPage is a page for a screenshot.
 type shopPage struct {
 	name, path string
 	phone      bool
@@ -66,7 +66,7 @@ func shopPages(t *testing.T, pool *pgxpool.Pool) []shopPage {
 	}
 }
 
-// picture writes a small picture of a page, down to a height.
+// picture writes a small screenshot of a page, down to a height.
 func picture(t *testing.T, b *tab, path string, most float64) {
 	t.Helper()
 	eval[bool](t, b, "document.fonts.ready.then(() => new Promise((shown) => requestAnimationFrame(() => requestAnimationFrame(() => shown(true)))))")

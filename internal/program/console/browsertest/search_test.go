@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// filling creates events, the first five of which have a rare customer. One response searches at most
+// filling creates events. Only the first five have a rare customer. One response searches at most
 // 50,000 bodies.
 const (
 	filling  = "../../../../outbox/find/testdata/fill.sql"
@@ -23,7 +23,7 @@ const (
 // rare is a condition that the database cannot evaluate.
 var rare = "/events?" + url.Values{"when": {`body.customer.endsWith("rare")`}}.Encode()
 
-// manyEvents returns a system in which the matching events are too far back for one response.
+// manyEvents returns a system whose matching events are too old for one response to find.
 func manyEvents(t *testing.T) *tab {
 	t.Helper()
 	s := startSystem(t)

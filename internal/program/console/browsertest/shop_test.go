@@ -30,10 +30,11 @@ import (
 //go:embed testdata/shop.sql
 var shopSQL string
 
-// moment is the fixed time of the shop.
+// moment is the shop's fixed time.
 const moment = "2026-11-20 14:12:00+00"
 
-// shop is a console on an invented shop with a fixed clock. Its pages are the same in every run.
+// shop returns a console for an invented shop with a fixed clock. Its pages are the same in every
+// run.
 func shop(t *testing.T) (site string, pool *pgxpool.Pool) {
 	t.Helper()
 	filling := pgtest.New(t)
@@ -63,7 +64,7 @@ func shop(t *testing.T) (site string, pool *pgxpool.Pool) {
 		Outbox: box, Status: func(ctx context.Context) (*doctor.Status, error) {
 			s, err := read(ctx)
 			if err == nil {
-				s.Server = nil // it is that of the tests, and no shop has one like it
+				s.Server = nil // findings about the test server, which no shop would have
 			}
 			return s, err
 		}, Measure: measured,
@@ -107,7 +108,7 @@ func shopSources(t *testing.T) []console.Source {
 		require.NoError(t, err)
 		list = append(list, console.Source{
 			Name: name, Provider: name, URL: "https://hooks.example.com/webhooks/" + name, Setup: p.About.Setup, Notes: p.About.Notes, Docs: p.About.Docs,
-			Secrets: 1 + len(name)/6, // stripe has two
+			Secrets: 1 + len(name)/6, // stripe has two secrets
 		})
 	}
 	return list

@@ -20,8 +20,8 @@ const (
 	reason   = "they corrected the address"
 )
 
-// story is about a customer who did not get a mail: among other events there is an invoice of this
-// customer, whose mail was refused.
+// story is about a customer who did not get an email. Among other events there is this customer's
+// invoice, whose email was refused.
 func story(t *testing.T) (s *system, b *tab, key string) {
 	t.Helper()
 	s = startSystem(t)
@@ -33,7 +33,7 @@ func story(t *testing.T) (s *system, b *tab, key string) {
 	}
 	s.settled(t, 61)
 	key = s.effect(t, "evt_theirs", "mail", ledger.EffectFailed)
-	s.mail.accepts.Store(true) // whoever runs it has seen to it
+	s.mail.accepts.Store(true) // the mail server was repaired
 	b = openTab(t, s.site)
 	call(t, b, network.SetExtraHTTPHeaders, network.SetExtraHTTPHeadersParams{
 		Headers: network.Headers{"Authorization": "Basic " + base64.StdEncoding.EncodeToString([]byte("anna:-"))},
@@ -42,8 +42,8 @@ func story(t *testing.T) (s *system, b *tab, key string) {
 	return s, b, key
 }
 
-// sent requires that the mail was sent once, that the page says so, and that the operator log has who
-// requested it, and why.
+// sent requires that the email was sent once, that the page says so, and that the operator log
+// contains the operator and the reason.
 func sent(t *testing.T, s *system, b *tab, key string) {
 	t.Helper()
 	b.at(t, "/effects/"+key+"?done=retry")
@@ -63,7 +63,7 @@ func sent(t *testing.T, s *system, b *tab, key string) {
 	require.Equal(t, reason, orders[0].Reason)
 }
 
-// refused waits until the page shows why the mail was not sent.
+// refused waits until the page shows why the email was not sent.
 func refused(t *testing.T, b *tab, key string) {
 	t.Helper()
 	b.at(t, "/effects/"+key)

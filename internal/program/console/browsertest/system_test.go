@@ -28,8 +28,8 @@ import (
 
 const stripeSecret = "whsec_the_tests_in_a_browser_know_it"
 
-// configuration has a destination that accepts everything, a mail server that refuses, and a receiver
-// that never answers.
+// configuration has a destination that accepts everything, a mail server that refuses emails, and a
+// receiver that never responds.
 const configuration = `
 database: {url: %q, allow: [fsync_off]}
 gateway: {listen: "127.0.0.1:0", accept_timeout: 60s}
@@ -51,7 +51,7 @@ routes:
   - {name: refunds, from: stripe, types: [charge.refunded], to: once}
 `
 
-// system is the program on a database of the test, with its receivers.
+// system is the program on a test database, with its receivers.
 type system struct {
 	pool    *pgxpool.Pool
 	ledger  *ledger.Ledger
@@ -65,10 +65,10 @@ func startSystem(t *testing.T) *system {
 	return startSystemWith(t, anyPort)
 }
 
-// anyPort is the setting of an admin listener on this machine.
+// anyPort is the setting for an admin listener on this machine.
 const anyPort = `listen: "127.0.0.1:0"`
 
-// startSystemWith starts a system with other settings of the admin listener.
+// startSystemWith starts a system with other admin listener settings.
 func startSystemWith(t *testing.T, settings string) *system {
 	t.Helper()
 	s := &system{pool: pgtest.New(t), mail: startMail(t)}
@@ -103,7 +103,7 @@ func startSystemWith(t *testing.T, settings string) *system {
 	return s
 }
 
-// deliver sends an event like the provider: signed, over HTTP.
+// deliver sends a signed event over HTTP, like the provider.
 func (s *system) deliver(t *testing.T, id, kind, object string) {
 	t.Helper()
 	now := time.Now().Unix()
@@ -139,7 +139,7 @@ func (s *system) forge(t *testing.T) {
 	}, patience, tick, "it is not in quarantine")
 }
 
-// order requests an action like a program of the same site.
+// order requests an action like a program on the same site.
 func (s *system) order(t *testing.T, path string) {
 	t.Helper()
 	s.orderWith(t, path, `{"reason": "they move to another house"}`)
@@ -159,7 +159,7 @@ func (s *system) orderWith(t *testing.T, path, body string) {
 	require.Equal(t, http.StatusOK, answer.StatusCode)
 }
 
-// invoice delivers a paid invoice, for which the customer gets a mail.
+// invoice delivers a paid invoice, for which the customer gets an email.
 func (s *system) invoice(t *testing.T, id, customer string) {
 	t.Helper()
 	s.deliver(t, "evt_"+id, "invoice.paid", fmt.Sprintf(
@@ -167,7 +167,8 @@ func (s *system) invoice(t *testing.T, id, customer string) {
 		id, customer, customer+"@example.com"))
 }
 
-// effect waits until the effect of an event at a destination is in a state, and returns its key.
+// effect waits until an event's effect at a destination is in a state, and returns the effect's
+// key.
 func (s *system) effect(t *testing.T, eventID, destination string, state ledger.EffectState) string {
 	t.Helper()
 	var key string

@@ -26,21 +26,21 @@ const (
 	tall   = 900
 )
 
-// tooLate is the browser's message, in a promise of its own, if a page was shown before its
-// transition could begin: on a busy machine, and whenever scripts are off.
+// tooLate is the browser's message if a page was shown before its transition could begin: on a busy
+// machine, and whenever scripts are off. It is in a separate promise.
 const tooLate = "InvalidStateError: Transition was aborted because of invalid state"
 
-// tab is a browser tab with its own cookies and permissions. At the end of its test its console must
-// be empty, no policy may have been violated, and no other host may have been requested.
+// tab is a browser tab with separate cookies and permissions. At the end of the test, its console
+// must be empty, no policy may have been violated, and no other host may have been requested.
 type tab struct {
 	ctx  context.Context //nolint:containedctx // chromedp keeps a tab in a context
-	site string          // of the console, without a slash at its end
-	also string          // another one that the test leads to. Empty: there is none.
+	site string          // URL of the console, without a trailing slash
+	also string          // another site that the test uses; empty if there is none
 
-	mu      sync.Mutex // guards the rest
+	mu      sync.Mutex // guards the fields below
 	wrong   []string
-	refused map[string]bool // URLs that are answered with an error, as the test wants it
-	asked   map[string]int  // how often each URL was asked for
+	refused map[string]bool // URLs whose responses are expected to be errors
+	asked   map[string]int  // number of requests, by URL
 }
 
 // openTab opens a tab on the console of a system.
@@ -49,7 +49,7 @@ func openTab(t *testing.T, site string) *tab {
 	ctx, cancel := chromedp.NewContext(browser, chromedp.WithNewBrowserContext())
 	b := &tab{ctx: ctx, site: site, refused: map[string]bool{}, asked: map[string]int{}}
 	t.Cleanup(func() {
-		_ = chromedp.Cancel(ctx) // waits for its end
+		_ = chromedp.Cancel(ctx) // waits until the tab has ended
 		cancel()
 		b.mu.Lock()
 		defer b.mu.Unlock()
@@ -57,7 +57,7 @@ func openTab(t *testing.T, site string) *tab {
 	})
 	require.NoError(t, chromedp.Listen(ctx, b.note))
 	call(t, b, audits.Enable, cdp.Empty{})
-	// Tests share the browser, so each tab emulates the focus.
+	// Tests share the browser, so each tab emulates focus.
 	call(t, b, emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true})
 	b.width(t, wide)
 	return b
@@ -96,7 +96,7 @@ func (b *tab) note(event any) {
 	}
 }
 
-// do runs actions within the patience of a test.
+// do runs actions within the test's patience.
 func (b *tab) do(t *testing.T, steps ...chromedp.Action[chromedp.Void]) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, patience)
@@ -104,7 +104,7 @@ func (b *tab) do(t *testing.T, steps ...chromedp.Action[chromedp.Void]) {
 	require.NoError(t, chromedp.Do(ctx, steps...))
 }
 
-// call runs a protocol command on a tab.
+// call runs a protocol command in a tab.
 func call[P, R any](t *testing.T, b *tab, command cdp.Command[P, R], params P) R {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, patience)
@@ -114,7 +114,7 @@ func call[P, R any](t *testing.T, b *tab, command cdp.Command[P, R], params P) R
 	return answer
 }
 
-// eval returns the value of an expression in the page. It also works with scripts off.
+// eval returns the value of a page expression. It also works with scripts off.
 func eval[T any](t *testing.T, b *tab, expression string) T {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, patience)
@@ -124,34 +124,34 @@ func eval[T any](t *testing.T, b *tab, expression string) T {
 	return value
 }
 
-// expectError expects that a page is answered with an error.
+// expectError expects an error response for a page.
 func (b *tab) expectError(path string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.refused[b.site+path] = true
 }
 
-// refuse expects that an address is answered with an error, for any query.
+// refuse expects an error response for an address with any query.
 func (b *tab) refuse(url string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.refused[url] = true
 }
 
-// isRefused reports whether an error is expected. The lock is held.
+// isRefused reports whether an error is expected. The caller holds the lock.
 func (b *tab) isRefused(url string) bool {
 	path, _, _ := strings.Cut(url, "?")
 	return b.refused[url] || b.refused[path] && strings.HasSuffix(path, "/auth/callback")
 }
 
-// timesAsked returns how often a page was requested.
+// timesAsked returns the number of requests for a page.
 func (b *tab) timesAsked(path string) int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.asked[b.site+path]
 }
 
-// open loads a page that is answered with a status.
+// open loads a page, which must have the given status.
 func (b *tab) open(t *testing.T, path string, status int64) {
 	t.Helper()
 	if status >= http.StatusBadRequest {
@@ -170,8 +170,8 @@ func (b *tab) until(t *testing.T, condition string) {
 	b.untilOrStill(t, condition, `""`)
 }
 
-// untilOrStill is like until, but its patience only counts the time in which the value of moving, a
-// text, does not change. It is for work of unknown length.
+// untilOrStill is like until, but its patience counts only the time in which moving, a text, does
+// not change. It is for work of unknown duration.
 func (b *tab) untilOrStill(t *testing.T, condition, moving string) {
 	t.Helper()
 	again := time.NewTicker(tick)
@@ -192,7 +192,7 @@ func (b *tab) untilOrStill(t *testing.T, condition, moving string) {
 	}
 }
 
-// at waits until a page is shown, by its path and query.
+// at waits until the page with this path and query is shown.
 func (b *tab) at(t *testing.T, path string) {
 	t.Helper()
 	b.until(t, fmt.Sprintf("location.pathname + location.search === %q", path))
@@ -204,7 +204,7 @@ func (b *tab) has(t *testing.T, text string) {
 	b.until(t, fmt.Sprintf("document.body.innerText.includes(%q)", text))
 }
 
-// path returns the path of the tab.
+// path returns the tab's path.
 func (b *tab) path(t *testing.T) string {
 	t.Helper()
 	return eval[string](t, b, "location.pathname + location.search")

@@ -15,7 +15,7 @@ import (
 
 var tag = regexp.MustCompile(`<[^>]*>`)
 
-// shownText returns the visible text of a payload.
+// shownText returns a payload's visible text.
 func shownText(p pretty.Payload) string {
 	if p.HTML != "" {
 		return html.UnescapeString(tag.ReplaceAllString(string(p.HTML), ""))

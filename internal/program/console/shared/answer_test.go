@@ -44,14 +44,14 @@ func TestOneAnswerIsForAllWhoAsk(t *testing.T) {
 		require.Error(t, err, "an error is no answer")
 	}
 	require.Equal(t, 4, asked)
-	now = now.Add(-time.Hour) // a clock that was set back
+	now = now.Add(-time.Hour) // the clock was set back
 	fails = nil
 	n, err = s.Get(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, 5, n)
 }
 
-// Glance never waits, and returns nothing stale.
+// Glance never waits, and never returns a stale answer.
 func TestAGlanceNeverWaits(t *testing.T) {
 	t.Parallel()
 	var now atomic.Int64

@@ -8,7 +8,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// The basis of a login covers all its properties and a secret that the database does not contain.
+// A login's basis covers all its properties, and a secret that the database does not contain.
 func TestALoginReliesOnItsPersonAndOnASecret(t *testing.T) {
 	t.Parallel()
 	ada := Person{Name: "ada", Role: Viewer, Way: WayToken}
@@ -33,7 +33,7 @@ func TestALoginReliesOnItsPersonAndOnASecret(t *testing.T) {
 	require.NotEqual(t, before, g.oidcBasis(), "all else is in the configuration, or known to anybody")
 }
 
-// A mail address that the provider did not verify is ignored, in every notation.
+// An email address that the provider did not verify is ignored, in every notation.
 func TestAnUnverifiedAddressIsNotBelieved(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

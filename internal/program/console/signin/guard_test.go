@@ -13,13 +13,13 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// tokens are one token without a name, and two with names.
+// tokens returns one token without a name, and two tokens with names.
 func tokens() []signin.Token {
 	return []signin.Token{
 		{Role: signin.Admin, Secret: secret.New("canary-of-all")},
 		{Name: "grafana", Role: signin.Viewer, Secret: secret.New("canary-grafana")},
 		{Name: "deploy", Role: signin.Operator, Secret: secret.New("canary-deploy")},
-		{Name: "nobody", Role: signin.Admin}, // a token that is not set is nobody's
+		{Name: "nobody", Role: signin.Admin}, // a token without a value has no bearer
 	}
 }
 
@@ -49,7 +49,7 @@ func bearer(token string) func(*http.Request) {
 	return func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+token) }
 }
 
-// The bearer of a token with a name can choose neither name nor role.
+// The bearer of a named token can choose neither name nor role.
 func TestATokenSaysWhoItIs(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
@@ -60,7 +60,7 @@ func TestATokenSaysWhoItIs(t *testing.T) {
 	}{
 		{bearer("canary-of-all"), signin.Nameless, "admin"},
 		{basic("ada", "canary-of-all"), "ada", "admin"},
-		{basic("Grafana", "canary-of-all"), signin.Nameless, "admin"}, // the record would name somebody else
+		{basic("Grafana", "canary-of-all"), signin.Nameless, "admin"}, // the record would name another user
 		{basic("a\x00da", "canary-of-all"), signin.Nameless, "admin"},
 		{bearer("canary-grafana"), "grafana", "viewer"},
 		{basic("ada", "canary-grafana"), "grafana", "viewer"},
@@ -78,7 +78,7 @@ func TestATokenSaysWhoItIs(t *testing.T) {
 	require.NotContains(t, log.String(), "canary")
 }
 
-// Tokens change while the process runs; whether a token is required does not.
+// Tokens change while the process runs. The requirement of a token does not change.
 func TestTokensChange(t *testing.T) {
 	t.Parallel()
 	g := newGuard(t, signin.Options{Tokens: tokens()})

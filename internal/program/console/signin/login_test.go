@@ -23,7 +23,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
 
-// door is a guard with a database, as browsers use it.
+// door is a guard with a database, from the view of browsers.
 type door struct {
 	*signin.Guard
 
@@ -149,7 +149,7 @@ func TestOnHTTPSTheCookieIsForTheHostAlone(t *testing.T) {
 	}
 }
 
-// Links lead below the path of the console, whether a proxy keeps the path or not.
+// Links stay below the console's path, whether a proxy keeps the path or not.
 func TestSignInBelowAPath(t *testing.T) {
 	t.Parallel()
 	ops, err := url.Parse("http://ops.example.com/hooklatch/")
@@ -182,7 +182,7 @@ func TestAWrongTokenIsSaidAndThrottled(t *testing.T) {
 	_, answer = asks(d.Guard, bearer("guess"))
 	require.Equal(t, http.StatusTooManyRequests, answer.Code, "guesses are counted in one place")
 
-	// Behind a proxy all clients have the attacker's address.
+	// Behind a proxy, all clients have the attacker's address.
 	_, answer = asks(d.Guard, bearer("canary-deploy"))
 	require.Equal(t, http.StatusOK, answer.Code, "a right token is never refused")
 	d.signIn(t, "canary-deploy", "")
@@ -193,8 +193,8 @@ func TestAWrongTokenIsSaidAndThrottled(t *testing.T) {
 	require.Equal(t, 1, d.rows(t))
 }
 
-// Programs get a problem. A browser whose login expires before an action learns that nothing was
-// changed.
+// Programs get a problem. If a browser's login expires before an action, the page says that nothing
+// was changed.
 func TestOnlyBrowsersAreLedToThePage(t *testing.T) {
 	t.Parallel()
 	d := newDoor(t)
@@ -212,7 +212,7 @@ func TestOnlyBrowsersAreLedToThePage(t *testing.T) {
 	require.Equal(t, http.StatusOK, answer.Code, "what pages are made of is for everybody")
 }
 
-// A cookie is valid only as long as its row.
+// A cookie is valid only while its row exists.
 func TestLoginsEnd(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -311,7 +311,7 @@ func TestSigningOut(t *testing.T) {
 	require.Equal(t, http.StatusSeeOther, d.submit("/logout", nil).Code, "nobody signs out, and that is all right")
 }
 
-// The last use is recorded once a minute, by one of the requests of that minute.
+// Each minute, only one request records the last use.
 func TestALoginIsTouchedOnceAMinute(t *testing.T) {
 	t.Parallel()
 	d := newDoor(t)
@@ -345,7 +345,7 @@ func TestLoginsThatAreOverAreDeleted(t *testing.T) {
 	require.Equal(t, 2, d.rows(t))
 }
 
-// Without the database cookies do not work, but tokens do.
+// Without the database, cookies do not work, but tokens do.
 func TestADatabaseThatIsAway(t *testing.T) {
 	t.Parallel()
 	d := newDoor(t)
@@ -364,7 +364,7 @@ func TestADatabaseThatIsAway(t *testing.T) {
 	require.Equal(t, "deploy", who.Name)
 }
 
-// Without required authentication there is no sign-in.
+// If no authentication is required, there is no sign-in.
 func TestNothingToSignInTo(t *testing.T) {
 	t.Parallel()
 	d := newDoor(t, func(o *signin.Options) { o.Tokens = nil })

@@ -59,7 +59,7 @@ func atProvider(t *testing.T, p *countedProvider, now *time.Time) *door {
 	})
 }
 
-// visit returns the response to a browser with an address.
+// visit returns the response to a browser at an address.
 func (d *door) visit(remote, path, cookie string) *http.Response {
 	r := httptest.NewRequest(http.MethodGet, path, http.NoBody)
 	r.RemoteAddr = remote + ":1"
@@ -72,7 +72,7 @@ func (d *door) visit(remote, path, cookie string) *http.Response {
 	return recorder.Result() //nolint:bodyclose // there is nothing to close
 }
 
-// begun returns the cookie and the state of a sign-in that an address started.
+// begun returns the cookie and state of a sign-in that a client at an address started.
 func (d *door) begun(t *testing.T, remote string) (cookie, state string) {
 	t.Helper()
 	answer := d.visit(remote, "/auth/oidc", "")
@@ -92,8 +92,8 @@ func back(state string) string {
 	return "/auth/callback?" + url.Values{"code": {"made-up"}, "state": {state}}.Encode()
 }
 
-// The provider gets no request for a sign-in that Hooklatch did not start, one for each that it
-// started, and a limited number regardless of what attackers do.
+// The provider gets no request for sign-ins that Hooklatch did not start, and one request for each
+// started sign-in. Attackers cannot cause more than a limited number.
 func TestStrangersAskTheProviderLittle(t *testing.T) {
 	t.Parallel()
 	p, now := newCountedProvider(t), time.Now()
@@ -139,7 +139,8 @@ func TestStrangersAskTheProviderLittle(t *testing.T) {
 	require.Equal(t, http.StatusBadRequest, d.visit("203.0.113.1", back(state), cookie).StatusCode, "it was begun too long ago")
 }
 
-// Attackers who use up the allowed requests leave the part reserved for users who signed in before.
+// Attackers can use up the allowed requests, except for the requests reserved for users who signed
+// in before.
 func TestAKnownAddressSignsInBesideStrangers(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
@@ -156,7 +157,7 @@ func TestAKnownAddressSignsInBesideStrangers(t *testing.T) {
 	require.False(t, q.Allow("192.0.2.2:1"))
 }
 
-// A provider that does not answer is queried again after a while, not for every sign-in.
+// A provider that does not respond is queried again after a while, not for every sign-in.
 func TestAProviderThatIsAwayIsLeftAlone(t *testing.T) {
 	t.Parallel()
 	p, now := newCountedProvider(t), time.Now()

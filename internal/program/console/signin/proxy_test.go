@@ -43,7 +43,7 @@ func TestAProxySaysWhoAsks(t *testing.T) {
 		{http.Header{"X-Forwarded-User": {"ada"}, "X-Forwarded-Groups": {"oncalls,on call,[oncall]"}}, "", http.StatusForbidden},
 		{http.Header{"X-Forwarded-User": {""}, "X-Forwarded-Groups": {"platform"}}, "", http.StatusUnauthorized},
 		{http.Header{"X-Forwarded-Groups": {"platform"}}, "", http.StatusUnauthorized},
-		// A client's header is present in addition to the one that the proxy set.
+		// A client's header is present in addition to the proxy's header.
 		{http.Header{"X-Forwarded-User": {"ada", "eve"}, "X-Forwarded-Groups": {"platform"}}, "", http.StatusUnauthorized},
 		{http.Header{"X-Forwarded-User": {"eve"}, "X-Forwarded-Groups": {"cooks", "platform"}}, "", http.StatusUnauthorized},
 	} {
@@ -58,8 +58,8 @@ func TestAProxySaysWhoAsks(t *testing.T) {
 	require.Equal(t, "grafana", who.Name, "machines come with tokens")
 }
 
-// Over real connections from different addresses of this machine, headers from untrusted addresses
-// are ignored.
+// Headers from untrusted addresses are ignored. The test uses real connections from different
+// addresses of this machine.
 func TestHeadersOfOthersAreIgnored(t *testing.T) {
 	t.Parallel()
 	g := newGuard(t, proxied("127.0.0.2/32", "10.0.0.0/8"))
