@@ -43,7 +43,7 @@ func TestTokenIsAskedEverywhereButAtTheProbes(t *testing.T) {
 	operator := []func(*http.Request){bearer("Bearer " + token), bearer("bearer  " + token), basic("", token), basic("anyone", token)}
 	for n, path := range paths() {
 		public := path == "/healthz" || path == "/readyz"
-		stranger := func(r *http.Request) { r.RemoteAddr = fmt.Sprintf("203.0.113.%d:1", n) } // one each: guesses are throttled
+		stranger := func(r *http.Request) { r.RemoteAddr = fmt.Sprintf("203.0.113.%d:1", n) } // one address each, because guesses are throttled
 		for i, as := range nobody {
 			got := get(t, a, path, as, stranger)
 			if public {
@@ -65,8 +65,8 @@ func TestTokenIsAskedEverywhereButAtTheProbes(t *testing.T) {
 	require.Equal(t, http.StatusOK, get(t, a, "/", operator[0], anyHost).Code)
 }
 
-// A client that guesses is throttled after ten tries, and may continue with one per second. Clients
-// at other addresses are not affected.
+// A client that guesses is throttled after ten tries, and may then try once per second. Clients at
+// other addresses are not affected.
 func TestGuessesOfTheTokenAreThrottled(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
@@ -95,11 +95,11 @@ func TestGuessesOfTheTokenAreThrottled(t *testing.T) {
 	require.Equal(t, http.StatusUnauthorized, as(guesser, "guess"))
 	require.Equal(t, http.StatusTooManyRequests, as(guesser, "guess"))
 
-	for n := range 10 { // the /64 of one subscriber counts as one address
+	for n := range 10 { // a subscriber's /64 counts as one address
 		require.Equal(t, http.StatusUnauthorized, as(fmt.Sprintf("[2001:db8::%x]:1", n+1), "guess"))
 	}
 	require.Equal(t, http.StatusTooManyRequests, as("[2001:db8::ffff]:1", "guess"))
-	for n := range 10_000 { // and however many there are, the right token from elsewhere counts
+	for n := range 10_000 { // even with many guesses, the right token from another address is accepted
 		as(fmt.Sprintf("10.%d.%d.1:1", n/256, n%256), "guess")
 	}
 	require.Equal(t, http.StatusOK, as(operator, token))
@@ -119,7 +119,7 @@ func TestOtherHostNamesAreRefusedWithoutToken(t *testing.T) {
 	}
 }
 
-// A change must come from a page of the console, or carry a bearer token.
+// A change must come from a console page, or carry a bearer token.
 func TestOnlyOwnPagesOrder(t *testing.T) {
 	t.Parallel()
 	a := newAdmin(t, func(o *admin.Options) {
@@ -133,18 +133,18 @@ func TestOnlyOwnPagesOrder(t *testing.T) {
 	}{
 		{site: "same-origin", as: basic, allowed: true},
 		{site: "same-origin", as: bearer, allowed: true},
-		{site: "none", as: basic, allowed: true}, // typed by a person
+		{site: "none", as: basic, allowed: true}, // typed by a user
 		{site: "cross-site", as: basic},
 		{site: "cross-site", as: bearer},
 		{site: "same-site", as: basic},
 		{origin: "http://127.0.0.1:8081", as: basic, allowed: true},
 		{origin: "http://evil.example", as: basic},
 		{origin: "null", as: basic},
-		{origin: "https://ops.example.com", as: basic, allowed: true}, // whatever Host a proxy makes of it
+		{origin: "https://ops.example.com", as: basic, allowed: true}, // whatever Host a proxy sets
 		{origin: "https://ops.example.com", host: "127.0.0.1:9999", as: basic, allowed: true},
 		{site: "cross-site", origin: "https://ops.example.com", as: basic, allowed: true},
 		{origin: "http://ops.example.com", as: basic},
-		{as: basic}, // no browser
+		{as: basic}, // not a browser
 		{as: bearer, allowed: true},
 	} {
 		got := get(t, a, "/effects/hl_1/retry", func(r *http.Request) {

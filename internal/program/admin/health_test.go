@@ -32,8 +32,8 @@ func TestReadyz(t *testing.T) {
 	tests := []struct {
 		name   string
 		err    error
-		told   string // to those with the token
-		public string // to others
+		told   string // shown to callers with the token
+		public string // shown to other callers
 	}{
 		{"leaky", errors.New(leaky), "connect postgres://hooklatch:<secret>@db:5432/hooklatch: host=db password=<secret> refused", "not ready"},
 		{"no partitions", errors.New("1 day of partitions lies ahead, 2 are needed"), "1 day of partitions lies ahead, 2 are needed", "not ready"},

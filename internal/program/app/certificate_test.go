@@ -24,8 +24,8 @@ func certify(t *testing.T, dir string, from, until time.Time) (cert, key string)
 	return cert, key
 }
 
-// A reload reads the pairs of both listeners again. An invalid or expired pair leaves the old one
-// in effect.
+// A reload reads the key pairs of both listeners again. If a new pair is invalid or expired, the
+// old pair stays in effect.
 func TestReloadReadsCertificatesAgain(t *testing.T) {
 	t.Parallel()
 	f := newFile(t, pgtest.URL(t, pgtest.New(t)))

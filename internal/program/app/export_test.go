@@ -2,5 +2,5 @@ package app
 
 import "net/http"
 
-// AdminHandler returns the handler of the admin listener.
+// AdminHandler returns the admin listener's handler.
 func (a *App) AdminHandler() http.Handler { return a.admin.Handler() }

@@ -20,8 +20,8 @@ import (
 
 const often = 5 * time.Millisecond // in place of DefaultFilesEvery
 
-// mount is a directory of secrets as Kubernetes mounts it: the files are links into a
-// directory that is a link itself, which is replaced when a secret changes.
+// mount is a directory of secrets as Kubernetes mounts it. The files are links into a directory,
+// which is itself a link that is replaced when a secret changes.
 type mount struct{ dir string }
 
 func (m mount) replace(t *testing.T, files map[string]string) {
@@ -91,7 +91,7 @@ routes: [{name: all, from: stripe, to: app}]
 	require.Equal(t, http.StatusUnauthorized, page(t, a, "the-first-grafana"))
 	require.NotContains(t, logs.String(), "take effect after a restart")
 
-	// The files are written one after the other.
+	// The files are written one after another.
 	m.replace(t, map[string]string{"stripe": "", "bearer": "the-third-bearer", "token": "the-second-admin-token", "grafana": "the-second-grafana", "client": "the-second-client"})
 	logged(t, &logs, "files changed, and the secrets and certificates in effect stay")
 	deliver(t, a, "stripe", "the-second-secret")
@@ -110,7 +110,7 @@ func logged(t *testing.T, logs *syncBuffer, text string) {
 	require.Eventually(t, func() bool { return strings.Contains(logs.String(), text) }, patience, often, text)
 }
 
-// page returns the status with which the admin listener answers a token.
+// page returns the admin listener's response status for a token.
 func page(t *testing.T, a *app.App, token string) int {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+a.AdminAddr().String()+"/metrics", http.NoBody)

@@ -18,7 +18,7 @@ func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
 
 const patience = 60 * time.Second
 
-// syncBuffer may be written and read concurrently.
+// syncBuffer supports concurrent writes and reads.
 type syncBuffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -36,7 +36,7 @@ func (s *syncBuffer) String() string {
 	return s.b.String()
 }
 
-// file is a configuration that changes under a running App.
+// file is a configuration that changes while an App runs.
 type file struct{ path, database string }
 
 func newFile(t *testing.T, database string) *file {
@@ -44,7 +44,7 @@ func newFile(t *testing.T, database string) *file {
 	return &file{path: filepath.Join(t.TempDir(), "hooklatch.yaml"), database: database}
 }
 
-// write replaces what follows the listeners.
+// write replaces the text after the listeners.
 func (f *file) write(t *testing.T, rest string) {
 	t.Helper()
 	text := "database: {url: \"" + f.database + "\", allow: [fsync_off]}\ngateway: {listen: \"127.0.0.1:0\"}\nadmin: {listen: \"localhost:0\"}\n" + rest

@@ -16,7 +16,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// wildcards are values for the wildcards in patterns. A route with another wildcard has to be added
+// wildcards are values for the wildcards in patterns. A route with a new wildcard must be added
 // here.
 func wildcards() map[string]string {
 	return map[string]string{
@@ -24,8 +24,8 @@ func wildcards() map[string]string {
 	}
 }
 
-// Every role requests every address of the listener with every method. Requests without the required
-// role are refused with 403, and unauthenticated requests with 401.
+// Every role requests every address of the listener with every method. Requests without the
+// required role get 403, and unauthenticated requests get 401.
 func TestWhoMayAskForWhat(t *testing.T) {
 	t.Parallel()
 	f := newFile(t, pgtest.URL(t, pgtest.New(t)))
@@ -73,7 +73,7 @@ sources: {stripe: {provider: stripe, secrets: the-first-secret}}
 					require.Contains(t, []int{http.StatusNotFound, http.StatusMethodNotAllowed}, status, "%s %s", method, path)
 				case role.May(needed):
 					require.NotEqual(t, http.StatusForbidden, status, "%s: %s %s", role, method, path)
-				case method == http.MethodHead && status == http.StatusMethodNotAllowed: // an order, which only GET has a form for
+				case method == http.MethodHead && status == http.StatusMethodNotAllowed: // an operator action, which only GET has a form for
 				default:
 					require.Equal(t, http.StatusForbidden, status, "%s: %s %s", role, method, path)
 				}

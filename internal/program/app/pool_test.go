@@ -12,8 +12,8 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// Session settings of a role or a database that would break the listener or the queue's own
-// statements are overridden. Other settings stay.
+// Session settings of a role or a database are overridden if they would break the listener or the
+// queue's own statements. Other settings stay.
 func TestSettingsOfSessionsAreSetAside(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)
@@ -40,7 +40,7 @@ func TestSettingsOfSessionsAreSetAside(t *testing.T) {
 	require.Equal(t, []string{"3s", "serializable", "on", "5MB"}, settings(app.PoolOptions{Pooled: true}), "a pooler gives its sessions to others")
 }
 
-// After a failover, connections go to the next host instead of the former primary.
+// After a failover, connections go to the next host, not to the former primary.
 func TestAPrimaryOfThePastIsRefused(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)

@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A part stalls if it has work and finishes none for a while. A part without work, or one that
-// finishes some, is healthy after any number of checks.
+// A part stalls if it has work and finishes none for a while. A part without work, or a part that
+// finishes some work, is healthy after any number of checks.
 func TestAPartStallsWhileItHasWorkAndEndsNone(t *testing.T) {
 	t.Parallel()
 	var underway, ended int64

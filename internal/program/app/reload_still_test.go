@@ -58,7 +58,7 @@ routes:
     to: app
 `
 
-// reloading is an App that follows reloads in a synctest bubble. It neither listens nor connects.
+// reloading is an App that follows reloads in a synctest bubble. It does not listen or connect.
 type reloading struct {
 	*App
 
@@ -67,7 +67,7 @@ type reloading struct {
 	logs     lockedBuffer
 
 	mu   sync.Mutex
-	read []string // by the reloads
+	read []string // texts that the reloads read
 }
 
 func newReloading(t *testing.T) *reloading {
@@ -95,7 +95,7 @@ func newReloading(t *testing.T) *reloading {
 	return r
 }
 
-// loads returns what each reload read.
+// loads returns the texts that reloads read.
 func (r *reloading) loads() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -109,7 +109,7 @@ func (r *reloading) write(t *testing.T, text string) {
 
 // after lets time pass in the bubble.
 func after(d time.Duration) {
-	<-time.After(d) // of the bubble
+	<-time.After(d) // the bubble's time
 	synctest.Wait()
 }
 
@@ -129,7 +129,7 @@ func inBubble(t *testing.T, f func(t *testing.T, r *reloading)) {
 	require.NoError(t, r.Stop(context.Background()))
 }
 
-// routesInEffect returns the routes with the patterns of their types.
+// routesInEffect returns the current routes with their type patterns.
 func (r *reloading) routesInEffect() string {
 	var routes []string
 	for _, one := range r.config.Load().Routes {
@@ -143,9 +143,9 @@ const (
 	wholeRoutes  = "paid invoice.paid,invoice.voided; pushed "
 )
 
-// A file is cut at every line when its reload is requested. It is read once the rest has been
-// written. If it did not change for a while before that, it is either refused or its losses are
-// logged, and it is read again automatically.
+// A file is cut at every line when its reload is requested. The reload reads the file once the rest
+// has been written. If the file was unchanged for a while before that, the cut file is refused or
+// its losses are logged, and the reload reads it again automatically.
 func TestReloadOfAFileCutAtEveryLine(t *testing.T) {
 	t.Parallel()
 	lines := strings.SplitAfter(whole, "\n")
@@ -185,7 +185,7 @@ func TestReloadOfAFileCutAtEveryLine(t *testing.T) {
 	}
 }
 
-// The file is watched only for a while: a change without a reload request is not read.
+// The file is watched only for a while: without a reload request, a later change is not read.
 func TestAFileIsReadOnlyWhenAReloadAskedForIt(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, r *reloading) {
@@ -202,7 +202,7 @@ func TestAFileIsReadOnlyWhenAReloadAskedForIt(t *testing.T) {
 	})
 }
 
-// A file that keeps changing is logged, and is read once it stops changing.
+// If a file keeps changing, this is logged, and the file is read once it stops changing.
 func TestAFileThatKeepsChangingIsReadInTheEnd(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, r *reloading) {
@@ -221,7 +221,7 @@ func TestAFileThatKeepsChangingIsReadInTheEnd(t *testing.T) {
 	})
 }
 
-// lockedBuffer may be written and read concurrently.
+// lockedBuffer supports concurrent writes and reads.
 type lockedBuffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer

@@ -23,7 +23,7 @@ destinations: {app: {http: {url: http://localhost:1/}}}
 routes: [{name: all, from: stripe, to: app}]
 `
 
-// started returns a ready App on a database of the test.
+// started returns a ready App on a test database.
 func started(t *testing.T, f *file, logs *syncBuffer) *app.App {
 	t.Helper()
 	cfg, err := f.load()
@@ -45,7 +45,8 @@ func started(t *testing.T, f *file, logs *syncBuffer) *app.App {
 	return a
 }
 
-// status returns the answer to an unsigned delivery: 404 for an unknown source, 401 for a known one.
+// status returns the response status of an unsigned delivery: 404 for an unknown source, 401 for a
+// known source.
 func status(t *testing.T, a *app.App, source string) int {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+a.GatewayAddr().String()+"/webhooks/"+source, http.NoBody)
@@ -57,7 +58,7 @@ func status(t *testing.T, a *app.App, source string) int {
 	return response.StatusCode
 }
 
-// deliver sends a signed event of the provider whose name the source has.
+// deliver sends a signed event of the provider with the source's name.
 func deliver(t *testing.T, a *app.App, source, key string) {
 	t.Helper()
 	p, err := catalog.New(source, provider.Options{})
@@ -124,8 +125,8 @@ func TestReloadOfABadFileChangesNothing(t *testing.T) {
 	}
 }
 
-// Everything that a reload removes is logged. The last source or route is removed only by a file
-// with allow_empty.
+// Everything that a reload removes is logged. Only a file with allow_empty removes the last source
+// or route.
 func TestReloadNamesWhatIsGone(t *testing.T) {
 	t.Parallel()
 	f := newFile(t, pgtest.URL(t, pgtest.New(t)))

@@ -29,7 +29,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// bank acts as Plaid: it has one key, and an API that returns it.
+// bank simulates Plaid: it has one key, and an API that returns the key.
 type bank struct {
 	key     *ecdsa.PrivateKey
 	asked   atomic.Int64
@@ -100,7 +100,7 @@ func (p *process) stop(t *testing.T) {
 	require.NoError(t, p.outbox.Stop(context.WithoutCancel(t.Context())))
 }
 
-// delivery returns a delivery signed with the key of the bank.
+// delivery returns a delivery signed with the bank's key.
 func (p *process) delivery(t *testing.T, now time.Time) *provider.Request {
 	t.Helper()
 	der, err := x509.MarshalPKCS8PrivateKey(p.key)
@@ -111,7 +111,7 @@ func (p *process) delivery(t *testing.T, now time.Time) *provider.Request {
 	return r
 }
 
-// forged returns a delivery that names a key that the bank does not have.
+// forged returns a delivery with a key id that the bank does not have.
 func (p *process) forged(t *testing.T, i int, now time.Time) *provider.Request {
 	t.Helper()
 	r := p.delivery(t, now)
@@ -135,7 +135,7 @@ func newBank(t *testing.T) *bank {
 	return &bank{key: key}
 }
 
-// kept waits until the key of the bank is in the table and matches the condition.
+// kept waits until the bank's key is in the table and matches the condition.
 func kept(t *testing.T, pool *pgxpool.Pool, condition string) {
 	t.Helper()
 	require.Eventually(t, func() bool {
@@ -145,8 +145,8 @@ func kept(t *testing.T, pool *pgxpool.Pool, condition string) {
 	}, 30*time.Second, 10*time.Millisecond)
 }
 
-// A restarted process knows the key of the process before it, regardless of forged deliveries and
-// of whether the sender's API answers.
+// A restarted process knows its predecessor's key, whatever deliveries are forged, and even if the
+// sender's API does not respond.
 func TestProvenKeysOfASenderOutliveARestart(t *testing.T) {
 	t.Parallel()
 	pool, b, now := pgtest.New(t), newBank(t), time.Now()
@@ -156,7 +156,7 @@ func TestProvenKeysOfASenderOutliveARestart(t *testing.T) {
 	kept(t, pool, "document IS NOT NULL")
 	before.stop(t)
 
-	// Forged deliveries first use up all key requests that are allowed for them.
+	// Forged deliveries first use up all key requests that are allowed for forgeries.
 	b.asked.Store(0)
 	after := b.process(t, pool)
 	for i := range 100 {
@@ -167,8 +167,8 @@ func TestProvenKeysOfASenderOutliveARestart(t *testing.T) {
 	require.NoError(t, after.verify(t, after.delivery(t, now), now))
 	require.EqualValues(t, 45, b.asked.Load())
 
-	// The stored key ages like any other: it is requested again after an hour, and a day later it
-	// is not used without an answer.
+	// The stored key ages like any other: it is requested again after an hour. A day later, it is
+	// not used without a response.
 	_, err := pool.Exec(t.Context(), `UPDATE hooklatch.sender_keys SET proven_at = now() - interval '2 hours'`)
 	require.NoError(t, err)
 	b.asked.Store(0)
@@ -205,7 +205,7 @@ func TestKeysThatASenderTookBackAreNotKeptAsGood(t *testing.T) {
 }
 
 // An unavailable database does not affect the keys that a process knows, and is queried again when
-// it is back.
+// it is available.
 func TestKeysOfASenderWithoutTheDatabase(t *testing.T) {
 	t.Parallel()
 	pool, b, now := pgtest.New(t), newBank(t), time.Now()

@@ -31,9 +31,9 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// follower acts as the sender of a page.
+// follower acts as the sender on a page.
 type follower struct {
-	secret string // as the sender shows it
+	secret string // as shown by the sender
 	// sign returns a delivery of a body, signed with a key.
 	sign       func(body, key string) delivery
 	one, other string // bodies of two events
@@ -46,12 +46,12 @@ type delivery struct {
 	body   string
 }
 
-// probe is a test of the endpoint, with the answer that the sender expects.
+// probe is a test of the endpoint, with the response that the sender expects.
 type probe struct {
 	method string
 	delivery
 	status int
-	body   *string // nil: any
+	body   *string // nil for any body
 	header map[string]string
 }
 
@@ -61,7 +61,7 @@ func digest(make func() hash.Hash, key, text string) []byte {
 	return m.Sum(nil)
 }
 
-// signedHex puts an HMAC-SHA256 of the body into a header.
+// signedHex returns a function that signs with an HMAC-SHA256 of the body in a header.
 func signedHex(name string) func(body, key string) delivery {
 	return func(body, key string) delivery {
 		return delivery{header: map[string]string{name: hex.EncodeToString(digest(sha256.New, key, body)), "Content-Type": "application/json"}, body: body}
@@ -92,12 +92,12 @@ func standardWebhook(decode bool) func(body, key string) delivery {
 func packed(text string) string {
 	var b bytes.Buffer
 	w := gzip.NewWriter(&b)
-	_, _ = w.Write([]byte(text)) // into memory
+	_, _ = w.Write([]byte(text)) // writing to memory
 	_ = w.Close()
 	return b.String()
 }
 
-// followers are by page, and by the number of its block where that is not the first.
+// followers returns followers by page, and by the block number if it is not the first.
 func followers() map[string]follower {
 	const long = "a-secret-of-the-sender-0123456789"
 	xero := func(body, key string) delivery {
@@ -194,8 +194,8 @@ var (
 	variable  = regexp.MustCompile(`\$\{(\w+)\}`)
 )
 
-// The pages of senders that use a generic provider are followed word for word: the source is
-// configured, and tested and delivered to in the way of the sender.
+// The pages of senders with a generic provider are followed word for word: the source is
+// configured, tested, and delivered to as the sender would.
 func TestPagesOfGenericSendersAreFollowed(t *testing.T) {
 	t.Parallel()
 	const directory = "../../../gateway/provider/internal/pages/others"

@@ -14,8 +14,8 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// A gateway does not answer 2xx if the server may lose commits, unless that is allowed. A worker
-// acknowledges nothing, so it only logs a warning.
+// A gateway does not respond 2xx if the server may lose commits, unless the configuration allows
+// it. A worker acknowledges nothing, so it only logs a warning.
 func TestAServerWithoutFsync(t *testing.T) {
 	t.Parallel()
 	f := newFile(t, pgtest.URL(t, pgtest.New(t)))

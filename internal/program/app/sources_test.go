@@ -60,7 +60,7 @@ sources:
 	require.Equal(t, "whsec_"+base64.StdEncoding.EncodeToString([]byte("whsec_the-old-secret")), polar.Secrets[1].Value.Reveal())
 }
 
-// The running gateway uses the overridden key of a source, not only check.
+// The running gateway, not only check, uses a source's overridden key.
 func TestKeysAreAsConfigured(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ key, one, two string }{

@@ -36,8 +36,8 @@ func TestTeardownIsLastInFirstOut(t *testing.T) {
 	require.Len(t, order, 3)
 }
 
-// A step that does not return is left running. The stop still ends in time, and its error names what
-// was not stopped. A step on which no work depends is not an error of the stop.
+// A step that does not return is left running. The stop still ends in time, and its error names the
+// steps that did not stop. If no work depends on a step, its failure is not an error of the stop.
 func TestAStopIsBoundedAsAWhole(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -61,7 +61,7 @@ func TestAStopIsBoundedAsAWhole(t *testing.T) {
 	})
 }
 
-// The error about an invalid URL never quotes it (I12).
+// The error for an invalid URL never quotes the URL (I12).
 func TestPoolErrorsKeepThePassword(t *testing.T) {
 	t.Parallel()
 	for _, url := range []string{"postgres://u:canary@h:port/d", "host=h password=canary port=x", "postgres://u:canary@@%zz", "canary"} {

@@ -8,13 +8,14 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// A removed destination with waiting effects is logged at the start, and at a reload that removes it.
+// A removed destination with waiting effects is logged at the start, and at the reload that removes
+// it.
 func TestWaitingEffectsOfAVanishedDestinationAreToldOf(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)
 	_, err := pool.Exec(t.Context(), `INSERT INTO hooklatch.destinations (name, kind, queue, config_hash) VALUES ('app', 'http', 'dst_app', ''), ('gone', 'http', 'dst_gone', '')`)
 	require.NoError(t, err)
-	// app is paused, so its effect waits although the destination is served.
+	// The destination app is paused, so its effect waits although the destination is served.
 	_, err = pool.Exec(t.Context(), `UPDATE hooklatch.destinations SET operator_paused = true WHERE name = 'app'`)
 	require.NoError(t, err)
 	_, err = pool.Exec(t.Context(), `SELECT hooklatch.enqueue('app', 'k1', '{}'), hooklatch.enqueue('gone', 'k1', '{}'), hooklatch.enqueue('gone', 'k2', '{}')`)

@@ -94,7 +94,7 @@ func TestWarnsOfSigningInOverPlainHTTP(t *testing.T) {
 		"admin: {token: canary-token-0123456789, console_url: http://ops.example.com}":  true,
 		"admin: {token: canary-token-0123456789, console_url: https://ops.example.com}": false,
 		"admin: {token: canary-token-0123456789, console_url: http://localhost:8081}":   false,
-		"admin: {token: canary-token-0123456789, listen: 0.0.0.0:8081}":                 false, // nobody says how it is reached
+		"admin: {token: canary-token-0123456789, listen: 0.0.0.0:8081}":                 false, // no console URL is configured
 		"admin: {console_url: http://ops.example.com}":                                  false,
 	} {
 		got := about("console", Warnings(parse(t, text), secret.Value{}))

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// place writes a file with exactly this mode, regardless of the umask.
+// place writes a file with exactly this mode, whatever the umask is.
 func place(t *testing.T, path, text string, mode os.FileMode) {
 	t.Helper()
 	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
@@ -101,7 +101,7 @@ func TestFindTakesNoFileOfSomebodyElse(t *testing.T) {
 				t.Skip("only root can give a file away")
 			}
 			require.NoError(t, os.Chown(name, 4711, -1))
-			// For root: root owns everything except this file.
+			// This is for root: root owns every file except this one.
 			_, err = Find("")
 			require.ErrorContains(t, err, "because it belongs to another user (4711)")
 		})

@@ -15,7 +15,7 @@ import (
 
 var update = flag.Bool("update", false, "write the expected files anew instead of comparing with them")
 
-// environment contains the variables that the files in testdata refer to.
+// environment contains the variables for the files in testdata.
 var environment = map[string]string{
 	"APP_SECRET":            "raw:canary-app",
 	"CANARY":                "canary-value",
@@ -80,7 +80,7 @@ func TestBadFiles(t *testing.T) {
 	}
 }
 
-// No secret of any file may appear in printed or reported text (I12). All secrets contain the word
+// Printed and reported text must not contain any file's secrets (I12). All secrets contain the word
 // canary, which no key contains.
 func TestSecretsStaySecret(t *testing.T) {
 	t.Parallel()
@@ -116,7 +116,7 @@ func TestSecretsAreRead(t *testing.T) {
 	require.Equal(t, "canary-file-number-one", cfg.Destinations["mail"].SMTP.Password.Reveal())
 }
 
-// The content of a variable is only a value: it can neither add keys nor refer to other variables.
+// A variable's content is only a value: it can neither add keys nor refer to other variables.
 func TestVariablesAreValues(t *testing.T) {
 	t.Parallel()
 	cfg, err := Load("testdata/good.environment.yaml", lookup)
@@ -144,7 +144,7 @@ func TestProblemHasThePositionOfTheField(t *testing.T) {
 	at("routes[0].when", "amount_paid > 0")
 	at("routes[1].http.url", "https://app.example.com/customers/")
 	at("sources.custom.event_id.pointer", "event_id")
-	at("destinations.mail.smtp.no_such_key", "smtp:") // the nearest around it
+	at("destinations.mail.smtp.no_such_key", "smtp:") // nearest enclosing line
 }
 
 func TestFind(t *testing.T) {
@@ -179,7 +179,7 @@ func TestLoadWithoutFile(t *testing.T) {
 	require.ErrorIs(t, err, os.ErrNotExist)
 }
 
-// expectFile compares got with the text of a file, or writes it to the file with -update.
+// expectFile compares got with a file's text, or writes got to the file with -update.
 func expectFile(t *testing.T, path, got string) {
 	t.Helper()
 	if *update {
@@ -231,8 +231,8 @@ func TestRetentionIsFilledIn(t *testing.T) {
 	require.Equal(t, 2*day, cfg.Retention.Payloads, "payloads are not kept longer than events")
 }
 
-// The default is never below the floor of a provider, and one second less than the floor is refused
-// with the number and the reason.
+// The default is never below a provider's floor. One second less than the floor is refused, with
+// the number and the reason.
 func TestRetentionFloorOfEveryProvider(t *testing.T) {
 	t.Parallel()
 	for _, name := range catalog.Names() {
@@ -257,7 +257,7 @@ func TestRetentionFloorOfEveryProvider(t *testing.T) {
 	}
 }
 
-// A form is longer than its content, which is what GitHub caps.
+// A form is longer than its content, whose size GitHub limits.
 func TestMaxBodyOf(t *testing.T) {
 	t.Parallel()
 	cfg, err := Parse("max.yaml", []byte(`

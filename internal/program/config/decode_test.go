@@ -19,7 +19,7 @@ func FuzzParse(f *testing.F) {
 	} {
 		f.Add([]byte(seed))
 	}
-	dir := f.TempDir() // *_file must find nothing
+	dir := f.TempDir() // *_file must find no file
 	f.Fuzz(func(t *testing.T, data []byte) {
 		cfg, err := Parse(dir+"/fuzz.yaml", data, func(string) (string, bool) { return "canary-value", true })
 		if err != nil {

@@ -16,8 +16,8 @@ import (
 
 const schemaPath = "../../../docs/config.schema.json"
 
-// Every file that the parser accepts must be valid by the schema, or editors would mark errors in
-// it. README and examples are such files too.
+// Every file that the parser accepts must match the schema, or editors would mark errors in it.
+// README and examples contain such files too.
 func TestGoodFilesMatchTheSchema(t *testing.T) {
 	t.Parallel()
 	schema := compileSchema(t)
@@ -78,7 +78,7 @@ func anyVariable(name string) (string, bool) {
 
 var yamlBlock = regexp.MustCompile("(?s)```yaml\n(.*?)```")
 
-// goodTexts returns the good files of testdata, the examples in docs, and the configurations in
+// goodTexts returns the good files in testdata, the examples in docs, and the configurations in
 // README and docs.
 func goodTexts(t *testing.T) map[string]string {
 	t.Helper()
@@ -123,7 +123,7 @@ func compileSchema(t *testing.T) *jsonschema.Schema {
 	return schema
 }
 
-// asJSON reads a configuration like an editor's YAML support, but with references masked, so that
+// asJSON reads a configuration like an editor's YAML support, but with masked references, so that
 // they need no quotes inside braces.
 func asJSON(t *testing.T, text string) any {
 	t.Helper()

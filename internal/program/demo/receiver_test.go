@@ -31,8 +31,7 @@ func listener(t *testing.T) net.Listener {
 	return l
 }
 
-// post sends a signed request with an idempotency key, and returns the status and body of the
-// response.
+// post sends a signed request with an idempotency key, and returns the response status and body.
 func post(t *testing.T, base, key, sign string) (int, string) {
 	t.Helper()
 	response, err := http.DefaultClient.Do(request(t, base+"/effects", key, sign))
@@ -94,7 +93,7 @@ func TestReceiverAppliesEachKeyOnce(t *testing.T) {
 	require.Len(t, receiver.Seen(), 1)
 }
 
-// A request without a response is accepted when it is sent again.
+// A request that got no response is accepted when it is sent again.
 func TestReceiverLeavesAFirstRequestUnanswered(t *testing.T) {
 	t.Parallel()
 	l := listener(t)
@@ -103,7 +102,7 @@ func TestReceiverLeavesAFirstRequestUnanswered(t *testing.T) {
 	receiver.Start()
 	t.Cleanup(func() { require.NoError(t, receiver.Stop(context.Background())) })
 	to := "http://" + l.Addr().String() + demo.UnansweredPath
-	_, err = new(http.Transport).RoundTrip(request(t, to, "hl_1", testSecret)) //nolint:bodyclose // there is none
+	_, err = new(http.Transport).RoundTrip(request(t, to, "hl_1", testSecret)) //nolint:bodyclose // there is no response
 	require.Error(t, err)
 	require.Empty(t, receiver.Seen())
 	response, err := http.DefaultClient.Do(request(t, to, "hl_1", testSecret))
@@ -130,7 +129,7 @@ func TestMailCountsEachMessageIDOnce(t *testing.T) {
 	require.Equal(t, 2, mail.Seen()[0].Times)
 }
 
-// Seen effects are visible only on this machine, not to web sites that the user visits.
+// Seen effects are visible only on this machine, and not to web sites that the user visits.
 func TestSeenAnswersToNamesOfThisMachineOnly(t *testing.T) {
 	t.Parallel()
 	l := listener(t)
@@ -154,7 +153,7 @@ func TestSeenAnswersToNamesOfThisMachineOnly(t *testing.T) {
 	}
 }
 
-// The mail server of a process that fails during its start is stopped before it has served.
+// If a process fails during its start, its mail server is stopped before it has served.
 func TestMailStopsRightAfterItsStart(t *testing.T) {
 	t.Parallel()
 	for range 100 {

@@ -11,7 +11,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/runs"
 )
 
-// Every verb has all the texts that commands, pages and the API need.
+// Every verb has all texts that commands, pages and the API need.
 func TestEveryVerbIsWhole(t *testing.T) {
 	t.Parallel()
 	type name struct {
@@ -35,7 +35,7 @@ func TestEveryVerbIsWhole(t *testing.T) {
 		if v.Own {
 			continue
 		}
-		if before, is := said[v.Name]; is { // a page knows it only by its name
+		if before, is := said[v.Name]; is { // a page knows the verb only by its name
 			require.Equal(t, before, v.Said(), "%s", of)
 		}
 		said[v.Name] = v.Said()
@@ -47,7 +47,7 @@ func TestEveryVerbIsWhole(t *testing.T) {
 	require.Empty(t, desk.SaidOf("explode"))
 }
 
-// Every action of a bulk run is a verb of the same name, on the thing that the run selects.
+// Every bulk run action is a verb with the same name, on the kind of thing that the run selects.
 func TestEveryActionOfARunIsAVerb(t *testing.T) {
 	t.Parallel()
 	for _, action := range runs.Actions() {

@@ -25,7 +25,7 @@ func TestInvariantsHoldOnAnEmptyDatabase(t *testing.T) {
 	}
 }
 
-// Every invariant has a file that violates it and no other invariant.
+// Every invariant has a file that violates only that invariant.
 func TestBrokenInvariantsAreFound(t *testing.T) {
 	t.Parallel()
 	queries, err := filepath.Glob("query/*.sql")
@@ -40,7 +40,7 @@ func TestBrokenInvariantsAreFound(t *testing.T) {
 			pool := pgtest.New(t)
 			text, err := os.ReadFile(filepath.Join("testdata", name+".sql"))
 			require.NoError(t, err)
-			// Constraints of the database would refuse most of it.
+			// Database constraints would refuse most of the violations.
 			_, err = pool.Exec(t.Context(), "SET session_replication_role = replica;"+string(text)+";RESET session_replication_role")
 			require.NoError(t, err)
 			found, err := doctor.Invariants(t.Context(), pool, schema.Default)

@@ -16,8 +16,8 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// soon is how long the server may work on all queries of a status, for a million events and
-// effects of which 100,000 wait.
+// soon is the maximum time that the server may work on all status queries, with a million events
+// and effects of which 100,000 wait.
 const soon = 100 * time.Millisecond
 
 //go:embed testdata/large.sql
@@ -34,7 +34,7 @@ func TestAStatusSaysWhatTheTablesHold(t *testing.T) {
 	}
 	var opts []pgtest.Option
 	if long {
-		opts = append(opts, pgtest.Setting("shared_buffers", "512MB")) // as a server has that holds as much
+		opts = append(opts, pgtest.Setting("shared_buffers", "512MB")) // as on a server with this much data
 	}
 	admin := pgtest.New(t, opts...)
 	conn, err := admin.Acquire(t.Context())
@@ -62,7 +62,7 @@ func TestAStatusSaysWhatTheTablesHold(t *testing.T) {
 		_, err := admin.Exec(t.Context(), analyse)
 		require.NoError(t, err)
 		var s *doctor.Status
-		for range 3 { // the first ones read the catalogue, and from disk
+		for range 3 { // the first requests read the catalogue, and from disk
 			if log != nil {
 				_, _ = log.Take()
 			}

@@ -27,7 +27,7 @@ func TestSparklines(t *testing.T) {
 	}
 }
 
-// A number that was counted up to a limit has a plus.
+// A number that was counted only up to a limit has a plus.
 func TestCountsOfWhichThereMayBeMore(t *testing.T) {
 	t.Parallel()
 	d := Destination{Effects: map[string]int64{"pending": 16_666, "failed": 3}, AtLeast: []string{"pending"}}

@@ -18,11 +18,11 @@ import (
 
 var update = flag.Bool("update", false, "write testdata anew")
 
-// waits returns a database in which something of each kind waits.
+// waits returns a database with waiting rows of each kind.
 func waits(t *testing.T) *pgxpool.Pool {
 	t.Helper()
 	pool := pgtest.New(t)
-	// Status compares with a different hour from half past on.
+	// From half past on, the status compares with a different hour.
 	require.Eventually(t, func() bool {
 		var middle bool
 		require.NoError(t, pool.QueryRow(t.Context(), `SELECT extract(epoch FROM now()) % 1800 BETWEEN 0 AND 1780`).Scan(&middle))
@@ -37,7 +37,7 @@ func waits(t *testing.T) *pgxpool.Pool {
 	return pool
 }
 
-// Patterns of values that differ from run to run.
+// Patterns of values that differ between test runs.
 var changing = regexp.MustCompile(`\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(\.\d+)?Z|\b\d+ s\b`)
 
 func matches(t *testing.T, file string, got []byte) {
@@ -64,8 +64,8 @@ func TestAllIsSaidOnOneScreen(t *testing.T) {
 	matches(t, "testdata/status.json", machine.Bytes())
 }
 
-// A page that a user waits for counts less and says that there may be more: with fifty
-// destinations and as many sources, each gets a share of a thousand.
+// A page for which a user waits counts fewer rows, and says that there may be more. With fifty
+// destinations and fifty sources, each gets a share of a thousand rows.
 func TestWhoWaitsIsToldThatThereMayBeMore(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)

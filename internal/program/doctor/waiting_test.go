@@ -17,7 +17,7 @@ import (
 
 var anyTime = regexp.MustCompile(`\d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ`)
 
-// Waiting rows are reported: how many, since when, why, and which command to run.
+// Waiting rows are reported: their number, age, reason, and the command to run.
 func TestWhatWaitsIsTold(t *testing.T) {
 	t.Parallel()
 	setups, err := filepath.Glob("testdata/waiting/*.sql")

@@ -11,8 +11,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// An event that failed, was replayed by an operator and has two effects. One was parked, and
-// an operator retried it.
+// The event failed, was replayed by an operator and has two effects. One effect was parked, and an
+// operator retried it.
 func TestATimelineIsInOrderAndHasWhatPeopleOrdered(t *testing.T) {
 	t.Parallel()
 	at := func(seconds int) time.Time { return time.Date(2026, 11, 21, 8, 0, seconds, 0, time.UTC) }
@@ -65,8 +65,8 @@ func TestATimelineIsInOrderAndHasWhatPeopleOrdered(t *testing.T) {
 	}, l.Timeline())
 }
 
-// Older versions did not store the time of each duplicate. An imported event was received by
-// another system.
+// Older versions did not store each duplicate's time. An imported event was received by another
+// system.
 func TestATimelineSaysNoMoreThanIsKnown(t *testing.T) {
 	t.Parallel()
 	received, last := time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC), time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)

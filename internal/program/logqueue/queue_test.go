@@ -14,9 +14,9 @@ import (
 	"github.com/hooklatch/hooklatch/internal/program/logqueue"
 )
 
-// stream is a stream whose reader may stop, and which may fail.
+// stream is a stream that may fail, and whose reader may stop.
 type stream struct {
-	stuck   chan struct{} // its reader takes nothing before it is closed; nil: it reads
+	stuck   chan struct{} // the reader reads nothing until it is closed; if nil, it reads
 	text    strings.Builder
 	largest int
 	failure error
@@ -33,7 +33,7 @@ func (s *stream) Write(p []byte) (int, error) {
 	return s.text.Write(p)
 }
 
-// queued runs a test of a queue of n bytes, which is closed in the end.
+// queued runs a test with a queue of n bytes, and closes the queue at the end.
 func queued(t *testing.T, n int, test func(t *testing.T, out *stream, q *logqueue.Queue)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -76,8 +76,8 @@ func TestBeforeStartAWriteIsWrittenAtOnce(t *testing.T) {
 	q.Close(t.Context())
 }
 
-// A reader that stops reading causes dropped lines. The log says how many, at the place where they
-// are missing.
+// If a reader stops reading, lines are dropped. The log has their number, at the position where
+// they are missing.
 func TestAFullQueueDropsCountsAndSaysSo(t *testing.T) {
 	t.Parallel()
 	const room = 9 * 10 // ten lines
@@ -90,7 +90,7 @@ func TestAFullQueueDropsCountsAndSaysSo(t *testing.T) {
 		require.EqualValues(t, 5, q.Dropped())
 		require.EqualValues(t, room, q.Waiting())
 		require.ErrorContains(t, q.Trouble(), "too slow")
-		time.Sleep(7 * time.Second) //nolint:forbidigo // the clock is that of synctest
+		time.Sleep(7 * time.Second) //nolint:forbidigo // synctest's clock
 		require.ErrorContains(t, q.Trouble(), "the log on stderr: its reader has taken nothing for 7s; 5 lines")
 		close(out.stuck)
 		synctest.Wait()

@@ -21,7 +21,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// quietEnvironment unsets the variables of the machine's environment.
+// quietEnvironment unsets the machine's environment variables.
 func quietEnvironment(t *testing.T) {
 	t.Helper()
 	for _, name := range []string{
@@ -131,7 +131,7 @@ func newCollector(t *testing.T) (*collector, string) {
 	return c, server.URL
 }
 
-// got returns all bodies sent to path: protobuf, which contains strings unchanged.
+// got returns all bodies sent to path, as protobuf, which contains strings unchanged.
 func (c *collector) got(path string) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()

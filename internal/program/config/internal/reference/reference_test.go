@@ -24,7 +24,7 @@ func TestFilesAreCurrent(t *testing.T) {
 	}
 }
 
-// The comment of its field describes every key.
+// Every key is described by its field's comment.
 func TestEveryKeyHasAComment(t *testing.T) {
 	t.Parallel()
 	docs, err := readComments(root)
@@ -37,7 +37,7 @@ func TestEveryKeyHasAComment(t *testing.T) {
 		}
 		seen[typ] = true
 		for _, f := range config.Fields(typ) {
-			if f.Owner.Name() != "EventID" { // whose comment says it of all its places
+			if f.Owner.Name() != "EventID" { // its comment describes all its positions
 				require.NotEmpty(t, docs.field(f), "%s.%s", f.Owner.Name(), f.Go)
 			}
 			if inner := structOf(f.Type); inner != nil {
@@ -48,7 +48,7 @@ func TestEveryKeyHasAComment(t *testing.T) {
 	visit(reflect.TypeFor[config.Config]())
 }
 
-// The default in a comment is the default of an empty file.
+// The default in a comment equals the default of an empty file.
 func TestDefaultsAreThoseOfTheComments(t *testing.T) {
 	t.Parallel()
 	docs, err := readComments(root)
