@@ -35,7 +35,7 @@ func (t *telemetry) startAttempt(ctx context.Context, effect *ledger.Effect) (co
 	return t.startSpan(ctx, attempt, attrs...)
 }
 
-// timeEffect records how long an attempt took at its destination.
+// timeEffect records the duration of an attempt at its destination.
 func (t *telemetry) timeEffect(ctx context.Context, l *served, took time.Duration) {
 	t.effectDuration.Record(ctx, took.Seconds(), metric.WithAttributes(attribute.String(attrDestination, l.Name)))
 }

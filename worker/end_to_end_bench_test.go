@@ -25,9 +25,9 @@ import (
 	"github.com/hooklatch/hooklatch/worker/route"
 )
 
-// BenchmarkEndToEnd brings events to an HTTP effect at a local receiver: once with dispatch, claim
-// and settlement committed in groups, as usual, and once with a transaction for each. One operation
-// is one event on each side. Both sides take turns on one server with fsync on.
+// BenchmarkEndToEnd dispatches events whose effects call a local HTTP receiver: once with dispatch,
+// claim and settlement committed in groups, as usual, and once with a transaction for each. One
+// operation is one event on each side. Both sides take turns on one server with fsync on.
 //
 // It reports both sides' events/s and their ratio, both sides' Postgres CPU and its ratio (Linux
 // only), and the mean group size of commits, as evidence of the comparison. Client, receiver and

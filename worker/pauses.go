@@ -89,8 +89,8 @@ func (w *Worker) syncPauses(ctx context.Context, client *river.Client[pgx.Tx]) e
 }
 
 // watchServer logs that at_most_once effects are withheld because no operator has confirmed the
-// database server. told is the time of its last log line, which it updates and does not repeat too
-// early. If no data can be missing on the server, no confirmation is needed.
+// database server. It logs this once every tellWithheldEvery; told is the time of the last log
+// line. If no data can be missing on the server, no confirmation is needed.
 func (w *Worker) watchServer(ctx context.Context, told *time.Time) error {
 	ctx, cancel := context.WithTimeout(ctx, pausesTimeout)
 	defer cancel()

@@ -41,9 +41,9 @@ func (r *underway) attempt(attempt func()) {
 // Wait returns when all runs have ended.
 func (r *underway) Wait() { r.runs.Wait() }
 
-// Progress returns how many dispatches and attempts are under way, and how many have ended
-// since the start. A worker is stuck if underway stays above 0 while ended does not change for
-// longer than LongestRun.
+// Progress returns the number of dispatches and attempts in progress, and the number that have
+// ended since the start. A worker is stuck if underway stays above 0 while ended does not change
+// for longer than LongestRun.
 func (w *Worker) Progress() (underway, ended int64) {
 	ended = w.running.ended.Load() // read first, so that underway is never too small
 	return w.running.begun.Load() - ended, ended

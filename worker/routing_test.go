@@ -175,8 +175,8 @@ func TestReloadedRoutesDecide(t *testing.T) {
 }
 
 // A process that dies without withdrawing counts for half a minute more, and no other process takes
-// its events until then. A gateway decides nothing: it only makes workers wait for a while for a
-// worker with its routes.
+// its events until then. A gateway decides nothing: it only makes workers wait for a limited
+// time for a worker with its routes.
 func TestEventsWaitForTheNewestProcess(t *testing.T) {
 	t.Parallel()
 	other := fleet.Presence{ID: "other", Hash: "newer", Routes: "newer", Sources: []string{"stripe"}}
@@ -227,7 +227,7 @@ func TestEventsWaitForTheNewestProcess(t *testing.T) {
 	})
 }
 
-// If a configuration is rolled back to after no process has run it for a while, it counts as new.
+// A configuration counts as new when it is rolled back to, if no process has run it for a while.
 func TestConfigurationRolledBackToBeginsAnew(t *testing.T) {
 	t.Parallel()
 	p := newPrograms(t)

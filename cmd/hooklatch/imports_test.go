@@ -184,8 +184,8 @@ func TestImportsPointOneWay(t *testing.T) {
 	}
 }
 
-// Callers get a provider from the catalog by name. The gateway accepts any provider, including one
-// that is declared elsewhere.
+// Callers get a provider from the catalog by name. The gateway accepts any provider, including
+// providers declared elsewhere.
 func TestOnlyTheCatalogNamesSenders(t *testing.T) {
 	t.Parallel()
 	const catalog = module + "/gateway/provider/catalog"

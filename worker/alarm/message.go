@@ -80,7 +80,7 @@ const maxSubject = 150
 var prefixes = map[What]string{Lasts: "still firing: ", Ended: "resolved: "}
 
 // Mail renders messages as emails to these recipients. A phone shows the beginning of a subject, so
-// the message comes before the name of the condition.
+// the message precedes the condition's name.
 func Mail(recipients ...string) func(Message) (ledger.Request, error) {
 	return func(m Message) (ledger.Request, error) {
 		subject := fmt.Sprintf("[hooklatch] %s%s (%s)", prefixes[m.What], safetext.Line(m.Alert.Message, maxSubject), m.Alert.Name)

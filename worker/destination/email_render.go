@@ -12,7 +12,7 @@ import (
 )
 
 // renderEmail returns the message to send. Equal arguments give equal bytes, so all copies of one
-// effect are the same (I7): the Message-ID comes from the idempotency key and the date from the
+// effect are the same (I7): the Message-ID derives from the idempotency key, and the date from the
 // effect.
 func renderEmail(m Message, from *mail.Address, idempotencyKey string, createdAt time.Time) ([]byte, error) {
 	to, err := m.recipients()

@@ -25,8 +25,8 @@ const (
 	userAgent          = "hooklatch"
 )
 
-// HTTPOptions configure where and how effects of kind "http" are sent. At most one of Bearer,
-// Basic and an Authorization among SecretHeaders may be set.
+// HTTPOptions configure the requests for effects of kind "http". At most one of Bearer, Basic and
+// an Authorization among SecretHeaders may be set.
 type HTTPOptions struct {
 	// Name is the destination's name in the configuration. Required.
 	Name string `yaml:"-"`

@@ -12,7 +12,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// Kinds of destination, as returned by Sender.Kind. The kind determines what a route renders.
+// Kinds of destination, as returned by Sender.Kind. A route renders the format for the kind.
 const (
 	KindHTTP  = "http"
 	KindEmail = "email"
@@ -25,7 +25,7 @@ const (
 type Sender interface {
 	// Kind returns the kind of destination: "http", "email" or "sql".
 	Kind() string
-	// FirstRequest returns what the destination adds to the request at the first claim, without
+	// FirstRequest returns the destination's additions to the request at the first claim, without
 	// secrets. It fills only parts that the ledger does not have yet.
 	FirstRequest(e *ledger.Effect) ledger.Request
 	// Send makes one attempt, within its own time-out. It puts the request on the wire at most
@@ -33,8 +33,8 @@ type Sender interface {
 	Send(ctx context.Context, e *ledger.Effect) Outcome
 }
 
-// TimeLimited is a Sender that knows how long an attempt may take. It is used when a worker is
-// created, for a destination whose options have no time-out.
+// TimeLimited is a Sender that knows its maximum attempt time. It is used when a worker is created,
+// for a destination whose options have no time-out.
 type TimeLimited interface {
 	// Timeout returns the longest duration of an attempt.
 	Timeout() time.Duration

@@ -102,8 +102,8 @@ func (r *fleetRate) token(ctx context.Context) (time.Time, error) {
 	return next, nil
 }
 
-// refill takes tokens for the jobs that wait. The database returns when the last of them is
-// valid; the others are spread over the time before.
+// refill takes tokens for the waiting jobs. The database returns the time at which the last token
+// is valid; the other tokens are spread over the time before.
 func (r *fleetRate) refill(ctx context.Context) error {
 	n := min(max(1, int(r.waiting.Load())), r.prefetch)
 	wait, err := r.take(ctx, n)

@@ -13,8 +13,8 @@ import (
 	"github.com/hooklatch/hooklatch/internal/program/config"
 )
 
-// lacks returns a text about what a configuration lacks for the parts of this process, and what to
-// do, or "" if nothing is missing.
+// lacks describes the settings that a configuration lacks for the parts of this process, with
+// advice. It returns "" if nothing is missing.
 func (a *App) lacks(cfg *config.Config) string {
 	var missing []string
 	if a.opts.Gateway && len(cfg.Sources) == 0 {

@@ -20,7 +20,7 @@ type Unserved struct {
 	Unrendered  int64 // effects that the missing route must still render, which will be parked
 }
 
-// String describes the waiting effects and what they wait for.
+// String describes the waiting effects, with the missing destination or route.
 func (u Unserved) String() string {
 	waits := fmt.Sprintf("%d effects wait", u.Effects)
 	if u.Effects == 1 {

@@ -40,7 +40,7 @@ const AllowFsyncOff = "fsync_off"
 // AllowsFsyncOff reports whether a server that may lose commits is allowed.
 func (db Database) AllowsFsyncOff() bool { return slices.Contains(db.Allow, AllowFsyncOff) }
 
-// HA says what Hooklatch may rely on after a failover of the database.
+// HA describes Hooklatch's assumptions about a database failover.
 type HA struct {
 	// Set this to true only if commits wait for a standby (synchronous_standby_names) and
 	// only a standby with all commits is ever promoted. at_most_once effects then continue

@@ -13,7 +13,7 @@ import (
 const hashLength = 16
 
 // undecided matches the fields that change no decision: an additional secret during a rotation, and
-// how long events are kept for deduplication.
+// the retention of a source's events.
 var undecided = regexp.MustCompile(`^sources\.[^.]*\.(secrets|retention)$|^destinations\.[^.]*\.http\.sign\.`)
 
 // Hash identifies the settings that decide about events: sources, destinations and routes, without

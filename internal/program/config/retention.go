@@ -35,7 +35,7 @@ type SourceRetention struct {
 	Dedup time.Duration `yaml:"dedup,omitempty"`
 }
 
-// fillInRetention sets how long every source's events are kept for deduplication.
+// fillInRetention sets the default retention periods, for every source and globally.
 func (c *Config) fillInRetention() {
 	global := c.Retention.Dedup
 	for name, s := range c.Sources {

@@ -19,7 +19,7 @@ func documented(base, version string) api.Console {
 		}
 	}
 	for i, f := range either {
-		if f.Name == "state" { // of events or of effects
+		if f.Name == "state" { // for events or effects
 			either[i].Words, either[i].Help = nil, "in this state"
 		}
 	}

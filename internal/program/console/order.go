@@ -139,7 +139,7 @@ type confirmPage struct {
 	view
 	asked
 
-	Wrong  string // what is missing in the form
+	Wrong  string // missing form field
 	Reason string
 }
 

@@ -33,7 +33,7 @@ type newRunPage struct {
 
 	Verb     desk.Verb
 	Query    url.Values // query of the run
-	Wrong    string     // what is missing in the form
+	Wrong    string     // missing form field
 	Form     url.Values // the form as sent
 	Most     int64      // maximum number for the caller's role; 0 for no limit
 	Once     string     // id of the run, so that a form that is sent twice starts one run

@@ -72,8 +72,8 @@ func (v View) WhyNot() string {
 	return v.hidden
 }
 
-// Payload returns an event's payload without the masked values. If they cannot be located,
-// nothing of the payload is shown.
+// Payload returns an event's payload without the masked values. If they cannot be located, no part
+// of the payload is shown.
 func (v View) Payload(e *inbox.Event) pretty.Payload {
 	body, stored := e.Payload(), e.Body != nil && e.ErasedAt.IsZero()
 	switch {

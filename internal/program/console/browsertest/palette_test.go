@@ -10,8 +10,8 @@ import (
 	"slices"
 )
 
-// frequent is the number of the 256 colours that are chosen by frequency. The other colours are
-// those that differ most from the chosen ones: a state is a few letters in its own colour.
+// frequent is the number of the 256 colours that are chosen by frequency. The other colours differ
+// most from the frequent colours: a state is a few letters in its own colour.
 const frequent = 128
 
 // fewColours reduces a picture to 256 colours: a page has few colours except at the edges of letters.

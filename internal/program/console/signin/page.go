@@ -39,7 +39,7 @@ func (g *Guard) show(w http.ResponseWriter, r *http.Request, p Page) {
 	g.opts.Page(w, r, p)
 }
 
-// isBrowser reports whether a request comes from a browser, not from a program.
+// isBrowser reports whether a browser, not a program, sent a request.
 func isBrowser(r *http.Request) bool {
 	return strings.Contains(r.Header.Get("Accept"), "text/html") && r.Header.Get("Authorization") == ""
 }
