@@ -69,7 +69,7 @@ func (c *cli) whyNot(d deed, err error) error {
 // longOf returns a verb's long help: its result, then more.
 func longOf(v desk.Verb, more string) string {
 	const width = 84 // like the other help texts
-	return wrappedAt(width, v.MeansFor("The "+v.On.One())+" "+more, 0)
+	return wrappedAt(width, v.Means+" "+more, 0)
 }
 
 // newDeed returns the command that applies a verb to the object in its arguments.

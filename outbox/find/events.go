@@ -22,7 +22,7 @@ type Events struct {
 	Source identity.Source  `json:"source,omitempty" find:"source" help:"of this 'source'" label:"Source"`
 	Type   string           `json:"type,omitempty" find:"type" help:"of this 'type', such as invoice.paid or invoice.*" label:"Type" hint:"invoice.*"` // or a pattern of package wildcard
 	State  inbox.Outcome    `json:"state,omitempty" find:"state" help:"in this 'state': %s" label:"State"`
-	Has    []Attribute      `json:"has,omitempty" find:"has" help:"with all of these 'attributes': %s" label:"Has"`
+	Has    []Attribute      `json:"has,omitempty" find:"has" help:"with all given 'attributes' (allowed: %s)" label:"Has"`
 	ID     identity.EventID `json:"id,omitempty" find:"id" help:"with this 'id', of any source" label:"ID"` // of any source, unless Source names one
 	Span
 	Content
