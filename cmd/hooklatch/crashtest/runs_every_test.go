@@ -123,6 +123,7 @@ func TestRunsOfEveryKindOutliveTheirCommand(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			patience := patience * time.Duration(max(1, n/2000)) // more rows take longer
 			pool := pgtest.New(t, pgtest.MaxConns(8))
 			worker := newProcess(t, pool, "worker", idle)
 			worker.signedIn(t, n)
