@@ -19,10 +19,10 @@ func (c *cli) newEventsErase() *cobra.Command {
 		Short: desk.By(erasure.ActionEraseEvent).Short,
 		Long: `Erase the personal data of one event, or of all that match: its body, the requests
 its effects sent, the responses and the errors. If the delivery contained other events
-too, only this event's part is erased; the headers are erased with the delivery's last
-event. The event's id and outcome and the keys of its effects are kept, so that a
-redelivery is a duplicate. The event is never dispatched again, and its effects are
-never attempted again.
+too, only this event's part is erased. The headers are erased with the delivery's last
+remaining event. The event's id and outcome and the keys of its effects are kept, so
+that a redelivery is a duplicate. The event is never dispatched again, and its effects
+are never attempted again.
 
 The command refuses events with unfinished work; --cancel cancels that work first.
 Nothing is erased until --yes is given. Kept ids and keys may contain personal data: the

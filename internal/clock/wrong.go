@@ -14,8 +14,8 @@ const skewVariable = "HOOKLATCH_CLOCK"
 // Skew returns how far the clock is deliberately ahead.
 func Skew() time.Duration { return skewOfProcess() }
 
-// skewOfProcess reads the environment once. An invalid value ends the process. Otherwise a
-// test would seem to survive a wrong clock that was in fact right.
+// skewOfProcess reads the environment once. An invalid value ends the process: if it were
+// ignored, a test meant to run with a wrong clock would pass with a correct one.
 var skewOfProcess = sync.OnceValue(func() time.Duration {
 	text := os.Getenv(skewVariable)
 	if text == "" {

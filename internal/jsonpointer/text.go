@@ -214,8 +214,9 @@ func (r *reader) str(i int) int {
 	return -1
 }
 
-// isPlain reports whether none of eight bytes is a quote, a backslash or a control character.
-// It may also mistake some bytes after one of these for special ones.
+// isPlain reports whether none of the eight bytes is a quote, a backslash or a control
+// character. The bit trick may also flag bytes after the first such byte, which does not change
+// the result.
 func isPlain(x uint64) bool {
 	const each, high = 0x0101010101010101, 0x8080808080808080
 	quote, slash := x^('"'*each), x^('\\'*each)

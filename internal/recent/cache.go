@@ -1,4 +1,4 @@
-// Package recent remembers recently committed events, so that a duplicate is recognized
+// Package recent remembers recently committed events, so that a duplicate is recognised
 // without a query, as long as the database is the same.
 package recent
 

@@ -160,8 +160,8 @@ func (f *Fleet) syncQueues(ctx context.Context, unserved time.Duration, leave fu
 	return moved, nil
 }
 
-// Redirect moves a job to its destination's queue. The process that runs the job cannot process it
-// and then snoozes it. Errors: ErrUnavailable.
+// Redirect moves a job to its destination's queue. A process that runs the job and does not have
+// the destination calls Redirect and then snoozes the job. Errors: ErrUnavailable.
 func (f *Fleet) Redirect(ctx context.Context, jobID int64) error {
 	if _, err := f.execute(ctx, "redirect_job", f.sql.RedirectJob.With(redirectJob{JobID: jobID})); err != nil {
 		return fmt.Errorf("redirect job: %w", err)

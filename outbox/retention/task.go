@@ -54,7 +54,7 @@ func (t *task) part() Part {
 // time is enough.
 func (t *task) due() bool {
 	enough := grain
-	if t.what == Versions || t.what == Imports { // all of them are read
+	if t.what == Versions || t.what == Imports { // each run reads every row of these kinds, so one runs at most once a day
 		enough = Day
 	}
 	return t.before.Sub(t.horizon) >= min(enough, t.period/10)

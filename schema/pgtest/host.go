@@ -72,7 +72,7 @@ func foreignHost(ctx context.Context, rawURL string) (*host, error) {
 func mustParse(rawURL string) url.URL {
 	u, err := url.Parse(rawURL)
 	if err != nil {
-		panic(err) // made by url.URL
+		panic(err) // cannot happen: url.URL formatted rawURL
 	}
 	return *u
 }

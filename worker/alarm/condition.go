@@ -14,9 +14,9 @@ const (
 	Window = 10 * time.Minute
 	// fewAttempts is the minimum number of first attempts, or of requests, for a rate to count.
 	fewAttempts = 20
-	// failedShare is the first-attempt failure rate from which a destination counts as failing.
+	// failedShare is the first-attempt failure rate at which a destination counts as failing.
 	failedShare = 0.25
-	// refusedShare is the share of refused requests from which a source counts as misconfigured.
+	// refusedShare is the share of refused requests at which a source counts as misconfigured.
 	refusedShare = 0.1
 	// refusedInARow is the number of consecutive refused deliveries from known senders after which
 	// their secret counts as wrong.

@@ -57,8 +57,8 @@ func (s *Sign) standardWebhooks() []secret.Value {
 	return s.StandardWebhooks
 }
 
-// validate reports for each secret why it cannot sign, or why the receiver's library would read it
-// differently. It never quotes a secret.
+// validate reports each secret that cannot sign, or that the receiver's library would read
+// differently, and why. It never quotes a secret.
 func (s *Sign) validate() error {
 	var c option.Check
 	if s != nil && len(s.StandardWebhooks) == 0 {

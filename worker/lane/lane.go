@@ -198,7 +198,7 @@ func (l *Lane) SetAside() { l.asideAt.Store(time.Now().UnixNano()) }
 func (l *Lane) NoTokenFor(d time.Duration) { l.noToken.Store(time.Now().Add(d).UnixNano()) }
 
 const (
-	// LeastAbandoned is the number of abandoned calls from which a destination may be Stuck.
+	// LeastAbandoned is the number of abandoned calls at which a destination may be Stuck.
 	// Destinations with many slots may have abandonedPerSlot for each slot. An abandoned call holds
 	// a goroutine and the body of its effect.
 	LeastAbandoned   = 32

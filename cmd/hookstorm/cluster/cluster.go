@@ -49,7 +49,7 @@ type Options struct {
 type Cluster struct {
 	opts Options
 
-	acting sync.Mutex // held while servers are started and ended
+	acting sync.Mutex // held while servers are started or stopped
 	made   int        // servers so far; each has its own directory
 	stop   bool
 

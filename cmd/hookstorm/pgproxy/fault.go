@@ -47,8 +47,8 @@ const (
 	SlowBytes Kind = "slow_bytes"
 	// Refuse resets new connections of one process or of all. Existing connections remain.
 	Refuse Kind = "refuse"
-	// Cap rejects new connections as a server without free slots does (53300), if
-	// Fault.Connections already exist.
+	// Cap rejects new connections once the number in Fault.Connections is open, with 53300,
+	// like a server that has no free slots.
 	Cap Kind = "cap"
 )
 

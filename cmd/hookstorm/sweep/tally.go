@@ -23,7 +23,7 @@ func (t *tally) update() error {
 // made records a visit.
 func (t *tally) made(v Visit) {
 	if !t.itinerary.made(v) {
-		return // a rule that the lane always has
+		return // no planned visit: the lane sets this failpoint in all its processes
 	}
 	fault := history.Fault{Kind: "failpoint_" + v.Action, Target: v.Place, Detail: v.String()}
 	t.history.Begin(history.Record{Who: "sweep", Op: history.OpFault, Fault: &fault}).End(history.OK, "", nil)

@@ -160,7 +160,7 @@ func beginRun(r *request) error {
 			return err
 		}
 		if counted.More || counted.Selected > moreThan {
-			return again(fmt.Sprintf("This run concerns more than %d. Type the word %s to start it.", moreThan, word))
+			return again(fmt.Sprintf("This run selects more than %d %s. Type the word %s to start it.", moreThan, desk.By(o.Action).On, word))
 		}
 	}
 	by := r.operator(reason)

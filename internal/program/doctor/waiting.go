@@ -155,7 +155,7 @@ func (w *waiting) unserved(reportedAt time.Time) string {
 	case !w.works && w.reportedAt.IsZero():
 		return "no worker has ever run here"
 	case !w.works:
-		return "no worker is running; the last one reported " + w.reportedAt.UTC().Format(timeLayout)
+		return "no worker is running; the last one was seen at " + w.reportedAt.UTC().Format(timeLayout)
 	case reportedAt.IsZero():
 		return "no worker has ever processed its queue"
 	case w.now.Sub(reportedAt) > reportInterval:

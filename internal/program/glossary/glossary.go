@@ -32,7 +32,7 @@ func Terms() []Term {
 		{Name: "Handler", Means: "A Go function that processes events inside a database transaction."},
 		{Name: "Dispatch", Means: "The step that turns an accepted event into effects, in one transaction."},
 		{Name: "Destination", Means: "A system that Hooklatch calls: an HTTP endpoint, a mail server, a database."},
-		{Name: "Effect", Means: "The work that an event leads to at one destination: a request, an e-mail, a statement. It keeps one idempotency key and one body for all attempts."},
+		{Name: "Effect", Means: "The work that an event leads to at one destination: a request, an email, a statement. It keeps one idempotency key and one body for all attempts."},
 		{Name: "Attempt", Means: "One try to apply an effect. The first-attempt failure rate is the share of effects whose first attempt failed.", Not: []string{"share of first attempts that failed"}},
 		{Name: "In doubt", Means: "The state of an effect whose attempt was sent and whose outcome is unknown. It is attempted again with the same key."},
 		{Name: "Parked", Means: "The state of an effect that is set aside until an operator retries or cancels it.", Not: []string{"waits for a person", "wait for a person"}},
@@ -41,7 +41,7 @@ func Terms() []Term {
 		{Name: "Held", Means: "The state of an event that the replay guard holds back until an operator releases or drops it."},
 		{Name: "Breaker", Means: "A switch that pauses a destination while its attempts fail. Probes find out when it works again."},
 		{
-			Name: "Operator", Means: "A person who acts through the command line, the console or the API. Every operator action is recorded with the person who requested it.",
+			Name: "Operator", Means: "A user who acts through the command line, the console or the API. Every operator action is recorded with the user who requested it.",
 			Not: []string{"what people ordered", "what a person ordered", "who ordered it"},
 		},
 		{
@@ -52,6 +52,6 @@ func Terms() []Term {
 		{Name: "Alert", Means: "A condition that needs attention. It fires when the condition begins, notifies its receivers, and resolves when the condition ends.", Not: []string{"told at once", "tell nobody"}},
 		{Name: "Backfill", Means: "Reading a provider's list of events or deliveries to fetch what its webhooks did not deliver. One reading is a pass."},
 		{Name: "Retention", Means: "How long rows are kept. Expired rows are deleted.", Not: []string{"past its time", "past their time", "time was over"}},
-		{Name: "Erasure", Means: "The removal of personal data from stored events and effects. Their keys stay, so that duplicates are still recognized."},
+		{Name: "Erasure", Means: "The removal of personal data from stored events and effects. Their keys stay, so that duplicates are still recognised."},
 	}
 }

@@ -1,5 +1,5 @@
--- Moves an effect's job to its destination's queue. The process that runs the job cannot process
--- it.
+-- Moves an effect's job to its destination's queue. The process that runs the job does not have
+-- the destination.
 UPDATE hooklatch.river_job AS j
 SET queue = d.queue
 FROM hooklatch.destinations AS d

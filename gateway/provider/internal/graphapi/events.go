@@ -34,7 +34,7 @@ func events() proof.EventRule {
 // lists above d.
 func objectPart(d *proof.Document, levels int) string {
 	object := proof.At("/object").Up(levels).Optional(d)
-	if object == WhatsAppObject { // the only one whose types begin with the field
+	if object == WhatsAppObject { // WhatsApp's is the only object whose event types begin with the field name
 		return ""
 	}
 	return cmp.Or(object, proof.UnknownType) + "."

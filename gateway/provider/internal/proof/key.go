@@ -107,7 +107,8 @@ func OrWhole(rule KeyRule, attempt ...string) KeyRule {
 	}
 }
 
-// WholeForm hashes all fields in a form into a key, except for some.
+// WholeForm hashes a form into a key. It leaves out the fields named in attempt, which differ
+// between attempts at one delivery.
 func WholeForm(attempt ...string) KeyRule {
 	return func(d *Document) (string, error) {
 		fields, err := d.Form()
