@@ -209,7 +209,7 @@ func TestBusyTableEndsUp(t *testing.T) {
 	migrator.SetPatience(50 * time.Millisecond)
 	_, err = migrator.Up(t.Context())
 	require.ErrorContains(t, err, "migrate up: a table was in use at each attempt for 50ms")
-	require.ErrorContains(t, err, "run it again")
+	require.ErrorContains(t, err, "run the migration again")
 
 	require.NoError(t, user.Rollback(t.Context()))
 	_, err = migrator.Up(t.Context())
