@@ -48,7 +48,7 @@ func TestManyAreRetriedAndWatched(t *testing.T) {
 	b.tabTo(t, "Reason (stored in the operator log)", "")
 	b.press(t, reason+kb.Enter)
 	b.at(t, "/runs/1?done=begun")
-	b.until(t, `document.querySelector("#live").innerText.includes("1 in a second")`)
+	b.until(t, `document.querySelector("#live").innerText.includes("at most 1 change")`)
 	b.until(t, `document.querySelector("progress") === null || document.querySelector("#live").innerText.includes("so far")`)
 	b.tabTo(t, "Pause", "")
 	b.press(t, kb.Enter)
