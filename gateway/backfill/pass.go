@@ -51,7 +51,7 @@ type pass struct {
 // dry reports whether the pass writes nothing.
 func (p *pass) dry() bool { return p.order.DryRun }
 
-// reports reports whether the pass only reports what is missing.
+// reports is true for a pass that lists missing events and does not fetch them.
 func (p *pass) reports() bool {
 	return p.dry() || p.order.By == "" && p.source.Settings.Mode == ModeReport
 }

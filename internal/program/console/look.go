@@ -79,6 +79,6 @@ func chooseLook(r *request) error {
 		Name: lookCookie, Value: url.Values{"zone": {chosen.Zone}, "theme": {chosen.Theme}}.Encode(),
 		Path: r.base + "/", MaxAge: int((365 * 24 * time.Hour).Seconds()), HttpOnly: true, SameSite: http.SameSiteLaxMode,
 	})
-	http.Redirect(r.w, r.Request, r.local(r.PostForm.Get("from")), http.StatusSeeOther) //nolint:gosec // local stays in the console
+	http.Redirect(r.w, r.Request, r.local(r.PostForm.Get("from")), http.StatusSeeOther)
 	return nil
 }
