@@ -1,5 +1,7 @@
 # syntax=docker/dockerfile:1
 
+# For those who build the image themselves. The released image has the same content; .ci/image
+# assembles it from the released binaries.
 FROM golang:1.26.8-alpine AS build
 WORKDIR /src
 COPY go.mod go.sum ./
@@ -8,13 +10,16 @@ COPY . .
 # The tag or commit it is built from: docker build --build-arg VERSION=$(git describe --tags --always --dirty) .
 ARG VERSION
 RUN --mount=type=cache,target=/go/pkg/mod --mount=type=cache,target=/root/.cache/go-build \
-    CGO_ENABLED=0 go build -trimpath -ldflags="-s -w -X main.version=${VERSION}" -o /hooklatch ./cmd/hooklatch
+    CGO_ENABLED=0 go build -trimpath -ldflags="-s -w -X main.version=${VERSION}" -o /image/usr/bin/hooklatch ./cmd/hooklatch
+RUN install -D -m 644 .tools/image/passwd /image/etc/passwd && \
+    install -D -m 644 cmd/hooklatch/licenses.txt /image/licenses/LICENSES.txt && \
+    install -d -m 1777 /image/tmp
 
-# Alpine, not scratch: certificates, time zones and the wget of the health checks.
-FROM alpine:3.22.2
-RUN apk add --no-cache ca-certificates tzdata && adduser -S -D -H -u 10001 hooklatch
-COPY --from=build /hooklatch /usr/local/bin/hooklatch
-USER 10001
+# Nothing but the program: certificates and time zones are in it.
+FROM scratch
+COPY --from=build /image /
+ENV PATH=/usr/bin
+USER 65532:65532
 EXPOSE 8080 8081
 ENTRYPOINT ["hooklatch"]
 # Mount the configuration there: -v ./hooklatch.yaml:/etc/hooklatch/hooklatch.yaml:ro
