@@ -1,0 +1,40 @@
+package docs_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// maxExposure is the exposure of the service, from 0 to 100, above which systemd-analyze fails.
+const maxExposure = "20"
+
+func TestTheUnitsAreSound(t *testing.T) {
+	t.Parallel()
+	analyze, err := exec.LookPath("systemd-analyze")
+	if err != nil {
+		t.Skip("systemd-analyze is not installed here")
+	}
+	program, err := exec.LookPath("true") // in place of the program, which its package installs
+	require.NoError(t, err)
+	units, err := filepath.Glob("systemd/*")
+	require.NoError(t, err)
+	require.NotEmpty(t, units)
+	dir := t.TempDir()
+	for i, unit := range units {
+		text, err := os.ReadFile(unit)
+		require.NoError(t, err)
+		units[i] = filepath.Join(dir, filepath.Base(unit))
+		require.NoError(t, os.WriteFile(units[i], []byte(strings.ReplaceAll(string(text), "/usr/bin/hooklatch", program)), 0o600))
+	}
+	// systemd-analyze exits with 0 for unknown keys and bad values, and only prints them.
+	out, err := exec.CommandContext(t.Context(), analyze, append([]string{"verify", "--man=no"}, units...)...).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	require.Empty(t, string(out))
+	out, err = exec.CommandContext(t.Context(), analyze, "security", "--offline=true", "--threshold="+maxExposure, filepath.Join(dir, "hooklatch.service")).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+}
