@@ -1,0 +1,142 @@
+package docs_test
+
+import (
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"testing"
+
+	"github.com/goccy/go-yaml"
+	"github.com/stretchr/testify/require"
+)
+
+// inClone is a small clone that has the scripts of a release, at the tag v0.1.0.
+type inClone struct {
+	*testing.T
+	dir string
+}
+
+func newClone(t *testing.T) inClone {
+	t.Helper()
+	c := inClone{t, t.TempDir()}
+	for _, name := range []string{".ci/release", ".ci/release-notes"} {
+		text, err := os.ReadFile(filepath.Join("..", name))
+		require.NoError(t, err)
+		c.write(name, string(text))
+	}
+	c.write("CHANGELOG.md", "# Changelog\n\n## [Unreleased]\n\n- Later.\n\n## [0.1.0]\n\nThe first,\nsee [it](docs/it.md).\n\n- One\n  item.\n- Two.\n\n## [0.0.9]\n\n- Before.\n")
+	c.git("init", "-q")
+	c.git("add", ".")
+	c.git("commit", "-q", "-m", "First")
+	c.git("tag", "v0.1.0")
+	return c
+}
+
+func (c inClone) write(name, text string) {
+	c.Helper()
+	path := filepath.Join(c.dir, name)
+	require.NoError(c, os.MkdirAll(filepath.Dir(path), 0o700))
+	require.NoError(c, os.WriteFile(path, []byte(text), 0o600))
+}
+
+func (c inClone) git(args ...string) {
+	c.Helper()
+	cmd := exec.CommandContext(c.Context(), "git", append([]string{"-c", "user.name=a", "-c", "user.email=a@example.com"}, args...)...)
+	cmd.Dir = c.dir
+	out, err := cmd.CombinedOutput()
+	require.NoError(c, err, "%s", out)
+}
+
+// run runs a script, and returns what it printed.
+func (c inClone) run(args ...string) (string, error) {
+	cmd := exec.CommandContext(c.Context(), "bash", args...)
+	cmd.Dir = c.dir
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+// refuses runs a release, which must fail before it builds anything.
+func (c inClone) refuses(version, sentence string) {
+	c.Helper()
+	out, err := c.run(".ci/release", version)
+	require.Error(c, err)
+	require.Contains(c, out, sentence)
+	require.NoDirExists(c, filepath.Join(c.dir, "material"))
+}
+
+func TestAReleaseIsRefusedWithASentence(t *testing.T) {
+	t.Parallel()
+	c := newClone(t)
+	c.refuses("0.1.0", "must look like v0.1.0")
+	c.refuses("v0.2.0", "CHANGELOG.md has no section ## [0.2.0]: write what users get in v0.2.0")
+	c.refuses("v0.0.9", "v0.0.9 is not a tag of the commit at hand: check out the tag, or run git tag v0.0.9")
+	c.write("left", "")
+	c.refuses("v0.1.0", "the tree has changes that are not committed; commit or remove them:\n?? left")
+	c.git("add", ".")
+	c.git("commit", "-q", "-m", "Second")
+	c.refuses("v0.1.0", "v0.1.0 is not a tag of the commit at hand")
+	worktree := inClone{t, filepath.Join(t.TempDir(), "worktree")}
+	c.git("worktree", "add", "-q", worktree.dir, "v0.1.0")
+	worktree.refuses("v0.1.0", "run git clone, and bash .ci/release there")
+}
+
+func TestTheNotesOfAReleaseAreItsSection(t *testing.T) {
+	t.Parallel()
+	c := newClone(t)
+	for _, tag := range []string{"v0.1.0", "v0.1.0-rc.1"} {
+		out, err := c.run(".ci/release-notes", tag)
+		require.NoError(t, err, out)
+		require.Equal(t, "The first, see [it](https://github.com/hooklatch/hooklatch/blob/"+tag+"/docs/it.md).\n\n- One item.\n- Two.\n", out)
+	}
+	// The newest version of the changelog has notes, and each of its links leads somewhere.
+	newest := regexp.MustCompile(`(?m)^## \[(\d+\.\d+\.\d+)\]`).FindStringSubmatch(pages(t)["../CHANGELOG.md"])
+	require.NotNil(t, newest)
+	out, err := inClone{t, ".."}.run(".ci/release-notes", "v"+newest[1])
+	require.NoError(t, err, out)
+	require.NotRegexp(t, `\]\([a-zA-Z.]+/`, out, "a relative link")
+	require.NotRegexp(t, `(?m)^  [^-]`, out, "a paragraph of several lines")
+}
+
+// unknown is the commit of an action in whose repository a person has still to look.
+const unknown = "@0000000000000000000000000000000000000000"
+
+// A release is a draft that a person approves, and it does not run before a person has looked up
+// the commits that nothing here can confirm.
+func TestAReleaseWaitsForAPerson(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../.github/workflows/release.yml")
+	require.NoError(t, err)
+	var w struct {
+		On   map[string]map[string][]string `yaml:"on"`
+		Jobs map[string]struct {
+			Environment string            `yaml:"environment"`
+			Permissions map[string]string `yaml:"permissions"`
+		} `yaml:"jobs"`
+	}
+	require.NoError(t, yaml.Unmarshal(text, &w))
+	require.Equal(t, map[string]map[string][]string{"push": {"tags": {"v*"}}}, w.On, "only a tag starts a release")
+	for name, job := range w.Jobs {
+		if !maps.Equal(job.Permissions, map[string]string{"contents": "read"}) {
+			require.Equal(t, "release", job.Environment, "%s may write, so a person approves it", name)
+		}
+	}
+	require.Contains(t, string(text), "gh release create \"$GITHUB_REF_NAME\" --draft")
+
+	files, err := filepath.Glob("../.github/workflows/*.y*ml")
+	require.NoError(t, err)
+	wanted := map[string]bool{}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		for _, match := range regexp.MustCompile(`uses: (\S+)`+unknown).FindAllStringSubmatch(string(text), -1) {
+			wanted[match[1]] = true
+		}
+	}
+	listed := map[string]bool{}
+	for _, match := range regexp.MustCompile("(?m)^\\| `(\\S+)` \\|").FindAllStringSubmatch(pages(t)["../docs/releasing.md"], -1) {
+		listed[match[1]] = true
+	}
+	require.Equal(t, wanted, listed, "docs/releasing.md must list the actions whose commit is unknown")
+}
