@@ -1,0 +1,75 @@
+{{- define "hooklatch.name" -}}
+{{- if contains .Chart.Name .Release.Name }}{{ .Release.Name }}{{ else }}{{ .Release.Name }}-{{ .Chart.Name }}{{ end -}}
+{{- end }}
+
+{{- /* Labels that select pods never change: a Deployment's selector is immutable. */}}
+{{- define "hooklatch.selector" -}}
+app.kubernetes.io/name: hooklatch
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end }}
+
+{{- define "hooklatch.labels" -}}
+{{ include "hooklatch.selector" . }}
+app.kubernetes.io/version: {{ .Values.image.tag | default .Chart.AppVersion | quote }}
+{{- end }}
+
+{{- define "hooklatch.config" -}}
+{{- toYaml (mergeOverwrite (deepCopy .Values.config) (dict "gateway" (dict "listen" ":8080") "admin" (dict "listen" ":8081"))) }}
+{{- end }}
+
+{{- /* The spec of a pod without its containers. */}}
+{{- define "hooklatch.pod" -}}
+serviceAccountName: {{ include "hooklatch.name" . }}
+automountServiceAccountToken: false
+enableServiceLinks: false
+{{- with .Values.image.pullSecrets }}
+imagePullSecrets:
+  {{- range . }}
+  - name: {{ . }}
+  {{- end }}
+{{- end }}
+securityContext:
+  runAsNonRoot: true
+  runAsUser: 65532
+  runAsGroup: 65532
+  fsGroup: 65532
+  seccompProfile:
+    type: RuntimeDefault
+volumes:
+  - name: config
+    configMap:
+      name: {{ include "hooklatch.name" . }}
+  {{- with .Values.secretFiles }}
+  - name: secrets
+    secret:
+      secretName: {{ . }}
+      defaultMode: 0440
+  {{- end }}
+{{- end }}
+
+{{- /* The fields that all containers have. Takes root, secret and resources. */}}
+{{- define "hooklatch.container" -}}
+image: {{ .root.Values.image.repository }}:{{ .root.Values.image.tag | default .root.Chart.AppVersion }}
+imagePullPolicy: {{ .root.Values.image.pullPolicy }}
+envFrom:
+  - secretRef:
+      name: {{ .secret | default .root.Values.secret }}
+volumeMounts:
+  - name: config
+    mountPath: /etc/hooklatch
+    readOnly: true
+  {{- if .root.Values.secretFiles }}
+  - name: secrets
+    mountPath: /run/secrets/hooklatch
+    readOnly: true
+  {{- end }}
+securityContext:
+  allowPrivilegeEscalation: false
+  privileged: false
+  readOnlyRootFilesystem: true
+  capabilities:
+    drop: [ALL]
+{{- with .resources }}
+resources: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end }}
