@@ -1,0 +1,182 @@
+package charttest
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	monitoring "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
+	"github.com/stretchr/testify/require"
+	apps "k8s.io/api/apps/v1"
+	batch "k8s.io/api/batch/v1"
+	core "k8s.io/api/core/v1"
+	policy "k8s.io/api/policy/v1"
+	"sigs.k8s.io/yaml"
+)
+
+// problems returns what kubeconform and the rules below have against rendered manifests.
+func problems(t *testing.T, rendered string) error {
+	t.Helper()
+	var errs []error
+	for _, minor := range minors {
+		out, err := tool(t, rendered, "kubeconform", "-strict", "-skip", "PodMonitor", "-kubernetes-version", minor,
+			"-schema-location", "schemas/{{.NormalizedKubernetesVersion}}/{{.ResourceKind}}.json")
+		if err != nil {
+			errs = append(errs, fmt.Errorf("Kubernetes %s: %s", minor, out))
+		}
+	}
+	for document := range strings.SplitSeq(rendered, "\n---\n") {
+		errs = append(errs, problemsOf([]byte(document)))
+	}
+	return errors.Join(errs...)
+}
+
+func problemsOf(document []byte) error {
+	var object struct {
+		Kind     string
+		Metadata struct{ Annotations map[string]string }
+	}
+	if err := yaml.Unmarshal(document, &object); err != nil {
+		return err
+	}
+	for annotation := range object.Metadata.Annotations {
+		if strings.HasPrefix(annotation, "helm.sh/hook") {
+			return fmt.Errorf("%s is a hook, which other tools than Helm treat differently", object.Kind)
+		}
+	}
+	switch object.Kind {
+	case "Deployment":
+		return problemsOfDeployment(document)
+	case "Job":
+		var job batch.Job
+		return errors.Join(yaml.Unmarshal(document, &job), problemsOfPod(job.Spec.Template.Spec))
+	case "PodDisruptionBudget":
+		var budget policy.PodDisruptionBudget
+		if err := yaml.Unmarshal(document, &budget); err != nil {
+			return err
+		}
+		if budget.Spec.MinAvailable != nil && budget.Spec.MaxUnavailable != nil {
+			return errors.New("the disruption budget has minAvailable and maxUnavailable")
+		}
+	case "ConfigMap":
+		var configured core.ConfigMap
+		if err := yaml.Unmarshal(document, &configured); err != nil {
+			return err
+		}
+		var config any
+		return errors.Join(yaml.Unmarshal([]byte(configured.Data["hooklatch.yaml"]), &config), openSecrets("", config))
+	case "PodMonitor":
+		return yaml.UnmarshalStrict(document, new(monitoring.PodMonitor))
+	case "Secret":
+		return errors.New("the chart makes a Secret: every reader of a release could read it")
+	}
+	return nil
+}
+
+func problemsOfDeployment(document []byte) error {
+	var deployment apps.Deployment
+	if err := yaml.Unmarshal(document, &deployment); err != nil {
+		return err
+	}
+	// The selector of an installed Deployment cannot change.
+	selector := slices.Sorted(maps.Keys(deployment.Spec.Selector.MatchLabels))
+	if want := []string{"app.kubernetes.io/component", "app.kubernetes.io/instance", "app.kubernetes.io/name"}; !slices.Equal(selector, want) {
+		return fmt.Errorf("the selector of %s has other labels than installed releases: %v", deployment.Name, selector)
+	}
+	pod := deployment.Spec.Template.Spec
+	for _, c := range pod.Containers {
+		if c.LivenessProbe == nil || c.LivenessProbe.HTTPGet.Path != "/healthz" {
+			return fmt.Errorf("the livenessProbe of %s asks for more than /healthz: a lost database would restart every pod", c.Name)
+		}
+		if c.ReadinessProbe == nil || c.ReadinessProbe.HTTPGet.Path != "/readyz" {
+			return fmt.Errorf("the readinessProbe of %s does not ask for /readyz", c.Name)
+		}
+	}
+	return problemsOfPod(pod)
+}
+
+// problemsOfPod requires what the Pod Security Standard "restricted" requires, and a root that
+// cannot be written.
+func problemsOfPod(pod core.PodSpec) error {
+	given, err := json.Marshal(pod)
+	if err != nil {
+		return err
+	}
+	for _, want := range []string{
+		`"runAsNonRoot":true`, `"runAsUser":65532`, `"seccompProfile":{"type":"RuntimeDefault"}`, `"automountServiceAccountToken":false`,
+		`"readOnlyRootFilesystem":true`, `"allowPrivilegeEscalation":false`, `"privileged":false`, `"capabilities":{"drop":["ALL"]}`,
+	} {
+		if !strings.Contains(string(given), want) {
+			return fmt.Errorf("the pod has no %s", want)
+		}
+	}
+	return nil
+}
+
+// secretKeys returns the settings that may also be given as a file: those are the secrets.
+var secretKeys = sync.OnceValues(func() (map[string]bool, error) {
+	text, err := os.ReadFile("../../config.schema.json")
+	if err != nil {
+		return nil, err
+	}
+	var schema struct {
+		Defs map[string]struct {
+			Properties map[string]any `json:"properties"`
+		} `json:"$defs"`
+	}
+	keys := map[string]bool{"value": true}
+	err = json.Unmarshal(text, &schema)
+	for _, definition := range schema.Defs {
+		for key := range definition.Properties {
+			if name, ok := strings.CutSuffix(key, "_file"); ok && definition.Properties[name] != nil && name != "url" {
+				keys[name] = true
+			}
+		}
+	}
+	return keys, err
+})
+
+var (
+	reference = regexp.MustCompile(`\$\{[A-Za-z_][A-Za-z0-9_]*\}`)
+	password  = regexp.MustCompile(`://[^/@\s]*:[^/@\s]+@|password=`)
+)
+
+// openSecrets finds secrets in a configuration that are written instead of referred to.
+func openSecrets(key string, value any) error {
+	var errs []error
+	switch value := value.(type) {
+	case map[string]any:
+		for name, inner := range value {
+			errs = append(errs, openSecrets(name, inner))
+		}
+	case []any:
+		for _, inner := range value {
+			errs = append(errs, openSecrets(key, inner))
+		}
+	case string:
+		keys, err := secretKeys()
+		if err != nil {
+			return err
+		}
+		if open := reference.ReplaceAllString(value, ""); keys[key] && open == value || password.MatchString(open) {
+			return fmt.Errorf("the ConfigMap contains the secret in %s: refer to it as ${NAME} or by file", key)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func TestSecretsAreKnownByTheirFiles(t *testing.T) {
+	t.Parallel()
+	keys, err := secretKeys()
+	require.NoError(t, err)
+	for _, key := range []string{"token", "secrets", "bearer", "standard_webhooks", "password", "client_secret", "direct_url"} {
+		require.True(t, keys[key], key)
+	}
+}
