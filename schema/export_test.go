@@ -11,6 +11,11 @@ import (
 // SetPatience shortens a migration's wait for a busy table.
 func (m *Migrator) SetPatience(d time.Duration) { m.patience = d }
 
+// AddMigration adds a migration after the last one.
+func (m *Migrator) AddMigration(up string) {
+	m.migrations = append(m.migrations, migration{version: len(m.migrations) + 1, name: "added", up: up, checksum: checksum(up)})
+}
+
 // RestoreRiverIndexes is the step that Up runs before River's migrations after present up to
 // last.
 func (m *Migrator) RestoreRiverIndexes(ctx context.Context, tx pgx.Tx, present, last int) (bool, error) {

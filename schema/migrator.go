@@ -31,6 +31,7 @@ const (
 	codeLockTimeout = "55P03" // lock_not_available
 	codeDeadlock    = "40P01" // deadlock_detected
 	codeStillInUse  = "2BP01" // dependent_objects_still_exist
+	codeMayNot      = "42501" // insufficient_privilege
 )
 
 // Migrator brings the schema of a database up or down, and reports its state.
@@ -146,7 +147,10 @@ func (m *Migrator) log(ctx context.Context, steps []Step) {
 
 // explain adds advice to errors with common causes.
 func (m *Migrator) explain(err error) error {
-	if codeOf(err) == codeLockTimeout {
+	switch codeOf(err) {
+	case codeMayNot:
+		return fmt.Errorf("the role %s may not migrate schema %s; run `hooklatch migrate up` with the role that owns the schema, and remove database.migrate where a process uses another role: %w", m.pool.Config().ConnConfig.User, m.name, err)
+	case codeLockTimeout:
 		return fmt.Errorf("a table was in use at each attempt for %v, and waiting longer would block everything else that uses the table; run the migration again when no long transaction or backup is running: the migration continues where it stopped: %w", m.patience, err)
 	}
 	return err

@@ -58,6 +58,7 @@ func TestUpDownUp(t *testing.T) {
 		require.Zero(t, status.River.Present)
 		require.ErrorContains(t, migrator.Validate(t.Context()), `schema "hooklatch" is not ready: migration 0001_inbox is pending; `)
 		require.ErrorContains(t, migrator.Validate(t.Context()), "; run: hooklatch migrate up")
+		require.ErrorIs(t, migrator.Validate(t.Context()), schema.ErrPending)
 
 		steps, err := migrator.Up(t.Context())
 		require.NoError(t, err)

@@ -2,6 +2,7 @@ package schema
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -96,6 +97,9 @@ func (m *Migrator) migrationStatus(applied map[int]applied) []MigrationStatus {
 	return all
 }
 
+// ErrPending is returned by Validate if this program needs migrations that are not applied.
+var ErrPending = errors.New("run: hooklatch migrate up")
+
 // Validate returns nil if this program can work with the database's schema, or an error that
 // explains what is missing and how to repair it. A schema that a newer program has migrated
 // further is fine, because a rolling update may be in progress.
@@ -117,7 +121,7 @@ func (m *Migrator) Validate(ctx context.Context) error {
 		missing = append(missing, fmt.Sprintf("River's tables have version %d, but version %d is required", river.Present, river.Wanted))
 	}
 	if len(missing) > 0 {
-		return fmt.Errorf("schema %q is not ready: %s; run: hooklatch migrate up", string(m.name), strings.Join(append(missing, changed...), "; "))
+		return fmt.Errorf("schema %q is not ready: %s; %w", string(m.name), strings.Join(append(missing, changed...), "; "), ErrPending)
 	}
 	if len(changed) > 0 {
 		return fmt.Errorf("schema %q was created by another program: %s; use the program that created it, or compare both programs and correct the checksum in %s.schema_migrations", string(m.name), strings.Join(changed, "; "), m.name)

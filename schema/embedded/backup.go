@@ -12,3 +12,12 @@ type Backup struct {
 	// write into the copy by their names, such as backup_label and standby.signal.
 	End func(ctx context.Context) (files map[string]string, err error)
 }
+
+// BackupStatements returns the statements that begin and end a backup of the server. The second one
+// returns the content of backup_label. Both are executed in one session.
+func (s *Server) BackupStatements() (begin, end string) {
+	if s.Major() < 15 { // the functions have other names
+		return "SELECT pg_start_backup('copy', true, false)", "SELECT labelfile FROM pg_stop_backup(false, false)"
+	}
+	return "SELECT pg_backup_start('copy', true)", "SELECT labelfile FROM pg_backup_stop(false)"
+}

@@ -13,15 +13,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// backupStatements returns the statements that begin and end a backup, for servers from 15 on
-// and for older ones.
-func backupStatements(major int) (begin, end string) {
-	if major >= 15 {
-		return "SELECT pg_backup_start('test', true)", "SELECT labelfile FROM pg_backup_stop(false)"
-	}
-	return "SELECT pg_start_backup('test', true, false)", "SELECT labelfile FROM pg_stop_backup(false, false)"
-}
-
 func TestABackupOfABusyServerBecomesItsStandby(t *testing.T) {
 	t.Parallel()
 	primary := startServer(t, Options{})
@@ -45,7 +36,7 @@ func TestABackupOfABusyServerBecomesItsStandby(t *testing.T) {
 	}()
 
 	conn := connect(t, primary.URL("postgres"))
-	begin, end := backupStatements(primary.Major())
+	begin, end := primary.BackupStatements()
 	standby := startServer(t, Options{Backup: &Backup{
 		Of: primary,
 		Begin: func(ctx context.Context) error {

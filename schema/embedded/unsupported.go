@@ -44,3 +44,17 @@ func (*Server) Pause() error { return nil }
 
 // Resume reverses Pause.
 func (*Server) Resume() error { return nil }
+
+// Installation describes the Postgres programs that Start uses.
+type Installation struct {
+	Bin      string
+	UID, GID int
+}
+
+// Installed always fails on this system.
+func Installed(context.Context) (Installation, error) {
+	return Installation{}, errors.New("find postgres: not supported on this system")
+}
+
+// Take does nothing on this system.
+func (Installation) Take(string) error { return nil }

@@ -1,0 +1,38 @@
+//go:build linux || darwin || freebsd
+
+package embedded
+
+import (
+	"context"
+	"fmt"
+	"os"
+)
+
+// Installation describes the Postgres programs that Start uses, for a caller whose server is
+// started by another program.
+type Installation struct {
+	Bin string // directory with postgres and initdb
+	// UID and GID are the account that runs the server: this process's own, or another one if
+	// this process is root, as which Postgres refuses to run.
+	UID, GID int
+}
+
+// Installed finds the programs as Start does. Its error lists the searched locations.
+func Installed(ctx context.Context) (Installation, error) {
+	own, err := serverOwner()
+	if err != nil {
+		return Installation{}, fmt.Errorf("find postgres: %w", err)
+	}
+	cache, err := cacheDir(own)
+	if err != nil {
+		return Installation{}, fmt.Errorf("find postgres: %w", err)
+	}
+	bin, err := systemSearch(own, cache, Options{}).locate(ctx, own, 0)
+	if err != nil {
+		return Installation{}, fmt.Errorf("find postgres: %w", err)
+	}
+	return Installation{Bin: bin.dir, UID: own.uid, GID: own.gid}, nil
+}
+
+// Take gives a file or directory to the account that runs the server.
+func (i Installation) Take(path string) error { return os.Lchown(path, i.UID, i.GID) }
