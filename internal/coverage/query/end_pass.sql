@@ -1,5 +1,6 @@
 -- Records the result of a pass, and the time of the next pass. The next pass begins immediately if
--- the list was made due meanwhile.
+-- the list was made due meanwhile. A pass ends once: if a COMMIT was not answered and this statement
+-- is repeated, it changes nothing, because a pass that has ended has no lease.
 UPDATE hooklatch.coverage AS c
 SET
     error = :error,
@@ -11,3 +12,4 @@ SET
 WHERE c.source = :source
     AND c.stream = :name
     AND c.fence = :fence
+    AND c.lease_until > '-infinity'

@@ -7,9 +7,9 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/hooklatch/hooklatch/internal/column"
 	"github.com/hooklatch/hooklatch/outbox/commit"
 	"github.com/hooklatch/hooklatch/outbox/identity"
-	"github.com/hooklatch/hooklatch/outbox/internal/column"
 )
 
 // Redelivery is a delivery requested again from the provider.
@@ -32,7 +32,7 @@ type redeliveryRow struct {
 	EventID    identity.EventID
 	Ref        string
 	HappenedAt time.Time
-	Counts     bool
+	Tries      int
 }
 
 type askRedeliveries struct {
@@ -41,23 +41,24 @@ type askRedeliveries struct {
 	Asked  []redeliveryRow
 }
 
-// Ask records redeliveries before the provider is asked for them, so that a request counts as a try
-// even if the process dies. If counts is false, they only wait. Ask returns the redeliveries that
-// may be requested; ended redeliveries may not.
-func (c *Coverage) Ask(ctx context.Context, s Stream, asked []Redelivery, counts bool) (open map[identity.EventID]bool, err error) {
+// Ask records redeliveries. It is called with Tries of 0 for redeliveries that wait, and with the
+// next number before each request, so that the request counts even if the process dies. Ask returns
+// the tries of the redeliveries that may be requested; ended redeliveries may not.
+func (c *Coverage) Ask(ctx context.Context, s Stream, asked ...Redelivery) (tries map[identity.EventID]int, err error) {
 	rows := make([]redeliveryRow, len(asked))
 	for i, r := range asked {
-		rows[i] = redeliveryRow{EventID: r.EventID, Ref: r.Ref, HappenedAt: r.HappenedAt, Counts: counts}
+		rows[i] = redeliveryRow{EventID: r.EventID, Ref: r.Ref, HappenedAt: r.HappenedAt, Tries: r.Tries}
 	}
 	err = c.opts.DB.Do(ctx, "ask_redeliveries", commit.Limits{}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
-		open = map[identity.EventID]bool{}
+		tries = map[identity.EventID]int{}
 		found, err := c.sql.AskRedeliveries.With(askRedeliveries{Source: s.Source, Name: s.Name, Asked: rows}).Query(ctx, tx)
 		if err != nil {
 			return err
 		}
 		var id identity.EventID
-		_, err = pgx.ForEachRow(found, []any{&id}, func() error {
-			open[id] = true
+		var n int
+		_, err = pgx.ForEachRow(found, []any{&id, &n}, func() error {
+			tries[id] = n
 			return nil
 		})
 		return err
@@ -65,7 +66,7 @@ func (c *Coverage) Ask(ctx context.Context, s Stream, asked []Redelivery, counts
 	if err != nil {
 		return nil, fmt.Errorf("ask for redeliveries: %w", err)
 	}
-	return open, nil
+	return tries, nil
 }
 
 type endRedeliveries struct {
@@ -105,7 +106,7 @@ type waitingRedeliveries struct {
 	Most   int
 }
 
-// Waiting returns the redeliveries that have not arrived and are not given up, the oldest first.
+// Waiting returns the redeliveries that have not arrived and are not given up, oldest first.
 func (c *Coverage) Waiting(ctx context.Context, s Stream, most int) (waiting []Redelivery, err error) {
 	err = c.opts.DB.Do(ctx, "waiting_redeliveries", commit.Limits{}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
 		rows, err := c.sql.WaitingRedeliveries.With(waitingRedeliveries{Source: s.Source, Name: s.Name, Most: most}).Query(ctx, tx)

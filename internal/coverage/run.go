@@ -1,15 +1,17 @@
 package coverage
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/hooklatch/hooklatch/internal/column"
 	"github.com/hooklatch/hooklatch/outbox/commit"
 	"github.com/hooklatch/hooklatch/outbox/identity"
-	"github.com/hooklatch/hooklatch/outbox/internal/column"
 )
 
 // Mode decides how a pass handles missing events.
@@ -34,6 +36,7 @@ type Counts struct {
 	Filtered  int64 `json:"filtered"`  // of a type that Hooklatch's endpoint does not get, or a test
 	Invalid   int64 `json:"invalid"`   // cannot be converted to an event
 	Altered   int64 `json:"altered"`   // differs from the webhook's content
+	Unlisted  int64 `json:"unlisted"`  // delivered by a webhook, but not in the list
 }
 
 // Found reports whether the pass found missing events.
@@ -44,31 +47,37 @@ type Run struct {
 	Stream
 	Counts
 
-	ID          int64     `json:"run_id"`
-	Mode        Mode      `json:"mode"`
-	Since       time.Time `json:"since"`
-	Until       time.Time `json:"until"`
-	RequestedBy string    `json:"requested_by,omitzero"`
-	StartedAt   time.Time `json:"started_at"`
-	EndedAt     time.Time `json:"ended_at,omitzero"` // zero: it is running, or its process was lost
-	Oldest      time.Time `json:"oldest,omitzero"`   // oldest missing event
-	Newest      time.Time `json:"newest,omitzero"`
-	Error       string    `json:"error,omitzero"`
+	ID            int64            `json:"run_id"`
+	Mode          Mode             `json:"mode"`
+	Since         time.Time        `json:"since"`
+	Until         time.Time        `json:"until"`
+	RequestedBy   string           `json:"requested_by,omitzero"`
+	StartedAt     time.Time        `json:"started_at"`
+	EndedAt       time.Time        `json:"ended_at,omitzero"` // zero: it is running, or its process was lost
+	Oldest        time.Time        `json:"oldest,omitzero"`   // oldest missing event
+	Newest        time.Time        `json:"newest,omitzero"`
+	UnlistedEvent identity.EventID `json:"unlisted_event,omitzero"` // one of the Unlisted events
+	Error         string           `json:"error,omitzero"`
 }
 
-// Outcome describes the pass's result.
+// Outcome describes the pass's result. An error does not hide what the pass found before.
 func (r *Run) Outcome() string {
-	switch {
-	case r.Error != "":
-		return r.Error
-	case r.EndedAt.IsZero():
+	if r.Error == "" && r.EndedAt.IsZero() {
 		return "has not ended: it is still running, or its process was lost"
-	case r.Lost > 0:
-		return "events are lost"
-	case r.Missing > r.Recovered+r.Asked:
-		return "events are missing"
 	}
-	return "complete"
+	var parts []string
+	switch {
+	case r.Lost > 0:
+		parts = append(parts, "events are lost")
+	case r.Missing > r.Recovered+r.Asked:
+		parts = append(parts, "events are missing")
+	case r.Unlisted > 0:
+		parts = append(parts, fmt.Sprintf("stored events that are not in the list: %d, such as %s", r.Unlisted, r.UnlistedEvent))
+	}
+	if r.Error != "" {
+		parts = append(parts, r.Error)
+	}
+	return cmp.Or(strings.Join(parts, "; "), "complete")
 }
 
 type beginRun struct {
@@ -78,13 +87,15 @@ type beginRun struct {
 	Until       time.Time
 	Mode        Mode
 	RequestedBy string
+	Tried       int64 // run of an earlier try whose COMMIT was not answered
 }
 
-// BeginRun records that a pass runs, and sets its ID.
+// BeginRun records that a pass runs, and sets its ID. Runs of earlier passes over the list whose
+// processes were lost end now.
 func (c *Coverage) BeginRun(ctx context.Context, r *Run) error {
 	err := c.opts.DB.Do(ctx, "begin_run", commit.Limits{}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
 		return c.sql.BeginRun.With(beginRun{
-			Source: r.Source, Name: r.Name, Since: r.Since, Until: r.Until, Mode: r.Mode, RequestedBy: r.RequestedBy,
+			Source: r.Source, Name: r.Name, Since: r.Since, Until: r.Until, Mode: r.Mode, RequestedBy: r.RequestedBy, Tried: r.ID,
 		}).QueryRow(ctx, tx).Scan(&r.ID, &r.StartedAt)
 	})
 	if err != nil {
@@ -96,17 +107,18 @@ func (c *Coverage) BeginRun(ctx context.Context, r *Run) error {
 type noteRun struct {
 	Counts
 
-	RunID  int64
-	Oldest *time.Time
-	Newest *time.Time
-	Ended  bool
-	Error  string
+	RunID         int64
+	Oldest        *time.Time
+	Newest        *time.Time
+	UnlistedEvent identity.EventID
+	Ended         bool
+	Error         string
 }
 
 // NoteRunTx records the pass's counts so far, in the transaction that stores its events.
 func (c *Coverage) NoteRunTx(ctx context.Context, tx pgx.Tx, r *Run, ended bool) error {
 	_, err := c.sql.NoteRun.With(noteRun{
-		Counts: r.Counts, RunID: r.ID, Oldest: column.KnownTime(r.Oldest), Newest: column.KnownTime(r.Newest), Ended: ended, Error: r.Error,
+		Counts: r.Counts, RunID: r.ID, Oldest: column.KnownTime(r.Oldest), Newest: column.KnownTime(r.Newest), UnlistedEvent: r.UnlistedEvent, Ended: ended, Error: r.Error,
 	}).Exec(ctx, tx)
 	if err != nil {
 		return fmt.Errorf("note run: %w", err)
@@ -130,7 +142,7 @@ type listRuns struct {
 	Most   int
 }
 
-// Runs returns the last passes over a source's lists, the newest first.
+// Runs returns the last passes over a source's lists, newest first.
 func (c *Coverage) Runs(ctx context.Context, source identity.Source, most int) ([]Run, error) {
 	rows, err := c.sql.Runs.With(listRuns{Source: source, Most: most}).Query(ctx, c.opts.ReadPool)
 	if err != nil {
@@ -141,7 +153,7 @@ func (c *Coverage) Runs(ctx context.Context, source identity.Source, most int) (
 		var ended, oldest, newest *time.Time
 		err := row.Scan(
 			&r.ID, &r.Source, &r.Name, &r.Since, &r.Until, &r.Mode, &r.RequestedBy, &r.StartedAt, &ended, &r.Requests, &r.Listed, &r.Known,
-			&r.Missing, &r.Recovered, &r.Asked, &r.Lost, &r.Filtered, &r.Invalid, &r.Altered, &oldest, &newest, &r.Error,
+			&r.Missing, &r.Recovered, &r.Asked, &r.Lost, &r.Filtered, &r.Invalid, &r.Altered, &r.Unlisted, &r.UnlistedEvent, &oldest, &newest, &r.Error,
 		)
 		r.EndedAt, r.Oldest, r.Newest = column.OrZero(ended), column.OrZero(oldest), column.OrZero(newest)
 		return r, err
@@ -167,6 +179,10 @@ type State struct {
 	EndpointWhy  string        `json:"endpoint_why,omitzero"`
 	EndpointAt   time.Time     `json:"endpoint_since,omitzero"`
 	Waiting      int64         `json:"redeliveries_waiting"`
+	// Unlisted counts the events that a webhook delivered and that the list did not contain, in
+	// the passes of the last two days. UnlistedEvent is one of them.
+	Unlisted      int64            `json:"unlisted"`
+	UnlistedEvent identity.EventID `json:"unlisted_event,omitzero"`
 }
 
 // States returns the states of all lists, by source.
@@ -180,7 +196,7 @@ func (c *Coverage) States(ctx context.Context) ([]State, error) {
 		var lastOK, endpointAt *time.Time
 		err := row.Scan(
 			&s.Source, &s.Name, &s.Now, &s.CreatedAt, &s.CoveredUntil, &lastOK, &s.NextAt, &s.Failures, &s.Error, &s.Endpoint, &s.EndpointWhy, &endpointAt,
-			&s.Waiting,
+			&s.Waiting, &s.Unlisted, &s.UnlistedEvent,
 		)
 		s.LastOKAt, s.EndpointAt = column.OrZero(lastOK), column.OrZero(endpointAt)
 		return s, err

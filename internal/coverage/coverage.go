@@ -15,11 +15,11 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/hooklatch/hooklatch/internal/column"
 	"github.com/hooklatch/hooklatch/internal/pipeline"
 	"github.com/hooklatch/hooklatch/internal/statement"
 	"github.com/hooklatch/hooklatch/outbox/commit"
 	"github.com/hooklatch/hooklatch/outbox/identity"
-	"github.com/hooklatch/hooklatch/outbox/internal/column"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/schema"
 )
@@ -109,6 +109,7 @@ type beginPass struct {
 	Ordered   bool
 	LeaseSecs float64
 	ListsSecs float64
+	TriedAt   *time.Time // start of an earlier try whose COMMIT was not answered
 }
 
 // Begin begins a pass over a list. From then on, writes of an older pass are refused. Begin returns
@@ -119,8 +120,12 @@ func (c *Coverage) Begin(ctx context.Context, s Stream, ordered bool, lease, lis
 	var p *Pass
 	err := c.opts.DB.Do(ctx, "begin_pass", commit.Limits{}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
 		begun := Pass{Stream: s, lease: lease}
+		asked := beginPass{Source: s.Source, Name: s.Name, Ordered: ordered, LeaseSecs: lease.Seconds(), ListsSecs: lists.Seconds()}
+		if p != nil {
+			asked.TriedAt, p = &p.Now, nil
+		}
 		var passUntil *time.Time
-		err := c.sql.BeginPass.With(beginPass{Source: s.Source, Name: s.Name, Ordered: ordered, LeaseSecs: lease.Seconds(), ListsSecs: lists.Seconds()}).QueryRow(ctx, tx).Scan(
+		err := c.sql.BeginPass.With(asked).QueryRow(ctx, tx).Scan(
 			&begun.Now, &begun.CreatedAt, &begun.CoveredUntil, &begun.DeepUntil, &passUntil, &begun.PageToken, &begun.Mark, &begun.fence,
 		)
 		if errors.Is(err, pgx.ErrNoRows) {
@@ -176,7 +181,7 @@ type movePass struct {
 }
 
 // MoveTx records the progress of the pass, in the transaction that stores the events found so far.
-// An open redelivery of the source limits CoveredUntil. Errors: ErrOvertaken.
+// An open redelivery of the list limits CoveredUntil. Errors: ErrOvertaken.
 func (c *Coverage) MoveTx(ctx context.Context, tx pgx.Tx, p *Pass, m Move) error {
 	tag, err := c.sql.MovePass.With(movePass{
 		Source: p.Source, Name: p.Name, Fence: p.fence, CoveredUntil: column.KnownTime(m.CoveredUntil), DeepUntil: column.KnownTime(m.DeepUntil),

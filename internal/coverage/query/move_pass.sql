@@ -1,5 +1,5 @@
 -- Moves the watermarks of a pass, in the transaction of the events it stored. An open redelivery of
--- the source limits the watermark: beyond it the list is not known to be complete.
+-- the list limits the watermark: beyond it the list is not known to be complete.
 UPDATE hooklatch.coverage AS c
 SET
     -- LEAST alone would use the open redelivery if :covered_until is NULL.
@@ -7,6 +7,7 @@ SET
         SELECT r.happened_at
         FROM hooklatch.redeliveries AS r
         WHERE r.source = :source
+            AND r.stream = :name
             AND r.ended_at IS NULL
         ORDER BY r.happened_at
         LIMIT 1

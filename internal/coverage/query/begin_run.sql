@@ -1,0 +1,32 @@
+-- Records that a pass runs, once: if a COMMIT was not answered, :tried is the run of the earlier try.
+-- Earlier passes over the list can no longer write. Their runs that have not ended never would.
+WITH tried AS (
+    SELECT run_id, started_at
+    FROM hooklatch.backfill_runs
+    WHERE run_id = :tried
+        AND source = :source
+        AND stream = :name
+        AND ended_at IS NULL
+),
+begun AS (
+    INSERT INTO hooklatch.backfill_runs (source, stream, since, until, mode, requested_by)
+    SELECT :source, :name, :since, :until, :mode, :requested_by
+    WHERE NOT EXISTS (SELECT FROM tried)
+    RETURNING run_id, started_at
+),
+lost AS (
+    UPDATE hooklatch.backfill_runs
+    SET
+        ended_at = now(),
+        error = 'its process was lost before the pass ended'
+    WHERE source = :source
+        AND stream = :name
+        AND started_at > now() - interval '7 days'
+        AND ended_at IS NULL
+        AND run_id <> :tried
+)
+SELECT run_id, started_at
+FROM tried
+UNION ALL
+SELECT run_id, started_at
+FROM begun
