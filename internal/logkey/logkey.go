@@ -11,6 +11,7 @@ const (
 	Batch        = "batch"         // number of members in one group commit
 	Before       = "before"        // time before which everything has expired
 	Bytes        = "bytes"         // size of the object in the message
+	Cell         = "cell"          // a cell's name in the configuration
 	Check        = "check"         // a check's name in the configuration
 	Config       = "config"        // path of the configuration file
 	ConfigHash   = "config_hash"   // configuration hash stored with events and effects
@@ -39,6 +40,7 @@ const (
 	Migration    = "migration"     // a migration's number and name
 	Outcome      = "outcome"       // result, from a fixed set
 	Path         = "path"          // path of a request or a file
+	Pool         = "pool"          // a pool of connections to Postgres
 	Provider     = "provider"      // provider slug
 	Queue        = "queue"         // River queue
 	Reason       = "reason"        // reason for a refusal, from a fixed set

@@ -115,15 +115,22 @@ func (c *Cache) Find(ref identity.EventRef) (Event, bool) {
 	if !found {
 		return Event{}, false
 	}
-	now, state := time.Since(c.began), c.state.Load()
-	if now-e.keptAt > remembered {
+	if time.Since(c.began)-e.keptAt > remembered {
 		return Event{}, false
 	}
+	_, life, known := c.Current()
+	return e.Event, known && e.life == life
+}
+
+// Current returns the current life and its name, as known at most a second ago. If they are not
+// known, it returns false and queries the database in the background.
+func (c *Cache) Current() (name string, life Life, known bool) {
+	now, state := time.Since(c.began), c.state.Load()
 	if !state.answered || now-state.askedAt > vouched {
 		c.askAgain(now)
-		return Event{}, false
+		return "", 0, false
 	}
-	return e.Event, e.life == state.life
+	return state.name, state.life, true
 }
 
 // askAgain queries the database in the background, at most once a second.

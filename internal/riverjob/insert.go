@@ -38,7 +38,9 @@ type InserterOptions struct {
 	// ConsoleURL is the base URL of the console's event and effect pages. Jobs' metadata
 	// contains links to them. Empty: no links.
 	ConsoleURL string
-	// Logger defaults to one that discards.
+	// Quiet is true if no client listens, so that nothing is notified.
+	Quiet bool
+	// Logger defaults to a logger that discards.
 	Logger *slog.Logger
 }
 
@@ -48,6 +50,7 @@ type Inserter struct {
 	pool       *pgxpool.Pool
 	sql        statements
 	topic      string // notification topic
+	quiet      bool
 	waker      *waker
 	consoleURL string
 
@@ -63,7 +66,7 @@ func NewInserter(opts InserterOptions) (*Inserter, error) {
 		return nil, fmt.Errorf("river client: %w", err)
 	}
 	in := &Inserter{
-		client: client, pool: opts.Pool, topic: string(name) + ".river_insert",
+		client: client, pool: opts.Pool, topic: string(name) + ".river_insert", quiet: opts.Quiet,
 		consoleURL: strings.TrimSuffix(opts.ConsoleURL, "/"), notified: make(map[string]time.Time),
 	}
 	if err := statement.Load(&in.sql, queries, "query", name.SQL); err != nil {
@@ -141,7 +144,7 @@ type ending interface{ AfterCommit(f func()) }
 // the transaction's end cannot be observed, the transaction itself notifies, unless another
 // has just done so.
 func (in *Inserter) Tell(ctx context.Context, tx pgx.Tx, queues []string) error {
-	if len(queues) == 0 {
+	if len(queues) == 0 || in.quiet {
 		return nil
 	}
 	if tx, ours := tx.(ending); ours {
@@ -158,7 +161,11 @@ func (in *Inserter) Tell(ctx context.Context, tx pgx.Tx, queues []string) error 
 }
 
 // Wake notifies River's clients that a job in a queue is due.
-func (in *Inserter) Wake(queue string) { in.waker.wake([]string{queue}) }
+func (in *Inserter) Wake(queue string) {
+	if !in.quiet {
+		in.waker.wake([]string{queue})
+	}
+}
 
 // untold returns the queues that no caller's transaction has just notified.
 func (in *Inserter) untold(queues []string) []string {

@@ -15,6 +15,7 @@ import (
 
 // Codes that are checked individually.
 const (
+	featureNotSupported    = "0A000"
 	CheckViolation         = "23514"
 	ReadOnly               = "25006"
 	Deadlock               = "40P01"
@@ -55,6 +56,24 @@ func Transient(code string) bool {
 	)
 }
 
+// Demoted reports whether err is a standby's refusal to write: the server was demoted, or a
+// connection leads to the wrong server. A statement that writes fails with ReadOnly. A transaction
+// that begins with READ WRITE fails with 0A000, the code of everything that is not supported, so
+// the server function decides. If a pooler omits the function, the text decides.
+func Demoted(err error) bool {
+	pg, answered := Of(err)
+	switch {
+	case !answered:
+		return false
+	case pg.Code == ReadOnly:
+		return true
+	case pg.Routine != "":
+		return pg.Code == featureNotSupported && pg.Routine == "call_bool_check_hook"
+	default:
+		return pg.Code == featureNotSupported && strings.Contains(pg.Message, "read-write mode during recovery")
+	}
+}
+
 // Lock reports whether a code means that another transaction's lock was in the way.
 func Lock(code string) bool { return code == LockNotAvailable || code == Deadlock }
 
@@ -62,7 +81,7 @@ func Lock(code string) bool { return code == LockNotAvailable || code == Deadloc
 // so itself, or it cannot be reached.
 func Away(err error) bool {
 	if pg, answered := Of(err); answered {
-		return Transient(pg.Code) || Lock(pg.Code)
+		return Transient(pg.Code) || Lock(pg.Code) || Demoted(err)
 	}
 	if _, refused := errors.AsType[*pgconn.ConnectError](err); refused {
 		return true

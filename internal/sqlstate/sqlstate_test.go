@@ -32,3 +32,27 @@ func TestADatabaseThatIsAwayIsToldFromOneThatIsWrong(t *testing.T) {
 	require.False(t, sqlstate.Away(nil))
 	require.False(t, sqlstate.Is(io.EOF, sqlstate.ReadOnly))
 }
+
+// A standby refuses a transaction with a code that is also the code of permanent errors.
+func TestADemotedServerIsToldFromAnUnsupportedStatement(t *testing.T) {
+	t.Parallel()
+	for demoted, errs := range map[bool][]*pgconn.PgError{
+		true: {
+			{Code: "25006", Message: "cannot execute INSERT in a read-only transaction", Routine: "PreventCommandIfReadOnly"},
+			{Code: "0A000", Message: "translated", Routine: "call_bool_check_hook"},
+			{Code: "0A000", Message: "cannot set transaction read-write mode during recovery"},
+		},
+		false: {
+			{Code: "0A000", Message: "cached plan must not change result type", Routine: "RevalidateCachedQuery"},
+			{Code: "0A000", Message: "cached plan must not change result type"},
+			{Code: "22023", Message: "invalid value for parameter", Routine: "call_bool_check_hook"},
+		},
+	} {
+		for _, one := range errs {
+			err := fmt.Errorf("begin: %w", one)
+			require.Equal(t, demoted, sqlstate.Demoted(err), one)
+			require.Equal(t, demoted, sqlstate.Away(err), one)
+		}
+	}
+	require.False(t, sqlstate.Demoted(io.EOF))
+}
