@@ -1,0 +1,110 @@
+package brokertest
+
+import (
+	"crypto/tls"
+	"io"
+	"net"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// proxy passes connections on to a broker, and can lose what the broker replies.
+type proxy struct {
+	address   string
+	deaf      atomic.Bool // if true, replies are discarded
+	connected atomic.Int32
+	received  atomic.Int64 // bytes that clients sent while deaf
+
+	mu   sync.Mutex
+	open []net.Conn
+}
+
+// newProxy starts a proxy. With a certificate, clients must use TLS.
+func newProxy(t *testing.T, broker string, certificate ...*tls.Config) *proxy {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	for _, c := range certificate {
+		listener = tls.NewListener(listener, c)
+	}
+	p := &proxy{address: listener.Addr().String()}
+	var running sync.WaitGroup
+	running.Go(func() {
+		for {
+			client, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			p.connected.Add(1)
+			running.Go(func() { p.pass(client, broker) })
+		}
+	})
+	t.Cleanup(func() {
+		listener.Close()
+		p.cut()
+		running.Wait()
+	})
+	return p
+}
+
+func (p *proxy) pass(client net.Conn, broker string) {
+	defer client.Close()
+	server, err := net.Dial("tcp", broker)
+	if err != nil {
+		return
+	}
+	defer server.Close()
+	p.mu.Lock()
+	p.open = append(p.open, client, server)
+	p.mu.Unlock()
+	var both sync.WaitGroup
+	both.Go(func() {
+		_, _ = io.Copy(io.MultiWriter(server, counter{p}), client)
+		server.Close()
+	})
+	both.Go(func() {
+		_, _ = io.Copy(unlessDeaf{client, p}, server)
+		client.Close()
+	})
+	both.Wait()
+}
+
+// cut closes all connections.
+func (p *proxy) cut() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, conn := range p.open {
+		conn.Close()
+	}
+	p.open = nil
+}
+
+// goDeaf discards the replies to everything that is sent from now on.
+func (p *proxy) goDeaf() {
+	p.received.Store(0)
+	p.deaf.Store(true)
+}
+
+type counter struct{ p *proxy }
+
+func (c counter) Write(b []byte) (int, error) {
+	if c.p.deaf.Load() {
+		c.p.received.Add(int64(len(b)))
+	}
+	return len(b), nil
+}
+
+type unlessDeaf struct {
+	client net.Conn
+	p      *proxy
+}
+
+func (w unlessDeaf) Write(b []byte) (int, error) {
+	if w.p.deaf.Load() {
+		return len(b), nil
+	}
+	return w.client.Write(b)
+}
