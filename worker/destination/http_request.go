@@ -54,10 +54,7 @@ func (h *HTTP) completed(r ledger.Request) ledger.Request {
 	if r.URL != "" && r.Method != "" {
 		return r
 	}
-	first := h.FirstRequest(nil)
-	maps.Copy(first.Headers, r.Headers)
-	r.URL, r.Method, r.Headers = cmp.Or(r.URL, first.URL), cmp.Or(r.Method, first.Method), first.Headers
-	return r
+	return r.CompletedBy(h.FirstRequest(nil))
 }
 
 // CheckHeader implements HeaderChecker.
@@ -78,6 +75,14 @@ func (h *HTTP) checkHeader(name, value string) error {
 		return setByDestination(canonical)
 	}
 	return checkHeaderValue(canonical, value)
+}
+
+// CheckHeader reports why no request may set a header to a value, at any destination.
+func CheckHeader(name, value string) error {
+	if err := CheckHeaderName(name); err != nil {
+		return err
+	}
+	return checkHeaderValue(http.CanonicalHeaderKey(name), value)
 }
 
 // CheckHeaderName reports why no request may set a header, at any destination.
@@ -135,22 +140,9 @@ func (h *HTTP) target(stored string) (*url.URL, error) {
 }
 
 func (h *HTTP) header(ctx context.Context, e *ledger.Effect, r ledger.Request, target *url.URL) (http.Header, error) {
-	header := make(http.Header, len(r.Headers)+12)
-	for _, name := range headerOrder(r.Headers) {
-		canonical := http.CanonicalHeaderKey(name)
-		delete(header, canonical)
-		for _, value := range r.Headers[name] {
-			if err := h.checkHeader(name, value); err != nil {
-				return nil, err
-			}
-			header.Add(canonical, value)
-		}
-	}
-	if r.ContentType != "" {
-		if checkHeaderValue("Content-Type", r.ContentType) != nil {
-			return nil, errors.New("content type has a character headers cannot have")
-		}
-		header.Set("Content-Type", r.ContentType)
+	header, err := requestHeader(r, h.checkHeader)
+	if err != nil {
+		return nil, err
 	}
 	if header.Get("User-Agent") == "" {
 		header.Set("User-Agent", h.userAgent)
@@ -158,12 +150,7 @@ func (h *HTTP) header(ctx context.Context, e *ledger.Effect, r ledger.Request, t
 
 	wireKey := wireKeyOf(e)
 	header.Set(h.idempotencyHeader, wireKey)
-	header.Set(headerAttempt, strconv.Itoa(e.Attempt))
-	if e.Event != (identity.EventRef{}) {
-		header.Set(headerEventID, headerText(string(e.Event.EventID)))
-		header.Set(headerEventType, headerText(e.EventType))
-		header.Set(headerEventSource, headerText(string(e.Event.Source)))
-	}
+	describe(header, e)
 	if h.signsWebhooks() {
 		if err := h.checkSigned(target); err != nil {
 			return nil, err
@@ -182,6 +169,38 @@ func (h *HTTP) header(ctx context.Context, e *ledger.Effect, r ledger.Request, t
 		propagate(ctx, e.Traceparent, header)
 	}
 	return header, nil
+}
+
+// requestHeader returns the headers that a request sets itself.
+func requestHeader(r ledger.Request, check func(name, value string) error) (http.Header, error) {
+	header := make(http.Header, len(r.Headers)+12)
+	for _, name := range headerOrder(r.Headers) {
+		canonical := http.CanonicalHeaderKey(name)
+		delete(header, canonical)
+		for _, value := range r.Headers[name] {
+			if err := check(name, value); err != nil {
+				return nil, err
+			}
+			header.Add(canonical, value)
+		}
+	}
+	if r.ContentType != "" {
+		if checkHeaderValue("Content-Type", r.ContentType) != nil {
+			return nil, errors.New("content type has a character headers cannot have")
+		}
+		header.Set("Content-Type", r.ContentType)
+	}
+	return header, nil
+}
+
+// describe sets the headers that describe the attempt and its event.
+func describe(header http.Header, e *ledger.Effect) {
+	header.Set(headerAttempt, strconv.Itoa(e.Attempt))
+	if e.Event != (identity.EventRef{}) {
+		header.Set(headerEventID, headerText(string(e.Event.EventID)))
+		header.Set(headerEventType, headerText(e.EventType))
+		header.Set(headerEventSource, headerText(string(e.Event.Source)))
+	}
 }
 
 // wireKeyOf returns the key that the attempt carries: the effect's own key, until the ledger

@@ -14,16 +14,21 @@ import (
 
 // Kinds of destination, as returned by Sender.Kind. A route renders the format for the kind.
 const (
-	KindHTTP  = "http"
-	KindEmail = "email"
-	KindSQL   = "sql"
+	KindHTTP     = "http"
+	KindEmail    = "email"
+	KindSQL      = "sql"
+	KindNATS     = "nats"
+	KindRabbitMQ = "rabbitmq"
 )
+
+// Brokers returns the kinds of destinations that are message brokers.
+func Brokers() []string { return []string{KindNATS, KindRabbitMQ} }
 
 // Sender performs one attempt of an effect. It is safe for concurrent use. A Sender may implement
 // any of the interfaces below; each interface documents its use. A Sender that wraps another Sender
 // must implement every interface that it passes on.
 type Sender interface {
-	// Kind returns the kind of destination: "http", "email" or "sql".
+	// Kind returns the kind of destination: "http", "email", "sql", "nats" or "rabbitmq".
 	Kind() string
 	// FirstRequest returns the destination's additions to the request at the first claim, without
 	// secrets. It fills only parts that the ledger does not have yet.
@@ -104,6 +109,14 @@ var (
 	_ Transactional    = (*SQL)(nil)
 	_ TimeLimited      = (*SQL)(nil)
 	_ StatementChecker = (*SQL)(nil)
+
+	_ Sender        = (*NATS)(nil)
+	_ TimeLimited   = (*NATS)(nil)
+	_ HeaderChecker = (*NATS)(nil)
+
+	_ Sender        = (*RabbitMQ)(nil)
+	_ TimeLimited   = (*RabbitMQ)(nil)
+	_ HeaderChecker = (*RabbitMQ)(nil)
 
 	_ StateReader = (*Fetcher)(nil)
 )

@@ -1,0 +1,80 @@
+package destination
+
+import (
+	"context"
+	"sync"
+)
+
+// link is the connection to a broker that the attempts of one destination share. The first attempt
+// that needs it opens it. After a failure, the next attempt opens it again.
+type link[C any] struct {
+	open  func(context.Context) (C, error)
+	alive func(C) bool
+	shut  func(C)
+
+	turn chan struct{} // has a token while an attempt uses conn or opens it
+	conn *C            // nil if none is open
+
+	mu     sync.Mutex // guards the fields below
+	users  int
+	closed bool
+}
+
+func newLink[C any](open func(context.Context) (C, error), alive func(C) bool, shut func(C)) *link[C] {
+	return &link[C]{open: open, alive: alive, shut: shut, turn: make(chan struct{}, 1)}
+}
+
+// begin registers an attempt. The returned function ends it.
+func (l *link[C]) begin() (end func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.users++
+	return func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.users--
+		l.shutUnused()
+	}
+}
+
+// get returns the connection to an attempt that has begun. It opens a connection if none is open.
+func (l *link[C]) get(ctx context.Context) (C, error) {
+	var none C
+	select {
+	case l.turn <- struct{}{}:
+		defer func() { <-l.turn }()
+	case <-ctx.Done():
+		return none, ctx.Err()
+	}
+	if l.conn != nil && l.alive(*l.conn) {
+		return *l.conn, nil
+	}
+	if l.conn != nil {
+		l.shut(*l.conn)
+		l.conn = nil
+	}
+	conn, err := l.open(ctx)
+	if err != nil {
+		return none, err
+	}
+	l.conn = &conn
+	return conn, nil
+}
+
+// Close closes the connection as soon as no attempt uses it.
+func (l *link[C]) Close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.closed = true
+	l.shutUnused()
+	return nil
+}
+
+// shutUnused closes a connection that is not needed any more. No attempt changes conn meanwhile,
+// because there are no attempts, and mu delays the next.
+func (l *link[C]) shutUnused() {
+	if l.closed && l.users == 0 && l.conn != nil {
+		l.shut(*l.conn)
+		l.conn = nil
+	}
+}
