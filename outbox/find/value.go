@@ -1,0 +1,37 @@
+package find
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/hooklatch/hooklatch/internal/payload"
+	"github.com/hooklatch/hooklatch/internal/safetext"
+	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/inbox"
+)
+
+// EventsOfValue finds the newest events of these sources with an indexed value, newest first.
+// Capital letters and surrounding space do not count. Each source and day is one look-up.
+func (f *Finder) EventsOfValue(ctx context.Context, text string, sources []identity.Source, limit int) ([]*inbox.Event, error) {
+	value := payload.SearchValue(safetext.Storable(text))
+	if value == "" || len(value) > payload.MaxSearchValue || len(sources) == 0 {
+		return nil, nil
+	}
+	limit = min(limit, maxLimit)
+	rows, err := f.sql.EventsOfValue.With(eventsOfValue{Value: value, Sources: sources, Limit: limit}).Query(ctx, f.walk)
+	if err != nil {
+		return nil, fmt.Errorf("find a value: %w", err)
+	}
+	refs, err := pgx.CollectRows(rows, pgx.RowToStructByPos[identity.EventRef])
+	if err != nil {
+		return nil, fmt.Errorf("find a value: %w", err)
+	}
+	events, err := f.eventsByRef(ctx, refs, func(a, b *inbox.Event) int { return cmp.Compare(b.AcceptSeq, a.AcceptSeq) })
+	if err != nil {
+		return nil, fmt.Errorf("find a value: %w", err)
+	}
+	return events[:min(limit, len(events))], nil
+}
