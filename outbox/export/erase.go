@@ -1,0 +1,213 @@
+package export
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/hooklatch/hooklatch/internal/statement"
+	"github.com/hooklatch/hooklatch/outbox/commit"
+	"github.com/hooklatch/hooklatch/outbox/identity"
+)
+
+// notesAtOnce is the number of erasures that one walk over the export carries out.
+const notesAtOnce = 10_000
+
+// note is an erasure that the export may lack.
+type note struct {
+	identity.EventRef
+
+	text        string // the error of the erased event
+	redacting   bool   // a setting of the source erased it, not an operator
+	requestedAt time.Time
+}
+
+type notes map[identity.EventRef]note
+
+// NoteErasureTx notes the erasure of an event that only the export has, in the transaction that
+// records it.
+func (a *Archive) NoteErasureTx(ctx context.Context, tx pgx.Tx, ref identity.EventRef, text string) error {
+	if _, err := a.sql.NoteErasure.With(noteErasure{ref, text}).Exec(ctx, tx); err != nil {
+		return fmt.Errorf("note the erasure of %s: %w", ref, err)
+	}
+	return nil
+}
+
+// EraseNoted erases the events of noted erasures in all exported days. It may be repeated. Errors
+// leave the notes, so that a later call erases. still is called between days, and its error ends the
+// work; it may be nil.
+func (a *Archive) EraseNoted(ctx context.Context, still func(context.Context) error) error {
+	for at := (notedErasures{Look: notesAtOnce}); ; {
+		noted, last, err := a.collectNotes(ctx, a.sql.NotedErasures.With(at))
+		if err != nil {
+			return err
+		}
+		if len(noted) == 0 {
+			return nil
+		}
+		at.EventRef, at.After = last.EventRef, last.requestedAt
+		if err := a.eraseAll(ctx, noted, still); err != nil {
+			return err
+		}
+	}
+}
+
+// eraseAll erases the noted events, and deletes the notes.
+func (a *Archive) eraseAll(ctx context.Context, noted notes, still func(context.Context) error) error {
+	days, err := a.Days(ctx)
+	if err != nil {
+		return err
+	}
+	for _, d := range days {
+		if d.Manifest == "" {
+			continue
+		}
+		if still != nil {
+			if err := still(ctx); err != nil {
+				return err
+			}
+		}
+		err := a.eraseIn(ctx, d, noted)
+		if err == nil {
+			err = a.sweep(ctx, d.Day)
+		}
+		if err != nil && !errors.Is(err, errOther) {
+			err = errors.Join(err, a.fail(ctx, d.Day, err))
+		}
+		if err != nil {
+			return fmt.Errorf("erase in the export of %s: %w", d.Name(), err)
+		}
+	}
+	var done forgetErasures
+	for _, n := range noted {
+		done.Notes = append(done.Notes, doneNote{n.EventRef, n.requestedAt})
+	}
+	err = a.db.Do(ctx, "erase_exported", commit.Limits{}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
+		// A day that is being exported may have been read before the erasure.
+		var unfinished bool
+		if err := a.sql.UnfinishedDay.QueryRow(ctx, tx).Scan(&unfinished); err != nil || unfinished {
+			return err
+		}
+		_, err := a.sql.ForgetErasures.With(done).Exec(ctx, tx)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("forget erasures that are complete: %w", err)
+	}
+	return nil
+}
+
+// eraseIn writes the parts of a day again that contain one of the events.
+func (a *Archive) eraseIn(ctx context.Context, d Day, noted notes) error {
+	m, err := a.manifest(ctx, d)
+	if err != nil {
+		return err
+	}
+	hashes := make(map[uint64]bool, len(noted))
+	for ref := range noted {
+		hashes[hashOf(ref)] = true
+	}
+	changed := *m
+	changed.Parts = append([]Part(nil), m.Parts...)
+	rewritten := false
+	for i, p := range m.Parts {
+		has, err := a.has(ctx, p, hashes)
+		if err != nil {
+			return err
+		}
+		if !has {
+			continue
+		}
+		part, err := a.rewrite(ctx, d, i, p, noted)
+		if err != nil {
+			return err
+		}
+		if part.Name != "" {
+			changed.Parts[i], rewritten = part, true
+		}
+	}
+	if !rewritten {
+		return nil
+	}
+	again := newManifest(d, changed.Parts, 0)
+	again.IDs = m.IDs
+	return a.publish(ctx, d, again)
+}
+
+// has reports whether a part's index has one of the hashes.
+func (a *Archive) has(ctx context.Context, p Part, hashes map[uint64]bool) (bool, error) {
+	asked := map[int]bool{}
+	for hash := range hashes {
+		asked[sectionOf(hash, len(p.Sections))] = true
+	}
+	for number := range asked {
+		entries, err := a.section(ctx, p, number)
+		if err != nil {
+			return false, err
+		}
+		for _, e := range entries {
+			if hashes[e.hash] {
+				return true, nil
+			}
+		}
+	}
+	return false, nil
+}
+
+// rewrite writes a part without the content of the noted events. It returns no part if the part has
+// none of their content.
+func (a *Archive) rewrite(ctx context.Context, d Day, number int, p Part, noted notes) (Part, error) {
+	data, err := a.get(ctx, p.Name, p.SHA256)
+	if err != nil {
+		return Part{}, err
+	}
+	lines, err := decodeLines(data)
+	if err != nil {
+		return Part{}, &CorruptError{p.Name, err.Error()}
+	}
+	var w partWriter
+	erased := false
+	for _, line := range lines {
+		changed, err := line.erase(noted)
+		if err != nil {
+			return Part{}, err
+		}
+		erased = erased || changed
+		if err := w.add(line); err != nil {
+			return Part{}, err
+		}
+	}
+	if !erased {
+		return Part{}, nil
+	}
+	part, data, index, err := w.end(d.Name(), number)
+	if err == nil {
+		err = a.put(ctx, d, map[string][]byte{part.Name: data, part.Index: index})
+	}
+	return part, err
+}
+
+// notesOf returns the noted erasures of these events.
+func (a *Archive) notesOf(ctx context.Context, refs []identity.EventRef) (notes, error) {
+	noted, _, err := a.collectNotes(ctx, a.sql.NotesOfEvents.With(notesOfEvents{refs}))
+	return noted, err
+}
+
+func (a *Archive) collectNotes(ctx context.Context, sql statement.Bound) (noted notes, last note, err error) {
+	rows, err := sql.Query(ctx, a.inOrder())
+	if err != nil {
+		return nil, last, fmt.Errorf("read noted erasures: %w", err)
+	}
+	noted = notes{}
+	_, err = pgx.ForEachRow(rows, []any{&last.Source, &last.EventID, &last.text, &last.redacting, &last.requestedAt}, func() error {
+		noted[last.EventRef] = last
+		return nil
+	})
+	if err != nil {
+		return nil, last, fmt.Errorf("read noted erasures: %w", err)
+	}
+	return noted, last, nil
+}

@@ -1,0 +1,180 @@
+package export
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/hooklatch/hooklatch/internal/pipeline"
+	"github.com/hooklatch/hooklatch/outbox/commit"
+	"github.com/hooklatch/hooklatch/schema"
+)
+
+// Options configure an Archive.
+type Options struct {
+	Storage  Storage       // holds the files. Required.
+	DB       *commit.DB    // commits which files are valid. Required.
+	ReadPool *pgxpool.Pool // for reads outside transactions, on the same database. Required.
+	Schema   schema.Name   // holds the tables. Defaults to schema.Default.
+	Logger   *slog.Logger  // defaults to a logger that discards
+}
+
+// Archive is the export of one database. It is safe for concurrent use.
+type Archive struct {
+	storage Storage
+	db      *commit.DB
+	read    *pgxpool.Pool
+	sql     statements
+	logger  *slog.Logger
+
+	mu        sync.Mutex
+	manifests map[string]*Manifest // by name, since names are used once
+}
+
+// manifestsKept is the number of manifests that an Archive remembers.
+const manifestsKept = 500
+
+// New returns an Archive on a migrated database. It starts nothing.
+func New(opts Options) (*Archive, error) {
+	if opts.Storage == nil || opts.DB == nil || opts.ReadPool == nil {
+		return nil, errors.New("export options: Storage, DB and ReadPool are required")
+	}
+	sql, err := loadStatements(opts.Schema.OrDefault())
+	if err != nil {
+		return nil, fmt.Errorf("export: %w", err)
+	}
+	logger := cmp.Or(opts.Logger, slog.New(slog.DiscardHandler))
+	return &Archive{storage: opts.Storage, db: opts.DB, read: opts.ReadPool, sql: sql, logger: logger, manifests: map[string]*Manifest{}}, nil
+}
+
+// Storage returns the storage that holds the files.
+func (a *Archive) Storage() Storage { return a.storage }
+
+// look is for statements that look up rows.
+func (a *Archive) look() pipeline.ByIndex { return pipeline.ByIndex{Sender: a.read} }
+
+// Day is the state of one day of the export.
+type Day struct {
+	Day         time.Time // 00:00 UTC
+	Manifest    string    // name of the valid manifest; empty: the day is unfinished
+	FailedSince time.Time // zero: the last export or erasure of the day succeeded
+	Error       string    // why it failed
+
+	begunAt time.Time
+	parts   []Part // of an unfinished day
+	sum     []byte // SHA-256 of the manifest
+	garbage []string
+}
+
+// Name returns the day as in the names of its files.
+func (d Day) Name() string { return d.Day.Format(time.DateOnly) }
+
+func (d Day) span() span { return span{From: d.Day, Until: d.Day.AddDate(0, 0, 1)} }
+
+// Days lists the days of the export, newest first.
+func (a *Archive) Days(ctx context.Context) ([]Day, error) {
+	rows, err := a.sql.Days.Query(ctx, a.look())
+	if err != nil {
+		return nil, fmt.Errorf("list exported days: %w", err)
+	}
+	days, err := pgx.CollectRows(rows, scanDay)
+	if err != nil {
+		return nil, fmt.Errorf("list exported days: %w", err)
+	}
+	return days, nil
+}
+
+// day reads a day. It reports false if the day is not in the export.
+func (a *Archive) day(ctx context.Context, day time.Time) (Day, bool, error) {
+	rows, err := a.sql.Day.With(oneDay{day}).Query(ctx, a.look())
+	if err != nil {
+		return Day{}, false, fmt.Errorf("read exported day: %w", err)
+	}
+	d, err := pgx.CollectExactlyOneRow(rows, scanDay)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return Day{}, false, nil
+	}
+	if err != nil {
+		return Day{}, false, fmt.Errorf("read exported day: %w", err)
+	}
+	return d, true, nil
+}
+
+func scanDay(row pgx.CollectableRow) (Day, error) {
+	var d Day
+	var failed *time.Time
+	err := row.Scan(&d.Day, &d.begunAt, &d.parts, &d.Manifest, &d.sum, &d.garbage, &failed, &d.Error)
+	if failed != nil {
+		d.FailedSince = *failed
+	}
+	return d, err
+}
+
+// errOther is returned when another process changed the day.
+var errOther = errors.New("another process works on this day of the export")
+
+// change runs a statement that changes a day's row, if the row is as expected.
+func (a *Archive) change(ctx context.Context, run func(ctx context.Context, tx pgx.Tx) (changed int64, err error)) error {
+	return a.db.Do(ctx, "export_day", commit.Limits{}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
+		n, err := run(ctx, tx)
+		if err == nil && n == 0 {
+			err = errOther
+		}
+		return err
+	})
+}
+
+// put notes the names of new files, writes the files, and leaves the names noted until a manifest
+// lists them.
+func (a *Archive) put(ctx context.Context, d Day, files map[string][]byte) error {
+	names := make([]string, 0, len(files))
+	for name := range files {
+		names = append(names, name)
+	}
+	err := a.change(ctx, func(ctx context.Context, tx pgx.Tx) (int64, error) {
+		tag, err := a.sql.ReserveNames.With(namesOfDay{d.Day, names}).Exec(ctx, tx)
+		return tag.RowsAffected(), err
+	})
+	if err != nil {
+		return fmt.Errorf("note the names of files: %w", err)
+	}
+	for _, name := range names {
+		if err := a.storage.Put(ctx, name, files[name]); err != nil {
+			return fmt.Errorf("write %s to %s: %w", name, a.storage, err)
+		}
+	}
+	return nil
+}
+
+// sweep deletes the files of a day that no valid manifest lists.
+func (a *Archive) sweep(ctx context.Context, day time.Time) error {
+	d, there, err := a.day(ctx, day)
+	if err != nil || !there || d.Manifest == "" || len(d.garbage) == 0 {
+		return err
+	}
+	for _, name := range d.garbage {
+		if err := a.storage.Delete(ctx, name); err != nil {
+			return fmt.Errorf("delete %s from %s: %w", name, a.storage, err)
+		}
+	}
+	err = a.change(ctx, func(ctx context.Context, tx pgx.Tx) (int64, error) {
+		tag, err := a.sql.ClearGarbage.With(namesOfDay{d.Day, d.garbage}).Exec(ctx, tx)
+		return tag.RowsAffected(), err
+	})
+	if err != nil {
+		return fmt.Errorf("note deleted files: %w", err)
+	}
+	return nil
+}
+
+// inOrder is for statements that read the first rows in index order.
+func (a *Archive) inOrder() pipeline.ByIndex {
+	return pipeline.ByIndex{Sender: a.read, InOrder: true}
+}

@@ -1,0 +1,11 @@
+-- Notes why a day cannot be exported or erased in. An alert and a metric show it.
+WITH noted AS (
+    UPDATE hooklatch.retention_progress
+    SET export_failed_since = COALESCE(export_failed_since, now())
+    WHERE what = 'payloads'
+)
+UPDATE hooklatch.exported_days
+SET
+    failed_since = COALESCE(failed_since, now()),
+    error = :error
+WHERE day = :day

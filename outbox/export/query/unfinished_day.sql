@@ -1,0 +1,1 @@
+SELECT EXISTS (SELECT FROM hooklatch.exported_days WHERE manifest = '')

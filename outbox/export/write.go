@@ -1,0 +1,347 @@
+package export
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/hooklatch/hooklatch/internal/plainjson"
+	"github.com/hooklatch/hooklatch/internal/retry"
+	"github.com/hooklatch/hooklatch/internal/safetext"
+	"github.com/hooklatch/hooklatch/outbox/commit"
+)
+
+const (
+	// deliveriesAtOnce and bytesAtOnce limit one read of deliveries.
+	deliveriesAtOnce = 100
+	bytesAtOnce      = 8 << 20
+	// eventsAtOnce is the number of positions that are read together.
+	eventsAtOnce = 10_000
+	// overlap is the maximum difference between the order of positions and the order of times. An
+	// event gets its position when it is inserted, but its time when its transaction began.
+	overlap = time.Hour
+)
+
+// ErrUnfinished is returned when the time was over before a day was exported. The next call
+// continues.
+var ErrUnfinished = errors.New("the day is not exported completely yet")
+
+// Export exports a day of deliveries, unless it is exported already, and verifies the files. The day
+// must be over, and still be in its table. If Export returns nil, the day may be dropped. over
+// reports that the time is over. Errors: ErrUnfinished, *CorruptError.
+func (a *Archive) Export(ctx context.Context, day time.Time, over func() bool) error {
+	err := a.export(ctx, day, over)
+	if err == nil || errors.Is(err, ErrUnfinished) || errors.Is(err, errOther) || ctx.Err() != nil {
+		return err
+	}
+	return errors.Join(err, a.fail(ctx, day, err))
+}
+
+// fail notes why a day cannot be exported or erased in.
+func (a *Archive) fail(ctx context.Context, day time.Time, why error) error {
+	return a.db.Do(ctx, "export_day", commit.Limits{}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
+		_, err := a.sql.FailDay.With(failDay{Day: day, Error: safetext.Storable(why.Error())}).Exec(ctx, tx)
+		return err
+	})
+}
+
+func (a *Archive) export(ctx context.Context, day time.Time, over func() bool) error {
+	d, err := a.begin(ctx, day)
+	if err != nil {
+		return fmt.Errorf("begin: %w", err)
+	}
+	if d.Manifest != "" {
+		err := a.recheck(ctx, d)
+		if !isDamage(err) && !errors.Is(err, errDiffers) {
+			return err
+		}
+		// The day is still in its table, so it is written again.
+		return errors.Join(err, a.forget(ctx, d))
+	}
+	w := dayWriter{Archive: a, day: d, over: over}
+	if w.events, err = a.eventsOf(ctx, d); err != nil {
+		return err
+	}
+	if err := w.write(ctx); err != nil {
+		return err
+	}
+	m := newManifest(d, w.day.parts, 0)
+	count, ids, err := a.count(ctx, d)
+	if err != nil {
+		return err
+	}
+	if count != m.Deliveries {
+		return errors.Join(fmt.Errorf("%d of %d deliveries were exported", m.Deliveries, count), a.forget(ctx, d))
+	}
+	m.IDs = newManifest(d, nil, ids).IDs
+	err = a.publish(ctx, w.day, m)
+	if isDamage(err) {
+		return errors.Join(err, a.forget(ctx, w.day))
+	}
+	return err
+}
+
+// isDamage reports whether an error says that files of the export are not as they were written.
+func isDamage(err error) bool {
+	_, corrupt := errors.AsType[*CorruptError](err)
+	return corrupt || errors.Is(err, ErrNoFile)
+}
+
+// Verify reads back the files of an exported day that is no longer in its table.
+func (a *Archive) Verify(ctx context.Context, day time.Time) error {
+	d, there, err := a.day(ctx, day)
+	if err != nil {
+		return err
+	}
+	if !there || d.Manifest == "" {
+		return fmt.Errorf("deliveries of %s were detached from their table before they were exported: attach deliveries_%s again, with ALTER TABLE",
+			day.Format(time.DateOnly), day.Format("20060102"))
+	}
+	m, err := a.manifest(ctx, d)
+	if err != nil {
+		return err
+	}
+	return a.verify(ctx, m)
+}
+
+// begin reads the day, or adds it.
+func (a *Archive) begin(ctx context.Context, day time.Time) (Day, error) {
+	d, there, err := a.day(ctx, day)
+	if err != nil || there {
+		return d, err
+	}
+	err = a.db.Do(ctx, "export_day", commit.Limits{}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
+		var any bool
+		if err := a.sql.AnyDay.QueryRow(ctx, tx).Scan(&any); err != nil {
+			return err
+		}
+		if !any {
+			if _, err := a.sql.LockDays.Exec(ctx, tx); err != nil {
+				return err
+			}
+		}
+		_, err := a.sql.BeginDay.With(oneDay{day}).Exec(ctx, tx)
+		return err
+	})
+	if err != nil {
+		return d, err
+	}
+	d, _, err = a.day(ctx, day)
+	return d, err
+}
+
+// errDiffers is returned when the export of a day has not the deliveries of its table.
+var errDiffers = errors.New("the export has other deliveries than the table")
+
+// recheck compares an exported day with its table, and reads the files back.
+func (a *Archive) recheck(ctx context.Context, d Day) error {
+	m, err := a.manifest(ctx, d)
+	if err != nil {
+		return err
+	}
+	count, ids, err := a.count(ctx, d)
+	if err != nil {
+		return err
+	}
+	if table := newManifest(d, nil, ids); count != m.Deliveries || table.IDs != m.IDs {
+		return fmt.Errorf("%w: %d instead of %d", errDiffers, m.Deliveries, count)
+	}
+	if err := a.verify(ctx, m); err != nil {
+		return err
+	}
+	return a.sweep(ctx, d.Day)
+}
+
+// count counts the deliveries of a day in its table.
+func (a *Archive) count(ctx context.Context, d Day) (count, ids int64, err error) {
+	if err := a.sql.CountDay.With(d.span()).QueryRow(ctx, a.read).Scan(&count, &ids); err != nil {
+		return 0, 0, fmt.Errorf("count deliveries: %w", err)
+	}
+	return count, ids, nil
+}
+
+// forget makes a day unfinished, so that it is written again.
+func (a *Archive) forget(ctx context.Context, d Day) error {
+	former := (&Manifest{Parts: d.parts}).names()
+	if d.Manifest != "" {
+		former = append(former, d.Manifest)
+		if m, err := a.manifest(ctx, d); err == nil { // otherwise its files are lost, or stay
+			former = append(former, m.names()...)
+		}
+	}
+	return a.change(ctx, func(ctx context.Context, tx pgx.Tx) (int64, error) {
+		tag, err := a.sql.ForgetDay.With(forgetDay{Day: d.Day, Was: d.Manifest, Former: former}).Exec(ctx, tx)
+		return tag.RowsAffected(), err
+	})
+}
+
+// arrived is the position of an event in its delivery.
+type arrived struct {
+	delivery  uuid.UUID
+	acceptSeq int64
+}
+
+// eventsOf lists the events of a day by delivery. No index leads from a delivery to its events.
+func (a *Archive) eventsOf(ctx context.Context, d Day) ([]arrived, error) {
+	var places [2]int64
+	for i, at := range []time.Time{d.span().From.Add(-overlap), d.span().Until.Add(overlap)} {
+		if err := a.sql.EventPlace.With(eventPlace{at}).QueryRow(ctx, a.inOrder()).Scan(&places[i]); err != nil {
+			return nil, fmt.Errorf("find the day's events: %w", err)
+		}
+	}
+	var events []arrived
+	for at := (eventsBehind{After: places[0] - 1, Until: places[1], Look: eventsAtOnce}); ; {
+		rows, err := a.sql.EventsBehind.With(at).Query(ctx, a.inOrder())
+		if err != nil {
+			return nil, fmt.Errorf("list the day's events: %w", err)
+		}
+		looked := 0
+		var e arrived
+		var receivedAt time.Time
+		_, err = pgx.ForEachRow(rows, []any{&e.acceptSeq, &e.delivery, &receivedAt}, func() error {
+			looked++
+			at.After = e.acceptSeq
+			if !receivedAt.Before(d.span().From) && receivedAt.Before(d.span().Until) {
+				events = append(events, e)
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, fmt.Errorf("list the day's events: %w", err)
+		}
+		if looked < eventsAtOnce {
+			break
+		}
+	}
+	slices.SortFunc(events, func(a, b arrived) int {
+		return cmp.Or(bytes.Compare(a.delivery[:], b.delivery[:]), cmp.Compare(a.acceptSeq, b.acceptSeq))
+	})
+	return events, nil
+}
+
+// dayWriter writes the parts of a day.
+type dayWriter struct {
+	*Archive
+
+	day    Day
+	events []arrived // by delivery
+	over   func() bool
+	part   partWriter
+}
+
+// write writes the parts that are missing.
+func (w *dayWriter) write(ctx context.Context) error {
+	at := deliveriesOfDay{From: w.day.span().From, Until: w.day.span().Until, Look: deliveriesAtOnce, Bytes: bytesAtOnce}
+	if n := len(w.day.parts); n > 0 {
+		at.After = w.day.parts[n-1].Last
+	}
+	for {
+		if err := context.Cause(ctx); err != nil {
+			return err
+		}
+		began := time.Now()
+		lines, err := w.lines(ctx, at)
+		if err != nil {
+			return err
+		}
+		for _, line := range lines {
+			if err := w.part.add(line); err != nil {
+				return err
+			}
+			at.After = line.id
+		}
+		over := w.over != nil && w.over()
+		if w.part.full() || w.part.part.Deliveries > 0 && (over || len(lines) == 0) {
+			if err := w.endPart(ctx); err != nil {
+				return err
+			}
+		}
+		if len(lines) == 0 {
+			return nil
+		}
+		if over {
+			return ErrUnfinished
+		}
+		_ = retry.Wait(ctx, min(time.Since(began), time.Second)) // deliveries that arrive now come first
+	}
+}
+
+// endPart stores the part so far.
+func (w *dayWriter) endPart(ctx context.Context) error {
+	part, data, index, err := w.part.end(w.day.Name(), len(w.day.parts))
+	if err != nil {
+		return err
+	}
+	if err := w.put(ctx, w.day, map[string][]byte{part.Name: data, part.Index: index}); err != nil {
+		return err
+	}
+	text, err := plainjson.Marshal(part)
+	if err != nil {
+		return fmt.Errorf("encode part: %w", err)
+	}
+	err = w.change(ctx, func(ctx context.Context, tx pgx.Tx) (int64, error) {
+		tag, err := w.sql.AddPart.With(addPart{Day: w.day.Day, Part: text, Parts: len(w.day.parts)}).Exec(ctx, tx)
+		return tag.RowsAffected(), err
+	})
+	if err != nil {
+		return fmt.Errorf("note a part: %w", err)
+	}
+	w.day.parts = append(w.day.parts, part)
+	w.part = partWriter{}
+	return nil
+}
+
+// lines reads the next deliveries with their events.
+func (w *dayWriter) lines(ctx context.Context, at deliveriesOfDay) ([]*Line, error) {
+	rows, err := w.sql.DeliveriesOfDay.With(at).Query(ctx, w.inOrder())
+	if err != nil {
+		return nil, fmt.Errorf("read deliveries: %w", err)
+	}
+	lines, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (*Line, error) {
+		line := new(Line)
+		return line, row.Scan(&line.id, &line.Body, &line.Delivery, &line.Copies)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read deliveries: %w", err)
+	}
+	var asked []int64
+	of := map[int64]*Line{}
+	for _, line := range lines {
+		first, _ := slices.BinarySearchFunc(w.events, line.id, func(e arrived, id uuid.UUID) int { return bytes.Compare(e.delivery[:], id[:]) })
+		for _, e := range w.events[first:] {
+			if e.delivery != line.id {
+				break
+			}
+			asked, of[e.acceptSeq] = append(asked, e.acceptSeq), line
+		}
+	}
+	rows, err = w.sql.EventDocuments.With(eventDocuments{asked}).Query(ctx, w.look())
+	if err != nil {
+		return nil, fmt.Errorf("read events: %w", err)
+	}
+	var acceptSeq int64
+	var row, effects, replays json.RawMessage
+	_, err = pgx.ForEachRow(rows, []any{&acceptSeq, &row, &effects, &replays}, func() error {
+		e := &Event{Row: slices.Clone(row), Effects: slices.Clone(effects), Replays: slices.Clone(replays)}
+		if err := json.Unmarshal(e.Row, &e.EventRef); err != nil {
+			return err
+		}
+		if err := e.hideOthers(); err != nil {
+			return err
+		}
+		of[acceptSeq].Events = append(of[acceptSeq].Events, e)
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read events: %w", err)
+	}
+	return lines, nil
+}
