@@ -1,0 +1,72 @@
+package find
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/inbox"
+)
+
+// nearby is how many positions before and after a delivery's time may have its events. Transactions
+// that ran at the same time took the other positions.
+const nearby = 5_000
+
+// EventsOfDelivery finds the events of a stored delivery, in their order in the delivery. It
+// returns none if the delivery is no longer stored.
+func (f *Finder) EventsOfDelivery(ctx context.Context, id uuid.UUID, limit int) ([]*inbox.Event, error) {
+	events, err := f.eventsOfDelivery(ctx, id, min(limit, maxLimit))
+	if err != nil {
+		return nil, fmt.Errorf("find the events of a delivery: %w", err)
+	}
+	return events, nil
+}
+
+func (f *Finder) eventsOfDelivery(ctx context.Context, id uuid.UUID, limit int) ([]*inbox.Event, error) {
+	var at time.Time
+	err := f.sql.DeliveryReceived.With(deliveryReceived{DeliveryID: id}).QueryRow(ctx, f.look).Scan(&at)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	place, err := f.placeOf(ctx, at)
+	if err != nil {
+		return nil, err
+	}
+	asked := eventsOfDelivery{DeliveryID: id, After: place - nearby, Before: place + nearby, Limit: limit}
+	rows, err := f.sql.EventsOfDelivery.With(asked).Query(ctx, f.walk)
+	if err != nil {
+		return nil, err
+	}
+	refs, err := pgx.CollectRows(rows, pgx.RowToStructByPos[identity.EventRef])
+	if err != nil {
+		return nil, err
+	}
+	return f.eventsByRef(ctx, refs, func(a, b *inbox.Event) int { return cmp.Compare(a.AcceptSeq, b.AcceptSeq) })
+}
+
+// eventsByRef loads events without their bodies, in an order.
+func (f *Finder) eventsByRef(ctx context.Context, refs []identity.EventRef, order func(a, b *inbox.Event) int) ([]*inbox.Event, error) {
+	if len(refs) == 0 {
+		return nil, nil
+	}
+	found, err := f.inbox.EventsByRef(ctx, refs)
+	if err != nil {
+		return nil, err
+	}
+	events := make([]*inbox.Event, 0, len(found))
+	for _, e := range found {
+		events = append(events, e)
+	}
+	slices.SortFunc(events, order)
+	return events, nil
+}

@@ -1,0 +1,12 @@
+-- When a delivery was received, if it is stored. Each partition is one look-up.
+SELECT d.received_at
+FROM (
+    SELECT d.received_at
+    FROM hooklatch.deliveries AS d
+    WHERE d.delivery_id = :delivery_id
+    UNION ALL
+    SELECT k.received_at
+    FROM hooklatch.deliveries_kept AS k
+    WHERE k.delivery_id = :delivery_id
+) AS d
+LIMIT 1

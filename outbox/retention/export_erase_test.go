@@ -1,0 +1,162 @@
+package retention_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"io"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/erasure"
+	"github.com/hooklatch/hooklatch/outbox/export"
+	"github.com/hooklatch/hooklatch/outbox/find"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
+	"github.com/hooklatch/hooklatch/outbox/runs"
+)
+
+const canary = "jenny.rosen@example.com"
+
+// batch accepts one delivery with several events, each about a customer.
+func (w *world) batch(t *testing.T, source string, customers map[string]string, ids ...string) {
+	t.Helper()
+	var items []string
+	var events []outbox.Incoming
+	for i, id := range ids {
+		items = append(items, `{"id":"`+id+`","to":"`+customers[id]+`"}`)
+		events = append(events, outbox.Incoming{ID: ref(source, id).EventID, Type: "happened", Item: "/" + string(rune('0'+i))})
+	}
+	_, err := w.Accept(t.Context(), outbox.Delivery{
+		Source: ref(source, "").Source, Provider: "hmac", Headers: map[string][]string{"X-Test": {"batch"}}, ContentType: "application/json",
+		Body: []byte("[" + strings.Join(items, ",") + "]"), Events: events,
+	})
+	require.NoError(t, err)
+}
+
+// refuse takes an event to an effect whose receiver answered with the canary.
+func (w *world) refuse(t *testing.T, source, id string) {
+	t.Helper()
+	effect := w.claim(t, w.dispatch(t, source, id, func(e *ledger.NewEffect) {
+		e.Request = ledger.Request{Method: "POST", URL: "https://example.com/" + canary, ContentType: "text/plain", Body: []byte(canary)}
+	}))
+	w.settle(t, ledger.Settlement{Effect: effect, Verdict: ledger.VerdictDone, ResponseStatus: 200, ResponseExcerpt: "hello " + canary})
+}
+
+// contents returns everything in the files of an export, decompressed.
+func contents(t *testing.T, dir string) string {
+	t.Helper()
+	var all strings.Builder
+	for _, name := range filesIn(t, dir) {
+		content, err := os.ReadFile(name)
+		require.NoError(t, err)
+		if strings.HasSuffix(name, ".gz") {
+			z, err := gzip.NewReader(bytes.NewReader(content))
+			require.NoError(t, err)
+			content, err = io.ReadAll(z)
+			require.NoError(t, err)
+		}
+		all.Write(content)
+	}
+	return all.String()
+}
+
+// An erasure of a customer, by a text in the payload, also erases events whose days were dropped:
+// those that are still known, and those that only the export has. Other events of the same delivery
+// keep their bytes. An erasure that the storage interrupts anywhere is continued.
+func TestAnErasureReachesTheExport(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	w := exporting(t, export.Directory(dir))
+	w.batch(t, "a", map[string]string{"old-jenny": canary, "old-other": "someone"}, "old-jenny", "old-other")
+	w.refuse(t, "a", "old-jenny")
+	w.finish(t, "a", "old-other")
+	w.passDays(t, 13)
+	w.batch(t, "a", map[string]string{"new-jenny": canary, "copied": "someone"}, "new-jenny", "copied")
+	w.refuse(t, "a", "new-jenny")
+	w.finish(t, "a", "copied")
+	// This delivery repeats an event about her.
+	w.batch(t, "a", map[string]string{"new-jenny": canary, "later": "someone"}, "new-jenny", "later")
+	w.finish(t, "a", "later")
+	w.passDays(t, 7)
+	require.Zero(t, w.count(t, `SELECT count(*) FROM hooklatch.deliveries`))
+	require.Equal(t, 3, w.count(t, `SELECT count(*) FROM hooklatch.processed_events`))
+	require.Contains(t, contents(t, dir), canary)
+	require.Contains(t, string(w.shown(t, "a", "old-jenny").Event.Body), canary)
+
+	order := runs.Order{Action: erasure.ActionEraseEvent, Events: find.Events{Content: find.Content{Contains: canary}}}
+	preview, err := w.Runs().Preview(t.Context(), order, runs.Bite{})
+	require.NoError(t, err)
+	require.EqualValues(t, 2, preview.Selected)
+	storage := &faulty{Storage: export.Directory(dir), at: -1}
+	w.restart(t, storage)
+	begun, err := w.Runs().Begin(t.Context(), order, ann)
+	require.NoError(t, err)
+	interrupted := 0
+	for run := begun; run.State == runs.Running; interrupted++ {
+		require.Less(t, interrupted, 200)
+		storage.at, storage.done = interrupted, 0
+		run, err = w.Runs().Carry(t.Context(), begun, nil)
+		if run.State == runs.Running {
+			require.ErrorIs(t, err, errFault)
+		}
+	}
+	require.Greater(t, interrupted, 8)
+	w.restart(t, export.Directory(dir))
+	require.NoError(t, w.Erasure().Exported(t.Context(), nil))
+
+	require.NotContains(t, contents(t, dir), "jenny.rosen")
+	w.onlyNeeded(t, dir, 2)
+	require.Zero(t, w.count(t, `SELECT count(*) FROM hooklatch.export_erasures`))
+	for _, id := range []string{"old-jenny", "new-jenny"} {
+		e := w.shown(t, "a", id).Event
+		require.Equal(t, "erased by ann", e.Error, id)
+		require.False(t, e.ErasedAt.IsZero())
+		require.NotContains(t, string(e.Body), canary)
+		require.Equal(t, 1, w.count(t, `SELECT count(*) FROM hooklatch.operator_log WHERE action = 'event.erase' AND target = $1`, "a/"+id))
+	}
+	require.JSONEq(t, `[null,{"id":"old-other","to":"someone"}]`, string(w.shown(t, "a", "old-other").Event.Body))
+	require.JSONEq(t, `[null,{"id":"copied","to":"someone"}]`, string(w.shown(t, "a", "copied").Event.Body))
+	require.JSONEq(t, `[null,{"id":"later","to":"someone"}]`, string(w.shown(t, "a", "later").Event.Body))
+
+	// One event, named by an operator, that only the export has.
+	erased, err := w.Erasure().Event(t.Context(), ref("a", "old-other"), ann, erasure.Order{})
+	require.NoError(t, err)
+	require.Equal(t, 1, erased.Effects)
+	require.NotContains(t, contents(t, dir), `"someone\"},`)
+	require.Empty(t, w.shown(t, "a", "old-other").Event.Body)
+	_, err = w.Erasure().Event(t.Context(), ref("a", "never"), ann, erasure.Order{})
+	require.ErrorIs(t, err, ledger.ErrNotFound)
+}
+
+// An event that is erased while its day is being exported is erased in the export too.
+func TestAnErasureDuringAnExportReachesTheExport(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	w := exporting(t, export.Directory(dir))
+	w.batch(t, "a", map[string]string{"one": canary}, "one")
+	w.refuse(t, "a", "one")
+	today := w.now(t).UTC().Truncate(day)
+	w.passDays(t, 5)
+	w.pass(t, day)
+	// The part is written, but the day is not finished.
+	w.restart(t, &faulty{Storage: export.Directory(dir), at: 2})
+	require.ErrorIs(t, w.Export().Export(t.Context(), today, nil), errFault)
+	w.restart(t, export.Directory(dir))
+	_, err := w.Erasure().Event(t.Context(), ref("a", "one"), ann, erasure.Order{})
+	require.NoError(t, err)
+	require.Equal(t, 1, w.count(t, `SELECT count(*) FROM hooklatch.export_erasures`))
+	w.keep(t, exportSettings)
+	require.Empty(t, w.shown(t, "a", "one").Event.Body, "the note is applied to what is read")
+	w.passDays(t, 1)
+	require.NotContains(t, contents(t, dir), "jenny.rosen")
+	require.Zero(t, w.count(t, `SELECT count(*) FROM hooklatch.export_erasures`))
+}
+
+// finish completes an event that was accepted.
+func (w *world) finish(t *testing.T, source, id string) {
+	t.Helper()
+	w.settle(t, ledger.Settlement{Effect: w.claim(t, w.dispatch(t, source, id)), Verdict: ledger.VerdictDone, ResponseStatus: 200})
+}

@@ -1,0 +1,352 @@
+package retention_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/internal/program/life"
+	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/erasure"
+	"github.com/hooklatch/hooklatch/outbox/export"
+	"github.com/hooklatch/hooklatch/outbox/find"
+	"github.com/hooklatch/hooklatch/outbox/inbox"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
+	"github.com/hooklatch/hooklatch/outbox/retention"
+	"github.com/hooklatch/hooklatch/outbox/runs"
+)
+
+// exporting returns a world that exports to a storage.
+func exporting(t *testing.T, s export.Storage) *world {
+	t.Helper()
+	w := newWorld(t)
+	w.restart(t, s)
+	return w
+}
+
+// restart replaces the world's Outbox, as a new process would.
+func (w *world) restart(t *testing.T, s export.Storage) {
+	t.Helper()
+	box, err := outbox.New(outbox.Options{Pool: w.pool, AcceptTimeout: time.Minute, Export: s})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, box.Stop(context.WithoutCancel(t.Context()))) })
+	w.Outbox = box
+}
+
+// shown is what operators see of an event.
+func (w *world) shown(t *testing.T, source, id string) *life.Event {
+	t.Helper()
+	e, err := w.Inbox().Recall(t.Context(), ref(source, id))
+	require.NoError(t, err, id)
+	l, err := life.ReadEvent(t.Context(), w.Outbox, e)
+	require.NoError(t, err, id)
+	return l
+}
+
+var exportSettings = retention.Settings{Other: 12 * day, Payloads: 5 * day, History: 20 * day}
+
+// passDays lets days pass, with a run of retention on each.
+func (w *world) passDays(t *testing.T, days int) {
+	t.Helper()
+	for range days {
+		w.pass(t, day)
+		w.keep(t, exportSettings)
+	}
+}
+
+// An event is shown the same before its day is dropped, after its delivery was dropped, and after its
+// rows were deleted too. Only the export says that it was read there.
+func TestAnExportedEventIsShownAsItWasStored(t *testing.T) {
+	t.Parallel()
+	w := exporting(t, export.Directory(t.TempDir()))
+	w.done(t, "a", "done")
+	w.accept(t, "a", "refused")
+	failed := w.claim(t, w.dispatch(t, "a", "refused"))
+	w.settle(t, ledger.Settlement{Effect: failed, Verdict: ledger.VerdictRefused, ResponseStatus: 422, ResponseExcerpt: "no such customer", Error: "status 422"})
+	binary := []byte{0, 0xff, '"', '\\', 0xc3, 0x28}
+	_, err := w.Accept(t.Context(), outbox.Delivery{
+		Source: "a", Provider: "hmac", Headers: map[string][]string{"X-B": {"1", "2"}}, ContentType: "application/octet-stream", Body: binary,
+		Events: []outbox.Incoming{{ID: "binary", Type: "happened"}},
+	})
+	require.NoError(t, err)
+	_, err = w.Dispatch(t.Context(), outbox.Dispatch{Event: w.loaded(t, "a", "binary")})
+	require.NoError(t, err)
+
+	ids := []string{"done", "binary"}
+	before := map[string]*life.Event{}
+	for _, id := range ids {
+		before[id] = w.shown(t, "a", id)
+		require.Empty(t, before[id].Event.ExportedDay)
+	}
+	exportedOn := before["done"].Event.ReceivedAt.UTC().Format(time.DateOnly)
+	w.passDays(t, 7)
+	require.Zero(t, w.count(t, `SELECT count(*) FROM hooklatch.deliveries WHERE received_at < now() - interval '7 days'`))
+	require.Equal(t, 3, w.count(t, `SELECT count(*) FROM hooklatch.processed_events`))
+	same := func(id string) {
+		now := w.shown(t, "a", id)
+		require.Equal(t, exportedOn, now.Event.ExportedDay)
+		recalled := now.Event.Recalled
+		now.Event.ExportedDay, now.Event.Recalled = "", nil
+		before[id].Event.AcceptSeq, now.Event.AcceptSeq = 0, 0
+		require.Equal(t, before[id].Event.Body, now.Event.Body)
+		require.Equal(t, jsonOf(t, before[id].Data()), jsonOf(t, now.Data()))
+		now.Event.Recalled = recalled
+	}
+	for _, id := range ids {
+		same(id)
+		require.Nil(t, w.shown(t, "a", id).Event.Recalled, "its row is still stored")
+	}
+	w.passDays(t, 7)
+	require.Equal(t, 1, w.count(t, `SELECT count(*) FROM hooklatch.processed_events`), "the event with the failed effect waits for an operator")
+	for _, id := range ids {
+		same(id)
+		require.NotNil(t, w.shown(t, "a", id).Event.Recalled)
+	}
+	_, err = w.Inbox().Recall(t.Context(), ref("a", "never"))
+	require.ErrorIs(t, err, ledger.ErrNotFound)
+}
+
+func jsonOf(t *testing.T, value any) string {
+	t.Helper()
+	text, err := json.Marshal(value)
+	require.NoError(t, err)
+	return string(text)
+}
+
+// faulty is a storage that fails at one operation, before or after it is done.
+type faulty struct {
+	export.Storage
+
+	at, done int // operations until the failure, and so far
+	after    bool
+	flip     bool // instead of failing, change one byte of a part
+}
+
+var errFault = errors.New("fault")
+
+func (f *faulty) step(do func() error) error {
+	f.done++
+	if f.done-1 != f.at {
+		return do()
+	}
+	if f.after {
+		_ = do()
+	}
+	return errFault
+}
+
+func (f *faulty) Put(ctx context.Context, name string, content []byte) error {
+	if f.flip {
+		if strings.HasSuffix(name, ".jsonl.gz") {
+			content = bytes.Clone(content)
+			content[len(content)/2] ^= 1
+		}
+		return f.Storage.Put(ctx, name, content)
+	}
+	return f.step(func() error { return f.Storage.Put(ctx, name, content) })
+}
+
+func (f *faulty) Get(ctx context.Context, name string, offset, length int64) (content []byte, err error) {
+	if f.flip {
+		return f.Storage.Get(ctx, name, offset, length)
+	}
+	err = f.step(func() (err error) { content, err = f.Storage.Get(ctx, name, offset, length); return err })
+	return content, err
+}
+
+func (f *faulty) Delete(ctx context.Context, name string) error {
+	if f.flip {
+		return f.Storage.Delete(ctx, name)
+	}
+	return f.step(func() error { return f.Storage.Delete(ctx, name) })
+}
+
+// Whichever operation on the storage fails, or is done without a response, no delivery is lost: it is
+// in its table, or in the export. The next run continues. No file is left that the export does not
+// need.
+func TestAFailureOfTheExportLosesNothing(t *testing.T) {
+	t.Parallel()
+	for _, after := range []bool{false, true} {
+		dir := t.TempDir()
+		w := exporting(t, export.Directory(dir))
+		w.done(t, "a", "first")
+		w.accept(t, "a", "second")
+		_, err := w.Dispatch(t.Context(), outbox.Dispatch{Event: w.loaded(t, "a", "second")})
+		require.NoError(t, err)
+		w.passDays(t, 5)
+		w.pass(t, day)
+		failed := 0
+		for i := 0; ; i++ {
+			w.restart(t, &faulty{Storage: export.Directory(dir), at: i, after: after})
+			_, err := w.Retention().Run(t.Context(), retention.Order{Settings: exportSettings})
+			healthy := w.Outbox
+			w.restart(t, export.Directory(dir))
+			for _, id := range []string{"first", "second"} {
+				require.Equal(t, bodyOf(id), w.shown(t, "a", id).Event.Body, "after a failure at operation %d", i)
+			}
+			stored := w.count(t, `SELECT count(*) FROM hooklatch.deliveries`)
+			w.Outbox = healthy
+			if err == nil && stored == 0 {
+				break
+			}
+			failed++
+			require.ErrorIs(t, err, errFault)
+			require.Less(t, i, 100)
+		}
+		require.Greater(t, failed, 5)
+		w.restart(t, export.Directory(dir))
+		w.passDays(t, 1)
+		w.onlyNeeded(t, dir, 1)
+	}
+}
+
+// A part that is not stored as it was written is found when it is read back. The day stays in its
+// table, and is written again.
+func TestADamagedPartIsFoundBeforeItsDayIsDropped(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	w := exporting(t, &faulty{Storage: export.Directory(dir), flip: true})
+	w.done(t, "a", "first")
+	w.passDays(t, 5)
+	w.pass(t, day)
+	_, err := w.Retention().Run(t.Context(), retention.Order{Settings: exportSettings})
+	require.ErrorContains(t, err, "is damaged: its SHA-256 is")
+	require.Equal(t, 1, w.count(t, `SELECT count(*) FROM hooklatch.deliveries`))
+	days, err := w.Export().Days(t.Context())
+	require.NoError(t, err)
+	require.Contains(t, days[0].Error, "is damaged")
+	require.False(t, days[0].FailedSince.IsZero())
+
+	w.restart(t, export.Directory(dir))
+	w.keep(t, exportSettings)
+	require.Zero(t, w.count(t, `SELECT count(*) FROM hooklatch.deliveries`))
+	require.Equal(t, bodyOf("first"), w.shown(t, "a", "first").Event.Body)
+	days, err = w.Export().Days(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, days[0].Error)
+
+	// A byte that changes later is found by every reader.
+	for _, suffix := range []string{".jsonl.gz", ".index", ".json"} {
+		for _, name := range filesIn(t, dir) {
+			if !strings.HasSuffix(name, suffix) {
+				continue
+			}
+			content, err := os.ReadFile(name)
+			require.NoError(t, err)
+			content[len(content)/2] ^= 1
+			require.NoError(t, os.WriteFile(name, content, 0o600))
+			w.restart(t, export.Directory(dir)) // it has no manifest in memory
+			_, err = w.Inbox().Recall(t.Context(), ref("a", "first"))
+			var damaged *export.CorruptError
+			require.ErrorAs(t, err, &damaged, name)
+			require.Equal(t, name, filepath.Join(dir, damaged.Name))
+			content[len(content)/2] ^= 1
+			require.NoError(t, os.WriteFile(name, content, 0o600))
+		}
+	}
+}
+
+// A day that is exported already is compared with its table before it is dropped.
+func TestADayThatChangedAfterItsExportIsExportedAgain(t *testing.T) {
+	t.Parallel()
+	w := exporting(t, export.Directory(t.TempDir()))
+	w.done(t, "a", "first")
+	today := w.now(t).UTC().Truncate(day)
+	w.passDays(t, 2)
+	require.NoError(t, w.Export().Export(t.Context(), today, nil))
+	w.run(t, `
+		WITH delivery AS (
+			INSERT INTO hooklatch.deliveries (delivery_id, received_at, source, headers, content_type, body)
+			SELECT gen_random_uuid(), received_at, source, headers, content_type, 'late' FROM hooklatch.deliveries
+			RETURNING delivery_id, received_at
+		)
+		INSERT INTO hooklatch.processed_events (source, event_id, accept_seq, acceptance_id, provider, event_type, received_at, delivery_id, payload_hash, queue, outcome)
+		SELECT 'a', 'late', nextval('hooklatch.accept_seq'), gen_random_uuid(), 'hmac', 'happened', received_at, delivery_id, '', '', 'skipped' FROM delivery`)
+	w.passDays(t, 3)
+	w.pass(t, day)
+	_, err := w.Retention().Run(t.Context(), retention.Order{Settings: exportSettings})
+	require.ErrorContains(t, err, "the export has other deliveries than the table: 1 instead of 2")
+	require.Equal(t, 2, w.count(t, `SELECT count(*) FROM hooklatch.deliveries`))
+	w.keep(t, exportSettings)
+	require.Zero(t, w.count(t, `SELECT count(*) FROM hooklatch.deliveries`))
+	require.Equal(t, "late", string(w.shown(t, "a", "late").Event.Body))
+}
+
+// onlyNeeded requires that an export has only so many parts, with their indexes, and one manifest for
+// each day.
+func (w *world) onlyNeeded(t *testing.T, dir string, parts int) {
+	t.Helper()
+	require.Len(t, filesIn(t, dir), 2*parts+w.count(t, `SELECT count(*) FROM hooklatch.exported_days`))
+	require.Zero(t, w.count(t, `SELECT count(*) FROM hooklatch.exported_days WHERE garbage <> '{}'`))
+}
+
+// filesIn lists the files of an export.
+func filesIn(t *testing.T, dir string) []string {
+	t.Helper()
+	var names []string
+	require.NoError(t, filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && !entry.IsDir() {
+			names = append(names, path)
+		}
+		return err
+	}))
+	return names
+}
+
+// An event whose day was dropped is replayed as if it were stored, while its row is stored and
+// afterwards. What the replay restored is deleted when its work has ended.
+func TestAnEventOfADroppedDayIsReplayed(t *testing.T) {
+	t.Parallel()
+	w := exporting(t, export.Directory(t.TempDir()))
+	w.done(t, "a", "one")
+	before := w.shown(t, "a", "one").Event
+	for generation, wait := range []int{7, 7} {
+		w.passDays(t, wait)
+		require.Zero(t, w.count(t, `SELECT count(*) FROM hooklatch.deliveries_kept`))
+		require.Equal(t, generation == 0, w.count(t, `SELECT count(*) FROM hooklatch.processed_events`) == 1)
+		replayed, err := w.Inbox().Replay(t.Context(), ref("a", "one"), ann, inbox.ReplayOptions{NewKeys: true})
+		require.NoError(t, err)
+		require.Equal(t, generation+2, replayed.Generation, "it follows the replays that are known")
+		e := w.loaded(t, "a", "one")
+		require.Equal(t, inbox.Received, e.Outcome)
+		require.Equal(t, before.Body, e.Body)
+		require.Equal(t, before.Headers, e.Headers)
+		require.True(t, before.ReceivedAt.Equal(e.ReceivedAt))
+		w.keep(t, exportSettings)
+		w.settle(t, ledger.Settlement{Effect: w.claim(t, w.dispatch(t, "a", "one")), Verdict: ledger.VerdictDone, ResponseStatus: 200})
+	}
+	w.passDays(t, 2)
+	require.Zero(t, w.count(t, `SELECT count(*) FROM hooklatch.deliveries_kept`))
+	require.Zero(t, w.count(t, `SELECT count(*) FROM hooklatch.processed_events`))
+	require.Zero(t, w.count(t, `SELECT count(*) FROM hooklatch.events_kept`))
+
+	_, err := w.Erasure().Event(t.Context(), ref("a", "one"), ann, erasure.Order{})
+	require.NoError(t, err)
+	_, err = w.Inbox().Replay(t.Context(), ref("a", "one"), ann, inbox.ReplayOptions{NewKeys: true})
+	require.ErrorContains(t, err, "its content was erased on")
+	require.Zero(t, w.count(t, `SELECT count(*) FROM hooklatch.processed_events`), "nothing is restored")
+}
+
+// A bulk run replays events whose deliveries only the export has.
+func TestARunReplaysEventsOfDroppedDays(t *testing.T) {
+	t.Parallel()
+	w := exporting(t, export.Directory(t.TempDir()))
+	w.done(t, "a", "one")
+	w.done(t, "a", "two")
+	w.passDays(t, 7)
+	order := runs.Order{Action: ledger.ActionReplayEvent, Events: find.Events{Content: find.Content{Contains: "two"}}}
+	run, err := w.Runs().Through(t.Context(), order, ann, nil)
+	require.NoError(t, err)
+	require.EqualValues(t, 1, run.Changed)
+	require.Equal(t, inbox.Received, w.loaded(t, "a", "two").Outcome)
+	require.Equal(t, bodyOf("two"), w.loaded(t, "a", "two").Body)
+}

@@ -1,0 +1,41 @@
+package retention
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/hooklatch/hooklatch/outbox/export"
+)
+
+// exportDays exports days of deliveries, oldest first, and verifies their files. It returns the days
+// that may be dropped. The first day that cannot be exported ends the run.
+func (r *run) exportDays(ctx context.Context, days []partition) ([]partition, error) {
+	if r.export == nil {
+		return days, nil
+	}
+	for i, p := range days {
+		var err error
+		if p.attached && !p.pending {
+			err = r.export.Export(ctx, p.day, func() bool { return r.over(ctx) })
+		} else { // an earlier run exported it
+			err = r.export.Verify(ctx, p.day)
+		}
+		if errors.Is(err, export.ErrUnfinished) {
+			r.exporting = true
+			return days[:i], nil
+		}
+		if err != nil {
+			return days[:i], fmt.Errorf("export %s to %s, so that it can be dropped: %w", p.day.Format(time.DateOnly), r.export.Storage(), err)
+		}
+	}
+	return days, nil
+}
+
+// keepUnexported keeps events whose deliveries are not exported yet.
+func (r *run) keepUnexported(events *task) {
+	if oldest := r.tasks[0].oldest; r.export != nil && !oldest.IsZero() && events.before.After(oldest) {
+		events.before = oldest
+	}
+}
