@@ -1,0 +1,249 @@
+package outbox
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/hooklatch/hooklatch/internal/column"
+	"github.com/hooklatch/hooklatch/internal/failpoint"
+	"github.com/hooklatch/hooklatch/internal/riverjob"
+	"github.com/hooklatch/hooklatch/outbox/commit"
+	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/inbox"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
+)
+
+// Limits of what T1 plans in one transaction. The other events of a batch, and larger ones, get
+// jobs: a sender waits for T1, and nobody waits for T2.
+const (
+	maxPlannedBody  = 64 << 10 // bytes of a delivery
+	maxPlannedItems = 256      // events and their effects in a batch
+	maxPlannedBytes = 1 << 20  // requests of effects in a batch
+	// planTimeout limits the planning of a batch. A plan takes a fraction of a millisecond.
+	planTimeout = 500 * time.Millisecond
+)
+
+// Planner plans events in the process that accepts them. T1 then creates their effects, and their
+// jobs, fetches and T2 are saved. worker.Worker provides it.
+type Planner interface {
+	// Free reports whether the process plans events now.
+	Free() bool
+	// Plan returns the plan of an event that T1 is about to store, or nil if the event's job must
+	// create it. The event has no AcceptSeq yet. Plan ends with ctx.
+	Plan(ctx context.Context, e *inbox.Event) *Planned
+}
+
+// Planned is a plan that T1 commits with its event.
+type Planned struct {
+	Dispatch
+	// End is called once, after the last transaction that may contain the plan has ended. An error
+	// that is commit.ErrUnavailable means that the outcome may be unknown. It does not wait.
+	End func(d Dispatched, err error)
+}
+
+// PlanWith makes this process plan the events of senders that it accepts. Without it, every event
+// waits for the process that fetches its job.
+func (o *Outbox) PlanWith(p Planner) { o.planner.Store(&p) }
+
+// arrivalPlans are the plans of an arrival's events. The first try of T1 makes them. Later tries use the
+// same plans, because their claims may be committed.
+type arrivalPlans struct {
+	planner Planner
+	cameAt  time.Time          // receipt by the database's clock, in the first try
+	of      map[int]*Planned   // by index of the event; nil: its job creates the plan
+	results map[int]Dispatched // of the latest try; zero: an earlier try may have committed the plan
+	dropped bool               // T1 failed with them once, so the jobs create all plans
+}
+
+// plansFor returns the plans of an arrival, which are made in T1, or nil if jobs create them.
+// Fetched events wait behind those of senders, in the queue.
+func (o *Outbox) plansFor(a arrival) *arrivalPlans {
+	p := o.planner.Load()
+	if p == nil || a.queue != riverjob.QueueDispatch || a.Origin != identity.Webhook || len(a.Body) > maxPlannedBody || !(*p).Free() {
+		return nil
+	}
+	return &arrivalPlans{planner: *p, of: map[int]*Planned{}, results: map[int]Dispatched{}}
+}
+
+// drop leaves the plans out of all later tries.
+func (p *arrivalPlans) drop() {
+	p.dropped = true
+	clear(p.results)
+}
+
+// usable reports whether this try of T1 may commit the plans.
+func (p *arrivalPlans) usable() bool { return p != nil && !p.dropped }
+
+// end reports the outcome to every plan.
+func (p *arrivalPlans) end(err error) {
+	if p == nil {
+		return
+	}
+	for i, planned := range p.of {
+		if planned == nil {
+			continue
+		}
+		result := p.results[i]
+		if err != nil {
+			result = Dispatched{}
+		}
+		planned.End(result, err)
+	}
+}
+
+// end is called when no transaction contains the arrival any more. err is nil if the arrival is
+// committed.
+func (a arrival) end(err error) {
+	a.release()
+	a.plans.end(err)
+}
+
+// planEvents plans new events of the batch, as far as this process may.
+func (o *Outbox) planEvents(ctx context.Context, tx pgx.Tx, rows *acceptRows, batch []arrival) error {
+	for _, a := range batch {
+		if a.plans != nil {
+			clear(a.plans.results)
+		}
+	}
+	items, size := 0, 0
+	var now time.Time
+	planning, cancel := context.WithTimeout(ctx, planTimeout)
+	defer cancel()
+	for i, row := range rows.events {
+		at := rows.at[i]
+		a := batch[at.arrival]
+		if !a.plans.usable() || row.Held || items >= maxPlannedItems || size >= maxPlannedBytes {
+			continue
+		}
+		if a.plans.cameAt.IsZero() && now.IsZero() {
+			if err := o.sql.ReceiptTime.QueryRow(ctx, tx).Scan(&now); err != nil {
+				return fmt.Errorf("query the database's clock: %w", err)
+			}
+		}
+		if a.plans.cameAt.IsZero() {
+			a.plans.cameAt = now
+		}
+		planned, made := a.plans.of[at.event]
+		if !made && planning.Err() == nil {
+			planned = a.planOf(planning, row)
+			a.plans.of[at.event] = planned
+		}
+		if planned == nil {
+			continue
+		}
+		if rows.planned == nil {
+			rows.planWith(batch)
+		}
+		rows.planned[i].of(planned.Dispatch)
+		n, weight := planned.weigh()
+		items, size = items+n, size+weight
+	}
+	return nil
+}
+
+// planOf returns the plan of an event, or nil if its job creates it.
+func (a arrival) planOf(ctx context.Context, row eventRow) *Planned {
+	e := &inbox.Event{
+		EventRef: row.EventRef, Provider: row.Provider, Type: row.EventType, APIVersion: row.APIVersion,
+		OccurredAt: column.OrZero(row.OccurredAt).Truncate(time.Microsecond), ReceivedAt: a.plans.cameAt,
+		AcceptanceID: row.AcceptanceID, DeliveryID: row.DeliveryID, Item: row.Item, Traceparent: row.Traceparent,
+		Outcome: inbox.Received, Generation: 1, EffectGeneration: 1,
+		ReplaySuspect: row.ReplaySuspect, RetryNumber: row.RetryNumber, RetryReason: row.RetryReason, Origin: row.Origin, Altered: row.Altered,
+		// The first attempts may outlast the delivery's own buffer.
+		ContentType: a.ContentType, Body: bytes.Clone(a.Body),
+	}
+	if json.Unmarshal(a.headers, &e.Headers) != nil {
+		return nil
+	}
+	planned := a.plans.planner.Plan(ctx, e)
+	if planned == nil {
+		return nil
+	}
+	if err := planned.validate(); err != nil { // its job records the error
+		planned.End(Dispatched{Left: true}, nil)
+		return nil
+	}
+	return planned
+}
+
+// planWith begins the rows of events of which some have a plan. All events of a delivery have its
+// time.
+func (r *acceptRows) planWith(batch []arrival) {
+	r.planned = make([]plannedRow, len(r.events))
+	for i, e := range r.events {
+		r.planned[i].eventRow = e
+		if p := batch[r.at[i].arrival].plans; p.usable() {
+			r.planned[i].CameAt = column.KnownTime(p.cameAt)
+		}
+	}
+}
+
+func (r *plannedRow) of(d Dispatch) {
+	r.PlannedOutcome, r.ConfigHash = d.outcome(), d.ConfigHash
+	r.Configuration, r.Routes, r.ForHandlers = d.Configuration.Number, d.Configuration.Routes, d.Configuration.ForHandlers
+}
+
+// oldestConfiguration returns the oldest configuration that made one of the plans.
+func (r *acceptRows) oldestConfiguration() int64 {
+	oldest := int64(math.MaxInt64)
+	for _, row := range r.planned {
+		if row.Configuration > 0 {
+			oldest = min(oldest, row.Configuration)
+		}
+	}
+	return oldest
+}
+
+// createPlanned creates the effects of the events that T1 stored with their plans. If that fails,
+// T1 is tried again without the plans: no plan may refuse a delivery.
+func (o *Outbox) createPlanned(ctx context.Context, tx pgx.Tx, rows *acceptRows, batch []arrival, known map[identity.EventRef]knownEvent) error {
+	var of []Dispatch
+	var made []ledger.Plan
+	var at []eventAt
+	for i := range rows.planned {
+		where := rows.at[i]
+		p := batch[where.arrival].plans
+		if !p.usable() || p.of[where.event] == nil {
+			continue
+		}
+		stored := rows.inserted[i]
+		if !stored.planned {
+			ours := stored.acceptSeq == 0 && known[rows.events[i].EventRef].acceptanceID == rows.events[i].AcceptanceID // by an earlier try
+			p.results[where.event] = Dispatched{Left: !ours}
+			continue
+		}
+		d := p.of[where.event].Dispatch
+		d.Event.AcceptSeq = stored.acceptSeq
+		of, made, at = append(of, d), append(made, d.plan()), append(at, where)
+	}
+	if len(of) == 0 {
+		return nil
+	}
+	planned, err := o.createEffects(ctx, tx, of, made)
+	if err != nil {
+		for _, where := range at {
+			batch[where.arrival].plans.drop()
+		}
+		return fmt.Errorf("%w: %s", commit.ErrTryAgain, err) //nolint:errorlint // whatever it is, it is no error of the delivery
+	}
+	for i, p := range planned {
+		batch[at[i].arrival].plans.results[at[i].event] = of[i].dispatched(p)
+	}
+	return nil
+}
+
+func (o *Outbox) createEffects(ctx context.Context, tx pgx.Tx, of []Dispatch, made []ledger.Plan) ([]ledger.Planned, error) {
+	if err := failpoint.Hit("accept.planned"); err != nil {
+		return nil, err
+	}
+	if err := o.keepSearchValues(ctx, tx, of...); err != nil {
+		return nil, err
+	}
+	return o.ledger.CreateTx(ctx, tx, made, false)
+}

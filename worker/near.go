@@ -1,0 +1,75 @@
+package worker
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/rivertype"
+
+	"github.com/hooklatch/hooklatch/internal/riverjob"
+	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/inbox"
+)
+
+// nearPlanner plans the events that this process accepts. T1 then creates their effects, without a
+// job, a fetch and T2 in between. Whatever cannot be planned so gets its job: an event of a source
+// that this process does not have, a plan with an error, and every event once the process stops.
+type nearPlanner struct {
+	dispatch *dispatchWorker
+	stopped  atomic.Bool
+}
+
+var _ outbox.Planner = (*nearPlanner)(nil)
+
+// Free implements outbox.Planner.
+func (n *nearPlanner) Free() bool { return !n.stopped.Load() }
+
+// Plan implements outbox.Planner.
+func (n *nearPlanner) Plan(ctx context.Context, e *inbox.Event) (planned *outbox.Planned) {
+	d := n.dispatch
+	run := dispatchRun{
+		job: &river.Job[dispatchArgs]{JobRow: &rivertype.JobRow{
+			Kind: riverjob.KindDispatch, Queue: riverjob.QueueDispatch, Attempt: 1, MaxAttempts: riverjob.MaxDispatchAttempts,
+		}},
+		routing: d.routing.Load(), started: time.Now(),
+	}
+	if !run.routing.has(string(e.Source)) {
+		return nil
+	}
+	ctx, span := d.startSpan(ctx, run, e)
+	defer func() {
+		if v := recover(); v != nil { // the event's job plans it again, and records the panic
+			endSpan(span, outcomeError, newPanicError(v))
+			planned = nil
+		}
+	}()
+	plan, err := d.plan(ctx, run, e)
+	if err != nil {
+		endSpan(span, outcomeError, err)
+		return nil
+	}
+	ctx = context.WithoutCancel(ctx)
+	born := d.births.expect(e, plan.Effects)
+	ended := d.running.begin(riverjob.KindDispatch)
+	return &outbox.Planned{Dispatch: plan, End: func(dispatched outbox.Dispatched, err error) {
+		defer ended()
+		born.begin(ctx, dispatched, err)
+		born.giveBack()
+		switch {
+		case err != nil:
+			endSpan(span, outcomeError, err) // the sender repeats the event
+		case dispatched.Fenced:
+			d.telemetry.tally.planned(plan.Effects, dispatched)
+			d.logParked(ctx, run, plan, dispatched)
+			endSpan(span, string(dispatched.Outcome), nil)
+			d.tell(ctx, run, e, dispatched, string(dispatched.Outcome), nil)
+		default:
+			endSpan(span, outcomeLeft, nil)
+		}
+	}}
+}
+
+// stop ends the planning. Plans that were made are committed.
+func (n *nearPlanner) stop() { n.stopped.Store(true) }

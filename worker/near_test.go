@@ -1,0 +1,120 @@
+package worker
+
+import (
+	"context"
+	"net/http"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/inbox"
+)
+
+// near returns a Worker whose jobs River does not run: what happens to an event happens without
+// its job.
+func (b *bundle) near(t *testing.T) *Worker {
+	t.Helper()
+	w, err := New(b.opts)
+	require.NoError(t, err)
+	t.Cleanup(w.running.Wait)
+	return w
+}
+
+// An event is planned where it is accepted, and its effects are attempted there.
+func TestEventsArePlannedWhereTheyAreAccepted(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.to(t, func(http.ResponseWriter, *http.Request) {})
+	w := b.near(t)
+	b.outbox.PlanWith(w.near)
+	b.accept(t, "evt_1", false)
+	waitFor(t, b, effectDone)
+	w.running.Wait()
+	require.Zero(t, b.count(t, `SELECT count(*) FROM hooklatch.river_job`))
+	require.Zero(t, w.lanes["app"].Taken())
+	require.Len(t, b.lines(t, "event dispatched"), 1)
+	require.EqualValues(t, 1, b.counted(t, "hooklatch.dispatch.attempts", map[string]any{"outcome": "dispatched", "first_attempt": true}))
+}
+
+// A duplicate makes no attempt, and holds no slot for one.
+func TestDuplicatesArePlannedInVain(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.to(t, func(http.ResponseWriter, *http.Request) {})
+	b.accept(t, "evt_1", false)
+	w := b.near(t)
+	other, err := outbox.New(outbox.Options{Pool: b.pool}) // it does not remember the event
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, other.Stop(context.Background())) })
+	b.outbox = other
+	other.PlanWith(w.near)
+	b.accept(t, "evt_1", false)
+	w.running.Wait()
+	require.Zero(t, w.lanes["app"].Taken())
+	require.Empty(t, b.lines(t, "event dispatched"))
+	require.Zero(t, b.count(t, `SELECT count(*) FROM hooklatch.effects`))
+}
+
+// Every event that is not planned has a job for the queue.
+func TestEventsNotPlannedHaveJobs(t *testing.T) {
+	t.Parallel()
+	for name, prevent := range map[string]func(w *Worker){
+		"source unknown": func(*Worker) {}, // no route names it
+		"stopped":        func(w *Worker) { w.near.stop() },
+		"panicking":      func(w *Worker) { w.near.dispatch.births = nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t)
+			if name != "source unknown" {
+				b.to(t, func(http.ResponseWriter, *http.Request) {})
+			}
+			w := b.near(t)
+			b.outbox.PlanWith(w.near)
+			prevent(w)
+			b.accept(t, "evt_1", false)
+			w.running.Wait()
+			require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.river_job WHERE kind = 'dispatch' AND state = 'available' AND attempt = 0 AND attempted_by IS NULL`))
+			require.Zero(t, b.count(t, `SELECT count(*) FROM hooklatch.effects`))
+		})
+	}
+}
+
+// Handlers and kept jobs need River. A worker without a gateway accepts nothing.
+func TestOnlySomeProcessesPlanWhatTheyAccept(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		what                     string
+		accepts, handlers, keeps bool
+		jobs                     int // for dispatches
+	}{
+		{what: "gateway and worker", accepts: true},
+		{what: "worker", jobs: 1},
+		{what: "with handlers", accepts: true, handlers: true, jobs: 1},
+		{what: "with kept jobs", accepts: true, keeps: true, jobs: 1},
+	} {
+		t.Run(c.what, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t)
+			b.to(t, func(http.ResponseWriter, *http.Request) {})
+			_, err := b.pool.Exec(t.Context(), `
+				CREATE TABLE made (id bigint);
+				CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN INSERT INTO made VALUES (NEW.id); RETURN NULL; END $$;
+				CREATE TRIGGER note AFTER INSERT ON hooklatch.river_job FOR EACH ROW WHEN (NEW.kind = 'dispatch') EXECUTE FUNCTION note();`)
+			require.NoError(t, err)
+			b.opts.Accepts = c.accepts
+			w, err := New(b.opts)
+			require.NoError(t, err)
+			w.noStagger, w.keepsJobs = true, c.keeps
+			if c.handlers {
+				w.Handle(testSource, "another.type", func(context.Context, pgx.Tx, inbox.Event) error { return nil })
+			}
+			b.start(t, w)
+			b.accept(t, "evt_1", c.handlers)
+			waitFor(t, b, effectDone)
+			require.Equal(t, c.jobs, b.count(t, `SELECT count(*) FROM made`))
+		})
+	}
+}
