@@ -4,7 +4,9 @@
 package lane
 
 import (
+	"cmp"
 	"context"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -14,9 +16,9 @@ import (
 )
 
 const (
-	// NoSlotSnooze is the wait of a job that found no free slot or rate token. Slots run out only
-	// if destinations share a queue: River starts no more jobs of a queue than its destinations
-	// have slots in total.
+	// NoSlotSnooze is the wait of a job that found neither a slot nor a place to wait for one, or no
+	// rate token. Places run out only if destinations share a queue: River starts no more jobs of a
+	// queue than its destinations have places in total.
 	NoSlotSnooze = time.Second
 	// asideSettles is longer than River takes to store a job's snooze.
 	asideSettles = 5 * time.Second
@@ -31,13 +33,15 @@ const (
 type Options struct {
 	// Name of the destination.
 	Name string
-	// Concurrency is the maximum number of simultaneous attempts in this process.
+	// Concurrency is the maximum number of simultaneous calls in this process.
 	Concurrency int
 	// Rate is the maximum number of attempts per second, in all processes together. 0: no limit.
 	Rate rate.PerSecond
 	// Burst is the maximum number of attempts that start immediately after a pause, if there is a
 	// Rate.
 	Burst int
+	// Hold is the maximum time that an attempt holds its slot.
+	Hold time.Duration
 	// Breaker decides when the destination is down. Its defaults must be filled in.
 	Breaker Breaker
 }
@@ -50,16 +54,20 @@ type Take func(ctx context.Context, destination string, perSecond float64, burst
 type Lane struct {
 	*breaker
 
-	name  string
-	slots chan struct{}
-	rate  *fleetRate // nil without a rate
+	name   string
+	slots  chan struct{}
+	ahead  int64         // number of jobs that may wait for a slot
+	hold   time.Duration // maximum wait for a slot
+	rate   *fleetRate    // nil without a rate
+	closed chan struct{}
+	close  func()
 
 	asideAt atomic.Int64 // last time a job was set aside, in Unix nanoseconds
 	noToken atomic.Int64 // no token is left before this time, in Unix nanoseconds
 	arrived atomic.Int64 // number of jobs that ever asked for a slot
 
 	firsts  atomic.Int64 // slots of first attempts that began with their dispatch
-	waiting atomic.Int64 // jobs that wait for a first attempt's slot
+	waiting atomic.Int64 // jobs that wait for a slot
 	lateAt  atomic.Int64 // last time a late job started, in Unix nanoseconds
 
 	abandoned atomic.Int64 // abandoned calls that have not returned; they hold no slot
@@ -67,7 +75,11 @@ type Lane struct {
 
 // New returns a lane. It calls take for the tokens of its rate; without a rate take may be nil.
 func New(opts Options, take Take) *Lane {
-	l := &Lane{name: opts.Name, slots: make(chan struct{}, opts.Workers()), breaker: newBreaker(opts.Breaker, time.Now)}
+	l := &Lane{
+		name: opts.Name, slots: make(chan struct{}, opts.Workers()), ahead: int64(opts.ahead()), hold: cmp.Or(opts.Hold, NoSlotSnooze),
+		closed: make(chan struct{}), breaker: newBreaker(opts.Breaker, time.Now),
+	}
+	l.close = sync.OnceFunc(func() { close(l.closed) })
 	if opts.Rate > 0 {
 		l.rate = newFleetRate(opts, take)
 	}
@@ -88,28 +100,39 @@ func (o Options) Workers() int {
 	return min(o.Concurrency, max(1, int(float64(o.Rate)*usualRateWait.Seconds())))
 }
 
-// LongestWait returns the maximum time that Enter waits for a rate token.
+// ahead returns the number of jobs that are fetched before they have a slot, so that no slot waits
+// for a fetch. A job that waits for a rate token holds its slot, so that a rate needs no such jobs.
+func (o Options) ahead() int {
+	if o.Rate > 0 {
+		return 0
+	}
+	return o.Concurrency / 2
+}
+
+// Jobs returns the number of jobs that a process may fetch: one for each slot, and those ahead.
+func (o Options) Jobs() int { return o.Workers() + o.ahead() }
+
+// LongestWait returns the maximum time that Enter waits for a slot or a rate token.
 func (o Options) LongestWait() time.Duration {
 	if o.Rate == 0 {
-		return 0
+		// Within it every slot becomes free, and no more jobs wait than there are slots: those ahead,
+		// or those whose slot a first attempt has.
+		return o.Hold
 	}
 	wait := time.Duration(float64(o.Workers()) / float64(o.Rate) * float64(time.Second))
 	return min(max(wait, usualRateWait), maxRateWait)
 }
 
 // Enter waits for a slot and a rate token. The caller must call Leave if, and only if, Enter
-// returns nil. Its error is a snooze of the job, or the error of ctx.
+// returns nil. Its error is a snooze of the job, or the error of ctx. A snooze of 0 leaves the job
+// to another process, because this one stops.
 func (l *Lane) Enter(ctx context.Context) error {
 	l.arrived.Add(1)
 	if l.Stuck() {
 		return river.JobSnooze(NoSlotSnooze)
 	}
-	select {
-	case l.slots <- struct{}{}:
-	default:
-		if !l.awaitFirst(ctx) {
-			return river.JobSnooze(NoSlotSnooze)
-		}
+	if err := l.takeSlot(ctx); err != nil {
+		return err
 	}
 	if l.rate == nil {
 		return nil
@@ -121,24 +144,40 @@ func (l *Lane) Enter(ctx context.Context) error {
 	return nil
 }
 
-// awaitFirst waits for the slot of a first attempt that began with its dispatch, and reports
-// whether it got the slot. River does not know of these attempts and starts as many jobs as there
-// are slots. Only the excess jobs wait.
-func (l *Lane) awaitFirst(ctx context.Context) bool {
-	defer l.waiting.Add(-1)
-	if l.waiting.Add(1) > l.firsts.Load() {
-		return false
+// takeSlot waits for a slot, if the job is one of those that may wait: as many as are fetched
+// ahead, and one for each first attempt that began with its dispatch, of which River does not know.
+func (l *Lane) takeSlot(ctx context.Context) error {
+	select {
+	case <-l.closed:
+		return river.JobSnooze(0)
+	default:
 	}
-	timer := time.NewTimer(NoSlotSnooze)
+	select {
+	case l.slots <- struct{}{}:
+		return nil
+	default:
+	}
+	defer l.waiting.Add(-1)
+	if l.waiting.Add(1) > l.firsts.Load()+l.ahead {
+		return river.JobSnooze(NoSlotSnooze)
+	}
+	timer := time.NewTimer(l.hold)
 	defer timer.Stop()
 	select {
 	case l.slots <- struct{}{}:
-		return true
+		return nil
 	case <-timer.C:
+		return river.JobSnooze(NoSlotSnooze)
+	case <-l.closed:
+		return river.JobSnooze(0)
 	case <-ctx.Done():
+		return ctx.Err()
 	}
-	return false
 }
+
+// Close makes the jobs return that wait for a slot, and those that will ask for one. It may be
+// called again.
+func (l *Lane) Close() { l.close() }
 
 // NoteWait records a job's wait before its start.
 func (l *Lane) NoteWait(waited time.Duration) {
@@ -147,27 +186,47 @@ func (l *Lane) NoteWait(waited time.Duration) {
 	}
 }
 
+// unsettledPerSlot is the number of first attempts for each slot whose calls have ended, and which
+// are not settled yet.
+const unsettledPerSlot = 3
+
+// First is the slot of a first attempt that began with its dispatch.
+type First struct {
+	lane   *Lane
+	called atomic.Bool
+}
+
 // BeginFirst takes a slot for the first attempt of an effect that is about to be dispatched, and
 // reports whether it got the slot. While a job waits, here or in the queue, the next slot belongs
-// to that job. The caller must call EndFirst if BeginFirst returns true.
-func (l *Lane) BeginFirst(now time.Time) bool {
+// to that job. The caller must call End if BeginFirst returns true.
+func (l *Lane) BeginFirst(now time.Time) (_ *First, begins bool) {
 	if l.Stuck() || l.waiting.Load() > 0 || now.UnixNano()-l.lateAt.Load() < int64(lateFor) {
-		return false
+		return nil, false
 	}
-	l.firsts.Add(1)
+	if l.firsts.Add(1) > int64((1+unsettledPerSlot)*cap(l.slots)) {
+		l.firsts.Add(-1)
+		return nil, false
+	}
 	select {
 	case l.slots <- struct{}{}:
-		return true
+		return &First{lane: l}, true
 	default:
 		l.firsts.Add(-1)
-		return false
+		return nil, false
 	}
 }
 
-// EndFirst frees a slot that BeginFirst took.
-func (l *Lane) EndFirst() {
-	<-l.slots
-	l.firsts.Add(-1)
+// Called frees the slot: the call has ended, and its settlement needs none.
+func (f *First) Called() {
+	if !f.called.Swap(true) {
+		<-f.lane.slots
+	}
+}
+
+// End ends the attempt.
+func (f *First) End() {
+	f.Called()
+	f.lane.firsts.Add(-1)
 }
 
 // Room returns the number of the destination's jobs that could start now.

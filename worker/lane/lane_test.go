@@ -119,38 +119,119 @@ func TestLane(t *testing.T) {
 	})
 }
 
-// River starts as many runs as there are slots and does not know of first attempts that began with
-// a dispatch. A job that finds no slot waits, and gets the next free slot.
+// refused requires that no first attempt begins now.
+func refused(t *testing.T, l *Lane, why string) {
+	t.Helper()
+	_, begins := l.BeginFirst(time.Now())
+	require.False(t, begins, why)
+}
+
+// A first attempt has its slot until its call has ended. Its settlement needs none, but not any
+// number of attempts may wait for theirs.
+func TestSettlementsNeedNoSlot(t *testing.T) {
+	t.Parallel()
+	l := New(Options{Concurrency: 2}, nil)
+	var unsettled []*First
+	for range unsettledPerSlot {
+		for range 2 {
+			first, begins := l.BeginFirst(time.Now())
+			require.True(t, begins)
+			unsettled = append(unsettled, first)
+		}
+		refused(t, l, "calls have all slots")
+		for _, first := range unsettled {
+			first.Called()
+		}
+		require.Zero(t, l.Taken())
+	}
+	for range 2 {
+		first, begins := l.BeginFirst(time.Now())
+		require.True(t, begins)
+		unsettled = append(unsettled, first)
+	}
+	unsettled[len(unsettled)-1].Called()
+	require.Equal(t, 1, l.Taken())
+	refused(t, l, "too many are not settled")
+	unsettled[0].End()
+	_, begins := l.BeginFirst(time.Now())
+	require.True(t, begins)
+	for _, first := range unsettled[1:] {
+		first.End()
+	}
+	require.Equal(t, 1, l.Taken())
+}
+
+// River starts as many runs as there are slots, and a batch ahead, and does not know of first
+// attempts that began with a dispatch. A job that finds no slot waits, and gets the next free slot.
 func TestJobsAndFirstAttemptsShareALane(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		l := New(Options{Concurrency: 2}, nil)
-		require.True(t, l.BeginFirst(time.Now()))
-		require.NoError(t, l.Enter(t.Context()))
-		require.False(t, l.BeginFirst(time.Now()), "no slot is free")
+		l := New(Options{Concurrency: 1}, nil)
+		first, begins := l.BeginFirst(time.Now())
+		require.True(t, begins)
+		refused(t, l, "no slot is free")
 		entered := make(chan error, 1)
 		go func() { entered <- l.Enter(t.Context()) }()
 		synctest.Wait()
 		require.Empty(t, entered)
 		var snooze *river.JobSnoozeError
 		require.ErrorAs(t, l.Enter(t.Context()), &snooze, "the job in excess is not River's mistake")
-		l.EndFirst()
+		first.End()
 		require.NoError(t, <-entered)
 		l.Leave(false)
-		require.True(t, l.BeginFirst(time.Now()))
+		first, begins = l.BeginFirst(time.Now())
+		require.True(t, begins)
 		began := time.Now()
 		require.ErrorAs(t, l.Enter(t.Context()), &snooze)
 		require.Equal(t, NoSlotSnooze, time.Since(began), "it waited in vain")
 		l.NoteWait(lateAfter)
-		l.EndFirst()
-		require.True(t, l.BeginFirst(time.Now()))
+		first.End()
+		first, begins = l.BeginFirst(time.Now())
+		require.True(t, begins)
 		l.NoteWait(lateAfter + 1)
-		l.EndFirst()
-		require.False(t, l.BeginFirst(time.Now()), "others wait in the queue")
+		first.End()
+		refused(t, l, "others wait in the queue")
 		time.Sleep(lateFor) //nolint:forbidigo // synctest's clock
-		require.True(t, l.BeginFirst(time.Now()))
-		l.EndFirst()
+		first, begins = l.BeginFirst(time.Now())
+		require.True(t, begins)
+		first.End()
 		l.waiting.Add(1)
-		require.False(t, l.BeginFirst(time.Now()), "the next slot is that of the job that waits")
+		refused(t, l, "a waiting job gets the next slot")
 	})
+}
+
+// A slot that becomes free is taken at once by a job that was fetched ahead. Such a job returns at
+// once when the process stops.
+func TestJobsAreFetchedAhead(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		o := Options{Concurrency: 4, Hold: 25 * time.Second}
+		require.Equal(t, 6, o.Jobs())
+		require.Equal(t, 25*time.Second, o.LongestWait())
+		l := New(o, nil)
+		for range 4 {
+			require.NoError(t, l.Enter(t.Context()))
+		}
+		entered := make(chan error, 2)
+		for range 2 {
+			go func() { entered <- l.Enter(t.Context()) }()
+		}
+		synctest.Wait()
+		require.Empty(t, entered)
+		var snooze *river.JobSnoozeError
+		require.ErrorAs(t, l.Enter(t.Context()), &snooze)
+		require.Equal(t, NoSlotSnooze, snooze.Duration, "no more jobs are fetched than Jobs")
+		began := time.Now()
+		l.Leave(false)
+		require.NoError(t, <-entered)
+		require.Zero(t, time.Since(began))
+		l.Close()
+		require.ErrorAs(t, <-entered, &snooze)
+		require.Zero(t, snooze.Duration, "for another process")
+		l.Leave(false)
+		require.ErrorAs(t, l.Enter(t.Context()), &snooze)
+		require.Zero(t, snooze.Duration, "no job begins once the process stops")
+	})
+	require.Equal(t, time.Minute, Options{Concurrency: 1, Hold: time.Minute}.LongestWait(), "a first attempt may have the only slot")
+	require.Equal(t, 20, Options{Concurrency: 20, Rate: 50}.Jobs(), "a job that waits for a rate token holds its slot")
 }
