@@ -11,7 +11,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/hooklatch/hooklatch/outbox/internal/column"
+	"github.com/hooklatch/hooklatch/internal/column"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
@@ -45,7 +45,7 @@ type AnswerGroup struct {
 
 // Answers holds a destination's latest responses and the number of effects waiting for it.
 type Answers struct {
-	// Attempts are the latest attempts of effects, the newest first.
+	// Attempts are the latest attempts of effects, newest first.
 	Attempts []LastAttempt
 	// Groups counts the responses of the last hour, the most frequent first.
 	Groups []AnswerGroup

@@ -39,10 +39,12 @@ type CollectorOptions struct {
 	Pool *pgxpool.Pool
 	// Schema holds the tables. Defaults to schema.Default.
 	Schema schema.Name
-	// Logger defaults to one that discards.
+	// Logger defaults to a logger that discards.
 	Logger *slog.Logger
 	// SizeBudget is the size budget of the tables, in bytes. 0: not configured.
 	SizeBudget int64
+	// Counts counts the amount of waiting work, once a minute. If nil, it is not counted.
+	Counts *Counts
 	// MeterProvider exports the collected values. Required.
 	MeterProvider metric.MeterProvider
 }
@@ -54,6 +56,7 @@ type Collector struct {
 
 	holder   uuid.UUID
 	logger   *slog.Logger
+	counts   *Counts
 	exported metric.Registration
 	every    time.Duration
 	lease    time.Duration
@@ -80,7 +83,7 @@ func NewCollector(opts CollectorOptions) (*Collector, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Collector{Reader: reader, holder: uuid.New(), logger: opts.Logger, every: tryEvery, lease: lease}
+	c := &Collector{Reader: reader, holder: uuid.New(), logger: opts.Logger, counts: opts.Counts, every: tryEvery, lease: lease}
 	if c.logger == nil {
 		c.logger = slog.New(slog.DiscardHandler)
 	}
@@ -143,6 +146,7 @@ type turn struct {
 	standing   *Standing
 	standingAt time.Time
 	rested     time.Time // it does not read again until then
+	sampled    time.Time // minute in which it last counted the amount of waiting work
 	failing    bool
 }
 
@@ -173,6 +177,10 @@ func (c *Collector) take(ctx context.Context, t *turn) error {
 			return err
 		}
 		t.standingAt = begun
+	}
+	if minute := begun.Truncate(time.Minute); minute.After(t.sampled) {
+		c.counts.sample(waiting)
+		t.sampled = minute
 	}
 	took := time.Since(begun)
 	t.rested = time.Now().Add(restFor * took)

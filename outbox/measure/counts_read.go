@@ -104,3 +104,13 @@ func (r *Reader) ByHour(ctx context.Context, kind Kind, hours int, whats ...What
 	}
 	return series, nil
 }
+
+// UsualShare returns the usual share of a count in the sum of others, over all sources or
+// destinations: the median of this hour of the day over the last seven days. Nil: unknown.
+func (r *Reader) UsualShare(ctx context.Context, kind Kind, part What, whole ...What) (*float64, error) {
+	var share *float64
+	if err := r.sql.UsualHour.With(usualHour{Kind: kind, Part: part, Whole: whole}).QueryRow(ctx, r.counts).Scan(&share); err != nil {
+		return nil, fmt.Errorf("read the usual share: %w", err)
+	}
+	return share, nil
+}

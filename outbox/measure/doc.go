@@ -2,7 +2,7 @@
 // amount and age of waiting work, and the usual values. The metrics of all processes, `hooklatch
 // status`, the console and alerts use it.
 //
-// Counts are kept for each minute and hour, by source and destination, over all processes. A
+// Counts are kept for each minute and hour, by source, destination and route, over all processes. A
 // process counts in memory and adds its counts to the database every ten seconds, outside all other
 // transactions. Counts show rates to operators. They lose up to ten seconds when a process is
 // killed or a response of the database is lost. The exact facts are in the ledger.

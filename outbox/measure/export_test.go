@@ -13,3 +13,6 @@ func (c *Counts) Collect(before time.Time) { c.collect(before) }
 
 // SetAhead sets the process's clock ahead.
 func (c *Counts) SetAhead(d time.Duration) { c.now = func() time.Time { return time.Now().Add(d) } }
+
+// Sample counts the amount of waiting work.
+func (c *Counts) Sample(w *Waiting) { c.sample(w) }

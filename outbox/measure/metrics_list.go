@@ -177,10 +177,10 @@ func (e *exporter) database(sizeBudget int64) {
 				tell(float64(of.DayRows), attribute.String("kind", of.What), ofSource(of.Source))
 			}
 		})
-	e.Gauge("hooklatch.retention.stopped", "", "1 while retention waits for an operator, by kind and source.",
+	e.Gauge("hooklatch.retention.stopped", "", "1 while retention waits for an operator or its export fails, by kind and source.",
 		func(s *Snapshot, tell observe) {
 			for _, of := range s.Retention {
-				tell(yes(of.StoppedSince != nil), attribute.String("kind", of.What), ofSource(of.Source))
+				tell(yes(of.StoppedSince != nil || of.ExportFailedSince != nil), attribute.String("kind", of.What), ofSource(of.Source))
 			}
 		})
 	e.Gauge("hooklatch.table.rows", "{row}", "Rows of a table including its partitions, by Postgres' estimate.",

@@ -79,6 +79,7 @@ func (r *Reader) Standing(ctx context.Context) (*Standing, error) {
 }
 
 func (r *Reader) askWaiting(q *questions, w *Waiting) {
+	q.row(r.sql.Deployed.With(deployed{WorkerSeconds: fleet.PresumedGone.Seconds()}), &w.DeployedAt)
 	share := counted{Most: r.most, Least: r.least}
 	q.row(r.sql.Database, &w.At, &w.DaysAhead, &w.Withheld, &w.Led)
 	list(q, r.sql.Unfinished.With(share), &w.Effects)

@@ -25,6 +25,8 @@ type Waiting struct {
 	Processes    []Process
 	Lists        []List
 
+	// DeployedAt is when the newest running process or its configuration began. Nil: no process runs.
+	DeployedAt *time.Time
 	// DaysAhead is the number of days for which partitions exist in advance.
 	DaysAhead int
 	// Withheld is true while no at_most_once effect starts: see package repair.
@@ -138,6 +140,8 @@ type Retention struct {
 	Source       string
 	DayRows      int64      // deleted on the day of the last run
 	StoppedSince *time.Time // start of the wait for an operator
+	// ExportFailedSince is since when days cannot be exported.
+	ExportFailedSince *time.Time
 }
 
 // Table is the size of a table with its partitions: rows are estimated.

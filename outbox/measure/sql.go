@@ -15,37 +15,47 @@ var queries embed.FS
 
 // statements holds the statements in query/*.sql.
 type statements struct {
-	AddCounts    statement.Of[addCounts]
-	Attempts     statement.Of[attempts]
-	ByHour       statement.Of[byHour]
-	Database     statement.Bound
-	Destinations statement.Bound
-	DropHours    statement.Of[dropCounts]
-	DropLastSeen statement.Of[keptFor]
-	DropMinutes  statement.Of[dropCounts]
-	DropSizes    statement.Of[keptFor]
-	EffectsAside statement.Of[aside]
-	EventsAside  statement.Of[aside]
-	LastAccepted statement.Bound
-	LastSeen     statement.Of[lastSeen]
-	Lists        statement.Bound
-	MeasureSizes statement.Bound
-	NoteSeen     statement.Of[addCounts]
-	OldestDue    statement.Of[oldestDue]
-	Processes    statement.Of[processes]
-	Quarantine   statement.Bound
-	Recent       statement.Of[recent]
-	RecentOf     statement.Of[recentOf]
-	ReleaseLease statement.Of[releaseLease]
-	Retention    statement.Bound
-	Sizes        statement.Bound
-	Skipped      statement.Bound
-	SumHours     statement.Of[sumHours]
-	TakeLease    statement.Of[takeLease]
-	Undispatched statement.Of[undispatched]
-	Unfinished   statement.Of[counted]
-	Usual        statement.Bound
-	WaitingFor   statement.Of[waitingFor]
+	AddCounts       statement.Of[addCounts]
+	Attempts        statement.Of[attempts]
+	ByHour          statement.Of[byHour]
+	ByName          statement.Of[lastSeen]
+	Database        statement.Bound
+	Deployed        statement.Of[deployed]
+	Destinations    statement.Bound
+	DropHours       statement.Of[dropCounts]
+	DropLastSeen    statement.Of[keptFor]
+	DropMinutes     statement.Of[dropCounts]
+	DropSizes       statement.Of[keptFor]
+	EffectsAside    statement.Of[aside]
+	EventsAside     statement.Of[aside]
+	HourLine        statement.Of[hourLine]
+	HoursOf         statement.Of[hoursOf]
+	LastAccepted    statement.Bound
+	LastSeen        statement.Of[lastSeen]
+	Lists           statement.Bound
+	MeasureSizes    statement.Bound
+	MinuteLine      statement.Of[minuteLine]
+	MinutesOf       statement.Of[minutesOf]
+	MinutesOfAll    statement.Of[minutesOfAll]
+	NoteSeen        statement.Of[addCounts]
+	OldestDue       statement.Of[oldestDue]
+	Processes       statement.Of[processes]
+	Quarantine      statement.Bound
+	Recent          statement.Of[recent]
+	RecentOf        statement.Of[recentOf]
+	ReleaseLease    statement.Of[releaseLease]
+	Retention       statement.Bound
+	Sizes           statement.Bound
+	Skipped         statement.Bound
+	SumHours        statement.Of[sumHours]
+	SumHoursOfAll   statement.Of[sumOfAll]
+	SumMinutesOfAll statement.Of[sumOfAll]
+	TakeLease       statement.Of[takeLease]
+	Undispatched    statement.Of[undispatched]
+	Unfinished      statement.Of[counted]
+	Usual           statement.Bound
+	UsualHour       statement.Of[usualHour]
+	WaitingFor      statement.Of[waitingFor]
 }
 
 func loadStatements(name schema.Name) (statements, error) {
@@ -72,6 +82,12 @@ type byHour struct {
 	Whats []What
 }
 
+type usualHour struct {
+	Kind  Kind
+	Part  What
+	Whole []What
+}
+
 type lastSeen struct {
 	Kind Kind
 	Name string
@@ -86,6 +102,52 @@ type recentOf struct {
 
 type sumHours struct{ AgainSeconds float64 }
 
+type sumOfAll struct{ AgainSeconds, BackSeconds float64 }
+
+// periods are the periods of a Series: hours, or any number of minutes.
+type periods struct {
+	Steps      int
+	LagSeconds float64
+}
+
+type minutePeriods struct {
+	periods
+
+	StepSeconds float64
+}
+
+type hourLine struct {
+	periods
+
+	Changes int // in one hour or minute
+}
+
+type minuteLine struct {
+	minutePeriods
+
+	Changes int
+}
+
+type hoursOf struct {
+	periods
+
+	Kinds []Kind
+	Name  string
+}
+
+type minutesOf struct {
+	minutePeriods
+
+	Kinds []Kind
+	Name  string
+}
+
+type minutesOfAll struct {
+	minutePeriods
+
+	Kinds []Kind
+}
+
 type keptFor struct{ KeptSeconds float64 }
 
 type dropCounts struct {
@@ -99,6 +161,8 @@ type dropCounts struct {
 type aside struct{ Most int }
 
 type counted struct{ Most, Least int }
+
+type deployed struct{ WorkerSeconds float64 } // as of undispatched
 
 type undispatched struct {
 	counted

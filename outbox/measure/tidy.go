@@ -18,10 +18,12 @@ const (
 	summedAgain = maxWait + time.Hour
 	// droppedAtOnce limits one statement.
 	droppedAtOnce = 10_000
+	// hoursOfAll is the period for which hours are summed over all names. It covers a week.
+	hoursOfAll = 8 * 24 * time.Hour
 )
 
-// Tidy sums the hours, measures the tables, and deletes expired rows. The leader calls it every
-// few minutes.
+// Tidy sums the hours, and the minutes and hours over all names. It also measures the tables, and
+// deletes expired rows. The leader calls it every few minutes.
 func (c *Counts) Tidy(ctx context.Context) error {
 	var errs []error
 	do := func(what string, err error) {
@@ -29,8 +31,12 @@ func (c *Counts) Tidy(ctx context.Context) error {
 			errs = append(errs, fmt.Errorf("%s: %w", what, err))
 		}
 	}
-	_, err := c.sql.SumHours.With(sumHours{AgainSeconds: summedAgain.Seconds()}).Exec(ctx, c.pool)
+	_, err := c.sql.SumMinutesOfAll.With(sumOfAll{AgainSeconds: summedAgain.Seconds(), BackSeconds: minutesKept.Seconds()}).Exec(ctx, c.pool)
+	do("sum up minutes over all names", err)
+	_, err = c.sql.SumHours.With(sumHours{AgainSeconds: summedAgain.Seconds()}).Exec(ctx, c.pool)
 	do("sum up hours", err)
+	_, err = c.sql.SumHoursOfAll.With(sumOfAll{AgainSeconds: summedAgain.Seconds(), BackSeconds: hoursOfAll.Seconds()}).Exec(ctx, c.pool)
+	do("sum up hours over all names", err)
 	_, err = c.sql.MeasureSizes.Exec(ctx, c.pool)
 	do("measure tables", err)
 	old := keptFor{KeptSeconds: kept.Seconds()}

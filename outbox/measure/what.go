@@ -2,13 +2,21 @@ package measure
 
 import "strconv"
 
-// Kind is the subject of a count: a source or a destination.
+// Kind is the subject of a count: a source, a destination or a route, or the time line.
 type Kind string
 
 // The values of Kind.
 const (
 	OfSource      Kind = "source"
 	OfDestination Kind = "destination"
+	OfRoute       Kind = "route"
+	// OfTimeline counts changes. The name is the subject of the change: see Change.
+	OfTimeline Kind = "timeline"
+
+	// The sums over all sources and over all destinations, without a name: see Tidy. Older
+	// programs sum over the names of a kind, so that the sums need kinds of their own.
+	ofAllSources      Kind = "sources"
+	ofAllDestinations Kind = "destinations"
 )
 
 // Unknown is the name under which requests for unknown sources are counted.
@@ -28,6 +36,30 @@ const (
 	Dispatched  What = "dispatched"   // events that matched a route or a handler
 	Skipped     What = "skipped"      // events that matched no route and no handler
 	Abandoned   What = "abandoned"    // attempts whose sender did not return
+
+	// Awaiting sums readings of the amount of waiting work: undispatched events of a source,
+	// unfinished effects of a destination. Awaiting / sampled is the average amount.
+	Awaiting What = "waiting"
+)
+
+// The counts of the time line.
+const (
+	BreakerOpened What = "breaker_opened" // by destination
+	BreakerClosed What = "breaker_closed" // by destination
+	Started       What = "started"        // processes, by version
+	Configured    What = "configured"     // processes that began or reloaded with a configuration, by its hash
+
+	sampled What = "sampled" // readings of the amount of waiting work, without a name
+)
+
+// The counts of routes, in addition to Done. They count effects, not attempts.
+const (
+	Created    What = "created"    // effects that a route created
+	Suppressed What = "suppressed" // effects that a route did not create, because an earlier event had the same key
+	Unrendered What = "unrendered" // created effects that are parked because their request could not be rendered
+	Failed     What = "failed"     // effects that failed permanently
+	Parked     What = "parked"     // effects parked by an attempt
+	Superseded What = "superseded" // effects left out because a newer one of the same object was done
 )
 
 // Refused counts requests that got no 2xx, by reason, which must be one of a fixed set.
@@ -45,11 +77,19 @@ func Secret(position int) What { return What("secret:" + strconv.Itoa(position))
 // bounds are the bounds of Timer, in seconds.
 var bounds = [...]float64{0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30}
 
-// took returns the name of the count of durations up to bounds[i] and above the previous bound. The
-// count after the last bound is for longer durations.
-func took(i int) What {
+// timed is the prefix of the counts of a Timer.
+type timed string
+
+const (
+	allTook   timed = "took:"       // gateway responses of a source; all attempts at a destination
+	firstTook timed = "first_took:" // first attempts
+)
+
+// within returns the name of the count of durations up to bounds[i] and above the previous bound.
+// The count after the last bound is for longer durations.
+func (t timed) within(i int) What {
 	if i == len(bounds) {
-		return "took:more"
+		return What(t) + "more"
 	}
-	return What("took:" + strconv.FormatFloat(bounds[i], 'f', -1, 64))
+	return What(string(t) + strconv.FormatFloat(bounds[i], 'f', -1, 64))
 }

@@ -1,4 +1,4 @@
--- The last attempts of a destination's effects, the newest first. They are taken from the :newest
+-- The last attempts of a destination's effects, newest first. They are taken from the :newest
 -- effects of all destinations, and from :aside of its own effects in each rare state. The last
 -- column is true if no attempt of the window can be missing.
 WITH newest AS MATERIALIZED (

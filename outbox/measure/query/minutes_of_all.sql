@@ -1,0 +1,13 @@
+-- The counts of all names in each period, by kind.
+SELECT line.place, kind.kind, {{charted}} AS what, sum(c.n)::bigint
+FROM ({{minutes_charted}}) AS line
+CROSS JOIN unnest(:kinds::text[]) AS kind (kind)
+CROSS JOIN LATERAL (
+    SELECT c.what, c.n
+    FROM hooklatch.minutes AS c
+    WHERE c.minute = line.minute
+        AND c.kind = kind.kind
+        AND {{is_charted}}
+    OFFSET 0
+) AS c
+GROUP BY 1, 2, 3
