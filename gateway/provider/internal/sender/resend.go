@@ -28,7 +28,7 @@ func Resend(o provider.Options) (*provider.Provider, error) {
 			Resend:      provider.Nobody,
 		},
 		Signing: proof.SvixSigning,
-		KeyRule: proof.SvixKeyRule + " Not `/data/email_id`, which all events of an e-mail share.",
+		KeyRule: proof.SvixKeyRule + " Not `/data/email_id`, which all events of an email share.",
 		Setup: []string{
 			"Dashboard, Webhooks, Add Webhook: URL {url}, and the events.",
 			"The page of the webhook shows the signing secret (`whsec_...`): it is the secret of the source.",
@@ -36,7 +36,7 @@ func Resend(o provider.Options) (*provider.Provider, error) {
 		Notes: []string{
 			proof.SvixTries,
 			proof.SvixReplays,
-			"The events of an e-mail may arrive out of order.",
+			"The events of an email may arrive out of order.",
 			"Unconfirmed: a response deadline of 15 s.",
 		},
 		Backfill: "Replay on the page of the webhook sends an event again, with the same id.",

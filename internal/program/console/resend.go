@@ -1,0 +1,85 @@
+package console
+
+import (
+	"net/url"
+
+	"github.com/google/uuid"
+
+	"github.com/hooklatch/hooklatch/internal/program/desk"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
+)
+
+// editable is a request in the form of the page that asks before it is sent again.
+type editable struct {
+	Method, URL string
+	Headers     string // one header per line
+	Body        string
+	WhyNot      string // why the body cannot be edited on a page; empty if it can
+	Once        string // id of the new effect, so that a form that is sent twice creates one effect
+}
+
+// editing returns the request of an effect to edit, as stored or as sent by a form. Callers that must
+// not see the whole request cannot edit it: a mask would replace the masked values. Errors: *problem
+// and *desk.DeniedError.
+func (r *request) editing(e ledger.Effect) (*editable, ledger.Effect, error) {
+	if why := r.seen(e.Event.Source).WhyNot(); why != "" {
+		return nil, e, &desk.DeniedError{Heading: "You may not resend this effect", Text: why}
+	}
+	if err := e.CheckResend(); err != nil {
+		return nil, e, err
+	}
+	stored, err := loadBody(r, &e)
+	if err != nil {
+		return nil, e, err
+	}
+	if !r.asData {
+		if err := r.noteRead(e.IdempotencyKey + "/body"); err != nil {
+			return nil, e, err
+		}
+	}
+	shown := &editable{Method: e.Request.Method, URL: e.Request.URL, Headers: desk.HeaderLines(e.Request), Once: uuid.NewString()}
+	switch {
+	case !stored:
+		shown.WhyNot = "The body is not stored."
+	case !desk.IsText(e.Request.Body):
+		shown.WhyNot = "The body is not text, or is too large for a page, and is sent unchanged. Use the command line to replace it."
+	default:
+		shown.Body = string(e.Request.Body)
+	}
+	if sent := r.PostForm; sent != nil {
+		if sent.Has("headers") {
+			shown.Headers = sent.Get("headers")
+		}
+		if sent.Has("body") && shown.WhyNot == "" {
+			shown.Body = sent.Get("body")
+		}
+	}
+	return shown, e, nil
+}
+
+// resending reads the changes of a request from the form. A program's body is taken as it is, while
+// a browser changes line breaks. Errors: *invalid.
+func (r *request) resending(e ledger.Effect) (c ledger.Resend, err error) {
+	form := r.PostForm
+	if form.Has("headers") {
+		if err := desk.EditHeaders(&c, form.Get("headers"), e.Request); err != nil {
+			return c, &invalid{"Headers", middle(form.Get("headers")), err.Error()}
+		}
+	}
+	switch {
+	case !form.Has("body"):
+	case r.asData:
+		c.Body = []byte(form.Get("body"))
+	case desk.IsText(e.Request.Body):
+		desk.EditBody(&c, form.Get("body"), e.Request.Body)
+	}
+	return c, nil
+}
+
+// onceOf returns the id in a form that creates something once, or other if the form has none.
+func onceOf(form url.Values, other string) string {
+	if once, err := uuid.Parse(form.Get("once")); err == nil {
+		return once.String()
+	}
+	return other
+}

@@ -1,0 +1,6 @@
+-- The effects that repeat one effect, oldest first: their scope names it.
+SELECT idempotency_key
+FROM hooklatch.effects
+WHERE scope = :scope
+ORDER BY created_at, key
+LIMIT :limit
