@@ -1,0 +1,101 @@
+package inbox
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/hooklatch/hooklatch/internal/pipeline"
+	"github.com/hooklatch/hooklatch/internal/plainjson"
+	"github.com/hooklatch/hooklatch/outbox/export"
+	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
+)
+
+// Recalled are the rows of an event that only the export has.
+type Recalled struct {
+	Effects json.RawMessage // for ledger.Ledger.Recall
+	Replays []EventReplay
+}
+
+// Recall is Event for operators: it also reads the export, if the event or its delivery is no longer
+// stored. Errors: ErrNotFound, ErrUnavailable, and errors of the export's storage.
+func (i *Inbox) Recall(ctx context.Context, ref identity.EventRef) (*Event, error) {
+	e, err := i.Event(ctx, ref)
+	switch {
+	case i.export == nil:
+		return e, err
+	case errors.Is(err, ledger.ErrNotFound):
+		exported, readErr := i.exported(ctx, ref, time.Time{})
+		if readErr != nil || exported != nil {
+			return exported, readErr
+		}
+		return nil, err
+	case err != nil:
+		return nil, err
+	}
+	return e, i.fill(ctx, e)
+}
+
+// fill reads the delivery of an event from the export, if it is no longer stored.
+func (i *Inbox) fill(ctx context.Context, e *Event) error {
+	if i.export == nil || e.Headers != nil || e.Outcome == Imported {
+		return nil
+	}
+	exported, err := i.exported(ctx, e.EventRef, e.ReceivedAt)
+	if err == nil && exported != nil && exported.DeliveryID == e.DeliveryID {
+		e.Headers, e.ContentType, e.Body, e.ExportedDay = exported.Headers, exported.ContentType, exported.Body, exported.ExportedDay
+	}
+	return err
+}
+
+// exported reads an event from the export, or returns nil.
+func (i *Inbox) exported(ctx context.Context, ref identity.EventRef, day time.Time) (*Event, error) {
+	found, err := i.export.Find(ctx, ref, day)
+	if err != nil || found == nil {
+		return nil, err
+	}
+	decoded, err := i.Decode(ctx, []*export.Found{found})
+	if err != nil {
+		return nil, err
+	}
+	return decoded[0], nil
+}
+
+// Decode returns exported events with their headers and bodies, in the same order.
+func (i *Inbox) Decode(ctx context.Context, found []*export.Found) ([]*Event, error) {
+	asked := make([]exportedRows, len(found))
+	for n, f := range found {
+		asked[n] = exportedRows{Event: f.Event.Row, Delivery: f.Line.Delivery}
+	}
+	text, err := plainjson.Marshal(asked)
+	if err != nil {
+		return nil, fmt.Errorf("decode exported events: %w", err)
+	}
+	rows, err := i.sql.ExportedEvents.With(exportedEvents{text}).Query(ctx, pipeline.ByIndex{Sender: i.readPool})
+	if err != nil {
+		return nil, fmt.Errorf("decode exported events: %w", err)
+	}
+	events, err := pgx.CollectRows(rows, scanWholeEvent)
+	if err != nil {
+		return nil, fmt.Errorf("decode exported events: %w", err)
+	}
+	for n, e := range events {
+		f := found[n]
+		e.Body = append([]byte{}, f.Line.Body...) // never nil: the body is not lost
+		e.ExportedDay = f.Day.Format(time.DateOnly)
+		e.Recalled = &Recalled{Effects: f.Event.Effects}
+		if err := json.Unmarshal(f.Event.Replays, &e.Recalled.Replays); err != nil {
+			return nil, fmt.Errorf("decode exported event %s: %w", e.EventRef, err)
+		}
+		e.EffectStates = ledger.StateCounts{}
+		for _, state := range f.Event.EffectStates() {
+			e.EffectStates[ledger.EffectState(state)]++
+		}
+	}
+	return events, nil
+}
