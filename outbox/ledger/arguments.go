@@ -33,6 +33,8 @@ func (m madeIn) with(at time.Time) madeIn {
 
 type askedEffects struct{ Asked []identity.EffectID }
 
+type askedEvents struct{ Asked []identity.EventRef }
+
 type effectByKey struct {
 	madeIn
 
@@ -77,6 +79,11 @@ type operatorLog struct {
 	Since   *time.Time
 	Targets []string // empty: all
 	Limit   int
+}
+
+type resendsOf struct {
+	Scope identity.Scope
+	Limit int
 }
 
 // withoutJob selects effects of a destination that lack a job among those waiting in its

@@ -9,8 +9,8 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/hooklatch/hooklatch/internal/column"
 	"github.com/hooklatch/hooklatch/outbox/identity"
-	"github.com/hooklatch/hooklatch/outbox/internal/column"
 )
 
 const (
@@ -84,7 +84,7 @@ func (s EffectState) Finished() bool {
 type NewEffect struct {
 	identity.EffectID
 
-	Route       string // empty when enqueued by the application
+	Route       string // empty if the application enqueued the effect
 	Destination string
 	Queue       string // River queue of the destination
 	Policy      Policy // empty: AtLeastOnce
@@ -119,6 +119,9 @@ type NewEffect struct {
 	Whole bool
 }
 
+// Unrendered reports whether the effect is created parked because its request could not be rendered.
+func (e NewEffect) Unrendered() bool { return e.Parked != "" && !e.Whole }
+
 // OnPark decides whether a parked effect blocks later effects of its order.
 type OnPark string
 
@@ -130,7 +133,7 @@ const (
 
 func (e NewEffect) rendering() string {
 	switch {
-	case e.Parked != "" && !e.Whole:
+	case e.Unrendered():
 		return renderingFailed
 	case e.Request.Late:
 		return renderingLate
@@ -207,9 +210,10 @@ type Effect struct {
 	JobID             int64       `json:"job_id,omitzero"`
 	ErasedAt          time.Time   `json:"erased_at,omitzero"` // time of erasure or redaction; Error names the operator
 
-	claimID   uuid.UUID // of the running attempt, as Claim returned it
-	bodyApart bool      // its body is large: LoadBody reads it separately
-	jobWaits  bool      // no job executes the attempt: its settlement decides what happens to the waiting job
+	claimID    uuid.UUID // of the running attempt, as Claim returned it
+	bodyApart  bool      // its body is large: LoadBody reads it separately
+	unrendered bool      // its request could not be rendered
+	jobWaits   bool      // no job executes the attempt: its settlement decides what happens to the waiting job
 }
 
 // Verdict is the result of one attempt for its effect.

@@ -8,9 +8,9 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/hooklatch/hooklatch/internal/column"
 	"github.com/hooklatch/hooklatch/internal/riverjob"
 	"github.com/hooklatch/hooklatch/outbox/identity"
-	"github.com/hooklatch/hooklatch/outbox/internal/column"
 )
 
 // StateError is returned when an action is not possible in the effect's state.
@@ -83,7 +83,7 @@ func StatesFor(action Action) []EffectState {
 		return []EffectState{EffectPending, EffectStarted, EffectInDoubt, EffectFailed, EffectParked}
 	case ActionParkEffect:
 		return []EffectState{EffectPending, EffectStarted, EffectInDoubt}
-	case ActionReplayEvent, ActionPauseDestination, ActionResumeDestination, ActionRetireDestination:
+	case ActionResendEffect, ActionReplayEvent, ActionPauseDestination, ActionResumeDestination, ActionRetireDestination:
 	}
 	return nil
 }
@@ -152,7 +152,7 @@ func (l *Ledger) change(ctx context.Context, tx pgx.Tx, action Action, chosen ch
 		result = "parked"
 		parked := putAside{State: EffectParked, DoubtSince: column.TimeOrNull(doubtSince), orderedEffects: orderedEffects{chosen, by.did(result)}}
 		affected, err = l.putAside(ctx, tx, parked)
-	case ActionReplayEvent, ActionPauseDestination, ActionResumeDestination, ActionRetireDestination:
+	case ActionResendEffect, ActionReplayEvent, ActionPauseDestination, ActionResumeDestination, ActionRetireDestination:
 		err = fmt.Errorf("%s is not an action on effects", action)
 	}
 	return Consequence{Result: result, Affected: int64(affected)}, err

@@ -14,6 +14,13 @@ import (
 // and reports whether its key was new. It sets the scope, queue, route and generation of e. cause
 // is the event to link, or nil.
 func (l *Ledger) AddTx(ctx context.Context, tx pgx.Tx, e NewEffect, cause *Cause, traceparent string) (bool, error) {
+	e.Scope, e.Generation = identity.ScopeOfEnqueue(e.Destination), 1
+	return l.addTx(ctx, tx, e, cause, traceparent)
+}
+
+// addTx inserts an effect that no route creates, and reports whether its key was new. It sets the
+// queue and route of e.
+func (l *Ledger) addTx(ctx context.Context, tx pgx.Tx, e NewEffect, cause *Cause, traceparent string) (bool, error) {
 	var queue string
 	var policy Policy
 	err := l.sql.QueueOf.With(ofDestination{Destination: e.Destination}).QueryRow(ctx, tx).Scan(&queue, &policy)
@@ -23,7 +30,7 @@ func (l *Ledger) AddTx(ctx context.Context, tx pgx.Tx, e NewEffect, cause *Cause
 	if err != nil {
 		return false, fmt.Errorf("look up destination %q: %w", e.Destination, err)
 	}
-	e.Scope, e.Queue, e.Route, e.Generation = identity.ScopeOfEnqueue(e.Destination), queue, "", 1
+	e.Queue, e.Route = queue, ""
 	e.Claim = nil // the caller commits the transaction and executes no attempt
 	if e.Policy == "" {
 		e.Policy = policy

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/hooklatch/hooklatch/internal/column"
 	"github.com/hooklatch/hooklatch/outbox/identity"
-	"github.com/hooklatch/hooklatch/outbox/internal/column"
 )
 
 // orderKey identifies an order of effects.

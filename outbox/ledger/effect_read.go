@@ -8,10 +8,10 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/hooklatch/hooklatch/internal/column"
 	"github.com/hooklatch/hooklatch/internal/pipeline"
 	"github.com/hooklatch/hooklatch/internal/statement"
 	"github.com/hooklatch/hooklatch/outbox/identity"
-	"github.com/hooklatch/hooklatch/outbox/internal/column"
 )
 
 // Effect loads an effect by its original or rotated idempotency key. Errors: ErrNotFound.
@@ -68,7 +68,7 @@ type Attempt struct {
 	KeyRotation     int         `json:"key_rotation,omitzero"` // rotation of the key sent; 0 is the effect's original key
 }
 
-// Attempts lists the attempts of an effect that have ended, the oldest first.
+// Attempts lists the attempts of an effect that have ended, oldest first.
 func (l *Ledger) Attempts(ctx context.Context, id identity.EffectID) ([]Attempt, error) {
 	rows, err := l.sql.EffectAttempts.With(id).Query(ctx, pipeline.ByIndex{Sender: l.read})
 	if err != nil {

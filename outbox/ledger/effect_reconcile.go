@@ -85,7 +85,7 @@ func (l *Ledger) enqueueAgain(ctx context.Context, lacking statement.Bound, run 
 		var isEnd bool
 		columns := []any{
 			&j.ID.Scope, &j.ID.Key, &j.ID.Generation, &j.Destination, &j.Queue,
-			&j.Event.Source, &j.Event.EventID, &j.EventType, &j.Traceparent, &j.Since, &order.OrderKey, &isEnd,
+			&j.Event.Source, &j.Event.EventID, &j.EventType, &j.Origin, &j.Traceparent, &j.Since, &order.OrderKey, &isEnd,
 		}
 		if _, err := pgx.ForEachRow(rows, columns, func() error {
 			if isEnd {

@@ -8,14 +8,14 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/hooklatch/hooklatch/internal/column"
 	"github.com/hooklatch/hooklatch/internal/riverjob"
 	"github.com/hooklatch/hooklatch/internal/safetext"
 	"github.com/hooklatch/hooklatch/outbox/identity"
-	"github.com/hooklatch/hooklatch/outbox/internal/column"
 )
 
-// renderedEffect holds the fields of an effect that its event's plan sets, also when the event
-// is planned again.
+// renderedEffect holds the fields of an effect that its event's plan sets, even when the event is
+// planned again.
 type renderedEffect struct {
 	identity.EffectID
 

@@ -7,7 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/hooklatch/hooklatch/outbox/internal/column"
+	"github.com/hooklatch/hooklatch/internal/column"
 )
 
 // scanEffect scans effect_columns.sql and the columns that always follow it, then extra.
@@ -38,6 +38,6 @@ func scanEffect(row pgx.CollectableRow, extra ...any) (Effect, error) {
 	e.MaybeAppliedSince, e.FinishedAt, e.OccurredAt = column.OrZero(maybeAppliedSince), column.OrZero(finishedAt), column.OrZero(occurredAt)
 	e.RefusedSince, e.ErasedAt = column.OrZero(refusedSince), column.OrZero(erasedAt)
 	e.WireKey = wireKey(e.IdempotencyKey, e.KeyRotations)
-	e.Request.Late = rendering == renderingLate
+	e.Request.Late, e.unrendered = rendering == renderingLate, rendering == renderingFailed
 	return e, nil
 }

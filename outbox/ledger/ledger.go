@@ -35,7 +35,7 @@ type Options struct {
 	// Patience is the maximum time that one batch runs before another starts beside it. Zero:
 	// immediately.
 	Patience time.Duration
-	// Logger defaults to one that discards.
+	// Logger defaults to a logger that discards.
 	Logger *slog.Logger
 }
 

@@ -8,8 +8,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"github.com/hooklatch/hooklatch/internal/column"
 	"github.com/hooklatch/hooklatch/outbox/commit"
-	"github.com/hooklatch/hooklatch/outbox/internal/column"
 )
 
 // Operator is the author of an action. The operator log records every action, in the transaction
@@ -65,6 +65,7 @@ const (
 	ActionRetryEffect       Action = "effect.retry"
 	ActionCancelEffect      Action = "effect.cancel"
 	ActionParkEffect        Action = "effect.park"
+	ActionResendEffect      Action = "effect.resend"
 	ActionReplayEvent       Action = "event.replay"
 	ActionReleaseEvent      Action = "event.release"
 	ActionDropEvent         Action = "event.drop"

@@ -8,8 +8,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/hooklatch/hooklatch/internal/column"
 	"github.com/hooklatch/hooklatch/internal/pipeline"
-	"github.com/hooklatch/hooklatch/outbox/internal/column"
 )
 
 // OperatorAction is one row of the operator log.
@@ -26,7 +26,7 @@ type OperatorAction struct {
 	Run      int64           `json:"run,omitzero"` // bulk run that it started or concerned. 0: none
 }
 
-// OperatorLog lists operator actions since a time, the newest first. It returns limit actions, or
+// OperatorLog lists operator actions since a time, newest first. It returns limit actions, or
 // 50 if limit is 0. A zero since sets no bound. targets limits the list to actions on one of these
 // names.
 func (l *Ledger) OperatorLog(ctx context.Context, since time.Time, limit int, targets ...string) ([]OperatorAction, error) {

@@ -102,7 +102,7 @@ func scanHead(row pgx.CollectableRow) (head, error) {
 	var state EffectState
 	j := &h.job
 	err := row.Scan(&j.ID.Scope, &j.ID.Key, &j.ID.Generation, &j.Destination, &j.Queue,
-		&j.Event.Source, &j.Event.EventID, &j.EventType, &j.Traceparent,
+		&j.Event.Source, &j.Event.EventID, &j.EventType, &j.Origin, &j.Traceparent,
 		&h.order, &h.acceptSeq, &state)
 	h.id = j.ID
 	return h, err

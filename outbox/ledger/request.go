@@ -1,17 +1,19 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"github.com/hooklatch/hooklatch/internal/column"
 	"github.com/hooklatch/hooklatch/internal/safetext"
 	"github.com/hooklatch/hooklatch/outbox/commit"
-	"github.com/hooklatch/hooklatch/outbox/internal/column"
 )
 
 // Request is an effect's rendered request. Its meaning depends on the destination: an http
@@ -40,6 +42,16 @@ func (r Request) body() []byte {
 		return []byte{}
 	}
 	return r.Body
+}
+
+// CompletedBy returns r as the first claim completes it: with the method, URL and headers of first
+// that r does not set.
+func (r Request) CompletedBy(first Request) Request {
+	headers := make(map[string][]string, len(first.Headers)+len(r.Headers))
+	maps.Copy(headers, first.Headers)
+	maps.Copy(headers, r.Headers)
+	r.Method, r.URL, r.Headers = cmp.Or(r.Method, first.Method), cmp.Or(r.URL, first.URL), headers
+	return r
 }
 
 // The progress of rendering a request, as stored in the ledger.

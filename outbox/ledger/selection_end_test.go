@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hooklatch/hooklatch/outbox/internal/column"
+	"github.com/hooklatch/hooklatch/internal/column"
 )
 
 // Between the selection and the locks, an effect was tried again and failed again. The new failure

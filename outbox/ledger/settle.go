@@ -9,10 +9,10 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"github.com/hooklatch/hooklatch/internal/column"
 	"github.com/hooklatch/hooklatch/internal/riverjob"
 	"github.com/hooklatch/hooklatch/internal/safetext"
 	"github.com/hooklatch/hooklatch/outbox/identity"
-	"github.com/hooklatch/hooklatch/outbox/internal/column"
 )
 
 // Settlement is an attempt's outcome.
@@ -39,6 +39,9 @@ type Settlement struct {
 	// EndsJob is true if the job's run has no work left once the effect is done: the job is
 	// deleted. Otherwise River completes it.
 	EndsJob bool
+	// KeepsJob keeps the waiting job of an effect that no job attempted: the job is completed once
+	// the effect is done. Otherwise it is deleted.
+	KeepsJob bool
 }
 
 // Settled is the result of a Settlement.
@@ -46,7 +49,7 @@ type Settled struct {
 	// Late is true if the attempt had lost its lease to another attempt, or an operator cancelled
 	// or parked the effect. Nothing was changed.
 	Late          bool
-	State         EffectState // current state of the effect, also if Late
+	State         EffectState // current state of the effect, even if Late
 	NextAttemptAt time.Time   // if State is pending or in_doubt
 }
 
@@ -133,7 +136,8 @@ type endedRow struct {
 	Unauthorized    bool
 	JobWaits        bool
 	JobEnds         bool
-	JobMetadata     []byte // JSON; nil unless a fallback job continues
+	JobStays        bool
+	JobMetadata     []byte // JSON; nil unless a fallback job continues or is kept
 	JobTags         string
 }
 
@@ -164,8 +168,9 @@ func (l *Ledger) settleBatch(ctx context.Context, tx pgx.Tx, batch []Settlement)
 			Unauthorized:    s.Unauthorized,
 			JobWaits:        s.Effect.jobWaits,
 			JobEnds:         s.EndsJob && state == EffectDone,
+			JobStays:        s.KeepsJob,
 		}
-		if e := &s.Effect; e.jobWaits && state != EffectDone {
+		if e := &s.Effect; e.jobWaits && (state != EffectDone || s.KeepsJob) {
 			row.JobMetadata, row.JobTags = l.jobs.Labels(riverjob.EffectJob{
 				ID: e.EffectID, Destination: e.Destination, Event: e.Event, EventType: e.EventType, Traceparent: e.Traceparent,
 			})

@@ -31,6 +31,7 @@ type statements struct {
 	KeysOfEvent         statement.Of[keysOfEvent]
 	KnownLinks          statement.Of[knownLinks]
 	LimitStatements     statement.Of[limitStatements]
+	LockCause           statement.Of[identity.EventRef]
 	LockEffect          statement.Of[identity.EffectID]
 	LockRequest         statement.Of[lockRequest]
 	LogOperator         statement.Of[logOperator]
@@ -46,10 +47,13 @@ type statements struct {
 	OverdueDestinations statement.Bound
 	PutAside            statement.Of[putAside]
 	QueueOf             statement.Of[ofDestination]
+	RecallEffects       statement.Of[recallEffects]
 	RenderEffects       statement.Of[renderEffects]
 	ReopenEffects       statement.Of[orderedEffects]
+	Resends             statement.Of[resendsOf]
 	Settle              statement.Of[settleArgs]
 	SettledBefore       statement.Of[settledBefore]
+	StatesOfEffects     statement.Of[askedEvents]
 	Supersede           statement.Of[supersede]
 }
 
@@ -58,3 +62,6 @@ func loadStatements(name schema.Name) (statements, error) {
 	err := statement.Load(&s, queries, "query", name.SQL, rule.Fragments())
 	return s, err
 }
+
+// recallEffects has an array of rows as JSON.
+type recallEffects struct{ Effects []byte }

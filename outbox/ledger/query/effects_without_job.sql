@@ -11,7 +11,7 @@ WITH job AS MATERIALIZED {{live_jobs}}, overdue AS MATERIALIZED (
 )
 SELECT
     e.scope, e.key, e.generation, e.destination, COALESCE(d.queue, e.queue) AS queue,
-    e.source, e.event_id, e.event_type, e.traceparent, e.next_attempt_at, '' AS order_key, false AS is_end
+    e.source, e.event_id, e.event_type, {{origin_of_event}} AS origin, e.traceparent, e.next_attempt_at, '' AS order_key, false AS is_end
 FROM overdue AS e
 LEFT JOIN hooklatch.destinations AS d ON d.name = e.destination
 WHERE NOT {{has_job}}

@@ -1,4 +1,4 @@
--- Operator actions, the newest first. Each target's actions are found by a step into an index.
+-- Operator actions, newest first. Each target's actions are found by a step into an index.
 -- Without a target, all actions are read.
 WITH found AS (
     SELECT o.at, o.id

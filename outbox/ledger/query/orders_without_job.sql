@@ -21,10 +21,12 @@ WITH job AS MATERIALIZED {{live_jobs}}, page AS MATERIALIZED {{page_of_orders}},
         AND NOT {{has_job}}
         AND {{known_until}} = 'infinity'
 )
-SELECT scope, key, generation, destination, queue_now, source, event_id, event_type, traceparent, next_attempt_at, '' AS order_key, false AS is_end
-FROM lacking
+SELECT
+    e.scope, e.key, e.generation, e.destination, e.queue_now, e.source, e.event_id, e.event_type, {{origin_of_event}} AS origin, e.traceparent,
+    e.next_attempt_at, '' AS order_key, false AS is_end
+FROM lacking AS e
 UNION ALL
-SELECT last.scope, '', 0, '', '', '', '', '', '', now(), last.order_key, true
+SELECT last.scope, '', 0, '', '', '', '', '', '', '', now(), last.order_key, true
 FROM (
     SELECT page.scope, page.order_key
     FROM page

@@ -33,5 +33,5 @@ WHERE {{same_effect}}
     AND locked.request_rendering <> 'failed'
     AND locked.erased_at IS NULL
 RETURNING
-    e.scope, e.key, e.generation, e.destination, e.queue, e.source, e.event_id, e.event_type, e.traceparent,
+    e.scope, e.key, e.generation, e.destination, e.queue, e.source, e.event_id, e.event_type, {{origin_of_event}} AS origin, e.traceparent,
     e.order_key, COALESCE(e.accept_seq, 0), e.state

@@ -1,12 +1,13 @@
 -- T3, second half: records the outcome of attempts in key order. An attempt that lost its lease to
 -- another attempt changes nothing. If no job ran the attempt, the fallback job ends here or waits
--- for the next attempt. A job whose run is over once its effect is done also ends here.
+-- for the next attempt. A job whose run is over once its effect is done also ends here. A job that
+-- ends is deleted, or, if it is to be kept, completed.
 WITH ended AS (
     SELECT s.*
     FROM :ended AS s (
         scope text, key text, generation integer, attempt integer, claim_id uuid, new_state text, applied text, duration_seconds float8,
         retry_seconds float8, response_status integer, response_excerpt text, error text, rotate_key boolean, unauthorized boolean,
-        job_waits boolean, job_ends boolean, job_metadata jsonb, job_tags text
+        job_waits boolean, job_ends boolean, job_stays boolean, job_metadata jsonb, job_tags text
     )
     ORDER BY s.scope COLLATE "C", s.key COLLATE "C", s.generation
 ), locked AS (
@@ -44,7 +45,7 @@ WITH ended AS (
         AND ended.now_state = 'started'
     RETURNING
         e.scope, e.key, e.generation, e.effect_id, e.attempt, e.state, e.next_attempt_at, {{began}} AS last_attempt_at, LEAST(e.claimed_at, clock_timestamp()) AS claimed_at, e.job_id, ended.claim_id,
-        e.destination, ended.job_waits, ended.job_ends, ended.job_metadata, ended.job_tags,
+        e.destination, ended.job_waits, ended.job_ends, ended.job_stays, ended.job_metadata, ended.job_tags,
         e.latest_key, e.occurred_at, e.accept_seq, e.idempotency_key,
         ended.applied, ended.duration_seconds, ended.response_status, ended.response_excerpt, ended.error,
         -- The key that the attempt sent, not the next key.
@@ -79,7 +80,8 @@ WITH ended AS (
     -- many rows.
     SELECT
         j.id, settled.job_waits AND j.state = 'scheduled' AS waits, settled.job_ends AND j.state = 'running' AS runs, settled.state = 'done' AS is_done, settled.state IN ('pending', 'in_doubt') AS goes_on,
-        settled.job_metadata, settled.job_tags,
+        settled.job_stays, settled.job_metadata, settled.job_tags,
+        settled.applied, settled.duration_seconds, settled.response_status,
         settled.next_attempt_at, settled.last_attempt_at, settled.destination || ': ' || settled.error AS error
     FROM settled
     CROSS JOIN LATERAL (
@@ -94,13 +96,14 @@ WITH ended AS (
     DELETE FROM hooklatch.river_job AS j
     USING waiting_jobs AS w
     WHERE j.id = ANY (ARRAY[w.id])
-        AND (w.runs OR (w.waits AND w.is_done))
+        AND (w.runs OR (w.waits AND w.is_done AND NOT w.job_stays))
 ), kept_jobs AS (
-    -- River UI then shows effects that were not done immediately, like effects after a run of the
-    -- job.
+    -- River UI then shows effects like effects after a run of the job: effects that were not done
+    -- immediately, and all effects if jobs are kept.
     UPDATE hooklatch.river_job AS j
     SET
         state = CASE
+            WHEN w.is_done THEN 'completed'
             WHEN NOT w.goes_on THEN 'cancelled'
             -- River's scheduler, which wakes the other jobs, runs every 5 seconds.
             WHEN w.next_attempt_at < now() + interval '5 seconds' THEN 'available'
@@ -109,15 +112,23 @@ WITH ended AS (
         attempt = j.attempt + 1,
         attempted_at = w.last_attempt_at,
         -- A fallback job has neither metadata nor tags.
-        metadata = j.metadata || w.job_metadata,
+        metadata = j.metadata || w.job_metadata || CASE
+            WHEN w.is_done THEN jsonb_build_object('output', jsonb_strip_nulls(jsonb_build_object(
+                'outcome', 'done', 'http_status', w.response_status, 'duration_ms', round(1000 * w.duration_seconds), 'applied', w.applied
+            )))
+            ELSE '{}'
+        END,
         tags = string_to_array(w.job_tags, ',')::varchar(255)[],
         scheduled_at = CASE WHEN w.goes_on THEN w.next_attempt_at ELSE j.scheduled_at END,
         finalized_at = CASE WHEN NOT w.goes_on THEN now() END,
-        errors = array_append(j.errors, jsonb_build_object('at', now(), 'attempt', j.attempt + 1, 'error', w.error, 'trace', ''))
+        errors = CASE
+            WHEN w.is_done THEN j.errors
+            ELSE array_append(j.errors, jsonb_build_object('at', now(), 'attempt', j.attempt + 1, 'error', w.error, 'trace', ''))
+        END
     FROM waiting_jobs AS w
     WHERE j.id = ANY (ARRAY[w.id])
         AND w.waits
-        AND NOT w.is_done
+        AND (NOT w.is_done OR w.job_stays)
 )
 SELECT scope, key, generation, attempt, state, next_attempt_at, false AS late
 FROM settled
